@@ -60,8 +60,9 @@ TEST_F(RetiredToolsTest, RejectsUnsupportedCtpuOptions) {
                  AllOf(HasSubstr("the name 'test_tpu' is not allowed"),
                        HasSubstr("hint: use a name such as test-tpu")));
   expect_refusal("ctpu up --name=a --tpu-size=v3-9" + where, HasSubstr("did you mean 'v3-8'?"));
-  expect_refusal("ctpu up --name=a --vm-only" + where, HasSubstr("a TPU VM is made whole"));
-  expect_refusal("ctpu up --name=a", AllOf(HasSubstr("ctpu up: no zone is named"),
+  expect_refusal("ctpu up --name=a --vm-only" + where,
+                 HasSubstr("a TPU VM always includes its TPU"));
+  expect_refusal("ctpu up --name=a", AllOf(HasSubstr("ctpu up: no zone given"),
                                            HasSubstr("gcloud config set compute/zone")));
   // Go's flags may have one dash.
   EXPECT_THAT(run_smelt("ctpu up -name=a -tpu-size v3-8 --dry-run" + where).text,

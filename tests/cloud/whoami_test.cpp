@@ -32,7 +32,7 @@ TEST_F(WhoamiTest, ReportsTheUsersAccount) {
             str("account: me@example.org (user)\nsource:  ", home_.file(),
                 " (GOOGLE_APPLICATION_CREDENTIALS)\nproject: billed (quota_project_id)\n"
                 "billed:  billed\n"));
-  EXPECT_THAT(said.text, HasSubstr("token:   given, for 359"));
+  EXPECT_THAT(said.text, HasSubstr("token:   valid for 359"));
 }
 
 TEST_F(WhoamiTest, ReportsAMissingQuotaProject) {

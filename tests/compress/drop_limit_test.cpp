@@ -143,7 +143,7 @@ TEST_F(DropLimitTest, CommandScoresHalvesOfTheRows) {
                  HasSubstr("one.tsv has one row: half of the rows choose"));
   expect_refusal(
       str("compress quantize ", dir_.file("hf"), " --out ", dir_.file("other"), " --max-drop 1"),
-      HasSubstr("--max-drop is of a score, and there are no rows for it"));
+      HasSubstr("--max-drop needs labelled rows to score"));
   expect_refusal(str("compress quantize ", dir_.file("hf"), " --out ", dir_.file("other"),
                      " --input ", dir_.file("one.tsv")),
                  HasSubstr("compress: --input without --max-drop"));

@@ -90,9 +90,9 @@ TEST_F(FakeQuantCommand, TrainsThenQuantizes) {
   const std::string quantize = str("compress quantize ", dir_.file("large"), " --out ");
   const std::string train = " --train " + dir_.file("taught");
   fails(quantize + dir_.file("int8") + train + " --weights int4",
-        "--train with --weights int4: what is learned are products of eight bits");
+        "--train with --weights int4: training requires --weights int8");
   fails(quantize + dir_.file("int8") + train + " --activations floats",
-        "--train with --activations floats: what is learned are activations");
+        "--train with --activations floats: training requires dynamic activations");
   fails(quantize + dir_.file("base") + train, dir_.file("base"));
   fails(str("compress quantize ", dir_.file("base"), " --out ", dir_.file("int8"), train),
         "base keeps no recipe, which says data and task");

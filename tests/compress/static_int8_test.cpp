@@ -222,16 +222,17 @@ TEST_F(StaticInt8, ChecksFlagsAgainstEachOther) {
   write("bert");
   const std::string quantize =
       str("compress quantize ", dir_.file("hf"), " --out ", dir_.file("out"), " ");
-  expect_refusal(quantize + "--calibration mse",
-                 HasSubstr("--calibration with --activations floats, which takes no scales of rows"
-                           "\n  hint: leave it out, or take --activations static"));
+  expect_refusal(
+      quantize + "--calibration mse",
+      HasSubstr("--calibration with --activations floats: only static activations are calibrated"
+                "\n  hint: leave it out, or take --activations static"));
   expect_refusal(quantize + "--activations static --calibration entropie",
                  HasSubstr("--calibration 'entropie' is unknown\n  hint: did you mean 'entropy'?"));
   expect_refusal(quantize + "--activations statik", HasSubstr("did you mean 'static'?"));
   expect_refusal(quantize + "--activations dynamic --smooth 2",
                  HasSubstr("--smooth is 2, must be above 0 and at most 1"));
-  expect_refusal(quantize + "--examples 9", HasSubstr("--examples is of --calibrate's rows"));
-  expect_refusal(quantize + "--group 64", HasSubstr("--group is of --weights int4"));
+  expect_refusal(quantize + "--examples 9", HasSubstr("--examples: requires --calibrate"));
+  expect_refusal(quantize + "--group 64", HasSubstr("--group: requires --weights int4"));
 }
 
 }  // namespace

@@ -42,16 +42,16 @@ void BeginFlags::load_and_run(const RecipeOption& recipe,
 std::shared_ptr<BeginFlags> add_begin_flags(CLI::App& command) {
   auto flags = std::make_shared<BeginFlags>();
   auto* resume = command.add_flag("--resume", flags->resume,
-                                  "go on from the newest checkpoint; refused where there is none");
+                                  "resume from the newest checkpoint; an error if there is none");
   auto* fresh = command.add_flag("--fresh", flags->fresh,
-                                 "a new run; refused where there is a checkpoint. Neither of the "
-                                 "two: goes on where there is one");
+                                 "start a new run; an error if there is a checkpoint. Without both "
+                                 "flags: resume if there is a checkpoint");
   command
       .add_flag("--overwrite", flags->overwrite,
-                "with --fresh: removes what the model's folder holds")
+                "with --fresh: delete the contents of the model's folder first")
       ->needs(fresh);
   command.add_option("--init-from", flags->init_from,
-                     "a folder of weights that a new run begins with, as train.init_from");
+                     "folder with pretrained weights for a new run, as train.init_from");
   resume->excludes(fresh);
   add_pod_flags(command, flags->pod);
   return flags;

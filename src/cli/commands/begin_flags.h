@@ -1,5 +1,5 @@
-// --resume, --fresh, --overwrite, --init-from and a pod's flags of the commands that train a
-// recipe's model.
+// --resume, --fresh, --overwrite, --init-from and the multi-host flags, of the commands that train
+// a recipe's model.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -18,9 +18,10 @@ struct BeginFlags {
   PodWords pod;
 
   Beginning beginning() const;
-  // --init-from over what the recipe says.
+  // Loads the recipe; --init-from overrides its train.init_from.
   Recipe load(RecipeOption recipe) const;
-  // The same, and `work` with it, as one of several processes where that is said.
+  // Loads the recipe and calls `work` with it, in a multi-host run if the flags or the environment
+  // describe one.
   void load_and_run(const RecipeOption& recipe,
                     const std::function<void(const Recipe&)>& work) const;
 };

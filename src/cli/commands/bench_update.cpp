@@ -12,8 +12,8 @@
 namespace smelt {
 namespace {
 
-// Arguments: values, then slots, both donated, then gradients, then the step. Results: the new
-// values and slots.
+// Returns the update program. Arguments: values and slots (both donated), gradients, the step.
+// Results: new values and slots.
 Program update_program(const std::vector<StateTensor>& parameters, const Optimizer& optimizer,
                        std::string_view platform) {
   Program p;
@@ -50,7 +50,7 @@ Buffer drawn(const Client& client, const StateTensor& parameter, std::uint64_t s
   return smelt::to_device(client, values, parameter.shape);
 }
 
-// One optimizer with a state of its own.
+// One optimizer with its own state, for timing.
 class TimedUpdate {
  public:
   TimedUpdate(const Client& client, const std::vector<StateTensor>& parameters,

@@ -1,4 +1,4 @@
-// `smelt bench --updates`: optimizers' updates alone.
+// `smelt bench --updates`: measures optimizer updates alone.
 #pragma once
 
 #include <string>
@@ -16,8 +16,9 @@ struct NamedOptimizer {
   Optimizer optimizer;
 };
 
-// Updates of all parameters of a model on one device by made-up gradients, each optimizer's in
-// turns, the first of each not timed: seconds and elements of slots by name.
+// Times updates of all parameters of a model with random gradients on one device. Optimizers take
+// turns, and the first update of each is not timed. Returns seconds per update and the number of
+// elements in optimizer slots, by optimizer name.
 Json time_updates(const std::shared_ptr<const Client>& client,
                   const std::vector<StateTensor>& parameters,
                   const std::vector<NamedOptimizer>& optimizers, std::int64_t steps);

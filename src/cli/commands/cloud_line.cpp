@@ -11,7 +11,7 @@
 namespace smelt {
 namespace {
 
-// As one types it: quoted where a shell wants that.
+// Returns a word as typed in a shell, quoted if needed.
 std::string typed(const std::string& word) {
   static const std::string kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,=@%+";
@@ -45,7 +45,7 @@ std::string zone_or_gcloud(const std::string& zone, const std::string& what) {
   std::string found = zone.empty() ? gcloud_zone() : zone;
   if (found.empty())
     throw UsageError(
-        str(what, ": no zone is named"),
+        str(what, ": no zone given"),
         "add --zone us-central1-a, or set a default: gcloud config set compute/zone us-central1-a");
   return found;
 }

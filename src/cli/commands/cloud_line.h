@@ -1,4 +1,4 @@
-// A line of a retired tool becomes one of `smelt cloud`.
+// Translates a command line of gcloud or ctpu into one of `smelt cloud`.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,18 +8,20 @@
 
 namespace smelt {
 
-// Says which line of smelt this is now, on standard error, and runs it. `words` are those behind
-// "smelt".
+// Prints the equivalent smelt command on standard error and runs it. `words` are the arguments
+// after "smelt".
 void become_cloud_line(const std::vector<std::string>& words);
-void show_cloud_line(const std::vector<std::string>& words);  // and does not run it
+// Prints the equivalent smelt command without running it.
+void show_cloud_line(const std::vector<std::string>& words);
 
-// "--name value" behind the words, where there is a value.
+// Appends "--name value" to the words, unless the value is empty.
 void add_word(std::vector<std::string>& words, const char* flag, const std::string& value);
 
-// --zone, or the zone that gcloud is set to. UsageError "<what>: no zone is named".
+// Returns `zone`, or the zone of gcloud's configuration if it is empty. Throws UsageError
+// "<what>: no zone given" if there is neither.
 std::string zone_or_gcloud(const std::string& zone, const std::string& what);
 
-// A flag without a meaning here: taken, and that it is ignored is said with the reason.
+// A flag that is accepted but has no effect. The command logs the reason, `why`.
 struct IgnoredFlag {
   const char* flag;
   bool has_value;

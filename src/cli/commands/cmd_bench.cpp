@@ -30,10 +30,10 @@ namespace {
 
 struct BenchOptions {
   std::string model = "base", optimizer = "bert_adamw", emit;
-  std::vector<std::string> updates;  // these alone
+  std::vector<std::string> updates;  // time only these optimizers' updates
   DeviceConfig on = {.compute = ComputeOptions()};
   std::int64_t depth = 0, batch = 8, seq = 128, predictions = 20, steps = 5, micro_batches = 1;
-  std::int64_t classes = 0;  // that a BERT is fine-tuned to tell apart; 0: it is pre-trained
+  std::int64_t classes = 0;  // classes of a fine-tuned BERT; 0: pretraining
   double dropout = 0.1;
 };
 
@@ -68,7 +68,7 @@ Task electra_bench_task(const BenchOptions& o) {
   return electra_task(task);
 }
 
-// The tutorial's model.
+// The task of the original JEstimator's tutorial.
 Task jestimator_bench_task(const BenchOptions& o) {
   JestimatorBertTask task;
   task.model.vocab_size = 32000;
@@ -79,7 +79,7 @@ Task jestimator_bench_task(const BenchOptions& o) {
   return jestimator_bert_task(task);
 }
 
-// The original's small models; --predictions are the targets' tokens.
+// The task of the original's small models; --predictions is the number of target tokens.
 Task t5_bench_task(const BenchOptions& o) {
   T5Task task{.inputs_length = o.seq, .targets_length = o.predictions};
   task.model.vocab_size = 32128;
@@ -108,7 +108,7 @@ Task bench_task(const BenchOptions& o) {
   const auto known = models().find(o.model);
   if (o.classes == 0 && o.predictions > o.seq)
     throw UsageError(
-        str("bench: --predictions ", o.predictions, " of --seq ", o.seq, ": more than tokens"),
+        str("bench: --predictions ", o.predictions, " of --seq ", o.seq, ": must not exceed --seq"),
         "lower --predictions to at most --seq");
   BertConfig model = known != models().end()
                          ? known->second
@@ -120,7 +120,7 @@ Task bench_task(const BenchOptions& o) {
   return bert_task({.model = model, .seq_length = o.seq, .max_predictions = o.predictions});
 }
 
-// With a recipe's defaults.
+// Returns the optimizer with a recipe's defaults.
 Optimizer bench_optimizer(const BenchOptions& o, const std::string& name) {
   return make_optimizer({.type = name}, o.model == kJestimator ? "jestimator_bert" : "bert");
 }
@@ -137,7 +137,7 @@ TrainingConfig bench_config(const BenchOptions& o, std::string_view platform) {
   return c;
 }
 
-// Random tokens without padding.
+// Returns a batch of random tokens without padding.
 Batch random_batch(const Features& features, std::int64_t rows) {
   Batch batch = empty_batch(features, rows);
   std::uint64_t drawn = 0;
@@ -159,7 +159,7 @@ ShardingPlan bench_placement(const BenchOptions& o, std::string_view platform) {
                        partition_for(o.on.mesh, o.on.devices, flag));
 }
 
-// The step's StableHLO text, for other programs to compile.
+// Writes the step's StableHLO text, for other compilers.
 void emit_step(const BenchOptions& o) {
   const TrainingConfig config = bench_config(o, o.on.device);
   const StepProgram step = train_program(bench_task(o), config, bench_placement(o, o.on.device));
@@ -168,7 +168,7 @@ void emit_step(const BenchOptions& o) {
   file.commit();
 }
 
-// Steps on one batch, of which the first is not timed; `begin` is when the process had begun.
+// Times steps on one batch; the first step is not timed. `begin` is the start time of the process.
 Json time_steps(const CompiledStep& step, const Batch& batch, ModelState& state, std::int64_t steps,
                 Clock::time_point begin) {
   std::vector<double> times, processor_times;
@@ -204,7 +204,7 @@ Json run_bench(const BenchOptions& o) {
   const StepProgram program = train_program(task, config, bench_placement(o, o.on.device));
   const double build_s = seconds_since(begin);
   const auto client = open_device(o.on.device, static_cast<int>(o.on.devices));
-  // As in training.
+  // Initialize the state while the program compiles, as training does.
   auto fresh = std::async(std::launch::async, [&] {
     return ModelState::fresh(*client, program.placement, program.state, config.seed);
   });
@@ -231,17 +231,17 @@ Json run_updates(const BenchOptions& o) {
 }
 
 void add_optimizer_flags(CLI::App& command, BenchOptions& o) {
-  command.add_option("--optimizer", o.optimizer, "the step's")
+  command.add_option("--optimizer", o.optimizer, "optimizer of the step")
       ->check(CLI::IsMember(optimizer_names()))
       ->capture_default_str();
   command
       .add_option("--updates", o.updates,
-                  "time nothing but these optimizers' updates, in turns, on one device")
+                  "time only the updates of these optimizers, in turns, on one device")
       ->delimiter(',')
       ->check(CLI::IsMember(optimizer_names()));
 }
 
-// "" for a name or a file, else what is wrong.
+// Returns "" if the value is a model name or a file, else an error text.
 std::string check_model(const std::string& value) {
   std::vector<std::string> names{kElectra, kJestimator, kT5, kT5Gated};
   if (std::ranges::find(names, value) != names.end() || models().contains(value) || exists(value))
@@ -253,7 +253,8 @@ std::string check_model(const std::string& value) {
 }  // namespace
 
 void add_bench_command(CLI::App& app) {
-  auto* command = app.add_subcommand("bench", "time a training step on made-up examples, as JSON");
+  auto* command = app.add_subcommand(
+      "bench", "measure the time of a training step on random examples, as JSON");
   auto o = std::make_shared<BenchOptions>();
   command
       ->add_option("--model", o->model,
@@ -264,22 +265,25 @@ void add_bench_command(CLI::App& app) {
   const auto add_count = [&](const char* name, std::int64_t& value, const char* help) {
     command->add_option(name, value, help)->check(number_from(1, 1e6))->capture_default_str();
   };
-  command->add_option("--depth", o->depth, "layers, if not the model's own number")
+  command->add_option("--depth", o->depth, "number of layers; default: as the model")
       ->check(number_from(1, 1000));
   add_count("--devices", o->on.devices, "devices that share a batch");
   add_count("--batch", o->batch, "examples per step, over all devices");
   add_count("--seq", o->seq, "tokens per example");
   add_count("--predictions", o->predictions, "BERT's masked tokens, or T5's targets, per example");
-  add_count("--micro-batches", o->micro_batches, "parts of each device's rows, one after another");
-  add_count("--steps", o->steps, "steps timed, after one that is not");
+  add_count("--micro-batches", o->micro_batches,
+            "split each device's rows into this many parts, computed one after another");
+  add_count("--steps", o->steps, "number of timed steps, after one untimed step");
   command
       ->add_option("--classes", o->classes,
-                   "fine-tune a BERT to tell so many classes apart, instead of pre-training it")
+                   "fine-tune a BERT on this many classes instead of pretraining it; 0: pretrain")
       ->check(number_from(2, 1000));
   command->add_option("--dropout", o->dropout, "dropout probability")->capture_default_str();
   add_optimizer_flags(*command, *o);
   add_form_flags(*command, *o->on.compute, o->on.mesh);
-  command->add_option("--emit", o->emit, "write the step's StableHLO text here and run nothing")
+  command
+      ->add_option("--emit", o->emit,
+                   "write the step's StableHLO text to this file and run nothing")
       ->check(is_not_empty, "");
   for (const char* of_a_step : {"--emit", "--optimizer", "--mesh"})
     command->get_option("--updates")->excludes(command->get_option(of_a_step));

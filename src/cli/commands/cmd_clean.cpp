@@ -58,9 +58,9 @@ void add_clean_command(CLI::App& app) {
   auto* command =
       app.add_subcommand("clean", "list files that a run no longer needs, and delete them");
   auto options = std::make_shared<CleanOptions>();
-  command->add_option("run", options->run, "the folder that a recipe made")->required();
-  command->add_flag("--yes", options->yes, "remove it without asking");
-  command->add_flag("--json", options->json, "one JSON object instead of lines");
+  command->add_option("run", options->run, "the run's folder")->required();
+  command->add_flag("--yes", options->yes, "delete without a confirmation prompt");
+  command->add_flag("--json", options->json, "print one JSON object instead of lines");
   command->callback([options] { run_clean(*options); });
 }
 

@@ -35,7 +35,7 @@ void print(const Whoami& found, bool json) {
               << "\n";
     return;
   }
-  std::cout << "account: " << (who.account.empty() ? "not told" : who.account) << " (" << who.kind
+  std::cout << "account: " << (who.account.empty() ? "unknown" : who.account) << " (" << who.kind
             << ")\nsource:  " << who.source << "\nproject: ";
   if (project.name.empty())
     std::cout << "none; set GOOGLE_CLOUD_PROJECT=NAME, or gcloud config set project NAME\n";
@@ -45,21 +45,21 @@ void print(const Whoami& found, bool json) {
   if (who.lacks_quota_project())
     std::cout << "billed:  gcloud's own project, where some APIs are disabled; to use yours: "
               << quota_project_command(project.name.empty() ? "PROJECT" : project.name) << "\n";
-  std::cout << "token:   given, for " << found.token_lasts.count() << " seconds\n";
+  std::cout << "token:   valid for " << found.token_lasts.count() << " seconds\n";
 }
 
 void add_whoami(CLI::App& app) {
   auto* command = app.add_subcommand(
-      "whoami", "show the account, where its credentials come from, and the project");
+      "whoami", "show the Google Cloud account, the source of its credentials, and the project");
   auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "one JSON object instead of lines");
+  command->add_flag("--json", *json, "print one JSON object instead of lines");
   command->callback([json] {
     GoogleApi api{TokenSource(google_credentials())};
     print(whoami(api), *json);
   });
 }
 
-// What commands about a project's machines have in common.
+// Options that the list commands share.
 struct ListOptions {
   std::string project, zone;
   bool json = false;
@@ -68,17 +68,17 @@ struct ListOptions {
 std::shared_ptr<ListOptions> add_list_options(CLI::App& command) {
   auto o = std::make_shared<ListOptions>();
   add_project_flag(command, o->project);
-  command.add_flag("--json", o->json, "one JSON object instead of lines");
+  command.add_flag("--json", o->json, "print one JSON object instead of lines");
   return o;
 }
 
 void add_list(CLI::App& app) {
-  auto* command = app.add_subcommand("list", "list the project's TPUs, also those in the queue");
+  auto* command = app.add_subcommand("list", "list the project's TPUs and queued requests");
   auto o = std::make_shared<MachineOptions>();
   o->zone = kAllZones;
   add_project_flag(*command, o->project);
-  command->add_flag("--json", o->json, "one JSON object instead of lines");
-  command->add_option("--zone", o->zone, "only this zone's; default: all zones'");
+  command->add_flag("--json", o->json, "print one JSON object instead of lines");
+  command->add_option("--zone", o->zone, "only TPUs of this zone; default: all zones");
   command->callback([o] { list_machines(*o); });
 }
 
@@ -98,7 +98,7 @@ void add_locations(CLI::App& app) {
 void add_types(CLI::App& app) {
   auto* command = app.add_subcommand("types", "list the TPU types of a zone");
   auto o = add_list_options(*command);
-  command->add_option("--zone", o->zone, "as us-central1-a")->required();
+  command->add_option("--zone", o->zone, "a zone, such as us-central1-a")->required();
   command->callback([o] {
     GoogleApi api{TokenSource(google_credentials())};
     TpuApi tpu(api, project_of(o->project, api));
@@ -117,8 +117,9 @@ void add_types(CLI::App& app) {
 }  // namespace
 
 void add_cloud_command(CLI::App& app) {
-  auto* command = app.add_subcommand(
-      "cloud", "rent TPUs: run a training within a budget, create and delete machines, ssh");
+  auto* command = app.add_subcommand("cloud",
+                                     "rent Google Cloud TPUs: run training jobs within a budget, "
+                                     "create and delete machines, ssh");
   command->require_subcommand(1);
   add_whoami(*command);
   add_doctor_command(*command);

@@ -32,7 +32,7 @@ struct CompileCommand {
   bool json = false;
 };
 
-// "mhlo.num_partitions = 32" in the module's head; 1 where it says nothing.
+// Returns a count such as "mhlo.num_partitions = 32" from the module's head, or 1 if it is missing.
 int module_count(const std::string& text, const std::string& name) {
   const std::string head = text.substr(0, text.find("func.func"));
   std::smatch found;
@@ -41,7 +41,7 @@ int module_count(const std::string& text, const std::string& name) {
   return given ? std::stoi(found[1]) : 1;
 }
 
-// libtpu ends the process for some names that it does not know.
+// Throws UsageError for an unknown topology, because libtpu ends the process for some of them.
 void check_topology(const std::string& name) {
   std::smatch found;
   const bool fits = std::regex_match(
@@ -52,8 +52,8 @@ void check_topology(const std::string& name) {
   if (fits && (most == flat.end() || (!found[4].matched && std::stoi(found[2]) <= most->second &&
                                       std::stoi(found[3]) <= most->second)))
     return;
-  throw UsageError(str("--topology '", name, "' is no slice of TPUs"),
-                   "give chips by libtpu's name, e.g. v2:4x4, v3:2x2, v4:2x2x1, v5e:2x4");
+  throw UsageError(str("--topology '", name, "' is not a TPU slice"),
+                   "use libtpu's name of the slice, e.g. v2:4x4, v3:2x2, v4:2x2x1, v5e:2x4");
 }
 
 Topology topology_of(const std::string& name) {
@@ -61,7 +61,7 @@ Topology topology_of(const std::string& name) {
     return Topology::tpu(name);
   } catch (const PjrtError& error) {
     throw UsageError(str("--topology ", name, ": ", error.what()),
-                     "give chips by libtpu's name, e.g. v2:4x4, v3:2x2, v5e:2x4");
+                     "use libtpu's name of the slice, e.g. v2:4x4, v3:2x2, v5e:2x4");
   }
 }
 
@@ -72,13 +72,14 @@ CompiledProgram compiled_for(const Topology& topology, const CompileCommand& c,
   } catch (const PjrtError& error) {
     if (error.code() == pjrt::ErrorCode::resource_exhausted)
       throw_does_not_fit(error, advice_for_training(str(c.program, " on ", c.topology), flag));
-    // What follows the first line is of programs of other versions, or the program itself.
+    // The text after the first line is about other versions, or is the program itself.
     throw UsageError(str(c.program, ": ", first_line(error.what())),
-                     "give StableHLO text, as smelt bench --emit writes it");
+                     "use a file of StableHLO text, such as the output of smelt bench --emit");
   }
 }
 
-// "sdy.mesh @mesh = <["data"=2, "fsdp"=4]>"; without one all devices are along "data".
+// Returns the mesh "sdy.mesh @mesh = <["data"=2, "fsdp"=4]>" of the module; without one, all
+// devices are along "data".
 Mesh mesh_of(const std::string& text, std::int64_t devices) {
   const std::string head = text.substr(0, text.find("func.func"));
   const std::size_t at = head.find("sdy.mesh");
@@ -93,7 +94,8 @@ Mesh mesh_of(const std::string& text, std::int64_t devices) {
   return out.empty() ? Mesh{{"data", devices}} : out;
 }
 
-// What a device sends along each axis of the mesh, and how much of it beside other work.
+// Returns the bytes that a device sends along each axis of the mesh, and how much of it overlaps
+// with compute.
 Json axes_json(const StepCycles& cycles, const Mesh& mesh) {
   std::int64_t devices = 1;
   for (const auto& [axis, size] : mesh) devices *= size;
@@ -119,7 +121,8 @@ Json cycles_json(const StepCycles& cycles, std::int64_t top) {
            {"unread", cycles.unread},
            {"top", Json::array()},
            {"collectives", Json::object()}};
-  std::map<std::string, std::pair<double, double>> told;  // all bytes, those beside other work
+  // Bytes by opcode: all, and those that overlap with compute.
+  std::map<std::string, std::pair<double, double>> told;
   for (const CollectiveBytes& c : cycles.collectives) {
     told[c.opcode].first += c.bytes;
     if (c.asynchronous) told[c.opcode].second += c.bytes;
@@ -146,7 +149,7 @@ StepCycles cycles_of(const CompiledProgram& compiled, const ScheduleDump& dump,
   return out;
 }
 
-// Between a device's large memory and its cores.
+// Returns the bytes moved between a device's HBM and its cores.
 double moved_bytes(const StepCycles& cycles) {
   double out = 0;
   for (const InstructionCycles& i : cycles.instructions) out += i.hbm_bytes;
@@ -194,7 +197,7 @@ Json compile_program(const CompileCommand& c) {
   return out;
 }
 
-// What takes longest, a line each.
+// Returns the slowest instructions, one per line.
 std::string top_text(const Json& f) {
   std::string out;
   for (const Json& i : f.at("top"))
@@ -206,40 +209,40 @@ std::string top_text(const Json& f) {
   return out;
 }
 
-// What devices tell one another, a line for each axis of their mesh.
+// Returns the communication between devices, one line per mesh axis.
 std::string sent_text(const Json& f) {
   std::string out;
   for (const auto& [axes, sent] : f.at("sent_bytes").items()) {
     const auto bytes = [&](const char* name) { return sent.value(name, 0.0); };
     const double beside = bytes("asynchronous_all_reduce") + bytes("asynchronous_other");
-    out += str("told      ", bytes_text(bytes("all_reduce") + bytes("other")),
-               " sent by each device along ", axes, ", ", bytes_text(beside),
-               " of them beside other work\n");
+    out += str("sends     ", bytes_text(bytes("all_reduce") + bytes("other")),
+               " from each device along ", axes, ", ", bytes_text(beside),
+               " of them overlapped with compute\n");
   }
   return out;
 }
 
-// For a person. What does not fit was not compiled.
+// Returns the report as text. A program that does not fit in memory is not compiled.
 std::string compiled_text(const Json& f, const std::string& program) {
   const auto bytes = [&](const char* name) { return bytes_text(f.at(name).get<double>()); };
   const auto capacity = device_memory_bytes(f.at("device_kind").get<std::string>());
-  const std::string of =
-      capacity ? str(" of a device's ", bytes_text(*capacity), ", some of which is the runtime's")
-               : "";
+  const std::string of = capacity ? str(" of a device's ", bytes_text(*capacity),
+                                        ", of which the runtime reserves a part")
+                                  : "";
   return str("program   ", program, ", for ", f.at("topology").get<std::string>(), ": ",
              counted(f.at("devices").get<int>(), "device"), ", each a ",
              f.at("device_kind").get<std::string>(), "\nfits      yes, ", bytes("peak_bytes"),
              " at the peak", of, "\nmemory    ", bytes("argument_bytes"), " of arguments, ",
              bytes("output_bytes"), " of results (", bytes("alias_bytes"),
-             " of them in the arguments' place), ", bytes("temporary_bytes"), " temporary, ",
+             " of them in the arguments' buffers), ", bytes("temporary_bytes"), " temporary, ",
              bytes("code_bytes"), " of code\nwork      ",
              rounded(f.at("flops").get<double>() / 1e9, 1), " GFLOP and ", bytes("bytes_accessed"),
-             " moved on a device, by the compiler's count, where a loop's body counts once\n",
+             " moved on a device, by the compiler's count, in which a loop's body counts once\n",
              "time      ", rounded(f.at("scheduled").get<double>() / 1e6, 1), " million cycles, ",
              rounded(1e3 * f.at("scheduled_seconds").get<double>(), 2),
              " ms at the chip's clock, by the compiler's schedule (by its estimate ",
              rounded(f.at("cycles").get<double>() / 1e6, 1),
-             "), with all turns of loops and without what devices wait for one another\n",
+             "), with all loop iterations, without the time that devices wait for each other\n",
              sent_text(f), top_text(f), "compiled  in ",
              rounded(f.at("compile_s").get<double>(), 1), " s\n");
 }
@@ -248,20 +251,22 @@ std::string compiled_text(const Json& f, const std::string& program) {
 
 void add_compile_command(CLI::App& app) {
   auto* command = app.add_subcommand(
-      "compile", "compile a StableHLO program for a TPU without a TPU: memory, cycles");
+      "compile", "compile a StableHLO program for a TPU without a TPU; show memory and cycles");
   auto c = std::make_shared<CompileCommand>();
   command->add_option("program", c->program, "a file of StableHLO text (smelt bench --emit)")
       ->required();
   command
       ->add_flag_callback(
           "--with-parent", [] { ::prctl(PR_SET_PDEATHSIG, SIGKILL); },
-          "end when the process that started it does")
+          "end when the parent process ends")
       ->group("");
-  command->add_option("--topology", c->topology, "the TPUs by libtpu's name, e.g. v2:4x4, v5e:2x4")
+  command
+      ->add_option("--topology", c->topology,
+                   "the TPU slice by libtpu's name, e.g. v2:4x4, v5e:2x4")
       ->required();
-  command->add_option("--top", c->top, "also show so many instructions that take longest")
+  command->add_option("--top", c->top, "also show this many of the slowest instructions")
       ->check(number_from(0, 10000));
-  command->add_flag("--json", c->json, "one JSON object: the figures of one device");
+  command->add_flag("--json", c->json, "print one JSON object with the values of one device");
   command->callback([c] {
     const Json figures = compile_program(*c);
     std::cout << (c->json ? figures.dump() + "\n" : compiled_text(figures, c->program));

@@ -1,4 +1,4 @@
-// smelt compile: what the TPU compiler makes of a program, without a TPU.
+// smelt compile: compiles a training step for a TPU, without a TPU, and reports memory and time.
 #pragma once
 
 #include <CLI/App.hpp>

@@ -33,7 +33,7 @@ struct QuantizeFlags {
   ChoiceRows choice;
   RowColumns columns;
   bool force = false, json = false;
-  std::string trained;                // the run's folder; empty: codes are those of the model
+  std::string trained;                // run folder of --train; empty: quantize the model itself
   std::vector<std::string> settings;  // of its recipe
 };
 
@@ -56,11 +56,11 @@ OrderedJson quantized_json(const QuantizeJob& job, const Quantized& done) {
 }
 
 void tell_limit(const Quantized& done) {
-  std::cout << "  score of every second row " << rounded(done.after.choice, 4) << ", of the model "
-            << rounded(done.before.choice, 4) << "; of the other rows "
-            << rounded(done.after.told, 4) << ", of the model " << rounded(done.before.told, 4)
-            << "\n";
-  for (const std::string& name : done.went_back) std::cout << "  back in floats: " << name << "\n";
+  std::cout << "  score on the selection rows " << rounded(done.after.choice, 4) << ", before "
+            << rounded(done.before.choice, 4) << "; on the other rows "
+            << rounded(done.after.told, 4) << ", before " << rounded(done.before.told, 4) << "\n";
+  for (const std::string& name : done.went_back)
+    std::cout << "  restored to floats: " << name << "\n";
 }
 
 void take_codes(QuantizeFlags& f, const CLI::App& command) {
@@ -69,14 +69,14 @@ void take_codes(QuantizeFlags& f, const CLI::App& command) {
   f.job.calibration = choose_of("--calibration", f.calibration, kCalibrations);
   if (command.count("--calibration") > 0 && f.job.activations != Activations::by_input_scale)
     throw UsageError(str("compress: --calibration with --activations ", f.activations,
-                         ", which takes no scales of rows"),
-                     "leave it out, or take --activations static");
+                         ": only static activations are calibrated"),
+                     "remove it, or use --activations static");
   const auto needs = [&](const char* flag, bool has, const char* what, const char* hint) {
     if (command.count(flag) > 0 && !has)
-      throw UsageError(str("compress: ", flag, " is of ", what), hint);
+      throw UsageError(str("compress: ", flag, ": requires ", what), hint);
   };
-  needs("--group", f.job.weights == WeightCodes::int4, "--weights int4", "leave it out");
-  needs("--examples", !f.calibrate.empty(), "--calibrate's rows", "leave it out, or name rows");
+  needs("--group", f.job.weights == WeightCodes::int4, "--weights int4", "remove the flag");
+  needs("--examples", !f.calibrate.empty(), "--calibrate", "remove the flag, or name rows");
   if (command.count("--smooth") > 0 && !(f.job.smooth > 0 && f.job.smooth <= 1))
     throw UsageError(str("compress: --smooth is ", f.job.smooth, ", must be above 0 and at most 1"),
                      "use --smooth 0.5");
@@ -101,20 +101,20 @@ void take_calibration(QuantizeFlags& f, const CLI::App& command) {
 void take_training(QuantizeFlags& f, const CLI::App& command) {
   if (f.trained.empty()) return;
   if (f.weights != "int8")
-    throw UsageError(str("compress: --train with --weights ", f.weights,
-                         ": what is learned are products of eight bits"),
-                     "leave one of them out");
+    throw UsageError(
+        str("compress: --train with --weights ", f.weights, ": training requires --weights int8"),
+        "remove one of them");
   if (command.count("--activations") > 0 && f.activations != "dynamic")
     throw UsageError(str("compress: --train with --activations ", f.activations,
-                         ": what is learned are activations that are rounded as they come"),
-                     "leave out --activations");
+                         ": training requires dynamic activations"),
+                     "remove --activations");
   f.activations = "dynamic";
 }
 
 void train_in_codes(QuantizeFlags& f) {
   if (f.trained.empty()) return;
   require_apart(f.job.to, "--train", f.trained);
-  (void)OutputDirectory(f.job.to);  // which says before anything is trained that something is there
+  (void)OutputDirectory(f.job.to);  // throws if the folder exists, before anything is trained
   std::vector<std::string> settings = f.settings;
   settings.emplace_back("train.fake_quant=true");
   teach_itself(f.job.from, f.trained, settings);
@@ -126,10 +126,10 @@ void run_quantize(QuantizeFlags& f, const CLI::App& command) {
   take_codes(f, command);
   const bool limited = command.count("--max-drop") > 0;
   if (limited == f.choice.rows.files.input.empty())
-    throw UsageError(limited ? "compress: --max-drop is of a score, and there are no rows for it"
+    throw UsageError(limited ? "compress: --max-drop needs labelled rows to score"
                              : "compress: --input without --max-drop",
-                     limited ? "name labelled rows of development with --input"
-                             : "say how much of their score may be lost, in points");
+                     limited ? "name a development set with --input"
+                             : "add --max-drop POINTS, the largest loss of score");
   if (limited) {
     take_columns(f.columns, command, f.choice.rows);
     f.job.limit = drop_limit(f.choice, f.max_drop, f.force);
@@ -147,7 +147,7 @@ void run_quantize(QuantizeFlags& f, const CLI::App& command) {
             << done.kept.size() << " kept as floats; " << sizes_text(done.bytes_before, done.bytes)
             << "\n";
   for (const std::string& name : done.too_coarse)
-    std::cout << "  stays in floats, below " << kLeastSqnr << " dB: " << name << "\n";
+    std::cout << "  kept in floats, below " << kLeastSqnr << " dB: " << name << "\n";
   if (limited) tell_limit(done);
   constexpr std::size_t kTold = 3;
   auto worst = done.tensors;
@@ -164,43 +164,46 @@ void add_model_and_out(CLI::App& command, std::string& from, std::string& out) {
                   "a fine-tuned BERT or ELECTRA, or a T5: a run's folder, a checkpoint or a "
                   "Hugging Face folder")
       ->required();
-  command.add_option("--out", out, "the folder to make")->required();
+  command.add_option("--out", out, "folder to create")->required();
   add_segment_command_flag(command);
 }
 
-// What becomes codes, and how.
+// Adds the flags of the 8-bit and 4-bit codes.
 void add_codes(CLI::App& command, QuantizeFlags& f) {
   command
       .add_option("--weights", f.weights,
-                  "int8: each output channel by a scale of its own; int4: each --group of its "
+                  "int8: one scale per output channel; int4: one scale per --group of its "
                   "inputs")
       ->check(CLI::IsMember({"int8", "int4"}))
       ->capture_default_str();
-  command.add_option("--group", f.job.group, "of int4: inputs that share a scale")
+  command.add_option("--group", f.job.group, "with int4: number of inputs that share a scale")
       ->check(number_from(8))
       ->capture_default_str();
-  command.add_option("--calibrate", f.calibrate,
-                     "labelled rows that the model was trained on: by their products codes of int4 "
-                     "make up for one another (GPTQ; without them each is the nearest), and what "
-                     "comes to a product has its static scale");
-  command.add_option("--examples", f.job.rows.examples, "of --calibrate, at most")
+  command.add_option(
+      "--calibrate", f.calibrate,
+      "labelled training rows, used to choose int4 codes (GPTQ; without rows each weight "
+      "is rounded to the nearest code) and to calibrate the scales of static "
+      "activations");
+  command.add_option("--examples", f.job.rows.examples, "maximum number of --calibrate rows")
       ->check(number_from(1))
       ->capture_default_str();
   command
       .add_option("--activations", f.activations,
-                  "floats, dynamic or static: what comes to a product is rounded to eight bits, "
-                  "too, each token by its own scale or all by one of --calibrate's rows, and "
-                  "products are of integers")
+                  "inputs of matmuls: floats, or 8-bit integers with dynamic scales (one per "
+                  "token) or static scales (from --calibrate's rows); with 8-bit inputs, matmuls "
+                  "are computed in integers")
       ->capture_default_str();
   command
       .add_option("--calibration", f.calibration,
-                  "of static: what is taken for the largest of what comes to a product: minmax, "
+                  "with static: how the clipping range of a matmul's inputs is chosen: minmax, "
                   "percentile (99.999), entropy or mse")
       ->capture_default_str();
-  command.add_option("--smooth", f.job.smooth,
-                     "of a T5, with --activations and --calibrate: SmoothQuant's exponent, as 0.5: "
-                     "large channels hand some of their size to the matrix that takes them");
-  command.add_flag("--embeddings", f.job.embeddings, "the tables, too, each row by its own scale");
+  command.add_option(
+      "--smooth", f.job.smooth,
+      "for a T5, with --activations and --calibrate: SmoothQuant's exponent, such as "
+      "0.5: moves the scale of large activation channels into the weights");
+  command.add_flag("--embeddings", f.job.embeddings,
+                   "also quantize embedding tables, one scale per row");
 }
 
 void add_quantize(CLI::App& compress) {
@@ -209,32 +212,36 @@ void add_quantize(CLI::App& compress) {
       "quantize", "quantize weights to int8 or int4, and activations to int8");
   add_model_and_out(*command, f->job.from, f->job.to);
   add_codes(*command, *f);
-  command->add_option("--keep", f->job.keep,
-                      "matrices that stay as they are: a pattern of names, as '*.wo'; may be given "
-                      "several times");
+  command->add_option(
+      "--keep", f->job.keep,
+      "matrices to keep in floats: a pattern of names, such as '*.wo'; may be given "
+      "several times");
   command
-      ->add_option("--max-drop", f->max_drop,
-                   "points of the score of --input's rows that may be lost: what lost most of its "
-                   "signal goes back to floats until it holds")
+      ->add_option(
+          "--max-drop", f->max_drop,
+          "largest loss of score on --input's rows, in points: the matrices with the largest "
+          "error are restored to floats until the limit holds")
       ->check(number_from(0));
-  command->add_flag("--force", f->force, "write a folder that loses more, too");
-  command->add_option("--input", f->choice.rows.files.input,
-                      "labelled rows of development: every second one chooses, the others tell "
-                      "what that is worth");
+  command->add_flag("--force", f->force, "write the folder even if it exceeds --max-drop");
+  command->add_option(
+      "--input", f->choice.rows.files.input,
+      "labelled development rows for --max-drop: every second row is used to choose, "
+      "the others to report the score");
   command->add_option("--metric", f->choice.metric,
-                      "as `smelt metrics` has it; else the problem's");
+                      "score to use, as in `smelt metrics`; default: that of the problem");
   add_column_flags(*command, f->columns, f->choice.rows);
-  command->add_option("--batch", f->choice.batch_size, "rows at a time")
+  command->add_option("--batch", f->choice.batch_size, "rows per batch")
       ->check(number_from(1))
       ->capture_default_str();
   command->add_option("--device", f->choice.device, "cpu, gpu, tpu or auto")->capture_default_str();
   auto* train = command->add_option(
       "--train", f->trained,
-      "first train it with products as those codes make them, held to what it says itself, as a "
-      "run in this new folder; the model is a run's, whose recipe gives the data");
+      "first train with quantized matmuls to match the model's own outputs (quantization-aware "
+      "training), as a run in this new folder; MODEL must be a run folder, whose recipe names the "
+      "data");
   add_set_option(*command, f->settings);
   command->get_option("--set")->needs(train);
-  command->add_flag("--json", f->json, "a JSON object instead of lines")->excludes(train);
+  command->add_flag("--json", f->json, "print a JSON object instead of lines")->excludes(train);
   command->callback([f, command] { run_quantize(*f, *command); });
 }
 
@@ -243,7 +250,7 @@ struct PruneFlags {
   SparseFlags sparse;
   std::int64_t layers = 0, decoder_layers = 0;
   std::string format = "auto", header = "names";
-  std::string tuned;                  // the run's folder; empty: what is cut stays as it is
+  std::string tuned;                  // run folder of --tune; empty: no training after pruning
   std::vector<std::string> settings;  // of its recipe
   bool json = false;
 };
@@ -280,7 +287,7 @@ void run_prune(PruneFlags& f, const CLI::App& command) {
   const bool is_cut = !f.tuned.empty() && exists(f.job.to) && is_pruned_so(f.job);
   if (!f.tuned.empty()) check_distill(tune, is_cut);
   if (is_cut) {
-    std::cout << f.job.to << " is cut so already\n" << std::flush;
+    std::cout << f.job.to << " is already pruned this way\n" << std::flush;
     return void(distill(tune));
   }
   const Pruned done = prune_model(f.job);
@@ -294,30 +301,31 @@ void run_prune(PruneFlags& f, const CLI::App& command) {
     std::cout << "  " << stack.kept.size() << " of " << stack.before << " " << stack.what << ": "
               << join(stack.kept, ", ") << "\n";
   if (done.macs)
-    std::cout << "  " << percent(*done.macs) << " of the layers' multiplications are left\n";
+    std::cout << "  " << percent(*done.macs) << " of the layers' multiplications remain\n";
   for (const Pruned::Units& kind : done.units) {
     std::cout << "  " << kind.after << " of " << kind.before << " " << kind.what
-              << " in each layer; of what the loss hangs on, at least "
-              << percent(std::ranges::min(kind.kept_importance)) << " of a layer's is kept\n";
+              << " in each layer; they have at least "
+              << percent(std::ranges::min(kind.kept_importance))
+              << " of a layer's importance for the loss\n";
     if (!kind.lost.empty())
-      std::cout << "    of the squares that a layer's " << kind.what << " add up to, at most "
-                << percent(std::ranges::max(kind.lost)) << " are missing, "
-                << percent(std::ranges::max(kind.lost_before)) << " before what stays was rescaled"
-                << (kind.not_rescaled > 0 ? str("; ", kind.not_rescaled, " of ", kind.lost.size(),
-                                                " stay as they were")
-                                          : "")
+      std::cout << "    at most " << percent(std::ranges::max(kind.lost))
+                << " of the squared output of a layer's " << kind.what << " is lost, "
+                << percent(std::ranges::max(kind.lost_before)) << " before rescaling"
+                << (kind.not_rescaled > 0
+                        ? str("; ", kind.not_rescaled, " of ", kind.lost.size(), " not rescaled")
+                        : "")
                 << "\n";
   }
   if (!f.tuned.empty()) distill(tune);
 }
 
-// What units are chosen by.
+// Adds the flags for the rows that decide which units are pruned.
 void add_rows(CLI::App& command, PruneFlags& f) {
   PruneData& data = f.job.data;
   command.add_option("--input", data.rows.input,
-                     "labelled rows that the model was trained on (JSONL, TSV, CSV, Parquet), by "
-                     "which --ffn, --heads and --macs choose");
-  command.add_option("--format", f.format, "of --input, where its name does not say it")
+                     "labelled training rows (JSONL, TSV, CSV, Parquet), from which --ffn, --heads "
+                     "and --macs estimate what is important for the loss");
+  command.add_option("--format", f.format, "format of --input; auto: by the file name")
       ->capture_default_str();
   command
       .add_option("--header", f.header,
@@ -325,20 +333,24 @@ void add_rows(CLI::App& command, PruneFlags& f) {
       ->capture_default_str();
   command.add_option("--field", data.rows.text, "column of the text")->capture_default_str();
   command.add_option("--pair-field", data.rows.pair, "column of a second text");
-  command.add_option("--label-field", data.rows.label, "column of the label, or of a T5's answer")
+  command
+      .add_option("--label-field", data.rows.label, "column of the label, or of a T5's target text")
       ->capture_default_str();
-  command.add_option("--prefix", data.prefix, "of a T5: before each text; else its own");
+  command.add_option("--prefix", data.prefix,
+                     "for a T5: prefix of each text; default: that of its fine-tuning");
   const auto number = [&](const char* name, auto& value, double least, const char* help) {
     command.add_option(name, value, help)->check(number_from(least))->capture_default_str();
   };
   command
-      .add_option("--seq-length", data.seq_length,
-                  "tokens of a text; without it 128, or as many as the model takes")
+      .add_option(
+          "--seq-length", data.seq_length,
+          "maximum number of tokens per text; default: 128, or the model's maximum if lower")
       ->check(number_from(5));
-  number("--target-length", data.target_length, 1, "tokens of a T5's answer");
-  number("--examples", data.examples, 1, "rows that are looked at, at most");
-  number("--batch", data.batch_size, 1, "rows at a time");
-  number("--seed", data.seed, 0, "which rows, and in which batches");
+  number("--target-length", data.target_length, 1,
+         "maximum number of tokens of a T5's target text");
+  number("--examples", data.examples, 1, "maximum number of rows to use");
+  number("--batch", data.batch_size, 1, "rows per batch");
+  number("--seed", data.seed, 0, "random seed for the choice and order of rows");
   command.add_option("--device", data.device, "cpu, gpu, tpu or auto")->capture_default_str();
 }
 
@@ -346,38 +358,45 @@ void add_prune(CLI::App& compress) {
   auto f = std::make_shared<PruneFlags>();
   auto* command = compress.add_subcommand("prune",
                                           "remove layers, neurons and heads (smaller and faster), "
-                                          "or set weights to 0 (a smaller file only)");
+                                          "or set weights to 0 (only a smaller file)");
   add_model_and_out(*command, f->job.from, f->job.to);
-  command->add_option("--layers", f->layers, "so many stay, spread evenly; a T5's encoder's");
-  command->add_option("--keep-layers", f->job.layers.kept, "those of these numbers stay: 0,2,4")
+  command->add_option("--layers", f->layers,
+                      "number of layers to keep, evenly spaced; for a T5, of the encoder");
+  command->add_option("--keep-layers", f->job.layers.kept, "indices of the layers to keep: 0,2,4")
       ->delimiter(',');
-  command->add_option("--decoder-layers", f->decoder_layers, "the same of a T5's decoder");
-  command->add_option("--keep-decoder-layers", f->job.decoder_layers.kept, "the same, by number")
+  command->add_option("--decoder-layers", f->decoder_layers, "as --layers, for a T5's decoder");
+  command
+      ->add_option("--keep-decoder-layers", f->job.decoder_layers.kept,
+                   "as --keep-layers, for a T5's decoder")
       ->delimiter(',');
   command
       ->add_option("--ffn", f->job.ffn,
-                   "share of each feed-forward's neurons that stays: those that the loss hangs on "
+                   "share of the feed-forward neurons to keep in each layer: the most important "
+                   "for the loss "
                    "most")
       ->capture_default_str();
-  command->add_option("--heads", f->job.heads, "the same of attention's heads")
+  command->add_option("--heads", f->job.heads, "share of the attention heads to keep in each layer")
       ->capture_default_str();
   command
-      ->add_option("--macs", f->job.macs,
-                   "in the place of both: share of the layers' multiplications that is left at "
-                   "most; as many heads and neurons stay as keep most of what the loss hangs on")
+      ->add_option(
+          "--macs", f->job.macs,
+          "instead of --ffn and --heads: maximum share of the layers' multiplications to keep; the "
+          "most important heads and neurons are kept within that budget")
       ->capture_default_str();
-  command->add_flag("!--no-rescale", f->job.rescale,
-                    "neurons and heads that stay are left as they are, not made up for the others");
+  command->add_flag(
+      "!--no-rescale", f->job.rescale,
+      "do not rescale the remaining neurons and heads to compensate for the removed ones");
   add_sparse_flags(*command, f->sparse);
   add_rows(*command, *f);
   auto* tune = command->add_option(
       "--tune", f->tuned,
-      "then teach what is left to say what the model says (`compress distill`), as a run in this "
-      "new folder, in which weights become 0 by and by where --sparsity is given; the model is a "
-      "run's, whose recipe gives the data");
+      "then distill the original model into the pruned one (as `compress distill`), as a run in "
+      "this new folder; with --sparsity, weights are set to 0 gradually during that run. MODEL "
+      "must "
+      "be a run folder, whose recipe names the data");
   add_set_option(*command, f->settings);
   command->get_option("--set")->needs(tune);
-  command->add_flag("--json", f->json, "a JSON object instead of lines")->excludes(tune);
+  command->add_flag("--json", f->json, "print a JSON object instead of lines")->excludes(tune);
   command->callback([f, command] {
     require_apart(f->job.to, "--tune", f->tuned);
     run_prune(*f, *command);

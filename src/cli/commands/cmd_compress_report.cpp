@@ -32,7 +32,7 @@ struct ReportFlags {
   bool alone = true, json = false;
 };
 
-// This process's words, with spaces between.
+// Returns this process's command line, joined by spaces.
 std::string own_command() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::string out;
@@ -63,47 +63,53 @@ void add_columns(CLI::App& command, ReportFlags& f) {
   AskedRows& test = f.job.test;
   command
       .add_option("--input", test.files.input,
-                  "labelled rows of a test (JSONL, TSV, CSV, Parquet, SQuAD's JSON) that neither "
+                  "labelled test rows (JSONL, TSV, CSV, Parquet, SQuAD's JSON) that neither "
                   "training nor compression has seen")
       ->required();
-  command.add_option("--dev", f.job.dev, "rows that models were chosen by: scored beside the test");
+  command.add_option(
+      "--dev", f.job.dev,
+      "development rows that were used to choose models; scored in addition to the test rows");
   add_column_flags(command, f.columns, test);
-  command.add_option("--metric", f.metrics, "as `smelt metrics` has them; default: the problem's");
+  command.add_option("--metric", f.metrics,
+                     "metrics, as in `smelt metrics`; default: those of the problem");
 }
 
 void add_sizes(CLI::App& command, ReportFlags& f) {
   LatencyJob& latency = f.job.latency;
-  command.add_option("--batches", latency.batches, "texts at a time that are timed")
+  command.add_option("--batches", latency.batches, "batch sizes to time")
       ->delimiter(',')
       ->capture_default_str();
-  command.add_option("--lengths", latency.lengths, "tokens of each")
+  command.add_option("--lengths", latency.lengths, "text lengths to time, in tokens")
       ->delimiter(',')
       ->capture_default_str();
   const auto number = [&](const char* name, auto& value, double least, const char* help) {
     command.add_option(name, value, help)->check(number_from(least))->capture_default_str();
   };
-  number("--rounds", latency.rounds, 1, "of each size; every model has its turn in each");
-  number("--answer-tokens", f.job.answer_tokens, 1, "of a T5: of the answers that are timed");
-  number("--batch", f.job.batch_size, 1, "rows that are scored at a time");
+  number("--rounds", latency.rounds, 1,
+         "timing rounds per size; the models take turns in each round");
+  number("--answer-tokens", f.job.answer_tokens, 1,
+         "for a T5: number of tokens to generate in timings");
+  number("--batch", f.job.batch_size, 1, "rows per batch when scoring");
   number("--samples", f.job.resample.samples, 1, "resampled sets of rows, for intervals");
-  number("--seed", f.job.resample.seed, 0, "of the samples");
+  number("--seed", f.job.resample.seed, 0, "random seed of the samples");
   command.add_flag("!--no-processes", f.alone,
-                   "leave out loading and memory, which take processes of their own");
+                   "do not measure load time and memory, which need separate processes");
   add_device_flag(command, f.job.device);
 }
 
 void add_page(CLI::App& compress) {
   auto f = std::make_shared<ReportFlags>();
-  auto* command =
-      compress.add_subcommand("report", "compare models: accuracy, size and speed, on one page");
-  command->add_option("base", f->job.base, "the model that the others were made of")->required();
-  command->add_option("model", f->job.models, "smaller ones")->required();
-  command->add_option("--student", f->job.students,
-                      "a dense model of equal size, trained as such: what cutting has to beat");
+  auto* command = compress.add_subcommand(
+      "report", "compare models on one HTML page: accuracy, size and speed");
+  command->add_option("base", f->job.base, "the original model")->required();
+  command->add_option("model", f->job.models, "the compressed models")->required();
+  command->add_option(
+      "--student", f->job.students,
+      "a dense model of equal size, trained from scratch, as a baseline for pruning");
   add_columns(*command, *f);
   add_sizes(*command, *f);
   command->add_option("--out", f->out, "the HTML file to write")->capture_default_str();
-  command->add_flag("--json", f->json, "one JSON object instead of lines");
+  command->add_flag("--json", f->json, "print one JSON object instead of lines");
   command->callback([f, command] { run_report(*f, *command); });
 }
 
@@ -128,10 +134,10 @@ void run_load(const LoadFlags& f) {
   if (f.json)
     std::cout << out.dump() << "\n";
   else
-    std::cout << f.model << ": loaded in " << rounded(loaded, 3) << " s, first answers after "
+    std::cout << f.model << ": loaded in " << rounded(loaded, 3) << " s, first outputs after "
               << rounded(out["first_answer_seconds"].get<double>(), 3)
-              << " s, its weights alone on the device in "
-              << rounded(out["weights_seconds"].get<double>(), 3) << " s; at most "
+              << " s, weights copied to the device in "
+              << rounded(out["weights_seconds"].get<double>(), 3) << " s; peak memory "
               << bytes_text(out["peak_bytes"].get<double>()) << "\n";
 }
 
@@ -140,17 +146,19 @@ void add_load(CLI::App& compress) {
   auto* command = compress.add_subcommand(
       "load", "measure how long a model takes to load, and its peak memory");
   command->add_option("model", f->model, "a fine-tuned model's folder")->required();
-  command->add_option("--batch", f->options.batch_size, "texts that it answers")
+  command->add_option("--batch", f->options.batch_size, "number of texts in the first batch")
       ->check(number_from(1))
       ->capture_default_str();
-  command->add_option("--length", f->length, "tokens of each")
+  command->add_option("--length", f->length, "tokens per text")
       ->check(number_from(2))
       ->capture_default_str();
-  command->add_option("--answer-tokens", f->options.answer_tokens, "of a T5's answers")
+  command
+      ->add_option("--answer-tokens", f->options.answer_tokens,
+                   "for a T5: number of tokens to generate")
       ->check(number_from(1))
       ->capture_default_str();
   add_device_flag(*command, f->options.stored.device);
-  command->add_flag("--json", f->json, "a JSON object instead of a line");
+  command->add_flag("--json", f->json, "print a JSON object instead of a line");
   command->callback([f] { run_load(*f); });
 }
 

@@ -39,8 +39,9 @@ constexpr NamedValues<OnnxTask, 3> kOnnxTasks{
      {"fill-mask", OnnxTask::fill_mask},
      {"feature-extraction", OnnxTask::feature_extraction}}};
 
-// Returns the Hugging Face folder that has the model of the task: of an ELECTRA its generator's for
-// `fill_mask`, else its discriminator's, or the only one that is there. nullopt if `path` is none.
+// Returns the Hugging Face folder with the model for the task, or nullopt if `path` is not one. For
+// an ELECTRA, returns the generator for `fill_mask` and else the discriminator, or the only one
+// present.
 std::optional<std::string> hugging_face_part(const std::string& path, OnnxTask task) {
   const char *first = "discriminator", *second = "generator";
   if (task == OnnxTask::fill_mask) std::swap(first, second);
@@ -49,8 +50,8 @@ std::optional<std::string> hugging_face_part(const std::string& path, OnnxTask t
   return std::nullopt;
 }
 
-// A folder needs the files of a Hugging Face folder beside the ONNX files. Any other form of the
-// model becomes one first.
+// Writes an ONNX folder. It needs the files of a Hugging Face folder next to the ONNX files, so any
+// other form of the model is converted to one first.
 OnnxModel make_onnx_folder(const ConvertFlags& f, OnnxTask task) {
   const std::string from = exported_of(f.job.from);
   if (const auto folder = hugging_face_part(from, task))
@@ -77,7 +78,7 @@ OrderedJson run_onnx(const ConvertFlags& f, const CLI::App& command) {
       throw UsageError(
           str("convert: ", flag, ": cannot be used with an ONNX file, which holds the ",
               "moving averages of the weights if there are any, else the weights"),
-          str("leave ", flag, " out"));
+          str("remove ", flag));
   const OnnxTask task = choose_of("--task", f.task, kOnnxTasks);
   const bool is_one_file = f.job.to.ends_with(".onnx");
   for (const char* flag : {"--config", "--vocab"})
@@ -87,10 +88,10 @@ OrderedJson run_onnx(const ConvertFlags& f, const CLI::App& command) {
             str("convert: ", flag, ": cannot be used with ",
                 is_one_file ? "a single ONNX file" : "a Hugging Face folder as its source",
                 ", since the model has its own configuration and vocabulary"),
-            str("leave ", flag, " out"));
+            str("remove ", flag));
   const OnnxModel done =
       is_one_file ? write_onnx_model(f.job.from, f.job.to, task) : make_onnx_folder(f, task);
-  log_info("convert: {} is now {} (ONNX, {}): {}", done.from, f.job.to, done.task,
+  log_info("convert: {} -> {} (ONNX, {}): {}", done.from, f.job.to, done.task,
            bytes_text(static_cast<double>(done.bytes)));
   return {{"from", done.from}, {"path", f.job.to},    {"form", kOnnx},
           {"task", done.task}, {"files", done.files}, {"bytes", done.bytes}};
@@ -108,8 +109,8 @@ OrderedJson run_convert(ConvertFlags& f, const CLI::App& command) {
   f.job.slots = !f.no_slots;
   f.job.shard_bytes = static_cast<std::uint64_t>(f.shard_mb * 1e6);
   const Converted done = convert_checkpoint(f.job);
-  for (const std::string& what : done.left_out) log_info("left out: {}", what);
-  log_info("convert: {} ({}, step {}) is now {} ({}): {} parameters, {} slots", done.where_from,
+  for (const std::string& what : done.left_out) log_info("skipped: {}", what);
+  log_info("convert: {} ({}, step {}) -> {} ({}): {} parameters, {} slots", done.where_from,
            name(done.from), done.step, done.where_to, name(done.to), done.parameters, done.slots);
   return {{"from", done.where_from},  {"path", done.where_to},         {"form", name(done.to)},
           {"step", done.step},        {"parameters", done.parameters}, {"slots", done.slots},
@@ -120,11 +121,12 @@ void add_form_options(CLI::App& command, ConvertFlags& f) {
   command
       .add_option("--to", f.form,
                   "smelt, tf, hf or onnx (a file NAME.onnx, or a new folder with the tokenizer); "
-                  "default: by the name, *.ckpt*, checkpoint-<step> or *.onnx")
+                  "default: from the name, *.ckpt*, checkpoint-<step> or *.onnx")
       ->check(CLI::IsMember({"smelt", "tf", "hf", kOnnx}));
   command
       .add_option("--task", f.task,
-                  "of ONNX: auto (a fine-tuned head, else the masked-LM head, else the encoder), "
+                  "task of an ONNX model: auto (a fine-tuned head, else the masked-LM head, else "
+                  "the encoder), "
                   "fill-mask or feature-extraction (last_hidden_state)")
       ->check(CLI::IsMember({"auto", "fill-mask", "feature-extraction"}))
       ->capture_default_str();
@@ -148,19 +150,24 @@ void add_convert_command(CLI::App& app) {
           "NAME.onnx")
       ->required();
   add_form_options(*command, *f);
-  command->add_option("--dtype", f->dtype, "of what is written: f32, bf16 or f16")
+  command->add_option("--dtype", f->dtype, "type of the written weights: f32, bf16 or f16")
       ->check(CLI::IsMember({"f32", "bf16", "f16"}))
       ->capture_default_str();
-  command->add_flag("--no-slots", f->no_slots, "leave the optimizer's slots and the step out");
-  command->add_flag("--averages", f->job.averages,
-                    "the weights' moving averages (train.ema_decay) instead of the weights");
-  command->add_option("--config", f->job.config,
-                      "bert_config.json or electra_config.json; default: beside the checkpoint");
-  command->add_option("--vocab", f->job.vocab, "vocab.txt; default: beside the checkpoint");
-  command->add_option("--lower-case", f->job.lower_case,
-                      "true or false: of the vocabulary, where no tokenizer_config.json says it; "
-                      "default: inferred from its pieces");
-  command->add_option("--shard-mb", f->shard_mb, "megabytes of a Hugging Face folder's files")
+  command->add_flag("--no-slots", f->no_slots, "do not write the optimizer's slots and the step");
+  command->add_flag(
+      "--averages", f->job.averages,
+      "write the moving averages of the weights (train.ema_decay) instead of the weights");
+  command->add_option(
+      "--config", f->job.config,
+      "bert_config.json or electra_config.json; default: in the checkpoint's folder");
+  command->add_option("--vocab", f->job.vocab, "vocab.txt; default: in the checkpoint's folder");
+  command->add_option(
+      "--lower-case", f->job.lower_case,
+      "true or false: whether the tokenizer lower-cases, if there is no tokenizer_config.json; "
+      "default: inferred from its pieces");
+  command
+      ->add_option("--shard-mb", f->shard_mb,
+                   "maximum size of the files in a Hugging Face folder, in megabytes")
       ->check(number_from(0.001, 1e9))
       ->capture_default_str();
   add_json_flag(*command, f->json);

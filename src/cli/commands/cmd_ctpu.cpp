@@ -22,7 +22,7 @@ struct CtpuOptions {
 };
 using Options = std::shared_ptr<CtpuOptions>;
 
-constexpr const char* kOneMachine = "a TPU VM is its own host, there is no machine beside it";
+constexpr const char* kOneMachine = "a TPU VM is its own host and needs no separate machine";
 
 const std::vector<IgnoredFlag> kIgnoredByUp{
     {"--tf-version", true, "smelt needs no TensorFlow"},
@@ -32,9 +32,9 @@ const std::vector<IgnoredFlag> kIgnoredByUp{
     {"--use-dl-images", false, kOneMachine},
     {"--preemptible-vm", false, kOneMachine},
     {"--tpu-only", false, kOneMachine},
-    {"--forward-ports", false, "smelt cloud ssh NAME --ssh-option LocalForward=… does it"},
-    {"--forward-agent", false, "smelt cloud ssh NAME --ssh-option ForwardAgent=yes does it"},
-    {"--print-welcome", false, "there is none"},
+    {"--forward-ports", false, "use smelt cloud ssh NAME --ssh-option LocalForward=…"},
+    {"--forward-agent", false, "use smelt cloud ssh NAME --ssh-option ForwardAgent=yes"},
+    {"--print-welcome", false, "smelt prints none"},
     {"--require-permissions", false, "smelt grants no permissions"}};
 
 void run(const CtpuOptions& o, const Words& words) {
@@ -43,8 +43,7 @@ void run(const CtpuOptions& o, const Words& words) {
 
 void bring_up(const CtpuOptions& o) {
   if (o.vm_only)
-    throw UsageError("ctpu up: --vm-only: a TPU VM is made whole, with its TPU",
-                     "leave out --vm-only");
+    throw UsageError("ctpu up: --vm-only: a TPU VM always includes its TPU", "remove --vm-only");
   Words words{
       "cloud", "up", o.machine(), "--type", o.size, "--zone", zone_or_gcloud(o.zone, "ctpu up")};
   if (o.preemptible) words.emplace_back("--spot");
@@ -62,11 +61,11 @@ void take_down(const CtpuOptions& o) {
   run(o, words);
 }
 
-// "cloud <verb> [NAME] [--zone Z] [--project P]"
+// The arguments that a command needs: "cloud <verb> [NAME] [--zone Z] [--project P]".
 enum class Needs { nothing, zone, name, name_and_zone };
 void run_verb(const CtpuOptions& o, const std::string& verb, Needs needs,
               const std::string& original) {
-  // The status of no machine in particular is that of all.
+  // Without a name, `status` lists all machines.
   const bool is_of_all = needs == Needs::name && o.name.empty();
   Words words{"cloud", is_of_all ? "list" : verb};
   if (!is_of_all && (needs == Needs::name || needs == Needs::name_and_zone))
@@ -77,21 +76,22 @@ void run_verb(const CtpuOptions& o, const std::string& verb, Needs needs,
   run(o, words);
 }
 
-// ctpu takes these before and behind its verb.
+// Adds flags that ctpu accepts before and after its verb.
 void add_where(CLI::App& command, const Options& o) {
-  command.add_option("--name", o->name, "the machine; default: your user's name");
-  command.add_option("--zone", o->zone, "default: gcloud's compute/zone");
+  command.add_option("--name", o->name, "name of the machine; default: your user name");
+  command.add_option("--zone", o->zone, "zone; default: gcloud's compute/zone");
   add_project_flag(command, o->project);
 }
 
 void add_up(CLI::App& ctpu, const Options& o) {
-  auto* command = ctpu.add_subcommand("up", "smelt cloud up: make a TPU machine");
-  command->add_option("--tpu-size", o->size, "as v3-8")->capture_default_str();
-  command->add_flag("--preemptible", o->preemptible, "cheaper, and may be taken away");
-  command->add_option("--gcp-network", o->network, "default: the project's");
-  command->add_flag("--noconf", o->agreed, "make it without asking");
-  command->add_flag("--dry-run", o->dry_run, "show price and request, and make nothing");
-  command->add_flag("--vm-only", o->vm_only, "refused: there is no machine without its TPU");
+  auto* command = ctpu.add_subcommand("up", "smelt cloud up: create a TPU machine");
+  command->add_option("--tpu-size", o->size, "TPU type, such as v3-8")->capture_default_str();
+  command->add_flag("--preemptible", o->preemptible,
+                    "use a spot machine: cheaper, but may be preempted");
+  command->add_option("--gcp-network", o->network, "VPC network; default: that of the project");
+  command->add_flag("--noconf", o->agreed, "create it without a confirmation prompt");
+  command->add_flag("--dry-run", o->dry_run, "show price and request without creating anything");
+  command->add_flag("--vm-only", o->vm_only, "not supported: a TPU VM always includes its TPU");
   add_ignored(*command, kIgnoredByUp);
   add_where(*command, o);
   command->callback([o] { bring_up(*o); });
@@ -100,11 +100,12 @@ void add_up(CLI::App& ctpu, const Options& o) {
 void add_delete(CLI::App& ctpu, const Options& o) {
   auto* command = ctpu.add_subcommand("delete", "smelt cloud down: delete a TPU machine");
   command->alias("rm");
-  command->add_flag("--noconf", o->agreed, "delete it without asking");
-  command->add_flag("--dry-run", o->dry_run, "show the line that this is now, and do nothing");
+  command->add_flag("--noconf", o->agreed, "delete it without a confirmation prompt");
+  command->add_flag("--dry-run", o->dry_run,
+                    "show the equivalent smelt cloud command without running it");
   add_ignored(*command, {{"--tpu-only", false, kOneMachine},
-                         {"--nowait", false, "it is waited for"},
-                         {"--wait-for-async-ops", false, "it is waited for"}});
+                         {"--nowait", false, "smelt always waits"},
+                         {"--wait-for-async-ops", false, "smelt always waits"}});
   add_where(*command, o);
   command->callback([o] { take_down(*o); });
 }
@@ -116,35 +117,37 @@ struct Verb {
 };
 const std::vector<Verb> kVerbs{
     {"status", "st", "status", Needs::name,
-     "smelt cloud status: a machine's state and cost; without --name smelt cloud list"},
-    {"list", "ls", "list", Needs::nothing, "smelt cloud list: the project's TPUs"},
-    {"pause", "", "stop", Needs::name_and_zone, "smelt cloud stop: halt a machine"},
-    {"restart", "", "start", Needs::name_and_zone, "smelt cloud start: start it again"},
-    {"tpu-locations", "", "locations", Needs::nothing, "smelt cloud locations: zones with TPUs"},
-    {"tpu-sizes", "", "types", Needs::zone, "smelt cloud types: those of a zone"},
+     "smelt cloud status: show a machine's state and cost; without --name smelt cloud list"},
+    {"list", "ls", "list", Needs::nothing, "smelt cloud list: list the project's TPUs"},
+    {"pause", "", "stop", Needs::name_and_zone, "smelt cloud stop: stop a machine"},
+    {"restart", "", "start", Needs::name_and_zone, "smelt cloud start: start a stopped machine"},
+    {"tpu-locations", "", "locations", Needs::nothing,
+     "smelt cloud locations: list zones with TPUs"},
+    {"tpu-sizes", "", "types", Needs::zone, "smelt cloud types: list the TPU types of a zone"},
     {"auth", "", "whoami", Needs::nothing, "smelt cloud whoami"},
     {"config", "", "whoami", Needs::nothing, "smelt cloud whoami"}};
 
 void add_verb(CLI::App& ctpu, const Options& o, const Verb& verb) {
   auto* command = ctpu.add_subcommand(verb.name, verb.help);
   if (*verb.alias != '\0') command->alias(verb.alias);
-  command->add_flag("--dry-run", o->dry_run, "show the line that this is now, and do nothing");
+  command->add_flag("--dry-run", o->dry_run,
+                    "show the equivalent smelt cloud command without running it");
   if (std::string_view(verb.name) == "status")
-    add_ignored(*command, {{"--details", false, "all is shown"},
-                           {"--no-color", false, "there are no colours"}});
+    add_ignored(*command, {{"--details", false, "smelt always shows details"},
+                           {"--no-color", false, "smelt prints no colours"}});
   add_where(*command, o);
   command->callback([o, verb] { run_verb(*o, verb.cloud, verb.needs, verb.name); });
 }
 
 void add_words_alone(CLI::App& ctpu) {
-  ctpu.add_subcommand("version", "smelt's")->callback([] {
+  ctpu.add_subcommand("version", "print smelt's version")->callback([] {
     std::cout << "smelt " << SMELT_VERSION << "\n";
   });
-  ctpu.add_subcommand("quota", "where Google shows the project's quota")->callback([] {
+  ctpu.add_subcommand("quota", "show where Google displays the project's quota")->callback([] {
     std::cout << "https://console.cloud.google.com/iam-admin/quotas?service=tpu.googleapis.com\n";
   });
-  ctpu.add_subcommand("tf-versions", "none: smelt needs no TensorFlow")->callback([] {
-    std::cout << "smelt needs no TensorFlow; a zone's runtime versions are in: smelt cloud types "
+  ctpu.add_subcommand("tf-versions", "not needed: smelt does not use TensorFlow")->callback([] {
+    std::cout << "smelt needs no TensorFlow; to list a zone's runtime versions: smelt cloud types "
                  "--zone ZONE --json\n";
   });
 }
@@ -152,7 +155,8 @@ void add_words_alone(CLI::App& ctpu) {
 }  // namespace
 
 void add_ctpu_command(CLI::App& app) {
-  auto* ctpu = app.add_subcommand("ctpu", "the retired ctpu's commands, run as smelt cloud");
+  auto* ctpu =
+      app.add_subcommand("ctpu", "run the commands of the retired tool ctpu as smelt cloud");
   ctpu->require_subcommand(1);
   auto o = std::make_shared<CtpuOptions>();
   add_where(*ctpu, o);

@@ -1,4 +1,4 @@
-// smelt compress distill: a small model held to a large one, by the large one's own recipe.
+// smelt compress distill: trains a small model to match a large one, with the large one's recipe.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,20 +15,21 @@ struct DistillFlags {
   bool json = false;
 };
 
-// Before there is a student: UsageError where the teacher is no run's folder, for settings that
-// are none, and, unless the run may go on, where `out` exists.
+// Checks the flags before a student exists. Throws UsageError if the teacher is not a run folder,
+// if a setting is invalid, or if `out` exists and `may_go_on` is false.
 void check_distill(const DistillFlags& flags, bool may_go_on);
-// Trains, and prints how good the student is. UsageError likewise, but for `out`, and where the
-// teacher's model cannot teach.
+// Trains the student and prints its metrics. Throws UsageError if the teacher is not a run folder,
+// a setting is invalid, or the teacher's model cannot be distilled.
 void teach(const DistillFlags& flags);
-// UsageError where a run's folder and that which is made of it, by `flag` and --out, are one or lie
-// in each other.
+// Throws UsageError if a run folder (given by `flag`) and the output folder (--out) are the same or
+// one contains the other.
 void require_apart(const std::string& out, const char* flag, const std::string& run);
-// Its exported weights held to the model itself, in a run's new or begun folder by the model's
-// recipe: what `settings` say is learned with.
+// Trains the exported model in the folder `run` to match the outputs of the original model `model`,
+// with that model's recipe and `settings`. Resumes if the run exists.
 void teach_itself(const std::string& model, const std::string& run,
                   const std::vector<std::string>& settings);
-// Trains, and prints what may come next. Returns the run's result (pipeline/run_result.h).
+// Trains the student and prints suggested next steps. Returns the run's result
+// (pipeline/run_result.h).
 OrderedJson distill(const DistillFlags& flags);
 
 void add_distill(CLI::App& compress);

@@ -10,7 +10,7 @@ namespace smelt {
 
 void add_doctor_command(CLI::App& cloud);
 
-// A line for each check, and below one that is wrong what mends it.
+// Prints one line per check, and below a failed check how to fix it.
 void print_checks(std::ostream& out, const std::vector<DoctorCheck>& checks);
 bool are_good(const std::vector<DoctorCheck>& checks);
 

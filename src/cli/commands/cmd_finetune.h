@@ -1,4 +1,4 @@
-// smelt finetune: several runs of a recipe, by seeds and settings, and one table of them.
+// smelt finetune: runs a recipe with several seeds and settings and prints a table of the results.
 #pragma once
 
 #include <CLI/CLI.hpp>

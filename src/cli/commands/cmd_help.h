@@ -1,4 +1,4 @@
-// smelt help [recipe], smelt completion.
+// smelt help and smelt completion.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,11 @@ namespace smelt {
 void add_help_command(CLI::App& app);
 void add_completion_command(CLI::App& app);
 
-// What `smelt` without arguments prints.
+// Prints the output of `smelt` without arguments.
 void print_first_screen();
 
-// The program's own help: its commands, a line each and by what they are for, then the flags.
-// Must be set before commands are added, whose help it leaves as it is.
+// Returns the formatter of the program's own help: commands by group, one per line, then flags. It
+// must be set before commands are added; their own help keeps CLI11's formatter.
 std::shared_ptr<CLI::FormatterBase> help_formatter();
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// smelt cloud run, of a recipe or a command, and smelt cloud watch.
+// smelt cloud run (a recipe or a command) and smelt cloud watch.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// smelt new, smelt advise: recipes to begin with.
+// smelt new and smelt advise: write a first recipe.
 #pragma once
 
 #include <CLI/CLI.hpp>

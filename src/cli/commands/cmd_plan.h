@@ -1,4 +1,4 @@
-// smelt plan: which TPU fits a recipe, how long it takes, what it costs.
+// smelt plan: shows which TPU types fit a recipe, the run time and the cost.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// `smelt storage`: gsutil's and gcloud storage's lines.
+// `smelt storage`: the commands of gsutil and gcloud storage.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// `smelt data tokens`, `smelt data convert`, and what `smelt data inspect` shows of tokens.
+// `smelt data tokens`, `smelt data convert`, and `smelt data inspect` for token stores.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,7 +10,7 @@ namespace smelt {
 void add_data_tokens_command(CLI::App& data);
 void add_data_convert_command(CLI::App& data);
 
-// Prints what token stores or snapshot folders hold. UsageError for ids out of range.
+// Prints statistics of token stores or snapshot folders. Throws UsageError for ids out of range.
 void print_token_statistics(const InspectOptions& options, bool json);
 
 }  // namespace smelt

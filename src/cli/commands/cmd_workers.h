@@ -1,4 +1,4 @@
-// smelt cloud ssh, run, logs and cp: what is done on the workers of a machine.
+// smelt cloud ssh, run, logs and cp: commands and files on the workers of a TPU machine.
 #pragma once
 
 #include "cli/commands/worker_verbs.h"
@@ -11,7 +11,7 @@ namespace smelt {
 
 void add_worker_commands(CLI::App& cloud);
 
-// --worker, --zone, --project and how ssh reaches them.
+// Adds --worker, --zone, --project and the ssh flags.
 void add_worker_options(CLI::App& command, WorkerOptions& o);
 
 }  // namespace smelt

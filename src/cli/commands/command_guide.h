@@ -1,4 +1,4 @@
-// What help texts add to a command's flags: examples, the page to read, and words to find it by.
+// Additions to the help texts of commands: examples, a page of the docs, and search words.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ const std::vector<CommandGuide>& command_guides();
 // Returns the examples and the page of a command as lines of help, or "" for one without a guide.
 std::string guide_text(std::string_view command);
 
-// Returns the commands that a word stands for: "quantize" or "8-bit" for compress quantize. Empty
-// if it is none that people search for.
+// Returns the commands for a search word, such as compress quantize for "quantize" or "8-bit".
+// Empty if the word is unknown.
 std::vector<std::string_view> commands_for(std::string_view word);
 
 }  // namespace smelt

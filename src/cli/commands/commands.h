@@ -7,53 +7,52 @@ class App;
 
 namespace smelt {
 
-// Parses, runs the command, prints an error as one message. Returns the exit code: 0 done, 1 the
-// world failed, 2 the user can mend it, 70 a bug.
+// Parses the command line, runs the command and prints an error as one message. Returns the exit
+// code: 0 success, 1 environment error, 2 usage error, 70 a bug (see base/exit_codes.h).
 int run_command_line(int argc, char** argv);
 
-// smelt bench: the time of one training step on made-up examples.
+// smelt bench: measures one training step on random examples.
 void add_bench_command(CLI::App& app);
 
-// smelt clean: what a run's folder need not hold any more.
+// smelt clean: removes files of a run's folder that are no longer needed.
 void add_clean_command(CLI::App& app);
 
-// smelt cloud: who one is at Google, and which TPUs there are.
+// smelt cloud: Google Cloud credentials, TPU machines and jobs.
 void add_cloud_command(CLI::App& app);
 
-// smelt compress: smaller models of fine-tuned ones.
+// smelt compress: makes smaller models from fine-tuned ones.
 void add_compress_command(CLI::App& app);
 
 // smelt compress report and load.
 void add_compress_report_commands(CLI::App& compress);
 
-// `smelt convert` and `smelt inspect`: checkpoints of smelt's, TensorFlow's and Hugging Face's.
+// `smelt convert` and `smelt inspect`: checkpoints of smelt, TensorFlow and Hugging Face.
 void add_convert_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
 
-// smelt ctpu …: the retired tool ctpu (tensorflow/tpu, tools/ctpu), whose TPU Nodes are TPU VMs
-// now.
+// smelt ctpu: the command line of the retired tool ctpu (tensorflow/tpu, tools/ctpu). Its TPU Nodes
+// become TPU VMs.
 void add_ctpu_command(CLI::App& app);
 
 // smelt data bert | electra | tokens | convert | inspect | index | bench.
 void add_data_command(CLI::App& app);
 
-// smelt detect: which tokens of a text a discriminator holds for replaced.
+// smelt detect: finds tokens of a text that a discriminator predicts to be replaced.
 void add_detect_command(CLI::App& app);
 
-// smelt data inspect: what is in record files.
-// Below `data`.
+// smelt data inspect: shows the contents of record files. Added below `data`.
 void add_data_inspect_command(CLI::App& data);
 
 // smelt generate: inference with a T5.
 void add_generate_command(CLI::App& app);
 
-// smelt cloud up, status, stop, start and down: a TPU machine, from being made to being deleted.
+// smelt cloud up, status, stop, start and down: create, list, stop, start and delete TPU machines.
 void add_machine_commands(CLI::App& cloud);
 
-// smelt metrics: scores of predictions against references, with intervals, and two models compared.
+// smelt metrics: scores predictions against references, with intervals, and compares two models.
 void add_metrics_command(CLI::App& app);
 
-// smelt train | eval | fill | export | replay: one stage of a recipe on its own.
+// smelt train | eval | fill | export | replay: one stage of a recipe.
 void add_train_command(CLI::App& app);
 void add_replay_command(CLI::App& app);
 void add_eval_command(CLI::App& app);
@@ -63,17 +62,16 @@ void add_export_command(CLI::App& app);
 // `smelt data overview`.
 void add_data_overview_command(CLI::App& data);
 
-// smelt pod: which process of a pod a command would be here, and why.
+// smelt pod: shows the rank that a process would have on this machine, and why.
 void add_pod_command(CLI::App& app);
 
 // smelt predict: inference with a fine-tuned model.
 void add_predict_command(CLI::App& app);
 
-// smelt cloud prices: what TPUs cost, and since when that is known.
+// smelt cloud prices: prices of TPUs, with the date of each.
 void add_prices_command(CLI::App& cloud);
 
-// smelt data index | bench: what concerns record files as such.
-// Below `data`.
+// smelt data index | bench: index and read speed of record files. Added below `data`.
 void add_data_index_command(CLI::App& data);
 void add_data_bench_command(CLI::App& data);
 
@@ -83,15 +81,15 @@ void add_setup_command(CLI::App& app);
 // smelt tokenize: text to pieces and back.
 void add_tokenize_command(CLI::App& app);
 
-// smelt tpu-vm …: the lines of `gcloud compute tpus tpu-vm`, with its flags.
+// smelt tpu-vm: the command line of `gcloud compute tpus tpu-vm`.
 void add_tpu_vm_command(CLI::App& app);
 
-// smelt status | compare | report: what runs have told of themselves (track/).
+// smelt status | compare | report: progress and metrics that runs have recorded.
 void add_status_command(CLI::App& app);
 void add_compare_command(CLI::App& app);
 void add_report_command(CLI::App& app);
 
-// smelt vocab train: a WordPiece vocabulary from text.
+// smelt vocab train: trains a WordPiece vocabulary on text.
 void add_vocab_command(CLI::App& app);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Scripts by which shells complete the program's commands, flags and their values.
+// Shell completion scripts for the program's commands, flags and values.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ class App;
 
 namespace smelt {
 
-// A shell's script for `root` with all of its commands. After --set it completes `fields`.
+// Each returns the script of one shell for `root` and its commands. `fields` complete after --set.
 std::string bash_completion(const CLI::App& root, const std::vector<CompletedField>& fields);
 std::string zsh_completion(const CLI::App& root, const std::vector<CompletedField>& fields);
 std::string fish_completion(const CLI::App& root, const std::vector<CompletedField>& fields);

@@ -6,15 +6,14 @@
 
 namespace smelt {
 
-// The fields of a model.type, a line each; of one section, "train" or
-// "train.optimizer", if it is named. Throws
-// UsageError for an unknown type or section.
+// Returns the fields of a model.type, one per line; only those of one section, "train" or
+// "train.optimizer", if it is given. Throws UsageError for an unknown type or section.
 std::string recipe_help(const std::string& type, const std::string& section = "");
 
-// Returns docs/reference/recipe.md: the fields of all types of model in tables.
+// Returns the text of docs/reference/recipe.md: the fields of all model types in tables.
 std::string recipe_markdown();
 
-// Whether a word of `smelt help` names a recipe field: "train.steps" or "out".
+// Returns true if a word of `smelt help` names a recipe field: "train.steps" or "out".
 bool names_recipe_field(const std::string& word);
 
 // Returns a field with its section, default and choices, or the fields of a nested section. Throws
@@ -24,7 +23,7 @@ std::string field_help(const std::string& path);
 // Returns the field of this name in any section, "train.steps" for "steps"; else "".
 std::string field_named(const std::string& name);
 
-// A field that some types of model have, for completion.
+// A recipe field for shell completion.
 struct CompletedField {
   std::string path;
   std::vector<std::string> choices;

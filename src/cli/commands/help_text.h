@@ -1,4 +1,4 @@
-// Help texts, wrapped to the terminal's width.
+// Wraps help texts to the terminal's width.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,12 @@
 
 namespace smelt {
 
-// Returns the columns that help is wrapped to: those of the terminal on standard output, else those
-// of $COLUMNS; npos if neither is known, as in a pipe.
+// Returns the number of columns that help texts are wrapped to: the width of the terminal on
+// standard output, else $COLUMNS; npos if neither is known, as in a pipe.
 std::size_t help_columns();
 
-// Wraps each line that is longer. The lines that follow it begin below its second column, which
-// stands behind two or more spaces, else four columns to the right of its first word.
+// Wraps lines that are longer than `columns`. Continuation lines are indented to the second column
+// (the text after two or more spaces), else by four more than the first word.
 std::string wrapped(const std::string& text, std::size_t columns);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// smelt cloud run RECIPE and smelt cloud watch: a whole job at Google.
+// Options of smelt cloud run RECIPE and smelt cloud watch: a training job on Google Cloud.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@ struct JobOptions {
   bool far_bucket = false;
 };
 
-// Makes and leads the job, or goes on with the one that its folder in the bucket has. ExitStatus
-// where it did not end as it should.
+// Starts a job and monitors it, or takes over the job that the folder in the bucket already has.
+// Throws ExitStatus if the job fails.
 void run_job(const JobOptions& o);
 
 struct WatchOptions {

@@ -1,4 +1,4 @@
-// What a job at Google needs of a recipe.
+// The recipe of a job on Google Cloud: checks it and uploads its files.
 #pragma once
 
 #include <optional>
@@ -13,25 +13,27 @@
 
 namespace smelt {
 
-// The recipe as a dry run here judges it; that this machine has no such device is no fault. With a
-// type: for a job on it.
+// The result of a dry run of the recipe on this machine. With an accelerator type, the recipe is
+// checked for a job on that type. It is no error if this machine lacks the device.
 struct JudgedRecipe {
   DoctorCheck check;
-  std::optional<RunTime> planned;  // nothing where that is not known
+  std::optional<RunTime> planned;  // nullopt if unknown
 };
 JudgedRecipe judge_recipe(const std::string& path, const std::vector<std::string>& settings,
                           const Accelerator* type = nullptr);
 
-// A recipe whose files lie in a job's folder of the bucket.
+// A recipe whose files are stored in a job's folder of the bucket.
 struct StagedRecipe {
   std::vector<StagedFile> files;
-  std::string text;  // YAML, all that was set
+  std::string text;  // YAML with all fields that were set
 };
-// Files that are in a bucket already stay where they are. UsageError for one that is not there.
+// Returns the recipe with its files moved to the folder. Files that are already in a bucket are
+// used from there. Throws UsageError if a file does not exist.
 StagedRecipe staged_recipe(const Recipe& recipe, const std::string& folder);
 
-// UsageError where the folder has checkpoints of a recipe of another text, vocabulary, model or
-// optimizer, which the machine alone would refuse. Steps, rates, devices and evaluation may change.
+// Throws UsageError if the folder has checkpoints of a recipe with other text, vocabulary, model or
+// optimizer: the job would refuse to resume from them. Steps, learning rates, devices and
+// evaluation may differ.
 void require_same_run(const StagedRecipe& staged, const std::string& folder);
 
 }  // namespace smelt

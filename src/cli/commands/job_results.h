@@ -1,4 +1,4 @@
-// What goes to a job's folder in the bucket and what comes back from it.
+// Uploads a job's files to its folder in the bucket and downloads its results.
 #pragma once
 
 #include <functional>
@@ -10,8 +10,8 @@
 
 namespace smelt {
 
-// UsageError where the job's results would come over another run's, or another job, which goes on,
-// has its journal in the folder `out`; `hint`: how another is named.
+// Throws UsageError if the job's results would overwrite another run in `out`, or if `out` holds
+// the journal of another job that is still running. `hint` explains how to choose another folder.
 void require_own_folder(GoogleApi& api, const std::string& out, const JobJournal& job,
                         const std::string& hint);
 
@@ -19,21 +19,22 @@ void require_own_folder(GoogleApi& api, const std::string& out, const JobJournal
 // the bucket: the job's results would replace it.
 void require_no_newer(const JobSpec& spec, const std::string& out, const std::string& hint);
 
-// UsageError where files lie in the input/ of a folder that no job had yet, which would be removed.
+// Throws UsageError if a folder without a job contains files in input/: the upload would delete
+// them.
 void require_no_input(GoogleApi& api, const std::string& folder);
 
 struct StagedFile {
-  std::string from, to;  // here, there
+  std::string from, to;  // local path, path in the bucket
 };
-// Makes the job's input/ hold these files, by their checksums, and no others. Stopped as
-// copy_files().
+// Makes the job's input/ hold exactly these files; files with equal checksums are not uploaded
+// again. Throws Stopped as copy_files().
 void stage_files(GoogleApi& api, const std::vector<StagedFile>& files, const std::string& folder,
                  const std::function<void(const std::string&)>& tell,
                  const std::function<void()>& require_lead);
 
-// Copies the job's run to `out`, except for what stays in the bucket; the COMMIT file of a
-// checkpoint is copied last. Then removes older checkpoints in `out` that the run does not have.
-// Nothing newer is removed or replaced: throws UsageError as require_no_newer() before it copies
+// Copies the job's run to `out`, except for files that stay in the bucket. The COMMIT file of a
+// checkpoint is copied last. Then removes older checkpoints in `out` that the run no longer has.
+// Never removes or replaces newer files: throws UsageError as require_no_newer() before it copies
 // anything. Throws Stopped as copy_files().
 void fetch_results(GoogleApi& api, const JobSpec& spec, const std::string& out,
                    const std::function<void(const std::string&)>& tell);

@@ -1,4 +1,4 @@
-// A job at Google, led from this machine.
+// Monitors and controls a job on Google Cloud from this machine.
 #pragma once
 
 #include <functional>
@@ -11,29 +11,33 @@
 
 namespace smelt {
 
-// Whose requests do not outlast a job's poll.
+// Returns a client whose request timeouts are shorter than a job's polling interval.
 GoogleApi job_api();
 double seconds_now();  // since 1970
 
-// "2026-12-01", "2026-12-01T18:30Z" or a length of time from now: seconds since 1970. UsageError.
+// Parses "2026-12-01", "2026-12-01T18:30Z" or a duration from now. Returns seconds since 1970.
+// Throws UsageError.
 double parse_until(const std::string& text);
 
 struct JobLead {
-  std::string folder;  // the job's, in the bucket
-  // What the job is, of the journal that is kept there, where there is one.
+  // The job's folder in the bucket.
+  std::string folder;
+  // Returns the job; `kept` is the journal in the bucket, or nullopt if there is none.
   std::function<JobJournal(const std::optional<std::string>& kept)> journal;
-  std::string out;   // a folder here: journal and results
+  std::string out;   // a local folder for journal and results
   double poll = 30;  // seconds
   std::string ssh_config;
   std::vector<std::string> ssh_options;
   bool json = false;
-  bool end = false;  // it is told to end
+  bool end = false;  // stop the job
+  // Uploads the job's files, if any. `tell` logs a line; `require_lead` throws if this process no
+  // longer holds the job's lease.
   std::function<void(const std::function<void(const std::string&)>& tell,
                      const std::function<void()>& require_lead)>
       stage = {};
 };
 
-// Until the job has ended. ExitStatus 1 unless it is done.
+// Monitors the job until it has ended. Throws ExitStatus(1) unless it is done.
 void lead_job(GoogleApi& api, const JobLead& lead);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// What a TPU machine costs, by the prices that smelt knows.
+// The price of a TPU machine, from smelt's price table.
 #pragma once
 
 #include <optional>
@@ -10,17 +10,17 @@
 namespace smelt {
 
 struct MachinePrice {
-  double an_hour = 0;  // US dollars, of all its chips
-  Price price;         // of a chip
+  double an_hour = 0;  // US dollars for all chips
+  Price price;         // of one chip
 };
 
-// Nothing where no price is known for the zone's region.
+// Returns nullopt if no price is known for the zone's region.
 std::optional<MachinePrice> machine_price(const Prices& prices, const Accelerator& type,
                                           const std::string& zone, bool spot);
-// "$2.40 an hour (of 2019-06, 89 months old: check it)", or that it is not known.
+// Returns "$2.40 an hour (of 2019-06, 89 months old: check it)", or that the price is not known.
 std::string price_words(const std::optional<MachinePrice>& price);
 
-// "2.40"
+// Formats an amount with two decimals: "2.40".
 std::string dollars(double value);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// What is done with TPU machines, by whatever command.
+// Creates, lists, starts, stops and deletes TPU machines.
 #pragma once
 
 #include <string>
@@ -10,20 +10,20 @@ namespace smelt {
 
 struct MachineOptions {
   std::string name, project;
-  std::string zone;  // of up, a list
+  std::string zone;  // for `up`, a list
   std::string type, version, network, subnetwork, service_account;
-  std::string reservation, valid_until;  // a length of time
+  std::string reservation, valid_until;  // valid_until: a duration
   std::vector<std::string> labels, metadata;
   bool spot = false, reserved = false, queued = false, internal = false;
   bool dry_run = false, yes = false, no_wait = false, json = false, wait = false;
 };
 
-// Each prints what it did, and returns it. Errors as cloud/machines.h has them.
+// Each prints what it did and returns it as JSON. Errors are those of cloud/machines.h.
 OrderedJson bring_machine_up(const MachineOptions& o);
 OrderedJson take_machine_down(const MachineOptions& o);
 void show_machine(const MachineOptions& o);
 void list_machines(const MachineOptions& o);
-// "start" or "stop" of one that is there.
+// Starts or stops an existing machine; `verb` is "start" or "stop".
 OrderedJson switch_machine(const MachineOptions& o, const std::string& verb);
 
 }  // namespace smelt

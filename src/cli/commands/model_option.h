@@ -1,4 +1,4 @@
-// The MODEL argument of commands that ask a trained model: a recipe, or a model's own folder.
+// The MODEL argument of inference commands: a recipe, or a model folder.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,15 +10,16 @@
 namespace smelt {
 
 struct ModelOption {
-  RecipeOption recipe;  // whose path is the model's
+  RecipeOption recipe;  // `path` is the MODEL argument
   LoadOptions stored = {};
   const CLI::App* command = nullptr;
 
-  // Whether it is a model's folder. UsageError for flags that are the other kind's.
+  // Returns true for a model folder. Throws UsageError for flags of the other kind of model.
   bool is_stored() const;
   // Loads the model of the recipe or the folder for a task.
   PretrainedModel load(InferenceTask task) const;
-  const char* model_flag() const;  // the first that was given of those for a model's folder; null
+  // Returns the first flag that was given and is valid only for a model folder, or null.
+  const char* model_flag() const;
 };
 
 std::shared_ptr<ModelOption> add_model_option(CLI::App& command);

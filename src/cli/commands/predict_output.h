@@ -1,4 +1,4 @@
-// Flags of `smelt predict`, and where its lines go.
+// Flags and output of `smelt predict`.
 #pragma once
 
 #include <optional>
@@ -15,22 +15,22 @@ struct PredictFlags {
   ClassifyOptions options;
   std::vector<std::string> texts, pairs;
   std::string input, format = "auto", header = "names", out;
-  LabelledFiles columns = {};  // an empty name: by the problem
+  LabelledFiles columns = {};  // an empty column name: the default of the problem
   bool json = false, glue = false;
 };
 
-// Lines on standard output, or in --out, which appears with commit().
+// Writes lines to standard output, or to the --out file, which appears when commit() is called.
 class PredictionOutput {
  public:
-  // UsageError where --out is there already.
+  // Throws UsageError if the --out file exists.
   explicit PredictionOutput(const PredictFlags& flags);
 
   bool is_json() const { return flags_.json || file_; }
   void line(const std::string& text);
   void line(const OrderedJson& object);
-  void flush();  // of standard output
+  void flush();  // flushes standard output
   void commit();
-  // Stopped where a signal has been raised, after so many.
+  // Throws Stopped if a signal has been raised; the message has the number done.
   void check_signal(std::uint64_t done, const char* what) const;
 
  private:
@@ -38,11 +38,11 @@ class PredictionOutput {
   std::optional<OutputFile> file_;
 };
 
-// What is asked of a file in batches: how many rows are taken at once.
+// Number of batches that are read from a file at a time.
 inline constexpr std::int64_t kBatchesAtOnce = 64;
 
-// Answers to --text in --pair, or of the questions of --input, or of standard input as lines of
-// JSON. Throws UsageError if there is none of them.
+// Answers the question --text in the context --pair, or those of --input, or JSON lines from
+// standard input. Throws UsageError if there is no question or no context.
 void predict_answers(Classifier classifier, const PredictFlags& flags);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// The RECIPE argument and --set flag that several commands share. A run's folder, in which its
-// recipe is kept, is taken for its recipe.
+// The RECIPE argument and --set flag that several commands share. A run's folder may be given in
+// place of its recipe.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,15 +17,16 @@ struct RecipeOption {
   std::string path;
   std::vector<std::string> settings;
   Recipe load() const { return load_recipe(path, settings); }
-  // The same for a command that asks the trained model. UsageError beginning with its name where
-  // there is no checkpoint yet.
+  // Loads the recipe for a command that runs inference. Throws UsageError, prefixed with the
+  // command's name, if there is no checkpoint yet.
   Recipe load_trained(std::string_view command) const;
-  // And answers where the devices that trained it are not: on the CPU, unless --set says a device.
+  // As load_trained(), but falls back to the CPU if this machine lacks the device of the training,
+  // unless --set selects a device.
   Recipe load_asked(std::string_view command) const;
 };
 
 std::shared_ptr<RecipeOption> add_recipe_options(CLI::App& command);
-// A path as a shell takes it.
+// Quotes a path for a shell if needed.
 std::string quoted(const std::string& path);
 
 void add_set_option(CLI::App& command, std::vector<std::string>& settings);

@@ -1,4 +1,4 @@
-// Flags that say what labelled rows that a model is asked about look like.
+// Flags that describe the columns of labelled input rows.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct RowColumns {
 };
 
 void add_column_flags(CLI::App& command, RowColumns& columns, AskedRows& rows);
-// Once they are read.
+// Stores the flags in `rows`, after the command line is parsed.
 void take_columns(const RowColumns& columns, const CLI::App& command, AskedRows& rows);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// What a folder's bytes became.
+// Formats the size of a folder before and after compression.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// smelt compress prune --sparsity and --nm: single weights become 0 (compress/sparsify.h).
+// smelt compress prune --sparsity and --nm: sets single weights to 0 (compress/sparsify.h).
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,21 +14,22 @@ struct SparseFlags {
   std::string method, nm;
   double sparsity = 0, penalty = 5;
 };
-// A run that the model first learns in, with its zeros.
+// The run in which the model is trained while its weights are pruned.
 struct SparseRun {
   std::string folder;                 // empty: none
   std::vector<std::string> settings;  // of its recipe
-  double penalty = 5;                 // softly
+  double penalty = 5;                 // for soft movement pruning
 };
 
 void add_sparse_flags(CLI::App& command, SparseFlags& flags);
 
-// Nothing where the command cuts. UsageError for a method that there is not, and for flags that
-// have no meaning together.
+// Returns nullopt if the flags do not ask for sparsity. Throws UsageError for an unknown method and
+// for flags that cannot be combined.
 std::optional<SparsifyJob> sparse_job(const SparseFlags& flags, const CLI::App& command,
                                       const std::string& from, const std::string& to);
 
-// UsageError as teach() and sparsify_model() have it.
+// Trains if `run` has a folder, then writes the sparse model. Throws UsageError as teach() and
+// sparsify_model().
 void make_sparse(SparsifyJob job, const SparseRun& run, bool json);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// What `smelt storage` does, with what its flags say.
+// The commands of `smelt storage`.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 namespace smelt {
 
 struct StorageOptions {
-  std::vector<std::string> paths;  // of cp and rsync the target last
+  std::vector<std::string> paths;  // for cp and rsync the target is last
   std::string project, location, storage_class;
   std::string uniform = "on";
   bool recursive = false, all = false, force = false, surplus = false, dry_run = false;

@@ -1,4 +1,4 @@
-// Lines of columns.
+// Prints aligned columns.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace smelt {
 
-// The first line is the head; columns are as wide as their widest.
+// Prints the rows with aligned columns. The first row is the header.
 void print_table(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace smelt

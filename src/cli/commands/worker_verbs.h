@@ -1,4 +1,4 @@
-// What is done on the workers of a machine.
+// Runs commands and copies files on the workers of a machine.
 #pragma once
 
 #include <string>
@@ -9,18 +9,19 @@ namespace smelt {
 struct WorkerOptions {
   std::string name;  // "NAME" or "USER@NAME"
   std::string zone = "-", project, workers = "0", command, config;
-  std::vector<std::string> options;  // of ssh
-  std::vector<std::string> flags;    // of ssh itself, as they are
-  std::string timeout;               // a length of time; "" = none
+  std::vector<std::string> options;  // ssh -o options
+  std::vector<std::string> flags;    // further ssh flags, unchanged
+  std::string timeout;               // a duration; empty: none
   bool internal_ip = false, dry_run = false;
-  std::vector<std::string> from;  // of copies; paths "NAME:path" are on the workers
+  // Sources of a copy; paths "NAME:path" are on the workers.
+  std::vector<std::string> from;
   std::string to;
 };
 
-// A command on the workers, its output here; without one a shell of one worker's. ExitStatus of the
-// worst where that is not 0.
+// Runs a command on the workers and prints its output; without a command opens a shell on one
+// worker. Throws ExitStatus with the worst exit status if it is not 0.
 void run_on_workers(const WorkerOptions& o);
-// To all the workers at once, or from each; from several each into its own folder TO/worker-N.
+// Copies to all workers at once, or from each; copies from several workers go to TO/worker-N.
 void copy_to_or_from_workers(const WorkerOptions& o);
 
 }  // namespace smelt

@@ -12,7 +12,7 @@ namespace smelt {
 std::string numpy_text(float value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  // From 1e16 on and below 1e-4 numpy writes an exponent.
+  // numpy prints an exponent from 1e16 on and below 1e-4.
   const float size = std::abs(value);
   const bool exponent = size != 0 && (size >= 1e16F || size < 1e-4F);
   char text[64];
@@ -42,7 +42,7 @@ std::vector<std::string> bert_results(const Evaluation& e) {
   std::map<std::string, std::string> lines{{"global_step", std::to_string(e.global_step)},
                                            {"loss", numpy_text(static_cast<float>(e.loss))}};
   for (const MeasuredValue& m : e.measures)
-    if (m.name != kBitsPerCharacter)  // Google's BERT does not print this
+    if (m.name != kBitsPerCharacter)  // the original does not print it
       lines[m.name] = numpy_text(static_cast<float>(m.value));
   std::vector<std::string> out;
   for (const auto& [key, value] : lines) out.push_back(str(key, " = ", value));

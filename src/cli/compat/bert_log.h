@@ -1,4 +1,4 @@
-// What the original BERT's run_pretraining.py prints and writes.
+// Log lines and result files in the format of the original BERT's run_pretraining.py.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace smelt {
 
-// A number as numpy prints a float32: "0.0979674", "1.0", "3.45724e-05", "nan".
+// Formats a number as numpy prints a float32: "0.0979674", "1.0", "3.45724e-05", "nan".
 std::string numpy_text(float value);
 
-// "(8, 128)", "(20,)"
+// Formats a shape as a Python tuple: "(8, 128)", "(20,)".
 std::string python_shape(const Dims& dims);
 
-// The Estimator's lines of a step: rates, then the loss.
+// Returns the Estimator's log lines of a step: rates, then the loss.
 std::string bert_log_line(const LogPoint& at, std::int64_t batch_size);
 
-// The lines of eval_results.txt, "key = value" by key.
+// Returns the lines of eval_results.txt, "key = value", sorted by key.
 std::vector<std::string> bert_results(const Evaluation& evaluation);
 
 }  // namespace smelt

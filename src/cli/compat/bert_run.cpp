@@ -47,16 +47,16 @@ struct BertRunFlags {
   std::string tpu_name, tpu_zone, gcp_project, master;
   std::int64_t num_tpu_cores = 8;
 
-  // smelt's own.
+  // Flags that only smelt has.
   RunFlags run;
-  DeviceConfig on = {};  // what they come to, once the command runs
+  DeviceConfig on = {};  // devices, set when the command runs
   std::int64_t keep_checkpoint_max = 5, random_seed = 12345;
   std::string vocab_file;
   bool write_tf_checkpoint = true;
   OriginalRunFlags own;
 };
 
-// What messages call a field.
+// Returns the flag or file field that messages name for a setting.
 std::string bert_field(const std::string& name) {
   static const std::map<std::string, std::string> kFlags{
       {"optimizer.learning_rate", "--learning_rate"},
@@ -68,7 +68,7 @@ std::string bert_field(const std::string& name) {
       {"data.seq_length", "--max_seq_length"},
       {"data.max_predictions", "--max_predictions_per_seq"},
       {"seed", "--random_seed"},
-      {"model.type", "the kind of model"}};
+      {"model.type", "the model type"}};
   if (const auto found = kFlags.find(name); found != kFlags.end()) return found->second;
   return name.starts_with("model.") ? str("--bert_config_file's ", name.substr(6)) : flag(name);
 }
@@ -78,7 +78,7 @@ Task task_of_run(const BertRunFlags& f, const BertConfig& model) {
     throw UsageError(
         str("--max_seq_length ", f.max_seq_length, " is longer than the ",
             model.max_position_embeddings, " max_position_embeddings of ", f.bert_config_file),
-        "shorten it, with data that were made so");
+        "lower it, and use data that were made with the lower length");
   return bert_task({.model = model,
                     .seq_length = f.max_seq_length,
                     .max_predictions = f.max_predictions_per_seq});
@@ -89,7 +89,7 @@ void say_features(const Task& task, std::int64_t batch_size) {
   for (const Feature& feature : task.features) {
     Dims& dims = shapes[feature.name];
     dims = feature.row;
-    if (dims.empty()) dims.push_back(1);  // as the records have it
+    if (dims.empty()) dims.push_back(1);  // as in the records
     dims.insert(dims.begin(), batch_size);
   }
   log_info("*** Features ***");
@@ -97,7 +97,7 @@ void say_features(const Task& task, std::int64_t batch_size) {
     log_info("  name = {}, shape = {}", name, python_shape(dims));
 }
 
-// The names of a TensorFlow checkpoint's variables, or of other weights'.
+// Returns the names of the variables in a TensorFlow checkpoint or other pretrained weights.
 std::set<std::string> names_of(const std::string& init) {
   std::set<std::string> names;
   if (const auto prefix = tensorflow_prefix(init)) {
@@ -120,7 +120,7 @@ void say_variables(const BertRunFlags& f, const TrainJob& job) {
                given.contains(name) ? ", *INIT_FROM_CKPT*" : "");
 }
 
-// Data that were lower-cased for a model whose pieces are not.
+// Warns if the data were lower-cased but the vocabulary is cased.
 void check_case(const BertRunFlags& f, const std::vector<std::string>& files) {
   std::string vocab = f.vocab_file;
   if (vocab.empty() && !f.init_checkpoint.empty()) {
@@ -138,7 +138,7 @@ void check_case(const BertRunFlags& f, const std::vector<std::string>& files) {
 }
 
 TrainConfig training_of(const BertRunFlags& f) {
-  TrainConfig t;  // the recipe's defaults are the original's: its optimizer and its schedule
+  TrainConfig t;  // its defaults are the original's optimizer and schedule
   static_cast<DeviceConfig&>(t) = f.on;
   t.batch_size = f.train_batch_size;
   t.steps = f.num_train_steps;
@@ -179,7 +179,7 @@ void train_run(const BertRunFlags& f, const Task& task, const std::string& confi
     adopted.keep();
   };
   train(job);
-  adopted.keep();  // of a run that has no step left to take
+  adopted.keep();  // also if the run has no step left
   if (f.write_tf_checkpoint) leave_tensorflow_checkpoint(f.output_dir);
 }
 
@@ -202,7 +202,7 @@ void evaluate_run(const BertRunFlags& f, const Task& task) {
   if (job.init.empty() && !latest_checkpoint(f.output_dir))
     throw UsageError(
         str("run_pretraining: --output_dir ", f.output_dir, " holds no checkpoint to evaluate"),
-        "add --do_train, or name weights with --init_checkpoint");
+        "add --do_train, or give weights with --init_checkpoint");
   const std::vector<std::string> lines = bert_results(evaluate(job));
   if (adopted) adopted->keep();
   log_info("***** Eval results *****");
@@ -211,7 +211,8 @@ void evaluate_run(const BertRunFlags& f, const Task& task) {
     write_file(join_path(f.output_dir, "eval_results.txt"), join(lines, "\n") + "\n");
 }
 
-// Each device takes its own rows, in `parts`.
+// Throws UsageError if the devices cannot share the rows of a batch equally, in `parts`
+// micro-batches.
 void check_divides(const BertRunFlags& f, const std::string& flag, std::int64_t rows,
                    std::int64_t parts) {
   const std::int64_t devices = partition_for(f.on.mesh, f.on.devices, bert_field).row_shards();
@@ -237,7 +238,7 @@ void run_bert_pretraining(BertRunFlags& f) {
   for (const std::string& file : files) log_info("  {}", file);
   if (!f.tpu_name.empty() || !f.master.empty())
     log_info(
-        "--tpu_name and --master are not used: the program runs on the machine that has "
+        "--tpu_name and --master are not used: run the program on the machine that has "
         "the TPU");
   const Task task = task_of_run(f, model);
   if (!f.own.replay.empty()) return print_report(replay(training_job(f, task), f.own.replay));
@@ -246,70 +247,80 @@ void run_bert_pretraining(BertRunFlags& f) {
   if (f.do_eval) evaluate_run(f, task);
 }
 
-constexpr double kMostSteps = 2e9;  // the device counts them in 32 bits
+constexpr double kMostSteps = 2e9;  // the device counts steps in 32 bits
 
 void add_file_flags(OriginalFlags& add, BertRunFlags& f) {
-  add("bert_config_file", f.bert_config_file, "the model's sizes, bert_config.json")->required();
+  add("bert_config_file", f.bert_config_file, "model configuration, bert_config.json")->required();
   add("input_file", f.input_file, "TFRecord files or patterns, comma-separated")->required();
-  add("output_dir", f.output_dir, "folder of checkpoints; its newest one is resumed")->required();
+  add("output_dir", f.output_dir,
+      "folder for checkpoints; training resumes from its newest checkpoint")
+      ->required();
   add("init_checkpoint", f.init_checkpoint,
-      "weights that a new run begins with: a TensorFlow prefix (…/bert_model.ckpt), checkpoints of "
-      "smelt's or a Hugging Face folder");
-  add("max_seq_length", f.max_seq_length, "tokens of an example; as the data have it")
+      "pretrained weights for a new run: a TensorFlow prefix (…/bert_model.ckpt), a folder of "
+      "smelt "
+      "checkpoints or a Hugging Face folder");
+  add("max_seq_length", f.max_seq_length, "tokens per example; must match the data")
       ->check(number_from(1, 1e6));
   add("max_predictions_per_seq", f.max_predictions_per_seq,
-      "masked tokens of an example, at most; as the data have it")
+      "maximum number of masked tokens per example; must match the data")
       ->check(number_from(1, 1e6));
 }
 
 void add_job_flags(OriginalFlags& add, BertRunFlags& f) {
   add("do_train", f.do_train, "train; default false");
   add("do_eval", f.do_eval, "evaluate, on the same input_file; default false");
-  add("train_batch_size", f.train_batch_size, "examples of a step, over all devices")
+  add("train_batch_size", f.train_batch_size, "examples per step, over all devices")
       ->check(number_from(1, 1e9));
-  add("eval_batch_size", f.eval_batch_size, "examples at a time")->check(number_from(1, 1e9));
+  add("eval_batch_size", f.eval_batch_size, "examples per evaluation batch")
+      ->check(number_from(1, 1e9));
   add("learning_rate", f.learning_rate, "highest learning rate")->check(number_from(0));
-  add("num_train_steps", f.num_train_steps, "steps in all")->check(number_from(1, kMostSteps));
+  add("num_train_steps", f.num_train_steps, "total number of training steps")
+      ->check(number_from(1, kMostSteps));
   add("num_warmup_steps", f.num_warmup_steps, "steps of linear warm-up")
       ->check(number_from(0, kMostSteps));
   add("save_checkpoints_steps", f.save_checkpoints_steps, "steps between checkpoints")
       ->check(number_from(1, kMostSteps));
-  add("iterations_per_loop", f.iterations_per_loop, "steps between lines of the log, at most 100")
+  add("iterations_per_loop", f.iterations_per_loop, "steps between log lines, at most 100")
       ->check(number_from(1, kMostSteps));
   add("max_eval_steps", f.max_eval_steps,
-      "batches of an evaluation; data that are fewer are read again from the first")
+      "number of evaluation batches; the data are repeated if they have fewer")
       ->check(number_from(1, kMostSteps));
-  add("use_tpu", f.use_tpu, "device tpu; default false");
+  add("use_tpu", f.use_tpu, "train on a TPU; default false");
   for (const auto& [name, value] : {std::pair{"tpu_name", &f.tpu_name},
                                     {"tpu_zone", &f.tpu_zone},
                                     {"gcp_project", &f.gcp_project},
                                     {"master", &f.master}})
     add(name, *value, "accepted, not used");
-  add("num_tpu_cores", f.num_tpu_cores, "devices, with --use_tpu")->check(number_from(1, 1e6));
+  add("num_tpu_cores", f.num_tpu_cores, "number of TPU cores, with --use_tpu")
+      ->check(number_from(1, 1e6));
 }
 
 }  // namespace
 
 static CLI::App* add_with_flags(CLI::App& app, const std::shared_ptr<BertRunFlags>& f) {
   auto* command = app.add_subcommand("run_pretraining",
-                                     "the original BERT program: train on examples, or evaluate");
+                                     "pretrain a BERT, or evaluate it: the original BERT program");
   OriginalFlags original(*command);
   add_file_flags(original, *f);
   add_job_flags(original, *f);
-  add_run_flags(*command, f->run, "tpu with --use_tpu, else auto: the TPU or GPU that is there",
+  add_run_flags(*command, f->run, "tpu with --use_tpu, else auto: a TPU or GPU if there is one",
                 "--num_tpu_cores with --use_tpu, all of a TPU or GPU that auto finds, else 1");
   add_reduction_flag(*command, f->run);
   add_original_run_flags(*command, f->own);
   command->add_option("--vocab_file", f->vocab_file,
-                      "the data's vocabulary, to hold data and model to it");
-  command->add_option("--keep_checkpoint_max", f->keep_checkpoint_max, "newest checkpoints kept")
+                      "vocabulary of the data; checks that data and model match it");
+  command
+      ->add_option("--keep_checkpoint_max", f->keep_checkpoint_max,
+                   "number of newest checkpoints to keep")
       ->check(number_from(1, 1e6))
       ->capture_default_str();
-  command->add_option("--random_seed", f->random_seed, "of weights, dropout and the data's order")
+  command
+      ->add_option("--random_seed", f->random_seed,
+                   "random seed of weights, dropout and the data order")
       ->check(number_from(0, 1e15))
       ->capture_default_str();
   command->add_flag("--write_tf_checkpoint,!--nowrite_tf_checkpoint", f->write_tf_checkpoint,
-                    "at the end, model.ckpt-<step> for TensorFlow, too; default true");
+                    "at the end, also write model.ckpt-<step> for TensorFlow; default true");
   take_the_last(*command);
   return command;
 }

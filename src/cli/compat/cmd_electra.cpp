@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kRecords = "pretrain_data.tfrecord";
 constexpr std::int64_t kRecordFiles = 1000;
 
-// What the two programs that make data have in common.
+// The flags of the two programs that make training data.
 struct DataFlags {
   ElectraExamplesJob job;
   bool lower_case = true, strip_accents = true;
@@ -30,7 +30,7 @@ struct DataFlags {
     job.shard_names = ShardNames::original;
     job.own_folder = true;
     job.output = join_path(output_folder, kRecords);
-    // The original strips no accents where it keeps the case.
+    // The original keeps accents if it keeps the case.
     job.tokenizer = {.lower_case = lower_case,
                      .strip_accents = lower_case && strip_accents,
                      .lower_case_name = "--do-lower-case",
@@ -40,10 +40,9 @@ struct DataFlags {
 };
 
 void add_data_flags(CLI::App& command, DataFlags& f) {
-  command.add_option("--max-seq-length", f.job.options.seq_length, "tokens of an example")
+  command.add_option("--max-seq-length", f.job.options.seq_length, "tokens per example")
       ->capture_default_str();
-  command
-      .add_option("--num-processes", f.processes, "accepted; the examples are those of one process")
+  command.add_option("--num-processes", f.processes, "accepted; the examples do not depend on it")
       ->check(number_from(1))
       ->capture_default_str();
   command.add_flag("--do-lower-case,!--no-lower-case", f.lower_case, "default true");
@@ -51,24 +50,25 @@ void add_data_flags(CLI::App& command, DataFlags& f) {
                    "default true; only with lower case");
   command
       .add_option("--random-seed", f.job.seed,
-                  "the examples are the original's with random.seed of this at its start")
+                  "random seed; gives the original's examples if it starts with random.seed(SEED)")
       ->capture_default_str();
   command.add_flag("--overwrite", f.job.overwrite,
-                   "replace earlier records; nothing else in their folder is touched");
+                   "replace existing records; other files in the folder are kept");
   take_the_last(command);
 }
 
 void add_build_pretraining_dataset(CLI::App& electra) {
   auto flags = std::make_shared<DataFlags>();
-  auto* command = electra.add_subcommand("build_pretraining_dataset",
-                                         "1000 files of examples from a folder of text files");
+  auto* command = electra.add_subcommand(
+      "build_pretraining_dataset",
+      "make 1000 TFRecord files of training examples from a folder of text files");
   command->add_option("--corpus-dir", flags->job.folder, "folder of text files")->required();
   command->add_option("--vocab-file", flags->job.vocab, "vocabulary")->required();
   command->add_option("--output-dir", flags->output_folder, "folder for the TFRecord files")
       ->required();
   command
       ->add_option("--blanks-separate-docs", flags->job.options.blanks_separate_docs,
-                   "true or false: whether blank lines end documents")
+                   "true or false: blank lines separate documents")
       ->capture_default_str();
   add_data_flags(*command, *flags);
   command->callback([flags] { flags->build(); });
@@ -78,11 +78,13 @@ void add_build_openwebtext_pretraining_dataset(CLI::App& electra) {
   auto flags = std::make_shared<DataFlags>();
   flags->job.archives = true;
   flags->job.options.blanks_separate_docs = false;
-  auto* command = electra.add_subcommand("build_openwebtext_pretraining_dataset",
-                                         "1000 files of examples from OpenWebText's archives");
+  auto* command = electra.add_subcommand(
+      "build_openwebtext_pretraining_dataset",
+      "make 1000 TFRecord files of training examples from the OpenWebText archives");
   command
-      ->add_option("--data-dir", flags->folder,
-                   "folder of vocab.txt and openwebtext/*.xz; gets pretrain_tfrecords/")
+      ->add_option(
+          "--data-dir", flags->folder,
+          "folder with vocab.txt and openwebtext/*.xz; the records go to pretrain_tfrecords/")
       ->required();
   add_data_flags(*command, *flags);
   command->callback([flags] {
@@ -96,7 +98,8 @@ void add_build_openwebtext_pretraining_dataset(CLI::App& electra) {
 }  // namespace
 
 void add_electra_command(CLI::App& app) {
-  auto* electra = app.add_subcommand("electra", "the original ELECTRA programs' commands");
+  auto* electra = app.add_subcommand(
+      "electra", "run the original ELECTRA programs: make data, pretrain, evaluate");
   electra->require_subcommand(1);
   add_build_pretraining_dataset(*electra);
   add_build_openwebtext_pretraining_dataset(*electra);

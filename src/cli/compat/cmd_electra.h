@@ -1,4 +1,4 @@
-// smelt electra …: the original ELECTRA programs' command lines under their own names.
+// smelt electra: the command lines of the original ELECTRA programs.
 #pragma once
 
 namespace CLI {
@@ -7,8 +7,8 @@ class App;
 
 namespace smelt {
 
-// Flags and defaults of google-research/electra's programs, but that a flag's value means what it
-// says and that no folder is emptied.
+// Flags and defaults are those of google-research/electra's programs, with two differences: a
+// boolean flag respects its value, and no folder is emptied.
 void add_electra_command(CLI::App& app);
 
 }  // namespace smelt

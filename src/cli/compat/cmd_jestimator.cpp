@@ -31,14 +31,15 @@ const char* name_of(EstimatorMode mode) {
 void run_estimator(JestimatorFlags& f) {
   f.on = f.run.on();
   if (!f.module_config.empty())
-    log_info("module_config {}: smelt has the same defaults itself", f.module_config);
+    log_info("module_config {} is not read: smelt has the same defaults", f.module_config);
   if (f.train_shuffle_buf)
-    log_info("train_shuffle_buf {}: smelt shuffles all windows of an epoch", *f.train_shuffle_buf);
+    log_info("train_shuffle_buf {} is not used: smelt shuffles all windows of an epoch",
+             *f.train_shuffle_buf);
   if (f.profiler_port) log_warning("profiler_port {} is not used", *f.profiler_port);
   const StartingPoint start = starting_point(f);
   const EstimatorMode mode = mode_of(f, start);
   check_replays(f.own, mode == EstimatorMode::train, "--mode=train");
-  if (f.mode.empty()) log_info("mode {}, by the patterns that are given", name_of(mode));
+  if (f.mode.empty()) log_info("mode {}, inferred from the patterns", name_of(mode));
   switch (mode) {
     case EstimatorMode::train:
       return train_jestimator(f, start);
@@ -57,7 +58,7 @@ void run_estimator(JestimatorFlags& f) {
 
 void add_jestimator_command(CLI::App& app) {
   auto* command = app.add_subcommand(
-      "jestimator", "the original JEstimator's estimator.py: BERT's pre-training with Amos");
+      "jestimator", "pretrain a BERT with Amos or AdamW: the original JEstimator's estimator.py");
   const auto flags = add_jestimator_flags(*command);
   command->callback([flags] {
     run_in_pod(
@@ -71,7 +72,7 @@ void add_jestimator_job(CLI::App& app, const TakeJob& take) {
   const auto f = add_jestimator_flags(*command);
   command->callback([f, take] {
     if (!f->max_train_steps)
-      throw UsageError("plan: how many steps --train_epochs are only the data say",
+      throw UsageError("plan: --train_epochs needs the data to compute the number of steps",
                        "give --max_train_steps, 300000 in the tutorial");
     take([f](std::int64_t devices) {
       f->on = f->run.on_tpu(devices);

@@ -15,8 +15,9 @@ void add_create_pretraining_data_command(CLI::App& app) {
   job->description = false;
   job->log_examples = true;
   PairOptions& o = job->pairs;
-  auto* command = app.add_subcommand("create_pretraining_data",
-                                     "the original BERT program's flags, defaults and output");
+  auto* command = app.add_subcommand(
+      "create_pretraining_data",
+      "make BERT's pretraining examples: the original program's flags, defaults and output");
   command->add_option("--input_file", job->text.input, "text files or patterns, comma-separated")
       ->required();
   command->add_option("--output_file", job->output, "TFRecord files, comma-separated")->required();

@@ -23,17 +23,18 @@ struct AskFlags {
   TokenizerFlags tokenizer;
 };
 
-// What the run has left beside its checkpoints. Paths that are no more are the folder's own.
+// Returns the hyperparameters that the run stored with its checkpoints. Paths that no longer exist
+// are replaced by those in the folder.
 std::string saved_hparams(const AskFlags& f, const std::string& command) {
   const std::string model_dir =
       parse_electra_hparams("{}", f.data_dir, f.model_name).hparams.model_dir;
   const std::string path = saved_hparams_path(model_dir);
   if (!exists(path))
-    throw UsageError(str(command, ": ", path, " is not there: no run has begun in it"),
-                     "correct --data-dir and --model-name, or give the run's --hparams");
+    throw UsageError(str(command, ": ", path, " does not exist: the folder has no run"),
+                     "correct --data-dir and --model-name, or pass the run's --hparams");
   auto saved = Json::parse_or_discard(read_file(path, kSmallFileBytes));
   if (!saved.is_object())
-    throw UsageError(str(command, ": ", path, " is no JSON object"), "give the run's --hparams");
+    throw UsageError(str(command, ": ", path, " is not a JSON object"), "pass the run's --hparams");
   saved["model_dir"] = model_dir;
   const Json vocab = saved.value("vocab_file", Json());
   if (vocab.is_string() && !exists(vocab.get<std::string>())) saved.erase("vocab_file");
@@ -74,7 +75,7 @@ class AskedModel {
   }
 
  private:
-  // Where no file beside the vocabulary says it.
+  // Returns the run's tokenizer settings, for vocabularies that are stored without any.
   TokenizerFlags runs_tokenizer() const {
     TokenizerFlags flags = flags_.tokenizer;
     flags.lower_case = flags.lower_case.value_or(hparams_.do_lower_case);
@@ -89,9 +90,10 @@ class AskedModel {
 
 std::shared_ptr<AskFlags> add_model_flags(CLI::App& command) {
   auto f = std::make_shared<AskFlags>();
-  command.add_option("--data-dir", f->data_dir, "folder of vocab.txt and models/")->required();
+  command.add_option("--data-dir", f->data_dir, "folder with vocab.txt and models/")->required();
   command.add_option("--model-name", f->model_name, "the model's folder in models/")->required();
-  command.add_option("--hparams", f->hparams, "default: those that the run has left in its folder");
+  command.add_option("--hparams", f->hparams,
+                     "hyperparameters of the run; default: those stored in its folder");
   add_tokenizer_flags(command, f->tokenizer);
   return f;
 }
@@ -109,7 +111,7 @@ std::shared_ptr<AskFlags> add_ask_flags(CLI::App& command) {
 
 void add_electra_ask(CLI::App& electra) {
   auto* detect = electra.add_subcommand(
-      "detect", "which tokens the discriminator of run_pretraining holds for replaced");
+      "detect", "run the discriminator: find tokens of a text that are probably replaced");
   const auto detect_flags = add_ask_flags(*detect);
   const auto detected = add_detect_options(*detect);
   detect->callback([detect_flags, detected] {
@@ -117,7 +119,7 @@ void add_electra_ask(CLI::App& electra) {
     print_detected(*detected, [&](const auto& texts) { return model.detect(texts); });
   });
 
-  auto* fill = electra.add_subcommand("fill", "the generator of run_pretraining fills [MASK]");
+  auto* fill = electra.add_subcommand("fill", "run the generator: predict the words for [MASK]");
   const auto fill_flags = add_ask_flags(*fill);
   const auto filled = add_fill_options(*fill);
   fill->callback([fill_flags, filled] {
@@ -126,10 +128,11 @@ void add_electra_ask(CLI::App& electra) {
   });
 
   auto* to_folders = electra.add_subcommand(
-      "export", "the model of run_pretraining as Hugging Face folders: discriminator, generator");
+      "export", "export discriminator and generator as Hugging Face folders");
   const auto export_flags = add_model_flags(*to_folders);
   auto out = std::make_shared<std::string>();
-  to_folders->add_option("--out", *out, "the folder to make them in")->required();
+  to_folders->add_option("--out", *out, "folder to create, with discriminator/ and generator/")
+      ->required();
   to_folders->callback(
       [export_flags, out] { AskedModel(*export_flags, "export").export_to(*out); });
 }

@@ -1,4 +1,5 @@
-// smelt electra detect, smelt electra fill: a model of `smelt electra run_pretraining` answers.
+// smelt electra detect and smelt electra fill: inference with a model that was trained by
+// `smelt electra run_pretraining`.
 #pragma once
 
 namespace CLI {

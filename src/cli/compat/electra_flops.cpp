@@ -11,21 +11,21 @@
 namespace smelt {
 namespace {
 
-// Operations of an element, as the original counts them.
+// Operations per element, as the original counts them.
 constexpr double kDropout = 4, kLayerNorm = 5, kGelu = 8, kSoftmax = 5;
 
-// Names are the original's. All products are whole numbers below 2^53, so the sums are exact in any
-// order, but for the share of tokens.
+// Names are the original's. All terms are whole numbers below 2^53 except those with the share of
+// predicted tokens, so sums are exact in any order.
 struct Transformer {
   double h, l;               // hidden size, layers
-  double s = 512;            // tokens
-  double v = 30522;          // words
-  double e = 0;              // embeddings; 0: h
-  double i = 0;              // feed-forward; 0: 4h
-  double heads = 0;          // 0: h / 64
-  double kqv = 0;            // width of all heads; 0: h
-  double share = 80. / 512;  // of the tokens, that are predicted
-  bool decoder = false;      // which attends to an encoder, too
+  double s = 512;            // tokens per sequence
+  double v = 30522;          // vocabulary size
+  double e = 0;              // embedding size; 0: h
+  double i = 0;              // feed-forward size; 0: 4h
+  double heads = 0;          // attention heads; 0: h / 64
+  double kqv = 0;            // total width of all heads; 0: h
+  double share = 80. / 512;  // share of the tokens that are predicted
+  bool decoder = false;      // also attends to an encoder
 
   double embedding() const { return e == 0 ? h : e; }
 
@@ -34,14 +34,14 @@ struct Transformer {
     const double n = heads == 0 ? std::max(1., std::floor(h / 64)) : heads;
     const double projections = 3 * 2 * h * width + 3 * width + 2 * h * h + h;
     const double attention = 2 * width * s + 2 * h * s + (kSoftmax + kDropout + 1) * s * n;
-    // The original counts this layer norm as of one element.
+    // The original counts this layer norm for a single element.
     const double attention_end = kDropout * h + h + kLayerNorm;
     const double feed_forward = 2 * 2 * h * inner + (kGelu + 1) * inner + h;
     const double end = kDropout * h + h + kLayerNorm * h;
     return ((decoder ? 2 : 1) * (projections + attention + attention_end) + feed_forward + end) * s;
   }
 
-  // Lookups count as products with one-hot vectors.
+  // Lookups count as matmuls with one-hot vectors.
   double input() const {
     const double E = embedding();
     const double words = 2 * E * v + 2 * E * (s + 2) + 2 * E + (kLayerNorm + kDropout) * E;
@@ -61,12 +61,12 @@ struct Transformer {
   }
 };
 
-// As the original has it: forward twice.
+// The original counts two forward passes.
 double masked_lm(const Transformer& model, double batch, double steps) {
   return 2 * batch * steps * model.forward();
 }
 
-// The embeddings, of the discriminator's width, are shared.
+// Embeddings are shared and have the discriminator's width.
 double electra(Transformer discriminator, double generator_h, double batch, double steps) {
   discriminator.e = discriminator.embedding();
   Transformer generator = discriminator;
@@ -83,7 +83,7 @@ double t5_11b() {
   return masked_lm(encoder, 2048, 1e6) + masked_lm(decoder, 2048, 1e6);
 }
 
-// With all digits, which the original writes.
+// Formats a number with all digits, as the original does.
 std::string number(double x) {
   std::array<char, 32> text;
   const auto end = std::to_chars(text.begin(), text.end(), x, std::chars_format::scientific);
@@ -96,7 +96,7 @@ std::vector<TrainingCost> electra_training_costs() {
   const Transformer small{.h = 256, .l = 12, .s = 128, .e = 128}, base{.h = 768, .l = 12},
       large{.h = 1024, .l = 24};
   std::vector<TrainingCost> rows{
-      // Of one forward pass as TensorFlow counts it.
+      // TensorFlow's count of one forward pass.
       {"elmo", 2. * 10 * 768648884 * 568093262680 / (20. * 128), 0},
       {"xlnet", 2. * 500000 * 8192 * 15064773691518 / 32, 0},
       {"gpt", masked_lm({.h = 768, .l = 12, .v = 40000, .share = 1}, 128, 960800), 0},
@@ -115,13 +115,13 @@ std::vector<TrainingCost> electra_training_costs() {
 }
 
 void add_electra_flops(CLI::App& electra) {
-  auto* command =
-      electra.add_subcommand("flops", "operations that training the paper's models takes");
+  auto* command = electra.add_subcommand(
+      "flops", "print the floating-point operations of training the paper's models");
   command->callback([] {
     const auto line = [](const auto& model, const auto& original, const auto& real) {
       std::cout << std::left << std::setw(15) << model << std::setw(24) << original << real << "\n";
     };
-    std::cout << "floating-point operations of a whole training\n";
+    std::cout << "floating-point operations of a complete training run\n";
     line("model", "original", "backward = 2 x forward");
     for (const TrainingCost& row : electra_training_costs())
       line(row.model, number(row.original), number(row.real));

@@ -1,4 +1,4 @@
-// smelt electra flops: what training the models of ELECTRA's paper costs.
+// smelt electra flops: floating-point operations of training the models of ELECTRA's paper.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ namespace smelt {
 
 struct TrainingCost {
   std::string model;
-  double original;  // operations, as the original counts: the backward pass as one forward pass
-  double real;      // with a backward pass of two: the products for the inputs and for the weights
+  double original;  // operations, counting the backward pass as one forward pass (as the original)
+  double real;      // operations, counting the backward pass as two forward passes
 };
 
-// The rows of google-research/electra's flops_computation.py, in its order.
+// Returns the rows of google-research/electra's flops_computation.py, in its order.
 std::vector<TrainingCost> electra_training_costs();
 
 void add_electra_flops(CLI::App& electra);

@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kHparams = "--hparams";
 constexpr const char* kOverrides = "model_hparam_overrides";
 
-// "line 2, column 7" of the byte, counted from 1.
+// Returns the position of a byte as "line 2, column 7", both counted from 1.
 std::string place_in(const std::string& text, std::size_t byte) {
   const std::string before = text.substr(0, byte == 0 ? 0 : byte - 1);
   const auto line = std::ranges::count(before, '\n') + 1;
@@ -27,7 +27,8 @@ std::string place_in(const std::string& text, std::size_t byte) {
   return str("line ", line, ", column ", before.size() - start + 1);
 }
 
-// Of two values of one name JSON's readers take the last.
+// Parses a JSON object and throws UsageError if a name is given twice (JSON parsers would silently
+// use the last value).
 Json parse_once_named(const std::string& text, const std::string& where) {
   return Json::parse(text, [&](int, const std::string& name) {
     throw UsageError(str(where, ": '", name, "' is given twice"), "give it once");
@@ -41,19 +42,18 @@ Json parse_object(const std::string& given) {
   try {
     Json object = parse_once_named(text, where);
     if (object.is_object()) {
-      object.erase(kContinuedFrom);  // a run's own file of them may be given
+      object.erase(kContinuedFrom);  // the file may be one that a run has written
       return object;
     }
-    throw UsageError(str(where, ": JSON, but ", object.type_name(), " instead of an object"),
-                     R"(give {"name": value, …})");
+    throw UsageError(str(where, ": expected a JSON object, found ", object.type_name()),
+                     R"(write {"name": value, …})");
   } catch (const JsonParseError& error) {
     if (!is_path && text.find('{') == std::string::npos && exists(text))
-      throw UsageError(str(where, ": ", text, " is no JSON, and a file's name must end in .json"),
+      throw UsageError(str(where, ": ", text, " is not JSON, and a file name must end in .json"),
                        "rename the file");
-    throw UsageError(
-        error.byte == 0 ? str(where, ": no JSON: ", error.what())
-                        : str(where, ": no JSON at ", place_in(text, error.byte)),
-        R"(give {"name": value, …} with quotes as here, or a path that ends in .json)");
+    throw UsageError(error.byte == 0 ? str(where, ": invalid JSON: ", error.what())
+                                     : str(where, ": invalid JSON at ", place_in(text, error.byte)),
+                     R"(write {"name": value, …} with these quotes, or a path that ends in .json)");
   } catch (const JsonRangeError& error) {
     throw UsageError(str(where, ": a number is out of range (", error.what(), ")"),
                      "correct the value");
@@ -69,7 +69,7 @@ void check_known(const Json& object, const std::vector<ConfigField>& fields,
       throw UsageError(str(where, ": '", name, "' is unknown"), did_you_mean(name, known));
 }
 
-// Python's None is the default; 1e6 is a whole number.
+// Python's None means the default, and 1e6 is an integer.
 Json normal(Json object, const std::vector<ConfigField>& fields) {
   for (const char* name : {"embedding_size", "tpu_job_name", "tpu_name", "tpu_zone", "gcp_project"})
     if (object.contains(name) && object[name].is_null()) object.erase(name);
@@ -86,7 +86,7 @@ Json normal(Json object, const std::vector<ConfigField>& fields) {
   return object;
 }
 
-// A path within models/.
+// Throws UsageError if the name is not a path inside models/.
 void check_model_name(const std::string& name) {
   const auto names_none = [](std::string_view part) {
     return part.empty() || part == "." || part == "..";
@@ -94,8 +94,8 @@ void check_model_name(const std::string& name) {
   std::string_view path = name;
   if (path.ends_with('/')) path.remove_suffix(1);
   if (std::ranges::any_of(split(path, '/'), names_none))
-    throw UsageError(str("--model-name '", name, "' names no folder in models/"),
-                     "give a name, such as small");
+    throw UsageError(str("--model-name '", name, "' is not the name of a folder in models/"),
+                     "use a name such as small");
 }
 
 Json defaults(const std::string& data_dir, const std::string& model_name) {
@@ -106,8 +106,8 @@ Json defaults(const std::string& data_dir, const std::string& model_name) {
   return config_json(h);
 }
 
-// Table 6 of the paper, which the original has in a comment. Its embeddings are as wide as the
-// hidden states, which an embedding_size of 0 is.
+// Table 6 of the paper, which the original has in a comment. An embedding_size of 0 makes the
+// embeddings as wide as the hidden states, as in the paper.
 Json paper_values(const Json& given) {
   const std::string size = given.value("model_size", "small");
   if (size == "base")
@@ -148,7 +148,7 @@ void check_ranges(const ElectraHparams& h, const Json& values) {
   if (h.do_train == h.do_eval)
     throw UsageError(
         str(kHparams, ": do_train and do_eval are both ", h.do_train ? "true" : "false"),
-        R"(one of them: {"do_train": false, "do_eval": true} evaluates)");
+        R"(set exactly one of them: {"do_train": false, "do_eval": true} evaluates)");
 }
 
 Json check_overrides(const Json& given) {
@@ -156,7 +156,7 @@ Json check_overrides(const Json& given) {
   const std::string where = str(kHparams, ": ", kOverrides);
   if (!overrides.is_object())
     throw UsageError(str(where, " is ", overrides.dump(), ", not an object"),
-                     R"(give {"hidden_size": 128, …})");
+                     R"(write {"hidden_size": 128, …})");
   const auto fields = config_fields<BertConfig>();
   check_known(overrides, fields, {}, where);
   return normal(overrides, fields);
@@ -171,7 +171,7 @@ ElectraRunConfig parse_electra_hparams(const std::string& text, const std::strin
   const Json raw = parse_object(text);
   check_known(raw, fields, {kOverrides}, kHparams);
   const Json given = normal(raw, fields);
-  parse_config<ElectraHparams>(given, kHparams);  // the kinds, before any is looked at
+  parse_config<ElectraHparams>(given, kHparams);  // checks the types before values are used
   Json values = defaults(data_dir, model_name);
   choose<int>(str(kHparams, ": model_size"), given.value("model_size", "small"),
               {{"small", 0}, {"base", 1}, {"large", 2}});
@@ -202,9 +202,9 @@ Vocabulary electra_vocabulary(const ElectraHparams& h, std::int64_t vocab_size) 
   if (vocab_size < lines)
     throw UsageError(str(kHparams, ": vocab_size is ", vocab_size, ", but ", h.vocab_file, " has ",
                          lines, " lines"),
-                     str(R"(give "vocab_size": )", lines));
+                     str(R"(set "vocab_size": )", lines));
   if (vocab_size > lines)
-    log_info("vocab_size {}: the last {} have no line in {}", vocab_size,
+    log_info("vocab_size {}: the last {} ids have no line in {}", vocab_size,
              counted(vocab_size - lines, "row"), h.vocab_file);
   return vocabulary;
 }

@@ -1,5 +1,4 @@
-// The original ELECTRA's hyper-parameters, by its names (configure_pretraining.py), as its
-// --hparams gives them.
+// Hyperparameters of the original ELECTRA (configure_pretraining.py), as given by --hparams.
 #pragma once
 
 #include <string>
@@ -20,7 +19,7 @@ struct ElectraHparams {
   std::int64_t num_train_steps = 1000000, num_eval_steps = 100;
   std::int64_t keep_checkpoint_max = 5;  // 0 or null: all
   std::string model_size = "small";
-  std::int64_t embedding_size = 0;  // null: what the size says
+  std::int64_t embedding_size = 0;  // null: the default for model_size
   std::int64_t vocab_size = 30522;
   bool do_lower_case = true;
   bool untied_generator_embeddings = false, untied_generator = true;
@@ -30,10 +29,10 @@ struct ElectraHparams {
   std::int64_t num_tpu_cores = 1;
   std::string tpu_job_name, tpu_name, tpu_zone, gcp_project;
   std::string pretrain_tfrecords, vocab_file, model_dir, results_txt, results_pkl;
-  Json model_hparam_overrides = Json::object();  // of ElectraConfig
+  Json model_hparam_overrides = Json::object();  // fields of ElectraConfig
 };
 
-// All but model_hparam_overrides.
+// Visits all fields except model_hparam_overrides.
 template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, ElectraHparams>
 void visit_fields(C& c, Visitor&& visit) {
@@ -42,7 +41,7 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("do_eval", c.do_eval, "evaluate the newest checkpoint");
   visit_fields(c.objective, visit);
   visit("learning_rate", c.learning_rate, "highest learning rate");
-  visit("lr_decay_power", c.lr_decay_power, "of the decay");
+  visit("lr_decay_power", c.lr_decay_power, "power of the polynomial learning rate decay");
   visit("weight_decay_rate", c.weight_decay_rate, "decoupled weight decay");
   visit("num_warmup_steps", c.num_warmup_steps, "steps of linear warm-up");
   visit("iterations_per_loop", c.iterations_per_loop, "steps between lines of the log");
@@ -53,49 +52,54 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("model_size", c.model_size, "small, base or large");
   visit("embedding_size", c.embedding_size, "width of the embeddings");
   visit("vocab_size", c.vocab_size, "lines of the vocabulary, or more");
-  visit("do_lower_case", c.do_lower_case, "of fine-tuning only");
+  visit("do_lower_case", c.do_lower_case, "only used for fine-tuning");
   visit("untied_generator_embeddings", c.untied_generator_embeddings,
-        "the generator has embeddings of its own");
-  visit("untied_generator", c.untied_generator, "false: one encoder");
-  visit("generator_layers", c.generator_layers, "of the discriminator's");
-  visit("generator_hidden_size", c.generator_hidden_size, "of the discriminator's");
-  visit("max_seq_length", c.max_seq_length, "tokens of an example");
-  visit("train_batch_size", c.train_batch_size, "examples of a step, over all devices");
-  visit("eval_batch_size", c.eval_batch_size, "examples of an evaluation batch");
+        "the generator has separate embeddings");
+  visit("untied_generator", c.untied_generator, "false: one encoder for both");
+  visit("generator_layers", c.generator_layers, "share of the discriminator's layers");
+  visit("generator_hidden_size", c.generator_hidden_size,
+        "share of the discriminator's hidden size");
+  visit("max_seq_length", c.max_seq_length, "tokens per example");
+  visit("train_batch_size", c.train_batch_size, "examples per step, over all devices");
+  visit("eval_batch_size", c.eval_batch_size, "examples per evaluation batch");
   visit("use_tpu", c.use_tpu, "TPU; else the CPU");
   visit("num_tpu_cores", c.num_tpu_cores, "devices, with use_tpu");
   visit("tpu_job_name", c.tpu_job_name, "not used");
-  visit("tpu_name", c.tpu_name, "not used: the program runs where the TPU is");
+  visit("tpu_name", c.tpu_name, "not used: smelt runs on the TPU's host");
   visit("tpu_zone", c.tpu_zone, "not used");
   visit("gcp_project", c.gcp_project, "not used");
-  visit("pretrain_tfrecords", c.pretrain_tfrecords, "patterns of the examples' files");
+  visit("pretrain_tfrecords", c.pretrain_tfrecords, "file patterns of the training examples");
   visit("vocab_file", c.vocab_file, "vocabulary");
   visit("model_dir", c.model_dir, "checkpoints");
-  visit("results_txt", c.results_txt, "figures of an evaluation");
-  visit("results_pkl", c.results_pkl, "not used: JSON stands beside results_txt");
+  visit("results_txt", c.results_txt, "file for evaluation metrics");
+  visit("results_pkl", c.results_pkl,
+        "not used: metrics are also written as JSON next to results_txt");
 }
 
-// What was set by whom, for the log and for later runs.
+// Hyperparameters, with the names of those that model_size set (for the log and later runs).
 struct ElectraRunConfig {
   ElectraHparams hparams;
   std::vector<std::string> of_size;  // "max_seq_length 512": the paper's values for base and large
 };
 
-// `given` is a JSON object, or the path of one that ends in .json. What it does not say is the
-// original's default, for base and large the paper's value that the original has in a comment, with
-// debug its value. UsageError: no JSON, unknown names, values of another kind or out of range, not
-// exactly one of do_train and do_eval, a model's name that leads out of models/.
+// Parses --hparams: a JSON object, or the path of a file that ends in .json. Missing fields get the
+// original's defaults; for base and large, the paper's values that the original has in comments;
+// with debug, its debug values. Throws UsageError for invalid JSON, unknown names, values of the
+// wrong type or out of range, unless exactly one of do_train and do_eval is set, and for a model
+// name that leaves the folder models/.
 ElectraRunConfig parse_electra_hparams(const std::string& given, const std::string& data_dir,
                                        const std::string& model_name);
 
-// Where a run keeps them beside its checkpoints, with the steps of the run before it.
+// Returns the path where a run stores its hyperparameters, next to its checkpoints.
 std::string saved_hparams_path(const std::string& model_dir);
+// JSON key of that file: the number of steps of the run that this one continues.
 inline constexpr const char* kContinuedFrom = "continued_from";
 
-// vocab_file. UsageError when it is not there, or has more lines than `vocab_size`, the model's.
+// Reads vocab_file. Throws UsageError if it does not exist or has more lines than `vocab_size`.
 Vocabulary electra_vocabulary(const ElectraHparams& hparams, std::int64_t vocab_size);
 
-// Without what the files say: special ids, majority token. UsageError for an override that is none.
+// Returns the task without values that depend on files (special ids, majority token). Throws
+// UsageError for an invalid override.
 ElectraTask electra_task_settings(const ElectraHparams& hparams);
 
 }  // namespace smelt

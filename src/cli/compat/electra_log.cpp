@@ -9,7 +9,7 @@
 namespace smelt {
 namespace {
 
-// "5", "1:05", "10:00", "1:00:00", "2 days, 1:00:00"
+// Formats a duration as the original does: "5", "1:05", "10:00", "1:00:00", "2 days, 1:00:00".
 std::string original_duration(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::nearbyint(seconds));
   const std::int64_t days = whole / 86400, hours = whole / 3600 % 24, minutes = whole / 60 % 60;

@@ -1,4 +1,4 @@
-// The lines that the original ELECTRA's programs print, in their form.
+// Log lines in the format of the original ELECTRA's programs.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace smelt {
 
-// "200/1000 = 20.0%, SPS: 3.1, ELAP: 1:04, ETA: 4:18 - loss: 41.2513". SPS: steps a second since
-// the run was started or resumed.
+// Returns "200/1000 = 20.0%, SPS: 3.1, ELAP: 1:04, ETA: 4:18 - loss: 41.2513". SPS is steps per
+// second since the run was started or resumed.
 std::string electra_log_line(const LogPoint& at);
 
-// "name = value" lines by name: the original's ten and what disc_accuracy is to be compared with,
-// as many as the objective has.
+// Returns "name = value" lines sorted by name: those of the original's ten metrics that the
+// objective has, and the baseline for disc_accuracy.
 std::string electra_results(const Evaluation& evaluation);
 
 }  // namespace smelt

@@ -38,14 +38,14 @@ namespace {
 
 struct ElectraRunFlags {
   std::string data_dir, model_name, hparams = "{}";
-  RunFlags run;          // over what use_tpu and num_tpu_cores say
-  DeviceConfig on = {};  // what they come to, once the command runs
+  RunFlags run;          // overrides use_tpu and num_tpu_cores
+  DeviceConfig on = {};  // devices, set when the command runs
   std::string init;
   bool rescale_learning_rate = false, overwrite = false, write_tf_checkpoint = true;
   OriginalRunFlags own;
 };
 
-// What a run leaves beside its checkpoints for the runs that go on from it.
+// What an earlier run in the folder has stored next to its checkpoints.
 struct EarlierRun {
   explicit EarlierRun(const ElectraHparams& h) {
     const std::string path = saved_hparams_path(h.model_dir);
@@ -56,7 +56,7 @@ struct EarlierRun {
     const auto whole = [&](const char* name) -> std::int64_t {
       const Json value = saved.value(name, Json(0));
       if (value.is_number_integer()) return value;
-      throw UsageError(str(path, ": ", name, " is ", value.dump(), ", not a whole number"),
+      throw UsageError(str(path, ": ", name, " is ", value.dump(), ", not an integer"),
                        "correct it, or remove the file");
     };
     steps = whole("num_train_steps");
@@ -70,12 +70,13 @@ struct EarlierRun {
     write_file(saved_hparams_path(h.model_dir), out.dump(2) + "\n");
   }
 
-  bool is_known = false;            // else another program's, if there is one
-  std::int64_t steps = 0;           // that it was to make
-  std::int64_t continued_from = 0;  // the steps of the finished run before it
+  bool is_known = false;            // false: written by another program, if there is a run
+  std::int64_t steps = 0;           // its num_train_steps
+  std::int64_t continued_from = 0;  // num_train_steps of the finished run that it continued
 };
 
-// Where the learning rate begins anew if it is rescaled.
+// The step from which a finished run is continued with more steps, where the learning rate schedule
+// starts again if it is rescaled.
 struct Continuation {
   Continuation() = default;
   explicit Continuation(const ElectraHparams& h) {
@@ -88,25 +89,25 @@ struct Continuation {
     begins = *done == from;
   }
 
-  // The step that a finished run with fewer steps ended at, or that another program's is of; 0
-  // where this is no continuation.
+  // The last step of the finished run with fewer steps, or the step of another program's
+  // checkpoint; 0 if this run continues none.
   std::int64_t from = 0;
   bool is_known = true;
-  bool begins = false;  // now, at that step
+  bool begins = false;  // the continuation starts now, at that step
 };
 
 [[noreturn]] void refuse_to_rescale(const ElectraRunFlags& f, const ElectraHparams& h) {
   if (!f.init.empty() && !latest_checkpoint(h.model_dir))
     throw UsageError(str("--rescale-learning-rate: the learning rate of ", h.model_dir,
                          " has not decayed: a run with the weights of --init begins at step 0"),
-                     "leave the flag out");
+                     "remove the flag");
   throw UsageError(str("--rescale-learning-rate: ", h.model_dir,
-                       " holds no finished run of fewer steps than ", h.num_train_steps),
-                   "leave the flag out, or raise num_train_steps of a finished run");
+                       " has no finished run of fewer steps than ", h.num_train_steps),
+                   "remove the flag, or raise num_train_steps of a finished run");
 }
 
-// The decay is over all steps from the first: a run of A steps that is given B more goes on at
-// lr * (B/(A+B))^lr_decay_power, far below lr.
+// Returns the learning rate. The decay covers all steps from the first: a run of A steps that is
+// continued for B more steps would resume at lr * (B/(A+B))^lr_decay_power, far below lr.
 double continued_learning_rate(const ElectraRunFlags& f, const ElectraHparams& h,
                                const Continuation& run) {
   const std::int64_t more = h.num_train_steps - run.from;
@@ -123,17 +124,17 @@ double continued_learning_rate(const ElectraRunFlags& f, const ElectraHparams& h
   }
   if (run.begins)
     log_warning(
-        "{}: the learning rate decays over all of them and goes on at {:.3g}, not {}; "
-        "{}--rescale-learning-rate makes it go on at {} (learning_rate {:.6g})",
+        "{}: the learning rate decays over all steps and resumes at {:.3g}, not {}; "
+        "{}--rescale-learning-rate makes it resume at {} (learning_rate {:.6g})",
         run.is_known ? str("num_train_steps is raised from ", run.from, " to ", h.num_train_steps)
-                     : str("step ", run.from, " of another program's run is gone on with to ",
+                     : str("step ", run.from, " of another program's run is continued to ",
                            h.num_train_steps, " steps"),
         h.learning_rate * std::pow(rest / total, h.lr_decay_power), h.learning_rate,
         run.is_known ? "" : "if that run was finished, ", h.learning_rate, rescaled);
   return h.learning_rate;
 }
 
-// What messages call a field of a training or an evaluation.
+// Returns the name that messages use for a setting of training or evaluation.
 std::string electra_field(const std::string& name) {
   static const std::map<std::string, std::string> kHparams{
       {"optimizer.learning_rate", "learning_rate"},
@@ -144,12 +145,12 @@ std::string electra_field(const std::string& name) {
       {"batch_size", "train_batch_size"},
       {"data.seq_length", "max_seq_length"},
       {"eval.batch_size", "eval_batch_size"},
-      {"model.type", "the kind of model"}};
+      {"model.type", "the model type"}};
   if (const auto found = kHparams.find(name); found != kHparams.end()) return found->second;
   return name.starts_with("model.") ? name.substr(6) : flag(name);
 }
 
-// The task with what vocabulary and data say.
+// Returns the task with the values that depend on vocabulary and data.
 ElectraTask task_of(const ElectraHparams& h) {
   const ElectraTask task = electra_task_settings(h);
   return with_files(task, electra_vocabulary(h, task.model.vocab_size),
@@ -201,11 +202,11 @@ void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
     if (adopted) adopted->keep();
   };
   train(job);
-  if (adopted) adopted->keep();  // of a run that has no step left to take
+  if (adopted) adopted->keep();  // also if the run has no step left
   if (f.write_tf_checkpoint) leave_tensorflow_checkpoint(h.model_dir);
 }
 
-// "unsup_results.txt" -> "unsup_results.json", where the original pickles.
+// Returns "unsup_results.json" for "unsup_results.txt"; the original writes a pickle instead.
 std::string results_json(const std::string& txt) {
   const std::string name = path_name(txt);
   const std::string stem = name.substr(0, name.rfind('.'));
@@ -235,65 +236,65 @@ void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
 
 void run_pretraining(ElectraRunFlags& f) {
   if (!is_remote(f.data_dir) && !is_folder(f.data_dir))
-    throw UsageError(str("--data-dir ", f.data_dir, " is no folder"),
-                     "give the folder that holds vocab.txt and pretrain_tfrecords/");
+    throw UsageError(str("--data-dir ", f.data_dir, " is not a folder"),
+                     "name the folder that contains vocab.txt and pretrain_tfrecords/");
   const ElectraRunConfig config = parse_electra_hparams(f.hparams, f.data_dir, f.model_name);
   const ElectraHparams& h = config.hparams;
   if (!config.of_size.empty())
-    log_info("{}: the paper's {}, as --hparams does not say otherwise", h.model_size,
+    log_info("{}: the paper's values {}; --hparams can override them", h.model_size,
              join(config.of_size, ", "));
   if (!h.tpu_name.empty())
-    log_info("tpu_name {} is not used: the program runs on the machine that has the TPU",
+    log_info("tpu_name {} is not used: run the program on the machine that has the TPU",
              h.tpu_name);
   f.on = f.run.on(h.use_tpu ? std::optional(h.num_tpu_cores) : std::nullopt);
   check_replays(f.own, h.do_train, "do_train in --hparams");
   if (!f.own.replay.empty()) return print_report(replay(training_job(f, h), f.own.replay));
   if (f.overwrite && !h.debug)
-    throw UsageError("--overwrite: begins a model anew with debug alone",
-                     str("leave it out, or remove ", h.model_dir));
+    throw UsageError("--overwrite: only valid with debug",
+                     str("remove the flag, or delete ", h.model_dir));
   if (h.do_eval) {
     if (!f.init.empty())
       throw UsageError("--init: do_eval evaluates the model's own checkpoint",
-                       "leave --init out, or train with it first");
+                       "remove --init, or train with it first");
     return run_evaluation(f, h);
   }
   if (h.debug && !f.overwrite && !list_folder(h.model_dir).empty())
     throw UsageError(str("debug: ", h.model_dir, " is not empty"),
-                     "give --overwrite to begin it anew, or another --model-name");
+                     "add --overwrite to start again, or use another --model-name");
   if (f.overwrite && !f.init.empty() && lies_in(f.init, h.model_dir))
     throw UsageError(
-        str("--init: ", f.init, " lies in ", h.model_dir, ", which --overwrite empties"),
-        "copy the weights to another folder, or give another --model-name");
+        str("--init: ", f.init, " is inside ", h.model_dir, ", which --overwrite deletes"),
+        "copy the weights to another folder, or use another --model-name");
   run_training(f, h);
 }
 
 }  // namespace
 
 static CLI::App* add_with_flags(CLI::App& electra, const std::shared_ptr<ElectraRunFlags>& f) {
-  auto* command =
-      electra.add_subcommand("run_pretraining", "train a model on the examples, or evaluate it");
+  auto* command = electra.add_subcommand("run_pretraining",
+                                         "pretrain an ELECTRA on the examples, or evaluate it");
   command
       ->add_option("--data-dir", f->data_dir,
-                   "folder of vocab.txt and pretrain_tfrecords/; gets models/")
+                   "folder with vocab.txt and pretrain_tfrecords/; models go to models/")
       ->required();
   command->add_option("--model-name", f->model_name, "the model's folder in models/")->required();
   command
       ->add_option("--hparams", f->hparams,
-                   "the original's hyper-parameters: a JSON object, or the path of one that ends "
+                   "the original's hyperparameters: a JSON object, or the path of a file that ends "
                    "in .json")
       ->capture_default_str();
-  add_run_flags(*command, f->run, "tpu with use_tpu, else auto: the TPU or GPU that is there",
+  add_run_flags(*command, f->run, "tpu with use_tpu, else auto: a TPU or GPU if there is one",
                 "num_tpu_cores with use_tpu, all of a TPU or GPU that auto finds, else 1");
   add_reduction_flag(*command, f->run);
   add_original_run_flags(*command, f->own);
   command->add_option("--init", f->init,
-                      "weights that a new run begins with: a folder of smelt's checkpoints or "
-                      "Hugging Face's, or a TensorFlow checkpoint");
+                      "pretrained weights for a new run: a folder of smelt checkpoints, a "
+                      "Hugging Face folder, or a TensorFlow checkpoint");
   command->add_flag("--rescale-learning-rate", f->rescale_learning_rate,
-                    "a finished run whose num_train_steps is raised goes on at learning_rate");
-  command->add_flag("--overwrite", f->overwrite, "with debug: begin the model anew");
+                    "if num_train_steps of a finished run is raised, resume at learning_rate");
+  command->add_flag("--overwrite", f->overwrite, "with debug: delete the model and start again");
   command->add_flag("--write-tf-checkpoint,!--no-write-tf-checkpoint", f->write_tf_checkpoint,
-                    "at the end, model.ckpt-<step> for TensorFlow, too; default true");
+                    "at the end, also write model.ckpt-<step> for TensorFlow; default true");
   take_the_last(*command);
   return command;
 }
@@ -311,7 +312,8 @@ void add_electra_run_pretraining(CLI::App& electra) {
 }
 
 void add_electra_job(CLI::App& app, const TakeJob& take) {
-  auto* electra = app.add_subcommand("electra", "the original ELECTRA programs' commands");
+  auto* electra = app.add_subcommand(
+      "electra", "run the original ELECTRA programs: make data, pretrain, evaluate");
   electra->require_subcommand(1);
   const auto f = std::make_shared<ElectraRunFlags>();
   add_with_flags(*electra, f)->callback([f, take] {

@@ -29,19 +29,19 @@ void AdoptedRun::adopt(const std::string& model_dir, const Json& model) {
   const TensorflowCheckpoint checkpoint(*prefix);
   const auto step = checkpoint.global_step();
   if (!has_run(checkpoint) || latest_checkpoint(model_dir).value_or(-1) >= *step) return;
-  log_info("going on from {}, the checkpoint of step {} that TensorFlow wrote", *prefix, *step);
+  log_info("resuming from {}, a TensorFlow checkpoint of step {}", *prefix, *step);
   path_ = join_path(model_dir, str("checkpoint-", *step));
-  // Not the config beside it: the model may be refused.
+  // The config file next to it is ignored, because the model may be refused.
   convert_checkpoint({.from = *prefix, .to = *path_, .model = model, .beside = false});
 }
 
 AdoptedRun::~AdoptedRun() {
   if (!path_) return;
   try {
-    const FolderLock lock(parent_path(*path_), "adopted");  // else a run has begun with it
+    const FolderLock lock(parent_path(*path_), "adopted");  // locked: a run uses it
     remove_checkpoint(*path_);
   } catch (const std::exception& error) {
-    log_warning("{}, which no run took, could not be removed: {}", *path_, error.what());
+    log_warning("{}, which no run has used, could not be removed: {}", *path_, error.what());
   }
 }
 
@@ -49,9 +49,9 @@ void check_not_weights_alone(const std::string& model_dir, const std::string& in
   const auto prefix = tensorflow_prefix(model_dir);
   if (!prefix || latest_checkpoint(model_dir) || has_run(TensorflowCheckpoint(*prefix))) return;
   throw UsageError(
-      str(*prefix, " holds weights without step and slots: no run can go on from them"),
-      str("give ", init_flag, " ", *prefix,
-          " to begin a new run with them, or choose another folder"));
+      str(*prefix, " has weights without step and optimizer slots: a run cannot resume from it"),
+      str("use ", init_flag, " ", *prefix,
+          " to start a new run from these weights, or choose another folder"));
 }
 
 }  // namespace smelt

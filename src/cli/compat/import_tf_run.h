@@ -1,4 +1,4 @@
-// A run that an original program began with TensorFlow goes on as one of smelt's.
+// Continues a run that an original program began with TensorFlow.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,11 @@
 
 namespace smelt {
 
-// Where TensorFlow wrote a checkpoint with a step in `model_dir`, and smelt none that is as new,
-// it becomes one of smelt's beside it, slots, step and all, with `model` as its config; and goes
-// away again unless it is kept, for a run of another model is refused. One without slots or step
-// stays what it is. Of several processes one does so.
+// Converts the newest TensorFlow checkpoint in `model_dir` into a smelt checkpoint next to it, with
+// optimizer slots, step and `model` as its config, unless smelt has a checkpoint as new. The
+// converted checkpoint is deleted again unless keep() is called, because a run of another model is
+// refused. A TensorFlow checkpoint without slots or step is not converted. In a multi-host run one
+// process converts.
 class AdoptedRun {
  public:
   AdoptedRun(const std::string& model_dir, const Json& model);
@@ -24,11 +25,11 @@ class AdoptedRun {
  private:
   void adopt(const std::string& model_dir, const Json& model);
 
-  std::optional<std::string> path_;  // of the checkpoint, while it may go away
+  std::optional<std::string> path_;  // the converted checkpoint, while it may be deleted
 };
 
-// UsageError where all that `model_dir` holds is such a checkpoint without slots or step: a run
-// there would begin anew beside it. `init_flag` names weights to begin with.
+// Throws UsageError if `model_dir` holds only a TensorFlow checkpoint without slots or step: a run
+// there would start from step 0. `init_flag` is the flag that names pretrained weights.
 void check_not_weights_alone(const std::string& model_dir, const std::string& init_flag);
 
 }  // namespace smelt

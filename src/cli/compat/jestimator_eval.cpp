@@ -48,8 +48,8 @@ void read_only(const Evaluator& evaluator) {
   log_info("dry run: {} batches read, nothing computed", evaluator.scorer().batches());
 }
 
-// A metric whose best checkpoints are kept, with the score beside them: a lowest one's as its
-// negative, as the original has it.
+// A metric whose best checkpoints are kept. The score is stored with them, as in the original
+// negated if lower is better.
 struct BestOf {
   std::string metric, folder;
   Best best = Best::highest;
@@ -63,7 +63,7 @@ struct BestOf {
     const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
     return fault == std::errc() ? BestScore(best, signed_score(value)) : BestScore(best);
   }
-  void record(double value) const {  // all its digits, or the same score would be a better one
+  void record(double value) const {  // with all digits, so that an equal score is not a better one
     std::array<char, 32> digits;
     const auto end = std::to_chars(digits.begin(), digits.end(), signed_score(value)).ptr;
     write_file(score_file(), {digits.data(), end});
@@ -120,8 +120,9 @@ class Follower {
     return flags_.max_train_steps && step >= *flags_.max_train_steps;
   }
 
-  // Not the oldest, as the original: a training removes it. The last one is evaluated in any case,
-  // and nothing behind it; where the last is not known, all that a run left that is done.
+  // Returns the next step to evaluate. The oldest is skipped as in the original, because a training
+  // may delete it. The final checkpoint is always evaluated, and none after it; if the final step
+  // is unknown and the run is done, all remaining checkpoints are evaluated.
   std::optional<std::int64_t> next(const std::vector<std::int64_t>& steps, bool run_is_done) {
     if (last_ && is_last(*last_)) return std::nullopt;
     const bool oldest_stays = run_is_done && !flags_.max_train_steps;
@@ -129,7 +130,7 @@ class Follower {
       if ((step > steps.front() || oldest_stays || is_last(step)) && (!last_ || step > *last_))
         return step;
     if (!last_ && steps.size() == 1 && !std::exchange(told_, true))
-      log_info("its only checkpoint is left out: training may remove it while it is evaluated");
+      log_info("the only checkpoint is not evaluated yet: the training may delete it meanwhile");
     return std::nullopt;
   }
 
@@ -162,7 +163,7 @@ class Follower {
     if (!best.before().is_beaten_by(found->value)) return;
     log_info("the {} {} so far: {:f}", best.best == Best::highest ? "highest" : "lowest",
              best.metric, found->value);
-    SlicedTensors parameters;  // without the optimizer's slots, as the original keeps them
+    SlicedTensors parameters;  // as in the original, without the optimizer's slots
     for (const StateTensor& t : evaluator_.scorer().program().state.tensors)
       for (const std::string& name : t.stored_names())
         parameters.emplace(name, checkpoint.tensors.at(name));
@@ -176,8 +177,8 @@ class Follower {
   std::string folder_;
   std::vector<BestOf> best_;
   Evaluator evaluator_;
-  std::optional<std::int64_t> last_;  // evaluated
-  bool told_ = false;                 // why nothing is evaluated
+  std::optional<std::int64_t> last_;  // last evaluated step
+  bool told_ = false;                 // the reason for skipping was logged
 };
 
 }  // namespace

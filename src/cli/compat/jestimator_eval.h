@@ -1,4 +1,4 @@
-// smelt jestimator in modes eval_once and eval_wait.
+// smelt jestimator in the modes eval_once and eval_wait.
 #pragma once
 
 #include "cli/compat/jestimator_setup.h"
@@ -8,10 +8,10 @@ namespace smelt {
 // Logs and prints the metrics of one checkpoint.
 void evaluate_jestimator(const JestimatorFlags& flags, const StartingPoint& start);
 
-// Evaluates the checkpoints in model_dir as they come, oldest first, to TensorBoard's scalars in
-// <model_dir>/<eval_label>, and keeps those of the best scores there. The oldest of them, which may
-// be removed at any time, is passed over, as in the original. Ends after one of --max_train_steps,
-// or by a signal.
+// Evaluates each new checkpoint in model_dir, oldest first, writes TensorBoard scalars to
+// <model_dir>/<eval_label>, and keeps the checkpoints with the best scores there. As in the
+// original, the oldest checkpoint is skipped, because the training may delete it at any time. Ends
+// after the checkpoint of --max_train_steps, or by a signal.
 void follow_jestimator(const JestimatorFlags& flags);
 
 }  // namespace smelt

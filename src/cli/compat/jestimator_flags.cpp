@@ -14,8 +14,7 @@ void add_module_flags(CLI::App& command, JestimatorFlags& f) {
   add("module_imp", f.module_imp,
       "jestimator.models.bert.pretrain, …rope.pretrain or …bert_rpe.pretrain")
       ->required();
-  add("module_config", f.module_config,
-      "the original's file of defaults: accepted, smelt has them");
+  add("module_config", f.module_config, "the original's file of defaults: accepted, not read");
   OriginalFlags model(command, "--module_config.model_config.");
   visit_fields(f.model, [&](const std::string& name, auto& value, const char* help) {
     if (name == "relative_attention_max_distance")
@@ -23,68 +22,70 @@ void add_module_flags(CLI::App& command, JestimatorFlags& f) {
     else if (name != "variant")
       model(name, value, help);
   });
-  model("num_labels", f.num_labels, "of fine-tuning: accepted");
-  model("num_special_tokens", f.num_special_tokens, "of fine-tuning: accepted");
+  model("num_labels", f.num_labels, "for fine-tuning: accepted, not used");
+  model("num_special_tokens", f.num_special_tokens, "for fine-tuning: accepted, not used");
   OriginalFlags optimizer(command, "--module_config.opt_config.");
   auto& o = f.optimizer;
   optimizer("optimizer", o.optimizer, "adamw or amos")->check(CLI::IsMember({"adamw", "amos"}));
-  optimizer("learning_rate", o.learning_rate, "after the warm-up")->check(number_from(0));
+  optimizer("learning_rate", o.learning_rate, "learning rate after the warm-up")
+      ->check(number_from(0));
   optimizer("warmup_steps", o.warmup_steps, "steps of linear warm-up")->check(number_from(0));
   optimizer("linear_decay_to_step", o.linear_decay_to_step,
-            "step at which the rate is 0; default: none")
+            "step at which the learning rate reaches 0; default: no decay")
       ->check(number_from(1));
-  optimizer("momentum", o.momentum, "beta1 of adamw; of amos' updates")->check(number_below(1, 0));
-  optimizer("beta", o.beta, "of the mean of squared gradients")->check(number_below(1));
-  optimizer("weight_decay", o.weight_decay, "of adamw")->check(number_from(0));
+  optimizer("momentum", o.momentum, "beta1 of adamw; momentum of amos")->check(number_below(1, 0));
+  optimizer("beta", o.beta, "decay rate of the mean of squared gradients")->check(number_below(1));
+  optimizer("weight_decay", o.weight_decay, "weight decay of adamw")->check(number_from(0));
   OriginalFlags other(command, "--module_config.");
-  other("mask_token_id", f.mask_token_id, "what masked tokens become; required")
+  other("mask_token_id", f.mask_token_id, "token id that replaces masked tokens; required")
       ->check(number_from(0));
-  other("mask_rate", f.mask_rate, "probability of a token to be masked")->check(number_below(1));
+  other("mask_rate", f.mask_rate, "probability that a token is masked")->check(number_below(1));
 }
 
 [[noreturn]] void refuse_seqio(const std::string& where) {
-  throw UsageError(str(where, ": tasks of seqio are not read"),
+  throw UsageError(str(where, ": seqio tasks are not supported"),
                    "`smelt data tokens` makes a token store of their text");
 }
 
-// A pattern of files, where the original takes a task of seqio's, too.
+// Returns the file pattern. The original also accepts seqio tasks; throws UsageError for those.
 std::string files_only(const std::string& pattern) {
   if (pattern.starts_with("seqio://")) refuse_seqio(pattern);
   return "";
 }
 
 void add_training_flags(OriginalFlags& add, JestimatorFlags& f) {
-  add("max_train_steps", f.max_train_steps, "training steps in all; default: until it is stopped")
+  add("max_train_steps", f.max_train_steps,
+      "total number of training steps; default: until stopped")
       ->check(number_from(1));
   add("random_seed", f.random_seed,
-      "of weights, masks and the data's order; default: by the clock");
-  add("train_epochs", f.train_epochs, "passes over the data; default: without end")
+      "random seed of weights, masks and the data order; default: from the clock");
+  add("train_epochs", f.train_epochs, "number of epochs; default: unlimited")
       ->check(number_from(1));
   add("train_pattern", f.train_pattern,
-      "what to train on: snapshot folders of tf.data or token stores, patterns, separated by "
+      "training data: tf.data snapshot folders or token stores, as patterns, separated by "
       "commas")
       ->check(files_only, "");
-  add("train_batch_size", f.train_batch_size, "sequences of a step, over all devices")
+  add("train_batch_size", f.train_batch_size, "sequences per step, over all devices")
       ->check(number_from(1));
   add("train_shuffle_buf", f.train_shuffle_buf,
       "accepted; smelt shuffles all windows (docs/reference/formats/record_order.md)");
-  add("train_consecutive", f.train_consecutive, "not for these models");
-  add("train_load_step", f.train_load_step, "go on counting from the step of --checkpoint_path");
-  add("check_every_steps", f.check_every_steps, "steps between checkpoints with validation")
+  add("train_consecutive", f.train_consecutive, "not supported by these models");
+  add("train_load_step", f.train_load_step, "continue counting from the step of --checkpoint_path");
+  add("check_every_steps", f.check_every_steps, "steps between checkpoints, each with a validation")
       ->check(number_from(1));
-  add("max_ckpt", f.max_ckpt, "newest checkpoints kept")->check(number_from(1));
+  add("max_ckpt", f.max_ckpt, "number of newest checkpoints to keep")->check(number_from(1));
   add("save_every_steps", f.save_every_steps,
-      "steps between checkpoints in <model_dir>/save, which are never removed")
+      "steps between checkpoints in <model_dir>/save, which are never deleted")
       ->check(number_from(1));
   add("profiler_port", f.profiler_port, "accepted, not used");
 }
 
 void add_data_flags_of(OriginalFlags& add, const std::string& short_name, const std::string& what,
                        std::string& pattern, std::int64_t& batch, std::int64_t& examples) {
-  add(str(short_name, "_pattern"), pattern, str("what to ", what, ", as --train_pattern"))
+  add(str(short_name, "_pattern"), pattern, str("data to ", what, ", as --train_pattern"))
       ->check(files_only, "");
-  add(str(short_name, "_batch_size"), batch, "sequences at a time")->check(number_from(1));
-  add(str("num_", short_name, "_examples"), examples, "how many of them; -1: all")
+  add(str(short_name, "_batch_size"), batch, "sequences per batch")->check(number_from(1));
+  add(str("num_", short_name, "_examples"), examples, "number of examples; -1: all")
       ->check(number_from(-1));
 }
 
@@ -94,38 +95,46 @@ std::shared_ptr<JestimatorFlags> add_jestimator_flags(CLI::App& command) {
   auto f = std::make_shared<JestimatorFlags>();
   add_module_flags(command, *f);
   OriginalFlags add(command);
-  add("mode", f->mode, "train, eval_once, eval_wait or predict; default: as the patterns say")
+  add("mode", f->mode,
+      "train, eval_once, eval_wait or predict; default: inferred from the patterns")
       ->check(CLI::IsMember({"train", "eval_once", "eval_wait", "predict"}));
-  add("model_dir", f->model_dir, "folder of checkpoints; its newest one is resumed");
-  add("checkpoint_path", f->checkpoint_path, "weights to begin with where model_dir has none");
-  add("dry_run", f->dry_run, "compile and read the data, compute nothing");
+  add("model_dir", f->model_dir,
+      "folder for checkpoints; training resumes from its newest checkpoint");
+  add("checkpoint_path", f->checkpoint_path,
+      "pretrained weights, used if model_dir has no checkpoint");
+  add("dry_run", f->dry_run, "compile the program and read the data without training");
   add_training_flags(add, *f);
   add_data_flags_of(add, "valid", "validate on during training", f->valid_pattern,
                     f->valid_batch_size, f->num_valid_examples);
   add_data_flags_of(add, "eval", "evaluate on", f->eval_pattern, f->eval_batch_size,
                     f->num_eval_examples);
-  add("eval_label", f->eval_label, "folder in model_dir, and first part of TensorBoard's tags");
-  add("check_ckpt_every_secs", f->check_ckpt_every_secs, "eval_wait looks for checkpoints so often")
+  add("eval_label", f->eval_label, "folder in model_dir, and prefix of the TensorBoard tags");
+  add("check_ckpt_every_secs", f->check_ckpt_every_secs,
+      "seconds between checks for new checkpoints, with eval_wait")
       ->check(number_from(0));
-  add("save_high", f->save_high, "metrics whose highest scores' checkpoints are kept, with commas");
-  add("save_low", f->save_low, "metrics whose lowest scores' checkpoints are kept, with commas");
-  add("max_save", f->max_save, "newest of these kept")->check(number_from(1));
+  add("save_high", f->save_high,
+      "keep the checkpoints with the highest values of these metrics, separated by commas");
+  add("save_low", f->save_low,
+      "keep the checkpoints with the lowest values of these metrics, separated by commas");
+  add("max_save", f->max_save, "number of these checkpoints to keep")->check(number_from(1));
   add_data_flags_of(add, "pred", "predict", f->pred_pattern, f->pred_batch_size,
                     f->num_pred_examples);
-  add("num_partitions", f->num_partitions, "devices that share each parameter")
+  add("num_partitions", f->num_partitions, "number of devices that each parameter is sharded over")
       ->check(number_from(1));
-  add("model_parallel_submesh", f->model_parallel_submesh, "the same as a tuple, (1,1,1,2)");
+  add("model_parallel_submesh", f->model_parallel_submesh,
+      "same as --num_partitions, as a tuple (1,1,1,2)");
   for (const char* name : {"logtostderr", "alsologtostderr"})
-    add(name, f->log_to_stderr, "accepted: the log goes there");
+    add(name, f->log_to_stderr, "accepted: smelt always logs to stderr");
 
   command.add_option_function<std::string>(
       "--seqio_additional_cache_dirs",
       [](const std::string&) { refuse_seqio("--seqio_additional_cache_dirs"); },
-      "not for these models: tasks of seqio are not read");
+      "not supported: seqio tasks cannot be read");
   add_run_flags(command, f->run);
   add_original_run_flags(command, f->own);
-  add("parity", f->parity, "a restarted run reads the data from the beginning, as the original's");
-  add("output", f->output, "predict: file of a line for each example; default: standard output");
+  add("parity", f->parity, "a restarted run reads the data from the beginning, as in the original");
+  add("output", f->output,
+      "with predict: output file with one line per example; default: standard output");
   take_the_last(command);
   return f;
 }

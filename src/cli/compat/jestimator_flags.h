@@ -1,5 +1,5 @@
-// Flags of the original JEstimator's estimator.py, by its names and with its defaults, and the
-// fields of its pre-training modules' configuration, which are flags --module_config.<field>.
+// Flags of the original JEstimator's estimator.py, with its names and defaults. The fields of its
+// pre-training modules' configuration are flags --module_config.<field>.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace smelt {
 
-// module_config.opt_config.
+// The fields of module_config.opt_config.
 struct JestimatorOptimizer {
   std::string optimizer = "adamw";
   double learning_rate = 1e-4;
@@ -26,14 +26,14 @@ struct JestimatorOptimizer {
 
 struct JestimatorFlags {
   std::string module_imp, module_config;
-  JestimatorBertConfig model;  // variant: as module_imp says
+  JestimatorBertConfig model;  // the variant is selected by module_imp
   JestimatorOptimizer optimizer;
   std::optional<std::int64_t> mask_token_id;
   double mask_rate = 0.15;
-  std::optional<std::int64_t> num_labels, num_special_tokens;  // of other modules
+  std::optional<std::int64_t> num_labels, num_special_tokens;  // for other modules
   std::optional<std::int64_t> relative_attention_max_distance;
 
-  std::string mode, model_dir, checkpoint_path;  // mode empty: by the other flags
+  std::string mode, model_dir, checkpoint_path;  // empty mode: inferred from the other flags
   bool dry_run = false, train_load_step = false, log_to_stderr = true;
   std::optional<std::int64_t> random_seed, max_train_steps, train_epochs, train_shuffle_buf,
       train_consecutive, save_every_steps, profiler_port;
@@ -47,15 +47,15 @@ struct JestimatorFlags {
   std::int64_t num_partitions = 1;
   std::string model_parallel_submesh;
 
-  // smelt's own.
+  // Flags that only smelt has.
   RunFlags run;
-  DeviceConfig on = {};  // what they come to, once the command runs
+  DeviceConfig on = {};  // devices, set when the command runs
   std::string output;
   bool parity = false;
   OriginalRunFlags own;
 };
 
-// A flag that is given twice counts the last time.
+// Adds the flags. If a flag is given twice, the last value counts.
 std::shared_ptr<JestimatorFlags> add_jestimator_flags(CLI::App& command);
 
 }  // namespace smelt

@@ -56,7 +56,7 @@ class Predictor {
     return flags_.num_pred_examples < 0 ? all : std::min(all, flags_.num_pred_examples);
   }
 
-  // What comes after the last example is the first again, and left out.
+  // Rows after the last example repeat the first examples and are skipped.
   std::string scores(const Batch& batch, const ModelState& state, std::int64_t first,
                      std::int64_t count) const {
     const Execution execution = compiled_.run(batch, state, first / flags_.pred_batch_size);
@@ -65,7 +65,7 @@ class Predictor {
       sums.push_back(fitting(advice(), [&] { return buffer.to_host<float>(); }));
     std::ostringstream out;
     for (std::size_t row = 0; row < static_cast<std::size_t>(count); ++row) {
-      const double masked = sums[2][row] > 0 ? sums[2][row] : NAN;  // 0: no token was
+      const double masked = sums[2][row] > 0 ? sums[2][row] : NAN;  // 0: no token was masked
       out << first + static_cast<std::int64_t>(row) << '\t' << sums[0][row] / masked << '\t'
           << sums[1][row] / masked << '\n';
     }
@@ -82,7 +82,7 @@ class Predictor {
   CompiledStep compiled_;
 };
 
-// Whoever gives the flags of training gives these, too.
+// Warns of training flags that have no effect in this mode.
 void warn_of_unused(const JestimatorFlags& f) {
   if (f.run.devices.value_or(1) > 1 || f.num_partitions > 1 || !f.model_parallel_submesh.empty() ||
       f.run.compute.precision == Precision::bf16)
@@ -95,7 +95,7 @@ void warn_of_unused(const JestimatorFlags& f) {
 
 void predict_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
   warn_of_unused(f);
-  std::optional<OutputFile> file;  // that cannot be written is said before all the work
+  std::optional<OutputFile> file;  // opened first, so that an error comes before the work
   if (!f.dry_run && !f.output.empty()) file.emplace(f.output);
   Predictor(f, start).write_lines([&](std::string_view lines) {
     if (file)
@@ -103,7 +103,7 @@ void predict_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
     else
       std::cout << lines << std::flush;
   });
-  if (f.dry_run) log_info("dry run: the examples were read, nothing computed");
+  if (f.dry_run) log_info("dry run: the examples were read, nothing was computed");
   if (!file) return;
   file->commit();
   log_info("written: {}", f.output);

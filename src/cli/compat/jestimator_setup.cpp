@@ -12,7 +12,7 @@
 namespace smelt {
 namespace {
 
-constexpr std::int64_t kValidationDraws = 20;  // of each validation batch, as the original has them
+constexpr std::int64_t kValidationDraws = 20;  // random masks per validation batch, as the original
 
 std::string variant_of(const std::string& module) {
   return choose<std::string>("--module_imp", module,
@@ -25,7 +25,7 @@ std::string variant_of(const std::string& module) {
   throw UsageError(str(flag, " is missing"), hint);
 }
 
-// "(1,1,1,2)" -> 2
+// Returns the number of model partitions, for "(1,1,1,2)" 2.
 std::int64_t partitions_of(const JestimatorFlags& f) {
   if (f.model_parallel_submesh.empty()) return f.num_partitions;
   std::int64_t product = 1;
@@ -36,8 +36,8 @@ std::int64_t partitions_of(const JestimatorFlags& f) {
     if (number.empty() || number.find_first_not_of("0123456789") != number.npos ||
         number.size() > 9 || number == "0")
       throw UsageError(str("--model_parallel_submesh: ", f.model_parallel_submesh,
-                           " is no tuple of whole numbers"),
-                       "give --num_partitions instead");
+                           " is not a tuple of integers"),
+                       "use --num_partitions instead");
     product *= std::stoll(number);
   }
   return product;
@@ -49,7 +49,7 @@ DeviceConfig run_on(const JestimatorFlags& f) {
   if (tensor == 1) return on;
   if (on.devices % tensor != 0)
     throw UsageError(str("--num_partitions ", tensor, " does not divide --devices ", on.devices),
-                     "give a number of devices that it divides");
+                     "choose a number of devices that is a multiple of it");
   if (on.mesh.mesh == "auto") on.mesh.mesh = str("data=", on.devices / tensor, ",tensor=", tensor);
   return on;
 }
@@ -59,7 +59,7 @@ TrainConfig training_of(const JestimatorFlags& f) {
   if (o.linear_decay_to_step && *o.linear_decay_to_step <= o.warmup_steps)
     throw UsageError(str("--module_config.opt_config.linear_decay_to_step ",
                          *o.linear_decay_to_step, " is not after warmup_steps ", o.warmup_steps),
-                     "raise it, or leave it out for no decay");
+                     "raise it, or remove it for no decay");
   TrainConfig t;
   static_cast<DeviceConfig&>(t) = run_on(f);
   t.batch_size = f.train_batch_size;
@@ -84,8 +84,8 @@ EstimatorMode guessed_mode(const JestimatorFlags& f, const StartingPoint& start)
   }
   if (f.train_pattern.empty()) return EstimatorMode::predict;
   if (!f.pred_pattern.empty())
-    throw UsageError("--train_pattern and --pred_pattern are both given: what is to be done?",
-                     "give --mode=train or --mode=predict, too");
+    throw UsageError("--train_pattern and --pred_pattern are both given, but only one mode can run",
+                     "add --mode=train or --mode=predict");
   return EstimatorMode::train;
 }
 
@@ -95,8 +95,9 @@ StartingPoint starting_point(const JestimatorFlags& f) {
   if (!f.model_dir.empty()) {
     if (!f.checkpoint_path.empty() && lies_in(parent_path(f.checkpoint_path), f.model_dir)) {
       log_info(
-          "checkpoint_path {} lies in model_dir and is used before any other there: leave "
-          "it out to go on from the newest",
+          "checkpoint_path {} is in model_dir and takes precedence over other checkpoints there; "
+          "remove "
+          "the flag to resume from the newest",
           f.checkpoint_path);
       return {.path = f.checkpoint_path, .own = true};
     }
@@ -124,14 +125,14 @@ EstimatorMode mode_of(const JestimatorFlags& f, const StartingPoint& start) {
     throw_missing_flag("--eval_pattern", "name the data to evaluate on");
   if (mode == EstimatorMode::predict && f.pred_pattern.empty())
     throw_missing_flag("--pred_pattern",
-                       f.mode.empty() ? "give --train_pattern to train, --eval_pattern to evaluate "
+                       f.mode.empty() ? "use --train_pattern to train, --eval_pattern to evaluate "
                                         "or --pred_pattern to predict"
                                       : "name the data to predict");
   if ((mode == EstimatorMode::train || mode == EstimatorMode::eval_wait) && f.model_dir.empty())
     throw_missing_flag("--model_dir", "name the folder of the checkpoints");
   if ((mode == EstimatorMode::eval_once || mode == EstimatorMode::predict) && start.path.empty())
     throw UsageError(str("no checkpoint in --model_dir '", f.model_dir, "'"),
-                     "train first, or name one with --checkpoint_path");
+                     "train first, or set --checkpoint_path");
   return mode;
 }
 
@@ -140,17 +141,18 @@ JestimatorBertTask jestimator_task_of(const JestimatorFlags& f) {
   out.model.variant = variant_of(f.module_imp);
   if (f.relative_attention_max_distance) {
     if (!out.model.is_relative())
-      throw UsageError(str("--module_config.model_config.relative_attention_max_distance: ",
-                           f.module_imp, " has no such field"),
-                       "it is one of jestimator.models.bert_rpe.pretrain");
+      throw UsageError(
+          str("--module_config.model_config.relative_attention_max_distance: ", f.module_imp,
+              " has no such field"),
+          "remove the flag, or use jestimator.models.bert_rpe.pretrain, which has the field");
     out.model.relative_attention_max_distance = *f.relative_attention_max_distance;
   }
   if (out.model.vocab_size == 0)
     throw_missing_flag("--module_config.model_config.vocab_size",
-                       "give the number of pieces of the vocabulary, 32000 in the tutorial");
+                       "set it to the number of pieces in the vocabulary, 32000 in the tutorial");
   if (!f.mask_token_id)
     throw_missing_flag("--module_config.mask_token_id",
-                       "give the id of the vocabulary's mask, 4 in the tutorial");
+                       "set it to the id of the vocabulary's mask token, 4 in the tutorial");
   check_jestimator_bert_config(
       out.model, [](const std::string&) { return std::string("--module_config.model_config"); });
   out.settings = {.mask_token_id = *f.mask_token_id, .mask_rate = f.mask_rate};
@@ -167,15 +169,15 @@ TrainedModel load_jestimator(std::string_view command, const std::string& path,
   if (mask != *f.mask_token_id)
     throw UsageError(
         str(out.where, ": was trained with mask_token_id ", mask, ", not ", *f.mask_token_id),
-        str("give --module_config.mask_token_id=", mask));
+        str("use --module_config.mask_token_id=", mask));
   return out;
 }
 
 TrainJob jestimator_job(const JestimatorFlags& f) {
   if (f.train_consecutive)
     throw UsageError(str("--train_consecutive ", *f.train_consecutive,
-                         ": the windows of these models do not follow one another"),
-                     "leave the flag out");
+                         ": these models do not read consecutive windows"),
+                     "remove the flag");
   return train_job(training_of(f), jestimator_bert_task(jestimator_task_of(f)));
 }
 
@@ -183,7 +185,7 @@ Fields jestimator_fields(const std::string& what, const std::string& end) {
   return [what, end](const std::string& name) {
     if (name == "eval.batch_size") return str("--", what, "_batch_size");
     if (name == "steps") return end;
-    if (name == "model.type") return std::string("the kind of model");
+    if (name == "model.type") return std::string("the model type");
     if (name == "schedule.decay_to_step")
       return std::string("--module_config.opt_config.linear_decay_to_step");
     if (name == "batch_size") return std::string("--train_batch_size");
@@ -208,7 +210,7 @@ HeldOut held_out_of(const std::string& what, const std::string& pattern, std::in
   if (examples >= 0 && examples < batch)
     throw UsageError(str("--num_", what, "_examples ", examples, " are fewer than one batch of --",
                          what, "_batch_size ", batch),
-                     str("lower --", what, "_batch_size, or take more examples"));
+                     str("lower --", what, "_batch_size, or use more examples"));
   return {.data = pattern,
           .batch_size = batch,
           .steps = examples < 0 ? 0 : examples / batch,

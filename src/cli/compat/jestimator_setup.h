@@ -1,4 +1,4 @@
-// What the flags of the original JEstimator's estimator.py come to.
+// Translates the flags of the original JEstimator's estimator.py into smelt's settings.
 #pragma once
 
 #include <string>
@@ -12,36 +12,41 @@ namespace smelt {
 
 enum class EstimatorMode { train, eval_once, eval_wait, predict };
 
-// The checkpoint to go on from, by the original's order: --checkpoint_path where it lies in
+// The checkpoint that a run starts from, chosen as in the original: --checkpoint_path if it is in
 // --model_dir; else the newest in --model_dir; else --checkpoint_path.
 struct StartingPoint {
-  std::string path;     // of a checkpoint or a folder of some; empty: none
-  bool own = false;     // it lies in --model_dir
-  bool newest = false;  // of --model_dir, so that an older one may stand in for a damaged one
+  std::string path;     // a checkpoint or a folder of checkpoints; empty: none
+  bool own = false;     // it is in --model_dir
+  bool newest = false;  // the newest in --model_dir: an older one may replace it if it is damaged
 };
 StartingPoint starting_point(const JestimatorFlags& flags);
 
-// As --mode says, or as the original guesses it. UsageError for flags that do not go together.
+// Returns --mode, or the mode that the original infers from the other flags. Throws UsageError for
+// flags that cannot be combined.
 EstimatorMode mode_of(const JestimatorFlags& flags, const StartingPoint& start);
 
-// UsageError for a module that is not one of the three, and for what it lacks or has not.
+// Throws UsageError if the module is not one of the three, lacks a required flag, or does not have
+// a flag that was given.
 JestimatorBertTask jestimator_task_of(const JestimatorFlags& flags);
 
-// A checkpoint, or a folder's newest, of the model and the mask that the flags say.
+// Loads a checkpoint, or the newest of a folder, for the model and the masking of the flags.
 TrainedModel load_jestimator(std::string_view command, const std::string& path,
                              const JestimatorFlags& flags);
 
-// Model, optimizer, schedule and devices; --num_partitions is the mesh's axis tensor.
+// Returns the job: model, optimizer, schedule and devices. --num_partitions is the size of the mesh
+// axis `tensor`.
 TrainJob jestimator_job(const JestimatorFlags& flags);
 
-// What messages call a setting; `what` is valid or eval: whose batches are scored.
+// Returns the names of settings for messages. `what` is "valid" or "eval", for the flags of that
+// dataset.
 Fields jestimator_fields(const std::string& what, const std::string& end = "--max_train_steps");
 
-// `examples` < 0: all. UsageError when they are fewer than one batch; `what` is valid, eval, pred.
+// Returns the eval set; `examples` < 0 means all. `what` is "valid", "eval" or "pred". Throws
+// UsageError if there are fewer examples than one batch.
 HeldOut held_out_of(const std::string& what, const std::string& pattern, std::int64_t batch,
                     std::int64_t examples);
 
-// The original's names of an evaluation's figures: valid_loss, valid_mrr.
+// Returns metrics under the original's names: valid_loss, valid_mrr.
 std::vector<MeasuredValue> valid_metrics(const Evaluation& evaluation);
 
 }  // namespace smelt

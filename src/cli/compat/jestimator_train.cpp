@@ -19,7 +19,7 @@
 namespace smelt {
 namespace {
 
-// What a run leaves beside its checkpoints for the runs that go on from it.
+// Returns the path of the file that stores the run's random seed for later resumes.
 std::string run_file(const JestimatorFlags& f) { return join_path(f.model_dir, "jestimator.json"); }
 
 std::optional<std::int64_t> seed_of_earlier(const JestimatorFlags& f) {
@@ -33,16 +33,16 @@ std::int64_t seed_for(const JestimatorFlags& f, const StartingPoint& start) {
   if (f.random_seed) return *f.random_seed;
   if (start.own)
     if (const auto seed = seed_of_earlier(f)) {
-      log_info("random seed {}, as this run has begun with", *seed);
+      log_info("random seed {}, from the start of this run", *seed);
       return *seed;
     }
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const std::int64_t seed = std::chrono::duration_cast<std::chrono::seconds>(now).count();
-  log_info("random seed {}, by the clock; --random_seed={} repeats this run", seed, seed);
+  log_info("random seed {}, from the clock; --random_seed={} repeats this run", seed, seed);
   return seed;
 }
 
-// The step that this run has begun, or begins, to count from: that of the weights it was given.
+// Returns the step from which this run counts: that of its initial weights, if they have one.
 std::int64_t step_before(const JestimatorFlags& f, const StartingPoint& start) {
   if (start.path.empty()) return 0;
   const auto step = step_of(path_name(start.path));
@@ -55,7 +55,7 @@ std::int64_t step_before(const JestimatorFlags& f, const StartingPoint& start) {
   return step ? *step : latest_checkpoint(start.path).value_or(0);
 }
 
-// The end of --train_epochs, if that is asked.
+// Returns the last step for --train_epochs, or nullopt if the flag is not set.
 std::optional<std::int64_t> end_of_epochs(const JestimatorFlags& f, const StartingPoint& start,
                                           const TrainJob& job) {
   if (!f.train_epochs) return std::nullopt;
@@ -66,7 +66,7 @@ std::optional<std::int64_t> end_of_epochs(const JestimatorFlags& f, const Starti
   return step_before(f, start) + steps;
 }
 
-// Where the run ends, and the flag that says so in messages.
+// Sets the last step of the run, and the flag that messages name for it.
 void set_end(TrainJob& job, const JestimatorFlags& f, const StartingPoint& start) {
   constexpr std::int64_t kWithoutEnd = std::numeric_limits<std::int32_t>::max();  // on devices
   const std::int64_t most = std::min(f.max_train_steps.value_or(kWithoutEnd), kWithoutEnd);
@@ -75,7 +75,7 @@ void set_end(TrainJob& job, const JestimatorFlags& f, const StartingPoint& start
   job.fields = jestimator_fields("valid", epochs < most ? "--train_epochs" : "--max_train_steps");
 }
 
-// Text as tokenizers cut it holds no masks: an id that is there is a word's.
+// Tokenized text normally contains no mask token, so such an id probably belongs to a word.
 void warn_of_mask_in_data(const JestimatorFlags& f, const TrainJob& job) {
   constexpr std::int64_t kWindows = 64;
   const Batch first = job.source->batch_in_order(0, kWindows);
@@ -89,12 +89,12 @@ void warn_of_mask_in_data(const JestimatorFlags& f, const TrainJob& job) {
 void warn_of_saves_that_never_are(const JestimatorFlags& f) {
   if (f.save_every_steps && *f.save_every_steps % f.check_every_steps != 0)
     log_warning(
-        "--save_every_steps {} is no multiple of --check_every_steps {}: what is saved "
-        "there is kept only at multiples of both",
+        "--save_every_steps {} is not a multiple of --check_every_steps {}: checkpoints "
+        "are saved only at multiples of both",
         *f.save_every_steps, f.check_every_steps);
 }
 
-// Under the original's names.
+// Returns the metrics of an evaluation under the original's names.
 std::vector<CheckedFigure> figures_of_check(const TrainCheck& check) {
   std::vector<CheckedFigure> out;
   if (!check.trained.empty())
@@ -107,7 +107,7 @@ std::vector<CheckedFigure> figures_of_check(const TrainCheck& check) {
 
 TrainJob training_job(const JestimatorFlags& f, const StartingPoint& start) {
   TrainJob job = jestimator_job(f);
-  // The clocks of several processes differ.
+  // The clocks of the processes differ, so rank 0 chooses the seed.
   job.config.seed =
       std::stoull(together_now("jestimator").told("seed", [&] { return str(seed_for(f, start)); }));
   job.data = f.train_pattern;
@@ -142,13 +142,13 @@ void train_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
   warn_of_saves_that_never_are(f);
   warn_of_mask_in_data(f, job);
   job.track.figures = figures_of_check;
-  std::vector<ParameterScale> parameters;  // at the newest check
+  std::vector<ParameterScale> parameters;  // at the newest evaluation
   if (!job.dry_run)
     job.accepted = [&] {
       write_file(run_file(f), Json{{"random_seed", job.config.seed}}.dump() + "\n");
     };
   job.checked = [&](const TrainCheck& check) {
-    if (check.parameters.empty()) return;  // of several processes each has some of them
+    if (check.parameters.empty()) return;  // in a multi-host run each process has only some of them
     if (parameters.empty()) log_info("{}", table_of(check.parameters));
     parameters = check.parameters;
   };

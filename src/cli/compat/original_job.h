@@ -1,4 +1,4 @@
-// What an original program's command line would train, without its data.
+// The training job of an original program's command line, without its data.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,16 @@ class App;
 
 namespace smelt {
 
-// The job on so many devices of a TPU. UsageError where they cannot take it.
+// Returns the job on a number of TPU devices. Throws UsageError if it cannot run on them.
 using OriginalJob = std::function<TrainJob(std::int64_t devices)>;
 
-// Of "run_pretraining --…", "electra run_pretraining --…" or "jestimator --…". UsageError for
-// another command, for flags that it does not know or cannot take, and for a job whose length only
-// its data say.
+// Parses "run_pretraining --…", "electra run_pretraining --…" or "jestimator --…". Throws
+// UsageError for another command, for invalid flags, and for a job whose length depends on its
+// data.
 OriginalJob original_job(const std::vector<std::string>& words);
 
-// The same command with its flags, whose callback gives the job instead of running it.
+// Adds a command with the same flags, whose callback passes the job to `take` instead of running
+// it.
 using TakeJob = std::function<void(OriginalJob)>;
 void add_run_pretraining_job(CLI::App& app, const TakeJob& take);
 void add_electra_job(CLI::App& app, const TakeJob& take);

@@ -20,8 +20,8 @@ void leave_copy(const std::string& model_dir) {
   convert_checkpoint(
       {.from = committed_path(model_dir, *step), .to = prefix, .form = ModelForm::tensorflow});
   log_info(
-      "{} is the same checkpoint for TensorFlow; `smelt convert {} {}` makes one of an "
-      "earlier step",
+      "{} is the same checkpoint for TensorFlow; `smelt convert {} {}` converts an "
+      "earlier one",
       prefix, join_path(model_dir, "checkpoint-<step>"), join_path(model_dir, "model.ckpt-<step>"));
 }
 

@@ -1,13 +1,13 @@
-// A run's end as the originals leave it: a checkpoint for programs that read TensorFlow's.
+// Writes a TensorFlow checkpoint at the end of a run, as the originals do.
 #pragma once
 
 #include <string>
 
 namespace smelt {
 
-// model.ckpt-<step> beside the newest checkpoint in model_dir, and the file "checkpoint" that names
-// it. Does nothing where there is no checkpoint, or that one is there already. Of several processes
-// one writes it.
+// Writes model.ckpt-<step> next to the newest checkpoint in model_dir, and the file "checkpoint"
+// that names it. Does nothing if there is no checkpoint or if the copy exists. In a multi-host run
+// one process writes it.
 void leave_tensorflow_checkpoint(const std::string& model_dir);
 
 }  // namespace smelt

@@ -15,7 +15,7 @@
 namespace smelt {
 namespace {
 
-// What the original downloads, and from where a user gets it.
+// Models that the original downloads, and the Hugging Face repository of each.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kModels{
     {{"bert-base-uncased", "google-bert/bert-base-uncased"},
      {"bert-large-uncased", "google-bert/bert-large-uncased"},
@@ -31,27 +31,28 @@ bool is_classification(const TttFlags& f) { return f.task == "single-label-cls";
 
 void check_model(const TttFlags& f) {
   if (std::ranges::find(kOtherModels, f.model_select) != kOtherModels.end())
-    throw UsageError(str("--model_select ", f.model_select, ": only BERT, ELECTRA and T5 are here"),
-                     "take bert-base-uncased, or another folder of these three");
+    throw UsageError(
+        str("--model_select ", f.model_select, ": only BERT, ELECTRA and T5 are supported"),
+        "use bert-base-uncased, or the folder of another BERT, ELECTRA or T5");
   if (is_folder(f.model_select)) return;
   for (const auto& [name, source] : kModels)
     if (name == f.model_select)
       throw UsageError(
-          str("--model_select ", name, ": no such folder is here, and nothing is downloaded"),
+          str("--model_select ", name, ": folder not found, and smelt does not download models"),
           str("`hf download ", source, " --local-dir ", name,
-              "` fetches it once; or give another model's folder"));
-  throw UsageError(str("--model_select ", f.model_select, ": no such folder"),
-                   "give the folder of a BERT, an ELECTRA or a T5");
+              "` downloads it once; or name another model's folder"));
+  throw UsageError(str("--model_select ", f.model_select, ": folder not found"),
+                   "name the folder of a BERT, an ELECTRA or a T5");
 }
 
 void check_task(const TttFlags& f) {
   const bool is_t5 =
       is_encoder_decoder(open_stored_model(f.model_select, "--model_select").tensors);
   if (is_t5 == is_classification(f))
-    throw UsageError(
-        str("--task ", f.task, " with ", f.model_select, ", which is ", is_t5 ? "a T5" : "no T5"),
-        is_t5 ? "a T5 takes t2t, translation or pretrain"
-              : "a BERT or an ELECTRA takes single-label-cls");
+    throw UsageError(str("--task ", f.task, " with ", f.model_select, ", which is ",
+                         is_t5 ? "a T5" : "not a T5"),
+                     is_t5 ? "for a T5 use t2t, translation or pretrain"
+                           : "for a BERT or an ELECTRA use single-label-cls");
 }
 
 std::string data_file(const TttFlags& f, const std::string& part) {
@@ -60,40 +61,40 @@ std::string data_file(const TttFlags& f, const std::string& part) {
 
 void check_data(const TttFlags& f) {
   if (!f.dataset_name.empty())
-    throw UsageError(str("--dataset_name ", f.dataset_name, ": data sets are not downloaded"),
-                     "put train.json, val.json and test.json, an object of fields a line, into "
+    throw UsageError(str("--dataset_name ", f.dataset_name, ": smelt does not download datasets"),
+                     "put train.json, val.json and test.json, with one JSON object per line, into "
                      "--data_path");
   if (f.do_train && !exists(data_file(f, "train")))
-    throw UsageError(str("--data_path ", f.data_path, ": holds no train.json"),
-                     str("it is a line for each example: {\"", f.source_field_name, "\": \"…\", \"",
+    throw UsageError(str("--data_path ", f.data_path, ": has no train.json"),
+                     str("write one line per example: {\"", f.source_field_name, "\": \"…\", \"",
                          f.target_field_name, "\": \"…\"}"));
   if (f.do_eval && f.task != "pretrain" && !exists(data_file(f, "val")))
-    throw UsageError(str("--do_eval: ", data_file(f, "val"), " is not there"),
-                     "write the examples to evaluate on there, or leave --do_eval out");
+    throw UsageError(str("--do_eval: ", data_file(f, "val"), " does not exist"),
+                     "write the evaluation examples there, or remove --do_eval");
   if (f.do_test && !exists(data_file(f, "test")))
-    throw UsageError(str("--do_test: ", data_file(f, "test"), " is not there"),
-                     "write the examples to test on there, or leave --do_test out");
+    throw UsageError(str("--do_test: ", data_file(f, "test"), " does not exist"),
+                     "write the test examples there, or remove --do_test");
 }
 
 void check_flags(const TttFlags& f) {
   if (!f.do_train && !f.do_eval && !f.do_test)
-    throw UsageError("ttt: nothing to do", "give --do_train, --do_eval or --do_test");
+    throw UsageError("ttt: nothing to do", "add --do_train, --do_eval or --do_test");
   const bool acc_or_loss = f.eval_on == "acc" || f.eval_on == "loss";
   const bool answers = f.task == "translation" || f.task == "t2t";
   if (!acc_or_loss && !(f.eval_on == "bleu" && answers))
     throw UsageError(str("--eval_on ", f.eval_on, " with --task ", f.task),
-                     "give acc or loss, or bleu for t2t and translation");
+                     "use acc or loss, or bleu for t2t and translation");
   if (f.log_steps == 0)
-    throw UsageError("--log_steps 0: no steps between evaluations",
-                     "give a number of steps, or -1 for an evaluation an epoch");
+    throw UsageError("--log_steps 0: must be a positive number of steps, or -1",
+                     "set the number of steps between evaluations, or -1 for one per epoch");
   if (f.ck_index_select != 0 && f.ck_index_select != -1)
     throw UsageError(str("--ck_index_select ", f.ck_index_select,
                          ": must be 0 (the best checkpoint) or -1 (the newest)"),
-                     "give 0 or -1");
+                     "use 0 or -1");
 }
 
 FieldValues schedule_fields(const TttFlags& f) {
-  // Of steps a ratio of 0 would be none that is said.
+  // With a ratio of 0, the recipe still needs an explicit number of warm-up steps.
   const FieldValues none{{"train.schedule.warmup_steps", "0"}},
       warmup = f.warmup_ratio > 0
                    ? FieldValues{{"train.schedule.warmup_ratio", str(f.warmup_ratio)}}
@@ -111,7 +112,8 @@ FieldValues schedule_fields(const TttFlags& f) {
           {"train.schedule.decay_ratio", str(1 - f.warmup_ratio)}};
 }
 
-// Spans of each text are noise, as its iid_denoise_text has it; the sizes are the folder's.
+// Masks spans of each text, as the original's iid_denoise_text; the sizes come from the model
+// folder.
 FieldValues pretraining_fields(const TttFlags& f) {
   const StoredModel m = open_stored_model(f.model_select, "--model_select");
   FieldValues out{
@@ -129,7 +131,7 @@ FieldValues pretraining_fields(const TttFlags& f) {
   if (m.t5.extra_ids) out["data.extra_ids"] = str(*m.t5.extra_ids);
   for (const auto& [name, value] : m.config.items())
     for (const RecipeField& field : recipe_fields("t5"))
-      if (field.path == "model." + name && name != "vocab_size")  // which the pieces say
+      if (field.path == "model." + name && name != "vocab_size")  // set from the vocabulary
         out[field.path] = value.is_string() ? value.get<std::string>() : value.dump();
   return out;
 }
@@ -155,7 +157,7 @@ FieldValues data_fields(const TttFlags& f) {
   return out;
 }
 
-// Of a T5 acc is that of whole answers, which are generated at each of these evaluations.
+// For a T5, acc is the exact match of generated answers, so each evaluation generates them.
 std::string best_measure(const TttFlags& f) {
   if (f.task == "pretrain") return "word_loss";
   const bool by_loss = f.eval_on == "loss";
@@ -163,7 +165,7 @@ std::string best_measure(const TttFlags& f) {
   return by_loss ? "target_loss" : f.eval_on == "bleu" ? "bleu" : "exact_match";
 }
 
-// The checkpoint with the best figure, and the end where none gets better.
+// Returns the fields that keep the best checkpoint and stop the run early.
 FieldValues evaluation_fields(const TttFlags& f) {
   FieldValues out{{"eval.batch_size", str(f.eval_batch_size)}};
   if (!f.do_train || !f.do_eval) return out;
@@ -184,7 +186,7 @@ std::string with_dashes(std::string path) {
 
 }  // namespace
 
-// Of the original's path, "data/glue/sst2", the first folder is left out.
+// Returns the run's folder. As in the original, the first folder of "data/glue/sst2" is dropped.
 std::string ttt_output(const TttFlags& f) {
   if (!f.output_path.empty()) return f.output_path;
   const auto slash = f.data_path.find('/');

@@ -1,4 +1,4 @@
-// The original ttt's flags (ttt/args.py), and the recipe that they are.
+// Translates the flags of the original ttt (ttt/args.py) into a recipe.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace smelt {
 struct TttFlags {
   std::string model_select = "t5-small", data_path = "data/glue/sst2", dataset_name, task = "t2t";
   std::int64_t per_device_train_batch_size = 8, eval_batch_size = 32, num_epochs_train = 6;
-  std::int64_t log_steps = 400;  // between evaluations; -1: one an epoch
+  std::int64_t log_steps = 400;  // steps between evaluations; -1: one evaluation per epoch
   std::int64_t max_seq_length = 128, max_src_length = 128, max_tgt_length = 20;
   std::string source_field_name = "text", target_field_name = "label";
   double lr = 0.001, warmup_ratio = 0.1;
@@ -26,13 +26,13 @@ struct TttFlags {
   std::string tpu_address = "x.x.x.x", output_path;
 };
 
-// Where the original puts such a run: tmp/<model>_<task>_<data>, or output_path.
+// Returns the original's folder for such a run: tmp/<model>_<task>_<data>, or output_path.
 std::string ttt_output(const TttFlags& flags);
-// The fields of the recipe, by their paths, for so many devices. UsageError, in the flags' words,
-// for what does not fit, for data or a model that is not there.
+// Returns the recipe's fields by path, for a number of devices. Throws UsageError, which names the
+// flags, for invalid values and if data or model do not exist.
 std::map<std::string, std::string> ttt_recipe(const TttFlags& flags, const std::string& device,
                                               std::int64_t devices);
-// args.json.
+// Returns the contents of args.json.
 OrderedJson ttt_arguments(const TttFlags& flags, std::int64_t devices);
 
 }  // namespace smelt

@@ -15,8 +15,8 @@
 namespace smelt {
 namespace {
 
-// Returns the piece between directional isolates if the output is a terminal. Without them a piece
-// of a right-to-left script would change places with a figure on its line.
+// Returns the piece between directional isolates if the output is a terminal. Otherwise the
+// terminal may swap a right-to-left piece with the number after it.
 std::string isolated(const std::string& piece) {
   static const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
   return is_terminal && !is_ascii(piece) ? "\u2068" + piece + "\u2069" : piece;
@@ -87,8 +87,9 @@ void print_judged(const std::string& text, const std::vector<JudgedToken>& token
 std::shared_ptr<FillOptions> add_fill_options(CLI::App& command) {
   auto options = std::make_shared<FillOptions>();
   add_text_source(command, options->source, "a text with [MASK]; may be given several times");
-  command.add_option("--top", options->top, "guesses for each [MASK]")->capture_default_str();
-  command.add_flag("--json", options->json, "one JSON object a text, with all guesses");
+  command.add_option("--top", options->top, "number of guesses for each [MASK]")
+      ->capture_default_str();
+  command.add_flag("--json", options->json, "print one JSON object per text, with all guesses");
   return options;
 }
 
@@ -113,11 +114,13 @@ void print_report(const GradientReport& report) {
 std::shared_ptr<DetectOptions> add_detect_options(CLI::App& command) {
   auto options = std::make_shared<DetectOptions>();
   add_text_source(command, options->source,
-                  "a text, in which [MASK] is no token; may be given several times");
-  command.add_option("--threshold", options->threshold, "probability from which a token is marked")
+                  "a text to check; [MASK] is read as ordinary text; may be given several times");
+  command
+      .add_option("--threshold", options->threshold,
+                  "mark tokens that are replaced with at least this probability")
       ->check(number_from(0, 1))
       ->capture_default_str();
-  command.add_flag("--json", options->json, "one JSON object a text, with all tokens");
+  command.add_flag("--json", options->json, "print one JSON object per text, with all tokens");
   return options;
 }
 

@@ -1,5 +1,4 @@
-// What a trained model is asked for on a command line and how its answers are printed, whichever
-// command asks.
+// Flags and output of the inference commands for masked tokens and replaced tokens.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,7 +14,7 @@
 
 namespace smelt {
 
-// What is asked of a model that fills masks, whichever it is.
+// Flags of commands that fill [MASK] tokens.
 struct FillOptions {
   TextSource source;
   std::int64_t top = 5;
@@ -24,10 +23,10 @@ struct FillOptions {
 using Filler = std::function<std::vector<FilledText>(const std::vector<std::string>& texts)>;
 std::shared_ptr<FillOptions> add_fill_options(CLI::App& command);
 void print_filled(const FillOptions& options, const Filler& fill);
-// Each parameter's gradient of a batch that was not finite.
+// Prints the loss, the gradient norms by parameter and the first value that is not finite.
 void print_report(const GradientReport& report);
 
-// What is asked of a model that finds replaced tokens.
+// Flags of commands that detect replaced tokens.
 struct DetectOptions {
   TextSource source;
   double threshold = 0.5;
@@ -38,7 +37,8 @@ using DetectTexts =
 std::shared_ptr<DetectOptions> add_detect_options(CLI::App& command);
 void print_detected(const DetectOptions& options, const DetectTexts& detect);
 
-// The text with the tokens from `threshold` on between brackets, or red for a terminal.
+// Returns the text with each token whose probability is at least `threshold` in brackets, or in red
+// if `colour` is set.
 std::string marked_text(const std::string& text, const std::vector<JudgedToken>& tokens,
                         double threshold, bool colour);
 

@@ -1,16 +1,16 @@
-// What is asked of who sits there, before something is removed or paid for.
+// Confirmation prompts, before a command deletes something or makes something that costs money.
 #pragma once
 
 #include <string_view>
 
 namespace smelt {
 
-// "<question> [y/N] ": whether the answer is y or yes. Where standard input is no terminal nobody
-// is asked, and it is no. The question is on standard error.
+// Prints "<question> [y/N] " on standard error and returns true if the answer is y or yes. Returns
+// false without a prompt if standard input is not a terminal.
 bool is_agreed_to(std::string_view question);
 
-// Goes on where `agreed` is said already or the answer is yes; else what did not happen is said,
-// "nothing was made; --yes makes it", and ExitStatus 1 thrown.
+// Returns if `agreed` is set or the user confirms. Otherwise prints `otherwise`, such as "nothing
+// was made; --yes makes it", and throws ExitStatus(1).
 void require_agreement(bool agreed, std::string_view question, std::string_view otherwise);
 
 }  // namespace smelt

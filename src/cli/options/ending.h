@@ -1,4 +1,4 @@
-// How a command ends by an exception.
+// The exit code and message of a command that ends by an exception.
 #pragma once
 
 #include <exception>

@@ -41,11 +41,10 @@ class FlagFiles {
  private:
   void read(const std::string& path) {
     if (path.empty())
-      throw UsageError(str(kFlagFile, " has no value"),
-                       "put the path of a file of flags behind it");
+      throw UsageError(str(kFlagFile, " has no value"), "write the path of a flag file after it");
     if (std::ranges::find(open_, path) != open_.end()) return;
     if (!exists(path))
-      throw UsageError(str(kFlagFile, ": ", path, " is not there"), "correct the path");
+      throw UsageError(str(kFlagFile, ": ", path, " does not exist"), "correct the path");
     open_.push_back(path);
     add(flags_of(read_file(path, kSmallFileBytes)));
     open_.pop_back();

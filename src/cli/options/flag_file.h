@@ -6,9 +6,10 @@
 
 namespace smelt {
 
-// The arguments with the lines of --flagfile=PATH (or --flagfile PATH) in its place: a flag a line,
-// without empty lines and those that begin with # or //. A file may name others; one that is being
-// read already is left out. UsageError for a file that is not there, or a --flagfile without one.
+// Returns the arguments with each --flagfile=PATH (or --flagfile PATH) replaced by the flags in
+// that file: one flag per line; empty lines and lines that start with # or // are skipped. A file
+// may include others; a file that includes itself is skipped. Throws UsageError if --flagfile has
+// no path or the file does not exist.
 std::vector<std::string> with_flag_files(const std::vector<std::string>& arguments);
 
 }  // namespace smelt

@@ -46,7 +46,8 @@ void add_run_flags(CLI::App& command, RunFlags& flags, const std::string& defaul
       ->check(number_from(1, 1e6));
   command
       .add_option("--micro-batches", flags.micro_batches,
-                  "parts of each device's share of a batch, one after another: less memory")
+                  "split each device's share of a batch into this many parts, computed one after "
+                  "another: less memory")
       ->check(number_from(1, 1e9))
       ->capture_default_str();
   add_form_flags(command, flags.compute, flags.mesh);
@@ -63,9 +64,10 @@ void add_reduction_flag(CLI::App& command, RunFlags& flags) {
                                                   {"global", Reduction::global},
                                                   {"per_replica", Reduction::per_replica}});
           },
-          "over several devices: per_replica, the original's order: each clips its own gradient, "
-          "then they are summed; global: one loss and one clip; auto: as the run was begun, a new "
-          "one per_replica, but global where a mesh splits parameters")
+          "gradients of several devices: per_replica (as the original): each clips its own "
+          "gradient, "
+          "then they are summed; global: one loss and one clip; auto: as in the resumed run; for a "
+          "new run per_replica, or global if a mesh splits parameters")
       ->default_str("auto");
 }
 
@@ -90,25 +92,29 @@ void add_form_flags(CLI::App& command, ComputeOptions& compute, MeshChoice& mesh
   add_word(command, "--precision", compute.precision, parse_precision, "f32, f32_exact or bf16",
            name(compute.precision));
   add_word(command, "--layers", compute.layers, parse_layers, "auto, unrolled or scan", "auto");
-  add_word(command, "--save", compute.save, parse_save,
-           "what a scanned layer keeps for the backward pass: auto, all (but attention scores on a "
-           "TPU), products or layer",
-           "auto");
+  add_word(
+      command, "--save", compute.save, parse_save,
+      "what a layer of --layers scan stores for the backward pass: auto, all (on a TPU without "
+      "attention scores), products (matmul outputs) or layer (least memory)",
+      "auto");
   command
       .add_option("--attention-rows", compute.attention_rows,
-                  "most queries that attention takes at a time; 0: all")
+                  "maximum number of queries that attention computes at a time; 0: all")
       ->check(number_from(0, 1e9))
       ->capture_default_str();
   command
       .add_option("--logits-mb", compute.logits_mb,
-                  "megabytes of scores of all words that a device makes at a time; 0: all")
+                  "maximum megabytes of vocabulary logits that a device computes at a time; 0: all")
       ->check(number_from(0, 1e9))
       ->capture_default_str();
-  command.add_option("--mesh", mesh.mesh, "auto, or sizes: data=2,fsdp=2,tensor=2")
+  command
+      .add_option("--mesh", mesh.mesh,
+                  "device mesh: auto, or axis sizes such as data=2,fsdp=2,tensor=2")
       ->capture_default_str();
-  command.add_option("--mesh-rules", mesh.rules, "e.g. vocab=none");
+  command.add_option("--mesh-rules", mesh.rules,
+                     "how dimensions are sharded over the mesh, such as vocab=none");
   command.add_flag("--split-slots", mesh.shard_optimizer_state,
-                   "the optimizer's slots over data, too");
+                   "shard the optimizer's slots over the mesh axis data");
 }
 
 }  // namespace smelt

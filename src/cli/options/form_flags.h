@@ -1,5 +1,5 @@
-// The flags of where and how a job's programs run, in the words of base/field_names.h's flag().
-// What they are written to must live until the command line is parsed.
+// Flags that select devices, mesh and precision. The variables that the flags are stored in must
+// live until the command line is parsed.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -18,35 +18,38 @@ struct RunFlags {
   std::int64_t micro_batches = 1;
   std::optional<Reduction> reduction = {};
 
-  // Without --device it is the TPU with `tpu_cores`, if that many are asked for otherwise, else
-  // auto (pjrt/hardware.h). Without --devices a TPU or GPU that auto has found is taken whole,
-  // else one device.
+  // Returns the device configuration. The device is --device; without it, the TPU if `tpu_cores` is
+  // set, else "auto" (pjrt/hardware.h). The device count is --devices; without it, `tpu_cores`, all
+  // devices of a TPU or GPU that "auto" has found, or 1.
   DeviceConfig on(std::optional<std::int64_t> tpu_cores = {}) const;
-  // On so many devices of a TPU, wherever that is.
+  // Returns the configuration for `devices` TPU devices, on whatever machine this runs.
   DeviceConfig on_tpu(std::int64_t devices) const {
     return {.device = "tpu", .devices = devices, .mesh = mesh, .compute = compute};
   }
 };
 
-// --device, --devices, --micro-batches and those of add_form_flags(). `default_device` is help.
+// Adds --device, --devices, --micro-batches and the flags of add_form_flags(). The two defaults are
+// only shown in the help text.
 void add_run_flags(
     CLI::App& command, RunFlags& flags,
     const std::string& default_device = "the TPU or GPU that is there, else cpu",
     const std::string& default_devices = "all of a TPU or GPU that is so found, else 1");
 
-// --reduction of programs that clip each device's own gradient and sum them over the devices.
-// original_reduction() is what it says; else that of the run in `model_dir`, so that its devices
-// may change; else per_replica where several devices share a batch without splitting parameters or
-// slots. An empty model_dir holds no run.
+// Adds --reduction, for programs that clip each device's own gradient before summing over devices.
+// original_reduction() returns its value if it was given; else the value stored with the run in
+// `model_dir`, so that the number of devices may change; else per_replica if several devices share
+// a batch without sharding parameters or optimizer slots, and global otherwise. An empty
+// `model_dir` means that there is no run.
 void add_reduction_flag(CLI::App& command, RunFlags& flags);
 Reduction original_reduction(const RunFlags& flags, const DeviceConfig& on,
                              const std::string& model_dir, const Fields& fields);
 
-// --device alone, with its default.
-CLI::Option* add_device_flag(CLI::App& command, std::string& device,
-                             const std::string& help = "cpu, gpu, tpu, or auto: what is there");
+// Adds --device alone.
+CLI::Option* add_device_flag(
+    CLI::App& command, std::string& device,
+    const std::string& help = "cpu, gpu, tpu, or auto: a TPU or GPU if this machine has one");
 
-// How a step is computed and spread over devices.
+// Adds --precision, --layers, --save, --mesh and the other flags for how a step is computed.
 void add_form_flags(CLI::App& command, ComputeOptions& compute, MeshChoice& mesh);
 
 }  // namespace smelt

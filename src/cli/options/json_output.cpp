@@ -13,7 +13,7 @@
 namespace smelt {
 namespace {
 
-// Sends what is written to std::cout to standard error while it lives, or with --quiet nowhere.
+// While it lives, std::cout goes to standard error, or nowhere with --quiet.
 class JsonOutput {
  public:
   JsonOutput() : text_(std::cout.rdbuf()), out_(text_) {
@@ -24,11 +24,11 @@ class JsonOutput {
   JsonOutput(const JsonOutput&) = delete;
   JsonOutput& operator=(const JsonOutput&) = delete;
 
-  // Bytes that are not UTF-8 become U+FFFD. Of several processes that train together one prints.
+  // Replaces bytes that are not UTF-8 by U+FFFD. In a multi-host run only rank 0 prints.
   void print(const OrderedJson& object) {
     if (is_one_of_many()) return;
     out_ << object.dump(-1, ' ', false, JsonInvalidUtf8::replace) << "\n" << std::flush;
-    if (!out_) std::cout.setstate(std::ios::badbit);  // as the command's end checks
+    if (!out_) std::cout.setstate(std::ios::badbit);  // checked when the command ends
   }
 
  private:

@@ -19,13 +19,13 @@ std::optional<double> number_in(const std::string& word) {
 
 namespace {
 
-// What is wrong with a number, or "".
+// Returns an error text for a number, or "".
 using Problem = std::function<std::string(double)>;
 
 CLI::Validator validator(const std::string& name, const Problem& problem) {
   const auto check = [problem](const std::string& word) -> std::string {
     const auto number = number_in(word);
-    if (!number) return str("'", word, "' is no number");
+    if (!number) return str("'", word, "' is not a number");
     const std::string wrong = problem(*number);
     return wrong.empty() ? "" : str(word, " ", wrong);
   };

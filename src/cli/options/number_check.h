@@ -1,4 +1,4 @@
-// What a flag's number must be, in words short enough for a message.
+// Range checks of numeric flags, with short messages.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,7 +8,7 @@
 
 namespace smelt {
 
-// Returns the finite number that the whole word is, or nullopt.
+// Returns the number if the whole word is a finite number, else nullopt.
 std::optional<double> number_in(const std::string& word);
 
 // A finite number from `least` to `most`. What is none is said by CLI11 after the flag's name:

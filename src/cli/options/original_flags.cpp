@@ -14,20 +14,22 @@ void take_the_last(CLI::App& command) {
 void add_original_run_flags(CLI::App& command, OriginalRunFlags& flags) {
   command
       .add_option("--hang-minutes", flags.hang_minutes,
-                  "a step that has not ended after so many minutes ends the command; 0: never")
+                  "abort if a training step takes longer than this many minutes; 0: never")
       ->check(number_from(0))
       ->capture_default_str();
-  command.add_option("--replay", flags.replay,
-                     "instead of training: run the batch of a step that was not finite again, from "
-                     "its folder bad-batch-<step>, and print the norm of each gradient");
+  command.add_option(
+      "--replay", flags.replay,
+      "instead of training: run the batch of a step with a non-finite loss again, from "
+      "its folder bad-batch-<step>, and print the norm of each gradient");
   add_pod_flags(command, flags.pod);
 }
 
 void check_replays(const OriginalRunFlags& flags, bool trains, const std::string& how) {
   if (!flags.replay.empty()) require_alone("--replay");
   if (!flags.replay.empty() && !trains)
-    throw UsageError(str("--replay ", flags.replay, ": is of a training, and none is asked for"),
-                     str("give ", how, ", with the training's other flags"));
+    throw UsageError(str("--replay ", flags.replay,
+                         ": only valid for training, and this command does not train"),
+                     str("add ", how, " and the flags of the training run"));
 }
 
 }  // namespace smelt

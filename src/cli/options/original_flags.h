@@ -1,5 +1,5 @@
-// Flags as the originals' programs take them, and those of smelt's own that the originals' programs
-// of training have in common.
+// Flags in the form of the original programs, and smelt's own flags that all commands for the
+// original training programs share.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,7 +11,7 @@
 
 namespace smelt {
 
-// Adds flags by the originals' names; those of true or false have a --no<name>, too, as absl's.
+// Adds flags with the originals' names. A boolean flag also gets --no<name>, as in absl.
 class OriginalFlags {
  public:
   explicit OriginalFlags(CLI::App& command, std::string prefix = "--")
@@ -32,8 +32,8 @@ class OriginalFlags {
   std::string prefix_;
 };
 
-// Of a flag that is given several times the last counts, as absl and argparse have it. For the
-// flags that the command has so far.
+// Makes the last value count if a flag is given several times, as in absl and argparse. Affects
+// only the flags that the command has at this point.
 void take_the_last(CLI::App& command);
 
 struct OriginalRunFlags {
@@ -44,7 +44,8 @@ struct OriginalRunFlags {
 
 void add_original_run_flags(CLI::App& command, OriginalRunFlags& flags);
 
-// UsageError for --replay where the command does not train; `how` makes it. One process runs it.
+// Throws UsageError if --replay is given and the command does not train (`how`, the hint, names the
+// flag that trains), or if the job has several processes.
 void check_replays(const OriginalRunFlags& flags, bool trains, const std::string& how);
 
 }  // namespace smelt

@@ -13,7 +13,7 @@
 namespace smelt {
 namespace {
 
-// The innermost subcommand that was given.
+// Returns the innermost subcommand that was given.
 const CLI::App* innermost(const CLI::App* app) {
   for (;;) {
     const auto chosen = app->get_subcommands();
@@ -43,7 +43,7 @@ std::string what_was_meant(const CLI::App* command, const std::string& flag) {
     known.push_back(sub->get_name());
     for (const std::string& alias : sub->get_aliases()) known.push_back(alias);
   }
-  // A field without, or below another, of its sections.
+  // The same field with or without its section, or in another section.
   for (const std::string& name : known)
     if (name.find('.') != name.npos && last_part(name) == last_part(flag))
       return str("did you mean '", name, "'?");
@@ -56,19 +56,18 @@ std::string what_was_meant(const CLI::App* command, const std::string& flag) {
   constexpr std::size_t kFew = 30;
   const bool many = known.size() > kFew || command->get_parent() == nullptr;
   if (many && !nearest_name(flag, known))
-    return str("`", full_name(command), " --help` lists what it knows");
+    return str("`", full_name(command), " --help` lists the flags and subcommands");
   return did_you_mean(flag, known);
 }
 
-// Whether it reads as a field's dotted name.
+// Returns true if the word has the form of a field's dotted name.
 bool names_field(const std::string& word) {
   return word.find('.') != word.npos &&
          word.find_first_not_of("abcdefghijklmnopqrstuvwxyz_.") == word.npos;
 }
 
-// The form of --set that a word wants to be, if it does: "= b", "--train.steps=10",
-// "train.steps=10",
-// "--out mine". `next` follows it.
+// Returns a hint with --set if the word looks like a recipe setting: "= b", "--train.steps=10",
+// "train.steps=10", "--out mine". `next` is the word after it.
 std::string setting_meant(const CLI::App* command, const std::string& word,
                           const std::string& next) {
   if (command->get_option_no_throw("--set") == nullptr) return {};
@@ -84,16 +83,16 @@ std::string setting_meant(const CLI::App* command, const std::string& word,
   return str("write --set ", name, "=", value.empty() || value.starts_with("--") ? "…" : value);
 }
 
-// A recipe for a command that takes none.
+// Returns a hint if a recipe was given to a command that does not take one.
 std::string recipe_meant(const CLI::App* command, const std::string& word) {
   if (command->get_option_no_throw("--set") != nullptr ||
       !(word.ends_with(".yaml") || word.ends_with(".yml")))
     return {};
-  return str(full_name(command), " takes no recipe; `smelt run ", word,
-             " --dry-run` says what a run would take");
+  return str(full_name(command), " does not accept a recipe; `smelt run ", word,
+             " --dry-run` shows what a run would do");
 }
 
-// A program of the originals whose work a recipe does; empty for any other word.
+// Returns a hint if the word is an original program that has a recipe instead of a command.
 std::string original_meant(const CLI::App* command, const std::string& word) {
   static const std::map<std::string_view, std::string_view> kMeant{
       {"run_classifier", "classify-glue.yaml` fine-tunes a classifier, `smelt predict` runs it"},
@@ -108,7 +107,7 @@ std::string original_meant(const CLI::App* command, const std::string& word) {
   return at_top && found != kMeant.end() ? str("`smelt run recipes/", found->second) : "";
 }
 
-// The form of --set that an unknown flag such as "--steps 10" stands for.
+// Returns a hint with --set if an unknown flag such as "--steps 10" names a recipe field.
 std::string field_meant(const CLI::App* command, const std::string& flag, const std::string& value,
                         const FieldNamed& field_named) {
   if (!flag.starts_with("--") || command->get_option_no_throw("--set") == nullptr) return {};
@@ -120,7 +119,7 @@ std::string field_meant(const CLI::App* command, const std::string& flag, const 
              value.empty() || value.starts_with("-") ? "VALUE" : value);
 }
 
-// A word that the command does not know.
+// Throws UsageError for the first argument that the command does not know.
 [[noreturn]] void throw_unknown(const CLI::App* command, const FieldNamed& field_named) {
   const auto unknown = command->remaining();
   const std::string word = unknown.empty() ? "" : unknown.front();
@@ -142,7 +141,7 @@ std::string field_meant(const CLI::App* command, const std::string& flag, const 
       hint);
 }
 
-// CLI11 says numbers and no more of an option that was given more often than it takes values.
+// Throws a clear error if an option was given too often; CLI11's message has only the numbers.
 void check_given_once(const CLI::App* command) {
   for (const CLI::Option* option : command->get_options())
     if (option->count() > 1 && option->get_expected_max() == 1 &&
@@ -152,33 +151,34 @@ void check_given_once(const CLI::App* command) {
                        "give it once");
 }
 
-// What CLI11 took for values.
+// Throws UsageError if CLI11 took a flag for a value, or for a value that starts with ~/.
 void check_values(const CLI::App* command) {
   for (const CLI::Option* option : command->get_options())
     for (const std::string& value : option->results()) {
       const std::string where = str(full_name(command), ": ", option->get_name());
       if (value.starts_with("--") && !option->get_positional())
         throw UsageError(str(where, " has no value: ", value, " follows it"),
-                         str("put the value behind it, or leave ", option->get_name(), " out"));
+                         str("write the value after it, or remove ", option->get_name()));
       const std::size_t begin = option->check_lname("set") ? value.find('=') + 1 : 0;
       if (value.substr(begin).starts_with("~/"))
-        throw UsageError(str(where, ": '", value, "': a shell puts no home in place of this ~"),
+        throw UsageError(str(where, ": '", value, "': the shell does not expand this ~"),
                          str("write ", value.substr(0, begin), "$HOME", value.substr(begin + 1)));
     }
 }
 
-// The kind of value that CLI11 could not make of a word.
+// Returns a hint with the type of value that the option in CLI11's message expects.
 std::string kind_wanted(const CLI::App* command, const std::string& message) {
   for (const CLI::Option* option : command->get_options())
     for (const std::string& name : option->get_lnames())
       if (message.find(str("--", name, " ")) != message.npos)
-        return option->get_type_name().starts_with("FLOAT") ? "give a number, with a point"
-                                                            : "give a whole number";
+        return option->get_type_name().starts_with("FLOAT")
+                   ? "expected a number, with a decimal point"
+                   : "expected an integer";
   return str("`", full_name(command), " --help` lists the flags");
 }
 
-// Returns the command of that name if it is one of the originals' programs with absl's flags, else
-// null. ELECTRA's programs, which are commands of one, parse by argparse.
+// Returns the command `name` if it is an original program with absl's flags, else null. The ELECTRA
+// programs are subcommands and use argparse.
 const CLI::App* command_of_absl(const CLI::App& app, const std::string& name) {
   const auto found = app.get_subcommands([&](const CLI::App* command) {
     return command->get_name() == name && command->get_group() == kOriginals &&
@@ -187,7 +187,7 @@ const CLI::App* command_of_absl(const CLI::App& app, const std::string& name) {
   return found.empty() ? nullptr : found.front();
 }
 
-// absl's own flags of logging, which every program that imports it takes. They have no effect here.
+// absl's logging flags, which every absl program accepts. They have no effect here.
 constexpr std::array kLogSwitches{"logtostderr", "alsologtostderr", "showprefixforinfo"};
 constexpr std::array kLogValues{"v", "verbosity", "stderrthreshold", "log_dir", "logger_levels"};
 
@@ -212,13 +212,13 @@ std::vector<std::string> without_log_flags(const CLI::App& command,
 
 constexpr const char* kOfGo = "ctpu";
 
-// Go's package of flags and absl take "-name" for "--name".
+// Changes "-name" to "--name", which Go's flag package and absl treat alike.
 void give_two_dashes(std::vector<std::string>& words) {
   for (std::string& word : words)
     if (word.size() > 2 && word[0] == '-' && word[1] >= 'a' && word[1] <= 'z') word.insert(0, "-");
 }
 
-// As Python and absl read whole numbers; CLI11 takes those with a leading zero for octal ones.
+// Makes integers with leading zeros decimal, as in Python and absl; CLI11 reads them as octal.
 void read_integers_as_decimal(CLI::App& app) {
   for (CLI::Option* option : app.get_options())
     if (const std::string type = option->get_type_name();
@@ -229,7 +229,7 @@ void read_integers_as_decimal(CLI::App& app) {
 
 }  // namespace
 
-// CLI11 would take the next argument for the value of "--flag=".
+// Rejects "--flag=" here, because CLI11 would take the next argument as its value.
 std::vector<std::string> arguments_of(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc), arguments;
   if (const CLI::App* absl = words.empty() ? nullptr : command_of_absl(app, words.front())) {
@@ -255,7 +255,7 @@ std::vector<std::string> arguments_of(const CLI::App& app, int argc, char** argv
     const std::string flag = word.substr(0, word.size() - 1);
     const CLI::Option* option = command->get_option_no_throw(flag);
     if (!original || option == nullptr || option->get_type_name() != "TEXT")
-      throw UsageError(str(word, " has no value"), "leave it out, or put a value behind the =");
+      throw UsageError(str(word, " has no value"), "remove it, or write a value after the =");
     arguments.insert(arguments.end(), {flag, ""});
   }
   return arguments;
@@ -263,14 +263,14 @@ std::vector<std::string> arguments_of(const CLI::App& app, int argc, char** argv
 
 void parse(CLI::App& app, std::vector<std::string> arguments, const FieldNamed& field_named) try {
   read_integers_as_decimal(app);
-  // Before its callback is run, which is the innermost command's.
+  // Runs before the callback of the innermost command.
   app.parse_complete_callback([&app] { check_values(innermost(&app)); });
-  std::ranges::reverse(arguments);  // as CLI11 takes them
+  std::ranges::reverse(arguments);  // CLI11 expects the arguments in reverse order
   app.parse(std::move(arguments));
 } catch (const CLI::Success&) {
   throw;  // --help, --version
 } catch (const CLI::ParseError& error) {
-  // A misspelt flag is said before the required one that is missing because of it.
+  // A misspelt flag is reported before the required flag that is missing because of it.
   const CLI::App* command = innermost(&app);
   if (!command->remaining().empty()) throw_unknown(command, field_named);
   check_given_once(command);

@@ -29,17 +29,17 @@ std::string variable(const std::string& name) {
   return value == nullptr ? "" : value;
 }
 
-// A machine that is none of Google's has nobody who answers. One of a slice would train alone if it
-// took a server that is too busy for that.
+// Returns nullopt on machines outside Google Cloud. A busy metadata server is an error: if it were
+// ignored, a host of a multi-host slice would train alone.
 std::optional<std::string> attribute(const std::string& name) try {
   return metadata_server_value("instance/attributes/" + name, std::chrono::seconds(15));
 } catch (const SystemError&) {
-  throw UsageError(str("pod: the metadata server is there, but does not say ", name),
-                   "run the command again; or say it with --processes, --process and --hub, "
-                   "--processes 1: alone");
+  throw UsageError(str("pod: the metadata server does not return ", name),
+                   "run the command again, or set --processes, --process and --hub; "
+                   "--processes 1 trains on this host alone");
 }
 
-// Two that differ make other programs of the same recipe.
+// Two different programs may build different models from the same recipe.
 std::string checksum_of_program() try {
   const RandomAccessFile file("/proc/self/exe");
   std::vector<char> block(std::size_t{1} << 20);
@@ -79,11 +79,11 @@ class Member {
   [[noreturn]] void end_by(const std::exception_ptr& fault) {
     const Ending ending = ending_of(fault);
     if (ending.code == kStoppedExit)
-      hub_->bye();  // all stop at the same step
+      hub_->bye();  // all processes stop at the same step
     else
       hub_->abort(ending.text, ending.code);
     if (!quiet_ && ending.code != kPodExit) std::rethrow_exception(fault);
-    if (ending.code != kStoppedExit) log_error("{}", ending.text);  // with this host's name
+    if (ending.code != kStoppedExit) log_error("{}", ending.text);  // the line names this host
     throw ExitStatus(ending.code);
   }
 
@@ -103,13 +103,15 @@ bool is_lost_peer(const PjrtError& error) {
 
 void add_pod_flags(CLI::App& command, PodWords& words) {
   command
-      .add_option("--processes", words.processes,
-                  "how many processes train this model together, one on each host; default: what "
-                  "a TPU, SLURM or a launcher says (smelt pod describe), else 1")
+      .add_option(
+          "--processes", words.processes,
+          "number of processes that train this model together, one per host; default: from the TPU "
+          "metadata, SLURM or the launcher's environment (see smelt pod describe), else 1")
       ->check(number_from(1, 1e6));
-  command.add_option("--process", words.process, "which of them this one is, from 0")
+  command.add_option("--process", words.process, "rank of this process, from 0")
       ->check(number_from(0, 1e6));
-  command.add_option("--hub", words.hub, "HOST:PORT of process 0, where they meet");
+  command.add_option("--hub", words.hub,
+                     "HOST:PORT of process 0, to which the other processes connect");
 }
 
 Surroundings surroundings_of(const std::string& device) {
@@ -127,14 +129,14 @@ PodTimes pod_times_of(const std::function<std::string(const std::string& variabl
     char* end = nullptr;
     const double seconds = std::strtod(said.c_str(), &end);
     if (*end != '\0' || !(seconds >= 0.1 && seconds <= 1e6))
-      throw UsageError(str(name, ": '", said, "' is no number of seconds from 0.1 to 1000000"),
+      throw UsageError(str(name, ": '", said, "' is not a number of seconds from 0.1 to 1000000"),
                        str("unset ", name));
     time = PodTimes::Span(static_cast<std::int64_t>(1000 * seconds));
   };
   read("SMELT_POD_CONNECT", out.connect);
   read("SMELT_POD_SILENCE", out.silence);
   out.beat = std::min(out.beat, out.silence / 8);
-  // A process that is started again waits until the hub has found the one before it dead.
+  // A restarted process waits until the hub has noticed that its predecessor is gone.
   const PodTimes::Span longer = std::max(out.silence - PodTimes().silence, PodTimes::Span(0));
   out.taken += longer;
   if (environment("SMELT_POD_CONNECT").empty()) out.connect += longer;
@@ -148,7 +150,7 @@ void run_in_pod(const PodWords& words, const std::function<std::string()>& devic
   try {
     meant = device();
   } catch (const Error&) {
-    fault = std::current_exception();  // which the others must hear of
+    fault = std::current_exception();  // reported to the other processes below
   }
   const PodIdentity identity = identity_of(identity_sources(words, surroundings_of(meant)));
   if (!identity.several()) {

@@ -1,5 +1,5 @@
-// The flags, and the surroundings, by which a command is one of several processes that train one
-// model (docs/guides/pod.md).
+// Flags and environment of a multi-host run: one of several processes that train one model
+// (docs/guides/pod.md).
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,25 +12,27 @@ namespace smelt {
 
 class PjrtError;
 
-// Whether a device reports that it no longer reaches those of other hosts, which another start
-// mends: gRPC's codes CANCELLED, DEADLINE_EXCEEDED, ABORTED and UNAVAILABLE. libtpu's ABORTED for a
-// TPU that another process uses, and for its lockfile, is none: another start finds it again.
+// Returns true if the error means that devices of other hosts cannot be reached, so that a restart
+// may help: gRPC's CANCELLED, DEADLINE_EXCEEDED, ABORTED and UNAVAILABLE. Returns false for
+// libtpu's ABORTED if another process uses the TPU or holds its lockfile: a restart would fail
+// again.
 bool is_lost_peer(const PjrtError& error);
 
-// --processes, --process and --hub.
+// Adds --processes, --process and --hub.
 void add_pod_flags(CLI::App& command, PodWords& words);
 
-// What this machine says of a pod whose processes use this device: auto, cpu, gpu or tpu.
+// Returns where a process that uses `device` (auto, cpu, gpu or tpu) can look up its rank on this
+// machine: environment variables and TPU metadata.
 Surroundings surroundings_of(const std::string& device);
 
-// The time-outs, with what SMELT_POD_CONNECT and SMELT_POD_SILENCE say in seconds. UsageError for
-// what is no number of seconds.
+// Returns the timeouts; SMELT_POD_CONNECT and SMELT_POD_SILENCE (seconds) override the defaults.
+// Throws UsageError if one of them is not a number from 0.1 to 1000000.
 PodTimes pod_times_of(const std::function<std::string(const std::string& variable)>& environment);
 
-// Runs a command's work, as one of several processes where flags or surroundings say so: says who
-// it is, waits for the others, and lets the work train with them. All but process 0 tell nothing
-// but errors from then on. How the work ends is told to the others: by an error they end, too, in
-// its words. `device` is asked what device is meant; an Error of it is the work's.
+// Runs a command's work. If flags or environment describe several processes, logs this process's
+// rank, waits for the others and trains together with them; all ranks except 0 then log only
+// errors. If the work of one process fails, the other processes end with the same error. `device`
+// returns the device to use; an Error that it throws counts as an error of the work.
 void run_in_pod(const PodWords& words, const std::function<std::string()>& device,
                 const std::function<void()>& work);
 

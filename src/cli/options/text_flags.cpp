@@ -20,9 +20,11 @@ void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, 
   command
       .add_option_function<std::string>(
           "--format", [&format](const std::string& word) { format.file = parse_file_format(word); },
-          "text, jsonl, tsv, tsv-quoted, csv or parquet; auto goes by the file's name")
+          "text, jsonl, tsv, tsv-quoted, csv or parquet; auto: by the file name")
       ->default_str("auto");
-  command.add_option("--field", format.field, "where the text is in JSONL, TSV, CSV and Parquet")
+  command
+      .add_option("--field", format.field,
+                  "field or column with the text in JSONL, TSV, CSV and Parquet")
       ->capture_default_str();
   format.normalize = Normalization::nfc;
   command
@@ -33,30 +35,33 @@ void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, 
       ->default_str("nfc");
   command
       .add_option("--max-bad", limits.max_bad,
-                  str("share of the rows that may be left out because they cannot be read; ",
-                      kFreeBadRows, " always may, unless it is 0"))
+                  str("share of unreadable rows that may be skipped, from 0 to 1; ", kFreeBadRows,
+                      " rows may always be skipped, unless it is 0"))
       ->capture_default_str();
-  command.add_flag("--strict", limits.strict,
-                   "refuse the first row that cannot be read, and text that is not UTF-8 or holds "
-                   "NUL bytes");
+  command.add_flag(
+      "--strict", limits.strict,
+      "stop with an error at the first unreadable row, and at text that is not UTF-8 or has "
+      "NUL bytes");
 }
 
 void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
   command.add_option("--lower-case", flags.lower_case,
-                     "true or false; default: as stored beside the vocabulary, else inferred from "
+                     "lower-case the text: true or false; default: as stored with the vocabulary, "
+                     "else inferred from "
                      "its pieces; false for a new vocabulary");
   command.add_flag_callback(
-      "--cased", [&flags] { flags.lower_case = false; }, "as --lower-case false");
-  command.add_option("--strip-accents", flags.strip_accents,
-                     "true or false; default: as stored beside the vocabulary, else the value of "
-                     "--lower-case; false for a new vocabulary");
+      "--cased", [&flags] { flags.lower_case = false; }, "same as --lower-case false");
+  command.add_option(
+      "--strip-accents", flags.strip_accents,
+      "remove accents: true or false; default: as stored with the vocabulary, else the value of "
+      "--lower-case; false for a new vocabulary");
   const std::map<std::string, ControlCharacters> names{{"bert", ControlCharacters::bert},
                                                        {"electra", ControlCharacters::electra}};
   command
       .add_option_function<std::string>(
           "--control-characters",
           [&flags, names](const std::string& name) { flags.control = names.at(name); },
-          "what vanishes: bert (Cc, Cf) or electra (all C*)")
+          "control characters to remove: bert (Cc, Cf) or electra (all C*)")
       ->check(CLI::IsMember({"bert", "electra"}));
   command.add_option_function<std::string>(
       "--segment-command",
@@ -73,7 +78,7 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
 void add_segment_command_flag(CLI::App& command) {
   command.add_option_function<std::string>(
       "--segment-command", allow_segment_command,
-      "allows to run this program, which is stored with the model and splits text into words");
+      "permits running this word segmentation command, which is stored with the model");
 }
 
 void add_document_flags(CLI::App& command, DocumentOptions& o, const std::string& name) {
@@ -81,15 +86,17 @@ void add_document_flags(CLI::App& command, DocumentOptions& o, const std::string
   command
       .add_option_function<std::string>(
           "--sentences", [&o](const std::string& word) { o.sentences = parse_sentences(word); },
-          "lines: one a line; prose: cut by Unicode's rules")
+          "lines: one sentence per line; prose: split by Unicode's rules")
       ->default_str("lines");
   command
       .add_option_function<std::string>(
           "--dedup", [&o](const std::string& word) { o.dedup = parse_dedup(word); },
-          "what to leave out: none; lines, or exact or near duplicates of documents, that stood "
-          "before")
+          "duplicates to remove: none, lines (repeated lines), exact (repeated documents) or near "
+          "(similar documents)")
       ->default_str("none");
-  command.add_option("--max-lines", o.max_lines, "only the first lines (rows), so many; 0: all")
+  command
+      .add_option("--max-lines", o.max_lines,
+                  "use only this many lines (rows) from the start; 0: all")
       ->capture_default_str();
 }
 
@@ -99,10 +106,10 @@ void print_text_counts(const CorpusCounts& text) {
             << ", " << counted(text.tokens, "token") << " ("
             << rounded(100 * share(text.unknown_tokens, text.tokens), 2) << " % unknown)\n";
   if (text.bad_rows > 0)
-    std::cout << "left out: " << counted(text.bad_rows, "row") << " that cannot be read\n";
+    std::cout << "skipped:  " << counted(text.bad_rows, "row") << " that cannot be read\n";
   if (text.duplicate_documents + text.duplicate_lines > 0)
-    std::cout << "left out: " << counted(text.duplicate_documents, "document") << " and "
-              << counted(text.duplicate_lines, "line") << " that stood before\n";
+    std::cout << "skipped:  " << counted(text.duplicate_documents, "document") << " and "
+              << counted(text.duplicate_lines, "line") << " that are duplicates\n";
 }
 
 }  // namespace smelt

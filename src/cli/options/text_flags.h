@@ -1,5 +1,5 @@
-// The flags that say where text is and how a WordPiece tokenizer takes it, the same in every
-// command. What they are written to must live until the command line is parsed.
+// Flags for text input and WordPiece tokenizers, shared by all commands. The variables that the
+// flags are stored in must live until the command line is parsed.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,22 +10,23 @@
 
 namespace smelt {
 
-// --input, --format, --field, --normalize, --max-bad, --strict. An input of another name need not
-// be given.
+// Adds --input, --format, --field, --normalize, --max-bad and --strict. The input is a required
+// flag only if `name` is "--input".
 void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, TextLimits& limits,
                      const std::string& name = "--input");
 
-// Those, and --sentences, --dedup, --max-lines.
+// Adds the flags of add_input_flags() and --sentences, --dedup, --max-lines.
 void add_document_flags(CLI::App& command, DocumentOptions& options,
                         const std::string& name = "--input");
 
-// What is not given stays unset: as stored beside the vocabulary, else the default.
+// Adds the tokenizer flags. A flag that is not given stays unset: the value stored with the
+// vocabulary applies, else the default.
 void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags);
-// --segment-command of commands without the other flags: allows to run the command that is stored
-// beside a vocabulary.
+// Adds --segment-command to a command without the other tokenizer flags. It permits running the
+// segmentation command that is stored with the vocabulary.
 void add_segment_command_flag(CLI::App& command);
 
-// What was read of a text, on standard output.
+// Prints the number of files, documents, sentences, tokens and skipped rows.
 void print_text_counts(const CorpusCounts& text);
 
 }  // namespace smelt

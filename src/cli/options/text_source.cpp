@@ -23,7 +23,7 @@
 namespace smelt {
 namespace {
 
-// Texts of one batch are padded to the longest and go through the model at once.
+// Maximum number of texts in a batch; they are padded to the longest and run together.
 constexpr std::size_t kTextsAtOnce = 256;
 
 class TextBatches {
@@ -44,7 +44,7 @@ class TextBatches {
   std::vector<std::string> waiting_;
 };
 
-// Whether standard input has bytes, or its end, to read at once.
+// Returns true if a read of standard input would not block.
 bool has_input() {
   ::pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
   return ::poll(&input, 1, 0) > 0;
@@ -118,7 +118,7 @@ void each_text_of(
   }
   const auto refuse = [&](const TextFault& fault) {
     if (fault.kind != TextFault::Kind::bad_row) return clean(fault);
-    throw UsageError(str(file.path, ":", fault.line, ": a row that cannot be read: ", fault.what),
+    throw UsageError(str(file.path, ":", fault.line, ": unreadable row: ", fault.what),
                      "correct or remove the row");
   };
   const auto rows = open_rows(file.path, format, {{.name = file.field}}, refuse);
@@ -130,12 +130,14 @@ void add_text_source(CLI::App& command, TextSource& source, const std::string& h
   command.add_option("--text", source.texts, help_of_text);
   command.add_option(
       "--input", source.file.path,
-      "a file: a text a line, or rows (JSONL, TSV, CSV, Parquet); without --text and "
-      "--input texts are read from standard input, one a line");
+      "a file with one text per line, or rows (JSONL, TSV, CSV, Parquet); without --text and "
+      "--input, texts are read from standard input, one per line");
   command
-      .add_option("--format", source.file.format, "format of --input if its name does not say it")
+      .add_option(
+          "--format", source.file.format,
+          "format of --input: text, jsonl, tsv, tsv-quoted, csv or parquet; auto: by the file name")
       ->capture_default_str();
-  command.add_option("--field", source.file.field, "field of a row that has the text")
+  command.add_option("--field", source.file.field, "field or column with the text")
       ->capture_default_str();
 }
 
@@ -143,7 +145,7 @@ void each_batch(const TextSource& source, const std::string& command,
                 const std::function<void(const std::vector<std::string>& texts)>& take) {
   if (!source.texts.empty() && !source.file.path.empty())
     throw UsageError(str(command, ": --text and --input cannot be combined"),
-                     "leave one of the two out");
+                     "remove one of the two");
   if (!source.texts.empty()) {
     std::vector<std::string> texts = source.texts;
     for (std::string& text : texts) to_nfc(text);

@@ -153,7 +153,7 @@ TEST_F(BenchTest, RefusesWhatItCannotDo) {
                 AllOf(HasSubstr("excludes"), HasSubstr("--updates"), HasSubstr("hint: ")));
   }
   EXPECT_THAT(run("bench --emit ''").text, HasSubstr("--emit: is empty"));
-  expect_refused("bench --seq 8", HasSubstr("--predictions 20 of --seq 8: more than tokens"));
+  expect_refused("bench --seq 8", HasSubstr("--predictions 20 of --seq 8: must not exceed --seq"));
   expect_refused("bench --batch 10000000000", HasSubstr("--batch: 10000000000 is more than"));
   // Before a million devices are opened.
   EXPECT_THAT(run("bench --batch 2 --devices 1000000").text,
@@ -189,14 +189,14 @@ TEST_F(BenchTest, CompileSaysWhatIsWrong) {
   REQUIRE_PLUGIN("tpu");
   EXPECT_THAT(
       refusal(program + " --topology v99:2x2"),
-      AllOf(HasSubstr("--topology v99:2x2: "), HasSubstr("hint: give chips by libtpu's name")));
+      AllOf(HasSubstr("--topology v99:2x2: "), HasSubstr("hint: use libtpu's name of the slice")));
   for (const char* name :
        {"v5e:0x2", "v5e:16x32", "v5e:8x16x2", "v2:2x2x2", "v5e"})  // libtpu would end
     EXPECT_THAT(refusal(str(program, " --topology '", name, "'")),
-                HasSubstr(str("--topology '", name, "' is no slice of TPUs")));
+                HasSubstr(str("--topology '", name, "' is not a TPU slice")));
   EXPECT_THAT(refusal(program + " --topology v5e:2x2"),
               AllOf(HasSubstr("p.mlir: PJRT_Compile: "), HasSubstr("expected operation name"),
-                    HasSubstr("hint: give StableHLO text")));
+                    HasSubstr("hint: use a file of StableHLO text")));
 }
 
 }  // namespace

@@ -63,9 +63,11 @@ TEST(CommandLine, WhatReadsAsASettingGetsItsForm) {
         {"--set out=~/mine", "write out=$HOME/mine"},
         {"--steps 10", "recipe fields go behind --set: --set train.steps=10"}})
     expect_refusal(str("run r.yaml ", typed), testing::HasSubstr(str("hint: ", hint)));
-  expect_refusal("rm mine", testing::HasSubstr("hint: `smelt --help` lists what it knows"));
-  expect_refusal("bench recipes/demo.yaml",
-                 testing::HasSubstr("smelt bench takes no recipe; `smelt run recipes/demo.yaml"));
+  expect_refusal("rm mine",
+                 testing::HasSubstr("hint: `smelt --help` lists the flags and subcommands"));
+  expect_refusal(
+      "bench recipes/demo.yaml",
+      testing::HasSubstr("smelt bench does not accept a recipe; `smelt run recipes/demo.yaml"));
 }
 
 TEST(CommandLine, AFlagThatIsARecipeFieldIsSetBehindSet) {
@@ -86,12 +88,12 @@ TEST(CommandLine, AFlagIsNotShownWithItsWordsOfTrueAndFalse) {
 TEST(CommandLine, NumbersOutOfRangeAreSaidInShortWords) {
   expect_refusal("bench --devices 0",
                  HasSubstr("error: smelt bench: --devices: 0 is less than 1\n"));
-  expect_refusal("bench --devices nan", HasSubstr("--devices: 'nan' is no number\n"));
+  expect_refusal("bench --devices nan", HasSubstr("--devices: 'nan' is not a number\n"));
   expect_refusal("bench --depth 2000", HasSubstr("--depth: 2000 is more than 1000\n"));
   expect_refusal("data bench x --batch -1", HasSubstr("--batch: -1 is less than 1\n"));
   const std::string detect = "detect r.yaml --text a --threshold ";
-  expect_refusal(detect + "nan", HasSubstr("--threshold: 'nan' is no number\n"));
-  expect_refusal(detect + "abc", HasSubstr("--threshold: 'abc' is no number\n"));
+  expect_refusal(detect + "nan", HasSubstr("--threshold: 'nan' is not a number\n"));
+  expect_refusal(detect + "abc", HasSubstr("--threshold: 'abc' is not a number\n"));
   expect_refusal(detect + "1.5", HasSubstr("--threshold: 1.5 is more than 1\n"));
   EXPECT_THAT(run_smelt("bench --help").text, AllOf(HasSubstr("--depth INT:from 1 to 1000"),
                                                     HasSubstr("queries that attention takes")));
@@ -103,7 +105,7 @@ TEST(CommandLine, AFlagHasOneValueAndNoEmptyOne) {
       AllOf(HasSubstr("export: --out is given 2 times\n"), HasSubstr("hint: give it once")));
   expect_refusal("eval r.yaml --set=",
                  AllOf(HasSubstr("error: --set= has no value\n"),
-                       HasSubstr("hint: leave it out, or put a value behind the =")));
+                       HasSubstr("hint: remove it, or write a value after the =")));
   expect_refusal("electra build_pretraining_dataset --corpus-dir= --output-dir=",
                  HasSubstr("--corpus-dir: is empty\n"));
   expect_refusal("export r.yaml --out ''", HasSubstr("smelt export: --out: is empty\n"));

@@ -111,7 +111,7 @@ TEST_F(ConvertCommand, WhatIsLeftOutIsSaid) {
   const CommandOutput out =
       smelt_says("convert " + at("tf/types.ckpt") + " " + at("model/checkpoint-7"));
   EXPECT_EQ(out.status, 0) << out.text;
-  EXPECT_THAT(out.text, AllOf(HasSubstr("left out: words (string)"),
+  EXPECT_THAT(out.text, AllOf(HasSubstr("skipped: words (string)"),
                               HasSubstr("(smelt): 6 parameters, 1 slots")));
   EXPECT_THAT(smelt_says("inspect " + at("model")).text,
               AllOf(HasSubstr("checkpoint-7 (smelt), step 7"), HasSubstr("converted_from")));

@@ -53,7 +53,7 @@ TEST(CompressDistill, TeachesWhatWasCutByItsTeachersRecipe) {
   // As it would go on after it was killed.
   const std::string again =
       smelt(prune("large") + dir.file("taught") + " --set distill.temperature=3");
-  EXPECT_THAT(again, HasSubstr("small is cut so already"));
+  EXPECT_THAT(again, HasSubstr("small is already pruned this way"));
   EXPECT_THAT(again, HasSubstr("compress quantize"));
   fails(str("compress prune ", dir.file("large"), " --out ", dir.file("small"),
             " --keep-layers 1 --tune ", dir.file("taught")),

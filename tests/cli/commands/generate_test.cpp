@@ -145,7 +145,7 @@ TEST_F(Generate, RefusesWhatDoesNotFit) {
   EXPECT_THAT(in("generate mine --text a --max-length 1000000").text,
               HasSubstr("answers of 1000000 take about "));
   write_file(dir_.file("rows.jsonl"), "{\"text\": \"a\"}\n{\"txt\": \"a\"}\n");
-  expect_refused("--input rows.jsonl", "rows.jsonl:2: a row that cannot be read: ");
+  expect_refused("--input rows.jsonl", "rows.jsonl:2: unreadable row: ");
   EXPECT_THAT(in("generate mine --text \"$(printf 'a\\377b')\"").text,
               HasSubstr("--text: 1 byte left out: not UTF-8, or NUL"));
   expect_refused("--text a --input in.txt", "generate: --text and --input cannot be combined");
@@ -155,7 +155,7 @@ TEST_F(Generate, RefusesWhatDoesNotFit) {
   expect_refused("--text a --answers 2", "hint: add --sample or --beams");
   expect_refused("--input rows.jsonl", "rows.jsonl");
   write_file(dir_.file("bad.jsonl"), "{\"text\": \"a\"}\nno row\n");
-  expect_refused("--input bad.jsonl --out bad.txt", "bad.jsonl:2: a row that cannot be read");
+  expect_refused("--input bad.jsonl --out bad.txt", "bad.jsonl:2: unreadable row");
   EXPECT_FALSE(exists(dir_.file("bad.txt")));
 
   const CommandOutput got = answers("--max-inputs 4 --text 'the cat sees a dog and birds'");

@@ -87,7 +87,7 @@ TEST_F(PodDescribe, ATimeOutIsANumberOfSeconds) {
   expect_refusal(
       "jestimator --module_imp=jestimator.models.bert.pretrain --device cpu --processes 2 "
       "--process 0 --hub 127.0.0.1:0",
-      HasSubstr("SMELT_POD_SILENCE: 'soon' is no number of seconds from 0.1 to 1000000\n"
+      HasSubstr("SMELT_POD_SILENCE: 'soon' is not a number of seconds from 0.1 to 1000000\n"
                 "  hint: unset SMELT_POD_SILENCE"));
 }
 

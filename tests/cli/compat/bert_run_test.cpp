@@ -199,7 +199,8 @@ TEST_F(BertRun, AStepThatIsNotFiniteIsReplayed) {
   EXPECT_THAT(both.text,
               AllOf(HasSubstr("norm of the gradient "), Not(HasSubstr("Running evaluation"))));
   EXPECT_THAT(run(str(out(), "--do_eval --replay=", folder)).text,
-              HasSubstr("is of a training, and none is asked for\n  hint: give --do_train"));
+              HasSubstr("only valid for training, and this command does not train\n"
+                        "  hint: add --do_train"));
   EXPECT_THAT(run(str(flags, "--replay=", dir_.file("bert"))).text,
               HasSubstr("replay: no checkpoint in"));
   EXPECT_THAT(run(flags + "--hang-minutes=-1").text, HasSubstr("--hang-minutes"));
@@ -228,7 +229,7 @@ TEST_F(BertRun, WhatDoesNotFitIsSaidByTheFlagsNames) {
   EXPECT_THAT(refused("--do_eval"),
               HasSubstr(str("--output_dir ", dir_.file("out"),
                             " holds no checkpoint to evaluate\n"
-                            "  hint: add --do_train, or name weights with --init_checkpoint")));
+                            "  hint: add --do_train, or give weights with --init_checkpoint")));
   // As absl takes them: an empty text is one, an empty number is none.
   EXPECT_THAT(refused("--tpu_name= --master= --init_checkpoint= --vocab_file= --do_eval"),
               HasSubstr("holds no checkpoint to evaluate"));
@@ -237,8 +238,8 @@ TEST_F(BertRun, WhatDoesNotFitIsSaidByTheFlagsNames) {
   const CommandOutput beside = run("--do_train --output_dir=" + dir_.file("bert"));
   EXPECT_EQ(beside.status, 2);
   EXPECT_THAT(beside.text, HasSubstr(weights +
-                                     " holds weights without step and slots: no run can "
-                                     "go on from them\n  hint: give --init_checkpoint " +
+                                     " has weights without step and optimizer slots: a run cannot "
+                                     "resume from it\n  hint: use --init_checkpoint " +
                                      weights));
   EXPECT_THAT(refused("--num_train_steps= --do_train"), HasSubstr("--num_train_steps= has no val"));
   EXPECT_THAT(refused("--do_train= --do_eval"), HasSubstr("--do_train= has no value"));
@@ -278,7 +279,7 @@ TEST_F(BertRun, DataAndModelsOfAnotherKindAreRefused) {
   write_file(dir_.file("bert/bert_config.json"), config().dump());
   save_checkpoint(dir_.file("electra"), 1, {}, {{"task", "electra"}});
   EXPECT_THAT(run("--output_dir=" + dir_.file("electra") + train).text,
-              HasSubstr("was made with the kind of model \"electra\", this run has \"bert\""));
+              HasSubstr("was made with the model type \"electra\", this run has \"bert\""));
   // Another length.
   EXPECT_THAT(run(out() + train + "--max_predictions_per_seq=7").text, HasSubstr("masked_lm_"));
   EXPECT_FALSE(fs::exists(dir_.file("out/eval_results.txt")));

@@ -38,10 +38,10 @@ TEST_F(ElectraRun, GoesOnFromWhatTheOriginalLeft) {
   EXPECT_FALSE(exists(data("models/o/electra_config.json")));
   EXPECT_THAT(
       pretrain(four, "", "o").text,
-      AllOf(HasSubstr("models/o/model.ckpt-2, the checkpoint of step 2 that TensorFlow wrote\n"),
-            HasSubstr("step 2 of another program's run is gone on with to 4 steps: the learning "
-                      "rate decays over all of them and goes on at 0.00025, not 0.0005; "
-                      "if that run was finished, --rescale-learning-rate makes it go on at "
+      AllOf(HasSubstr("models/o/model.ckpt-2, a TensorFlow checkpoint of step 2\n"),
+            HasSubstr("step 2 of another program's run is continued to 4 steps: the learning "
+                      "rate decays over all steps and resumes at 0.00025, not 0.0005; "
+                      "if that run was finished, --rescale-learning-rate makes it resume at "
                       "0.0005 (learning_rate 0.001)"),
             HasSubstr("4/4 = 100.0%")));
   EXPECT_EQ(of_step_4("o"), of_step_4("m"));
@@ -71,7 +71,7 @@ TEST_F(ElectraRun, AFolderOfAnotherKindOfModelIsRefused) {
   make_data();
   save_checkpoint(data("models/b"), 1, {}, {{"task", "bert"}});
   EXPECT_THAT(pretrain(Json::object(), "", "b").text,
-              HasSubstr("was made with the kind of model \"bert\", this run has \"electra\""));
+              HasSubstr("was made with the model type \"bert\", this run has \"electra\""));
 }
 
 TEST_F(ElectraRun, AStepThatIsNotFiniteIsReplayedAndNothingElseIsDone) {
@@ -95,8 +95,8 @@ TEST_F(ElectraRun, AStepThatIsNotFiniteIsReplayedAndNothingElseIsDone) {
   EXPECT_FALSE(exists(data("models/o/checkpoint-1")));
   EXPECT_THAT(pretrain({{"do_train", false}, {"do_eval", true}}, replay).text,
               HasSubstr("--replay " + folder +
-                        ": is of a training, and none is asked for\n"
-                        "  hint: give do_train in --hparams, with the training's other flags"));
+                        ": only valid for training, and this command does not train\n"
+                        "  hint: add do_train in --hparams and the flags of the training run"));
 }
 
 TEST_F(ElectraRun, BeginsWithTheWeightsOfAnyForm) {
@@ -104,11 +104,12 @@ TEST_F(ElectraRun, BeginsWithTheWeightsOfAnyForm) {
   ASSERT_EQ(pretrain({{"num_train_steps", 1}}).status, 0);
   run_smelt(str("convert --no-slots ", data("models/m"), " ", data("models/bare/model.ckpt")));
   const std::string bare = data("models/bare/model.ckpt");
-  EXPECT_THAT(pretrain({{"num_train_steps", 1}}, "", "bare").text,
-              HasSubstr(bare +
-                        " holds weights without step and slots: no run can go on from them\n"
-                        "  hint: give --init " +
-                        bare + " to begin a new run with them, or choose"));
+  EXPECT_THAT(
+      pretrain({{"num_train_steps", 1}}, "", "bare").text,
+      HasSubstr(bare +
+                " has weights without step and optimizer slots: a run cannot resume from it\n"
+                "  hint: use --init " +
+                bare + " to start a new run from these weights, or choose"));
   EXPECT_FALSE(exists(data("models/bare/metrics.jsonl")));
   EXPECT_THAT(pretrain({{"num_train_steps", 1}}, "--init " + bare, "bare").text,
               HasSubstr("weights of " + bare));
@@ -139,7 +140,7 @@ TEST_F(ElectraRun, BeginsWithTheWeightsOfAnyForm) {
   const std::string both = "--rescale-learning-rate --init " + prefix;
   EXPECT_THAT(pretrain(one, both, "n").text,
               HasSubstr("models/n has not decayed: a run with the weights of --init begins at "
-                        "step 0\n  hint: leave the flag out"));
+                        "step 0\n  hint: remove the flag"));
   ASSERT_EQ(pretrain(one, "--init " + prefix, "n").status, 0);
   EXPECT_THAT(pretrain({{"num_train_steps", 2}}, both, "n").text,
               AllOf(HasSubstr("learning_rate 0.001 instead of 0.0005: the 1 step after 1 begin"),

@@ -19,7 +19,7 @@ TEST(ElectraFlops, AreTheOriginalsWithTheRealCostBeside) {
   std::istringstream table(output.text);
   std::string line, want_model, want, model, original, real;
   std::getline(table, line);
-  EXPECT_EQ(line, "floating-point operations of a whole training");
+  EXPECT_EQ(line, "floating-point operations of a complete training run");
   std::getline(table, line);
   EXPECT_THAT(line, testing::MatchesRegex("model +original +backward = 2 x forward"));
   int rows = 0;

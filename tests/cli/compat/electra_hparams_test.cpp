@@ -89,13 +89,14 @@ TEST(ElectraHparamsTest, AreTakenAsPythonTakesThem) {
 }
 
 TEST(ElectraHparamsTest, WrongOnesAreNamed) {
-  EXPECT_THAT(refusal("{\n 'debug': true}"),
-              AllOf(HasSubstr("--hparams: no JSON at line 2, column 2"), HasSubstr("hint: give")));
+  EXPECT_THAT(
+      refusal("{\n 'debug': true}"),
+      AllOf(HasSubstr("--hparams: invalid JSON at line 2, column 2"), HasSubstr("hint: write")));
   EXPECT_THAT(refusal(R"({"debug": true, "model_hparam_overrides": {"debug": 1}, "debug": false})"),
               AllOf(HasSubstr("--hparams: 'debug' is given twice"), HasSubstr("give it once")));
   EXPECT_THAT(refusal(R"({"learning_rate": 1e999})"),
               AllOf(HasSubstr("--hparams: a number is out of range ("), HasSubstr("'1e999'")));
-  EXPECT_THAT(refusal("[1]"), HasSubstr("--hparams: JSON, but array instead of an object"));
+  EXPECT_THAT(refusal("[1]"), HasSubstr("--hparams: expected a JSON object, found array"));
   EXPECT_THAT(refusal(R"({"learning_rat": 1})"),
               AllOf(HasSubstr("--hparams: 'learning_rat' is unknown"),
                     HasSubstr("did you mean 'learning_rate'?")));
@@ -125,7 +126,7 @@ TEST(ElectraHparamsTest, WrongOnesAreNamed) {
   EXPECT_THAT(refusal(R"({"do_train": false})"), HasSubstr("do_train and do_eval are both false"));
   for (const char* name : {"", ".", "..", "a/../..", "/a", "a//b"})
     EXPECT_THAT(error_of([&] { parse_electra_hparams("{}", "D", name); }),
-                HasSubstr(str("--model-name '", name, "' names no folder in models/")));
+                HasSubstr(str("--model-name '", name, "' is not the name of a folder in models/")));
   EXPECT_EQ(parse_electra_hparams("{}", "D", "a/b/").hparams.model_dir, "D/models/a/b/");
 }
 

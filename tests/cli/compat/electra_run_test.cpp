@@ -99,7 +99,7 @@ TEST_F(ElectraRun, FromTextToResultsAndOn) {
   EXPECT_THAT(
       further.text,
       AllOf(HasSubstr("num_train_steps is raised from 6 to 9"),
-            HasSubstr("goes on at 0.000167, not 0.0005; --rescale-learning-rate makes it"),
+            HasSubstr("resumes at 0.000167, not 0.0005; --rescale-learning-rate makes it"),
             HasSubstr("(learning_rate 0.0015)"), HasSubstr("resuming from "),
             HasSubstr("checkpoint-6: num_warmup_steps was 2, is 1\n"), HasSubstr("9/9 = 100.0%")));
   EXPECT_FALSE(exists(data("models/m/checkpoint-6")));
@@ -118,7 +118,7 @@ TEST_F(ElectraRun, FromTextToResultsAndOn) {
   for (const int step : {12, 15}) remove_tree(data(str("models/m/checkpoint-", step)));
   for (const int step : {3, 6, 9}) remove_tree(data(str("models/m/checkpoint-", step)));
   EXPECT_THAT(pretrain({{"num_train_steps", 15}}, "--rescale-learning-rate").text,
-              HasSubstr("holds no finished run of fewer steps than 15"));
+              HasSubstr("has no finished run of fewer steps than 15"));
 }
 
 // As on a TPU or GPU by default, and over a mesh; with more rows than the vocabulary has lines.
@@ -140,10 +140,10 @@ TEST_F(ElectraRun, RunsWithLayersInALoopOverSeveralDevices) {
 
 TEST_F(ElectraRun, ATrainedModelAnswersAndIsGoneOnWith) {
   make_data();
-  EXPECT_THAT(
-      ask("detect --text a").text,
-      AllOf(HasSubstr("detect: "), HasSubstr("models/m/hparams.json is not there: no run has"),
-            HasSubstr("hint: correct --data-dir and --model-name, or give")));
+  EXPECT_THAT(ask("detect --text a").text,
+              AllOf(HasSubstr("detect: "),
+                    HasSubstr("models/m/hparams.json does not exist: the folder has no run"),
+                    HasSubstr("hint: correct --data-dir and --model-name, or pass")));
   ASSERT_EQ(pretrain({{"num_train_steps", 2}}).status, 0);
 
   const CommandOutput found = ask("detect --text 'The river' --threshold 0 --json 2>/dev/null");
@@ -165,7 +165,7 @@ TEST_F(ElectraRun, ATrainedModelAnswersAndIsGoneOnWith) {
     EXPECT_THAT(refused.text, HasSubstr(str("--hparams: ", name, " is [], not a ")));
   }
   EXPECT_THAT(pretrain({{"num_train_steps", 3}}).text,
-              HasSubstr("hparams.json: num_train_steps is [], not a whole number\n  hint: corr"));
+              HasSubstr("hparams.json: num_train_steps is [], not an integer\n  hint: corr"));
   write_file(hparams, kept);
 
   const std::string to = "export --out " + dir_.file("hf");
@@ -266,7 +266,7 @@ TEST_F(ElectraRun, ReadsTheOriginalsFilesAsTheyAre) {
   const CommandOutput again = pretrain(debug);
   EXPECT_EQ(again.status, 2);
   EXPECT_THAT(again.text, AllOf(HasSubstr("debug: "), HasSubstr("models/m is not empty"),
-                                HasSubstr("hint: give --overwrite")));
+                                HasSubstr("hint: add --overwrite")));
   // What does not begin removes nothing.
   Json wrong = debug;
   wrong["vocab_size"] = 7;
@@ -274,7 +274,7 @@ TEST_F(ElectraRun, ReadsTheOriginalsFilesAsTheyAre) {
   for (const char* init : {"models/m", "models/../models/m/", "models/m/checkpoint-2"})
     EXPECT_THAT(pretrain(debug, "--overwrite --init " + data(init)).text,
                 AllOf(HasSubstr(str("--init: ", data(init), " lies in ")),
-                      HasSubstr(", which --overwrite empties\n  hint: copy the weights to")));
+                      HasSubstr(", which --overwrite deletes\n  hint: copy the weights to")));
   EXPECT_TRUE(exists(data("models/m/checkpoint-2/COMMIT")));
   write_file(data("models/m/old"), "");
   const CommandOutput anew = pretrain(debug, "--overwrite");
@@ -295,13 +295,13 @@ TEST_F(ElectraRun, SaysWhatDoesNotFit) {
   take_the_originals_data();
   EXPECT_THAT(refused(Json::object()), HasSubstr("record 0: input_ids has 128 values, not 16"));
   EXPECT_THAT(refused(Json::object(), "--overwrite"),
-              HasSubstr("--overwrite: begins a model anew with debug alone\n  hint: leave it out"));
+              HasSubstr("--overwrite: only valid with debug\n  hint: remove the flag"));
   EXPECT_THAT(
       run_smelt(str("electra run_pretraining --model-name m --data-dir ", dir_.file("none"))).text,
-      HasSubstr("--data-dir " + dir_.file("none") + " is no folder"));
+      HasSubstr("--data-dir " + dir_.file("none") + " is not a folder"));
   EXPECT_THAT(refused({{"vocab_size", 344}}),
               AllOf(HasSubstr("--hparams: vocab_size is 344, but "),
-                    HasSubstr("vocab.txt has 345 lines\n  hint: give \"vocab_size\": 345")));
+                    HasSubstr("vocab.txt has 345 lines\n  hint: set \"vocab_size\": 345")));
   EXPECT_THAT(refused({{"generator_hidden_size", 2}}),
               AllOf(HasSubstr("the generator's hidden size 64 is larger than the discriminator's "
                               "32, whose embeddings it shares"),
@@ -310,12 +310,12 @@ TEST_F(ElectraRun, SaysWhatDoesNotFit) {
               AllOf(HasSubstr("eval: no checkpoint in "), HasSubstr("hint: train a model first")));
   EXPECT_THAT(refused(Json::object(), "--rescale-learning-rate"),
               AllOf(HasSubstr("--rescale-learning-rate: "),
-                    HasSubstr("holds no finished run of fewer steps than 6")));
+                    HasSubstr("has no finished run of fewer steps than 6")));
   EXPECT_THAT(refused({{"vocab_file", data("none.txt")}}), HasSubstr("none.txt"));
   EXPECT_THAT(run_smelt(str("electra run_pretraining --model-name m --data-dir ", dir_.file("data"),
                             " --hparams ", data("vocab.txt")))
                   .text,
-              HasSubstr("vocab.txt is no JSON, and a file's name must end in .json\n  hint: rena"));
+              HasSubstr("vocab.txt is not JSON, and a file name must end in .json\n  hint: rena"));
   const std::string cased = read_file(golden("vocab_cased.txt"));
   write_file(data("vocab.txt"), cased);
   EXPECT_THAT(refused({{"train_batch_size", 5},

@@ -261,10 +261,10 @@ TEST_F(JestimatorRun, BeginsWithAnotherRunsWeights) {
       "epoch", str("--train_pattern=", dir_.file("train"), ".tokens --train_batch_size=32 ",
                    "--train_epochs=2 --random_seed=7 --train_load_step ", from));
   EXPECT_THAT(epochs.text, AllOf(HasSubstr(" are 5 steps"), HasSubstr("finished at step 8")));
-  // What lies in model_dir goes before its newest.
+  // A checkpoint_path inside model_dir takes precedence over its newest checkpoint.
   const CommandOutput back = estimator(
       "counted", training(6) + str("--checkpoint_path=", dir_.file("counted/checkpoint_3")));
-  EXPECT_THAT(back.text, AllOf(HasSubstr("lies in model_dir"), HasSubstr("train_loss at step 6")));
+  EXPECT_THAT(back.text, AllOf(HasSubstr("is in model_dir"), HasSubstr("train_loss at step 6")));
 }
 
 TEST_F(JestimatorRun, ADryRunCompilesAndReadsAndWritesNothing) {
@@ -280,8 +280,9 @@ TEST_F(JestimatorRun, AnEpochIsTheEndWhereItIsAsked) {
       estimator("m", str("--train_pattern=", dir_.file("train"),
                          ".tokens --train_epochs=1 --train_batch_size=32 --check_every_steps=100"));
   ASSERT_EQ(out.status, 0) << out.text;
-  EXPECT_THAT(out.text, AllOf(HasSubstr("1 epochs of "), HasSubstr("by the clock; --random_seed="),
-                              HasSubstr("mode train, by the patterns that are given")));
+  EXPECT_THAT(out.text,
+              AllOf(HasSubstr("1 epochs of "), HasSubstr("from the clock; --random_seed="),
+                    HasSubstr("mode train, inferred from the patterns")));
   EXPECT_EQ(files("m").size(), 5u) << out.text;  // of step 0 and of the last
 }
 
@@ -310,10 +311,10 @@ TEST_F(JestimatorRun, SaysWhatDoesNotFit) {
   EXPECT_THAT(refused("--train_pattern=nothing*"), HasSubstr("nothing*"));
   for (const std::string seqio : {"--seqio_additional_cache_dirs", "--train_pattern"})
     EXPECT_THAT(refused(seqio + "=seqio://a/b"),
-                HasSubstr(": tasks of seqio are not read\n  hint: "));
+                HasSubstr(": seqio tasks are not supported\n  hint: "));
   EXPECT_THAT(refused("--train_pattern=a --eval_pattern=b --replay=c"),
-              HasSubstr("--replay c: is of a training, and none is asked for\n"
-                        "  hint: give --mode=train, with the training's other flags"));
+              HasSubstr("--replay c: only valid for training, and this command does not train\n"
+                        "  hint: add --mode=train and the flags of the training run"));
   EXPECT_THAT(refused("--train_pattern=a --module_config.model_config.hiden_size=3"),
               AllOf(HasSubstr("unknown flag --module_config.model_config.hiden_size"),
                     HasSubstr("did you mean '--module_config.model_config.hidden_size'?")));
@@ -336,16 +337,16 @@ TEST_F(JestimatorRun, SaysWhatDoesNotFit) {
   for (const auto& [flags, message] : std::vector<std::pair<std::string, std::string>>{
            {optimizer + "momentum=1", "momentum: 1 is not below 1"},
            {optimizer + "beta=0", "beta: 0 is not above 0"},
-           {optimizer + "learning_rate=nan", "learning_rate: 'nan' is no number"},
+           {optimizer + "learning_rate=nan", "learning_rate: 'nan' is not a number"},
            {optimizer + "warmup_steps=-5", "warmup_steps: -5 is less than 0"},
            {optimizer + "linear_decay_to_step=4", "linear_decay_to_step 4 is not after warmup_st"},
            {"--module_config.mask_rate=1", "mask_rate: 1 is not below 1"},
            {"--module_config.hidden_size=3",
             "did you mean '--module_config.model_config.hidden_size'"},
-           {"--batch_size=3", "`smelt jestimator --help` lists what it knows"},
+           {"--batch_size=3", "`smelt jestimator --help` lists the flags and subcommands"},
            {"--model_dir --dry_run", "--model_dir has no value: --dry_run follows it"},
            {"--model_dir=~/m", "write $HOME/m"},
-           {"--save_every_steps=2e3", "give a whole number"},
+           {"--save_every_steps=2e3", "expected an integer"},
            {"--checkpoint_path=refused/checkpoint_9", "checkpoint: refused/checkpoint_9 does not"},
            {"--train_epochs=0", "--train_epochs: 0 is less than 1"},
            {"--check_every_steps=0", "--check_every_steps: 0 is less than 1"}})
@@ -353,8 +354,8 @@ TEST_F(JestimatorRun, SaysWhatDoesNotFit) {
   EXPECT_THAT(refused(training(3) + "--train_consecutive=2"), HasSubstr("--train_consecutive 2"));
   EXPECT_THAT(refused(training(3) + "--num_partitions=2"),
               HasSubstr("--num_partitions 2 does not divide --devices 1"));
-  EXPECT_THAT(refused(training(3) + "--model_parallel_submesh=a"), HasSubstr("is no tuple"));
-  EXPECT_THAT(refused(training(3) + "--pred_pattern=a"), HasSubstr("what is to be done?"));
+  EXPECT_THAT(refused(training(3) + "--model_parallel_submesh=a"), HasSubstr("is not a tuple"));
+  EXPECT_THAT(refused(training(3) + "--pred_pattern=a"), HasSubstr("only one mode can run"));
   EXPECT_THAT(refused("--mode=eval_once --eval_pattern=a"), HasSubstr("no checkpoint in"));
   EXPECT_THAT(refused("--mode=train"), HasSubstr("--train_pattern is missing"));
   EXPECT_THAT(refused("--mode=eval_wait"), HasSubstr("--eval_pattern is missing"));

@@ -127,7 +127,7 @@ TEST_F(Ttt, WithoutAValJsonAllRowsAreTrainedOn) {
   EXPECT_THAT(trained.text, HasSubstr("24 examples to train on, none held out"));
   EXPECT_THAT(trained.text, testing::Not(HasSubstr("val_eval_report")));
   f.do_eval = true;
-  EXPECT_THAT(refusal(f), AllOf(HasSubstr("--do_eval: "), HasSubstr("val.json is not there")));
+  EXPECT_THAT(refusal(f), AllOf(HasSubstr("--do_eval: "), HasSubstr("val.json does not exist")));
 }
 
 TEST_F(Ttt, TestsALaterTestJsonWithTheFieldsThatAreSet) {
@@ -148,33 +148,34 @@ TEST_F(Ttt, WhatDoesNotFitIsSaid) {
   EXPECT_THAT(refusal(f), HasSubstr("ttt: nothing to do"));
   f.do_test = true;
   remove(dir_.file("data/covid/test.json").c_str());
-  EXPECT_THAT(refusal(f), HasSubstr("test.json is not there"));
+  EXPECT_THAT(refusal(f), HasSubstr("test.json does not exist"));
   f = flags();
   f.model_select = "t5-small";
-  EXPECT_THAT(refusal(f), HasSubstr("nothing is downloaded\n  hint: `hf download "
+  EXPECT_THAT(refusal(f), HasSubstr("smelt does not download models\n  hint: `hf download "
                                     "google-t5/t5-small --local-dir t5-small`"));
   f.model_select = "roberta-base";
-  EXPECT_THAT(refusal(f), HasSubstr("only BERT, ELECTRA and T5 are here"));
+  EXPECT_THAT(refusal(f), HasSubstr("only BERT, ELECTRA and T5 are supported"));
   f = flags();
   f.task = "t2t";
-  EXPECT_THAT(refusal(f), HasSubstr("bert, which is no T5\n  hint: a BERT or an ELECTRA takes"));
+  EXPECT_THAT(refusal(f),
+              HasSubstr("bert, which is not a T5\n  hint: for a BERT or an ELECTRA use"));
   f = flags();
   f.data_path = dir_.file("nowhere");
-  EXPECT_THAT(refusal(f), HasSubstr("nowhere: holds no train.json"));
+  EXPECT_THAT(refusal(f), HasSubstr("nowhere: has no train.json"));
   f = flags();
   f.log_steps = 0;
-  EXPECT_THAT(refusal(f), HasSubstr("--log_steps 0: no steps between evaluations\n  hint: give"));
+  EXPECT_THAT(refusal(f),
+              HasSubstr("--log_steps 0: must be a positive number of steps, or -1\n  hint: set"));
   f = flags();
   f.dataset_name = "glue";
-  EXPECT_THAT(refusal(f), HasSubstr("data sets are not downloaded"));
+  EXPECT_THAT(refusal(f), HasSubstr("smelt does not download datasets"));
   f = flags();
   f.eval_on = "bleu";
   EXPECT_THAT(refusal(f), HasSubstr("--eval_on bleu with --task single-label-cls"));
   f = flags();
   f.ck_index_select = -2;
   EXPECT_THAT(refusal(f), HasSubstr("--ck_index_select -2: must be 0 (the best checkpoint) or -1"));
-  expect_refusal(command("--do_train --use_tpu"),
-                 HasSubstr("--use_tpu: no TPU is on this machine"));
+  expect_refusal(command("--do_train --use_tpu"), HasSubstr("--use_tpu: this machine has no TPU"));
 }
 
 }  // namespace

@@ -26,10 +26,10 @@ TEST(FlagFiles, StandInThePlaceOfTheFlagThatNamesThem) {
 
 TEST(FlagFiles, OneThatIsNotThereIsNamed) {
   EXPECT_EQ(error_of<UsageError>([] { with_flag_files({"--flagfile=/nowhere/f"}); }),
-            "--flagfile: /nowhere/f is not there\n  hint: correct the path");
+            "--flagfile: /nowhere/f does not exist\n  hint: correct the path");
   for (const char* empty : {"--flagfile", "--flagfile="})
     EXPECT_EQ(error_of<UsageError>([&] { with_flag_files({empty}); }),
-              "--flagfile has no value\n  hint: put the path of a file of flags behind it");
+              "--flagfile has no value\n  hint: write the path of a flag file after it");
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ TEST_F(TextSources, AreTheFlagsOrAFileOfLinesOrRows) {
   EXPECT_THAT(
       error_of<UsageError>(
           [&] { batches({.texts = {"a"}, .file = {.path = dir_.file("t.txt")}}); }),
-      HasSubstr("fill: --text and --input cannot be combined\n  hint: leave one of the two out"));
+      HasSubstr("fill: --text and --input cannot be combined\n  hint: remove one of the two"));
 }
 
 TEST_F(TextSources, RefuseAFileInAnotherEncodingAndWarnOfAnEmptyOne) {
