@@ -234,7 +234,8 @@ TEST_F(MachinesTest, CommandsCreateAndDelete) {
       run_smelt(up + "--dry-run").text,
       AllOf(StartsWith("bert: v3-8, spot, tpu-ubuntu2204-base, project p\n  us-central1-a: "),
             HasSubstr(R"("schedulingConfig":{"spot":true})")));
-  EXPECT_THAT(run_smelt(up + "< /dev/null").text, HasSubstr("nothing was made; --yes makes it\n"));
+  EXPECT_THAT(run_smelt(up + "< /dev/null").text,
+              HasSubstr("nothing was created; --yes creates it\n"));
   // A zone that is named twice is one.
   const std::string twice =
       run_smelt(
@@ -252,16 +253,16 @@ TEST_F(MachinesTest, CommandsCreateAndDelete) {
             "bert: v3-8 in us-central1-a, READY\nnothing was deleted; --yes deletes it\n");
   EXPECT_EQ(run_smelt(down + "< /dev/null").status, 1);
   expect_refusal("cloud down bert --project p --zone us-central1-b --yes",
-                 HasSubstr("there is no bert in us-central1-b; it is in us-central1-a"));
+                 HasSubstr("no machine bert in us-central1-b; it is in us-central1-a"));
   EXPECT_EQ(run_smelt(down + "--yes").text, "bert: v3-8 in us-central1-a, READY\ndeleted\n");
   const CommandOutput gone = run_smelt(down + "--yes");
-  EXPECT_EQ(gone.text, "there is no bert in us-central1-a, nor in any other zone\n");
+  EXPECT_EQ(gone.text, "no machine bert in us-central1-a or any other zone\n");
   EXPECT_EQ(gone.status, 0);
   fake_.zones["europe-west4-a"].answers = false;
   const CommandOutput unknown = run_smelt(down + "--yes");
   EXPECT_EQ(unknown.status, 1);
-  EXPECT_THAT(unknown.text, HasSubstr("there is no bert in us-central1-a; whether it is in another "
-                                      "zone is not known: no answer from europe-west4-a"));
+  EXPECT_THAT(unknown.text, HasSubstr("no machine bert in us-central1-a; other zones could "
+                                      "not be checked: no answer from europe-west4-a"));
   fake_.zones["europe-west4-a"].answers = true;
   EXPECT_EQ(nodes(), 0u);
 }
@@ -271,7 +272,7 @@ TEST_F(MachinesTest, RejectsInvalidRequests) {
   expect_refusal(up + "bert --type v3-9", HasSubstr("did you mean"));
   expect_refusal(up + "my_bert --type v3-8", HasSubstr("is not allowed"));
   expect_refusal(up + "bert --type v3-8 --runtime-version tpu-vm-base",
-                 HasSubstr("hint: --runtime-version tpu-ubuntu2204-base"));
+                 HasSubstr("hint: use --runtime-version tpu-ubuntu2204-base"));
   for (const char* zone : {"-", "us-central1-a,", "us-central1", "a/../b"})
     expect_refusal(str("cloud up bert --project p --type v3-8 --zone ", zone),
                    HasSubstr("is not a zone name"));
@@ -281,7 +282,7 @@ TEST_F(MachinesTest, RejectsInvalidRequests) {
     expect_refusal(str("cloud ", line, " --project p --zone us-centra1-b"),
                    AllOf(HasSubstr("the project has no TPUs in us-centra1-b"),
                          HasSubstr("hint: did you mean 'us-central1-b'?")));
-  expect_refusal(up + "bert --type v3-8 --label x", HasSubstr("'x' is no NAME=VALUE"));
+  expect_refusal(up + "bert --type v3-8 --label x", HasSubstr("'x' is not NAME=VALUE"));
   expect_refusal(up + "bert --type v3-8 --label \"$(printf 'team=\\377')\"",
                  HasSubstr("--label: the value of 'team' is not valid UTF-8"));
 }

@@ -72,7 +72,7 @@ TEST_F(QueueTest, ReportsWhyAQueuedResourceFailed) {
             "cloud down bert --zone us-central1-a deletes the rest");
   EXPECT_THAT(run_smelt("cloud status bert --project p").text,
               HasSubstr("state:   FAILED\nsince:   2026-11-23 17:40Z\nfault:   the reservation has "
-                        "ended\nnote: nothing comes of it: smelt cloud down bert"));
+                        "ended\nnote: the request has failed; delete it: smelt cloud down bert"));
 }
 
 TEST_F(QueueTest, TimeoutKeepsTheQueuedResource) {
@@ -122,7 +122,7 @@ TEST_F(QueueTest, ReportsAPreemptedNode) {
               StartsWith("cloud: bert in us-central1-a: it is SUSPENDED"));
   EXPECT_THAT(
       run_smelt("cloud status bert --project p").text,
-      AllOf(HasSubstr("state:   PREEMPTED\n"), HasSubstr("note: it is lost, and keeps its")));
+      AllOf(HasSubstr("state:   PREEMPTED\n"), HasSubstr("note: it is lost and uses quota")));
 }
 
 TEST_F(QueueTest, CommandsQueueAndWait) {
@@ -160,16 +160,16 @@ TEST_F(QueueTest, StopsAndStartsAMachine) {
   EXPECT_EQ(run_smelt("cloud start" + where).text, "bert in us-central1-a: started\n");
   EXPECT_EQ(tpu_.node(kZone, "bert")->state, "READY");
   expect_refusal("cloud stop other --project p --zone us-central1-a",
-                 HasSubstr("cloud: there is no other in us-central1-a"));
+                 HasSubstr("cloud: no machine other in us-central1-a"));
   bring_up(tpu_, "p", {"spot", {kZone}, {"v3-8", "x", true}}, patience_);
   expect_refusal("cloud stop spot --project p --zone us-central1-a",
-                 HasSubstr("spot is a spot machine, which is never started or stopped"));
+                 HasSubstr("spot is a spot machine, which cannot be started or stopped"));
 }
 
 TEST_F(QueueTest, RejectsConflictingOptions) {
   const std::string up = "cloud up bert --project p --type v3-8 --zone us-central1-a";
-  expect_refusal(up + ",us-central1-b --queued", HasSubstr("one waits in the queue of one zone"));
-  expect_refusal(up + " --valid-until 6h", HasSubstr("is for queued machines only"));
+  expect_refusal(up + ",us-central1-b --queued", HasSubstr("--queued: expected one zone"));
+  expect_refusal(up + " --valid-until 6h", HasSubstr("only for queued machines"));
   expect_refusal(up + " --queued --valid-until soon", HasSubstr("'soon' is not a duration"));
   expect_refusal(up + " --spot --reserved", HasSubstr("--spot and --reserved cannot be combined"));
 }

@@ -39,7 +39,7 @@ TEST_F(RetiredToolsTest, CtpuCreatesATpuVmAndPrintsTheNewCommand) {
               AllOf(HasSubstr("now: smelt cloud list\n"), HasSubstr("test-tpu")));
   EXPECT_THAT(run_smelt("ctpu version").text, testing::StartsWith("smelt "));
   EXPECT_THAT(run_smelt("ctpu pause --name=test-tpu").text,
-              HasSubstr("is a spot machine, which is never started or stopped"));
+              HasSubstr("is a spot machine, which cannot be started or stopped"));
   EXPECT_THAT(run_smelt("ctpu delete --name=test-tpu --dry-run").text,
               "now: smelt cloud down test-tpu --zone us-central1-a\n");
   EXPECT_TRUE(tpu_.node(kZone, "test-tpu"));
@@ -106,10 +106,11 @@ TEST_F(RetiredToolsTest, GcloudSshReachesTheWorkers) {
       AllOf(HasSubstr("--dry-run -- -L 6006:localhost:6006\n"),
             HasSubstr("'-L' '6006:localhost:6006' '-l' 'me' '--' '1.2.3.4'")));
   expect_refusal("cloud ssh me@pod nproc --dry-run",
-                 AllOf(HasSubstr("'nproc' is no flag of ssh's"), HasSubstr("--command 'nproc'")));
-  expect_refusal("tpu-vm ssh pod --ssh-flag=-A", HasSubstr("'-A' is no option of ssh's"));
-  expect_refusal("tpu-vm ssh pod --tunnel-through-iap", HasSubstr("left to ssh's options"));
-  expect_refusal("tpu-vm list --format='value(name)'", HasSubstr("only json is known"));
+                 AllOf(HasSubstr("'nproc' is not an ssh flag"), HasSubstr("--command 'nproc'")));
+  expect_refusal("tpu-vm ssh pod --ssh-flag=-A", HasSubstr("'-A' is not an ssh option"));
+  expect_refusal("tpu-vm ssh pod --tunnel-through-iap",
+                 HasSubstr("--tunnel-through-iap is not supported"));
+  expect_refusal("tpu-vm list --format='value(name)'", HasSubstr("only json is supported"));
   expect_refusal("tpu-vm create x --zone us-central1-a --version=tpu-vm-base",
                  HasSubstr("tpu-vm-base is Ubuntu 20.04"));
 }

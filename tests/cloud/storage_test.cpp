@@ -57,7 +57,7 @@ class StorageTest : public testing::Test {
 
 TEST_F(StorageTest, TutorialCommandsCreateFillListAndDeleteABucket) {
   EXPECT_EQ(says("mb -l us-central1 -p p -c standard -b on gs://mine"),
-            "made gs://mine in us-central1\n");
+            "created gs://mine in us-central1\n");
   refused("mb gs://mine", AllOf(HasSubstr("storage: bucket mine already exists"),
                                 HasSubstr("hint: use it: smelt storage ls gs://mine")));
   EXPECT_EQ(says("-m cp -r " + dir_.file("data") + " gs://mine"), "copied 3 files, 19 B\n");
@@ -79,7 +79,7 @@ TEST_F(StorageTest, TutorialCommandsCreateFillListAndDeleteABucket) {
   EXPECT_EQ(says("rm -r gs://mine/data/deep"), "removed 1 file, 11 B\n");
   EXPECT_EQ(says("rm -r gs://mine --all"), "removed 2 files, 8 B\nremoved gs://mine\n");
   EXPECT_EQ(says("ls"), "gs://bucket/\n");
-  EXPECT_EQ(says("buckets create gs://mine --location=EU"), "made gs://mine in eu\n");
+  EXPECT_EQ(says("buckets create gs://mine --location=EU"), "created gs://mine in eu\n");
   EXPECT_EQ(says("rm -r gs://mine"), "removed 0 files, 0 B\nremoved gs://mine\n");
 }
 
@@ -227,13 +227,13 @@ TEST_F(StorageTest, ReportsSkippedFilesAndDoesNotDeleteThem) {
   const std::string data = dir_.file("data"), line = "rsync -r " + data + " gs://bucket/there";
   says(line);
   EXPECT_THAT(says("cp '" + data + "/*' gs://bucket/flat/"),
-              AllOf(HasSubstr("is a folder, and is left out\n"), HasSubstr("copied 2 files, 8 B")));
+              AllOf(HasSubstr("is a folder: skipped\n"), HasSubstr("copied 2 files, 8 B")));
   std::filesystem::rename(data + "/deep", dir_.file("elsewhere"));
   std::filesystem::create_directory_symlink(dir_.file("elsewhere"), data + "/deep");
   EXPECT_THAT(says(line),
-              HasSubstr("note: " + data + "/deep is neither file nor folder, and is left out\n"));
+              HasSubstr("note: " + data + "/deep is neither file nor folder: skipped\n"));
   refused(line + " -d", AllOf(HasSubstr("-d would remove gs://bucket/there/deep/er/c.bin"),
-                              HasSubstr("hint: leave out -d")));
+                              HasSubstr("hint: remove -d")));
   EXPECT_THAT(objects(), HasSubstr("there/deep/er/c.bin"));
 }
 
@@ -271,7 +271,7 @@ TEST(StorageNames, ReportsTakenAndInvalidBucketNames) {
   expect_refusal("storage mb gs://b/x", HasSubstr("is a folder in a bucket"));
   expect_refusal("storage mb -l us-central1-a gs://bert",
                  AllOf(HasSubstr("us-central1-a is a zone"), HasSubstr("hint: -l us-central1")));
-  expect_refusal("storage mb -b maybe gs://bert", HasSubstr("-b is on or off, got 'maybe'"));
+  expect_refusal("storage mb -b maybe gs://bert", HasSubstr("-b must be on or off, got 'maybe'"));
   expect_refusal("storage ls s3://b", HasSubstr("s3://b is not on Google's storage"));
   expect_refusal("storage ls 'gs://b/x?scheme=http'",
                  HasSubstr("the server cannot be chosen by path"));

@@ -180,8 +180,8 @@ TEST_F(TpuApiTest, CommandsListResources) {
             "name    zone           type  state      since\n"
             "bert-1  us-central1-a  v3-8  READY      2026-11-23 17:40Z\n"
             "bert-2  us-central1-a  v3-8  PREEMPTED  2026-11-23 17:40Z\n"
-            "note: bert-2 is lost, and keeps its quota until it is deleted\n"
-            "note: no answer from europe-west4-a: there may be more\n");
+            "note: bert-2 is lost and uses quota until it is deleted\n"
+            "note: no answer from europe-west4-a: the list may be incomplete\n");
   const Json said = Json::parse(run_smelt("cloud list --project p --json").text);
   EXPECT_EQ(said["nodes"][1]["state"], "PREEMPTED");
   EXPECT_EQ(said["unreachable"], Json({"europe-west4-a"}));

@@ -95,7 +95,7 @@ TEST_F(FakeQuantCommand, TrainsThenQuantizes) {
         "--train with --activations floats: training requires dynamic activations");
   fails(quantize + dir_.file("base") + train, dir_.file("base"));
   fails(str("compress quantize ", dir_.file("base"), " --out ", dir_.file("int8"), train),
-        "base keeps no recipe, which says data and task");
+        "base has no stored recipe with data and task");
   EXPECT_FALSE(exists(dir_.file("taught")));
   EXPECT_THAT(smelt(quantize + dir_.file("int8") + train + " --set train.steps=3"),
               AllOf(HasSubstr("kd_loss"), HasSubstr("12 matrices in 8 bits")));

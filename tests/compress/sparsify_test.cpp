@@ -191,28 +191,27 @@ TEST_F(Sparsify, RejectsInvalidOptions) {
   EXPECT_THAT(refusal("--method magnitude"),
               HasSubstr("--method magnitude needs --sparsity or --nm\n  hint: give --sparsity"));
   EXPECT_THAT(refusal("--method magnitud --sparsity 0.5"),
-              HasSubstr("--method magnitud: there is no such method\n  hint: did you mean "
+              HasSubstr("--method magnitud: unknown method\n  hint: did you mean "
                         "'magnitude'?"));
   EXPECT_THAT(refusal("--method fisher --nm 2:4"),
-              HasSubstr("--nm with --method fisher, which cuts neurons and heads"));
+              HasSubstr("--nm with --method fisher, which removes neurons and heads"));
   EXPECT_THAT(refusal("--layers 1 --sparsity 0.5"),
-              HasSubstr("--layers cuts a model, and --sparsity sets weights to 0\n  hint: cut "));
+              HasSubstr("--layers removes parts of a model and cannot be combined with "
+                        "--sparsity\n  hint: prune "));
   EXPECT_THAT(refusal("--sparsity 0.5 --examples 9"),
-              HasSubstr("--examples with --sparsity, which looks at no rows\n  hint: leave "));
+              HasSubstr("--examples with --sparsity, which uses no rows\n  hint: remove "));
   EXPECT_THAT(refusal("--method movement --sparsity 0.5"),
-              HasSubstr("--method movement without --tune: weights move while they learn\n"));
-  EXPECT_THAT(
-      refusal("--method soft --sparsity 0.5 --tune taught"),
-      HasSubstr("--method soft with --sparsity: how many weights become 0 follows from --p"));
-  EXPECT_THAT(
-      refusal("--sparsity 0.5 --tune " + dir_.file("out")),
-      HasSubstr("out: a run, and what is made of it, are two folders\n  hint: name another"));
-  EXPECT_THAT(refusal("--sparsity 0.5 --penalty 2"), HasSubstr("--penalty is of --method soft"));
+              HasSubstr("--method movement without --tune: the method needs training\n"));
+  EXPECT_THAT(refusal("--method soft --sparsity 0.5 --tune taught"),
+              HasSubstr("--method soft with --sparsity: the sparsity follows from --p"));
+  EXPECT_THAT(refusal("--sparsity 0.5 --tune " + dir_.file("out")),
+              HasSubstr("out: one folder is inside the other\n  hint: choose separate"));
+  EXPECT_THAT(refusal("--sparsity 0.5 --penalty 2"),
+              HasSubstr("--penalty: requires --method soft"));
   EXPECT_THAT(refusal("--method movement --nm 2:4 --tune taught"),
-              HasSubstr("--method movement with --nm, which keeps the largest of neighbours"));
-  EXPECT_THAT(refusal("--sparsity 1 --tune taught"),
-              HasSubstr("--sparsity 1: must be above 0 and below 1"));
-  EXPECT_THAT(refusal("--sparsity 0.5 --tune taught"), HasSubstr("hf keeps no recipe"));
+              HasSubstr("--method movement with --nm: N:M sparsity is by magnitude"));
+  EXPECT_THAT(refusal("--sparsity 1 --tune taught"), HasSubstr("--sparsity 1: must be above 0 and below 1"));
+  EXPECT_THAT(refusal("--sparsity 0.5 --tune taught"), HasSubstr("hf has no stored recipe"));
   EXPECT_FALSE(exists(dir_.file("out")));
   GoldenT5("gated").write_folder(dir_.file("t5"));
   EXPECT_THAT(refusal("--nm 2:4", "t5"),

@@ -225,7 +225,7 @@ TEST_F(StaticInt8, ChecksFlagsAgainstEachOther) {
   expect_refusal(
       quantize + "--calibration mse",
       HasSubstr("--calibration with --activations floats: only static activations are calibrated"
-                "\n  hint: leave it out, or take --activations static"));
+                "\n  hint: remove it, or use --activations static"));
   expect_refusal(quantize + "--activations static --calibration entropie",
                  HasSubstr("--calibration 'entropie' is unknown\n  hint: did you mean 'entropy'?"));
   expect_refusal(quantize + "--activations statik", HasSubstr("did you mean 'static'?"));

@@ -302,11 +302,13 @@ TEST_F(PlanRecipe, AnOriginalsRunIsPlannedByItsFlags) {
   expect_refusal("plan --batch 64" + flags, HasSubstr("plan: --batch 64 with run_pretraining"));
   expect_refusal(
       "plan --batch more" + flags,
-      HasSubstr("plan: --batch 'more' is no whole number from 1 to 16777216, and not 'auto'"));
-  expect_refusal("plan --batch 1e3 " + path_, HasSubstr("--batch '1e3' is no whole number from 1"));
-  expect_refusal("plan -- run_pretrainin --num_train_steps=3",
-                 HasSubstr("plan: 'run_pretrainin' is no command that is planned\n  hint: did you "
-                           "mean 'run_pretraining'?"));
+      HasSubstr("plan: --batch 'more' is neither an integer from 1 to 16777216 nor 'auto'"));
+  expect_refusal("plan --batch 1e3 " + path_,
+                 HasSubstr("--batch '1e3' is neither an integer from 1"));
+  expect_refusal(
+      "plan -- run_pretrainin --num_train_steps=3",
+      HasSubstr("plan: 'run_pretrainin' is not a command that can be planned\n  hint: did you "
+                "mean 'run_pretraining'?"));
   expect_refusal(str("plan --onn v3-8 ", path_), HasSubstr("smelt plan: --onn is not known"));
   expect_refusal("plan -- jestimator --module_imp=jestimator.models.bert.pretrain",
                  HasSubstr("give --max_train_steps"));
@@ -391,7 +393,7 @@ TEST_F(PlanRecipe, TheCommandSaysWhatToRent) {
   EXPECT_EQ(other.at("rows").at(0).at("batch"), 32);
   expect_refusal(plan + " --region mars --set train.devices=4",
                  AllOf(HasSubstr("--region: no price of 'mars' is known"),
-                       HasSubstr("--set train.devices=4 counts for nothing in a plan")));
+                       HasSubstr("--set train.devices=4 has no effect in a plan")));
   expect_refusal(str("plan ", path_, " --on v5e-1"), HasSubstr("--on: 'v5e-1' is not a known TPU"));
 }
 

@@ -343,12 +343,13 @@ TEST_F(PretrainedModelTest, IsUsedByTheCommands) {
   EXPECT_THAT(smelt("fill bert/model --text 'word7 [MASK]' --top 1").text,
               HasSubstr("word7 [MASK]\n    "));
   EXPECT_THAT(smelt("fill bert/model --text '[MASK]' --set train.steps=3").text,
-              HasSubstr("fill: --set is for recipes, bert/model is a model\n"));
+              HasSubstr("fill: --set is only for recipes, but bert/model is a model\n"));
   EXPECT_THAT(
       smelt("detect r.yaml --text a --device gpu").text,
-      HasSubstr("detect: --device is for a model's folder, r.yaml is a recipe, which says"));
-  EXPECT_THAT(smelt("detect r.yaml --text a --segment-command cat").text,
-              HasSubstr("detect: --segment-command is for a model's folder, r.yaml is a recipe"));
+      HasSubstr("detect: --device is only for a model folder, but r.yaml is a recipe, which sets"));
+  EXPECT_THAT(
+      smelt("detect r.yaml --text a --segment-command cat").text,
+      HasSubstr("detect: --segment-command is only for a model folder, but r.yaml is a recipe"));
 }
 
 }  // namespace

@@ -175,7 +175,7 @@ TEST(SetupCommand, ReportsAnInstalledPlugin) {
   write_file(dir.file("smelt/tpu/.wheels"), wheels);
   const CommandOutput output = smelt_setup("", "tpu");
   EXPECT_EQ(output.status, 0);
-  EXPECT_THAT(output.text, StartsWith("already there: " + dir.file("smelt/tpu")));
+  EXPECT_THAT(output.text, StartsWith("already installed: " + dir.file("smelt/tpu")));
 }
 
 TEST(SetupCommand, RejectsWrongUse) {
@@ -187,7 +187,7 @@ TEST(SetupCommand, RejectsWrongUse) {
             HasSubstr("hint: use --device cpu without smelt setup")));
   const CommandOutput homeless = smelt_setup("env -u HOME -u XDG_DATA_HOME", "gpu --dry-run");
   EXPECT_EQ(homeless.status, 2);
-  EXPECT_THAT(homeless.text, AllOf(HasSubstr("neither XDG_DATA_HOME nor HOME names a folder"),
+  EXPECT_THAT(homeless.text, AllOf(HasSubstr("neither XDG_DATA_HOME nor HOME is set to a folder"),
                                    HasSubstr("hint: set XDG_DATA_HOME")));
 }
 

@@ -43,25 +43,29 @@ OrderedJson examples_json(const ExampleJob& job, const CorpusCounts& text, std::
 }
 
 void add_pair_options(CLI::App& command, PairOptions& o) {
-  command.add_option("--seq-length", o.seq_length, "tokens of an example")->capture_default_str();
+  command.add_option("--seq-length", o.seq_length, "tokens per example")->capture_default_str();
   command
-      .add_option("--max-predictions", o.max_predictions, "masked tokens of an example, at most")
+      .add_option("--max-predictions", o.max_predictions,
+                  "maximum number of masked tokens per example")
       ->capture_default_str();
-  command.add_option("--dupe-factor", o.dupe_factor, "passes over the text, each with other masks")
+  command
+      .add_option("--dupe-factor", o.dupe_factor,
+                  "number of passes over the text, each with different masks")
       ->capture_default_str();
   command.add_option("--masked-lm-prob", o.masked_lm_prob, "share of the tokens to mask")
       ->capture_default_str();
   command
-      .add_option("--short-seq-prob", o.short_seq_prob,
-                  "share of documents cut into shorter examples; with --no-next-sentence share of "
-                  "the examples that are shorter")
+      .add_option(
+          "--short-seq-prob", o.short_seq_prob,
+          "share of documents split into shorter examples; with --no-next-sentence share of "
+          "the examples that are shorter")
       ->capture_default_str();
   command.add_flag("--whole-word-mask", o.whole_word_mask, "mask all pieces of a word or none");
   command.add_flag("--no-next-sentence{false}", o.next_sentence,
-                   "one run of text an example, no sentence pairs");
+                   "make examples of continuous text instead of sentence pairs");
 }
 
-// What jobs of every kind have.
+// Adds the flags that all commands for training examples share.
 void add_job_options(CLI::App& command, ExampleJob& job, ExampleOrder& order) {
   add_document_flags(command, job.text);
   command.add_option("--vocab", job.vocab, "vocab.txt or tokenizer.json")->required();
@@ -69,17 +73,22 @@ void add_job_options(CLI::App& command, ExampleJob& job, ExampleOrder& order) {
   command
       .add_option_function<std::string>(
           "--order", [&order](const std::string& word) { order = parse_example_order(word); },
-          "shuffled: threads, bounded memory; original: the original program's bytes")
+          "order of the examples: shuffled (parallel, bounded memory) or original (byte-identical "
+          "to the "
+          "original program)"
+          "to the ")
       ->default_str("shuffled");
-  command.add_option("--threads", job.threads, "0: all cores")->capture_default_str();
-  command.add_option("--memory", job.memory, "about so much, at least 256MB")
+  command.add_option("--threads", job.threads, "number of threads; 0: all cores")
+      ->capture_default_str();
+  command.add_option("--memory", job.memory, "approximate memory limit, at least 256MB")
       ->transform(CLI::AsSizeValue(false))
       ->default_str("1GB");
-  command.add_option("--work", job.work,
-                     "local folder for temporary files; default: beside --out, for gs:// and s3:// "
-                     "in TMPDIR or /tmp");
+  command.add_option(
+      "--work", job.work,
+      "local folder for temporary files; default: that of --out; for gs:// and s3:// "
+      "TMPDIR or /tmp");
   command.add_flag("--ignore-space", job.ignore_space,
-                   "begin even if disks seem too small for temporary files and examples");
+                   "start even if there seems to be too little disk space");
   command.add_flag("--overwrite", job.overwrite, "replace existing output files");
 }
 
@@ -91,7 +100,7 @@ void keep_characters_in_original_order(const CLI::App& command, ExampleJob& job,
   if (command.count("--normalize") > 0 && job.text.format.normalize != Normalization::none)
     throw UsageError(
         "--normalize nfc: must be none with --order original, which does not normalize text",
-        "leave out --normalize, or use --order shuffled");
+        "remove --normalize, or use --order shuffled");
   job.text.format.normalize = Normalization::none;
 }
 
@@ -101,11 +110,10 @@ void add_bert(CLI::App& data) {
       data.add_subcommand("bert", "build BERT's training examples (TFRecord) from text");
   add_job_options(*command, *job, job->order);
   command
-      ->add_option("--shards", job->shards,
-                   "cut --out into so many files, name-00000-of-0000N.tfrecord")
+      ->add_option("--shards", job->shards, "number of output files, name-00000-of-0000N.tfrecord")
       ->capture_default_str();
   add_pair_options(*command, job->pairs);
-  command->add_option("--seed", job->seed, "of all random draws")->capture_default_str();
+  command->add_option("--seed", job->seed, "random seed")->capture_default_str();
   add_tokenizer_flags(*command, job->tokenizer);
   auto json = std::make_shared<bool>(false);
   add_json_flag(*command, *json);
@@ -128,17 +136,17 @@ void add_electra(CLI::App& data) {
   auto* command =
       data.add_subcommand("electra", "build ELECTRA's training examples (TFRecord) from text");
   add_job_options(*command, *job, job->order);
-  command->add_option("--shards", *shards,
-                      "cut --out into so many files, name-00000-of-0000N.tfrecord; order original: "
-                      "name.tfrecord-0-of-N, 1000 if not given");
-  command->add_option("--seq-length", job->options.seq_length, "tokens of an example")
+  command->add_option(
+      "--shards", *shards,
+      "number of output files, name-00000-of-0000N.tfrecord; with --order original: "
+      "name.tfrecord-0-of-N, default 1000");
+  command->add_option("--seq-length", job->options.seq_length, "tokens per example")
       ->capture_default_str();
   command
       ->add_option("--blanks-separate-docs", job->options.blanks_separate_docs,
-                   "true or false: whether blank lines of text files end documents")
+                   "true or false: blank lines in text files separate documents")
       ->capture_default_str();
-  command->add_option("--seed,--random-seed", job->seed, "of all random draws")
-      ->capture_default_str();
+  command->add_option("--seed,--random-seed", job->seed, "random seed")->capture_default_str();
   add_tokenizer_flags(*command, job->tokenizer);
   auto json = std::make_shared<bool>(false);
   add_json_flag(*command, *json);
@@ -158,7 +166,7 @@ void add_electra(CLI::App& data) {
 }  // namespace
 
 void add_data_command(CLI::App& app) {
-  auto* data = app.add_subcommand("data", "build training examples, and look into data files");
+  auto* data = app.add_subcommand("data", "build training examples, and inspect data files");
   data->require_subcommand(1);
   add_bert(*data);
   add_electra(*data);

@@ -22,8 +22,8 @@ namespace {
 std::string run_of_teacher(const std::string& teacher) {
   const auto run = run_named_by(teacher);
   if (run) return *run;
-  throw UsageError(str("compress distill: ", teacher, " keeps no recipe, which says data and task"),
-                   "name the folder of a run; a recipe of your own takes any teacher: --set "
+  throw UsageError(str("compress distill: ", teacher, " has no stored recipe with data and task"),
+                   "name a run folder; to use another teacher, write a recipe with --set "
                    "distill.teacher=…");
 }
 
@@ -38,14 +38,14 @@ void check_distill(const DistillFlags& f, bool may_go_on) {
   if (exists(f.out) && may_go_on)
     if (const auto other = begun_with_other_weights(recipe_for(f)))
       throw UsageError(
-          str("compress distill: ", f.out, " was begun from another student: ", *other),
+          str("compress distill: ", f.out, " was started from another student: ", *other),
           "name another folder");
   if (exists(f.out) && !may_go_on)
-    throw UsageError(str("compress distill: ", f.out, " exists already, and ", f.student,
-                         " is not what this command would cut"),
+    throw UsageError(str("compress distill: ", f.out, " exists already, but ", f.student,
+                         " is not the result of this prune command"),
                      exists(f.student) ? str("name another folder; `smelt compress distill ",
                                              quoted(f.teacher), " ", quoted(f.student), " --out ",
-                                             quoted(f.out), "` goes on with a run there")
+                                             quoted(f.out), "` resumes a run there")
                                        : std::string("name another folder"));
 }
 
@@ -56,9 +56,9 @@ void teach(const DistillFlags& f) {
 
 void require_apart(const std::string& out, const char* flag, const std::string& run) {
   if (run.empty() || !(lies_in(run, out) || lies_in(out, run))) return;
-  throw UsageError(str("compress: --out ", out, " and ", flag, " ", run,
-                       ": a run, and what is made of it, are two folders"),
-                   "name another folder beside them");
+  throw UsageError(
+      str("compress: --out ", out, " and ", flag, " ", run, ": one folder is inside the other"),
+      "choose separate folders");
 }
 
 void teach_itself(const std::string& model, const std::string& run,
@@ -73,22 +73,23 @@ OrderedJson distill(const DistillFlags& f) {
   teach(f);
   const Recipe recipe = recipe_for(f);
   std::cout << "next:\n  smelt compress quantize " << quoted(recipe.out) << " --out FOLDER\n  "
-            << RecipePaths(recipe).hugging_face << "      # is for Hugging Face transformers\n";
+            << RecipePaths(recipe).hugging_face << "      # for Hugging Face transformers\n";
   return run_result_json(recipe);
 }
 
 void add_distill(CLI::App& compress) {
   auto f = std::make_shared<DistillFlags>();
   auto* command = compress.add_subcommand(
-      "distill", "train a small model to imitate a large one, with the large one's recipe");
-  command->add_option("teacher", f->teacher, "the folder of the run that made the large one")
-      ->required();
+      "distill",
+      "train a small model to match a large one (distillation), with the large one's recipe");
+  command->add_option("teacher", f->teacher, "run folder of the large model")->required();
   command
       ->add_option("student", f->student,
-                   "weights that the small one begins with: what `compress prune` cut, or any "
+                   "initial weights of the small model: the output of `compress prune`, or any "
                    "small model of the same vocabulary")
       ->required();
-  command->add_option("--out", f->out, "the run's folder; what is there goes on")->required();
+  command->add_option("--out", f->out, "run folder to create; an existing run is resumed")
+      ->required();
   add_set_option(*command, f->settings);
   add_json_flag(*command, f->json);
   command->callback([f] { print_events(f->json, [&] { return distill(*f); }); });

@@ -66,20 +66,22 @@ bool are_good(const std::vector<DoctorCheck>& checks) {
 
 void add_doctor_command(CLI::App& cloud) {
   auto* command = cloud.add_subcommand(
-      "doctor", "check everything that a cloud job needs, and show how to repair it");
+      "doctor", "check everything that a cloud job needs, and show how to fix problems");
   auto o = std::make_shared<DoctorOptions>();
-  command->add_option("recipe", o->recipe, "a recipe that is to be run there");
-  command->add_option("--set", o->settings, "a field over the recipe's, e.g. train.steps=1000");
-  command->add_option("--type", o->ask.type, "as v3-8");
-  command->add_option("--zone", o->zones, "a list of zones, with commas");
-  command->add_option("--bucket", o->ask.bucket, "gs://NAME, or a folder in it");
-  command->add_option("--package", o->ask.package, "what scripts/package has made");
+  command->add_option("recipe", o->recipe, "recipe of the job");
+  command->add_option("--set", o->settings, "override a recipe field, e.g. train.steps=1000");
+  command->add_option("--type", o->ask.type, "TPU type, such as v3-8");
+  command->add_option("--zone", o->zones, "zones, separated by commas");
+  command->add_option("--bucket", o->ask.bucket, "bucket of the job: gs://NAME, or a folder in it");
+  command->add_option("--package", o->ask.package,
+                      "smelt package (.tar.zst), made by scripts/package");
   command->add_option("--service-account", o->ask.service_account,
-                      "that the machine has; default: the project's");
-  command->add_option("--user", o->ask.user, "who signs in to it; default: who one is here");
-  command->add_flag("--far-bucket", o->ask.far_bucket, "the bucket may lie in another region");
+                      "service account of the machine; default: that of the project");
+  command->add_option("--user", o->ask.user,
+                      "user name on the machine; default: your local user name");
+  command->add_flag("--far-bucket", o->ask.far_bucket, "allow a bucket in another region");
   add_project_flag(*command, o->ask.project);
-  command->add_flag("--json", o->json, "one JSON object instead of lines");
+  command->add_flag("--json", o->json, "print one JSON object instead of lines");
   command->callback([o] { run_doctor(*o); });
 }
 

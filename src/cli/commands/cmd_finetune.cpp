@@ -19,25 +19,25 @@ void add_finetune_command(CLI::App& app) {
   const auto recipe = add_recipe_options(*command);
   auto job = std::make_shared<TrialsJob>();
   auto json = std::make_shared<bool>(false);
-  command->add_option("--seeds", job->seeds, "runs of each kind, which differ by train.seed")
+  command
+      ->add_option("--seeds", job->seeds, "number of runs per setting, with different train.seed")
       ->check(number_from(1))
       ->capture_default_str();
-  command->add_option(
-      "--grid", job->grid,
-      "a field and values, train.optimizer.learning_rate=1e-5,3e-5: runs of each; may be "
-      "given several times");
+  command->add_option("--grid", job->grid,
+                      "a field with values to try, train.optimizer.learning_rate=1e-5,3e-5; may be "
+                      "given several times");
   command->add_option(
       "--against", job->against,
-      "a setting of other runs that each is held against, train.init_from=; may be given "
+      "a setting for baseline runs that each run is compared with, train.init_from=; may be given "
       "several times");
   command->add_flag("--against-fresh", job->against_fresh,
-                    "each is held against the same model from fresh weights");
+                    "compare each run with the same model trained from random weights");
   command->add_option(
       "--metric", job->metric,
       "metric to compare the runs by (smelt metrics lists them); f1:LABEL is the F1 of one class. "
       "Default: a GLUE task's own metric, else accuracy, for numbers pearson, for words entity-f1, "
       "for answers squad-f1");
-  command->add_flag("--json", *json, "one object instead of a table");
+  command->add_flag("--json", *json, "print one JSON object instead of a table");
   command->callback([recipe, job, json] {
     job->recipe = recipe->path;
     job->settings = recipe->settings;

@@ -34,7 +34,7 @@ std::string in_one_line(const std::string& text) {
   return out;
 }
 
-// As many lines as answers were asked for: those that beams have not found are empty.
+// Returns `asked` lines; answers that beam search has not found are empty lines.
 std::string answered_text(const std::vector<Answer>& answers, std::int64_t asked) {
   std::string out;
   for (std::size_t i = 0; i < static_cast<std::size_t>(asked); ++i) {
@@ -55,7 +55,7 @@ std::string answered_json(const std::string& text, const std::vector<Answer>& an
   return out.dump(-1, ' ', false, JsonInvalidUtf8::replace) + "\n";
 }
 
-// Texts in batches through a model, and their answers in order.
+// Runs texts through a model in batches and writes their answers in order.
 class Session {
  public:
   Session(Generator generator, const GenerateFlags& flags)
@@ -81,7 +81,7 @@ class Session {
       throw Stopped(
           str("generate: stopped by a signal after ", counted(first_, "text"),
               file_ ? str("; ", flags_.out, " is not written") : ""),
-          file_ ? "run it again; without --out answers come as they are made" : "run it again");
+          file_ ? "run it again; without --out, answers are printed immediately" : "run it again");
     if (waiting_.empty()) return;
     std::vector<std::string> composed = waiting_;
     for (std::string& text : composed) to_nfc(text);
@@ -111,7 +111,7 @@ class Session {
   std::int64_t first_ = 0;
 };
 
-// Answers the lines of standard input; those that are ready make a batch.
+// Answers the lines of standard input. Lines that are available together form a batch.
 void converse(Session& session) {
   std::int64_t number = 0;
   each_input_line(
@@ -124,11 +124,11 @@ void generate(const ModelOption& model, GenerateFlags& f) {
                                 : f.early_stopping == "never" ? EarlyStop::never
                                                               : EarlyStop::no;
   if (!f.input.empty() && !f.texts.empty())
-    throw UsageError("generate: --text and --input cannot be combined", "leave one of the two out");
+    throw UsageError("generate: --text and --input cannot be combined", "remove one of the two");
   for (const char* flag : {"--format", "--field"})
     if (f.input.empty() && model.command->count(flag) > 0)
       throw UsageError(str("generate: ", flag, " without --input"),
-                       "add --input FILE, or leave the flag out");
+                       "add --input FILE, or remove the flag");
   if (model.command->count("--prefix") > 0) f.options.prefix = f.prefix;
   Session session(model.load(InferenceTask::generate).generator(f.options), f);
   if (f.input.empty() && f.texts.empty()) {
@@ -149,57 +149,66 @@ void add_search_flags(CLI::App& command, GenerateFlags& f) {
   const auto number = [&](const char* name, auto& value, double least, const char* help) {
     command.add_option(name, value, help)->check(number_from(least))->capture_default_str();
   };
-  number("--max-length", s.most_tokens, 1, "most tokens of an answer, its end among them");
-  number("--min-length", s.least_tokens, 0, "tokens before an answer may end");
-  number("--beams", s.beams, 1, "best answers that are followed at a time; 1: the best word");
+  number("--max-length", s.most_tokens, 1,
+         "maximum number of tokens of an answer, including its end token");
+  number("--min-length", s.least_tokens, 0, "minimum number of tokens of an answer");
+  number("--beams", s.beams, 1, "number of beams; 1: greedy decoding");
   command
       .add_option("--length-penalty", s.length_penalty,
-                  "of beams: a score is over the length to this power")
+                  "with --beams: scores are divided by the length to this power")
       ->capture_default_str();
   command
-      .add_option("--early-stopping", f.early_stopping,
-                  "of beams: no, yes (once as many answers as beams have ended), never")
+      .add_option(
+          "--early-stopping", f.early_stopping,
+          "with --beams: when to stop: no, yes (when as many answers as beams are complete), never")
       ->check(CLI::IsMember({"no", "yes", "never"}))
       ->capture_default_str();
-  command.add_flag("--sample", s.sample, "draw words by their probability");
-  command.add_option("--temperature", s.temperature, "of samples: below 1 the likely come oftener")
+  command.add_flag("--sample", s.sample, "sample tokens by their probability");
+  command
+      .add_option("--temperature", s.temperature,
+                  "with --sample: softmax temperature; below 1, likely tokens are more frequent")
       ->capture_default_str();
-  number("--top-k", s.top_k, 0, "of samples: among so many best words; 0: among all");
-  command.add_option("--top-p", s.top_p, "of samples: among the best words of this probability")
+  number("--top-k", s.top_k, 0, "with --sample: choose among this many most likely tokens; 0: all");
+  command
+      .add_option("--top-p", s.top_p,
+                  "with --sample: choose among the most likely tokens with this total probability")
       ->capture_default_str();
-  number("--answers", s.answers, 1, "to each text: samples, or the best beams");
+  number("--answers", s.answers, 1, "number of answers per text: samples, or the best beams");
 }
 
 }  // namespace
 
 void add_generate_command(CLI::App& app) {
-  auto* command = app.add_subcommand("generate", "inference with a T5: generate text");
+  auto* command = app.add_subcommand("generate", "run inference with a T5: generate text");
   const auto model = add_model_option(*command);
   auto f = std::make_shared<GenerateFlags>();
   command->add_option("--text", f->texts, "a text; may be given several times");
   command->add_option("--input", f->input,
-                      "a file: a text a line, or rows (JSONL, TSV, CSV, Parquet)");
-  command->add_option("--format", f->format, "of --input, where its name does not say it")
+                      "a file with one text per line, or rows (JSONL, TSV, CSV, Parquet)");
+  command->add_option("--format", f->format, "format of --input; auto: by the file name")
       ->capture_default_str();
-  command->add_option("--field", f->field, "of rows: the one that is answered")
-      ->capture_default_str();
-  command->add_option("--out", f->out, "a file for the answers instead of standard output");
-  command->add_option("--prefix", f->prefix,
-                      "before each text, as 'summarize: '; else what it was fine-tuned with");
+  command->add_option("--field", f->field, "with rows: column of the text")->capture_default_str();
+  command->add_option("--out", f->out, "write the answers to this file instead of standard output");
+  command->add_option(
+      "--prefix", f->prefix,
+      "prefix of each text, such as 'summarize: '; default: that of the fine-tuning");
   add_search_flags(*command, *f);
   const auto number = [&](const char* name, auto& value, double least, const char* help) {
     command->add_option(name, value, help)->check(number_from(least))->capture_default_str();
   };
-  number("--max-inputs", f->options.most_inputs, 2, "tokens of a text; what is longer is cut");
-  number("--batch", f->options.batch_size, 1, "texts at a time");
-  command->add_option("--seed", f->options.seed, "of samples")->capture_default_str();
-  number("--devices", f->options.devices, 1, "that share a batch");
+  number("--max-inputs", f->options.most_inputs, 2,
+         "maximum number of tokens per text; longer texts are truncated");
+  number("--batch", f->options.batch_size, 1, "texts per batch");
+  command->add_option("--seed", f->options.seed, "random seed of --sample")->capture_default_str();
+  number("--devices", f->options.devices, 1, "number of devices that share a batch");
   command
       ->add_option("--mesh", f->options.mesh.mesh,
-                   "auto: each device has the whole model; data=2,fsdp=2,tensor=2: parts of it")
+                   "device mesh: auto (each device has the whole model), or axis sizes such as "
+                   "data=2,fsdp=2,tensor=2")
       ->capture_default_str();
-  command->add_option("--mesh-rules", f->options.mesh.rules, "e.g. vocab=none");
-  command->add_flag("--json", f->json, "a JSON object for each text");
+  command->add_option("--mesh-rules", f->options.mesh.rules,
+                      "how dimensions are sharded over the mesh, such as vocab=none");
+  command->add_flag("--json", f->json, "print a JSON object for each text");
   command->callback([model, f] { generate(*model, *f); });
 }
 

@@ -31,7 +31,7 @@ class HelpOfAll : public CLI::Formatter {
   }
 
  private:
-  // "compress quantize"
+  // Returns a command's name with those of its parents: "compress quantize".
   static std::string path_of(const CLI::App& app) {
     const CLI::App* parent = app.get_parent();
     if (parent == nullptr || parent->get_parent() == nullptr) return app.get_name();
@@ -60,7 +60,7 @@ class HelpOfAll : public CLI::Formatter {
   }
 };
 
-// By the last word of their names: "train" -> "vocab train".
+// Returns full command names by their last word: "train" -> "vocab train".
 std::map<std::string, std::string> names_below(const CLI::App& app, const std::string& path) {
   std::map<std::string, std::string> out;
   for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -71,7 +71,7 @@ std::map<std::string, std::string> names_below(const CLI::App& app, const std::s
   return out;
 }
 
-// Of the words here, else of those below.
+// Returns a hint for a misspelt command: of this command's subcommands, else of all below it.
 std::string command_meant(const CLI::App& here, const std::string& word,
                           const std::vector<std::string>& known) {
   if (nearest_name(word, known)) return did_you_mean(word, known);
@@ -82,7 +82,7 @@ std::string command_meant(const CLI::App& here, const std::string& word,
   return nearest ? str("did you mean '", below.at(*nearest), "'?") : did_you_mean(word, known);
 }
 
-// `words` name a command: {"data", "bert"}.
+// Returns the help text of the command that `words` name: {"data", "bert"}.
 std::string help_of(const CLI::App& app, const std::vector<std::string>& words) {
   const CLI::App* command = &app;
   std::string path;
@@ -97,7 +97,7 @@ std::string help_of(const CLI::App& app, const std::vector<std::string>& words) 
     path += (command == &app ? "" : " ") + command->get_name();
     if (found == nullptr)
       throw UsageError(str("help: ", path, " has no command '", word, "'"),
-                       known.empty() ? str(path, " --help says what it takes")
+                       known.empty() ? str(path, " --help shows its arguments")
                                      : command_meant(*command, word, known));
     command = found;
   }
@@ -111,7 +111,7 @@ constexpr const char* kFirstScreen =
     "\n"
     "  smelt run recipes/demo.yaml          train a small model from a recipe\n"
     "  smelt run FOLDER                     resume a run from its newest checkpoint\n"
-    "  smelt status FOLDER                  show what a run does now\n"
+    "  smelt status FOLDER                  show the state of a run\n"
     "  smelt eval FOLDER                    evaluate a model on its held-out examples\n"
     "  smelt predict FOLDER --text TEXT     run inference with a fine-tuned model\n"
     "  smelt fill FOLDER --text TEXT        fill [MASK] in a text\n"
@@ -124,7 +124,7 @@ constexpr const char* kFirstScreen =
     "  smelt help recipe                    list all recipe fields\n"
     "  smelt help train.optimizer.type      explain a recipe field\n";
 
-// The commands for a word that people search for, with their descriptions.
+// Returns the commands for a search word, with their descriptions.
 std::string commands_text(const CLI::App& app, const std::string& word,
                           const std::vector<std::string_view>& commands) {
   std::ostringstream out;
@@ -172,7 +172,7 @@ void add_help_command(CLI::App& app) {
   auto type = std::make_shared<std::string>("bert");
   command->add_option("topic", *topic,
                       "a command; recipe, and a section of it; or a field, such as train.steps");
-  command->add_option("--type", *type, "with the fields of this model.type")->capture_default_str();
+  command->add_option("--type", *type, "show the fields of this model.type")->capture_default_str();
   auto markdown = std::make_shared<bool>(false);
   command->add_flag("--markdown", *markdown,
                     "with recipe: the fields of all model types as a Markdown page");
@@ -196,7 +196,7 @@ void add_help_command(CLI::App& app) {
 void add_completion_command(CLI::App& app) {
   auto* command = app.add_subcommand(
       "completion",
-      "a script that completes commands, flags and recipe fields: source <(smelt completion "
+      "print a script that completes commands, flags and recipe fields: source <(smelt completion "
       "bash)");
   auto shell = std::make_shared<std::string>();
   command->add_option("shell", *shell, "bash, zsh or fish")

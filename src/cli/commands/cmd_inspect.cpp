@@ -92,7 +92,7 @@ std::string as_text(const RecordStatistics& s, const RecordReport* report) {
   return out + checks_text(s) + (report != nullptr ? report->histograms(*s.kind) : "");
 }
 
-// `report`: of the records' kind, if they are of one.
+// Prints the statistics. `report` is null if the records are of unknown kind.
 void print(const RecordStatistics& statistics, const RecordReport* report,
            const InspectOptions& options, bool json) {
   std::optional<Vocabulary> vocabulary;
@@ -135,7 +135,7 @@ void inspect(InspectOptions options, bool json) {
   throw UsageError(
       str("inspect: ", statistics.bad_records, " of ", counted(statistics.records, "record"),
           statistics.bad_records == 1 ? " is" : " are", " bad, see above"),
-      "make those files again");
+      "create those files again");
 }
 
 }  // namespace
@@ -148,13 +148,15 @@ void add_data_inspect_command(CLI::App& data) {
       "count, check and show the contents of TFRecord files, token stores and snapshots");
   command->add_option("input", o->input, "files, folders or patterns, separated by commas")
       ->required();
-  command->add_option("--vocab", o->vocab,
-                      "of the examples or tokens: shows words, checks ids, counts BERT's masks");
-  command->add_option("--vocab-size", o->vocab_size, "refuse ids from this number on")
+  command->add_option(
+      "--vocab", o->vocab,
+      "vocabulary of the examples or tokens: shows words, checks ids, counts masks");
+  command->add_option("--vocab-size", o->vocab_size, "report ids that are not below this number")
       ->check(number_from(1));
-  command->add_option("--samples", o->samples, "show so many examples, evenly spread")
+  command->add_option("--samples", o->samples, "number of examples to show, evenly spaced")
       ->capture_default_str();
-  command->add_option("--threads", o->threads, "0: all cores")->capture_default_str();
+  command->add_option("--threads", o->threads, "number of threads; 0: all cores")
+      ->capture_default_str();
   command->add_flag("--json", *json, "print JSON");
   command->callback([o, json] { inspect(*o, *json); });
 }

@@ -21,15 +21,15 @@ struct InspectedTensor {
   std::string name;
   Shape shape;
   double rms = 0;
-  std::string fault = {};                // empty: it could be read
-  std::vector<std::string> slices = {};  // none: it is whole
+  std::string fault = {};                // read error; empty: none
+  std::vector<std::string> slices = {};  // slices of a partitioned tensor; empty: not partitioned
 };
 
 struct InspectedModel {
   StoredModel model;
   std::vector<InspectedTensor> tensors;
-  std::int64_t parameters = 0, slot_numbers = 0;  // numbers, not tensors
-  std::set<std::string> slots;                    // "adam_m"
+  std::int64_t parameters = 0, slot_numbers = 0;  // number of elements
+  std::set<std::string> slots;                    // names such as "adam_m"
   std::size_t damaged = 0;
 };
 
@@ -100,18 +100,17 @@ std::string settings_text(const Json& settings) {
 
 std::string model_text(const InspectedModel& m) {
   const std::string type = model_type_of(m.model.tensors);
-  std::string out =
-      str("checkpoint:  ", m.model.where, " (", name(m.model.form), "), step ", m.model.step, "\n",
-          "model:       ", type.empty() ? "of a kind that smelt does not know" : type, ", ",
-          m.parameters, " parameters\n", "slots:       ");
+  std::string out = str("checkpoint:  ", m.model.where, " (", name(m.model.form), "), step ",
+                        m.model.step, "\n", "model:       ", type.empty() ? "unknown type" : type,
+                        ", ", m.parameters, " parameters\n", "slots:       ");
   out += m.slots.empty() ? "none\n" : str(join(m.slots, ", "), ", ", m.slot_numbers, " numbers\n");
   out += str("checksums:   ", checksums(m), "\n");
-  for (const std::string& what : m.model.skipped) out += str("not taken:   ", what, "\n");
+  for (const std::string& what : m.model.skipped) out += str("skipped:     ", what, "\n");
   if (m.model.settings.is_object())
     out += "settings:\n" + settings_text(m.model.settings);
   else if (m.model.config.is_object())
     out += "config:\n" + settings_text(m.model.config);
-  out += "tensors, with the root of their mean square:\n";
+  out += "tensors, with their root mean square:\n";
   for (const InspectedTensor& t : m.tensors) {
     char rms[32];
     std::snprintf(rms, sizeof rms, "%.6g", t.rms);
@@ -140,7 +139,7 @@ void add_inspect_command(CLI::App& app) {
                         : model_text(found));
     if (found.damaged > 0)
       throw UsageError(str("inspect: ", damaged_text(found, " of " + found.model.where)),
-                       "copy or fetch the checkpoint again");
+                       "copy or download the checkpoint again");
   });
 }
 

@@ -15,28 +15,34 @@ void add_up(CLI::App& cloud) {
   auto* command =
       cloud.add_subcommand("up", "create a TPU machine in the first zone with capacity");
   auto o = std::make_shared<MachineOptions>();
-  command->add_option("name", o->name, "of 1 to 63 a-z, 0-9 and '-'")->required();
-  command->add_option("--type", o->type, "as v3-8; smelt cloud types names a zone's")->required();
-  command->add_option("--zone", o->zone, "a list of zones to try in order, with commas")
+  command->add_option("name", o->name, "name of the machine: 1 to 63 characters a-z, 0-9 and '-'")
       ->required();
+  command
+      ->add_option("--type", o->type,
+                   "TPU type, such as v3-8; smelt cloud types lists those of a zone")
+      ->required();
+  command->add_option("--zone", o->zone, "zones to try in order, separated by commas")->required();
   add_project_flag(*command, o->project);
-  command->add_flag("--spot", o->spot, "cheaper, and may be taken away");
-  command->add_flag("--reserved", o->reserved, "of what the project has reserved");
-  command->add_flag("--queued", o->queued, "wait in the zone's queue until there is one");
+  command->add_flag("--spot", o->spot, "use a spot machine: cheaper, but may be preempted");
+  command->add_flag("--reserved", o->reserved, "use the project's reserved capacity");
+  command->add_flag("--queued", o->queued,
+                    "request the machine through the zone's queue and wait for it");
   command->add_option("--valid-until", o->valid_until,
-                      "how long it may stand in the queue, as 6h or 2d; default: until it comes");
-  command->add_option("--reservation", o->reservation, "the one that a queued machine is of");
-  command->add_flag("--no-wait", o->no_wait, "leave it in the queue and end");
-  command->add_option("--runtime-version", o->version, "default: the type's own");
-  command->add_option("--network", o->network, "default: the project's");
-  command->add_option("--subnetwork", o->subnetwork, "default: the network's");
+                      "maximum time in the queue, such as 6h or 2d; default: no limit");
+  command->add_option("--reservation", o->reservation, "reservation of a queued machine");
+  command->add_flag("--no-wait", o->no_wait, "return at once and leave the request in the queue");
+  command->add_option("--runtime-version", o->version,
+                      "runtime version; default: that of the type");
+  command->add_option("--network", o->network, "VPC network; default: that of the project");
+  command->add_option("--subnetwork", o->subnetwork, "subnetwork; default: that of the network");
   command->add_option("--service-account", o->service_account,
-                      "that programs on it have; default: the project's");
-  command->add_option("--label", o->labels, "NAME=VALUE; may be given several times");
-  command->add_option("--metadata", o->metadata, "NAME=VALUE; may be given several times");
-  command->add_flag("--internal-ips", o->internal, "no address that the internet reaches");
-  command->add_flag("--dry-run", o->dry_run, "show price and request, and make nothing");
-  command->add_flag("--yes", o->yes, "make it without asking");
+                      "service account of the machine; default: that of the project");
+  command->add_option("--label", o->labels, "label NAME=VALUE; may be given several times");
+  command->add_option("--metadata", o->metadata, "metadata NAME=VALUE; may be given several times");
+  command->add_flag("--internal-ips", o->internal,
+                    "create the machine without external IP addresses");
+  command->add_flag("--dry-run", o->dry_run, "show price and request without creating anything");
+  command->add_flag("--yes", o->yes, "create it without a confirmation prompt");
   add_json_flag(*command, o->json);
   command->callback([o] { print_result(o->json, [&] { return bring_machine_up(*o); }); });
 }
@@ -45,10 +51,10 @@ void add_down(CLI::App& cloud) {
   auto* command = cloud.add_subcommand(
       "down", "delete a TPU machine or its queued request, and wait until it is gone");
   auto o = std::make_shared<MachineOptions>();
-  command->add_option("name", o->name, "as smelt cloud list shows it")->required();
-  command->add_option("--zone", o->zone, "where it is")->required();
+  command->add_option("name", o->name, "name of the machine, as in smelt cloud list")->required();
+  command->add_option("--zone", o->zone, "zone of the machine")->required();
   add_project_flag(*command, o->project);
-  command->add_flag("--yes", o->yes, "delete it without asking");
+  command->add_flag("--yes", o->yes, "delete it without a confirmation prompt");
   add_json_flag(*command, o->json);
   command->callback([o] { print_result(o->json, [&] { return take_machine_down(*o); }); });
 }
@@ -58,19 +64,19 @@ void add_status(CLI::App& cloud) {
       cloud.add_subcommand("status", "show the state and cost of a machine or queued request");
   auto o = std::make_shared<MachineOptions>();
   o->zone = kAllZones;
-  command->add_option("name", o->name, "as smelt cloud list shows it")->required();
-  command->add_option("--zone", o->zone, "where it is; default: wherever it is");
+  command->add_option("name", o->name, "name of the machine, as in smelt cloud list")->required();
+  command->add_option("--zone", o->zone, "zone of the machine; default: search all zones");
   add_project_flag(*command, o->project);
-  command->add_flag("--wait", o->wait, "until it is READY");
-  command->add_flag("--json", o->json, "one JSON object instead of lines");
+  command->add_flag("--wait", o->wait, "wait until it is READY");
+  command->add_flag("--json", o->json, "print one JSON object instead of lines");
   command->callback([o] { show_machine(*o); });
 }
 
 void add_switch(CLI::App& cloud, const std::string& verb, const std::string& help) {
   auto* command = cloud.add_subcommand(verb, help);
   auto o = std::make_shared<MachineOptions>();
-  command->add_option("name", o->name, "as smelt cloud list shows it")->required();
-  command->add_option("--zone", o->zone, "where it is")->required();
+  command->add_option("name", o->name, "name of the machine, as in smelt cloud list")->required();
+  command->add_option("--zone", o->zone, "zone of the machine")->required();
   add_project_flag(*command, o->project);
   add_json_flag(*command, o->json);
   command->callback([o, verb] { print_result(o->json, [&] { return switch_machine(*o, verb); }); });
@@ -81,8 +87,8 @@ void add_switch(CLI::App& cloud, const std::string& verb, const std::string& hel
 void add_machine_commands(CLI::App& cloud) {
   add_up(cloud);
   add_status(cloud);
-  add_switch(cloud, "stop", "halt a machine, which costs its disk alone until it is started");
-  add_switch(cloud, "start", "start a machine that was stopped, and wait for it");
+  add_switch(cloud, "stop", "stop a machine; only its disk costs money until it is started again");
+  add_switch(cloud, "start", "start a stopped machine, and wait until it is ready");
   add_down(cloud);
 }
 

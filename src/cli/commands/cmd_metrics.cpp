@@ -19,7 +19,7 @@
 namespace smelt {
 namespace {
 
-// A bound of --at-least: "accuracy=0.8".
+// A threshold of --at-least: "accuracy=0.8".
 struct Threshold {
   std::string metric;
   double least = 0;
@@ -51,20 +51,20 @@ JsonValues read_field(const std::string& path, const std::string& field, const c
     const Json row = Json::parse_or_discard(line);
     const std::string where = str(path, ":", lines.number());
     if (!row.is_object())
-      throw UsageError(str(where, ": the line is no JSON object"), "give a file of JSONL");
+      throw UsageError(str(where, ": the line is not a JSON object"), "use a JSONL file");
     if (!row.contains(field))
       throw UsageError(str(where, ": has no field '", field, "'"),
                        str(flag, " names another field",
                            field == "label" ? "; `smelt predict --label-field COLUMN` writes the "
-                                              "labels beside the predictions"
+                                              "labels together with the predictions"
                                             : ""));
     out.push_back(row.at(field));
   }
   return out;
 }
 
-// Whether the file's first row has "words": its predictions and labels are lists, of one label for
-// each word.
+// Returns true if the file's first row has "words": its predictions and labels are then lists with
+// one label per word.
 bool is_of_words(const std::string& path) {
   LineReader lines(path);
   for (std::string line; lines.next(line);) {
@@ -75,7 +75,7 @@ bool is_of_words(const std::string& path) {
   return false;
 }
 
-// The fields of a file that metrics score, each read when one wants it.
+// The fields of a file that metrics use. Each field is read when a metric first needs it.
 class PredictedFields {
  public:
   explicit PredictedFields(const MetricsJob& job, const std::string& path)
@@ -87,7 +87,7 @@ class PredictedFields {
       found = fields_.emplace(field, read_field(path_, field, "--prediction")).first;
     return found->second;
   }
-  // As the flag says, or the metric.
+  // Returns the values of the field for a metric: that of the flag, else the metric's default.
   const JsonValues& of_metric(const std::string& metric) {
     return of(job_.prediction_given ? job_.prediction : predicted_field(metric));
   }
@@ -109,7 +109,7 @@ struct Rows {
   }
 };
 
-// Without samples there is no interval.
+// Returns the value, with its interval if there are samples.
 OrderedJson as_json(const Interval& i, std::int64_t samples) {
   if (samples == 0) return {{"value", i.value}};
   return {{"value", i.value}, {"low", i.low}, {"high", i.high}};
@@ -123,11 +123,11 @@ std::string as_text(const Interval& i, std::int64_t samples) {
 }
 
 struct Scored {
-  OrderedJson json = OrderedJson::object();  // by the metric's name
+  OrderedJson json = OrderedJson::object();  // by metric name
   std::string text;
 };
 
-// One metric of the predictions and, where there are any, of the others.
+// One metric of the predictions and, with --against, of the other model's predictions.
 struct MetricRow {
   std::string name;
   ScoreOf of, other;
@@ -151,7 +151,7 @@ void score(const MetricsJob& job, const MetricRow& metric, std::size_t examples,
   out.text += "\n";
 }
 
-// Which examples one of the two has right alone.
+// Counts the examples that only one of the two models predicts correctly.
 void count_right(const MetricRow& metric, std::size_t examples, Scored& out) {
   const auto& [name, of, other] = metric;
   std::int64_t only_first = 0, only_second = 0;
@@ -162,7 +162,7 @@ void count_right(const MetricRow& metric, std::size_t examples, Scored& out) {
   }
   const double p = mcnemar(only_first, only_second);
   out.json[name]["mcnemar"] = {{"only_first", only_first}, {"only_second", only_second}, {"p", p}};
-  out.text += str("  right where the other is not: ", only_first, ", the other: ", only_second,
+  out.text += str("  only this model is right: ", only_first, ", only the other: ", only_second,
                   "; McNemar's p ", significant(p, 3), "\n");
 }
 
@@ -178,7 +178,8 @@ void score_by_names(const MetricsJob& job, Rows& rows, Scored& out) {
   }
 }
 
-// Intervals of what is not said of each example would run the command once for each sample.
+// Scores by the metric command. If it returns one number for all examples, intervals need one run
+// of the command per sample.
 void score_by_command(MetricsJob job, Rows& rows, Scored& out) {
   if (job.command.empty()) return;
   const auto own = command_metrics(job.command, rows.predicted.of(job.prediction), rows.wanted);
@@ -197,7 +198,7 @@ void score_by_command(MetricsJob job, Rows& rows, Scored& out) {
   }
 }
 
-// Adds the metrics that thresholds name to those that are asked for.
+// Adds the metrics that thresholds name to the requested metrics.
 void add_metrics_of_thresholds(MetricsJob& job) {
   auto wanted = job.metrics.empty() ? std::vector<std::string>() : metric_list(job.metrics);
   const auto known = metric_names();
@@ -208,7 +209,7 @@ void add_metrics_of_thresholds(MetricsJob& job) {
   job.metrics = join(wanted, ",");
 }
 
-// Returns what is below its threshold: "accuracy is 0.5, below 0.8".
+// Returns a message for each metric below its threshold: "accuracy is 0.5, below 0.8".
 std::vector<std::string> failures(const MetricsJob& job, const Scored& scored) {
   std::vector<std::string> out;
   for (const Threshold& threshold : job.thresholds) {
@@ -227,16 +228,16 @@ void run(MetricsJob job) {
   add_metrics_of_thresholds(job);
   if (job.resample.samples < 0)
     throw UsageError(str("--samples: ", job.resample.samples, ", must be at least 0"),
-                     "use --samples 0 to leave intervals out");
+                     "use --samples 0 for no intervals");
   Rows rows{.predicted = PredictedFields(job, job.predictions),
             .wanted = read_field(job.references.empty() ? job.predictions : job.references,
                                  job.reference, "--reference"),
             .against = {},
             .of_words = is_of_words(job.predictions)};
   if (rows.wanted.empty())
-    throw UsageError(job.references.empty() ? str(job.predictions, ": holds no predictions")
-                                            : str(job.references, ": holds no references"),
-                     "name a file with one example a line");
+    throw UsageError(job.references.empty() ? str(job.predictions, ": has no predictions")
+                                            : str(job.references, ": has no references"),
+                     "name a file with one example per line");
   if (!job.against.empty()) rows.against.emplace(job, job.against);
   Scored out;
   score_by_names(job, rows, out);
@@ -266,28 +267,33 @@ void add_metrics_command(CLI::App& app) {
   auto job = std::make_shared<MetricsJob>();
   auto* command = app.add_subcommand(
       "metrics", "compute metrics of predictions with 95 % intervals; compare two models");
-  command->add_option("predictions", job->predictions, "JSONL, one example a line")->required();
+  command->add_option("predictions", job->predictions, "predictions: JSONL, one example per line")
+      ->required();
   command->add_option("references", job->references,
-                      "JSONL in the same order; else beside the predictions");
+                      "references: JSONL in the same order; default: a field of the predictions");
   command->add_option("--metric", job->metrics,
-                      str("separated by commas: ", join(metric_names(), ", ")));
-  command->add_option("--metric-command", job->command,
-                      "a metric of one's own: reads JSON lines with prediction and reference, "
-                      "prints a number, a list of one for each line, or an object of such");
+                      str("metrics to compute, separated by commas: ", join(metric_names(), ", ")));
+  command->add_option(
+      "--metric-command", job->command,
+      "a program that computes a custom metric: reads JSON lines with prediction and reference, "
+      "prints a number, a list with one number per line, or an object of these");
   command->add_option("--prediction", job->prediction,
-                      "field of the predictions; of auc-macro and auc-weighted 'probabilities'");
+                      "field of the predictions; for auc-macro and auc-weighted 'probabilities'");
   command->add_option("--reference", job->reference, "field of the references");
   command->add_option("--against", job->against,
-                      "another model's predictions: the difference and its paired test");
-  command->add_option("--samples", job->resample.samples, "resampled sets of examples");
-  command->add_option("--seed", job->resample.seed, "of the samples");
-  command->add_flag("--report", job->report, "and each class, as scikit-learn prints them");
+                      "another model's predictions: also show the difference and a paired test");
+  command->add_option("--samples", job->resample.samples,
+                      "number of bootstrap samples for intervals");
+  command->add_option("--seed", job->resample.seed, "random seed of the samples");
+  command->add_flag("--report", job->report,
+                    "also print precision, recall and F1 of each class, as scikit-learn");
   command->add_option_function<std::vector<std::string>>(
       "--at-least",
       [job](const std::vector<std::string>& words) {
         for (const std::string& word : words) job->thresholds.push_back(threshold_of(word));
       },
-      "a threshold, as accuracy=0.8: exit status 3 if the metric is below it; may be given several "
+      "a threshold such as accuracy=0.8: exit status 3 if the metric is below it; may be given "
+      "several "
       "times");
   add_json_flag(*command, job->json);
   command->callback([job, command] {

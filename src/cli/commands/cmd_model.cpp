@@ -52,7 +52,7 @@ void evaluate_run(const RecipeOption& recipe, const EvalFlags& flags) {
 void print_score(const ModelOption& model, const EvalFlags& flags) {
   if (flags.follow)
     throw UsageError("eval: --follow with --text",
-                     "leave out --follow: --text is scored by the newest checkpoint");
+                     "remove --follow: --text is scored by the newest checkpoint");
   const std::string& path = model.recipe.path;
   const bool is_run = !model.is_stored();
   LoadOptions options = model.stored;
@@ -71,7 +71,7 @@ void print_score(const ModelOption& model, const EvalFlags& flags) {
   }
   print_text_counts(scored.text);
   const std::string said = verdict(scored.baseline, scored.evaluation);
-  std::cout << "measured: " << counted(scored.evaluation.examples, "example") << " of "
+  std::cout << "evaluated: " << counted(scored.evaluation.examples, "example") << " of "
             << scored.seq_length << " tokens, masks drawn by seed " << flags.text.seed << "\n"
             << evaluation_text(scored.evaluation) << said << (said.empty() ? "" : "\n");
 }
@@ -104,7 +104,7 @@ void add_replay_command(CLI::App& app) {
   const auto recipe = add_recipe_options(*command);
   auto folder = std::make_shared<std::string>();
   command->add_option("--batch", *folder,
-                      "the bad-batch folder; else the newest of the recipe's model");
+                      "the bad-batch folder; default: the newest of the recipe's model");
   auto json = std::make_shared<bool>(false);
   add_json_flag(*command, *json);
   command->callback([recipe, folder, json] {
@@ -120,16 +120,17 @@ void add_eval_command(CLI::App& app) {
   auto* command = app.add_subcommand("eval", "evaluate a model on held-out examples or on --text");
   const auto model = add_model_option(*command);
   auto flags = std::make_shared<EvalFlags>();
-  command->add_flag("--json", flags->json, "a JSON object for each checkpoint instead of lines");
+  command->add_flag("--json", flags->json,
+                    "print a JSON object for each checkpoint instead of lines");
   command->add_flag("--follow", flags->follow,
-                    "each checkpoint as it appears, the oldest first, until that of train.steps");
+                    "evaluate each checkpoint when it appears, oldest first, until train.steps");
   add_document_flags(*command, flags->text.text, "--text");
   command
       ->add_option("--seq-length", flags->text.seq_length,
-                   "with --text: tokens of an example, at most the model's positions")
+                   "with --text: tokens per example, at most the model's positions")
       ->check(number_from(5, 1e6))
       ->capture_default_str();
-  command->add_option("--seed", flags->text.seed, "with --text: of the masks")
+  command->add_option("--seed", flags->text.seed, "with --text: random seed of the masks")
       ->capture_default_str();
   command->callback([model, flags] {
     if (!flags->text.text.input.empty()) return print_score(*model, *flags);
@@ -140,14 +141,16 @@ void add_eval_command(CLI::App& app) {
           "evaluate a masked LM on text with --text FILES, or name the folder that `smelt run` "
           "made");
     if (const char* flag = model->model_flag())
-      throw UsageError(str("eval: ", flag, " is for --text: ", path, "'s recipe says it"),
-                       "leave it out, or change the recipe with --set");
+      throw UsageError(
+          str("eval: ", flag, " is only for --text: ", path, " has a recipe that sets it"),
+          "remove it, or change the recipe with --set");
     evaluate_run(model->recipe, *flags);
   });
 }
 
 void add_fill_command(CLI::App& app) {
-  auto* command = app.add_subcommand("fill", "inference with a masked language model: fill [MASK]");
+  auto* command =
+      app.add_subcommand("fill", "run inference with a masked language model: fill [MASK]");
   const auto model = add_model_option(*command);
   const auto options = add_fill_options(*command);
   command->callback([model, options] {
@@ -162,7 +165,7 @@ void add_export_command(CLI::App& app) {
       app.add_subcommand("export", "write a model as a Hugging Face folder for transformers");
   const auto recipe = add_recipe_options(*command);
   auto out = std::make_shared<std::string>();
-  command->add_option("--out", *out, "the folder to make")->required();
+  command->add_option("--out", *out, "folder to create")->required();
   auto json = std::make_shared<bool>(false);
   add_json_flag(*command, *json);
   command->callback([recipe, out, json] {

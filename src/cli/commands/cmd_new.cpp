@@ -36,7 +36,7 @@ void check_new(const std::string& path) {
 void write_new(const std::string& path, const std::string& text) {
   check_new(path);
   write_file(path, text);
-  std::cout << path << " is written; smelt run " << path << " --small rehearses it\n";
+  std::cout << path << " written; try it with: smelt run " << path << " --small\n";
 }
 
 bool is_of_rows(const std::string& kind) {
@@ -53,12 +53,12 @@ std::optional<TextSize> size_of_text(const StarterRecipe& starter) try {
   return std::nullopt;
 }
 
-// Checks the folder of pre-trained weights, and shortens the examples to its positions.
+// Checks the folder of pretrained weights, and limits the length of examples to its positions.
 void take_init(StarterRecipe& starter) {
   if (starter.kind == "bert" || starter.kind == "electra" || starter.kind == "t5")
-    throw UsageError(
-        str("smelt new ", starter.kind, ": --init is for kinds that begin with a model"),
-        "use `smelt new continue`, or leave --init out");
+    throw UsageError(str("smelt new ", starter.kind,
+                         ": --init is only for kinds that start from a pretrained model"),
+                     "use `smelt new continue`, or remove --init");
   if (!exists(starter.init))
     throw UsageError(str("--init: ", starter.init, " does not exist"),
                      "hf download google-bert/bert-base-multilingual-cased --local-dir bert-base");
@@ -79,7 +79,7 @@ void run_new(StarterRecipe& starter, const std::string& write) {
   if (is_given && !starter.text && !is_of_rows(starter.kind) && starter.kind != "continue")
     log_warning("new: {} not found: using a default vocab.size instead of one that fits the text",
                 starter.input);
-  // Not of patterns, commands and lists of files.
+  // Patterns, commands and lists of files are not checked.
   if (is_given && is_of_rows(starter.kind) && !is_remote(starter.input) &&
       starter.input.find_first_of("*?[,!") == std::string::npos && !exists(starter.input))
     log_warning("new: {} not found", starter.input);
@@ -146,14 +146,16 @@ void add_new_command(CLI::App& app) {
   auto size = std::make_shared<std::string>("base");
   auto write = std::make_shared<std::string>();
   starter->input.clear();
-  command->add_option("kind", starter->kind, "what is trained; see below")->required();
-  command->add_option("--input", starter->input, "files or patterns of text, or of labelled rows");
-  command->add_option("--size", *size, "of a model from scratch: tiny, mini, medium, base, large")
+  command->add_option("kind", starter->kind, "kind of model to train; see below")->required();
+  command->add_option("--input", starter->input, "files or patterns with text or labelled rows");
+  command
+      ->add_option("--size", *size,
+                   "size of a model that is trained from scratch: tiny, mini, medium, base, large")
       ->capture_default_str();
   command->add_option("--init", starter->init,
-                      "folder of the pre-trained model: a run of smelt or a Hugging Face folder");
-  command->add_option("--out", starter->out, "the recipe's folder for all that is made");
-  command->add_option("--write", *write, "a file to write; without it the recipe is printed");
+                      "folder of the pretrained model: a smelt run or a Hugging Face folder");
+  command->add_option("--out", starter->out, "output folder of the recipe");
+  command->add_option("--write", *write, "file to write the recipe to; default: print it");
   command->footer(kinds_text());
   command->callback([starter, size, write] {
     starter->size = model_size(*size, "--size");
@@ -165,18 +167,20 @@ void add_advise_command(CLI::App& app) {
   auto* command = app.add_subcommand(
       "advise", "recommend model size, machine and steps for a text and a budget");
   auto c = std::make_shared<AdviceCommand>();
-  command->add_option("text", c->job.input, "text files or patterns, comma separated")->required();
-  command->add_option("--budget", c->job.budget, "US dollars")
+  command->add_option("text", c->job.input, "text files or patterns, separated by commas")
+      ->required();
+  command->add_option("--budget", c->job.budget, "budget in US dollars")
       ->check(dollars_above_zero())
       ->capture_default_str();
-  command->add_flag("--spot", c->job.spot, "at spot prices, of types that have one");
-  command->add_option("--kind", c->job.kind, "bert or electra")
+  command->add_flag("--spot", c->job.spot, "use spot prices for types that have one");
+  command->add_option("--kind", c->job.kind, "kind of model: bert or electra")
       ->check(CLI::IsMember({"bert", "electra"}))
       ->capture_default_str();
-  command->add_option("--on", c->on, "types of TPU or GPU, comma separated")->capture_default_str();
-  command->add_option("--prices", c->prices, "a YAML file of prices before smelt's own");
-  command->add_option("--write", c->write, "writes the recipe of the chosen row to this file");
-  command->add_option("--row", c->row, "the row to write instead of the one with *")
+  command->add_option("--on", c->on, "TPU or GPU types, separated by commas")
+      ->capture_default_str();
+  command->add_option("--prices", c->prices, "a YAML file of prices that override smelt's own");
+  command->add_option("--write", c->write, "write the recipe of the chosen row to this file");
+  command->add_option("--row", c->row, "number of the row to write; default: the one marked with *")
       ->check(number_from(1));
   add_json_flag(*command, c->json);
   command->callback([c] { print_result(c->json, [&] { return run_advise(*c); }); });

@@ -22,7 +22,8 @@ struct OverviewFlags {
   bool json = false;
 };
 
-// "data/train.jsonl.gz" is "train"; where two are the same all have their whole names.
+// Returns names for messages: "data/train.jsonl.gz" is "train"; if two would be equal, the full
+// paths.
 std::vector<std::string> split_names(const std::vector<std::string>& files) {
   std::vector<std::string> out;
   for (const std::string& file : files) {
@@ -32,16 +33,16 @@ std::vector<std::string> split_names(const std::vector<std::string>& files) {
   return std::set(out.begin(), out.end()).size() == out.size() ? out : files;
 }
 
-// Its files and what they hold.
+// Sets the files of a GLUE task and their columns.
 void take_glue(OverviewFlags& f, const CLI::App& command) {
   for (const char* flag :
        {"--format", "--header", "--field", "--pair-field", "--label-field", "--problem"})
     if (command.count(flag) > 0)
       throw UsageError(str("data overview: --glue with ", flag),
-                       "leave the flag out, or leave out --glue to read other files");
+                       "remove the flag, or remove --glue to read other files");
   if (f.files.size() != 1)
     throw UsageError(str("data overview: --glue with ", f.files.size(), " files"),
-                     "give the folder of the task's files, or of all tasks' folders");
+                     "name the folder of the task, or the folder that contains all tasks");
   const GlueTask& task = glue_task(f.glue, "--glue");
   const GlueFiles files = glue_files(task, f.files.front());
   f.files = {files.train, files.dev};
@@ -82,10 +83,10 @@ void add_data_overview_command(CLI::App& data) {
       "overview", "summarize labelled rows: labels, lengths, duplicates within and across files");
   command
       ->add_option("files", f->files,
-                   "JSONL, TSV, CSV, Parquet or CoNLL; what is trained on first, then validation "
-                   "and test; of --glue a folder")
+                   "JSONL, TSV, CSV, Parquet or CoNLL files: training first, then validation "
+                   "and test; with --glue a folder")
       ->required();
-  command->add_option("--format", f->format, "where a file's name does not say it")
+  command->add_option("--format", f->format, "format of the files; auto: by the file name")
       ->capture_default_str();
   command
       ->add_option("--header", f->header,
@@ -93,22 +94,23 @@ void add_data_overview_command(CLI::App& data) {
                    "1, or from the last, -1")
       ->capture_default_str();
   command->add_option("--glue", f->glue,
-                      "a task of GLUE: cola, sst, mrpc, qqp, sts, mnli, qnli, rte or wnli");
-  command->add_option("--field", f->columns.text, "the text")->capture_default_str();
-  command->add_option("--pair-field", f->columns.pair, "a second text");
-  command->add_option("--label-field", f->columns.label, "the label, or the text to answer with")
+                      "a GLUE task: cola, sst, mrpc, qqp, sts, mnli, qnli, rte or wnli");
+  command->add_option("--field", f->columns.text, "column of the text")->capture_default_str();
+  command->add_option("--pair-field", f->columns.pair, "column of a second text");
+  command->add_option("--label-field", f->columns.label, "column of the label or target text")
       ->capture_default_str();
-  command->add_option("--problem", f->problem,
-                      "single_label, multi_label, regression, token_labels or text_to_text; "
-                      "default: token_labels for CoNLL files, single_label for others");
+  command->add_option(
+      "--problem", f->problem,
+      "problem type: single_label, multi_label, regression, token_labels or text_to_text; "
+      "default: token_labels for CoNLL files, single_label for others");
   command->add_option("--vocab", f->job.vocab,
-                      "vocab.txt, tokenizer.json or a SentencePiece model; without it lengths are "
+                      "vocab.txt, tokenizer.json or a SentencePiece model; without it, lengths are "
                       "in words");
-  command->add_option("--seq-length", f->job.seq_length, "tokens that a text may have")
+  command->add_option("--seq-length", f->job.seq_length, "maximum number of tokens per text")
       ->check(number_from(5))
       ->capture_default_str();
   add_tokenizer_flags(*command, f->job.tokenizer);
-  command->add_flag("--json", f->json, "one JSON object");
+  command->add_flag("--json", f->json, "print one JSON object");
   command->callback([f, command] { overview(*f, *command); });
 }
 

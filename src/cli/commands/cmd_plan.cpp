@@ -30,7 +30,7 @@ constexpr std::array kPlannedOriginals{"run_pretraining", "electra", "jestimator
 
 struct PlanCommand {
   std::shared_ptr<RecipeOption> recipe;
-  std::vector<std::string> more;  // words behind it: an original's flags
+  std::vector<std::string> more;  // arguments after it: flags of an original program
   std::string on = "v2-8,v3-8,v2-32,v5litepod-8", batch, prices, region, calibrate, html;
   bool all_forms = false, steps_only = false, json = false, again = false;
   std::int64_t minutes = 10;
@@ -43,42 +43,41 @@ void check_batch(const std::string& word) {
   const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), number);
   const bool is_number = fault == std::errc() && end == word.data() + word.size();
   if (word.empty() || word == kAuto || (is_number && number >= 1 && number <= kMost)) return;
-  throw UsageError(str("smelt plan: --batch '", word, "' is no whole number from 1 to ", kMost,
-                       ", and not 'auto'"),
-                   "give the number of examples per step, or auto");
+  throw UsageError(str("smelt plan: --batch '", word, "' is neither an integer from 1 to ", kMost,
+                       " nor 'auto'"),
+                   "set the number of examples per step, or auto");
 }
 
-// A recipe's settings, with a batch that --batch says.
+// Returns the recipe's settings, with the batch size of --batch.
 std::vector<std::string> settings_of(const PlanCommand& c) {
   std::vector<std::string> out = c.recipe->settings;
   if (!c.batch.empty() && c.batch != kAuto) out.push_back("train.batch_size=" + c.batch);
   return out;
 }
 
-// Flags that are none of plan's, or those of a command that is not planned.
+// Throws UsageError for unknown flags and for a command that cannot be planned.
 void refuse_words(const PlanCommand& c) {
   if (c.more.empty()) return;
   const std::string& first = c.recipe->path;
   const std::vector<std::string> planned(kPlannedOriginals.begin(), kPlannedOriginals.end());
   if (first == "ttt" || first == "create_pretraining_data" || nearest_name(first, planned))
-    throw UsageError(str("smelt plan: '", first, "' is no command that is planned"),
+    throw UsageError(str("smelt plan: '", first, "' is not a command that can be planned"),
                      did_you_mean(first, planned));
   throw UsageError(str("smelt plan: ", c.more.front(), " is not known"),
                    "see `smelt plan --help`; flags of an original's command go after --");
 }
 
-// Of a recipe, or of an original's command line.
+// Returns a function that plans the recipe, or the original's command line, on a machine.
 std::function<PlannedRun(const Accelerator&)> run_of(const PlanCommand& c) {
   if (std::ranges::find(kPlannedOriginals, c.recipe->path) == kPlannedOriginals.end()) {
     refuse_words(c);
     for (const std::string& setting : c.recipe->settings)
       if (setting.starts_with("train.device"))
-        log_warning("--set {} counts for nothing in a plan: each type has its own devices",
-                    setting);
+        log_warning("--set {} has no effect in a plan: each type has its own devices", setting);
     return [path = c.recipe->path, settings = settings_of(c),
             is_open = c.batch == kAuto](const Accelerator& type) {
       auto on = settings;
-      if (is_open) {  // which begins with the recipe's own where that divides
+      if (is_open) {  // --batch auto starts with the recipe's batch size if the devices divide it
         const std::int64_t batch = load_recipe(path, settings).train.batch_size;
         if (const std::int64_t over = batch % type.devices; over != 0)
           on.push_back(str("train.batch_size=", batch - over + type.devices));
@@ -89,7 +88,7 @@ std::function<PlannedRun(const Accelerator&)> run_of(const PlanCommand& c) {
   if (const bool set = !c.recipe->settings.empty(); set || settings_of(c).size() > 0)
     throw UsageError(
         str("smelt plan: ", set ? "--set" : "--batch " + c.batch, " with ", c.recipe->path),
-        str(set ? "--set is" : "a number is", " for recipes: change its own flags"));
+        str(set ? "--set is" : "a number is", " only for recipes: change the original's flags"));
   std::vector<std::string> words{c.recipe->path};
   words.insert(words.end(), c.more.begin(), c.more.end());
   return [job = original_job(words)](const Accelerator& type) {
@@ -101,7 +100,7 @@ bool is_of_original(const PlanCommand& c) {
   return std::ranges::find(kPlannedOriginals, c.recipe->path) != kPlannedOriginals.end();
 }
 
-// Originals' runs have no text to count passes over.
+// Describes what the budget buys. For an original's run, passes over the text are unknown.
 std::string budget_of(const PlanCommand& c, const Plan& plan) {
   if (!is_of_original(c))
     return budget_text(plan, c.budget, load_recipe(c.recipe->path, settings_of(c)));
@@ -125,7 +124,7 @@ void run_plan(const PlanCommand& c) {
   std::size_t bars_of = 0;
   PlanTold told;
   told.progress = [&](std::size_t done, std::size_t of) {
-    if (of != bars_of) bar.reset();  // more are wanted
+    if (of != bars_of) bar.reset();  // more programs than before
     bars_of = of;
     if (!bar) bar.emplace("compiling", static_cast<std::int64_t>(of), "programs");
     bar->update(static_cast<std::int64_t>(done));
@@ -134,22 +133,22 @@ void run_plan(const PlanCommand& c) {
     told.first = [&, begun = false](const PlanRow& row) mutable {
       bar.reset();
       if (!std::exchange(begun, true))
-        std::cout << "With layers in a loop; then unrolled ones, which so long a run takes by "
-                     "itself, are compiled:\n";
+        std::cout << "Results with layers in a loop; next, unrolled layers, which a run of this "
+                     "length uses by "
+                     "default, are compiled:\n";
       std::cout << "  "
-                << (row.fits() ? planned_run_text(row) : row.type.name + ": not in this form")
+                << (row.fits() ? planned_run_text(row) : row.type.name + ": does not fit this way")
                 << "\n"
                 << std::flush;
     };
-  // Faults of the recipe come before a missing TPU compiler.
+  // Errors of the recipe are reported before a missing TPU compiler.
   if (!is_of_original(c)) (void)load_recipe(c.recipe->path, settings_of(c));
   const Plan plan = plan_run(job, compiles, prices, told);
   bar.reset();
   if (!c.html.empty()) write_file(c.html, plan_page(plan));
   std::cout << (c.json ? plan_json(plan).dump(2) + "\n" : plan_text(plan));
   if (!c.json && !is_of_original(c))
-    std::cout << "The run: " << run_length_text(load_recipe(c.recipe->path, settings_of(c)))
-              << "\n";
+    std::cout << "Run: " << run_length_text(load_recipe(c.recipe->path, settings_of(c))) << "\n";
   if (c.budget > 0 && !c.json) std::cout << "\n" << budget_of(c, plan);
 }
 
@@ -161,35 +160,40 @@ void add_plan_command(CLI::App& app) {
   auto c = std::make_shared<PlanCommand>();
   c->recipe = add_recipe_options(*command);
   command
-      ->add_option("--on", c->on,
-                   "types by Google's names, e.g. v3-8,v5litepod-8, or GPUs, e.g. h100x8,l4; all: "
-                   "one machine of each kind of TPU; gpus: one of each kind of GPU")
+      ->add_option(
+          "--on", c->on,
+          "TPU types by Google's names, e.g. v3-8,v5litepod-8, or GPUs, e.g. h100x8,l4; all: "
+          "one machine of each TPU generation; gpus: one of each kind of GPU")
       ->capture_default_str();
-  command->add_flag("--all-forms", c->all_forms,
-                    "also try unrolled layers, which take longer to compile, and a loop of them");
-  command->add_option("--batch", c->batch,
-                      "examples of a step instead of the recipe's; auto: its own, and the largest "
-                      "batch that fits is looked for");
+  command->add_flag(
+      "--all-forms", c->all_forms,
+      "try both unrolled layers, which take longer to compile, and a loop over layers");
+  command->add_option(
+      "--batch", c->batch,
+      "examples per step instead of the recipe's; auto: the recipe's, and the largest "
+      "batch that fits");
   command
       ->add_option("--budget", c->budget,
-                   "US dollars: also the steps and passes over the text that each type makes for "
-                   "them, and which type to take")
+                   "budget in US dollars: also show the steps and passes over the text that each "
+                   "type can do "
+                   "with it, and which type to choose")
       ->check(dollars_above_zero());
-  command->add_flag("--steps-only", c->steps_only, "not what the run scores besides training");
+  command->add_flag("--steps-only", c->steps_only, "count only training steps, no evaluations");
   command->add_option("--prices", c->prices,
-                      "a YAML file of prices (docs/guides/plan.md) before smelt's own");
-  command->add_option("--calibrate", c->calibrate,
-                      "a run of smelt's on TPUs or GPUs, whose steps say how fast its kind is");
-  command->add_option("--html", c->html, "a file for a page with charts");
-  command->add_option("--region", c->region, "of prices, e.g. us-central1");
-  command->add_option("--minutes", c->minutes, "most minutes that one compilation may take")
+                      "a YAML file of prices that override smelt's own (docs/guides/plan.md)");
+  command->add_option(
+      "--calibrate", c->calibrate,
+      "folder of a run on TPUs or GPUs; its measured step times correct the estimates");
+  command->add_option("--html", c->html, "write an HTML page with charts to this file");
+  command->add_option("--region", c->region, "region of the prices, e.g. us-central1");
+  command->add_option("--minutes", c->minutes, "time limit of one compilation, in minutes")
       ->check(number_from(1))
       ->capture_default_str();
-  command->add_flag("--again", c->again, "compile anew what was compiled before");
-  command->add_flag("--json", c->json, "one JSON object");
+  command->add_flag("--again", c->again, "do not use cached results of earlier compilations");
+  command->add_flag("--json", c->json, "print one JSON object");
   command->allow_extras();
   command->footer(
-      "An original's run is planned by its own flags, without its data:\n"
+      "A run of an original program is planned from its own flags, without its data:\n"
       "  smelt plan --on v3-8 -- run_pretraining --bert_config_file=… --train_batch_size=256 …");
   command->callback([c, command] {
     c->more = command->remaining();

@@ -58,7 +58,7 @@ OrderedJson describe_json(const std::vector<IdentitySource>& sources) {
   return out;
 }
 
-// What is refused is said last, as the command's error.
+// Prints the sources. An inconsistent source is reported last, as the command's error.
 void describe(const DescribeFlags& flags) {
   const auto sources = identity_sources(flags.pod, surroundings_of(flags.device));
   if (flags.json) {
@@ -69,9 +69,9 @@ void describe(const DescribeFlags& flags) {
     std::cout << source.name << ": " << state_of(source) << "\n";
   std::cout << std::flush;
   const std::string text = identity_text(identity_of(sources));
-  std::cout << "so this is " << text << "\n";
+  std::cout << "result: " << text << "\n";
   if (sources.size() == 1)
-    std::cout << "(of a TPU or GPU more would be asked: --device tpu, --device gpu)\n";
+    std::cout << "(with --device tpu or --device gpu, more sources are checked)\n";
 }
 
 struct ManifestFlags {
@@ -84,21 +84,22 @@ struct ManifestFlags {
 constexpr std::string_view kTpuVm = "tpu-vm", kJobset = "jobset", kSlurm = "slurm",
                            kSkypilot = "skypilot";
 
-// What is asked for by its name, else a slice of as many devices as the recipe has.
+// Returns the machine that --on names, else the usual slice with the recipe's number of devices.
 Accelerator machine_of(const ManifestFlags& flags) {
   if (!flags.on.empty()) {
     const auto found = find_accelerators("--on", flags.on);
     if (found.size() != 1)
-      throw UsageError(str("pod manifest: --on ", flags.on, " names ", found.size(), " types"),
-                       "give one");
+      throw UsageError(
+          str("pod manifest: --on ", flags.on, " names ", found.size(), " types, expected one"),
+          "name one type");
     return found.front();
   }
   const std::int64_t devices = flags.recipe->load().train.devices;
   const Accelerator* slice = flags.kind == kSlurm ? nullptr : usual_slice(devices);
   if (slice == nullptr)
-    throw UsageError(str("pod manifest: which machines ", flags.recipe->path, "'s ", devices,
-                         " devices are of is not said"),
-                     flags.kind == kSlurm ? "--on h100x8 --hosts 2" : "--on v2-32");
+    throw UsageError(str("pod manifest: the machine type for the ", devices, " devices of ",
+                         flags.recipe->path, " is unknown"),
+                     flags.kind == kSlurm ? "add --on h100x8 --hosts 2" : "add --on v2-32");
   return *slice;
 }
 
@@ -106,25 +107,27 @@ std::int64_t hosts_of(const ManifestFlags& flags, const Accelerator& machine) {
   const std::string on = " with --on " + machine.name;
   if (!machine.is_gpu() && flags.hosts > 0 && flags.hosts != machine.hosts)
     throw UsageError(str("pod manifest: --hosts ", flags.hosts, on, ", which has ", machine.hosts),
-                     "leave --hosts out");
+                     "remove --hosts");
   return machine.is_gpu() ? std::max<std::int64_t>(flags.hosts, 1) : machine.hosts;
 }
 
-// What a kind cannot do, or needs.
+// Throws UsageError if the kind does not support the machine, or if a flag that it needs is
+// missing.
 void check_kind(const ManifestFlags& flags, const Accelerator& machine, const std::string& out) {
   const auto fail = [&](const std::string& fault, const std::string& hint) {
     throw UsageError(str("pod manifest: --kind ", flags.kind, fault), hint);
   };
   if (machine.is_gpu() && (flags.kind == kTpuVm || flags.kind == kJobset))
-    fail(" is for TPUs, a " + machine.name + " is none", "--kind slurm or skypilot");
+    fail(" is for TPUs, not for " + machine.name, "use --kind slurm or skypilot");
   if (!machine.is_gpu() && flags.kind == kSlurm)
-    fail(" is for GPUs, a " + machine.name + " has none",
-         "--on h100x8, or --kind tpu-vm, jobset or skypilot");
-  if (flags.kind == kTpuVm && flags.zone.empty()) fail(" needs a zone", "--zone us-central1-a");
+    fail(" is for GPUs, not for " + machine.name,
+         "use --on h100x8, or --kind tpu-vm, jobset or skypilot");
+  if (flags.kind == kTpuVm && flags.zone.empty()) fail(" needs a zone", "add --zone us-central1-a");
   if (flags.kind == kJobset && flags.image.empty())
-    fail(" needs a container's image that holds smelt", "--image REGISTRY/smelt:TAG");
+    fail(" needs a container image that contains smelt", "add --image REGISTRY/smelt:TAG");
   if (flags.kind != kSlurm && !is_remote(out))
-    fail(str(": out is ", out, ", which each machine has for itself"), "--set out=gs://BUCKET/RUN");
+    fail(str(": out is ", out, ", which the machines do not share"),
+         "use --set out=gs://BUCKET/RUN");
 }
 
 void print_manifest(const ManifestFlags& flags) {
@@ -163,17 +166,20 @@ void add_manifest(CLI::App& pod) {
       "manifest",
       "print a script that starts a run on several hosts: TPU VM, GKE, SLURM, SkyPilot");
   flags->recipe = add_recipe_options(*command);
-  command->add_option("--kind", flags->kind, "what starts it")
+  command->add_option("--kind", flags->kind, "system that starts the run")
       ->required()
       ->check(CLI::IsMember({kTpuVm, kJobset, kSlurm, kSkypilot}));
-  command->add_option("--on", flags->on,
-                      "a TPU's type as v2-32, or the GPUs of a machine as h100x8; without it the "
-                      "usual slice of so many devices");
-  command->add_option("--hosts", flags->hosts, "machines with GPUs")->check(number_from(1, 4096));
-  command->add_option("--name", flags->name, "of the machine or job; by default out's last part");
-  command->add_option("--zone", flags->zone, "Google's, as us-central1-a");
-  command->add_option("--image", flags->image, "of a container that holds smelt (jobset)");
-  command->add_flag("--spot", flags->spot, "on machines that may be taken away");
+  command->add_option(
+      "--on", flags->on,
+      "TPU type such as v2-32, or the GPUs of a machine such as h100x8; default: the "
+      "usual slice with the recipe's number of devices");
+  command->add_option("--hosts", flags->hosts, "number of GPU machines")
+      ->check(number_from(1, 4096));
+  command->add_option("--name", flags->name,
+                      "name of the machine or job; default: the last part of out");
+  command->add_option("--zone", flags->zone, "Google Cloud zone, such as us-central1-a");
+  command->add_option("--image", flags->image, "container image that contains smelt (jobset)");
+  command->add_flag("--spot", flags->spot, "use spot machines");
   command->callback([flags] { print_manifest(*flags); });
 }
 
@@ -186,10 +192,11 @@ void add_pod_command(CLI::App& app) {
   auto* command = pod->add_subcommand(
       "describe", "show the rank of this host, where it comes from, and what is missing");
   add_pod_flags(*command, flags->pod);
-  add_device_flag(*command, flags->device,
-                  "of the run: what is said of TPUs counts for a TPU, SLURM and launchers for that "
-                  "and GPUs");
-  command->add_flag("--json", flags->json, "one object instead of lines");
+  add_device_flag(
+      *command, flags->device,
+      "device of the run: TPU metadata is used for a TPU; SLURM and launcher variables for TPUs "
+      "and GPUs");
+  command->add_flag("--json", flags->json, "print one JSON object instead of lines");
   command->callback([flags] { describe(*flags); });
   add_manifest(*pod);
 }

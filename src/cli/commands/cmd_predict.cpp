@@ -25,7 +25,8 @@ namespace {
 
 constexpr const char* kThreshold = "--no-answer-threshold";
 
-// "informative\t0.9312"; of words a line each, "Rome\tB-LOC\t0.9312", and an empty one.
+// Returns "informative\t0.9312"; for word labels one line per word, "Rome\tB-LOC\t0.9312", and an
+// empty line.
 std::string row_text(const LabelledRow& row, const Labels& labels,
                      const std::vector<float>& numbers) {
   std::ostringstream out;
@@ -45,7 +46,7 @@ std::string row_text(const LabelledRow& row, const Labels& labels,
   return out.str();
 }
 
-// Texts in batches through a model, and what it says of them in order.
+// Runs texts through a model in batches and writes the predictions in order.
 class Predictions {
  public:
   Predictions(Classifier classifier, const PredictFlags& flags)
@@ -71,7 +72,7 @@ class Predictions {
   void finish() {
     flush();
     if (classifier_.cut() > 0)
-      log_warning("predict: {} longer than the {} tokens that the model takes: cut",
+      log_warning("predict: {} longer than the model's maximum of {} tokens: truncated",
                   counted(classifier_.cut(), "text is", "texts are"),
                   classifier_.job().most_tokens);
     classifier_.tokens().warn("predict", classifier_.tokenizer().vocabulary().origin());
@@ -93,7 +94,7 @@ class Predictions {
   std::uint64_t done_ = 0;
 };
 
-// Each row has its prediction: none is passed over.
+// Predicts every row; no row is skipped.
 void each_row(const PredictFlags& f, const Labels& labels,
               const std::function<void(LabelledRow)>& give) {
   if (format_of(f.input, parse_file_format(f.format)) == FileFormat::text) {
@@ -115,7 +116,7 @@ void each_row(const PredictFlags& f, const Labels& labels,
   for (LabelledRow row; rows.next(row);) give(row);
 }
 
-// Predicts the lines of standard input; those that are ready make a batch.
+// Predicts the lines of standard input. Lines that are available together form a batch.
 void converse(Predictions& predictions) {
   each_input_line(
       [&](std::string line) {
@@ -126,26 +127,26 @@ void converse(Predictions& predictions) {
 
 void check_flags(const ModelOption& model, const PredictFlags& f) {
   if (!f.input.empty() && !f.texts.empty())
-    throw UsageError("predict: --text and --input cannot be combined", "leave one of the two out");
+    throw UsageError("predict: --text and --input cannot be combined", "remove one of the two");
   if (!f.pairs.empty() && f.pairs.size() != f.texts.size())
     throw UsageError(str("predict: ", f.pairs.size(), " --pair for ", f.texts.size(), " --text"),
-                     "give one for each, or none");
+                     "use one --pair for each --text, or none");
   for (const char* flag : {"--format", "--header", "--field", "--pair-field", "--label-field"})
     if (f.input.empty() && model.command->count(flag) > 0)
       throw UsageError(str("predict: ", flag, " without --input"),
-                       "add --input FILE, or leave the flag out");
+                       "add --input FILE, or remove the flag");
 }
 
-// A task's files for GLUE's own scores.
+// Writes the prediction files of a GLUE task for gluebenchmark.com.
 void predict_glue(const ModelOption& model, const PredictFlags& f) {
   if (!f.input.empty() || !f.texts.empty() || f.json)
     throw UsageError("predict: --glue with --text, --input or --json",
-                     "it reads the task's own test files");
+                     "remove them: --glue reads the task's own test files");
   if (f.out.empty())
-    throw UsageError("predict: --glue without --out", "name the folder of its files with --out");
+    throw UsageError("predict: --glue without --out", "name the output folder with --out");
   if (model.is_stored())
-    throw UsageError(str("predict: --glue of ", model.recipe.path, ", which is no run's folder"),
-                     "name the run, whose recipe says its task");
+    throw UsageError(str("predict: --glue: ", model.recipe.path, " is not a run folder"),
+                     "name the folder of a run with a GLUE task");
   const StopSignal stop("predict: stopping after these texts\n");
   for (const std::string& path : write_glue_submission(model.recipe.load_asked("predict"), f.out,
                                                        f.options.batch_size, f.options.devices))
@@ -159,7 +160,7 @@ void predict(const ModelOption& model, const PredictFlags& f) {
   if (model.command->count(kThreshold) > 0 && !classifier.job().labels.no_answer)
     throw UsageError(str("predict: ", kThreshold,
                          ": this model was not trained with questions that have no answer"),
-                     str("leave ", kThreshold, " out"));
+                     str("remove ", kThreshold));
   if (classifier.job().labels.problem == Problem::answer_spans)
     return predict_answers(std::move(classifier), f);
   Predictions predictions(std::move(classifier), f);
@@ -177,27 +178,30 @@ void predict(const ModelOption& model, const PredictFlags& f) {
 
 void add_row_fields(CLI::App& command, PredictFlags& f) {
   command.add_option("--field", f.columns.text,
-                     "of rows: the text, or the question; text or question where it is not given");
-  command.add_option("--pair-field", f.columns.pair,
-                     "of rows: a second text; of questions the one that is asked, or context");
+                     "with rows: column of the text or question; default: text or question");
+  command.add_option(
+      "--pair-field", f.columns.pair,
+      "with rows: column of a second text; for questions, of the context; default: context");
   command.add_option("--label-field", f.columns.label,
-                     "of rows: what is so, given back as 'label' for `smelt metrics`");
+                     "with rows: column of the true label, written as 'label' for `smelt metrics`");
 }
 
 }  // namespace
 
 void add_predict_command(CLI::App& app) {
   auto* command = app.add_subcommand(
-      "predict", "inference with a fine-tuned model: classes, word labels, answers");
+      "predict", "run inference with a fine-tuned model: classes, word labels, answers");
   const auto model = add_model_option(*command);
   auto f = std::make_shared<PredictFlags>();
   f->columns.text.clear();
   f->columns.label.clear();
   command->add_option("--text", f->texts, "a text, or a question; may be given several times");
-  command->add_option("--pair", f->pairs, "the second text of each --text; that which is asked");
-  command->add_option("--input", f->input,
-                      "a file: a text a line, or rows (JSONL, TSV, CSV, Parquet, SQuAD's JSON)");
-  command->add_option("--format", f->format, "of --input, where its name does not say it")
+  command->add_option("--pair", f->pairs,
+                      "the second text of each --text; for questions, the context");
+  command->add_option(
+      "--input", f->input,
+      "a file with one text per line, or rows (JSONL, TSV, CSV, Parquet, SQuAD's JSON)");
+  command->add_option("--format", f->format, "format of --input; auto: by the file name")
       ->capture_default_str();
   command
       ->add_option("--header", f->header,
@@ -205,21 +209,23 @@ void add_predict_command(CLI::App& app) {
                    "1, or from the last, -1")
       ->capture_default_str();
   add_row_fields(*command, *f);
-  command->add_option("--out", f->out, "a file of JSON lines instead of standard output");
+  command->add_option("--out", f->out, "write JSON lines to this file instead of standard output");
   const auto number = [&](const char* name, auto& value, double least, const char* help) {
     command->add_option(name, value, help)->check(number_from(least))->capture_default_str();
   };
-  number("--batch", f->options.batch_size, 1, "texts at a time");
-  number("--devices", f->options.devices, 1, "that share a batch");
+  number("--batch", f->options.batch_size, 1, "texts per batch");
+  number("--devices", f->options.devices, 1, "number of devices that share a batch");
   command
-      ->add_option(kThreshold, f->options.no_answer_threshold,
-                   "of answers: predict no answer if its logit exceeds that of the best answer by "
-                   "more than this (run_squad.py's null_score_diff_threshold)")
+      ->add_option(
+          kThreshold, f->options.no_answer_threshold,
+          "for questions: predict no answer if its logit exceeds that of the best answer by "
+          "more than this (run_squad.py's null_score_diff_threshold)")
       ->capture_default_str();
-  command->add_flag("--glue", f->glue,
-                    "of a run with data.glue: write what gluebenchmark.com takes, for the task's "
-                    "own test files, into the folder --out");
-  command->add_flag("--json", f->json, "a JSON object for each text");
+  command->add_flag(
+      "--glue", f->glue,
+      "for a run with data.glue: write the submission files for gluebenchmark.com, from the task's "
+      "test files, into the folder --out");
+  command->add_flag("--json", f->json, "print a JSON object for each text");
   command->callback([model, f] {
     f->columns.header = choose_of("--header", f->header, kHeaders);
     predict(*model, *f);

@@ -23,7 +23,7 @@ std::string cell(const std::optional<double>& price, int chips) {
   return price ? dollars(*price * chips) : "-";
 }
 
-// Of a chip of each generation, or of a machine of one type.
+// Prints the price of one chip of each generation, or of machines of the given types.
 void show(const PriceOptions& o) {
   const Prices prices = o.file.empty() ? Prices() : Prices(o.file);
   if (!o.region.empty()) prices.check_region(o.region);
@@ -62,11 +62,12 @@ void add_prices_command(CLI::App& cloud) {
   auto* command =
       cloud.add_subcommand("prices", "show the price of TPUs per hour, with source and date");
   auto o = std::make_shared<PriceOptions>();
-  command->add_option("--type", o->type, "of whole machines: a list as v3-8,v2-32, or all");
-  command->add_option("--region", o->region, "only this one's, e.g. us-central1");
+  command->add_option("--type", o->type,
+                      "show prices of machines of these types, such as v3-8,v2-32, or all");
+  command->add_option("--region", o->region, "only prices in this region, e.g. us-central1");
   command->add_option("--prices", o->file,
-                      "a YAML file of prices (docs/guides/plan.md) before smelt's own");
-  command->add_flag("--json", o->json, "one JSON object instead of lines");
+                      "a YAML file of prices that override smelt's own (docs/guides/plan.md)");
+  command->add_flag("--json", o->json, "print one JSON object instead of lines");
   command->callback([o] { show(*o); });
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 struct ReadingBench {
   std::string input;
-  std::string objective;  // of tokens: what becomes of windows; empty: nothing
+  std::string objective;  // T5 objective that is applied to windows of tokens; empty: none
   std::int64_t batch = 256;
   double seconds = 3;
 };
@@ -31,7 +31,7 @@ constexpr std::int64_t kWindowTokens = 512, kSentinels = 100;
 
 constexpr std::int64_t kAnyNumber = std::int64_t{1} << 31;
 
-// T5's inputs and targets of windows, or the windows.
+// Returns the record format of windows: T5's inputs and targets, or plain windows.
 RecordOptions bench_windows(const ReadingBench& o) {
   const auto ids = [](const char* name, std::int64_t length) {
     return Feature{name, DType::s32, {length}, kAnyNumber, "numbers below"};
@@ -47,7 +47,7 @@ RecordOptions bench_windows(const ReadingBench& o) {
           .windows = text_to_text(text)};
 }
 
-// The integers and reals of the first record, whatever their values; no more than are read at once.
+// Returns the integer and real features of the first record, with any values, up to a size limit.
 RecordOptions bench_options(const ReadingBench& o) {
   if (holds_tokens(data_paths(o.input, "bench").front())) return bench_windows(o);
   Features features;
@@ -62,8 +62,8 @@ RecordOptions bench_options(const ReadingBench& o) {
   return {.input = o.input, .features = features};
 }
 
-// Batches on this thread until the time is over; records a second of processor time, which other
-// load moves less than the clock.
+// Reads batches on this thread until the time is over. Returns records per second of processor
+// time, which depends less on other load than wall time.
 double measure(const ReadingBench& o, const std::function<Batch(std::uint64_t)>& read) {
   std::uint64_t step = 0;
   const auto start = Clock::now();
@@ -117,17 +117,17 @@ void add_data_index_command(CLI::App& data) {
 void add_data_bench_command(CLI::App& data) {
   auto o = std::make_shared<ReadingBench>();
   auto* command = data.add_subcommand("bench",
-                                      "time the reading of data on one thread, in processor time, "
+                                      "measure how fast one thread reads data, in processor time, "
                                       "as JSON; tokens in windows of 512");
   command->add_option("input", o->input, "files, folders or patterns, separated by commas")
       ->required();
   command->add_option("--objective", o->objective,
-                      "of tokens: windows become T5's inputs and targets, as data.objective of a "
-                      "recipe says: span_corruption, iid_denoise_text or prefix_lm");
-  command->add_option("--batch", o->batch, "examples of a batch")
+                      "for token stores: make T5's inputs and targets from windows, as a recipe's "
+                      "data.objective: span_corruption, iid_denoise_text or prefix_lm");
+  command->add_option("--batch", o->batch, "examples per batch")
       ->check(number_from(1))
       ->capture_default_str();
-  command->add_option("--seconds", o->seconds, "of each measurement")
+  command->add_option("--seconds", o->seconds, "duration of each measurement")
       ->check(number_from(0.001))
       ->capture_default_str();
   command->callback([o] { std::cout << bench_reading(*o).dump() << "\n"; });

@@ -23,7 +23,7 @@
 namespace smelt {
 namespace {
 
-// What to do with the model that is there now.
+// Prints commands to use the finished model.
 void print_next_commands(const Recipe& recipe) {
   const std::string out = quoted(recipe.out);
   const std::int64_t done = latest_checkpoint(RecipePaths(recipe).model_dir).value_or(0);
@@ -43,11 +43,11 @@ void print_next_commands(const Recipe& recipe) {
             << "\n  smelt run " << out << " --set "
             << (recipe.train.epochs > 0 ? str("train.epochs=", 2 * recipe.train.epochs)
                                         : str("train.steps=", more))
-            << "      # goes on training\n";
+            << "      # train longer\n";
   if (recipe.type->export_folder)
     std::cout << "  " << RecipePaths(recipe).hugging_face
-              << "      # is for Hugging Face transformers; "
-              << "smelt export " << out << " --out FOLDER makes another\n";
+              << "      # for Hugging Face transformers; "
+              << "smelt export " << out << " --out FOLDER exports another\n";
 }
 
 struct RunCommandFlags {
@@ -80,9 +80,10 @@ void add_run_command(CLI::App& app) {
   auto flags = std::make_shared<RunCommandFlags>();
   auto* dry_run = command->add_flag("--dry-run", flags->dry_run,
                                     "only check what the run needs and print what it would do");
-  command->add_flag("--small", flags->small,
-                    "a rehearsal on this CPU: a small model and at most 300 steps, on the recipe's "
-                    "text, into the folder of the recipe with -small behind it");
+  command->add_flag(
+      "--small", flags->small,
+      "try the recipe on this CPU: a small model and at most 300 steps, on the recipe's "
+      "text; the output folder is the recipe's with the suffix -small");
   add_json_flag(*command, flags->json);
   dry_run->excludes(command->get_option("--json"));
   command->callback([recipe, begin, flags] {

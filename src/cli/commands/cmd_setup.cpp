@@ -18,7 +18,7 @@ struct SetupOptions {
   bool dry_run = false, json = false;
 };
 
-// Why the device cannot be used here yet, though its plugin may be; empty when it can.
+// Returns why the device cannot be used on this machine apart from the plugin, or "" if it can.
 std::string missing_hardware(std::string_view device) try {
   if (device == "tpu") require_tpu();
   if (device == "gpu") require_nvidia_driver();
@@ -62,8 +62,8 @@ void run_setup(const SetupOptions& o) {
   std::vector<Wheel> wheels = plugin_wheels(o.device);
   const auto folder = setup_folder(o.device);
   if (!folder)
-    throw UsageError("setup: neither XDG_DATA_HOME nor HOME names a folder",
-                     "set XDG_DATA_HOME to where plugins shall lie");
+    throw UsageError("setup: neither XDG_DATA_HOME nor HOME is set to a folder",
+                     "set XDG_DATA_HOME to the folder for plugins");
   const PluginSetup setup(std::move(wheels), *folder);
   const bool was_installed = setup.installed();
   const bool wanted = !was_installed && !o.dry_run;
@@ -73,7 +73,7 @@ void run_setup(const SetupOptions& o) {
     std::cout << as_json(setup, o, was_installed).dump() << "\n";
     return;
   }
-  if (was_installed) std::cout << "already there: " << setup.folder() << "\n";
+  if (was_installed) std::cout << "already installed: " << setup.folder() << "\n";
   if (wanted) std::cout << "ready: --device " << o.device << " uses it\n";
   if (const std::string missing = missing_hardware(o.device); !missing.empty())
     std::cout << "note: " << missing << "\n";
@@ -85,8 +85,9 @@ void add_setup_command(CLI::App& app) {
   auto* command = app.add_subcommand("setup", "download the plugin for GPUs or TPUs");
   auto o = std::make_shared<SetupOptions>();
   command->add_option("device", o->device, "gpu or tpu")->required();
-  command->add_flag("--dry-run", o->dry_run, "only say what would be fetched");
-  command->add_flag("--json", o->json, "one JSON object instead of lines");
+  command->add_flag("--dry-run", o->dry_run,
+                    "show what would be downloaded without downloading it");
+  command->add_flag("--json", o->json, "print one JSON object instead of lines");
   command->callback([o] { run_setup(*o); });
 }
 

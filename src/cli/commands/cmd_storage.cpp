@@ -9,7 +9,7 @@ namespace {
 using StorageFlags = std::shared_ptr<StorageOptions>;
 using StorageVerb = void (*)(const StorageOptions&);
 
-// gsutil's verbs have flags -h and -r in common, which is no help there.
+// Adds a command of gsutil. There -h and -r have other meanings, so only --help shows the help.
 CLI::App* add_storage_verb(CLI::App& group, const StorageFlags& o, const char* name,
                            const char* help, StorageVerb verb, const char* paths,
                            bool needs_paths = true) {
@@ -26,57 +26,61 @@ void add_storage_recursive(CLI::App& command, const StorageFlags& o, const char*
 }
 
 void add_storage_make(CLI::App& group, const StorageFlags& o, const char* name) {
-  auto* command = add_storage_verb(group, o, name, "make buckets", &make_buckets, "gs://BUCKET …");
-  command->add_option("-l,--location", o->location, "as us-central1; default: Google's, US");
-  command->add_option("-p,--project", o->project, "default: the one that smelt cloud whoami names");
-  command->add_option("-c,-s,--default-storage-class", o->storage_class, "default: standard");
-  command->add_option("-b", o->uniform, "on or off: one set of permissions for all of a bucket")
+  auto* command =
+      add_storage_verb(group, o, name, "create buckets", &make_buckets, "gs://BUCKET …");
+  command->add_option("-l,--location", o->location, "location, such as us-central1; default: US");
+  command->add_option("-p,--project", o->project, "project; default: that of smelt cloud whoami");
+  command->add_option("-c,-s,--default-storage-class", o->storage_class,
+                      "storage class; default: standard");
+  command->add_option("-b", o->uniform, "on or off: uniform bucket-level access")
       ->capture_default_str();
   command->add_flag_callback(
-      "--uniform-bucket-level-access", [o] { o->uniform = "on"; }, "as -b on");
+      "--uniform-bucket-level-access", [o] { o->uniform = "on"; }, "same as -b on");
 }
 
 void add_storage_list(CLI::App& group, const StorageFlags& o) {
-  auto* command = add_storage_verb(group, o, "ls", "list buckets, or what is in one", &list_storage,
-                                   "gs://…", false);
-  command->add_flag("-l,--long", o->details, "with sizes and times");
-  command->add_flag("-h,--readable-sizes", o->readable, "sizes as 1.5 GB");
-  add_storage_recursive(*command, o, "all that is below");
-  command->add_option("-p,--project", o->project, "whose buckets; default: smelt cloud whoami's");
-  command->add_flag("--json", o->json, "one JSON object instead of lines");
+  auto* command = add_storage_verb(group, o, "ls", "list buckets, or the contents of a bucket",
+                                   &list_storage, "gs://…", false);
+  command->add_flag("-l,--long", o->details, "show sizes and times");
+  command->add_flag("-h,--readable-sizes", o->readable, "show sizes such as 1.5 GB");
+  add_storage_recursive(*command, o, "also list subfolders");
+  command->add_option("-p,--project", o->project,
+                      "project of the buckets; default: that of smelt cloud whoami");
+  command->add_flag("--json", o->json, "print one JSON object instead of lines");
 }
 
 void add_storage_usage(CLI::App& group, const StorageFlags& o) {
   auto* command =
-      add_storage_verb(group, o, "du", "how many bytes there are", &show_usage, "gs://… …");
-  command->add_flag("-s,--summarize", o->sums_only, "only the sum of each path");
-  command->add_flag("-h,--readable-sizes", o->readable, "sizes as 1.5 GB");
-  command->add_flag("-c,--total", o->total, "and the sum of all");
-  command->add_flag("--json", o->json, "one JSON object instead of lines");
+      add_storage_verb(group, o, "du", "show the total size of files", &show_usage, "gs://… …");
+  command->add_flag("-s,--summarize", o->sums_only, "show only the total of each path");
+  command->add_flag("-h,--readable-sizes", o->readable, "show sizes such as 1.5 GB");
+  command->add_flag("-c,--total", o->total, "also show the total of all paths");
+  command->add_flag("--json", o->json, "print one JSON object instead of lines");
 }
 
 void add_storage_copies(CLI::App& group, const StorageFlags& o) {
   auto* copy = add_storage_verb(group, o, "cp", "copy files to, from and within gs://",
-                                &copy_storage, "FROM… TO; patterns are taken");
-  add_storage_recursive(*copy, o, "folders, too");
-  auto* sync = add_storage_verb(group, o, "rsync", "copy what is not there, or is different there",
-                                &sync_storage, "FROM TO, two folders");
+                                &copy_storage, "FROM… TO; wildcards are allowed");
+  add_storage_recursive(*copy, o, "also copy folders");
+  auto* sync =
+      add_storage_verb(group, o, "rsync", "copy files that are missing or different in the target",
+                       &sync_storage, "FROM TO, two folders");
   sync->get_option("paths")->expected(2);
-  add_storage_recursive(*sync, o, "with what is in folders below");
+  add_storage_recursive(*sync, o, "include subfolders");
   sync->add_flag("-d,--delete-unmatched-destination-objects", o->surplus,
-                 "and remove from TO what FROM has not");
-  add_ignored(*sync, {{"-c", false, "files are always told apart by their checksums"}});
-  const char* dry_run = "say what would be done, and do nothing";
-  copy->add_flag("--dry-run", o->dry_run, dry_run);  // gsutil's -n of cp is another
+                 "also delete files in TO that FROM does not have");
+  add_ignored(*sync, {{"-c", false, "smelt always compares checksums"}});
+  const char* dry_run = "show what would be done without doing it";
+  copy->add_flag("--dry-run", o->dry_run, dry_run);  // gsutil's cp -n has another meaning
   sync->add_flag("-n,--dry-run", o->dry_run, dry_run);
 }
 
 void add_storage_remove(CLI::App& group, const StorageFlags& o) {
   auto* command = add_storage_verb(group, o, "rm", "delete files, folders and buckets",
-                                   &remove_storage, "gs://… …; patterns are taken");
-  add_storage_recursive(*command, o, "folders and buckets, with all that is in them");
-  command->add_flag("--all", o->all, "also a bucket that holds something");
-  command->add_flag("-f", o->force, "files that are not there are no error");
+                                   &remove_storage, "gs://… …; wildcards are allowed");
+  add_storage_recursive(*command, o, "also delete folders and buckets with their contents");
+  command->add_flag("--all", o->all, "also delete buckets that are not empty");
+  command->add_flag("-f", o->force, "missing files are not an error");
 }
 
 }  // namespace
@@ -86,9 +90,9 @@ void add_storage_command(CLI::App& app) {
       "storage", "copy, list and delete files on gs://, with the commands of gsutil");
   group->require_subcommand(1);
   auto o = std::make_shared<StorageOptions>();
-  group->add_flag_callback("-m", [] {}, "taken: files always go side by side");
-  group->add_flag("-q,--quiet", o->quiet, "print no more than is asked for");
-  add_ignored(*group, {{"-o", true, "no setting of gsutil's has a meaning here"}});
+  group->add_flag_callback("-m", [] {}, "accepted: files are always copied in parallel");
+  group->add_flag("-q,--quiet", o->quiet, "print only the requested output");
+  add_ignored(*group, {{"-o", true, "smelt uses no gsutil settings"}});
   add_storage_make(*group, o, "mb");
   add_storage_list(*group, o);
   add_storage_usage(*group, o);

@@ -46,7 +46,7 @@ std::string text_of(const TokenizeJob& job) {
   return !job.input.empty() ? job.input : job.texts.empty() ? "standard input" : "--text";
 }
 
-// One text at a time, and where it stands; ill-formed UTF-8 is left out.
+// Calls `visit` with each text and its position; bytes that are not UTF-8 are dropped.
 void for_each_text(const TokenizeJob& job,
                    const std::function<void(const std::string&, const std::string&)>& visit) {
   for (const std::string& text : job.texts) visit(decode_utf8_ignore(text, nullptr), "--text");
@@ -55,7 +55,7 @@ void for_each_text(const TokenizeJob& job,
     TextFaults faults;
     const std::vector<std::string> files = expand_files(job.input, "--input");
     std::optional<Progress> progress;
-    if (::isatty(STDOUT_FILENO) == 0)  // else what is printed there shows it
+    if (::isatty(STDOUT_FILENO) == 0)  // a terminal shows the output itself
       progress.emplace("tokenize", static_cast<std::int64_t>(total_size(files)), Progress::kBytes);
     std::uint64_t before = 0;
     for (const std::string& path : files) {
@@ -78,7 +78,7 @@ void for_each_text(const TokenizeJob& job,
   }
 }
 
-// Lines on standard output, in large writes unless somebody waits for each.
+// Writes lines to standard output in large blocks, or line by line if the input is interactive.
 class Output {
  public:
   explicit Output(bool at_once) : at_once_(at_once) {}
@@ -148,7 +148,7 @@ std::vector<std::int32_t> parse_ids(std::string_view text, const std::string& wh
     std::int32_t id = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
     if (error != std::errc() || end != word.data() + word.size())
-      throw UsageError(str(where, ": '", word, "' is no id"), "give ids separated by spaces");
+      throw UsageError(str(where, ": '", word, "' is not an id"), "separate ids by spaces");
     ids.push_back(id);
   }
   return ids;
@@ -177,7 +177,7 @@ double processor_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// Texts are encoded some thousand at a time, so that looking at the clock costs nothing.
+// Encodes about a thousand texts per time measurement, so that reading the clock costs little.
 void encode_timed(const Tokenizer& tokenizer, const std::vector<std::string>& texts,
                   Statistics& s) {
   std::vector<std::int32_t> ids;
@@ -233,10 +233,10 @@ std::string statistics_json(const Statistics& s) {
 std::string statistics_text(const Statistics& s) {
   std::ostringstream out;
   out << std::fixed << "texts:    " << s.texts << ", " << s.bytes
-      << " bytes\npieces:   " << s.pieces << ", of them " << s.unknown << " unknown ("
+      << " bytes\npieces:   " << s.pieces << ", " << s.unknown << " unknown ("
       << std::setprecision(3) << 100 * share(s.unknown, s.pieces)
       << " %)\nencoding: " << s.encode_seconds
-      << " s of one processor, without reading and counting\n"
+      << " s of processor time, without reading and counting\n"
       << std::left << std::setw(20) << "script" << std::right << std::setw(14) << "characters"
       << std::setw(14) << "pieces" << std::setw(14) << "unknown";
   for (const ScriptCount& c : s.scripts.sorted())
@@ -250,21 +250,20 @@ void save(const TokenizeJob& job, const Tokenizer& tokenizer) {
   const bool json = is_tokenizer_json(job.save);
   for (const std::string& path : {job.save, json ? job.save : tokenizer_config_path(job.save)})
     if (!job.overwrite && exists(path))
-      throw UsageError(str("--save: ", path, " exists"), "choose another name or give --overwrite");
+      throw UsageError(str("--save: ", path, " exists"), "choose another name or add --overwrite");
   if (const auto* bert = dynamic_cast<const BertTokenizer*>(&tokenizer))
     return bert->save(job.save);
   if (const auto* subword = dynamic_cast<const SubwordTokenizer*>(&tokenizer))
     return subword->save(job.save);
   throw UsageError(str("--save: ", vocabulary_of(job), " is a SentencePiece model"),
-                   "copy the file as it is");
+                   "copy the file instead");
 }
 
 void run(const TokenizeJob& job) {
   if (job.vocab.empty() == job.model.empty())
-    throw UsageError(
-        str("smelt tokenize: ",
-            job.vocab.empty() ? "neither --vocab nor --model" : "--vocab and --model"),
-        "give one: --vocab for vocab.txt or tokenizer.json, --model for SentencePiece");
+    throw UsageError(str("smelt tokenize: ",
+                         job.vocab.empty() ? "neither --vocab nor --model" : "--vocab and --model"),
+                     "use one: --vocab for vocab.txt or tokenizer.json, --model for SentencePiece");
   const auto tokenizer = load_tokenizer(vocabulary_of(job), job.flags);
   if (!job.save.empty()) return save(job, *tokenizer);
   if (job.decode) return decode_texts(job, *tokenizer);
@@ -281,24 +280,26 @@ void add_tokenize_command(CLI::App& app) {
   auto job = std::make_shared<TokenizeJob>();
   auto* command = app.add_subcommand("tokenize", "split text into tokens, or join tokens to text");
   command->add_option("--vocab", job->vocab,
-                      "vocab.txt, tokenizer.json, or vocab.json with merges.txt");
-  command->add_option("--model", job->model, "SentencePiece: spiece.model");
+                      "vocabulary: vocab.txt, tokenizer.json, or vocab.json with merges.txt");
+  command->add_option("--model", job->model, "SentencePiece model: spiece.model");
   command->add_option("--text", job->texts, "a text; may be given several times")->take_all();
   command->add_option("--input", job->input,
-                      "files or patterns, separated by commas; else standard input");
-  auto* ids = command->add_flag("--ids", job->ids, "print ids, not pieces");
-  command->add_flag("--offsets", job->offsets, "one piece a line: first character, end, id, piece")
+                      "files or patterns, separated by commas; default: standard input");
+  auto* ids = command->add_flag("--ids", job->ids, "print ids instead of pieces");
+  command
+      ->add_flag("--offsets", job->offsets,
+                 "print one piece per line: first character, end, id, piece")
       ->excludes(ids);
   command->add_flag("--json", job->json,
-                    "one JSON object a text, with ids, pieces and offsets in characters");
-  command->add_flag("--decode", job->decode, "the texts are ids: print what they say");
-  command->add_flag("--stats", job->stats, "count pieces and unknown ones by script");
+                    "print one JSON object per text, with ids, pieces and offsets in characters");
+  command->add_flag("--decode", job->decode, "decode: the texts are ids, print their text");
+  command->add_flag("--stats", job->stats, "count pieces and unknown pieces by script");
   add_tokenizer_flags(*command, job->flags);
   command->add_option(
       "--save", job->save,
       "write tokenizer.json, vocab.txt and its tokenizer_config.json, or vocab.json "
       "and merges.txt");
-  command->add_flag("--overwrite", job->overwrite, "of what --save names");
+  command->add_flag("--overwrite", job->overwrite, "replace existing files of --save");
   command->callback([job] { run(*job); });
 }
 

@@ -52,7 +52,7 @@ std::string text_of(const TokenStatistics& s, const Tokenizer* tokenizer) {
   if (s.vocabulary.size > 0)
     out += str(s.vocabulary.size, " pieces, CRC-32C ", s.vocabulary.crc32c.value_or(0), "\n");
   else
-    out += "not known\n";
+    out += "unknown\n";
   for (const TokenRun& run : s.samples) out += words_of(run, tokenizer);
   return out;
 }
@@ -89,12 +89,12 @@ void print_token_statistics(const InspectOptions& options, bool json) {
   if (found.out_of_range > 0)
     throw UsageError(str("inspect: ", found.out_of_range, " tokens are out of range for ", limit,
                          " pieces, first ", found.first_out_of_range),
-                     "name the vocabulary that the tokens were made with");
+                     "use the vocabulary that the tokens were made with");
   if (tokenizer && found.vocabulary.crc32c &&
       *found.vocabulary.crc32c != vocabulary_crc32c(options.vocab))
     throw UsageError(str("inspect: the tokens were made with another vocabulary than ",
                          options.vocab, ", of CRC-32C ", *found.vocabulary.crc32c),
-                     "give the vocabulary that they were made with");
+                     "use the vocabulary that they were made with");
 }
 
 void add_data_tokens_command(CLI::App& data) {
@@ -104,10 +104,10 @@ void add_data_tokens_command(CLI::App& data) {
   add_document_flags(*command, job->text);
   command->add_option("--vocab", job->vocab, "vocab.txt, tokenizer.json or a SentencePiece x.model")
       ->required();
-  command->add_option("--out", job->output, "the token store")->required();
+  command->add_option("--out", job->output, "the token store to write")->required();
   command->add_option("--document-end", job->document_end,
-                      "a piece of the vocabulary to put behind each document, such as </s>");
-  command->add_option("--threads", job->threads, "0: all cores")
+                      "a piece of the vocabulary to append to each document, such as </s>");
+  command->add_option("--threads", job->threads, "number of threads; 0: all cores")
       ->check(number_from(0))
       ->capture_default_str();
   command->add_flag("--overwrite", job->overwrite, "replace an existing store");
@@ -132,15 +132,19 @@ void add_data_convert_command(CLI::App& data) {
       data.add_subcommand("convert", "convert folders of tf.data.Dataset.save to token stores");
   command->add_option("input", *inputs, "snapshot folders or patterns")->required();
   command
-      ->add_option("--out", job->output,
-                   "the token store; of several folders a * stands for each one's name")
+      ->add_option(
+          "--out", job->output,
+          "the token store to write; with several folders, * stands for each folder's name")
       ->required();
-  command->add_option("--vocab", job->vocab, "that the ids are of: checks them, and is kept");
-  command->add_option("--threads", job->threads, "0: all cores")
+  command->add_option("--vocab", job->vocab,
+                      "vocabulary of the ids: checks them and is stored with them");
+  command->add_option("--threads", job->threads, "number of threads; 0: all cores")
       ->check(number_from(0))
       ->capture_default_str();
   auto* overwrite = command->add_flag("--overwrite", job->overwrite, "replace existing stores");
-  command->add_flag("--skip-existing", job->skip_existing, "leave existing stores, which are whole")
+  command
+      ->add_flag("--skip-existing", job->skip_existing,
+                 "skip existing stores, which are always complete")
       ->excludes(overwrite);
   auto json = std::make_shared<bool>(false);
   add_json_flag(*command, *json);

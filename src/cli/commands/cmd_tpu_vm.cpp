@@ -16,14 +16,14 @@ struct TpuVmOptions {
   std::string name, project, zone;
   std::string type = "v2-8", version, network, subnetwork, service_account, format;
   std::vector<std::string> labels, metadata, paths, ssh_flags;
-  std::vector<std::string> behind;  // "--": ssh's own flags
+  std::vector<std::string> behind;  // arguments after "--": ssh's own flags
   std::string worker = "0", command;
   bool spot = false, preemptible = false, reserved = false, internal = false, quiet = false;
   bool dry_run = false, tunnels = false;
 };
 using Options = std::shared_ptr<TpuVmOptions>;
 
-// gcloud's "a=b,c=d"
+// Adds one flag for each pair of gcloud's "a=b,c=d".
 void add_pairs(Words& words, const char* flag, const std::vector<std::string>& lists) {
   for (const std::string& list : lists)
     for (const std::string_view pair : split(list, ',')) add_word(words, flag, std::string(pair));
@@ -53,11 +53,11 @@ void remove(const TpuVmOptions& o) {
   become_cloud_line(words);
 }
 
-// "list", or "status NAME"
+// Runs "list", or "status NAME".
 void show(const TpuVmOptions& o, Words words) {
   if (!o.format.empty() && o.format != "json")
-    throw UsageError(str("tpu-vm: --format ", o.format, ": only json is known"),
-                     "--format json, or leave it out");
+    throw UsageError(str("tpu-vm: --format ", o.format, ": only json is supported"),
+                     "use --format json, or remove the flag");
   add_word(words, "--zone", o.zone);
   add_word(words, "--project", o.project);
   if (!o.format.empty()) words.emplace_back("--json");
@@ -70,19 +70,21 @@ void turn(const TpuVmOptions& o, const std::string& verb) {
   become_cloud_line(words);
 }
 
-// gcloud's "-o Name=value" or "-oName=value" is ssh's; other flags of ssh have an option's name.
+// Returns the ssh option of gcloud's "-o Name=value" or "-oName=value". Other ssh flags have an
+// equivalent option.
 std::string ssh_option(const std::string& flag) {
   const std::string option(trim(flag.starts_with("-o") ? flag.substr(2) : ""));
   if (option.empty())
-    throw UsageError(str("tpu-vm: --ssh-flag '", flag, "' is no option of ssh's, -o NAME=VALUE"),
-                     "--ssh-flag='-o LocalForward=6006 localhost:6006' instead of -L");
+    throw UsageError(
+        str("tpu-vm: --ssh-flag '", flag, "' is not an ssh option of the form -o NAME=VALUE"),
+        "use --ssh-flag='-o LocalForward=6006 localhost:6006' instead of -L");
   return option;
 }
 
 void reach(const TpuVmOptions& o, Words words) {
   if (o.tunnels)
-    throw UsageError("tpu-vm: --tunnel-through-iap: tunnels are left to ssh's options",
-                     "--ssh-flag='-o ProxyCommand=gcloud compute start-iap-tunnel …'");
+    throw UsageError("tpu-vm: --tunnel-through-iap is not supported",
+                     "use --ssh-flag='-o ProxyCommand=gcloud compute start-iap-tunnel …'");
   add_word(words, "--worker", o.worker == "0" ? "" : o.worker);
   add_word(words, "--zone", o.zone);
   add_word(words, "--project", o.project);
@@ -96,50 +98,56 @@ void reach(const TpuVmOptions& o, Words words) {
 
 CLI::App* add(CLI::App& group, const Options& o, const char* name, const char* help) {
   auto* command = group.add_subcommand(name, help);
-  command->add_option("--zone", o->zone, "default: gcloud's compute/zone, or wherever it is");
+  command->add_option("--zone", o->zone, "zone; default: gcloud's compute/zone, or all zones");
   add_project_flag(*command, o->project);
-  command->add_flag("--quiet,-q", o->quiet, "do it without asking");
+  command->add_flag("--quiet,-q", o->quiet, "skip the confirmation prompt");
   return command;
 }
 
 CLI::App* add_named(CLI::App& group, const Options& o, const char* name, const char* help) {
   auto* command = add(group, o, name, help);
-  command->add_option("name", o->name, "the machine")->required();
+  command->add_option("name", o->name, "name of the machine")->required();
   return command;
 }
 
 void add_create(CLI::App& group, const Options& o) {
-  auto* command = add_named(group, o, "create", "smelt cloud up: make a TPU machine");
-  command->add_option("--accelerator-type", o->type, "as v3-8")->capture_default_str();
-  command->add_option("--version", o->version, "runtime version; default: the type's own");
-  command->add_flag("--preemptible", o->preemptible, "as --spot");
-  command->add_flag("--spot", o->spot, "cheaper, and may be taken away");
-  command->add_flag("--reserved", o->reserved, "of what the project has reserved");
-  command->add_option("--network", o->network, "default: the project's");
-  command->add_option("--subnetwork", o->subnetwork, "default: the network's");
-  command->add_option("--service-account", o->service_account, "default: the project's");
-  command->add_option("--labels", o->labels, "NAME=VALUE,…");
-  command->add_option("--metadata", o->metadata, "NAME=VALUE,…");
-  command->add_flag("--internal-ips", o->internal, "no address that the internet reaches");
-  add_ignored(*command, {{"--async", false, "it is waited for"},
-                         {"--description", true, "smelt gives a machine none"}});
+  auto* command = add_named(group, o, "create", "smelt cloud up: create a TPU machine");
+  command->add_option("--accelerator-type", o->type, "TPU type, such as v3-8")
+      ->capture_default_str();
+  command->add_option("--version", o->version, "runtime version; default: that of the type");
+  command->add_flag("--preemptible", o->preemptible, "same as --spot");
+  command->add_flag("--spot", o->spot, "use a spot machine: cheaper, but may be preempted");
+  command->add_flag("--reserved", o->reserved, "use the project's reserved capacity");
+  command->add_option("--network", o->network, "VPC network; default: that of the project");
+  command->add_option("--subnetwork", o->subnetwork, "subnetwork; default: that of the network");
+  command->add_option("--service-account", o->service_account,
+                      "service account; default: that of the project");
+  command->add_option("--labels", o->labels, "labels: NAME=VALUE,…");
+  command->add_option("--metadata", o->metadata, "metadata: NAME=VALUE,…");
+  command->add_flag("--internal-ips", o->internal,
+                    "create the machine without external IP addresses");
+  add_ignored(*command, {{"--async", false, "smelt always waits"},
+                         {"--description", true, "smelt sets no description"}});
   command->callback([o] { create(*o); });
 }
 
 void add_reaching(CLI::App& command, const Options& o) {
-  command.add_option("--worker", o->worker, "all, or numbers from 0 as 0,2-4")
+  command.add_option("--worker", o->worker, "workers: all, or numbers from 0, such as 0,2-4")
       ->capture_default_str();
-  command.add_flag("--internal-ip", o->internal, "by the addresses inside its network");
-  command.add_option("--ssh-flag,--scp-flag", o->ssh_flags, "'-o NAME=VALUE'; several times");
-  command.add_flag("--tunnel-through-iap", o->tunnels, "refused: it is left to ssh's options");
-  command.add_flag("--dry-run", o->dry_run, "show what ssh would be started with");
-  add_ignored(command, {{"--batch-size", true, "all workers are reached at once"}});
+  command.add_flag("--internal-ip", o->internal, "connect to internal IP addresses");
+  command.add_option("--ssh-flag,--scp-flag", o->ssh_flags,
+                     "ssh option '-o NAME=VALUE'; may be given several times");
+  command.add_flag("--tunnel-through-iap", o->tunnels, "not supported: use --ssh-flag");
+  command.add_flag("--dry-run", o->dry_run, "show the ssh commands without running them");
+  add_ignored(command, {{"--batch-size", true, "smelt always connects to all workers at once"}});
 }
 
 void add_ssh(CLI::App& group, const Options& o) {
-  auto* command = add_named(group, o, "ssh", "smelt cloud ssh: a command on workers, or a shell");
-  command->add_option("flags", o->behind, "behind --: ssh's own, as -- -L 6006:localhost:6006");
-  command->add_option("--command", o->command, "default: a shell");
+  auto* command =
+      add_named(group, o, "ssh", "smelt cloud ssh: run a command on workers, or open a shell");
+  command->add_option("flags", o->behind,
+                      "ssh's own flags after --, such as -- -L 6006:localhost:6006");
+  command->add_option("--command", o->command, "command to run; default: a shell");
   add_reaching(*command, o);
   command->callback([o] {
     Words words{"cloud", "ssh", o->name};
@@ -149,9 +157,9 @@ void add_ssh(CLI::App& group, const Options& o) {
 }
 
 void add_scp(CLI::App& group, const Options& o) {
-  auto* command = add(group, o, "scp", "smelt cloud cp: files to or from workers, NAME:PATH");
+  auto* command = add(group, o, "scp", "smelt cloud cp: copy files to or from workers, NAME:PATH");
   command->add_option("paths", o->paths, "FROM… TO")->required()->expected(2, -1);
-  add_ignored(*command, {{"--recurse", false, "folders are copied whole"}});
+  add_ignored(*command, {{"--recurse", false, "folders are always copied with their contents"}});
   add_reaching(*command, o);
   command->callback([o] {
     Words words{"cloud", "cp"};
@@ -163,20 +171,21 @@ void add_scp(CLI::App& group, const Options& o) {
 }  // namespace
 
 void add_tpu_vm_command(CLI::App& app) {
-  auto* group = app.add_subcommand(
-      "tpu-vm", "the commands of gcloud compute tpus tpu-vm, run as smelt cloud");
+  auto* group =
+      app.add_subcommand("tpu-vm", "run the commands of gcloud compute tpus tpu-vm as smelt cloud");
   group->require_subcommand(1);
   auto o = std::make_shared<TpuVmOptions>();
   add_create(*group, o);
-  auto* list = add(*group, o, "list", "smelt cloud list: the project's TPUs");
+  auto* list = add(*group, o, "list", "smelt cloud list: list the project's TPUs");
   list->callback([o] { show(*o, {"cloud", "list"}); });
-  auto* describe = add_named(*group, o, "describe", "smelt cloud status: a machine's state");
+  auto* describe = add_named(*group, o, "describe", "smelt cloud status: show a machine's state");
   describe->callback([o] { show(*o, {"cloud", "status", o->name}); });
-  for (auto* command : {list, describe}) command->add_option("--format", o->format, "json");
+  for (auto* command : {list, describe})
+    command->add_option("--format", o->format, "output format: json");
   add_ssh(*group, o);
   add_scp(*group, o);
   auto* gone = add_named(*group, o, "delete", "smelt cloud down: delete a machine");
-  add_ignored(*gone, {{"--async", false, "it is waited for"}});
+  add_ignored(*gone, {{"--async", false, "smelt always waits"}});
   gone->callback([o] { remove(*o); });
   for (const char* verb : {"start", "stop"})
     add_named(*group, o, verb, str("smelt cloud ", verb).c_str())->callback([o, verb] {

@@ -39,7 +39,7 @@ std::shared_ptr<TrackOptions> add_track_options(CLI::App& command, bool json) {
                   "the folder of a run or of a model, or a run's recipe (YAML)")
       ->required();
   add_set_option(command, options->settings);
-  if (json) command.add_flag("--json", options->json, "one JSON object instead of lines");
+  if (json) command.add_flag("--json", options->json, "print one JSON object instead of lines");
   return options;
 }
 
@@ -50,7 +50,7 @@ std::string folder_of(const std::string& run, const TrackOptions& options) {
 
 bool has_begun(const std::string& run) { return exists(join_path(run, "model/metrics.jsonl")); }
 
-// With those that still make their data, where these are asked for.
+// Returns the run's trials, with those that are still preparing data if `with_data` is set.
 std::vector<std::string> begun_trials(const std::string& folder, bool with_data) {
   std::vector<std::string> out = trial_folders(folder);
   std::erase_if(out, [&](const std::string& run) {
@@ -59,7 +59,7 @@ std::vector<std::string> begun_trials(const std::string& folder, bool with_data)
   return out;
 }
 
-// The folders of what was named, and of each of its trials.
+// Returns the run folders that were named, and those of their trials.
 std::vector<std::string> run_folders(const TrackOptions& options, const char* command) {
   std::vector<std::string> out;
   bool of_recipe = false;
@@ -71,12 +71,13 @@ std::vector<std::string> run_folders(const TrackOptions& options, const char* co
     of_recipe = of_recipe || folder != run;
   }
   if (!options.settings.empty() && !of_recipe)
-    throw UsageError(str(command, ": --set is for recipes, ", options.runs.front(), " is a run"),
-                     "leave it out");
+    throw UsageError(
+        str(command, ": --set is only for recipes, but ", options.runs.front(), " is a run"),
+        "remove it");
   return out;
 }
 
-// Whether the run is one that has told nothing of itself yet.
+// Prints the state of a run that has not logged anything yet. Returns false for any other run.
 bool print_beginning(const TrackOptions& options, const std::string& run) {
   const auto stage = stage_before_training(run);
   if (!stage || has_begun(run)) return false;
@@ -90,31 +91,31 @@ bool print_beginning(const TrackOptions& options, const std::string& run) {
     std::cout << "run       " << run << "\nstate     " << state
               << (worker           ? str(", by ", *worker)
                   : is_remote(run) ? ""
-                                   : "; nobody works on it")
+                                   : "; no process works on it")
               << "\n";
   return true;
 }
 
-// Of a run that does not run and is not at its end; nothing where no recipe is kept.
+// Returns how to resume a run that is neither running nor finished, or "" if it has no recipe.
 std::string how_to_go_on(const RunStatus& status) {
   const auto run = run_named_by(status.run.folder);
   if (status.worker || status.run.step >= status.run.of || !run) return "";
-  return str("go on     smelt run ", quoted(*run), "\n");
+  return str("resume    smelt run ", quoted(*run), "\n");
 }
 
-// Bars of a plan that was kept as JSON; nothing where none is named.
+// Returns the charts of a plan that is stored as JSON, or "" if no plan was named.
 std::string planned_html(const std::string& plan) {
   if (plan.empty()) return "";
   return plan_charts("report: --plan " + plan,
                      Json::parse_or_discard(read_file(plan, kSmallFileBytes)));
 }
 
-// Returns the page.
+// Writes the page and returns its path.
 std::string write_report(const TrackOptions& options) {
   const auto runs = run_folders(options, "report");
   if (options.out.empty() && options.runs.size() > 1)
-    throw UsageError(str("report: a page about ", runs.size(), " runs is in no run's folder"),
-                     "name the page's file, such as --out runs.html");
+    throw UsageError(str("report: a page about ", runs.size(), " runs needs a file name"),
+                     "add a file name, such as --out runs.html");
   const std::string out = options.out.empty()
                               ? join_path(folder_of(options.runs.front(), options), "report.html")
                               : options.out;
@@ -160,7 +161,7 @@ void add_report_command(CLI::App& app) {
   command->add_option("--out", options->out,
                       "the HTML file to write; default: report.html in the run's folder");
   command->add_option("--plan", options->plan,
-                      "a plan that `smelt plan --json` printed, whose hours and dollars are drawn");
+                      "output of `smelt plan --json`; its hours and dollars are drawn as charts");
   add_json_flag(*command, options->json);
   command->callback([options] {
     print_result(options->json, [&] { return OrderedJson{{"path", write_report(*options)}}; });

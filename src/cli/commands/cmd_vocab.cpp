@@ -24,18 +24,18 @@ namespace {
 
 void add_lines_options(CLI::App& command, LinesOptions& o) {
   add_input_flags(command, o.input, o.format, o.limits);
-  command.add_option("--sample", o.sample, "share of the lines to read, by their numbers")
+  command.add_option("--sample", o.sample, "share of the lines to read, evenly spaced")
       ->capture_default_str();
   command
-      .add_option(
-          "--memory", o.memory,
-          "about so much for words: of more than fit the rarest are left out; types unigram "
-          "and bpe hold all text that --sample takes")
+      .add_option("--memory", o.memory,
+                  "approximate memory limit for words; if they need more, the rarest are dropped; "
+                  "types unigram "
+                  "and bpe load all text that --sample selects")
       ->transform(CLI::AsSizeValue(false))
       ->default_str("4GB");
 }
 
-// Punctuation is split off, unlike in a report's words between spaces.
+// For counts of words in which punctuation is separate, unlike the words of a report.
 constexpr const char *kWord = "word or punctuation mark", *kWords = "words and punctuation marks";
 
 void print_trained(const VocabularyJob& job, const VocabularySummary& s) {
@@ -45,7 +45,7 @@ void print_trained(const VocabularyJob& job, const VocabularySummary& s) {
   std::cout << "\nvocabulary: " << s.size << " pieces in " << s.seconds << " s\n";
   if (s.unused > job.unused)
     std::cout << "            " << s.unused - job.unused
-              << " of them are [unusedN]: the text has no more pieces to give\n";
+              << " of them are [unusedN]: the text does not have enough pieces\n";
   std::cout << "written:    " << job.out;
   if (!job.out.ends_with(".model") && !is_tokenizer_json(job.out))
     std::cout << ", " << tokenizer_config_path(job.out);
@@ -69,10 +69,10 @@ void run_train(const VocabularyJob& job, bool json) {
 
 void add_trainer_options(CLI::App& command, VocabularyJob& job) {
   WordPieceTrainerOptions& o = job.trainer;
-  command.add_option("--size", o.vocab_size, "pieces")->capture_default_str();
+  command.add_option("--size", o.vocab_size, "number of pieces")->capture_default_str();
   command
       .add_option("--min-frequency", o.min_frequency,
-                  "wordpiece, byte_bpe: a rarer pair is not merged")
+                  "wordpiece, byte_bpe: minimum frequency of a pair to be merged")
       ->capture_default_str();
   command
       .add_option("--alphabet", o.alphabet_limit,
@@ -86,7 +86,8 @@ void add_trainer_options(CLI::App& command, VocabularyJob& job) {
   command
       .add_option(
           "--normalization", job.normalization,
-          "for x.model only: nmt_nfkc (T5's), nfkc, nfc, identity; auto: nfc for Chinese, "
+          "for x.model only: normalization: nmt_nfkc (as T5), nfkc, nfc, identity; auto: nfc for "
+          "Chinese, "
           "Japanese, "
           "Thai and other text without spaces between words (it keeps their punctuation), else "
           "nmt_nfkc")
@@ -95,11 +96,13 @@ void add_trainer_options(CLI::App& command, VocabularyJob& job) {
                    "for x.model only: encode unknown characters as byte pieces instead of <unk>; "
                    "uses 256 pieces");
   command
-      .add_option("--special", o.reserved,
-                  "more tokens after [MASK], separated by commas; of x.model after <pad>, </s> and "
-                  "<unk>, or with <unk> all control pieces from id 0 on")
+      .add_option(
+          "--special", o.reserved,
+          "more special tokens after [MASK], separated by commas; for x.model after <pad>, </s> "
+          "and "
+          "<unk>; if the list contains <unk>, it is the full list of control pieces from id 0")
       ->delimiter(',');
-  command.add_option("--unused", job.unused, "so many [unusedN] after the special tokens")
+  command.add_option("--unused", job.unused, "number of [unusedN] after the special tokens")
       ->capture_default_str();
 }
 
@@ -109,18 +112,21 @@ void add_train(CLI::App& vocab) {
   auto flags = std::make_shared<TokenizerFlags>();
   add_lines_options(*command, job->text);
   command
-      ->add_option("--out", job->out,
-                   "vocab.txt of word pieces, or tokenizer.json of any type; x.model, a "
-                   "SentencePiece model; vocab.json and merges.txt of byte_bpe")
+      ->add_option(
+          "--out", job->out,
+          "file to write: vocab.txt for wordpiece, tokenizer.json for any type, x.model for a "
+          "SentencePiece model, vocab.json (with merges.txt) for byte_bpe")
       ->required();
   command
       ->add_option_function<std::string>(
           "--type", [job](const std::string& word) { job->type = parse_vocabulary_type(word); },
-          "wordpiece: merges of pairs; unigram or bpe: by SentencePiece; byte_bpe: byte-level BPE; "
+          "type of vocabulary: wordpiece; unigram or bpe (SentencePiece); byte_bpe (byte-level "
+          "BPE); "
           "auto: unigram for scripts without spaces between words, else wordpiece")
       ->default_str("wordpiece");
   add_trainer_options(*command, *job);
-  command->add_option("--threads", job->threads, "0: all cores")->capture_default_str();
+  command->add_option("--threads", job->threads, "number of threads; 0: all cores")
+      ->capture_default_str();
   add_tokenizer_flags(*command, *flags);
   auto language = std::make_shared<std::string>();
   command->add_option("--language", *language,
@@ -129,8 +135,9 @@ void add_train(CLI::App& vocab) {
                       "models (x.model)");
   auto split_chinese = std::make_shared<bool>(true);
   command
-      ->add_option("--split-chinese", *split_chinese,
-                   "wordpiece: each Chinese character is a word; false if spaces separate words")
+      ->add_option(
+          "--split-chinese", *split_chinese,
+          "wordpiece: true: each Chinese character is a word; false: spaces separate words")
       ->default_str("true");
   command->add_flag("--overwrite", job->overwrite, "replace an existing vocabulary");
   auto json = std::make_shared<bool>(false);
@@ -144,7 +151,7 @@ void add_train(CLI::App& vocab) {
 
 void print_extended(const ExtendJob& job, const ExtendSummary& s) {
   std::cout << "added:   " << counted(s.added.size(), "word") << " in "
-            << counted(s.unused, "unused place") << ":";
+            << counted(s.unused, "unused token") << ":";
   for (std::size_t i = 0; i < s.added.size() && i < 10; ++i) std::cout << ' ' << s.added[i].first;
   std::cout << (s.added.size() > 10 ? " …" : "") << "\npieces:  " << s.pieces_before << " -> "
             << s.pieces_after << " (" << percent(1 - share(s.pieces_after, s.pieces_before))
@@ -169,16 +176,19 @@ OrderedJson extended_json(const ExtendJob& job, const ExtendSummary& s) {
 
 void add_extend(CLI::App& vocab) {
   auto* command =
-      vocab.add_subcommand("extend", "add words of a field to a vocabulary in place of [unusedN]");
+      vocab.add_subcommand("extend", "add domain words to a vocabulary in place of [unusedN]");
   auto job = std::make_shared<ExtendJob>();
   add_lines_options(*command, job->text);
-  command->add_option("--vocab", job->vocab, "vocab.txt or tokenizer.json")->required();
+  command->add_option("--vocab", job->vocab, "vocabulary to extend: vocab.txt or tokenizer.json")
+      ->required();
   command->add_option("--out", job->out, "the vocabulary to write")->required();
-  command->add_option("--count", job->count, "words to add; 0: as many as there are places")
+  command->add_option("--count", job->count, "number of words to add; 0: one for each [unusedN]")
       ->capture_default_str();
-  command->add_option("--min-frequency", job->min_frequency, "a rarer word is not added")
+  command
+      ->add_option("--min-frequency", job->min_frequency, "minimum frequency of a word to be added")
       ->capture_default_str();
-  command->add_option("--threads", job->threads, "0: all cores")->capture_default_str();
+  command->add_option("--threads", job->threads, "number of threads; 0: all cores")
+      ->capture_default_str();
   add_tokenizer_flags(*command, job->tokenizer);
   command->add_flag("--overwrite", job->overwrite, "replace an existing vocabulary");
   auto json = std::make_shared<bool>(false);
@@ -230,10 +240,10 @@ void print_reports(const std::vector<VocabularyReport>& reports) {
   char letter = 'A';
   print_row("", reports, [&](const auto&) { return std::string(1, letter++); });
   print_row("size", reports, [](const auto& r) { return str(r.size); });
-  print_row("pieces that the text uses", reports, [](const auto& r) { return str(r.used); });
+  print_row("pieces used by the text", reports, [](const auto& r) { return str(r.used); });
   print_row("words between spaces", reports, [](const auto& r) { return str(r.words); });
   print_row("pieces", reports, [](const auto& r) { return str(r.pieces); });
-  print_row("pieces a word", reports,
+  print_row("pieces per word", reports,
             [](const auto& r) { return rounded(share(r.pieces, r.words), 3); });
   print_row("whole words, %", reports,
             [](const auto& r) { return rounded(100 * share(r.whole_words, r.words), 2); });
@@ -243,7 +253,8 @@ void print_reports(const std::vector<VocabularyReport>& reports) {
     print_row("  in " + s.script, reports, [&](const auto& r) { return unknown_in(r, s.script); });
 }
 
-// Refuses vocabularies whose text is split into words in different ways: their words differ.
+// Throws UsageError if the two vocabularies split text into words by different commands, since
+// their words would differ.
 void require_same_command(const std::string& vocab, const std::string& against,
                           const TokenizerFlags& flags) {
   if (against.empty()) return;
@@ -255,7 +266,7 @@ void require_same_command(const std::string& vocab, const std::string& against,
   if (one != other)
     throw UsageError(str("vocab report: text for ", vocab, " is split into words by ", named(one),
                          ", for ", against, " by ", named(other)),
-                     str("give text that is split already, and --segment-command ",
+                     str("use text that is already split into words and --segment-command ",
                          kNoSegmentCommand, "; or report one at a time"));
 }
 
@@ -270,15 +281,17 @@ void add_report(CLI::App& vocab) {
   auto* command = vocab.add_subcommand("report", "show how well vocabularies fit a text");
   auto o = std::make_shared<Options>();
   add_lines_options(*command, o->text);
-  command->add_option("--vocab", o->vocab, "vocab.txt, tokenizer.json or x.model")->required();
-  command->add_option("--against", o->against, "another one to compare with");
-  command->add_option("--threads", o->threads, "0: all cores")->capture_default_str();
+  command->add_option("--vocab", o->vocab, "vocabulary: vocab.txt, tokenizer.json or x.model")
+      ->required();
+  command->add_option("--against", o->against, "another vocabulary to compare with");
+  command->add_option("--threads", o->threads, "number of threads; 0: all cores")
+      ->capture_default_str();
   add_tokenizer_flags(*command, o->tokenizer);
   command->add_flag("--json", o->json, "print JSON");
   command->callback([o] {
     o->text.segment_command = segment_command_of(o->vocab, o->tokenizer);
     require_same_command(o->vocab, o->against, o->tokenizer);
-    o->tokenizer.segment_command = kNoSegmentCommand;  // the words are separated then
+    o->tokenizer.segment_command = kNoSegmentCommand;  // the words are then already separated
     const WordCounts words =
         words_of_report(o->text, o->threads > 0 ? o->threads : available_threads());
     std::vector<VocabularyReport> reports;

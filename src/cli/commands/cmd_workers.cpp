@@ -9,14 +9,15 @@
 
 namespace smelt {
 void add_worker_options(CLI::App& command, WorkerOptions& o) {
-  command.add_option("--worker", o.workers, "all, or numbers from 0 as 0,2-4")
+  command.add_option("--worker", o.workers, "workers: all, or numbers from 0, such as 0,2-4")
       ->capture_default_str();
-  command.add_option("--zone", o.zone, "where it is; default: wherever it is");
+  command.add_option("--zone", o.zone, "zone of the machine; default: search all zones");
   add_project_flag(command, o.project);
-  command.add_flag("--internal-ip", o.internal_ip, "by the addresses inside its network");
-  command.add_option("--ssh-option", o.options, "as ssh's -o, e.g. ProxyCommand=…; several times");
-  command.add_option("--ssh-config", o.config, "a file of ssh's options instead of the user's own");
-  command.add_flag("--dry-run", o.dry_run, "show what ssh would be started with");
+  command.add_flag("--internal-ip", o.internal_ip, "connect to internal IP addresses");
+  command.add_option("--ssh-option", o.options,
+                     "ssh -o option, e.g. ProxyCommand=…; may be given several times");
+  command.add_option("--ssh-config", o.config, "ssh configuration file instead of the user's own");
+  command.add_flag("--dry-run", o.dry_run, "show the ssh commands without running them");
 }
 
 namespace {
@@ -24,11 +25,12 @@ namespace {
 void add_ssh(CLI::App& cloud) {
   auto* command = cloud.add_subcommand("ssh", "run a command on workers, or open a shell on one");
   auto o = std::make_shared<WorkerOptions>();
-  command->add_option("name", o->name, "the machine, or USER@ it")->required();
-  command->add_option("flags", o->flags, "behind --: ssh's own, as -- -L 6006:localhost:6006");
-  command->add_option("--command", o->command, "ends when this does; default: a shell");
+  command->add_option("name", o->name, "name of the machine, or USER@NAME")->required();
+  command->add_option("flags", o->flags,
+                      "ssh's own flags after --, such as -- -L 6006:localhost:6006");
+  command->add_option("--command", o->command, "command to run; default: a shell");
   command->add_option("--timeout", o->timeout,
-                      "as 90s or 2h; after it the workers are told to end");
+                      "stop the command after this time, such as 90s or 2h");
   add_worker_options(*command, *o);
   command->callback([o] { run_on_workers(*o); });
 }
@@ -39,11 +41,12 @@ void add_logs(CLI::App& cloud) {
   auto lines = std::make_shared<int>(100);
   auto follow = std::make_shared<bool>(false);
   o->workers = "all";
-  command->add_option("name", o->name, "the machine, or USER@ it")->required();
-  command->add_option("--lines", *lines, "the last ones")
+  command->add_option("name", o->name, "name of the machine, or USER@NAME")->required();
+  command->add_option("--lines", *lines, "number of last lines to show")
       ->capture_default_str()
       ->check(CLI::Range(0, 1'000'000'000));
-  command->add_flag("--follow", *follow, "until it ends; Ctrl-C ends the following alone");
+  command->add_flag("--follow", *follow,
+                    "show new output until the command ends; Ctrl-C stops only the output");
   add_worker_options(*command, *o);
   command->callback([o, lines, follow] {
     o->command = show_job(*lines, *follow);

@@ -32,16 +32,16 @@
 namespace smelt {
 namespace {
 
-// What all options of all commands have in common.
+// Sets what is common to all options of all commands.
 void settle_options(CLI::App& app) {
   CLI::Validator booleans = CLI::IsMember(
       {"true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0"}, CLI::ignore_case);
-  booleans.description("");  // which --help would show of each flag
+  booleans.description("");  // otherwise --help would show it for each flag
   for (CLI::Option* option : app.get_options()) {
-    // CLI11 says "stoll" and no more of a flag's value that is no boolean.
+    // CLI11's own message for a value that is not a boolean is only "stoll".
     if (option->get_expected_max() == 0) option->check(booleans);
     if (option->get_required()) option->check(is_not_empty, "");
-    // A flag takes one value each time, as it is: not all that follow, nor "[a, b]" for a list.
+    // A flag takes exactly one value, unparsed: no further words, and "[a, b]" is no list.
     if (!option->get_positional()) option->allow_extra_args(false);
   }
   for (CLI::App* command : app.get_subcommands(nullptr)) settle_options(*command);
@@ -80,14 +80,14 @@ void add_log_options(CLI::App& command, const std::shared_ptr<LogOptions>& log) 
                               if (word == name) log->level = level;
                             set_up_log(*log);
                           },
-                          "least level of log messages to keep")
+                          "minimum level of log messages")
                       ->check(CLI::IsMember(names))
                       ->default_str("info"));
   for (CLI::Option* option : added) option->group("Log");
 }
 
-// Adds them to the program and to every command that has no subcommands, except the originals'
-// programs and groups with a --quiet of their own.
+// Adds the log flags to the program and to every command without subcommands, except the originals'
+// programs and groups that have another --quiet.
 void add_log_options_everywhere(CLI::App& app, const std::shared_ptr<LogOptions>& log) {
   const auto below = app.get_subcommands(nullptr);
   if (app.get_option_no_throw("--quiet") != nullptr) return;
@@ -102,7 +102,7 @@ struct CommandGroup {
   std::vector<AddCommand> add;
 };
 
-// In the order of `smelt help`.
+// The commands in the order of `smelt help`.
 const std::vector<CommandGroup> kCommands{
     {"Plan", {add_new_command, add_advise_command, add_plan_command}},
     {"Train",
@@ -140,8 +140,8 @@ void add_commands(CLI::App& app) {
 
 constexpr const char* kNoOutput = "standard output: cannot be written to";
 
-// Returns whether all output is written, or is of a command whose results are files and which has
-// lost the reader of its output.
+// Returns true if all output is written, or if the command writes its results to files and the
+// reader of its output has closed the pipe.
 bool output_is_settled() { return std::cout.flush() || has_outlived_output_reader(); }
 
 // Reports an error on standard error and in the log file. Returns the exit code.
@@ -173,7 +173,7 @@ int run_command(CLI::App& app, int argc, char** argv) {
 int run_command_line(int argc, char** argv) {
   set_up_log();
   end_at_signals();
-  std::signal(SIGXFSZ, SIG_IGN);  // too large a file is an error with a message
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit becomes an error with a message
   CLI::App app("Pre-train, fine-tune and compress BERT, RoBERTa, ELECTRA and T5 on your own text.",
                "smelt");
   try {

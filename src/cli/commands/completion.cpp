@@ -11,14 +11,15 @@ namespace {
 constexpr const char* kSet = "--set";
 
 struct CompletedCommand {
-  std::string path;  // "smelt data bert"
+  std::string path;  // full name, "smelt data bert"
   std::vector<const CLI::App*> commands;
-  std::string words;  // that an argument without a flag may be
+  std::string words;  // values of an argument without a flag
   std::vector<std::string> flags;
-  std::vector<std::pair<std::string, std::string>> values;  // a flag and what it may be, or ""
+  // Flags with a value, and the choices of each, or "".
+  std::vector<std::pair<std::string, std::string>> values;
 };
 
-// "cpu gpu tpu" of an option that is one of a few; CLI11 has no better place to ask.
+// Returns the choices of an option, "cpu gpu tpu", or "". They are parsed from CLI11's description.
 std::string choices_of(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const auto open = type.find('{'), close = type.find('}');
@@ -48,7 +49,7 @@ std::vector<CompletedCommand> all_commands(const CLI::App& root) {
   return out;
 }
 
-// Patterns of a shell's case, quoted.
+// Returns quoted patterns for a shell's `case`.
 std::string alternatives(const std::vector<std::string>& texts) {
   std::vector<std::string> quoted;
   for (const std::string& text : texts) quoted.push_back(str("\"", text, "\""));
@@ -61,7 +62,7 @@ std::string all_paths(const std::vector<CompletedCommand>& commands) {
   return alternatives(paths);
 }
 
-// Flags of any value: what follows them is a file, for all that is known.
+// Returns the flags without fixed choices; they complete file names.
 std::string free_flags(const std::vector<CompletedCommand>& commands) {
   std::vector<std::string> out;
   for (const CompletedCommand& command : commands)
@@ -70,7 +71,7 @@ std::string free_flags(const std::vector<CompletedCommand>& commands) {
   return alternatives(out);
 }
 
-// A case for each flag of few values; `line` makes what is done from them.
+// Returns a `case` branch for each flag with choices; `line` returns its body.
 std::string choice_cases(const std::vector<CompletedCommand>& commands, auto&& line) {
   std::string out;
   for (const CompletedCommand& command : commands)
@@ -80,14 +81,14 @@ std::string choice_cases(const std::vector<CompletedCommand>& commands, auto&& l
   return out;
 }
 
-// "train.steps= train.device= …"
+// Returns the field names with "=": "train.steps= train.device= …".
 std::string names_of_fields(const std::vector<CompletedField>& fields) {
   std::string out;
   for (const CompletedField& field : fields) out += str(out.empty() ? "" : " ", field.path, "=");
   return out;
 }
 
-// A case for each field of few values; `line` makes what is done from them.
+// Returns a `case` branch for each field with choices; `line` returns its body.
 std::string field_cases(const std::vector<CompletedField>& fields, const char* before,
                         const char* after, auto&& line) {
   std::string out;
@@ -97,7 +98,7 @@ std::string field_cases(const std::vector<CompletedField>& fields, const char* b
   return out;
 }
 
-// As a word of zsh's _describe, in single quotes.
+// Returns the command as a word for zsh's _describe, in single quotes.
 std::string described(const CLI::App& command) {
   std::string text;
   for (const char c : command.get_description()) {
@@ -107,7 +108,7 @@ std::string described(const CLI::App& command) {
   return str("'", command.get_name(), ":", text, "'");
 }
 
-// Paths of all commands, each in quotes.
+// Returns the paths of all commands, each in quotes.
 std::string join_quoted(const std::vector<CompletedCommand>& commands) {
   std::vector<std::string> paths;
   for (std::size_t i = 1; i < commands.size(); ++i)
@@ -115,7 +116,7 @@ std::string join_quoted(const std::vector<CompletedCommand>& commands) {
   return join(paths, " ");
 }
 
-// A text in single quotes, as fish reads it.
+// Quotes a text for fish.
 std::string fish_text(const std::string& text) {
   std::string out;
   for (const char c : text)
@@ -123,7 +124,8 @@ std::string fish_text(const std::string& text) {
   return str("'", out, "'");
 }
 
-// What fish completes behind a flag: nothing of a switch, its choices, fields, or files.
+// Returns fish's options for the values of a flag: none for a switch, its choices, fields, or
+// files.
 std::string fish_values(const CompletedCommand& command, const std::string& flag) {
   if (flag == kSet) return " -x -a \"$__smelt_fields\"";
   for (const auto& [name, choices] : command.values)

@@ -30,7 +30,7 @@ std::string help_of_field(const RecipeField& field) {
              "; `smelt help recipe --type TYPE` lists the fields of each");
 }
 
-// A field of one or more types of model. Of a field that differs by type the first is kept.
+// A field of one or more model types. If types define it differently, the first definition is used.
 struct FoundField {
   RecipeField field;
   std::vector<std::string> types;
@@ -45,7 +45,7 @@ constexpr const char* kMarkdownHead =
     "by\n"
     "its whole path: `--set train.optimizer.learning_rate=1e-4`.\n";
 
-// Escapes what Markdown would take for a column or an HTML tag.
+// Escapes characters that Markdown would read as a column or an HTML tag.
 std::string escaped_for_markdown(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -100,8 +100,8 @@ std::string recipe_help(const std::string& type, const std::string& section) {
 
 std::string recipe_markdown() {
   const auto all = fields_of_all_types();
-  std::vector<std::string> sections;        // in the order of a recipe
-  std::map<std::string, std::string> rows;  // of each section's table
+  std::vector<std::string> sections;        // in recipe order
+  std::map<std::string, std::string> rows;  // table rows by section
   std::set<std::string> seen;
   for (const std::string& type : type_names())
     for (const RecipeField& field : recipe_fields(type)) {
@@ -139,7 +139,7 @@ std::string field_help(const std::string& path) {
                         section_of(path).empty() ? "none" : section_of(path), "\n  default    ",
                         field.default_value, "\n");
   if (!choices.empty()) out += str("  choices    ", join(choices, ", "), "\n");
-  if (types.size() < type_names().size()) out += str("  of types   ", join(types, ", "), "\n");
+  if (types.size() < type_names().size()) out += str("  types      ", join(types, ", "), "\n");
   const std::string value = !choices.empty() ? choices.front() : field.default_value;
   return out + str("  example    smelt run recipe.yaml --set ", path, "=",
                    value == "\"\"" ? "VALUE" : value, "\n");
@@ -147,7 +147,7 @@ std::string field_help(const std::string& path) {
 
 std::string field_named(const std::string& name) {
   std::string of_train, other;
-  int in_train = 0;  // `type` is a field of several of its sections
+  int in_train = 0;  // several sections have a field `type`
   for (const auto& [path, field] : fields_of_all_types()) {
     if (!path.ends_with("." + name)) continue;
     if (path.starts_with("train.")) {

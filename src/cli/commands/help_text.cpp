@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kFewestColumns = 20;
 
-// Where what follows a line's first one begins.
+// Returns the column of the second text in a line, where continuation lines start.
 std::size_t hanging_indent(std::string_view line, std::size_t columns) {
   const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
   const std::size_t gap = line.find("  ", first);
@@ -34,7 +34,7 @@ void wrap_line(std::string_view line, std::size_t columns, std::string& out) {
   }
   const std::size_t indent = hanging_indent(line, columns);
   std::size_t at = 0, used = 0;
-  bool begins = true;  // nothing but spaces stands in this line yet
+  bool begins = true;  // the line is empty so far
   while (at < line.size()) {
     const std::size_t word = std::min(line.find_first_not_of(' ', at), line.size());
     const std::size_t end = std::min(line.find(' ', word), line.size());

@@ -25,8 +25,8 @@
 namespace smelt {
 namespace {
 
-// A recipe that says nothing trains on a CPU, beside the TPU. Who is who among several hosts is
-// said of TPUs alone, and a run has the devices of all of them.
+// Throws UsageError if the recipe does not use the TPU: without train.device it would train on the
+// CPU of the TPU's host. Only TPUs can find their other hosts, and a run uses all of their devices.
 void check_device(const Recipe& r, const Accelerator& type) {
   const std::string hint = str("--set train.device=tpu --set train.devices=", type.devices,
                                "; the batch size must be a multiple of ", type.devices);
@@ -43,12 +43,12 @@ void check_device(const Recipe& r, const Accelerator& type) {
 std::string judge(const Recipe& recipe, const Accelerator* type, std::optional<RunTime>& planned) {
   if (type != nullptr) {
     check_device(recipe, *type);
-    (void)staged_recipe(recipe, "gs://bucket/job");  // what it names is there, and can go there
+    (void)staged_recipe(recipe,
+                        "gs://bucket/job");  // checks that its files exist and can be uploaded
   }
   const DryRun run = dry_run(recipe, {}, type);
   if (!run.misfit.empty())
-    throw UsageError(run.misfit,
-                     "run `smelt plan RECIPE` to see the machines and settings that it fits");
+    throw UsageError(run.misfit, "run `smelt plan RECIPE` to find machines and settings that fit");
   planned = run.planned;
   return str(recipe.type->name, ", ", recipe.train.steps, " steps of ", recipe.train.batch_size,
              " on ", recipe.train.devices, " x ", recipe.train.device);
@@ -62,7 +62,7 @@ bool is_one_of(const auto& names, const std::string& name) {
   return std::ranges::find(names, name) != std::end(names);
 }
 
-// Returns a file's name without what a list of patterns or a path on gs:// reads in another way:
+// Returns a file name without characters that have a meaning in a list of patterns or a gs:// path:
 // wildcards, commas, options, white space at the ends.
 std::string staged_name(std::string name) {
   for (char& c : name)
@@ -78,12 +78,12 @@ class Stager {
  public:
   Stager(std::string folder, StagedRecipe& out) : folder_(std::move(folder)), out_(out) {}
 
-  // What the field is in the bucket.
+  // Returns the value of a list field for the bucket.
   std::string list(const std::string& field, const std::string& value) {
     if (value.empty()) return value;
     if (is_row_command(value))
-      throw UsageError(str(field, ": ", value, " is a command of this machine"),
-                       "write its rows into a file, and name that");
+      throw UsageError(str(field, ": ", value, " is a command on this machine"),
+                       "write its output to a file and use that file");
     std::vector<std::string> there;
     std::set<std::string> names;
     for (const std::string& file : expand_files(value, field)) {
@@ -102,7 +102,7 @@ class Stager {
     if (is_remote(value)) return kept(field, value);
     return value.empty() ? value : tables(value, place(field));
   }
-  // With how it is used, which lies beside it.
+  // Stages the vocabulary with the tokenizer settings next to it.
   std::string vocabulary(const std::string& file) {
     if (is_remote(file)) return kept("vocab.file", file);
     if (file.empty()) return file;
@@ -114,8 +114,8 @@ class Stager {
       if (exists(beside)) put(beside, to);
     return put(file, there);
   }
-  // Of a run its model, of a model's folder the newest checkpoint alone; of a TensorFlow checkpoint
-  // its files and the sizes beside them.
+  // Stages weights: the model of a run; of a model folder only the newest checkpoint; the files of
+  // a TensorFlow checkpoint with its config.
   std::string weights(const std::string& field, const std::string& value) {
     if (is_remote(value)) return kept(field, value);
     if (value.empty()) return value;
@@ -134,37 +134,39 @@ class Stager {
 
  private:
   std::string place(const std::string& field) const { return join_path(folder_, "input/" + field); }
-  // It stays where it is, but where the job removes what it did not put there.
+  // Returns the path of an object that is used from the bucket. Throws UsageError if the job would
+  // delete it because it is in the job's own folder.
   const std::string& kept(const std::string& field, const std::string& path) const {
     const std::string own = join_path(folder_, "input");
     if (lies_in(path, own))
-      throw UsageError(str(field, ": ", path, " lies in ", own,
-                           ", where only what the job itself copies there is kept"),
-                       "--name NAME is another job's folder; or move it out of there");
+      throw UsageError(str(field, ": ", path, " is in ", own,
+                           ", where the job deletes all files that it has not uploaded"),
+                       "use another folder with --name NAME, or move the file");
     return path;
   }
   // Returns an object's path as an entry of a list of patterns that names this object alone.
   static std::string list_entry(const std::string& field, const std::string& path) {
     const RemotePath parts = parse_remote(path);
     if (parts.key.find(',') != std::string::npos)
-      throw UsageError(str(field, ": ", path,
-                           ": the name contains a comma, which separates entries of the list"),
-                       str("smelt storage cp '", path, "' to a name without a comma"));
+      throw UsageError(
+          str(field, ": ", path,
+              ": the name contains a comma, which separates entries of the list"),
+          str("copy it to a name without a comma: smelt storage cp '", path, "' NAME"));
     const bool is_plain = parts.key.find_first_of("*?[") == std::string::npos &&
                           !parts.key.starts_with(' ') && !parts.key.ends_with(' ');
     return is_plain ? path : parts.literal();
   }
-  // UsageError if another file goes there already: staged_name() may make two names one.
+  // Throws UsageError if another file has the same target: staged_name() may map two names to one.
   std::string put(const std::string& file, const std::string& to) {
-    (void)file_size(file);  // it is there
+    (void)file_size(file);  // throws if it does not exist
     const auto [other, is_new] = sources_.emplace(to, file);
     if (!is_new && other->second != file)
       throw UsageError(str(other->second, " and ", file, " would both become ", to),
-                       "give one of them another name");
+                       "rename one of them");
     out_.files.push_back({file, to});
     return to;
   }
-  // What is read of a model, never what else lies there.
+  // Stages only the files that a model is loaded from.
   std::string model_files(const std::string& from, const std::string& to) {
     static const std::set<std::string_view> names{
         kCommitFile,         kManifestFile,           "config.json",
@@ -178,7 +180,7 @@ class Stager {
     }
     return to;
   }
-  // In the one form that is read.
+  // Stages the weights of a Hugging Face folder in the format that is loaded.
   void hugging_face(const std::string& from, const std::string& to) {
     model_files(from, to);
     if (!exists(weights_path(from))) return;
@@ -186,7 +188,7 @@ class Stager {
     for (const std::string& file : weights_files(from)) files.insert(file);
     for (const std::string& file : files) put(file, join_path(to, path_name(file)));
   }
-  // GLUE's files.
+  // Stages the files of GLUE tasks.
   std::string tables(const std::string& from, const std::string& to) {
     for (const std::string& name : list_folder(from)) {
       const std::string path = join_path(from, name), there = join_path(to, staged_name(name));
@@ -208,12 +210,12 @@ class Stager {
 
   std::string folder_;
   StagedRecipe& out_;
-  std::map<std::string, std::string> sources_;  // the file that goes to each place
+  std::map<std::string, std::string> sources_;  // source file by target
 };
 
 }  // namespace
 
-// A recipe says what was set and no more: what was not goes by rules of its own.
+// Writes only the fields that were set, because defaults may depend on other fields.
 StagedRecipe staged_recipe(const Recipe& r, const std::string& folder) {
   StagedRecipe out;
   Stager stager(folder, out);
@@ -240,8 +242,9 @@ StagedRecipe staged_recipe(const Recipe& r, const std::string& folder) {
 
 namespace {
 
-// "train.steps" and its value, of a StagedRecipe's text: those that a run is held to.
-std::map<std::string, std::string> held_fields(const std::string& text) {
+// Returns the fields of a StagedRecipe's text that must not change on resume, "train.steps" and
+// value.
+std::map<std::string, std::string> fixed_fields(const std::string& text) {
   static const std::set<std::string> free{"", "train", "eval", "compress", "track"};
   static const std::set<std::string> held{"train.batch_size", "train.seed", "train.optimizer.type",
                                           "train.ema_decay", "train.init_from"};
@@ -262,7 +265,7 @@ std::map<std::string, std::string> held_fields(const std::string& text) {
 void require_same_run(const StagedRecipe& staged, const std::string& folder) {
   const std::string recipe = join_path(folder, "recipe.yaml");
   if (!latest_checkpoint(join_path(folder, "run/model")) || !exists(recipe)) return;
-  const auto was = held_fields(read_file(recipe, kSmallFileBytes)), is = held_fields(staged.text);
+  const auto was = fixed_fields(read_file(recipe, kSmallFileBytes)), is = fixed_fields(staged.text);
   std::set<std::string> names;
   for (const auto& fields : {was, is})
     for (const auto& [name, value] : fields) names.insert(name);
@@ -274,7 +277,7 @@ void require_same_run(const StagedRecipe& staged, const std::string& folder) {
     if (value_in(was, name) != value_in(is, name))
       throw UsageError(str(folder, ": its run has checkpoints of another recipe: ", name, " was ",
                            value_in(was, name), ", is ", value_in(is, name)),
-                       "start another job with --name NAME");
+                       "use --name NAME to start another job");
 }
 
 JudgedRecipe judge_recipe(const std::string& path, const std::vector<std::string>& settings,
@@ -283,7 +286,7 @@ JudgedRecipe judge_recipe(const std::string& path, const std::vector<std::string
   out.check = looked_at("recipe", [&] {
     const Recipe recipe = load_recipe(path, settings);
     if (!exists(join_path(recipe.out, kJournalName))) return judge(recipe, type, out.planned);
-    // The job's results, or those that an earlier one had: it does not run there.
+    // `out` may hold results of this or an earlier job, but the dry run must not see them.
     std::vector<std::string> elsewhere = settings;
     elsewhere.push_back("out=" + join_path(recipe.out, "run"));
     return judge(load_recipe(path, elsewhere), type, out.planned);

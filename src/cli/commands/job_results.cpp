@@ -21,15 +21,15 @@ namespace smelt {
 namespace {
 
 constexpr const char* kStagingNotice =
-    "\nstopping: the data are not all in the bucket; a second signal ends at once\n";
+    "\nstopping before all data are in the bucket; a second signal ends at once\n";
 constexpr const char* kFetchingNotice =
-    "\nstopping: the results are not all here; a second signal ends at once\n";
+    "\nstopping before all results are copied; a second signal ends at once\n";
 
 bool holds_run(const std::string& folder) {
   return exists(join_path(folder, ".stages")) || exists(join_path(folder, "model"));
 }
 
-// One that only stages has nothing that runs on.
+// Returns true if the job of the journal is still running. A job that only uploads files is not.
 bool goes_on(GoogleApi& api, const JobSpec& spec) {
   const auto kept = JournalObject(api, spec.folder).read();
   if (!kept) return false;
@@ -37,8 +37,8 @@ bool goes_on(GoogleApi& api, const JobSpec& spec) {
   return job.spec.run == spec.run && job.step != JobStep::stage && job.step != JobStep::ended;
 }
 
-// Text, examples to train on and all checkpoints but the newest stay in the bucket; held-out ones
-// are few, and are what smelt eval scores.
+// Returns true for files that stay in the bucket: text, training examples and all checkpoints but
+// the newest. Eval sets are small and needed by smelt eval, so they are copied.
 bool stays(const std::string& path, const std::optional<std::int64_t>& newest) {
   const auto is_in = [&](std::string_view folder) { return path.starts_with(folder); };
   if (is_in("text/") || path.find("smelt.lock") != std::string::npos) return true;
@@ -46,7 +46,7 @@ bool stays(const std::string& path, const std::optional<std::int64_t>& newest) {
   return is_in("model/checkpoint") && newest && step_of(path_name(parent_path(path))) != newest;
 }
 
-// Asks every half a minute, from whichever thread copies.
+// Checks every 30 seconds, from whichever thread copies, that this process still leads the job.
 class LeadWatch {
  public:
   explicit LeadWatch(const std::function<void()>& require_lead) : require_lead_(require_lead) {}
@@ -70,7 +70,7 @@ void copy_all(StorageApi& api, const SyncPlan& plan) {
   copy_files(api, plan.copies, [](std::uint64_t /*bytes*/) {});
 }
 
-// A fetch that is cut off leaves no checkpoint with files missing.
+// Copies the run so that an interrupted copy never leaves an incomplete checkpoint.
 void copy_run(StorageApi& api, std::vector<StoredFile> files, const std::string& out) {
   const auto markers = std::stable_partition(files.begin(), files.end(),
                                              [](const auto& file) { return !is_marker(file); });
@@ -85,7 +85,7 @@ void copy_run(StorageApi& api, std::vector<StoredFile> files, const std::string&
 }
 
 // Removes checkpoints in `out` that are older than the run's newest and that the run does not have.
-// A run that goes on in `out` meanwhile keeps what it has written.
+// Checkpoints that a run in `out` writes meanwhile are newer and stay.
 void drop_other_checkpoints(const std::vector<StoredFile>& run, std::int64_t newest,
                             const std::string& out,
                             const std::function<void(const std::string&)>& tell) {
@@ -95,7 +95,7 @@ void drop_other_checkpoints(const std::vector<StoredFile>& run, std::int64_t new
   for (const std::string& name : list_folder(model)) {
     const auto step = step_of(name);
     if (!step || *step > newest || there.contains(join_path("model", name))) continue;
-    tell(str("removing ", join_path(model, name), ": the job's run has it not"));
+    tell(str("removing ", join_path(model, name), ": the job's run no longer has it"));
     remove_checkpoint(join_path(model, name));
   }
 }
@@ -109,23 +109,23 @@ void require_own_folder(GoogleApi& api, const std::string& out, const JobJournal
     const JobSpec here = parse_journal(read_file(file), file).spec;
     if (here.folder == job.spec.folder && here.run == job.spec.run) return;
     if (goes_on(api, here))
-      throw UsageError(str(out, ": the job ", here.folder, " has its journal here, and goes on"),
-                       str("smelt cloud watch ", here.folder, " leads it, with --end ends it; ",
-                           hint, " is for another job"));
+      throw UsageError(str(out, ": contains the journal of the running job ", here.folder),
+                       str("smelt cloud watch ", here.folder, " monitors it, with --end stops it; ",
+                           "for another job use ", hint));
   }
   if (holds_run(out))
-    throw UsageError(str(out, ": here is a run that is not the job's of ", job.spec.folder,
-                         ", whose results would come over it"),
-                     str(hint, ", or move that run away"));
+    throw UsageError(str(out, ": contains another run than that of job ", job.spec.folder,
+                         ", whose results would overwrite it"),
+                     str("use ", hint, ", or move that run"));
 }
 
 void require_no_newer(const JobSpec& spec, const std::string& out, const std::string& hint) {
   const auto here = latest_checkpoint(join_path(out, "model"));
   const auto there = latest_checkpoint(join_path(spec.folder, "run/model"));
   if (!here || (there && *here <= *there)) return;
-  throw UsageError(str(out, ": the run here has a checkpoint of step ", *here, ", and the job in ",
+  throw UsageError(str(out, ": the local run has a checkpoint of step ", *here, ", and the job in ",
                        spec.folder, there ? str(" one of step ", *there) : " has none",
-                       ": its results would replace newer ones"),
+                       ": its results would overwrite newer ones"),
                    hint);
 }
 
@@ -134,9 +134,9 @@ void require_no_input(GoogleApi& api, const std::string& folder) {
   StorageApi storage(api);
   const auto files = files_below(storage, input);
   if (!files.empty())
-    throw UsageError(str(input, ": here are files that no job put here, ", files.front().name,
-                         " among them, and a job keeps none but its own"),
-                     "--name NAME is another folder; or move them away");
+    throw UsageError(str(input, ": contains files that no job has put there, ", files.front().name,
+                         " among them; a job would delete them"),
+                     "use another folder with --name NAME, or move the files");
 }
 
 void stage_files(GoogleApi& api, const std::vector<StagedFile>& files, const std::string& folder,
@@ -151,7 +151,7 @@ void stage_files(GoogleApi& api, const std::vector<StagedFile>& files, const std
   const auto planned = [&] { return plan_sync(here, files_below(storage, input), input); };
   const SyncPlan plan = planned();
   require_lead();
-  remove_stored(storage, plan.surplus);  // an earlier try's
+  remove_stored(storage, plan.surplus);  // files of an earlier attempt
   std::uint64_t bytes = 0;
   for (const CopyJob& job : plan.copies) bytes += job.from.size;
   if (!plan.copies.empty())
@@ -161,7 +161,7 @@ void stage_files(GoogleApi& api, const std::vector<StagedFile>& files, const std
   copy_files(storage, plan.copies, [&](std::uint64_t) { lead.look(); });
   require_lead();
   if (plan.copies.empty()) return;
-  // Whoever was overtaken may have copied a file to its end.
+  // A process that has lost the lease meanwhile may have finished copying a file.
   const SyncPlan again = planned();
   remove_stored(storage, again.surplus);
   copy_all(storage, again);
@@ -170,11 +170,12 @@ void stage_files(GoogleApi& api, const std::vector<StagedFile>& files, const std
 void fetch_results(GoogleApi& api, const JobSpec& spec, const std::string& out,
                    const std::function<void(const std::string&)>& tell) {
   const StopSignal::Notice notice(kFetchingNotice);
-  require_no_newer(spec, out,
-                   str("smelt cloud watch ", spec.folder, " --out FOLDER fetches them elsewhere"));
+  require_no_newer(
+      spec, out,
+      str("smelt cloud watch ", spec.folder, " --out FOLDER copies them to another folder"));
   const std::string run = join_path(spec.folder, "run");
   const auto newest = latest_checkpoint(join_path(run, "model"));
-  tell(str("fetching results to ", out));
+  tell(str("copying results to ", out));
   StorageApi storage(api);
   const std::vector<StoredFile> all = files_below(storage, run);
   std::vector<StoredFile> wanted;

@@ -42,14 +42,14 @@ std::string job_name(const JobOptions& o, const Recipe& recipe) {
   static const std::regex form("[A-Za-z0-9][A-Za-z0-9._-]{0,99}");
   if (!o.name.empty() && !std::regex_match(o.name, form))
     throw UsageError(str("--name '", o.name, "': invalid job name"),
-                     "begin with a letter or digit; use letters, digits, '.', '_' and '-', at most "
+                     "start with a letter or digit; use letters, digits, '.', '_' and '-', at most "
                      "100 characters");
   if (!o.name.empty()) return o.name;
   const std::string name = path_name(recipe.out);
   if (is_remote(recipe.out))
     throw UsageError(str("out: ", recipe.out,
-                         ": a job's run lies below --bucket, and its results "
-                         "come into a folder here"),
+                         ": must be a local folder: the run is stored in --bucket, and its results "
+                         "are copied to out"),
                      "name a folder on this machine with --set out=FOLDER");
   return name;
 }
@@ -64,8 +64,8 @@ std::vector<JobSpec::Zone> zones_of(const JobOptions& o, const Accelerator& type
     const auto known = machine_price(prices, type, zone, o.spot);
     if (o.price <= 0 && !known)
       throw UsageError(str("--budget: the price of a ", type.name, o.spot ? ", spot," : "", " in ",
-                           zone, " is not known, and no money can be counted"),
-                       "give its price for an hour with --price DOLLARS, or a list of prices with "
+                           zone, " is unknown, so the budget cannot be checked"),
+                       "set the price per hour with --price DOLLARS, or a price list with "
                        "--prices FILE");
     out.push_back({zone, o.price > 0 ? o.price : known->an_hour});
   }
@@ -73,16 +73,17 @@ std::vector<JobSpec::Zone> zones_of(const JobOptions& o, const Accelerator& type
 }
 
 double silence_of(const std::string& text) {
-  constexpr double kLeast = 600;  // an upload, or a bad network, must not look like it
+  constexpr double kLeast = 600;  // an upload or a bad network may be silent for minutes
   const auto seconds = static_cast<double>(parse_duration("--silence", text).count());
   if (seconds < kLeast)
-    throw UsageError(str("--silence: ", text, " is too short to tell silence from a slow network"),
-                     "use --silence 10m or more");
+    throw UsageError(
+        str("--silence: ", text, " is too short: a slow network may be silent as long"),
+        "use --silence 10m or more");
   return seconds;
 }
 
 double turn_of(const JobOptions& o) {
-  if (!o.queued) throw UsageError("--turn: is for queued machines only", "add --queued");
+  if (!o.queued) throw UsageError("--turn: only for queued machines", "add --queued");
   return static_cast<double>(parse_duration("--turn", o.turn).count());
 }
 
@@ -91,7 +92,7 @@ JobSpec spec_of(const JobOptions& o, const Accelerator& type, const Recipe& reci
     throw UsageError("--budget is missing: a job needs a limit in US dollars", "add --budget 50");
   if (o.version == "tpu-vm-base")
     throw UsageError("--runtime-version: tpu-vm-base is Ubuntu 20.04, which smelt does not run on",
-                     str("--runtime-version ", type.image));
+                     str("use --runtime-version ", type.image));
   JobSpec spec;
   spec.zones = zones_of(o, type);
   spec.node = {.accelerator_type = type.name,
@@ -128,20 +129,20 @@ bool is_same_recipe(const JobSpec& spec, const StagedRecipe& staged) {
   return exists(recipe) && read_file(recipe, kSmallFileBytes) == staged.text;
 }
 
-// Something is left to be done of it, and it is this recipe's, which `same` says.
+// Throws UsageError unless the folder's job is unfinished and has this recipe (`same`).
 void require_goes_on(const JobJournal& journal, const JobSpec& spec, bool same) {
   if (same && journal.outcome == "done" && journal.step == JobStep::ended)
-    throw UsageError(
-        str(spec.folder, ": the job of this recipe is done"),
-        str("its results: smelt cloud watch ", spec.folder, "; for another job --name NAME"));
+    throw UsageError(str(spec.folder, ": the job of this recipe is done"),
+                     str("smelt cloud watch ", spec.folder,
+                         " copies its results; for another job use --name NAME"));
   if (same || !journal.outcome.empty() || journal.step == JobStep::stage) return;
-  throw UsageError(
-      str(spec.folder, ": its job goes on, and is another recipe's or has other settings"),
-      str("for another job --name NAME; smelt cloud watch ", spec.folder,
-          " leads that one, with --end ends it"));
+  throw UsageError(str(spec.folder, ": its running job has another recipe or other settings"),
+                   str("for another job use --name NAME; smelt cloud watch ", spec.folder,
+                       " monitors the running one, with --end stops it"));
 }
 
-// What a job that goes on has and this command would have otherwise; what is not named is as it is.
+// Throws UsageError if a flag differs from the setting of the running job. Flags that are not given
+// keep their value.
 void require_same_settings(const JobOptions& o, const JobSpec& was, const JobSpec& is) {
   const auto zones = [](const JobSpec& spec) {
     std::vector<std::string> names;
@@ -169,13 +170,15 @@ void require_same_settings(const JobOptions& o, const JobSpec& was, const JobSpe
       {"--project", was.project, o.project, !o.project.empty()}};
   for (const Setting& each : all)
     if (each.is_named && each.was != each.is)
-      throw UsageError(str(was.folder, ": its job goes on, where ", each.flag, " was ",
-                           each.was.empty() ? "not set" : each.was, ", and is ", each.is),
-                       str("leave it as it was; for another job --name NAME; smelt cloud watch ",
-                           was.folder, " --end ends that one"));
+      throw UsageError(
+          str(was.folder, ": ", each.flag, " is ", each.is,
+              ", but the running job was started with ", each.was.empty() ? "not set" : each.was),
+          str("use the old value, or --name NAME for another job; smelt cloud watch ", was.folder,
+              " --end stops the running one"));
 }
 
-// The job that the folder has, with what may be changed of it; or a new one.
+// Returns the journal of the folder's job with its changeable settings updated, or that of a new
+// job.
 JobJournal journal_of(const JobOptions& o, JobSpec spec, const std::optional<std::string>& kept,
                       const StagedRecipe& staged) {
   JobJournal journal;
@@ -188,14 +191,14 @@ JobJournal journal_of(const JobOptions& o, JobSpec spec, const std::optional<std
   const bool same = is_same_recipe(spec, staged);
   require_goes_on(journal, spec, same);
   spec.run = journal.spec.run;
-  if (journal.step == JobStep::stage) {  // there is nothing of it yet
+  if (journal.step == JobStep::stage) {  // nothing has been created yet
     journal.spec = std::move(spec);
     return journal;
   }
-  if (journal.outcome.empty()) {  // it goes on as it is, but for when it ends and is given up
+  if (journal.outcome.empty()) {  // running: only deadline, silence and prices may change
     require_same_settings(o, journal.spec, spec);
     journal.spec.budget = spec.budget;
-    journal.spec.zones = spec.zones;  // their prices
+    journal.spec.zones = spec.zones;  // updates their prices
     if (JobMachine* machine = journal.there())
       for (const JobSpec::Zone& zone : spec.zones)
         if (zone.name == machine->zone) machine->dollars_an_hour = zone.dollars_an_hour;
@@ -206,18 +209,19 @@ JobJournal journal_of(const JobOptions& o, JobSpec spec, const std::optional<std
     if (!o.turn.empty()) journal.spec.turn = spec.turn;
     return journal;
   }
-  if (journal.step != JobStep::ended && same) return journal;  // to its end
+  if (journal.step != JobStep::ended && same) return journal;  // it is already ending
   if (journal.step != JobStep::ended)
-    throw UsageError(str(spec.folder, ": another recipe's job is being ended: ", journal.why),
-                     str("smelt cloud watch ", spec.folder, ", then the same command again"));
-  JobJournal next;  // what was paid counts
+    throw UsageError(
+        str(spec.folder, ": a job of another recipe is being stopped: ", journal.why),
+        str("wait for it with smelt cloud watch ", spec.folder, ", then repeat this command"));
+  JobJournal next;  // keeps the money spent so far
   next.spec = std::move(spec);
   next.machines = std::move(journal.machines);
   next.starts = journal.starts;
   return next;
 }
 
-// Before anything is there: that a machine could do something for the money, and in the time.
+// Throws UsageError, before anything is created, if budget or time are too small for any training.
 void require_enough(const JobOptions& o, const JobJournal& journal) {
   const double now = seconds_now(), paid = dollars_so_far(journal, now);
   const JobTimes times{.poll = o.poll};
@@ -227,15 +231,14 @@ void require_enough(const JobOptions& o, const JobJournal& journal) {
   for (const JobSpec::Zone& zone : journal.spec.zones) rate = std::max(rate, zone.dollars_an_hour);
   const double least = paid + rate * need / 3600;
   if (journal.spec.budget <= least)
-    throw UsageError(
-        str("--budget: $", dollars(journal.spec.budget), ", of which $", dollars(paid),
-            " are paid, are not enough: to come up, save and be deleted a machine of $",
-            dollars(rate), " an hour takes $", dollars(least - paid)),
-        str("--budget ", std::ceil(least + rate), " gives it an hour and more"));
+    throw UsageError(str("--budget: $", dollars(journal.spec.budget), ", of which $", dollars(paid),
+                         " are spent, is too low: to start, save and be deleted, a machine for $",
+                         dollars(rate), " an hour needs $", dollars(least - paid)),
+                     str("--budget ", std::ceil(least + rate), " pays for an hour of training"));
   throw UsageError(
       str("--until: ", o.until, " is too soon: creating the machine, saving and deleting it takes ",
           std::ceil(need / 60), " minutes"),
-      "give a later --until");
+      "use a later --until");
 }
 
 std::string time_text(double seconds) {
@@ -245,9 +248,9 @@ std::string time_text(double seconds) {
   return str(std::put_time(&time, "%Y-%m-%d %H:%MZ"));
 }
 
-// What is likely, at the price of the first zone.
+// Returns the expected cost at the price of the first zone.
 std::string likely_cost(const JobSpec& spec, const std::optional<RunTime>& planned) {
-  if (!planned) return "how long it trains, and for how much, is not known";
+  if (!planned) return "training time and cost are unknown";
   const Estimate& seconds = spec.node.spot ? planned->spot_seconds : planned->seconds;
   const double hours = seconds.likely / 3600;
   return str("likely $", dollars(hours * spec.zones.front().dollars_an_hour), ": it trains for ",
@@ -273,8 +276,8 @@ void show_prices(const JobOptions& o, const JobSpec& spec, const Accelerator& ty
     out << "\n";
   }
   if (some_old)
-    out << "  warning: the budget is counted by a price that is older than " << kOldPriceMonths
-        << " months; look up the current one, and give it by --price DOLLARS or --prices FILE\n";
+    out << "  warning: the budget uses a price that is older than " << kOldPriceMonths
+        << " months; look up the current one and set it with --price DOLLARS or --prices FILE\n";
 }
 
 void show(const JobOptions& o, const JobJournal& journal, const Accelerator& type,
@@ -286,18 +289,17 @@ void show(const JobOptions& o, const JobJournal& journal, const Accelerator& typ
       << spec.project << "\n";
   show_prices(o, spec, type, out);
   out << "  " << likely_cost(spec, time) << "\n  at most $" << dollars(spec.budget) << ", $"
-      << dollars(dollars_so_far(journal, seconds_now())) << " of it paid\n";
+      << dollars(dollars_so_far(journal, seconds_now())) << " of it spent\n";
   if (spec.until > 0) out << "  until " << time_text(spec.until) << " at the latest\n";
-  out << "  in " << spec.folder << "; results come to the recipe's out\n" << std::flush;
+  out << "  in " << spec.folder << "; results are copied to the recipe's out\n" << std::flush;
 }
 
 void note_package(const JobSpec& has, const JobSpec& named) {
   if (has.package_sha256 != named.package_sha256)
-    std::cerr << "note: the job goes on with the package that it has, not with " << named.package
-              << "\n";
+    std::cerr << "note: the job keeps its package; it does not use " << named.package << "\n";
 }
 
-// All that can be looked at is good.
+// Runs all checks for the job and throws UsageError if one fails.
 JudgedRecipe require_good(const JobOptions& o, const JobSpec& spec, const Accelerator& type) {
   DoctorAsk ask{o.project, spec.node.accelerator_type, {},        o.bucket,
                 o.package, o.service_account,          spec.user, o.far_bucket};
@@ -310,25 +312,27 @@ JudgedRecipe require_good(const JobOptions& o, const JobSpec& spec, const Accele
   return judged;
 }
 
-// Refuses a local folder whose run is newer than the results that the job would write over it.
+// Throws UsageError if the local run is newer than the results that the job would overwrite it
+// with.
 void require_older_results(const JobSpec& spec, const std::string& out) {
-  require_no_newer(
-      spec, out,
-      str("--set out=FOLDER --name ", path_name(spec.folder), " fetches its results elsewhere"));
+  require_no_newer(spec, out,
+                   str("--set out=FOLDER --name ", path_name(spec.folder),
+                       " copies its results to another folder"));
 }
 
-// Warns that smelt installs no program that splits text into words.
+// Warns that the word segmentation command must be installed on the machine by the user.
 void warn_of_segment_command(const Recipe& recipe) {
   const std::string& command = recipe.vocab.segment_command;
   if (!command.empty() && command != kNoSegmentCommand)
     log_warning(
-        "vocab.segment_command: '{}' must be installed on the machine, which smelt does not do; or "
-        "make the data here and give them as data.records",
+        "vocab.segment_command: '{}' must be installed on the machine, smelt does not install it; "
+        "or "
+        "make the data on this machine and set data.records",
         command);
 }
 
-// With train.steps of train.budget.usd among the settings: those of the job's recipe in the bucket
-// if it has the same budget, else those of a plan.
+// Returns the options with train.steps set if the recipe has train.budget.usd: the steps of the
+// job's recipe in the bucket if it has the same budget, else those of a plan.
 JobOptions with_steps_of_job(JobOptions o) {
   const Recipe recipe = load_recipe(o.recipe, o.settings);
   warn_of_segment_command(recipe);
@@ -347,7 +351,7 @@ void run_resolved_job(const JobOptions& o) {
   JobSpec spec = spec_of(o, type, recipe);
   JobJournal fresh;
   fresh.spec = spec;
-  fresh.spec.until = 0;  // a job that trains may be led until then
+  fresh.spec.until = 0;  // a running job may be monitored until its own deadline
   require_enough(o, fresh);
   const JudgedRecipe judged = require_good(o, spec, type);
   GoogleApi api = job_api();
@@ -368,7 +372,7 @@ void run_resolved_job(const JobOptions& o) {
   show(o, planned, type, judged.planned);
   note_package(planned.spec, spec);
   if (o.dry_run) return;
-  require_agreement(o.yes, "run it?", "nothing was made; --yes runs it");
+  require_agreement(o.yes, "run it?", "nothing was created; --yes runs it");
   JobLead lead{.folder = spec.folder,
                .journal = journal,
                .out = recipe.out,
@@ -386,7 +390,7 @@ void run_resolved_job(const JobOptions& o) {
 
 }  // namespace
 
-// A budget becomes steps before anything is rented.
+// Converts a budget into steps before anything is rented.
 void run_job(const JobOptions& o) { run_resolved_job(with_steps_of_job(o)); }
 
 }  // namespace smelt

@@ -25,7 +25,8 @@
 namespace smelt {
 namespace {
 
-// In the bucket first: that is the one that counts.
+// Writes the journal to the bucket first, because that copy is authoritative, then to the local
+// folder.
 class BothJournals : public JobStore {
  public:
   BothJournals(GoogleApi& api, const std::string& folder, const std::string& out)
@@ -35,7 +36,7 @@ class BothJournals : public JobStore {
     if (!there_.write(text)) return false;
     try {
       write_file(here_, text);
-    } catch (const Error& error) {  // a full disk here ends no training there
+    } catch (const Error& error) {  // a full local disk must not stop the training
       if (!std::exchange(told_, true)) std::cerr << "warning: " << error.what() << "\n";
     }
     return true;
@@ -55,33 +56,36 @@ std::string this_process() {
 }
 
 constexpr const char* kNotice =
-    "\nstopping: what is there goes on by itself for a while; a second signal ends at once\n";
+    "\nstopping: the machine keeps running for a while; a second signal ends at once\n";
 
-// What a user hears whose signal ended this, and not the job.
+// Runs the job to its end. If a signal stops this process, the message explains the job's state.
 void run_to_end(Job& job, const JobLead& lead) try {
-  if (lead.end) job.end("asked", "it was told to end");
+  if (lead.end) job.end("asked", "stopped by the user");
   job.run();
 } catch (const TakenOver&) {
   throw;
 } catch (const Stopped&) {
   const JobJournal& journal = job.journal();
   const JobSpec& spec = journal.spec;
-  const std::string stage = "its data are not all in the bucket: the same command again goes on";
-  const std::string watch = str("smelt cloud watch ", spec.folder, " goes on, with --end ends it");
-  if (journal.step == JobStep::stage) throw Stopped(str("cloud: no machine was asked for"), stage);
+  const std::string stage = "not all data are in the bucket; repeat the command to continue";
+  const std::string watch =
+      str("smelt cloud watch ", spec.folder, " continues, with --end stops the job");
+  if (journal.step == JobStep::stage) throw Stopped(str("cloud: no machine was requested"), stage);
   if (journal.step == JobStep::collect)
-    throw Stopped("cloud: the job's results are not all here",
-                  str("smelt cloud watch ", spec.folder, " fetches them"));
+    throw Stopped("cloud: not all results of the job were copied",
+                  str("smelt cloud watch ", spec.folder, " copies them"));
   if (journal.there() == nullptr)
-    throw Stopped("cloud: nobody leads the job now; it has no machine", watch);
-  throw Stopped("cloud: nobody leads the job now",
+    throw Stopped("cloud: no process monitors the job now; it has no machine", watch);
+  throw Stopped("cloud: no process monitors the job now",
                 str(watch, "; after ", static_cast<long long>(spec.silence / 60),
-                    " minutes alone its machine ",
-                    journal.there()->stays ? "ends it, but may not delete itself: it is paid for on"
-                                           : "deletes itself"));
+                    " minutes without contact its machine ",
+                    journal.there()->stays
+                        ? "stops the job, but may not delete itself and keeps costing money"
+                        : "deletes itself"));
 }
 
-// `is_told`: why it ended was told by this process.
+// Prints the job's end and throws ExitStatus(1) unless it is done. `is_told`: this process has
+// already printed the reason.
 void judge_end(const JobJournal& end, bool json, bool is_told) {
   if (json) std::cout << json_of(end).dump(-1, ' ', false, JsonInvalidUtf8::replace) << "\n";
   const double dollars = dollars_so_far(end, seconds_now());
@@ -91,7 +95,7 @@ void judge_end(const JobJournal& end, bool json, bool is_told) {
   if (end.outcome != "done") throw ExitStatus(1);
 }
 
-// A key that is not there yet is made later.
+// Checks the SSH key; a missing key is created later.
 void require_key() {
   if (const std::string key = ssh_key_file(); exists(key)) require_usable_key(key);
 }
@@ -104,7 +108,7 @@ GoogleApi job_api() {
   options.retry.whole = std::chrono::seconds(20);
   options.retry.most = std::chrono::seconds(8);
   options.retry.tries = 4;
-  options.tell_after = std::chrono::hours(1);  // the job tells it itself
+  options.tell_after = std::chrono::hours(1);  // the job itself logs earlier
   return GoogleApi(
       TokenSource(google_credentials(), &std::chrono::system_clock::now, &google_credentials),
       options);
@@ -123,17 +127,17 @@ double parse_until(const std::string& text) {
     if (in.fail() || in.peek() != std::istringstream::traits_type::eof()) continue;
     const std::tm given = time;
     const auto at = static_cast<double>(::timegm(&time));
-    if (time.tm_mday != given.tm_mday)  // the 31st of a month that has none
-      throw UsageError(str("--until: there is no ", text), "correct the day");
+    if (time.tm_mday != given.tm_mday)  // such as day 31 of a month with 30 days
+      throw UsageError(str("--until: no such day: ", text), "correct the day");
     if (at <= seconds_now())
       throw UsageError(str("--until: ", text, " has passed"),
-                       "give a later time, or a length of time such as 6h");
+                       "use a later time, or a duration such as 6h");
     return at;
   }
   try {
     return seconds_now() + static_cast<double>(parse_duration("--until", text).count());
   } catch (const UsageError&) {
-    throw UsageError(str("--until: '", text, "' is neither a date nor a length of time"),
+    throw UsageError(str("--until: '", text, "' is neither a date nor a duration"),
                      "write it as 2026-12-01, 2026-12-01T18:30Z or 6h");
   }
 }
@@ -180,18 +184,19 @@ void watch_job(const WatchOptions& o) {
   if (!is_remote(o.place)) {
     const std::string here = join_path(o.place, kJournalName);
     if (!exists(here))
-      throw UsageError(str(o.place, ": no job was run for this folder"),
-                       "name the folder of smelt cloud run, or the job's in the bucket");
+      throw UsageError(
+          str(o.place, ": no job has results in this folder"),
+          "name the output folder of smelt cloud run, or the job's folder in the bucket");
     folder = parse_journal(read_file(here), here).spec.folder;
     if (out.empty()) out = o.place;
   }
   const auto journal = [&](const std::optional<std::string>& kept) {
     if (!kept)
-      throw UsageError(str(folder, ": there is no job"), "start one with `smelt cloud run RECIPE`");
+      throw UsageError(str(folder, ": contains no job"), "start one with `smelt cloud run RECIPE`");
     JobJournal of = parse_journal(*kept, join_path(folder, kJournalName));
     if (of.step == JobStep::stage)
       throw UsageError(
-          str(folder, ": the job's data are not all in the bucket"),
+          str(folder, ": not all data of the job are in the bucket"),
           "run the same `smelt cloud run` command again on the machine that has the data");
     return of;
   };
@@ -208,7 +213,7 @@ void watch_job(const WatchOptions& o) {
   require_own_folder(api, lead.out, of, "--out FOLDER");
   if (of.step == JobStep::ended) {
     const StopSignal signal(kNotice);
-    require_no_newer(of.spec, lead.out, "--out FOLDER fetches them elsewhere");
+    require_no_newer(of.spec, lead.out, "--out FOLDER copies them to another folder");
     write_file(join_path(lead.out, kJournalName), json_of(of).dump(1) + "\n");
     fetch_results(api, of.spec, lead.out,
                   [](const std::string& line) { std::cerr << line << "\n"; });

@@ -1,4 +1,4 @@
-// What is shown of machines.
+// Lists machines and their state.
 #include <algorithm>
 #include <ctime>
 #include <iostream>
@@ -19,7 +19,7 @@ OrderedJson known(const std::string& text) {
   return text.empty() ? OrderedJson() : OrderedJson(text);
 }
 
-// "2026-11-23T17:40:02.123456Z" -> "2026-11-23 17:40Z"
+// Shortens a time: "2026-11-23T17:40:02.123456Z" -> "2026-11-23 17:40Z".
 std::string minutes_of(const std::string& time) {
   if (time.size() < 16) return time;
   return str(time.substr(0, 10), " ", time.substr(11, 5), "Z");
@@ -68,12 +68,12 @@ void print_lines(const TpuList<TpuNode>& nodes, const TpuList<TpuQueued>& queued
   if (rows.size() == 1) std::cout << "no TPUs\n";
   for (const TpuNode& node : nodes.items)
     if (node.is_lost())
-      std::cout << "note: " << node.name << " is lost, and keeps its quota until it is deleted\n";
+      std::cout << "note: " << node.name << " is lost and uses quota until it is deleted\n";
   for (const std::string& zone : nodes.unreachable)
-    std::cout << "note: no answer from " << zone << ": there may be more\n";
+    std::cout << "note: no answer from " << zone << ": the list may be incomplete\n";
 }
 
-// Since it was made; nothing where its time is none.
+// Returns the hours since the machine was created, or nullopt if its time cannot be parsed.
 std::optional<double> hours_of(const TpuNode& node) {
   const double created = created_at(node);
   if (created == 0) return std::nullopt;
@@ -87,7 +87,7 @@ std::optional<MachinePrice> price_of(const TpuNode& node) {
   return std::nullopt;
 }
 
-// A machine that was stopped or lost is not paid for.
+// The only state in which a machine costs money; stopped and lost machines do not.
 constexpr const char* kReady = "READY";
 
 void print_json(const Found& found) {
@@ -124,7 +124,7 @@ void print_lines(const TpuNode& node) {
     std::cout << "worker " << i << ": " << node.addresses[i] << " " << node.external_addresses[i]
               << "\n";
   if (node.is_lost())
-    std::cout << "note: it is lost, and keeps its quota: smelt cloud down " << node.name
+    std::cout << "note: it is lost and uses quota; delete it: smelt cloud down " << node.name
               << " --zone " << node.zone << "\n";
 }
 
@@ -134,8 +134,8 @@ void print_lines(const TpuQueued& queued) {
             << "\nsince:   " << minutes_of(queued.create_time) << "\n";
   if (!queued.fault.empty()) std::cout << "fault:   " << queued.fault << "\n";
   if (queued.is_lost())
-    std::cout << "note: nothing comes of it: smelt cloud down " << queued.name << " --zone "
-              << queued.zone << "\n";
+    std::cout << "note: the request has failed; delete it: smelt cloud down " << queued.name
+              << " --zone " << queued.zone << "\n";
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ std::optional<MachinePrice> machine_price(const Prices& prices, const Accelerato
 std::string dollars(double value) { return rounded(value, 2); }
 
 std::string price_words(const std::optional<MachinePrice>& price) {
-  if (!price) return "price not known";
+  if (!price) return "price unknown";
   const std::string old = old_price_words(price->price, this_month());
   return str("$", dollars(price->an_hour), " an hour (of ", price->price.date,
              old.empty() ? "" : ", ", old, ")");

@@ -17,7 +17,7 @@ struct MachinePrice {
 // Returns nullopt if no price is known for the zone's region.
 std::optional<MachinePrice> machine_price(const Prices& prices, const Accelerator& type,
                                           const std::string& zone, bool spot);
-// Returns "$2.40 an hour (of 2019-06, 89 months old: check it)", or that the price is not known.
+// Returns "$2.40 an hour (of 2019-06, 89 months old: check it)", or "price unknown".
 std::string price_words(const std::optional<MachinePrice>& price);
 
 // Formats an amount with two decimals: "2.40".

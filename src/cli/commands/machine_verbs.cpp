@@ -21,7 +21,8 @@ std::map<std::string, std::string> pairs_of(const char* flag,
   for (const std::string& item : items) {
     const std::size_t equals = item.find('=');
     if (equals == 0 || equals == std::string::npos)
-      throw UsageError(str(flag, ": '", item, "' is no NAME=VALUE"), str("as ", flag, " team=nlp"));
+      throw UsageError(str(flag, ": '", item, "' is not NAME=VALUE"),
+                       str("write it as ", flag, " team=nlp"));
     const std::string name = item.substr(0, equals);
     std::size_t dropped_bytes = 0;
     (void)decode_utf8_ignore(item, &dropped_bytes);
@@ -36,21 +37,21 @@ std::map<std::string, std::string> pairs_of(const char* flag,
 std::string version_of(const MachineOptions& o, const Accelerator& type) {
   if (o.version == "tpu-vm-base")
     throw UsageError("--runtime-version: tpu-vm-base is Ubuntu 20.04, which smelt does not run on",
-                     str("--runtime-version ", type.image));
+                     str("use --runtime-version ", type.image));
   return o.version.empty() ? type.image : o.version;
 }
 
 void check_queue(const MachineOptions& o, const std::vector<std::string>& zones) {
   if (o.queued && zones.size() > 1)
-    throw UsageError(str("--queued: one waits in the queue of one zone, got ", zones.size()),
-                     str("--zone ", zones.front()));
+    throw UsageError(str("--queued: expected one zone, got ", zones.size()),
+                     str("use --zone ", zones.front()));
   for (const auto& [flag, given] :
        {std::pair{"--valid-until", !o.valid_until.empty()}, std::pair{"--no-wait", o.no_wait},
         std::pair{"--reservation", !o.reservation.empty()}})
     if (given && !o.queued)
-      throw UsageError(str(flag, ": is for queued machines only"), "add --queued");
+      throw UsageError(str(flag, ": only for queued machines"), "add --queued");
   if (o.spot && o.reserved)
-    throw UsageError("--spot and --reserved cannot be combined", "leave one of the two out");
+    throw UsageError("--spot and --reserved cannot be combined", "remove one of the two");
 }
 
 MachineRequest request_of(const MachineOptions& o, const Accelerator& type) {
@@ -75,7 +76,7 @@ Patience told_patience() {
   return {&wait_or_stop, [](const std::string& line) { std::cout << line << std::endl; }};
 }
 
-// What is in the queue comes in hours or days.
+// Retry settings for queued machines, which may take hours or days.
 Patience long_patience() {
   Patience patience = told_patience();
   patience.at_most = std::chrono::hours(24 * 366);
@@ -142,26 +143,28 @@ OrderedJson bring_machine_up(const MachineOptions& o) {
   tpu.require_zones(request.zones);
   show_request(o, type, request, project);
   if (o.dry_run) return machine_state(request.name, request.zones.front(), "NOT_MADE");
-  require_agreement(o.yes, "make it?", "nothing was made; --yes makes it");
+  require_agreement(o.yes, "create it?", "nothing was created; --yes creates it");
   const StopSignal signal("\nstopping: a second signal ends at once\n");
   if (!o.no_wait) return tell_ready(make_machine(tpu, project, o, request));
   enqueue(tpu, project, request, queue_of(o), told_patience());
-  std::cout << "it is in the queue: smelt cloud status " << request.name << " --zone "
+  std::cout << "the request is queued: smelt cloud status " << request.name << " --zone "
             << request.zones.front() << " --wait waits for it\n";
   return machine_state(request.name, request.zones.front(), "QUEUED");
 }
 
-// What is deleted already is good news; what runs on in another zone, or may do so, is not.
+// Throws an error if a missing machine exists in another zone or may exist there; a machine that is
+// already deleted everywhere is fine.
 void refuse_elsewhere(TpuApi& tpu, const MachineOptions& o) {
   const auto [found, silent] = find_everywhere(tpu, o.name);
-  const std::string none = str("cloud: there is no ", o.name, " in ", o.zone);
+  const std::string none = str("cloud: no machine ", o.name, " in ", o.zone);
   if (!found.empty())
-    throw UsageError(str(none, "; it is in ", found.begin()->first),
-                     str("smelt cloud down ", o.name, " --zone ", found.begin()->first));
+    throw UsageError(
+        str(none, "; it is in ", found.begin()->first),
+        str("delete it with smelt cloud down ", o.name, " --zone ", found.begin()->first));
   if (!silent.empty())
-    throw SystemError(str(none, "; whether it is in another zone is not known: no answer from ",
-                          join(silent, ", ")),
-                      "give the same command again");
+    throw SystemError(
+        str(none, "; other zones could not be checked: no answer from ", join(silent, ", ")),
+        "run the command again");
 }
 
 OrderedJson take_machine_down(const MachineOptions& o) {
@@ -173,7 +176,7 @@ OrderedJson take_machine_down(const MachineOptions& o) {
   if (!found.node && !found.queued) {
     tpu.require_zones({o.zone});
     refuse_elsewhere(tpu, o);
-    std::cout << "there is no " << o.name << " in " << o.zone << ", nor in any other zone\n";
+    std::cout << "no machine " << o.name << " in " << o.zone << " or any other zone\n";
     return machine_state(o.name, o.zone, "NOT_FOUND");
   }
   std::cout << o.name << ": "
@@ -181,7 +184,7 @@ OrderedJson take_machine_down(const MachineOptions& o) {
             << " in " << o.zone << ", " << (found.node ? found.node->state : found.queued->state)
             << (found.node ? "" : ", in the queue") << "\n";
   require_agreement(o.yes, "delete it?", "nothing was deleted; --yes deletes it");
-  const StopSignal signal("\nstopping: it is being deleted all the same\n");
+  const StopSignal signal("\nstopping: the machine is deleted anyway\n");
   take_down(tpu, project, o.zone, o.name, told_patience());
   std::cout << "deleted\n";
   return machine_state(o.name, o.zone, "DELETED");
@@ -195,13 +198,14 @@ OrderedJson switch_machine(const MachineOptions& o, const std::string& verb) {
   const auto node = tpu.node(o.zone, o.name);
   if (!node) tpu.require_zones({o.zone});
   if (!node)
-    throw UsageError(str("cloud: there is no ", o.name, " in ", o.zone),
+    throw UsageError(str("cloud: no machine ", o.name, " in ", o.zone),
                      "see the names with `smelt cloud list`");
   if (node->is_spot)
     throw UsageError(
-        str("cloud: ", o.name, " is a spot machine, which is never started or stopped"),
-        str("smelt cloud down ", o.name, " --zone ", o.zone, ", and up again"));
-  const StopSignal signal("\nstopping: it goes on all the same\n");
+        str("cloud: ", o.name, " is a spot machine, which cannot be started or stopped"),
+        str("delete it with smelt cloud down ", o.name, " --zone ", o.zone,
+            ", then create it again"));
+  const StopSignal signal("\nstopping: the machine continues anyway\n");
   finish_switch(tpu, project, *node, verb, told_patience());
   std::cout << o.name << " in " << o.zone << ": " << verb << (verb == "stop" ? "ped" : "ed")
             << "\n";

@@ -23,16 +23,17 @@ const char* ModelOption::model_flag() const {
 bool ModelOption::is_stored() const {
   const std::string& path = recipe.path;
   const char* flag = model_flag();
-  // A run's folder is both: its model answers as its recipe says, or as flags do.
+  // A run's folder is both a recipe and a model folder; flags for model folders select the latter.
   if (run_named_by(path) == path && flag == nullptr) return false;
   const bool stored = is_stored_model(path);
   const std::string name = command->get_name();
   if (stored && !recipe.settings.empty())
-    throw UsageError(str(name, ": --set is for recipes, ", path, " is a model"), "leave it out");
+    throw UsageError(str(name, ": --set is only for recipes, but ", path, " is a model"),
+                     "remove it");
   if (!stored && flag != nullptr)
-    throw UsageError(
-        str(name, ": ", flag, " is for a model's folder, ", path, " is a recipe, which says it"),
-        "leave it out, or change the recipe with --set");
+    throw UsageError(str(name, ": ", flag, " is only for a model folder, but ", path,
+                         " is a recipe, which sets it"),
+                     "remove it, or change the recipe with --set");
   return stored;
 }
 
@@ -48,15 +49,17 @@ std::shared_ptr<ModelOption> add_model_option(CLI::App& command) {
   option->command = &command;
   command
       .add_option("model", option->recipe.path,
-                  "a run's folder, its recipe (YAML), or a trained model: a folder or checkpoint "
-                  "of smelt's, "
-                  "TensorFlow's or Hugging Face's")
+                  "a run folder, its recipe (YAML), or a trained model: a folder or checkpoint "
+                  "of smelt, "
+                  "TensorFlow or Hugging Face")
       ->required();
   add_set_option(command, option->recipe.settings);
   LoadOptions& stored = option->stored;
-  command.add_option("--vocab", stored.vocab, "of a folder; default: what lies with it");
-  add_device_flag(command, stored.device, "for a folder: cpu, gpu, tpu, or auto: what is there");
-  command.add_option("--precision", stored.precision, "for a folder: f32 or f32_exact")
+  command.add_option("--vocab", stored.vocab,
+                     "for a model folder: the vocabulary; default: that in the folder");
+  add_device_flag(command, stored.device,
+                  "for a model folder: cpu, gpu, tpu, or auto: a TPU or GPU if there is one");
+  command.add_option("--precision", stored.precision, "for a model folder: f32 or f32_exact")
       ->check(CLI::IsMember({"f32", "f32_exact"}))
       ->capture_default_str();
   add_tokenizer_flags(command, stored.tokenizer);

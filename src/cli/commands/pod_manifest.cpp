@@ -18,26 +18,27 @@
 namespace smelt {
 namespace {
 
-// Exit statuses after which a run goes on when it is started again: of processes that saved at a
-// signal or were ended by one (SIGHUP, SIGTERM), ...
+// Exit statuses after which a restarted run resumes: of processes that saved after a signal or were
+// ended by one (SIGHUP, SIGTERM).
 constexpr std::array kStoppedStatuses{kStoppedExit, 129, 143};
-// ... of those that lost a process of their pod, crashed (SIGABRT, SIGBUS, SIGSEGV) or were killed,
-// as by the kernel when memory ran out; and kSystemExit, since a disk or a network may work again.
+// Statuses of processes that lost another process of their pod, crashed (SIGABRT, SIGBUS, SIGSEGV)
+// or were killed, for example by the out-of-memory killer. kSystemExit is handled like these,
+// because a disk or network error may be temporary.
 constexpr std::array kLostStatuses{kPodExit, 134, 135, 137, 139};
-// A run that comes to nothing is not started again and again: after so many starts in a row that
-// lasted less than these seconds, ...
+// A run that makes no progress is not restarted forever: the limit of consecutive starts that each
+// lasted less than kShortSeconds.
 constexpr int kShortStarts = 5, kShortSeconds = 600;
-// ... and where starts cannot be timed, after so many in all.
+// The limit of all restarts, on systems that cannot time them.
 constexpr int kMostOfJobSet = 50, kMostOfSlurm = 200;
-// A task's statuses for a stop, a failure that may pass and any other error. None is srun's own,
-// which returns the highest.
+// A task's exit statuses for a stop, a temporary failure and any other error. They differ from
+// srun's own status; srun returns the highest of all tasks.
 constexpr int kTaskStopped = kStoppedExit, kTaskFailed = kPodExit, kTaskError = kTaskErrorExit;
 
 std::vector<int> restart_statuses() {
   std::vector<int> out(kStoppedStatuses.begin(), kStoppedStatuses.end());
   out.insert(out.end(), kLostStatuses.begin(), kLostStatuses.end());
   out.push_back(kSystemExit);
-  std::ranges::sort(out);  // as Kubernetes wants them
+  std::ranges::sort(out);  // required by Kubernetes
   return out;
 }
 
@@ -55,7 +56,7 @@ std::string run_again(const std::string& command) {
              ": given up' >&2; exit $code; fi; sleep 5; done");
 }
 
-// A text as YAML has it: what JSON writes.
+// Quotes a text for YAML, as a JSON string.
 std::string yaml(const std::string& text) { return Json(text).dump(); }
 
 std::string run_command(const PodPlan& plan, const std::string& recipe) {
@@ -77,7 +78,7 @@ std::string indented(const std::string& text, const std::string& margin) {
   return out;
 }
 
-// Google's names of GKE's node pools.
+// Returns GKE's accelerator label for a TPU type.
 std::string gke_accelerator(const Accelerator& machine) {
   static const std::map<std::string, std::string> kNames{
       {"v3", "tpu-v3-slice"},   {"v4", "tpu-v4-podslice"}, {"v5e", "tpu-v5-lite-podslice"},
@@ -85,7 +86,7 @@ std::string gke_accelerator(const Accelerator& machine) {
   const auto found = kNames.find(machine.generation);
   if (found == kNames.end() || (machine.generation == "v3" && machine.hosts == 1))
     throw UsageError(str("pod manifest: GKE has no multi-host node pool for a ", machine.name),
-                     "--kind tpu-vm, or another type by --on");
+                     "use --kind tpu-vm, or another type with --on");
   return found->second;
 }
 
@@ -97,7 +98,7 @@ std::string skypilot_accelerator(const Accelerator& machine) {
   return str(model, ":", machine.chips);
 }
 
-// Of JobSet's, one host's.
+// Returns the JobSet template of one host.
 std::string host_template(const PodPlan& plan) {
   const std::string topology = plan.machine.topology.substr(plan.machine.topology.find(':') + 1);
   const std::string spot = plan.spot ? "                cloud.google.com/gke-spot: \"true\"\n" : "";
@@ -163,7 +164,7 @@ std::string jobset_manifest(const PodPlan& plan) {
       "---\napiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata:\n  name: ", plan.name,
       "\n  annotations:  # a slice for itself\n"
       "    alpha.jobset.sigs.k8s.io/exclusive-topology: cloud.google.com/gke-nodepool\n"
-      "spec:\n  network:  # the headless service by which the hosts know each other\n"
+      "spec:\n  network:  # a headless service, through which the hosts find each other\n"
       "    enableDNSHostnames: true\n    subdomain: ",
       plan.name, "\n  failurePolicy:\n    maxRestarts: ", kMostOfJobSet,
       "\n    rules:\n"
@@ -174,10 +175,10 @@ std::string jobset_manifest(const PodPlan& plan) {
       plan.hosts, "\n          completions: ", plan.hosts,
       "\n          completionMode: Indexed\n          backoffLimit: 0\n"
       "          podFailurePolicy:\n            rules:\n"
-      "              - action: Count  # an eviction: all begin anew, and go on\n"
+      "              - action: Count  # an eviction: all hosts restart and resume\n"
       "                onPodConditions:\n                  - type: DisruptionTarget\n"
       "                    status: \"True\"\n"
-      "              - action: FailJob  # any other error: another start does not help\n"
+      "              - action: FailJob  # any other error: a restart does not help\n"
       "                onExitCodes:\n                  containerName: smelt\n"
       "                  operator: NotIn\n                  values: [",
       join(restart_statuses(), ", "), "]\n", host_template(plan));
@@ -204,18 +205,18 @@ std::string slurm_manifest(const PodPlan& plan) {
              "\ncode=$?\ncase $code in\n", stopped, ") ", requeue, " ;;\n", lost,
              ") if [ \"${SLURM_RESTART_COUNT:-0}\" -lt ", kMostOfSlurm, " ]; then ", requeue,
              "\n  else echo 'not queued again after ", kMostOfSlurm,
-             " starts: sbatch this file again to go on' >&2; fi ;;\nesac\nexit $code\n");
+             " starts: sbatch this file again to resume' >&2; fi ;;\nesac\nexit $code\n");
 }
 
 std::string skypilot_manifest(const PodPlan& plan) {
   const bool gpu = plan.machine.is_gpu();
   const std::string there = str("~/", plan.name, ".yaml");
-  // Of a slice's hosts each knows itself by the machine's metadata.
+  // On a TPU slice, each host finds its rank in the machine's metadata.
   const std::string who = gpu && plan.hosts > 1 ? " --processes \"$SKYPILOT_NUM_NODES\" --process "
                                                   "\"$SKYPILOT_NODE_RANK\" --hub "
                                                   "\"$(echo \"$SKYPILOT_NODE_IPS\" | head -n 1)\""
                                                 : "";
-  // SkyPilot starts again for an exit code as often as it comes, so crashes are counted here.
+  // SkyPilot restarts without limit for an exit code, so crashes are counted here.
   return str("# ", plan.recipe, " on ", what(plan),
              ": sky jobs launch this file\nname: ", plan.name,
              "\nnum_nodes: ", gpu ? plan.hosts : 1, "\nresources:\n",
@@ -223,10 +224,10 @@ std::string skypilot_manifest(const PodPlan& plan) {
              "  accelerators: ", yaml(skypilot_accelerator(plan.machine)), "\n",
              gpu ? "" : str("  accelerator_args:\n    runtime_version: ", plan.machine.image, "\n"),
              "  use_spot: ", plan.spot ? "true" : "false",
-             "\n  job_recovery:  # stopped: the same command goes on\n"
+             "\n  job_recovery:  # stopped: the same command resumes the run\n"
              "    recover_on_exit_codes: [",
              join(kStoppedStatuses, ", "), "]\nfile_mounts:\n  ", there, ": ", yaml(plan.recipe),
-             "\nsetup: command -v smelt  # docs/guides/pod.md says how it comes there\nrun: ",
+             "\nsetup: command -v smelt  # to install it see docs/guides/pod.md\nrun: ",
              yaml(run_again(run_command(plan, there) + who)), "\n");
 }
 

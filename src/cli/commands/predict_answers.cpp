@@ -44,7 +44,7 @@ class AnswerLines {
     waiting_.clear();
     out_.flush();
   }
-  // "in Berlin\t0.9312"
+  // Returns "in Berlin\t0.9312".
   static std::string answer_text(const FoundAnswer& found) {
     std::ostringstream out;
     out << (found.text.empty() ? "(no answer)" : found.text) << "\t" << std::setprecision(4)
@@ -86,10 +86,9 @@ void each_question(const PredictFlags& f, const std::string& input, const std::s
 void predict_answers(Classifier classifier, const PredictFlags& f) {
   const bool reads_lines = f.input.empty() && f.texts.empty() && ::isatty(STDIN_FILENO) == 0;
   if (f.input.empty() && !reads_lines && (f.texts.empty() || f.pairs.empty()))
-    throw UsageError(
-        "predict: this model finds answers, and there is no text to find them in",
-        "give --text QUESTION --pair TEXT, --input with questions, or lines of JSON with "
-        "question and context on standard input");
+    throw UsageError("predict: this model answers questions, but no context is given",
+                     "use --text QUESTION --pair TEXT, --input with questions, or JSON lines with "
+                     "question and context on standard input");
   const StopSignal stop("predict: stopping after these questions\n");
   AnswerLines lines(std::move(classifier), f);
   if (!f.input.empty()) each_question(f, f.input, f.format, lines);

@@ -17,11 +17,11 @@ namespace smelt {
 Recipe RecipeOption::load_trained(std::string_view command) const {
   Recipe recipe = load();
   if (latest_checkpoint(RecipePaths(recipe).model_dir)) return recipe;
-  // The folder says it shortest, where it keeps the recipe.
+  // If the folder has a stored recipe, the hint is shorter.
   const bool kept = run_named_by(recipe.out).has_value();
   throw UsageError(str(command, ": ", recipe.out, ": no checkpoint yet"),
-                   kept ? str("`smelt run ", recipe.out, "` trains, from where it was")
-                        : str("`smelt run ", path, "` with the same --set trains"));
+                   kept ? str("`smelt run ", recipe.out, "` resumes the training")
+                        : str("`smelt run ", path, "` with the same --set trains it"));
 }
 
 Recipe RecipeOption::load_asked(std::string_view command) const {
@@ -33,7 +33,7 @@ Recipe RecipeOption::load_asked(std::string_view command) const {
   const bool said = std::ranges::any_of(
       settings, [](const std::string& setting) { return setting.starts_with("train.device="); });
   if (said || device == "cpu" || device == "auto" || is_here(device)) return recipe;
-  log_warning("{}: no {} on this machine; {} answers on its CPU", command, device, recipe.out);
+  log_warning("{}: this machine has no {}; {} runs on the CPU", command, device, recipe.out);
   RecipeOption here = *this;
   for (const char* setting : {"train.device=cpu", "train.devices=1", "train.parallelism.mesh=auto"})
     here.settings.emplace_back(setting);
@@ -48,14 +48,14 @@ std::string quoted(const std::string& path) {
 }
 
 void add_set_option(CLI::App& command, std::vector<std::string>& settings) {
-  command.add_option("--set", settings, "a field over the recipe's, e.g. train.steps=1000");
+  command.add_option("--set", settings, "override a recipe field, e.g. train.steps=1000");
 }
 
 std::shared_ptr<RecipeOption> add_recipe_options(CLI::App& command) {
   auto option = std::make_shared<RecipeOption>();
   command
       .add_option("recipe", option->path,
-                  "a recipe (YAML; recipes/ holds some), or the folder of a run")
+                  "a recipe (YAML; examples are in recipes/), or the folder of a run")
       ->required();
   add_set_option(command, option->settings);
   return option;

@@ -20,8 +20,8 @@ struct RecipeOption {
   // Loads the recipe for a command that runs inference. Throws UsageError, prefixed with the
   // command's name, if there is no checkpoint yet.
   Recipe load_trained(std::string_view command) const;
-  // As load_trained(), but falls back to the CPU if this machine lacks the device of the training,
-  // unless --set selects a device.
+  // Loads the recipe like load_trained(), but falls back to the CPU if this machine lacks the
+  // device of the training, unless --set selects a device.
   Recipe load_asked(std::string_view command) const;
 };
 

@@ -8,7 +8,7 @@ namespace smelt {
 
 void add_column_flags(CLI::App& command, RowColumns& columns, AskedRows& rows) {
   rows.files.text = rows.files.label = "";
-  command.add_option("--format", columns.format, "of rows, where their files' names do not say it")
+  command.add_option("--format", columns.format, "format of rows; auto: by the file name")
       ->capture_default_str();
   command
       .add_option("--header", columns.header,
@@ -16,12 +16,17 @@ void add_column_flags(CLI::App& command, RowColumns& columns, AskedRows& rows) {
       ->capture_default_str();
   command.add_option("--field", rows.files.text, "column of the text, or of the question");
   command.add_option("--pair-field", rows.files.pair, "column of a second text");
-  command.add_option("--label-field", rows.files.label, "column of the label, or of a T5's answer");
-  command.add_option("--prefix", columns.prefix, "of a T5: before each text; else its own");
-  command.add_option("--seq-length", rows.seq_length, "of a T5: tokens of a text")
+  command.add_option("--label-field", rows.files.label,
+                     "column of the label, or of a T5's target text");
+  command.add_option("--prefix", columns.prefix,
+                     "for a T5: prefix of each text; default: that of its fine-tuning");
+  command
+      .add_option("--seq-length", rows.seq_length, "for a T5: maximum number of tokens per text")
       ->check(number_from(5))
       ->capture_default_str();
-  command.add_option("--target-length", rows.target_length, "of a T5: tokens of an answer")
+  command
+      .add_option("--target-length", rows.target_length,
+                  "for a T5: maximum number of tokens per answer")
       ->check(number_from(1))
       ->capture_default_str();
 }

@@ -1,4 +1,4 @@
-// What is shown of buckets.
+// Lists buckets, files and their sizes.
 #include <iomanip>
 #include <iostream>
 

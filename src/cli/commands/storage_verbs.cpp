@@ -16,7 +16,7 @@
 namespace smelt {
 namespace {
 
-constexpr const char* kNeither = " is neither file nor folder, and is left out\n";
+constexpr const char* kNeither = " is neither file nor folder: skipped\n";
 constexpr const char* kStopping = "\nstopping: a second signal ends at once\n";
 
 std::uint64_t stored_bytes(const std::vector<StoredFile>& files) {
@@ -49,7 +49,7 @@ void copy_stored(StorageApi& api, const StorageOptions& o, const std::vector<Cop
     std::cout << (o.dry_run ? "would copy " : "copied ") << files_words(jobs.size(), total) << "\n";
 }
 
-// Those of a path that may be taken: folders only where they are asked for.
+// Returns the files of a path; folders only if `recursive` is set.
 std::vector<FileSource> sources_of(StorageApi& api, const std::string& path, bool recursive) {
   auto found = find_sources(api, path);
   if (found.empty()) throw_no_sources(path);
@@ -60,30 +60,30 @@ std::vector<FileSource> sources_of(StorageApi& api, const std::string& path, boo
       return each.is_folder;
     });
   if (found.empty())
-    throw UsageError(str("storage: ", path, " is a folder"), "add -r to take all that is in it");
+    throw UsageError(str("storage: ", path, " is a folder"), "add -r to copy its contents");
   for (const std::string& folder : folders)
-    std::cerr << "note: " << folder << " of " << path << " is a folder, and is left out\n";
+    std::cerr << "note: " << folder << " of " << path << " is a folder: skipped\n";
   for (const FileSource& source : found)
     for (const std::string& other : source.left_out) std::cerr << "note: " << other << kNeither;
   return found;
 }
 
-// Whoever asks for a file of this machine is who asks for the other.
+// Returns the remote path of the two, whose credentials the copy uses.
 const std::string& remote_of(const std::string& path, const std::string& other) {
   return is_remote(path) ? path : other;
 }
 
-// What stands in the target in the place of what was left out is not known to be surplus.
+// Throws UsageError if -d would delete a target whose source was skipped.
 void require_surplus(const SyncPlan& plan, const std::string& from) {
   for (const std::string& name : plan.left_out)
     for (const StoredFile& file : plan.surplus)
       if (file.name == name || file.name.starts_with(name + "/"))
         throw UsageError(str("storage rsync: ", join_path(from, name),
                              " is neither file nor folder, and -d would remove ", file.path),
-                         "leave out -d, or put the folder itself there");
+                         "remove -d, or copy the folder itself");
 }
 
-// Whether a path names, or could be taken to name, all that its bucket holds.
+// Returns true if a path names all contents of its bucket.
 bool is_whole_bucket(const GsPath& path) {
   return path.key.find_first_not_of('/') == std::string::npos ||
          (!path.is_literal && path.key.find_first_not_of("*/") == std::string::npos);
@@ -101,7 +101,7 @@ std::vector<StoredFile> doomed(StorageApi& api, const StorageOptions& o, const s
       std::ranges::move(source.files, std::back_inserter(files));
   }
   if (is_whole_bucket(parts) && !files.empty() && !o.all)
-    throw UsageError(str("storage rm: bucket ", parts.bucket, " holds ",
+    throw UsageError(str("storage rm: bucket ", parts.bucket, " contains ",
                          files_words(files.size(), stored_bytes(files)), ": nothing was deleted"),
                      "add --all to delete all that is in it");
   return files;
@@ -111,13 +111,14 @@ std::vector<StoredFile> doomed(StorageApi& api, const StorageOptions& o, const s
 
 void make_buckets(const StorageOptions& o) {
   if (o.uniform != "on" && o.uniform != "off")
-    throw UsageError(str("storage mb: -b is on or off, got '", o.uniform, "'"), "-b on");
+    throw UsageError(str("storage mb: -b must be on or off, got '", o.uniform, "'"), "use -b on");
   std::vector<BucketSpec> specs;
   for (const std::string& path : o.paths) {
     const GsPath parts = parse_gs(path);
     if (!parts.key.empty())
-      throw UsageError(str("storage mb: ", path, " is a folder in a bucket, and needs no making"),
-                       str("smelt storage mb gs://", parts.bucket));
+      throw UsageError(
+          str("storage mb: ", path, " is a folder in a bucket, which need not be created"),
+          str("use smelt storage mb gs://", parts.bucket));
     require_bucket_name(parts.bucket);
     specs.push_back({parts.bucket, o.location, o.storage_class, o.uniform == "on"});
   }
@@ -125,7 +126,7 @@ void make_buckets(const StorageOptions& o) {
   const std::string project = project_of(o.project, api);
   for (const BucketSpec& spec : specs) {
     StorageApi(api).make_bucket(project, spec);
-    std::cout << "made gs://" << spec.name
+    std::cout << "created gs://" << spec.name
               << (spec.location.empty() ? "" : " in " + lower_case(spec.location)) << "\n";
   }
 }
@@ -133,7 +134,7 @@ void make_buckets(const StorageOptions& o) {
 void copy_storage(const StorageOptions& o) {
   const std::string target = o.paths.back();
   if (o.paths.size() < 2)
-    throw UsageError("storage cp: no target is named", str("smelt storage cp ", target, " TO"));
+    throw UsageError("storage cp: no target given", str("use smelt storage cp ", target, " TO"));
   StorageConnections connections;
   std::vector<FileSource> sources;
   for (std::size_t i = 0; i + 1 < o.paths.size(); ++i) {
@@ -160,7 +161,7 @@ void sync_storage(const StorageOptions& o) {
   if (o.quiet) return;
   std::cout << plan.unchanged << " unchanged";
   if (!plan.surplus.empty())
-    std::cout << ", " << plan.surplus.size() << " in " << o.paths[1] << " alone"
+    std::cout << ", " << plan.surplus.size() << " only in " << o.paths[1]
               << (!o.surplus  ? ""
                   : o.dry_run ? ", which would be removed"
                               : ", removed");

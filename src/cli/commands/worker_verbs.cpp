@@ -19,7 +19,7 @@
 namespace smelt {
 namespace {
 
-// "me@bert" -> "me", "bert"; without a user who one is here.
+// Splits "me@bert" into user and name; the default user is the local one.
 std::pair<std::string, std::string> user_and_name(const std::string& text) {
   const std::size_t at = text.find('@');
   const std::string user = at == std::string::npos ? local_user() : text.substr(0, at);
@@ -45,7 +45,7 @@ SshAccess access_to(const WorkerOptions& o, const std::string& target) {
 FleetRules rules_of(const WorkerOptions& o, const SshAccess& access) {
   FleetRules rules;
   if (!o.timeout.empty()) rules.timeout = parse_duration("--timeout", o.timeout);
-  // As gcloud: a key takes up to a minute from the metadata to the worker.
+  // gcloud waits as well: a new key takes up to a minute to reach the worker.
   if (access.key_is_new) rules.tries = 12;
   rules.prefixed = access.workers.size() > 1;
   rules.out = [](const std::string& text) { std::cout << text << std::flush; };
@@ -67,13 +67,13 @@ void run_all(const WorkerOptions& o, const SshAccess& access,
   const std::vector<FleetEnd> ends = run_fleet(programs, rules_of(o, access));
   for (const FleetEnd& end : ends)
     if (!end.why_not.empty())
-      std::cerr << "error: worker " << end.worker << " was not reached\n";
+      std::cerr << "error: worker " << end.worker << " cannot be reached\n";
     else if (end.status != 0 && ends.size() > 1)
-      std::cerr << "worker " << end.worker << " ended with " << end.status << "\n";
+      std::cerr << "worker " << end.worker << " ended with status " << end.status << "\n";
   if (const int status = worst_status(ends); status != 0) throw ExitStatus(status);
 }
 
-// This process becomes ssh, with its terminal.
+// Replaces this process by ssh, with its terminal.
 [[noreturn]] void become(const std::vector<std::string>& words) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -87,14 +87,14 @@ struct RemotePart {
   std::string target, path;
 };
 
-// "NAME:path"; a ':' behind a '/' is of a local path.
+// Parses "NAME:path"; if a '/' precedes the ':', the path is local.
 std::optional<RemotePart> remote_part(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos || colon == 0 || text.find('/') < colon) return std::nullopt;
   return RemotePart{text.substr(0, colon), text.substr(colon + 1)};
 }
 
-// The machine that a copy is from or to; exactly one side is on it.
+// Returns the machine of a copy. Throws UsageError unless exactly one side is on a machine.
 RemotePart machine_of(const WorkerOptions& o) {
   const auto to = remote_part(o.to);
   std::optional<RemotePart> machine = to;
@@ -104,7 +104,7 @@ RemotePart machine_of(const WorkerOptions& o) {
     if (!fits || (from && machine && from->target != machine->target))
       throw UsageError(str("cp: from ", path, " to ", o.to,
                            ": exactly one side must be on a machine (NAME:PATH)"),
-                       "smelt cloud cp text.txt bert-1:text.txt");
+                       "for example: smelt cloud cp text.txt bert-1:text.txt");
     if (from) machine = from;
   }
   return *machine;
@@ -125,17 +125,17 @@ FleetProgram copy_of(const WorkerOptions& o, const SshAccess& access, const SshW
 }
 
 constexpr const char* kCommandNotice =
-    "\nstopping: the workers are told to end; a second signal ends at once\n";
+    "\nstopping the command on the workers; a second signal ends at once\n";
 
 }  // namespace
 
 void run_on_workers(const WorkerOptions& o) {
   std::optional<StopSignal> signal(kCommandNotice);
   if (o.command.empty() && !o.timeout.empty())
-    throw UsageError("--timeout: needs --command", "add --command, or leave --timeout out");
+    throw UsageError("--timeout: needs --command", "add --command, or remove --timeout");
   if (!o.flags.empty() && !o.flags.front().starts_with("-"))
-    throw UsageError(str("ssh: '", o.flags.front(), "' is no flag of ssh's"),
-                     str("--command ", shell_word(join(o.flags, " "))));
+    throw UsageError(str("ssh: '", o.flags.front(), "' is not an ssh flag"),
+                     str("use --command ", shell_word(join(o.flags, " "))));
   const SshAccess access = access_to(o, o.name);
   if (o.command.empty()) {
     if (access.workers.size() > 1)
@@ -151,7 +151,7 @@ void run_on_workers(const WorkerOptions& o) {
     programs.push_back({worker.index, ssh_words(access, worker, guarded_command(o.command))});
   try {
     run_all(o, access, programs);
-  } catch (const Stopped& stopped) {  // the exit code of a remote command that a signal ended
+  } catch (const Stopped& stopped) {  // a remote command that a signal ended
     std::cerr << stopped.what() << std::endl;
     throw ExitStatus(128 + StopSignal::number());
   }

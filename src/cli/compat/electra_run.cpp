@@ -45,7 +45,7 @@ struct ElectraRunFlags {
   OriginalRunFlags own;
 };
 
-// What an earlier run in the folder has stored next to its checkpoints.
+// The settings that an earlier run in the folder has stored next to its checkpoints.
 struct EarlierRun {
   explicit EarlierRun(const ElectraHparams& h) {
     const std::string path = saved_hparams_path(h.model_dir);

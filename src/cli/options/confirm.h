@@ -10,7 +10,7 @@ namespace smelt {
 bool is_agreed_to(std::string_view question);
 
 // Returns if `agreed` is set or the user confirms. Otherwise prints `otherwise`, such as "nothing
-// was made; --yes makes it", and throws ExitStatus(1).
+// was created; --yes creates it", and throws ExitStatus(1).
 void require_agreement(bool agreed, std::string_view question, std::string_view otherwise);
 
 }  // namespace smelt

@@ -43,7 +43,7 @@ std::string what_was_meant(const CLI::App* command, const std::string& flag) {
     known.push_back(sub->get_name());
     for (const std::string& alias : sub->get_aliases()) known.push_back(alias);
   }
-  // The same field with or without its section, or in another section.
+  // Prefer the same field with or without its section, or in another section.
   for (const std::string& name : known)
     if (name.find('.') != name.npos && last_part(name) == last_part(flag))
       return str("did you mean '", name, "'?");

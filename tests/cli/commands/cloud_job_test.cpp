@@ -69,8 +69,8 @@ TEST_F(CloudJob, AnotherProcessTakesOverAndEndsIt) {
   GoogleApi api = job_api();
   testing::internal::CaptureStdout();
   EXPECT_THAT(error_of<Stopped>([&] { lead_job(api, lead()); }),
-              AllOf(HasSubstr("nobody leads the job now"),
-                    HasSubstr("smelt cloud watch " + folder() + " goes on")));
+              AllOf(HasSubstr("no process monitors the job now"),
+                    HasSubstr("smelt cloud watch " + folder() + " continues")));
   EXPECT_EQ(fake_.states().size(), 1u);
   emulator_->fault("[]");
   // By the results' folder; its machine is that of the first.
@@ -78,7 +78,7 @@ TEST_F(CloudJob, AnotherProcessTakesOverAndEndsIt) {
       watch_job({.place = out(), .end = true, .poll = 0.2, .ssh_config = servers_->config()}),
       ExitStatus);
   const std::string said = testing::internal::GetCapturedStdout();
-  EXPECT_THAT(said, AllOf(HasSubstr("asked: it was told to end"),
+  EXPECT_THAT(said, AllOf(HasSubstr("asked: stopped by the user"),
                           HasSubstr("everything that the job created is deleted")));
   EXPECT_EQ(count_requests("POST", "nodeId="), 1);
   EXPECT_TRUE(fake_.states().empty());
@@ -100,14 +100,14 @@ TEST_F(CloudJob, OneThatIsLeftWithoutAMachineSaysSo) {
   testing::internal::CaptureStdout();
   const std::string said = error_of<Stopped>([&] { lead_job(api, lead()); });
   testing::internal::GetCapturedStdout();
-  EXPECT_THAT(said, AllOf(HasSubstr("cloud: nobody leads the job now; it has no machine"),
-                          HasSubstr("smelt cloud watch " + folder() + " goes on"),
+  EXPECT_THAT(said, AllOf(HasSubstr("cloud: no process monitors the job now; it has no machine"),
+                          HasSubstr("smelt cloud watch " + folder() + " continues"),
                           testing::Not(HasSubstr("deletes itself"))));
   // What ends it needs no key.
   const ScopedVariable no_home("HOME");
   testing::internal::CaptureStdout();
   EXPECT_THROW(watch_job({.place = out(), .end = true, .poll = 0.2}), ExitStatus);
-  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("asked: it was told to end"));
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("asked: stopped by the user"));
 }
 
 // The worker's own curl deletes the node that it is on, with the token of its service account, and
@@ -174,7 +174,7 @@ TEST_F(CloudJob, ItAsksBeforeItMakesAnything) {
     EXPECT_EQ(refused.status, 1) << refused.text;
     EXPECT_THAT(refused.text, AllOf(HasSubstr("v3-8, tpu-ubuntu2204-base, project p"),
                                     HasSubstr("us-central1-a: $8.00 an hour"),
-                                    HasSubstr("nothing was made; --yes runs it")));
+                                    HasSubstr("nothing was created; --yes runs it")));
   }
   EXPECT_FALSE(exists("gs://bucket/asked"));
   EXPECT_EQ(count_requests("POST", "/locations/"), 0);
@@ -226,26 +226,25 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
   expect_refusal(run, HasSubstr("a recipe needs --type"));
   expect_refusal(run + rest + "--type v3-8", HasSubstr("--budget is missing"));
   expect_refusal(run + rest + "--type v5p-8 --spot --budget 5",
-                 AllOf(HasSubstr("the price of a v5p-8, spot, in us-central1-a is not known"),
+                 AllOf(HasSubstr("the price of a v5p-8, spot, in us-central1-a is unknown"),
                        HasSubstr("--price DOLLARS")));
   const std::string good = run + rest + "--type v3-8 --spot --budget 5 ";
   // Before anything is uploaded, or compiled.
-  expect_refusal(
-      run + rest + "--type v3-8 --spot --budget 0.5",
-      AllOf(HasSubstr("--budget: $0.50, of which $0.00 are paid, are not enough: to come "
-                      "up, save and be deleted a machine of $2.40 an hour takes $0.70"),
-            HasSubstr("hint: --budget 4 gives it an hour and more")));
+  expect_refusal(run + rest + "--type v3-8 --spot --budget 0.5",
+                 AllOf(HasSubstr("--budget: $0.50, of which $0.00 are spent, is too low: to start, "
+                                 "save and be deleted, a machine for $2.40 an hour needs $0.70"),
+                       HasSubstr("hint: --budget 4 pays for an hour of training")));
   expect_refusal(good + "--until 10m",
                  HasSubstr("--until: 10m is too soon: creating the machine, saving "
                            "and deleting it takes 18 minutes"));
-  expect_refusal(good + "--turn 1h", HasSubstr("--turn: is for queued machines only"));
-  expect_refusal(good + "--worker 0", HasSubstr("--worker is for a machine's command"));
+  expect_refusal(good + "--turn 1h", HasSubstr("--turn: only for queued machines"));
+  expect_refusal(good + "--worker 0", HasSubstr("--worker is only for commands on a machine"));
   expect_refusal(good + "--until 2020-01-01", HasSubstr("--until: 2020-01-01 has passed"));
-  expect_refusal(good + "--until 2030-11-31", HasSubstr("--until: there is no 2030-11-31"));
+  expect_refusal(good + "--until 2030-11-31", HasSubstr("--until: no such day: 2030-11-31"));
   expect_refusal(good + "--name ../x", HasSubstr("--name '../x': invalid job name"));
   expect_refusal(run + rest + "--type v3-8 --budget inf",
                  HasSubstr("'inf' is not a number of dollars"));
-  expect_refusal(good + "--silence 5m", HasSubstr("--silence: 5m is too short to tell silence"));
+  expect_refusal(good + "--silence 5m", HasSubstr("--silence: 5m is too short: a slow network"));
   JobJournal done;
   done.outcome = "done";
   done.step = JobStep::ended;
@@ -254,9 +253,9 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
              staged_recipe(load_recipe(recipe(), {"out=" + out()}), "gs://bucket/finished").text);
   expect_refusal(good + "--name finished",
                  HasSubstr("gs://bucket/finished: the job of this recipe is done"));
-  expect_refusal(good + "--until soon", HasSubstr("'soon' is neither a date nor a length of time"));
+  expect_refusal(good + "--until soon", HasSubstr("'soon' is neither a date nor a duration"));
   expect_refusal(good + "--runtime-version tpu-vm-base", HasSubstr("Ubuntu 20.04"));
-  expect_refusal(good + "--set out=gs://bucket/x", HasSubstr("a job's run lies below --bucket"));
+  expect_refusal(good + "--set out=gs://bucket/x", HasSubstr("must be a local folder"));
   const auto expect_wrong = [](const std::string& words, const auto& why) {
     const CommandOutput wrong = run_smelt(words);
     EXPECT_EQ(wrong.status, 1);
@@ -271,30 +270,29 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
   expect_wrong(good + "--set train.device=auto", HasSubstr("train.device: auto, on a v3-8"));
   const CommandOutput dry = run_smelt(good + "--dry-run --name a --until 2099-12-31T10:00Z");
   EXPECT_EQ(dry.status, 0);
-  EXPECT_THAT(dry.text,
-              AllOf(HasSubstr("us-central1-a: $2.40 an hour (of 2019-06, a tutorial's "
-                              "bill for a v3-8; "),
-                    HasSubstr("months old: check it)\n  warning: the budget is counted by "
-                              "a price that is older than 6 months"),
-                    HasSubstr("at most $5.00, $0.00 of it paid"),
-                    HasSubstr("until 2099-12-31 10:00Z at the latest"),
-                    HasSubstr("how long it trains, and for how much, is not known"),
-                    HasSubstr("in gs://bucket/a;")));
+  EXPECT_THAT(dry.text, AllOf(HasSubstr("us-central1-a: $2.40 an hour (of 2019-06, a tutorial's "
+                                        "bill for a v3-8; "),
+                              HasSubstr("months old: check it)\n  warning: the budget uses "
+                                        "a price that is older than 6 months"),
+                              HasSubstr("at most $5.00, $0.00 of it spent"),
+                              HasSubstr("until 2099-12-31 10:00Z at the latest"),
+                              HasSubstr("training time and cost are unknown"),
+                              HasSubstr("in gs://bucket/a;")));
   const CommandOutput unasked = run_smelt(good);
   EXPECT_EQ(unasked.status, 1);
-  EXPECT_THAT(unasked.text, HasSubstr("nothing was made; --yes runs it"));
+  EXPECT_THAT(unasked.text, HasSubstr("nothing was created; --yes runs it"));
   JobJournal other;
   other.step = JobStep::train;
   write_file("gs://bucket/other/cloud-job.json", json_of(other).dump());
   expect_refusal(good + "--name other",
-                 HasSubstr("gs://bucket/other: its job goes on, and is another"));
+                 HasSubstr("gs://bucket/other: its running job has another recipe"));
   expect_refusal("cloud run pod --project p --command true --budget 5",
-                 HasSubstr("--budget is for a recipe, and this is a machine's command"));
+                 HasSubstr("--budget is only for recipes, not for commands on a machine"));
   expect_refusal(str(run, "--user root --type v3-8 --budget 5 --zone us-central1-a --set out=",
                      out(), " --bucket gs://bucket --package ", package()),
                  HasSubstr("cannot sign in to a machine as root"));
-  expect_refusal("cloud watch " + home_.dir.path(), HasSubstr("no job was run for this folder"));
-  expect_refusal("cloud watch gs://bucket/none", HasSubstr("gs://bucket/none: there is no job"));
+  expect_refusal("cloud watch " + home_.dir.path(), HasSubstr("no job has results in this folder"));
+  expect_refusal("cloud watch gs://bucket/none", HasSubstr("gs://bucket/none: contains no job"));
   write_file("gs://bucket/none/cloud-job.json", "{}");
   expect_refusal("cloud watch gs://bucket/none", HasSubstr("not a 'smelt cloud job 1' file"));
   EXPECT_TRUE(fake_.states().empty());

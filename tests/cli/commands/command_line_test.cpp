@@ -45,7 +45,7 @@ TEST(CommandLine, TheOriginalOrderRefusesANormalization) {
     expect_refusal(
         str("data ", kind, " --input a --vocab v --out o --order original --normalize nfc"),
         AllOf(HasSubstr("--normalize nfc: must be none with --order original"),
-              HasSubstr("hint: leave out --normalize, or use --order shuffled")));
+              HasSubstr("hint: remove --normalize, or use --order shuffled")));
 }
 
 TEST(CommandLine, AFlagDoesNotTakeTheRecipeForAnotherOfItsValues) {

@@ -37,7 +37,7 @@ TEST_F(ConvertCommand, InspectTellsWhatACheckpointHolds) {
       AllOf(HasSubstr("types.ckpt (TensorFlow), step 1099511627776\n"),
             HasSubstr("model:       bert, 14 parameters\n"),
             HasSubstr("slots:       adam_m, 6 numbers\n"), HasSubstr("checksums:   hold\n"),
-            HasSubstr("not taken:   words (string)\n"), HasSubstr("not taken:   int32 (i32[1])\n"),
+            HasSubstr("skipped:     words (string)\n"), HasSubstr("skipped:     int32 (i32[1])\n"),
             HasSubstr("  bert/embeddings/word_embeddings f32[3,2] 3.89444\n")));
   const Json all = Json::parse(smelt_says("inspect --json " + at("tf/parts.ckpt")).text);
   EXPECT_EQ(all["parameters"], 1204);

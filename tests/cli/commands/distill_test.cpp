@@ -44,8 +44,8 @@ TEST(CompressDistill, TeachesWhatWasCutByItsTeachersRecipe) {
                " --layers 1 --heads 0.5 --input ", dir.file("train.tsv"),
                " --seq-length 8 --tune ");
   };
-  fails(prune("base") + dir.file("taught"), "base keeps no recipe, which says data and task");
-  fails(prune("large") + dir.file("large"), "large exists already, and");
+  fails(prune("base") + dir.file("taught"), "base has no stored recipe with data and task");
+  fails(prune("large") + dir.file("large"), "large exists already, but");
   fails(prune("large") + dir.file("taught") + " --set distill.temperatur=3", "distill.temperatur");
   EXPECT_FALSE(exists(dir.file("small")));
   EXPECT_THAT(smelt(prune("large") + dir.file("taught") + " --set distill.temperature=3"),
@@ -57,15 +57,15 @@ TEST(CompressDistill, TeachesWhatWasCutByItsTeachersRecipe) {
   EXPECT_THAT(again, HasSubstr("compress quantize"));
   fails(str("compress prune ", dir.file("large"), " --out ", dir.file("small"),
             " --keep-layers 1 --tune ", dir.file("taught")),
-        "small is not what this command would cut\n  hint: name another folder");
+        "small is not the result of this prune command\n  hint: name another folder");
   fails(str("compress prune ", dir.file("large"), " --out ", dir.file("nosuch"),
             " --keep-layers 1 --tune ", dir.file("taught")),
-        "nosuch is not what this command would cut\n  hint: name another folder\n");
+        "nosuch is not the result of this prune command\n  hint: name another folder\n");
   // Another student's run is not this one's.
   const std::string other =
       str("compress prune ", dir.file("large"), " --out ", dir.file("other"), " --keep-layers 0");
   smelt(other);
-  fails(other + " --tune " + dir.file("taught"), "taught was begun from another student: ");
+  fails(other + " --tune " + dir.file("taught"), "taught was started from another student: ");
   const std::string distill =
       str("compress distill ", dir.file("large"), " ", dir.file("small"), " --out ");
   EXPECT_THAT(smelt(distill + dir.file("taught") + " --set distill.temperature=3"),
@@ -78,7 +78,7 @@ TEST(CompressDistill, TeachesWhatWasCutByItsTeachersRecipe) {
               AnyOf(HasSubstr("cats"), HasSubstr("dogs")));
   fails(
       str("compress distill ", dir.file("base"), " ", dir.file("small"), " --out ", dir.file("no")),
-      "base keeps no recipe, which says data and task");
+      "base has no stored recipe with data and task");
   EXPECT_FALSE(exists(dir.file("no")));
 }
 

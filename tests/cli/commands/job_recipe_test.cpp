@@ -71,8 +71,8 @@ TEST_F(JobRecipe, WhatItNamesDoesNotLieAmongItsOwnCopies) {
   write("a.txt");
   EXPECT_THAT(
       error_of<UsageError>([&] { staged({"train.init_from=gs://anonymous@b/job/input/bert"}); }),
-      HasSubstr("train.init_from: gs://anonymous@b/job/input/bert lies in gs://b/job/input, "
-                "where only what the job itself copies there is kept\n  hint: --name"));
+      HasSubstr("train.init_from: gs://anonymous@b/job/input/bert is in gs://b/job/input, "
+                "where the job deletes all files that it has not uploaded\n  hint: use another"));
 }
 
 TEST_F(JobRecipe, NamesThatAListReadsInAnotherWayAreChanged) {
@@ -94,7 +94,7 @@ TEST_F(JobRecipe, TwoFilesThatWouldBecomeOneAreRefused) {
   EXPECT_THAT(
       error_of<UsageError>([&] { staged({"train.init_from=" + dir_.file("tf/m.ckpt")}); }),
       AllOf(HasSubstr("tf/x_config.json would both become gs://b/job/input/train.init_from/"),
-            HasSubstr("x_config.json\n  hint: give one of them another name")));
+            HasSubstr("x_config.json\n  hint: rename one of them")));
 }
 
 TEST_F(JobRecipe, AFolderThatIsAPatternIsRefused) {

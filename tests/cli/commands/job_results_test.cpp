@@ -56,12 +56,12 @@ TEST_F(JobResults, NeverComeOverAnotherRun) {
   write_below(out(), ".stages/train", "");
   write_below(out(), "model/checkpoint-20000/COMMIT", "");
   write_below(out(), "vocab.txt", "of another");
-  const auto not_its_own = HasSubstr(": here is a run that is not the job's of " + job);
-  expect_refusal(run_line("new"), AllOf(HasSubstr("here is a run that is not the job's of "
-                                                  "gs://bucket/new, whose results would come"),
-                                        HasSubstr("hint: --set out=FOLDER, or move that run")));
+  const auto not_its_own = HasSubstr(": contains another run than that of job " + job);
+  expect_refusal(run_line("new"), AllOf(HasSubstr("contains another run than that of job "
+                                                  "gs://bucket/new, whose results would overwrite"),
+                                        HasSubstr("hint: use --set out=FOLDER, or move that run")));
   expect_refusal(str("cloud watch ", job, " --out ", out()),
-                 AllOf(not_its_own, HasSubstr("hint: --out FOLDER")));
+                 AllOf(not_its_own, HasSubstr("hint: use --out FOLDER")));
   EXPECT_EQ(read_file(out() + "/vocab.txt"), "of another");
   // Its own results are fetched again, but not over what came behind them here.
   std::filesystem::remove_all(out());
@@ -72,11 +72,12 @@ TEST_F(JobResults, NeverComeOverAnotherRun) {
     EXPECT_EQ(read_file(out() + "/vocab.txt"), "of the job");
   }
   write_checkpoint(out(), 9, "");
-  expect_refusal("cloud watch " + out(),
-                 AllOf(HasSubstr(str("result: the run here has a checkpoint of step 9, and the job "
-                                     "in ",
-                                     job, " one of step 5: its results would replace newer ones")),
-                       HasSubstr("hint: --out FOLDER fetches them elsewhere")));
+  expect_refusal(
+      "cloud watch " + out(),
+      AllOf(HasSubstr(str("result: the local run has a checkpoint of step 9, and the job "
+                          "in ",
+                          job, " one of step 5: its results would overwrite newer ones")),
+            HasSubstr("hint: --out FOLDER copies them to another folder")));
 }
 
 TEST_F(JobResults, NeverReplaceANewerLocalRun) {
@@ -93,10 +94,11 @@ TEST_F(JobResults, NeverReplaceANewerLocalRun) {
   write_checkpoint(folder + "/run", 10, "the job's");
   write_checkpoint(out(), 12, "newer");
   // Before anything is paid for.
-  expect_refusal(run_line("newer") + "--yes --set train.steps=40",
-                 AllOf(HasSubstr("result: the run here has a checkpoint of step 12, and the job in "
-                                 "gs://bucket/newer one of step 10: its results would replace"),
-                       HasSubstr("hint: --set out=FOLDER --name newer")));
+  expect_refusal(
+      run_line("newer") + "--yes --set train.steps=40",
+      AllOf(HasSubstr("result: the local run has a checkpoint of step 12, and the job in "
+                      "gs://bucket/newer one of step 10: its results would overwrite"),
+            HasSubstr("hint: --set out=FOLDER --name newer")));
   EXPECT_TRUE(fake_.states().empty());
   // A local run may also have gone on while the job trained.
   GoogleApi api = job_api();
@@ -117,10 +119,10 @@ TEST_F(JobResults, OfAJobThatGoesOnAreWaitedForBeforeAnothers) {
   make_folders(out());
   write_job(folder(), JobStep::train);
   write_file(join_path(out(), kJournalName), read_file(join_path(folder(), kJournalName)));
-  expect_refusal(
-      run_line("second"),
-      AllOf(HasSubstr(str("the job ", folder(), " has its journal here, and goes on")),
-            HasSubstr(str("hint: smelt cloud watch ", folder(), " leads it, with --end ends it"))));
+  expect_refusal(run_line("second"),
+                 AllOf(HasSubstr(str("contains the journal of the running job ", folder())),
+                       HasSubstr(str("hint: smelt cloud watch ", folder(),
+                                     " monitors it, with --end stops it"))));
   write_job(folder(), JobStep::ended);
   const CommandOutput dry = run_smelt(run_line("second") + "--dry-run");
   EXPECT_EQ(dry.status, 0) << dry.text;
@@ -136,17 +138,18 @@ TEST_F(JobResults, AFolderWithCheckpointsTakesTheirRecipeAlone) {
   write_checkpoint(folder + "/run", 10, "");
   expect_refusal(other, AllOf(HasSubstr("gs://bucket/again: its run has checkpoints of another "
                                         "recipe: model.intermediate_size was 32, is 64"),
-                              HasSubstr("hint: start another job with --name NAME")));
+                              HasSubstr("hint: use --name NAME to start another job")));
   const CommandOutput longer = run_smelt(run_line("again") + "--dry-run --set train.steps=40");
   EXPECT_EQ(longer.status, 0) << longer.text;
 }
 
 TEST_F(JobResults, AFolderWithOnesOwnFilesIsNoJobs) {
   write_below("gs://bucket/mine", "input/text.txt", "mine");
-  expect_refusal(run_line("mine") + "--yes",
-                 AllOf(HasSubstr("gs://bucket/mine/input: here are files that no job put here, "
-                                 "text.txt among them"),
-                       HasSubstr("hint: --name NAME is another folder")));
+  expect_refusal(
+      run_line("mine") + "--yes",
+      AllOf(HasSubstr("gs://bucket/mine/input: contains files that no job has put there, "
+                      "text.txt among them"),
+            HasSubstr("hint: use another folder with --name NAME")));
   EXPECT_EQ(read_file("gs://bucket/mine/input/text.txt"), "mine");
 }
 
@@ -169,7 +172,7 @@ TEST_F(JobResults, AJobThatGoesOnKeepsItsSettings) {
   EXPECT_EQ(longer.status, 0) << longer.text;
   EXPECT_THAT(longer.text, AllOf(HasSubstr("at most $5.00"), HasSubstr("$7.00 an hour")));
   EXPECT_THAT(run_smelt(line_of([](JobSpec& was) { was.package_sha256 = "0"; })).text,
-              HasSubstr("note: the job goes on with the package that it has, not with "));
+              HasSubstr("note: the job keeps its package; it does not use "));
   // The machine that is there costs what this command says, too.
   JobJournal there;
   there.spec = spec();
@@ -187,20 +190,21 @@ TEST_F(JobResults, AJobThatGoesOnKeepsItsSettings) {
     write_file(join_path(folder, kJournalName), json_of(there).dump());
     return run_smelt(run_line("goes") + "--dry-run --price 2.4");
   };
-  EXPECT_THAT(run_on().text, HasSubstr("at most $5.00, $2.40 of it paid"));
+  EXPECT_THAT(run_on().text, HasSubstr("at most $5.00, $2.40 of it spent"));
   // One that is being ended is led to its end.
   there.step = JobStep::clean;
   there.outcome = "budget";
   EXPECT_EQ(run_on().status, 0);
   const auto goes_on = [](const std::string& words) {
-    return HasSubstr("gs://bucket/goes: its job goes on, where " + words);
+    return HasSubstr("gs://bucket/goes: " + words);
   };
-  expect_refusal(line_of([](JobSpec& was) { was.zones[0].name = "us-central1-b"; }),
-                 goes_on("--zone was us-central1-b, and is us-central1-a"));
+  expect_refusal(
+      line_of([](JobSpec& was) { was.zones[0].name = "us-central1-b"; }),
+      goes_on("--zone is us-central1-a, but the running job was started with us-central1-b"));
   expect_refusal(line_of([](JobSpec& was) { was.queued = true; }),
-                 goes_on("--queued was set, and is not set"));
+                 goes_on("--queued is not set, but the running job was started with set"));
   expect_refusal(line_of([](JobSpec& was) { was.user = "you"; }),
-                 goes_on("--user was you, and is me"));
+                 goes_on("--user is me, but the running job was started with you"));
 }
 
 TEST_F(JobResults, ThatComeInPartLeaveNoCheckpoint) {
@@ -223,7 +227,8 @@ TEST_F(JobResults, ThatComeInPartLeaveNoCheckpoint) {
   for (const char* name : {"COMMIT", "manifest.json", "tensors-00000-of-00001.safetensors"})
     EXPECT_EQ(read_file(str(model, "/checkpoint-10/", name)), "new");
   EXPECT_EQ(list_folder(model), std::vector<std::string>{"checkpoint-10"});
-  EXPECT_THAT(told, HasSubstr("removing " + model + "/checkpoint-7: the job's run has it not"));
+  EXPECT_THAT(told,
+              HasSubstr("removing " + model + "/checkpoint-7: the job's run no longer has it"));
 }
 
 // At the first word of each.
@@ -241,10 +246,10 @@ TEST_F(JobResults, ASignalEndsStagingAndFetching) {
   EXPECT_EQ(stopped([&](const auto& tell) {
               stage_files(api, {{recipe(), there}}, spec.folder, tell, [] {});
             }),
-            "\nstopping: the data are not all in the bucket; a second signal ends at once\n");
+            "\nstopping before all data are in the bucket; a second signal ends at once\n");
   EXPECT_FALSE(exists(there));
   EXPECT_EQ(stopped([&](const auto& tell) { fetch_results(api, spec, out(), tell); }),
-            "\nstopping: the results are not all here; a second signal ends at once\n");
+            "\nstopping before all results are copied; a second signal ends at once\n");
   EXPECT_FALSE(exists(out() + "/vocab.txt"));
 }
 

@@ -132,10 +132,10 @@ TEST_F(Metrics, WhatCannotBeScoredIsRefused) {
   expect_refusal(str("metrics ", good, " --metric pearson"),
                  HasSubstr("example 1: the prediction is \"no\", not a number\n  hint: choose"));
   expect_refusal(str("metrics ", file("text", "words\n")),
-                 HasSubstr("text:1: the line is no JSON object\n  hint: give a file of JSONL"));
+                 HasSubstr("text:1: the line is not a JSON object\n  hint: use a JSONL file"));
   expect_refusal(str("metrics ", good, " ", file("one", "{\"label\": \"no\"}\n")),
                  HasSubstr("scores: 40 predictions for 1 references\n  hint: give one"));
-  expect_refusal(str("metrics ", file("none", "")), HasSubstr("none: holds no predictions"));
+  expect_refusal(str("metrics ", file("none", "")), HasSubstr("none: has no predictions"));
 }
 
 TEST_F(Metrics, ACommandIsAMetricOfOnesOwn) {

@@ -50,9 +50,9 @@ TEST(DataOverview, ATaskOfGlueIsNamed) {
     EXPECT_EQ(split["lengths"]["longest"], 3);
   }
   expect_refusal(glue + " --field text",
-                 HasSubstr("data overview: --glue with --field\n  hint: leave the flag out"));
+                 HasSubstr("data overview: --glue with --field\n  hint: remove the flag"));
   expect_refusal(str(glue, " ", dir.file("other")),
-                 HasSubstr("data overview: --glue with 2 files\n  hint: give the folder"));
+                 HasSubstr("data overview: --glue with 2 files\n  hint: name the folder"));
   expect_refusal("data overview --glue rte " + dir.file("glue"),
                  HasSubstr(dir.file("glue/RTE/train.tsv")));
 }

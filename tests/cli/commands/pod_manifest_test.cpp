@@ -176,7 +176,7 @@ TEST_F(PodManifest, OfSlurmIsNotQueuedAgainForAnErrorOfSrunNorForever) {
   EXPECT_EQ(ended(75, 200).text, queued);
   for (const int status : {76, 139})
     EXPECT_EQ(ended(status, 200).text,
-              "not queued again after 200 starts: sbatch this file again to go on\n");
+              "not queued again after 200 starts: sbatch this file again to resume\n");
 }
 
 // As SLURM signals a step: the task's shell, too.
@@ -219,17 +219,17 @@ TEST_F(PodManifest, WhatCannotBeStartedIsRefused) {
     expect_refusal(str("pod manifest ", recipe_, " ", words), HasSubstr(text));
   };
   refused("--kind tpu-vm --on v2-32 --set out=gs://b/x",
-          "--kind tpu-vm needs a zone\n  hint: --zone");
+          "--kind tpu-vm needs a zone\n  hint: add --zone");
   refused("--kind jobset --on v4-32 --set out=gs://b/x",
-          "needs a container's image that holds smelt");
+          "needs a container image that contains smelt");
   refused("--kind jobset --on v2-32 --image i --set out=gs://b/x",
-          "GKE has no multi-host node pool for a v2-32\n  hint: --kind tpu-vm");
+          "GKE has no multi-host node pool for a v2-32\n  hint: use --kind tpu-vm");
   refused(
       "--kind tpu-vm --on v2-32 --zone z",
-      "out is jestimator-bert-base, which each machine has for itself\n  hint: --set out=gs://");
-  refused("--kind slurm --on v2-32", "--kind slurm is for GPUs, a v2-32 has none");
-  refused("--kind slurm", "'s 8 devices are of is not said\n  hint: --on h100x8");
-  refused("--kind tpu-vm --on h100x8", "--kind tpu-vm is for TPUs, a h100x8 is none");
+      "out is jestimator-bert-base, which the machines do not share\n  hint: use --set out=gs://");
+  refused("--kind slurm --on v2-32", "--kind slurm is for GPUs, not for v2-32");
+  refused("--kind slurm", " is unknown\n  hint: add --on h100x8");
+  refused("--kind tpu-vm --on h100x8", "--kind tpu-vm is for TPUs, not for h100x8");
   refused("--kind skypilot --on v2-32,v3-32", "names 2 types");
   refused("--kind skypilot --on v2-33", "'v2-33' is not a known TPU or GPU type");
   refused("--kind skypilot --on v2-32 --hosts 3", "--hosts 3 with --on v2-32, which has 4");

@@ -40,7 +40,7 @@ TEST_F(PodDescribe, TellsWhatWasFoundAndWhere) {
       AllOf(HasSubstr("the flags: nothing (--processes, --process, --hub)\n"),
             HasSubstr("the TPU's variables: nothing (TPU_WORKER_HOSTNAMES, TPU_WORKER_ID)\n"),
             HasSubstr("agent-worker-number 1: process 1 of 2\n"),
-            HasSubstr("so this is process 1 of 2, its hub at 10.0.0.5:8487, by the TPU's "
+            HasSubstr("result: process 1 of 2, its hub at 10.0.0.5:8487, by the TPU's "
                       "metadata\n")));
   const Json told = Json::parse(run_smelt("pod describe --device tpu --json").text);
   EXPECT_EQ(told["process"], 1);
@@ -52,8 +52,8 @@ TEST_F(PodDescribe, TellsWhatWasFoundAndWhere) {
 
 TEST_F(PodDescribe, OfACpuOnlyFlagsCount) {
   EXPECT_EQ(run_smelt("pod describe --device cpu").text,
-            "the flags: nothing (--processes, --process, --hub)\nso this is one process alone\n"
-            "(of a TPU or GPU more would be asked: --device tpu, --device gpu)\n");
+            "the flags: nothing (--processes, --process, --hub)\nresult: one process alone\n"
+            "(with --device tpu or --device gpu, more sources are checked)\n");
   EXPECT_TRUE(metadata_.requests().empty());
 }
 
@@ -61,7 +61,7 @@ TEST_F(PodDescribe, WhatIsHalfGivenIsShownAndRefused) {
   const ScopedVariable id("TPU_WORKER_ID", "3");
   const CommandOutput out = run_smelt("pod describe --device tpu");
   EXPECT_EQ(out.status, 2);
-  EXPECT_THAT(out.text, testing::Not(HasSubstr("so this is")));
+  EXPECT_THAT(out.text, testing::Not(HasSubstr("result: ")));
   EXPECT_THAT(out.text,
               AllOf(HasSubstr("TPU_WORKER_ID 3; missing: TPU_WORKER_HOSTNAMES\n"),
                     HasSubstr("error: pod: TPU_WORKER_ID is 3, but "

@@ -44,7 +44,7 @@ TEST(Predict, ATableWithoutNamesGivesWhatItsTextsGive) {
                  HasSubstr("--header 'non' is unknown\n  hint: did you mean 'none'?"));
   expect_refusal(predict + "--text cat --no-answer-threshold 2",
                  HasSubstr("--no-answer-threshold: this model was not trained with questions that "
-                           "have no answer\n  hint: leave --no-answer-threshold out"));
+                           "have no answer\n  hint: remove --no-answer-threshold"));
 }
 
 TEST(Predict, AThresholdDecidesWhetherThereIsAnAnswer) {

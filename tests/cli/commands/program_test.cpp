@@ -385,7 +385,7 @@ TEST_F(WholeRecipe, KilledInTheMiddleItEndsWithTheSameBytes) {
     ASSERT_FALSE(fs::exists(dir_.file("killed/model/checkpoint-300")));
     EXPECT_THAT(run_smelt("status " + dir_.file("killed")).text,
                 AllOf(HasSubstr("state     not running: "), Not(HasSubstr("\nleft ")),
-                      HasSubstr(str("\ngo on     smelt run ", dir_.file("killed"), "\n"))));
+                      HasSubstr(str("\nresume    smelt run ", dir_.file("killed"), "\n"))));
   }
   const CommandOutput last = run_smelt("run" + on("killed"));
   ASSERT_EQ(last.status, 0) << last.text;

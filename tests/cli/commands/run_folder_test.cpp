@@ -83,11 +83,10 @@ TEST_F(RunFolder, IsTakenByEveryCommandThatAsksForItsRecipeOrItsModel) {
   EXPECT_TRUE(exists(dir_.file("mine/report.html")));
   EXPECT_THAT(in(".", "report mine --out other/page.html").text,
               HasSubstr("report: other/page.html (other is a new folder)"));
-  EXPECT_THAT(
-      in(".", "report mine second").text,
-      HasSubstr("report: a page about 2 runs is in no run's folder\n  hint: name the page's file"));
+  EXPECT_THAT(in(".", "report mine second").text,
+              HasSubstr("report: a page about 2 runs needs a file name\n  hint: add a file name"));
   EXPECT_THAT(in(".", "status mine --set out=mine").text,
-              HasSubstr("status: --set is for recipes, mine is a run\n  hint: leave it out"));
+              HasSubstr("status: --set is only for recipes, but mine is a run\n  hint: remove it"));
 }
 
 TEST_F(RunFolder, FiguresThatCannotBeKeptAreToldAllTheSame) {
@@ -125,7 +124,7 @@ TEST_F(RunFolder, ItsModelIsScoredOnAnyTextAsItsExportIs) {
       AllOf(HasSubstr("of 32 tokens, masks drawn by seed 12345\n"), HasSubstr("verdict: ")));
   EXPECT_THAT(in(".", "eval mine/huggingface").text,
               HasSubstr("mine/huggingface has no recipe.yaml, which names the data"));
-  EXPECT_THAT(in(".", "eval mine --device cpu").text, HasSubstr("--device is for --text"));
+  EXPECT_THAT(in(".", "eval mine --device cpu").text, HasSubstr("--device is only for --text"));
   EXPECT_THAT(in(".", "eval mine --follow --text text.txt").text,
               HasSubstr("--follow with --text"));
 }

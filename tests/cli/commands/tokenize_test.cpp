@@ -76,8 +76,8 @@ TEST_F(Tokenize, DecodesIds) {
   EXPECT_EQ(output("--decode --text '2 5 6 7 9 10 3'"), "[CLS] unaffable fete ! [SEP]\n");
   EXPECT_EQ(output("--decode --json --text '11 12'"), "{\"text\":\"мм\"}\n");
   EXPECT_EQ(output("--decode --text ''"), "\n");
-  expect_refusal("--decode --text '5 x7'",
-                 AllOf(HasSubstr("--text: 'x7' is no id"), HasSubstr("separated by spaces")));
+  expect_refusal("--decode --text '5 x7'", AllOf(HasSubstr("--text: 'x7' is not an id"),
+                                                 HasSubstr("separate ids by spaces")));
   expect_refusal("--decode --text 13", HasSubstr("vocab.txt: has 13 pieces, none of id 13"));
 }
 

@@ -189,7 +189,7 @@ TEST_F(TokensCommand, InspectShowsStoresAndFolders) {
   write_test_snapshot(dir_.file("s"), dealt_out(0, 12, 2));
   EXPECT_THAT(data("inspect s").text,
               HasSubstr("tokens:      12 in 1 file, 0 documents\nids:         0 to 11\nvocabulary:"
-                        "  not known\ns: token 0\n  0 1 2 3 4 5 6 7 8 9 10 11\n"));
+                        "  unknown\ns: token 0\n  0 1 2 3 4 5 6 7 8 9 10 11\n"));
   const CommandOutput bad = data("inspect s --vocab vocab.txt");
   EXPECT_EQ(bad.status, 2);
   EXPECT_THAT(bad.text,

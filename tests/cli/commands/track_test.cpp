@@ -347,7 +347,7 @@ TEST(Help, ExplainsARecipeField) {
             "train.device\n  cpu, gpu or tpu; auto: the TPU or GPU that is there, else the CPU\n\n"
             "  section    train\n  default    \"cpu\"\n  choices    auto, cpu, gpu, tpu\n"
             "  example    smelt run recipe.yaml --set train.device=auto\n");
-  EXPECT_THAT(program("help recipe data.dupe_factor").text, HasSubstr("  of types   bert"));
+  EXPECT_THAT(program("help recipe data.dupe_factor").text, HasSubstr("  types      bert"));
   EXPECT_THAT(program("help train.stepps").text,
               HasSubstr("no recipe field 'train.stepps'\n  hint: did you mean 'train.steps'?"));
   const std::string train = program("help recipe train").text;
