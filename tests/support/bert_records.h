@@ -1,4 +1,4 @@
-// Small TFRecord files of BERT examples, right or wrong on purpose.
+// Small TFRecord files of BERT examples, valid or deliberately invalid.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace smelt {
 
-// One example with seq_length 8 and max_predictions 2 whose ids are taken from `number`.
+// Returns one example with seq_length 8 and max_predictions 2, whose ids depend on `number`.
 struct TestExample {
   explicit TestExample(int number);
   std::string serialized() const;
@@ -20,14 +20,14 @@ struct TestExample {
   std::vector<std::int32_t> next_sentence_labels;
 };
 
-// Writes examples first, first+1, ...; `change` may spoil each of them before it is written.
+// Writes the examples first, first+1, ...; `change` may modify each before it is written.
 void write_test_examples(const std::string& path, int first, int count,
                          const std::function<void(int, TestExample&)>& change = {});
 
-// The seven features of these examples: ids below 100, 2 segments.
+// Returns the seven features of these examples: ids below 100, 2 segments.
 Features test_features();
 
-// All bytes of a batch.
+// Returns all bytes of a batch.
 std::vector<std::byte> values_of(const Batch& batch);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// What the program logs during a test.
+// Captures the log messages of a test.
 #pragma once
 
 #include <memory>
@@ -6,7 +6,7 @@
 
 namespace smelt {
 
-// Takes the default logger's place while it lives; threads may log while the text is read.
+// Replaces the default logger while it lives. Threads may log while the text is read.
 class CapturedLog {
  public:
   CapturedLog();

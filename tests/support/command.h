@@ -1,4 +1,4 @@
-// Commands as a user types them, smelt itself among them.
+// Runs commands, such as smelt itself, as a user would type them.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -8,17 +8,17 @@
 namespace smelt {
 
 struct CommandOutput {
-  int status;        // exit status, -1 when it ended by a signal
+  int status;        // exit status, or -1 if a signal ended it
   std::string text;  // standard output and error together
 };
 
-// By the shell.
+// Runs a command with the shell.
 CommandOutput run_command(const std::string& command);
 
-// The program under test.
+// Runs the smelt program under test.
 std::string smelt_program();
 CommandOutput run_smelt(const std::string& arguments);
-// That it ends with exit status 2 and this message.
+// Expects that smelt ends with exit status 2 and a matching message.
 void expect_refusal(const std::string& arguments, const ::testing::Matcher<std::string>& message);
 
 }  // namespace smelt

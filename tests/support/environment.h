@@ -1,4 +1,4 @@
-// An environment variable that has a value, or none, while this object lives.
+// Sets or unsets an environment variable while the object lives.
 #pragma once
 
 #include <cstdlib>

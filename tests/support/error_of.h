@@ -1,4 +1,4 @@
-// The message of the error that an action ends with.
+// Returns the message of the error that an action throws.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace smelt {
 
-// "no error" when it ends well. Exceptions of other kinds go through.
+// Returns "no error" if nothing is thrown. Exceptions of other types propagate.
 template <class Kind = Error, class Action>
 std::string error_of(Action&& action) {
   try {

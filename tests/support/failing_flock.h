@@ -1,5 +1,5 @@
-// A flock() that can fail as on a file system that has no locks, or find its file removed. For one
-// source of a test program.
+// A replacement of flock() that can fail, as on a file system without locks, or remove its file. May
+// be included in one source of a test program.
 #pragma once
 
 #include <sys/syscall.h>
@@ -10,12 +10,12 @@
 
 namespace smelt {
 
-inline int flock_error = 0;        // what flock() fails with; 0: it is the system's
-inline std::string flock_removes;  // a file that goes away with each call
+inline int flock_error = 0;        // errno of flock(); 0: call the system's flock()
+inline std::string flock_removes;  // a file that each call removes
 
 }  // namespace smelt
 
-// Instead of the C library's.
+// Replaces the C library's function.
 extern "C" int flock(int fd, int operation) noexcept {
   if (!smelt::flock_removes.empty()) ::unlink(smelt::flock_removes.c_str());
   errno = smelt::flock_error;

@@ -1,4 +1,4 @@
-// A stand-in for a full disk: while it lives, no file of this process may grow beyond a size.
+// Simulates a full disk: while it lives, no file of this process may grow beyond a size.
 #pragma once
 
 #include <signal.h>

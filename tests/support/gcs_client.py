@@ -1,4 +1,4 @@
-"""What the official client sees in a bucket of an emulator, and what it puts there.
+"""Reads and writes an emulator's bucket with Google's official client.
 
 gcs_client.py ENDPOINT BUCKET list                 names and sizes, one object a line
 gcs_client.py ENDPOINT BUCKET get NAME FILE        the object's bytes into a file

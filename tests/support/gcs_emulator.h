@@ -1,4 +1,4 @@
-// Google Cloud Storage on this machine, in memory, with one empty bucket called "bucket".
+// An in-memory emulator of Google Cloud Storage with one empty bucket named "bucket".
 #pragma once
 
 #include <string>
@@ -9,18 +9,17 @@
 
 namespace smelt {
 
-// Needs the oracles: REQUIRE_ORACLE() first.
+// Requires the oracles: call REQUIRE_ORACLE() first.
 class GcsEmulator {
  public:
   GcsEmulator();
   std::string endpoint()
       const;  // "127.0.0.1:<port>"; "http://" before it for CLOUD_STORAGE_EMULATOR_ENDPOINT
-  // A path of the emulator that works without any environment.
+  // Returns the path of an object with the emulator's address, which needs no environment variables.
   std::string path(std::string_view key, std::string_view bucket = "bucket") const;
-  // From now on the requests that the rules of gcs_emulator.py match go wrong; "[]" ends that.
+  // From now on, requests that match the rules (see gcs_emulator.py) fail; "[]" stops that.
   void fault(const std::string& rules) const;
-  // What Google's own client answers to the arguments of tests/support/gcs_client.py after the
-  // bucket.
+  // Runs tests/support/gcs_client.py with Google's own client on the bucket and returns its output.
   std::string client(const std::string& arguments) const;
 
  private:

@@ -99,7 +99,7 @@ met, lock = collections.Counter(), threading.Lock()
 
 
 def fault_of(request):
-    """What is to be done to this request, or None."""
+    """Returns the fault for this request, or None."""
     if len(sys.argv) < 3 or not os.path.exists(sys.argv[2]):
         return None
     with lock, open(sys.argv[2]) as file:
@@ -113,7 +113,7 @@ def fault_of(request):
 
 
 class HalfOfAnAnswer:
-    """Holds back what is written and sends the first half of it."""
+    """Buffers the response and sends only its first half."""
 
     def __init__(self, file):
         self.file, self.held = file, b""

@@ -1,4 +1,4 @@
-// Bytes written as hexadecimal digits.
+// Formats bytes as hexadecimal digits.
 #pragma once
 
 #include <string>

@@ -20,7 +20,7 @@ bool wait_to_read(int socket, const std::stop_token& stop) {
   return false;
 }
 
-// Reads until `has` says that there is enough; false at the connection's end.
+// Reads until `has` returns true; returns false if the connection ends before.
 template <class Enough>
 bool read_until(int socket, std::string& text, const std::stop_token& stop, Enough has) {
   while (!has()) {

@@ -1,5 +1,5 @@
-// A server of HTTP/1.1 on the loopback whose answers a test writes, and which keeps what it was
-// asked.
+// An HTTP/1.1 server on the loopback interface. A test defines its responses; the server records the
+// requests.
 #pragma once
 
 #include <chrono>
@@ -18,28 +18,28 @@ struct ServedRequest {
   std::string method, target, body;
   std::map<std::string, std::string> headers;  // names in lower case
   int connection = 0;                          // counted from 0
-  bool is_old = false;                         // of HTTP/1.0: the answer ends the connection
+  bool is_old = false;                         // HTTP/1.0: the response ends the connection
 };
 
 struct ServedAnswer {
   int status = 200;
   std::string body = {};
   std::vector<std::string> headers = {};  // "Name: value"
-  bool hangs_up = false;                  // instead of an answer
+  bool hangs_up = false;                  // close the connection instead of responding
   std::chrono::milliseconds late{0};
 };
 
 class HttpServer {
  public:
   using Handler = std::function<ServedAnswer(const ServedRequest&)>;
-  // The handler runs on the server's thread, one request after another.
+  // The handler runs on the server's thread, for one request at a time.
   explicit HttpServer(Handler handler);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
 
   std::string host() const;                          // "127.0.0.1:PORT"
   std::string url(const std::string& target) const;  // "http://127.0.0.1:PORT/target"
-  std::vector<ServedRequest> requests() const;       // all so far
+  std::vector<ServedRequest> requests() const;       // all requests so far
 
  private:
   void serve(const std::stop_token& stop);

@@ -1,4 +1,4 @@
-// How far two lists of numbers are apart.
+// The largest difference between two lists of numbers.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace smelt {
 
-// The largest |a[i] - b[i]| of lists of one length. NaN, which is below no tolerance, as soon as
-// one of the differences is: std::max would pass over it.
+// Returns the largest |a[i] - b[i]| of two lists of equal length. Returns NaN, which is within no
+// tolerance, if any difference is NaN: std::max would ignore it.
 double largest_difference(const std::ranges::random_access_range auto& a,
                           const std::ranges::random_access_range auto& b) {
   CHECK(std::ranges::size(a) == std::ranges::size(b), std::ranges::size(a), " and ",
@@ -20,7 +20,7 @@ double largest_difference(const std::ranges::random_access_range auto& a,
   double largest = 0;
   for (std::size_t i = 0; i < std::ranges::size(a); ++i) {
     const double x = a[i], y = b[i];
-    if (x == y) continue;  // infinities too
+    if (x == y) continue;  // also for infinities
     const double difference = std::abs(x - y);
     if (std::isnan(difference)) return std::numeric_limits<double>::quiet_NaN();
     largest = std::max(largest, difference);

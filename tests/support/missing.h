@@ -1,7 +1,7 @@
-// What tests need and a machine may lack: the plugin of a device ("cpu", "tpu"), the oracles
-// ("oracle"), a headless browser ("browser"), OpenSSH's server ("sshd"). Without it they are
-// skipped, unless the environment's SMELT_REQUIRE, a list like "cpu,tpu,oracle", names it: then
-// they fail. scripts/test names all that it installs.
+// Skips tests if this machine lacks something they need: the plugin of a device ("cpu", "tpu"), the
+// oracles ("oracle"), a headless browser ("browser"), OpenSSH's server ("sshd"). If the environment
+// variable SMELT_REQUIRE, a list such as "cpu,tpu,oracle", contains the need, the tests fail instead.
+// scripts/test sets it to everything that it installs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,12 +10,13 @@
 
 namespace smelt {
 
-// Whether SMELT_REQUIRE names the need. UsageError when it names an unknown one.
+// Returns true if SMELT_REQUIRE contains the need. Throws UsageError if SMELT_REQUIRE has an unknown
+// one.
 bool is_required(std::string_view need);
 
 }  // namespace smelt
 
-// Ends the test: `need` is missing, for a reason that says how to get it.
+// Ends the test because `need` is missing; `reason` explains how to get it.
 #define SKIP_OR_FAIL_WITHOUT(need, reason)                                                        \
   return GTEST_MESSAGE_("", ::smelt::is_required(need) ? ::testing::TestPartResult::kFatalFailure \
                                                        : ::testing::TestPartResult::kSkip)        \

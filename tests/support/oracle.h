@@ -1,4 +1,4 @@
-// The Python environment that holds the oracles (transformers, safetensors …), and how to run it.
+// The Python environment with the oracles (transformers, safetensors …), and how to run it.
 #pragma once
 
 #include <filesystem>
@@ -13,8 +13,8 @@ namespace smelt {
 
 inline std::string oracle_python() { return source_path(".venv-oracle/bin/python"); }
 
-// Runs a Python script: `command` is its path and its arguments, for the shell. Under ctest a
-// server that has imported TensorFlow already runs it, in a process of its own.
+// Runs a Python script; `command` is its path and its arguments, for the shell. Under ctest the
+// script runs in a separate process, forked from a server that has already imported TensorFlow.
 inline CommandOutput run_oracle(const std::string& command) {
   return run_command(
       str(oracle_python(), " ", source_path("tests/support/oracle_server.py"), " run ", command));
@@ -22,7 +22,7 @@ inline CommandOutput run_oracle(const std::string& command) {
 
 }  // namespace smelt
 
-// Ends the test where scripts/test has not installed the oracles.
+// Skips or fails the test if scripts/test has not installed the oracles.
 #define REQUIRE_ORACLE()                                  \
   if (!std::filesystem::exists(::smelt::oracle_python())) \
   SKIP_OR_FAIL_WITHOUT("oracle", ::smelt::oracle_python() \

@@ -66,7 +66,7 @@ def script_process(request, streams):
 
 
 def answer(connection):
-    """Reads one request, runs its script in a process of its own, and sends its exit status, 128 + n after signal n."""
+    """Reads one request, runs its script in a new process, and sends its exit status, or 128 + n after signal n."""
     text, streams, _, _ = socket.recv_fds(connection, LONGEST_REQUEST, 3)
     while not text.endswith(b"\n"):
         more = connection.recv(LONGEST_REQUEST)
@@ -103,7 +103,7 @@ def start(path):
     try:
         listener.bind(path)
     except OSError as error:  # a path of more than 107 characters
-        print(f"{path}: {error}: each script is run by a Python of its own")
+        print(f"{path}: {error}: each script runs in a new Python process")
         return
     listens, has_begun = os.pipe()
     if os.fork() == 0:

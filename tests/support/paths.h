@@ -1,4 +1,4 @@
-// Where tests find the source tree and put what they write.
+// Paths of the source tree and temporary folders for tests.
 #pragma once
 
 #include <filesystem>
@@ -7,10 +7,10 @@
 
 namespace smelt {
 
-// A file of the source tree, e.g. source_path("tests/golden/x.json").
+// Returns the path of a file in the source tree, e.g. source_path("tests/golden/x.json").
 std::string source_path(std::string_view relative);
 
-// A fresh directory, removed with all it holds at the end of the scope.
+// A new directory that is removed with its contents at the end of the scope.
 class TempDir {
  public:
   TempDir();

@@ -1,4 +1,4 @@
-// The devices that tests use, where their plugin is installed.
+// Opens the devices that tests use, if their plugin is installed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include "pjrt/find_plugin.h"
 #include "support/missing.h"
 
-// Ends the test where the plugin of a kind of device ("cpu", "tpu") is not installed.
+// Skips or fails the test if the plugin of a device ("cpu", "tpu") is not installed.
 #define REQUIRE_PLUGIN(device)                    \
   try {                                           \
     ::smelt::find_plugin(device);                 \
@@ -18,7 +18,7 @@
     SKIP_OR_FAIL_WITHOUT(device, missing.what()); \
   }
 
-// Declares `client`, the CPU split into `devices`; ends the test where there is no plugin for it.
+// Declares `client`, the CPU split into `devices` devices; ends the test if the plugin is missing.
 #define SMELT_OPEN_CPU(client, devices) \
   REQUIRE_PLUGIN("cpu")                 \
   const std::shared_ptr<const ::smelt::Client> client = ::smelt::open_device("cpu", devices)

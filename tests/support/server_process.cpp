@@ -43,8 +43,8 @@ bool accepts(int port) {
 
 }  // namespace
 
-// The socket stays bound, so that nobody else is given the port before the server has it: who says
-// SO_REUSEADDR may share a port on which nobody listens.
+// The socket stays bound so that no other process gets the port before the server does. With
+// SO_REUSEADDR, a server may bind a port that is bound but not listening.
 int free_port() {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int yes = 1;

@@ -1,5 +1,5 @@
-// A server on the loopback that lives as long as this object: an emulator of an object store, or a
-// fake one.
+// A server process on the loopback interface that lives as long as this object, such as an emulator
+// of an object store.
 #pragma once
 
 #include <sys/types.h>
@@ -9,14 +9,13 @@
 
 namespace smelt {
 
-// A port of 127.0.0.1 that nobody listens on, kept for this process and the servers that it starts.
+// A free port of 127.0.0.1, reserved for this process and the servers that it starts.
 int free_port();
 
 class ServerProcess {
  public:
-  // Runs `command`, whose output goes to the file `log`, and returns once 127.0.0.1:`port` accepts
-  // connections. Fails a CHECK, with what was logged, when the server ends or does not listen
-  // within a minute.
+  // Runs `command`, with its output in the file `log`, and returns when 127.0.0.1:`port` accepts
+  // connections. Fails a CHECK, with the log, if the server ends or does not listen within a minute.
   ServerProcess(const std::vector<std::string>& command, int port, const std::string& log);
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;

@@ -1,6 +1,6 @@
 #include "support/sha256.h"
 
-// Tests hash hundreds of megabytes.
+// Hashing is optimized even in test builds, because tests hash hundreds of megabytes.
 #pragma GCC optimize("O2")
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace {
 
 using Words = std::vector<std::uint32_t>;
 
-// The first 32 bits of the fractional parts of a root of the first primes (FIPS 180-4, 4.2.2
-// and 5.3.3).
+// The first 32 bits of the fractional parts of roots of the first primes (FIPS 180-4, 4.2.2 and
+// 5.3.3).
 Words root_fractions(std::size_t count, long double exponent) {
   Words words;
   for (std::uint32_t n = 2; words.size() < count; ++n) {

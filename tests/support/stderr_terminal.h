@@ -1,4 +1,4 @@
-// A terminal in the place of standard error, also of the programs that a test starts.
+// Replaces standard error by a terminal, also for the programs that a test starts.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@ namespace smelt {
 
 class StderrTerminal {
  public:
-  // Of so many columns; 0: it does not say.
+  // Sets the number of columns; 0: unknown.
   explicit StderrTerminal(unsigned short columns = 0);
   ~StderrTerminal();
   StderrTerminal(const StderrTerminal&) = delete;
   void resize(unsigned short columns) const;
-  // What was written to it since the last call; at most a few kilobytes may wait there.
+  // Returns what was written since the last call; a few kilobytes are buffered at most.
   std::string text() const;
 
  private:

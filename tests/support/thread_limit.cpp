@@ -13,7 +13,7 @@ std::atomic<int> left = std::numeric_limits<int>::max();
 
 }  // namespace
 
-// Stands before the C library's, which it calls.
+// Replaces the C library's function and calls it.
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                               void* (*start)(void*), void* argument) {
   if (left-- <= 0) return EAGAIN;

@@ -1,9 +1,9 @@
-// A stand-in for a system that gives no more threads.
+// Simulates a system that cannot start more threads.
 #pragma once
 
 namespace smelt {
 
-// While it lives, this process can start `threads` more and no other. In programs that link
+// While it lives, this process can start only `threads` more threads. Works in programs that link
 // thread_limit.cpp.
 class ThreadLimit {
  public:
