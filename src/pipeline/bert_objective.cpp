@@ -47,19 +47,19 @@ template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, BertData>
 void visit_fields(C& c, Visitor&& visit) {
   visit("seq_length", c.seq_length, "tokens per example");
-  visit("max_predictions", c.max_predictions, "masked tokens per example, at most");
+  visit("max_predictions", c.max_predictions, "maximum number of masked tokens per example");
   visit("masked_lm_prob", c.masked_lm_prob, "share of tokens masked");
   visit("short_seq_prob", c.short_seq_prob,
-        "share of documents that are cut into shorter examples; without next_sentence share of the "
-        "examples that are shorter");
-  visit("dupe_factor", c.dupe_factor, "times each document is used, with other masks");
+        "share of documents that are split into shorter examples; without data.next_sentence: "
+        "share of shorter examples");
+  visit("dupe_factor", c.dupe_factor, "times to use each document, each time with different masks");
   visit("seed", c.seed, "random seed of the examples");
   visit("whole_word_mask", c.whole_word_mask, "mask all pieces of a word together");
   visit("next_sentence", c.next_sentence,
-        "pairs of sentences and the task to tell whether they follow; false: runs of text and "
-        "masks alone");
+        "pairs of sentences, with next sentence prediction; false: contiguous text, with masked "
+        "tokens alone");
   visit("order", c.order,
-        "shuffled: all cores, bounded memory; original: the original program's bytes");
+        "shuffled: all cores, bounded memory; original: the same bytes as the original program");
 }
 
 BertData data_of(const Recipe& r) { return parse_config<BertData>(r.data, "data"); }

@@ -23,15 +23,14 @@ struct ClassifyModel {
 template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, ClassifyModel>
 void visit_fields(C& c, Visitor&& visit) {
-  visit(
-      "like", c.like,
-      "a folder of a BERT or ELECTRA whose sizes the encoder has; empty: that of train.init_from");
+  visit("like", c.like,
+        "folder of a BERT or ELECTRA model whose layer sizes the encoder uses; empty: "
+        "train.init_from");
   visit("problem", c.problem,
-        "single_label: one of several classes; multi_label: any of them, with commas between "
-        "or as a JSON list; "
-        "regression: a number; token_labels: a class for each word, in its order; answer_spans: "
-        "where a text answers a question");
-  visit("dropout", c.dropout, "dropout of what the head is given");
+        "single_label: one of several classes; multi_label: any number of classes, separated by "
+        "commas or as a JSON list; regression: a number; token_labels: a class for each word, in "
+        "order; answer_spans: the place in a text that answers a question");
+  visit("dropout", c.dropout, "dropout of the input of the classification head");
 }
 
 struct ClassifyData {
@@ -55,59 +54,62 @@ template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, ClassifyData>
 void visit_row_fields(C& c, Visitor&& visit) {
   visit("text", c.text,
-        "column of the text, of token_labels its words, with spaces between or as an array, of "
-        "answer_spans the question; empty: text, or question");
+        "column of the text; token_labels: column of the words, separated by spaces or as an "
+        "array; answer_spans: column of the question; empty: text, or question");
   visit("pair", c.pair,
-        "column of a second text, of answer_spans the one that is asked; empty: none, or context");
+        "column of a second text; answer_spans: column of the context, which contains the answer; "
+        "empty: none, or context");
   visit("label", c.label,
-        "column of the label, of answer_spans its answers; empty: label, or answers");
+        "column of the label; answer_spans: column of the answers; empty: label, or answers");
   visit("labels", c.labels,
-        "the classes' names in their order, with commas between or as a JSON list; empty: those of "
-        "data.train, sorted");
-  visit("header", c.header,
-        "first line of a TSV or CSV: names of its columns; none: a row as the others, skipped: "
-        "passed over; in both columns are numbers, from 1 or from the last, -1");
-  visit("both_orders", c.both_orders,
-        "train on each pair a second time, its second text first: where their order says nothing");
+        "names of the classes in order, separated by commas or as a JSON list; empty: the labels "
+        "of data.train, sorted");
   visit(
-      "glue", c.glue,
-      "a task of GLUE (cola, sst, mrpc, qqp, sts, mnli, qnli, rte, wnli): its files and what they "
-      "hold, for fields of data: and model.problem that are not set");
+      "header", c.header,
+      "first line of a TSV or CSV file: names (column names), none (an ordinary row) or skipped "
+      "(ignored); with none and skipped, columns are numbers, from 1, or from the last column, -1");
+  visit("both_orders", c.both_orders,
+        "also train on each pair with its two texts swapped, for tasks in which their order has no "
+        "meaning");
+  visit("glue", c.glue,
+        "GLUE task (cola, sst, mrpc, qqp, sts, mnli, qnli, rte, wnli) that sets files, columns and "
+        "labels in data:, and model.problem, if they are unset");
   visit("glue_folder", c.glue_folder,
-        "of data.glue: the folder of the task's files, or of all tasks' folders");
+        "with data.glue: folder that contains the task's files, or the folders of all tasks");
 }
 
 template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, ClassifyData>
 void visit_fields(C& c, Visitor&& visit) {
   visit("train", c.train,
-        "labelled texts to train on: files or patterns of JSONL, TSV, CSV, Parquet or, of "
-        "token_labels, CoNLL or, of answer_spans, SQuAD's JSON, comma separated; or a command that "
-        "prints JSONL, '!./my_dataset.py train'");
+        "labelled texts to train on: files or patterns of JSONL, TSV, CSV or Parquet "
+        "(token_labels: also CoNLL; answer_spans: also SQuAD JSON), comma separated; or a command "
+        "that prints JSONL, '!./my_dataset.py train'");
   visit("validation", c.validation,
-        "those to evaluate on; empty: data.validation_share of data.train is held out");
-  visit("test", c.test, "those of eval.split test; empty: none");
+        "labelled texts to evaluate on; empty: data.validation_share of data.train is held out");
+  visit("test", c.test, "labelled texts for eval.split test; empty: none");
   visit("format", c.format,
-        "jsonl, tsv, tsv-quoted, csv, parquet, conll or squad; auto goes by each file's name");
+        "file format: jsonl, tsv, tsv-quoted, csv, parquet, conll or squad; auto: from the name of "
+        "each file");
   visit_row_fields(c, visit);
-  visit("seq_length", c.seq_length, "tokens per example; longer texts are cut");
-  visit(
-      "lengths", c.lengths,
-      "lengths that training's batches may have, so that those of short texts hold little padding: "
-      "32,64 and seq_length; auto: a few by the examples' own lengths; one: seq_length alone");
+  visit("seq_length", c.seq_length, "tokens per example; longer texts are truncated");
+  visit("lengths", c.lengths,
+        "sequence lengths of training batches, so that batches of short texts have little padding: "
+        "a list, 32,64, to which data.seq_length is added; auto: a few, chosen from the lengths of "
+        "the examples; one: data.seq_length alone");
   visit("no_answer", c.no_answer,
-        "of answer_spans: whether a question may have no answer, as SQuAD 2.0's");
+        "answer_spans: whether a question may have no answer, as in SQuAD 2.0");
   visit("question_tokens", c.question_tokens,
-        "of answer_spans: tokens that are kept of a question");
+        "answer_spans: maximum length of a question in tokens; longer questions are truncated");
   visit("doc_stride", c.doc_stride,
-        "of answer_spans: tokens between the beginnings of two windows of a text that is too long "
-        "for one");
-  visit("answer_tokens", c.answer_tokens, "of answer_spans: tokens that an answer may have");
+        "answer_spans: tokens between the starts of two windows of a context that is too long for "
+        "one window");
+  visit("answer_tokens", c.answer_tokens, "answer_spans: maximum length of an answer in tokens");
   visit("validation_share", c.validation_share,
-        "share of each class, or of the texts that are asked, that is held out where "
-        "data.validation is empty");
-  visit("seed", c.seed, "which rows are held out");
-  visit("max_bad", c.max_bad, "share of the rows that may be left out because they cannot be read");
+        "share of each class (answer_spans: of the contexts) to hold out if data.validation is "
+        "empty");
+  visit("seed", c.seed, "random seed of the split into training and held-out rows");
+  visit("max_bad", c.max_bad, "maximum share of unreadable rows, which are skipped");
 }
 
 // The weights of train.class_weights for the classes `names`, whose counts in training are `counts`

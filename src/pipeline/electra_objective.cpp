@@ -33,7 +33,7 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("seq_length", c.seq_length, "tokens per example");
   visit("seed", c.seed, "random seed of the examples");
   visit("order", c.order,
-        "shuffled: all cores, bounded memory; original: the original program's examples");
+        "shuffled: all cores, bounded memory; original: the same examples as the original program");
 }
 
 ElectraTask settings_of(const Recipe& r) {

@@ -31,7 +31,7 @@ struct RobertaMasking {
 template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, RobertaMasking>
 void visit_fields(C& c, Visitor&& visit) {
-  visit("mask_prob", c.mask_prob, "share of tokens masked, drawn anew in each step");
+  visit("mask_prob", c.mask_prob, "share of tokens masked, drawn in each step");
 }
 
 // The fields of data: that make the examples.

@@ -55,20 +55,22 @@ template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, T5Data>
 void visit_fields(C& c, Visitor&& visit) {
   visit("objective", c.objective,
-        "span_corruption (T5's), iid_denoise_text (ttt's), prefix_lm, or lm: text alone");
-  visit("inputs_length", c.inputs_length, "tokens of the encoder, with sentinels and end");
+        "span_corruption (T5), iid_denoise_text (ttt), prefix_lm, or lm (text alone)");
+  visit("inputs_length", c.inputs_length,
+        "encoder tokens per example, including sentinels and end of sequence");
   visit("targets_length", c.targets_length,
-        "tokens of the decoder; 0 = as many as the inputs' noise gives: 114 of 512; of lm the "
-        "length of a window");
+        "decoder tokens per example; 0: as many as the noise in the inputs yields, 114 for 512; "
+        "lm: length of a window");
   visit("noise_density", c.noise_density,
-        "share of tokens that are noise; of iid_denoise_text: probability that a span begins");
+        "share of tokens that are noise; iid_denoise_text: probability that a span begins");
   visit("mean_noise_span_length", c.mean_noise_span_length,
-        "tokens of a span of noise, on average; of iid_denoise_text of each");
+        "average length of a noise span in tokens; iid_denoise_text: length of every span");
   visit("documents", c.documents,
-        "packed: windows reach from one document into the next; cut: none does, the last of a "
-        "document is shorter");
+        "packed: a window may continue into the next document; cut: windows end with their "
+        "document, so its last window is shorter");
   visit("extra_ids", c.extra_ids,
-        "sentinels on top of the vocabulary's pieces; where it has <extra_id_0>, … those count");
+        "number of sentinels to add to the vocabulary's pieces; <extra_id_0>, … that it already "
+        "has are counted");
 }
 
 // What a recipe says and its vocabulary tells, or will tell once it is made.

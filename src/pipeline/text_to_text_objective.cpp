@@ -35,10 +35,12 @@ template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, AnswerModel>
 void visit_fields(C& c, Visitor&& visit) {
   visit("like", c.like,
-        "a folder of a T5 whose sizes the model has; empty: that of train.init_from");
-  visit("dropout", c.dropout, "dropout while it is fine-tuned, whatever it was pre-trained with");
+        "folder of a T5 model whose layer sizes the model uses; empty: train.init_from");
+  visit("dropout", c.dropout,
+        "dropout during fine-tuning, independent of the dropout in pre-training");
   visit("loss_over", c.loss_over,
-        "a batch's loss is over its target tokens (t5), or a sum over its examples (ttt)");
+        "tokens: average the loss over the target tokens of a batch (t5); examples: average over "
+        "its examples the sum of each one's token losses (ttt)");
 }
 
 struct AnswerData {
@@ -57,19 +59,22 @@ void visit_fields(C& c, Visitor&& visit) {
         "texts and answers to train on: files or patterns of JSONL, TSV, CSV or Parquet, comma "
         "separated; or a command that prints JSONL, '!./my_dataset.py train'");
   visit("validation", c.validation,
-        "those to evaluate on; empty: data.validation_share of data.train is held out");
-  visit("test", c.test, "those of eval.split test; empty: none");
+        "rows to evaluate on; empty: data.validation_share of data.train is held out");
+  visit("test", c.test, "rows for eval.split test; empty: none");
   visit("format", c.format,
-        "jsonl, tsv, tsv-quoted, csv or parquet; auto goes by each file's name");
+        "file format: jsonl, tsv, tsv-quoted, csv or parquet; auto: from the name of each file");
   visit("source", c.source, "column of the text");
   visit("target", c.target, "column of the answer");
-  visit("prefix", c.prefix, "before each text, as 'summarize: '");
-  visit("inputs_length", c.inputs_length, "tokens of a text, with its end; what is longer is cut");
-  visit("targets_length", c.targets_length, "tokens of an answer, with its end");
+  visit("prefix", c.prefix, "text to put before each input, such as 'summarize: '");
+  visit("inputs_length", c.inputs_length,
+        "maximum length of an input in tokens, including end of sequence; longer inputs are "
+        "truncated");
+  visit("targets_length", c.targets_length,
+        "maximum length of an answer in tokens, including end of sequence");
   visit("validation_share", c.validation_share,
-        "share of the rows that is held out where data.validation is empty");
-  visit("seed", c.seed, "which rows are held out");
-  visit("max_bad", c.max_bad, "share of the rows that may be left out because they cannot be read");
+        "share of the rows to hold out if data.validation is empty");
+  visit("seed", c.seed, "random seed of the split into training and held-out rows");
+  visit("max_bad", c.max_bad, "maximum share of unreadable rows, which are skipped");
 }
 
 AnswerData answer_data(const Recipe& r) {
