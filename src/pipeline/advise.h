@@ -1,6 +1,6 @@
-// Which size of model to train on a text, on which machine, for an amount of money. A step is
-// estimated by arithmetic, at once; time and cost of the run follow from it as in a plan
-// (pipeline/plan_recipe.h), which compiles the step and is closer.
+// Recommends the size of a model for a text, and a machine to train it on within a budget. The step
+// time is estimated by arithmetic, which takes no time; the time and cost of the run follow from it
+// as in a plan (pipeline/plan_recipe.h). A plan compiles the step and is more accurate.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,9 @@ struct AdviceRow {
   std::int64_t vocabulary = 0;  // pieces
   bool spot = false;
   double parameters = 0;
-  double memory = 0;  // bytes of a device, about
-  // The type, its price and the step: a row of a plan whose step's work is estimated instead of
-  // compiled.
+  double memory = 0;  // approximate bytes per device
+  // The type, its price and the step: a row of a plan, but with an estimated instead of a compiled
+  // step.
   PlanRow plan;
   std::int64_t steps = 0;
   double passes = 0;  // over the text
@@ -41,29 +41,31 @@ struct AdviceRow {
   bool fits() const { return memory < 0.9 * plan.type.memory; }
 };
 
-// A step of pre-training, and the work that it is estimated to be before the factor of
-// usual_factor(): the operations at a share of the type's peak.
+// A pre-training step to estimate.
 struct AdvisedStep {
   ModelSize size;
   std::string kind = "bert";  // or "electra"
   std::int64_t vocabulary = 30000;
   std::int64_t batch = 256, tokens = 128;
 };
+// Returns the estimated work of the step: its operations at a typical share of the type's peak,
+// before usual_factor() is applied.
 StepWork advised_work(const AdvisedStep& step, const Accelerator& type);
 
 struct Advice {
   TextSize text;
   std::vector<AdviceRow> rows;
-  std::vector<std::string> unpriced;  // types that are left out, as their price is not known
-  // Of rows: the largest model that the text is enough for, on the machine that makes the usual
-  // passes for least money, or the most passes. nullopt if no row fits.
+  std::vector<std::string> unpriced;  // types without a known price, which have no row
+  // Index in rows of the largest model that the text is enough for, on the cheapest machine that
+  // makes the usual number of passes, or the one that makes the most passes. nullopt if no row
+  // fits.
   std::optional<std::size_t> best;
 };
 
-// Throws a UsageError if the text is not on this machine, is empty or in another encoding, or if no
+// Throws UsageError if the text is not on this machine, is empty or in another encoding, or if no
 // type has a price.
 Advice advise(const AdviceJob& job, const Prices& prices);
-// Returns a table with the chosen row marked, and what its estimates are made of.
+// Returns a table in which the recommended row is marked, and the assumptions of its estimates.
 std::string advice_text(const Advice& advice, const AdviceJob& job);
 // Returns the recipe of a row for the text.
 std::string advised_recipe(const AdviceRow& row, const AdviceJob& job, const TextSize& text);

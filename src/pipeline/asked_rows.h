@@ -1,4 +1,4 @@
-// What a fine-tuned model that is named by its folder says of labelled rows, and how long it takes.
+// Predictions of a fine-tuned model, named by its folder, for labelled rows, and their latency.
 #pragma once
 
 #include <cstdint>
@@ -13,40 +13,44 @@
 
 namespace smelt {
 
-// {"text", "pair", "label", "prediction", "probabilities"} of a classifier's numbers for a row, as
-// far as it has them; of token_labels the words instead, as words_json() has them.
+// Returns {"text", "pair", "label", "prediction", "probabilities"} for a row and the outputs of a
+// classifier; fields without a value are left out. For token_labels it has the words instead, see
+// words_json().
 OrderedJson asked_row_json(const LabelledRow& row, bool has_label, const Labels& labels,
                            const std::vector<float>& numbers);
 
+// Labelled rows to predict.
 struct AskedRows {
-  LabelledFiles files = {};         // columns that are empty are called as the problem has them
-  std::int64_t seq_length = 512;    // of a T5: tokens of a text
-  std::int64_t target_length = 64;  // of a T5: of an answer
-  std::optional<std::string> prefix = {};  // of a T5; else its own
-  std::string what = "--input";            // in messages
+  LabelledFiles files = {};                // an empty column has the default name of the problem
+  std::int64_t seq_length = 512;           // T5: maximum tokens of a text
+  std::int64_t target_length = 64;         // T5: maximum tokens of an answer
+  std::optional<std::string> prefix = {};  // T5: text before each input; nullopt: the model's own
+  std::string what = "--input";            // name of the input in messages
 };
 
-// A classifier, a tagger, a finder of answers, or a T5 that answers greedily.
+// A model for classification, token labels or question answering, or a T5 with greedy decoding.
 class AskedModel {
  public:
   struct Options {
     LoadOptions stored = {};
-    std::int64_t batch_size = 32;    // most rows at a time
-    std::int64_t answer_tokens = 0;  // of a T5: exactly so many; 0: as it ends
-    AskedRows rows = {};             // its lengths and prefix
+    std::int64_t batch_size = 32;  // maximum rows per batch
+    // T5: exact number of tokens to generate; 0: until the end token.
+    std::int64_t answer_tokens = 0;
+    AskedRows rows = {};  // for its lengths and prefix
   };
-  // Throws UsageError as PretrainedModel does, also for a model that is none of these.
+  // Throws UsageError as PretrainedModel does, and if the model is none of these.
   AskedModel(const std::string& command, const std::string& path, const Options& options);
 
   bool is_t5() const { return generator_.has_value(); }
-  const Labels& labels() const;  // not of a T5
-  // Of the scores that it is told by: "accuracy", "squad-f1", … (evaluation/metrics/named.h).
+  const Labels& labels() const;  // not for a T5
+  // Returns the name of the default metric: "accuracy", "squad-f1", … (evaluation/metrics/named.h).
   std::string metric() const;
-  // A JSON object for each row, {"text", "label", "prediction", …}, in their order.
+  // Returns a JSON object for each row in order: {"text", "label", "prediction", …}.
   std::vector<OrderedJson> say(const AskedRows& rows);
-  // Seconds for so many texts of so many tokens, from ids to numbers on the host, with the padding
-  // that they are given. The first call compiles.
+  // Returns the seconds that a batch of `texts` texts of `tokens` tokens takes, from token ids to
+  // outputs on the host, including padding. The first call compiles.
   double seconds(std::int64_t texts, std::int64_t tokens);
+  // Returns the maximum number of tokens of a text.
   std::int64_t most_tokens() const;
 
  private:

@@ -1,4 +1,4 @@
-// How long models take side by side.
+// Latency and loading time of models, measured side by side.
 #pragma once
 
 #include <cstdint>
@@ -11,47 +11,48 @@
 
 namespace smelt {
 
+// Batch sizes and sequence lengths to measure.
 struct LatencyJob {
   std::vector<std::int64_t> batches{1, 8, 32}, lengths{32, 128, 384};
   std::int64_t rounds = 20;
-  bool lengths_told = false;  // by a user, who hears of one that a model does not take
+  bool lengths_told = false;  // set by the user, so that a length that is too long is an error
 };
 
-// A length that a model of at most so many tokens does not take is, where nobody told it, that
-// number instead. UsageError for one that a user told, for a batch of nothing, and no rounds.
+// Replaces default lengths above `most_tokens` by `most_tokens`. Throws UsageError for such a
+// length if the user set it, for a batch size below 1, and for no rounds.
 LatencyJob sizes_within(LatencyJob job, std::int64_t most_tokens);
 
-// Texts of one size, through one model.
+// Measurements of one model at one batch size and length.
 struct Latency {
   std::int64_t batch = 0, length = 0;
-  std::vector<double> seconds = {};  // of each round
+  std::vector<double> seconds = {};  // one per round
 
-  double quantile(double share) const;  // of the rounds, the nearest that was measured
+  double quantile(double share) const;  // nearest measured value
 };
 
-// By model, and then by length and batch. In each round each model has its turn, another one the
-// first; two turns of each before that are not counted. So what else the machine does meanwhile
-// meets all of them.
+// Measures each model at each length and batch size. Returns results by model, then by length and
+// batch size. In each round every model runs once, and each round starts with another model, so
+// that other load on the machine affects all models alike. Two warm-up rounds are not counted.
 std::vector<std::vector<Latency>> latencies(std::span<AskedModel> models, const LatencyJob& job);
 
-// How many times as fast as `base` was in the same rounds: the median of the rounds' ratios, with
-// its interval by resampling the rounds.
+// Returns how many times as fast as `base` the other model is: the median ratio over the rounds,
+// with an interval from resampling the rounds.
 Interval speed_up(const Latency& base, const Latency& other);
 
-// From the files to the device, of all weights of a folder and nothing else: no slots, no
-// vocabulary, no client, no program.
+// Returns the seconds to load all weights of a folder from its files to the device, without
+// optimizer state, vocabulary, device start or compilation.
 double seconds_of_weights(const std::string& folder, const std::string& device);
 
-// Of a process of its own that only loads this model and answers a batch: by the program `smelt`,
-// as `smelt compress load` prints it. The median time of `loads` processes for each, by turns, and
-// their most memory.
+// Time and memory of a separate process that only loads a model and runs one batch.
 struct Loaded {
-  double seconds = 0;  // until the model is in memory, though not on the device
-  double bytes = 0;    // the most that the process held
+  double seconds = 0;  // until the model is in host memory
+  double bytes = 0;    // peak memory of the process
 };
-// This program's file, to be given there; empty where it is not called smelt, as a test is.
+// Returns the path of this program; empty if it is not named smelt, as in a test.
 std::string own_program();
 
+// Runs `smelt compress load` `loads` times for each folder, alternating between them. Returns the
+// median time and the peak memory of each.
 std::vector<Loaded> load_each(const std::string& smelt, const std::vector<std::string>& folders,
                               const std::string& device, const LatencyJob& job,
                               std::int64_t answer_tokens, int loads);

@@ -1,4 +1,4 @@
-// A recipe's model on its held-out examples: once, or each checkpoint as it appears.
+// Evaluates a recipe's model on its held-out examples: once, or each checkpoint as it appears.
 #pragma once
 
 #include <functional>
@@ -12,35 +12,37 @@
 
 namespace smelt {
 
-// How a recipe's held-out examples are scored.
+// Batches of a recipe's held-out examples.
 struct HeldOutBatches {
-  std::int64_t size = 0;   // over all devices
-  std::int64_t steps = 0;  // 0: all
-  bool repeats = false;    // they are taken several times: fewer than devices
+  std::int64_t size = 0;   // examples per batch, over all devices
+  std::int64_t steps = 0;  // batches; 0: all
+  bool repeats = false;    // examples are repeated because there are fewer than devices
 };
 // Returns the batches for the records `data` by eval.batch_size and eval.steps. A batch is smaller
 // if there are fewer examples than eval.batch_size. Throws UsageError if there are none.
 HeldOutBatches held_out_batches(const Recipe& recipe, const Task& task, const std::string& data);
 
-// {"global_step": …, "examples": …, "loss": …, every measure, "weights": {…}}
+// Returns {"global_step": …, "examples": …, "loss": …, every metric, "weights": {…}}.
 OrderedJson evaluation_json(const Evaluation& evaluation);
-// Reads what evaluation_json() returned.
+// Parses the result of evaluation_json().
 Evaluation evaluation_of_json(const OrderedJson& json);
-// The lines of eval_results.txt, "name = value": global_step, loss, then every measure by name.
+// Returns the lines of eval_results.txt, "name = value": global_step, loss, then every metric by
+// name.
 std::string evaluation_text(const Evaluation& evaluation);
-// These lines under a title, what the type of model has to remark, and the verdict.
+// Returns these lines with a title, the remark of the type of model, and the verdict.
 std::string evaluation_report(const Recipe& recipe, const Evaluation& evaluation);
 
-// How the loss of a training run went, by the lines of its log.
+// The lowest and the last training loss of a run, from its log.
 struct LossCourse {
-  CurvePoint best, last;  // of all lines
+  CurvePoint best, last;  // over all log lines
 };
-// Of the newest run in a model's folder; nullopt if it has logged no loss.
+// Returns the losses of the newest run in a model folder; nullopt if it has logged no loss.
 std::optional<LossCourse> loss_course(const std::string& model_dir);
-// Whether the last loss is not finite or far above the best one: by more than half of that and 1.
+// Returns whether the last loss is not finite or exceeds the best one by more than half of it and
+// by more than 1.
 bool has_diverged(const LossCourse& course);
-// "verdict: diverged: …" if the run has, or if the loss of the evaluation is not finite; else
-// empty.
+// Returns "verdict: diverged: …" if the run has diverged or the loss of the evaluation is not
+// finite; otherwise an empty string.
 std::string divergence_verdict(const std::optional<LossCourse>& course,
                                const Evaluation& evaluation, double learning_rate);
 
@@ -48,26 +50,28 @@ std::string divergence_verdict(const std::optional<LossCourse>& course,
 // more than a twentieth above it: the model memorizes its training text. Empty otherwise.
 std::string overfitting_remark(const std::string& model_dir);
 
-// Returns a sentence on whether the model is good, or not yet trained, against its type's baseline:
-// good is better by more than three standard errors and a tenth of what the baseline gets right or
-// wrong, whichever is less, or of losses by a twentieth. It says what to do; `overfits`: the
-// held-out loss rises, so that more steps do not help. Empty if the type has no baseline.
+// Returns a sentence on whether the model is good or not yet trained, relative to its type's
+// baseline, and what to do. A model is good if it is better than the baseline by more than three
+// standard errors and also by a tenth of the smaller of the baseline's accuracy and error rate (for
+// losses: by a twentieth). `overfits`: the held-out loss rises, so that more steps do not help.
+// Empty if the type has no baseline.
 std::string verdict(const BaselineMeasures& baseline, const Evaluation& evaluation,
                     bool overfits = false);
-// Whether the model is clearly better than its type's baseline, by the rule of verdict(). nullopt
-// if it has none.
+// Returns whether the model is clearly better than its type's baseline by the rule of verdict().
+// nullopt if the type has no baseline.
 std::optional<bool> is_clearly_better(const BaselineMeasures& baseline,
                                       const Evaluation& evaluation);
 
-// Writes eval_results.txt in the original's form, eval_results.json, and a line of
-// evaluations.jsonl (docs/reference/formats/metrics.md) into the model's folder; of eval.split test
-// test_results.txt and test_results.json.
+// Evaluates the model and writes eval_results.txt in the original program's format,
+// eval_results.json, and a line of evaluations.jsonl (docs/reference/formats/metrics.md) into the
+// model folder. With eval.split test, writes test_results.txt and test_results.json.
 Evaluation evaluate_model(const Recipe& recipe);
-// Warns where they cannot be written, as of a folder that may only be read.
+// Evaluates the model as above, but only logs a warning if the files cannot be written, as in a
+// read-only folder.
 Evaluation evaluate_and_try_to_keep(const Recipe& recipe);
 
-// The same of each checkpoint that evaluations.jsonl does not tell of, the oldest first, as they
-// appear; until that of the recipe's last step is told of, or a signal. `told` gets each.
+// Evaluates each checkpoint that is not in evaluations.jsonl, the oldest first, and waits for new
+// ones. Returns after the recipe's last step or a signal. Calls `told` with each evaluation.
 void follow_model(const Recipe& recipe, const std::function<void(const Evaluation&)>& told);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Reads recipes: a YAML file and settings over it, with every value checked.
+// Reads recipes from YAML files and settings, and checks their values.
 #pragma once
 
 #include <string>
@@ -8,36 +8,38 @@
 
 namespace smelt {
 
-// One line of `smelt help recipe`.
+// A field as `smelt help recipe` lists it.
 struct RecipeField {
-  std::string path;                       // "train.steps"
-  std::string default_value;              // as it is written in YAML
-  std::string help;                       // with the unit
-  std::vector<std::string> choices = {};  // of an enumeration; empty: see field_choices()
+  std::string path;           // "train.steps"
+  std::string default_value;  // as written in YAML
+  std::string help;           // includes the unit
+  // Values of an enumeration; empty: see field_choices().
+  std::vector<std::string> choices = {};
 };
-// With the fields of one model.type. UsageError for an unknown one.
+// Returns the fields of a recipe of one model.type. Throws UsageError if the type is unknown.
 std::vector<RecipeField> recipe_fields(const std::string& type = "bert");
 
-// Returns the hint for a path that is none of the `known` fields: the present name of a field that
-// had this one, what another program's name stands for, or the nearest name.
+// Returns the hint for a path that is not one of the `known` fields: the current name of a renamed
+// field, the field for another program's name, or the nearest name.
 std::string unknown_field_hint(const std::string& path, const std::vector<std::string>& known);
 
-// The file, or the one that a run keeps in its folder (pipeline/kept_recipe.h), whose `out` is that
-// folder then; then the settings ("train.steps=1000") over it. UsageError naming file and field for
-// an unknown field (with the nearest name), a value of another type, or one out of range.
+// Loads a recipe from a file or from a run's folder (pipeline/kept_recipe.h); `out` is then that
+// folder. `settings` such as "train.steps=1000" override its fields. Throws UsageError that names
+// the file and the field if a field is unknown (the hint is the nearest name), has a value of the
+// wrong type, or is out of range.
 Recipe load_recipe(const std::string& path, const std::vector<std::string>& settings,
                    bool anew = false);
 
-// Lets this process run the recipe's vocab.segment_command, for commands that make data or train.
-// load_recipe() does so for a file and for a setting that the user gives, but not for the recipe in
-// a run's folder, which may come from anyone.
+// Allows this process to run the recipe's vocab.segment_command, for commands that make data or
+// train. load_recipe() does so for a recipe file and for a setting of the user, but not for the
+// recipe in a run's folder, which may come from anyone.
 void allow_segment_command(const Recipe& recipe);
-// Passes three short lines through that command, if there is one, so that a run does not find hours
-// later that it cannot be used. Throws UsageError as Segmenter::try_out() does.
+// Runs vocab.segment_command, if it is set, on three short lines, so that errors appear before
+// hours of other work. Throws UsageError as Segmenter::try_out() does.
 void try_segment_command(const Recipe& recipe);
 
-// The same of fields by their paths alone, which `origin` gives in messages, and settings over
-// them.
+// Makes a recipe from field values; `settings` override them. Messages name `origin` as the source
+// of the fields.
 Recipe recipe_of(const FieldValues& fields, const std::string& origin,
                  const std::vector<std::string>& settings = {}, bool anew = false);
 

@@ -8,10 +8,10 @@
 
 namespace smelt {
 
-// A name already known is a bug.
+// Adds a type. Its name must not be in use yet.
 void add_objective_type(ObjectiveType type);
 std::vector<const ObjectiveType*> objective_types();
-// UsageError beginning with `where` for an unknown one.
+// Returns the type of this name. Throws UsageError, which begins with `where`, if there is none.
 const ObjectiveType& objective_type(const std::string& name, const std::string& where);
 
 }  // namespace smelt

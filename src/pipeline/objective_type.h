@@ -1,5 +1,5 @@
-// A kind of model that a recipe can name as its model.type: what it adds to a recipe, how its
-// examples are made and what its task is. Commands and stages know no more of it.
+// A kind of model that a recipe can name as its model.type: its recipe fields, how its examples are
+// made, and its task. Commands and stages know a kind of model only through this interface.
 #pragma once
 
 #include <cstdint>
@@ -27,36 +27,36 @@
 
 namespace smelt {
 
-// Which part of the text, or of the rows, examples are made of. Those of a test are made once the
-// others are there.
+// The split that examples are made from. Test examples are made after the others.
 enum class ExampleSet { train, heldout, test };
 
-// A share of right answers, and that of the best answer without a model, by their names in an
-// evaluation; or two losses.
+// Names of two metrics of an evaluation: the model's accuracy and that of the best prediction
+// without a model. If is_loss, both are losses.
 struct BaselineMeasures {
   std::string measure, of;
   std::string meaning;  // what the baseline does: "always the most frequent token"
   bool is_loss = false;
 };
 
-// What examples are made of.
+// Source of the training examples.
 enum class Reads {
-  text,     // of text.input, with a vocabulary that is made of it or given
-  rows,     // of files of labelled texts, which data: names, with a given vocabulary
-  nothing,  // no text and no vocabulary, nor the stages of both
+  text,     // text.input, with a vocabulary that is made from it or given
+  rows,     // labelled texts that data: names, with a given vocabulary
+  nothing,  // neither text nor vocabulary, so that their stages are left out
 };
 
-// A prediction and its label as predictions.jsonl has them, to check a metric before training.
+// A prediction and its label as in predictions.jsonl, used to check a metric before training.
 struct SamplePrediction {
   Json said = "a", is = "a";
-  bool of_words = false;  // lists of labels of words
+  bool of_words = false;  // each is a list of word labels
 };
 
-// How a model is evaluated on any text.
+// How to evaluate a model on any text.
 struct EvaluateTextJob {
-  std::int64_t max_tokens = 0;  // the model's positions
-  // Writes records of so many tokens. Throws UsageError for text without words. Empty: sequences
-  // without masks (data/preprocess/electra_examples.h).
+  // Maximum tokens of an example: the model's number of positions.
+  std::int64_t max_tokens = 0;
+  // Writes records of `seq_length` tokens. Throws UsageError if the text has no words. If empty,
+  // records are sequences without masks (data/preprocess/electra_examples.h).
   std::function<ExampleSummary(const ExampleJob& job, const TokenizerFlags& tokenizer,
                                std::int64_t seq_length)>
       make_examples = {};
@@ -65,9 +65,9 @@ struct EvaluateTextJob {
       task;
 };
 
-// Makes the job of each inference task; empty if models of the type cannot do it. Each throws
-// UsageError if the model lacks the head that the task needs. A model that is not trained yet has
-// the names and shapes of its tensors only.
+// Functions that create the job of each inference task; empty if models of the type do not support
+// the task. Each throws UsageError if the model lacks the head that the task needs. For a model
+// that is not trained yet, StoredModel contains only the names and shapes of its tensors.
 struct InferenceJobs {
   std::function<FillMaskJob(const StoredModel&)> fill_mask = {};
   std::function<DetectJob(const StoredModel&)> detect = {};
@@ -78,79 +78,85 @@ struct InferenceJobs {
 
 struct ObjectiveType {
   std::string name;
-  std::string help;                               // a line
-  std::vector<ConfigField> model, data;           // the fields under model: and data:
-  std::optional<ControlCharacters> control = {};  // of its tokenizer, where that is another's
-  // What fields that are set, as they are written, say of those that are not, by their paths.
+  std::string help;  // one line
+  // Fields of the sections model: and data:.
+  std::vector<ConfigField> model, data;
+  // Handling of control characters, if it differs from the default tokenizer's.
+  std::optional<ControlCharacters> control = {};
+  // Returns values for fields that are unset, derived from `set`, the fields that are set.
   std::function<FieldValues(const FieldValues& set)> preset = {};
-  // Returns the config of the model in a folder of weights, for a student whose recipe has fields
-  // for all sizes. Unset: the recipe has none. UsageError begins with `where`.
+  // Returns the config of the model in a folder of weights. Set only if the recipe has fields for
+  // every size of the model. Throws UsageError, which begins with `where`, if the folder has none.
   std::function<Json(const std::string& weights, const std::string& where)> sizes_of_weights = {};
-  // UsageError for values that do not fit each other.
+  // Throws UsageError if values do not fit each other.
   std::function<void(const Recipe&)> check = [](const Recipe&) {};
-  std::string records = "tfrecord";  // what files of its examples end in
+  std::string records = "tfrecord";  // file name extension of its examples
   Reads reads = Reads::text;
   bool reads_text() const { return reads == Reads::text; }
   bool has_vocabulary() const { return reads != Reads::nothing; }
-  std::vector<std::string> example_fields = {};   // those under model: that its examples depend on
-  std::vector<std::string> beside_examples = {};  // those under data: that they do not depend on
-  // Of Reads::rows: the files, as data: names them.
+  std::vector<std::string> example_fields = {};  // fields of model: that its examples depend on
+  // Fields of data: that its examples do not depend on.
+  std::vector<std::string> beside_examples = {};
+  // For Reads::rows: returns the files that data: names.
   std::function<std::vector<std::string>(const Recipe&)> rows = {};
-  // Reads the rows that are on this machine and throws the UsageError with which a run would refuse
-  // them.
+  // Reads the rows that are on this machine. Throws the UsageError that a run would throw for them.
   std::function<void(const Recipe&)> check_rows = {};
-  // Writes the rows of a part as JSONL of text, label and, where there is a second text, pair; how
-  // many there are. Models of such types can become smaller (pipeline/compress_stage.h).
+  // Writes the rows of a split as JSONL with text, label and, if there is a second text, pair.
+  // Returns the number of rows. Only models of types with this function can be compressed
+  // (pipeline/compress_stage.h).
   std::function<std::uint64_t(const Recipe&, ExampleSet, const std::string& file)> write_rows = {};
-  // From text and vocabulary to records; how many examples there are.
+  // Makes records from text and vocabulary. Returns the number of examples.
   std::function<std::uint64_t(const Recipe&, ExampleSet)> make_examples;
   std::function<Task(const Recipe&)> task;
-  // What distill.teacher says, for a model of this type to be held to; empty: it cannot be.
-  // UsageError, which the model's `where` begins, for one that answers no such question.
+  // Returns the teacher for knowledge distillation of a model of this type; empty if not supported.
+  // Throws UsageError, which begins with the teacher's `where`, if the teacher has another task.
   std::function<Teacher(const Recipe&, const StoredModel&, FrozenModel)> teacher = {};
-  RecordReport record_report = {};  // of its examples' files
-  // Files to write beside the checkpoints, by name: the original's configuration.
+  RecordReport record_report = {};  // for the files of its examples
+  // Returns files to write next to the checkpoints, by name, such as the original program's config.
   std::function<std::map<std::string, std::string>(const Recipe&)> model_files = [](const Recipe&) {
     return std::map<std::string, std::string>();
   };
-  // A line for a person about an evaluation, or nothing.
+  // Returns one line of text about an evaluation, or an empty string.
   std::function<std::string(const Recipe&, const Evaluation&)> remark =
       [](const Recipe&, const Evaluation&) { return std::string(); };
-  // A sentence on the figures that models of such a size usually reach; empty if none are known.
+  // Returns a sentence on the results that models of this size usually reach; empty if unknown.
   std::function<std::string(const Recipe&)> typical = [](const Recipe&) { return std::string(); };
-  // What an evaluation tells beside what the model's program does; on the host.
+  // Returns metrics that are computed on the host, in addition to those of the model's program.
   std::function<std::vector<MeasuredValue>(const Recipe&, const Evaluation&)> more_measures = {};
-  // Writes what a model says of each example of RecipePaths's `scored`, and gives what that comes
-  // to beside the figures of its program, or instead of those of the same names.
+  // Writes a prediction for each example of RecipePaths::scored. Returns metrics of the
+  // predictions, which are added to those of the model's program and replace metrics of the same
+  // name.
   std::function<std::vector<MeasuredValue>(const Recipe&)> write_predictions = {};
-  // What train.checkpoint.best_metric may name beside the measures of the model's program: measured
-  // at checks, of what the model answers to the held-out examples; and what measures it.
+  // Metrics that are computed from generated or decoded predictions during training. They are valid
+  // for train.checkpoint.best_metric, like the metrics of the model's program.
   std::vector<std::string> answered_measures = {};
+  // Returns the object that computes answered_measures.
   std::function<std::unique_ptr<StateMeasures>(const Recipe&, std::shared_ptr<const Client>)>
       state_measures = {};
   // Returns the metric that compares runs by default (evaluation/metrics/named.h); empty if it
   // depends on labels that are known once the examples are made.
   std::function<std::string(const Recipe&)> metric = [](const Recipe&) { return "accuracy"; };
-  // The names of the classes that a prediction may be; empty if they are not known, or any text may
-  // be predicted.
+  // Returns the names of the classes that can be predicted; empty if they are unknown or if the
+  // prediction is free text.
   std::function<std::vector<std::string>(const Recipe&)> classes = {};
-  // A prediction, and what is so, in the form that write_predictions gives them.
+  // Returns a prediction and its label in the format of write_predictions.
   std::function<SamplePrediction(const Recipe&)> sample_prediction = [](const Recipe&) {
     return SamplePrediction();
   };
-  // What shows track.fill's texts at checks; empty: inference.fill_mask, if the type has it.
+  // Returns the sampler that prints track.fill's texts at evaluations; empty: inference.fill_mask,
+  // if the type supports it.
   std::function<std::unique_ptr<const TextSampler>(const Recipe&, std::vector<std::string> texts,
                                                    std::shared_ptr<const Client>,
                                                    const ShardingPlan&)>
       sampler = {};
   BaselineMeasures baseline = {};  // empty: none
-  bool weighs_classes = false;     // reads train.class_weights and train.label_smoothing
-  bool shards = false;             // make_examples makes as many as data.shards says
-  bool sentencepiece = false;      // the vocabulary may be a SentencePiece model
-  // Control pieces of one that is made.
+  bool weighs_classes = false;     // supports train.class_weights and train.label_smoothing
+  bool shards = false;             // make_examples writes data.shards files
+  bool sentencepiece = false;      // supports a SentencePiece vocabulary
+  // Control pieces of a vocabulary that is made from the text.
   std::vector<std::string> special_pieces = {"[MASK]"};
-  InferenceJobs inference = {};  // what pipeline/pretrained_model.h does with a trained one
-  // Empty where the model has no such folder.
+  InferenceJobs inference = {};  // inference with a trained model (pipeline/pretrained_model.h)
+  // Writes a Hugging Face folder; empty if transformers has no such model.
   std::function<void(const Recipe&, const std::string& folder)> export_folder;
 };
 

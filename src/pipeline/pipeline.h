@@ -1,5 +1,5 @@
-// A recipe's stages: text and vocabulary, where its kind of model reads text, examples, training,
-// evaluation, export. Each can be run alone.
+// Stages of a recipe: text and vocabulary (if the kind of model reads text), examples, training,
+// evaluation and export. Each stage can also run alone.
 #pragma once
 
 #include <functional>
@@ -14,32 +14,33 @@
 
 namespace smelt {
 
-// Whether the text, or some of it, is gone, but what was made of it is whole.
+// Returns whether some of the text is missing, but the text stage's output is complete.
 bool goes_on_without_text(const Recipe& recipe);
-// Whether its text stage would make what it made, from text that is all there and unchanged.
+// Returns whether all of the text is there and unchanged, so that the text stage would make the
+// same output again.
 bool can_make_text_again(const Recipe& recipe);
-// The examples of data.test, where they are not there yet or were of other rows; it may be named
-// when the model is trained. Nothing where the recipe has no test.
+// Makes the examples of data.test if they are missing or out of date. data.test may be set after
+// training. Does nothing if the recipe has no test set.
 void make_test_examples(const Recipe& recipe);
-// How training begins; train/trainer.h.
+// How training starts (train/trainer.h).
 struct Beginning {
   ResumeMode begin = ResumeMode::either;
   bool overwrite = false;
 };
 TrainSummary train_model(const Recipe& recipe, const Beginning& beginning = {});
-// The step that train_model() would go on from; UsageError where it would refuse to.
+// Returns the step that train_model() would resume from. Throws UsageError if it would not start.
 std::optional<std::int64_t> check_goes_on(const Recipe& recipe);
-// The batch of a step that was not finite, without an update; of the newest, where no folder is
-// named.
+// Computes the gradients of a batch whose step was not finite, without an update. `folder` is where
+// that batch was saved; empty: the newest.
 GradientReport replay_model(const Recipe& recipe, const std::string& folder);
-// Writes a Hugging Face folder; an earlier one at the recipe's own place is replaced.
+// Writes a Hugging Face folder. Replaces an earlier one if `folder` is the recipe's own.
 void export_model(const Recipe& recipe, const std::string& folder);
 
-// UsageError where the recipe's folder holds something else, or a model of other data.
+// Throws UsageError if the recipe's folder contains something else, or a model of other data.
 void check_stages(const Recipe& recipe, const Beginning& beginning = {});
 
-// All of it in order; a finished stage is not run again. `evaluated` gets what the evaluation gave,
-// if that stage ran.
+// Runs all stages in order, except those that are up to date. Calls `evaluated` if the evaluation
+// stage ran.
 void run_recipe(const Recipe& recipe, const Beginning& beginning = {},
                 const std::function<void(const Evaluation&)>& evaluated = {});
 

@@ -1,6 +1,6 @@
-// A recipe: everything that makes a model from text, as YAML. Every field has a default, a unit and
-// a line of help (`smelt help recipe`). What stands under model: and data: depends on model.type
-// (pipeline/objective_type.h).
+// A recipe: the YAML description of a run from raw text to a trained model. Every field has a
+// default value, a unit and a line of help (`smelt help recipe`). The fields of model: and data:
+// depend on model.type (pipeline/objective_type.h).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ struct StepProgram;
 struct StoredModel;
 struct TrainJob;
 
-using FieldValues = std::map<std::string, std::string>;  // by their paths, as YAML has them
+// Values of fields as written in YAML, by their paths.
+using FieldValues = std::map<std::string, std::string>;
 
 struct TextSection {
   std::string input, format = "auto", field = "text", sentences = "prose", dedup = "lines";
@@ -51,7 +52,7 @@ struct VocabSection {
   std::int64_t alphabet = 0;
 };
 
-// Under data:, before what the type of model has there.
+// Fields of data: that every model.type has.
 struct ReadySection {
   std::string records, heldout;
   std::int64_t shards = 1;
@@ -74,8 +75,8 @@ struct TrackSection {
   bool gradients = false;
 };
 
-// How the model that was trained becomes smaller, of types of model that learn from rows. Nothing
-// of it is done unless something is to be cut or put in codes.
+// How to compress the trained model, for types of models that are trained on labelled rows. Off by
+// default.
 struct CompressSection {
   std::int64_t layers = 0, decoder_layers = 0;
   double ffn = 1, heads = 1, macs = 1;
@@ -92,25 +93,27 @@ struct CompressSection {
   bool is_on() const { return cuts() || int8 || tune_epochs > 0; }
 };
 
-// The model of distill.teacher, once it was opened (pipeline/distillation.h).
+// The model of distill.teacher after it was opened (pipeline/distillation.h).
 struct OpenedTeacher {
   std::shared_ptr<const StoredModel> model;
-  std::uint32_t crc32c = 0;  // of its small tensors
+  std::uint32_t crc32c = 0;  // checksum of its tensors
 };
 
 struct DistillSection : Distillation {
   std::string teacher;
-  // Of all copies of a recipe one.
+  // Shared by all copies of a recipe.
   std::shared_ptr<OpenedTeacher> opened = std::make_shared<OpenedTeacher>();
 };
 
-// What a recipe's training program comes to, for a vocabulary of the size that was asked for.
+// Properties of a recipe's training program, for a vocabulary of vocab.size pieces.
 struct ProgramFacts {
   std::int64_t parameters = 0;
-  std::int64_t value_bytes = 0, slot_bytes = 0, batch_bytes = 0;  // on all devices together
+  // Bytes of parameters, optimizer state and batch, over all devices.
+  std::int64_t value_bytes = 0, slot_bytes = 0, batch_bytes = 0;
   double flops_per_example = 0;
   std::shared_ptr<const StepProgram> step;
-  std::shared_ptr<const TrainJob> job;  // it is of
+  // Job of the step.
+  std::shared_ptr<const TrainJob> job;
 };
 
 struct Recipe {
@@ -125,23 +128,23 @@ struct Recipe {
   DistillSection distill;
   // Filled in by check_program() (pipeline/pipeline.h).
   std::shared_ptr<ProgramFacts> program = std::make_shared<ProgramFacts>();
-  // Path of the checkpoint that training ended with, or of its best one with eval.best: what
-  // evaluation and export of this run use. Empty: the newest in the folder. Shared by all copies.
+  // Path of the checkpoint that training ended with, or of the best one with eval.best. Evaluation
+  // and export of this run use it. Empty: the newest in the folder. Shared by all copies.
   std::shared_ptr<std::string> trained = std::make_shared<std::string>();
   const ObjectiveType* type = nullptr;         // of model.type
-  Json model, data;                            // every field
-  std::map<std::string, Json> sections;        // all of them, as a stage records them
-  Json defaults;                               // by section: every field's default value
-  std::map<std::string, std::string> origins;  // of a field that was set: the file, or "--set"
+  Json model, data;                            // all fields
+  std::map<std::string, Json> sections;        // all sections, as a stage records them
+  Json defaults;                               // default value of each field, by section
+  std::map<std::string, std::string> origins;  // source of each set field: a file or "--set"
 
-  std::set<std::string> set;  // the fields that were set, whatever to
-  // What its model folder holds is to be removed, and so says nothing of the model.
+  std::set<std::string> set;  // fields that are set, to any value
+  // Whether the checkpoints in its model folder are to be deleted; they are then ignored.
   bool anew = false;
 
   bool is_set(const std::string& field) const { return set.contains(field); }
-  // Where the stages put what they make.
+  // Returns the path of `name` in the output folder.
   std::string path(std::string_view name) const { return join_path(out, name); }
-  // Who set the first of these fields that was set last, to begin a message with.
+  // Returns the source of the one of these fields that was set last. Messages begin with it.
   std::string origin(std::initializer_list<std::string> fields) const;
 };
 

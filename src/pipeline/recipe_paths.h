@@ -1,4 +1,4 @@
-// Where a recipe's stages put their files, and how its vocabulary is read.
+// Paths of a recipe's files, and its vocabulary.
 #pragma once
 
 #include <string>
@@ -10,37 +10,40 @@
 
 namespace smelt {
 
-// Where a recipe's stages put what they make, or find what they are given.
+// Paths of a recipe's inputs and outputs.
 struct RecipePaths {
   explicit RecipePaths(const Recipe& recipe);
   std::string train_text, heldout_text, vocab;
-  // What examples are made into; with data.shards above 1 the name that shards are called by.
+  // Files of the examples that are made; with data.shards above 1, the common name of the shards.
   std::string train_output, heldout_output;
-  // What is read, as open_examples takes it: those, or data.records and data.heldout.
+  // Files of the examples that are read, as open_examples() accepts them: the files above, or
+  // data.records and data.heldout.
   std::string train_records, heldout_records;
-  std::string test_records;  // empty: the data have no test
+  std::string test_records;  // empty: there is no test set
   std::string model_dir, evaluation, hugging_face;
   std::string trained;      // Recipe::trained, or the folder whose newest checkpoint is used
-  std::string scored;       // the records of eval.split; empty: there are none
-  std::string predictions;  // what is said of each of them
+  std::string scored;       // records of eval.split; empty: none
+  std::string predictions;  // file of a prediction for each example of `scored`
 
  private:
   void name_records(const Recipe& recipe);
 };
 
-// The files of RecipePaths::train_records or heldout_records; none where none match.
+// Returns the files of RecipePaths::train_records or heldout_records; empty if none match.
 std::vector<std::string> record_files(const std::string& records);
 
-// Empty where the recipe's stages made none, as for a model of no words.
+// Returns the path of the vocabulary that the stages made; empty if they made none, as for a model
+// without words.
 std::string made_vocabulary(const RecipePaths& paths);
 
+// Returns the tokenizer settings of the recipe.
 TokenizerFlags tokenizer_flags(const Recipe& recipe);
 
-// The recipe's, once it was made; UsageError before.
+// Returns the path of the recipe's vocabulary. Throws UsageError if it is not made yet.
 std::string vocabulary_path(const Recipe& recipe);
 Vocabulary vocabulary_of(const Recipe& recipe);
 
-// The files of text.input; UsageError when there are none.
+// Returns the files of text.input. Throws UsageError if there are none.
 std::vector<std::string> text_inputs(const Recipe& recipe);
 
 }  // namespace smelt

@@ -55,8 +55,7 @@ void visit_fields(C& c, Visitor&& visit) {
         "of vocab.size");
   visit("lower_case", c.lower_case,
         "lower-case the text; if unset, an existing vocabulary (vocab.file, train.init_from) keeps "
-        "its "
-        "own setting");
+        "its own setting");
   visit("strip_accents", c.strip_accents,
         "strip accents (in most languages they are vowels or separate letters); auto: the value of "
         "vocab.lower_case; if unset, an existing vocabulary keeps its own setting");

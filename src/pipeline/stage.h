@@ -1,7 +1,7 @@
-// Stages of a recipe that are not run again while their settings, inputs and outputs are as they
-// were. One depends on another by its files: what a stage writes anew, under a recipe or by a
-// command of its own, is an input of those behind it, and whatever was deleted or damaged is made
-// again.
+// Stages of a recipe. A stage is skipped if its settings, inputs and outputs have not changed since
+// it last ran. Stages depend on each other through files: the outputs of a stage are inputs of
+// later ones, whether a recipe or a separate command wrote them. Outputs that were deleted or
+// damaged are made again.
 #pragma once
 
 #include <functional>
@@ -13,58 +13,61 @@
 
 namespace smelt {
 
-// Files or folders, asked for whenever a stage is judged: which checkpoint is the newest is known
-// only then.
+// Returns files or folders. Called each time a stage is checked, because the newest checkpoint is
+// known only then.
 using StagePaths = std::function<std::vector<std::string>()>;
 
 struct Stage {
   std::string name;
-  Json settings;               // what the outputs depend on besides the inputs, by section
-  StagePaths inputs, outputs;  // of a folder all files below it count
+  Json settings;  // settings that the outputs depend on, by section
+  // A folder stands for all files below it.
+  StagePaths inputs, outputs;
   std::function<void()> make;
-  // What an earlier version recorded among its inputs or outputs, and does not count.
+  // Inputs or outputs that earlier versions recorded; they are ignored.
   std::vector<std::string> formerly = {};
-  bool is_shared = false;  // all processes that train together make it
-  Json defaults = {};      // by section: the values of settings that a record of the stage lacks
+  bool is_shared = false;  // made by all processes of a multi-host run together
+  Json defaults = {};      // default values, by section, for settings that an older record lacks
 };
 
-// Runs the stage and records under <out>/.stages what it was made from and what it made, or says
-// that it is finished. Returns whether it ran. Files count by size and content, which is read where
-// the time of the last change differs; objects of a store by size and time. UsageError for an input
-// that is not there, unless outlives_its_inputs().
+// Runs the stage and records its settings, inputs and outputs under <out>/.stages. If it is up to
+// date, logs that and does not run it. Returns whether it ran. Files are compared by size and
+// content; the content is read only if the modification time differs. Objects of a remote store are
+// compared by size and time. Throws UsageError if an input is missing, unless
+// outlives_its_inputs().
 bool run_stage(const std::string& out, const Stage& stage);
 
-// run_stage() in parts: says that the stage begins, or is finished (nullopt), and gives what it is
-// to be made from; and, once it is made, records that.
+// The two halves of run_stage(). begin_stage() logs that the stage starts and returns the record of
+// its settings and inputs; nullopt if it is up to date. end_stage() adds the outputs and stores the
+// record.
 std::optional<Json> begin_stage(const std::string& out, const Stage& stage);
 void end_stage(const std::string& out, const Stage& stage, Json made_from);
 
-// Records the stage as run_stage() does, without running it.
+// Records the stage as run_stage() does, but does not run it.
 void note_stage(const std::string& out, const Stage& stage);
 
-// The stage of this name will run again.
+// Deletes the record of the stage, so that it will run again.
 void forget_stage(const std::string& out, const std::string& name);
 
-// Whether some of what the stage was made from is gone, but what it made is whole.
+// Returns whether some of the stage's inputs are missing, but its outputs are complete.
 bool outlives_its_inputs(const std::string& out, const Stage& stage);
 
-// What the stage was made from when it was recorded and is not now, if anything that both sides
-// know differs: "data.dupe_factor was 5, is 2", "text: a.txt was 400000 bytes, is 400014 bytes".
-// Inputs from elsewhere count by their content, wherever they lie now; those of the folder are made
-// again by their stages. nullopt where outlives_its_inputs().
+// Returns how settings or inputs differ from the record of the stage: "data.dupe_factor was 5, is
+// 2", "text: a.txt was 400000 bytes, is 400014 bytes". Inputs outside of the folder are compared by
+// content and may have moved; those in the folder are outputs of other stages and are not compared.
+// nullopt if nothing differs, there is no record, or outlives_its_inputs().
 std::optional<std::string> changed_since(const std::string& out, const Stage& stage);
 
-// Whether the stage was recorded, what it made is there, and what it was made from is the same.
+// Returns whether the stage was recorded, its outputs exist, and its settings and inputs are
+// unchanged.
 bool is_finished(const std::string& out, const Stage& stage);
 
-// Of a recipe's folder in which training has not begun: the stage that is, or was, under way.
-// nullopt where no recipe has made anything.
+// Returns the name of the current or interrupted stage in a recipe's folder in which training has
+// not begun. nullopt if no recipe has run in it.
 std::optional<std::string> stage_before_training(const std::string& out);
 
-// The folder of a recipe: empty, new, or one that a recipe made. UsageError when it holds something
-// else.
+// Checks that `out` is missing, empty, or the folder of a recipe. Throws UsageError otherwise.
 void check_output_folder(const std::string& out);
-// Makes it and notes the stages' names in it.
+// Creates the folder and records the names of the stages in it.
 void claim_output_folder(const std::string& out, const std::vector<Stage>& stages);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// What a trained T5 can be asked.
+// Jobs that generate text with a trained T5.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The T5 that weights are of, as train.init_from and model.like name them.
+// The T5 model that train.init_from or model.like names.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,18 @@ namespace smelt {
 
 struct PretrainedT5 {
   T5Config model;
-  std::optional<std::int64_t> extra_ids;  // sentinels on top of its vocabulary, where it says them
+  // Sentinels added to its vocabulary; nullopt: not stored.
+  std::optional<std::int64_t> extra_ids;
 };
 
-// By a checkpoint's state. UsageError, which `where` begins, for another kind of model.
+// Returns the model of a checkpoint's state. Throws UsageError, which begins with `where`, if it is
+// not a T5.
 PretrainedT5 t5_of_settings(const Json& state, const std::string& where);
-// By its folder or checkpoint, of any form. UsageError where it is no T5, or is not there.
+// Returns the model in a folder or checkpoint of any format. Throws UsageError if it is missing or
+// not a T5.
 PretrainedT5 t5_in(const std::string& weights, const std::string& where);
 
-// A T5 that another is held to (ObjectiveType::teacher).
+// Returns a T5 as a teacher for distillation (ObjectiveType::teacher).
 Teacher t5_teacher_of(const Recipe& recipe, const StoredModel& model, FrozenModel held);
 
 }  // namespace smelt

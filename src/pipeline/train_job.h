@@ -6,12 +6,12 @@
 
 namespace smelt {
 
-// All of a training but its files and what is said and saved.
+// Returns a job with the settings of `train`. Its files, callbacks and checkpoints are not set.
 TrainJob train_job(const TrainConfig& train, Task task);
 
-// Builds the training program and drops it: whatever it would refuse is said before hours of other
-// stages. The task's vocabulary may still have another size then. What the program comes to is in
-// recipe.program afterwards.
+// Builds the training program and discards it, so that its errors appear before hours of other
+// stages. The task's vocabulary may still have another size. Stores the properties of the program
+// in recipe.program.
 void check_program(const Recipe& recipe, const Task& task);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// Several runs of one recipe that differ by their seeds and by some settings, and how far apart
-// they are.
+// Trials: several runs of one recipe that differ in seed and in some settings, and a comparison of
+// their results.
 #pragma once
 
 #include <cstdint>
@@ -13,54 +13,60 @@
 namespace smelt {
 
 struct TrialsJob {
-  std::string recipe;                 // as load_recipe() takes it
-  std::vector<std::string> settings;  // of all runs
-  std::int64_t seeds = 3;             // runs of each kind, by train.seed and those behind it
-  // "train.optimizer.learning_rate=1e-5,3e-5": one kind of run for each value; of several fields
-  // for each pair of values, and so on.
+  std::string recipe;                 // file or run folder, see load_recipe()
+  std::vector<std::string> settings;  // settings of all runs
+  std::int64_t seeds =
+      3;  // runs per combination of settings, with train.seed and the seeds after it
+  // Settings to vary, "train.optimizer.learning_rate=1e-5,3e-5": one trial for each combination of
+  // values.
   std::vector<std::string> grid;
-  // Settings of another kind of run that each is held against: "train.init_from=". Empty: none.
+  // Settings of the control runs to compare each trial with, such as "train.init_from=". Empty: no
+  // comparison.
   std::vector<std::string> against;
-  bool against_fresh = false;  // settings that begin with fresh weights instead of train.init_from
-  std::string metric = {};     // evaluation/metrics/named.h; empty: as the type of model says
+  // Whether the control runs start from random weights instead of train.init_from.
+  bool against_fresh = false;
+  // Name of the metric (evaluation/metrics/named.h); empty: the default of the type of model.
+  std::string metric = {};
   ResampleOptions resample;
 };
 
-// Of the runs of one kind, by what they say of the same held-out examples.
+// Results of the runs with one combination of settings, which differ only in their seeds.
 struct Trial {
-  std::string name;                   // "learning_rate=1e-5"; empty where there is one kind alone
-  std::vector<std::string> settings;  // its own
-  std::vector<std::string> folders;   // of its runs
-  std::vector<double> scores;         // of each seed
-  Interval mean;                      // over the seeds, by resampled examples
-  double spread = 0;                  // standard deviation over the seeds; of one seed 0
+  std::string name;                   // "learning_rate=1e-5"; empty if there is only one trial
+  std::vector<std::string> settings;  // settings of this trial
+  std::vector<std::string> folders;   // one folder for each run
+  std::vector<double> scores;         // one score for each seed
+  // Mean over the seeds; its interval comes from resampling the examples.
+  Interval mean;
+  double spread = 0;  // standard deviation over the seeds; 0 for one seed
 };
 
 struct TrialsSummary {
   std::string metric;
-  std::vector<Trial> trials;        // by the grid, in its order
-  std::vector<Trial> against;       // the same with the other settings; or empty
-  std::vector<PairedTest> margins;  // of each trial over its other
-  bool lower_is_better = false;     // of the metric, and so below 0 of the margins
-  std::optional<std::size_t> best;  // of trials; none where no mean is a number
+  std::vector<Trial> trials;        // in the order of the grid
+  std::vector<Trial> against;       // control runs of each trial; may be empty
+  std::vector<PairedTest> margins;  // difference of each trial from its control
+  // Whether a lower metric is better, so that margins below 0 are improvements.
+  bool lower_is_better = false;
+  std::optional<std::size_t> best;  // index in `trials`; nullopt if no mean is a number
   std::size_t examples = 0;
 };
 
-// Runs what is not finished, each in a folder below the recipe's `out`, one after another. What was
-// interrupted goes on when it is called again. UsageError for a recipe whose model predicts nothing
-// of single examples, a metric that is unknown or does not fit, and settings that are refused,
-// before anything runs; and for a folder that holds a run of other settings or other weights.
+// Runs all trials one after another, each in a folder below the recipe's `out`. Finished runs are
+// skipped and interrupted ones resume. Throws UsageError before anything runs if the type of model
+// predicts nothing for single examples, the metric is unknown or does not apply, or settings are
+// invalid; also if a folder contains a run with other settings or weights.
 TrialsSummary run_trials(const TrialsJob& job);
 
-// The trial of the best mean, never one that is no number.
+// Returns the index of the trial with the best mean, ignoring means that are not numbers.
 std::optional<std::size_t> best_trial(const TrialsSummary& summary);
-// Of its runs the one of the best score.
+// Returns the folder of the best-scoring run of that trial.
 std::optional<std::string> best_folder(const TrialsSummary& summary);
 
-// The folders of all runs below a recipe's `out`; none where no trials were run there.
+// Returns the folders of all runs below a recipe's `out`; empty if there are none.
 std::vector<std::string> trial_folders(const std::string& out);
 
-// A table of the kinds, and of what each gains.
+// Returns a table of the trials and of their improvements over the controls.
 std::string trials_text(const TrialsSummary& summary);
 OrderedJson trials_json(const TrialsSummary& summary);
 
