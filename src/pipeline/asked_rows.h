@@ -38,7 +38,7 @@ class AskedModel {
     std::int64_t answer_tokens = 0;
     AskedRows rows = {};  // for its lengths and prefix
   };
-  // Throws UsageError as PretrainedModel does, and if the model is none of these.
+  // Throws UsageError as PretrainedModel does, and if the model is of another kind.
   AskedModel(const std::string& command, const std::string& path, const Options& options);
 
   bool is_t5() const { return generator_.has_value(); }

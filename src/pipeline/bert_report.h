@@ -1,4 +1,4 @@
-// What `data inspect` says of BERT's examples.
+// Report of `smelt data inspect` on BERT's examples.
 #pragma once
 
 #include "pipeline/record_report.h"

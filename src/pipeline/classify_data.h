@@ -1,4 +1,4 @@
-// From a recipe's labelled rows to the records that a classifier is trained on.
+// Makes a classifier's records from a recipe's labelled rows.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +10,29 @@
 
 namespace smelt {
 
-// The files of data.train, data.validation and data.test. UsageError where there is nothing to
-// train on.
+// Returns the files of data.train, data.validation and data.test. Throws UsageError if there is
+// nothing to train on.
 std::vector<std::string> labelled_row_files(const Recipe& recipe);
 
-// The classes' names as the records say them, or will say them, or a run without records that has
-// begun; nothing where none is known.
+// Returns the names of the classes: from data.labels, the records, or a run that has begun without
+// records; empty if they are not known yet.
 std::vector<std::string> known_labels(const Recipe& recipe);
 
-// The same, or the labels of data.train, which is read; nothing while a command has yet to print
-// it.
+// Returns known_labels(), or else the labels of data.train, which it reads; empty if a command has
+// yet to print the rows.
 std::vector<std::string> labels_to_come(const Recipe& recipe);
 
-// Returns the flags by which `smelt predict` takes a row such as the recipe's: a text, a pair of
-// texts, or a question and the text that is asked.
+// Returns the flags of `smelt predict` for a row of this recipe: a text, a pair of texts, or a
+// question and its context.
 std::string example_flags(const Recipe& recipe);
 
-// Reads the rows and throws the UsageError with which make_labelled() would refuse them.
+// Reads the rows and throws the UsageError that make_labelled() would throw for them.
 void check_labelled_rows(const Recipe& recipe);
-// Writes the set's records (data/preprocess/labelled_examples.h,
-// data/preprocess/question_examples.h); how many there are.
+// Writes the records of a split (data/preprocess/labelled_examples.h,
+// data/preprocess/question_examples.h). Returns their number.
 std::uint64_t make_labelled(const Recipe& recipe, ExampleSet set);
 
-// Writes a part's rows as ObjectiveType::write_rows has it; not of answers.
+// Writes the rows of a split, see ObjectiveType::write_rows. Not for answer_spans.
 std::uint64_t write_rows_of(const Recipe& recipe, ExampleSet set, const std::string& file);
 
 }  // namespace smelt

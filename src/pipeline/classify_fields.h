@@ -1,4 +1,4 @@
-// The fields of a recipe of model.type classify.
+// Recipe fields of model.type classify.
 #pragma once
 
 #include <concepts>
@@ -49,7 +49,7 @@ struct ClassifyData {
   double max_bad = 0.01;
 };
 
-// What stands where in the rows.
+// Visits the fields that describe the columns and labels of the rows.
 template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, ClassifyData>
 void visit_row_fields(C& c, Visitor&& visit) {
@@ -112,15 +112,15 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("max_bad", c.max_bad, "maximum share of unreadable rows, which are skipped");
 }
 
-// The weights of train.class_weights for the classes `names`, whose counts in training are `counts`
-// (empty before the data are made). Empty if all classes weigh the same. Throws a UsageError for
-// text that is neither "balanced" nor one positive number for each class.
+// Parses train.class_weights. `names` are the classes and `counts` their counts in the training
+// examples (empty before the examples are made). Returns an empty vector if all classes have the
+// same weight. Throws UsageError unless `text` is "balanced" or one positive number for each class.
 std::vector<double> class_weights_of(const std::string& text, const std::vector<std::string>& names,
                                      const std::vector<double>& counts);
 
 ClassifyModel classify_model(const Recipe& recipe);
 ClassifyData classify_data(const Recipe& recipe);
-bool of_answers(const Recipe& recipe);  // whether its problem is answer_spans
+bool of_answers(const Recipe& recipe);  // whether model.problem is answer_spans
 WindowRules windows_of(const ClassifyData& data);
 AnswerLimits answer_limits(const ClassifyData& data);
 

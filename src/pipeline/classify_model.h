@@ -1,4 +1,4 @@
-// What a classifier answers, by its task or in a folder.
+// Predictions of a classifier, as a job and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -13,38 +13,39 @@
 
 namespace smelt {
 
+// Returns the inference job of a task.
 ClassifyJob classify_job(const ClassifyTask& task);
-// What a classifier says of the examples of eval.split, a JSON object each: text (of its pieces, a
-// pair's as "pair"), label, prediction, probabilities; of token_labels lists of those, and
-// entities; into RecipePaths's `predictions`. Of entities precision, recall and F1
-// (evaluation/metrics/entities.h), of numbers Spearman's correlation.
+// Writes a JSON object for each example of eval.split to RecipePaths::predictions: text (joined
+// from its pieces, with "pair" for a second text), label, prediction and probabilities; for
+// token_labels these are lists, and there are entities. Returns precision, recall and F1 of
+// entities (evaluation/metrics/entities.h), or Spearman's correlation for regression.
 std::vector<MeasuredValue> write_class_predictions(const Recipe& recipe, const ClassifyTask& task);
 
-// Writes the answers to the questions of eval.split to RecipePaths's `predictions`, and returns
-// exact_match and f1; nothing, with a warning, if the file of the questions is missing.
+// Writes the answers to the questions of eval.split to RecipePaths::predictions. Returns
+// exact_match and f1; if the file of the questions is missing, returns nothing and logs a warning.
 std::vector<MeasuredValue> write_answer_predictions(const Recipe& recipe);
 
-// Names the classes that are labels of held-out examples but are never predicted, with what helps;
-// empty if there are none. Both maps count by class.
+// Returns a sentence with the classes that are labels of held-out examples but are never predicted,
+// and a suggestion. Empty if every such class is predicted. Both maps have counts by class.
 std::string never_predicted(const std::map<std::string, std::int64_t>& labelled,
                             const std::map<std::string, std::int64_t>& predicted);
 
-// As JSON holds them: a class, a list of classes, or a number; not of token_labels.
+// Returns a prediction as JSON: a class, a list of classes, or a number. Not for token_labels.
 OrderedJson said_json(const Labels& labels, std::span<const float> numbers);
-// The most likely class of each word; one inside an entity that none has begun begins it ("I-"
-// becomes "B-" where there is such a class).
+// Returns the most likely class of each word. An "I-" class that does not follow its entity becomes
+// "B-", if there is such a class.
 std::vector<std::string> said_labels(const Labels& labels, std::span<const float> numbers);
-// Whether labels of words are BIO's: one of the classes begins with "B-" or "I-".
+// Returns whether word labels have the BIO scheme: a class begins with "B-" or "I-".
 bool has_entities(const Labels& labels);
-// What is said of such words, {"words", "prediction", "probabilities", "entities"}: entities where
-// the classes are of BIO. Words behind those that `numbers` are of, which were cut off, are "O"
-// where there is such a class, else null.
+// Returns {"words", "prediction", "probabilities", "entities"} for a text of token_labels;
+// "entities" only for BIO classes. Words beyond `numbers`, which were truncated, have the label "O"
+// if there is such a class, else null.
 OrderedJson words_json(const Labels& labels, std::vector<std::string> words,
                        std::span<const float> numbers);
-// {"class": probability, …}; not of token_labels.
+// Returns {"class": probability, …}. Not for token_labels.
 OrderedJson probabilities_json(const Labels& labels, std::span<const float> numbers);
 
-// UsageError for a folder that does not tell its classes.
+// Returns the task of a stored classifier. Throws UsageError if its classes are not stored.
 ClassifyTask stored_classifier(const StoredModel& model);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// What a run's folder holds that can be made again or is of no more use.
+// Files in a run's folder that are not needed any more or can be regenerated.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ struct Leftover {
   std::uint64_t bytes = 0;
 };
 
-// Checkpoints older than the newest, which is read and found whole before; what killed jobs left;
-// and, once the run has taken all its steps, text and data, which are made again where they are
-// wanted. Never the newest checkpoint, the best, those kept for ever, the vocabulary, the exported
-// folder or what was logged. UsageError for what is no run's folder.
+// Returns what can be deleted: checkpoints older than the newest (after reading the newest to
+// verify it), partial files of killed jobs and, if the run has finished, text and data, which are
+// regenerated on demand. Never includes the newest, the best and the permanent checkpoints, the
+// vocabulary, the exported folder or logs. Throws UsageError if the folder is not a run's.
 std::vector<Leftover> leftovers(const std::string& run);
 
-// Removes them. UsageError where somebody works in the folder.
+// Deletes them. Throws UsageError if another process is working in the folder.
 void clean(const std::string& run, const std::vector<Leftover>& leftovers);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Rows by whose score a choice is made while a model becomes smaller.
+// Rows whose score decides how a model is compressed.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 namespace smelt {
 
 struct ChoiceRows {
-  AskedRows rows = {};      // development's, not the test's
-  std::string metric = {};  // empty: the problem's
+  AskedRows rows = {};      // development rows, not test rows
+  std::string metric = {};  // empty: the default of the problem
   std::int64_t batch_size = 32;
   std::string device = "cpu";
 };
 
-// Of each second row, the first among them, the score is what is chosen by; of the others it is
-// what is told. Points are hundredths of a score that is a share, of bleu its own. UsageError for
-// fewer than two rows, and as AskedModel has it.
+// Returns the limit on the drop of the score, in points. Choices use the rows 1, 3, 5, …; the
+// reported score uses the others. A point is a hundredth of a metric between 0 and 1, and 1 for
+// bleu and mse. Throws UsageError if there are fewer than two rows, and as AskedModel does.
 DropLimit drop_limit(const ChoiceRows& rows, double points, bool forced);
 
 }  // namespace smelt

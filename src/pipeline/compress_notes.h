@@ -1,14 +1,14 @@
-// What a report of compressed models says in words: of each row what it does not give, and of all
-// what was not measured.
+// Remarks in the report of compressed models: what each row does not prove, and what was not
+// measured.
 #pragma once
 
 #include "base/json.h"
 
 namespace smelt {
 
-// Adds "not_given" (sentences) to each model and "not_measured" to the report, and "beaten" where
-// another row is at least as right and as small, or as fast, and better in one of the two:
-// {"bytes": …, "latency": …}.
+// Adds "not_given" (sentences) to each model and "not_measured" to the report. Adds "beaten":
+// {"bytes": …, "latency": …} to a model if another one has at least the same score and is at least
+// as small, or as fast, and is better in one of the two.
 void add_compress_notes(OrderedJson& report);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// Models that were made of one another, held against the first on the same rows and side by side:
-// what is smaller, what is faster, and what that costs. docs/guides/compress.md.
+// Comparison of compressed models with the model they were made from, on the same rows: size,
+// latency and quality (docs/guides/compress.md).
 #pragma once
 
 #include <cstdint>
@@ -16,28 +16,29 @@ namespace smelt {
 struct CompressReportJob {
   std::string base = {};
   std::vector<std::string> models = {};
-  std::vector<std::string> students = {};  // dense ones of equal size, that cutting must beat
-  AskedRows test = {};                     // what is reported
-  std::string dev = {};                    // files of the same columns that models were chosen by
-  std::vector<std::string> metrics = {};   // empty: the problem's
+  // Dense models of the same size, as baselines for pruned models.
+  std::vector<std::string> students = {};
+  AskedRows test = {};   // rows for the reported scores
+  std::string dev = {};  // files with the same columns that were used to choose models
+  std::vector<std::string> metrics = {};  // empty: the default metrics of the problem
   LatencyJob latency = {};
-  std::int64_t answer_tokens = 16;  // of a T5: of the answers that are timed
-  std::int64_t batch_size = 32;     // of the rows
+  std::int64_t answer_tokens = 16;  // T5: answer length in latency measurements
+  std::int64_t batch_size = 32;     // rows per batch
   std::string device = "cpu";
-  // The program that loads a model in a process of its own (compress_latency.h); empty: memory and
-  // time of loading are not measured.
+  // Path of the smelt program, which loads each model in a separate process (compress_latency.h).
+  // Empty: memory and loading time are not measured.
   std::string smelt = {};
-  std::string command = {};  // as it was given
-  std::string version = {};  // of smelt
+  std::string command = {};  // the user's command line
+  std::string version = {};  // version of smelt
   ResampleOptions resample = {};
 };
 
-// What docs/guides/compress.md says of a report. UsageError for models that are no fine-tuned ones,
-// of other problems or classes than the base, for two of one name, and for rows by which one was
-// chosen.
+// Returns the report (docs/guides/compress.md). Throws UsageError if a model is not fine-tuned or
+// has another problem or other classes than the base, if two models have the same name, and if test
+// rows are also in `dev`.
 OrderedJson compress_report(CompressReportJob job);
 
-// A line for each model.
+// Returns one line for each model.
 std::string compress_report_text(const OrderedJson& report);
 
 }  // namespace smelt

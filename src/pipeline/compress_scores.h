@@ -1,4 +1,4 @@
-// How right models are on the same rows, each against the first.
+// Scores of models on the same rows, each compared with the first model.
 #pragma once
 
 #include <string>
@@ -11,27 +11,28 @@
 
 namespace smelt {
 
-// What a model says of rows, as AskedModel::say() has it.
+// Predictions of a model for rows, as AskedModel::say() returns them.
 using SaidRows = std::vector<OrderedJson>;
 
-// {metric: {"value", "low", "high"}}. If rows have labels of words, each word is an example of all
-// metrics but entity-*.
+// Returns {metric: {"value", "low", "high"}}. If rows have labels of words, each word is an
+// example, except for the metrics entity-*.
 OrderedJson scores_json(const SaidRows& rows, const std::vector<std::string>& metrics,
                         const ResampleOptions& with);
 
-// {metric: {"difference", "low", "high", "p_value"}}, the model less the base, and of accuracy and
-// exact-match "mcnemar": {"only_model", "only_base", "p"}.
+// Returns {metric: {"difference", "low", "high", "p_value"}}, where the difference is model minus
+// base; for accuracy and exact-match also "mcnemar": {"only_model", "only_base", "p"}.
 OrderedJson against_json(const SaidRows& rows, const SaidRows& base,
                          const std::vector<std::string>& metrics, const ResampleOptions& with);
 
-// {"count", "examples": [{"text", "label", "base", "prediction"}, …]}: rows of which it says
-// something else than the base, of those at most `most`, of numbers those that differ most.
+// Returns {"count", "examples": [{"text", "label", "base", "prediction"}, …]}: the rows whose
+// prediction differs from the base's, with at most `most` examples. For regression, those that
+// differ most.
 OrderedJson changed_json(const SaidRows& rows, const SaidRows& base, std::size_t most);
 
-// One number for a metric, to choose by.
+// Returns the value of one metric, to select a model.
 double score_of(const SaidRows& rows, const std::string& metric);
 
-// Rows of the second whose texts and labels stand in the first, too.
+// Returns the number of rows of `second` whose text and label also occur in `first`.
 std::size_t rows_in_both(const SaidRows& first, const SaidRows& second);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// The stage of a recipe that makes the exported model smaller and reports on it (section compress).
+// The stage of a recipe that compresses the exported model and writes a report (section compress).
 #pragma once
 
 #include <functional>
@@ -8,16 +8,16 @@
 
 namespace smelt {
 
-// <out>/compress.
+// Returns <out>/compress.
 std::string compress_folder(const Recipe& recipe);
 
-// Runs the recipe of a pruned model, which learns from the model that was trained.
+// Runs the recipe of a pruned model, which learns from the trained model.
 using RunRecipe = std::function<void(const Recipe&)>;
 
-// Replaces that folder: rows that the model was trained on, those of development and of the test;
-// cut/, int8/ as far as the section wants them; report.html and report.json. Development are the
-// held-out rows and the test data.test; where there is none, every second held-out row is of
-// either.
+// Replaces that folder. It contains training, development and test rows, the models cut/ and int8/
+// if the section enables them, report.html and report.json. Development rows are the held-out rows
+// and test rows are data.test; without data.test, the held-out rows are split between the two in
+// turn. `run` runs the recipe of a pruned model.
 void compress_model(const Recipe& recipe, const RunRecipe& run);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// The recipe by which a smaller model learns what a run's model says.
+// A recipe for training a compressed model with the original model as its teacher.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace smelt {
 
-// That of the run, whose model teaches, for a student's weights in a folder of its own: nothing
-// is cut again. UsageError as load_recipe() has it, and for weights that are no such model's.
+// Returns the recipe of `run` with its model as the teacher, the weights of `student` and the
+// output folder `out`; compression is off. Throws UsageError as load_recipe() does, and if the
+// weights belong to another kind of model.
 Recipe taught_recipe(const std::string& run, const std::string& student, const std::string& out,
                      const std::vector<std::string>& settings);
 

@@ -1,4 +1,4 @@
-// The teacher that a recipe names.
+// The teacher model that a recipe names.
 #pragma once
 
 #include "model/tasks/distill.h"
@@ -6,23 +6,22 @@
 
 namespace smelt {
 
-// distill.teacher, opened, which all copies of a recipe do once; its values are read when they are
-// wanted. UsageError for what is none of the recipe's task.
+// Opens distill.teacher, once for all copies of a recipe; its values are read on demand. Throws
+// UsageError if it does not match the recipe's task.
 Teacher teacher_of(const Recipe& recipe);
 
-// The task as it is trained: as shrinking_task(), and held to the teacher where the recipe names
-// one (model/tasks/distill.h). UsageError for a teacher that does not fit, of another vocabulary,
-// or that is not there; where a run that has begun is only asked, as `asked` says, it may be gone.
+// Returns shrinking_task() with the teacher's losses added, if the recipe names a teacher
+// (model/tasks/distill.h). Throws UsageError if the teacher is missing, does not fit or has another
+// vocabulary. For inference with a run that has begun, the teacher may be missing.
 enum class DistilledFor { training, asking };
 Task distilled_task(const Recipe& recipe, Task task, DistilledFor use);
 
-// The task as the recipe's model learns to become smaller: computed as train.fake_quant says
-// (model/tasks/fake_quant.h), and held to that and to train.pruning.sparsity.
+// Returns the task with the changes that train.fake_quant (model/tasks/fake_quant.h) and
+// train.pruning make. A resumed run must have the same ones.
 Task shrinking_task(const Recipe& recipe, Task task);
 
-// UsageError where the recipe's folder holds a model that was trained with another teacher,
-// whatever its path, or with one where the recipe has none. A teacher that is not there is not
-// asked for.
+// Throws UsageError if the model in the recipe's folder was trained with another teacher, or if
+// only one of the two has a teacher. The path may differ. Does nothing if the teacher is missing.
 void check_same_teacher(const Recipe& recipe);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// smelt run RECIPE --dry-run: what a run would do, after a look at everything that it needs.
+// Dry run (smelt run RECIPE --dry-run): describes what a run would do, after checking its inputs.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,17 @@ namespace smelt {
 
 struct DryRun {
   std::string text;
-  std::string misfit;  // why the step does not fit its devices as it is; "" = it does, or unknown
-  std::optional<RunTime> planned = {};  // of devices that are not here, where it fits them
+  // Why the step does not fit on its devices; empty if it does or this is unknown.
+  std::string misfit;
+  // Time on devices that are not on this machine, if the step fits them.
+  std::optional<RunTime> planned = {};
 };
 
-// Its text: every field of the recipe, the model's size, memory, steps, and where everything will
-// go. UsageError or SystemError for what would stop the run: text that is not there, a folder that
-// may not be written to (by writing there), weights to begin with, a device's plugin, a model of
-// other data. Nothing stays behind. Whether it fits TPUs that are not here is judged for `on`, or
-// for the usual slice of so many.
+// Checks the recipe and describes it: every field, the size of the model, memory, steps, and output
+// paths. Throws UsageError or SystemError for anything that would stop the run: missing text, an
+// output folder that is not writable (a test file is written and deleted), missing initial weights
+// or device plugin, or a model of other data in the folder. For TPUs that are not on this machine,
+// checks whether the step fits on `on`; null: on the usual slice with the same number of devices.
 DryRun dry_run(const Recipe& recipe, const Beginning& beginning = {},
                const Accelerator* on = nullptr);
 std::string dry_run_text(const Recipe& recipe, const Beginning& beginning = {});

@@ -1,4 +1,4 @@
-// ELECTRA's task out of settings and the files of a run, for recipes and for the original's
+// ELECTRA's task, made from settings and a run's files, for recipes and for the original program's
 // command.
 #pragma once
 
@@ -12,28 +12,28 @@
 
 namespace smelt {
 
-// UsageError when one of them is missing.
+// Throws UsageError if a special token is missing.
 ElectraIds special_ids(const Vocabulary& vocabulary);
 
-// The settings with what the vocabulary and the training data say: vocab_size, ids, majority_token.
-// UsageError as pipeline/vocabulary_facts.h has it.
+// Returns the settings completed by vocabulary and training data: vocab_size, ids and
+// majority_token. Throws UsageError as described in pipeline/vocabulary_facts.h.
 ElectraTask with_files(ElectraTask settings, const Vocabulary& vocabulary,
                        const std::vector<std::string>& records, const std::string& size_name);
 
-// Whether transformers' ElectraForMaskedLM, which has gelu in its head, can hold the generator.
+// Returns whether the generator fits transformers' ElectraForMaskedLM, whose head uses gelu.
 bool has_hugging_face_generator(const ElectraTask& task);
 
 struct ElectraExportJob {
   ElectraTask task;
   std::string model_dir, vocab;
-  TokenizerOptions tokenizer;  // where nothing beside the vocabulary says it
+  TokenizerOptions tokenizer;  // used if the vocabulary has no stored settings
   std::string folder;
   OutputDirectory::Earlier earlier = OutputDirectory::Earlier::refused;
-  bool averaged = true;  // as load_trained_model has it
+  bool averaged = true;  // see load_trained_model()
 };
-// Writes the Hugging Face folders discriminator/ and generator/, as far as the model has them and
-// transformers a class for them. UsageError when there is no checkpoint, one of another model or
-// vocabulary, or when something is in the way.
+// Writes the Hugging Face folders discriminator/ and generator/, if the model has that part and
+// transformers has a class for it. Throws UsageError if there is no checkpoint, if it belongs to
+// another model or vocabulary, or if a folder already exists.
 void export_electra(const ElectraExportJob& job);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Which pre-trained encoder a recipe fine-tunes.
+// The pretrained encoder that a recipe fine-tunes.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,15 @@
 
 namespace smelt {
 
-// The encoder in a folder of weights, as train.init_from names them, without reading these.
-// UsageError beginning with `where` for what holds no BERT or ELECTRA, or does not tell its sizes.
+// Returns the config of the encoder in a folder that train.init_from names, without reading its
+// weights. Throws UsageError, which begins with `where`, if it is not a BERT or ELECTRA or its
+// sizes are unknown.
 Encoder encoder_in(const std::string& weights, const std::string& where);
 Encoder encoder_of(const StoredModel& model);
 
-// Fields of model: for a pre-training that begins with the weights of train.init_from, as settings
-// have it: the sizes of the given model, by its config `sizes_of(train.init_from)`. Empty if
-// train.init_from is empty, on a remote store, not there, or a model of another kind.
+// Returns settings of model: for continued pre-training from train.init_from: the sizes in the
+// config of that model, which `sizes_of(train.init_from)` returns. Empty if train.init_from is
+// empty, remote, missing, or a model of another kind.
 FieldValues sizes_of_given_model(const FieldValues& set,
                                  const std::function<Json(const std::string& init)>& sizes_of);
 

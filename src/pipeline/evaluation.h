@@ -18,8 +18,9 @@ struct HeldOutBatches {
   std::int64_t steps = 0;  // batches; 0: all
   bool repeats = false;    // examples are repeated because there are fewer than devices
 };
-// Returns the batches for the records `data` by eval.batch_size and eval.steps. A batch is smaller
-// if there are fewer examples than eval.batch_size. Throws UsageError if there are none.
+// Returns the batches of the records `data`, from eval.batch_size and eval.steps. A batch is
+// smaller if there are fewer examples than eval.batch_size. Throws UsageError if there are no
+// examples.
 HeldOutBatches held_out_batches(const Recipe& recipe, const Task& task, const std::string& data);
 
 // Returns {"global_step": …, "examples": …, "loss": …, every metric, "weights": {…}}.
@@ -66,8 +67,8 @@ std::optional<bool> is_clearly_better(const BaselineMeasures& baseline,
 // eval_results.json, and a line of evaluations.jsonl (docs/reference/formats/metrics.md) into the
 // model folder. With eval.split test, writes test_results.txt and test_results.json.
 Evaluation evaluate_model(const Recipe& recipe);
-// Evaluates the model as above, but only logs a warning if the files cannot be written, as in a
-// read-only folder.
+// Evaluates the model as above, but if the files cannot be written (a read-only folder), only logs
+// a warning.
 Evaluation evaluate_and_try_to_keep(const Recipe& recipe);
 
 // Evaluates each checkpoint that is not in evaluations.jsonl, the oldest first, and waits for new

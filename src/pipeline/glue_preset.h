@@ -1,4 +1,4 @@
-// data.glue: a task of GLUE (data/preprocess/glue.h) in a recipe of model.type classify.
+// data.glue: a GLUE task (data/preprocess/glue.h) in a recipe of model.type classify.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace smelt {
 
-// Files, columns, labels and the kind of problem of the task that is set; nothing without one. Its
-// files are looked for where data.train is not set. UsageError for an unknown task.
+// Returns the files, columns, labels and problem of the task in `set`; empty if data.glue is unset.
+// Searches for the files if data.train is not set. Throws UsageError if the task is unknown.
 FieldValues glue_preset(const FieldValues& set);
 
-// What its runs are compared by; empty without a task.
+// Returns the metric that compares runs of the task; empty without a task.
 std::string glue_metric(const Recipe& recipe);
-// A line of the figures that GLUE tells the task by; empty without a task.
+// Returns a line with GLUE's official metrics of the task; empty without a task.
 std::string glue_remark(const Recipe& recipe, const Evaluation& evaluation);
 
 }  // namespace smelt

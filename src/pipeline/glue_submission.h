@@ -1,5 +1,5 @@
-// What gluebenchmark.com takes of a task: a TSV of a number and a prediction for each row of its
-// test files.
+// Submission files for gluebenchmark.com: a TSV with an index and a prediction for each row of a
+// task's test set.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace smelt {
 
-// Writes MRPC.tsv (of MNLI MNLI-m.tsv, MNLI-mm.tsv and, where its folder has diagnostic.tsv,
-// AX.tsv) into `folder`: "index<tab>prediction", then for each row of the test its number from 0
-// and its label, or of STS-B a number from 0 to 5. The paths. UsageError for a recipe without
-// data.glue, a test that is not there, a row without its columns, and a file that is there already;
-// Stopped by a signal. Files appear together.
+// Predicts the test set and writes MRPC.tsv (or that of another task; for MNLI MNLI-m.tsv,
+// MNLI-mm.tsv and, if its folder has diagnostic.tsv, AX.tsv) into `folder`. The header is
+// "index<tab>prediction"; each row has its number from 0 and its label (STS-B: a number from 0 to
+// 5). Returns the paths. All files appear together. Throws UsageError if the recipe has no
+// data.glue, the test set or a column is missing, or a file already exists; throws Stopped after a
+// signal.
 std::vector<std::string> write_glue_submission(const Recipe& recipe, const std::string& folder,
                                                std::int64_t batch_size, std::int64_t devices);
 

@@ -1,4 +1,4 @@
-// The recipe that a run keeps in its folder, so that the folder alone is enough to go on with it.
+// The copy of the recipe in a run's folder, which is all that is needed to resume the run.
 #pragma once
 
 #include <optional>
@@ -8,22 +8,22 @@
 
 namespace smelt {
 
-// Writes <out>/recipe.yaml: every field with its value, but for those that a given vocabulary sets;
-// local paths as absolute ones, so that they hold wherever the folder is named from.
+// Writes <out>/recipe.yaml with every field and its value, except those that an existing vocabulary
+// determines. Local paths are written as absolute paths, so that they are valid from any working
+// directory.
 void keep_recipe(const Recipe& recipe);
 
-// The folder of the run that a path names: that folder itself, its model/ or its recipe.yaml;
-// nullopt where no run has kept its recipe.
+// Returns the folder of the run if `path` is a run's folder, its model/ or its recipe.yaml; nullopt
+// otherwise.
 std::optional<std::string> run_named_by(const std::string& path);
 
-// UsageError where a run of another model.type has kept its recipe in the recipe's folder.
+// Throws UsageError if the recipe's folder contains a run of another model.type.
 void check_kept_type(const Recipe& recipe);
 
-// Returns the single values of a recipe's file by their paths ("train.optimizer.type"), as they are
-// written there.
+// Returns the scalar values of a recipe file as written, by their paths ("train.optimizer.type").
 FieldValues recipe_file_fields(const std::string& file);
 
-// Where the run's recipe lies.
+// Returns the path of a run's recipe file.
 std::string kept_recipe_path(const std::string& run);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// The rows that records were made of, as the user wrote them.
+// The original rows that records were made from.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,16 @@
 
 namespace smelt {
 
-// A reader of the file that rows_beside() names.
+// Reads the file that rows_beside() names.
 class KeptRows {
  public:
   // Throws UsageError if there is a file that does not have `count` rows.
   KeptRows(const std::string& records, std::uint64_t count);
 
-  // Whether there is a file. Records of earlier versions have none.
+  // Returns whether the file exists. Records of earlier versions have none.
   bool are_there() const { return lines_.has_value(); }
-  // Returns the next row: text, label and perhaps pair. Throws UsageError if the line is not a row.
+  // Returns the next row: text, label and possibly pair. Throws UsageError if the line is not a
+  // row.
   OrderedJson next();
 
  private:

@@ -5,9 +5,10 @@
 
 namespace smelt {
 
-// Throw UsageError for a value out of range, a word that is not known, or a field that the type
-// does not read.
+// Throw UsageError for a value out of range, an unknown name, or a field that the optimizer or
+// schedule type does not use.
 void check_schedule(const RecipeChecks& checks, const TrainConfig& train);
-void check_optimizer(const RecipeChecks& checks, const TrainConfig& train);  // and its schedule
+void check_optimizer(const RecipeChecks& checks,
+                     const TrainConfig& train);  // also checks its schedule
 
 }  // namespace smelt

@@ -30,8 +30,8 @@ struct Beginning {
 TrainSummary train_model(const Recipe& recipe, const Beginning& beginning = {});
 // Returns the step that train_model() would resume from. Throws UsageError if it would not start.
 std::optional<std::int64_t> check_goes_on(const Recipe& recipe);
-// Computes the gradients of a batch whose step was not finite, without an update. `folder` is where
-// that batch was saved; empty: the newest.
+// Computes the gradients of a batch whose step was not finite, without an update. `folder` contains
+// the saved batch; empty: the newest one.
 GradientReport replay_model(const Recipe& recipe, const std::string& folder);
 // Writes a Hugging Face folder. Replaces an earlier one if `folder` is the recipe's own.
 void export_model(const Recipe& recipe, const std::string& folder);

@@ -1,6 +1,6 @@
-// smelt plan: a run's step on TPUs that are not here, by their compiler, or on GPUs, by the
-// operations and bytes that it counts: does it fit, in which form, how long does the run take, what
-// does it cost.
+// Plans of a run (`smelt plan`): whether its step fits on TPUs or GPUs that are not on this
+// machine, how long the run takes and what it costs. Steps for TPUs are compiled by the TPU
+// compiler; steps for GPUs are estimated from their operations and bytes.
 #pragma once
 
 #include <functional>
@@ -18,103 +18,112 @@
 
 namespace smelt {
 
-// What a run scores besides training.
+// Evaluations of a run, during and after training.
 struct PlannedEvaluation {
+  // Examples per batch, and how often each batch is evaluated (eval.passes).
   std::int64_t batch = 0, passes = 1;
-  double times = 0;                // that the held-out examples are scored, in all
-  std::optional<double> examples;  // each time; nothing where that is not known before the data are
+  double times = 0;  // number of evaluations in the run
+  // Examples of one evaluation; nullopt if that is not known before the data are made.
+  std::optional<double> examples;
 };
 
 struct PlannedRun {
   TrainJob job;
   std::optional<PlannedEvaluation> evaluation = {};
-  std::string unknown = {};  // what is not known before the data are: "train.epochs 3 are …"
+  // What is not known before the data are made: "train.epochs 3 are …".
+  std::string unknown = {};
 };
 
 struct PlanJob {
-  // The run on a type's devices. UsageError where it cannot be.
+  // Returns the run on a type's devices. Throws UsageError if the run is not possible there.
   std::function<PlannedRun(const Accelerator& type)> run_on;
   std::vector<Accelerator> types;
-  bool all_forms = false;      // also those that need not be tried for the first that fits
-  bool largest_batch = false;  // also look for the largest batch that fits
-  bool steps_only = false;     // not what the run scores besides training
-  std::string region = {};     // of prices; empty: the first that is known
-  // step_seconds()'s factor by generation, where smelt's own runs have shown it.
+  bool all_forms = false;  // compile all variants of the step, not only up to the first that fits
+  bool largest_batch = false;  // also find the largest batch size that fits
+  bool steps_only = false;     // leave out evaluations
+  std::string region = {};     // region of the prices; empty: the first known one
+  // step_seconds()'s factor by accelerator generation, measured on smelt's own runs.
   std::map<std::string, Estimate> factors = {};
 };
 
-// Of a recipe whose train.devices are the type's. UsageError for a type of model whose step is not
-// known before its data are.
+// Returns the run of a recipe whose train.devices are the type's. Throws UsageError if the type of
+// model needs its data to build the step.
 PlannedRun planned_run(const Recipe& recipe);
-// With the type's devices set over the others' settings.
+// Loads a recipe with `settings` and with the type's devices, which have precedence.
 Recipe recipe_on(const Accelerator& type, const std::string& recipe,
                  std::vector<std::string> settings);
 
-// One way to make the run's step on a type.
+// A variant of the run's step for a type: its layers and rematerialization.
 struct PlannedForm {
-  std::vector<std::string>
-      settings;  // that choose it: {"train.memory.layers=scan", "train.memory.remat_policy=layer"}
-  std::string words;  // "unrolled", "loop, layer rematerialization"
-  // When a run that is told nothing tries it: 0 is its own form. Nothing: never.
+  // Settings that select the variant: {"train.memory.layers=scan",
+  // "train.memory.remat_policy=layer"}.
+  std::vector<std::string> settings;
+  std::string words;  // for display: "unrolled", "loop, layer rematerialization"
+  // Position at which a run with automatic settings tries the variant: 0 is the first. nullopt:
+  // never.
   std::optional<std::size_t> turn = {};
   Compiled compiled;
-  StepProducts products;  // of a device; none are counted for TPUs
+  StepProducts products;  // per device; empty for TPUs
   StepWork work = {};
-  std::optional<Estimate> step;  // seconds; nothing where it does not fit
+  // Step time in seconds; nullopt if the step does not fit.
+  std::optional<Estimate> step;
 };
 
 struct PlanRow {
   Accelerator type;
-  std::string unknown;                         // as PlannedRun has it
-  std::string problem;                         // why no form could be compiled at all
-  std::vector<PlannedForm> tried;              // in order
-  std::optional<std::size_t> best;             // of tried: the fastest that fits
-  std::int64_t batch = 0, tokens = 0;          // examples of a step, tokens of an example
-  double flops = 0;                            // of a step on all devices, by the model's formula
-  double parameter_bytes = 0, slot_bytes = 0;  // on a device
-  Estimate factor;                             // of a step's work, as step_seconds() takes it
-  double longest_run = 1;                      // of a run's seconds, as run_seconds() takes it
+  std::string unknown;                         // see PlannedRun
+  std::string problem;                         // why no variant could be compiled
+  std::vector<PlannedForm> tried;              // in the order in which they were tried
+  std::optional<std::size_t> best;             // index in `tried`: the fastest that fits
+  std::int64_t batch = 0, tokens = 0;          // examples per step, tokens per example
+  double flops = 0;                            // per step on all devices, by the model's formula
+  double parameter_bytes = 0, slot_bytes = 0;  // per device
+  Estimate factor;         // measured over estimated step time, for step_seconds()
+  double longest_run = 1;  // factor of the run time's upper bound, for run_seconds()
   RunWork work;
-  double final_evaluations = 0;        // of work.evaluations, those after training
-  std::optional<Compiled> evaluation;  // a batch of it, in the best form
-  std::optional<Estimate> scored;      // its seconds
+  double final_evaluations = 0;        // number of work.evaluations that come after training
+  std::optional<Compiled> evaluation;  // an evaluation batch, with the variant `best`
+  std::optional<Estimate> scored;      // seconds per evaluation batch
   std::optional<std::int64_t> largest_batch;
-  std::string larger_unknown = {};  // why the compiler did not say whether the next one fits
+  // Why the compiler could not check the next larger batch size.
+  std::string larger_unknown = {};
   RunTime time;
   RunCost cost;
-  const Price* price = nullptr;  // of the Prices given
+  // In the Prices passed to plan_run().
+  const Price* price = nullptr;
 
   bool fits() const { return best.has_value(); }
-  // Of tried: what a run takes without being told, the first in its order that fits. Nothing where
-  // the compiler has not said so of those before it.
+  // Returns the index in `tried` of the variant that a run selects automatically: the first in its
+  // order that fits. nullopt if the compiler failed on one of those before it.
   std::optional<std::size_t> taken() const;
   bool takes_form_by_itself() const { return best && taken() == best; }
   const PlannedForm& form() const { return tried.at(*best); }
-  // Of the peak of all devices, that the model's products take.
+  // Returns the share of all devices' peak that the model's matmuls achieve.
   double share_of_peak() const;
-  double memory() const { return type.memory; }  // bytes of a device
+  double memory() const { return type.memory; }  // bytes per device
 };
 
 struct Plan {
   std::vector<PlanRow> rows;  // in the order of the types
-  // Of rows: the one whose run costs least (on spot where that price is known), takes least time.
+  // Indices in `rows` of the run that costs least (at the spot price if known) and of the shortest
+  // run.
   std::optional<std::size_t> cheapest, fastest;
 };
 
 struct PlanTold {
-  // How many compilations of how many are done.
+  // Called with the number of finished compilations and their total.
   std::function<void(std::size_t done, std::size_t of)> progress = {};
-  // Where the layers of a long run are unrolled, which takes minutes to compile, they are compiled
-  // in a loop first: each row of that as soon as it is known.
+  // Called with each row of a preliminary plan. If the layers of a long run are unrolled, which
+  // takes minutes to compile, they are compiled as a loop first.
   std::function<void(const PlanRow& first)> first = {};
 };
 
-// The generation that a run of smelt's was made on, by its folder, and the factor that its steps
-// show, give or take a tenth. UsageError for a run on other devices, without steps told or without
-// its recipe.
+// Returns the accelerator generation of a finished smelt run, given its folder, and the measured
+// factor of its step time, with an interval of 10 % around it. Throws UsageError if the run used
+// other devices, logged no steps or has no recipe.
 std::pair<std::string, Estimate> calibration(const std::string& run, const TpuCompiles& compiles);
 
-// UsageError for a run that no type could take, or without libtpu.
+// Throws UsageError if no type supports the run, or libtpu is missing.
 Plan plan_run(const PlanJob& job, const TpuCompiles& compiles, const Prices& prices,
               const PlanTold& told = {});
 

@@ -1,4 +1,4 @@
-// What an evaluation of rows has said of each of them.
+// Predictions that an evaluation has written for each row.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@ namespace smelt {
 
 struct ReadPredictions {
   JsonValues said, is;
-  bool of_words = false;  // lists of labels of words (metric_of_words())
+  bool of_words = false;  // lists of word labels (metric_of_words())
 };
-// Of RecipePaths's `predictions`; `field` is what is scored (evaluation/metrics/named.h).
-// UsageError for a line without it or "label".
+// Reads the file RecipePaths::predictions. `field` is the name of the prediction
+// (evaluation/metrics/named.h). Throws UsageError if a line lacks it or "label".
 ReadPredictions read_predictions(const std::string& path, const std::string& field = "prediction");
 
 }  // namespace smelt

@@ -41,39 +41,40 @@ namespace smelt {
 enum class InferenceTask { fill_mask, detect, classify, generate, evaluate_text, embed, score };
 
 struct LoadOptions {
-  // What the model is for. load() throws UsageError if models of its type cannot do it.
+  // The task to use the model for. load() throws UsageError if models of its type cannot do it.
   std::optional<InferenceTask> task = {};
-  std::string command = {};       // begins messages; empty: the command of `task`, or "load"
-  std::string vocab = {};         // empty: the vocabulary beside the model
+  std::string command = {};       // messages begin with it; empty: the command of `task`, or "load"
+  std::string vocab = {};         // empty: the vocabulary in the model's folder
   std::string device = "cpu";     // cpu, gpu, tpu or auto
   std::string precision = "f32";  // or f32_exact
-  TokenizerFlags tokenizer = {};  // over what is stored beside the vocabulary
-  std::int64_t batch_size = 32;   // texts at a time, of embed(); masked rows of score()
-  std::int64_t max_length = 0;    // tokens of a text for embed(), which truncates; 0: the model's
+  TokenizerFlags tokenizer = {};  // overrides the settings stored with the vocabulary
+  std::int64_t batch_size = 32;   // texts per batch in embed(), masked rows per batch in score()
+  std::int64_t max_length =
+      0;  // embed() truncates texts to this many tokens; 0: the model's maximum
 };
 
-// A class, the classes of a multi_label model as class_names_text() has them, or the number of a
-// regression.
+// The prediction for a text: a class, the classes of a multi_label model in the format of
+// class_names_text(), or a number for regression.
 struct TextLabel {
   std::string label;
-  float probability = 0;       // of a single label, else 0
+  float probability = 0;       // of the class for single_label, otherwise 0
   std::vector<float> outputs;  // probabilities in the order of labels(); or the number
 };
 
 struct TokenLabel {
   std::string word, label;
-  std::size_t begin = 0, end = 0;  // its bytes in the text
+  std::size_t begin = 0, end = 0;  // byte offsets in the text
   float probability = 0;
 };
 
-// The last layer of an encoder.
+// Embedding of a text: hidden states of the encoder's last layer.
 struct Embedding {
-  std::vector<float> mean;   // over the tokens of the text, [CLS] and [SEP] included
+  std::vector<float> mean;   // mean over the tokens of the text, including [CLS] and [SEP]
   std::vector<float> first;  // of [CLS]
 };
 
-// The pseudo-log-likelihood of a text (Salazar et al. 2020): the sum of log p of each token while
-// it alone is masked.
+// The pseudo-log-likelihood of a text (Salazar et al. 2020): the sum of log p over its tokens, each
+// masked in turn.
 struct TextScore {
   double log_likelihood = 0;
   std::int64_t tokens = 0;  // without [CLS] and [SEP]
@@ -81,59 +82,59 @@ struct TextScore {
 
 struct TextToEvaluate {
   DocumentOptions text;
-  std::int64_t seq_length = 128;  // tokens of an example, at most the model's positions
-  std::int64_t batch_size = 32;   // at most as many as there are examples
-  std::int64_t seed = 12345;      // of the pairs, the masks and what a task draws
+  std::int64_t seq_length = 128;  // tokens per example, at most the model's number of positions
+  std::int64_t batch_size = 32;   // reduced to the number of examples
+  std::int64_t seed = 12345;      // random seed of sentence pairs, masks and sampling
 };
 
 struct EvaluatedText {
   CorpusCounts text;
   Evaluation evaluation;
   std::int64_t seq_length = 0;  // tokens of an example
-  BaselineMeasures baseline;    // of its type, for verdict() (pipeline/evaluation.h)
+  BaselineMeasures baseline;    // of the family, for verdict() (pipeline/evaluation.h)
 };
 
-// The newest checkpoint of a run and the settings that it is used with.
+// The newest checkpoint of a run and the settings to load it with.
 struct TrainedRun {
   const ObjectiveType* type = nullptr;
   Json settings;  // of its task
   std::string model_dir, vocab;
   TokenizerFlags tokenizer = {};
-  bool averaged = true;  // as load_trained_model() has it
+  bool averaged = true;  // see load_trained_model()
 };
 
-// Returns whether the path is a model's folder or checkpoint of any form, not a recipe.
+// Returns whether the path is a model folder or checkpoint of any format, and not a recipe.
 bool is_stored_model(const std::string& path);
 
-// A model in host memory, which its first inference puts on a device. Moving averages of weights,
-// if there are any, take their place. A task that the model lacks throws UsageError, whose hint
-// names what it can do.
+// A trained model for inference. Weights are loaded into host memory and copied to the device at
+// the first inference. If the checkpoint has moving averages of the weights, they are used instead.
+// A task that the model does not support throws UsageError; its hint names the supported tasks.
 class PretrainedModel {
  public:
-  // Loads what `path` names. A run's folder is loaded as its recipe says, anything else by the
-  // files in it. Throws UsageError if the vocabulary or the sizes are not known, if the vocabulary
-  // is not the one that the model was made with, and as open_stored_model() does.
+  // Loads a model. If `path` is a run's folder, uses its recipe, otherwise the files in the folder.
+  // Throws UsageError if the vocabulary or the sizes are unknown, if the model was trained with
+  // another vocabulary, and as open_stored_model() does.
   static PretrainedModel load(const std::string& path, const LoadOptions& options = {});
-  // Loads the files of a folder or checkpoint, even if it is a run's.
+  // Loads the files of a folder or checkpoint and ignores any recipe.
   static PretrainedModel of_folder(const std::string& path, const LoadOptions& options = {});
-  // Loads the newest checkpoint that a recipe has made. Device, precision, vocabulary and tokenizer
-  // are the recipe's.
+  // Loads the newest checkpoint of a recipe's run. Uses the device, precision, vocabulary and
+  // tokenizer of the recipe.
   static PretrainedModel of_recipe(const Recipe& recipe, LoadOptions options = {});
   static PretrainedModel of_run(const TrainedRun& run, const LoadOptions& options);
 
   bool can(InferenceTask task) const;
-  // Labels of a classifier.
+  // Returns the labels of a classifier.
   const Labels& labels();
 
   // Throws UsageError for a text without [MASK] or longer than the model's positions.
   std::vector<FilledText> fill_mask(const std::vector<std::string>& texts, std::int64_t top = 5);
-  // Returns how probably each token of each text was replaced, by an ELECTRA's discriminator.
+  // Returns the probability that each token was replaced, from an ELECTRA discriminator.
   std::vector<std::vector<JudgedToken>> detect(const std::vector<std::string>& texts);
   // Classifies texts and pairs.
   std::vector<TextLabel> classify(std::span<const PairOfTexts> texts,
                                   const ClassifyOptions& options = {});
-  // Labels the words of texts, which spaces separate. Words that do not fit into the model's length
-  // are left out.
+  // Labels the words of texts, which are separated by spaces. Omits words beyond the model's
+  // maximum length.
   std::vector<std::vector<TokenLabel>> token_labels(const std::vector<std::string>& texts,
                                                     const ClassifyOptions& options = {});
   // Finds the answers to questions in their contexts.
@@ -144,23 +145,25 @@ class PretrainedModel {
                                             const GenerateOptions& options = {});
   std::vector<Embedding> embed(const std::vector<std::string>& texts);
   std::vector<TextScore> score(const std::vector<std::string>& texts);
-  // Evaluates the objective of a pretrained model on examples that are made of the text in a
-  // temporary folder. Throws UsageError for too little text.
+  // Evaluates a pretrained model on its pretraining objective. Makes examples from the text in a
+  // temporary folder. Throws UsageError if the text is too short.
   EvaluatedText evaluate_text(const TextToEvaluate& text) const;
 
-  // What classify() and generate() use, for streams of batches and for token ids.
+  // Return the objects behind classify() and generate(), which accept streams of batches and token
+  // ids.
   Classifier classifier(const ClassifyOptions& options = {}) const;
   Generator generator(const GenerateOptions& options = {}) const;
 
  private:
   PretrainedModel() = default;
-  // Throws UsageError if the model cannot do it, with a hint that names what it can do.
+  // Throws UsageError if the model does not support the task, with a hint that lists the supported
+  // tasks.
   void require(InferenceTask task) const;
   BertTokenizer tokenizer() const;
   bool exact() const { return options_.precision == "f32_exact"; }
-  // The weights as floats, for programs that do not multiply int8 codes.
+  // Returns the weights as floats, for programs without int8 matmuls.
   HostWeights floats() const;
-  // The classifier of the options, which is kept for the next call.
+  // Returns a classifier with these options and caches it for the next call.
   Classifier& kept_classifier(const ClassifyOptions& options);
 
   LoadOptions options_;
@@ -178,8 +181,8 @@ class PretrainedModel {
   std::optional<RowModel> encoder_, scorer_;
 };
 
-// Returns the job that fills masks for a model of the type that is not trained yet, by the settings
-// of its task.
+// Returns the fill-mask job of a model that is not trained yet, from its type and the settings of
+// its task.
 FillMaskJob fill_job_to_train(const ObjectiveType& type, const Task& task);
 
 }  // namespace smelt

@@ -19,7 +19,7 @@ struct RecipePaths {
   // Files of the examples that are read, as open_examples() accepts them: the files above, or
   // data.records and data.heldout.
   std::string train_records, heldout_records;
-  std::string test_records;  // empty: there is no test set
+  std::string test_records;  // empty: no test set
   std::string model_dir, evaluation, hugging_face;
   std::string trained;      // Recipe::trained, or the folder whose newest checkpoint is used
   std::string scored;       // records of eval.split; empty: none

@@ -1,4 +1,4 @@
-// What `data inspect` says of records of one kind, beyond their features.
+// Report of `smelt data inspect` on one kind of records, in addition to their features.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,16 @@
 
 namespace smelt {
 
-// The statistics are those of the kind that `find` has found.
+// Functions that format the statistics which `find` computes.
 struct RecordReport {
-  FindRecordKind find = nullptr;  // none: of its features nothing more is said
+  FindRecordKind find = nullptr;  // null: no report
   std::function<void(const KindStatistics&, SpecialIds, OrderedJson& out)> put_json;
-  // Lines before and behind what is said of all records; `good` of them were counted.
+  // Returns lines to print before and after the general report; `good` is the number of valid
+  // records.
   std::function<std::string(const KindStatistics&, SpecialIds, std::uint64_t good)> summary;
   std::function<std::string(const KindStatistics&)> histograms;
-  // A sample, and the line that explains the marks in all of them; `colour` for a terminal.
+  // Format a sample, and the line that explains the marks in all samples; `colour` is for a
+  // terminal.
   std::function<std::string(const std::string& place, const Batch& row, const Vocabulary*,
                             bool colour)>
       sample;

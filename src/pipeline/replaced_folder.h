@@ -1,4 +1,4 @@
-// A made folder that is made anew, and what its user has put into it.
+// Replaces a generated folder and keeps the files that the user has added to it.
 #pragma once
 
 #include <functional>
@@ -6,9 +6,9 @@
 
 namespace smelt {
 
-// Calls `make`, which replaces the folder. What lies in there and is none of an exported model's
-// files, as a model card, is there again afterwards; where that was cut off by a kill, after the
-// next call. Of a local folder only.
+// Calls `make`, which replaces the local folder, then restores files that do not belong to an
+// exported model, such as a model card. If the process is killed in between, the next call restores
+// them.
 void replace_keeping_others(const std::string& folder, const std::function<void()>& make);
 
 }  // namespace smelt

@@ -1,4 +1,4 @@
-// Which rows the parts of a recipe's examples are made of, by its section data.
+// The rows that each split of a recipe's examples is made from, by its section data.
 #pragma once
 
 #include <functional>
@@ -15,11 +15,11 @@ namespace smelt {
 
 struct RowSource {
   std::string what, input;             // "data.train", and its files
-  std::optional<RowSplit> split = {};  // none: all of its rows
+  std::optional<RowSplit> split = {};  // none: all rows
 };
 
-// Held-out rows have files of their own, or are a share of the training's; a share of 0 leaves all
-// rows to the training.
+// Returns the rows of a split. Held-out rows have their own files or are a share of the training
+// rows; with a share of 0, all rows are training rows.
 template <class Data>
 RowSource row_source(const Data& data, ExampleSet set) {
   if (set == ExampleSet::test) return {.what = "data.test", .input = data.test};
@@ -34,8 +34,8 @@ RowSource row_source(const Data& data, ExampleSet set) {
   return out;
 }
 
-// Calls `check` with the source of each part that has rows of its own. Leaves out parts whose rows
-// a command has yet to print (pipeline/row_commands.h).
+// Calls `check` with the source of each split that has its own files. Skips splits whose rows come
+// from a command that has not run yet (pipeline/row_commands.h).
 template <class Data>
 void each_row_source(const Recipe& r, const Data& data,
                      const std::function<void(const RowSource&)>& check) {

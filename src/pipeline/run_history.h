@@ -1,5 +1,5 @@
-// What a run's model was begun with: settings and given weights, by their content. Its checkpoints
-// say neither whose weights it began with nor how its rates were before they were changed.
+// Settings and initial weights that a run started with. A checkpoint does not contain the source of
+// its initial weights or the original learning rate.
 #pragma once
 
 #include <optional>
@@ -9,16 +9,16 @@
 
 namespace smelt {
 
-// Kept beside the stages' records, for a model that is about to begin.
+// Stores them next to the records of the stages, before a new model starts training.
 void note_beginning(const Recipe& recipe);
 
-// How what the recipe says is not what its folder's model was begun with:
+// Returns how the recipe differs from what its folder's model started with:
 // "train.optimizer.learning_rate was 0.001, is 1e-07", "weights: /bert/model.safetensors has other
-// content than before". What does not change what is learned, as devices and how often to save, is
-// not compared, nor are weights that are gone. nullopt where nothing differs, no model was begun,
-// or nothing was noted.
+// content than before". Ignores settings that do not affect the result, such as devices and
+// checkpoint intervals, and weights that no longer exist. nullopt if nothing differs, no model has
+// started, or nothing was stored.
 std::optional<std::string> begun_otherwise(const Recipe& recipe);
-// The same of the weights alone.
+// Returns the difference in the initial weights alone.
 std::optional<std::string> begun_with_other_weights(const Recipe& recipe);
 
 }  // namespace smelt

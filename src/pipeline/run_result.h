@@ -6,11 +6,11 @@
 
 namespace smelt {
 
-// {"out", "step", "metrics", "verdict", "better_than_baseline", "paths"}: docs/reference/json.md,
-// "run". Reads the files of the run's folder.
+// Returns {"out", "step", "metrics", "verdict", "better_than_baseline", "paths"} from the files of
+// the run's folder (docs/reference/json.md, "run").
 OrderedJson run_result_json(const Recipe& recipe);
 
-// {"out", "step", "paths"} of a model without an evaluation.
+// Returns {"out", "step", "paths"} for a model without an evaluation.
 OrderedJson model_result_json(const Recipe& recipe);
 
 }  // namespace smelt

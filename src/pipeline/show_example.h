@@ -1,4 +1,4 @@
-// An example as a person reads it.
+// Prints examples in readable form.
 #pragma once
 
 #include <string>
@@ -9,18 +9,19 @@
 
 namespace smelt {
 
-// What the marks of show_example mean, in one line.
+// Returns one line that explains the marks of show_example().
 std::string example_legend(bool colour);
 
-// Of BERT: the place, then one line for each segment: pieces joined to words, at the place of a
-// prediction "{right < shown}", or "{right =}" when the right token is shown. Without a vocabulary
-// tokens are their ids. `colour` for a terminal.
+// Formats a BERT example: its place, then a line for each segment, with pieces joined to words. A
+// prediction is shown as "{right < shown}", or "{right =}" if the input is the right token. Without
+// a vocabulary, tokens are ids. `colour` is for a terminal.
 std::string show_example(const std::string& place, const BertRow& example,
                          const Vocabulary* vocabulary, bool colour);
 
-// Any: the place, then one line for each feature: its name and its first values. With a vocabulary
-// the ids of kTokenIds (data/input_pipeline/inspect.h) are its tokens, all but padding (id 0) at
-// the end; with the pieces of a SentencePiece model likewise those of inputs and targets.
+// Formats any example: its place, then a line for each feature with its name and first values. With
+// a vocabulary, the ids of kTokenIds (data/input_pipeline/inspect.h) are shown as tokens, without
+// padding (id 0) at the end; with `pieces`, a SentencePiece model, so are those of inputs and
+// targets.
 std::string show_features(const std::string& place, const Example& example,
                           const Vocabulary* vocabulary = nullptr,
                           const Tokenizer* pieces = nullptr);

@@ -1,4 +1,4 @@
-// A rehearsal of a recipe on this machine's CPU.
+// A small trial run of a recipe on this machine's CPU.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace smelt {
 
-// Settings over a recipe that make its model small and its training a few minutes on a CPU. Text,
-// vocabulary and examples stay the recipe's; the folder is the recipe's with "-small" behind it.
+// Returns settings that reduce a recipe's model and training to a few minutes on a CPU. Text,
+// vocabulary and examples are unchanged; the output folder has the suffix "-small".
 std::vector<std::string> small_settings(const Recipe& recipe);
 
-// If `settings`, the user's, have train.steps, adds settings that turn off the other fields by
-// which the recipe may set its length, because a small run is measured in steps.
+// If `settings`, the user's, have train.steps, adds settings that turn off other fields that
+// determine the length of the training, such as train.epochs.
 void add_step_settings(std::vector<std::string>& settings);
 
 }  // namespace smelt

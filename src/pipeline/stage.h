@@ -1,7 +1,7 @@
 // Stages of a recipe. A stage is skipped if its settings, inputs and outputs have not changed since
 // it last ran. Stages depend on each other through files: the outputs of a stage are inputs of
 // later ones, whether a recipe or a separate command wrote them. Outputs that were deleted or
-// damaged are made again.
+// damaged are regenerated.
 #pragma once
 
 #include <functional>
@@ -53,8 +53,8 @@ bool outlives_its_inputs(const std::string& out, const Stage& stage);
 
 // Returns how settings or inputs differ from the record of the stage: "data.dupe_factor was 5, is
 // 2", "text: a.txt was 400000 bytes, is 400014 bytes". Inputs outside of the folder are compared by
-// content and may have moved; those in the folder are outputs of other stages and are not compared.
-// nullopt if nothing differs, there is no record, or outlives_its_inputs().
+// content and may have moved. Inputs in the folder are outputs of other stages and are not
+// compared. nullopt if nothing differs, the stage has no record, or outlives_its_inputs().
 std::optional<std::string> changed_since(const std::string& out, const Stage& stage);
 
 // Returns whether the stage was recorded, its outputs exist, and its settings and inputs are

@@ -1,4 +1,4 @@
-// What the stages before training make.
+// The stages before training.
 #pragma once
 
 #include "pipeline/recipe.h"
@@ -8,11 +8,12 @@ namespace smelt {
 // Reads the beginning of each file of text.input and throws the UsageError that make_text() would
 // throw for it.
 void check_text(const Recipe& recipe);
-// text/train.txt and text/heldout.txt of text.input.
+// Writes text/train.txt and text/heldout.txt from text.input.
 void make_text(const Recipe& recipe);
-// vocab.txt, of the text or the one that the recipe is given (pipeline/given_vocabulary.h).
+// Writes the vocabulary: trained on the text, or a copy of the existing one
+// (pipeline/given_vocabulary.h).
 void make_vocabulary(const Recipe& recipe);
-// Writes the records of both parts of the text, the held-out ones first.
+// Writes the records of both splits, the held-out ones first.
 void make_examples(const Recipe& recipe);
 
 }  // namespace smelt

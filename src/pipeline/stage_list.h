@@ -1,4 +1,4 @@
-// A recipe's stages as a list; for this room alone.
+// The list of a recipe's stages. Internal to this module.
 #pragma once
 
 #include <functional>
@@ -12,14 +12,15 @@ namespace smelt {
 using Evaluated = std::function<void(const Evaluation&)>;
 using Trained = std::function<void(const TrainSummary&)>;
 
-// The stages in their order. UsageError where what they are made of is not there.
+// Returns the stages in order. Throws UsageError if their inputs are missing.
 std::vector<Stage> stages_of(const Recipe& recipe, const Beginning& beginning,
                              const Evaluated& evaluated = {}, const Trained& trained = {});
-// Those of them that all processes of a pod make together, with the devices of all.
+// Returns the stages that all processes of a multi-host run make together, on all devices.
 std::vector<Stage> shared_stages(const Recipe& recipe, const Beginning& beginning,
                                  const Evaluated& evaluated, const Trained& trained);
 
-// UsageError for a vocabulary and data that must not be replaced, as a model was begun with them.
+// Throws UsageError if text, vocabulary or data have changed since the model in the folder began
+// training.
 void check_model_is_of(const Recipe& recipe, const std::vector<Stage>& stages,
                        const Beginning& beginning);
 

@@ -1,4 +1,4 @@
-// How much text a recipe reads, and how long its training is in passes over it.
+// The amount of text that a recipe reads, and the length of its training in passes over it.
 #pragma once
 
 #include <optional>
@@ -8,48 +8,50 @@
 
 namespace smelt {
 
-// Estimates of a text: tokens from its characters, of which a word piece has about 4.5; of Chinese,
-// Japanese and Korean each character is one.
+// Estimated size of a text. A token is about 4.5 characters, or one Chinese, Japanese or Korean
+// character.
 struct TextSize {
   double bytes = 0, tokens = 0;
   bool has_sentence_lines = false;  // one sentence a line and empty lines between documents
 };
-// Returns the bytes of text files, unpacked: a compressed file counts four times its size.
+// Returns the bytes of text files; compressed ones count as four times their size.
 double unpacked_bytes(const std::vector<std::string>& files);
-// Returns the size of files on this machine, or nullopt if there is none. Reads the first 256 KiB
-// of those that are not compressed.
+// Returns the total size of files, or nullopt if none of them is on this machine. Reads the first
+// 256 KiB of each uncompressed file.
 std::optional<TextSize> text_size(const std::vector<std::string>& files);
-// The text that a recipe trains on, without what is held out. nullopt if the recipe reads no text
-// or the text is not on this machine.
+// Returns the size of the text that a recipe trains on, without the held-out share. nullopt if the
+// recipe reads no text or the text is not on this machine.
 std::optional<TextSize> training_text(const Recipe& recipe);
 
-// How many pieces a vocabulary should have for a text, and why: "for 3.6 MB of text; 16000 from
-// 10 MB, 30000 from 100 MB on".
+// A suitable vocabulary size for a text and the reason: "for 3.6 MB of text; 16000 from 10 MB,
+// 30000 from 100 MB on".
 struct VocabularySize {
   std::int64_t pieces = 30000;
   std::string reason;
 };
 VocabularySize suitable_vocabulary(const TextSize& text);
 
-// Tokens of an example, padding counted; 0 if the type of model has no program before its data.
+// Returns the tokens of an example, including padding; 0 if the type of model has no program before
+// its data are made.
 std::int64_t tokens_of_example(const Recipe& recipe);
-// About how many examples will be made of this much text.
+// Returns the approximate number of examples that this text yields.
 double examples_of_text(const Recipe& recipe, const TextSize& text);
-// About how many examples of so many tokens a held-out text of so many bytes gives.
+// Returns the approximate number of examples of `tokens` tokens that `bytes` bytes of held-out text
+// yield.
 double held_out_examples(double bytes, double tokens);
-// Examples to train on: as many as were made, else as the text will give about. nullopt if neither
-// is known.
+// Returns the number of training examples: exact if they are made, otherwise estimated from the
+// text. nullopt if neither is known.
 std::optional<double> training_examples(const Recipe& recipe);
 
-// Passes over the text, or over the rows, that the recipe's training makes. nullopt if the number
-// of examples is not known.
+// Returns how many passes over the text or the rows the training makes. nullopt if the number of
+// examples is not known.
 std::optional<double> training_passes(const Recipe& recipe);
-// How many passes over a text of so many bytes are usual: "about 40".
+// Returns the usual number of passes over a text of `bytes` bytes: "about 40".
 std::string usual_passes(double bytes);
-// "1000000 steps of 128: 128.0 million examples, 16.4 billion tokens, about 450 passes over the
-// text (about 40 are usual)"
+// Returns "1000000 steps of 128: 128.0 million examples, 16.4 billion tokens, about 450 passes over
+// the text (about 40 are usual)".
 std::string run_length_text(const Recipe& recipe);
-// 128000000 -> "128.0 million"
+// Formats a count: 128000000 as "128.0 million".
 std::string count_text(double value);
 
 }  // namespace smelt

@@ -63,7 +63,7 @@ std::optional<std::size_t> best_trial(const TrialsSummary& summary);
 // Returns the folder of the best-scoring run of that trial.
 std::optional<std::string> best_folder(const TrialsSummary& summary);
 
-// Returns the folders of all runs below a recipe's `out`; empty if there are none.
+// Returns the folders of all runs below a recipe's `out`; empty before the first trial.
 std::vector<std::string> trial_folders(const std::string& out);
 
 // Returns a table of the trials and of their improvements over the controls.

@@ -1,4 +1,5 @@
-// How well words are told by how often each occurs: what a model of text must beat.
+// Unigram baseline: the loss of a model that predicts each word by its frequency alone. A language
+// model should be better.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +13,21 @@
 namespace smelt {
 
 struct UnigramJob {
-  std::string name;            // of the measure
-  std::string train, heldout;  // as open_examples takes them
+  std::string name;  // of the metric
+  // Files, as open_examples() accepts them.
+  std::string train, heldout;
   Task task;
-  std::string feature;         // of the task's, whose ids are counted
-  std::vector<IdRange> words;  // ids that are words, the others are left out
-  std::uint64_t examples = 0;  // held-out ones, from the first on
+  std::string feature;         // feature of the task whose ids are counted
+  std::vector<IdRange> words;  // ids of words; other ids are ignored
+  std::uint64_t examples = 0;  // number of held-out examples to use
 };
 
-// The mean of -log p(word) over the held-out examples' words, where p is a word's share of the
-// words of 4096 training examples in order, each counted once more than it occurs.
+// Returns the mean of -log p(word) over the words of the held-out examples. p is the word's share
+// of the words in the first 4096 training examples, with 1 added to each count.
 MeasuredValue unigram_measure(const UnigramJob& job);
 
-// The mean number of characters that a word of the held-out examples stands for, the space before
-// it counted. The tokenizer is SentencePiece's.
+// Returns the mean number of characters per word id in the held-out examples, including the space
+// before a word. The tokenizer is a SentencePiece model.
 double characters_of_words(const UnigramJob& job, const Tokenizer& tokenizer);
 
 }  // namespace smelt

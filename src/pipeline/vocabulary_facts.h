@@ -1,4 +1,4 @@
-// What a model takes over from the vocabulary and the training data.
+// Properties that a model takes from the vocabulary and the training data.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,17 @@
 
 namespace smelt {
 
-// The rows of the embedding: `size`, or 0 for one a token. UsageError, in which `name` is what the
-// user calls the size, when there are fewer rows than tokens: ids beyond them would train to NaN.
+// Returns the number of embedding rows: `size`, or one per token if it is 0. Throws UsageError if
+// there are fewer rows than tokens, because ids beyond them would train to NaN. `name` is the name
+// of the size in the message.
 std::int64_t vocabulary_rows(std::int64_t size, const Vocabulary& vocabulary,
                              const std::string& name);
-// The same of any vocabulary of `lines` tokens.
+// Overload for a vocabulary of `lines` tokens.
 std::int64_t vocabulary_rows(std::int64_t size, std::int64_t lines, const std::string& origin,
                              const std::string& name);
 
-// The most frequent token of the training data, where their description says it. UsageError when it
-// is none of the vocabulary's.
+// Returns the most frequent token of the training data, if their description contains it. Throws
+// UsageError if the vocabulary lacks that token.
 std::optional<std::int32_t> majority_token(const std::vector<std::string>& records,
                                            const Vocabulary& vocabulary);
 
