@@ -18,15 +18,16 @@ namespace smelt {
 namespace {
 
 constexpr std::int64_t kAdvisedBatch = 256, kAdvisedTokens = 128;
-constexpr std::uint64_t kCheckedBytes = 16 << 20;  // of the text, whether it can be read
+// How much of the text is checked for its encoding.
+constexpr std::uint64_t kCheckedBytes = 16 << 20;
 constexpr double kUsualPasses = 40;
-constexpr double kCopies = 5;     // of the text in BERT's examples
-constexpr double kFilled = 0.85;  // of an example's tokens
+constexpr double kCopies = 5;     // copies of the text in BERT's examples
+constexpr double kFilled = 0.85;  // share of an example's tokens that are not padding
 
-// Returns the fraction of peak FLOP/s that a training step of BERT-base reaches according to `smelt
-// plan`, before the factor by which published runs took longer. Sources:
+// Returns the share of the peak FLOP/s that a training step of BERT-base reaches according to
+// `smelt plan`, without the factor between published and planned run times. Sources:
 // tests/golden/published_runs.json; for v2 and v5e, plans of recipes/bert-from-scratch.yaml
-// (docs/explanation/cost-model.md). For other TPUs 0.4 is assumed.
+// (docs/explanation/cost-model.md). Other TPUs are assumed to reach 0.4.
 double share_of_peak(const Accelerator& type) {
   static const std::map<std::string, double> kShares{
       {"v2", 0.63}, {"v3", 0.48}, {"v4", 0.36}, {"v5e", 0.43}};
@@ -35,8 +36,8 @@ double share_of_peak(const Accelerator& type) {
   return found != kShares.end() ? found->second : type.is_gpu() ? kOfGpus : kOfOtherTpus;
 }
 
-// Narrow models reach less of the peak than BERT-base: an ELECTRA-small 0.2 of a v3's, a BERT of
-// size tiny 0.15.
+// Returns the share relative to BERT-base. Narrow models reach less: on a v3, ELECTRA-small reaches
+// 0.2 of the peak and BERT-tiny 0.15.
 double share_of_size(const ModelSize& size) {
   return std::pow(std::min(1.0, size.hidden / 768.0), 0.65);
 }
@@ -45,9 +46,9 @@ double encoder_parameters(const ModelSize& m, double vocabulary) {
   return 12.0 * m.layers * m.hidden * m.hidden + vocabulary * m.hidden;
 }
 
-// Operations of a training example: the model's matmuls, three times for forward and backward, and
-// the words of 15 % of the tokens. An ELECTRA's discriminator has a loss at each token and a
-// generator of a quarter beside it.
+// Returns the FLOPs of a training example: three times the model's matmuls (forward and backward)
+// and the output layer for 15 % of the tokens. An ELECTRA has a loss at every token and a generator
+// of a quarter of the size.
 double example_operations(const AdvisedStep& step) {
   const double H = step.size.hidden, L = step.size.layers, T = step.tokens;
   const double words = 0.15 * T * (H * H + H * static_cast<double>(step.vocabulary));
@@ -55,19 +56,21 @@ double example_operations(const AdvisedStep& step) {
   return (step.kind == "electra" ? 1.35 : 1.0) * bert;
 }
 
-// State of Adam in f32 with the gradients, and activations of a device's rows.
+// Returns the bytes of parameters, gradients and Adam's state in f32, and of a device's
+// activations.
 double device_memory_of(const ModelSize& m, double parameters, const Accelerator& type) {
   const double rows = static_cast<double>(kAdvisedBatch) / type.devices;
   return 16 * parameters + rows * kAdvisedTokens * m.hidden * 34.0 * m.layers;
 }
 
-// The compiled work of base and large models is within a quarter of the estimated one.
+// Widens the interval: for base and large models, the compiled work differs from the estimate by up
+// to a quarter.
 Estimate widened(const Estimate& step) {
   constexpr double kWithin = 1.25;
   return {.low = step.low / kWithin, .likely = step.likely, .high = step.high * kWithin};
 }
 
-// A plan's row of the recipe that starter_text() writes, whose other fields are the defaults.
+// Returns the plan row for the recipe of starter_text(), with default values for other fields.
 PlanRow planned_row(const AdviceRow& row, const Accelerator& type, const Price* price,
                     const AdviceJob& job, const TextSize& text) {
   PlanRow out;
@@ -93,7 +96,7 @@ PlanRow planned_row(const AdviceRow& row, const Accelerator& type, const Price* 
   const auto eval_batch = static_cast<double>(EvalSection().batch_size);
   out.final_evaluations =
       held_out_examples(text.bytes * TextSection().heldout, kAdvisedTokens) / eval_batch;
-  // A forward pass is a third of a step.
+  // A forward pass takes a third of a step.
   out.scored = out.form().step->times(eval_batch / kAdvisedBatch / 3);
   out.work = {.steps = kStarterEvalEvery,
               .save_every = CheckpointOptions().save_interval_steps,
@@ -123,8 +126,7 @@ AdviceRow row_of(const ModelSize& m, const Accelerator& type, const Price* price
   return row;
 }
 
-// Words of a text for each parameter that it can teach: a model far larger than its text learns it
-// by heart.
+// Minimum tokens of text per parameter. A model that is too large for its text memorizes it.
 constexpr double kTokensOfParameter = 0.3;
 
 std::optional<std::size_t> best_of(const Advice& advice) {
@@ -145,13 +147,13 @@ std::optional<std::size_t> best_of(const Advice& advice) {
   return best;
 }
 
-// "1.07 (0.8 to 1.5)"
+// Formats a factor: "1.07 (0.8 to 1.5)".
 std::string factor_text(const Estimate& factor) {
   return str(significant(factor.likely, 3), " (", significant(factor.low, 3), " to ",
              significant(factor.high, 3), ")");
 }
 
-// The type of machine that a factor is for, and the runs that set it
+// Returns the machine type of a factor and the published runs it comes from
 // (docs/explanation/cost-model.md).
 std::string factor_source(const Accelerator& type) {
   if (type.is_gpu()) return " on GPUs (NVIDIA's BERT and ELECTRA on A100s)";
@@ -159,7 +161,7 @@ std::string factor_source(const Accelerator& type) {
   return " on TPUs (Chinese-ELECTRA on a v3-8)";
 }
 
-// What the estimates are made of, by the types of the table.
+// Returns the assumptions behind the estimates, for the types in the table.
 std::string sources_text(const Advice& advice) {
   std::vector<std::string> shares, factors;
   const auto add_once = [](std::vector<std::string>& to, const std::string& text) {
@@ -207,8 +209,8 @@ std::vector<std::string> advice_cells(const AdviceRow& row, std::size_t number, 
 
 StepWork advised_work(const AdvisedStep& step, const Accelerator& type) {
   const double operations = static_cast<double>(step.batch) * example_operations(step);
-  // Data parallelism all-reduces all gradients. The tied embedding table counts twice: as the input
-  // embedding and as the output layer.
+  // In data parallelism, the gradients of all parameters are all-reduced. The tied embedding table
+  // counts twice, as input embedding and as output layer.
   const double vocabulary = static_cast<double>(step.vocabulary), n = type.devices;
   const double gradients = 4 * (encoder_parameters(step.size, 2 * vocabulary));
   const double told =

@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::size_t kAskedAtOnce = 2048;
 
-// As predictions of such a problem are.
+// Returns the label in the same JSON form as predictions of the problem.
 OrderedJson label_json(const Labels& labels, const std::string& label) {
   if (labels.problem == Problem::regression) {
     const OrderedJson number = OrderedJson::parse_or_discard(label);
     if (number.is_number()) return number;
-    const auto other = label_number(label);  // "+1.5" and ".5" are no JSON
+    const auto other = label_number(label);  // "+1.5" and ".5" are not valid JSON
     return other ? OrderedJson(*other) : OrderedJson(label);
   }
   if (labels.problem == Problem::multi_label)
@@ -38,7 +38,7 @@ struct PlacedRow : LabelledRow {
   std::string place;  // "test.tsv:17"
 };
 
-// Gives rows to `take`, so many at a time. Each row counts: none is passed over.
+// Passes rows to `take` in pieces of kAskedAtOnce. Throws if a row is unreadable.
 void in_pieces(const LabelledFiles& files, const std::string& what, auto&& take) {
   LabelledRows rows(files, what);
   std::vector<PlacedRow> piece;
@@ -55,10 +55,10 @@ void in_pieces(const LabelledFiles& files, const std::string& what, auto&& take)
   flush();
 }
 
-// As an evaluation's exact_match compares texts: each run of spaces is one.
+// Replaces runs of spaces by one, as exact_match in an evaluation does.
 std::string one_spaced(const std::string& text) { return join(words_in(text), " "); }
 
-// Ids that no model's vocabulary lacks, without a meaning.
+// Returns an arbitrary id that every vocabulary contains.
 std::int32_t filler(std::size_t i) { return static_cast<std::int32_t>(i * 7 % 5); }
 
 }  // namespace

@@ -25,12 +25,13 @@ namespace smelt {
 namespace {
 
 constexpr const char* kBertType = "bert";
-constexpr std::int64_t kMaskedLmShare = 15;  // per cent of a scored text's tokens, as in training
+// Percentage of tokens to mask when text is evaluated, as in training.
+constexpr std::int64_t kMaskedLmShare = 15;
 
 constexpr const char* kMaskedLmHint =
     "take a pretrained model: of Hugging Face's classes BertForPreTraining or BertForMaskedLM";
 
-// The fields of data: that make BERT's examples.
+// Fields of data: that determine how BERT's examples are made.
 struct BertData {
   std::int64_t seq_length = 128;
   std::int64_t max_predictions = 20;
@@ -65,7 +66,7 @@ void visit_fields(C& c, Visitor&& visit) {
 BertData data_of(const Recipe& r) { return parse_config<BertData>(r.data, "data"); }
 BertConfig model_of(const Recipe& r) { return parse_config<BertConfig>(r.model, "model"); }
 
-// The model with the size of its vocabulary.
+// Returns the model config with the size of the vocabulary.
 BertConfig resolved_model(const Recipe& r) {
   BertConfig model = model_of(r);
   model.vocab_size = vocabulary_rows(model.vocab_size, vocabulary_of(r), "model.vocab_size");
@@ -146,7 +147,8 @@ std::string remark(const Recipe& r, const Evaluation& e) {
   return out.str();
 }
 
-// Orientation for a person, by the width of the model: figures vary with language and vocabulary.
+// Returns a rough range of accuracies by model width. Actual results vary with language and
+// vocabulary.
 std::string typical(const Recipe& r) {
   const std::int64_t width = model_of(r).hidden_size;
   const std::string share = width >= 1024  ? "65 to 75 %"
@@ -176,7 +178,7 @@ FillMaskJob fill_stored_bert(const StoredModel& m) {
   return job;
 }
 
-// Without next sentences: a text has no pairs of its own.
+// Evaluates without next sentence prediction, because plain text has no sentence pairs.
 EvaluateTextJob score_stored_bert(const StoredModel& m) {
   if (!m.tensors.contains("cls/predictions/output_bias"))
     throw UsageError(str("eval: ", m.named(), " has no masked-language-model head"), kMaskedLmHint);

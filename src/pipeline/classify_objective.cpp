@@ -33,7 +33,7 @@
 namespace smelt {
 namespace {
 
-// A run that has begun says it itself.
+// Returns the encoder of the recipe. A run that has begun reads it from its state.
 Encoder resolved_encoder(const Recipe& r) {
   const ClassifyModel model = classify_model(r);
   const auto begun = begun_state(r);
@@ -48,14 +48,14 @@ Encoder resolved_encoder(const Recipe& r) {
       "vocab.file takes its sizes alone, for fresh weights");
 }
 
-// What the examples' description says, or will say, of their labels; 0 where it does not yet.
+// Returns the mean label from the description of the examples; 0 if they are not made yet.
 double mean_label_of(const Recipe& r) {
   const auto files = record_files(RecipePaths(r).train_records);
   const auto described = files.empty() ? std::nullopt : find_description(files);
   return described ? described->all.value("mean_label", 0.0) : 0.0;
 }
 
-// How often each class is in the training examples; empty before these are made.
+// Returns the count of each class in the training examples; empty if they are not made yet.
 std::vector<double> training_counts(const Recipe& r) {
   const auto files = record_files(RecipePaths(r).train_records);
   const auto described = files.empty() ? std::nullopt : find_description(files);
@@ -63,7 +63,8 @@ std::vector<double> training_counts(const Recipe& r) {
                    : std::vector<double>();
 }
 
-// The lengths of batches; one alone where the examples do not say theirs yet.
+// Returns the sequence lengths of batches; empty if there is only one, or the examples are not made
+// yet.
 std::vector<std::int64_t> lengths_of(const Recipe& r) {
   const ClassifyData data = classify_data(r);
   if (data.lengths == "one") return {};
@@ -115,7 +116,8 @@ ClassifyTask finished_classifier(const Recipe& r) {
   return classifier_task(r, std::move(labels));
 }
 
-// What write_predictions() measures on the host is not known while the model is trained.
+// Checks best_metric: metrics that write_predictions() computes on the host are not available
+// during training.
 void check_kept_measure(const Recipe& r) {
   const RecipeChecks checks(r);
   for (const char* late : {"entity_precision", "entity_recall", "entity_f1", "exact_match"})
@@ -140,7 +142,7 @@ void check_answers(const RecipeChecks& checks, const ClassifyData& data) {
                  "leave data.labels empty");
 }
 
-// Only losses of one class of several have weights and smoothing.
+// Checks class weights and label smoothing, which only losses of single classes support.
 void check_labels_of_loss(const RecipeChecks& checks, const Recipe& r) {
   checks.require(
       r.train.label_smoothing >= 0 && r.train.label_smoothing < 1, {"train.label_smoothing"},
@@ -156,21 +158,23 @@ void check_labels_of_loss(const RecipeChecks& checks, const Recipe& r) {
                  "leave them out");
 }
 
-// The classes, or as many as there may be if these are not known before the data are made.
+// Returns the classes, or placeholders if they are not known before the data are made.
 std::vector<std::string> labels_to_check(const Recipe& r) {
   auto labels = known_labels(r);
   const Problem problem = classify_model(r).problem;
   if (!labels.empty() || !Labels{.problem = problem}.has_classes()) return labels;
-  if (!r.distill.teacher.empty())  // which the data must have, too
+  if (!r.distill.teacher.empty())  // the data must have the same classes
     return teacher_of(r).asked.at("labels").get<std::vector<std::string>>();
-  std::size_t count = problem == Problem::token_labels ? 3 : 2;  // of two there is an f1
+  // f1 needs two classes.
+  std::size_t count = problem == Problem::token_labels ? 3 : 2;
   if (const auto weights = split(r.train.class_weights, ','); weights.size() > 1)
     count = weights.size();
   while (labels.size() < count) labels.push_back(str(labels.size()));
   return labels;
 }
 
-// Defaults of fine-tuning for what is not set: those of the BERT paper for models of base size.
+// Returns defaults of fine-tuning for unset fields: those of the BERT paper for models of base
+// size.
 FieldValues classify_preset(const FieldValues& set) {
   FieldValues out = glue_preset(set);
   const auto add = [&](const char* field, const char* value,
@@ -224,8 +228,8 @@ void check_classify(const Recipe& r) {
   check_program(r, task);
 }
 
-// Against the class that is most frequent in training; nothing if only some of the held-out rows
-// were scored, whose classes are not known.
+// Returns the accuracy of predicting the most frequent training class. Empty if only some of the
+// held-out rows were evaluated, because the classes of those rows are not known.
 std::vector<MeasuredValue> majority_class(const Recipe& r, const Evaluation& e) {
   const Problem problem = classify_model(r).problem;
   if (problem != Problem::single_label && problem != Problem::token_labels) return {};

@@ -29,7 +29,7 @@ std::uint64_t bytes_below(const std::string& path) {
   return bytes;
 }
 
-// At its last step, or before it since it got no better.
+// Returns whether training has ended, at its last step or by early stopping.
 bool has_ended(const std::string& model_dir, std::int64_t newest, std::int64_t steps) {
   if (newest >= steps) return true;
   if (!exists(join_path(model_dir, kMetricsFile))) return false;
@@ -55,7 +55,7 @@ class Finder {
   }
 
  private:
-  // Ready records are the user's own.
+  // Returns the folder of the examples; empty for data.records, which belong to the user.
   std::string data_folder() const {
     return recipe_.ready.records.empty() ? parent_path(paths_.train_output) : "";
   }
@@ -68,7 +68,8 @@ class Finder {
   void older_checkpoints(std::int64_t newest, bool is_done) {
     const auto steps = checkpoint_steps(paths_.model_dir);
     if (steps.size() < 2) return;
-    load_sliced_checkpoint(paths_.model_dir, newest);  // which throws where it is damaged
+    // Throws if the checkpoint is damaged.
+    load_sliced_checkpoint(paths_.model_dir, newest);
     const TrainConfig& train = recipe_.train;
     const bool may_rewind = !is_done && train.loss_spike.action == SpikeAction::rewind;
     const auto rewound = rewind_target(steps, newest + 1, train.checkpoint.save_interval_steps, 0);
@@ -78,7 +79,7 @@ class Finder {
             str("an older checkpoint than that of step ", newest));
   }
 
-  // `smelt eval` reads the held-out examples, and of some types those of training, too.
+  // `smelt eval` reads the held-out examples, and for some types also the training examples.
   void finished(const std::string& folder) {
     if (folder.empty() || !exists(folder)) return;
     const bool data = parent_path(paths_.heldout_output) == folder;
@@ -113,7 +114,7 @@ std::vector<Leftover> leftovers(const std::string& run) {
 void clean(const std::string& run, const std::vector<Leftover>& leftovers) {
   const FolderLock lock(run, "clean");
   const FolderLock training(join_path(run, "model"), "clean");
-  const auto now = smelt::leftovers(run);  // a run may have gone on since
+  const auto now = smelt::leftovers(run);  // the run may have continued since
   for (const Leftover& leftover : leftovers)
     if (std::ranges::find(now, leftover.path, &Leftover::path) == now.end())
       continue;

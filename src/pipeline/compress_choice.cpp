@@ -8,7 +8,7 @@
 namespace smelt {
 namespace {
 
-// Every second row, from the first or the second on.
+// Returns every second row, beginning with index `first`.
 SaidRows half_of(const SaidRows& rows, std::size_t first) {
   SaidRows out;
   for (std::size_t i = first; i < rows.size(); i += 2) out.push_back(rows[i]);

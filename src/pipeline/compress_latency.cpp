@@ -20,7 +20,7 @@
 namespace smelt {
 namespace {
 
-constexpr int kTurnsBefore = 2;
+constexpr int kTurnsBefore = 2;  // warm-up rounds
 
 double middle(std::vector<double> values) {
   std::ranges::sort(values);

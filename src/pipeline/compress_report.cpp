@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kChangedRows = 20;
 constexpr int kLoads = 3;
 
-// A model of the report.
+// A model in the report.
 struct Row {
   std::string name, path, role;
   SourceFolder source;
@@ -55,7 +55,7 @@ std::vector<Row> rows_of(const CompressReportJob& job) {
   return out;
 }
 
-// That all models take.
+// Returns the maximum number of tokens that all models accept.
 std::int64_t most_tokens(const std::vector<Row>& rows, const CompressReportJob& job) {
   if (rows.front().source.kind == CompressKind::t5) return job.test.seq_length;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -65,7 +65,8 @@ std::int64_t most_tokens(const std::vector<Row>& rows, const CompressReportJob& 
   return most;
 }
 
-// What was chosen by the rows that it is scored on is scored too well.
+// Throws UsageError if the test rows were used to choose or calibrate the model, because its score
+// would be too high.
 void check_unseen(const Row& row, const CompressReportJob& job, std::uint32_t test) {
   for (const Json& step : row.source.steps) {
     for (const char* field : {"chosen_by", "calibrated_by"}) {
@@ -86,7 +87,7 @@ AskedModel::Options options_of(const CompressReportJob& job) {
           .rows = job.test};
 }
 
-// What a model says of the test's rows and of those that it was chosen by.
+// Predictions of a model for the test rows and the development rows.
 struct Said {
   SaidRows test, dev;
 };
@@ -96,7 +97,7 @@ class ReportScores {
   explicit ReportScores(const CompressReportJob& job) : job_(job), metrics_(job.metrics) {}
 
   const std::vector<std::string>& metrics() const { return metrics_; }
-  // Of the first model first.
+  // Returns the scores of a model. Must be called for the base model first.
   OrderedJson of(const Row& row) {
     AskedModel model("compress", row.source.folder, options_of(job_));
     if (!base_) {

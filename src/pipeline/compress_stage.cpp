@@ -38,9 +38,9 @@ class CompressedModel {
         former_(folder_ + ".former"),
         source_(RecipePaths(r).hugging_face) {}
 
-  // What was made before is there until there is something in its place.
+  // Keeps the previous output until the new one is complete.
   void make() {
-    put_back_former();  // where a kill was in between
+    put_back_former();  // after a kill between two renames
     if (exists(folder_)) {
       if (!is_own())
         throw UsageError(str("compress: ", folder_, " holds what this recipe has not made"),
@@ -57,7 +57,8 @@ class CompressedModel {
   }
 
  private:
-  // Rows come first, so that what ended before they were whole holds nothing else.
+  // Returns whether the folder was made by this stage. Rows are written first, so an incomplete
+  // folder contains nothing else.
   bool is_own() const {
     return exists(at("train.jsonl")) ||
            std::ranges::all_of(list_folder(folder_), [](const std::string& name) {
@@ -97,7 +98,7 @@ class CompressedModel {
   }
   bool has_pair() const { return !is_t5(r_) && !classify_data(r_).pair.empty(); }
 
-  // Lengths that the model was trained with.
+  // Returns rows with the lengths that the model was trained with.
   AskedRows asked(const char* file) const {
     AskedRows out{.files = gather_positions(at(file), has_pair()), .what = "compress"};
     if (!is_t5(r_)) return out;
@@ -131,7 +132,7 @@ class CompressedModel {
              job.to);
     return job.to;
   }
-  // By this recipe, whose model teaches.
+  // Trains a compressed model with the recipe's model as its teacher. Returns its folder.
   std::string taught(const std::string& student) const {
     const Json epochs = r_.compress.tune_epochs;
     run_(taught_recipe(r_.out, student, at("taught"), {"train.epochs=" + epochs.dump()}));

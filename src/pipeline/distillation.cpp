@@ -26,7 +26,7 @@ std::string_view bytes_as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Of all values.
+// Returns a checksum of all values.
 std::uint32_t teachers_fingerprint(const LazyTensors& tensors) {
   std::string all;
   for (const auto& [name, tensor] : tensors) {
@@ -60,7 +60,7 @@ void check_vocabulary_of_teacher(const Recipe& r, const StoredModel& m) {
                      "vocabulary with vocab.file");
 }
 
-// Once for the checks and for the run.
+// Opens the teacher once, for the checks and for the run.
 const OpenedTeacher& open_teacher(const Recipe& r) {
   OpenedTeacher& opened = *r.distill.opened;
   if (opened.model) return opened;
@@ -89,8 +89,9 @@ Teacher teacher_of(const Recipe& r) {
 }
 
 Task shrinking_task(const Recipe& r, Task task) {
-  if (!r.type->write_rows) return task;  // which does not become smaller
-  task.settings[kFakeQuant] = false;     // said, so that a run is held to both
+  if (!r.type->write_rows) return task;  // this type of model cannot be compressed
+  task.settings[kFakeQuant] =
+      false;  // stored even if off, so that a resumed run must have the same value
   task.settings["sparsity"] = r.train.pruning.sparsity;
   task.settings["nm"] = r.train.pruning.nm;
   task.settings["prune_by"] = word_of(r.train.pruning.method, kPruningMethods);
@@ -104,7 +105,7 @@ Task distilled_task(const Recipe& r, Task task, DistilledFor use) {
   const Teacher teacher = teacher_of(r);
   if (use == DistilledFor::asking && task.tells && task.tells->sizes.of_words &&
       !exists(RecipePaths(r).vocab))
-    return task;  // how many words there will be is not known
+    return task;  // the vocabulary size is not known yet
   check_vocabulary_of_teacher(r, *open_teacher(r).model);
   return distilled(std::move(task), teacher, r.distill);
 }

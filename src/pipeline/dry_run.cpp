@@ -35,14 +35,14 @@
 namespace smelt {
 namespace {
 
-// "  name            value", a line each.
+// Lines of the form "  name            value".
 class Lines {
  public:
   void title(std::string_view text) { out_ << text << "\n"; }
   void add(std::string_view name, const std::string& value) {
     out_ << "  " << std::left << std::setw(38) << name << value << "\n";
   }
-  // What stands in the way of the run, or is not known, here.
+  // Notes what prevents the run on this machine, or is unknown.
   void lack(const std::string& what) { lacks_.push_back(what); }
   void misfit(const std::string& what) {
     lack(what);
@@ -54,7 +54,7 @@ class Lines {
               : str("dry run: not everything that the run needs is here: ", join(lacks_, "; "),
                     "; nothing was made"));
   }
-  // What those say and lack comes behind.
+  // Appends the lines and notes of `others`.
   void add(const Lines& others) {
     out_ << others.out_.str();
     lacks_.insert(lacks_.end(), others.lacks_.begin(), others.lacks_.end());
@@ -82,7 +82,8 @@ void add_fields(const Recipe& r, Lines& lines) {
   }
 }
 
-// Training refuses a vocabulary of more pieces than the model has rows for.
+// Warns if the vocabulary may have more pieces than the model has rows, which training does not
+// allow.
 void check_vocab_size(const Recipe& r) {
   const std::int64_t rows = r.sections.at("model").value("vocab_size", std::int64_t{0});
   if (const std::string given = given_vocabulary(r);
@@ -133,8 +134,8 @@ void add_inputs(const Recipe& r, Lines& lines) {
   }
 }
 
-// Whether the devices, or what stands for them, are on this machine. A recipe for others is judged
-// anywhere.
+// Returns whether the recipe's devices, or a stand-in for them, are on this machine. Recipes for
+// other devices can be checked on any machine.
 bool has_devices(const Recipe& r) { return r.train.device == "cpu" || is_here(r.train.device); }
 
 void add_memory(const Recipe& r, Lines& lines) {
@@ -149,7 +150,7 @@ void add_memory(const Recipe& r, Lines& lines) {
               str(bytes_text(one.least() * static_cast<double>(r.train.devices)), " of these"));
 }
 
-// By its compiler alone.
+// Plans the step for a type of TPU with the TPU compiler, without a device.
 PlanRow planned(const Recipe& r, const Accelerator* type) {
   if (type == nullptr) type = usual_slice(r.train.devices);
   if (type == nullptr)
@@ -157,7 +158,7 @@ PlanRow planned(const Recipe& r, const Accelerator* type) {
         str("no usual slice of TPUs has ", r.train.devices, " devices; `smelt compile` takes any"));
   log_info("dry run: compiling for a {}", type->name);
   const auto run_on = [&](const Accelerator&) { return planned_run(r); };
-  static const Prices prices;  // which the row refers to
+  static const Prices prices;  // the returned row has a pointer to it
   return plan_run({.run_on = run_on, .types = {*type}}, TpuCompiles(TpuCompiles::users_folder()),
                   prices)
       .rows.front();
@@ -183,7 +184,7 @@ void add_plan(const PlanRow& row, Lines& lines) {
   lines.planned(row.time);
 }
 
-// Of devices that are not on this machine.
+// Describes a recipe whose devices are not on this machine.
 void add_absent(const Recipe& r, const Accelerator* on, Lines& lines) {
   const bool tpu = r.train.device == "tpu";
   lines.add("device", str(r.train.devices, " x ", r.train.device, ": none on this machine"));
@@ -277,7 +278,7 @@ DryRun dry_run(const Recipe& recipe, const Beginning& beginning, const Accelerat
   Lines lines;
   add_fields(r, lines);
   add_inputs(r, lines);
-  // Before anything is compiled, which takes minutes.
+  // Checked first, because compiling takes minutes.
   check_machine_memory(r);
   Lines outputs;
   add_outputs(r, beginning, outputs);

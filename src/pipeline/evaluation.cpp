@@ -53,7 +53,7 @@ EvaluateJob recipe_evaluation(const Recipe& r) {
   return job;
 }
 
-// `pads`: padding examples may fill up a batch.
+// Returns the batches for `held_out` examples. `pads`: padding examples may fill up a batch.
 HeldOutBatches batches_of(const Recipe& r, std::int64_t held_out, bool pads) {
   HeldOutBatches out{.size = r.eval.batch_size, .steps = r.eval.steps};
   if (held_out >= out.size) return out;
@@ -71,33 +71,36 @@ std::int64_t evaluated_step(const Record& record) {
   return record.value("global_step", std::int64_t{-1});
 }
 
-// By which a checkpoint is known from another of its step, which a run made that went back: the
-// content of its marker. Empty where it is gone. `model` is a folder of checkpoints, or one.
+// Returns the content of the marker of a checkpoint, which distinguishes it from another one of the
+// same step that was made after a rollback. Empty if the checkpoint is gone. `model` is a
+// checkpoint or a folder of checkpoints.
 std::string mark_of(const std::string& model, std::int64_t step) {
   const std::string marker =
       join_path(is_checkpoint_path(model) ? model : committed_path(model, step), kCommitFile);
   return exists(marker) ? std::string(trim(read_file(marker, kSmallFileBytes))) : std::string();
 }
 
-std::vector<Record> told_evaluations(const std::string& model_dir) {
+std::vector<Record> stored_evaluations(const std::string& model_dir) {
   const std::string path = join_path(model_dir, kEvaluationsFile);
   return exists(path) ? read_metrics(path) : std::vector<Record>();
 }
 
-// `mark`: of the checkpoint that was scored.
+// Writes the results of an evaluation. `mark` identifies the checkpoint, see mark_of().
 void write_evaluation(const Recipe& r, const Evaluation& e, const std::string& mark) {
   const RecipePaths paths(r);
   write_file(paths.evaluation, evaluation_text(e));
   Record told = evaluation_json(e);
   write_file(paths.evaluation.substr(0, paths.evaluation.rfind('.')) + ".json",
              told.dump(2) + "\n");
-  if (r.eval.split == "test") return;  // evaluations.jsonl is of the validation
+  // evaluations.jsonl contains only evaluations on the validation examples.
+  if (r.eval.split == "test") return;
   told["checkpoint"] = mark;
-  // A run and a follower may tell of two checkpoints at a time.
+  // A run and a follower may write at the same time.
   const FileLock turn(join_path(paths.model_dir, str(kEvaluationsFile, ".lock")));
-  auto all = told_evaluations(paths.model_dir);
+  auto all = stored_evaluations(paths.model_dir);
   const std::int64_t newest = latest_checkpoint(paths.model_dir).value_or(e.global_step);
-  std::erase_if(all, [&](const Record& other) {  // this step's, and those of a way that was left
+  // This step's evaluation, and those of steps that were rolled back.
+  std::erase_if(all, [&](const Record& other) {
     return evaluated_step(other) == e.global_step ||
            evaluated_step(other) > std::max(newest, e.global_step);
   });
@@ -114,8 +117,8 @@ Evaluation with_more_measures(const Recipe& r, Evaluation e) {
   return e;
 }
 
-// A checkpoint that is evaluated once, unlike each that is followed: with predictions, too. The
-// figures are kept before, as those may turn out to need more memory than there is.
+// Evaluates a checkpoint with predictions. Calls `keep` with the metrics before the predictions are
+// made, because these may run out of memory.
 Evaluation evaluate_and_keep(const Recipe& r, const std::function<void(const Evaluation&)>& keep) {
   Evaluation e = with_more_measures(r, evaluate(recipe_evaluation(r)));
   keep(e);
@@ -128,7 +131,7 @@ Evaluation evaluate_and_keep(const Recipe& r, const std::function<void(const Eva
   return e;
 }
 
-// What to do about a model that is not better than its baseline.
+// Returns what to do about a model that is not better than its baseline.
 std::string advice_text(bool is_worse, bool overfits) {
   if (overfits) return "give more text or examples, or a lower train.optimizer.learning_rate";
   if (is_worse)
@@ -137,7 +140,7 @@ std::string advice_text(bool is_worse, bool overfits) {
   return "train longer (train.steps), or give more text or examples";
 }
 
-// A loss is better the lower it is.
+// Returns the verdict for a loss, of which lower is better.
 std::string loss_verdict(const BaselineMeasures& baseline, double model, double base,
                          bool overfits) {
   const auto against = str(baseline.measure, " ", rounded(model, 3), ", ");
@@ -149,7 +152,7 @@ std::string loss_verdict(const BaselineMeasures& baseline, double model, double 
              advice_text(is_worse, overfits));
 }
 
-// "15 million", "7.1"
+// Formats a loss: "15 million", "7.1".
 std::string loss_text(double loss) {
   if (!std::isfinite(loss)) return "not finite";
   if (loss >= 1e6) return str(rounded(loss / 1e6, loss < 1e7 ? 1 : 0), " million");
@@ -159,33 +162,36 @@ std::string loss_text(double loss) {
 class RecipeFollower {
  public:
   RecipeFollower(const Recipe& r, const std::function<void(const Evaluation&)>& told)
-      : recipe_(r), model_dir_(RecipePaths(r).model_dir), tell_(told) {}
+      : recipe_(r), model_dir_(RecipePaths(r).model_dir), on_evaluation_(told) {}
 
   void run() {
     follow_checkpoints({.model_dir = model_dir_,
                         .folder = join_path(model_dir_, "eval"),
                         .last_step = recipe_.train.steps,
-                        .seconds = is_remote(model_dir_) ? 15.0 : 1.0,  // what costs nothing
-                        .newest = [&] { return newest_told(); },
+                        // Polling interval; requests to a remote store cost money.
+                        .seconds = is_remote(model_dir_) ? 15.0 : 1.0,
+                        .newest = [&] { return newest_evaluated(); },
                         .next = [&](const auto& steps, bool) { return next(steps); },
                         .evaluate = [&](const std::string& path) { return evaluate(path); },
-                        .done = [&](std::int64_t step, const auto&) { told_[step] = mark_; }});
+                        .done = [&](std::int64_t step, const auto&) { marks_[step] = mark_; }});
   }
 
  private:
-  std::optional<std::int64_t> newest_told() {
-    for (const Record& told_before : told_evaluations(model_dir_))
-      told_[evaluated_step(told_before)] = told_before.value("checkpoint", "");
+  std::optional<std::int64_t> newest_evaluated() {
+    for (const Record& record : stored_evaluations(model_dir_))
+      marks_[evaluated_step(record)] = record.value("checkpoint", "");
     log_info("eval: following {} to step {}", model_dir_, recipe_.train.steps);
-    return told_.empty() ? std::nullopt : std::optional(told_.rbegin()->first);
+    return marks_.empty() ? std::nullopt : std::optional(marks_.rbegin()->first);
   }
 
   std::optional<std::int64_t> next(const std::vector<std::int64_t>& steps) {
     for (const std::int64_t step : steps) {
-      const auto told = told_.find(step);
+      const auto told = marks_.find(step);
       mark_ = mark_of(model_dir_, step);
-      // What an earlier version told of has no mark, what is gone no other.
-      if (told == told_.end() || (!told->second.empty() && !mark_.empty() && told->second != mark_))
+      // An evaluation of an earlier version has no mark; a checkpoint that is gone cannot have a
+      // new mark.
+      if (told == marks_.end() ||
+          (!told->second.empty() && !mark_.empty() && told->second != mark_))
         return step;
     }
     return std::nullopt;
@@ -198,14 +204,14 @@ class RecipeFollower {
         (*evaluator_)(load_trained_model("eval", path, job_.task.settings.value("model", Json()),
                                          job_.vocab, job_.averaged)));
     write_evaluation(recipe_, e, mark_);
-    tell_(e);
+    on_evaluation_(e);
     std::vector<Scalar> scalars;
     for (const MeasuredValue& m : e.measures)
       scalars.push_back({"eval/" + m.name, static_cast<float>(m.value)});
     return scalars;
   }
 
-  // Once there is a checkpoint, vocabulary and data are there.
+  // Starts once there is a checkpoint, so that vocabulary and data exist.
   void start() {
     job_ = recipe_evaluation(recipe_);
     evaluator_.emplace(job_);
@@ -214,9 +220,10 @@ class RecipeFollower {
 
   const Recipe& recipe_;
   std::string model_dir_;
-  const std::function<void(const Evaluation&)>& tell_;
-  std::map<std::int64_t, std::string> told_;  // steps and marks
-  std::string mark_;                          // of the checkpoint under way
+  const std::function<void(const Evaluation&)>& on_evaluation_;
+  // Marks of the evaluated checkpoints, by step.
+  std::map<std::int64_t, std::string> marks_;
+  std::string mark_;  // of the current checkpoint
   EvaluateJob job_;
   std::optional<Evaluator> evaluator_;
 };
@@ -311,7 +318,7 @@ bool has_diverged(const LossCourse& course) {
 
 std::string divergence_verdict(const std::optional<LossCourse>& course, const Evaluation& e,
                                double learning_rate) {
-  // Guessing among a million words gives a loss of 14.
+  // A uniform guess among a million words has a loss of 14.
   constexpr double kMostLossOfWord = 20;
   const bool is_beyond_guessing = std::ranges::any_of(e.measures, [](const MeasuredValue& m) {
     return (m.name == "masked_lm_loss" || m.name == "word_loss") && m.value > kMostLossOfWord;

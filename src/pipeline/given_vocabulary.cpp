@@ -23,11 +23,11 @@
 namespace smelt {
 namespace {
 
-// As BERT's and ELECTRA's folders call it, T5's, and a recipe's.
+// File names in folders of BERT and ELECTRA, of T5, and of recipes.
 constexpr std::array kVocabularyNames{"vocab.txt", kT5VocabularyFile, "vocab.model",
                                       "tokenizer.json"};
 
-// Of a checkpoint, or of a folder of some.
+// Returns the vocabulary of a checkpoint, or of the newest one in a folder of checkpoints.
 std::optional<std::string> beside_checkpoint(const std::string& weights) {
   const bool one = is_checkpoint_path(weights);
   const std::string folder = one ? parent_path(weights) : weights;
@@ -81,7 +81,7 @@ std::string given_vocabulary(const Recipe& r) {
   try {
     check_weights_folder(r.train.init_from);
   } catch (const UsageError&) {
-    // A run that has begun needs them no more: its vocabulary's stage outlives what is missing.
+    // A run that has begun does not need the weights: its vocabulary stage accepts missing inputs.
     if (!has_begun(r)) throw;
     return join_path(r.train.init_from, kVocabularyNames.front());
   }
@@ -115,8 +115,8 @@ std::optional<bool> own_copy_is_subword(const Recipe& r) {
   return path_name(*own) == "tokenizer.json";
 }
 
-// A given file decides if it is there, because another one may be given to a run that exists;
-// weights are asked last, because they may be far away.
+// If vocab.file exists, it decides, because a run may be given another one later. Weights come last
+// because reading them may be slow.
 bool vocabulary_is_subword(const Recipe& r) {
   const bool is_named = !r.vocab.file.empty();
   if (!is_named && r.train.init_from.empty()) return false;  // vocab.type decides
@@ -159,7 +159,7 @@ Recipe with_given_size(Recipe r) {
 }
 
 void warn_of_unread_size(const Recipe& r, const std::string& given, std::int64_t pieces) {
-  // A kept recipe sets every field.
+  // A recipe stored in a run's folder sets every field.
   const std::int64_t size = r.sections.at("vocab").at("size");
   if (!r.is_set("vocab.size") || size == VocabSection().size || size == pieces) return;
   log_warning("vocab.size {} is not read: {} has {} pieces", size, given, pieces);

@@ -27,7 +27,8 @@
 namespace smelt {
 namespace {
 
-// At checks: answers take time, so they are given where the best is kept by them.
+// Returns whether answers are generated at evaluations. That takes time, so it is done only if
+// best_metric needs them.
 bool answers_are_measured(const Recipe& r) {
   const auto& names = r.type->answered_measures;
   return std::ranges::find(names, r.train.checkpoint.best_metric) != names.end();
@@ -50,8 +51,8 @@ decltype(TrackChoice::sampler) sampler_of(const Recipe& r, const Task& task) {
   };
 }
 
-// All that a resumed run must have in common with the one before; of a recipe whose epochs are
-// counted.
+// Returns the settings that a resumed run must have in common with the earlier one. Epochs are
+// already converted to steps.
 TrainJob same_job(const Recipe& r) {
   const RecipePaths paths(r);
   TrainJob job = train_job(r.train, distilled_task(r, r.type->task(r), DistilledFor::training));

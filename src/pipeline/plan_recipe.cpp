@@ -29,7 +29,7 @@ double bytes_of(const Shape& shape) {
   return static_cast<double>(shape.elements()) * static_cast<double>(dtype_size_bytes(shape.dtype));
 }
 
-// On a device, of what a mesh splits and what not.
+// Adds the bytes of parameters and optimizer state per device, sharded and replicated.
 void add_state(PlanRow& row, const StepProgram& step) {
   const PartitionRules& mesh = step.placement.partition;
   const auto split = static_cast<double>(mesh.size("fsdp") * mesh.size("tensor"));
@@ -49,8 +49,8 @@ void add_factor(PlanRow& row, const PlanJob& job) {
   row.longest_run = measured ? 1 : longest_run(row.type);
 }
 
-// A TPU's program is what a GPU's operations and bytes are counted in, so layers that are not
-// chosen are as they would be on the GPU.
+// Adapts the job to a type. Work on a GPU is estimated from a TPU program, so automatic layers are
+// resolved as on a GPU.
 TrainJob as_on(const Accelerator& type, TrainJob job) {
   if (!type.is_gpu()) return job;
   if (!job.on.compute) job.on.compute = ComputeOptions();
@@ -66,7 +66,7 @@ StepProducts products_of(const Accelerator& type, const StepProgram& step, const
           .exact = compute.exact_products};
 }
 
-// What a GPU's memory has no room for: the driver and the libraries take some of it.
+// Checks that the program fits a GPU, where driver and libraries use some of the memory.
 Compiled as_fits(const Accelerator& type, Compiled compiled) {
   constexpr double kOwn = 0.06;
   if (!type.is_gpu() || compiled.end != CompileEnd::fits) return compiled;
@@ -91,7 +91,7 @@ class Planner {
       throw UsageError(rows_.front().problem);
   }
 
-  // `finish` gives a row what is worked out of its best form.
+  // Plans all types. `finish` completes a row from its best variant.
   std::vector<PlanRow> rows(const std::function<void(PlanRow&)>& finish) {
     const auto any = [](const PlanRow&) { return true; };
     if (told_.first && is_unrolled_by_itself())
@@ -104,7 +104,8 @@ class Planner {
       for (const MemoryVariant& form : {kUnrolledVariant, kScanVariant}) compile_round(form, any);
     for (const MemoryVariant& form : memory_fallbacks(any_job()))
       compile_round(form, [&](const PlanRow& row) {
-        // Of a compiler that died or took too long a loop of layers alone asks less.
+        // If the compiler died or timed out, only a loop over layers, which is easier to compile,
+        // is tried next.
         const bool too_large = row.tried.empty() ||
                                row.tried.back().compiled.end == CompileEnd::does_not_fit ||
                                form.words == kScanVariant.words;
@@ -141,7 +142,7 @@ class Planner {
     return std::nullopt;
   }
 
-  // They differ by their devices alone.
+  // Returns one of the jobs; they differ only in their devices.
   const TrainJob& any_job() const {
     return std::ranges::find_if(runs_, [](const auto& run) { return run.has_value(); })
         ->value()
@@ -165,15 +166,16 @@ class Planner {
         .products = products_of(row.type, step, job)};
   }
 
-  // A row's step; nullopt where it cannot take the form, as micro-batches that do not divide it.
+  // Returns the row's step; nullopt if the variant is not possible, such as micro-batches that do
+  // not divide the batch.
   static std::optional<Made> request(const PlanRow& row, const TrainJob& job) try {
     return made(row, job, training_program(job, "tpu"));
   } catch (const UsageError&) {
     return std::nullopt;
   }
 
-  // Compiles each wanted row's request and passes `take` the result with the row's products. `what`
-  // names the programs in the log.
+  // Compiles the request of each wanted row and passes the result, with the row's products, to
+  // `take`. `what` names the programs in the log.
   template <class Wanted, class Make, class Take>
   void round(const std::string& what, const Wanted& wanted, const Make& make, const Take& take) {
     std::vector<std::size_t> of;
@@ -277,7 +279,7 @@ class Planner {
         });
   }
 
-  // Doubles the batch until one does not fit; halves one that fits in no form.
+  // Doubles the batch size until one does not fit. Halves it if it does not fit in any variant.
   void find_largest() {
     for (PlanRow& row : rows_)
       if (row.fits()) row.largest_batch = row.batch;
@@ -293,7 +295,7 @@ class Planner {
     }
   }
 
-  // In the best form, or in the one that needs least.
+  // Compiles another batch size with the best variant, or with the one that needs the least memory.
   template <class Wanted>
   void find_batch(const Wanted& wanted, const std::function<std::int64_t(std::int64_t)>& other) {
     round(
@@ -317,12 +319,12 @@ class Planner {
   const TpuCompiles& compiles_;
   const PlanTold& told_;
   std::vector<PlanRow> rows_;
-  std::vector<std::optional<PlannedRun>> runs_;              // of the rows
-  std::map<std::string, std::vector<MemoryVariant>> forms_;  // tried, by the type's name
+  std::vector<std::optional<PlannedRun>> runs_;              // one per row
+  std::map<std::string, std::vector<MemoryVariant>> forms_;  // by the type's name
   std::size_t done_ = 0, asked_ = 0;
 };
 
-// What a plan compares rows by: dollars on spot, else on demand.
+// Returns the cost that a plan compares: the spot price, or else the on-demand price.
 std::optional<double> least_dollars(const PlanRow& row) {
   if (row.cost.spot) return row.cost.spot->likely;
   if (row.cost.on_demand) return row.cost.on_demand->likely;
@@ -374,7 +376,7 @@ std::pair<std::string, Estimate> calibration(const std::string& run, const TpuCo
 
 Plan plan_run(const PlanJob& job, const TpuCompiles& compiles, const Prices& prices,
               const PlanTold& told) {
-  (void)find_plugin("tpu");  // says how to get it
+  (void)find_plugin("tpu");  // throws with instructions if it is missing
   const auto finish = [&](PlanRow& row) {
     if (!row.fits()) return;
     row.price = prices.find(row.type.generation, job.region);

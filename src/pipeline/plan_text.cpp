@@ -12,7 +12,7 @@
 namespace smelt {
 namespace {
 
-// "4.2 h", "12 min", "3.1 days"
+// Formats a duration: "4.2 h", "12 min", "3.1 days".
 std::string time_words(double seconds) {
   if (seconds < 90) return str(std::lround(seconds), " s");
   if (seconds < 2 * 3600) return str(std::lround(seconds / 60), " min");
@@ -28,7 +28,7 @@ std::string dollars(const std::optional<Estimate>& cost) {
   return cost ? dollars(cost->likely) : "?";
 }
 
-// "$101 ($75 to $580)"
+// Formats a cost: "$101 ($75 to $580)".
 std::string dollars_with_range(const std::optional<Estimate>& cost) {
   return cost ? str(dollars(cost->likely), " (", dollars(cost->low), " to ", dollars(cost->high),
                     ")")
@@ -41,7 +41,7 @@ std::string step_words(const Estimate& step) {
              rounded(1e3 * step.high, step.high < 0.1 ? 1 : 0), ")");
 }
 
-// A GPU's time is known less well than a TPU's.
+// Returns the mark of an estimate for a GPU, which is less accurate than one for a TPU.
 std::string_view mark(const PlanRow& row) { return row.type.is_gpu() ? "~" : ""; }
 
 std::string memory_words(const PlanRow& row) {
@@ -90,7 +90,8 @@ std::string table(const Plan& plan) {
   return out.str();
 }
 
-// Why a type does not do: libtpu's figures of the smallest form that was tried.
+// Returns why the run does not fit a type: the compiler's message for the smallest variant that was
+// tried.
 std::string why_not(const PlanRow& row) {
   if (!row.problem.empty()) return row.problem;
   if (row.tried.empty()) return "no form of the step could be made";
@@ -101,7 +102,7 @@ std::string why_not(const PlanRow& row) {
   return str(last.compiled.problem, " (", last.words, ")");
 }
 
-// Where memory goes.
+// Returns the memory of a device by use.
 std::string parts(const PlanRow& row) {
   const Compiled& c = row.form().compiled;
   return str(bytes_text(row.parameter_bytes), " parameters, ", bytes_text(row.slot_bytes),
@@ -109,7 +110,7 @@ std::string parts(const PlanRow& row) {
              bytes_text(c.code), " program; ", bytes_text(row.memory() - c.bytes()), " free");
 }
 
-// What devices tell one another along axes of the mesh.
+// Returns the communication of a step along axes of the mesh.
 std::string sent_words(const PlanRow& row, const SentBytes& s) {
   return str("  told       along ", s.axes, ": ", bytes_text(s.all_reduce + s.other),
              " a device and step, ", bytes_text(s.asynchronous_all_reduce + s.asynchronous_other),
@@ -127,7 +128,7 @@ std::string evaluation_words(const PlanRow& row) {
                  : "how many batches is not known, and none is in the run's time");
 }
 
-// What chooses the form, unless it is the run's own.
+// Returns the settings that select the variant, unless it is the default one.
 std::string form_words(const PlanRow& row) {
   std::vector<std::string> words;
   for (const std::string& setting : row.form().settings)
@@ -149,7 +150,7 @@ std::string speed_words(const PlanRow& row) {
              rounded(examples * static_cast<double>(row.tokens), 0), " tokens/s\n");
 }
 
-// What preemptions add to the time and the bill on spot.
+// Returns the time and cost that preemptions add at spot prices.
 std::string spot_words(const PlanRow& row) {
   const double more = row.time.spot_seconds.likely - row.time.seconds.likely;
   const bool priced = row.price != nullptr && row.price->spot;
@@ -309,7 +310,7 @@ Json json(const PlanRow& row) {
   return out;
 }
 
-// All types' runs lack the same.
+// Returns what is unknown; it is the same for all types.
 std::string unknown_words(const Plan& plan) {
   for (const PlanRow& row : plan.rows)
     if (!row.unknown.empty()) return row.unknown + "\n";

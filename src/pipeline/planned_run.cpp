@@ -15,7 +15,7 @@
 namespace smelt {
 namespace {
 
-// Of held-out examples: as many as are asked for, or about those of the text's share.
+// Returns the number of held-out examples to evaluate, estimated from the text if eval.steps is 0.
 std::optional<double> planned_held_out(const Recipe& r) {
   if (r.eval.steps > 0) return static_cast<double>(r.eval.steps * r.eval.batch_size);
   if (!r.type->reads_text() || !r.ready.records.empty()) return std::nullopt;
@@ -28,11 +28,12 @@ std::optional<double> planned_held_out(const Recipe& r) {
                                       : unpacked_bytes(text_inputs(r)) * r.text.heldout;
     return held_out_examples(bytes, tokens);
   } catch (const UsageError&) {
-    return std::nullopt;  // the text is elsewhere
+    return std::nullopt;  // the text is not on this machine
   }
 }
 
-// Weights to begin with, and the vocabulary beside them, need not be there yet. What is missing.
+// Returns a message if the initial weights or their vocabulary are missing, which a plan does not
+// need; otherwise an empty string.
 std::string missing_weights(const Recipe& r) try {
   (void)given_vocabulary(r);
   return "";

@@ -36,7 +36,8 @@
 namespace smelt {
 namespace {
 
-// Returns the weights, or their averages, in memory. int8 codes stay codes unless `as_floats`.
+// Returns the weights, or their moving averages, in host memory. int8 weights stay int8 unless
+// `as_floats`.
 HostWeights host_weights(const StoredModel& model, bool as_floats) {
   LazyTensors weights = as_floats ? model.tensors : as_codes(model.tensors);
   std::erase_if(weights, [&](const auto& item) {
@@ -60,8 +61,8 @@ bool is_vocabulary_of(const StoredModel& model, const std::string& path) {
                                      : vocabulary_lines(bytes) == vocabulary_lines(model.vocab_txt);
 }
 
-// Returns whether models of a type do a task, and makes the job of `model`, if there is one, which
-// throws UsageError if the model lacks the head for it.
+// Returns whether the type supports a task. Also creates the job of `model`, unless it is null;
+// that throws UsageError if the model lacks the head.
 using MakesJob = bool(const InferenceJobs& jobs, const StoredModel* model);
 
 template <auto kJob>
@@ -70,7 +71,7 @@ bool makes(const InferenceJobs& jobs, const StoredModel* model) {
   return static_cast<bool>(jobs.*kJob);
 }
 
-// The job of a T5 loads its vocabulary, and each T5 can do it.
+// Every T5 can generate. Its job is not created here because that loads the vocabulary.
 bool generates(const InferenceJobs& jobs, const StoredModel*) {
   return static_cast<bool>(jobs.generate);
 }
@@ -88,7 +89,7 @@ bool scores(const InferenceJobs& jobs, const StoredModel* model) {
 struct TaskWords {
   InferenceTask task;
   MakesJob* makes;
-  // How messages call its command, what a model can do, and what one lacks.
+  // Parts of messages: the command, what a model can do, and what it lacks.
   std::string_view command, verb, lacks, hint;
 };
 constexpr std::array<TaskWords, 7> kTasks{{
@@ -112,7 +113,7 @@ const TaskWords& words_of(InferenceTask task) {
   return *std::ranges::find(kTasks, task, &TaskWords::task);
 }
 
-// Throws UsageError if models of the type, or this one, cannot do it.
+// Throws UsageError if the type or the model does not support the task.
 void check_task(InferenceTask task, const ObjectiveType& type, const StoredModel* model) {
   const TaskWords& words = words_of(task);
   if (words.makes(type.inference, model)) return;
@@ -126,7 +127,7 @@ std::string command_of(const LoadOptions& o) {
   return o.task ? std::string(words_of(*o.task).command) : "load";
 }
 
-// The fields of a model that a run's settings say.
+// Adds the fields of a model that are in a run's settings.
 void take_settings(Json settings, StoredModel& m) {
   m.config = settings.value("model", Json());
   m.objective = settings.value("objective", Json());
@@ -137,10 +138,10 @@ void take_settings(Json settings, StoredModel& m) {
   m.settings = std::move(settings);
 }
 
-// The vocabulary that --vocab names, or the one beside the model.
+// Selects the vocabulary of --vocab, or the one in the model's folder.
 void choose_vocabulary(const LoadOptions& o, const std::string& command, StoredModel& m) {
   if (!o.vocab.empty()) {
-    const bool by_crc = m.settings.is_object();  // check_vocabulary() compares it
+    const bool by_crc = m.settings.is_object();  // checked in check_vocabulary()
     if (!by_crc && !m.vocab_txt.empty() && !is_vocabulary_of(m, o.vocab))
       throw UsageError(
           str("--vocab: ", o.vocab, " is not ", m.vocab, ", the vocabulary of ", m.where),
@@ -160,7 +161,8 @@ void choose_vocabulary(const LoadOptions& o, const std::string& command, StoredM
   if (m.settings.is_object()) check_vocabulary(m.settings, m.vocab, m.where);
 }
 
-// As many examples at a time as leave the fewest out: a batch is whole or not scored.
+// Returns the batch size, at most `most`, that leaves out the fewest examples: incomplete batches
+// are not evaluated.
 std::int64_t batch_for(std::int64_t count, std::int64_t most) {
   std::int64_t best = std::min(count, most);
   for (std::int64_t size = best; size > best / 2; --size)
@@ -178,7 +180,7 @@ ExampleSummary make_examples(const EvaluateTextJob& job, const ExampleJob& commo
   return build_electra_examples(examples);
 }
 
-// Gives the rows to `take`, `size` at a time.
+// Passes the rows to `take` in pieces of `size`.
 void each_piece(const std::vector<TokenRow>& rows, std::int64_t size, auto&& take) {
   const auto most = static_cast<std::size_t>(std::max<std::int64_t>(size, 1));
   for (std::size_t at = 0; at < rows.size(); at += most) {
@@ -336,7 +338,7 @@ Generator PretrainedModel::generator(const GenerateOptions& with) const {
   take_options(job, with);
   job.device = options_.device;
   job.exact_products = exact();
-  // Codes are not split over a mesh.
+  // int8 weights cannot be sharded over a mesh.
   const HostWeights weights = job.devices == 1 ? weights_ : floats();
   return Generator(open_device(job.device, static_cast<int>(job.devices)), job, *weights.tensors,
                    weights.where, weights.tensors);
@@ -350,7 +352,7 @@ Classifier& PretrainedModel::kept_classifier(const ClassifyOptions& options) {
   return *classifier_;
 }
 
-// Throws UsageError if the classifier has another problem than the call.
+// Throws UsageError if the model's problem does not fit the method.
 static void check_problem(const Labels& labels, bool fits, std::string_view call) {
   if (fits) return;
   const char* own = labels.problem == Problem::token_labels   ? "token_labels()"

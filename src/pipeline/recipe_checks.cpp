@@ -249,7 +249,7 @@ static void check_evaluation(const RecipeChecks& checks, const Recipe& r) {
       "set eval.every to the steps between two measurements");
 }
 
-// What cannot go with them; `field` asks for them.
+// Checks that `field`, which prunes during training, fits the model's type and other settings.
 static void check_pruned_run(const RecipeChecks& checks, const Recipe& r, const char* field) {
   checks.require(r.type->write_rows != nullptr, {field},
                  str(field, ": a model of type ", r.type->name,
@@ -263,7 +263,7 @@ static void check_pruned_run(const RecipeChecks& checks, const Recipe& r, const 
       "set train.ema_decay to 0 and eval.best to false");
 }
 
-// Weights that become 0 while a model learns.
+// Checks train.pruning.
 static void check_pruning(const RecipeChecks& checks, const Recipe& r) {
   const TrainConfig& t = r.train;
   const bool by_share = t.pruning.sparsity != 0, by_pattern = !t.pruning.nm.empty(),
@@ -304,7 +304,7 @@ static void check_pruning(const RecipeChecks& checks, const Recipe& r) {
       "set train.early_stopping.patience to 0");
 }
 
-// What a model learns to become smaller with.
+// Checks settings of training for compression.
 static void check_shrinking(const RecipeChecks& checks, const Recipe& r) {
   check_pruning(checks, r);
   checks.require(!r.train.fake_quant || r.type->write_rows, {"train.fake_quant"},

@@ -20,7 +20,8 @@
 namespace smelt {
 namespace {
 
-// Of those that are there at one time; what is kept for ever is all there at the end.
+// Returns the maximum number of checkpoints that exist at the same time, including all those that
+// keep_period keeps forever.
 double checkpoints_at_most(const Recipe& r) {
   const CheckpointOptions& c = r.train.checkpoint;
   const std::int64_t steps = r.train.steps;
@@ -34,7 +35,7 @@ double checkpoints_at_most(const Recipe& r) {
                                 : 2);
 }
 
-// Those of a run that goes on.
+// Returns the bytes of the checkpoints of an existing run.
 double checkpoints_there(const std::string& model_dir) {
   std::size_t count = checkpoint_steps(model_dir).size();
   for (const char* kept : {"save", "best"})
@@ -42,7 +43,7 @@ double checkpoints_there(const std::string& model_dir) {
   return static_cast<double>(count);
 }
 
-// What the disk below a folder to come has left; nothing of an object store.
+// Returns the free disk space for a folder that may not exist yet; nullopt for a remote store.
 std::optional<double> free_space(const std::string& folder) {
   if (is_remote(folder)) return std::nullopt;
   std::error_code error;
@@ -53,7 +54,8 @@ std::optional<double> free_space(const std::string& folder) {
   return static_cast<double>(space.available);
 }
 
-// A word piece is four letters and a space, about; most numbers of a record take two bytes.
+// Estimates the size of records. A word piece is about four letters and a space; most numbers in a
+// record take two bytes.
 double records_bytes(const Recipe& r, double text) {
   if (!r.program->step) return 0;
   const Features& features = r.program->step->features;

@@ -31,7 +31,8 @@
 namespace smelt {
 namespace {
 
-// A model that was begun goes on with its own.
+// Warns if train.init_from differs from the weights that the model started with; a resumed run does
+// not use it.
 void warn_of_other_weights(const Recipe& r) {
   if (const auto other = begun_with_other_weights(r))
     log_warning(
@@ -39,7 +40,7 @@ void warn_of_other_weights(const Recipe& r) {
         RecipePaths(r).model_dir, *other);
 }
 
-// Removes what killed exports and evaluations left in the locked folder of the run.
+// Removes partial files of killed exports and evaluations in the locked folder of the run.
 void remove_unfinished(const std::string& out, const std::string& model_dir) {
   if (is_remote(out)) return;
   remove_abandoned_in(model_dir);
@@ -48,7 +49,8 @@ void remove_unfinished(const std::string& out, const std::string& model_dir) {
       remove_tree(join_path(out, name));
 }
 
-// Said before hours of text; how many there are is known once they are opened.
+// Checks that there is at least one device per process, before hours of text processing. The real
+// number of devices is known once they are opened.
 void check_devices(const Recipe& r, const ProcessGroup& all) {
   if (r.train.devices >= all.size) return;
   throw UsageError(
@@ -56,7 +58,7 @@ void check_devices(const Recipe& r, const ProcessGroup& all) {
       "give the devices of all hosts together, such as 32 for a v2-32");
 }
 
-// begin() and next_shared() are of the one that leads.
+// A run of a recipe on all processes. Only rank 0 calls begin() and next_shared().
 class RecipeRun {
  public:
   RecipeRun(const Recipe& recipe, const Beginning& beginning, Evaluated evaluated)
@@ -88,15 +90,18 @@ class RecipeRun {
   const Evaluated evaluated_;
   const ProcessGroup all_ = together_now("run");
   std::vector<Stage> stages_;
-  std::size_t at_ = 0;              // of the stages
-  std::optional<Json> made_from_;   // of a shared stage under way
-  bool stopped_ = false;            // training, by a signal
-  bool keeps_recipe_ = true;        // unless the model was trained to a later step than it says
-  std::optional<FolderLock> lock_;  // another run's stages would replace what this one reads
+  std::size_t at_ = 0;  // index in stages_
+  // Record of the current shared stage, without its outputs.
+  std::optional<Json> made_from_;
+  bool stopped_ = false;  // whether training was stopped by a signal
+  // False if the model was trained to a later step than the recipe's train.steps.
+  bool keeps_recipe_ = true;
+  // Prevents another run from replacing the files that this one reads.
+  std::optional<FolderLock> lock_;
 };
 
-// Warns of data.records many of whose tokens are unknown; records that the run makes are judged
-// when they are made.
+// Warns if data.records contain many unknown tokens. Records that the run makes are checked when
+// they are made.
 void warn_of_unknown_tokens(const Recipe& r) {
   if (r.ready.records.empty()) return;
   if (const auto description = find_description(record_files(r.ready.records)))
@@ -113,7 +118,7 @@ void RecipeRun::begin() {
   ready_plugin(r.train.device);  // what training will miss is said before hours of text
   check_machine_memory(r);
   if (beginning_.overwrite || !latest_checkpoint(model_dir))
-    (void)initial_weights_text(with_given_size(r));  // which refuses weights of another shape
+    (void)initial_weights_text(with_given_size(r));  // throws if the weights have another shape
   check_output_folder(r.out);
   if (!beginning_.overwrite) check_finished_run_keeps_settings(r);
   lock_.emplace(r.out, "run");
@@ -121,8 +126,8 @@ void RecipeRun::begin() {
   remove_unfinished(r.out, RecipePaths(r).model_dir);
   if (beginning_.overwrite) forget_stage(r.out, "train");
   check_model_is_of(r, stages_, beginning_);
-  // What a checkpoint refuses must not stand in the way of the next start: train_model() keeps the
-  // recipe once it is accepted.
+  // The recipe is stored only after the checkpoint has accepted it (in train_model()); otherwise a
+  // rejected recipe would prevent the next start.
   const bool begins = beginning_.overwrite || !latest_checkpoint(model_dir);
   if (!latest_checkpoint(model_dir)) keep_recipe(r);
   if (begins) {
@@ -136,7 +141,7 @@ void RecipeRun::begin() {
 }
 
 // Returns the checkpoint that this training ended with, or its best one with eval.best; empty if
-// there is no best one. The newest checkpoint in the folder may be another process's.
+// there is no best one. Another process may have written a newer checkpoint to the folder.
 std::string RecipeRun::trained_checkpoint(const TrainSummary& summary) const {
   const std::string model_dir = RecipePaths(recipe_).model_dir;
   if (!recipe_.eval.best) return committed_path(model_dir, summary.last_step);
@@ -151,7 +156,7 @@ void RecipeRun::is_done(const Stage& stage) {
                   str("`smelt run ", recipe_.out, "` goes on with what follows"));
 }
 
-// Makes what comes before it. Empty: none is left.
+// Runs stages up to the next shared one and returns its name; empty if no stage is left.
 std::string RecipeRun::next_shared() {
   require_folder();
   if (made_from_) {

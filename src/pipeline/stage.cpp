@@ -19,7 +19,7 @@
 namespace smelt {
 namespace {
 
-constexpr const char* kNames = "names";  // no stage's
+constexpr const char* kNames = "names";  // file name of the list of stages
 
 std::string stages_folder(const std::string& out) { return join_path(out, ".stages"); }
 
@@ -27,15 +27,16 @@ std::string record_path(const std::string& out, const std::string& name) {
   return join_path(stages_folder(out), name + ".json");
 }
 
-// A file of the recipe's own folder by its name in there, so that the folder may be moved; another
-// by its whole name, so that the program may be started anywhere.
+// Returns the name of a file in a record: relative to the recipe's folder if it is in there, so
+// that the folder can be moved, otherwise absolute, so that the working directory does not matter.
 std::string name_in(const std::string& out, const std::string& path) {
   const std::string folder = join_path(out, "");
   if (path.starts_with(folder)) return path.substr(folder.size());
   return is_remote(path) ? path : canonical_path(path);
 }
 
-// The same of a name that was recorded: older records have paths as they were given.
+// Converts a recorded name to the form of name_in(). Older records have paths as the user gave
+// them.
 std::string recorded_name(const std::string& out, const std::string& name) {
   const std::string folder = join_path(out, "");
   if (name.starts_with(folder)) return name.substr(folder.size());
@@ -43,8 +44,8 @@ std::string recorded_name(const std::string& out, const std::string& name) {
   return given ? canonical_path(name) : name;
 }
 
-// The files of these paths, each as [name, size, time of the last change, checksum of its content
-// once that was asked for]. Of a folder all that it holds.
+// Appends [name, size, modification time] for each file. A checksum is added later if needed. A
+// folder stands for all files in it.
 void add_states(const std::string& out, const std::vector<std::string>& paths, Json& states) {
   for (const std::string& path : paths) {
     const auto status = file_status(path);
@@ -65,7 +66,8 @@ Json states_of(const std::string& out, const std::vector<std::string>& paths) {
   return states;
 }
 
-// Of a file on this machine; null of an object, whose reading costs time and money.
+// Returns the CRC32C of a local file, or null for a remote object (reading it would cost time and
+// money).
 Json checksum(const std::string& path) {
   if (is_remote(path)) return nullptr;
   const RandomAccessFile file(path);
@@ -87,7 +89,7 @@ bool same_file(const Json& a, const Json& b) {
   return a.at(0) == b.at(0) && a.at(1) == b.at(1) && a.at(2) == b.at(2);
 }
 
-// With the checksum of each file that is still as it says, of which it is not known.
+// Adds the checksum of each file that has none yet and has not changed since `states` was made.
 void add_checksums(const std::string& out, Json& states) {
   for (auto& state : states) {
     const std::string path = path_of_name(out, state.at(0));
@@ -99,8 +101,8 @@ void add_checksums(const std::string& out, Json& states) {
   }
 }
 
-// Whether the file that `is` says holds what the file of `was` held, whatever its name and time:
-// a copy of a folder has times of its own. Gives `is` its checksum where that was needed.
+// Returns whether the two files have the same content. Names and times may differ, as in a copied
+// folder. Adds a checksum to `is` if it was needed for that.
 bool same_content(const std::string& out, const Json& was, Json& is) {
   if (same_file(was, is)) {
     is = was;
@@ -114,7 +116,8 @@ bool same_content(const std::string& out, const Json& was, Json& is) {
 
 enum class Names : std::uint8_t { any, same };
 
-// Of inputs from elsewhere names say nothing: the files may have been moved.
+// Returns whether the lists of files have the same contents in order. With Names::any, inputs
+// outside of the folder may have been renamed or moved.
 bool same_contents(const std::string& out, const Json& was, Json& is, Names names) {
   if (was.size() != is.size()) return false;
   for (std::size_t i = 0; i < was.size(); ++i) {
@@ -124,19 +127,19 @@ bool same_contents(const std::string& out, const Json& was, Json& is, Names name
   return true;
 }
 
-// What the stage would be made from now.
+// Returns the stage's current settings and inputs.
 Json fingerprint(const std::string& out, const Stage& stage) {
   return {{"settings", stage.settings}, {"inputs", states_of(out, stage.inputs())}};
 }
 
-// With what it has made.
+// Writes the record of the stage, including its outputs.
 void write_record(const std::string& out, const Stage& stage, Json now) {
   now["outputs"] = states_of(out, stage.outputs());
   for (const char* side : {"inputs", "outputs"}) add_checksums(out, now[side]);
   write_file(record_path(out, stage.name), now.dump(1) + "\n");
 }
 
-// Gives settings that were recorded before a field existed that field's default value.
+// Adds the default value of fields that did not exist yet when the settings were recorded.
 void add_defaults(const Json& defaults, Json& settings) {
   if (!settings.is_object() || !defaults.is_object()) return;
   for (auto&& [section, fields] : settings.items())
@@ -145,8 +148,8 @@ void add_defaults(const Json& defaults, Json& settings) {
         if (!fields.contains(field)) fields[field] = value;
 }
 
-// What fingerprint() was when the stage was recorded, and its outputs then; null when it was not,
-// or not legibly.
+// Returns the record of the stage: its fingerprint() and outputs at that time. Null if there is no
+// readable record.
 Json recorded(const std::string& out, const Stage& stage) {
   const std::string record = record_path(out, stage.name);
   if (!exists(record)) return nullptr;
@@ -158,30 +161,32 @@ Json recorded(const std::string& out, const Stage& stage) {
       if (was.contains(side))
         std::erase_if(was.at(side).elements(),
                       [&](const auto& state) { return state.at(0) == name_in(out, path); });
-  std::set<std::string> own;  // also where they are not there now
+  // Also contains inputs that are missing now.
+  std::set<std::string> own;
   for (const std::string& path : stage.inputs()) own.insert(name_in(out, path));
   for (auto& input : was.at("inputs"))
     if (!own.contains(input.at(0))) input[0] = recorded_name(out, input.at(0));
   return was;
 }
 
-// Those of a recipe's folder, in their order.
+// Returns the names of the stages of a recipe's folder, in order.
 std::vector<std::string> stage_names(const std::string& out) {
   const std::string path = record_path(out, kNames);
   const auto names =
       exists(path) ? Json::parse_or_discard(read_file(path, kSmallFileBytes)) : Json();
   if (names.is_array()) return names.get<std::vector<std::string>>();
-  return {"text", "vocab", "data"};  // of an older version
+  return {"text", "vocab", "data"};  // as in older versions
 }
 
-// The first that is not there; empty where all are.
+// Returns the first missing input; empty if all exist.
 std::string missing_input(const Stage& stage) {
   for (const std::string& input : stage.inputs())
     if (!exists(input)) return input;
   return "";
 }
 
-// A record of an older version, which knew no sections, says nothing.
+// Returns the settings that differ. Records of old versions, which have no sections, are not
+// compared.
 std::optional<std::string> other_setting(const Json& was, const Json& is) {
   if (was.at("settings").type() != is.at("settings").type()) return std::nullopt;
   std::vector<std::string> changes;
@@ -205,7 +210,8 @@ std::string names_of(const Json& states) {
   return join(names, ", ");
 }
 
-// Of inputs from elsewhere. Those of the recipe's own folder are made again by their stages.
+// Returns how the inputs outside of the recipe's folder differ. Inputs in the folder are outputs of
+// other stages.
 std::optional<std::string> other_input(const std::string& out, const Stage& stage,
                                        Json recorded_inputs, Json inputs) {
   if (same_contents(out, recorded_inputs, inputs, Names::any)) return std::nullopt;
@@ -235,20 +241,21 @@ std::optional<std::string> other_input(const std::string& out, const Stage& stag
   }
   for (const auto& [name, file] : was)
     if (!is.contains(name)) return count(name + " is not there");
-  // One may stand where another did: rows to learn from for rows to evaluate on.
+  // Files may have been swapped, such as training and evaluation rows.
   if (const std::string before = names_of(recorded_inputs), now = names_of(inputs); before != now)
     return str(stage.name, ": its files were, in this order, ", before, ", are ", now);
   return std::nullopt;
 }
 
-// Why what the stage had made is not what it would make now; `now` gets the checksums.
+// Returns why the recorded outputs are not valid any more, or nullopt. Adds checksums to `now`.
 std::optional<std::string> other_outputs(const std::string& out, const Stage& stage,
                                          const Json& was, Json& now) {
   const auto outputs = stage.outputs();
   if (!std::ranges::all_of(outputs, [](const auto& path) { return exists(path); }))
-    return "what it had made is not there";
+    return "its output is missing";
   now["outputs"] = states_of(out, outputs);
-  if (was.contains("outputs")) {  // what a user has put beside them is not its concern
+  // Files that a user has added to an output folder are ignored.
+  if (was.contains("outputs")) {
     std::set<std::string> made;
     for (const auto& state : was["outputs"]) made.insert(state.at(0));
     Json own = Json::array();
@@ -257,16 +264,16 @@ std::optional<std::string> other_outputs(const std::string& out, const Stage& st
     now["outputs"] = std::move(own);
   }
   if (was.contains("outputs") && !same_contents(out, was["outputs"], now["outputs"], Names::same))
-    return "what it had made is not as it was";
+    return "its output has changed";
   return std::nullopt;
 }
 
-// Why a stage has to run although it did before.
+// Returns why a stage that has run before has to run again, or nullopt.
 std::optional<std::string> why_again(const std::string& out, const Stage& stage, const Json& was,
                                      Json& now) {
   if (const auto other = other_setting(was, now)) return other;
   if (!same_contents(out, was.at("inputs"), now["inputs"], Names::any))
-    return "what it is made from is not as it was";
+    return "its inputs have changed";
   return other_outputs(out, stage, was, now);
 }
 
@@ -292,8 +299,8 @@ bool is_finished(const std::string& out, const Stage& stage) {
          std::ranges::all_of(stage.outputs(), [](const auto& path) { return exists(path); });
 }
 
-// Returns whether the record has an input, or a folder of inputs, of the file's name. The folder
-// may differ, as inputs are moved. Patterns are taken as known.
+// Returns whether the record has an input, or a folder of inputs, with the name of this file. The
+// parent folder may differ because inputs can be moved. Patterns always match.
 static bool was_input(const Json& was, const std::string& path) {
   if (path.find_first_of("*?[") != path.npos) return true;
   const std::string name = path_name(path);
@@ -348,8 +355,7 @@ std::optional<Json> begin_stage(const std::string& out, const Stage& stage) {
   const std::string record = record_path(out, stage.name);
   if (const std::string missing = missing_input(stage); !missing.empty()) {
     if (!outlives_its_inputs(out, stage)) throw_missing(stage.name, missing);
-    log_warning("{}: {} is not there; the run goes on with what was made of it", stage.name,
-                missing);
+    log_warning("{}: {} is missing; continuing with what was made from it", stage.name, missing);
     send_stage(stage, "skipped");
     return std::nullopt;
   }
@@ -357,9 +363,10 @@ std::optional<Json> begin_stage(const std::string& out, const Stage& stage) {
   if (const Json was = recorded(out, stage); !was.is_null()) {
     const auto why = why_again(out, stage, was, now);
     if (!why) {
-      log_info("{}: finished before", stage.name);
+      log_info("{}: up to date", stage.name);
       send_stage(stage, "skipped");
-      if (now != was) write_file(record, now.dump(1) + "\n");  // the times of a copy
+      // The modification times differ in a copied folder.
+      if (now != was) write_file(record, now.dump(1) + "\n");
       return std::nullopt;
     }
     log_info("{}: started again: {}", stage.name, *why);

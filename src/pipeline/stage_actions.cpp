@@ -30,14 +30,14 @@ void warn_of_added_tokens(const std::string& vocab) {
                 shortened(join(names, ", "), 80));
 }
 
-// Where nothing says it, as the vocabulary's pieces are.
+// Copies an existing vocabulary. Settings of the tokenizer that are not set follow from its pieces.
 void take_vocabulary(const Recipe& r, const std::string& file) {
   const std::string to = RecipePaths(r).vocab,
                     command = segment_command_of(file, tokenizer_flags(r));
   if (!command.empty()) Segmenter::of(command)->check_allowed(file);
   if (is_sentencepiece(r)) {
     write_file(to, sentencepiece_model(file));
-    // Beside it, as the model file says nothing of it.
+    // The settings have their own file because the model file does not contain them.
     const std::string beside = join_path(parent_path(to), "tokenizer_config.json");
     if (r.type->reads_text()) warn_of_added_tokens(file);
     const std::string config = config_beside_copy(file);
@@ -45,7 +45,8 @@ void take_vocabulary(const Recipe& r, const std::string& file) {
     return store_segment_command(to, command);
   }
   const BertTokenizer given = BertTokenizer::load(file, tokenizer_flags(r));
-  // A kept recipe sets every field, so that the default does not count as the user's.
+  // A recipe stored in a run's folder sets every field, so the default value does not count as the
+  // user's choice.
   const bool is_users = r.vocab.split_chinese != VocabSection().split_chinese ||
                         r.origin({"vocab.split_chinese"}) == "--set";
   if (is_users && !given.subword() && given.options().split_chinese != r.vocab.split_chinese)
@@ -59,8 +60,8 @@ void take_vocabulary(const Recipe& r, const std::string& file) {
            given.options().lower_case ? "" : "not ");
 }
 
-// Removes the run's vocabulary in the other form, which an earlier vocab.type left: whoever looks
-// for a vocabulary in the folder must find one.
+// Removes a vocabulary in the other format that an earlier vocab.type left, so that the run's
+// folder contains only one.
 void remove_other_form(const Recipe& r, const std::string& given) {
   const std::string made = RecipePaths(r).vocab;
   for (const char* name : {"vocab.txt", "tokenizer.json"})

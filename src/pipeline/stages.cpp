@@ -30,7 +30,7 @@ StagePaths always(std::vector<std::string> paths) {
   return [paths = std::move(paths)] { return paths; };
 }
 
-// Of either kind of records.
+// Returns the files of the records, or their pattern if no file exists.
 StagePaths records_at(const std::string& records) {
   return [records] {
     const auto files = record_files(records);
@@ -47,7 +47,7 @@ StagePaths all_of(std::vector<StagePaths> parts) {
   };
 }
 
-// The newest checkpoint, whoever trained it; the folder where there is none.
+// Returns the newest checkpoint, from any process; the folder if there is none.
 StagePaths model_at(const std::string& model_dir) {
   return [model_dir]() -> std::vector<std::string> {
     const auto step = latest_checkpoint(model_dir);
@@ -55,7 +55,7 @@ StagePaths model_at(const std::string& model_dir) {
   };
 }
 
-// The checkpoint that what follows training is made from.
+// Returns the checkpoint that evaluation and export use.
 StagePaths trained_model(const Recipe& r) {
   return [r]() -> std::vector<std::string> {
     const std::string trained = RecipePaths(r).trained;
@@ -63,7 +63,8 @@ StagePaths trained_model(const Recipe& r) {
   };
 }
 
-// A section as a stage records it: the files that it names are inputs, by whatever path.
+// Returns a section for the record of a stage, without paths: the files are recorded as inputs and
+// may move.
 Json without_paths(const Recipe& r, const std::string& name) {
   static const std::map<std::string, std::vector<std::string>> kPaths{
       {"text", {"input"}},
@@ -83,7 +84,8 @@ Json with(Json settings, const char* section, Json fields) {
   return settings;
 }
 
-// What does not match stays as it is written: it is missed where the stage has to run.
+// Returns the files that match. A pattern without a match is returned unchanged; the stage reports
+// it as missing if it has to run.
 std::vector<std::string> files_or_patterns(const std::string& patterns) {
   std::vector<std::string> out;
   for (const std::string_view piece : split(patterns, ',')) {
@@ -119,7 +121,7 @@ Stage vocabulary_stage(const Recipe& r) {
       .defaults = r.defaults};
 }
 
-// The files of labelled texts; where a run goes on they may be gone.
+// Returns the files of labelled texts. For a resumed run they may be missing.
 std::vector<std::string> row_inputs(const Recipe& r, std::initializer_list<const char*> parts) {
   std::vector<std::string> out;
   for (const char* part : parts)
@@ -127,7 +129,7 @@ std::vector<std::string> row_inputs(const Recipe& r, std::initializer_list<const
   return out;
 }
 
-// What examples depend on beside files.
+// Returns the settings that examples depend on, besides their input files.
 Json example_settings(const Recipe& r) {
   const char* beside = r.type->has_vocabulary() ? "vocab" : "model";
   Json data = without_paths(r, "data");
@@ -164,8 +166,8 @@ Stage data_stage(const Recipe& r) {
           .defaults = r.defaults};
 }
 
-// Rows that nothing is learned from, which may come when a model is trained. The others'
-// description says their classes.
+// The stage of test rows, which are not trained on and may be added after training. It reads the
+// classes from the description of the training examples.
 Stage test_stage(const Recipe& r) {
   const RecipePaths p(r);
   std::vector<std::string> inputs = row_inputs(r, {"test"});
@@ -179,7 +181,7 @@ Stage test_stage(const Recipe& r) {
           .defaults = r.defaults};
 }
 
-// Of files of rows, up to the records.
+// Adds the stages that make records from files of rows.
 void add_row_stages(const Recipe& r, std::vector<Stage>& stages) {
   const auto add_rows = [&](const char* part) {
     if (auto rows = rows_stage(r, part)) stages.push_back(std::move(*rows));
@@ -193,15 +195,16 @@ void add_row_stages(const Recipe& r, std::vector<Stage>& stages) {
     stages.push_back(test_stage(r));
     goes_on = goes_on || outlives_its_inputs(r.out, stages.back());
   }
-  if (!goes_on) (void)r.type->rows(r);  // which says what is missing
+  if (!goes_on) (void)r.type->rows(r);  // throws an error that names the missing file
 }
 
-// Up to the records.
+// Returns the stages up to the records.
 std::vector<Stage> data_stages(const Recipe& r) {
   const bool ready = !r.ready.records.empty();
   std::vector<Stage> stages;
   if (r.type->reads_text() && !ready) {
-    if (!goes_on_without_text(r)) (void)text_inputs(r);  // which says what is missing
+    if (!goes_on_without_text(r))
+      (void)text_inputs(r);  // throws an error that names the missing file
     stages.push_back(text_stage(r));
   }
   if (r.type->has_vocabulary()) stages.push_back(vocabulary_stage(r));
@@ -246,7 +249,7 @@ Stage export_stage(const Recipe& r, const Json& training) {
       .defaults = r.defaults};
 }
 
-// Of the rows, which may be gone once it is done.
+// The stage that compresses the model. The rows may be gone after it has run.
 Stage compress_stage(const Recipe& r, const Json& training) {
   const RecipePaths p(r);
   return {.name = "compress",
@@ -258,7 +261,7 @@ Stage compress_stage(const Recipe& r, const Json& training) {
           .defaults = r.defaults};
 }
 
-// What a model depends on.
+// Returns the settings that the trained model depends on.
 Json training_sections(const Recipe& r) {
   Json training{{"model", without_paths(r, "model")},
                 {"train", without_paths(r, "train")},
@@ -267,16 +270,16 @@ Json training_sections(const Recipe& r) {
   return training;
 }
 
-// What follows training is of the model that it made.
+// Returns the recipe for the stages after training, which read the new model.
 Recipe of_trained(Recipe r) {
   r.anew = false;
   return r;
 }
 
-// Both ways out of a text, vocabulary or data that are no longer the model's.
+// Returns a hint with two ways to handle text, vocabulary or data that no longer match the model.
 std::string hint_of_other_data(const Recipe& r) {
   const RecipePaths p(r);
-  // It has another name if vocab.type has changed.
+  // The file has a different name if vocab.type has changed.
   const std::string vocab = exists(p.vocab) ? p.vocab : vocabulary_in_run(r.out).value_or(p.vocab);
   const std::string weights = str(" --set train.init_from=", p.model_dir,
                                   r.type->has_vocabulary() ? " --set vocab.file=" + vocab : "");

@@ -34,15 +34,16 @@ namespace smelt {
 namespace {
 
 constexpr const char* kEndPiece = "</s>";
-constexpr std::int64_t kRowsUnit = 128;  // the original's tables are filled up to a multiple of it
+// The original program rounds the rows of its embedding up to a multiple of this.
+constexpr std::int64_t kRowsUnit = 128;
 
-// Whether windows may reach over the ends of documents.
+// Whether a window may contain tokens of several documents.
 enum class Documents { packed, cut };
 constexpr NamedValues<Documents, 2> kDocuments{
     {{"packed", Documents::packed}, {"cut", Documents::cut}}};
 constexpr const NamedValues<Documents, 2>& words_of(Documents) { return kDocuments; }
 
-// The fields of data: that say what becomes of text.
+// Fields of data: that determine how examples are made from text.
 struct T5Data {
   TextObjective objective = TextObjective::span_corruption;
   std::int64_t inputs_length = 512, targets_length = 0;
@@ -73,11 +74,11 @@ void visit_fields(C& c, Visitor&& visit) {
         "has are counted");
 }
 
-// What a recipe says and its vocabulary tells, or will tell once it is made.
+// The settings of a T5 recipe, completed by its vocabulary once it is made.
 struct T5Recipe {
   T5Task task;
   TextToText text;
-  std::int64_t on_top = 0;  // sentinels that are none of the vocabulary's pieces
+  std::int64_t on_top = 0;  // sentinels that are not pieces of the vocabulary
 };
 
 T5Recipe settings_of(const Recipe& r) {
@@ -98,7 +99,7 @@ std::int64_t extra_ids_of(const Recipe& r) {
   return parse_config<T5Data>(r.data, "data").extra_ids;
 }
 
-// All pieces but the padding, the end and the sentinels.
+// Returns the ids of all pieces except padding, end of sequence and sentinels.
 std::vector<IdRange> words_among(std::int64_t pieces, const Sentinels& sentinels,
                                  std::int32_t end) {
   std::vector<std::pair<std::int64_t, std::int64_t>> others{
@@ -114,7 +115,7 @@ std::vector<IdRange> words_among(std::int64_t pieces, const Sentinels& sentinels
   return out;
 }
 
-// With a vocabulary of so many pieces, whose sentinels and end are these.
+// Adds the properties of a vocabulary to the settings: its size, sentinels and end of sequence.
 T5Recipe with_vocabulary(T5Recipe c, const Sentinels& sentinels, std::int32_t end,
                          std::int64_t pieces, const std::string& where) {
   T5Config& model = c.task.model;
@@ -138,7 +139,8 @@ T5Recipe with_vocabulary(T5Recipe c, const Sentinels& sentinels, std::int32_t en
   return c;
 }
 
-// `where` begins messages about settings that do not fit the vocabulary.
+// Adds the properties of a vocabulary file. Messages about settings that do not fit it begin with
+// `where`.
 T5Recipe of_vocabulary(const Recipe& r, const std::string& origin, const std::string& where) {
   const auto vocabulary = load_tokenizer(origin, tokenizer_flags(r));
   if (vocabulary->token(0) != "<pad>")
@@ -151,13 +153,13 @@ T5Recipe of_vocabulary(const Recipe& r, const std::string& origin, const std::st
 
 T5Recipe finished(const Recipe& r) { return of_vocabulary(r, vocabulary_path(r), ""); }
 
-// The vocabulary that is given, where it can be read; empty: its facts are not known yet.
+// Returns the path of the existing vocabulary if it can be read; empty if it is not known yet.
 std::string readable_vocabulary(const Recipe& r) {
   const std::string own = RecipePaths(r).vocab;
   try {
     const std::string given = given_vocabulary(r);
     if (given.empty() || exists(given)) return given;
-  } catch (const UsageError&) {  // whoever runs it is told
+  } catch (const UsageError&) {  // the stage that needs it reports the error
   }
   return has_begun(r) ? own : "";
 }
@@ -170,11 +172,12 @@ T5Recipe expected(const Recipe& r, const std::string& where) {
   return with_vocabulary(settings_of(r), on_top, 1, pieces, where);
 }
 
-// A sentinel's row of the weights must be the same sentinel's row here.
+// Checks that sentinels use the same embedding rows as in the weights of train.init_from.
 void check_sentinels(const Recipe& r, const T5Recipe& c) {
   if (r.train.init_from.empty() || begun_state(r)) return;
   const auto weights = t5_in(r.train.init_from, "train.init_from").extra_ids;
-  const bool own = c.on_top == 0 && c.text.sentinels > 0;  // the vocabulary says them
+  // The vocabulary contains the sentinels.
+  const bool own = c.on_top == 0 && c.text.sentinels > 0;
   if (weights && !own && *weights != c.text.sentinels)
     throw UsageError(str("data.extra_ids: ", c.text.sentinels, " sentinels, and the weights of ",
                          r.train.init_from, " have ", *weights),
@@ -199,7 +202,7 @@ void check_t5(const Recipe& r) {
   checks.at_least("model.vocab_size", 0);
   checks.at_least("data.extra_ids", 0);
   T5Config sized = settings_of(r).task.model;
-  if (sized.vocab_size == 0) sized.vocab_size = 1;  // by the vocabulary, below
+  if (sized.vocab_size == 0) sized.vocab_size = 1;  // set from the vocabulary below
   check_t5_config(sized, [&](const std::string& field) {
     return str(r.origin({"model." + field}), ": model");
   });
@@ -214,7 +217,7 @@ void check_t5(const Recipe& r) {
   check_program(r, task);
 }
 
-// A store of the tokens of all documents; how many windows it holds.
+// Writes a token store of all documents. Returns the number of windows.
 std::uint64_t make_t5_examples(const Recipe& r, ExampleSet set) {
   const RecipePaths paths(r);
   const T5Recipe c = finished(r);
@@ -239,8 +242,7 @@ std::uint64_t make_t5_examples(const Recipe& r, ExampleSet set) {
   return train ? source->epoch_size() : source->size();
 }
 
-// Beside what the model says of the words, what their frequencies say; and the loss of the words
-// per character.
+// Returns the loss of a unigram model of the words, and the model's loss per character.
 std::vector<MeasuredValue> of_unigram(const Recipe& r, const Evaluation& e) {
   const T5Recipe c = finished(r);
   const RecipePaths paths(r);
@@ -282,7 +284,7 @@ void export_t5(const Recipe& r, const std::string& folder) {
            checkpoint.step);
 }
 
-// The tokenizer's pieces and the sentinels on top of them; those are no text.
+// Returns the tokenizer's pieces with the sentinels above them. Sentinels are not text.
 SpanJob span_job(const Recipe& r) {
   const T5Recipe c = finished(r);
   const std::shared_ptr<const Tokenizer> tokenizer =

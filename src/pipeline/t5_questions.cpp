@@ -24,8 +24,8 @@ TokenizerFlags of_words(TokenizerFlags flags) {
   return flags;
 }
 
-// Text in pieces, sentinels and added tokens, as transformers' T5TokenizerFast splits it: first at
-// the tokens that are found in the text as it is, then, in the rest, at those that are found in
+// Splits text into pieces, sentinels and added tokens like transformers' T5TokenizerFast: first at
+// tokens that match the unchanged text, then, in the remaining parts, at tokens that match the
 // normalized text.
 class T5Text {
  public:
@@ -63,7 +63,8 @@ class T5Text {
   std::string decode(std::span<const std::int32_t> ids) const {
     std::string out;
     std::vector<std::int32_t> pieces;
-    bool joins = false;  // what follows has its space in its first piece
+    // Whether the space before the following text is part of its first piece.
+    bool joins = false;
     const auto add = [&](const std::string& text, bool spaced) {
       if (!out.empty() && !text.empty() && spaced) out += ' ';
       out += text;
@@ -91,11 +92,11 @@ class T5Text {
 
   std::int32_t end() const { return end_; }
   std::int32_t unknown() const { return tokenizer_->unknown(); }
-  // One more than the highest id.
+  // Returns the highest id plus 1.
   std::int64_t ids() const { return ids_; }
 
  private:
-  // What stands before a part of a text.
+  // What precedes a part of a text.
   enum class Before { nothing, sentinel, token };
 
   void add_sentinels() {
@@ -104,7 +105,7 @@ class T5Text {
       const auto id = static_cast<std::int32_t>(sentinels_.first - i);
       const std::string name = sentinel_name(i);
       const auto found = std::ranges::find(added_.tokens, name, &AddedToken::content);
-      if (found != added_.tokens.end()) continue;  // it has another id
+      if (found != added_.tokens.end()) continue;  // it has a different id
       as_written_.add(name, {.id = id, .content = name, .lstrip = strip, .rstrip = strip});
       names_[id] = name;
     }
@@ -113,7 +114,7 @@ class T5Text {
   void add_tokens(const std::string& vocab) {
     ids_ = sentinels_.ids;
     for (const AddedToken& token : added_.tokens) {
-      // A piece of the vocabulary that is listed again is found as a piece.
+      // An added token that is also a piece of the vocabulary is matched as a piece.
       if (token.id < tokenizer_->size() && tokenizer_->token(token.id) == token.content) continue;
       if (token.normalized && raw_ == nullptr) {
         raw_ = std::make_unique<SentencePieceTokenizer>(vocab, false, of_words({}), true);
@@ -131,8 +132,8 @@ class T5Text {
     return number >= 0 && number < sentinels_.count && names_.at(id) == sentinel_name(number);
   }
 
-  // Normalized text without white space at its end. Several spaces become one U+2581, a single
-  // space stays.
+  // Normalizes text and removes white space at its end. Replaces repeated spaces by one U+2581;
+  // single spaces are unchanged.
   std::string normalize(std::string_view text) const {
     const std::string marked = raw_->normalized(text);
     std::string spaced, out;
@@ -153,7 +154,7 @@ class T5Text {
     return out;
   }
 
-  // Encodes the text between two tokens that are found as written.
+  // Encodes the text between two tokens that match the unchanged text.
   void encode_part(std::string_view text, Before before, std::vector<std::int32_t>& out) const {
     if (!segmenter_) return encode_words(text, before, out);
     // Added tokens stay whole.
@@ -168,7 +169,7 @@ class T5Text {
     encode_words(words, before, out);
   }
 
-  // Does the same for text whose words are separated already.
+  // Encodes text whose words are already separated.
   void encode_words(std::string_view part, Before before, std::vector<std::int32_t>& out) const {
     const bool at_begin = before == Before::nothing;
     const bool sign =
@@ -187,7 +188,7 @@ class T5Text {
         });
   }
 
-  // Encodes normalized text beside an added token, whose spaces count.
+  // Encodes normalized text next to an added token, where spaces are significant.
   void encode_rest(std::string_view text, bool sign, std::vector<std::int32_t>& out) const {
     if (added_.by_words) return encode_pieces(text, true, out);
     const bool spaced = text.starts_with(' ') || text.starts_with(kSpaceSign);
@@ -198,22 +199,26 @@ class T5Text {
     (sign == signs_.at_begin ? *tokenizer_ : *other_).encode(text, out);
   }
 
-  std::shared_ptr<const Segmenter> segmenter_;  // null: text is taken as it is
-  std::unique_ptr<const Tokenizer> tokenizer_;  // of text that is split, as the next ones
-  std::unique_ptr<const Tokenizer> other_;  // with the other choice of a sign, where it is wanted
-  std::unique_ptr<const SentencePieceTokenizer> raw_;  // keeps all spaces, adds none
+  std::shared_ptr<const Segmenter> segmenter_;  // null: no word segmentation
+  std::unique_ptr<const Tokenizer>
+      tokenizer_;  // for text after word segmentation, like the next two
+  // The same with the opposite setting for a leading space, if needed.
+  std::unique_ptr<const Tokenizer> other_;
+  std::unique_ptr<const SentencePieceTokenizer> raw_;  // keeps all spaces and adds none
   AddedPieces added_;
   Sentinels sentinels_;
   SpaceSigns signs_;
   std::int32_t end_;
   std::int64_t ids_ = 0;
   TokenFinder as_written_, normalized_;
-  TokenFinder kept_whole_;  // the tokens of `normalized_` by their text as it is given
+  // Tokens of `normalized_`, found by their unnormalized text.
+  TokenFinder kept_whole_;
   std::map<std::int32_t, std::string> names_;  // of sentinels and added tokens
 };
 
-// In f32: of each row keys and values of both stacks' tokens, the encoder's scores before and after
-// their softmax and what lies beside them, and the scores of all words three times over; of all
+// Returns the bytes of intermediate values in f32. Per row: keys and values of all tokens in both
+// stacks, the encoder's attention scores before and after the softmax, and three copies of the
+// output scores. Shared by all rows: the position biases.
 // rows together the biases of distances.
 double bytes_kept(const T5Config& c, double rows, double S, double T) {
   const auto layers = static_cast<double>(c.decoder_layers()),

@@ -13,7 +13,7 @@
 namespace smelt {
 namespace {
 
-// What a state does not say stands in the file beside its checkpoint.
+// Reads settings that are missing in the state from t5_config.json next to the checkpoint.
 PretrainedT5 t5_of_checkpoint(const Json& state, const std::string& where,
                               const std::string& folder) {
   PretrainedT5 out = t5_of_settings(state, where);

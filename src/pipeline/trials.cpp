@@ -31,7 +31,7 @@ constexpr const char* kTrials = "trials";
 constexpr std::string_view kSeed = "seed-";
 constexpr const char* kAgainst = "against";
 
-// What each run has of its own.
+// Throws UsageError for settings that differ between the runs by design.
 void check_is_open(const char* flag, const std::string& setting) {
   const std::string field = setting.substr(0, setting.find('='));
   if (field == "train.seed")
@@ -42,8 +42,8 @@ void check_is_open(const char* flag, const std::string& setting) {
                      "set it with --set out=…");
 }
 
-// "train.optimizer.learning_rate=1e-5,3e-5" -> "train.optimizer.learning_rate=1e-5",
-// "train.optimizer.learning_rate=3e-5"
+// Splits "train.optimizer.learning_rate=1e-5,3e-5" into "train.optimizer.learning_rate=1e-5" and
+// "train.optimizer.learning_rate=3e-5".
 std::vector<std::string> settings_of(const std::string& axis) {
   const auto equals = axis.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == axis.size())
@@ -60,7 +60,7 @@ std::vector<std::string> settings_of(const std::string& axis) {
   return out;
 }
 
-// Every choice of one value for each field of the grid.
+// Returns every combination of one value for each field of the grid.
 std::vector<std::vector<std::string>> choices(const std::vector<std::string>& grid) {
   std::vector<std::vector<std::string>> out{{}};
   std::set<std::string> fields;
@@ -80,7 +80,7 @@ std::vector<std::vector<std::string>> choices(const std::vector<std::string>& gr
   return out;
 }
 
-// "train.optimizer.learning_rate=1e-5" -> "learning_rate=1e-5"
+// Shortens "train.optimizer.learning_rate=1e-5" to "learning_rate=1e-5".
 std::string name_of(const std::vector<std::string>& settings) {
   std::vector<std::string> names;
   for (const std::string& setting : settings) {
@@ -90,7 +90,7 @@ std::string name_of(const std::vector<std::string>& settings) {
   return join(names, ",");
 }
 
-// A score that is best where it is lowest.
+// Returns whether a lower value of the metric is better.
 bool is_error(const std::string& metric) { return metric == "mse"; }
 
 bool fits(const Recipe& r, const std::string& metric) {
@@ -117,7 +117,7 @@ void check_metric(const Recipe& r, const std::string& metric) {
   if (metric.empty() || fits(r, metric)) return;
   auto known = metric_names();
   if (std::ranges::find(known, metric) == known.end() && metric.find(':') == std::string::npos)
-    (void)metric_of(metric, {}, {});  // which refuses an unknown name
+    (void)metric_of(metric, {}, {});  // throws if the name is unknown
   std::erase_if(known, [&](const std::string& name) { return !fits(r, name); });
   const SamplePrediction sample = r.type->sample_prediction(r);
   throw UsageError(str("--metric: ", metric, " does not fit what this model predicts, as ",
@@ -125,7 +125,8 @@ void check_metric(const Recipe& r, const std::string& metric) {
                    str("give one of ", join(known, ", ")));
 }
 
-// A label that no example has would be told only once the first run is trained.
+// Throws UsageError before the first run is trained if the metric names a label that does not
+// exist.
 void check_label(const Recipe& r, const std::string& metric) {
   const auto colon = metric.find(':');
   if (colon == std::string::npos || !r.type->classes) return;
@@ -137,7 +138,7 @@ void check_label(const Recipe& r, const std::string& metric) {
                    did_you_mean(label, classes));
 }
 
-// The same encoder and vocabulary without the weights.
+// Returns settings for the same encoder and vocabulary, but random initial weights.
 std::vector<std::string> fresh_settings(const Recipe& r) {
   if (r.train.init_from.empty())
     throw UsageError("finetune: --against-fresh, but train.init_from names no weights",
@@ -146,7 +147,8 @@ std::vector<std::string> fresh_settings(const Recipe& r) {
           "vocab.file=" + given_vocabulary(r)};
 }
 
-// Of settings; one that is long, or has what no folder's name should, ends in its checksum.
+// Returns a folder name for settings. A name that is long or has special characters ends in a
+// checksum.
 std::string folder_name(const std::vector<std::string>& settings) {
   static constexpr std::string_view kPlain =
       "-_.=+0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -210,10 +212,11 @@ class Trials {
   };
   struct Kinds {
     Kind own;
-    std::optional<Kind> other;  // that it is held against
+    // Control run to compare with.
+    std::optional<Kind> other;
   };
 
-  // Whatever their settings are refused for is said before anything runs.
+  // Loads all recipes, so that invalid settings are reported before anything runs.
   std::vector<Kinds> all_kinds() const {
     for (const std::string& setting : job_.against) check_is_open("--against", setting);
     std::vector<Kinds> out;
@@ -234,7 +237,7 @@ class Trials {
     return out;
   }
 
-  // One whose answers can be held to those of the others.
+  // Loads a recipe whose predictions can be compared with those of the other runs.
   Recipe checked(const std::vector<std::string>& settings) const {
     Recipe r = load(settings);
     check_metric(r, metric_);
@@ -258,7 +261,7 @@ class Trials {
     return join_path(join_path(base_.out, arm), folder_name(words));
   }
 
-  // The mean score of its runs.
+  // Runs all seeds. Returns their mean score for resampled examples.
   ScoreOf run_kind(const Kind& kind, std::vector<Trial>& out) {
     Trial trial;
     trial.name = kind.name;
@@ -310,10 +313,12 @@ class Trials {
 
   const TrialsJob& job_;
   Recipe base_;
-  std::string metric_;  // empty until the first run has made its examples, if it depends on them
+  // Empty until the first run has made its examples, if the default metric depends on them.
+  std::string metric_;
   std::size_t examples_ = 0;
   JsonValues labels_;
-  std::vector<std::string> rows_;  // what the first run's commands printed, for all others
+  // Files with the output of row commands in the first run, which the other runs use.
+  std::vector<std::string> rows_;
 };
 
 std::string number(double value) {
@@ -364,7 +369,7 @@ std::vector<std::string> trial_folders(const std::string& out) {
   std::vector<std::string> folders;
   for (const char* arm : {kTrials, kAgainst})
     for (const std::string& kind : folders_in(join_path(out, arm))) {
-      if (path_name(kind).starts_with(kSeed)) {  // of a finetune without a grid
+      if (path_name(kind).starts_with(kSeed)) {  // trials without a grid
         folders.push_back(kind);
         continue;
       }

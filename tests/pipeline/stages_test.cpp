@@ -33,7 +33,7 @@ class Stages : public SmallRecipe {
   }
   void expect_finished(const std::vector<std::string>& stages) const {
     for (const std::string& stage : stages)
-      EXPECT_EQ(said(stage + ": finished before"), 1) << stage << "\n" << log_.text();
+      EXPECT_EQ(said(stage + ": up to date"), 1) << stage << "\n" << log_.text();
   }
 };
 
@@ -108,8 +108,8 @@ TEST_F(Stages, AFieldThatARecordLacksHadItsDefaultThen) {
     write_file(path, record.dump());
   }
   run_recipe(recipe());
-  EXPECT_EQ(said("vocab: finished before"), 1);
-  EXPECT_EQ(said("data: finished before"), 1);
+  EXPECT_EQ(said("vocab: up to date"), 1);
+  EXPECT_EQ(said("data: up to date"), 1);
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe({"vocab.segment_command=cat"})); }),
               HasSubstr("vocab.segment_command was \"\", is \"cat\""));
 }
@@ -148,17 +148,17 @@ TEST_F(Stages, WhatIsDeletedOrDamagedIsMadeAgainAndWhatFollowsIsJudged) {
   remove_file(dir_.file("m/data/train.tfrecord"));
   run_recipe(r);
   EXPECT_EQ(read_file(dir_.file("m/data/train.tfrecord")), records);
-  EXPECT_EQ(said("data: started again: what it had made is not there"), 1);
+  EXPECT_EQ(said("data: started again: its output is missing"), 1);
   expect_finished({"train", "eval", "export"});  // the same records by their content
 
   const std::string vocab = read_file(dir_.file("m/vocab.txt"));
   write_file(dir_.file("m/vocab.txt"), "[PAD]\n");
   write_file(dir_.file("m/huggingface/config.json"), "{");
   run_recipe(r);
-  EXPECT_EQ(said("vocab: started again: what it had made is not as it was"), 1);
+  EXPECT_EQ(said("vocab: started again: its output has changed"), 1);
   EXPECT_EQ(read_file(dir_.file("m/vocab.txt")), vocab);
   EXPECT_EQ(files("m/huggingface"), before);
-  EXPECT_EQ(said("export: started again: what it had made is not as it was"), 1);
+  EXPECT_EQ(said("export: started again: its output has changed"), 1);
 }
 
 TEST_F(Stages, KilledBetweenStagesItEndsWithTheSameBytes) {
@@ -212,7 +212,7 @@ TEST_F(Stages, ACopyIsJudgedByItsContentAndSaysSoOnce) {
   text[0] = text[0] == 'x' ? 'y' : 'x';
   write_file(dir_.file("copy/text/train.txt"), text);
   run_recipe(copy);
-  EXPECT_EQ(said("text: started again: what it had made is not as it was"), 1);
+  EXPECT_EQ(said("text: started again: its output has changed"), 1);
 }
 
 TEST_F(Stages, TextThatMovedIsTheSameAndTextThatIsGoneIsDoneWithoutOnce) {
@@ -231,7 +231,7 @@ TEST_F(Stages, TextThatMovedIsTheSameAndTextThatIsGoneIsDoneWithoutOnce) {
   remove_file(dir_.file("moved/text.txt"));
   EXPECT_THAT(dry_run_text(with("moved/*.txt", "4")), HasSubstr("goes on with what was made"));
   run_recipe(with("moved/*.txt", "4"));
-  EXPECT_EQ(said("text: " + dir_.file("moved/*.txt") + " is not there; the run goes on with"), 1);
+  EXPECT_EQ(said("text: " + dir_.file("moved/*.txt") + " is missing; continuing with"), 1);
   EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 4);
   remove_file(dir_.file("m/text/train.txt"));
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(with("moved/*.txt", "4")); }),

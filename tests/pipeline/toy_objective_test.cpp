@@ -186,7 +186,7 @@ TEST_F(ToyObjective, HasTheStagesOfItsKindAlone) {
   run_recipe(few);
   run_recipe(few);
   for (const char* stage : {"data", "train", "eval"})
-    EXPECT_THAT(log_.text(), HasSubstr(str(stage, ": finished before")));
+    EXPECT_THAT(log_.text(), HasSubstr(str(stage, ": up to date")));
   EXPECT_THAT(error_of([&] { run_recipe(recipe("few", {"model.width=2"})); }),
               HasSubstr("holds a model of other data: model.width was 3, is 2"));
 }
@@ -198,7 +198,7 @@ TEST_F(ToyObjective, ASignalInTheLastCheckEndsTheRunBeforeTheNextStage) {
               HasSubstr("run: stopped by a signal once the model was trained and saved"));
   EXPECT_FALSE(exists(RecipePaths(few).evaluation));
   run_recipe(few);
-  EXPECT_THAT(log_.text(), HasSubstr("train: finished before"));
+  EXPECT_THAT(log_.text(), HasSubstr("train: up to date"));
   EXPECT_TRUE(exists(RecipePaths(few).evaluation));
 }
 

@@ -261,7 +261,7 @@ TEST_F(WholeRecipe, LearnsAndIsNotDoneTwice) {
   const CommandOutput second = run_smelt("run" + on("m"));
   EXPECT_EQ(second.status, 0);
   for (const char* stage : {"text", "vocab", "data", "train", "eval", "export"})
-    EXPECT_THAT(second.text, HasSubstr(str(stage, ": finished before")));
+    EXPECT_THAT(second.text, HasSubstr(str(stage, ": up to date")));
   EXPECT_EQ(files("m"), before);
 
   const CommandOutput filled =
@@ -305,7 +305,7 @@ TEST_F(WholeRecipe, ItsFolderMayBeNamedOtherwiseAndMoved) {
     const CommandOutput again = run_command(str(there, "--set train.steps=20 --set out=", out));
     EXPECT_EQ(again.status, 0) << again.text;
     for (const char* stage : {"text", "vocab", "data", "train", "eval", "export"})
-      EXPECT_THAT(again.text, HasSubstr(str(stage, ": finished before")));
+      EXPECT_THAT(again.text, HasSubstr(str(stage, ": up to date")));
   }
 }
 

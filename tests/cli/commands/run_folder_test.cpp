@@ -58,11 +58,11 @@ TEST_F(RunFolder, GoesOnFromAnywhereAndMoved) {
   const CommandOutput same = in("sub", "run ../mine");
   EXPECT_EQ(same.status, 0) << same.text;
   for (const char* stage : {"text", "vocab", "data", "train", "eval", "export"})
-    EXPECT_THAT(same.text, HasSubstr(str(stage, ": finished before")));
+    EXPECT_THAT(same.text, HasSubstr(str(stage, ": up to date")));
   fs::rename(dir_.file("mine"), dir_.file("sub/moved"));
   const CommandOutput longer = in("sub", "run moved/ --set train.steps=6");
   EXPECT_EQ(longer.status, 0) << longer.text;
-  EXPECT_THAT(longer.text, AllOf(HasSubstr("data: finished before"), HasSubstr("step 6/6")));
+  EXPECT_THAT(longer.text, AllOf(HasSubstr("data: up to date"), HasSubstr("step 6/6")));
   EXPECT_FALSE(exists(dir_.file("mine")));
   EXPECT_THAT(in(".", "eval sub/moved --json").text, HasSubstr("\"global_step\":6"));
   EXPECT_THAT(read_file(dir_.file("sub/moved/recipe.yaml")), HasSubstr("  steps: 6\n"));
@@ -189,7 +189,7 @@ TEST_F(RunFolder, CleanSaysWhatItWouldFreeAndFreesItOnDemand) {
 TEST_F(RunFolder, WhatAUserPutsIntoTheExportedFolderStays) {
   make_run();
   write_file(dir_.file("mine/huggingface/README.md"), "my card");
-  EXPECT_THAT(in(".", "run mine").text, HasSubstr("export: finished before"));
+  EXPECT_THAT(in(".", "run mine").text, HasSubstr("export: up to date"));
   EXPECT_THAT(in(".", "run mine --set train.steps=6").text, HasSubstr("export: started again"));
   EXPECT_EQ(read_file(dir_.file("mine/huggingface/README.md")), "my card");
   EXPECT_FALSE(exists(dir_.file("mine/huggingface.yours")));

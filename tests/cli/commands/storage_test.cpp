@@ -152,7 +152,7 @@ TEST_F(StorageTest, AWholeRecipeLivesInABucket) {
     const CommandOutput run = smelt(str("run gs://bucket/r.yaml --set out=", out));
     ASSERT_EQ(run.status, 0) << run.text;
     const CommandOutput again = smelt(str("run gs://bucket/r.yaml --set out=", out));
-    EXPECT_THAT(again.text, HasSubstr("train: finished before")) << again.text;
+    EXPECT_THAT(again.text, HasSubstr("train: up to date")) << again.text;
   }
   EXPECT_EQ(list_folder(emulator_->path("m/model")), list_folder(dir_.file("m/model")));
   for (const char* name :

@@ -29,7 +29,7 @@ TEST_F(PodCommand, ABertOfTwoProcessesIsThatOfOne) {
   EXPECT_THAT(pod.said(1), testing::MatchesRegex("[0-9:]+ pod: process 1 of 2, [^\n]*\n"))
       << "one speaks";
   ASSERT_THAT(pod.run(run("pod", 2)), Each(0)) << "again";
-  EXPECT_THAT(pod.said(0), AllOf(HasSubstr("train: finished before"), Not(HasSubstr("started"))));
+  EXPECT_THAT(pod.said(0), AllOf(HasSubstr("train: up to date"), Not(HasSubstr("started"))));
 }
 
 // Process 0 alone asks the trained model, for the predictions beside its figures.
