@@ -15,7 +15,7 @@ const BertStatistics& of_bert(const KindStatistics& statistics) {
   return dynamic_cast<const BertStatistics&>(statistics);
 }
 
-// A bar for each of at most `most` runs of equal width.
+// Returns a histogram with at most `most` bars, each for an equal number of lengths.
 std::string histogram(const std::vector<std::uint64_t>& counts, std::size_t most) {
   constexpr std::size_t kWidth = 40;
   const std::size_t run = (counts.size() + most - 1) / most;

@@ -60,13 +60,14 @@ std::vector<std::string> offer_cells(
       o.row->price->date};
 }
 
-constexpr double kEnoughPasses = 40;  // BERT's own
+constexpr double kEnoughPasses = 40;  // as BERT's own training
 
-// The least money for enough passes, else the most steps.
+// Recommends the type that makes enough passes for the least money, or else the one with the most
+// steps.
 std::string recommendation(const std::vector<Offer>& offers, double usd,
                            const std::function<std::optional<double>(std::int64_t)>& passes) {
   const Offer* best = &offers.front();
-  std::optional<double> least;  // dollars of enough passes
+  std::optional<double> least;  // cost of kEnoughPasses passes
   for (const Offer& offer : offers) {
     const auto over = passes(offer.steps);
     if (over && *over >= kEnoughPasses) {
@@ -89,13 +90,14 @@ std::string recommendation(const std::vector<Offer>& offers, double usd,
              " there; --set train.budget.usd=", rounded(*least + 0.005, 2), setting);
 }
 
-// The steps that a run in the recipe's folder has kept for the same budget.
+// Returns the steps that an existing run in the recipe's folder has stored for the same budget.
 std::optional<std::string> kept_steps(const Recipe& r) {
   if (r.anew || !run_named_by(r.out)) return std::nullopt;
   return steps_of_budget_in(kept_recipe_path(r.out), r);
 }
 
-// Whether a kept section has the recipe's value of a field. One that is not kept has its default.
+// Returns whether a stored section has the recipe's value of a field. A field that is not stored
+// has its default value.
 bool is_kept(const FieldValues& kept, const Recipe& r, const std::string& section,
              const std::string& field) {
   const Json& is = r.sections.at(section).at(field);
@@ -132,7 +134,8 @@ std::optional<std::int64_t> steps_within(const PlanRow& row, double usd, bool sp
     const std::int64_t middle = low + (high - low) / 2;
     (cost_of(row, middle, spot)->likely <= usd ? low : high) = middle;
   }
-  std::int64_t unit = 1;  // three digits are more than a plan knows
+  // Rounds to three digits, because a plan is not more accurate.
+  std::int64_t unit = 1;
   while (low / unit >= 1000) unit *= 10;
   return low / unit * unit;
 }
@@ -170,7 +173,7 @@ std::optional<std::string> steps_of_budget_in(const std::string& file, const Rec
   if (!kept.contains("train.steps") || !kept.contains("train.budget.usd")) return std::nullopt;
   for (const char* field : {"budget.usd", "budget.type", "budget.spot", "batch_size"})
     if (!is_kept(kept, r, "train", field)) return std::nullopt;
-  // What a step costs depends on the model and on the examples; files may have other names there.
+  // The cost of a step depends on the model and the examples. Paths may differ.
   for (const char* section : {"model", "data"})
     for (const auto& [field, value] : r.sections.at(section).items())
       if (!value.is_string() && !is_kept(kept, r, section, field)) return std::nullopt;
@@ -188,7 +191,7 @@ std::vector<std::string> with_steps_of_budget(const std::string& path,
   const auto types = find_accelerators("train.budget.type", r.train.budget.type);
   log_info("plan: how many steps ${} pay for on a {}", rounded(r.train.budget.usd, 2),
            types.front().name);
-  const Prices prices;  // which the plan's rows refer to
+  const Prices prices;  // the plan's rows have pointers to it
   const Plan plan = plan_run(
       {.run_on = [&](const Accelerator& on) { return planned_run(recipe_on(on, path, settings)); },
        .types = types},

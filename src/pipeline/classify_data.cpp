@@ -59,7 +59,7 @@ LabelledFiles files_of(const Recipe& r, const std::string& input) {
           .limits = {.max_bad = data.max_bad, .held_to = "data.max_bad"}};
 }
 
-// Counted in the rows that are trained on, once for all parts.
+// Returns the labels of the training rows, counted once for all splits.
 Labels labels_for(const Recipe& r) {
   const ClassifyData data = classify_data(r);
   Labels out{.problem = classify_model(r).problem, .names = named_classes(data)};
@@ -73,10 +73,10 @@ Labels labels_for(const Recipe& r) {
   return out;
 }
 
-// Rows and the records that they become.
+// The rows of a split and the records made from them.
 struct Part : RowSource {
   std::string output;
-  bool scored;  // else trained on
+  bool scored;  // whether it is for evaluation, not for training
 };
 
 std::uint64_t write_questions(const Recipe& r, const Part& part) {
@@ -130,7 +130,7 @@ RowOverviewJob overview_job(const Recipe& r) {
   return job;
 }
 
-// For the run's page, which is not missed where rows are gone.
+// Writes an overview of the rows for the report page. Missing rows are not an error.
 void write_overview(const Recipe& r) {
   try {
     write_file(join_path(r.out, kRowOverviewFile),
@@ -173,7 +173,7 @@ std::vector<double> class_weights_of(const std::string& text, const std::vector<
   std::vector<double> out;
   if (text == "balanced") {
     out.assign(names.size(), 1.0);
-    if (counts.size() != names.size()) return out;  // before the data are made
+    if (counts.size() != names.size()) return out;  // the data are not made yet
     const double all = std::accumulate(counts.begin(), counts.end(), 0.0);
     for (std::size_t i = 0; i < counts.size(); ++i)
       out[i] = counts[i] > 0 ? all / (static_cast<double>(counts.size()) * counts[i]) : 1.0;
@@ -235,7 +235,7 @@ std::uint64_t write_rows_of(const Recipe& r, ExampleSet set, const std::string& 
 
 void check_labelled_rows(const Recipe& r) {
   each_row_source(r, classify_data(r), [&](const RowSource& source) {
-    if (source.what == "data.train") (void)labels_for(r);  // which a run counts first
+    if (source.what == "data.train") (void)labels_for(r);  // a run counts these first
     check_rows(files_of(r, source.input), source.what,
                of_answers(r) ? "give rows of questions, texts and answers"
                              : "give rows of texts and labels");
@@ -258,7 +258,7 @@ std::uint64_t make_labelled(const Recipe& r, ExampleSet set) {
                   !train};
   if (of_answers(r)) return write_questions(r, part);
   const std::uint64_t examples = write_texts(r, labels, part);
-  // Of all parts: of a test it is written with that.
+  // The overview covers all splits. If there is a test set, it is written with that.
   if (test || (train && data.test.empty())) write_overview(r);
   return examples;
 }

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::int64_t kExamplesAtOnce = 4096;
 
-// The features of a task, in its order.
+// The features of a task's batch, in order.
 struct LabelledBatch {
   const Batch& batch;
 
@@ -44,7 +44,7 @@ struct LabelledBatch {
     out.first = tokens - static_cast<std::size_t>(std::ranges::count(segments.first(tokens), 1));
     return out;
   }
-  // Of labels of words.
+  // Returns the ids of a text of token_labels.
   TextPairIds text_of_words(std::size_t at) const {
     TextPairIds out = text(at);
     const auto labels = row(3, at);
@@ -58,7 +58,7 @@ struct LabelledBatch {
       if (one > 0) out.push_back(labels.names[static_cast<std::size_t>(one - 1)]);
     return out;
   }
-  // What is so, as numbers that a model that is sure of it would give.
+  // Returns the label of an example as the outputs of a model that predicts it with certainty.
   std::vector<float> label(const Labels& labels, std::size_t at) const {
     if (labels.problem == Problem::regression) return {batch.arrays[3].values<float>()[at]};
     std::vector<float> out(labels.names.size(), 0);
@@ -71,8 +71,8 @@ struct LabelledBatch {
   }
 };
 
-// The user's text and pair, or, if no rows are kept, what the ids decode to, without [CLS] and
-// [SEP].
+// Returns the original text and pair. If the original rows are not stored, decodes them from the
+// ids without [CLS] and [SEP].
 OrderedJson text_json(KeptRows& kept, const BertTokenizer& tokenizer, const TextPairIds& text) {
   if (kept.are_there()) {
     OrderedJson row = kept.next();
@@ -87,8 +87,8 @@ OrderedJson text_json(KeptRows& kept, const BertTokenizer& tokenizer, const Text
   return out;
 }
 
-// Returns the words that the text's pieces are of: the first ones of the user's `written` text, or,
-// if no rows are kept, what the pieces decode to.
+// Returns the words that the text's pieces belong to: the first words of `written`, the original
+// text, or the decoded pieces if it is not stored.
 std::vector<std::string> words_of(const std::optional<std::string>& written,
                                   const BertTokenizer& tokenizer, const TextPairIds& text) {
   if (written) {
@@ -101,7 +101,7 @@ std::vector<std::string> words_of(const std::optional<std::string>& written,
     const std::size_t begin = text.words[i];
     const std::size_t end = i + 1 < text.words.size() ? text.words[i + 1] : text.ids.size() - 1;
     out.push_back(tokenizer.decode(std::span(text.ids).subspan(begin, end - begin)));
-    std::erase(out.back(), ' ');  // that decode() puts around punctuation
+    std::erase(out.back(), ' ');  // spaces that decode() adds around punctuation
   }
   return out;
 }
@@ -120,12 +120,12 @@ OrderedJson entities_json(const std::vector<std::string>& words,
   return out;
 }
 
-// Lines of predictions, and what those of entities or numbers come to.
+// Statistics of the predictions that have been written.
 struct ToldExamples {
   std::string lines;
   EntityCounts entities = {};
   std::vector<double> said = {}, is = {};
-  // By class: how often it is predicted, and how often it is the label.
+  // Number of predictions and of labels of each class.
   std::map<std::string, std::int64_t> predicted = {}, labelled = {};
 
   void add(const OrderedJson& line) {
@@ -181,7 +181,7 @@ ToldExamples tell_texts(Classifier& classifier, const LabelledBatch& batch, Kept
   return told;
 }
 
-// What is said of all examples, beside the lines. A correlation with a constant is 0.
+// Returns the metrics of all examples. The correlation with a constant is 0.
 std::vector<MeasuredValue> measures_of(const ToldExamples& told, const Labels& labels) {
   if (labels.problem == Problem::regression) {
     const auto measured = [&](const char* name, double value) -> MeasuredValue {

@@ -9,7 +9,7 @@
 namespace smelt {
 namespace {
 
-constexpr double kBusy = 1.5;  // load above which times say little
+constexpr double kBusy = 1.5;  // load average above which measured times are unreliable
 
 bool is_lower_better(const std::string& metric) { return metric == "mse"; }
 
@@ -23,7 +23,7 @@ double score_of_model(const OrderedJson& report, const OrderedJson& model) {
   return is_lower_better(metric) ? -value : value;
 }
 
-// Whether some step of it was of this method.
+// Returns the step of the model's compression that used this method; null if none did.
 const OrderedJson* step_with(const OrderedJson& model, std::string_view method) {
   for (const OrderedJson& step : model["steps"])
     if (step.is_object() && step.value("method", "") == method) return &step;
@@ -52,7 +52,7 @@ std::string score_note(const OrderedJson& report, const OrderedJson& model) {
              "; a smaller one than this interval shows would not have been seen");
 }
 
-// Sizes at which it was not measured to be faster.
+// Returns a note with the sizes at which the model was not measured to be faster.
 std::string speed_note(const OrderedJson& model) {
   std::vector<std::string> not_faster;
   for (const OrderedJson& one : model["latency"])
@@ -92,7 +92,8 @@ std::vector<std::string> notes_of(const OrderedJson& report, const OrderedJson& 
   return out;
 }
 
-// By what is the better the smaller it is.
+// Returns whether another model has at least the same score at a lower or equal cost, and is better
+// in one of the two.
 bool is_beaten(const OrderedJson& report, const OrderedJson& model, auto&& cost) {
   const double score = score_of_model(report, model), own = cost(model);
   return std::ranges::any_of(report["models"], [&](const OrderedJson& other) {

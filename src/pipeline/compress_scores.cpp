@@ -14,7 +14,7 @@ struct Scored {
   JsonValues said, is;
 };
 
-// Whether each word of the rows is an example of the metric.
+// Returns whether the metric counts each word of a row as an example.
 bool is_of_words(const SaidRows& rows, const std::string& metric) {
   return is_over_words(metric) && !rows.empty() && rows.front().contains("words");
 }
@@ -52,7 +52,7 @@ std::string key_of_row(const OrderedJson& row) {
   return out;
 }
 
-// What was asked, as one text.
+// Returns the input of a row as one text.
 std::string text_of_row(const OrderedJson& row) {
   const char* const field = row.contains("question") ? "question" : "text";
   if (row.contains("words")) return join(row["words"].get<std::vector<std::string>>(), " ");

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kTeaching = "compress distill";
 
-// Of a model whose recipe says its sizes: those of the student's weights.
+// Adds the sizes of the student's weights, if the recipe has fields for them.
 void add_sizes(const Json& config, const Recipe& of_teacher, std::vector<std::string>& settings) {
   for (const auto& [field, value] : config.items())
     if (of_teacher.model.contains(field))
@@ -25,12 +25,13 @@ Recipe taught_recipe(const std::string& run, const std::string& student, const s
   std::vector<std::string> all{"out=" + out, "train.init_from=" + student,
                                "distill.teacher=" + run};
   if (of_teacher.model.contains("like")) all.emplace_back("model.like=");
-  if (of_teacher.compress.is_on())  // what is taught is not cut once more
+  if (of_teacher.compress.is_on())  // no further compression
     for (const char* none : {"layers=0", "decoder_layers=0", "ffn=1", "heads=1", "macs=1",
                              "tune_epochs=0", "int8=false"})
       all.push_back(str("compress.", none));
-  for (const char* none : {"pruning.sparsity=0", "pruning.nm=", "pruning.method=magnitude",
-                           "fake_quant=false"})  // what it learned with
+  // The student is not pruned or quantized again during training.
+  for (const char* none :
+       {"pruning.sparsity=0", "pruning.nm=", "pruning.method=magnitude", "fake_quant=false"})
     all.push_back(str("train.", none));
   if (of_teacher.type->sizes_of_weights)
     add_sizes(of_teacher.type->sizes_of_weights(student, kTeaching), of_teacher, all);

@@ -90,8 +90,8 @@ Teacher teacher_of(const Recipe& r) {
 
 Task shrinking_task(const Recipe& r, Task task) {
   if (!r.type->write_rows) return task;  // this type of model cannot be compressed
-  task.settings[kFakeQuant] =
-      false;  // stored even if off, so that a resumed run must have the same value
+  // Stored even if off, so that a resumed run must have the same value.
+  task.settings[kFakeQuant] = false;
   task.settings["sparsity"] = r.train.pruning.sparsity;
   task.settings["nm"] = r.train.pruning.nm;
   task.settings["prune_by"] = word_of(r.train.pruning.method, kPruningMethods);

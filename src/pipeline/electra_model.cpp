@@ -50,7 +50,7 @@ void export_electra(const ElectraExportJob& job) {
   if (c.has_discriminator())
     put("discriminator", electra_discriminator(c.model), "ElectraForPreTraining");
   else
-    c.model.untied_generator = false;  // the masked LM is the only encoder
+    c.model.untied_generator = false;  // the generator is the only encoder
   if (!has_hugging_face_generator(c))
     log_info("export: transformers has no class for this generator; it is left out");
   else

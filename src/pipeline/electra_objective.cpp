@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kElectraType = "electra";
 
-// The fields of data: that make ELECTRA's examples; masks are drawn while it learns.
+// Fields of data: that determine how ELECTRA's examples are made. Masks are drawn during training.
 struct ElectraData {
   std::int64_t seq_length = 128;
   std::int64_t seed = 12345;
@@ -44,7 +44,7 @@ ElectraTask settings_of(const Recipe& r) {
   return c;
 }
 
-// With what the vocabulary and the data say.
+// Returns the task completed by the vocabulary and the data.
 ElectraTask finished_task(const Recipe& r) {
   return with_files(settings_of(r), vocabulary_of(r), record_files(RecipePaths(r).train_records),
                     "model.vocab_size");
@@ -68,7 +68,7 @@ void check_electra(const Recipe& r) {
           "model could be exported"),
       "set it to gelu");
   checks.fits_positions(c.seq_length, c.model.max_position_embeddings);
-  c.ids = {.cls = 2, .sep = 3, .mask = 4};  // of a vocabulary to come
+  c.ids = {.cls = 2, .sep = 3, .mask = 4};  // placeholders until there is a vocabulary
   Task task;
   checks.accepts({"model.mask_prob", "data.seq_length", "model.temperature"},
                  [&] { task = electra_task(c); });
@@ -92,7 +92,7 @@ std::uint64_t make_electra_examples(const Recipe& r, ExampleSet set) {
   return build_electra_examples(job).examples;
 }
 
-// What the discriminator finds and the generator guesses, beside what a guess without a model gets.
+// Returns the accuracy of the discriminator and the generator, compared with constant predictions.
 std::string electra_remark(const Recipe& r, const Evaluation& e) {
   const ElectraTask c = finished_task(r);
   const auto share = [&](const char* name) { return percent(e.measure(name).value); };
@@ -113,7 +113,8 @@ std::string electra_remark(const Recipe& r, const Evaluation& e) {
   return out.str();
 }
 
-// Another program's checkpoint does not say what was learned; which heads it has does.
+// Returns the task of a stored model. A checkpoint of another program does not contain its
+// objective, so it is derived from the heads.
 ElectraTask stored_task(const StoredModel& m) {
   const auto has = [&](const char* name) { return m.tensors.contains(name); };
   ElectraTask c;
@@ -124,7 +125,8 @@ ElectraTask stored_task(const StoredModel& m) {
   return c;
 }
 
-// Electric and ELECTRA with two towers have the same heads: the logit means another thing in each.
+// ELECTRA with two towers and Electric have the same heads, but their logits have different
+// meanings.
 DetectJob detect_stored_electra(const StoredModel& m) {
   const ElectraTask c = stored_task(m);
   if (!m.objective.is_object() && c.settings.electra_objective && c.settings.two_tower_generator)
@@ -185,7 +187,8 @@ void export_recipes_model(const Recipe& r, const std::string& folder) {
                   .averaged = r.eval.averaged});
 }
 
-// A generator's folder does not say the discriminator's sizes.
+// Returns whether the folder contains a generator. Its config does not contain the discriminator's
+// sizes.
 bool is_generator(const std::string& folder) {
   const std::string path = join_path(folder, "config.json");
   if (!exists(path)) return false;

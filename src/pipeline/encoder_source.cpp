@@ -12,7 +12,7 @@
 namespace smelt {
 namespace {
 
-// By a smelt checkpoint's settings: those of a classifier name it.
+// Returns the encoder in the settings of a smelt checkpoint. A classifier's settings name it.
 Encoder by_settings(const Json& settings, const std::string& where) {
   return parse_encoder(settings.value("encoder", settings.value("task", std::string())),
                        settings.value("model", Json::object()), where);
@@ -47,12 +47,12 @@ FieldValues sizes_of_given_model(const FieldValues& set,
     for (const auto& [name, value] : sizes.items()) {
       const bool of_training =
           name.find("dropout") != std::string::npos || name == "initializer_range";
-      // The vocabulary says its own size; heads of a width of their own are of cut models.
+      // vocab_size follows from the vocabulary. attention_head_size is only in pruned models.
       if (of_training || name == "vocab_size" || name == "attention_head_size") continue;
       out.emplace("model." + name, value.is_string() ? value.get<std::string>() : value.dump());
     }
   } catch (const Error&) {
-    return {};  // a run that trains says what is wrong with the weights
+    return {};  // training reports the problem with the weights
   }
   return out;
 }

@@ -20,7 +20,7 @@ Recipe with_epochs(Recipe r) {
   TrainConfig& t = r.train;
   if (t.epochs > 0 || r.eval.every_epochs > 0)
     if (const auto examples = training_examples(r)) {
-      const double steps = *examples / static_cast<double>(t.batch_size);  // of an epoch
+      const double steps = *examples / static_cast<double>(t.batch_size);  // per epoch
       if (t.epochs > 0) t.steps = at_least_one(t.epochs * steps);
       if (r.eval.every_epochs > 0) r.eval.every = at_least_one(r.eval.every_epochs * steps);
     }

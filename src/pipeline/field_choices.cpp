@@ -14,8 +14,8 @@ std::vector<std::string> type_names() {
   return out;
 }
 
-// The words of fields that are texts. A test holds these to what the checks of a recipe
-// (pipeline/recipe_checks.h) accept.
+// Returns the values of string fields with a fixed set of values. A test compares them with the
+// checks of a recipe (pipeline/recipe_checks.h).
 std::map<std::string, std::vector<std::string>> all_choices() {
   return {{"text.format", {"auto", "text", "jsonl", "tsv", "tsv-quoted", "csv", "parquet"}},
           {"text.sentences", {"lines", "prose"}},

@@ -17,7 +17,7 @@
 namespace smelt {
 namespace {
 
-// How the program runs on its devices: evaluation of a finished run uses these, too.
+// Fields of train: about devices and memory, which evaluation of a finished run also uses.
 constexpr std::array<std::string_view, 12> kUsedByEvaluation{"device",
                                                              "devices",
                                                              "parallelism.mesh",
@@ -30,11 +30,11 @@ constexpr std::array<std::string_view, 12> kUsedByEvaluation{"device",
                                                              "init_from",
                                                              "gradient_accumulation_steps",
                                                              "hang_minutes"};
-// Fields of other sections that only a step of training uses.
+// Fields of other sections that only training uses.
 constexpr std::array<std::string_view, 5> kOfTraining{
     "eval.every", "eval.every_epochs", "track.fill", "track.histograms_every", "track.gradients"};
 
-// Fields that a resumed run must keep.
+// Fields that must not change when a run resumes.
 constexpr std::array<std::string_view, 4> kKeptByResume{"train.batch_size", "train.optimizer.type",
                                                         "train.seed", "train.precision.compute"};
 
@@ -46,17 +46,17 @@ bool is_trained_to_the_end(const Recipe& r, const SavedState& saved) {
   return saved.step == r.train.steps || (saved.step < r.train.steps && is_out_of_patience);
 }
 
-// A value as keep_recipe() writes it and YAML reads it again.
+// Formats a value as keep_recipe() writes it and YAML reads it back.
 std::string kept_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// "train.checkpoint.max_to_keep was 5, is 3" if the run has kept the field with another value.
+// Adds "train.checkpoint.max_to_keep was 5, is 3" if the run's stored recipe has another value.
 void add_change(const Recipe& r, const FieldValues& kept, const std::string& section,
                 const std::string& name, std::vector<std::string>& changes) {
   const std::string path = str(section, ".", name);
   const auto was = kept.find(path);
-  if (was == kept.end()) return;  // kept by a version without this field
+  if (was == kept.end()) return;  // stored by a version without this field
   const Json& is = r.sections.at(section).at(name);
   if (was->second != kept_text(is))
     changes.push_back(str(path, " was ", was->second, ", is ", kept_text(is)));

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kBatchesAtOnce = 64;
 
-// In words that the benchmark knows: STS-B's numbers end at 0 and 5.
+// Formats a prediction in the benchmark's terms. STS-B scores are limited to 0 to 5.
 std::string prediction_text(const Labels& labels, const std::vector<float>& numbers) {
   if (labels.problem != Problem::regression) return said_label(labels, numbers);
   std::ostringstream out;

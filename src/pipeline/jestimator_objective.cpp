@@ -21,7 +21,7 @@ JestimatorBertTask jestimator_settings(const Recipe& r) {
           .settings = parse_config<JestimatorSettings>(r.model, "model")};
 }
 
-// UsageError where it has none.
+// Returns the id of [MASK]. Throws UsageError if there is no such piece.
 std::int32_t mask_id(const Tokenizer& vocabulary, const std::string& origin) {
   for (std::int32_t id = 0; id < vocabulary.size(); ++id)
     if (vocabulary.token(id) == "[MASK]") return id;
@@ -29,7 +29,7 @@ std::int32_t mask_id(const Tokenizer& vocabulary, const std::string& origin) {
                    "name another of its pieces with --set model.mask_token_id=…");
 }
 
-// With what the vocabulary says.
+// Returns the task completed by the vocabulary.
 JestimatorBertTask finished_jestimator(const Recipe& r) {
   JestimatorBertTask c = jestimator_settings(r);
   const std::string origin = vocabulary_path(r);
@@ -51,14 +51,14 @@ void check_jestimator(const Recipe& r) {
     return str(r.origin({"model." + field, heads ? "model.num_heads" : "model." + field}),
                ": model");
   });
-  if (c.settings.mask_token_id < 0) c.settings.mask_token_id = 4;  // of a vocabulary to come
+  if (c.settings.mask_token_id < 0) c.settings.mask_token_id = 4;  // until there is a vocabulary
   Task task;
   checks.accepts({"model.mask_token_id", "model.vocab_size", "model.mask_rate"},
                  [&] { task = jestimator_bert_task(c); });
   check_program(r, task);
 }
 
-// A store of the tokens of all documents; how many windows it holds.
+// Writes a token store of all documents. Returns the number of windows.
 std::uint64_t make_jestimator_examples(const Recipe& r, ExampleSet set) {
   const RecipePaths paths(r);
   const bool train = set == ExampleSet::train;
@@ -91,7 +91,7 @@ FillMaskJob fill_with_jestimator(const StoredModel& m) {
   };
   job.max_tokens = model.max_length;
   job.vocab_size = model.vocab_size;
-  job.framed = false;  // what it has learned from is text without them
+  job.framed = false;  // its training text has no [CLS] and [SEP]
   return job;
 }
 

@@ -34,8 +34,8 @@ std::string absolute_paths(const std::string& patterns) {
   return join(out, ",");
 }
 
-// Returns the lines of a section's fields. "optimizer.type" is `type` in a nested section, whose
-// fields stand together because the object is sorted by name.
+// Returns the lines of a section's fields. "optimizer.type" becomes `type` in a nested section. The
+// fields of a nested section are adjacent because the object is sorted by name.
 std::string section_yaml(const Json& fields, const std::string& indent) {
   std::string out, open;
   for (const auto& [name, value] : fields.items()) {
@@ -92,7 +92,7 @@ void keep_recipe(const Recipe& r) {
     *like = absolute_path(like->get<std::string>());
   sections["train"]["init_from"] = absolute_path(r.train.init_from);
   sections["distill"]["teacher"] = absolute_path(r.distill.teacher);
-  // Unset, they are as the given vocabulary was made.
+  // If unset, the existing vocabulary keeps its own settings.
   if (!r.vocab.file.empty() || !r.train.init_from.empty())
     for (const char* name : {"lower_case", "strip_accents", "split_chinese"})
       if (!r.is_set(str("vocab.", name))) sections["vocab"].erase(name);

@@ -24,7 +24,7 @@ void check_count(const std::string& path, std::uint64_t records) {
 
 KeptRows::KeptRows(const std::string& records, std::uint64_t count) : path_(rows_beside(records)) {
   if (!exists(path_)) return;
-  check_count(path_, count);  // before the first prediction, as all of them may take hours
+  check_count(path_, count);  // checked before the first prediction, as predicting may take hours
   lines_.emplace(path_);
 }
 

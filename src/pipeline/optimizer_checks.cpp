@@ -8,7 +8,7 @@
 namespace smelt {
 namespace {
 
-// A field that only some schedules read.
+// Checks that `field` is used by the recipe's schedule.
 void check_read_by(const RecipeChecks& checks, const TrainConfig& t, const std::string& field,
                    bool given, const std::vector<std::string>& readers) {
   const bool read = std::ranges::find(readers, t.schedule.type) != readers.end();
@@ -52,7 +52,7 @@ void check_decay_to_step(const RecipeChecks& checks, const TrainConfig& t) {
       "raise train.schedule.decay_to_step, or set it to 0 for no decay");
 }
 
-// A field that other optimizers do not read.
+// Checks that `field` is used by the recipe's optimizer.
 void check_optimizer_reads(const RecipeChecks& checks, const TrainConfig& t, bool reads,
                            const std::string& field, bool given, const char* reader) {
   checks.require(
@@ -93,7 +93,7 @@ void check_amos_alone(const RecipeChecks& checks, const TrainConfig& t) {
   read("train.optimizer.amos_preset", t.optimizer.amos_preset != unset.optimizer.amos_preset);
 }
 
-// Either of the two clips.
+// Checks train.optimizer.clip_norm or clip_value.
 void check_clip(const RecipeChecks& checks, const std::string& field, const std::string& text,
                 double value) {
   checks.require(value >= 0 && std::isfinite(value), {field},

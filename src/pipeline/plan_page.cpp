@@ -17,7 +17,7 @@ struct Bar {
   Estimate value;
 };
 
-// Where and how long, in the drawing.
+// Draws a bar, its range and its labels at height `top`. `most` is the value at full width.
 std::string bar_svg(const Bar& bar, double top, double most) {
   const auto length = [&](double value) { return value / most * (kWidth - kName - kFigure); };
   const auto at = [&](double value) { return rounded(kName + length(value), 1); };
@@ -31,7 +31,8 @@ std::string bar_svg(const Bar& bar, double top, double most) {
              "\">", html_text(bar.figure), "</text>");
 }
 
-// A bar for each, as long as is likely, with a line from low to high.
+// Draws a chart with a bar for each value: its length is the likely value, with a line from low to
+// high.
 std::string bars(const std::string& title, const std::vector<Bar>& all) {
   double most = 0;
   for (const Bar& bar : all) most = std::max(most, bar.value.high);

@@ -6,7 +6,8 @@
 namespace smelt {
 
 std::optional<std::size_t> PlanRow::taken() const {
-  std::map<std::size_t, std::size_t> by_turn;  // without those that no batch so large can take
+  // Leaves out variants that are not possible for this batch size.
+  std::map<std::size_t, std::size_t> by_turn;
   for (std::size_t i = 0; i < tried.size(); ++i)
     if (tried[i].turn) by_turn.emplace(*tried[i].turn, i);
   if (!by_turn.contains(0)) return std::nullopt;

@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* kRobertaType = "roberta";
 
-// The fields of model: beside those of the encoder.
+// Fields of model: besides those of the encoder.
 struct RobertaMasking {
   double mask_prob = 0.15;
 };
@@ -34,7 +34,7 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("mask_prob", c.mask_prob, "share of tokens masked, drawn in each step");
 }
 
-// The fields of data: that make the examples.
+// Fields of data: that determine how the examples are made.
 struct RobertaData {
   std::int64_t seq_length = 128;
   std::int64_t seed = 12345;
@@ -102,7 +102,8 @@ std::uint64_t make_roberta_examples(const Recipe& r, ExampleSet set) {
   return build_electra_examples(job).examples;
 }
 
-// Throws UsageError that begins with `command` for a model without a masked-language-model head.
+// Returns the encoder. Throws UsageError, which begins with `command`, if the model has no
+// masked-LM head.
 Encoder stored_roberta(const StoredModel& m, const char* command) {
   if (!m.tensors.contains("lm_head/output_bias"))
     throw UsageError(str(command, ": ", m.named(), " has no masked-language-model head"),

@@ -17,7 +17,8 @@
 namespace smelt {
 namespace {
 
-// By which weights are known: of a checkpoint its marker, which holds its manifest's checksum.
+// Returns the files that identify weights. For a checkpoint this is its marker, which contains the
+// checksum of its manifest.
 std::vector<std::string> weight_files(const std::string& weights) {
   if (weights.empty()) return {};
   try {
@@ -40,7 +41,7 @@ std::vector<std::string> weight_files(const std::string& weights) {
   return out;
 }
 
-// Those that change what is learned.
+// Returns the settings that affect what the model learns.
 Json learned_by(const Recipe& r) {
   Json train = r.sections.at("train"), model = r.sections.at("model");
   for (const char* free :

@@ -20,7 +20,7 @@ OrderedJson metrics_of_run(const RecipePaths& paths) {
   return exists(file) ? OrderedJson::parse_or_discard(read_file(file)) : OrderedJson();
 }
 
-// Files and folders that are there, by what they are.
+// Returns the paths of existing files and folders.
 OrderedJson paths_json(const Recipe& recipe) {
   const RecipePaths paths(recipe);
   OrderedJson out = OrderedJson::object();

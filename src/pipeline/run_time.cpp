@@ -1,4 +1,4 @@
-// What the speed of a device says of a recipe's run (pipeline/run_needs.h).
+// Estimates the time of a recipe's run from the speed of this machine (pipeline/run_needs.h).
 #include <cmath>
 
 #include "base/number_format.h"
@@ -19,7 +19,7 @@ std::string long_time(double seconds) {
   return rounded(seconds / (days ? kDay : kHour), 1) + (days ? " days" : " hours");
 }
 
-// How much of a device's speed at products a whole step has, as measured
+// Speed of a training step relative to that of a single matmul, as measured
 // (docs/explanation/performance.md).
 constexpr double kShareOfProducts = 0.4;
 

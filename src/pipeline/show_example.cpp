@@ -20,7 +20,8 @@ class ExampleText {
   std::string token(std::int64_t id) const {
     return names(id) ? vocabulary_->token(static_cast<std::int32_t>(id)) : str(id);
   }
-  // How many characters of the token say that it continues a word; 0: it continues none.
+  // Returns the number of characters that mark the token as the continuation of a word; 0 if it
+  // begins one.
   std::size_t continuing_mark(std::int64_t id) const {
     if (!names(id) || !vocabulary_->continues_word(static_cast<std::int32_t>(id))) return 0;
     const std::size_t size = vocabulary_->continuing_prefix().size();
@@ -43,7 +44,7 @@ class ExampleText {
   bool colour_;
 };
 
-// Long lists are cut.
+// Prints a list of values. Long lists are truncated.
 template <class Values>
 std::string first_of(const Values& values) {
   constexpr std::size_t kMost = 16;
@@ -110,7 +111,7 @@ static std::string pieces_of(std::vector<std::int64_t> ids, const Tokenizer& pie
   std::string out;
   for (const std::int64_t id : ids)
     out += " " + (id >= 0 && id < pieces.size() ? pieces.token(static_cast<std::int32_t>(id))
-                                                : str("<", id, ">"));  // a sentinel on top
+                                                : str("<", id, ">"));  // an added sentinel
   return out;
 }
 

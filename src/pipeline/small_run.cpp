@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kSmallSteps = 300, kSmallBatch = 32;
 constexpr std::array kOtherLengths{"train.epochs=0", "train.tokens=0", "train.budget.usd=0"};
 
-// By the fields that a type of model has.
+// Returns small values for the size fields of all types of models.
 const std::map<std::string, std::string>& small_sizes() {
   static const std::map<std::string, std::string> kSizes{{"size", "small"},
                                                          {"hidden_size", "128"},
@@ -30,8 +30,8 @@ const std::map<std::string, std::string>& small_sizes() {
   return kSizes;
 }
 
-// Drops the settings of fields that the user has set on the command line, and of fields that the
-// user's would contradict. The number of steps stays small, whatever the user sets it by.
+// Removes settings that the user has set on the command line or that contradict them. The number of
+// steps stays small regardless of how the user set it.
 std::vector<std::string> without_users(const Recipe& r, std::vector<std::string> settings) {
   static const std::map<std::string, std::vector<std::string>> kContradicted{
       {"train.schedule.warmup_ratio", {"train.schedule.warmup_steps"}},
@@ -47,7 +47,7 @@ std::vector<std::string> without_users(const Recipe& r, std::vector<std::string>
   return settings;
 }
 
-// At most kSmallSteps, by whatever field the recipe sets them.
+// Limits the steps to kSmallSteps, whichever field of the recipe sets them.
 void add_small_steps(const Recipe& r, std::vector<std::string>& out) {
   out.insert(out.end(), kOtherLengths.begin(), kOtherLengths.end());
   out.push_back(str("train.steps=", std::min(kSmallSteps, r.train.steps)));
@@ -84,11 +84,11 @@ std::vector<std::string> all_settings(const Recipe& r) {
   out.push_back(str("train.checkpoint.save_interval_steps=", kSmallSteps));
   out.emplace_back("train.checkpoint.keep_period=0");
   if (r.train.schedule.type == "wsd") out.emplace_back("train.schedule.decay_ratio=0.1");
-  if (!r.train.init_from.empty()) return out;  // the given model has its sizes
+  if (!r.train.init_from.empty()) return out;  // the sizes are those of the initial weights
   for (const ConfigField& field : r.type->model)
     if (const auto found = small_sizes().find(field.name); found != small_sizes().end())
       out.push_back(str("model.", field.name, "=", found->second));
-  // A narrow model learns with a higher rate.
+  // Narrow models need a higher learning rate.
   if (r.train.optimizer.type.find("adam") != std::string::npos || r.train.optimizer.type == "lamb")
     out.emplace_back("train.optimizer.learning_rate=1e-3");
   return out;
@@ -105,7 +105,7 @@ std::vector<std::string> small_settings(const Recipe& r) {
 
 void add_step_settings(std::vector<std::string>& settings) {
   const auto is_steps = [](const std::string& s) { return s.starts_with("train.steps="); };
-  // In front, so that a length of the user's own still contradicts train.steps.
+  // Inserted at the front, so that another length that the user set still contradicts train.steps.
   if (std::ranges::any_of(settings, is_steps))
     settings.insert(settings.begin(), kOtherLengths.begin(), kOtherLengths.end());
 }

@@ -19,7 +19,7 @@ std::string yaml_line(const std::string& name, const std::string& value,
   return str(line, "# ", comment, "\n");
 }
 
-// In double quotes, as YAML reads JSON's.
+// Returns the text in double quotes, in JSON syntax, which YAML accepts.
 std::string quoted_text(const std::string& text) { return Json(text).dump(); }
 
 std::string length_fields(const StarterRecipe& s, const char* passes) {
@@ -41,7 +41,7 @@ std::string warmup_field(const char* ratio, const char* comment) {
   return yaml_line("  schedule", str("{warmup_ratio: ", ratio, "}"), comment);
 }
 
-// A run with a known number of steps has at least ten evaluations.
+// Returns eval.every. A run with a known number of steps has at least ten evaluations.
 std::string eval_every_field(const StarterRecipe& s) {
   constexpr std::int64_t kLeastEvaluations = 10;
   const std::int64_t most =
@@ -76,7 +76,7 @@ std::string text_fields(const StarterRecipe& s) {
                              "paragraphs; lines: a sentence a line, empty lines between texts"));
 }
 
-// `otherwise`: the size if the text is not known.
+// Returns vocab.size. `otherwise` is the size if the text is not known.
 std::string vocabulary_size_field(const StarterRecipe& s, std::int64_t otherwise) {
   const VocabularySize size =
       s.text ? suitable_vocabulary(*s.text)
@@ -98,7 +98,8 @@ std::string encoder_fields(const StarterRecipe& s) {
          yaml_line("  intermediate_size", str(4 * s.size.hidden), "");
 }
 
-// 5 copies of the text, 8 passes over them: 40 over the text, as BERT's own training had.
+// Text is copied 5 times into the examples, so 8 passes over them are 40 over the text, as in
+// BERT's own training.
 constexpr const char* kEightPasses =
     "  epochs: 8                     # over the examples: 40 over the text "
     "(data.dupe_factor 5)\n";
@@ -144,7 +145,7 @@ std::string t5_text(const StarterRecipe& s) {
          device_fields(s) + "eval:\n" + eval_every_field(s);
 }
 
-// The weights to begin with; if they are an example's, how to get them.
+// Returns train.init_from. For an example model, adds a comment on how to download it.
 std::string init_field(const StarterRecipe& s, const char* folder, const char* model) {
   const char* comment = "a folder of the pre-trained model";
   if (!s.init.empty()) return yaml_line("  init_from", quoted_text(s.init), comment);

@@ -200,8 +200,8 @@ class T5Text {
   }
 
   std::shared_ptr<const Segmenter> segmenter_;  // null: no word segmentation
-  std::unique_ptr<const Tokenizer>
-      tokenizer_;  // for text after word segmentation, like the next two
+  // Tokenizers for text after word segmentation.
+  std::unique_ptr<const Tokenizer> tokenizer_;
   // The same with the opposite setting for a leading space, if needed.
   std::unique_ptr<const Tokenizer> other_;
   std::unique_ptr<const SentencePieceTokenizer> raw_;  // keeps all spaces and adds none

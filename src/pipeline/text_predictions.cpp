@@ -26,7 +26,7 @@
 namespace smelt {
 namespace {
 
-// Ids up to their end.
+// Returns the ids of a row up to the end token.
 std::vector<std::int32_t> row_of(const HostArray& array, std::size_t row, std::int32_t end) {
   const auto all = array.values<std::int32_t>();
   const auto length = static_cast<std::size_t>(array.shape.dims[1]);
@@ -44,7 +44,7 @@ std::string text_of(const GenerateJob& job, std::vector<std::int32_t> ids) {
   return job.decode(ids);
 }
 
-// Returns the next kept row, or one of what the record's ids decode to.
+// Returns the next original row, or one decoded from the record's ids.
 OrderedJson scored_row(KeptRows& kept, const GenerateJob& job, const Batch& batch, std::size_t at) {
   if (kept.are_there()) return kept.next();
   return {{"text", text_of(job, row_of(batch.arrays[0], at, job.end))},
@@ -73,10 +73,11 @@ void check_stop(std::uint64_t done, std::uint64_t all) {
                   "run the same command again");
 }
 
-// A row of text and label, and what was answered.
+// Called with a row of text and label, and the generated answer.
 using Answered = std::function<void(OrderedJson row, const std::string& said)>;
 
-// A program may take its time to be compiled, a device's answers may not.
+// Generates the answers of a batch. The watchdog allows unlimited time for compilation, but not for
+// generation.
 std::vector<std::vector<Answer>> watched_answers(Generator& generator,
                                                  std::span<const std::vector<std::int32_t>> inputs,
                                                  Watchdog* watchdog) {
@@ -124,7 +125,7 @@ bool is_exact(const std::string& said, const OrderedJson& row) {
   return words_in(said) == words_in(row["label"].get<std::string>());
 }
 
-// What was answered, and what it should be.
+// Generated answers and their labels.
 struct Compared {
   JsonValues said, is;
   std::uint64_t right = 0;
@@ -159,7 +160,7 @@ class AnswerMeasures : public StateMeasures {
     answer_rows(
         generator_, recipe_, of_.features, records_, watchdog,
         [&](const OrderedJson& row, const std::string& answer) { compared.add(row, answer); });
-    generator_.take({}, where);  // its devices' memory is the training's
+    generator_.take({}, where);  // frees device memory for training
     return compared.values();
   }
 

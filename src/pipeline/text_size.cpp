@@ -30,20 +30,21 @@ bool is_packed(const std::string& file) {
          file.ends_with(".parquet");
 }
 
-// Tokens a byte, by the first bytes of a text in UTF-8.
+// Returns the tokens per byte, from the beginning of a UTF-8 text.
 double token_share(std::string_view text) {
   double tokens = 0;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0xE3 && byte <= 0xED)  // begins U+3000 to U+DFFF: kana, ideographs, Hangul
+    // 0xE3 to 0xED begin characters in U+3000 to U+DFFF: kana, ideographs, Hangul.
+    if (byte >= 0xE3 && byte <= 0xED)
       tokens += 1;
-    else if ((byte & 0xC0U) != 0x80U)  // begins any other character
+    else if ((byte & 0xC0U) != 0x80U)  // begins another character
       tokens += 1 / kCharactersOfToken;
   }
   return tokens / static_cast<double>(std::max<std::size_t>(1, text.size()));
 }
 
-// Whether a line is in Thai or Lao, whose sentences have no sign at their end.
+// Returns whether a line is in Thai or Lao, which have no punctuation at the end of a sentence.
 bool is_unmarked(std::string_view line) {
   for (std::size_t i = 0; i + 1 < line.size(); ++i)
     if (line[i] == '\xE0' && line[i + 1] >= '\xB8' && line[i + 1] <= '\xBB') return true;
@@ -64,15 +65,15 @@ UChar32 last_character(std::string_view line) {
   return c;
 }
 
-// Counts of the lines of a text, to judge what a line is.
+// Statistics of the lines of a text, which show whether a line is a sentence.
 struct LineCounts {
-  std::size_t lines = 0;     // that are not empty
+  std::size_t lines = 0;     // not counting empty lines
   std::size_t capitals = 0;  // of these, lines that begin with a capital
   std::size_t single = 0;    // of these, lines of one sentence
-  std::size_t followed = 0;  // of these, lines with another one right below
-  // Of followed lines without a sign at their end that ends a sentence:
-  std::size_t full = 0;    // lines that are about as long as the longest line
-  std::size_t broken = 0;  // lines before one that begins with a small letter
+  std::size_t followed = 0;  // of these, lines that are followed by another one
+  // Followed lines without punctuation that ends a sentence:
+  std::size_t full = 0;    // lines of about the same length as the longest line
+  std::size_t broken = 0;  // lines before a line that begins with a lower-case letter
 };
 
 LineCounts count_lines(const std::vector<std::string_view>& all) {
@@ -129,7 +130,7 @@ std::string sample_of(const std::vector<std::string>& files) {
   return out;
 }
 
-// The examples that the recipe's records are described to have.
+// Returns the number of examples in the description of the recipe's records.
 std::optional<double> described_examples(const Recipe& r) {
   const auto files = record_files(RecipePaths(r).train_records);
   if (files.empty()) return std::nullopt;
@@ -138,7 +139,7 @@ std::optional<double> described_examples(const Recipe& r) {
   return static_cast<double>(*described->examples);
 }
 
-// Reads all records to count them if they have no description.
+// Returns the number of examples. Counts the records if they have no description.
 std::optional<double> made_examples(const Recipe& r) {
   if (record_files(RecipePaths(r).train_records).empty()) return std::nullopt;
   if (const auto described = described_examples(r)) return described;
@@ -165,7 +166,7 @@ std::optional<TextSize> text_size(const std::vector<std::string>& files) {
   if (files.empty() || std::ranges::any_of(files, is_remote)) return std::nullopt;
   TextSize out{.bytes = unpacked_bytes(files)};
   const auto plain = std::ranges::find_if_not(files, is_packed);
-  double tokens = 1 / kCharactersOfToken;  // of a byte
+  double tokens = 1 / kCharactersOfToken;  // tokens per byte
   if (plain != files.end()) {
     const std::string sample = sample_of(files);
     tokens = token_share(sample);
@@ -177,7 +178,7 @@ std::optional<TextSize> text_size(const std::vector<std::string>& files) {
 }
 
 VocabularySize suitable_vocabulary(const TextSize& text) {
-  // Chinese, Japanese and Korean, which have thousands of characters, fill a larger vocabulary.
+  // Chinese, Japanese and Korean have thousands of characters and need a larger vocabulary.
   constexpr double kMostTokensOfByte = 0.25;
   const bool has_many_characters = text.tokens > kMostTokensOfByte * text.bytes;
   const std::string of = str("for ", bytes_text(text.bytes), " of text");
@@ -199,7 +200,7 @@ std::optional<TextSize> training_text(const Recipe& r) {
     if (size) size->bytes *= 1 - r.text.heldout, size->tokens *= 1 - r.text.heldout;
     return size;
   } catch (const Error&) {
-    return std::nullopt;  // the text is elsewhere
+    return std::nullopt;  // the text is not on this machine
   }
 }
 
@@ -212,7 +213,7 @@ std::int64_t tokens_of_example(const Recipe& r) {
 }
 
 double examples_of_text(const Recipe& r, const TextSize& text) {
-  // Examples end with their documents, and some are made short.
+  // Share of an example that is filled: examples end with their documents, and some are short.
   constexpr double kFilled = 0.85;
   const auto tokens = static_cast<double>(std::max<std::int64_t>(1, tokens_of_example(r)));
   return std::ceil(text.tokens * r.data.value("dupe_factor", 1.0) / (kFilled * tokens));
@@ -223,7 +224,7 @@ double held_out_examples(double bytes, double tokens) {
   return bytes / kBytesOfToken / tokens;
 }
 
-// By the size of the text, before examples are made of it.
+// Returns the number of examples to expect from the size of the text.
 static std::optional<double> expected_examples(const Recipe& r) {
   const auto text = training_text(r);
   if (!text || tokens_of_example(r) == 0) return std::nullopt;
@@ -244,7 +245,7 @@ std::optional<double> training_passes(const Recipe& r) try {
   return static_cast<double>(r.train.steps) * static_cast<double>(r.train.batch_size) / *examples *
          dupe_factor;
 } catch (const Error&) {
-  return std::nullopt;  // whoever reads the records reports it
+  return std::nullopt;  // the stage that reads the records reports it
 }
 
 std::string usual_passes(double bytes) {

@@ -85,7 +85,7 @@ AnswerData answer_data(const Recipe& r) {
   return data;
 }
 
-// A run that has begun says it itself.
+// Returns the T5 of the recipe. A run that has begun reads it from its state.
 PretrainedT5 resolved_t5(const Recipe& r) {
   const auto model = parse_config<AnswerModel>(r.model, "model");
   PretrainedT5 out;
@@ -150,7 +150,7 @@ std::vector<std::string> answer_files(const Recipe& r) {
   return row_files(r);
 }
 
-// The pieces with the original's sentinels among them.
+// Returns the generation job. Sentinels are numbered as in the original model.
 GenerateJob answer_job(const Recipe& r) {
   const PretrainedT5 pretrained = resolved_t5(r);
   GenerateJob job = t5_generate_job(pretrained.model, vocabulary_path(r), tokenizer_flags(r),

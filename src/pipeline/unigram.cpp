@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kTrainExamples = 4096;
 constexpr std::int64_t kRowsAtOnce = 64;
 
-// How often each word occurs in the first examples.
+// Returns the count of each word in the first examples.
 std::map<std::int32_t, double> count_words_of(const UnigramJob& job, const std::string& data,
                                               std::uint64_t examples) {
   const Features& features = job.task.features;
@@ -55,8 +55,8 @@ MeasuredValue unigram_measure(const UnigramJob& job) {
   return {.name = job.name, .value = weight > 0 ? loss / weight : 0, .weight = weight};
 }
 
-// Characters of text that a piece stands for: a piece "<0xD0>" is a byte, which counts if it begins
-// a character. The unknown piece stands for none, since nothing can be told from it.
+// Returns the number of characters of a piece. A byte piece such as "<0xD0>" counts as 1 if it
+// begins a character. The unknown piece counts as 0.
 static double characters_of_piece(const Tokenizer& tokenizer, std::int32_t id) {
   if (id == tokenizer.unknown()) return 0;
   const std::string& piece = tokenizer.token(id);
