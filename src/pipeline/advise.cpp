@@ -224,9 +224,9 @@ Advice advise(const AdviceJob& job, const Prices& prices) {
   const auto text = text_size(expand_files(job.input, "advise"));
   if (!text)
     throw UsageError(str("advise: ", job.input, " is not on this machine"),
-                     "give files of this machine, of which a part is enough");
+                     "name local files; a part of the text is enough");
   if (text->tokens < 1)
-    throw UsageError(str("advise: ", job.input, " holds no text"), "give files with text");
+    throw UsageError(str("advise: ", job.input, " contains no text"), "give files with text");
   DocumentOptions read;
   read.input = job.input;
   read.sentences = Cut::prose;
@@ -263,7 +263,7 @@ std::string advice_text(const Advice& advice, const AdviceJob& job) {
           kAdvisedBatch, " x ", kAdvisedTokens, " tokens for at most $", rounded(job.budget, 0),
           ", and at most ", rounded(kUsualPasses, 0), " passes:\n", table_text(lines));
   if (!advice.unpriced.empty())
-    out += str("left out, because no price is known (--prices FILE gives prices): ",
+    out += str("omitted because no price is known (add prices with --prices FILE): ",
                join(advice.unpriced, ", "), "\n");
   if (advice.best) {
     const AdviceRow& row = advice.rows[*advice.best];
@@ -272,7 +272,7 @@ std::string advice_text(const Advice& advice, const AdviceJob& job) {
     if (advice.text.tokens >= wanted)
       out += mark + "the largest model that this text is enough for\n";
     else
-      out += str(mark, "this text is too small even for this model, which wants about ",
+      out += str(mark, "this text is too small even for this model, which needs about ",
                  count_text(wanted), " tokens: add text, or continue the training of a model in ",
                  "your language (`smelt new continue`)\n");
   }

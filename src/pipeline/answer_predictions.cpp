@@ -36,7 +36,7 @@ std::vector<MeasuredValue> write_answer_predictions(const Recipe& r) {
   const RecipePaths paths(r);
   const std::string file = questions_file(paths.scored);
   if (!exists(file)) {
-    log_warning("eval: no answers are found: {}, the questions of {}, is missing", file,
+    log_warning("eval: no answers were extracted: {}, the questions of {}, is missing", file,
                 paths.scored);
     return {};
   }

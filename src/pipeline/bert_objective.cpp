@@ -29,7 +29,7 @@ constexpr const char* kBertType = "bert";
 constexpr std::int64_t kMaskedLmShare = 15;
 
 constexpr const char* kMaskedLmHint =
-    "take a pretrained model: of Hugging Face's classes BertForPreTraining or BertForMaskedLM";
+    "use a pretrained model of Hugging Face's classes BertForPreTraining or BertForMaskedLM";
 
 // Fields of data: that determine how BERT's examples are made.
 struct BertData {
@@ -94,7 +94,7 @@ void check(const Recipe& r) {
   checks.require(!data.next_sentence || model.type_vocab_size >= 2,
                  {"data.next_sentence", "model.type_vocab_size"},
                  str("model.type_vocab_size ", model.type_vocab_size,
-                     " has no kind for the second sentences of data.next_sentence"),
+                     " has no segment type for the second sentence of data.next_sentence"),
                  "set model.type_vocab_size to 2, or data.next_sentence to false");
   check_program(r, bert_task({.model = model,
                               .seq_length = data.seq_length,
@@ -138,11 +138,11 @@ Task task(const Recipe& r) {
 std::string remark(const Recipe& r, const Evaluation& e) {
   const MeasuredValue& right = e.measure("masked_lm_accuracy");
   std::ostringstream out;
-  out << std::fixed << std::setprecision(1) << "masked tokens right: " << 100 * right.value
-      << " % of " << std::setprecision(0) << right.weight << " held-out ones";
+  out << std::fixed << std::setprecision(1) << "masked tokens correct: " << 100 * right.value
+      << " % of " << std::setprecision(0) << right.weight << " held-out tokens";
   const Vocabulary vocabulary = vocabulary_of(r);
   if (const auto token = majority_token(record_files(RecipePaths(r).train_records), vocabulary))
-    out << "; always answering '" << vocabulary.token(*token) << "': " << std::setprecision(1)
+    out << "; always predicting '" << vocabulary.token(*token) << "': " << std::setprecision(1)
         << 100 * e.measure("majority_token_accuracy").value << " %";
   return out.str();
 }
@@ -159,7 +159,7 @@ std::string typical(const Recipe& r) {
              width >= 768   ? "gigabytes"
              : width >= 256 ? "hundreds of megabytes"
                             : "some megabytes",
-             " of text: ", share, " of masked tokens right; less on less text");
+             " of text: ", share, " of masked tokens correct; fewer with less text");
 }
 
 FillMaskJob fill_stored_bert(const StoredModel& m) {
@@ -212,8 +212,8 @@ EvaluateTextJob score_stored_bert(const StoredModel& m) {
 Teacher bert_of_words(const Recipe&, const StoredModel& m, FrozenModel held) {
   if (model_type_of(m.tensors) != kBertType || m.config.is_null() ||
       !m.tensors.contains("cls/predictions/output_bias"))
-    throw UsageError(str(held.where, " is no BERT that tells masked words"),
-                     "take a BERT as it was pre-trained, with its head for masked words");
+    throw UsageError(str(held.where, " has no masked-LM head"),
+                     "use a pre-trained BERT with its masked-LM head");
   return bert_teacher(parse_bert_config(m.config.dump(), m.where), std::move(held));
 }
 

@@ -80,7 +80,7 @@ std::string recommendation(const std::vector<Offer>& offers, double usd,
     }
   }
   const std::string taken =
-      str("take ", best->row->type.name, best->spot ? " on spot" : " on demand", ": ");
+      str("use ", best->row->type.name, best->spot ? " on spot" : " on demand", ": ");
   const std::string setting = str(" --set train.budget.type=", best->row->type.name,
                                   best->spot ? " --set train.budget.spot=true" : "", "\n");
   if (!least)
@@ -147,7 +147,7 @@ std::string budget_text(const Plan& plan, double usd,
   const std::string money = str("$", significant(usd, 6));
   if (offers.empty())
     return str("For ", money,
-               " none of these types is known to make a step: no price, or too little money.\n");
+               " none of these types can make a step: no known price, or too little money.\n");
   std::vector<std::vector<std::string>> lines{
       {"type", "price", "steps", "passes", "hours (range)", "dollars (range)", "price of"}};
   for (const Offer& offer : offers) lines.push_back(offer_cells(offer, passes));

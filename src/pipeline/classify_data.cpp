@@ -68,7 +68,7 @@ Labels labels_for(const Recipe& r) {
        count_labels(files_of(r, data.train), out.problem, "data.train")) {
     out.names.push_back(name);
     if (count == 1)
-      log_warning("data.train: class '{}' has one example alone, which is trained on", name);
+      log_warning("data.train: class '{}' has only one example, which is used for training", name);
   }
   return out;
 }
@@ -91,10 +91,11 @@ std::uint64_t write_questions(const Recipe& r, const Part& part) {
                                                      .windows = windows_of(data),
                                                      .output = part.output,
                                                      .keep_questions = part.scored});
-  log_info("data: {} of {}, {} without an answer, in {} of {} tokens, {} unknown tokens{}",
-           counted(s.questions, "question"), part.what, s.without_answer,
-           counted(s.examples, "window"), data.seq_length, percent(part_of(s.unknown, s.tokens)),
-           s.left_out == 0 ? "" : str("; ", s.left_out, " whose answers are not in their place"));
+  log_info(
+      "data: {} of {}, {} without an answer, in {} of {} tokens, {} unknown tokens{}",
+      counted(s.questions, "question"), part.what, s.without_answer, counted(s.examples, "window"),
+      data.seq_length, percent(part_of(s.unknown, s.tokens)),
+      s.left_out == 0 ? "" : str("; ", s.left_out, " whose answers are not where the row says"));
   return s.examples;
 }
 
@@ -111,7 +112,7 @@ std::uint64_t write_texts(const Recipe& r, const Labels& labels, const Part& par
                                 .output = part.output,
                                 .keeps_rows = part.scored};
   const LabelledSummary s = write_labelled_examples(job);
-  log_info("data: {} of {}: {} of them cut to {} tokens, {} unknown tokens",
+  log_info("data: {} of {}: {} of them truncated to {} tokens, {} unknown tokens",
            counted(s.examples, "example"), part.what, percent(part_of(s.cut, s.examples)),
            job.seq_length, percent(part_of(s.unknown, s.tokens)));
   return s.examples;
@@ -136,7 +137,7 @@ void write_overview(const Recipe& r) {
     write_file(join_path(r.out, kRowOverviewFile),
                row_overview(overview_job(r)).dump(1, ' ', false, JsonInvalidUtf8::replace));
   } catch (const UsageError& error) {
-    log_warning("data: no overview of the rows: {}", error.what());
+    log_warning("data: could not write the overview of the rows: {}", error.what());
   }
 }
 

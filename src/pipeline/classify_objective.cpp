@@ -42,10 +42,9 @@ Encoder resolved_encoder(const Recipe& r) {
                          begun->path);
   if (!model.like.empty()) return encoder_in(model.like, "model.like");
   if (!r.train.init_from.empty()) return encoder_in(r.train.init_from, "train.init_from");
-  throw UsageError(
-      "train.init_from: no pre-trained model to fine-tune",
-      "name a BERT's or ELECTRA's folder with --set train.init_from=…; model.like with "
-      "vocab.file takes its sizes alone, for fresh weights");
+  throw UsageError("train.init_from: no pre-trained model to fine-tune",
+                   "name the folder of a BERT or ELECTRA with --set train.init_from=…; to train "
+                   "from random weights, set model.like and vocab.file");
 }
 
 // Returns the mean label from the description of the examples; 0 if they are not made yet.
@@ -81,7 +80,7 @@ std::vector<std::int64_t> lengths_of(const Recipe& r) {
     const std::string_view number = trim(word);
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), length);
     if (error != std::errc() || end != number.data() + number.size() || length < 1)
-      throw UsageError(str(where, ": '", number, "' is no length"),
+      throw UsageError(str(where, ": '", number, "' is not a sequence length"),
                        "write auto, one, or lengths such as 32,64");
     if (length < data.seq_length) out.push_back(length);
   }
@@ -111,8 +110,8 @@ ClassifyTask classifier_task(const Recipe& r, std::vector<std::string> labels) {
 ClassifyTask finished_classifier(const Recipe& r) {
   auto labels = known_labels(r);
   if (labels.empty() && Labels{.problem = classify_model(r).problem}.has_classes())
-    throw UsageError(str(r.out, ": no classes are known here yet"),
-                     "`smelt run` makes the examples, which say them; or give data.labels");
+    throw UsageError(str(r.out, ": the classes are not known yet"),
+                     "make the examples with `smelt run`, or set data.labels");
   return classifier_task(r, std::move(labels));
 }
 
@@ -121,22 +120,22 @@ ClassifyTask finished_classifier(const Recipe& r) {
 void check_kept_measure(const Recipe& r) {
   const RecipeChecks checks(r);
   for (const char* late : {"entity_precision", "entity_recall", "entity_f1", "exact_match"})
-    checks.require(r.train.checkpoint.best_metric != late, {"train.checkpoint.best_metric"},
-                   str("train.checkpoint.best_metric is ", late,
-                       ", which the evaluation at the end measures alone, on the host"),
-                   of_answers(r) ? "keep the best by span_accuracy or answer_loss"
-                                 : "keep the best by macro_f1, accuracy or classification_loss");
+    checks.require(
+        r.train.checkpoint.best_metric != late, {"train.checkpoint.best_metric"},
+        str("train.checkpoint.best_metric is ", late, ", which only the final evaluation computes"),
+        of_answers(r) ? "use span_accuracy or answer_loss"
+                      : "use macro_f1, accuracy or classification_loss");
 }
 
 void check_answers(const RecipeChecks& checks, const ClassifyData& data) {
   checks.at_least("data.question_tokens", 1);
   checks.at_least("data.doc_stride", 1);
   checks.at_least("data.answer_tokens", 1);
-  checks.require(data.seq_length > data.question_tokens + 3,
-                 {"data.seq_length", "data.question_tokens"},
-                 str("data.seq_length ", data.seq_length, " leaves a text no room beside ",
-                     data.question_tokens, " tokens of a question"),
-                 "384 with questions of 64 is usual");
+  checks.require(
+      data.seq_length > data.question_tokens + 3, {"data.seq_length", "data.question_tokens"},
+      str("data.seq_length ", data.seq_length, " is too small for a context and a question of ",
+          data.question_tokens, " tokens"),
+      "use 384 with data.question_tokens 64");
   checks.require(data.labels.empty(), {"data.labels"},
                  "data.labels cannot be set with model.problem answer_spans",
                  "leave data.labels empty");
@@ -147,7 +146,7 @@ void check_labels_of_loss(const RecipeChecks& checks, const Recipe& r) {
   checks.require(
       r.train.label_smoothing >= 0 && r.train.label_smoothing < 1, {"train.label_smoothing"},
       str("train.label_smoothing is ", r.train.label_smoothing, ", must be at least 0 and below 1"),
-      "0.1 is usual");
+      "use 0.1");
   const Problem problem = classify_model(r).problem;
   const bool one_of_several = problem == Problem::single_label || problem == Problem::token_labels;
   const bool given = !r.train.class_weights.empty() || r.train.label_smoothing > 0;
@@ -206,18 +205,19 @@ void check_classify(const Recipe& r) {
                  "data.pair cannot be set with model.problem token_labels",
                  "leave data.pair empty");
   checks.require(r.ready.records.empty() || data.train.empty(), {"data.records", "data.train"},
-                 "data.records and data.train are given", "give one of the two");
+                 "data.records and data.train are both set", "set only one of them");
   if (of_answers(r)) check_answers(checks, data);
   checks.require(!data.no_answer || of_answers(r), {"data.no_answer", "model.problem"},
-                 "data.no_answer without answers", "set model.problem to answer_spans");
+                 "data.no_answer is only for model.problem answer_spans",
+                 "set model.problem to answer_spans");
   checks.require(!data.both_orders || (!data.pair.empty() && !of_answers(r)),
-                 {"data.both_orders", "data.pair"}, "data.both_orders without pairs of texts",
+                 {"data.both_orders", "data.pair"}, "data.both_orders requires pairs of texts",
                  "name the second text's column with data.pair");
   const auto given = class_names_in(data.labels);
   checks.require(given.empty() || std::set(given.begin(), given.end()).size() == given.size(),
                  {"data.labels"}, "data.labels names a class twice", "name each once");
   checks.require(data.labels.empty() || given.size() > 1, {"data.labels"},
-                 "data.labels names one class alone", "name all, with commas between");
+                 "data.labels names only one class", "name all classes, separated by commas");
   check_kept_measure(r);
   const auto labels = labels_to_check(r);
   Task task;
@@ -287,8 +287,8 @@ SamplePrediction sample_of(const Recipe& r) {
 
 Teacher teaching_classifier(const Recipe&, const StoredModel& m, FrozenModel held) {
   if (model_type_of(m.tensors) != "classify")
-    throw UsageError(str(held.where, " has no head that tells anything apart"),
-                     "take a model that was fine-tuned for the same task");
+    throw UsageError(str(held.where, " has no classification head"),
+                     "use a model that was fine-tuned for the same task");
   return classify_teacher(stored_classifier(m), std::move(held));
 }
 
@@ -318,7 +318,9 @@ void export_classifier(const Recipe& r, const std::string& folder) {
 ObjectiveType classify_objective() {
   ObjectiveType type;
   type.name = "classify";
-  type.help = "classes or numbers of texts and pairs, or answers, by a pre-trained BERT or ELECTRA";
+  type.help =
+      "fine-tunes a BERT or ELECTRA for classification, regression, token labels or question "
+      "answering";
   type.model = config_fields<ClassifyModel>();
   type.data = config_fields<ClassifyData>();
   type.preset = classify_preset;

@@ -37,7 +37,7 @@ bool has_ended(const std::string& model_dir, std::int64_t newest, std::int64_t s
   return run.end && run.end->value("why", "") == "done" && run.step == newest && run.of == steps;
 }
 
-constexpr const char* kAgain = "made again when a run needs it";
+constexpr const char* kAgain = "regenerated when a run needs it";
 
 class Finder {
  public:
@@ -94,7 +94,7 @@ class Finder {
     if (folder.empty() || !exists(folder)) return;
     for (const std::string& name : list_folder(folder))
       if (name.ends_with(".work") || place_of_partial(name))
-        add(join_path(folder, name), "of a job that was stopped");
+        add(join_path(folder, name), "left by an interrupted job");
   }
 
   Recipe recipe_;
@@ -106,7 +106,7 @@ class Finder {
 
 std::vector<Leftover> leftovers(const std::string& run) {
   if (run_named_by(run) != run)
-    throw UsageError(str("clean: ", run, " is no run's folder"),
+    throw UsageError(str("clean: ", run, " is not a run's folder"),
                      "name the folder that `smelt run` has made");
   return Finder(run).found();
 }

@@ -24,9 +24,10 @@ FolderScore score_folder(const ChoiceRows& with, const std::string& folder) {
   const std::string metric = with.metric.empty() ? model.metric() : with.metric;
   const SaidRows said = model.say(with.rows);
   if (said.size() < 2)
-    throw UsageError(str("compress: ", with.rows.files.input, " has one row: half of the rows ",
-                         "choose, and the others tell what the choice is worth"),
-                     "name a file of more rows");
+    throw UsageError(
+        str("compress: ", with.rows.files.input, " has only one row, but half of the rows ",
+            "choose and the other half evaluate the choice"),
+        "name a file with more rows");
   const double sign = metric == "mse" ? -1 : 1;
   return {sign * score_of(half_of(said, 0), metric), sign * score_of(half_of(said, 1), metric)};
 }

@@ -38,7 +38,7 @@ Loaded load_once(const std::string& smelt, const std::string& folder, const std:
   const auto json = Json::parse_or_discard(said.text);
   if (said.status != 0 || !json.is_object())
     throw SystemError(str("compress: a process that loads ", folder, " ended with status ",
-                          said.status, ": its words are above"));
+                          said.status, ": its output is above"));
   return {json.at("load_seconds").get<double>(), json.at("peak_bytes").get<double>()};
 }
 
@@ -63,8 +63,8 @@ LatencyJob sizes_within(LatencyJob job, std::int64_t most_tokens) {
   for (std::int64_t length : job.lengths) {
     if (length < 2 || (length > most_tokens && job.lengths_told))
       throw UsageError(
-          str("compress: --lengths ", length, ": the models take 2 to ", most_tokens, " tokens"),
-          "give lengths that they take");
+          str("compress: --lengths ", length, ": the models accept 2 to ", most_tokens, " tokens"),
+          "choose lengths in that range");
     length = std::min(length, most_tokens);
     if (std::ranges::find(lengths, length) == lengths.end()) lengths.push_back(length);
   }

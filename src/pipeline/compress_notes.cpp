@@ -46,10 +46,10 @@ std::string score_note(const OrderedJson& report, const OrderedJson& model) {
              better = is_lower_better(metric) ? high < 0 : low > 0;
   const std::string said = str(rounded(number_of(d["difference"]), 4), " of ", metric, " [",
                                rounded(low, 4), ", ", rounded(high, 4), "]");
-  if (worse) return str("not as right as the base: ", said);
+  if (worse) return str("lower score than the base: ", said);
   if (better) return {};
   return str("no difference of ", metric, " from the base was measured: ", said,
-             "; a smaller one than this interval shows would not have been seen");
+             "; differences smaller than this interval cannot be detected");
 }
 
 // Returns a note with the sizes at which the model was not measured to be faster.
@@ -59,9 +59,8 @@ std::string speed_note(const OrderedJson& model) {
     if (number_of(one["speed_up"]["low"]) <= 1)
       not_faster.push_back(str(one["batch"], " x ", one["length"]));
   if (not_faster.empty()) return {};
-  if (not_faster.size() == model["latency"].size())
-    return "no speed: at no size was it measured to be faster";
-  return str("no speed at batch x length ", join(not_faster, ", "));
+  if (not_faster.size() == model["latency"].size()) return "not faster at any measured size";
+  return str("not faster at batch x length ", join(not_faster, ", "));
 }
 
 std::vector<std::string> notes_of(const OrderedJson& report, const OrderedJson& base,
@@ -73,22 +72,22 @@ std::vector<std::string> notes_of(const OrderedJson& report, const OrderedJson& 
   const OrderedJson* int8 = step_with(model, "weights int8");
   if ((int8 != nullptr && int8->value("activations", "floats") == "floats") ||
       step_with(model, "weights int4") != nullptr)
-    add("no faster products and no less memory while it runs: its integers become floats when the "
-        "model is loaded");
+    add("no faster matmuls and no less memory during inference: integers are converted to floats "
+        "when the model is loaded");
   if (step_with(model, "sparse") != nullptr) {
-    add("no faster products and no less memory while it runs: its zeros are multiplied as other "
-        "numbers are");
+    add("no faster matmuls and no less memory during inference: zeros are multiplied like other "
+        "numbers");
     if (!was_trained(model))
-      add("not what so few weights can reach: nothing was trained after the others became 0");
+      add("not the best score at this sparsity: the model was not trained after pruning");
   }
   if (step_with(model, "prune") != nullptr && !was_trained(model))
-    add("not what its shape can reach: nothing was trained after it was cut");
+    add("not the best score at this size: the model was not trained after pruning");
   add(score_note(report, model));
   add(speed_note(model));
   if (model["bytes"] >= base["bytes"]) add("no smaller folder");
   if (model.contains("peak_bytes") &&
       number_of(model["peak_bytes"]) >= 0.98 * number_of(base["peak_bytes"]))
-    add("no less memory: its process held as much as the base's");
+    add("no less memory: its process used as much as the base's");
   return out;
 }
 
@@ -108,22 +107,22 @@ std::vector<std::string> not_measured(const OrderedJson& report) {
       report["models"], [](const OrderedJson& model) { return model["role"] == "student"; });
   if (!has_student)
     out.emplace_back(
-        "Whether a small model that was trained as such would be as right: no dense student of "
-        "equal size is among the rows (--student).");
+        "Whether a small dense model would score as well: the report has no dense student of equal "
+        "size (--student).");
   out.emplace_back(
-      "How far scores depend on the seed of training: one model of each kind is here, and the "
-      "intervals are over the test's rows alone.");
+      "How much scores depend on the training seed: the report has one model of each kind, and "
+      "intervals come from the test rows alone.");
   if (!report["rows"].contains("dev"))
     out.emplace_back(
-        "Whether a row that is chosen by this table keeps its score: choose by other rows (--dev), "
-        "and report the test once.");
+        "Whether a model that is chosen with this table keeps its score: choose with other rows "
+        "(--dev), and report the test once.");
   const OrderedJson& machine = report["machine"];
   if (number_of(machine["load_before"]) > kBusy)
     out.push_back(str("Times on a quiet machine: its load was ",
                       rounded(number_of(machine["load_before"]), 2),
                       " before anything was measured. ",
-                      "The models took turns, so that their ratios say more than their times."));
-  out.emplace_back("Other machines, other devices and other programs than smelt.");
+                      "The models ran in turn, so ratios are more reliable than times."));
+  out.emplace_back("Other machines, other devices, and other programs than smelt.");
   return out;
 }
 

@@ -45,7 +45,7 @@ std::vector<Row> rows_of(const CompressReportJob& job) {
       throw UsageError(str("compress: ", path, " is named twice"), "name it once");
     if (std::ranges::find(out, row.name, &Row::name) != out.end()) row.name = path;
     if (!out.empty() && row.source.kind != out.front().source.kind)
-      throw UsageError(str("compress: ", path, " is of another kind than ", job.base),
+      throw UsageError(str("compress: ", path, " is another kind of model than ", job.base),
                        "compare models of one task");
     out.push_back(std::move(row));
   };
@@ -73,9 +73,9 @@ void check_unseen(const Row& row, const CompressReportJob& job, std::uint32_t te
       if (!step.is_object() || !step.contains(field)) continue;
       const Json crc = step[field].value("input_crc32c", Json());
       if (crc != Json(test)) continue;
-      throw UsageError(str("compress: ", job.test.files.input, " are the rows that ", row.path,
-                           " was chosen by"),
-                       "name the rows of a test that neither training nor compression has seen");
+      throw UsageError(
+          str("compress: ", job.test.files.input, ": these rows were used to choose ", row.path),
+          "name test rows that were not used in training or compression");
     }
   }
 }
@@ -124,8 +124,10 @@ class ReportScores {
     if (base_->dev.empty()) return out;
     const std::size_t both = rows_in_both(base_->dev, base_->test);
     if (both > 0)
-      log_warning("compress: {} of {} stand in {}, too: what was chosen by them is scored too well",
-                  counted(both, "row"), job_.test.files.input, job_.dev);
+      log_warning(
+          "compress: {} of {} are also in {}: scores of models that were chosen with them are too "
+          "high",
+          counted(both, "row"), job_.test.files.input, job_.dev);
     out["dev"] = {{"input", job_.dev}, {"examples", base_->dev.size()}, {"rows_in_both", both}};
     return out;
   }
@@ -143,10 +145,10 @@ class ReportScores {
       return names;
     };
     if (own.problem != labels_.problem || sorted(own.names) != sorted(labels_.names))
-      throw UsageError(str("compress: ", row.path, " tells other classes (",
-                           shortened(join(own.names, ", "), 60), ") than ", job_.base, " (",
-                           shortened(join(labels_.names, ", "), 60), ")"),
-                       "compare models of one task");
+      throw UsageError(
+          str("compress: ", row.path, " has other classes (", shortened(join(own.names, ", "), 60),
+              ") than ", job_.base, " (", shortened(join(labels_.names, ", "), 60), ")"),
+          "compare models of one task");
   }
 
   const CompressReportJob& job_;

@@ -24,7 +24,7 @@ Scored scored_values(const SaidRows& rows, const std::string& metric) {
   Scored out;
   for (const OrderedJson& row : rows) {
     if (!row.contains(field))
-      throw UsageError(str("compress: --metric ", metric, ": this model says no ", field),
+      throw UsageError(str("compress: --metric ", metric, ": this model predicts no ", field),
                        "leave it out");
     out.said.emplace_back(row[field]);
     out.is.emplace_back(row["label"]);

@@ -43,8 +43,9 @@ class CompressedModel {
     put_back_former();  // after a kill between two renames
     if (exists(folder_)) {
       if (!is_own())
-        throw UsageError(str("compress: ", folder_, " holds what this recipe has not made"),
-                         "move it elsewhere, or leave the section out");
+        throw UsageError(
+            str("compress: ", folder_, " contains files that this recipe did not write"),
+            "move the folder, or remove the section compress");
       std::filesystem::rename(folder_, former_);
     }
     try {

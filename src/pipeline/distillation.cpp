@@ -40,10 +40,10 @@ std::uint32_t teachers_fingerprint(const LazyTensors& tensors) {
 void refuse_generator(const StoredModel& m) {
   const StoredFamily* family = family_of_tensors(m.tensors);
   if (family != nullptr && family->is_auxiliary(m.tensors))
-    throw UsageError(str(kField, ": ", m.where,
-                         " is the generator of an ELECTRA, which fills masks as it was "
-                         "pre-trained, and teaches nothing else"),
-                     "take a model that was fine-tuned for the same task");
+    throw UsageError(
+        str(kField, ": ", m.where,
+            " is the generator of an ELECTRA, which only fills masks and cannot be a teacher"),
+        "use a model that was fine-tuned for the same task");
 }
 
 void check_vocabulary_of_teacher(const Recipe& r, const StoredModel& m) {
@@ -55,9 +55,9 @@ void check_vocabulary_of_teacher(const Recipe& r, const StoredModel& m) {
   if (m.settings.is_object() && m.settings.contains(kVocabularyCrc32c))
     its.vocabulary_crc32c = m.settings[kVocabularyCrc32c].get<std::uint32_t>();
   if (const std::string other = other_vocabulary(its, vocab); !other.empty())
-    throw UsageError(str(kField, ": ", m.where, " ", other.substr(0, other.find(';'))),
-                     "teacher and student read the same pieces: give the student the teacher's "
-                     "vocabulary with vocab.file");
+    throw UsageError(
+        str(kField, ": ", m.where, " ", other.substr(0, other.find(';'))),
+        "teacher and student need the same vocabulary: set vocab.file to the teacher's vocabulary");
 }
 
 // Opens the teacher once, for the checks and for the run.
@@ -78,8 +78,8 @@ const OpenedTeacher& open_teacher(const Recipe& r) {
 Teacher teacher_of(const Recipe& r) {
   if (!r.type->teacher)
     throw UsageError(
-        str(kField, ": a model of type ", r.type->name, " cannot be held to a teacher yet"),
-        "classifiers, BERT's masked words and T5 can");
+        str(kField, ": a model of type ", r.type->name, " does not support distillation"),
+        "use model.type classify, bert, t5 or text_to_text");
   const auto& [model, crc] = open_teacher(r);
   const std::shared_ptr<const LazyTensors> values(model, &model->tensors);
   Teacher out = r.type->teacher(

@@ -50,9 +50,9 @@ class Lines {
   }
   void verdict() {
     title(lacks_.empty()
-              ? "dry run: everything that the run needs is there; nothing was made"
-              : str("dry run: not everything that the run needs is here: ", join(lacks_, "; "),
-                    "; nothing was made"));
+              ? "dry run: everything that the run needs is available; nothing was written"
+              : str("dry run: not ready to run on this machine: ", join(lacks_, "; "),
+                    "; nothing was written"));
   }
   // Appends the lines and notes of `others`.
   void add(const Lines& others) {
@@ -93,15 +93,15 @@ void check_vocab_size(const Recipe& r) {
     (void)vocabulary_rows(rows, load_tokenizer(given, {})->size(), given, "model.vocab_size");
   else if (rows != 0 && rows < r.vocab.size)
     log_warning(
-        "model.vocab_size {} is smaller than vocab.size {}: the run ends before it trains unless "
-        "the text gives fewer pieces",
+        "model.vocab_size {} is smaller than vocab.size {}: the run will stop before training "
+        "unless the text yields fewer pieces",
         rows, r.vocab.size);
 }
 
 void add_text(const Recipe& r, Lines& lines) {
   if (goes_on_without_text(r))
     return lines.add("text.input",
-                     str(r.text.input, ": not all there; goes on with what was made"));
+                     str(r.text.input, ": some files are missing; using what was made from them"));
   const auto files = text_inputs(r);
   check_text(r);
   lines.add("text.input", str(counted(files.size(), "file"), ", ",
@@ -111,7 +111,7 @@ void add_text(const Recipe& r, Lines& lines) {
 void add_vocabulary(const Recipe& r, Lines& lines) {
   if (const std::string given = given_vocabulary(r); !given.empty())
     lines.add("vocabulary", !exists(given) && has_begun(r)
-                                ? str(given, ": not there; goes on with the run's own")
+                                ? str(given, ": missing; using the run's own copy")
                                 : str(given, ", ", load_tokenizer(given, {})->size(), " pieces"));
   check_vocab_size(r);
 }
@@ -143,8 +143,7 @@ void add_memory(const Recipe& r, Lines& lines) {
   lines.add("memory, each device",
             str(bytes_text(one.values), " parameters, ", bytes_text(one.values), " gradients, ",
                 bytes_text(one.slots), " optimizer, ", bytes_text(one.batch),
-                " of a batch; activations and temporaries, which only the compiler knows, come on "
-                "top"));
+                " batch; plus activations and temporaries, which only the compiler knows"));
   if (r.train.devices > 1)
     lines.add("memory, all devices",
               str(bytes_text(one.least() * static_cast<double>(r.train.devices)), " of these"));
@@ -154,8 +153,8 @@ void add_memory(const Recipe& r, Lines& lines) {
 PlanRow planned(const Recipe& r, const Accelerator* type) {
   if (type == nullptr) type = usual_slice(r.train.devices);
   if (type == nullptr)
-    throw UsageError(
-        str("no usual slice of TPUs has ", r.train.devices, " devices; `smelt compile` takes any"));
+    throw UsageError(str("no standard TPU slice has ", r.train.devices,
+                         " devices; `smelt compile` accepts any number"));
   log_info("dry run: compiling for a {}", type->name);
   const auto run_on = [&](const Accelerator&) { return planned_run(r); };
   static const Prices prices;  // the returned row has a pointer to it
@@ -168,7 +167,7 @@ void add_plan(const PlanRow& row, Lines& lines) {
   const std::string on = "planned for a " + row.type.name;
   if (!row.fits()) {
     const std::string why = row.tried.empty() ? row.problem : row.tried.front().compiled.problem;
-    lines.add(on, "does not do: " + why);
+    lines.add(on, "not possible: " + why);
     const bool known =
         !row.tried.empty() && row.tried.back().compiled.end == CompileEnd::does_not_fit;
     if (known)
@@ -176,7 +175,7 @@ void add_plan(const PlanRow& row, Lines& lines) {
     return lines.lack(str("whether the training step fits a ", row.type.name, " is not known"));
   }
   lines.add(on, str(row.form().words, ", ", bytes_text(row.form().compiled.bytes()), " of ",
-                    bytes_text(row.memory()), " on each device; `smelt plan` tells of others"));
+                    bytes_text(row.memory()), " on each device; `smelt plan` compares types"));
   if (!row.takes_form_by_itself())
     for (const std::string& setting : row.form().settings)
       lines.misfit(str("the training step fits only with --set ", setting));
@@ -190,7 +189,7 @@ void add_absent(const Recipe& r, const Accelerator* on, Lines& lines) {
   lines.add("device", str(r.train.devices, " x ", r.train.device, ": none on this machine"));
   lines.lack(str("no ", tpu ? "TPU" : "GPU", " on this machine"));
   try {
-    if (!tpu) throw UsageError("only the GPU's own plugin compiles for it");
+    if (!tpu) throw UsageError("only a machine with the GPU's plugin can compile for it");
     add_plan(planned(r, on), lines);
   } catch (const UsageError& error) {
     lines.add("not compiled", error.what());
@@ -224,7 +223,8 @@ void add_disk(const Recipe& r, Lines& lines) {
                                                      : "",
                         need.free ? str(", ", bytes_text(*need.free), " are free") : ""));
   check_disk(r, need);
-  if (need.free && *need.free < need.most()) lines.lack("too little disk for all checkpoints");
+  if (need.free && *need.free < need.most())
+    lines.lack("too little disk space for all checkpoints");
 }
 
 void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
@@ -238,7 +238,7 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
   lines.title("writes");
   const auto place = [&](std::string_view name, const std::string& path,
                          const std::string& remark = {}) {
-    lines.add(name, str(path, remark, exists(path) ? "   (is there)" : ""));
+    lines.add(name, str(path, remark, exists(path) ? "   (exists)" : ""));
   };
   if (r.type->reads_text() && r.ready.records.empty()) {
     place("text", p.train_text);
@@ -257,14 +257,14 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
   place("evaluation", p.evaluation);
   if (r.type->export_folder) place("Hugging Face", p.hugging_face);
   add_disk(r, lines);
-  if (beginning.overwrite) return lines.add("is emptied", p.model_dir);
+  if (beginning.overwrite) return lines.add("deletes", p.model_dir);
   check_finished_run_keeps_settings(r);
   auto step = latest_checkpoint(p.model_dir);
   if (!step) return;
   const bool whole =
       (!r.type->has_vocabulary() || exists(p.vocab)) && !record_files(p.train_records).empty();
   if (whole) step = check_goes_on(r);
-  lines.add("goes on from", str("step ", *step, whole ? "" : ", once its data are there again"));
+  lines.add("resumes from", str("step ", *step, whole ? "" : ", after its data are regenerated"));
 }
 
 }  // namespace

@@ -45,14 +45,14 @@ void export_electra(const ElectraExportJob& job) {
   };
   if (c.settings.electric_objective)
     log_info(
-        "export: Electric's logit in the folder is its energy alone, without how likely the "
-        "generator makes the token: it is no log-odds of a replaced token");
+        "export: the exported logit of Electric is its energy alone, without the generator's "
+        "likelihood of the token, so it is not the log-odds of a replaced token");
   if (c.has_discriminator())
     put("discriminator", electra_discriminator(c.model), "ElectraForPreTraining");
   else
     c.model.untied_generator = false;  // the generator is the only encoder
   if (!has_hugging_face_generator(c))
-    log_info("export: transformers has no class for this generator; it is left out");
+    log_info("export: transformers has no class for this generator; it is not exported");
   else
     put("generator", electra_generator_part(c.model), "ElectraForMaskedLM");
 }

@@ -61,12 +61,11 @@ void check_electra(const Recipe& r) {
   check_electra_config(c.model, [&](const std::string& field) {
     return str(r.origin({"model." + field}), ": model");
   });
-  checks.require(
-      c.has_discriminator() || has_hugging_face_generator(c), {"model.hidden_act"},
-      str("model.hidden_act is '", c.model.hidden_act,
-          "': transformers' ElectraForMaskedLM has gelu in its head, and nothing of this "
-          "model could be exported"),
-      "set it to gelu");
+  checks.require(c.has_discriminator() || has_hugging_face_generator(c), {"model.hidden_act"},
+                 str("model.hidden_act is '", c.model.hidden_act,
+                     "': the model could not be exported, because transformers' ElectraForMaskedLM "
+                     "uses gelu in its head"),
+                 "set it to gelu");
   checks.fits_positions(c.seq_length, c.model.max_position_embeddings);
   c.ids = {.cls = 2, .sep = 3, .mask = 4};  // placeholders until there is a vocabulary
   Task task;
@@ -102,13 +101,13 @@ std::string electra_remark(const Recipe& r, const Evaluation& e) {
   std::ostringstream out;
   if (c.has_discriminator())
     out << "discriminator: " << share("disc_accuracy") << " of " << count("disc_accuracy")
-        << " held-out tokens right, AUC " << std::fixed << std::setprecision(3)
+        << " held-out tokens correct, AUC " << std::fixed << std::setprecision(3)
         << e.measure("disc_auc").value
-        << "; always answering 'original': " << share("always_original_accuracy") << ", AUC 0.5\n";
+        << "; always predicting 'original': " << share("always_original_accuracy") << ", AUC 0.5\n";
   out << (c.has_discriminator() ? "generator: " : "masked LM: ") << share("masked_lm_accuracy")
-      << " of " << count("masked_lm_accuracy") << " masked tokens right";
+      << " of " << count("masked_lm_accuracy") << " masked tokens correct";
   if (c.majority_token)
-    out << "; always answering '" << vocabulary_of(r).token(*c.majority_token)
+    out << "; always predicting '" << vocabulary_of(r).token(*c.majority_token)
         << "': " << share("majority_token_accuracy");
   return out.str();
 }
@@ -132,7 +131,7 @@ DetectJob detect_stored_electra(const StoredModel& m) {
   if (!m.objective.is_object() && c.settings.electra_objective && c.settings.two_tower_generator)
     throw UsageError(
         str("detect: ", m.where,
-            ": Electric or ELECTRA with two towers, its objective is not known"),
+            ": may be Electric or ELECTRA with two towers, its objective is not known"),
         R"(add "objective": {"electric_objective": true} to the electra_config.json beside it, or )"
         R"({"two_tower_generator": true})");
   DetectJob job;
@@ -145,7 +144,7 @@ FillMaskJob fill_stored_electra(const StoredModel& m) {
   const ElectraTask c = stored_task(m);
   if (!c.has_two_towers() && !m.tensors.contains("generator_predictions/output_bias"))
     throw UsageError(str("fill: ", m.named(), " has no generator"),
-                     "name the generator's folder, or the one that holds both");
+                     "name the generator's folder, or the one that contains both");
   FillMaskJob job;
   job.guesses = [c](std::int64_t S, std::int64_t P, std::int64_t top) {
     return electra_mask_guesses(c, S, P, top, "fill");
@@ -163,8 +162,8 @@ EvaluateTextJob score_stored_electra(const StoredModel& m) {
   const bool guesses = m.tensors.contains(c.has_two_towers() ? "cloze_predictions/output_bias"
                                                              : "generator_predictions/output_bias");
   if (!guesses && !c.settings.uniform_generator)
-    throw UsageError(str("eval: ", m.where, " has no generator, which replaces tokens"),
-                     "name the folder or checkpoint that holds both");
+    throw UsageError(str("eval: ", m.where, " has no generator, which is needed to replace tokens"),
+                     "name the folder or checkpoint that contains both");
   EvaluateTextJob job{
       .max_tokens = c.model.max_position_embeddings, .make_examples = {}, .task = {}};
   job.task = [c](std::int64_t S, const std::string& records, const Vocabulary& words) {
@@ -210,7 +209,7 @@ FieldValues sizes_of_given_electra(const FieldValues& set) {
 ObjectiveType electra_objective() {
   ObjectiveType type;
   type.name = kElectraType;
-  type.help = "which tokens a generator replaced (Clark et al. 2020)";
+  type.help = "detection of tokens that a generator replaced (Clark et al. 2020)";
   type.model = config_fields<ElectraConfig>();
   const auto objective = config_fields<ElectraSettings>();
   type.model.insert(type.model.end(), objective.begin(), objective.end());

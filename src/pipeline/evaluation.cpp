@@ -237,7 +237,7 @@ HeldOutBatches held_out_batches(const Recipe& r, const Task& task, const std::st
                                      .foreign = task.foreign,
                                      .windows = task.windows});
   if (source->size() == 0)
-    throw UsageError(str("eval: ", data, " holds no examples"),
+    throw UsageError(str("eval: ", data, " contains no examples"),
                      "raise text.heldout, or give more text");
   return batches_of(r, static_cast<std::int64_t>(source->size()), !task.row_weights.empty());
 }
@@ -331,8 +331,7 @@ std::string divergence_verdict(const std::optional<LossCourse>& course, const Ev
                 ", ", loss_text(course->last.value), " at step ", course->last.step)
           : str("the evaluation's loss is ", loss_text(e.loss));
   return str("verdict: diverged: ", what,
-             ": begin anew (--set out=FOLDER) with a "
-             "train.optimizer.learning_rate below ",
+             ": start a new run (--set out=FOLDER) with a train.optimizer.learning_rate below ",
              significant(learning_rate, 3));
 }
 
@@ -364,10 +363,10 @@ std::string verdict(const BaselineMeasures& baseline, const Evaluation& e, bool 
   if (*is_clearly_better(baseline, e))
     return str("verdict: good: ", own, "clearly better than ", of_base);
   if (model->weight < kFewItems)
-    return str(
-        "verdict: not certain: ", own, "against ", of_base, ", of ", std::llround(model->weight),
-        " held-out items only: hold out more (text.heldout of a text, data.validation_share of "
-        "rows), or give more text or examples");
+    return str("verdict: not certain: ", own, "against ", of_base, ", of ",
+               std::llround(model->weight),
+               " held-out items only: hold out more (text.heldout for text, data.validation_share "
+               "for rows), or add text or examples");
   if (p > b && p - b <= 3 * error)
     return str("verdict: not certain: ", own, "better than ", of_base,
                ", but within 3 standard errors: evaluate more examples, or train longer");
@@ -389,7 +388,7 @@ Evaluation evaluate_and_try_to_keep(const Recipe& r) {
     try {
       write_evaluation(r, e, mark_of(RecipePaths(r).trained, e.global_step));
     } catch (const Error& error) {
-      log_warning("eval: the figures are not kept: {}", error.what());
+      log_warning("eval: the metrics could not be written: {}", error.what());
     }
   });
 }

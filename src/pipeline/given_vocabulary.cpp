@@ -92,11 +92,11 @@ std::string given_vocabulary(const Recipe& r) {
     return *found;
   }
   throw UsageError(
-      str("train.init_from: no vocabulary lies beside ", r.train.init_from,
-          ", and vocab.file names none: a new one would give each row of its embeddings another "
-          "word"),
-      r.type->special_pieces.empty() ? "name the weights' own with --set vocab.file=…/spiece.model"
-                                     : "name the weights' own with --set vocab.file=…/vocab.txt");
+      str("train.init_from: no vocabulary found for ", r.train.init_from,
+          ", and vocab.file is not set: a new vocabulary would not match its embeddings"),
+      r.type->special_pieces.empty()
+          ? "name the vocabulary of the weights with --set vocab.file=…/spiece.model"
+          : "name the vocabulary of the weights with --set vocab.file=…/vocab.txt");
 }
 
 std::optional<std::string> vocabulary_in_run(const std::string& run) {
@@ -162,7 +162,7 @@ void warn_of_unread_size(const Recipe& r, const std::string& given, std::int64_t
   // A recipe stored in a run's folder sets every field.
   const std::int64_t size = r.sections.at("vocab").at("size");
   if (!r.is_set("vocab.size") || size == VocabSection().size || size == pieces) return;
-  log_warning("vocab.size {} is not read: {} has {} pieces", size, given, pieces);
+  log_warning("vocab.size {} is ignored: {} has {} pieces", size, given, pieces);
 }
 
 }  // namespace smelt

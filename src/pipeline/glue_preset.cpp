@@ -51,7 +51,7 @@ std::string glue_remark(const Recipe& r, const Evaluation& e) {
     if (const auto found = std::ranges::find(e.measures, measure, &MeasuredValue::name);
         found != e.measures.end())
       figures.push_back(str(measure, " ", rounded(100 * found->value, 2)));
-  return str("GLUE's figures of ", task.name(), ", times 100: ", join(figures, ", "));
+  return str("GLUE metrics of ", task.name(), ", times 100: ", join(figures, ", "));
 }
 
 }  // namespace smelt

@@ -74,10 +74,10 @@ std::vector<Test> tests_of(const GlueTask& task, const std::string& glue_folder,
              .output = join_path(folder, test.submission + ".tsv")};
     if (!exists(one.input) && !test.is_needed) continue;
     if (!exists(one.input))
-      throw UsageError(str("predict: --glue: ", one.input, " is not there"),
+      throw UsageError(str("predict: --glue: ", one.input, " is missing"),
                        "name the folder of GLUE's files with --set data.glue_folder=…");
     if (exists(one.output))
-      throw UsageError(str("predict: --out: ", one.output, " is there already"),
+      throw UsageError(str("predict: --out: ", one.output, " already exists"),
                        "give another folder, or move that file away");
     out.push_back(std::move(one));
   }
@@ -90,8 +90,8 @@ std::vector<std::string> write_glue_submission(const Recipe& r, const std::strin
                                                std::int64_t batch_size, std::int64_t devices) {
   const std::string name = r.data.value("glue", "");
   if (name.empty())
-    throw UsageError(str("predict: --glue, but ", r.out, " has learned no task of GLUE"),
-                     "recipes/classify-glue.yaml learns one, which data.glue names");
+    throw UsageError(str("predict: --glue: ", r.out, " is not a run of a GLUE task"),
+                     "train one with recipes/classify-glue.yaml, which sets data.glue");
   const auto tests =
       tests_of(glue_task(name, "data.glue"), r.data.value("glue_folder", ""), folder);
   Classifier classifier = PretrainedModel::of_recipe(r, {.task = InferenceTask::classify})

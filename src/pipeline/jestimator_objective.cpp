@@ -77,9 +77,10 @@ std::uint64_t make_jestimator_examples(const Recipe& r, ExampleSet set) {
 std::string jestimator_remark(const Recipe&, const Evaluation& e) {
   const MeasuredValue& right = e.measure("masked_lm_accuracy");
   std::ostringstream out;
-  out << std::fixed << std::setprecision(1) << "masked tokens right: " << 100 * right.value
-      << " % of " << std::setprecision(0) << right.weight << " held-out ones, mean reciprocal rank "
-      << std::setprecision(3) << e.measure("mrr").value;
+  out << std::fixed << std::setprecision(1) << "masked tokens correct: " << 100 * right.value
+      << " % of " << std::setprecision(0) << right.weight
+      << " held-out tokens, mean reciprocal rank " << std::setprecision(3)
+      << e.measure("mrr").value;
   return out.str();
 }
 
@@ -100,7 +101,7 @@ FillMaskJob fill_with_jestimator(const StoredModel& m) {
 ObjectiveType jestimator_bert_objective() {
   ObjectiveType type;
   type.name = "jestimator_bert";
-  type.help = "masked tokens, as JEstimator's BERT learns them (Tian & Parikh 2022)";
+  type.help = "masked tokens, as in JEstimator's BERT (Tian & Parikh 2022)";
   type.model = config_fields<JestimatorBertConfig>();
   const auto objective = config_fields<JestimatorSettings>();
   type.model.insert(type.model.end(), objective.begin(), objective.end());

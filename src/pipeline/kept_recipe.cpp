@@ -73,8 +73,8 @@ void check_kept_type(const Recipe& r) {
   const YAML::Node kept = YAML::Load(read_file(kept_recipe_path(r.out), kSmallFileBytes));
   const YAML::Node type = kept["model"] ? kept["model"]["type"] : YAML::Node();
   if (!type || !type.IsScalar() || type.Scalar() == r.type->name) return;
-  throw UsageError(str(r.origin({"out"}), ": out: ", r.out, " holds a run of model.type ",
-                       type.Scalar(), ", this recipe's is ", r.type->name),
+  throw UsageError(str(r.origin({"out"}), ": out: ", r.out, " contains a run of model.type ",
+                       type.Scalar(), ", but this recipe has model.type ", r.type->name),
                    "choose another folder with --set out=…");
 }
 
@@ -97,9 +97,9 @@ void keep_recipe(const Recipe& r) {
     for (const char* name : {"lower_case", "strip_accents", "split_chinese"})
       if (!r.is_set(str("vocab.", name))) sections["vocab"].erase(name);
   std::ostringstream out;
-  out << "# What this folder was made with. `smelt run` goes on when it is given the folder; "
-         "--set\n"
-         "# changes a field here, too. `smelt help recipe` says what each is.\n";
+  out << "# The recipe of this folder. `smelt run FOLDER` resumes the run; --set changes fields of "
+         "this\n"
+         "# recipe, too. `smelt help recipe` describes them.\n";
   for (const auto& [section, fields] : sections) {
     if (!section.empty()) out << section << ":\n";
     out << section_yaml(fields, section.empty() ? "" : "  ");

@@ -8,16 +8,15 @@
 namespace smelt {
 namespace {
 
-constexpr const char* kMakeAgain = "remove it and the records: `smelt run` makes both again";
+constexpr const char* kMakeAgain = "delete it and the records; `smelt run` makes both again";
 
 void check_count(const std::string& path, std::uint64_t records) {
   LineReader lines(path);
   std::uint64_t rows = 0;
   for (std::string line; lines.next(line);) ++rows;
   if (rows != records)
-    throw UsageError(
-        str(path, ": ", counted(rows, "row"), ", and ", counted(records, "record"), " beside it"),
-        kMakeAgain);
+    throw UsageError(str(path, ": ", counted(rows, "row"), ", but ", counted(records, "record")),
+                     kMakeAgain);
 }
 
 }  // namespace
@@ -35,7 +34,7 @@ OrderedJson KeptRows::next() {
   auto row = OrderedJson::parse_or_discard(line);
   if (!has_line || !row.is_object() || !row.contains("text") || !row.contains("label"))
     throw UsageError(
-        str(path_, ":", lines_->number() + (has_line ? 0 : 1), ": no row of the record beside it"),
+        str(path_, ":", lines_->number() + (has_line ? 0 : 1), ": not a row with text and label"),
         kMakeAgain);
   return row;
 }

@@ -14,8 +14,8 @@ void check_read_by(const RecipeChecks& checks, const TrainConfig& t, const std::
   const bool read = std::ranges::find(readers, t.schedule.type) != readers.end();
   checks.require(
       read || !given, {field, "train.schedule.type"},
-      str(field, " is given, but train.schedule.type ", t.schedule.type, " does not read it"),
-      str("leave it out; it is read by ", join(readers, ", ")));
+      str(field, " is set, but train.schedule.type ", t.schedule.type, " does not use it"),
+      str("remove it; it is used by ", join(readers, ", ")));
 }
 
 void check_readers(const RecipeChecks& checks, const TrainConfig& t) {
@@ -43,7 +43,7 @@ void check_decay_to_step(const RecipeChecks& checks, const TrainConfig& t) {
       {"train.schedule.decay_to_step", "train.schedule.type"},
       str("train.schedule.decay_to_step is ", t.schedule.decay_to_step,
           " with train.schedule.type ", t.schedule.type, ", which decays over train.steps"),
-      "set train.schedule.type to jestimator, or leave train.schedule.decay_to_step out");
+      "set train.schedule.type to jestimator, or remove train.schedule.decay_to_step");
   checks.require(
       t.schedule.decay_to_step == 0 || t.schedule.decay_to_step > t.schedule.warmup_steps,
       {"train.schedule.decay_to_step", "train.schedule.warmup_steps"},
@@ -57,8 +57,8 @@ void check_optimizer_reads(const RecipeChecks& checks, const TrainConfig& t, boo
                            const std::string& field, bool given, const char* reader) {
   checks.require(
       reads || !given, {field, "train.optimizer.type"},
-      str(field, " is given, but train.optimizer.type ", t.optimizer.type, " does not read it"),
-      str("set train.optimizer.type to ", reader, ", or leave ", field, " out"));
+      str(field, " is set, but train.optimizer.type ", t.optimizer.type, " does not use it"),
+      str("set train.optimizer.type to ", reader, ", or remove ", field));
 }
 
 void check_adafactor_alone(const RecipeChecks& checks, const TrainConfig& t) {
@@ -97,18 +97,18 @@ void check_amos_alone(const RecipeChecks& checks, const TrainConfig& t) {
 void check_clip(const RecipeChecks& checks, const std::string& field, const std::string& text,
                 double value) {
   checks.require(value >= 0 && std::isfinite(value), {field},
-                 str(field, " is ", text, ", must be auto or a finite number from 0 on"),
+                 str(field, " is ", text, ", must be auto or a finite number of at least 0"),
                  "correct the value");
 }
 
 void check_rules(const RecipeChecks& checks, const TrainConfig& t) {
   for (const char* field : {"train.optimizer.rate_rules", "train.optimizer.decay_rules"})
     checks.accepts({field}, [&] { (void)parameter_rules_of(t.optimizer); });
-  checks.require(
-      t.optimizer.type != "amos" || t.optimizer.decay_rules.empty(),
-      {"train.optimizer.decay_rules", "train.optimizer.type"},
-      "train.optimizer.decay_rules are given, but train.optimizer.type amos has a decay of its own",
-      "leave train.optimizer.decay_rules out");
+  checks.require(t.optimizer.type != "amos" || t.optimizer.decay_rules.empty(),
+                 {"train.optimizer.decay_rules", "train.optimizer.type"},
+                 "train.optimizer.decay_rules is set, but train.optimizer.type amos defines its "
+                 "own weight decay",
+                 "remove train.optimizer.decay_rules");
 }
 
 }  // namespace
@@ -127,8 +127,8 @@ void check_schedule(const RecipeChecks& checks, const TrainConfig& t) {
   checks.within("train.schedule.decay_ratio", 0, 1);
   checks.require(!stable || t.schedule.decay_steps > 0 || t.schedule.decay_ratio > 0,
                  {"train.schedule.decay_steps", "train.schedule.type"},
-                 "train.schedule.type wsd has no train.schedule.decay_steps",
-                 "give the number of last steps that the rate falls over; a tenth is usual");
+                 "train.schedule.type wsd needs train.schedule.decay_steps",
+                 "set it to the number of decay steps at the end; a tenth of train.steps is usual");
   checks.require(!stable || t.schedule.warmup_steps + t.schedule.decay_steps <= t.steps,
                  {"train.schedule.decay_steps", "train.schedule.warmup_steps", "train.steps"},
                  str("train.schedule.warmup_steps ", t.schedule.warmup_steps,

@@ -112,7 +112,7 @@ GradientReport replay_model(const Recipe& r, const std::string& folder) {
 
 void export_model(const Recipe& r, const std::string& folder) {
   if (!r.type->export_folder)
-    throw UsageError(str("export: a model of type ", r.type->name, " has no folder to export"),
+    throw UsageError(str("export: a model of type ", r.type->name, " cannot be exported"),
                      "its checkpoints are in the recipe's model folder");
   r.type->export_folder(r, folder);
 }

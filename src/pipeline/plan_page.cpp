@@ -74,7 +74,7 @@ std::string plan_charts(std::string_view where, const Json& plan) try {
     if (!list->empty()) out += bars(title, *list);
   return out + "</div>\n";
 } catch (const JsonError&) {
-  throw UsageError(str(where, " holds no plan"), "write one by `smelt plan RECIPE --json`");
+  throw UsageError(str(where, " is not a plan"), "write one with `smelt plan RECIPE --json`");
 }
 
 std::string plan_page(const Plan& plan) {

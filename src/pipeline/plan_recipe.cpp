@@ -369,7 +369,7 @@ std::pair<std::string, Estimate> calibration(const std::string& run, const TpuCo
   const auto taken = row.taken();
   if (!taken)
     throw UsageError(str(where, ": ", row.tried.front().compiled.problem),
-                     "take a run with its own program");
+                     "use a run whose own step fits its devices");
   const double factor = measured_factor(row.tried[*taken].work, seconds);
   return {type->generation, {0.9 * factor, factor, 1.1 * factor}};
 }

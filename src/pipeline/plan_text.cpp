@@ -94,10 +94,10 @@ std::string table(const Plan& plan) {
 // tried.
 std::string why_not(const PlanRow& row) {
   if (!row.problem.empty()) return row.problem;
-  if (row.tried.empty()) return "no form of the step could be made";
+  if (row.tried.empty()) return "no variant of the step could be compiled";
   const PlannedForm& last = row.tried.back();
   if (row.type.is_gpu() && last.compiled.end == CompileEnd::does_not_fit)
-    return str("the step does not fit by state and the temporaries of a TPU's program: ",
+    return str("the step does not fit, by its state and the temporaries of a TPU program: ",
                last.compiled.problem, " (", last.words, ")");
   return str(last.compiled.problem, " (", last.words, ")");
 }
@@ -112,20 +112,20 @@ std::string parts(const PlanRow& row) {
 
 // Returns the communication of a step along axes of the mesh.
 std::string sent_words(const PlanRow& row, const SentBytes& s) {
-  return str("  told       along ", s.axes, ": ", bytes_text(s.all_reduce + s.other),
-             " a device and step, ", bytes_text(s.asynchronous_all_reduce + s.asynchronous_other),
-             " of them beside other work; ", rounded(1e3 * telling_seconds(row.type, s), 1),
-             " ms at the links' speed\n");
+  return str("  sent       over axes ", s.axes, ": ", bytes_text(s.all_reduce + s.other),
+             " per device and step, ", bytes_text(s.asynchronous_all_reduce + s.asynchronous_other),
+             " of them overlapped with computation; ",
+             rounded(1e3 * telling_seconds(row.type, s), 1), " ms at link speed\n");
 }
 
 std::string evaluation_words(const PlanRow& row) {
   const Compiled& c = *row.evaluation;
-  if (c.end != CompileEnd::fits) return str("does not do: ", c.problem, "; lower eval.batch_size");
-  return str(row.scored ? step_words(*row.scored) + " a batch, " : "", bytes_text(c.bytes()),
-             " of a device; ",
+  if (c.end != CompileEnd::fits) return str("not possible: ", c.problem, "; lower eval.batch_size");
+  return str(row.scored ? step_words(*row.scored) + " per batch, " : "", bytes_text(c.bytes()),
+             " per device; ",
              row.work.evaluations > 0
                  ? counted(std::lround(row.work.evaluations), "batch", "batches") + " in the run"
-                 : "how many batches is not known, and none is in the run's time");
+                 : "the number of batches is unknown, and their time is not included");
 }
 
 // Returns the settings that select the variant, unless it is the default one.
@@ -139,8 +139,8 @@ std::string form_words(const PlanRow& row) {
   const auto before = std::ranges::count_if(row.tried, [&](const PlannedForm& form) {
     return form.turn && *form.turn < *row.form().turn;
   });
-  return str("  form       a run takes it by itself, as ", counted(before, "form"),
-             " before did not fit; ", join(words, " "), " spares compiling ",
+  return str("  form       selected automatically, because ", counted(before, "form"),
+             " before it did not fit; ", join(words, " "), " skips compiling ",
              before == 1 ? "it" : "them", "\n");
 }
 
@@ -161,7 +161,7 @@ std::string spot_words(const PlanRow& row) {
 }
 
 std::string price_words(const PlanRow& row, std::string_view now) {
-  if (row.price == nullptr) return "  price      not known: give one by --prices\n";
+  if (row.price == nullptr) return "  price      unknown: set one with --prices\n";
   const Price& price = *row.price;
   const std::string old = old_price_words(price, now);
   const auto rented = [&](std::string_view how, const std::optional<double>& of_chip) {
@@ -190,7 +190,7 @@ std::string row_text(const PlanRow& row, std::string_view now) {
                                    : ", image " + row.type.image)
       << "\n";
   if (!row.fits()) {
-    out << "  does not do: " << why_not(row) << "\n";
+    out << "  not possible: " << why_not(row) << "\n";
     if (row.largest_batch)
       out << "  batch      " << *row.largest_batch << " fits as " << row.tried.back().words << "\n";
     return out.str();
@@ -201,8 +201,8 @@ std::string row_text(const PlanRow& row, std::string_view now) {
   if (row.largest_batch && row.larger_unknown.empty())
     out << "  batch      up to " << *row.largest_batch << " fit in this form\n";
   else if (row.largest_batch)
-    out << "  batch      at least " << *row.largest_batch << " fit in this form; of twice as many "
-        << row.larger_unknown << "\n";
+    out << "  batch      at least " << *row.largest_batch
+        << " fit in this form; for twice as many, " << row.larger_unknown << "\n";
   out << speed_words(row) << run_words(row) << spot_words(row);
   if (row.evaluation) out << "  evaluation " << evaluation_words(row) << "\n";
   const double save = seconds_to_save(row.type, row.work.checkpoint_bytes);
@@ -215,7 +215,8 @@ std::string row_text(const PlanRow& row, std::string_view now) {
 
 std::string advice(const Plan& plan) {
   if (!plan.fastest)
-    return "none of these types does: choose larger ones with --on, a smaller batch or more "
+    return "the run fits none of these types: choose larger ones with --on, a smaller batch or "
+           "more "
            "micro-batches\n";
   const PlanRow& fast = plan.rows[*plan.fastest];
   const auto told = [](const PlanRow& row) {
@@ -322,9 +323,9 @@ std::string longest_words(const Plan& plan) {
   for (const PlanRow& row : plan.rows)
     if (row.fits()) longest = std::max(longest, row.longest_run);
   if (longest <= 1) return "";
-  return str("A run's range ends at ", rounded(longest, 1),
-             " times its likely steps: so long "
-             "published runs took, with all that they did besides and waited for.\n");
+  return str("The upper bound of a run is ", rounded(longest, 1),
+             " times its likely step time: published runs took up to this long, with evaluation, "
+             "input and waiting.\n");
 }
 
 }  // namespace
@@ -334,12 +335,12 @@ std::string plan_text(const Plan& plan) {
   std::string out = table(plan) + "\n";
   for (const PlanRow& row : plan.rows) out += row_text(row, now);
   return out + "\n" + advice(plan) +
-         str("Times are the TPU compiler's own cycles by a model with stated assumptions "
+         str("Times come from the TPU compiler's program and a cost model "
              "(docs/explanation/cost-model.md); nothing was run.\n",
              longest_words(plan), unknown_words(plan),
              std::ranges::any_of(plan.rows, [](const PlanRow& r) { return r.type.is_gpu(); })
-                 ? "~ is rougher: a GPU's time by the roofline of the operations and bytes of a "
-                   "TPU's program.\n"
+                 ? "~ marks rougher estimates: a GPU's time from the roofline of a TPU program's "
+                   "operations and bytes.\n"
                  : "");
 }
 

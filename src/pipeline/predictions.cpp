@@ -11,9 +11,9 @@ ReadPredictions read_predictions(const std::string& path, const std::string& fie
   for (std::string line; lines.next(line);) {
     const auto row = Json::parse_or_discard(line);
     if (!row.is_object() || !row.contains(field) || !row.contains("label"))
-      throw UsageError(str(path, ":", lines.number(), ": no ", field, " with its label"),
-                       "remove the file: the evaluation writes it again; probabilities are of "
-                       "texts' classes alone");
+      throw UsageError(
+          str(path, ":", lines.number(), ": missing ", field, " or label"),
+          "delete the file and evaluate again; only text classifiers have probabilities");
     out.of_words = out.of_words || row.contains("words");
     out.said.push_back(row[field]);
     out.is.push_back(row["label"]);

@@ -94,7 +94,7 @@ struct TaskWords {
 };
 constexpr std::array<TaskWords, 7> kTasks{{
     {InferenceTask::fill_mask, makes<&InferenceJobs::fill_mask>, "fill", "fill masks",
-     "has no masked-LM head", "use a BERT or an ELECTRA; a T5 takes `smelt generate`"},
+     "has no masked-LM head", "use a BERT or an ELECTRA; for a T5 use `smelt generate`"},
     {InferenceTask::detect, makes<&InferenceJobs::detect>, "detect", "detect replaced tokens",
      "has no discriminator", "use an ELECTRA"},
     {InferenceTask::classify, makes<&InferenceJobs::classify>, "predict", "classify",
@@ -145,19 +145,19 @@ void choose_vocabulary(const LoadOptions& o, const std::string& command, StoredM
     if (!by_crc && !m.vocab_txt.empty() && !is_vocabulary_of(m, o.vocab))
       throw UsageError(
           str("--vocab: ", o.vocab, " is not ", m.vocab, ", the vocabulary of ", m.where),
-          "leave --vocab out");
+          "remove --vocab");
     m.vocab = o.vocab;
   }
   if (m.vocab.empty())
-    throw UsageError(str(command, ": ", m.where, ": its vocabulary is not beside it"),
+    throw UsageError(str(command, ": ", m.where, ": its folder contains no vocabulary"),
                      command == "compress"
                          ? "put its vocab.txt, spiece.model or tokenizer.json there"
                          : "name it with --vocab");
   const TokenizerFlags& words = o.tokenizer;
   if (is_sentencepiece_file(m.vocab) && (words.lower_case || words.strip_accents || words.control))
-    throw UsageError(
-        str(command, ": ", m.vocab, " is a SentencePiece model, which has rules of its own"),
-        "leave out --lower-case, --cased, --strip-accents and --control-characters");
+    throw UsageError(str(command, ": ", m.vocab,
+                         " is a SentencePiece model, which has its own normalization rules"),
+                     "remove --lower-case, --cased, --strip-accents and --control-characters");
   if (m.settings.is_object()) check_vocabulary(m.settings, m.vocab, m.where);
 }
 
@@ -472,8 +472,8 @@ std::vector<TextScore> PretrainedModel::score(const std::vector<std::string>& te
     const TextPairIds text = pairs.encode(texts[i], "");
     if (text.cut > 0)
       throw UsageError(str("score: text ", i + 1, " has ", text.ids.size() + text.cut,
-                           " tokens, the model takes at most ", job.max_tokens),
-                       "cut it, and score the parts");
+                           " tokens, but the model accepts at most ", job.max_tokens),
+                       "split it and score the parts");
     out[i].tokens = std::ssize(text.ids) - 2;
     for (std::size_t at = 1; at + 1 < text.ids.size(); ++at) {
       TokenRow& row = rows.emplace_back(TokenRow{.ids = text.ids});
@@ -505,7 +505,7 @@ EvaluatedText PretrainedModel::evaluate_text(const TextToEvaluate& t) const {
   examples.seed = t.seed;
   const ExampleSummary made = make_examples(job, examples, options_.tokenizer, S);
   const auto count = static_cast<std::int64_t>(made.examples);
-  if (count == 0) throw UsageError("eval: --text makes no example", "give more text");
+  if (count == 0) throw UsageError("eval: --text yields no example", "give more text");
   EvaluateJob scored;
   scored.task = job.task(S, examples.output, Vocabulary::load(model_.vocab));
   scored.batch_size = batch_for(count, t.batch_size);

@@ -133,12 +133,11 @@ static void check_steadiness(const RecipeChecks& checks, const TrainConfig& t) {
   checks.at_least("train.loss_spike.window", 2);
   checks.within("train.loss_spike.sigmas", 0);
   checks.at_least("train.loss_spike.skip_batches", 0);
-  checks.require(
-      t.loss_spike.skip_batches == 0 || t.loss_spike.action == SpikeAction::rewind,
-      {"train.loss_spike.skip_batches", "train.loss_spike.action"},
-      str("train.loss_spike.skip_batches is given, but train.loss_spike.action ",
-          word_of(t.loss_spike.action, kSpikeActions), " does not read it"),
-      "set train.loss_spike.action to rewind, or leave train.loss_spike.skip_batches out");
+  checks.require(t.loss_spike.skip_batches == 0 || t.loss_spike.action == SpikeAction::rewind,
+                 {"train.loss_spike.skip_batches", "train.loss_spike.action"},
+                 str("train.loss_spike.skip_batches is set, but train.loss_spike.action ",
+                     word_of(t.loss_spike.action, kSpikeActions), " does not use it"),
+                 "set train.loss_spike.action to rewind, or remove train.loss_spike.skip_batches");
 }
 
 static void check_training(const RecipeChecks& checks, const TrainConfig& train) {
@@ -160,16 +159,16 @@ static void check_training(const RecipeChecks& checks, const TrainConfig& train)
   checks.is_not_replaced("train.schedule.decay_steps", "train.schedule.decay_ratio");
   checks.is_not_replaced("eval.every", "eval.every_epochs");
   checks.at_least("train.early_stopping.patience", 0);
-  checks.require(train.early_stopping.patience == 0 || !train.checkpoint.best_metric.empty(),
-                 {"train.early_stopping.patience", "train.checkpoint.best_metric"},
-                 "train.early_stopping.patience is given without train.checkpoint.best_metric, the "
-                 "measure that is to get better",
-                 "name it with --set train.checkpoint.best_metric=…");
+  checks.require(
+      train.early_stopping.patience == 0 || !train.checkpoint.best_metric.empty(),
+      {"train.early_stopping.patience", "train.checkpoint.best_metric"},
+      "train.early_stopping.patience needs train.checkpoint.best_metric, the metric to monitor",
+      "set it with --set train.checkpoint.best_metric=…");
   checks.require(train.optimizer.layer_decay > 0 && train.optimizer.layer_decay <= 1,
                  {"train.optimizer.layer_decay"},
                  str("train.optimizer.layer_decay is ", train.optimizer.layer_decay,
                      ", must be above 0, at most 1"),
-                 "0.8 is ELECTRA's, 1 leaves all layers the same rate");
+                 "use 0.8 as ELECTRA does, or 1 for the same rate in all layers");
   check_optimizer(checks, train);
   check_steadiness(checks, train);
   checks.one_of("train.device", {"auto", "cpu", "gpu", "tpu"});
@@ -186,9 +185,9 @@ static void check_vocabulary(const RecipeChecks& checks, const Recipe& r) {
   checks.require(
       !r.type->reads_text() || !r.vocab.file.empty() || r.vocab.size - special > r.vocab.unused,
       {"vocab.size", "vocab.unused"},
-      str("vocab.size ", r.vocab.size, " has no room beside ", special, " special and ",
+      str("vocab.size ", r.vocab.size, " is too small for ", special, " special and ",
           r.vocab.unused, " unused tokens"),
-      "raise it; 30000 is usual, a few thousand for small texts");
+      "raise it: 30000 is common, a few thousand for small texts");
   checks.one_of("vocab.strip_accents", {"auto", "true", "false"});
   checks.one_of("vocab.type", {"auto", "wordpiece", "unigram", "bpe", "byte_bpe"});
   checks.one_of("vocab.normalization", {"auto", "nmt_nfkc", "nfkc", "nfc", "identity"});
@@ -196,71 +195,69 @@ static void check_vocabulary(const RecipeChecks& checks, const Recipe& r) {
       !is_sentencepiece(r) || r.type->sentencepiece, {"vocab.file"},
       str("vocab.file is ", r.vocab.file, ", a SentencePiece model, which a model of type ",
           r.type->name, " cannot use"),
-      "leave it out and set vocab.type to unigram or bpe: the vocabulary is then a "
-      "tokenizer.json with the special tokens of the model");
+      "remove it and set vocab.type to unigram or bpe: the vocabulary is then a tokenizer.json "
+      "with the special tokens of the model");
   checks.require(!r.type->sentencepiece || r.vocab.type != "byte_bpe", {"vocab.type"},
                  str("vocab.type is byte_bpe, which a model of type ", r.type->name, " cannot use"),
                  "set vocab.type to unigram or bpe");
   checks.require(!is_sentencepiece(r) || r.track.fill.empty() || r.type->sampler,
                  {"track.fill", "vocab.type"},
-                 "track.fill: no text has [MASK] for a SentencePiece vocabulary", "leave it out");
+                 "track.fill: a SentencePiece vocabulary has no [MASK] token", "remove it");
 }
 
 static void check_ready(const RecipeChecks& checks, const Recipe& r) {
   checks.at_least("data.shards", 1);
   checks.require(r.ready.shards == 1 || r.type->shards, {"data.shards"},
-                 str("data.shards is ", r.ready.shards, ", but examples of type ", r.type->name,
-                     " are one file"),
-                 "leave it out");
+                 str("data.shards is ", r.ready.shards, ", but model.type ", r.type->name,
+                     " writes a single file"),
+                 "remove it");
   const bool ready = !r.ready.records.empty();
   checks.require(ready || r.ready.heldout.empty(), {"data.heldout"},
-                 "data.heldout is given without data.records",
-                 "give both; examples made from the text are held out by text.heldout");
+                 "data.heldout needs data.records",
+                 "set both; for examples made from text, use text.heldout");
   checks.require(
       !ready || !r.type->has_vocabulary() || !r.vocab.file.empty() || !r.train.init_from.empty(),
-      {"data.records"}, "data.records are given without the vocabulary that they were made with",
-      "name it with --set vocab.file=…");
+      {"data.records"},
+      "data.records needs vocab.file, the vocabulary that the records were made with",
+      "set it with --set vocab.file=…");
   checks.require(!ready || !r.ready.heldout.empty() || r.eval.every == 0,
                  {"eval.every", "data.records"},
-                 str("eval.every is ", r.eval.every, ", but data.heldout names no examples"),
-                 "name some, or set eval.every to 0");
+                 str("eval.every is ", r.eval.every, ", but data.heldout is empty"),
+                 "set data.heldout, or set eval.every to 0");
 }
 
 static void check_evaluation(const RecipeChecks& checks, const Recipe& r) {
-  checks.require(!holds_nothing_out(r) || (r.eval.every == 0 && r.eval.every_epochs == 0),
-                 {"data.validation_share", "eval.every", "eval.every_epochs"},
-                 "data.validation_share is 0, so there are no examples for the evaluations that "
-                 "eval.every or eval.every_epochs asks for",
-                 "name examples with data.validation, or set both to 0");
+  checks.require(
+      !holds_nothing_out(r) || (r.eval.every == 0 && r.eval.every_epochs == 0),
+      {"data.validation_share", "eval.every", "eval.every_epochs"},
+      "data.validation_share is 0, but eval.every or eval.every_epochs needs held-out examples",
+      "set data.validation, or set eval.every and eval.every_epochs to 0");
   checks.one_of("eval.split", {"validation", "test"});
   checks.require(r.eval.split != "test" || !r.data.value("test", std::string()).empty(),
-                 {"eval.split"}, "eval.split is test, but the recipe's data have no test",
-                 "name its files with data.test, where the type of model has it");
-  checks.require(
-      !r.eval.best || !r.train.checkpoint.best_metric.empty(),
-      {"eval.best", "train.checkpoint.best_metric"},
-      "eval.best is given without train.checkpoint.best_metric, the measure of what is best",
-      "name it with --set train.checkpoint.best_metric=…");
+                 {"eval.split"}, "eval.split is test, but data.test is not set",
+                 "set data.test, if model.type supports it");
+  checks.require(!r.eval.best || !r.train.checkpoint.best_metric.empty(),
+                 {"eval.best", "train.checkpoint.best_metric"},
+                 "eval.best needs train.checkpoint.best_metric, which selects the best checkpoint",
+                 "set it with --set train.checkpoint.best_metric=…");
   checks.require(
       r.train.checkpoint.best_metric.empty() || r.eval.every > 0 || r.eval.every_epochs > 0,
       {"train.checkpoint.best_metric", "eval.every"},
       str("train.checkpoint.best_metric is ", r.train.checkpoint.best_metric,
           ", but eval.every is 0"),
-      "set eval.every to the steps between two measurements");
+      "set eval.every to the steps between evaluations");
 }
 
 // Checks that `field`, which prunes during training, fits the model's type and other settings.
 static void check_pruned_run(const RecipeChecks& checks, const Recipe& r, const char* field) {
   checks.require(r.type->write_rows != nullptr, {field},
-                 str(field, ": a model of type ", r.type->name,
-                     " is not made sparse by `smelt compress prune`"),
-                 "leave it out; model.type classify and text_to_text have it");
-  checks.require(
-      r.train.ema_decay == 0 && !r.eval.best, {field, "train.ema_decay", "eval.best"},
-      str(field,
-          " with train.ema_decay or eval.best: averages, and the best checkpoint, may have fewer "
-          "zeros than the newest weights"),
-      "set train.ema_decay to 0 and eval.best to false");
+                 str(field, ": a model of type ", r.type->name, " cannot be pruned"),
+                 "remove it; only model.type classify and text_to_text support it");
+  checks.require(r.train.ema_decay == 0 && !r.eval.best, {field, "train.ema_decay", "eval.best"},
+                 str(field,
+                     " cannot be used with train.ema_decay or eval.best: moving averages and the "
+                     "best checkpoint may have fewer zeros than the newest weights"),
+                 "set train.ema_decay to 0 and eval.best to false");
 }
 
 // Checks train.pruning.
@@ -271,46 +268,43 @@ static void check_pruning(const RecipeChecks& checks, const Recipe& r) {
   checks.require(
       t.pruning.sparsity >= 0 && t.pruning.sparsity < 1, {"train.pruning.sparsity"},
       str("train.pruning.sparsity is ", t.pruning.sparsity, ", must be at least 0 and below 1"),
-      "0.9 leaves a tenth of the weights; 0 none is pruned");
+      "use 0.9 to keep a tenth of the weights, or 0 for no pruning");
   if (by_pattern)
     checks.accepts({"train.pruning.nm"}, [&] { parse_nm(t.pruning.nm, "train.pruning.nm"); });
-  checks.require(
-      !by_share || !by_pattern, {"train.pruning.sparsity", "train.pruning.nm"},
-      "train.pruning.sparsity and train.pruning.nm: a pattern says itself how much stays",
-      "give one of them");
+  checks.require(!by_share || !by_pattern, {"train.pruning.sparsity", "train.pruning.nm"},
+                 "train.pruning.sparsity and train.pruning.nm are both set, but a pattern "
+                 "determines the sparsity",
+                 "set only one of them");
   checks.within("train.pruning.penalty", 0);
   checks.within("train.pruning.score_learning_rate", 0);
-  checks.require(
-      !softly || (!by_share && !by_pattern),
-      {"train.pruning.method", "train.pruning.sparsity", "train.pruning.nm"},
-      "train.pruning.method is soft, and a share or a pattern is given: how many become 0 "
-      "follows from train.pruning.penalty",
-      "leave them out");
+  checks.require(!softly || (!by_share && !by_pattern),
+                 {"train.pruning.method", "train.pruning.sparsity", "train.pruning.nm"},
+                 "train.pruning.method soft cannot be used with train.pruning.sparsity or "
+                 "train.pruning.nm: train.pruning.penalty determines the sparsity",
+                 "remove them");
   checks.require(by_share || softly || t.pruning.method == PruneBy::magnitude,
                  {"train.pruning.method", "train.pruning.sparsity"},
                  str("train.pruning.method is ", word_of(t.pruning.method, kPruningMethods),
-                     ", and no train.pruning.sparsity is given"),
-                 "set train.pruning.sparsity; a pattern (train.pruning.nm) keeps the largest");
+                     ", but train.pruning.sparsity is not set"),
+                 "set train.pruning.sparsity; train.pruning.nm needs method magnitude");
   const char* const field = by_pattern ? "train.pruning.nm"
                             : softly   ? "train.pruning.method"
                                        : "train.pruning.sparsity";
   if (by_share || by_pattern || softly) check_pruned_run(checks, r, field);
-  checks.require(
-      (!by_share && !softly) || t.early_stopping.patience == 0,
-      {field, "train.early_stopping.patience"},
-      str(field,
-          " with train.early_stopping.patience: scores fall while weights become 0, and the "
-          "run would end before all of them are"),
-      "set train.early_stopping.patience to 0");
+  checks.require((!by_share && !softly) || t.early_stopping.patience == 0,
+                 {field, "train.early_stopping.patience"},
+                 str(field,
+                     " cannot be used with train.early_stopping.patience: metrics get worse while "
+                     "weights are pruned, so the run would stop too early"),
+                 "set train.early_stopping.patience to 0");
 }
 
 // Checks settings of training for compression.
 static void check_shrinking(const RecipeChecks& checks, const Recipe& r) {
   check_pruning(checks, r);
   checks.require(!r.train.fake_quant || r.type->write_rows, {"train.fake_quant"},
-                 str("train.fake_quant: a model of type ", r.type->name,
-                     " is not put in codes by `smelt compress quantize`"),
-                 "leave it out; model.type classify and text_to_text have it");
+                 str("train.fake_quant: a model of type ", r.type->name, " cannot be quantized"),
+                 "remove it; only model.type classify and text_to_text support it");
 }
 
 static void check_length_of_run(const RecipeChecks& checks, const Recipe& r) {
@@ -320,13 +314,13 @@ static void check_length_of_run(const RecipeChecks& checks, const Recipe& r) {
   checks.is_not_replaced("train.steps", "train.epochs");
   checks.is_not_replaced("train.steps", "train.tokens");
   checks.require(t.epochs == 0 || t.tokens == 0, {"train.epochs", "train.tokens"},
-                 "train.epochs and train.tokens are given, and each sets train.steps",
+                 "train.epochs and train.tokens are both set, but each determines train.steps",
                  "set one of them to 0");
-  checks.require(t.budget.usd == 0 || (t.epochs == 0 && t.tokens == 0),
-                 {"train.budget.usd", "train.epochs", "train.tokens"},
-                 "train.budget.usd is given with train.epochs or train.tokens, and each sets "
-                 "train.steps",
-                 "leave one of them");
+  checks.require(
+      t.budget.usd == 0 || (t.epochs == 0 && t.tokens == 0),
+      {"train.budget.usd", "train.epochs", "train.tokens"},
+      "train.budget.usd is set with train.epochs or train.tokens, but each determines train.steps",
+      "set only one of them");
   checks.accepts({"train.budget.type"}, [&] {
     const auto types = find_accelerators("train.budget.type", t.budget.type);
     if (types.size() != 1)
@@ -336,13 +330,13 @@ static void check_length_of_run(const RecipeChecks& checks, const Recipe& r) {
                  {"train.class_weights", "train.label_smoothing"},
                  str("a model of type ", r.type->name,
                      " has no classes for train.class_weights and train.label_smoothing"),
-                 "leave them out; model.type classify has them");
+                 "remove them; only model.type classify supports them");
 }
 
 static void check_text(const RecipeChecks& checks, const Recipe& r) {
   checks.require(r.text.max_bad >= 0 && r.text.max_bad <= 1, {"text.max_bad"},
                  str("text.max_bad is ", r.text.max_bad, ", must be from 0 to 1"),
-                 "use 0.01 to leave out at most one row in a hundred");
+                 "use 0.01 to skip at most one row in a hundred");
   checks.require(r.text.heldout > 0 && r.text.heldout <= 0.5, {"text.heldout"},
                  str("text.heldout is ", r.text.heldout, ", must be above 0 and at most 0.5"),
                  "use 0.05");
@@ -374,7 +368,7 @@ void check_sections(const Recipe& r) {
   checks.require(r.train.checkpoint.keep_period % r.train.checkpoint.save_interval_steps == 0,
                  {"train.checkpoint.keep_period", "train.checkpoint.save_interval_steps"},
                  str("train.checkpoint.keep_period ", r.train.checkpoint.keep_period,
-                     " is no multiple of train.checkpoint.save_interval_steps ",
+                     " is not a multiple of train.checkpoint.save_interval_steps ",
                      r.train.checkpoint.save_interval_steps),
                  "choose a multiple, or 0 for none");
   checks.at_least("track.histograms_every", 0);
@@ -384,9 +378,9 @@ void check_sections(const Recipe& r) {
                  "set track.histograms_every to the steps between two histograms");
   checks.require(
       r.track.fill.empty() || r.type->sampler || r.type->inference.fill_mask, {"track.fill"},
-      str("track.fill: a model of type ", r.type->name, " fills no masks"), "leave it out");
+      str("track.fill: a model of type ", r.type->name, " cannot fill masks"), "remove it");
   checks.require(r.track.fill.empty() || r.eval.every > 0, {"track.fill", "eval.every"},
-                 "track.fill is filled at evaluations, of which eval.every 0 makes none",
+                 "track.fill needs evaluations during training, but eval.every is 0",
                  "set eval.every");
 }
 

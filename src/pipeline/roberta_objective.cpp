@@ -164,7 +164,7 @@ FieldValues sizes_of_given_roberta(const FieldValues& set) {
 
 std::string roberta_remark(const Recipe&, const Evaluation& e) {
   return str("masked LM: ", percent(e.measure("masked_lm_accuracy").value),
-             " of the masked tokens right");
+             " of the masked tokens correct");
 }
 
 }  // namespace
@@ -172,7 +172,7 @@ std::string roberta_remark(const Recipe&, const Evaluation& e) {
 ObjectiveType roberta_objective() {
   ObjectiveType type;
   type.name = kRobertaType;
-  type.help = "masked tokens, with masks drawn anew in each step (Liu et al. 2019)";
+  type.help = "masked tokens, with new masks in each step (Liu et al. 2019)";
   type.model = config_fields<RobertaConfig>();
   for (const ConfigField& field : config_fields<RobertaMasking>()) type.model.push_back(field);
   type.data = config_fields<RobertaData>();

@@ -61,11 +61,12 @@ void check_row_commands(const Recipe& r) {
     const std::string value = value_of(r, part), field = str("data.", part);
     if (!is_row_command(value)) continue;
     checks.require(!command_of(value).empty(), {field}, str(field, " is '!' without a command"),
-                   "write one that prints a row a line: '!./my_dataset.py train'");
+                   "write a command that prints one row per line: '!./my_dataset.py train'");
     const std::string format = r.data.value("format", "auto");
-    checks.require(format == "auto" || format == "jsonl", {"data.format", field},
-                   str("data.format is ", format, ", but ", field, " is a command"),
-                   "leave data.format out: a command prints JSONL, and files' names say theirs");
+    checks.require(
+        format == "auto" || format == "jsonl", {"data.format", field},
+        str("data.format is ", format, ", but ", field, " is a command"),
+        "remove data.format: commands print JSONL, and the format of a file follows from its name");
   }
 }
 

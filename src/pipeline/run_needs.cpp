@@ -93,7 +93,7 @@ void check_machine_memory(const Recipe& r) {
   const double memory = machine_memory();
   if (state + batch <= memory) return;
   throw UsageError(
-      str("train: weights, gradients and slots on ", r.train.devices, " x cpu are ",
+      str("train: weights, gradients and optimizer state on ", r.train.devices, " x cpu are ",
           bytes_text(state), " and a batch is ", bytes_text(batch),
           ", more than this machine's memory of ", bytes_text(memory)),
       batch > state ? str("lower train.batch_size, which is ", r.train.batch_size)

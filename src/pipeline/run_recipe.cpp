@@ -35,9 +35,8 @@ namespace {
 // not use it.
 void warn_of_other_weights(const Recipe& r) {
   if (const auto other = begun_with_other_weights(r))
-    log_warning(
-        "train.init_from: the model in {} was begun with other weights, and stays as it is: {}",
-        RecipePaths(r).model_dir, *other);
+    log_warning("train.init_from is ignored: the model in {} started from other weights: {}",
+                RecipePaths(r).model_dir, *other);
 }
 
 // Removes partial files of killed exports and evaluations in the locked folder of the run.
@@ -55,7 +54,7 @@ void check_devices(const Recipe& r, const ProcessGroup& all) {
   if (r.train.devices >= all.size) return;
   throw UsageError(
       str("train.devices is ", r.train.devices, ", but ", all.size, " processes train together"),
-      "give the devices of all hosts together, such as 32 for a v2-32");
+      "set train.devices to the number of devices of all hosts, such as 32 for a v2-32");
 }
 
 // A run of a recipe on all processes. Only rank 0 calls begin() and next_shared().
@@ -152,8 +151,8 @@ std::string RecipeRun::trained_checkpoint(const TrainSummary& summary) const {
 void RecipeRun::is_done(const Stage& stage) {
   if (stage.name == "train" && keeps_recipe_) keep_recipe(recipe_);
   if (std::exchange(stopped_, false) && &stage != &stages_.back())
-    throw Stopped("run: stopped by a signal once the model was trained and saved",
-                  str("`smelt run ", recipe_.out, "` goes on with what follows"));
+    throw Stopped("run: stopped by a signal after the model was trained and saved",
+                  str("`smelt run ", recipe_.out, "` continues with the next stage"));
 }
 
 // Runs stages up to the next shared one and returns its name; empty if no stage is left.

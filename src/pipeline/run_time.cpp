@@ -26,14 +26,14 @@ constexpr double kShareOfProducts = 0.4;
 }  // namespace
 
 std::string time_text(const Recipe& r) {
-  if (!r.program->step) return "not known before the data are there";
+  if (!r.program->step) return "not known before the data are made";
   if (r.train.device != "cpu") return "not known before the first steps";
   const double operations = static_cast<double>(r.train.steps) *
                             static_cast<double>(r.train.batch_size) * r.program->flops_per_example;
   const double speed = measured_product_flops(*open_device("cpu", 1));
-  return str("about ", long_time(operations / speed / kShareOfProducts), ", if a step has ",
+  return str("about ", long_time(operations / speed / kShareOfProducts), ", if a step reaches ",
              std::lround(100 * kShareOfProducts), " % of the ", std::lround(speed / 1e9),
-             " billion operations a second that this machine does on one product of matrices");
+             " GFLOP/s of a single matmul on this machine");
 }
 
 }  // namespace smelt

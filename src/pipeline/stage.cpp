@@ -237,10 +237,10 @@ std::optional<std::string> other_input(const std::string& out, const Stage& stag
                  counted(before->second.at(1).get<std::uint64_t>(), "byte"), ", is ",
                  counted(file.at(1).get<std::uint64_t>(), "byte"));
     if (before->second.size() > 3 && !same_content(out, before->second, file))
-      return str(stage.name, ": ", name, " has other content than before");
+      return str(stage.name, ": ", name, " has changed");
   }
   for (const auto& [name, file] : was)
-    if (!is.contains(name)) return count(name + " is not there");
+    if (!is.contains(name)) return count(name + " is missing");
   // Files may have been swapped, such as training and evaluation rows.
   if (const std::string before = names_of(recorded_inputs), now = names_of(inputs); before != now)
     return str(stage.name, ": its files were, in this order, ", before, ", are ", now);

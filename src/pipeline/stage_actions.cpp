@@ -53,7 +53,7 @@ void take_vocabulary(const Recipe& r, const std::string& file) {
     throw UsageError(
         str("vocab.split_chinese is ", r.vocab.split_chinese ? "true" : "false", ", but ", file,
             " was made with ", given.options().split_chinese ? "true" : "false"),
-        "leave vocab.split_chinese out");
+        "remove vocab.split_chinese");
   given.save(to);
   warn_of_unread_size(r, file, given.size());
   log_info("vocab: {} of {}, text is {}lower-cased", counted(given.size(), "piece"), file,
@@ -99,7 +99,7 @@ void make_text(const Recipe& r) {
   job.heldout = r.text.heldout;
   const ProseSummary s = prepare_prose(job);
   log_info(
-      "text: {} in {}, {} of them held out, {} repeated paragraphs, lines or documents left out",
+      "text: {} in {}, {} of them held out, {} repeated paragraphs, lines or documents removed",
       counted(s.sentences, "sentence"), counted(s.documents, "document"), s.heldout_documents,
       s.read.duplicate_lines + s.read.duplicate_documents);
 }
@@ -136,7 +136,7 @@ void make_vocabulary(const Recipe& r) {
   else
     log_info("vocab: {} from {}", counted(s.size, "piece"), counted(s.text.lines, "line"));
   if (s.unused > job.unused)
-    log_info("vocab: {} of them are [unusedN], as the text has no more pieces to give",
+    log_info("vocab: {} of them are [unusedN], because the text yields no more pieces",
              s.unused - job.unused);
 }
 

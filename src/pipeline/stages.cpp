@@ -284,8 +284,8 @@ std::string hint_of_other_data(const Recipe& r) {
   const std::string weights = str(" --set train.init_from=", p.model_dir,
                                   r.type->has_vocabulary() ? " --set vocab.file=" + vocab : "");
   return str(
-      "choose another folder for a new run with --set out=…; to begin it with this model's "
-      "weights, also give",
+      "choose another folder for a new run with --set out=…; to start it from this model's "
+      "weights, add",
       weights);
 }
 
@@ -336,7 +336,7 @@ void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages,
     if (stage.name == "test" || stage.name == "rows-test")
       continue;
     else if (const auto change = changed_since(r.out, stage))
-      throw UsageError(str("run: ", model_dir, " holds a model of other data: ", *change),
+      throw UsageError(str("run: ", model_dir, " contains a model of other data: ", *change),
                        hint_of_other_data(r));
 }
 

@@ -29,7 +29,7 @@ std::string length_fields(const StarterRecipe& s, const char* passes) {
     return yaml_line(
         "  budget",
         str("{usd: ", significant(*s.budget, 6), ", type: ", s.type.empty() ? "v3-8" : s.type, "}"),
-        "dollars that the run may cost; they set the steps once");
+        "cost limit in US dollars, which sets the steps once");
   return passes;
 }
 
@@ -58,11 +58,11 @@ std::string device_fields(const StarterRecipe& s) {
 }
 
 std::string starter_head(const StarterRecipe& s, const std::string& what, const std::string& out) {
-  return str(
-      "# ", what, "\n#   smelt run FILE --small     a rehearsal on this machine, minutes\n",
-      "#   smelt run FILE --dry-run   what the run needs\n#   smelt run FILE\n",
-      "# `smelt help recipe` lists all fields.\n",
-      yaml_line("out", quoted_text(s.out.empty() ? out : s.out), "folder for all that is made"));
+  return str("# ", what,
+             "\n#   smelt run FILE --small     a small trial run on this machine, takes minutes\n",
+             "#   smelt run FILE --dry-run   what the run needs\n#   smelt run FILE\n",
+             "# `smelt help recipe` lists all fields.\n",
+             yaml_line("out", quoted_text(s.out.empty() ? out : s.out), "output folder"));
 }
 
 std::string text_fields(const StarterRecipe& s) {
@@ -117,8 +117,7 @@ std::string bert_text(const StarterRecipe& s) {
 }
 
 std::string electra_text(const StarterRecipe& s) {
-  return starter_head(s,
-                      "An ELECTRA from your own text: learns more from less computing than BERT.",
+  return starter_head(s, "An ELECTRA from your own text: needs less computing than a BERT.",
                       "my-electra") +
          text_fields(s) + wordpiece_fields(s) + "data:\n" +
          yaml_line("  seq_length", "128", "tokens per example") + "model:\n" +
@@ -161,7 +160,8 @@ std::string tuning_fields(const StarterRecipe& s) {
 }
 
 std::string classify_text(const StarterRecipe& s) {
-  return starter_head(s, "Texts told apart by a pre-trained BERT or ELECTRA.", "my-classifier") +
+  return starter_head(s, "Text classification with a pre-trained BERT or ELECTRA.",
+                      "my-classifier") +
          "data:\n" + yaml_line("  train", quoted_text(s.input), "JSONL, TSV, CSV or Parquet") +
          yaml_line("  text", "text", "column of the text") +
          yaml_line("  label", "label", "column of its class") +
@@ -207,11 +207,10 @@ std::string text_to_text_text(const StarterRecipe& s) {
 }
 
 std::string continue_text(const StarterRecipe& s) {
-  return starter_head(s, "A pre-trained BERT that goes on learning from your own text.",
-                      "my-continued") +
+  return starter_head(s, "Continued pre-training of a BERT on your own text.", "my-continued") +
          text_fields(s) + "data:\n" + yaml_line("  seq_length", "128", "tokens per example") +
          yaml_line("  max_predictions", "20", "masked tokens per example") + "model:\n" +
-         yaml_line("  type", "bert", "its sizes and vocabulary are those of the given model") +
+         yaml_line("  type", "bert", "sizes and vocabulary are those of the initial model") +
          "train:\n" + init_field(s, "bert-base", "google-bert/bert-base-multilingual-cased") +
          length_fields(s,
                        "  epochs: 1                     # over the examples: 5 over the text "
@@ -230,10 +229,10 @@ const std::vector<Starter>& starters() {
       {{"bert", "a BERT from your own text"}, bert_text},
       {{"electra", "an ELECTRA from your own text"}, electra_text},
       {{"t5", "a T5 from your own text"}, t5_text},
-      {{"continue", "a given BERT goes on learning from your own text"}, continue_text},
-      {{"classify", "classes of texts, by a pre-trained BERT or ELECTRA"}, classify_text},
+      {{"continue", "continued pre-training of a BERT on your own text"}, continue_text},
+      {{"classify", "text classification with a pre-trained BERT or ELECTRA"}, classify_text},
       {{"entities", "a class for each word: names, places"}, entities_text},
-      {{"text_to_text", "answers to texts, by a pre-trained T5"}, text_to_text_text}};
+      {{"text_to_text", "text generation from texts with a pre-trained T5"}, text_to_text_text}};
   return kKinds;
 }
 

@@ -122,8 +122,8 @@ T5Recipe with_vocabulary(T5Recipe c, const Sentinels& sentinels, std::int32_t en
   if (model.vocab_size == 0)
     model.vocab_size = (sentinels.ids + kRowsUnit - 1) / kRowsUnit * kRowsUnit;
   if (model.vocab_size < sentinels.ids)
-    throw UsageError(str(where, "model.vocab_size ", model.vocab_size, " has no rows for ", pieces,
-                         " pieces and ", sentinels.ids - pieces, " sentinels on top of them"),
+    throw UsageError(str(where, "model.vocab_size ", model.vocab_size, " is too small for ", pieces,
+                         " pieces and ", sentinels.ids - pieces, " additional sentinels"),
                      str("set it to 0, or to ", sentinels.ids, " or more"));
   c.on_top = sentinels.ids - pieces;
   c.text.end = end;
@@ -135,7 +135,7 @@ T5Recipe with_vocabulary(T5Recipe c, const Sentinels& sentinels, std::int32_t en
   c.task.words = words_among(pieces, sentinels, end);
   if (c.task.words.empty())
     throw UsageError(str(where, "the vocabulary has no pieces but <pad>, </s> and sentinels"),
-                     "give a vocabulary such as T5's spiece.model");
+                     "use a vocabulary such as T5's spiece.model");
   return c;
 }
 
@@ -144,9 +144,8 @@ T5Recipe with_vocabulary(T5Recipe c, const Sentinels& sentinels, std::int32_t en
 T5Recipe of_vocabulary(const Recipe& r, const std::string& origin, const std::string& where) {
   const auto vocabulary = load_tokenizer(origin, tokenizer_flags(r));
   if (vocabulary->token(0) != "<pad>")
-    throw UsageError(
-        str(origin, ": piece 0 is '", vocabulary->token(0), "', not <pad>"),
-        "T5 fills sequences up with id 0; give a vocabulary such as T5's spiece.model");
+    throw UsageError(str(origin, ": piece 0 is '", vocabulary->token(0), "', not <pad>"),
+                     "T5 pads sequences with id 0; use a vocabulary such as T5's spiece.model");
   return with_vocabulary(settings_of(r), sentinels_of(*vocabulary, origin, extra_ids_of(r)),
                          id_of_piece(*vocabulary, origin, kEndPiece), vocabulary->size(), where);
 }
@@ -179,7 +178,7 @@ void check_sentinels(const Recipe& r, const T5Recipe& c) {
   // The vocabulary contains the sentinels.
   const bool own = c.on_top == 0 && c.text.sentinels > 0;
   if (weights && !own && *weights != c.text.sentinels)
-    throw UsageError(str("data.extra_ids: ", c.text.sentinels, " sentinels, and the weights of ",
+    throw UsageError(str("data.extra_ids: ", c.text.sentinels, " sentinels, but the weights of ",
                          r.train.init_from, " have ", *weights),
                      str("set data.extra_ids to ", *weights));
 }
@@ -193,10 +192,10 @@ Task task_of(const T5Recipe& c) {
 void check_t5(const Recipe& r) {
   const RecipeChecks checks(r);
   checks.require(is_sentencepiece(r), {"vocab.type", "vocab.file"},
-                 str("a T5 learns SentencePiece's pieces, ",
+                 str("a T5 needs a SentencePiece vocabulary, but ",
                      r.vocab.file.empty() ? std::string("vocab.type is wordpiece")
                                           : str("vocab.file ", r.vocab.file,
-                                                " is no *.model, nor a tokenizer.json")),
+                                                " is neither a *.model nor a tokenizer.json")),
                  "set vocab.type to unigram, or vocab.file to a SentencePiece model such as T5's "
                  "spiece.model");
   checks.at_least("model.vocab_size", 0);
@@ -232,11 +231,12 @@ std::uint64_t make_t5_examples(const Recipe& r, ExampleSet set) {
   const CorpusCounts made = write_text_tokens(job);
   const Task task = task_of(c);
   if (c.text.across_documents && made.tokens < static_cast<std::uint64_t>(task.windows->tokens))
-    throw UsageError(str("data: the ", train ? "text to train on" : "held-out text", " is ",
-                         made.tokens, " tokens long, no window of ", task.windows->tokens),
-                     train ? "give more text.input, or lower data.inputs_length"
-                           : "raise text.heldout, give more text.input, or lower "
-                             "data.inputs_length");
+    throw UsageError(
+        str("data: the ", train ? "text to train on" : "held-out text", " is ", made.tokens,
+            " tokens long, which is shorter than a window of ", task.windows->tokens),
+        train ? "give more text.input, or lower data.inputs_length"
+              : "raise text.heldout, give more text.input, or lower "
+                "data.inputs_length");
   const auto source =
       open_examples({.input = job.output, .features = task.features, .windows = task.windows});
   return train ? source->epoch_size() : source->size();
@@ -321,7 +321,7 @@ Json sizes_of_weights(const std::string& weights, const std::string& where) {
 ObjectiveType t5_objective() {
   ObjectiveType type;
   type.name = "t5";
-  type.help = "text to text, of plain text spans that are told by sentinels (Raffel et al. 2020)";
+  type.help = "text to text, pre-trained on plain text with corrupted spans (Raffel et al. 2020)";
   type.model = config_fields<T5Config>();
   const auto objective = config_fields<T5Settings>();
   type.model.insert(type.model.end(), objective.begin(), objective.end());

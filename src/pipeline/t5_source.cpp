@@ -28,8 +28,9 @@ PretrainedT5 t5_of_checkpoint(const Json& state, const std::string& where,
 
 PretrainedT5 t5_of_settings(const Json& state, const std::string& where) {
   if (state.value("task", "") != "t5")
-    throw UsageError(str(where, ": a model of ", state.value("task", "another kind"), ", no T5"),
-                     "name a T5's folder with train.init_from");
+    throw UsageError(
+        str(where, ": the model is a ", state.value("task", "another kind"), ", not a T5"),
+        "name a T5's folder with train.init_from");
   PretrainedT5 out{.model = parse_config<T5Config>(state.at("model"), where), .extra_ids = {}};
   if (const Json* sentinels = state.pointer("/data/window/sentinels"))
     out.extra_ids = sentinels->get<std::int64_t>();
@@ -39,7 +40,7 @@ PretrainedT5 t5_of_settings(const Json& state, const std::string& where) {
 
 Teacher t5_teacher_of(const Recipe&, const StoredModel& m, FrozenModel held) {
   if (model_type_of(m.tensors) != "t5" || m.config.is_null())
-    throw UsageError(str(held.where, " is no T5 whose sizes are known"), "take a T5's folder");
+    throw UsageError(str(held.where, " is not a T5 with known sizes"), "name a T5's folder");
   return t5_teacher(parse_config<T5Config>(m.config, m.where), std::move(held));
 }
 
@@ -53,7 +54,7 @@ PretrainedT5 t5_in(const std::string& weights, const std::string& where) {
       return t5_of_checkpoint(newest->state, folder, folder);
   const StoredModel m = open_stored_model(folder, where);
   if (model_type_of(m.tensors) != "t5" || m.config.is_null())
-    throw UsageError(str(where, ": ", m.where, " is no T5 whose sizes are known"),
+    throw UsageError(str(where, ": ", m.where, " is not a T5 with known sizes"),
                      "name a T5's folder");
   return {parse_config<T5Config>(m.config, m.where), m.t5.extra_ids};
 }

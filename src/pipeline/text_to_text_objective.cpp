@@ -96,10 +96,9 @@ PretrainedT5 resolved_t5(const Recipe& r) {
   else if (!r.train.init_from.empty())
     out = t5_in(r.train.init_from, "train.init_from");
   else
-    throw UsageError(
-        "train.init_from: no pre-trained model to fine-tune",
-        "name a T5's folder with --set train.init_from=…; model.like with vocab.file takes "
-        "its sizes alone, for fresh weights");
+    throw UsageError("train.init_from: no pre-trained model to fine-tune",
+                     "name the folder of a T5 with --set train.init_from=…; to train from random "
+                     "weights, set model.like and vocab.file");
   out.model.dropout_rate = model.dropout;
   return out;
 }
@@ -133,11 +132,11 @@ void check_answers(const Recipe& r) {
   check_row_commands(r);
   checks.require(!data.target.empty(), {"data.target"}, "data.target is empty",
                  "name the column of the answer");
-  checks.require(!r.train.init_from.empty() || !r.vocab.file.empty() || has_begun(r) ||
-                     r.model.value("like", "").empty(),
-                 {"model.like", "vocab.file"}, "model.like without vocab.file",
-                 "model.like gives sizes alone: name its vocabulary, too, with --set "
-                 "vocab.file=…/spiece.model");
+  checks.require(
+      !r.train.init_from.empty() || !r.vocab.file.empty() || has_begun(r) ||
+          r.model.value("like", "").empty(),
+      {"model.like", "vocab.file"}, "model.like needs vocab.file",
+      "model.like only determines sizes: name the vocabulary with --set vocab.file=…/spiece.model");
   Task task;
   checks.accepts({"model.like", "train.init_from"}, [&] { task = answer_task(r); });
   check_program(r, task);
@@ -182,12 +181,12 @@ std::uint64_t write_answers(const Recipe& r, const RowSource& source, const std:
                             .output = output,
                             .keeps_rows = output != RecipePaths(r).train_output};
   const TextToTextSummary s = write_text_to_text(job);
-  log_info("data: {} of {}; {} cut, {} of them of longer answers than {} tokens",
+  log_info("data: {} of {}; {} truncated, {} of them with answers longer than {} tokens",
            counted(s.examples, "example"), source.what, s.cut, s.cut_targets, data.targets_length);
   if (s.unknown_texts + s.unknown_targets > 0)
     log_warning(
-        "data: {} and {} of {} hold what the vocabulary has no piece for: the model reads a blank "
-        "there, and can never say these answers",
+        "data: {} and {} of {} contain characters without a piece in the vocabulary: the model "
+        "reads them as unknown and cannot generate these answers",
         counted(s.unknown_texts, "text"), counted(s.unknown_targets, "answer"), source.what);
   return s.examples;
 }
@@ -253,7 +252,7 @@ std::map<std::string, std::string> answer_files_of_model(const Recipe& r) {
 ObjectiveType text_to_text_objective() {
   ObjectiveType type;
   type.name = "text_to_text";
-  type.help = "answers to texts, by a pre-trained T5";
+  type.help = "fine-tunes a T5 to generate texts from texts";
   type.model = config_fields<AnswerModel>();
   type.data = config_fields<AnswerData>();
   type.reads = Reads::rows;

@@ -35,10 +35,11 @@ constexpr const char* kAgainst = "against";
 void check_is_open(const char* flag, const std::string& setting) {
   const std::string field = setting.substr(0, setting.find('='));
   if (field == "train.seed")
-    throw UsageError(str(flag, ": train.seed is what the runs of a kind differ by"),
-                     "say how many seeds with --seeds, and the first with --set train.seed=…");
+    throw UsageError(
+        str(flag, ": train.seed cannot be set, because the runs of a trial differ in it"),
+        "set the number of seeds with --seeds, and the first one with --set train.seed=…");
   if (field == "out")
-    throw UsageError(str(flag, ": out is where all runs lie, each in a folder of its own"),
+    throw UsageError(str(flag, ": out cannot be set, because it contains the folders of all runs"),
                      "set it with --set out=…");
 }
 
@@ -47,7 +48,7 @@ void check_is_open(const char* flag, const std::string& setting) {
 std::vector<std::string> settings_of(const std::string& axis) {
   const auto equals = axis.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == axis.size())
-    throw UsageError(str("--grid: '", axis, "' names no field and values"),
+    throw UsageError(str("--grid: '", axis, "' must name a field and its values"),
                      "write it as --grid train.optimizer.learning_rate=1e-5,3e-5");
   check_is_open("--grid", axis);
   std::vector<std::string> out;
@@ -120,8 +121,8 @@ void check_metric(const Recipe& r, const std::string& metric) {
     (void)metric_of(metric, {}, {});  // throws if the name is unknown
   std::erase_if(known, [&](const std::string& name) { return !fits(r, name); });
   const SamplePrediction sample = r.type->sample_prediction(r);
-  throw UsageError(str("--metric: ", metric, " does not fit what this model predicts, as ",
-                       sample.said.dump(), " where ", sample.is.dump(), " is right"),
+  throw UsageError(str("--metric: ", metric, " does not fit this model's predictions, such as ",
+                       sample.said.dump(), " for the label ", sample.is.dump()),
                    str("give one of ", join(known, ", ")));
 }
 
@@ -133,7 +134,7 @@ void check_label(const Recipe& r, const std::string& metric) {
   const std::string label = metric.substr(colon + 1);
   const auto classes = r.type->classes(r);
   if (classes.empty() || std::ranges::find(classes, label) != classes.end()) return;
-  throw UsageError(str("--metric: ", metric, ": '", label, "' is none of the ",
+  throw UsageError(str("--metric: ", metric, ": '", label, "' is not one of the ",
                        counted(classes.size(), "class", "classes"), " of data.train"),
                    did_you_mean(label, classes));
 }
@@ -141,7 +142,7 @@ void check_label(const Recipe& r, const std::string& metric) {
 // Returns settings for the same encoder and vocabulary, but random initial weights.
 std::vector<std::string> fresh_settings(const Recipe& r) {
   if (r.train.init_from.empty())
-    throw UsageError("finetune: --against-fresh, but train.init_from names no weights",
+    throw UsageError("finetune: --against-fresh needs train.init_from, which is empty",
                      "name the pre-trained model with --set train.init_from=…");
   return {"train.init_from=", "model.like=" + r.train.init_from,
           "vocab.file=" + given_vocabulary(r)};
@@ -179,13 +180,13 @@ class Trials {
     allow_segment_command(base_);
     if (!base_.type->write_predictions)
       throw UsageError(str("finetune: a model of type ", base_.type->name,
-                           " predicts nothing of single examples"),
-                       "take a recipe of model.type classify");
+                           " makes no predictions for single examples"),
+                       "use a recipe of model.type classify");
     metric_ = job.metric.empty() ? base_.type->metric(base_) : job.metric;
     check_metric(base_, metric_);
     check_label(base_, metric_);
     if (RecipePaths(base_).heldout_records.empty())
-      throw UsageError("finetune: no held-out examples to compare runs by",
+      throw UsageError("finetune: no held-out examples to compare runs on",
                        "name some with --set data.validation=…");
   }
 
@@ -246,10 +247,10 @@ class Trials {
       of_rows = {"validation", "train", "test", "validation_share", "seed"};
     for (const std::string& field : of_rows)
       if (r.data.contains(field) && r.data.at(field) != base_.data.at(field))
-        throw UsageError(
-            str("finetune: data.", field, " is ", r.data.at(field).dump(), " in one run, ",
-                base_.data.at(field).dump(), " in the recipe: other examples are held out"),
-            "leave it out of --grid and --against");
+        throw UsageError(str("finetune: data.", field, " is ", r.data.at(field).dump(),
+                             " in one run, ", base_.data.at(field).dump(),
+                             " in the recipe: the runs would hold out different examples"),
+                         "remove it from --grid and --against");
     return r;
   }
   Recipe load(const std::vector<std::string>& settings) const {
@@ -295,7 +296,7 @@ class Trials {
     settings.push_back(str("train.seed=", seed));
     const Recipe recipe = load(settings);
     if (const auto other = begun_otherwise(recipe))
-      throw UsageError(str("finetune: ", folder, " holds another run: ", *other),
+      throw UsageError(str("finetune: ", folder, " contains another run: ", *other),
                        "choose another folder with --set out=…, or remove that one");
     log_info("finetune: {}", folder);
     run_recipe(recipe);
@@ -306,8 +307,8 @@ class Trials {
     if (examples_ == 0) labels_ = predicted.is;
     examples_ = predicted.said.size();
     if (predicted.is != labels_)
-      throw UsageError(str(path, ": not the examples of the other runs"),
-                       "leave data: out of --grid and --against, or remove the folder");
+      throw UsageError(str(path, ": the examples differ from those of the other runs"),
+                       "remove fields of data: from --grid and --against, or delete the folder");
     return metric_of(metric_, predicted.said, predicted.is, predicted.of_words);
   }
 
@@ -382,8 +383,9 @@ TrialsSummary run_trials(const TrialsJob& job) { return Trials(job).run(); }
 
 std::string trials_text(const TrialsSummary& s) {
   std::ostringstream out;
-  out << s.metric << " of " << counted(s.examples, "held-out example") << ", mean and spread of "
-      << counted(s.trials.front().scores.size(), "seed") << " [95 % of resampled examples]"
+  out << s.metric << " of " << counted(s.examples, "held-out example")
+      << ", mean ± standard deviation over " << counted(s.trials.front().scores.size(), "seed")
+      << " [95 % interval over resampled examples]"
       << (s.lower_is_better ? "; lower is better" : "") << "\n";
   for (std::size_t i = 0; i < s.trials.size(); ++i) {
     put_trial(s.trials[i], s.trials.size() > 1 && i == s.best ? "  best" : "", out);
@@ -401,7 +403,7 @@ std::string trials_text(const TrialsSummary& s) {
     out << "the best run: " << *folder << "\n";
   else
     out << "no best run: " << s.metric
-        << " is undefined for these examples, as if a class is missing from them\n";
+        << " is undefined for these examples, for instance because a class is missing\n";
   return out.str();
 }
 

@@ -26,9 +26,9 @@ std::optional<std::int32_t> majority_token(const std::vector<std::string>& recor
   if (!description || !description->majority_token) return std::nullopt;
   const std::int32_t id = description->majority_token->id;
   if (id < 0 || id >= vocabulary.size())
-    throw UsageError(str(description->origin, ": majority_token.id ", id, " is none of the ",
+    throw UsageError(str(description->origin, ": majority_token.id ", id, " is not one of the ",
                          vocabulary.size(), " tokens of ", vocabulary.origin()),
-                     "make the data again, with `smelt run`");
+                     "make the data again with `smelt run`");
   return id;
 }
 

@@ -119,7 +119,7 @@ TEST_F(FakeQuantCommand, TrainsThenQuantizes) {
 TEST_F(FakeQuantCommand, RejectsModelsThatCannotBeQuantized) {
   fails(str("run ", source_path("recipes/demo.yaml"), " --set out=", dir_.file("no"),
             " --set train.fake_quant=true --dry-run"),
-        "train.fake_quant: a model of type bert is not put in codes");
+        "train.fake_quant: a model of type bert cannot be quantized");
 }
 
 }  // namespace

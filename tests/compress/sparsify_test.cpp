@@ -307,19 +307,19 @@ TEST_F(Sparsify, TrainsWithItsZerosFirst) {
   EXPECT_THAT(refusal("--set train.ema_decay=0.9"),
               HasSubstr("train.pruning.sparsity with train.ema_decay or eval.best"));
   EXPECT_THAT(refusal("--set train.pruning.nm=2:4"),
-              HasSubstr("train.pruning.sparsity and train.pruning.nm: a pattern"));
-  EXPECT_THAT(
-      refusal("--set train.pruning.method=soft"),
-      HasSubstr("train.pruning.method is soft, and a share or a pattern is given: how many"));
+              HasSubstr("train.pruning.sparsity and train.pruning.nm are both set, but a pattern"));
+  EXPECT_THAT(refusal("--set train.pruning.method=soft"),
+              HasSubstr("train.pruning.method soft cannot be used with train.pruning.sparsity or "
+                        "train.pruning.nm"));
   EXPECT_THAT(refusal("--set train.pruning.method=luck"),
               HasSubstr("train.pruning.method is 'luck'"));
   EXPECT_THAT(refusal("--set train.pruning.sparsity=0 --set train.pruning.nm=4:2"),
               HasSubstr("train.pruning.nm 4:2: must keep fewer than 2 of 2 weights"));
-  EXPECT_THAT(
-      refusal("--set train.pruning.sparsity=0 --set train.pruning.method=movement"),
-      HasSubstr("train.pruning.method is movement, and no train.pruning.sparsity is given"));
+  EXPECT_THAT(refusal("--set train.pruning.sparsity=0 --set train.pruning.method=movement"),
+              HasSubstr("train.pruning.method is movement, but train.pruning.sparsity is not set"));
   EXPECT_THAT(refusal("--set eval.best=false --set train.early_stopping.patience=2"),
-              HasSubstr("train.pruning.sparsity with train.early_stopping.patience: scores fall"));
+              HasSubstr("train.pruning.sparsity cannot be used with train.early_stopping.patience: "
+                        "metrics get worse"));
 }
 
 // transformers refuses a folder whose quantization_config has no method; with one it may leave

@@ -160,7 +160,7 @@ TEST_F(AnswerRun, AFinishedRunTakesAnotherLengthOfAnswers) {
   EXPECT_EQ(run("m", {"data.answer_tokens=1"}).measure("exact_match").weight, 6);
   EXPECT_EQ(weights("m"), before);
   EXPECT_THAT(error_of<UsageError>([&] { run("m", {"data.doc_stride=1"}); }),
-              HasSubstr("holds a model of other data: data.doc_stride"));
+              HasSubstr("contains a model of other data: data.doc_stride"));
 }
 
 TEST_F(AnswerRun, LearnsWhereTheAnswerStands) {
@@ -234,9 +234,9 @@ TEST_F(AnswerRun, WhatDoesNotFitIsSaid) {
   EXPECT_THAT(refusal({"data.no_answer=false"}),
               HasSubstr("no answer to 'w21'\n  hint: set data.no_answer to true"));
   EXPECT_THAT(refusal({"model.problem=single_label", "data.no_answer=true"}),
-              HasSubstr("data.no_answer without answers"));
+              HasSubstr("data.no_answer is only for model.problem answer_spans"));
   EXPECT_THAT(refusal({"data.question_tokens=5"}),
-              HasSubstr("data.seq_length 8 leaves a text no room beside 5 tokens of a question"));
+              HasSubstr("data.seq_length 8 is too small for a context and a question of 5 tokens"));
   EXPECT_THAT(refusal({"data.labels=a,b"}),
               HasSubstr("data.labels cannot be set with model.problem answer_spans"));
   EXPECT_THAT(refusal({"data.doc_stride=0"}), HasSubstr("data.doc_stride"));

@@ -118,33 +118,35 @@ TEST_F(CompressRecipe, WhatDoesNotFitIsRefusedBeforeAnythingRuns) {
     return error_of<UsageError>([&] { load_recipe(dir_.file("r.yaml"), settings); });
   };
   EXPECT_THAT(refusal({"compress.layers=0", "compress.tune_epochs=1"}),
-              HasSubstr("compress.tune_epochs is of what is cut, and nothing is"));
-  EXPECT_THAT(refusal({"compress.ffn=0"}), HasSubstr("compress.ffn is 0, which is no share"));
+              HasSubstr("compress.tune_epochs is set, but nothing is pruned"));
+  EXPECT_THAT(refusal({"compress.ffn=0"}),
+              HasSubstr("compress.ffn is 0, must be above 0 and at most 1"));
   EXPECT_THAT(refusal({"compress.decoder_layers=1"}),
-              HasSubstr("compress.decoder_layers is of a T5"));
+              HasSubstr("compress.decoder_layers is only for T5 models"));
   EXPECT_THAT(refusal({"out=gs://bucket/run"}),
-              HasSubstr("compress: gs://bucket/run is not on this machine, where its folders are "
-                        "made\n  hint: leave the section out"));
+              HasSubstr("compress: gs://bucket/run is remote, but compression needs a local "
+                        "folder\n  hint: remove the section"));
   EXPECT_THAT(refusal({"compress.activations=statik"}),
               HasSubstr("--set: compress.activations 'statik' is unknown\n  hint: did you mean "
                         "'static'?"));
-  EXPECT_THAT(refusal({"compress.int8=true", "compress.calibration=mse"}),
-              HasSubstr("compress.calibration is of activations: static, and they are floats"));
+  EXPECT_THAT(
+      refusal({"compress.int8=true", "compress.calibration=mse"}),
+      HasSubstr("compress.calibration needs compress.activations static, but it is floats"));
   EXPECT_THAT(refusal({"compress.int8=true", "compress.activations=static",
                        "compress.calibration=minimax"}),
               HasSubstr("compress.calibration 'minimax' is unknown\n  hint: did you mean "
                         "'minmax'?"));
   EXPECT_THAT(refusal({"compress.activations=dynamic"}),
-              HasSubstr("compress.activations is of compress.int8, which is false"));
+              HasSubstr("compress.activations needs compress.int8, which is false"));
   EXPECT_THAT(refusal({"compress.max_drop=1"}),
-              HasSubstr("compress.max_drop is of compress.int8, which is false"));
-  EXPECT_THAT(refusal({"compress.int8=true", "data.validation_share=0", "eval.every=0",
-                       "eval.every_epochs=0"}),
-              HasSubstr("compress: data.validation_share is 0: no held-out rows to choose and "
-                        "score by"));
-  EXPECT_THAT(refusal({"compress.batches=1,x"}), HasSubstr("'1,x' is no list of numbers"));
+              HasSubstr("compress.max_drop needs compress.int8, which is false"));
+  EXPECT_THAT(
+      refusal(
+          {"compress.int8=true", "data.validation_share=0", "eval.every=0", "eval.every_epochs=0"}),
+      HasSubstr("compress: data.validation_share is 0, but compression needs held-out rows"));
+  EXPECT_THAT(refusal({"compress.batches=1,x"}), HasSubstr("'1,x' is not a list of numbers"));
   EXPECT_THAT(refusal({"model.problem=answer_spans"}),
-              HasSubstr("a recipe of answer_spans has no such stage"));
+              HasSubstr("model.problem answer_spans is not supported"));
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ class DryRun : public SmallRecipe {
 
 TEST_F(DryRun, ABatchThatNoMemoryHoldsIsRefused) {
   const auto message =
-      AllOf(ContainsRegex("train: weights, gradients and slots on 1 x cpu are [0-9.]+ .B and a "
-                          "batch is [0-9.]+ TB, more than this machine's memory of "),
+      AllOf(ContainsRegex("train: weights, gradients and optimizer state on 1 x cpu are [0-9.]+ .B "
+                          "and a batch is [0-9.]+ TB, more than this machine's memory of "),
             HasSubstr("hint: lower train.batch_size, which is 100000000000"));
   EXPECT_THAT(refusal({"train.batch_size=100000000000"}), message);
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe({"train.batch_size=100000000000"})); }),
@@ -75,13 +75,13 @@ TEST_F(DryRun, WeightsOfAnotherWidthAreRefused) {
       HasSubstr("set the model's sizes to those of the pretrained weights, or train without them"));
   EXPECT_FALSE(exists(dir_.file("n")));
   remove_file(dir_.file("m/vocab.txt"));
-  EXPECT_THAT(refusal({out, init}), HasSubstr("train.init_from: no vocabulary lies beside "));
+  EXPECT_THAT(refusal({out, init}), HasSubstr("train.init_from: no vocabulary found for "));
 }
 
 TEST_F(DryRun, SaysHowLongItTakesAndByWhat) {
   EXPECT_THAT(dry_run_text(recipe()),
-              ContainsRegex("time +about 1 second, if a step has 40 % of the [0-9]+ billion "
-                            "operations a second that this machine does on one product"));
+              ContainsRegex("time +about 1 second, if a step reaches 40 % of the [0-9]+ GFLOP/s "
+                            "of a single matmul"));
   EXPECT_THAT(dry_run_text(recipe({"train.steps=1000000000000"})),
               ContainsRegex("about [0-9.]+ days"));
 }
@@ -122,9 +122,9 @@ TEST_F(DryRun, ATpusRecipeIsJudgedWithoutATpu) {
                                      "eval.batch_size=3"};
   const std::string text = dry_run_text(recipe(tpu));
   EXPECT_THAT(text, AllOf(HasSubstr("3 x tpu: none on this machine"),
-                          HasSubstr("no usual slice of TPUs has 3 devices"),
-                          HasSubstr("dry run: not everything that the run needs is here: no TPU on "
-                                    "this machine; whether it fits a device is not known")));
+                          HasSubstr("no standard TPU slice has 3 devices"),
+                          HasSubstr("dry run: not ready to run on this machine: no TPU on this "
+                                    "machine; whether it fits a device is not known")));
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe(tpu)); }),
               HasSubstr("no TPU on this machine"));
 }

@@ -107,7 +107,7 @@ TEST_F(ElectraRecipe, AModelThatIsNotThereYetIsRefused) {
   EXPECT_THAT(error_of<UsageError>([&] {
                 PretrainedModel::of_recipe(recipe(), {.task = InferenceTask::detect}).detect({"a"});
               }),
-              HasSubstr("out: no vocabulary here yet ("));
+              HasSubstr("out: the vocabulary is not made yet ("));
 }
 
 TEST_F(ElectraRecipe, FromTextToFoldersFilledMasksAndFoundTokens) {
@@ -117,9 +117,9 @@ TEST_F(ElectraRecipe, FromTextToFoldersFilledMasksAndFoundTokens) {
   std::string report;
   run_recipe(r, {}, [&](const Evaluation& e) { report = evaluation_report(r, e); });
   EXPECT_THAT(report, AllOf(HasSubstr("disc_auc = "), HasSubstr("always_original_accuracy = "),
-                            HasSubstr(" held-out tokens right, AUC 0."),
-                            HasSubstr("; always answering 'original': "), HasSubstr("generator: "),
-                            HasSubstr(" masked tokens right; always answering '")));
+                            HasSubstr(" held-out tokens correct, AUC 0."),
+                            HasSubstr("; always predicting 'original': "), HasSubstr("generator: "),
+                            HasSubstr(" masked tokens correct; always predicting '")));
   EXPECT_EQ(load_tokenizer_config(r.path("vocab.txt"))->control, ControlCharacters::electra);
   EXPECT_TRUE(find_description({r.path("data/train.tfrecord")})->majority_token);
   EXPECT_TRUE(std::filesystem::exists(r.path("model/electra_config.json")));
@@ -218,7 +218,7 @@ TEST_F(ElectraRecipe, AGeneratorWithoutAClassOfTransformersIsLeftOut) {
   EXPECT_FALSE(std::filesystem::exists(made + "/generator"));
   EXPECT_THAT(error_of<UsageError>(
                   [&] { recipe({"model.hidden_act=relu", "model.electra_objective=false"}); }),
-              HasSubstr("model.hidden_act is 'relu': transformers' ElectraForMaskedLM has gelu"));
+              HasSubstr("model.hidden_act is 'relu': the model could not be exported"));
 }
 
 // Whatever the kind: encoders and embeddings of its own or shared, or a masked LM alone.

@@ -76,9 +76,10 @@ TEST_F(GivenParts, WeightsWithoutAVocabularyAreRefused) {
   const std::string vocab = read_file(dir_.file("m/vocab.txt"));
   const Recipe next = recipe({"out=" + dir_.file("n"), "train.init_from=" + dir_.file("m/model")});
   write_file(dir_.file("m/vocab.txt"), vocab + "more\n");  // of another model
-  const auto refusal = AllOf(HasSubstr("train.init_from: no vocabulary lies beside " +
-                                       dir_.file("m/model") + ", and vocab.file names none"),
-                             HasSubstr("hint: name the weights' own with --set vocab.file=…"));
+  const auto refusal =
+      AllOf(HasSubstr("train.init_from: no vocabulary found for " + dir_.file("m/model") +
+                      ", and vocab.file is not set"),
+            HasSubstr("hint: name the vocabulary of the weights with --set vocab.file=…"));
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(next); }), refusal);
   remove_file(dir_.file("m/vocab.txt"));
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(next); }), refusal);
@@ -89,8 +90,7 @@ TEST_F(GivenParts, AVocabularySizeThatIsNotReadIsSaid) {
   run_recipe(recipe());
   const std::string init = "train.init_from=" + dir_.file("m/model");
   run_recipe(recipe({"out=" + dir_.file("n"), init, "vocab.size=70"}));
-  EXPECT_EQ(said(str("vocab.size 70 is not read: ", dir_.file("m/vocab.txt"), " has 60 pieces")),
-            1);
+  EXPECT_EQ(said(str("vocab.size 70 is ignored: ", dir_.file("m/vocab.txt"), " has 60 pieces")), 1);
   EXPECT_EQ(said("is not read"), 1);
 }
 
@@ -116,17 +116,18 @@ TEST_F(GivenParts, FieldsThatDoNotGoTogetherAreRefused) {
   const auto refusal = [&](const std::vector<std::string>& settings) {
     return error_of<UsageError>([&] { recipe(settings); });
   };
-  EXPECT_THAT(refusal({"data.records=a"}),
-              HasSubstr("data.records are given without the vocabulary that they were made with"));
-  EXPECT_THAT(refusal({"data.heldout=a"}), HasSubstr("data.heldout is given without data.records"));
+  EXPECT_THAT(
+      refusal({"data.records=a"}),
+      HasSubstr("data.records needs vocab.file, the vocabulary that the records were made with"));
+  EXPECT_THAT(refusal({"data.heldout=a"}), HasSubstr("data.heldout needs data.records"));
   EXPECT_THAT(refusal({"data.records=a", "vocab.file=v", "eval.every=1"}),
-              HasSubstr("eval.every is 1, but data.heldout names no examples"));
+              HasSubstr("eval.every is 1, but data.heldout is empty"));
   EXPECT_THAT(refusal({"data.shards=0"}), HasSubstr("data.shards is 0, must be at least 1"));
   EXPECT_THAT(refusal({"vocab.type=unigramm"}), HasSubstr("did you mean 'unigram'?"));
   EXPECT_THAT(refusal({"vocab.file=x.model"}),
               AllOf(HasSubstr("vocab.file is x.model, a SentencePiece model, which a model of type "
                               "bert cannot use"),
-                    HasSubstr("hint: leave it out and set vocab.type to unigram or bpe")));
+                    HasSubstr("hint: remove it and set vocab.type to unigram or bpe")));
 }
 
 TEST_F(GivenParts, ASettingInAnotherFormIsToldTheRightOne) {
@@ -138,7 +139,7 @@ TEST_F(GivenParts, ASettingInAnotherFormIsToldTheRightOne) {
   EXPECT_THAT(refusal({"train.steps"}), HasSubstr("write --set train.steps=…, without spaces"));
   EXPECT_THAT(refusal({"=10"}), HasSubstr("--set =10: no field"));
   EXPECT_THAT(refusal({"out=~somebody/mine"}),
-              HasSubstr("--set: out is '~somebody/mine', whose '~' cannot be told"));
+              HasSubstr("--set: out is '~somebody/mine', but '~' cannot be expanded"));
   EXPECT_EQ(load_recipe(dir_.file("r.yaml"), {"out=~/mine"}).out,
             str(std::getenv("HOME"), "/mine"));
 }

@@ -77,7 +77,7 @@ TEST_F(GlueRun, ATaskOfGlueIsReadByItsNameAlone) {
   EXPECT_EQ(m.examples, 8);
   EXPECT_THAT(log_.text(), HasSubstr("16 examples of data.train"));
   EXPECT_THAT(evaluation_report(recipe("mrpc", with("mrpc")), m),
-              HasSubstr(str("GLUE's figures of mrpc, times 100: f1 ",
+              HasSubstr(str("GLUE metrics of mrpc, times 100: f1 ",
                             rounded(100 * m.measure("f1").value, 2), ", accuracy ")));
   TrialsJob trials;
   trials.recipe = dir_.file("r.yaml");
@@ -114,8 +114,8 @@ TEST_F(GlueRun, ATaskOfGlueIsReadByItsNameAlone) {
   const auto refused = [&](const Recipe& of) {
     return error_of<UsageError>([&] { write_glue_submission(of, dir_.file("sent"), 4, 1); });
   };
-  EXPECT_THAT(refused(recipe("mrpc", with("mrpc"))), HasSubstr("MRPC.tsv is there already"));
-  EXPECT_THAT(refused(r), HasSubstr("STS-B/test.tsv is not there"));
+  EXPECT_THAT(refused(recipe("mrpc", with("mrpc"))), HasSubstr("MRPC.tsv already exists"));
+  EXPECT_THAT(refused(r), HasSubstr("STS-B/test.tsv is missing"));
   write_file(dir_.file("glue/STS-B/test.tsv"), "index\ttexts\n0\tcat w8\tdog\n");
   write_glue_submission(r, dir_.file("sent"), 4, 1);
   EXPECT_THAT(read_file(dir_.file("sent/STS-B.tsv")),
@@ -128,9 +128,9 @@ TEST_F(GlueRun, ATaskOfGlueIsReadByItsNameAlone) {
               HasSubstr("data.glue: GLUE has no task 'mprc'"));
   EXPECT_THAT(error_of([&] { run("x", with("rte")); }), HasSubstr(dir_.file("glue/RTE/train.tsv")));
   EXPECT_THAT(error_of<UsageError>([&] { recipe("x", {"data.both_orders=true"}); }),
-              HasSubstr("data.both_orders without pairs of texts\n  hint: name the second"));
+              HasSubstr("data.both_orders requires pairs of texts\n  hint: name the second"));
   EXPECT_THAT(refused(recipe("x", {"data.train=" + dir_.file("glue/MRPC/train.tsv")})),
-              HasSubstr("has learned no task of GLUE"));
+              HasSubstr("is not a run of a GLUE task"));
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST_F(JestimatorRecipe, NamesWhatDoesNotFit) {
 TEST_F(JestimatorRecipe, NeedsItsVocabularyForItsTask) {
   const Recipe r = recipe({"out=" + dir_.file("out")});
   EXPECT_THAT(error_of<UsageError>([&] { (void)r.type->task(r); }),
-              HasSubstr("no vocabulary here yet"));
+              HasSubstr("the vocabulary is not made yet"));
 }
 
 }  // namespace

@@ -50,17 +50,15 @@ TEST_F(OptimizerRecipe, RefusesNumbersOutOfRange) {
               HasSubstr("train.optimizer.beta2 is 1, must be above 0 and below 1"));
   EXPECT_THAT(
       refusal({"train.optimizer.clip_value=-1"}),
-      HasSubstr("train.optimizer.clip_value is -1, must be auto or a finite number from 0 on"));
+      HasSubstr("train.optimizer.clip_value is -1, must be auto or a finite number of at least 0"));
   for (const char* norm : {"-1", "nan", "1x", "atuo"})
     EXPECT_EQ(refusal({str("train.optimizer.clip_norm=", norm)}),
               str("--set: train.optimizer.clip_norm is ", norm,
-                  ", must be auto or a finite number from 0 on\n  hint: correct the value"));
-  EXPECT_EQ(
-      refusal({"train.schedule.decay_to_step=500"}),
-      "--set: train.schedule.decay_to_step is 500 with train.schedule.type bert, which decays over "
-      "train.steps\n  hint: set train.schedule.type to jestimator, or leave "
-      "train.schedule.decay_to_step "
-      "out");
+                  ", must be auto or a finite number of at least 0\n  hint: correct the value"));
+  EXPECT_EQ(refusal({"train.schedule.decay_to_step=500"}),
+            "--set: train.schedule.decay_to_step is 500 with train.schedule.type bert, which "
+            "decays over train.steps\n  hint: set train.schedule.type to jestimator, or remove "
+            "train.schedule.decay_to_step");
   EXPECT_EQ(refusal({"train.schedule.decay_to_step=100", "train.schedule.type=jestimator"}),
             "--set: train.schedule.decay_to_step 100 is not after train.schedule.warmup_steps 100\n"
             "  hint: raise train.schedule.decay_to_step, or set it to 0 for no decay");
@@ -123,9 +121,9 @@ TEST_F(OptimizerRecipe, RefusesWhatAmosAloneReads) {
     const std::string field = "train.optimizer." + setting.substr(0, setting.find('='));
     EXPECT_EQ(refusal({"train.optimizer." + setting}),
               str("--set: ", field,
-                  " is given, but train.optimizer.type bert_adamw does not read it\n"
-                  "  hint: set train.optimizer.type to amos, or leave ",
-                  field, " out"));
+                  " is set, but train.optimizer.type bert_adamw does not use it\n  hint: set "
+                  "train.optimizer.type to amos, or remove ",
+                  field));
   }
 }
 
@@ -134,9 +132,9 @@ TEST_F(OptimizerRecipe, RefusesWhatAdafactorAloneReadsAndWhatItCannotTake) {
     const std::string field = "train.optimizer.adafactor_" + setting.substr(0, setting.find('='));
     EXPECT_EQ(refusal({"train.optimizer.adafactor_" + setting}),
               str("--set: ", field,
-                  " is given, but train.optimizer.type bert_adamw does not read it\n"
-                  "  hint: set train.optimizer.type to adafactor, or leave ",
-                  field, " out"));
+                  " is set, but train.optimizer.type bert_adamw does not use it\n  hint: set "
+                  "train.optimizer.type to adafactor, or remove ",
+                  field));
     EXPECT_EQ(
         refusal({"train.optimizer.type=hf_adafactor", "train.optimizer.adafactor_" + setting}),
         "no error");
@@ -169,14 +167,14 @@ TEST_F(OptimizerRecipe, RefusesWhatItsScheduleDoesNotRead) {
        {"power=2", "min_lr_rate=0.1", "warmup_form=none", "decay_steps=3", "decay_type=sqrt"})
     EXPECT_THAT(refusal({"train.schedule." + setting}),
                 AllOf(StartsWith("--set: train.schedule." + setting.substr(0, setting.find('=')) +
-                                 " is given, but train.schedule.type bert does not read it\n"),
-                      HasSubstr("hint: leave it out; it is read by ")));
+                                 " is set, but train.schedule.type bert does not use it\n"),
+                      HasSubstr("hint: remove it; it is used by ")));
   EXPECT_EQ(refusal({"train.schedule.type=polynomial", "train.schedule.power=2",
                      "train.schedule.min_lr_rate=0.1", "train.schedule.warmup_form=replaces"}),
             "no error");
   EXPECT_EQ(refusal({"train.schedule.type=wsd"}),
-            "--set: train.schedule.type wsd has no train.schedule.decay_steps\n"
-            "  hint: give the number of last steps that the rate falls over; a tenth is usual");
+            "--set: train.schedule.type wsd needs train.schedule.decay_steps\n  hint: set it to "
+            "the number of decay steps at the end; a tenth of train.steps is usual");
   EXPECT_THAT(
       refusal({"train.schedule.type=wsd", "train.schedule.decay_steps=901"}),
       HasSubstr("train.schedule.warmup_steps 100 and train.schedule.decay_steps 901 are more than "
@@ -195,14 +193,11 @@ TEST_F(OptimizerRecipe, RulesOfParametersAreTriedBeforeAnyWork) {
               HasSubstr("train.optimizer.decay_rules: 'sqt(2)': unknown function 'sqt'"));
   EXPECT_THAT(refusal({"train.optimizer.rate_rules=.* = 0"}),
               HasSubstr("train: every parameter that the loss depends on is frozen"));
-  EXPECT_THAT(
-      refusal({"train.optimizer.type=amos", "train.optimizer.decay_rules=.* = 0"}),
-      HasSubstr(
-          "train.optimizer.decay_rules are given, but train.optimizer.type amos has a decay of its "
-          "own"));
-  EXPECT_THAT(
-      refusal({"train.optimizer.trust_norm=10"}),
-      HasSubstr("train.optimizer.trust_norm is given, but train.optimizer.type bert_adamw"));
+  EXPECT_THAT(refusal({"train.optimizer.type=amos", "train.optimizer.decay_rules=.* = 0"}),
+              HasSubstr("train.optimizer.decay_rules is set, but train.optimizer.type amos defines "
+                        "its own weight decay"));
+  EXPECT_THAT(refusal({"train.optimizer.trust_norm=10"}),
+              HasSubstr("train.optimizer.trust_norm is set, but train.optimizer.type bert_adamw"));
   EXPECT_EQ(
       refusal({"train.optimizer.rate_rules=bert/embeddings/.* = 0", "train.optimizer.type=lamb",
                "train.optimizer.decay_rules=.*/kernel = 0.1", "train.optimizer.trust_norm=10"}),

@@ -126,7 +126,8 @@ TEST_F(PlanRecipe, AGpuIsPlannedByItsRoofline) {
             (row.type.devices > 1 ? telling_seconds(row.type, form.compiled.sent.at(0)) : 0),
         1e-9);
   }
-  EXPECT_THAT(plan_text(plan), AllOf(HasSubstr("~"), HasSubstr("is rougher: a GPU's time")));
+  EXPECT_THAT(plan_text(plan),
+              AllOf(HasSubstr("~"), HasSubstr("marks rougher estimates: a GPU's time")));
 }
 
 TEST_F(PlanRecipe, CompilesOnceForTypesThatShareAProgramAndLogsIt) {
@@ -214,7 +215,7 @@ TEST_F(PlanRecipe, ABatchThatFitsInNoFormIsHalvedUntilOneDoes) {
   EXPECT_EQ(row.tried.back().words, "loop, layer rematerialization, 16 micro-batches");
   EXPECT_EQ(row.largest_batch, 16);
   EXPECT_THAT(plan_text({.rows = {row}, .cheapest = {}, .fastest = {}}),
-              AllOf(HasSubstr("does not do: 9 of 8"), HasSubstr("batch      16 fits as loop")));
+              AllOf(HasSubstr("not possible: 9 of 8"), HasSubstr("batch      16 fits as loop")));
   // Of one that fits by layers saved the run needs no word: it finds this by itself.
   job.run_on = [&](const Accelerator& type) {
     return planned_run(recipe_on(type, path_, {"train.batch_size=16"}));
@@ -229,8 +230,8 @@ TEST_F(PlanRecipe, ABatchThatFitsInNoFormIsHalvedUntilOneDoes) {
   small.best = 1;
   const auto text = [&] { return plan_text({.rows = {small}, .cheapest = {}, .fastest = {}}); };
   EXPECT_THAT(text(),
-              HasSubstr("form       a run takes it by itself, as 1 form before did not fit; "
-                        "--set train.memory.remat_policy=layer spares compiling it"));
+              HasSubstr("form       selected automatically, because 1 form before it did not fit; "
+                        "--set train.memory.remat_policy=layer skips compiling it"));
   small.tried.back().turn.reset();
   EXPECT_THAT(text(), HasSubstr("needs      --set train.memory.remat_policy=layer"));
 }
@@ -277,7 +278,7 @@ TEST_F(PlanRecipe, ADryRunWithoutTpusIsPlanned) {
   EXPECT_EQ(told.status, 0) << told.text;
   EXPECT_THAT(told.text, AllOf(ContainsRegex("planned for a v5litepod-1 +loop, .* on each device"),
                                ContainsRegex("time +.* on a v5litepod-1, \\$.* on demand"),
-                               HasSubstr("no TPU on this machine; nothing was made")));
+                               HasSubstr("no TPU on this machine; nothing was written")));
 }
 
 TEST_F(PlanRecipe, AnOriginalsRunIsPlannedByItsFlags) {

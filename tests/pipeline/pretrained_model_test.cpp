@@ -160,7 +160,7 @@ TEST_F(PretrainedModelTest, NamesTheArchitectureIfAHeadIsMissing) {
   convert("bert/model", "hf", ModelForm::hugging_face);
   EXPECT_THAT(refusal([&] { guesses("hf"); }),
               AllOf(HasSubstr("hf (BertModel) has no masked-language-model head\n"),
-                    HasSubstr("hint: take a pretrained model: of Hugging Face's classes Bert")));
+                    HasSubstr("hint: use a pretrained model of Hugging Face's classes Bert")));
   EXPECT_THAT(refusal([&] { found("hf"); }),
               HasSubstr("detect: a model of type bert (BertModel) has no discriminator"));
   std::string config = read_file(dir_.file("hf/config.json"));
@@ -217,8 +217,8 @@ TEST_F(PretrainedModelTest, NeedsTheObjectiveOfAnElectric) {
   config.erase("objective");
   write_file(dir_.file("tf/electra_config.json"), config.dump());
   EXPECT_THAT(refusal([&] { found("tf"); }),
-              AllOf(HasSubstr("tf/model.ckpt-5: Electric or ELECTRA with two towers, its objective "
-                              "is not known\n  hint: add \"objective\": {"),
+              AllOf(HasSubstr("tf/model.ckpt-5: may be Electric or ELECTRA with two towers, its "
+                              "objective is not known\n  hint: add \"objective\": {"),
                     HasSubstr("to the electra_config.json beside it")));
 }
 
@@ -244,7 +244,7 @@ TEST_F(PretrainedModelTest, NamesWhatIsMissing) {
           "tf/model.ckpt-5: the model's sizes are unknown: its folder has no bert_config.json"));
   remove_file(dir_.file("tf/vocab.txt"));
   EXPECT_THAT(refusal([&] { open("tf"); }),
-              HasSubstr("its vocabulary is not beside it\n  hint: name it with --vocab"));
+              HasSubstr("its folder contains no vocabulary\n  hint: name it with --vocab"));
   write_file(dir_.file("other.txt"), vocab_ + "more\n");
   EXPECT_THAT(refusal([&] {
                 open("electra/model", InferenceTask::detect, {.vocab = dir_.file("other.txt")});
@@ -316,7 +316,7 @@ TEST_F(PretrainedModelTest, ScoresATextByItsTokensMaskedOneAtATime) {
   std::string longer;
   for (int i = 0; i < 600; ++i) longer += "word7 ";
   EXPECT_THAT(refusal([&] { PretrainedModel::load(dir_.file("bert/model")).score({longer}); }),
-              HasSubstr("score: text 1 has 602 tokens, the model takes at most "));
+              HasSubstr("score: text 1 has 602 tokens, but the model accepts at most "));
 }
 
 // The example of the header and of docs/reference/api.md is inference_example.cpp.

@@ -56,8 +56,9 @@ TEST(Recipes, WhatGoesOnWithAModelIsNotBlessedWithoutIt) {
 TEST(Recipes, PassesOfAModelThatDrawsNothingAreRefusedBeforeTheTraining) {
   TempDir dir;
   write_file(dir.file("r.yaml"), "out: x\n");
-  EXPECT_EQ(error_of<UsageError>([&] { load_recipe(dir.file("r.yaml"), {"eval.passes=20"}); }),
-            "--set: eval.passes is 20, but bert draws nothing\n  hint: set eval.passes to 1");
+  EXPECT_EQ(
+      error_of<UsageError>([&] { load_recipe(dir.file("r.yaml"), {"eval.passes=20"}); }),
+      "--set: eval.passes is 20, but bert draws no random masks\n  hint: set eval.passes to 1");
 }
 
 }  // namespace

@@ -90,10 +90,10 @@ TEST_F(RowCommands, AScriptThatChangesMakesOtherRowsAndOneThatIsGoneIsNotMissed)
   run_recipe(recipe("m"));
   write_file(dir_.file("set.sh"), str(kScript, "# changed\n"));
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe("m", {"train.steps=6"})); }),
-              HasSubstr("holds a model of other data: script."));
+              HasSubstr("contains a model of other data: script."));
   EXPECT_THAT(error_of<UsageError>(
                   [&] { run_recipe(recipe("m", {"data.train=!sh other.sh", "train.steps=6"})); }),
-              HasSubstr("holds a model of other data: data.train was"));
+              HasSubstr("contains a model of other data: data.train was"));
   remove_file(dir_.file("set.sh"));
   run_recipe(recipe("m", {"train.steps=6"}));
   EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 6);
@@ -117,8 +117,8 @@ TEST_F(RowCommands, WhatDoesNotFitIsSaid) {
               HasSubstr("data.format is tsv, but data.train is a command"));
   write_file(dir_.file("tag.yaml"), "data:\n  train: !./my.py train\nmodel: {type: classify}\n");
   EXPECT_THAT(error_of<UsageError>([&] { load_recipe(dir_.file("tag.yaml"), {}); }),
-              HasSubstr("tag.yaml:2: data.train begins with !./my.py, which YAML takes for a tag\n"
-                        "  hint: write the value in quotes: train: '!./my.py train'"));
+              HasSubstr("tag.yaml:2: data.train begins with !./my.py, which YAML interprets as a "
+                        "tag\n  hint: write the value in quotes: train: '!./my.py train'"));
 }
 
 }  // namespace

@@ -61,12 +61,13 @@ TEST_F(RunLength, TokensSetTheSteps) {
   EXPECT_EQ(recipe({"train.tokens=6.4e3"}).train.steps, 100);  // of 4 x 16
   EXPECT_THAT(run_length_text(recipe({"train.tokens=6.4e3"})),
               HasSubstr("100 steps of 4: 400 examples, 6400 tokens, about "));
-  EXPECT_THAT(error_of<UsageError>([&] { recipe({"train.tokens=100", "train.epochs=1"}); }),
-              HasSubstr("train.epochs and train.tokens are given, and each sets train.steps"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { recipe({"train.tokens=100", "train.epochs=1"}); }),
+      HasSubstr("train.epochs and train.tokens are both set, but each determines train.steps"));
   EXPECT_THAT(error_of<UsageError>([&] { recipe({"train.tokens=100", "train.steps=7"}); }),
               HasSubstr("train.steps is ignored, because train.tokens is 100 and replaces it"));
   EXPECT_THAT(error_of<UsageError>([&] { recipe({"train.budget.usd=5", "train.epochs=1"}); }),
-              HasSubstr("train.budget.usd is given with train.epochs or train.tokens"));
+              HasSubstr("train.budget.usd is set with train.epochs or train.tokens"));
   EXPECT_THAT(error_of<UsageError>([&] { recipe({"train.budget.type=v9-8"}); }),
               HasSubstr("train.budget.type: 'v9-8' is not a known TPU or GPU type"));
 }
@@ -108,12 +109,12 @@ TEST(Budget, TheLikelyCostOfItsStepsIsWithinTheMoney) {
       "about 40");
   EXPECT_THAT(text, AllOf(HasSubstr("v3-8  on demand  "), HasSubstr("  2019-06\n"),
                           HasSubstr("about 40 passes over a text of this size are usual.\n"),
-                          HasSubstr("take v3-8 on spot: 40 passes cost about $"),
+                          HasSubstr("use v3-8 on spot: 40 passes cost about $"),
                           HasSubstr(" --set train.budget.type=v3-8 --set "
                                     "train.budget.spot=true\n")));
   EXPECT_THAT(budget_text(
                   plan, 50, [](std::int64_t) { return std::optional<double>(); }, ""),
-              HasSubstr("take v3-8 on spot: it makes the most steps; --set train.budget.usd=50 "));
+              HasSubstr("use v3-8 on spot: it makes the most steps; --set train.budget.usd=50 "));
 }
 
 TEST(Budget, OtherStepsChangeTheEvaluationsDuringTrainingAlone) {
@@ -421,7 +422,7 @@ TEST(Advice, RefusesATextWithoutText) {
   write_file(dir.file("empty.txt"), "");
   const AdviceJob job{.input = dir.file("empty.txt"), .types = find_accelerators("test", "v3-8")};
   EXPECT_THAT(error_of<UsageError>([&] { (void)advise(job, Prices()); }),
-              HasSubstr("empty.txt holds no text"));
+              HasSubstr("empty.txt contains no text"));
 }
 
 TEST(Advice, RefusesATextInAnotherEncodingAndNamesTypesWithoutAPrice) {
@@ -437,7 +438,7 @@ TEST(Advice, RefusesATextInAnotherEncodingAndNamesTypesWithoutAPrice) {
   write_file(path, text);
   EXPECT_THAT(
       advice_text(advise(job, Prices()), job),
-      HasSubstr("left out, because no price is known (--prices FILE gives prices): rtx3090\n"));
+      HasSubstr("omitted because no price is known (add prices with --prices FILE): rtx3090\n"));
   job.types = find_accelerators("test", "rtx3090");
   EXPECT_THAT(
       error_of<UsageError>([&] { (void)advise(job, Prices()); }),

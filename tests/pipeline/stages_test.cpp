@@ -194,7 +194,7 @@ TEST_F(Stages, MoreTextIsSaidInBytesWithBothWaysOut) {
   run_recipe(with("t*.txt"));
   remove_file(dir_.file("t2.txt"));
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(with("t*.txt")); }),
-              HasSubstr(str("has 1: ", dir_.file("t2.txt"), " is not there")));
+              HasSubstr(str("has 1: ", dir_.file("t2.txt"), " is missing")));
 }
 
 TEST_F(Stages, ACopyIsJudgedByItsContentAndSaysSoOnce) {
@@ -225,11 +225,10 @@ TEST_F(Stages, TextThatMovedIsTheSameAndTextThatIsGoneIsDoneWithoutOnce) {
   run_recipe(with("moved/*.txt", "2"));
   expect_finished({"text", "vocab", "data"});
   write_file(dir_.file("moved/text.txt"), std::string(file_size(dir_.file("moved/text.txt")), 'x'));
-  EXPECT_THAT(
-      error_of<UsageError>([&] { run_recipe(with("moved/*.txt", "2")); }),
-      HasSubstr(str("text: ", dir_.file("moved/text.txt"), " has other content than before")));
+  EXPECT_THAT(error_of<UsageError>([&] { run_recipe(with("moved/*.txt", "2")); }),
+              HasSubstr(str("text: ", dir_.file("moved/text.txt"), " has changed")));
   remove_file(dir_.file("moved/text.txt"));
-  EXPECT_THAT(dry_run_text(with("moved/*.txt", "4")), HasSubstr("goes on with what was made"));
+  EXPECT_THAT(dry_run_text(with("moved/*.txt", "4")), HasSubstr("using what was made"));
   run_recipe(with("moved/*.txt", "4"));
   EXPECT_EQ(said("text: " + dir_.file("moved/*.txt") + " is missing; continuing with"), 1);
   EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 4);
@@ -313,8 +312,8 @@ TEST_F(Stages, ALossFarAboveItsBestOrNotFiniteIsCalledDiverged) {
   EXPECT_FALSE(has_diverged(course(7.1, 9)));
   EXPECT_FALSE(has_diverged(course(0.001, 0.5)));  // an easy batch is no best to hold all to
   EXPECT_EQ(divergence_verdict(course(7.1, 1.5e7), {.loss = 1.5e7, .measures = {}}, 1000),
-            "verdict: diverged: training loss 7.10 at step 200, 15 million at step 230: begin anew "
-            "(--set out=FOLDER) with a train.optimizer.learning_rate below 1e+03");
+            "verdict: diverged: training loss 7.10 at step 200, 15 million at step 230: start a "
+            "new run (--set out=FOLDER) with a train.optimizer.learning_rate below 1e+03");
   EXPECT_THAT(divergence_verdict({}, {.loss = std::nan(""), .measures = {}}, 1e-4),
               HasSubstr("verdict: diverged: the evaluation's loss is not finite"));
   EXPECT_EQ(divergence_verdict({}, {.loss = 3, .measures = {}}, 1e-4), "");

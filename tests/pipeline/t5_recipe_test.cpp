@@ -56,20 +56,19 @@ TEST_F(T5Recipe, HasTheOriginalsFieldsAndDefaults) {
 }
 
 TEST_F(T5Recipe, NamesWhatDoesNotFit) {
-  EXPECT_EQ(refusal({"vocab.type=wordpiece"}),
-            "--set: a T5 learns SentencePiece's pieces, vocab.type is wordpiece\n  hint: set "
-            "vocab.type to unigram, or vocab.file to a SentencePiece model such as T5's "
-            "spiece.model");
+  EXPECT_EQ(
+      refusal({"vocab.type=wordpiece"}),
+      "--set: a T5 needs a SentencePiece vocabulary, but vocab.type is wordpiece\n  hint: set "
+      "vocab.type to unigram, or vocab.file to a SentencePiece model such as T5's spiece.model");
   EXPECT_THAT(refusal({"vocab.type=wordpiece", "vocab.file=pieces"}),
-              HasSubstr("vocab.file pieces is no *.model, nor a tokenizer.json"));
+              HasSubstr("vocab.file pieces is neither a *.model nor a tokenizer.json"));
   EXPECT_EQ(refusal({"data.extra_ids=20"}),
             "--set: windows of 568 tokens have 28 spans of noise, and the vocabulary has 20 "
             "sentinels\n  hint: raise data.extra_ids or data.mean_noise_span_length, or lower "
             "data.noise_density");
-  EXPECT_EQ(
-      refusal({"model.vocab_size=32000"}),
-      "--set: model.vocab_size 32000 has no rows for 32000 pieces and 100 sentinels on top of "
-      "them\n  hint: set it to 0, or to 32100 or more");
+  EXPECT_EQ(refusal({"model.vocab_size=32000"}),
+            "--set: model.vocab_size 32000 is too small for 32000 pieces and 100 additional "
+            "sentinels\n  hint: set it to 0, or to 32100 or more");
   EXPECT_THAT(refusal({"data.targets_length=100"}),
               HasSubstr("targets become 114 tokens long, data.targets_length is 100"));
   EXPECT_THAT(refusal({"data.objective=span"}),
@@ -206,22 +205,22 @@ TEST_F(T5Run, KeepsTheSentinelsOfTheWeightsThatItBeginsWith) {
   const std::string init = "train.init_from=" + dir_.file("m");
   EXPECT_EQ(recipe("n", {init}).program->job->task.features[0].limit, 128);
   EXPECT_THAT(error_of<UsageError>([&] { recipe("n", {init, "data.extra_ids=20"}); }),
-              HasSubstr(str("data.extra_ids: 20 sentinels, and the weights of ", dir_.file("m"),
+              HasSubstr(str("data.extra_ids: 20 sentinels, but the weights of ", dir_.file("m"),
                             " have 8\n  hint: set data.extra_ids to 8")));
   // A run that is there goes on with its own weights; begun anew it has the sentinels of others'.
   run_recipe(recipe("n", {init, "train.steps=1"}));
   const std::vector<std::string> other{"out=" + dir_.file("n"), init, "data.extra_ids=20"};
   EXPECT_THAT(error_of<UsageError>([&] { load_recipe(dir_.file("r.yaml"), other, true); }),
-              HasSubstr("data.extra_ids: 20 sentinels, and the weights of "));
+              HasSubstr("data.extra_ids: 20 sentinels, but the weights of "));
 }
 
 TEST_F(T5Run, TooLittleHeldOutTextIsSaid) {
-  EXPECT_THAT(error_of<UsageError>([&] {
-                run_recipe(recipe("m", {"data.inputs_length=4096", "data.extra_ids=1000"}));
-              }),
-              testing::ContainsRegex("data: the held-out text is [0-9]+ tokens long, no window of "
-                                     "[0-9]+\n  hint: raise text.heldout, give more text.input, or "
-                                     "lower data.inputs_length"));
+  EXPECT_THAT(
+      error_of<UsageError>(
+          [&] { run_recipe(recipe("m", {"data.inputs_length=4096", "data.extra_ids=1000"})); }),
+      testing::ContainsRegex(
+          "data: the held-out text is [0-9]+ tokens long, which is shorter than a window of "
+          "[0-9]+\n  hint: raise text.heldout, give more text.input, or lower data.inputs_length"));
 }
 
 TEST_F(T5Run, GoesOnAsIfItHadNeverStoppedAndIsHeldToItsNoise) {

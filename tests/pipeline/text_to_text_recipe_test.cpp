@@ -116,7 +116,7 @@ TEST_F(TextToText, IsFineTunedEvaluatedOnEveryRowAndAnswersTheSameFromItsFolders
   EXPECT_EQ(e.examples, 6);
   EXPECT_EQ(e.measure("exact_match").weight, 6);
   EXPECT_THAT(log_.text(), HasSubstr("8 examples to train on, 6 held out"));
-  EXPECT_THAT(log_.text(), HasSubstr("of them of longer answers than 12 tokens"));
+  EXPECT_THAT(log_.text(), HasSubstr("of them with answers longer than 12 tokens"));
   // A batch of one row of two is filled up: the same loss in other batches.
   const Evaluation again = evaluate_model(recipe("m", with(long_enough, "eval.batch_size=5")));
   EXPECT_NEAR(again.measure("target_loss").value, e.measure("target_loss").value, 1e-5);
@@ -164,7 +164,7 @@ TEST_F(TextToText, AnswersAreHeldToTheLabelsAsTheyAreWritten) {
   write_file(dir_.file("rows.jsonl"), rows);
   const std::vector<std::string> few{"data.targets_length=4", "eval.steps=1"};
   const Evaluation e = run("m", few);
-  EXPECT_THAT(log_.text(), HasSubstr("hold what the vocabulary has no piece for"));
+  EXPECT_THAT(log_.text(), HasSubstr("contain characters without a piece in the vocabulary"));
   EXPECT_EQ(e.measure("exact_match").weight, 4) << "eval.steps is one batch of four";
   EXPECT_EQ(e.measure("exact_match").value, 0);
   const std::string predictions = dir_.file("m/model/predictions.jsonl"),
@@ -189,14 +189,14 @@ TEST_F(TextToText, AnswersAreHeldToTheLabelsAsTheyAreWritten) {
   write_file(kept, "{}" + made.substr(made.find('\n')));
   remove_file(dir_.file("m/model/eval_results.txt"));
   EXPECT_THAT(error_of<UsageError>([&] { evaluate_model(recipe("m", few)); }),
-              HasSubstr("heldout.tfrecord.rows.jsonl:1: no row of the record beside it"));
+              HasSubstr("heldout.tfrecord.rows.jsonl:1: not a row with text and label"));
   EXPECT_THAT(read_file(dir_.file("m/model/eval_results.txt")), HasSubstr("target_loss = "));
   remove_file(kept);
   (void)evaluate_model(recipe("m", few));
   EXPECT_THAT(log_.text(), HasSubstr("rows.jsonl not found: comparing answers with"));
   write_file(kept, made + made);
   EXPECT_THAT(error_of<UsageError>([&] { evaluate_model(recipe("m", few)); }),
-              HasSubstr("rows.jsonl: 8 rows, and 4 records beside it"));
+              HasSubstr("rows.jsonl: 8 rows, but 4 records"));
 }
 
 TEST_F(TextToText, AnEmptyPrefixTakesThePlaceOfTheRunsOwn) {
@@ -262,7 +262,7 @@ TEST_F(TextToText, IsHeldAgainstFreshWeightsByItsAnswers) {
                   .resample = {.samples = 20}});
   EXPECT_EQ(s.metric, "accuracy");
   EXPECT_EQ(s.examples, 6u);
-  EXPECT_THAT(log_.text(), HasSubstr("8 of them of longer answers than 2 tokens"));
+  EXPECT_THAT(log_.text(), HasSubstr("8 of them with answers longer than 2 tokens"));
   ASSERT_EQ(s.margins.size(), 1u);
   const auto fresh = Json::parse(read_file(s.against[0].folders[0] + "/model/t5_config.json"));
   EXPECT_EQ(fresh, Json::parse(read_file(s.trials[0].folders[0] + "/model/t5_config.json")));
@@ -352,17 +352,17 @@ TEST_F(TextToText, WhatDoesNotFitIsSaid) {
     return error_of<UsageError>([&] { run("refused", settings); });
   };
   GoldenClassify("bert").write_folder(dir_.file("bert"));
-  EXPECT_THAT(refusal({"train.init_from=" + dir_.file("bert")}), HasSubstr("is no T5"));
+  EXPECT_THAT(refusal({"train.init_from=" + dir_.file("bert")}), HasSubstr("is not a T5"));
   EXPECT_THAT(
       error_of<UsageError>([&] { PretrainedModel::of_folder(dir_.file("bert")).generator({}); }),
       HasSubstr("has no decoder\n  hint: use a T5"));
   EXPECT_THAT(error_of<UsageError>([&] { run("base"); }),
-              HasSubstr("base holds a run of model.type t5, this recipe's is text_to_text\n  hint: "
-                        "choose another folder"));
+              HasSubstr("base contains a run of model.type t5, but this recipe has model.type "
+                        "text_to_text\n  hint: choose another folder"));
   EXPECT_THAT(refusal({"train.init_from="}),
               HasSubstr("train.init_from: no pre-trained model to fine-tune"));
   EXPECT_THAT(refusal({"train.init_from=", "model.like=" + dir_.file("base")}),
-              HasSubstr("model.like without vocab.file\n  hint: model.like gives sizes alone"));
+              HasSubstr("model.like needs vocab.file\n  hint: model.like only determines sizes"));
   EXPECT_THAT(refusal({"data.target=answer"}), HasSubstr("rows.jsonl:1: "));
   EXPECT_THAT(refusal({"data.train="}), HasSubstr("data.train: no texts with answers"));
   write_file(dir_.file("bad.jsonl"), read_file(dir_.file("rows.jsonl")) + "{\"source\": 1}\n");

@@ -151,7 +151,7 @@ TEST_F(ToyObjective, TrainsEvaluatesAndResumes) {
               }),
               HasSubstr("fill: a model of type line has no masked-LM head"));
   EXPECT_THAT(error_of([&] { export_model(whole, dir_.file("x")); }),
-              HasSubstr("export: a model of type line has no folder to export"));
+              HasSubstr("export: a model of type line cannot be exported"));
 
   const Recipe resumed = recipe("resumed");
   make_examples(resumed);
@@ -188,14 +188,14 @@ TEST_F(ToyObjective, HasTheStagesOfItsKindAlone) {
   for (const char* stage : {"data", "train", "eval"})
     EXPECT_THAT(log_.text(), HasSubstr(str(stage, ": up to date")));
   EXPECT_THAT(error_of([&] { run_recipe(recipe("few", {"model.width=2"})); }),
-              HasSubstr("holds a model of other data: model.width was 3, is 2"));
+              HasSubstr("contains a model of other data: model.width was 3, is 2"));
 }
 
 TEST_F(ToyObjective, ASignalInTheLastCheckEndsTheRunBeforeTheNextStage) {
   SMELT_OPEN_CPU(client, 1);
   const Recipe few = recipe("few", {"train.steps=3", "eval.every=3", "track.fill=x"});
   EXPECT_THAT(error_of([&] { run_recipe(few); }),
-              HasSubstr("run: stopped by a signal once the model was trained and saved"));
+              HasSubstr("run: stopped by a signal after the model was trained and saved"));
   EXPECT_FALSE(exists(RecipePaths(few).evaluation));
   run_recipe(few);
   EXPECT_THAT(log_.text(), HasSubstr("train: up to date"));

@@ -86,11 +86,11 @@ TEST_F(TrialsTest, AFolderOfOtherSettingsOrWeightsIsRefused) {
   bytes.back() ^= 1;
   write_file(dir_.file("moved/model.safetensors"), bytes);
   EXPECT_THAT(refusal(job({"train.init_from=" + dir_.file("moved")})),
-              HasSubstr("seed-12345 holds another run: weights had 2 input files"));
+              HasSubstr("seed-12345 contains another run: weights had 2 input files"));
   run("m");
-  EXPECT_THAT(log_.text(), Not(HasSubstr("was begun with other weights")));
+  EXPECT_THAT(log_.text(), Not(HasSubstr("started from other weights")));
   run("m", {"train.init_from=" + dir_.file("moved")});
-  EXPECT_THAT(log_.text(), HasSubstr("was begun with other weights, and stays as it is"));
+  EXPECT_THAT(log_.text(), HasSubstr("started from other weights"));
 }
 
 std::ptrdiff_t files_in(const std::string& folder) {
@@ -162,10 +162,10 @@ TEST_F(TrialsTest, AMetricThatDoesNotFitIsRefusedBeforeAnythingRuns) {
   }
   auto label = job();
   label.metric = "f1:cats";
-  EXPECT_THAT(refusal(label), HasSubstr("--metric: f1:cats: 'cats' is none of the 2 classes of "
-                                        "data.train"));
+  EXPECT_THAT(refusal(label),
+              HasSubstr("--metric: f1:cats: 'cats' is not one of the 2 classes of data.train"));
   EXPECT_THAT(refusal(job({"data.validation_share=0"})),
-              HasSubstr("finetune: no held-out examples to compare runs by"));
+              HasSubstr("finetune: no held-out examples to compare runs on"));
   EXPECT_FALSE(exists(dir_.file("t")));
   EXPECT_EQ(run_trials(job({"model.problem=regression"})).metric, "pearson");
 }
@@ -200,10 +200,12 @@ TEST_F(TrialsTest, SettingsThatDoNotFitAreRefusedBeforeAnythingRuns) {
               HasSubstr("train.optimizer.learning_rate"));
   EXPECT_THAT(refused("train.optimizer.learning_rate=1e-5,1e-4, 1e-5"),
               HasSubstr("--grid: train.optimizer.learning_rate=1e-5 is given twice"));
-  EXPECT_THAT(refused("train.seed=1,2"),
-              HasSubstr("--grid: train.seed is what the runs of a kind differ by"));
-  EXPECT_THAT(refused("out=a,b"), HasSubstr("--grid: out is where all runs lie"));
-  EXPECT_THAT(refused("train.steps=1", "train.seed=7"), HasSubstr("--against: train.seed is what"));
+  EXPECT_THAT(
+      refused("train.seed=1,2"),
+      HasSubstr("--grid: train.seed cannot be set, because the runs of a trial differ in it"));
+  EXPECT_THAT(refused("out=a,b"), HasSubstr("--grid: out cannot be set"));
+  EXPECT_THAT(refused("train.steps=1", "train.seed=7"),
+              HasSubstr("--against: train.seed cannot be set"));
   EXPECT_THAT(refused("train.steps=1", "train.stepz=7"), HasSubstr("train.stepz"));
   EXPECT_FALSE(exists(dir_.file("t")));
 }
@@ -312,7 +314,7 @@ TEST_F(TrialsTest, WhatCannotBeHeldOutOrKeptIsSaid) {
         run("k", {"model.problem=token_labels", "eval.every=1",
                   "train.checkpoint.best_metric=entity_f1"});
       }),
-      HasSubstr("train.checkpoint.best_metric is entity_f1, which the evaluation at the end"));
+      HasSubstr("train.checkpoint.best_metric is entity_f1, which only the final evaluation"));
 }
 
 }  // namespace

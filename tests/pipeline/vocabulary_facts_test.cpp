@@ -23,9 +23,9 @@ TEST(VocabularyFacts, AMajorityTokenThatIsNoTokenIsRefused) {
   EXPECT_EQ(described(2), 2);
   for (const int id : {3, -1})
     EXPECT_THAT(error_of<UsageError>([&] { described(id); }),
-                testing::HasSubstr(str("a.tfrecord.json: majority_token.id ", id,
-                                       " is none of the 3 tokens of words.txt\n"
-                                       "  hint: make the data again")));
+                testing::HasSubstr(
+                    str("a.tfrecord.json: majority_token.id ", id,
+                        " is not one of the 3 tokens of words.txt\n  hint: make the data again")));
 }
 
 }  // namespace

@@ -102,16 +102,17 @@ TEST_F(RecipeTest, WrongFieldsAreNamed) {
   expect_refused("out: x", "--set model.intermediate_size=0",
                  HasSubstr("--set: model: intermediate_size is 0"));
   expect_refused("data: {masked_lm_prob: 7}", "", HasSubstr("data.masked_lm_prob is 7, must be"));
-  expect_refused("model: {type_vocab_size: 1}", "", HasSubstr("no kind for the second sentences"));
+  expect_refused("model: {type_vocab_size: 1}", "",
+                 HasSubstr("no segment type for the second sentence"));
   expect_refused("text: {format: xml}", "", HasSubstr("r.yaml: text.format 'xml' is unknown"));
   expect_refused("text: {sentences: all}", "", HasSubstr("text.sentences 'all' is unknown"));
   expect_refused(
       "out: x", "--set text.dedup=all",
       AllOf(HasSubstr("--set: text.dedup 'all' is unknown"), HasSubstr("known: none, ")));
-  expect_refused("- a\n- list", "", HasSubstr("r.yaml: not a recipe: no fields with names"));
+  expect_refused("- a\n- list", "", HasSubstr("r.yaml: not a recipe: it has no fields"));
   expect_refusal("bench --devices 0", HasSubstr("--devices"));
   expect_refused("train: {checkpoint.save_interval_steps: 5, checkpoint.keep_period: 7}", "",
-                 HasSubstr("train.checkpoint.keep_period 7 is no multiple of "
+                 HasSubstr("train.checkpoint.keep_period 7 is not a multiple of "
                            "train.checkpoint.save_interval_steps 5"));
   expect_refused("train: {checkpoint.best_metric: masked_lm_loss}", "",
                  HasSubstr("train.checkpoint.best_metric is masked_lm_loss, but eval.every is 0"));
@@ -134,22 +135,21 @@ TEST_F(RecipeTest, WrongFieldsAreNamed) {
                  HasSubstr(" is a folder\n  hint: name the files"));
   write_file(dir_.file("uk.txt"), "Some text: of a corpus: and more.\nAnother line.\n");
   expect_refusal(str("run ", dir_.file("uk.txt")),
-                 HasSubstr("uk.txt is neither a recipe nor a model\n  hint: give a recipe (YAML)"));
+                 HasSubstr("uk.txt is neither a recipe nor a model\n  hint: name a recipe (YAML)"));
   expect_refused("out: x", "--set train.steps", HasSubstr("--set train.steps: no '='"));
   expect_refused("out: x", "--set train.step=3", HasSubstr("did you mean 'train.steps'?"));
   expect_refused("out: x", "--set steps=20",
                  HasSubstr("hint: did you mean 'train.steps' or 'eval.steps'?"));
   expect_refused("out: x", "--set train.steps:40", HasSubstr("hint: write --set train.steps=40"));
-  expect_refusal("run " + dir_.file("none"),
-                 HasSubstr("none: neither a recipe's file nor a run's folder is there"));
+  expect_refusal("run " + dir_.file("none"), HasSubstr("none: no such recipe file or run folder"));
   expect_refusal("run " + dir_.file("rr"), HasSubstr("did you mean '" + dir_.file("r.yaml'?")));
 }
 
 TEST_F(RecipeTest, AFieldOrSectionStandsOnce) {
   expect_refused("train:\n  steps: 1\n  seed: 2\n  steps: 3", "",
-                 HasSubstr("r.yaml:4: train.steps stands on line 2 already"));
+                 HasSubstr("r.yaml:4: train.steps is already set on line 2"));
   expect_refused("train: {steps: 1}\nout: x\ntrain: {seed: 2}", "",
-                 HasSubstr("r.yaml:3: train stands on line 1 already"));
+                 HasSubstr("r.yaml:3: train is already set on line 1"));
 }
 
 TEST_F(RecipeTest, InputAndOutputAreCheckedFirst) {
@@ -287,7 +287,7 @@ TEST_F(WholeRecipe, ARunThatIsRefusedLeavesTheModelAsItWas) {
   ASSERT_EQ(run_smelt("run" + on("m") + " --set train.steps=20").status, 0);
   const auto before = files("m");
   expect_refusal("run" + on("m") + " --set data.dupe_factor=3",
-                 HasSubstr("holds a model of other data: data.dupe_factor was 2, is 3"));
+                 HasSubstr("contains a model of other data: data.dupe_factor was 2, is 3"));
   expect_refusal("run" + on("m") + " --set vocab.lower_case=true",
                  HasSubstr("vocab.lower_case was false, is true"));
   expect_refusal("train" + on("m") + " --set train.seed=9",

@@ -99,7 +99,7 @@ TEST_F(RunFolder, FiguresThatCannotBeKeptAreToldAllTheSame) {
   fs::create_directory(dir_.file("mine/model/eval_results.txt"));
   const CommandOutput told = in(".", "eval mine");
   EXPECT_EQ(told.status, 0);
-  EXPECT_THAT(told.text, AllOf(HasSubstr("eval: the figures are not kept: "),
+  EXPECT_THAT(told.text, AllOf(HasSubstr("eval: the metrics could not be written: "),
                                HasSubstr("masked_lm_accuracy = ")));
 }
 
@@ -183,7 +183,7 @@ TEST_F(RunFolder, CleanSaysWhatItWouldFreeAndFreesItOnDemand) {
   EXPECT_EQ(again.status, 0) << again.text;
   EXPECT_THAT(again.text, HasSubstr("step 6/6"));
   EXPECT_THAT(in(".", "clean mine/huggingface").text,
-              HasSubstr("clean: mine/huggingface is no run's folder"));
+              HasSubstr("clean: mine/huggingface is not a run's folder"));
 }
 
 TEST_F(RunFolder, WhatAUserPutsIntoTheExportedFolderStays) {
@@ -203,8 +203,7 @@ TEST_F(RunFolder, ARunThatHasBegunNeedsItsFirstWeightsNoMore) {
           .status,
       0);
   fs::remove_all(dir_.file("first"));
-  EXPECT_THAT(in(".", "run second --dry-run").text,
-              HasSubstr("not there; goes on with the run's own"));
+  EXPECT_THAT(in(".", "run second --dry-run").text, HasSubstr("missing; using the run's own copy"));
   const CommandOutput longer = in(".", "run second --set train.steps=6");
   EXPECT_EQ(longer.status, 0) << longer.text;
   EXPECT_THAT(longer.text, HasSubstr("step 6/6"));
@@ -220,13 +219,13 @@ TEST_F(RunFolder, WithoutACheckpointSaysWhatMakesOne) {
     EXPECT_THAT(output.text, HasSubstr("mine: no checkpoint yet\n  hint: `smelt run mine` trains"));
   }
   fs::remove_all(dir_.file("mine/.stages"));
-  EXPECT_THAT(in(".", "run mine").text, HasSubstr("mine: holds a recipe.yaml, but no .stages"));
+  EXPECT_THAT(in(".", "run mine").text, HasSubstr("mine: contains recipe.yaml but not .stages"));
   EXPECT_THAT(
       in(".", "run r.yaml --dry-run --set eval.every=2 --set train.checkpoint.best_metric=los")
           .text,
       HasSubstr("train.checkpoint.best_metric is 'los', which the evaluation does not report"));
   EXPECT_THAT(in(".", "run .").text,
-              HasSubstr(".: is a folder in which no run has kept its recipe.yaml\n  hint: give"));
+              HasSubstr(".: the folder contains no recipe.yaml of a run\n  hint: name"));
 }
 
 }  // namespace

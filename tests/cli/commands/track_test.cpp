@@ -123,7 +123,7 @@ TEST_F(TrackedRun, TellsEverythingOfItselfAndIsFollowed) {
   EXPECT_THAT(read_file(page), AllOf(HasSubstr("Hours of the run"), HasSubstr("2.0 h"),
                                      HasSubstr("$16.0"), Not(HasSubstr("on spot</"))));
   write_file(plan, R"({"rows": 3})");
-  EXPECT_THAT(program(planned).text, AllOf(HasSubstr("--plan " + plan + " holds no plan"),
+  EXPECT_THAT(program(planned).text, AllOf(HasSubstr("--plan " + plan + " is not a plan"),
                                            HasSubstr("smelt plan RECIPE --json")));
   const std::string metrics = dir_.file("m/model/metrics.jsonl");
   const CommandOutput over = program(str("report ", dir_.file("m"), " --out ", metrics));
@@ -181,7 +181,7 @@ TEST_F(TrackedRun, ADryRunSaysWhatWouldBeAndMakesNothing) {
   EXPECT_THAT(dry.text, testing::ContainsRegex("parameters +[0-9]+ "));
   EXPECT_THAT(dry.text,
               testing::ContainsRegex("steps +20 steps of 8: 160 examples, [0-9]+ tokens"));
-  EXPECT_THAT(dry.text, HasSubstr("nothing was made"));
+  EXPECT_THAT(dry.text, HasSubstr("nothing was written"));
   EXPECT_FALSE(exists(dir_.file("m")));
   EXPECT_THAT(dry.text, testing::ContainsRegex("disk +checkpoints need up to [0-9.]+ [kMG]?B, text "
                                                "and examples about [0-9.]+ [kMG]?B, "
@@ -202,14 +202,16 @@ TEST_F(TrackedRun, ADryRunSaysWhatWouldEndTheRunLater) {
   };
   const CommandOutput none = dry("vocab.size=5");
   EXPECT_EQ(none.status, 2);
-  EXPECT_THAT(none.text, HasSubstr("--set: vocab.size 5 has no room beside 5 special and 0 "
-                                   "unused tokens\n  hint: raise it"));
+  EXPECT_THAT(
+      none.text,
+      HasSubstr(
+          "--set: vocab.size 5 is too small for 5 special and 0 unused tokens\n  hint: raise it"));
   EXPECT_EQ(dry("vocab.size=105 --set vocab.unused=100").status, 2);
   EXPECT_EQ(dry("vocab.unused=9223372036854775807").status, 2);
   const CommandOutput few = dry("model.vocab_size=59");
   EXPECT_EQ(few.status, 0);
   EXPECT_THAT(few.text,
-              HasSubstr("model.vocab_size 59 is smaller than vocab.size 60: the run ends"));
+              HasSubstr("model.vocab_size 59 is smaller than vocab.size 60: the run will stop"));
   EXPECT_THAT(dry("model.vocab_size=60").text, testing::Not(HasSubstr("is smaller than")));
   write_file(dir_.file("v.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n");
   const CommandOutput fewer = dry("model.vocab_size=5 --set vocab.file=" + dir_.file("v.txt"));
@@ -232,7 +234,7 @@ TEST_F(TrackedRun, ADryRunSaysWhatWouldEndTheRunLater) {
 TEST_F(TrackedRun, ADryRunSaysWhatAResumedRunWouldRefuse) {
   ASSERT_EQ(program("run " + recipe(" --set train.steps=2")).status, 0);
   EXPECT_THAT(program("run --dry-run " + recipe()).text,
-              testing::ContainsRegex("goes on from +st"));
+              testing::ContainsRegex("resumes from +st"));
   {
     const FolderLock other(dir_.file("m"), "run");
     EXPECT_THAT(program("run --dry-run " + recipe()).text,
@@ -249,12 +251,12 @@ TEST_F(TrackedRun, ADryRunSaysWhatAResumedRunWouldRefuse) {
   remove_tree(dir_.file("m/model/checkpoint-5"));
   remove_file(dir_.file("m/data/train.tfrecord"));
   EXPECT_THAT(program("run --dry-run " + recipe()).text,
-              HasSubstr("step 2, once its data are there again"));
+              HasSubstr("step 2, after its data are regenerated"));
 }
 
 TEST_F(TrackedRun, TextsToFillNeedEvaluationsThatFillThem) {
   EXPECT_THAT(program("run " + recipe(" --set eval.every=0")).text,
-              HasSubstr("of which eval.every 0 makes none"));
+              HasSubstr("but eval.every is 0"));
   EXPECT_THAT(program("run --dry-run " + recipe(" --set track.histograms_every=-1")).text,
               HasSubstr("track.histograms_every"));
 }

@@ -155,7 +155,7 @@ TEST_F(ElectraRun, AnElectricsFolderIsSaidToHoldTheEnergyAlone) {
           .status,
       0);
   EXPECT_THAT(ask("export --out " + dir_.file("hf")).text,
-              HasSubstr("export: Electric's logit in the folder is its energy alone, without how"));
+              HasSubstr("export: the exported logit of Electric is its energy alone, without the"));
 }
 
 }  // namespace

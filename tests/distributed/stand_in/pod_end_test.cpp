@@ -138,8 +138,9 @@ TEST_F(PodEnd, DevicesOfSomeHostsAloneAreRefused) {
   write_recipe("bert", 1, 2);
   Pod pod({.processes = 2, .devices_each = 2});
   EXPECT_THAT(pod.run(run("pod", 2)), Each(2));
-  EXPECT_THAT(pod.said(0), HasSubstr("train.devices is 1, but 2 processes train together\n  hint: "
-                                     "give the devices of all hosts together, such as 32 for"));
+  EXPECT_THAT(pod.said(0),
+              HasSubstr("train.devices is 1, but 2 processes train together\n  hint: "
+                        "set train.devices to the number of devices of all hosts, such as 32 for"));
   EXPECT_THAT(pod.run(run("pod", 2, {"train.devices=2"})), Each(2));
   for (int process = 0; process < 2; ++process)
     EXPECT_THAT(pod.said(process),
