@@ -31,7 +31,7 @@ std::string budget_text(const Plan& plan, double usd, const Recipe& recipe);
 // Returns `settings` with train.steps added if train.budget.usd determines it: the steps that an
 // existing run in the recipe's folder has stored for the same budget, otherwise those of a plan for
 // train.budget.type, which is logged. Returns `settings` unchanged if the recipe has no budget or
-// train.steps is set. `anew`: an existing run is to be replaced.
+// train.steps is set. `anew`: ignore an existing run, which is to be replaced.
 std::vector<std::string> with_steps_of_budget(const std::string& recipe,
                                               std::vector<std::string> settings, bool anew = false);
 // Returns train.steps, as written, of a recipe file (of a run's folder or a job) that has the same

@@ -19,8 +19,8 @@ using SaidRows = std::vector<OrderedJson>;
 OrderedJson scores_json(const SaidRows& rows, const std::vector<std::string>& metrics,
                         const ResampleOptions& with);
 
-// Returns {metric: {"difference", "low", "high", "p_value"}}, where the difference is model minus
-// base; for accuracy and exact-match also "mcnemar": {"only_model", "only_base", "p"}.
+// Returns {metric: {"difference", "low", "high", "p_value"}}, the difference is the model's score
+// minus the base's; for accuracy and exact-match also "mcnemar": {"only_model", "only_base", "p"}.
 OrderedJson against_json(const SaidRows& rows, const SaidRows& base,
                          const std::vector<std::string>& metrics, const ResampleOptions& with);
 

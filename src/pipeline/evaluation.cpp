@@ -140,7 +140,7 @@ std::string advice_text(bool is_worse, bool overfits) {
   return "train longer (train.steps), or give more text or examples";
 }
 
-// Returns the verdict for a loss, of which lower is better.
+// Returns the verdict for a loss (lower is better).
 std::string loss_verdict(const BaselineMeasures& baseline, double model, double base,
                          bool overfits) {
   const auto against = str(baseline.measure, " ", rounded(model, 3), ", ");

@@ -19,8 +19,8 @@ struct HeldOutBatches {
   bool repeats = false;    // examples are repeated because there are fewer than devices
 };
 // Returns the batches of the records `data`, from eval.batch_size and eval.steps. A batch is
-// smaller if there are fewer examples than eval.batch_size. Throws UsageError if there are no
-// examples.
+// smaller if there are fewer examples than eval.batch_size. Throws UsageError if the records are
+// empty.
 HeldOutBatches held_out_batches(const Recipe& recipe, const Task& task, const std::string& data);
 
 // Returns {"global_step": …, "examples": …, "loss": …, every metric, "weights": {…}}.

@@ -108,7 +108,7 @@ std::optional<std::string> vocabulary_in_run(const std::string& run) {
 namespace {
 
 // Whether the vocabulary of the run in the recipe's folder is a tokenizer.json of a Unigram or BPE
-// model; nullopt if there is no run yet, or if the recipe begins anew.
+// model; nullopt if the folder has no run, or the run is to be replaced.
 std::optional<bool> own_copy_is_subword(const Recipe& r) {
   const auto own = r.anew ? std::nullopt : vocabulary_in_run(r.out);
   if (!own) return std::nullopt;
@@ -131,7 +131,7 @@ bool vocabulary_is_subword(const Recipe& r) {
 
 void take_vocabulary_form(Recipe& r) {
   if (r.vocab.type != "wordpiece" || r.type->sentencepiece || !r.type->has_vocabulary()) return;
-  // Missing or unreachable files are no error here; the stage that reads them reports them.
+  // Missing or unreachable files are not reported here; the stage that reads them reports them.
   const auto reachable = [&](const auto& answer) -> std::optional<bool> {
     try {
       return answer(r);

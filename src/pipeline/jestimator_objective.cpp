@@ -21,7 +21,7 @@ JestimatorBertTask jestimator_settings(const Recipe& r) {
           .settings = parse_config<JestimatorSettings>(r.model, "model")};
 }
 
-// Returns the id of [MASK]. Throws UsageError if there is no such piece.
+// Returns the id of [MASK]. Throws UsageError if the vocabulary lacks it.
 std::int32_t mask_id(const Tokenizer& vocabulary, const std::string& origin) {
   for (std::int32_t id = 0; id < vocabulary.size(); ++id)
     if (vocabulary.token(id) == "[MASK]") return id;

@@ -27,14 +27,14 @@
 namespace smelt {
 namespace {
 
-// Returns whether answers are generated at evaluations. That takes time, so it is done only if
-// best_metric needs them.
+// Returns whether answers are generated at evaluations. Generation is slow, so this is only done if
+// best_metric needs it.
 bool answers_are_measured(const Recipe& r) {
   const auto& names = r.type->answered_measures;
   return std::ranges::find(names, r.train.checkpoint.best_metric) != names.end();
 }
 
-// Fills the masks of the recipe's texts while the model is trained.
+// Returns the sampler that fills the masks of track.fill during training.
 decltype(TrackChoice::sampler) sampler_of(const Recipe& r, const Task& task) {
   std::vector<std::string> texts;
   for (const std::string_view text : split(r.track.fill, '|')) texts.emplace_back(trim(text));

@@ -1,4 +1,4 @@
-// What of a recipe a plan needs.
+// Converts a recipe to a plan's run.
 #include "base/error.h"
 #include "base/str.h"
 #include "io/filesystem/file.h"

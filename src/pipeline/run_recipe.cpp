@@ -1,5 +1,5 @@
-// All of a recipe in order. Of several processes that train together one makes all the stages but
-// those that all devices share, while the others wait for it.
+// Runs the stages of a recipe. In a multi-host run, rank 0 runs the stages that are not shared,
+// while the other ranks wait.
 
 #include <algorithm>
 #include <optional>
@@ -139,8 +139,8 @@ void RecipeRun::begin() {
   }
 }
 
-// Returns the checkpoint that this training ended with, or its best one with eval.best; empty if
-// there is no best one. Another process may have written a newer checkpoint to the folder.
+// Returns the checkpoint that this training ended with, or its best one with eval.best; empty if no
+// best checkpoint exists. Another process may have written a newer checkpoint to the folder.
 std::string RecipeRun::trained_checkpoint(const TrainSummary& summary) const {
   const std::string model_dir = RecipePaths(recipe_).model_dir;
   if (!recipe_.eval.best) return committed_path(model_dir, summary.last_step);

@@ -148,8 +148,8 @@ void add_defaults(const Json& defaults, Json& settings) {
         if (!fields.contains(field)) fields[field] = value;
 }
 
-// Returns the record of the stage: its fingerprint() and outputs at that time. Null if there is no
-// readable record.
+// Returns the record of the stage: its fingerprint() and outputs at that time. Null if the record
+// is missing or not readable.
 Json recorded(const std::string& out, const Stage& stage) {
   const std::string record = record_path(out, stage.name);
   if (!exists(record)) return nullptr;

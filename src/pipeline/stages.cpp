@@ -47,7 +47,7 @@ StagePaths all_of(std::vector<StagePaths> parts) {
   };
 }
 
-// Returns the newest checkpoint, from any process; the folder if there is none.
+// Returns the newest checkpoint, from any process; the folder if it has no checkpoint.
 StagePaths model_at(const std::string& model_dir) {
   return [model_dir]() -> std::vector<std::string> {
     const auto step = latest_checkpoint(model_dir);

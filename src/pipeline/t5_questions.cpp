@@ -96,7 +96,7 @@ class T5Text {
   std::int64_t ids() const { return ids_; }
 
  private:
-  // What precedes a part of a text.
+  // The kind of token before a part of a text.
   enum class Before { nothing, sentinel, token };
 
   void add_sentinels() {
@@ -202,7 +202,7 @@ class T5Text {
   std::shared_ptr<const Segmenter> segmenter_;  // null: no word segmentation
   // Tokenizers for text after word segmentation.
   std::unique_ptr<const Tokenizer> tokenizer_;
-  // The same with the opposite setting for a leading space, if needed.
+  // With the opposite setting for a leading space, if needed.
   std::unique_ptr<const Tokenizer> other_;
   std::unique_ptr<const SentencePieceTokenizer> raw_;  // keeps all spaces and adds none
   AddedPieces added_;

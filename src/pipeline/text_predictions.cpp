@@ -76,7 +76,7 @@ void check_stop(std::uint64_t done, std::uint64_t all) {
 // Called with a row of text and label, and the generated answer.
 using Answered = std::function<void(OrderedJson row, const std::string& said)>;
 
-// Generates the answers of a batch. The watchdog allows unlimited time for compilation, but not for
+// Generates texts for a batch. The watchdog allows unlimited time for compilation, but not for
 // generation.
 std::vector<std::vector<Answer>> watched_answers(Generator& generator,
                                                  std::span<const std::vector<std::int32_t>> inputs,

@@ -80,7 +80,7 @@ class AnswerRun : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(AnswerRun, TheNextCommandHasAQuestionAndAText) {
+TEST_F(AnswerRun, HintsAtAPredictCommandWithQuestionAndContext) {
   EXPECT_EQ(example_flags(recipe("m")), "--text 'a question' --pair 'a text with its answer'");
   write_file(dir_.file("c.yaml"),
              str("data: {train: ", dir_.file("train.json"),
@@ -91,7 +91,7 @@ TEST_F(AnswerRun, TheNextCommandHasAQuestionAndAText) {
             "--text 'a text' --pair 'another'");
 }
 
-TEST_F(AnswerRun, EveryHeldOutQuestionIsAnsweredAndScored) {
+TEST_F(AnswerRun, PredictsAndScoresEveryHeldOutQuestion) {
   const Evaluation e = run("m");
   EXPECT_GT(e.measure("answer_loss").weight, 6);  // windows
   EXPECT_EQ(e.measure("exact_match").weight, 6);
@@ -118,7 +118,7 @@ TEST_F(AnswerRun, EveryHeldOutQuestionIsAnsweredAndScored) {
   run("m", {"data.answer_tokens=1"});  // which is no part of the data
 }
 
-TEST_F(AnswerRun, AThresholdSaysFromWhereOnThereIsNoAnswer) {
+TEST_F(AnswerRun, AppliesTheNoAnswerThreshold) {
   run("m");
   const std::vector<TextQuestion> questions{{.question = "w20", .context = "cat w10 dog w11"}};
   const auto found = [&](double threshold) {
@@ -136,7 +136,7 @@ TEST_F(AnswerRun, AThresholdSaysFromWhereOnThereIsNoAnswer) {
 }
 
 // Windows of other lengths would see other tokens.
-TEST_F(AnswerRun, ItsFoldersAndCheckpointsAreAskedInTheWindowsOfTraining) {
+TEST_F(AnswerRun, PredictsFromFoldersAndCheckpointsWithTheWindowsOfTraining) {
   const std::vector<std::string> settings{"data.answer_tokens=3"};
   run("m", settings);
   const std::vector<TextQuestion> questions{
@@ -154,7 +154,7 @@ TEST_F(AnswerRun, ItsFoldersAndCheckpointsAreAskedInTheWindowsOfTraining) {
   }
 }
 
-TEST_F(AnswerRun, AFinishedRunTakesAnotherLengthOfAnswers) {
+TEST_F(AnswerRun, AllowsAnotherAnswerLengthInAFinishedRun) {
   run("m");
   const std::string before = weights("m");
   EXPECT_EQ(run("m", {"data.answer_tokens=1"}).measure("exact_match").weight, 6);
@@ -163,14 +163,14 @@ TEST_F(AnswerRun, AFinishedRunTakesAnotherLengthOfAnswers) {
               HasSubstr("contains a model of other data: data.doc_stride"));
 }
 
-TEST_F(AnswerRun, LearnsWhereTheAnswerStands) {
+TEST_F(AnswerRun, LearnsThePositionOfTheAnswer) {
   const Evaluation e = run("m", {"train.steps=150", "train.optimizer.learning_rate=3e-3",
                                  "train.schedule.warmup_steps=10", "data.lengths=one"});
   EXPECT_GE(e.measure("exact_match").value, 0.8);
 }
 
 // The same bits cut off and gone on with; the same losses over a mesh in a TPU's form.
-TEST_F(AnswerRun, GoesOnAndIsTheSameOverAMeshInAScan) {
+TEST_F(AnswerRun, ResumesBitIdenticallyAndMatchesAMeshWithScannedLayers) {
   const std::vector<std::string> lengths{"data.lengths=6"};
   const double one = run("whole", lengths).measure("answer_loss").value;
   run("cut", {"data.lengths=6", "train.steps=2"});
@@ -185,7 +185,7 @@ TEST_F(AnswerRun, GoesOnAndIsTheSameOverAMeshInAScan) {
 }
 
 // All answers of a text in one window, and in several where the best beginning may lie in any.
-TEST_F(AnswerRun, TheBestOfAllAnswersIsFoundByItsFoldersToo) {
+TEST_F(AnswerRun, FindsTheBestAnswerWithRunAndExportedFolders) {
   GoldenClassify("electra").write_folder(dir_.file("electra"));
   for (const char* base : {"base", "electra"}) {
     const std::vector<std::string> settings{"train.init_from=" + dir_.file(base),
@@ -230,7 +230,7 @@ TEST_F(AnswerRun, TheBestOfAllAnswersIsFoundByItsFoldersToo) {
   }
 }
 
-TEST_F(AnswerRun, WhatDoesNotFitIsSaid) {
+TEST_F(AnswerRun, RejectsInvalidSettings) {
   EXPECT_THAT(refusal({"data.no_answer=false"}),
               HasSubstr("no answer to 'w21'\n  hint: set data.no_answer to true"));
   EXPECT_THAT(refusal({"model.problem=single_label", "data.no_answer=true"}),

@@ -82,7 +82,7 @@ class ClassifyRun : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(ClassifyRun, EveryHeldOutRowCountsOnceAndIsPredicted) {
+TEST_F(ClassifyRun, EvaluatesAndPredictsEveryHeldOutRowOnce) {
   const Evaluation e = run("m");
   EXPECT_EQ(e.examples, 6);  // 3 of 11 of each class: a batch of 4 and one of 2
   EXPECT_EQ(e.measure("accuracy").weight, 6);
@@ -104,7 +104,7 @@ TEST_F(ClassifyRun, EveryHeldOutRowCountsOnceAndIsPredicted) {
 }
 
 // The vocabulary has no capitals, no "?" and no "\u0301".
-TEST_F(ClassifyRun, PredictionsHoldTheTextAsTheUserWroteIt) {
+TEST_F(ClassifyRun, WritesTheOriginalTextToPredictions) {
   std::string rows = "label\ttext\tpair\n";
   for (int i = 0; i < 8; ++i)
     rows += str(i % 2 == 0 ? "cats" : "dogs", "\tThe  Cafe\u0301 \u2013 w", 8 + i,
@@ -119,7 +119,7 @@ TEST_F(ClassifyRun, PredictionsHoldTheTextAsTheUserWroteIt) {
   EXPECT_EQ(row["pair"], "Dog!");
 }
 
-TEST_F(ClassifyRun, RowsOfAnInferenceHoldTheTextAsTheUserWroteIt) {
+TEST_F(ClassifyRun, WritesTheOriginalTextToInferenceRows) {
   LabelledRow row{.text = "Cafe\u0301", .pair = {}, .label = {}};
   compose_texts(row);
   EXPECT_EQ(row.text, "Caf\u00e9");
@@ -128,7 +128,7 @@ TEST_F(ClassifyRun, RowsOfAnInferenceHoldTheTextAsTheUserWroteIt) {
   EXPECT_EQ(json["text"], "Cafe\u0301");
 }
 
-TEST_F(ClassifyRun, ADryRunRefusesRowsWithTheMessageOfTheRun) {
+TEST_F(ClassifyRun, DryRunRejectsRowsWithTheMessageOfTheRun) {
   const auto refused = [&](const std::string& rows, std::vector<std::string> settings) {
     settings.push_back("data.train=" + rows_file("bad.tsv", rows));
     const std::string message =
@@ -145,7 +145,7 @@ TEST_F(ClassifyRun, ADryRunRefusesRowsWithTheMessageOfTheRun) {
   EXPECT_THAT(refused(latin1, {}), HasSubstr("the file is not UTF-8"));
 }
 
-TEST_F(ClassifyRun, TrainsOnAllRowsWhereNoneAreHeldOut) {
+TEST_F(ClassifyRun, TrainsOnAllRowsIfNoneAreHeldOut) {
   const std::vector<std::string> none{"data.validation_share=0"};
   run("m", none);
   EXPECT_THAT(log_.text(), HasSubstr("22 examples to train on, none held out"));
@@ -164,7 +164,7 @@ TEST_F(ClassifyRun, TrainsOnAllRowsWhereNoneAreHeldOut) {
               HasSubstr("data.validation_share is 1, must be at least 0 and below 1"));
 }
 
-TEST_F(ClassifyRun, GoesOnAsIfItHadNeverStoppedAndIsHeldToItsClasses) {
+TEST_F(ClassifyRun, ResumesBitIdenticallyAndKeepsItsClasses) {
   run("whole");
   run("cut", {"train.steps=2"});
   run("cut");
@@ -175,7 +175,7 @@ TEST_F(ClassifyRun, GoesOnAsIfItHadNeverStoppedAndIsHeldToItsClasses) {
               HasSubstr("model.dropout 0.1, this run has 0.3"));
 }
 
-TEST_F(ClassifyRun, ClassWeightsAndSmoothingGoOnAsIfTheyHadNeverStopped) {
+TEST_F(ClassifyRun, ResumesBitIdenticallyWithClassWeightsAndSmoothing) {
   const std::vector<std::string> weighted{"train.class_weights=1,4", "train.label_smoothing=0.1"};
   std::vector<std::string> spread = weighted, half = weighted;
   spread.insert(spread.end(),
@@ -200,7 +200,7 @@ TEST_F(ClassifyRun, ClassWeightsAndSmoothingGoOnAsIfTheyHadNeverStopped) {
               HasSubstr("train.class_weights"));
 }
 
-TEST_F(ClassifyRun, WeightsThatFitNoClassesAreRefused) {
+TEST_F(ClassifyRun, RejectsClassWeightsThatDoNotMatchTheClasses) {
   EXPECT_THAT(refusal({"train.class_weights=1,2,3"}),
               HasSubstr("train.class_weights has 3 numbers, there are 2 classes: cats, dogs\n  "
                         "hint: give one number for each class, in this order"));
@@ -214,7 +214,7 @@ TEST_F(ClassifyRun, WeightsThatFitNoClassesAreRefused) {
                         "single_label and token_labels"));
 }
 
-TEST(ClassWeights, BalancedOnesMakeAllClassesCountTheSame) {
+TEST(ClassWeights, BalancedWeightsGiveAllClassesTheSameTotal) {
   const std::vector<std::string> names{"a", "b", "c"};
   EXPECT_EQ(class_weights_of("balanced", names, {80, 15, 5}),
             (std::vector<double>{100 / 240.0, 100 / 45.0, 100 / 15.0}));
@@ -231,7 +231,7 @@ TEST(NeverPredicted, NamesTheClassesWithTheirLabels) {
   EXPECT_EQ(never_predicted({{"a", 86}, {"b", 14}}, {{"a", 99}, {"b", 1}}), "");
 }
 
-TEST_F(ClassifyRun, AClassThatIsNeverPredictedIsReported) {
+TEST_F(ClassifyRun, ReportsAClassThatIsNeverPredicted) {
   run("m", {"train.class_weights=1,1e6", "train.optimizer.learning_rate=1e-2",
             "train.schedule.warmup_steps=0"});
   EXPECT_THAT(log_.text(), HasSubstr("eval: never predicted: 'cats' (the label of 3 of 6)"));
@@ -254,7 +254,7 @@ TEST_F(ClassifyRun, FineTuningDefaultsToThreeEpochsOfALowRateWithWarmup) {
   EXPECT_EQ(load({"train.optimizer.learning_rate=1e-4"}).optimizer.learning_rate, 1e-4);
 }
 
-TEST_F(ClassifyRun, RowsToLearnFromAndToEvaluateOnDoNotChangePlaces) {
+TEST_F(ClassifyRun, RejectsSwappedTrainingAndValidationFiles) {
   const std::string a = rows_file("a.tsv", read_file(dir_.file("train.tsv"))),
                     b = rows_file("b.tsv", read_file(a) + "dogs\tdog w9\tcat\n");
   run("m", {"data.train=" + a, "data.validation=" + b});
@@ -270,7 +270,7 @@ TEST_F(ClassifyRun, RowsToLearnFromAndToEvaluateOnDoNotChangePlaces) {
   EXPECT_EQ(read_file(dir_.file("m/data/train.tfrecord")), before);
 }
 
-TEST_F(ClassifyRun, BatchesByLengthGoOnAsIfTheyHadNeverStopped) {
+TEST_F(ClassifyRun, ResumesBitIdenticallyWithBatchesByLength) {
   const std::vector<std::string> two{"data.lengths=4,6", "train.steps=2"},
       four{"data.lengths=4,6", "train.steps=4"};
   run("whole", four);
@@ -286,7 +286,7 @@ TEST_F(ClassifyRun, BatchesByLengthGoOnAsIfTheyHadNeverStopped) {
               HasSubstr("data.lengths: 'x' is not a sequence length"));
 }
 
-TEST_F(ClassifyRun, EpochsSayTheSteps) {
+TEST_F(ClassifyRun, ComputesStepsFromEpochs) {
   run("m", {"train.epochs=1.5", "train.schedule.warmup_ratio=0.5", "eval.every_epochs=0.75"});
   EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 6);  // 16 rows in batches of 4
   EXPECT_THAT(log_.text(), HasSubstr("valid/accuracy at step 3:"));
@@ -295,7 +295,7 @@ TEST_F(ClassifyRun, EpochsSayTheSteps) {
   EXPECT_EQ(kept.train.schedule.warmup_steps, 3);
 }
 
-TEST_F(ClassifyRun, EndsWhenItGetsNoBetterAndTheBestIsTaken) {
+TEST_F(ClassifyRun, StopsEarlyAndUsesTheBestCheckpoint) {
   const std::vector<std::string> settings{"train.steps=40",
                                           "eval.every=1",
                                           "train.early_stopping.patience=2",
@@ -317,7 +317,7 @@ TEST_F(ClassifyRun, EndsWhenItGetsNoBetterAndTheBestIsTaken) {
 }
 
 // A regression of labels that are numbers, and several labels of a text.
-TEST_F(ClassifyRun, LearnsNumbersAndSeveralLabels) {
+TEST_F(ClassifyRun, LearnsRegressionAndMultiLabel) {
   std::string numbers = "text,label\n", several = "text\tlabel\n";
   for (int i = 0; i < 20; ++i) {
     numbers += str("cat w", 8 + i, ",", 200 + i / 4.0, "\n");
@@ -341,7 +341,7 @@ TEST_F(ClassifyRun, LearnsNumbersAndSeveralLabels) {
       ElementsAre("big", "red"));
 }
 
-TEST(ClassPredictions, NamesThatHoldCommasStayWhole) {
+TEST(ClassPredictions, KeepsClassNamesThatContainCommas) {
   const Labels labels{.problem = Problem::multi_label, .names = {"lions, tigers", "bears", "x,y"}};
   const std::vector<float> numbers{0.9F, 0.1F, 0.5F};
   EXPECT_EQ(said_json(labels, numbers).dump(), R"(["lions, tigers","x,y"])");
@@ -359,7 +359,7 @@ TEST(ClassPredictions, NamesThatHoldCommasStayWhole) {
   EXPECT_EQ(label(number, "3"), "3");
 }
 
-TEST_F(ClassifyRun, PairsAreReadAndItsFoldersSayTheSame) {
+TEST_F(ClassifyRun, ReadsPairsAndPredictsTheSameFromExportedFolders) {
   run("m", {"data.pair=pair"});
   const std::vector<PairOfTexts> texts{
       {"cat w9 w10 w11 w12 w13 w14 w15", "dog"}, {"dog", "cat w8"}, {"bird", ""}};
@@ -387,7 +387,7 @@ TEST_F(ClassifyRun, PairsAreReadAndItsFoldersSayTheSame) {
 
 // A TPU's form over a mesh and in micro-batches computes the same as one device, and goes on as if
 // it had never stopped.
-TEST_F(ClassifyRun, AMeshAndAScanLearnTheSame) {
+TEST_F(ClassifyRun, TrainsTheSameOnAMeshWithScannedLayers) {
   const double one = run("one", {"data.lengths=4,6"}).measure("classification_loss").value;
   for (const std::vector<std::string>& form :
        {std::vector<std::string>{"train.devices=2", "train.parallelism.mesh=data=1,fsdp=2",
@@ -405,7 +405,7 @@ TEST_F(ClassifyRun, AMeshAndAScanLearnTheSame) {
   }
 }
 
-TEST_F(ClassifyRun, AnElectraIsFineTunedWithRatesByLayer) {
+TEST_F(ClassifyRun, FineTunesAnElectraWithLayerDecay) {
   GoldenClassify("electra").write_folder(dir_.file("electra"));
   run("e", {"train.init_from=" + dir_.file("electra"), "train.optimizer.layer_decay=0.5"});
   EXPECT_THAT(read_file(dir_.file("e/huggingface/config.json")),
@@ -416,7 +416,7 @@ TEST_F(ClassifyRun, AnElectraIsFineTunedWithRatesByLayer) {
   EXPECT_THAT(rules, HasSubstr("0.0625"));  // two layers, a head above them: 0.5 ^ 4
 }
 
-TEST_F(ClassifyRun, SeedsAndValuesStandInOneTable) {
+TEST_F(ClassifyRun, PrintsSeedsAndSettingsInOneTable) {
   const TrialsSummary s = run_trials({.recipe = dir_.file("r.yaml"),
                                       .settings = {"out=" + dir_.file("t"), "train.steps=2"},
                                       .seeds = 1,
@@ -445,7 +445,7 @@ std::string tagged_sentences() {
   return out;
 }
 
-TEST_F(ClassifyRun, WordsAreLabelledAndEntitiesCounted) {
+TEST_F(ClassifyRun, LabelsWordsAndScoresEntities) {
   const std::vector<std::string> settings{"data.train=" + rows_file("t.conll", tagged_sentences()),
                                           "model.problem=token_labels", "data.lengths=one"};
   const Evaluation e = run("t", settings);
@@ -488,7 +488,7 @@ TEST_F(ClassifyRun, WordsAreLabelledAndEntitiesCounted) {
               e.measure("classification_loss").value, 2e-5);
 }
 
-TEST_F(ClassifyRun, FoldersLabelTheSameWords) {
+TEST_F(ClassifyRun, ExportedFoldersLabelTheSameWords) {
   GoldenClassify("electra").write_folder(dir_.file("electra"));
   for (const char* base : {"base", "electra"}) {
     const std::string out = str("t-", base);
@@ -529,7 +529,7 @@ TEST_F(ClassifyRun, FoldersLabelTheSameWords) {
   }
 }
 
-TEST_F(ClassifyRun, WordsOfOneRowThatIsCutOffAreOutside) {
+TEST_F(ClassifyRun, LabelsTruncatedWordsAsOutside) {
   const Labels labels{.problem = Problem::token_labels, .names = {"B-LOC", "I-LOC", "O"}};
   const std::vector<float> numbers{0.1F, 0.7F, 0.2F, 0.1F, 0.7F, 0.2F, 0, 0.25F, 0.75F};
   EXPECT_EQ(words_json(labels, {"New", "York", "is", "big"}, numbers).dump(),
@@ -538,7 +538,7 @@ TEST_F(ClassifyRun, WordsOfOneRowThatIsCutOffAreOutside) {
             R"("entities":[{"type":"LOC","text":"New York","first":0,"last":1}]})");
 }
 
-TEST_F(ClassifyRun, WhatDoesNotFitIsSaid) {
+TEST_F(ClassifyRun, RejectsInvalidSettings) {
   EXPECT_THAT(refusal({"model.problem=token_labels", "data.pair=pair"}),
               HasSubstr("data.pair cannot be set with model.problem token_labels"));
   EXPECT_THAT(refusal({"model.problem=token_labels"}),
@@ -568,7 +568,7 @@ TEST_F(ClassifyRun, WhatDoesNotFitIsSaid) {
               HasSubstr("train.early_stopping.patience needs train.checkpoint.best_metric"));
 }
 
-TEST_F(ClassifyRun, AVocabularyWithMoreTokensThanRowsIsRefusedBeforeItTrains) {
+TEST_F(ClassifyRun, RejectsAVocabularyWithMoreTokensThanEmbeddingRows) {
   const std::string vocab = dir_.file("base/vocab.txt"), lines = read_file(vocab);
   write_file(vocab, lines + "more\nwords\n");
   remove_file(dir_.file("base/tokenizer.json"));
@@ -579,7 +579,7 @@ TEST_F(ClassifyRun, AVocabularyWithMoreTokensThanRowsIsRefusedBeforeItTrains) {
   EXPECT_THAT(error_of<UsageError>([&] { (void)with_given_size(recipe("refused")); }), refused);
 }
 
-TEST_F(ClassifyRun, AFolderOfTransformers5IsFineTuned) {
+TEST_F(ClassifyRun, FineTunesAFolderOfTransformers5) {
   const std::string lines = read_file(dir_.file("base/vocab.txt"));
   remove_file(dir_.file("base/vocab.txt"));
   EXPECT_EQ(given_vocabulary(recipe("m")), dir_.file("base/tokenizer.json"));
@@ -587,7 +587,7 @@ TEST_F(ClassifyRun, AFolderOfTransformers5IsFineTuned) {
   EXPECT_EQ(read_file(dir_.file("m/vocab.txt")), lines);
 }
 
-TEST_F(ClassifyRun, RowsThatCannotBeReadAreLeftOutAndTold) {
+TEST_F(ClassifyRun, SkipsAndReportsUnreadableRows) {
   run("m", {"data.max_bad=0.3",
             "data.train=" + rows_file("bad.tsv",
                                       "text\tlabel\ncat\ta\n \ta\ndog\tb\textra\ndog\tb\ncat\ta\n"

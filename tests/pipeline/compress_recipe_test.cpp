@@ -55,7 +55,7 @@ class CompressRecipe : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(CompressRecipe, OfAClassifierCutsItPutsItInCodesAndReports) {
+TEST_F(CompressRecipe, PrunesQuantizesAndReportsOnAClassifier) {
   REQUIRE_PLUGIN("cpu");
   write_classify(
       "layers: 1, ffn: 0.5, heads: 0.5, int8: true, activations: dynamic, "
@@ -81,7 +81,7 @@ TEST_F(CompressRecipe, OfAClassifierCutsItPutsItInCodesAndReports) {
   EXPECT_EQ(std::filesystem::last_write_time(dir_.file("out/compress/report.json")), made);
 }
 
-TEST_F(CompressRecipe, TeachesWhatItCutBeforeItIsInCodes) {
+TEST_F(CompressRecipe, DistillsThePrunedModelBeforeQuantization) {
   REQUIRE_PLUGIN("cpu");
   write_classify("ffn: 0.5, tune_epochs: 2, int8: true");
   run();
@@ -99,7 +99,7 @@ TEST_F(CompressRecipe, TeachesWhatItCutBeforeItIsInCodes) {
               AllOf(HasSubstr("teacher: "), HasSubstr("tune_epochs: 0")));
 }
 
-TEST_F(CompressRecipe, OfAT5CutsItsDecoderAndItsHeads) {
+TEST_F(CompressRecipe, PrunesDecoderLayersAndHeadsOfAT5) {
   REQUIRE_PLUGIN("cpu");
   write_t5("decoder_layers: 1, heads: 0.5");
   run();
@@ -112,7 +112,7 @@ TEST_F(CompressRecipe, OfAT5CutsItsDecoderAndItsHeads) {
   EXPECT_EQ(step["heads"]["after"], 2);
 }
 
-TEST_F(CompressRecipe, WhatDoesNotFitIsRefusedBeforeAnythingRuns) {
+TEST_F(CompressRecipe, RejectsInvalidSettingsBeforeAnythingRuns) {
   write_classify("layers: 1");
   const auto refusal = [&](const std::vector<std::string>& settings) {
     return error_of<UsageError>([&] { load_recipe(dir_.file("r.yaml"), settings); });

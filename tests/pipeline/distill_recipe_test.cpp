@@ -65,7 +65,7 @@ class DistilledRun : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(DistilledRun, GoesOnAsIfItHadNeverStoppedAndKeepsNothingOfItsTeacher) {
+TEST_F(DistilledRun, ResumesBitIdenticallyAndStoresNothingOfTheTeacher) {
   const std::string before = read_file(dir_.file("teacher/model.safetensors"));
   run("whole");
   EXPECT_THAT(read_file(dir_.file("whole/model/metrics.jsonl")), HasSubstr("kd_loss"));
@@ -112,7 +112,7 @@ TEST_F(DistilledRun, OpensItsTeacherOnce) {
   EXPECT_THAT(read_file(dir_.file("once/model/metrics.jsonl")), HasSubstr("kd_loss"));
 }
 
-TEST_F(DistilledRun, ATeacherThatIsNoneIsRefused) {
+TEST_F(DistilledRun, RejectsUnsuitableTeachers) {
   EXPECT_THAT(refusal({"data.labels=a,c,b"}),
               HasSubstr(R"(has labels ["a","b","c"], the student ["a","c","b"])"));
   EXPECT_THAT(refusal({"distill.layers=0:9"}), HasSubstr("'9' is not a layer of the teacher"));
@@ -123,7 +123,7 @@ TEST_F(DistilledRun, ATeacherThatIsNoneIsRefused) {
   EXPECT_THAT(refusal({"distill.teacher=" + dir_.file("nowhere")}), HasSubstr("nowhere"));
 }
 
-TEST_F(DistilledRun, AGeneratorOfAnElectraIsNoTeacher) {
+TEST_F(DistilledRun, RejectsAnElectraGeneratorAsTeacher) {
   const GoldenElectra golden("electra");
   ModelFolder model;
   model.parameters = golden.state();
@@ -153,7 +153,7 @@ class DistilledWords : public SmallRecipe {
   }
 };
 
-TEST_F(DistilledWords, ASmallBertIsTaughtByALargeOne) {
+TEST_F(DistilledWords, DistillsALargeBertIntoASmallOne) {
   run_recipe(recipe({"eval.every=0"}));
   const std::vector<std::string> student{"out=" + dir_.file("small"),
                                          "vocab.file=" + dir_.file("m/vocab.txt"),
@@ -173,7 +173,7 @@ TEST_F(DistilledWords, ASmallBertIsTaughtByALargeOne) {
 }
 
 // What maps a narrower student's states is the run's, and no part of the model.
-TEST_F(DistilledWords, AStudentOfAnotherWidthGoesOnAndIsExported) {
+TEST_F(DistilledWords, ResumesAndExportsAStudentOfAnotherWidth) {
   run_recipe(recipe({"eval.every=0"}));
   std::vector<std::string> narrow{"model.hidden_size=4", "distill.hidden=1",
                                   "train.memory.layers=scan"};

@@ -28,7 +28,7 @@ class DryRun : public SmallRecipe {
   }
 };
 
-TEST_F(DryRun, ABatchThatNoMemoryHoldsIsRefused) {
+TEST_F(DryRun, RejectsABatchThatExceedsTheMemory) {
   const auto message =
       AllOf(ContainsRegex("train: weights, gradients and optimizer state on 1 x cpu are [0-9.]+ .B "
                           "and a batch is [0-9.]+ TB, more than this machine's memory of "),
@@ -54,14 +54,14 @@ TEST_F(DryRun, MemoryGrowsWithDevices) {
 }
 
 // Layers are built as a loop: each of these would be a graph of millions of nodes.
-TEST_F(DryRun, AHundredThousandLayersAreJudgedAtOnce) {
+TEST_F(DryRun, ChecksAModelOfAHundredThousandLayersQuickly) {
   const std::string message = refusal(
       {"model.num_hidden_layers=100000", "model.hidden_size=1024", "model.intermediate_size=4096"});
   EXPECT_THAT(message, HasSubstr("more than this machine's memory of "));
   EXPECT_THAT(message, HasSubstr("hint: choose a smaller model"));
 }
 
-TEST_F(DryRun, WeightsOfAnotherWidthAreRefused) {
+TEST_F(DryRun, RejectsWeightsOfAnotherWidth) {
   run_recipe(recipe());
   const std::string init = "train.init_from=" + dir_.file("m/model");
   const std::string out = "out=" + dir_.file("n");
@@ -78,7 +78,7 @@ TEST_F(DryRun, WeightsOfAnotherWidthAreRefused) {
   EXPECT_THAT(refusal({out, init}), HasSubstr("train.init_from: no vocabulary found for "));
 }
 
-TEST_F(DryRun, SaysHowLongItTakesAndByWhat) {
+TEST_F(DryRun, EstimatesTheTimeAndStatesTheAssumption) {
   EXPECT_THAT(dry_run_text(recipe()),
               ContainsRegex("time +about 1 second, if a step reaches 40 % of the [0-9]+ GFLOP/s "
                             "of a single matmul"));
@@ -86,7 +86,7 @@ TEST_F(DryRun, SaysHowLongItTakesAndByWhat) {
               ContainsRegex("about [0-9.]+ days"));
 }
 
-TEST_F(DryRun, ADiskThatIsTooSmallForTextAndExamplesIsRefused) {
+TEST_F(DryRun, RejectsADiskThatIsTooSmallForTextAndExamples) {
   const Recipe r = recipe();
   DiskNeed need = disk_need(r);
   EXPECT_GE(need.text, static_cast<double>(file_size(dir_.file("text.txt"))));
@@ -100,7 +100,7 @@ TEST_F(DryRun, ADiskThatIsTooSmallForTextAndExamplesIsRefused) {
   EXPECT_EQ(after.text + after.records, 0);
 }
 
-TEST_F(DryRun, RefusesATextWithTheMessageOfTheRun) {
+TEST_F(DryRun, RejectsATextWithTheMessageOfTheRun) {
   const auto refused = [&](const std::string& text) {
     write_file(dir_.file("text.txt"), text);
     const std::string message = refusal({});
@@ -114,7 +114,7 @@ TEST_F(DryRun, RefusesATextWithTheMessageOfTheRun) {
   EXPECT_THAT(refused("one document\n"), HasSubstr("holds 1 document; at least 2 are needed"));
 }
 
-TEST_F(DryRun, ATpusRecipeIsJudgedWithoutATpu) {
+TEST_F(DryRun, ChecksATpuRecipeWithoutATpu) {
   if (std::filesystem::exists("/dev/accel0") || std::filesystem::exists("/dev/vfio/0"))
     GTEST_SKIP() << "a TPU is here";
   const ScopedVariable none("SMELT_TPU_PLUGIN", "");
@@ -129,7 +129,7 @@ TEST_F(DryRun, ATpusRecipeIsJudgedWithoutATpu) {
               HasSubstr("no TPU on this machine"));
 }
 
-TEST_F(DryRun, AGpusRecipeIsJudgedWithoutAGpu) {
+TEST_F(DryRun, ChecksAGpuRecipeWithoutAGpu) {
   try {
     require_nvidia_driver();
     GTEST_SKIP() << "a GPU is here";

@@ -68,7 +68,7 @@ class ElectraRecipe : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(ElectraRecipe, WhatDoesNotFitIsRefusedWhenItIsLoaded) {
+TEST_F(ElectraRecipe, RejectsInvalidSettingsOnLoad) {
   EXPECT_EQ(refusal({}), "no error");
   EXPECT_THAT(refusal({"model.size=smal"}),
               HasSubstr("--set: model: size is 'smal'\n  hint: did you mean 'small'?"));
@@ -94,7 +94,7 @@ TEST_F(ElectraRecipe, WhatDoesNotFitIsRefusedWhenItIsLoaded) {
   EXPECT_THAT(refusal({"model.maskprob=0.2"}), HasSubstr("did you mean 'model.mask_prob'?"));
 }
 
-TEST_F(ElectraRecipe, BertsVocabularyIsRefusedByTheRecipesKey) {
+TEST_F(ElectraRecipe, RejectsABertVocabularyByNamingTheField) {
   write_text();
   const std::string vocab = dir_.file("vocab.txt");
   write_file(vocab, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n");
@@ -103,14 +103,14 @@ TEST_F(ElectraRecipe, BertsVocabularyIsRefusedByTheRecipesKey) {
               AllOf(HasSubstr("model.type: electra, but "), HasSubstr("says bert\n  hint: set ")));
 }
 
-TEST_F(ElectraRecipe, AModelThatIsNotThereYetIsRefused) {
+TEST_F(ElectraRecipe, RejectsInferenceBeforeTraining) {
   EXPECT_THAT(error_of<UsageError>([&] {
                 PretrainedModel::of_recipe(recipe(), {.task = InferenceTask::detect}).detect({"a"});
               }),
               HasSubstr("out: the vocabulary is not made yet ("));
 }
 
-TEST_F(ElectraRecipe, FromTextToFoldersFilledMasksAndFoundTokens) {
+TEST_F(ElectraRecipe, TrainsExportsFillsMasksAndDetectsTokens) {
   SMELT_OPEN_CPU(client, 1);
   write_text();
   const Recipe r = recipe();
@@ -207,7 +207,7 @@ TEST_F(ElectraRecipe, FromTextToFoldersFilledMasksAndFoundTokens) {
                 HasSubstr("vocab.txt is not the vocabulary that the model was made with: its crc"));
 }
 
-TEST_F(ElectraRecipe, AGeneratorWithoutAClassOfTransformersIsLeftOut) {
+TEST_F(ElectraRecipe, DoesNotExportAGeneratorThatTransformersCannotLoad) {
   SMELT_OPEN_CPU(client, 1);
   write_text();
   testing::internal::CaptureStdout();
@@ -222,7 +222,7 @@ TEST_F(ElectraRecipe, AGeneratorWithoutAClassOfTransformersIsLeftOut) {
 }
 
 // Whatever the kind: encoders and embeddings of its own or shared, or a masked LM alone.
-TEST_F(ElectraRecipe, ARunBeginsFromItsOwnExport) {
+TEST_F(ElectraRecipe, StartsFromItsOwnExport) {
   SMELT_OPEN_CPU(client, 1);
   write_text();
   testing::internal::CaptureStdout();
@@ -272,7 +272,7 @@ TEST_F(ElectraRecipe, ARunBeginsFromItsOwnExport) {
   }
 }
 
-TEST_F(ElectraRecipe, FoldersThatAreNoModelAreRefusedBeforeAnythingIsMade) {
+TEST_F(ElectraRecipe, RejectsFoldersWithoutAModelBeforeAnythingIsWritten) {
   write_text();
   EXPECT_THAT(
       error_of<UsageError>([&] { run_recipe(recipe({"train.init_from=" + dir_.file("none")})); }),
@@ -294,7 +294,7 @@ TEST_F(ElectraRecipe, BertHasNoDiscriminator) {
 }
 
 // The demo of what pre-training was good for, in its smallest form.
-TEST_F(ElectraRecipe, ItsDiscriminatorIsFineTunedAgainstFreshWeights) {
+TEST_F(ElectraRecipe, ComparesFineTuningOfTheDiscriminatorWithRandomWeights) {
   REQUIRE_PLUGIN("cpu");
   write_text();
   run_recipe(recipe());

@@ -14,7 +14,7 @@ namespace {
 using testing::AnyOf;
 using testing::HasSubstr;
 
-TEST(FieldChoices, AreThoseThatTheRefusalOfAnotherWordNames) {
+TEST(FieldChoices, MatchTheErrorMessageForAnUnknownValue) {
   std::size_t checked = 0;
   for (const RecipeField& field : recipe_fields()) {
     const auto choices = field_choices(field);
@@ -27,7 +27,7 @@ TEST(FieldChoices, AreThoseThatTheRefusalOfAnotherWordNames) {
   EXPECT_GT(checked, 10U);
 }
 
-TEST(FieldChoices, OfASwitchAreTrueAndFalseAndOfANumberNone) {
+TEST(FieldChoices, AreTrueAndFalseForASwitchAndEmptyForANumber) {
   EXPECT_EQ(field_choices({"eval.best", "false", "", {}}),
             (std::vector<std::string>{"true", "false"}));
   EXPECT_TRUE(field_choices({"train.steps", "1000", "", {}}).empty());

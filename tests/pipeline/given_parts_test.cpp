@@ -28,7 +28,7 @@ using testing::HasSubstr;
 
 using GivenParts = SmallRecipe;
 
-TEST_F(GivenParts, WeightsComeWithTheVocabularyThatLiesBesideThem) {
+TEST_F(GivenParts, UsesTheVocabularyOfTheInitialWeights) {
   run_recipe(recipe({"vocab.lower_case=false"}));
   write_text(14);
   for (const char* weights : {"m/model", "m/model/checkpoint-2", "m/huggingface"}) {
@@ -45,7 +45,7 @@ TEST_F(GivenParts, WeightsComeWithTheVocabularyThatLiesBesideThem) {
   EXPECT_EQ(said("another vocabulary"), 0);
 }
 
-TEST_F(GivenParts, ContinuedTrainingTakesTheSizesOfTheGivenModel) {
+TEST_F(GivenParts, ContinuedPretrainingUsesTheSizesOfTheInitialModel) {
   run_recipe(recipe());
   std::string text = read_file(dir_.file("r.yaml"));
   const std::size_t from = text.find("model: {"), to = text.find("train: {");
@@ -71,7 +71,7 @@ TEST_F(GivenParts, ContinuedTrainingTakesTheSizesOfTheGivenModel) {
   EXPECT_EQ(gone.model["hidden_size"], 768);
 }
 
-TEST_F(GivenParts, WeightsWithoutAVocabularyAreRefused) {
+TEST_F(GivenParts, RejectsWeightsWithoutAVocabulary) {
   run_recipe(recipe());
   const std::string vocab = read_file(dir_.file("m/vocab.txt"));
   const Recipe next = recipe({"out=" + dir_.file("n"), "train.init_from=" + dir_.file("m/model")});
@@ -86,15 +86,15 @@ TEST_F(GivenParts, WeightsWithoutAVocabularyAreRefused) {
   EXPECT_FALSE(exists(dir_.file("n")));
 }
 
-TEST_F(GivenParts, AVocabularySizeThatIsNotReadIsSaid) {
+TEST_F(GivenParts, WarnsOfAVocabularySizeThatIsIgnored) {
   run_recipe(recipe());
   const std::string init = "train.init_from=" + dir_.file("m/model");
   run_recipe(recipe({"out=" + dir_.file("n"), init, "vocab.size=70"}));
   EXPECT_EQ(said(str("vocab.size 70 is ignored: ", dir_.file("m/vocab.txt"), " has 60 pieces")), 1);
-  EXPECT_EQ(said("is not read"), 1);
+  EXPECT_EQ(said("is ignored"), 1);
 }
 
-TEST_F(GivenParts, ReadyRecordsAreTrainedOnWithoutText) {
+TEST_F(GivenParts, TrainsOnExistingRecordsWithoutText) {
   run_recipe(recipe({"data.shards=2"}));
   EXPECT_TRUE(exists(dir_.file("m/data/train-00001-of-00002.tfrecord")));
   const std::vector<std::string> ready{"out=" + dir_.file("n"),
@@ -112,7 +112,7 @@ TEST_F(GivenParts, ReadyRecordsAreTrainedOnWithoutText) {
               HasSubstr("eval: no held-out examples: data.records are given without data.heldout"));
 }
 
-TEST_F(GivenParts, FieldsThatDoNotGoTogetherAreRefused) {
+TEST_F(GivenParts, RejectsContradictingFields) {
   const auto refusal = [&](const std::vector<std::string>& settings) {
     return error_of<UsageError>([&] { recipe(settings); });
   };
@@ -130,7 +130,7 @@ TEST_F(GivenParts, FieldsThatDoNotGoTogetherAreRefused) {
                     HasSubstr("hint: remove it and set vocab.type to unigram or bpe")));
 }
 
-TEST_F(GivenParts, ASettingInAnotherFormIsToldTheRightOne) {
+TEST_F(GivenParts, HintsAtTheCorrectFormOfASetting) {
   const auto refusal = [&](const std::vector<std::string>& settings) {
     return error_of<UsageError>([&] { load_recipe(dir_.file("r.yaml"), settings); });
   };
@@ -144,7 +144,7 @@ TEST_F(GivenParts, ASettingInAnotherFormIsToldTheRightOne) {
             str(std::getenv("HOME"), "/mine"));
 }
 
-TEST_F(GivenParts, JestimatorsModelsTakeSentencePieceVocabularies) {
+TEST_F(GivenParts, JestimatorModelsAcceptSentencePieceVocabularies) {
   write_file(dir_.file("r.yaml"),
              str("out: ", dir_.file("m"), "\ntext: {input: ", dir_.file("text.txt"),
                  ", sentences: lines, dedup: none, heldout: 0.3}\n"
@@ -163,14 +163,14 @@ TEST_F(GivenParts, JestimatorsModelsTakeSentencePieceVocabularies) {
               HasSubstr("m/vocab.model is a SentencePiece vocabulary, which has no [MASK] token"));
 }
 
-TEST_F(GivenParts, JestimatorsModelsRefuseByteLevelVocabularies) {
+TEST_F(GivenParts, JestimatorModelsRejectByteLevelVocabularies) {
   write_file(dir_.file("r.yaml"), "vocab: {type: byte_bpe}\nmodel: {type: jestimator_bert}\n");
   EXPECT_THAT(
       error_of<UsageError>([&] { load_recipe(dir_.file("r.yaml"), {}); }),
       HasSubstr("vocab.type is byte_bpe, which a model of type jestimator_bert cannot use"));
 }
 
-TEST_F(GivenParts, EncodersKeepOtherVocabulariesThanWordPieceInATokenizerJson) {
+TEST_F(GivenParts, EncodersStoreOtherVocabulariesThanWordPieceInATokenizerJson) {
   const std::map<std::string, std::string> names{{"wordpiece", "vocab.txt"},
                                                  {"auto", "tokenizer.json"},
                                                  {"unigram", "tokenizer.json"},
@@ -180,7 +180,7 @@ TEST_F(GivenParts, EncodersKeepOtherVocabulariesThanWordPieceInATokenizerJson) {
     EXPECT_EQ(RecipePaths(recipe({"vocab.type=" + type})).vocab, dir_.file("m/" + name)) << type;
 }
 
-TEST_F(GivenParts, ANewVocabularyKeepsCaseAndAccentsUnlessAsked) {
+TEST_F(GivenParts, ANewVocabularyKeepsCaseAndAccentsByDefault) {
   write_file(dir_.file("m/text/train.txt"), "Été Été İki\n");
   const auto config_of = [&](const std::vector<std::string>& settings) {
     make_vocabulary(recipe(settings));
@@ -199,7 +199,7 @@ TEST_F(GivenParts, ANewVocabularyKeepsCaseAndAccentsUnlessAsked) {
               HasSubstr("vocab.language: 'turkish' is not a language tag (BCP 47)"));
 }
 
-TEST_F(GivenParts, TheKeptRecipeLeavesTheCaseToAGivenVocabulary) {
+TEST_F(GivenParts, TheStoredRecipeOmitsTheCaseOfAnExistingVocabulary) {
   write_file(dir_.file("given/vocab.txt"), "[UNK]\na\n");
   const std::string given = "vocab.file=" + dir_.file("given/vocab.txt");
   const auto kept_flags = [&](const std::vector<std::string>& settings) {
@@ -213,7 +213,7 @@ TEST_F(GivenParts, TheKeptRecipeLeavesTheCaseToAGivenVocabulary) {
   EXPECT_EQ(kept_flags({}).lower_case, false);
 }
 
-TEST_F(GivenParts, AWordPieceTokenizerJsonIsExportedWithAVocabTxt) {
+TEST_F(GivenParts, ExportsAVocabTxtForAWordPieceTokenizerJson) {
   const Recipe r = recipe({"vocab.type=auto"});
   run_recipe(r);
   EXPECT_TRUE(exists(dir_.file("m/tokenizer.json")));
@@ -224,7 +224,7 @@ TEST_F(GivenParts, AWordPieceTokenizerJsonIsExportedWithAVocabTxt) {
 }
 
 // Defaults were others when it was made.
-TEST_F(GivenParts, ARunOfAnEarlierVersionGoesOnWithItsOwnDefaults) {
+TEST_F(GivenParts, ResumesARunOfAnEarlierVersionWithItsDefaults) {
   const std::string setting = "vocab.lower_case=true";
   run_recipe(recipe({setting}));
   const auto before = files("m");
@@ -234,7 +234,7 @@ TEST_F(GivenParts, ARunOfAnEarlierVersionGoesOnWithItsOwnDefaults) {
   EXPECT_FALSE(recipe({"out=" + dir_.file("n")}).vocab.lower_case);
 }
 
-TEST_F(GivenParts, ChineseCharactersAreSplitAsTheVocabularySays) {
+TEST_F(GivenParts, SplitsChineseCharactersAsTheVocabularyDoes) {
   write_file(dir_.file("text.txt"), "東京 タワー\n東京 大学\n\n東京 駅\n東京 大学\n");
   write_file(dir_.file("m/text/train.txt"), "東京 大学\n東京 大学\n");
   for (const bool split : {true, false}) {
@@ -254,7 +254,7 @@ TEST_F(GivenParts, ChineseCharactersAreSplitAsTheVocabularySays) {
 constexpr const char* kSplitsCats = "vocab.segment_command=sed -u 's/cat/c at/g'";
 constexpr const char* kSplitsDogs = "vocab.segment_command=sed -u 's/dog/d og/g'";
 
-TEST_F(GivenParts, AChangedScriptOfASegmentCommandMakesVocabularyAndDataAnew) {
+TEST_F(GivenParts, ReRunsVocabularyAndDataIfTheSegmentScriptChanges) {
   const std::string script = dir_.file("words.sh");
   const auto stages = [&](const char* split) {
     write_file(script, split);
@@ -268,7 +268,7 @@ TEST_F(GivenParts, AChangedScriptOfASegmentCommandMakesVocabularyAndDataAnew) {
   EXPECT_EQ(std::ranges::count_if(stages("sed -u 's/dog/d og/g'"), is_made), 1);
 }
 
-TEST_F(GivenParts, AChangedSegmentCommandMakesVocabularyAndDataAnew) {
+TEST_F(GivenParts, ReRunsVocabularyAndDataIfTheSegmentCommandChanges) {
   const auto stages = stages_of(recipe({kSplitsCats}), {});
   for (const Stage& stage : std::span(stages).first(3)) run_stage(dir_.file("m"), stage);
   const Vocabulary vocabulary = Vocabulary::load(dir_.file("m/vocab.txt"));
@@ -285,7 +285,7 @@ TEST_F(GivenParts, AChangedSegmentCommandMakesVocabularyAndDataAnew) {
   EXPECT_THAT(finished(kSplitsDogs), testing::ElementsAre("text"));
 }
 
-TEST_F(GivenParts, ASegmentCommandIsExportedAndNotRunUnlessItIsGiven) {
+TEST_F(GivenParts, ExportsTheSegmentCommandButRunsItOnlyIfTheUserSetsIt) {
   const Recipe r = recipe({kSplitsCats});
   run_recipe(r);
   EXPECT_EQ(PretrainedModel::of_recipe(r, {.task = InferenceTask::fill_mask})
@@ -309,7 +309,7 @@ TEST_F(GivenParts, ASegmentCommandIsExportedAndNotRunUnlessItIsGiven) {
   EXPECT_EQ(segment_command_of(dir_.file("n/vocab.txt"), {}), "");
 }
 
-TEST_F(GivenParts, ARunsFolderAllowsNoCommandUntilTheUserGivesIt) {
+TEST_F(GivenParts, DoesNotRunTheCommandOfARunFolderUntilTheUserSetsIt) {
   const auto is_allowed = [](const Recipe& r) {
     try {
       Segmenter::of(r.vocab.segment_command)->check_allowed("x");
@@ -330,7 +330,7 @@ TEST_F(GivenParts, ARunsFolderAllowsNoCommandUntilTheUserGivesIt) {
   EXPECT_TRUE(is_allowed(load_recipe(dir_.file("m/recipe.yaml"), {}))) << "the user names the file";
 }
 
-TEST_F(GivenParts, AUnigramVocabularyIsMadeTrainedWithExportedAndGivenToAnotherRun) {
+TEST_F(GivenParts, MakesExportsAndReusesAUnigramVocabulary) {
   const Recipe r = recipe({"vocab.type=unigram"});
   run_recipe(r);
   EXPECT_EQ(PretrainedModel::of_recipe(r, {.task = InferenceTask::fill_mask})

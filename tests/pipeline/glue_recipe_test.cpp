@@ -60,7 +60,7 @@ class GlueRun : public testing::Test {
 };
 
 // GLUE's own files: MRPC's table of labels first, STS-B's of numbers last.
-TEST_F(GlueRun, ATaskOfGlueIsReadByItsNameAlone) {
+TEST_F(GlueRun, ReadsAGlueTaskByItsName) {
   std::string mrpc = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n", sts = "index\ttexts\n";
   for (int i = 0; i < 8; ++i) {
     mrpc += str(i % 2, "\t1\t2\tcat w", 8 + i, "\t\"dog\n");

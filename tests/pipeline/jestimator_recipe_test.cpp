@@ -37,7 +37,7 @@ TEST_F(JestimatorRecipe, HasTheOriginalsFieldsAndDefaults) {
   EXPECT_EQ(r.eval.passes, 1);
 }
 
-TEST_F(JestimatorRecipe, NamesWhatDoesNotFit) {
+TEST_F(JestimatorRecipe, NamesInvalidSettings) {
   EXPECT_THAT(refusal({"model.variant=rpe"}),
               HasSubstr("--set: model: variant is 'rpe'\n  hint: "));
   EXPECT_THAT(refusal({"model.num_heads=7"}),

@@ -29,7 +29,7 @@ class MeshRecipe : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(MeshRecipe, NamesTheWordsThatItDoesNotKnow) {
+TEST_F(MeshRecipe, NamesUnknownValues) {
   EXPECT_THAT(from_recipe("precision.compute: fp16"),
               EndsWith("r.yaml: train.precision.compute is 'fp16'\n  hint: did you mean 'bf16'?"));
   EXPECT_EQ(from_set({"train.precision.compute=b16"}),
@@ -45,7 +45,7 @@ TEST_F(MeshRecipe, NamesTheWordsThatItDoesNotKnow) {
             "--set: train.memory.remat_policy is 'layers'\n  hint: did you mean 'layer'?");
 }
 
-TEST_F(MeshRecipe, LayersThatAreUnrolledKeepAll) {
+TEST_F(MeshRecipe, UnrolledLayersNeedRematPolicyAll) {
   const std::string refusal =
       ": train.memory.remat_policy 'layer' with train.memory.layers 'unrolled': requires layers "
       "'scan'\n"
@@ -60,7 +60,7 @@ TEST_F(MeshRecipe, LayersThatAreUnrolledKeepAll) {
   EXPECT_EQ(from_set({"train.memory.remat_policy=layer", "train.memory.layers=scan"}), "no error");
 }
 
-TEST_F(MeshRecipe, TheAxesMustMultiplyToTheDevices) {
+TEST_F(MeshRecipe, RejectsAxesThatDoNotMultiplyToTheDevices) {
   const std::string refusal =
       ": train.parallelism.mesh 'data=2,fsdp=2' has 4 devices, but train.devices is 8\n"
       "  hint: choose axis sizes whose product is the number of devices";
@@ -72,7 +72,7 @@ TEST_F(MeshRecipe, TheAxesMustMultiplyToTheDevices) {
             "no error");
 }
 
-TEST_F(MeshRecipe, TheProgramIsBuiltBeforeAnyWork) {
+TEST_F(MeshRecipe, BuildsTheProgramBeforeAnyWork) {
   EXPECT_EQ(
       from_set({"train.devices=5", "train.parallelism.mesh=tensor=5", "train.batch_size=5"}),
       "--set: mesh: dimension 1 ('heads') of bert/encoder/layer_0/attention/self/query/kernel is "
@@ -81,7 +81,7 @@ TEST_F(MeshRecipe, TheProgramIsBuiltBeforeAnyWork) {
   EXPECT_EQ(from_set({"train.memory.attention_rows=100"}), "no error");
 }
 
-TEST_F(MeshRecipe, NamesTheAxesAndSizesThatItDoesNotKnow) {
+TEST_F(MeshRecipe, NamesUnknownAxesAndSizes) {
   EXPECT_EQ(from_set({"train.parallelism.mesh=fdsp=1"}),
             "--set: train.parallelism.mesh: 'fdsp' is unknown\n  hint: did you mean 'fsdp'?");
   EXPECT_EQ(from_set({"train.parallelism.mesh=data"}),
@@ -98,12 +98,12 @@ TEST_F(MeshRecipe, NamesTheAxesAndSizesThatItDoesNotKnow) {
       "--set: train.parallelism.rules vocab 'tensors' is unknown\n  hint: did you mean 'tensor'?");
 }
 
-TEST_F(MeshRecipe, AnAxisStandsOnce) {
+TEST_F(MeshRecipe, RejectsARepeatedAxis) {
   EXPECT_EQ(from_set({"train.devices=4", "train.parallelism.mesh=data=2,data=2"}),
             "--set: train.parallelism.mesh: 'data' is given twice\n  hint: remove one of them");
 }
 
-TEST_F(MeshRecipe, RowsDivideOverTheAxesThatSplitThemAndIntoMicroBatches) {
+TEST_F(MeshRecipe, RejectsBatchesThatAxesAndMicroBatchesDoNotDivide) {
   EXPECT_EQ(
       from_set({"train.devices=8", "train.parallelism.mesh=data=2,fsdp=3,tensor=1"}).find("--set"),
       0u);
@@ -123,7 +123,7 @@ TEST_F(MeshRecipe, RowsDivideOverTheAxesThatSplitThemAndIntoMicroBatches) {
       testing::StartsWith("--set: train.gradient_accumulation_steps is 0, must be at least"));
 }
 
-TEST_F(MeshRecipe, PerReplicaGoesWithWholeParameters) {
+TEST_F(MeshRecipe, PerReplicaReductionNeedsReplicatedParameters) {
   const std::string refusal =
       ": reduction per_replica cannot be combined with a mesh that splits parameters\n"
       "  hint: use the mesh auto, or the reduction global";

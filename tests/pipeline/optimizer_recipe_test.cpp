@@ -30,7 +30,7 @@ class OptimizerRecipe : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(OptimizerRecipe, NamesTheWordsThatItDoesNotKnow) {
+TEST_F(OptimizerRecipe, NamesUnknownValues) {
   EXPECT_EQ(refusal({"train.optimizer.type=amo"}),
             "--set: train.optimizer.type is 'amo'\n  hint: did you mean 'amos'?");
   EXPECT_EQ(refusal({"train.schedule.type=jestimate"}),
@@ -43,7 +43,7 @@ TEST_F(OptimizerRecipe, NamesTheWordsThatItDoesNotKnow) {
       "--set: unknown field 'train.eta_rule'\n  hint: did you mean 'train.optimizer.eta_rules'?");
 }
 
-TEST_F(OptimizerRecipe, RefusesNumbersOutOfRange) {
+TEST_F(OptimizerRecipe, RejectsNumbersOutOfRange) {
   EXPECT_EQ(refusal({"train.optimizer.beta1=1"}),
             "--set: train.optimizer.beta1 is 1, must be at least 0 and below 1\n  hint: use 0.9");
   EXPECT_THAT(refusal({"train.optimizer.beta2=1"}),
@@ -66,7 +66,7 @@ TEST_F(OptimizerRecipe, RefusesNumbersOutOfRange) {
               HasSubstr("train.schedule.decay_to_step is -1"));
 }
 
-TEST_F(OptimizerRecipe, RefusesStepsThatAShareOfTheStepsReplaces) {
+TEST_F(OptimizerRecipe, RejectsStepsThatARatioOverrides) {
   const std::string text =
       "train: {schedule.warmup_ratio: 0.1, schedule.warmup_steps: 7, schedule.decay_ratio: 0.2, "
       "schedule.type: wsd}\n"
@@ -86,7 +86,7 @@ TEST_F(OptimizerRecipe, RefusesStepsThatAShareOfTheStepsReplaces) {
   EXPECT_EQ(refused({"eval.every=10", "eval.every_epochs=0"}), "no error");
 }
 
-TEST_F(OptimizerRecipe, RulesAreReadAndTriedBeforeAnyWork) {
+TEST_F(OptimizerRecipe, ParsesAndAppliesRulesBeforeAnyWork) {
   const auto with_amos = [&](const std::string& setting) {
     return refusal({"train.optimizer.type=amos", setting});
   };
@@ -116,7 +116,7 @@ TEST_F(OptimizerRecipe, RulesAreReadAndTriedBeforeAnyWork) {
   EXPECT_EQ(with_amos("model.type=electra"), "no error");
 }
 
-TEST_F(OptimizerRecipe, RefusesWhatAmosAloneReads) {
+TEST_F(OptimizerRecipe, RejectsFieldsThatOnlyAmosUses) {
   for (const std::string setting : {"eta_rules=.* = 1", "slot_rules=.* = ()", "amos_preset=none"}) {
     const std::string field = "train.optimizer." + setting.substr(0, setting.find('='));
     EXPECT_EQ(refusal({"train.optimizer." + setting}),
@@ -127,7 +127,7 @@ TEST_F(OptimizerRecipe, RefusesWhatAmosAloneReads) {
   }
 }
 
-TEST_F(OptimizerRecipe, RefusesWhatAdafactorAloneReadsAndWhatItCannotTake) {
+TEST_F(OptimizerRecipe, RejectsFieldsThatOnlyAdafactorUsesAndInvalidOnes) {
   for (const std::string setting : {"clip=2", "exponent=0.7", "momentum=0.9", "scaled=false"}) {
     const std::string field = "train.optimizer.adafactor_" + setting.substr(0, setting.find('='));
     EXPECT_EQ(refusal({"train.optimizer.adafactor_" + setting}),
@@ -150,7 +150,7 @@ TEST_F(OptimizerRecipe, RefusesWhatAdafactorAloneReadsAndWhatItCannotTake) {
             "  hint: use 0 for none, as T5 does");
 }
 
-TEST_F(OptimizerRecipe, AdafactorIsThatOfT5XOrOfTransformers) {
+TEST_F(OptimizerRecipe, SupportsAdafactorOfT5XAndOfTransformers) {
   const auto settings = [&](const std::string& name) {
     return make_optimizer(loaded("out: x\n", {"train.optimizer.type=" + name}).train.optimizer,
                           "bert")
@@ -162,7 +162,7 @@ TEST_F(OptimizerRecipe, AdafactorIsThatOfT5XOrOfTransformers) {
                 .settings);
 }
 
-TEST_F(OptimizerRecipe, RefusesWhatItsScheduleDoesNotRead) {
+TEST_F(OptimizerRecipe, RejectsFieldsThatTheScheduleDoesNotUse) {
   for (const std::string setting :
        {"power=2", "min_lr_rate=0.1", "warmup_form=none", "decay_steps=3", "decay_type=sqrt"})
     EXPECT_THAT(refusal({"train.schedule." + setting}),
@@ -185,7 +185,7 @@ TEST_F(OptimizerRecipe, RefusesWhatItsScheduleDoesNotRead) {
               HasSubstr("hint: did you mean 'precedes'?"));
 }
 
-TEST_F(OptimizerRecipe, RulesOfParametersAreTriedBeforeAnyWork) {
+TEST_F(OptimizerRecipe, AppliesParameterRulesBeforeAnyWork) {
   EXPECT_THAT(
       refusal({"train.optimizer.rate_rules=bert/.*/kernl = 0"}),
       StartsWith("--set: train.optimizer.rate_rules: 'bert/.*/kernl' matches none of the "));
@@ -204,7 +204,7 @@ TEST_F(OptimizerRecipe, RulesOfParametersAreTriedBeforeAnyWork) {
       "no error");
 }
 
-TEST_F(OptimizerRecipe, ClipsTheNormWhereTheOptimizersOriginalDoes) {
+TEST_F(OptimizerRecipe, ClipsTheNormIfTheOriginalOptimizerDoes) {
   const auto norm = [&](const std::string& train) {
     return clip_norm_of(loaded(str("train: {", train, "}\n")).train.optimizer);
   };
@@ -222,7 +222,7 @@ TEST_F(OptimizerRecipe, ClipsTheNormWhereTheOptimizersOriginalDoes) {
   EXPECT_EQ(value("optimizer.clip_value: 0.5"), 0.5);
 }
 
-TEST_F(OptimizerRecipe, OptimizersDifferInWhatARunIsHeldTo) {
+TEST_F(OptimizerRecipe, ResumedRunsMustKeepTheSettingsOfTheirOptimizer) {
   const auto settings = [&](const std::string& train) {
     return make_optimizer(loaded(str("train: {", train, "}\n")).train.optimizer, "bert").settings;
   };

@@ -76,7 +76,7 @@ echo '{"argument_bytes": 1, "output_bytes": 1, "alias_bytes": 1, "temporary_byte
   const Prices prices_;
 };
 
-TEST_F(PlanRecipe, TheFigureOfEachTypeIsThatOfItsOwnProgram) {
+TEST_F(PlanRecipe, PlansEachTypeWithItsOwnProgram) {
   const Plan plan = this->plan("v2-8,v5litepod-1");
   ASSERT_EQ(plan.rows.size(), 2u);
   for (const PlanRow& row : plan.rows) {
@@ -108,7 +108,7 @@ TEST_F(PlanRecipe, TheFigureOfEachTypeIsThatOfItsOwnProgram) {
   EXPECT_LE(seconds(*plan.fastest), seconds(1 - *plan.fastest));
 }
 
-TEST_F(PlanRecipe, AGpuIsPlannedByItsRoofline) {
+TEST_F(PlanRecipe, PlansAGpuByItsRoofline) {
   const Plan plan = this->plan("l4,h100x2", {"train.precision.compute=bf16", "data.seq_length=16"});
   for (const PlanRow& row : plan.rows) {
     SCOPED_TRACE(row.type.name);
@@ -147,7 +147,7 @@ TEST_F(PlanRecipe, CompilesOnceForTypesThatShareAProgramAndLogsIt) {
   EXPECT_THAT(log.text(), HasSubstr("plan: compiling for l4 (type 1 of 2): the step, loop\n"));
 }
 
-TEST_F(PlanRecipe, WhatDoesNotFitIsToldInTheCompilersWordsAndASmallerFormIsFound) {
+TEST_F(PlanRecipe, ReportsTheCompilersMessageAndFindsASmallerVariant) {
   // What many layers save fills the memory and, in a loop, does not take longer to compile.
   const Plan plan = this->plan("v5litepod-1", {"model.num_hidden_layers=30000"});
   const PlanRow& row = plan.rows.front();
@@ -160,7 +160,7 @@ TEST_F(PlanRecipe, WhatDoesNotFitIsToldInTheCompilersWordsAndASmallerFormIsFound
     EXPECT_FALSE(row.tried[i].step) << "the first that fits ends the search";
 }
 
-TEST_F(PlanRecipe, AnUnrolledRunThatDoesNotFitIsPlannedInALoop) {
+TEST_F(PlanRecipe, PlansScannedLayersIfUnrolledOnesDoNotFit) {
   // Programs without a loop are too large for this compiler.
   const TpuCompiles stub("", {.smelt = stub_compiler("! grep -q 'stablehlo.while' \"$last\"")});
   const PlanRow row =
@@ -181,7 +181,7 @@ TEST_F(PlanRecipe, AnUnrolledRunThatDoesNotFitIsPlannedInALoop) {
   EXPECT_THAT(row.form().settings, ElementsAre("train.memory.layers=scan"));
 }
 
-TEST_F(PlanRecipe, TheLargestBatchIsTheLastBeforeOneThatDoesNotFit) {
+TEST_F(PlanRecipe, FindsTheLargestBatchThatFits) {
   // The batch of 128 takes 11 of 16 GiB, so the first that is doubled does not fit.
   const std::vector<std::string> deep{"model.num_hidden_layers=30000", "model.hidden_size=8",
                                       "model.num_attention_heads=1", "model.intermediate_size=8",
@@ -200,7 +200,7 @@ TEST_F(PlanRecipe, TheLargestBatchIsTheLastBeforeOneThatDoesNotFit) {
   EXPECT_TRUE(compiled.kept) << "it is what the search ended with";
 }
 
-TEST_F(PlanRecipe, ABatchThatFitsInNoFormIsHalvedUntilOneDoes) {
+TEST_F(PlanRecipe, HalvesABatchThatFitsInNoVariant) {
   // Batches of 64 and 32 are too large for this compiler.
   const std::string program = stub_compiler("grep -qE 'tensor<(64|32)x8xi32>' \"$last\"");
   PlanJob job{.run_on =
@@ -236,7 +236,7 @@ TEST_F(PlanRecipe, ABatchThatFitsInNoFormIsHalvedUntilOneDoes) {
   EXPECT_THAT(text(), HasSubstr("needs      --set train.memory.remat_policy=layer"));
 }
 
-TEST_F(PlanRecipe, ATypeThatTheRecipeCannotTakeStopsNoOther) {
+TEST_F(PlanRecipe, PlansOtherTypesIfOneIsNotPossible) {
   const Plan plan = this->plan("v2-8,v5litepod-4", {"train.parallelism.mesh=data=2,fsdp=2"});
   EXPECT_THAT(
       plan.rows[0].problem,
@@ -258,7 +258,7 @@ TEST_F(PlanRecipe, ATypeThatTheRecipeCannotTakeStopsNoOther) {
       AllOf(HasSubstr("on a v2-8: "), HasSubstr("which 4 devices of axis 'tensor' do not divide")));
 }
 
-TEST_F(PlanRecipe, WeightsThatAreNotThereYetArePlannedForByTheRecipesSizes) {
+TEST_F(PlanRecipe, PlansWithTheRecipesSizesIfWeightsAreMissing) {
   const Plan plan = this->plan("v5litepod-1", {"train.init_from=gone/bert_model.ckpt"});
   EXPECT_TRUE(plan.rows[0].fits());
   EXPECT_THAT(
@@ -266,7 +266,7 @@ TEST_F(PlanRecipe, WeightsThatAreNotThereYetArePlannedForByTheRecipesSizes) {
       HasSubstr("init: there is no gone/bert_model.ckpt; planned for the sizes that are known"));
 }
 
-TEST_F(PlanRecipe, ADryRunWithoutTpusIsPlanned) {
+TEST_F(PlanRecipe, PlansADryRunWithoutTpus) {
   if (exists("/dev/accel0") || exists("/dev/vfio/0")) GTEST_SKIP() << "a TPU is here";
   const ScopedVariable cache("XDG_CACHE_HOME", dir_.file("cache"));
   const ScopedVariable none("SMELT_TPU_PLUGIN", "");
@@ -281,7 +281,7 @@ TEST_F(PlanRecipe, ADryRunWithoutTpusIsPlanned) {
                                HasSubstr("no TPU on this machine; nothing was written")));
 }
 
-TEST_F(PlanRecipe, AnOriginalsRunIsPlannedByItsFlags) {
+TEST_F(PlanRecipe, PlansARunOfTheOriginalCommandByItsFlags) {
   const ScopedVariable cache("XDG_CACHE_HOME", dir_.file("cache"));
   write_file(dir_.file("bert_config.json"),
              R"({"vocab_size": 200, "hidden_size": 16, "num_hidden_layers": 1,
@@ -315,7 +315,7 @@ TEST_F(PlanRecipe, AnOriginalsRunIsPlannedByItsFlags) {
                  HasSubstr("give --max_train_steps"));
 }
 
-TEST_F(PlanRecipe, AMeasuredRunNarrowsTheRangeOfItsKindOfTpu) {
+TEST_F(PlanRecipe, CalibratesTheRangeWithAMeasuredRun) {
   const auto planned = [&](std::map<std::string, Estimate> factors) {
     return *plan_run({.run_on =
                           [&](const Accelerator& type) {
@@ -362,7 +362,7 @@ TEST_F(PlanRecipe, AMeasuredRunNarrowsTheRangeOfItsKindOfTpu) {
               HasSubstr("run: unknown machine: the run used 1 x cpu"));
 }
 
-TEST_F(PlanRecipe, WithoutLibtpuItSaysHowToGetItAndHowLargeItIs) {
+TEST_F(PlanRecipe, HintsHowToInstallLibtpu) {
   // A program that has no .venv above it, in a home that has none, either.
   const std::string program = dir_.file("bin/smelt");
   write_file(program, read_file(smelt_program()));
@@ -376,7 +376,7 @@ TEST_F(PlanRecipe, WithoutLibtpuItSaysHowToGetItAndHowLargeItIs) {
                             "  hint: run smelt setup tpu, which downloads [0-9.]+ [MG]B"));
 }
 
-TEST_F(PlanRecipe, TheCommandSaysWhatToRent) {
+TEST_F(PlanRecipe, PrintsWhatToRent) {
   const ScopedVariable cache("XDG_CACHE_HOME", dir_.file("cache"));
   const std::string plan = str("plan ", path_, " --on v5litepod-1 --html ", dir_.file("page.html"));
   const CommandOutput text = run_smelt(plan);

@@ -96,7 +96,7 @@ class PretrainedModelTest : public testing::Test {
   CapturedLog log_;
 };
 
-TEST_F(PretrainedModelTest, ReadsElectraInEveryFormAlike) {
+TEST_F(PretrainedModelTest, ReadsElectraInEveryFormat) {
   convert("electra/model", "tf/model.ckpt-5", ModelForm::tensorflow);
   convert("electra/model", "hf", ModelForm::hugging_face);
   const std::vector<float> replaced = found("electra/model");
@@ -116,7 +116,7 @@ TEST_F(PretrainedModelTest, ReadsElectraInEveryFormAlike) {
               HasSubstr("detect: a masked LM has no discriminator"));
 }
 
-TEST_F(PretrainedModelTest, ReadsBertInEveryFormAlike) {
+TEST_F(PretrainedModelTest, ReadsBertInEveryFormat) {
   convert("bert/model", "tf/bert_model.ckpt", ModelForm::tensorflow);
   convert("bert/model", "hf", ModelForm::hugging_face);
   const std::string filled = guesses("bert/model");
@@ -181,7 +181,7 @@ TEST_F(PretrainedModelTest, ReadsTokenizerJsonIfThereIsNoVocabTxt) {
   EXPECT_EQ(guesses("hf"), filled);
 }
 
-TEST_F(PretrainedModelTest, RefusesAVocabularyWithMoreTokensThanRows) {
+TEST_F(PretrainedModelTest, RejectsAVocabularyWithMoreTokensThanRows) {
   convert("bert/model", "tf/bert_model.ckpt", ModelForm::tensorflow);
   write_file(dir_.file("tf/vocab.txt"), vocab_ + "more\n");
   EXPECT_THAT(refusal([&] { guesses("tf"); }),
@@ -223,7 +223,7 @@ TEST_F(PretrainedModelTest, NeedsTheObjectiveOfAnElectric) {
 }
 
 // One that smelt wrote without knowing the model, and now knows it.
-TEST_F(PretrainedModelTest, ReadsTheSizesFromTheFileBesideACheckpoint) {
+TEST_F(PretrainedModelTest, ReadsTheSizesFromTheConfigNextToACheckpoint) {
   convert("bert/model", "tf/model.ckpt-5", ModelForm::tensorflow);
   const std::string config = read_file(dir_.file("tf/bert_config.json"));
   remove_file(dir_.file("tf/bert_config.json"));
@@ -252,7 +252,7 @@ TEST_F(PretrainedModelTest, NamesWhatIsMissing) {
               HasSubstr("other.txt is not the vocabulary that the model was made with"));
 }
 
-TEST_F(PretrainedModelTest, NamesWhatItCanDoInTheHint) {
+TEST_F(PretrainedModelTest, NamesSupportedTasksInTheHint) {
   EXPECT_THAT(refusal([&] { found("bert/model"); }),
               testing::EndsWith("hint: use an ELECTRA; this model can fill masks, be evaluated on "
                                 "text, embed texts, score texts"));
@@ -261,7 +261,7 @@ TEST_F(PretrainedModelTest, NamesWhatItCanDoInTheHint) {
   EXPECT_FALSE(model.can(InferenceTask::classify));
 }
 
-TEST_F(PretrainedModelTest, EmbedsByTheLastLayerWhateverTheBatch) {
+TEST_F(PretrainedModelTest, EmbedsWithTheLastLayerIndependentOfTheBatch) {
   const std::vector<std::string> texts{"word7", "word7 word9 word30 word11 word50", "word8 word9"};
   LoadOptions options;
   options.batch_size = 2;
@@ -320,7 +320,7 @@ TEST_F(PretrainedModelTest, ScoresATextByItsTokensMaskedOneAtATime) {
 }
 
 // The example of the header and of docs/reference/api.md is inference_example.cpp.
-TEST_F(PretrainedModelTest, RunsTheExampleOfItsHeader) {
+TEST_F(PretrainedModelTest, RunsTheExampleInItsHeader) {
   const std::string example = read_file(source_path("tests/pipeline/inference_example.cpp"));
   std::string commented;
   for (const std::string_view line : split(example.substr(0, example.size() - 1), '\n'))

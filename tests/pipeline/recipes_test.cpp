@@ -15,7 +15,7 @@ namespace smelt {
 namespace {
 
 // Loading one builds its training program.
-TEST(Recipes, EachIsLoadedAndBuilt) {
+TEST(Recipes, LoadAndBuildTheirPrograms) {
   const auto names = list_folder(source_path("recipes"));
   ASSERT_FALSE(names.empty());
   TempDir dir;
@@ -34,7 +34,7 @@ TEST(Recipes, EachIsLoadedAndBuilt) {
   }
 }
 
-TEST(Recipes, WhatGoesOnWithAModelDescribesTheSame) {
+TEST(Recipes, ContinuedOnesMatchTheirInitialModel) {
   for (const char* size : {"", "-small"}) {
     const auto of = [&](const char* name) {
       return load_recipe(source_path(str("recipes/bert-", name, size, ".yaml")), {});
@@ -44,7 +44,7 @@ TEST(Recipes, WhatGoesOnWithAModelDescribesTheSame) {
   }
 }
 
-TEST(Recipes, WhatGoesOnWithAModelIsNotBlessedWithoutIt) {
+TEST(Recipes, ContinuedOnesAreRejectedWithoutTheirInitialModel) {
   TempDir dir;
   write_file(dir.file("text.txt"), "Some text.\n");
   const Recipe r = load_recipe(source_path("recipes/bert-continue.yaml"),
@@ -53,7 +53,7 @@ TEST(Recipes, WhatGoesOnWithAModelIsNotBlessedWithoutIt) {
               testing::HasSubstr("init: there is no multi_cased_L-12_H-768_A-12/bert_model.ckpt"));
 }
 
-TEST(Recipes, PassesOfAModelThatDrawsNothingAreRefusedBeforeTheTraining) {
+TEST(Recipes, RejectsEvalPassesForAModelWithoutRandomMasks) {
   TempDir dir;
   write_file(dir.file("r.yaml"), "out: x\n");
   EXPECT_EQ(

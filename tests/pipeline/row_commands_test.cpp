@@ -69,7 +69,7 @@ class RowCommands : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(RowCommands, AreRunOnceAndGoneOnWith) {
+TEST_F(RowCommands, RunOnceAndReuseTheirRows) {
   run_recipe(recipe("cut", {"train.steps=2"}));
   const std::string kept = read_file(dir_.file("cut/rows/train.jsonl"));
   run_recipe(recipe("cut"));
@@ -86,7 +86,7 @@ TEST_F(RowCommands, AreRunOnceAndGoneOnWith) {
   EXPECT_EQ(times(), 2);
 }
 
-TEST_F(RowCommands, AScriptThatChangesMakesOtherRowsAndOneThatIsGoneIsNotMissed) {
+TEST_F(RowCommands, RunAgainIfTheScriptChangesButNotIfItIsDeleted) {
   run_recipe(recipe("m"));
   write_file(dir_.file("set.sh"), str(kScript, "# changed\n"));
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe("m", {"train.steps=6"})); }),
@@ -100,7 +100,7 @@ TEST_F(RowCommands, AScriptThatChangesMakesOtherRowsAndOneThatIsGoneIsNotMissed)
   EXPECT_EQ(times(), 1);
 }
 
-TEST_F(RowCommands, SeveralRunsHaveTheSameRows) {
+TEST_F(RowCommands, GiveAllTrialsTheSameRows) {
   run_trials({.recipe = dir_.file("r.yaml"),
               .settings = {"out=" + dir_.file("t"), "train.steps=2"},
               .seeds = 2,
@@ -110,7 +110,7 @@ TEST_F(RowCommands, SeveralRunsHaveTheSameRows) {
   EXPECT_EQ(times(), 1);
 }
 
-TEST_F(RowCommands, WhatDoesNotFitIsSaid) {
+TEST_F(RowCommands, RejectsInvalidSettings) {
   EXPECT_THAT(refusal({"data.train=!false"}), HasSubstr("data.train: 'false' ended with status 1"));
   EXPECT_THAT(refusal({"data.train=! "}), HasSubstr("data.train is '!' without a command"));
   EXPECT_THAT(refusal({"data.format=tsv"}),

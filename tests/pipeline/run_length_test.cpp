@@ -44,7 +44,7 @@ TEST(TextSize, CountsTokensByCharactersAndIdeographsOneByOne) {
   EXPECT_EQ(text_size({"gs://bucket/text"}), std::nullopt);
 }
 
-TEST_F(RunLength, EpochsAreEstimatedFromTheTextAndCountedOnceItsExamplesAreMade) {
+TEST_F(RunLength, EstimatesEpochsFromTheTextUntilExamplesAreMade) {
   const Recipe before = recipe({"train.epochs=10"});
   EXPECT_GT(before.train.steps, 20);
   EXPECT_THAT(dry_run_text(before), AllOf(HasSubstr("train.epochs 10: about "),
@@ -90,7 +90,7 @@ PlanRow row_of(const Price& price) {
   return row;
 }
 
-TEST(Budget, TheLikelyCostOfItsStepsIsWithinTheMoney) {
+TEST(Budget, KeepsTheLikelyCostWithinTheBudget) {
   const Price price{"v3", "us-central1", 2.0, 0.6, {}, "a bill", "2019-06"};
   Plan plan;
   plan.rows.push_back(row_of(price));
@@ -117,7 +117,7 @@ TEST(Budget, TheLikelyCostOfItsStepsIsWithinTheMoney) {
               HasSubstr("use v3-8 on spot: it makes the most steps; --set train.budget.usd=50 "));
 }
 
-TEST(Budget, OtherStepsChangeTheEvaluationsDuringTrainingAlone) {
+TEST(Budget, OtherStepsChangeOnlyTheEvaluationsDuringTraining) {
   const Price price{"v3", "us-central1", 2.0, 0.6, {}, "a bill", "2019-06"};
   PlanRow row = row_of(price);
   row.scored = Estimate{1, 1, 1};
@@ -161,7 +161,7 @@ TEST_F(RunLength, ARunKeepsTheStepsOfItsBudget) {
   }
 }
 
-TEST_F(RunLength, ARehearsalReadsTheTextAsItsRecipeDoes) {
+TEST_F(RunLength, ASmallRunReadsTheTextOfItsRecipe) {
   const Recipe full = recipe({"train.device=cpu"});
   const Recipe small = recipe(small_settings(full));
   EXPECT_EQ(small.sections.at("text"), full.sections.at("text"));
@@ -172,7 +172,7 @@ TEST_F(RunLength, ARehearsalReadsTheTextAsItsRecipeDoes) {
   EXPECT_EQ(small.model["hidden_size"], 128);
 }
 
-TEST_F(RunLength, ARehearsalKeepsTheUsersSettings) {
+TEST_F(RunLength, ASmallRunKeepsTheUsersSettings) {
   std::vector<std::string> settings{"train.steps=100000", "train.schedule.warmup_steps=7",
                                     "model.hidden_size=16", "out=" + dir_.file("n/")};
   for (const std::string& setting : small_settings(recipe(settings))) settings.push_back(setting);
@@ -183,7 +183,7 @@ TEST_F(RunLength, ARehearsalKeepsTheUsersSettings) {
   EXPECT_EQ(small.out, dir_.file("n-small"));
 }
 
-TEST_F(RunLength, ARehearsalTakesTheUsersStepsInPlaceOfTheRecipesEpochs) {
+TEST_F(RunLength, ASmallRunUsesTheUsersStepsInsteadOfEpochs) {
   std::vector<std::string> settings{"train.steps=4"};
   add_step_settings(settings);
   const std::vector<std::string> expected{"train.epochs=0", "train.tokens=0", "train.budget.usd=0",
@@ -204,13 +204,13 @@ TEST_F(RunLength, HintsAtRaisingPositionsOnlyWithoutGivenWeights) {
   EXPECT_THAT(hint(), HasSubstr("data.seq_length=64: the model of train.init_from has no more"));
 }
 
-TEST_F(RunLength, IsToldWithoutReadingRecordsThatAreNotThere) {
+TEST_F(RunLength, ReportsTheLengthWithoutExistingRecords) {
   const Recipe r = recipe({"data.records=" + dir_.file("gone/*.tfrecord"),
                            "vocab.file=" + dir_.file("gone/vocab.txt")});
   EXPECT_THAT(run_length_text(r), testing::StartsWith("2 steps of 4: 8 examples"));
 }
 
-TEST(Starter, EveryKindIsARecipe) {
+TEST(Starter, EveryKindIsAValidRecipe) {
   const TempDir dir;
   for (const StarterKind& kind : starter_kinds()) {
     const std::string text = starter_text({.kind = kind.name, .size = model_size("tiny", "test")});
@@ -229,7 +229,7 @@ TEST(Starter, EveryKindIsARecipe) {
               HasSubstr("--size: 'huge' is not a size of a model"));
 }
 
-TEST(Starter, ChoosesTheVocabularySizeByTheText) {
+TEST(Starter, ChoosesTheVocabularySizeFromTheText) {
   const auto line_of = [](const TextSize& text, const char* kind) {
     const std::string recipe =
         starter_text({.kind = kind, .text = text, .size = model_size("base", "test")});
@@ -246,13 +246,13 @@ TEST(Starter, ChoosesTheVocabularySizeByTheText) {
   EXPECT_THAT(starter_text({.kind = "t5"}), HasSubstr("size: 8000 "));
 }
 
-TEST(Starter, NamesTheGivenModel) {
+TEST(Starter, NamesTheInitialModel) {
   EXPECT_THAT(starter_text({.kind = "classify", .init = "m/huggingface", .seq_length = 64}),
               AllOf(HasSubstr("  init_from: \"m/huggingface\" "), HasSubstr("  seq_length: 64 "),
                     testing::Not(HasSubstr("hf download"))));
 }
 
-TEST(Starter, TakesLinesForSentencesIfTheTextHasOneALine) {
+TEST(Starter, UsesSentenceLinesIfTheTextHasThem) {
   const TempDir dir;
   const auto sentences_of = [&](const std::string& text) {
     write_file(dir.file("t.txt"), text);
@@ -297,7 +297,7 @@ TEST(Starter, EvaluatesAShortRunTenTimes) {
   EXPECT_THAT(recipe(100000), HasSubstr("\n  every: 1000 "));
 }
 
-TEST(Starter, LooksAtMoreThanTheFirstFileForSentenceLines) {
+TEST(Starter, ChecksSeveralFilesForSentenceLines) {
   const TempDir dir;
   write_file(dir.file("a"), "A title\n");
   std::string lines;
@@ -307,7 +307,7 @@ TEST(Starter, LooksAtMoreThanTheFirstFileForSentenceLines) {
   EXPECT_TRUE(text_size({dir.file("a"), dir.file("b")})->has_sentence_lines);
 }
 
-TEST(Advice, TakesTheLargestModelThatTheTextIsEnoughFor) {
+TEST(Advice, RecommendsTheLargestModelThatTheTextIsEnoughFor) {
   const TempDir dir;
   AdviceJob job{.input = dir.file("text"), .types = find_accelerators("test", "v3-8,h100")};
   const Prices prices;
@@ -339,7 +339,7 @@ TEST(Advice, TakesTheLargestModelThatTheTextIsEnoughFor) {
 }
 
 // The runs of bench/published_runs.py, whose steps plans have compiled.
-TEST(Advice, EstimatesTheWorkThatPlansFoundForPublishedRuns) {
+TEST(Advice, EstimatesTheWorkOfPublishedRunsAsPlansDo) {
   const Json file = Json::parse(read_file(source_path("tests/golden/published_runs.json")));
   int runs = 0;
   for (const Json& run : file.at("runs")) {
@@ -401,7 +401,7 @@ echo '{"argument_bytes": 1, "output_bytes": 1, "alias_bytes": 1, "temporary_byte
                     HasSubstr("took 5.7 times its likely time")));
 }
 
-TEST(RecipeFile, IsRefusedIfItIsEmptyInAnotherEncodingOrItsOutIsAFile) {
+TEST(RecipeFile, IsRejectedIfItIsEmptyInAnotherEncodingOrItsOutIsAFile) {
   const TempDir dir;
   const auto refusal = [&](const char* name, const std::string& text,
                            const std::vector<std::string>& settings) {
@@ -417,7 +417,7 @@ TEST(RecipeFile, IsRefusedIfItIsEmptyInAnotherEncodingOrItsOutIsAFile) {
               HasSubstr("r.yaml', which is a file, not a folder\n  hint: name a folder"));
 }
 
-TEST(Advice, RefusesATextWithoutText) {
+TEST(Advice, RejectsAnEmptyText) {
   const TempDir dir;
   write_file(dir.file("empty.txt"), "");
   const AdviceJob job{.input = dir.file("empty.txt"), .types = find_accelerators("test", "v3-8")};
@@ -425,7 +425,7 @@ TEST(Advice, RefusesATextWithoutText) {
               HasSubstr("empty.txt contains no text"));
 }
 
-TEST(Advice, RefusesATextInAnotherEncodingAndNamesTypesWithoutAPrice) {
+TEST(Advice, RejectsATextInAnotherEncodingAndNamesTypesWithoutAPrice) {
   const TempDir dir;
   const std::string path = dir.file("t.txt");
   write_file(path,

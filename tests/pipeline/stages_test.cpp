@@ -37,7 +37,7 @@ class Stages : public SmallRecipe {
   }
 };
 
-TEST_F(Stages, ATrainingByItsOwnCommandMakesEvaluationAndExportRunAgain) {
+TEST_F(Stages, ReRunsEvaluationAndExportAfterASeparateTraining) {
   const Recipe r = recipe();
   std::vector<Evaluation> told;
   run_recipe(r, {}, [&](const Evaluation& e) { told.push_back(e); });
@@ -53,7 +53,7 @@ TEST_F(Stages, ATrainingByItsOwnCommandMakesEvaluationAndExportRunAgain) {
 }
 
 // Not what another process has put there since.
-TEST_F(Stages, EvaluationAndExportAreOfTheStepThatTrainingEndedWith) {
+TEST_F(Stages, EvaluatesAndExportsTheLastStepOfTraining) {
   const auto add_later = [&](std::int64_t step) {
     const Checkpoint last = load_checkpoint(dir_.file("m/model"), 2);
     save_checkpoint(dir_.file("m/model"), step, last.tensors, last.state);
@@ -65,7 +65,7 @@ TEST_F(Stages, EvaluationAndExportAreOfTheStepThatTrainingEndedWith) {
   EXPECT_EQ(said("huggingface holds step 2 "), 1);
 }
 
-TEST_F(Stages, AFinishedRunWithOtherSettingsIsRefusedAndItsRecipeStays) {
+TEST_F(Stages, RejectsOtherSettingsForAFinishedRunAndKeepsItsRecipe) {
   run_recipe(recipe());
   const auto kept = [&] { return read_file(dir_.file("m/recipe.yaml")); };
   const std::string before = kept();
@@ -98,7 +98,7 @@ TEST_F(Stages, AFinishedRunWithOtherSettingsIsRefusedAndItsRecipeStays) {
   EXPECT_THAT(kept(), HasSubstr("batch_size: 1\n"));
 }
 
-TEST_F(Stages, AFieldThatARecordLacksHadItsDefaultThen) {
+TEST_F(Stages, AssumesTheDefaultForFieldsThatARecordLacks) {
   run_recipe(recipe());
   for (const char* stage : {"vocab", "data"}) {
     const std::string path = dir_.file(str("m/.stages/", stage, ".json"));
@@ -131,7 +131,7 @@ TEST_F(Stages, ALongerRunLogsWhatItsLearningRateDoes) {
       1);
 }
 
-TEST_F(Stages, AModelThatIsTrainedAnewToTheSameBitsIsEvaluatedAnew) {
+TEST_F(Stages, EvaluatesAgainIfTheModelIsTrainedAgain) {
   const Recipe r = recipe();
   run_recipe(r);
   run_recipe(r, {.begin = ResumeMode::fresh, .overwrite = true});
@@ -140,7 +140,7 @@ TEST_F(Stages, AModelThatIsTrainedAnewToTheSameBitsIsEvaluatedAnew) {
   EXPECT_EQ(said("eval: started again"), 1);
 }
 
-TEST_F(Stages, WhatIsDeletedOrDamagedIsMadeAgainAndWhatFollowsIsJudged) {
+TEST_F(Stages, RegeneratesDeletedOrDamagedOutputsAndChecksLaterStages) {
   const Recipe r = recipe();
   run_recipe(r);
   const auto before = files("m/huggingface");
@@ -161,7 +161,7 @@ TEST_F(Stages, WhatIsDeletedOrDamagedIsMadeAgainAndWhatFollowsIsJudged) {
   EXPECT_EQ(said("export: started again: its output has changed"), 1);
 }
 
-TEST_F(Stages, KilledBetweenStagesItEndsWithTheSameBytes) {
+TEST_F(Stages, ProducesTheSameBytesIfKilledBetweenStages) {
   const Recipe r = recipe();
   run_recipe(r);
   const auto model = files("m/model/checkpoint-2"), exported = files("m/huggingface");
@@ -172,7 +172,7 @@ TEST_F(Stages, KilledBetweenStagesItEndsWithTheSameBytes) {
   EXPECT_EQ(files("m/huggingface"), exported);
 }
 
-TEST_F(Stages, MoreTextIsSaidInBytesWithBothWaysOut) {
+TEST_F(Stages, RejectsChangedTextWithTwoHints) {
   run_recipe(recipe());
   const auto size = file_size(dir_.file("text.txt"));
   write_text(13);
@@ -197,7 +197,7 @@ TEST_F(Stages, MoreTextIsSaidInBytesWithBothWaysOut) {
               HasSubstr(str("has 1: ", dir_.file("t2.txt"), " is missing")));
 }
 
-TEST_F(Stages, ACopyIsJudgedByItsContentAndSaysSoOnce) {
+TEST_F(Stages, ComparesACopiedFolderByContent) {
   run_recipe(recipe());
   fs::copy(dir_.file("m"), dir_.file("copy"), fs::copy_options::recursive);
   for (const char* path : {"copy/text/train.txt", "copy/vocab.txt", "copy/data/train.tfrecord"})
@@ -215,7 +215,7 @@ TEST_F(Stages, ACopyIsJudgedByItsContentAndSaysSoOnce) {
   EXPECT_EQ(said("text: started again: its output has changed"), 1);
 }
 
-TEST_F(Stages, TextThatMovedIsTheSameAndTextThatIsGoneIsDoneWithoutOnce) {
+TEST_F(Stages, AcceptsMovedTextAndContinuesWithoutDeletedText) {
   run_recipe(recipe());
   fs::create_directory(dir_.file("moved"));
   fs::rename(dir_.file("text.txt"), dir_.file("moved/text.txt"));
@@ -237,7 +237,7 @@ TEST_F(Stages, TextThatMovedIsTheSameAndTextThatIsGoneIsDoneWithoutOnce) {
               HasSubstr("text.input: no file matches"));
 }
 
-TEST_F(Stages, FewHeldOutExamplesAreAllScoredInOneSmallerBatch) {
+TEST_F(Stages, EvaluatesFewExamplesInOneSmallerBatch) {
   const Recipe r = recipe({"eval.batch_size=1000", "eval.every=1"});
   run_recipe(r);
   const auto held_out = static_cast<std::int64_t>(
@@ -246,7 +246,7 @@ TEST_F(Stages, FewHeldOutExamplesAreAllScoredInOneSmallerBatch) {
   EXPECT_THAT(log_.text(), HasSubstr(str("in 1 batch of ", held_out)));
 }
 
-TEST_F(Stages, AnEvaluationIsComparedToItsBaseline) {
+TEST_F(Stages, ComparesAnEvaluationWithItsBaseline) {
   const Recipe r = recipe();
   const auto sentence = [&](double model, double baseline) {
     return verdict(r.type->baseline, {.measures = {{"masked_lm_accuracy", model, 1000},
@@ -284,7 +284,7 @@ TEST_F(Stages, AnEvaluationIsComparedToItsBaseline) {
   EXPECT_EQ(verdict(r.type->baseline, {.measures = {{"masked_lm_accuracy", 0.5, 1000}}}), "");
 }
 
-TEST_F(Stages, AnEvaluationReadFromItsFileHasTheSameVerdict) {
+TEST_F(Stages, RestoresAnEvaluationWithTheSameVerdict) {
   const Recipe r = recipe();
   const Evaluation measured{
       .global_step = 7,
@@ -302,7 +302,7 @@ TEST_F(Stages, AnEvaluationReadFromItsFileHasTheSameVerdict) {
   EXPECT_EQ(is_clearly_better(r.type->baseline, read), std::nullopt);
 }
 
-TEST_F(Stages, ALossFarAboveItsBestOrNotFiniteIsCalledDiverged) {
+TEST_F(Stages, DetectsDivergence) {
   const auto course = [](double best, double last) {
     return LossCourse{.best = {200, best}, .last = {230, last}};
   };
@@ -322,7 +322,7 @@ TEST_F(Stages, ALossFarAboveItsBestOrNotFiniteIsCalledDiverged) {
               HasSubstr("verdict: diverged: the evaluation's loss is "));
 }
 
-TEST_F(Stages, ARisingHeldOutLossIsRemarked) {
+TEST_F(Stages, RemarksARisingHeldOutLoss) {
   const auto check = [](int step, double loss) {
     return str("{\"kind\":\"check\",\"step\":", step,
                ",\"time\":1,\"train\":{},\"valid\":{\"masked_lm_loss\":", loss, "}}\n");
@@ -339,7 +339,7 @@ TEST_F(Stages, ARisingHeldOutLossIsRemarked) {
           "the held-out masked_lm_loss was lowest at step 3 (2.000) and is 2.500 at step 6: "));
 }
 
-TEST_F(Stages, ARunsLossesAreReadFromItsLog) {
+TEST_F(Stages, ReadsTheLossesOfARunFromItsLog) {
   EXPECT_FALSE(loss_course(dir_.file("m/model")));
   const Recipe r = recipe({"train.optimizer.learning_rate=20", "train.schedule.warmup_steps=0",
                            "train.steps=6", "train.optimizer.clip_norm=0"});

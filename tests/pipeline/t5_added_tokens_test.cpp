@@ -40,7 +40,7 @@ class T5AddedTokens : public testing::Test {
   const std::string vocab_ = dir_.file("spiece.model");
 };
 
-TEST_F(T5AddedTokens, StayWholeIfACommandSplitsTheTextOnce) {
+TEST_F(T5AddedTokens, AreNotSplitByASegmentCommand) {
   list_tokens(R"({"60": {"content": "covid"}})");
   const Ids split = job_of(vocab_).encode("a b covid a b");
   const std::string command = "sed -u 's/[a-z]/& /g'";
@@ -52,7 +52,7 @@ TEST_F(T5AddedTokens, StayWholeIfACommandSplitsTheTextOnce) {
   EXPECT_EQ(std::ranges::count(split, 60), 1);
 }
 
-TEST_F(T5AddedTokens, HaveTheIdsOfTransformersAlsoInACopyOfTheVocabulary) {
+TEST_F(T5AddedTokens, HaveTheIdsOfTransformers) {
   REQUIRE_ORACLE();
   const CommandOutput made = run_oracle(
       str(source_path("tests/pipeline/t5_added_tokens.py "), vocab_, " ", dir_.file("out")));
@@ -82,7 +82,7 @@ TEST_F(T5AddedTokens, AreReadFromBothFilesAndDecoded) {
     EXPECT_EQ(job.decode(job.encode(text)), text);
 }
 
-TEST_F(T5AddedTokens, BeyondTheRowsOfTheEmbeddingsAreRefused) {
+TEST_F(T5AddedTokens, AreRejectedBeyondTheEmbeddingRows) {
   list_tokens(R"({"30": {"content": "[EVENT]"}})");
   EXPECT_THAT(
       error_of<UsageError>([&] { job_of(vocab_, 30); }),
@@ -92,14 +92,14 @@ TEST_F(T5AddedTokens, BeyondTheRowsOfTheEmbeddingsAreRefused) {
 }
 
 // As of a model to which sentinels were added by a program that counts upwards.
-TEST_F(T5AddedTokens, SentinelsWithOtherIdsHaveTheseIds) {
+TEST_F(T5AddedTokens, KeepTheIdsOfSentinels) {
   list_tokens(R"({"30": {"content": "<extra_id_0>"}, "31": {"content": "<extra_id_1>"}})");
   const GenerateJob job = job_of(vocab_);
   EXPECT_THAT(job.encode("<extra_id_1><extra_id_0>"), ElementsAre(31, 30, job.end));
   EXPECT_EQ(job.decode(Ids{31}), "<extra_id_1>");
 }
 
-TEST_F(T5AddedTokens, TakeTheirIdsFromSentinelsThatAreNotCounted) {
+TEST_F(T5AddedTokens, OverrideIdsOfUncountedSentinels) {
   EXPECT_EQ(sentinels_on_top(20, 128, {}), 100);
   EXPECT_EQ(sentinels_on_top(20, 64, {}), 44);
   EXPECT_EQ(sentinels_on_top(20, 128, {{.id = 24, .content = "a"}, {.id = 3, .content = "b"}}), 4);

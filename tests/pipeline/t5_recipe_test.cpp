@@ -55,7 +55,7 @@ TEST_F(T5Recipe, HasTheOriginalsFieldsAndDefaults) {
   EXPECT_EQ(r.program->job->task.windows->tokens, 568);
 }
 
-TEST_F(T5Recipe, NamesWhatDoesNotFit) {
+TEST_F(T5Recipe, NamesInvalidSettings) {
   EXPECT_EQ(
       refusal({"vocab.type=wordpiece"}),
       "--set: a T5 needs a SentencePiece vocabulary, but vocab.type is wordpiece\n  hint: set "
@@ -89,7 +89,7 @@ TEST_F(T5Recipe, NamesWhatDoesNotFit) {
   EXPECT_THAT(refusal({"model.z_loss=-1"}), HasSubstr("z_loss is -1, must be at least 0"));
 }
 
-TEST(Unigram, IsTheEntropyOfCountsThatAreSmoothed) {
+TEST(Unigram, IsTheEntropyOfSmoothedCounts) {
   TempDir dir;
   const auto store = [&](const char* name, const std::vector<std::int32_t>& ids) {
     std::string bytes;
@@ -155,7 +155,7 @@ class T5Run : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(T5Run, LearnsFromTextAndIsToldBesideAUnigram) {
+TEST_F(T5Run, LearnsFromTextAndReportsAUnigramBaseline) {
   Evaluation told;
   const auto learn = [&](const char* steps) {
     run_recipe(recipe("m", {steps}), {}, [&](const Evaluation& e) { told = e; });
@@ -177,7 +177,7 @@ TEST_F(T5Run, LearnsFromTextAndIsToldBesideAUnigram) {
 }
 
 // <extra_id_7> 3, … <extra_id_0> 10, below all words.
-TEST_F(T5Run, TakesAVocabularyOfItsOwnSizeWithSentinelsOfItsOwn) {
+TEST_F(T5Run, SupportsAVocabularyThatContainsSentinels) {
   VocabularyJob job;
   job.out = dir_.file("own.model");
   job.type = VocabularyType::unigram;
@@ -200,7 +200,7 @@ TEST_F(T5Run, TakesAVocabularyOfItsOwnSizeWithSentinelsOfItsOwn) {
                                      "covid"));
 }
 
-TEST_F(T5Run, KeepsTheSentinelsOfTheWeightsThatItBeginsWith) {
+TEST_F(T5Run, KeepsTheSentinelsOfItsInitialWeights) {
   run_recipe(recipe("m", {"train.steps=1"}));
   const std::string init = "train.init_from=" + dir_.file("m");
   EXPECT_EQ(recipe("n", {init}).program->job->task.features[0].limit, 128);
@@ -214,7 +214,7 @@ TEST_F(T5Run, KeepsTheSentinelsOfTheWeightsThatItBeginsWith) {
               HasSubstr("data.extra_ids: 20 sentinels, but the weights of "));
 }
 
-TEST_F(T5Run, TooLittleHeldOutTextIsSaid) {
+TEST_F(T5Run, RejectsTooLittleHeldOutText) {
   EXPECT_THAT(
       error_of<UsageError>(
           [&] { run_recipe(recipe("m", {"data.inputs_length=4096", "data.extra_ids=1000"})); }),
@@ -223,7 +223,7 @@ TEST_F(T5Run, TooLittleHeldOutTextIsSaid) {
           "[0-9]+\n  hint: raise text.heldout, give more text.input, or lower data.inputs_length"));
 }
 
-TEST_F(T5Run, GoesOnAsIfItHadNeverStoppedAndIsHeldToItsNoise) {
+TEST_F(T5Run, ResumesBitIdenticallyAndKeepsItsNoiseSettings) {
   run_recipe(recipe("whole"));
   run_recipe(recipe("cut", {"train.steps=2"}));
   run_recipe(recipe("cut"));
@@ -234,7 +234,7 @@ TEST_F(T5Run, GoesOnAsIfItHadNeverStoppedAndIsHeldToItsNoise) {
               HasSubstr("mean_noise_span_length"));
 }
 
-TEST_F(T5Run, ShowsWhatItFillsWhileItTrains) {
+TEST_F(T5Run, LogsFilledMasksDuringTraining) {
   const std::vector<std::string> settings{
       "track.fill=the cat [MASK] a dog | some [MASK] follow a [MASK] river", "eval.every=250",
       "train.steps=500"};
@@ -258,7 +258,7 @@ TEST_F(T5Run, ShowsWhatItFillsWhileItTrains) {
   EXPECT_THAT(filled[0]["masks"][0][0][0].get<std::string>(), testing::StartsWith(behind));
 }
 
-TEST_F(T5Run, EveryObjectiveIsLearnt) {
+TEST_F(T5Run, LearnsEveryObjective) {
   for (const char* objective : {"iid_denoise_text", "prefix_lm", "lm"}) {
     SCOPED_TRACE(objective);
     Evaluation told;

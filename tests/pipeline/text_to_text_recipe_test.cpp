@@ -91,7 +91,7 @@ class TextToText : public testing::Test {
 };
 
 // A batch of one row of two is filled up.
-TEST_F(TextToText, RowsThatFillABatchUpCountInNoLoss) {
+TEST_F(TextToText, IgnoresPaddingRowsInTheLoss) {
   run("m", {"model.loss_over=examples"});
   const auto scored = [&](const char* batch) {
     return evaluate_model(
@@ -104,7 +104,7 @@ TEST_F(TextToText, RowsThatFillABatchUpCountInNoLoss) {
   EXPECT_NEAR(filled.loss, e.loss, 1e-4);
 }
 
-TEST_F(TextToText, IsFineTunedEvaluatedOnEveryRowAndAnswersTheSameFromItsFolders) {
+TEST_F(TextToText, EvaluatesEveryRowAndGeneratesTheSameFromItsFolders) {
   const std::vector<std::string> long_enough{"data.prefix=a cat likes ",
                                              "train.steps=300",
                                              "train.checkpoint.save_interval_steps=300",
@@ -156,7 +156,7 @@ TEST_F(TextToText, IsFineTunedEvaluatedOnEveryRowAndAnswersTheSameFromItsFolders
                    .empty());
 }
 
-TEST_F(TextToText, AnswersAreHeldToTheLabelsAsTheyAreWritten) {
+TEST_F(TextToText, ComparesAnswersWithTheOriginalLabels) {
   std::string rows;
   for (int i = 0; i < 10; ++i)
     rows += str(R"({"source": "the cat sees )", i, R"(", "target": "{)", i,
@@ -199,7 +199,7 @@ TEST_F(TextToText, AnswersAreHeldToTheLabelsAsTheyAreWritten) {
               HasSubstr("rows.jsonl: 8 rows, but 4 records"));
 }
 
-TEST_F(TextToText, AnEmptyPrefixTakesThePlaceOfTheRunsOwn) {
+TEST_F(TextToText, AnEmptyPrefixOverridesThePrefixOfTheRun) {
   run("m", {"data.prefix=a cat likes "});
   GenerateOptions options;
   options.prefix = "";
@@ -211,7 +211,7 @@ TEST_F(TextToText, AnEmptyPrefixTakesThePlaceOfTheRunsOwn) {
 }
 
 // Answers get better while the loss, of a rate that is too high, gets worse.
-TEST_F(TextToText, KeepsTheBestByTheAnswersOfItsChecks) {
+TEST_F(TextToText, KeepsTheBestCheckpointByGeneratedAnswers) {
   const std::vector<std::string> settings{"train.checkpoint.best_metric=exact_match",
                                           "train.steps=40",
                                           "train.checkpoint.save_interval_steps=40",
@@ -237,7 +237,7 @@ TEST_F(TextToText, KeepsTheBestByTheAnswersOfItsChecks) {
 }
 
 // What the folder holds says nothing of a run that removes it.
-TEST_F(TextToText, BegunAnewItHasTheSentinelsOfItsOwnWeights) {
+TEST_F(TextToText, UsesTheSentinelsOfItsWeightsAfterOverwrite) {
   run("m", {"train.steps=1"});
   convert_checkpoint(
       {.from = dir_.file("base/model"), .to = dir_.file("hf"), .form = ModelForm::hugging_face});
@@ -250,7 +250,7 @@ TEST_F(TextToText, BegunAnewItHasTheSentinelsOfItsOwnWeights) {
   EXPECT_EQ(load_latest_state(dir_.file("m/model"))->state["extra_ids"], 5);
 }
 
-TEST_F(TextToText, IsHeldAgainstFreshWeightsByItsAnswers) {
+TEST_F(TextToText, ComparesAnswersWithThoseOfRandomWeights) {
   const TrialsSummary s =
       run_trials({.recipe = dir_.file("r.yaml"),
                   .settings = {"out=" + dir_.file("t"), "train.steps=2", "data.targets_length=2"},
@@ -288,7 +288,7 @@ TEST_F(TextToText, KnowsTheSentinelsOfAConvertedCheckpoint) {
   EXPECT_EQ(known("silent"), 8);
 }
 
-TEST_F(TextToText, WhatIsNoSentinelIsText) {
+TEST_F(TextToText, TreatsUnknownSentinelsAsText) {
   const std::string vocab = dir_.file("base/vocab.model");
   const GenerateJob job = t5_generate_job(
       parse_config<T5Config>(load_latest_state(dir_.file("base/model"))->state["model"], ""), vocab,
@@ -305,7 +305,7 @@ TEST_F(TextToText, WhatIsNoSentinelIsText) {
 }
 
 // As transformers' T5Tokenizer with legacy=False.
-TEST_F(TextToText, SpaceSignsAndAddedTokensAreThoseOfTheFolderAndStayInTheRun) {
+TEST_F(TextToText, KeepsSpaceSignsAndAddedTokensOfTheFolder) {
   for (const char* form : {"old", "new"}) {
     make_folders(dir_.file(form));
     write_file(dir_.file(str(form, "/spiece.model")), read_file(dir_.file("base/vocab.model")));
@@ -338,7 +338,7 @@ TEST_F(TextToText, SpaceSignsAndAddedTokensAreThoseOfTheFolderAndStayInTheRun) {
             vocabulary_crc32c(dir_.file("new/spiece.model")));
 }
 
-TEST_F(TextToText, GoesOnAsIfItHadNeverStopped) {
+TEST_F(TextToText, ResumesBitIdentically) {
   run("whole");
   run("cut", {"train.steps=2"});
   run("cut");
@@ -347,7 +347,7 @@ TEST_F(TextToText, GoesOnAsIfItHadNeverStopped) {
               HasSubstr("prefix"));
 }
 
-TEST_F(TextToText, WhatDoesNotFitIsSaid) {
+TEST_F(TextToText, RejectsInvalidSettings) {
   const auto refusal = [&](const std::vector<std::string>& settings) {
     return error_of<UsageError>([&] { run("refused", settings); });
   };
@@ -371,7 +371,7 @@ TEST_F(TextToText, WhatDoesNotFitIsSaid) {
 }
 
 // The tutorial of ttt as a recipe, on tweets that are made up.
-TEST_F(TextToText, TheTutorialOfTttLearns) {
+TEST_F(TextToText, LearnsTheTttTutorial) {
   for (const char* part : {"train", "val"}) {
     std::string tweets;
     for (int i = 0; i < 12; ++i)

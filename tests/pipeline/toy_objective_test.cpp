@@ -120,7 +120,7 @@ class ToyObjective : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(ToyObjective, IsDescribedInARecipe) {
+TEST_F(ToyObjective, IsDescribedByARecipe) {
   EXPECT_EQ(recipe("a").model, Json({{"type", "line"}, {"width", 3}}));
   EXPECT_EQ(recipe("a").data["examples"], 256);
   EXPECT_EQ(recipe("a", {"model.width=010"}).model["width"], 10);  // not octal
@@ -167,7 +167,7 @@ TEST_F(ToyObjective, TrainsEvaluatesAndResumes) {
               HasSubstr("x has 3 values, not 2"));
 }
 
-TEST_F(ToyObjective, HasTheStagesOfItsKindAlone) {
+TEST_F(ToyObjective, HasOnlyTheStagesOfItsKind) {
   SMELT_OPEN_CPU(client, 1);
   const Recipe few = recipe("few", {"train.steps=3"});
   EXPECT_THAT(dry_run_text(few, {}),
@@ -191,7 +191,7 @@ TEST_F(ToyObjective, HasTheStagesOfItsKindAlone) {
               HasSubstr("contains a model of other data: model.width was 3, is 2"));
 }
 
-TEST_F(ToyObjective, ASignalInTheLastCheckEndsTheRunBeforeTheNextStage) {
+TEST_F(ToyObjective, ASignalInTheLastEvaluationStopsBeforeTheNextStage) {
   SMELT_OPEN_CPU(client, 1);
   const Recipe few = recipe("few", {"train.steps=3", "eval.every=3", "track.fill=x"});
   EXPECT_THAT(error_of([&] { run_recipe(few); }),
@@ -202,7 +202,7 @@ TEST_F(ToyObjective, ASignalInTheLastCheckEndsTheRunBeforeTheNextStage) {
   EXPECT_TRUE(exists(RecipePaths(few).evaluation));
 }
 
-TEST_F(ToyObjective, AStepThatIsNotFiniteIsReplayed) {
+TEST_F(ToyObjective, ReplaysAStepThatIsNotFinite) {
   SMELT_OPEN_CPU(client, 1);
   const Recipe wild = recipe("wild", {"train.optimizer.learning_rate=1e30", "train.ema_decay=0.9"});
   EXPECT_THAT(error_of([&] { replay_model(wild, ""); }), HasSubstr("holds no bad-batch-<step>"));

@@ -20,7 +20,7 @@ std::string refusal(const std::string& setting) {
   return error_of<UsageError>([&] { recipe_of({{"text.input", "none.txt"}}, "here", {setting}); });
 }
 
-TEST(TrainSection, NamesTheFieldThatAFormerNameStandsFor) {
+TEST(TrainSection, NamesTheFieldForAFormerName) {
   const auto fields = recipe_fields();
   for (const auto& [former, now] : {std::pair{"keep", "train.checkpoint.max_to_keep"},
                                     {"save_every", "train.checkpoint.save_interval_steps"},
@@ -44,13 +44,13 @@ TEST(TrainSection, NamesTheFieldThatAFormerNameStandsFor) {
   }
 }
 
-TEST(TrainSection, RefusesAValueForASection) {
+TEST(TrainSection, RejectsAValueForASection) {
   EXPECT_EQ(refusal("train.checkpoint=5"),
             "--set: unknown field 'train.checkpoint'\n"
             "  hint: it is a section; did you mean 'train.checkpoint.save_interval_steps'?");
 }
 
-TEST(TrainSection, TakesNestedSectionsAndWholePaths) {
+TEST(TrainSection, AcceptsNestedSectionsAndFullPaths) {
   const TempDir dir;
   write_file(dir.file("r.yaml"),
              "text: {input: none.txt}\n"
@@ -68,7 +68,7 @@ TEST(TrainSection, TakesNestedSectionsAndWholePaths) {
   EXPECT_EQ(r.train.compute->save, std::nullopt);  // auto
 }
 
-TEST(TrainSection, IsKeptWithNestedSections) {
+TEST(TrainSection, IsStoredWithNestedSections) {
   const TempDir dir;
   const Recipe r = recipe_of({{"out", dir.path()}, {"text.input", "none.txt"}}, "here",
                              {"train.checkpoint.max_to_keep=2", "train.optimizer.type=adamw"});

@@ -72,7 +72,7 @@ class TrialsTest : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(TrialsTest, AFolderOfOtherSettingsOrWeightsIsRefused) {
+TEST_F(TrialsTest, RejectsAFolderWithOtherSettingsOrWeights) {
   run_trials(job());
   run_trials(job({"train.memory.layers=unrolled"}));
   EXPECT_THAT(refusal(job({"train.checkpoint.save_interval_steps=1"})),
@@ -97,7 +97,7 @@ std::ptrdiff_t files_in(const std::string& folder) {
   return std::ranges::distance(std::filesystem::directory_iterator(folder));
 }
 
-TEST_F(TrialsTest, AGridOfRatesAndSeedsCompilesWhatOneRunDoesAndLearnsTheSame) {
+TEST_F(TrialsTest, CompilesOnceForAGridOfRatesAndSeeds) {
   const ScopedVariable cache("SMELT_COMPILE_CACHE", dir_.file("compiled"));
   run("alone", {"train.optimizer.learning_rate=0.01", "train.seed=12346", "train.steps=3"});
   const auto of_one = files_in(dir_.file("compiled"));
@@ -115,7 +115,7 @@ TEST_F(TrialsTest, AGridOfRatesAndSeedsCompilesWhatOneRunDoesAndLearnsTheSame) {
   EXPECT_EQ(files_in(dir_.file("compiled")), of_one + 1);
 }
 
-TEST_F(TrialsTest, EachOfSeveralWeightsIsHeldAgainstItsOwnSizes) {
+TEST_F(TrialsTest, ComparesEachInitialModelWithRandomWeightsOfItsSize) {
   GoldenClassify("electra").write_folder(dir_.file("electra"));
   auto both = job();
   both.grid = {str("train.init_from=", dir_.file("base"), ",", dir_.file("electra"))};
@@ -134,12 +134,12 @@ TEST_F(TrialsTest, EachOfSeveralWeightsIsHeldAgainstItsOwnSizes) {
   EXPECT_THAT(trial_folders(all[0]), IsEmpty());
 }
 
-TEST_F(TrialsTest, OfOneKindAreFoundBelowTheirFolder) {
+TEST_F(TrialsTest, FindsTheFoldersOfASingleTrial) {
   const TrialsSummary s = run_trials(job());
   EXPECT_THAT(trial_folders(dir_.file("t")), UnorderedElementsAreArray(s.trials[0].folders));
 }
 
-TEST_F(TrialsTest, AGridOfOtherExamplesOrOfAFieldTwiceIsRefusedBeforeAnythingRuns) {
+TEST_F(TrialsTest, RejectsAGridWithOtherExamplesOrARepeatedField) {
   auto grid = job();
   grid.grid = {"data.validation_share=0.2,0.3"};
   EXPECT_THAT(refusal(grid), HasSubstr("data.validation_share is 0.2 in one run"));
@@ -150,7 +150,7 @@ TEST_F(TrialsTest, AGridOfOtherExamplesOrOfAFieldTwiceIsRefusedBeforeAnythingRun
   EXPECT_FALSE(exists(dir_.file("t")));
 }
 
-TEST_F(TrialsTest, AMetricThatDoesNotFitIsRefusedBeforeAnythingRuns) {
+TEST_F(TrialsTest, RejectsAMetricThatDoesNotFitBeforeAnythingRuns) {
   auto wrong = job();
   wrong.metric = "acuracy";
   EXPECT_THAT(refusal(wrong), HasSubstr("'acuracy' is unknown"));
@@ -170,7 +170,7 @@ TEST_F(TrialsTest, AMetricThatDoesNotFitIsRefusedBeforeAnythingRuns) {
   EXPECT_EQ(run_trials(job({"model.problem=regression"})).metric, "pearson");
 }
 
-TEST_F(TrialsTest, TagsOfWordsThatAreNoEntitiesAreComparedByAccuracy) {
+TEST_F(TrialsTest, ComparesNonEntityTagsByAccuracy) {
   std::string rows = "text\tlabel\n";
   for (int i = 0; i < 22; ++i)
     rows +=
@@ -187,7 +187,7 @@ TEST_F(TrialsTest, TagsOfWordsThatAreNoEntitiesAreComparedByAccuracy) {
   EXPECT_GE(run_trials(tags).trials[0].mean.value, 0);
 }
 
-TEST_F(TrialsTest, SettingsThatDoNotFitAreRefusedBeforeAnythingRuns) {
+TEST_F(TrialsTest, RejectsInvalidSettingsBeforeAnyRun) {
   const auto refused = [&](const std::string& grid, const std::string& against = "") {
     auto wrong = job();
     wrong.grid = {grid};
@@ -210,11 +210,11 @@ TEST_F(TrialsTest, SettingsThatDoNotFitAreRefusedBeforeAnythingRuns) {
   EXPECT_FALSE(exists(dir_.file("t")));
 }
 
-TEST_F(TrialsTest, SeveralLabelsAreRightWhereAllAre) {
+TEST_F(TrialsTest, CountsMultiLabelAsCorrectIfAllLabelsAre) {
   EXPECT_EQ(run_trials(job({"model.problem=multi_label"})).metric, "accuracy");
 }
 
-TEST(TrialsText, TellsAnUndefinedMetricFromANumber) {
+TEST(TrialsText, PrintsAnUndefinedMetric) {
   TrialsSummary s;
   s.metric = "auc-macro";
   s.trials.emplace_back();
@@ -230,7 +230,7 @@ TEST(TrialsText, TellsAnUndefinedMetricFromANumber) {
   EXPECT_THAT(text, HasSubstr("no best run: auc-macro is undefined for these examples"));
 }
 
-TEST(BestTrial, IsTheLowestOfErrorsAndNeverNoNumber) {
+TEST(BestTrial, IsTheLowestErrorAndNeverNaN) {
   TrialsSummary s;
   s.metric = "mse";
   for (const double score : {std::nan(""), 0.5, 0.2, 0.4}) {
@@ -251,7 +251,7 @@ TEST(BestTrial, IsTheLowestOfErrorsAndNeverNoNumber) {
   EXPECT_EQ(best_trial(s), std::nullopt);
 }
 
-TEST_F(TrialsTest, PredictionsThatAreRemovedAreMadeAgain) {
+TEST_F(TrialsTest, RegeneratesDeletedPredictions) {
   run("m");
   remove_file(dir_.file("m/model/predictions.jsonl"));
   run("m");
@@ -273,7 +273,7 @@ TEST_F(TrialsTest, AFinishedRunNeedsNeitherItsRowsNorItsExamples) {
             2u);
 }
 
-TEST_F(TrialsTest, AnotherProblemMakesTheExamplesAgain) {
+TEST_F(TrialsTest, ReRunsDataIfTheProblemChanges) {
   run("m");
   remove_tree(dir_.file("m/model"));
   run("m", {"model.problem=regression"});
@@ -281,7 +281,7 @@ TEST_F(TrialsTest, AnotherProblemMakesTheExamplesAgain) {
 }
 
 // The rows that were trained on are gone by then.
-TEST_F(TrialsTest, ATestThatComesLateIsScored) {
+TEST_F(TrialsTest, EvaluatesATestSetThatIsAddedLater) {
   run("m");
   remove_file(dir_.file("train.tsv"));
   write_file(dir_.file("test.tsv"), "label\ttext\n0\tcat\n1\tdog\n1\tdog w9\n");
@@ -302,7 +302,7 @@ TEST_F(TrialsTest, ATestThatComesLateIsScored) {
   EXPECT_EQ(scored("test.tsv").global_step, 3);
 }
 
-TEST_F(TrialsTest, WhatCannotBeHeldOutOrKeptIsSaid) {
+TEST_F(TrialsTest, ReportsRowsThatCannotBeHeldOutAndMetricsThatCannotBeKept) {
   write_file(dir_.file("few.tsv"), "text\tlabel\ncat\ta\ndog\tb\ncat w9\tc\n");
   EXPECT_THAT(
       error_of<UsageError>([&] { run("few", {"data.train=" + dir_.file("few.tsv")}); }),

@@ -11,7 +11,7 @@
 namespace smelt {
 namespace {
 
-TEST(VocabularyFacts, AMajorityTokenThatIsNoTokenIsRefused) {
+TEST(VocabularyFacts, RejectsAMajorityTokenThatIsNotInTheVocabulary) {
   const TempDir dir;
   const Vocabulary vocabulary({"[PAD]", "[UNK]", "a"}, "words.txt");
   const auto described = [&](int id) {
