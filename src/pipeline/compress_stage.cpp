@@ -22,7 +22,7 @@
 namespace smelt {
 namespace {
 
-// Rows as the stage writes them.
+// Returns the description of a file of rows that this stage wrote.
 LabelledFiles gather_positions(const std::string& file, bool has_pair) {
   LabelledFiles out{.input = file, .format = FileFormat::jsonl};
   if (has_pair) out.pair = "pair";

@@ -32,14 +32,15 @@ constexpr std::string_view kPaths[] = {
     "data.train", "model.like", "data.test",  "data.validation", "distill.teacher"};
 constexpr const char* kListsFields = "`smelt help recipe` lists the fields";
 
-// A value as it is written, and who wrote it.
+// A value as written, and its source.
 struct Setting {  // NOLINT(bugprone-exception-escape): a moved YAML::Node may throw
   YAML::Node value;
   std::string origin;
 };
 using Settings = std::map<std::string, Setting>;  // by dotted path
 
-// Leaf values by dotted path; a nested map is a section. `lines` are those of every path so far.
+// Collects the scalar values by dotted path; a nested map is a section. `lines` are the lines of
+// all paths so far.
 void flatten(const YAML::Node& node, const std::string& prefix, const std::string& where,
              std::map<std::string, int>& lines, Settings& out) {
   for (const auto& item : node) {
@@ -47,14 +48,13 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
     const std::string path = prefix.empty() ? key : str(prefix, ".", key);
     const int line = item.first.Mark().line + 1;
     if (const auto [first, fresh] = lines.emplace(path, line); !fresh)
-      throw UsageError(
-          str(where, ":", line, ": ", path, " stands on line ", first->second, " already"),
-          "leave one of the two");
+      throw UsageError(str(where, ":", line, ": ", path, " is already set on line ", first->second),
+                       "remove one of the two");
     if (item.second.IsMap())
       flatten(item.second, path, where, lines, out);
     else if (item.second.IsScalar() && item.second.Tag().size() > 1)
       throw UsageError(str(where, ":", line, ": ", path, " begins with ", item.second.Tag(),
-                           ", which YAML takes for a tag"),
+                           ", which YAML interprets as a tag"),
                        str("write the value in quotes: ", key, ": '", item.second.Tag(), " ",
                            item.second.Scalar(), "'"));
     else if (item.second.IsScalar())
@@ -68,10 +68,10 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
   }
 }
 
-// "train.steps = 10" by words, or "train.steps:10" -> "train.steps=10"; of a field alone an
-// example.
+// Returns how to write a setting: for "train.steps = 10" (as separate words) or "train.steps:10" it
+// returns "train.steps=10"; for a field alone, an example.
 std::string setting_form(std::span<const std::string> words) {
-  // "name", "=", "value"; another setting is no part of it.
+  // The words "name", "=", "value"; the next word with '=' belongs to another setting.
   const auto other = std::ranges::find_if(words.subspan(1), [](const std::string& word) {
     return word.find('=', 1) != word.npos && word.find('.') < word.find('=');
   });
@@ -86,13 +86,13 @@ std::string setting_form(std::span<const std::string> words) {
   return equals == 0 || equals + 1 == text.size() ? "train.steps=1000" : text;
 }
 
-// "~/mine" as a shell has it where a word is not quoted.
+// Expands "~/mine" as a shell does in an unquoted word.
 std::string expanded_home(const std::string& path, const std::string& where) {
   if (!path.starts_with('~')) return path;
   const char* home = std::getenv("HOME");
   if ((path.size() > 1 && path[1] != '/') || home == nullptr || *home == '\0')
-    throw UsageError(str(where, " is '", path, "', whose '~' cannot be told"),
-                     "write the folder's whole name");
+    throw UsageError(str(where, " is '", path, "', but '~' cannot be expanded"),
+                     "write the full path");
   return home + path.substr(1);
 }
 
@@ -100,7 +100,8 @@ std::string without_yaml(const std::string& name) {
   return name.ends_with(".yaml") ? name.substr(0, name.size() - 5) : name;
 }
 
-// Recipes and folders of runs beside it and in recipes/.
+// Throws an error that suggests recipes and run folders with similar names, next to the path and in
+// recipes/.
 [[noreturn]] void throw_no_recipe(const std::string& given) {
   std::vector<std::string> known;
   const std::string beside = parent_path(given);
@@ -116,7 +117,7 @@ std::string without_yaml(const std::string& name) {
   for (const std::string& path : known) names.push_back(without_yaml(path_name(path)));
   const auto nearest = nearest_name(without_yaml(path_name(given)), names);
   throw UsageError(
-      str(given, ": neither a recipe's file nor a run's folder is there"),
+      str(given, ": no such recipe file or run folder"),
       nearest
           ? str("did you mean '",
                 known[static_cast<std::size_t>(std::ranges::find(names, *nearest) - names.begin())],
@@ -153,14 +154,14 @@ bool is_named_as_yaml(const std::string& path) {
   return path.ends_with(".yaml") || path.ends_with(".yml");
 }
 
-// A file without fields, such as a text that is given in the place of a recipe.
+// Throws for a file without fields, such as a text file in place of a recipe.
 [[noreturn]] void throw_no_fields(const std::string& path) {
   if (is_named_as_yaml(path))
-    throw UsageError(str(path, ": not a recipe: no fields with names at its top"),
+    throw UsageError(str(path, ": not a recipe: it has no fields at the top level"),
                      "see the examples in recipes/");
-  throw UsageError(str(path, " is neither a recipe nor a model"),
-                   "give a recipe (YAML) or a model's folder first; text goes behind --text, or "
-                   "behind --set text.input=");
+  throw UsageError(
+      str(path, " is neither a recipe nor a model"),
+      "name a recipe (YAML) or a model's folder; pass text with --text or --set text.input=");
 }
 
 // Returns the first line that is indented by a tab, from 1.
@@ -190,13 +191,12 @@ Settings read_settings(const std::string& path, const std::vector<std::string>& 
   Settings out;
   if (is_folder(path) && exists(kept_recipe_path(path)))
     throw UsageError(
-        str(path,
-            ": holds a recipe.yaml, but no .stages: which of its stages are done is "
-            "not known"),
-        str("`smelt run ", kept_recipe_path(path), " --set out=…` begins anew elsewhere"));
+        str(path, ": contains recipe.yaml but not .stages, so the finished stages are not known"),
+        str("`smelt run ", kept_recipe_path(path),
+            " --set out=…` starts a new run in another folder"));
   if (is_folder(path))
-    throw UsageError(str(path, ": is a folder in which no run has kept its recipe.yaml"),
-                     "give a run's folder, or a recipe's file; recipes/ holds examples");
+    throw UsageError(str(path, ": the folder contains no recipe.yaml of a run"),
+                     "name a run's folder or a recipe file; see the examples in recipes/");
   const std::string text = read_file(path, kSmallFileBytes);
   if (trim(text).empty() && over.empty())
     throw UsageError(str(path, ": the file is empty"),
@@ -214,7 +214,7 @@ Settings read_settings(const std::string& path, const std::vector<std::string>& 
   return out;
 }
 
-// The value in the kind of the field's default.
+// Converts the value to the type of the field's default.
 Json converted(const Setting& setting, const std::string& path, const ConfigField& field) {
   const Json& default_value = field.default_value;
   try {
@@ -242,9 +242,9 @@ Json converted(const Setting& setting, const std::string& path, const ConfigFiel
 
 using Sections = std::vector<std::pair<std::string, std::vector<ConfigField>>>;
 
-// Section "" holds the fields without one.
+// Returns all sections of a type's recipe. Section "" contains the fields outside of sections.
 Sections sections_of(const ObjectiveType& type) {
-  const std::vector<ConfigField> top{{"out", Recipe().out, "folder that receives everything"}};
+  const std::vector<ConfigField> top{{"out", Recipe().out, "output folder of the run"}};
   std::vector<ConfigField> data = config_fields<ReadySection>();
   data.insert(data.end(), type.data.begin(), type.data.end());
   std::vector<ConfigField> model{{"type", type.name, str("kind of model: ", type.help)}};
@@ -266,8 +266,8 @@ std::string path_of(const std::string& section, const std::string& name) {
   return section.empty() ? name : str(section, ".", name);
 }
 
-// Names of Hugging Face's Trainer and its scripts, and usual short names: what they are called
-// here, in words for a message.
+// Field names for the argument names of Hugging Face's Trainer and its scripts, and for common
+// abbreviations, in the form to print in a message.
 const std::map<std::string_view, std::string_view> kNamesElsewhere{
     {"lr", "train.optimizer.learning_rate"},
     {"batch", "train.batch_size"},
@@ -280,7 +280,7 @@ const std::map<std::string_view, std::string_view> kNamesElsewhere{
     {"per_device_eval_batch_size", "eval.batch_size (over all train.devices)"},
     {"eval_batch_size", "eval.batch_size"},
     {"bf16", "train.precision.compute=bf16"},
-    {"fp16", "train.precision.compute=bf16 (there is no fp16)"},
+    {"fp16", "train.precision.compute=bf16 (fp16 is not supported)"},
     {"tf32", "train.precision.compute=f32 (f32_exact for no tf32)"},
     {"lr_scheduler_type", "train.schedule.type"},
     {"scheduler", "train.schedule.type"},
@@ -314,7 +314,7 @@ const std::map<std::string_view, std::string_view> kNamesElsewhere{
     {"validation_file", "data.validation"},
     {"test_file", "data.test"}};
 
-// Names that fields of train: had before its nested sections.
+// Former names of the fields of train:, before it had nested sections.
 const std::map<std::string_view, std::string_view> kFormerNames{
     {"adafactor_clip", "optimizer.adafactor_clip"},
     {"adafactor_exponent", "optimizer.adafactor_exponent"},
@@ -372,14 +372,14 @@ const std::map<std::string_view, std::string_view> kFormerNames{
     {"warmup_steps", "schedule.warmup_steps"},
     {"weight_decay", "optimizer.weight_decay"}};
 
-// Returns "train.checkpoint.max_to_keep" for "keep", a name without its section; empty for a name
-// that no field of train: had.
+// Returns the present path of a former field of train: "train.checkpoint.max_to_keep" for "keep";
+// empty if there never was such a field.
 std::string formerly_named(std::string_view name) {
   const auto found = kFormerNames.find(name);
   return found == kFormerNames.end() ? std::string() : str("train.", found->second);
 }
 
-// Returns the fields of a nested section, whose path was given a value.
+// Returns the fields of a nested section that was set to a value.
 std::vector<std::string> fields_of(const std::string& section,
                                    const std::vector<std::string>& known) {
   std::vector<std::string> out;
@@ -388,8 +388,8 @@ std::vector<std::string> fields_of(const std::string& section,
   return out;
 }
 
-// "train.optimizer.learning_rate" for "lr"; empty for a name that no other program is known to
-// have.
+// Returns the field for a name that other programs use: "train.optimizer.learning_rate" for "lr";
+// empty if unknown.
 std::string known_elsewhere_as(std::string_view name) {
   const auto found = kNamesElsewhere.find(name);
   return found == kNamesElsewhere.end() ? std::string() : std::string(found->second);
@@ -411,7 +411,7 @@ std::string type_name(const Settings& settings) {
   return found == settings.end() ? "bert" : found->second.value.Scalar();
 }
 
-// With what they say of fields that are not set.
+// Adds values for unset fields that follow from the set ones (ObjectiveType::preset).
 void add_preset(const ObjectiveType& type, const std::string& origin, Settings& settings) {
   if (!type.preset) return;
   FieldValues set;
@@ -420,8 +420,8 @@ void add_preset(const ObjectiveType& type, const std::string& origin, Settings& 
     settings.emplace(field, Setting{YAML::Node(value), origin});
 }
 
-// Fields whose default has changed keep the value that a run in the recipe's folder was made with,
-// so that it goes on.
+// If the default of a field has changed since the run in the folder began, keeps the run's value,
+// so that the run can resume.
 void take_kept_defaults(Recipe& r) {
   if (r.anew || is_remote(r.out) || !run_named_by(r.out)) return;
   const std::string file = kept_recipe_path(r.out);
@@ -434,15 +434,15 @@ void take_kept_defaults(Recipe& r) {
     const Json value = converted(Setting{kept[field], file}, at, {field, vocab[field], "", {}});
     if (value == vocab[field]) continue;
     vocab[field] = value;
-    // A given vocabulary is applied as it was made.
+    // An existing vocabulary keeps its own settings.
     const bool is_given = !vocab["file"].get<std::string>().empty() ||
                           !r.sections["train"]["init_from"].get<std::string>().empty();
     if (!is_given) r.set.insert(at);
   }
 }
 
-// Gives each field of the recipe its value: that of the settings, else its default. `path` is the
-// file that the settings are from.
+// Sets each field of the recipe to its value in `settings` or to its default. `path` is the file of
+// the settings.
 void set_fields(const Settings& settings, const std::string& path, const Sections& sections,
                 Recipe& recipe) {
   for (const auto& [section, fields] : sections) {
@@ -473,7 +473,7 @@ Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew)
   take_kept_defaults(recipe);
   recipe.text = parse_config<TextSection>(recipe.sections["text"], path);
   recipe.vocab = parse_config<VocabSection>(recipe.sections["vocab"], path);
-  // The vocabulary is the pre-trained model's.
+  // The vocabulary is that of the pretrained model.
   if (recipe.type->reads == Reads::rows && recipe.type->sentencepiece)
     recipe.vocab.type = "unigram";
   recipe.ready = parse_config<ReadySection>(recipe.sections["data"], path);
@@ -550,10 +550,10 @@ Recipe load_recipe(const std::string& given, const std::vector<std::string>& ove
   const std::string path = run ? kept_recipe_path(*run) : given;
   if (!is_remote(path) && !exists(path)) throw_no_recipe(path);
   Settings settings = read_settings(path, over);
-  // The folder may have been moved.
+  // The folder may have been moved since.
   if (run && settings["out"].origin != "--set") settings["out"] = {YAML::Node(*run), path};
   Recipe recipe = recipe_of_settings(std::move(settings), path, anew);
-  // A run's folder may come from anyone, but the user chose a file or a setting.
+  // Only a file or setting that the user chose is trusted; a run's folder may come from anyone.
   if (!run || !is_folder(given) || recipe.origins.at("vocab.segment_command") == "--set")
     allow_segment_command(recipe);
   return recipe;

@@ -100,7 +100,7 @@ class Planner {
         told_.first(row);
       });
     compile_round(kOwn, any);
-    if (job_.all_forms)  // one of them is the run's own, whose figures are kept
+    if (job_.all_forms)  // the run's own variant is one of them
       for (const MemoryVariant& form : {kUnrolledVariant, kScanVariant}) compile_round(form, any);
     for (const MemoryVariant& form : memory_fallbacks(any_job()))
       compile_round(form, [&](const PlanRow& row) {

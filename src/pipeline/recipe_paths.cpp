@@ -14,17 +14,18 @@ TokenizerFlags tokenizer_flags(const Recipe& r) {
   TokenizerFlags flags{.control = r.type->control};
   flags.segment_command_name = "vocab.segment_command";
   if (!r.vocab.segment_command.empty()) flags.segment_command = r.vocab.segment_command;
-  if (is_sentencepiece(r)) return flags;  // a run's own recipe says every field
+  if (is_sentencepiece(r)) return flags;  // the stored recipe sets every field
   flags.lower_case_name = "vocab.lower_case";
   flags.strip_accents_name = "vocab.strip_accents";
-  flags.control_name = "model.type";  // which says them; its values are the same words
+  flags.control_name = "model.type";  // the field with the same values
   if (r.is_set("vocab.lower_case")) flags.lower_case = r.vocab.lower_case;
   if (r.is_set("vocab.strip_accents") && r.vocab.strip_accents != "auto")
     flags.strip_accents = r.vocab.strip_accents == "true";
   return flags;
 }
 
-// tokenizer.json holds a vocabulary of any type, vocab.txt one of word pieces alone.
+// Returns the file name: tokenizer.json supports vocabularies of any type, vocab.txt only
+// WordPiece.
 static const char* vocabulary_name(const Recipe& r) {
   if (is_sentencepiece(r)) return "vocab.model";
   return r.vocab.type == "wordpiece" ? "vocab.txt" : "tokenizer.json";
@@ -71,8 +72,8 @@ std::vector<std::string> record_files(const std::string& records) {
 std::string vocabulary_path(const Recipe& r) {
   std::string vocab = RecipePaths(r).vocab;
   if (!exists(vocab))
-    throw UsageError(str(r.out, ": no vocabulary here yet (", vocab, ")"),
-                     "`smelt run` makes text, vocabulary and data, and trains");
+    throw UsageError(str(r.out, ": the vocabulary is not made yet (", vocab, ")"),
+                     "run the recipe with `smelt run`");
   return vocab;
 }
 

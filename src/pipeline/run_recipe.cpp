@@ -114,7 +114,8 @@ void RecipeRun::begin() {
   stages_ = stages_of(r, beginning_, evaluated_, trained());
   const std::string model_dir = RecipePaths(r).model_dir;
   if (!beginning_.overwrite) check_resume_mode(beginning_.begin, model_dir);
-  ready_plugin(r.train.device);  // what training will miss is said before hours of text
+  // A missing plugin is reported before hours of text processing.
+  ready_plugin(r.train.device);
   check_machine_memory(r);
   if (beginning_.overwrite || !latest_checkpoint(model_dir))
     (void)initial_weights_text(with_given_size(r));  // throws if the weights have another shape
@@ -182,7 +183,7 @@ void RecipeRun::make_shared(const std::string& name) {
 }
 
 void RecipeRun::run() {
-  const StopNotice notice;  // between stages, too
+  const StopNotice notice;  // also between stages
   all_.run_on_rank_zero("alone/begin", [&] { begin(); });
   if (!all_.leads()) ready_plugin(recipe_.train.device);
   all_.require_one_folder(recipe_.out);

@@ -151,7 +151,7 @@ std::optional<double> made_examples(const Recipe& r) {
 
 }  // namespace
 
-// Packed text is a quarter of its size, about.
+// Compressed text is counted as four times its size.
 double unpacked_bytes(const std::vector<std::string>& files) {
   std::vector<std::string> packed, plain;
   for (const std::string& file : files) {

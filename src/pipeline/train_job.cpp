@@ -11,7 +11,7 @@
 namespace smelt {
 namespace {
 
-// So many layers that only a loop of them is built at once.
+// Returns whether the model is so deep that only a loop over its layers is compiled.
 bool is_deep(const Recipe& r) {
   const std::int64_t layers =
       r.model.value("num_hidden_layers", r.model.value("num_layers", std::int64_t{0}));
@@ -51,13 +51,16 @@ TrainJob train_job(const TrainConfig& t, Task task) {
 void check_program(const Recipe& r, const Task& of_model) {
   const RecipeChecks checks(r);
   const Task task = distilled_task(r, of_model, DistilledFor::asking);
-  checks.require(r.eval.passes == 1 || task.draws, {"eval.passes"},
-                 str("eval.passes is ", r.eval.passes, ", but ", task.name, " draws nothing"),
-                 "set eval.passes to 1");
+
   checks.require(
-      r.train.optimizer.layer_decay == 1 || task.layer_rates, {"train.optimizer.layer_decay"},
-      str("train.optimizer.layer_decay is given, but ", task.name, " has one rate for all layers"),
-      "leave it out; train.optimizer.rate_rules give rates by parameters' names");
+      r.eval.passes == 1 || task.draws, {"eval.passes"},
+      str("eval.passes is ", r.eval.passes, ", but ", task.name, " draws no random masks"),
+      "set eval.passes to 1");
+  checks.require(r.train.optimizer.layer_decay == 1 || task.layer_rates,
+                 {"train.optimizer.layer_decay"},
+                 str("train.optimizer.layer_decay is set, but ", task.name,
+                     " does not support a rate per layer"),
+                 "remove it, or set rates by parameter name with train.optimizer.rate_rules");
   checks.accepts(
       {"train.checkpoint.best_metric", "train.parallelism.mesh", "train.parallelism.rules",
        "train.memory.attention_rows", "train.optimizer.eta_rules", "train.optimizer.slot_rules",

@@ -1,5 +1,6 @@
-// model.problem answer_spans in a recipe: from SQuAD's file to answers and their scores, resumed,
-// in a TPU's form, by its folders; the best answer against all that there are.
+// Tests of recipes with model.problem answer_spans: from a SQuAD file to answers and scores,
+// resuming, scanned layers on a mesh, exported folders, and the best answer against a brute-force
+// search.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +28,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Ten texts of two questions, of which the second has no answer.
+// Ten contexts with two questions each; the second question has no answer.
 std::string squad_file() {
   Json paragraphs = Json::array();
   for (int i = 0; i < 10; ++i) {
@@ -115,7 +116,7 @@ TEST_F(AnswerRun, PredictsAndScoresEveryHeldOutQuestion) {
   EXPECT_EQ(none, 3);
   EXPECT_NEAR(e.measure("exact_match").value, exact / rows, 1e-6);
   EXPECT_NEAR(e.measure("f1").value, f1 / rows, 1e-6);
-  run("m", {"data.answer_tokens=1"});  // which is no part of the data
+  run("m", {"data.answer_tokens=1"});  // not a setting of the examples
 }
 
 TEST_F(AnswerRun, AppliesTheNoAnswerThreshold) {
@@ -135,7 +136,7 @@ TEST_F(AnswerRun, AppliesTheNoAnswerThreshold) {
   EXPECT_EQ(usual.text, usual.no_answer > 0 ? "" : usual.best);
 }
 
-// Windows of other lengths would see other tokens.
+// Windows of another length would contain other tokens.
 TEST_F(AnswerRun, PredictsFromFoldersAndCheckpointsWithTheWindowsOfTraining) {
   const std::vector<std::string> settings{"data.answer_tokens=3"};
   run("m", settings);
@@ -169,7 +170,7 @@ TEST_F(AnswerRun, LearnsThePositionOfTheAnswer) {
   EXPECT_GE(e.measure("exact_match").value, 0.8);
 }
 
-// The same bits cut off and gone on with; the same losses over a mesh in a TPU's form.
+// A resumed run gives the same bits; a mesh with scanned layers gives the same losses.
 TEST_F(AnswerRun, ResumesBitIdenticallyAndMatchesAMeshWithScannedLayers) {
   const std::vector<std::string> lengths{"data.lengths=6"};
   const double one = run("whole", lengths).measure("answer_loss").value;
@@ -184,7 +185,7 @@ TEST_F(AnswerRun, ResumesBitIdenticallyAndMatchesAMeshWithScannedLayers) {
   EXPECT_NEAR(mesh, one, 2e-5);
 }
 
-// All answers of a text in one window, and in several where the best beginning may lie in any.
+// Compares with all possible answers, for a text in one window and in several overlapping ones.
 TEST_F(AnswerRun, FindsTheBestAnswerWithRunAndExportedFolders) {
   GoldenClassify("electra").write_folder(dir_.file("electra"));
   for (const char* base : {"base", "electra"}) {

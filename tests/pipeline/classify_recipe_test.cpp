@@ -1,5 +1,5 @@
-// model.type classify in a recipe: what does not fit, small runs from rows to predictions, resumed,
-// over devices, in a TPU's form; its folder and back.
+// Tests of recipes with model.type classify: invalid settings, small runs from rows to predictions,
+// resuming, several devices, scanned layers, export and import.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -103,7 +103,7 @@ TEST_F(ClassifyRun, EvaluatesAndPredictsEveryHeldOutRowOnce) {
   EXPECT_NEAR(e.measure("accuracy").value, right / rows, 1e-6);
 }
 
-// The vocabulary has no capitals, no "?" and no "\u0301".
+// The vocabulary lacks capitals, "?" and "\u0301".
 TEST_F(ClassifyRun, WritesTheOriginalTextToPredictions) {
   std::string rows = "label\ttext\tpair\n";
   for (int i = 0; i < 8; ++i)
@@ -316,7 +316,7 @@ TEST_F(ClassifyRun, StopsEarlyAndUsesTheBestCheckpoint) {
   EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 5);
 }
 
-// A regression of labels that are numbers, and several labels of a text.
+// Regression, and multi_label.
 TEST_F(ClassifyRun, LearnsRegressionAndMultiLabel) {
   std::string numbers = "text,label\n", several = "text\tlabel\n";
   for (int i = 0; i < 20; ++i) {
@@ -379,14 +379,14 @@ TEST_F(ClassifyRun, ReadsPairsAndPredictsTheSameFromExportedFolders) {
         EXPECT_NEAR(got[i][c], want[i + 1][c], 1e-6) << folder << i;
   }
   EXPECT_THAT(read_file(dir_.file("m/model/predictions.jsonl")), HasSubstr("\"pair\":\""));
-  // Such a folder is taken back: its head is of the same classes.
+  // The exported folder can be fine-tuned again, because its head has the same classes.
   run("again", {"train.init_from=" + dir_.file("m/huggingface"), "train.steps=2"});
   EXPECT_THAT(log_.text(), HasSubstr("base: its head has other classes ([\"a\",\"b\",\"c\"])"));
   EXPECT_THAT(log_.text(), HasSubstr("  loaded      41\n"));
 }
 
-// A TPU's form over a mesh and in micro-batches computes the same as one device, and goes on as if
-// it had never stopped.
+// Scanned layers on a mesh with gradient accumulation compute the same as one device, and resume
+// with the same bits.
 TEST_F(ClassifyRun, TrainsTheSameOnAMeshWithScannedLayers) {
   const double one = run("one", {"data.lengths=4,6"}).measure("classification_loss").value;
   for (const std::vector<std::string>& form :
@@ -413,7 +413,7 @@ TEST_F(ClassifyRun, FineTunesAnElectraWithLayerDecay) {
   const auto state = checkpoint_state(dir_.file("e/model/checkpoint-4"));
   const std::string rules = state["optimizer"]["rules"].dump();
   EXPECT_THAT(rules, HasSubstr("electra/embeddings"));
-  EXPECT_THAT(rules, HasSubstr("0.0625"));  // two layers, a head above them: 0.5 ^ 4
+  EXPECT_THAT(rules, HasSubstr("0.0625"));  // two layers below the head: 0.5 ^ 4
 }
 
 TEST_F(ClassifyRun, PrintsSeedsAndSettingsInOneTable) {
@@ -436,7 +436,7 @@ TEST_F(ClassifyRun, PrintsSeedsAndSettingsInOneTable) {
               1e-9);
 }
 
-// Sentences of words that are places where they are w9 or w10, after them "inside".
+// Sentences in which the words w9 and w10 begin a place and the words after them are inside it.
 std::string tagged_sentences() {
   std::string out;
   for (int i = 0; i < 20; ++i)
@@ -467,7 +467,7 @@ TEST_F(ClassifyRun, LabelsWordsAndScoresEntities) {
   EXPECT_EQ(e.measure("entity_f1").value, entities.score().f1);
   EXPECT_EQ(e.measure("entity_f1").weight, 6);
   EXPECT_TRUE(e.measure("majority_accuracy").value > 0.4);
-  // The same rows as arrays, over a mesh in a TPU's form; cut off and gone on with.
+  // The same rows as arrays, on a mesh with scanned layers, and resumed.
   std::string arrays;
   LabelledRows conll({.input = dir_.file("t.conll"), .text = "1", .label = "3", .words = true},
                      "t");
@@ -498,7 +498,7 @@ TEST_F(ClassifyRun, ExportedFoldersLabelTheSameWords) {
     run(out, settings);
     auto by_recipe =
         PretrainedModel::of_recipe(recipe(out, settings)).classifier({.batch_size = 2});
-    // [CLS] and [SEP] and six of seven words.
+    // [CLS], [SEP], and six of the seven words fit.
     const std::vector<PairOfTexts> texts{{"cat w9 w10 w11 w12 dog cat"}, {"w9"}, {"dog  w9w10 "}};
     const auto want = by_recipe.classify(texts);
     const std::size_t C = by_recipe.job().labels.names.size();

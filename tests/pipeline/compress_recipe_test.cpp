@@ -1,4 +1,4 @@
-// The section compress of a recipe: a smaller model and its report, of a classifier and of a T5.
+// Tests of the section compress of a recipe, with a classifier and a T5.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,13 +69,13 @@ TEST_F(CompressRecipe, PrunesQuantizesAndReportsOnAClassifier) {
   EXPECT_EQ(said["models"][2]["steps"][1]["activations"], "dynamic");
   EXPECT_LT(said["models"][2]["bytes"], said["models"][1]["bytes"]);
   EXPECT_EQ(said["models"][2]["latency"].size(), 2);
-  // Every second of the rows that were held out is of the test, and no row is of both.
+  // Every second held-out row is a test row, and no row is in both sets.
   EXPECT_EQ(said["rows"]["examples"].get<int>() + said["rows"]["dev"]["examples"].get<int>(), 8);
   EXPECT_TRUE(exists(dir_.file("out/compress/report.html")));
   EXPECT_THAT(log_.text(), HasSubstr("parameters are left"));
   EXPECT_FALSE(load_recipe(dir_.file("out"), {"compress.layers=0", "compress.ffn=1",
                                               "compress.heads=1", "compress.int8=false"})
-                   .compress.is_on());  // as what is taught has it
+                   .compress.is_on());  // as in the recipe of the student
   const auto made = std::filesystem::last_write_time(dir_.file("out/compress/report.json"));
   run();
   EXPECT_EQ(std::filesystem::last_write_time(dir_.file("out/compress/report.json")), made);

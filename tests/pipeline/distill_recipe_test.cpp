@@ -1,5 +1,5 @@
-// distill: in a recipe: a student that goes on from anywhere with the same bits, whose folder knows
-// nothing of its teacher; teachers that do not fit.
+// Tests of the section distill of a recipe: a student resumes with the same bits, its folder
+// contains nothing of the teacher, and unsuitable teachers are rejected.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -85,7 +85,7 @@ TEST_F(DistilledRun, ResumesBitIdenticallyAndStoresNothingOfTheTeacher) {
                 run("alone", {"train.steps=6", "distill.teacher=" + dir_.file("teacher")});
               }),
               HasSubstr("was trained without a teacher, this run has one"));
-  // A finished run is held to it, too, wherever it lies.
+  // A finished run must keep its teacher, too, at any path.
   EXPECT_THAT(error_of<UsageError>([&] { run("cut", {"distill.teacher=" + dir_.file("base")}); }),
               HasSubstr("distill.teacher"));
   EXPECT_THAT(error_of<UsageError>([&] { run("cut", {"distill.teacher="}); }),
@@ -93,7 +93,7 @@ TEST_F(DistilledRun, ResumesBitIdenticallyAndStoresNothingOfTheTeacher) {
   EXPECT_THAT(
       error_of<UsageError>([&] { run("alone", {"distill.teacher=" + dir_.file("teacher")}); }),
       HasSubstr("was trained without a teacher, this run has one"));
-  // The teacher is moved, then another, then gone.
+  // The teacher is moved, then replaced, then deleted.
   std::filesystem::rename(dir_.file("teacher"), dir_.file("moved"));
   run("cut", {"distill.teacher=" + dir_.file("moved")});
   EXPECT_THAT(error_of<UsageError>(
@@ -104,7 +104,7 @@ TEST_F(DistilledRun, ResumesBitIdenticallyAndStoresNothingOfTheTeacher) {
               HasSubstr("distill.teacher"));
 }
 
-// It may be gone once the recipe was checked.
+// The teacher may be deleted after the recipe was checked.
 TEST_F(DistilledRun, OpensItsTeacherOnce) {
   const Recipe r = recipe("once", {"train.steps=1"});
   std::filesystem::remove_all(dir_.file("teacher"));
@@ -144,7 +144,7 @@ TEST_F(DistilledRun, RejectsAnElectraGeneratorAsTeacher) {
 
 class DistilledWords : public SmallRecipe {
  protected:
-  // Taught by m to say what it says.
+  // A student of the teacher m.
   void run_student(const std::string& out, std::vector<std::string> settings) const {
     settings.insert(settings.begin(),
                     {"out=" + dir_.file(out), "vocab.file=" + dir_.file("m/vocab.txt"),
@@ -172,7 +172,7 @@ TEST_F(DistilledWords, DistillsALargeBertIntoASmallOne) {
               AnyOf(HasSubstr("the student 58"), HasSubstr("has another vocabulary than")));
 }
 
-// What maps a narrower student's states is the run's, and no part of the model.
+// The projection of a narrower student's hidden states belongs to the run, not to the model.
 TEST_F(DistilledWords, ResumesAndExportsAStudentOfAnotherWidth) {
   run_recipe(recipe({"eval.every=0"}));
   std::vector<std::string> narrow{"model.hidden_size=4", "distill.hidden=1",

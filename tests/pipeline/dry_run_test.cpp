@@ -1,4 +1,4 @@
-// A dry run judges what it blesses: memory, disk, weights, time; a TPU's recipe anywhere.
+// Tests of dry runs: memory, disk, weights and time; recipes for a TPU on any machine.
 #include "pipeline/dry_run.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +44,7 @@ TEST_F(DryRun, MemoryGrowsWithDevices) {
     const DeviceMemory one = device_memory(recipe({str("train.devices=", devices)}));
     return 2 * one.values + one.slots;
   };
-  EXPECT_EQ(state("2"), state("1"));  // a replica each
+  EXPECT_EQ(state("2"), state("1"));  // one replica per device
   EXPECT_THAT(dry_run_text(recipe({"train.devices=2"})), HasSubstr("memory, all devices"));
   const DeviceMemory whole = device_memory(recipe({"train.devices=2"})),
                      split = device_memory(recipe(
@@ -53,7 +53,7 @@ TEST_F(DryRun, MemoryGrowsWithDevices) {
   EXPECT_EQ(whole.batch, split.batch);
 }
 
-// Layers are built as a loop: each of these would be a graph of millions of nodes.
+// Layers are built as a loop; unrolled, the graph would have millions of nodes.
 TEST_F(DryRun, ChecksAModelOfAHundredThousandLayersQuickly) {
   const std::string message = refusal(
       {"model.num_hidden_layers=100000", "model.hidden_size=1024", "model.intermediate_size=4096"});

@@ -1,4 +1,4 @@
-// model.type electra: what is refused when a recipe is loaded, and a whole recipe on a small text.
+// Tests of recipes with model.type electra: invalid settings, and a whole run on a small text.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -126,7 +126,8 @@ TEST_F(ElectraRecipe, TrainsExportsFillsMasksAndDetectsTokens) {
   EXPECT_TRUE(std::filesystem::exists(r.path("huggingface/discriminator/model.safetensors")));
   EXPECT_TRUE(std::filesystem::exists(r.path("huggingface/generator/model.safetensors")));
 
-  // Both folders together hold the model's parameters; the generator brings the shared embeddings.
+  // Both folders together contain the model's parameters; the generator's has the shared
+  // embeddings.
   const PretrainedWeights model = load_weights(r.path("model")),
                           towers = load_weights(r.path("huggingface"));
   for (const auto& [name, view] : model.parameters) {
@@ -145,7 +146,7 @@ TEST_F(ElectraRecipe, TrainsExportsFillsMasksAndDetectsTokens) {
   ASSERT_EQ(judged.size(), 2u);
   EXPECT_EQ(judged[0][0].span.begin, 0u);
   EXPECT_EQ(judged[0].back().span.end, 14u);
-  // The shorter text is padded, which must not matter.
+  // The padding of the shorter text must not change the result.
   const float alone = PretrainedModel::of_recipe(r, {.task = InferenceTask::detect})
                           .detect({"river"})[0][0]
                           .probability;
@@ -221,7 +222,7 @@ TEST_F(ElectraRecipe, DoesNotExportAGeneratorThatTransformersCannotLoad) {
               HasSubstr("model.hidden_act is 'relu': the model could not be exported"));
 }
 
-// Whatever the kind: encoders and embeddings of its own or shared, or a masked LM alone.
+// For all variants: separate or shared encoders and embeddings, and a masked LM alone.
 TEST_F(ElectraRecipe, StartsFromItsOwnExport) {
   SMELT_OPEN_CPU(client, 1);
   write_text();
@@ -256,7 +257,7 @@ TEST_F(ElectraRecipe, StartsFromItsOwnExport) {
     const auto [whole, said] = begun(folder);
     EXPECT_EQ(whole, given) << kind;
     EXPECT_EQ(said.find("\n  random"), std::string::npos) << said;
-    // The generator's folder alone has all that is not the discriminator's own.
+    // The generator's folder has all parameters that do not belong to the discriminator alone.
     const Parameters generator = begun(folder + "/generator").first;
     const bool one_encoder = kind.find("untied_generator=true") == std::string::npos &&
                              kind.find("untied_generator_embeddings") == std::string::npos;
@@ -293,7 +294,7 @@ TEST_F(ElectraRecipe, BertHasNoDiscriminator) {
               HasSubstr("detect: a model of type bert has no discriminator"));
 }
 
-// The demo of what pre-training was good for, in its smallest form.
+// A minimal comparison of pre-trained and random weights.
 TEST_F(ElectraRecipe, ComparesFineTuningOfTheDiscriminatorWithRandomWeights) {
   REQUIRE_PLUGIN("cpu");
   write_text();
@@ -315,7 +316,7 @@ TEST_F(ElectraRecipe, ComparesFineTuningOfTheDiscriminatorWithRandomWeights) {
   EXPECT_EQ(s.examples, 10u);  // four fifths of the rows
   EXPECT_THAT(read_file(s.trials[0].folders[0] + "/huggingface/config.json"),
               HasSubstr("ElectraForSequenceClassification"));
-  // Both begin with a fresh head, one of them with the discriminator's layers.
+  // Both start with a random head, one of them with the discriminator's layers.
   EXPECT_NE(s.against[0].settings[0].find("train.init_from="), std::string::npos);
   EXPECT_THAT(trials_text(s), HasSubstr("difference "));
 }

@@ -1,4 +1,4 @@
-// The words that help and completion offer are those that recipes take.
+// Tests that help and completion list the values that recipes accept.
 #include "pipeline/field_choices.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What a recipe is given instead of making it: weights' vocabularies, ready records, SentencePiece.
+// Tests of recipes with existing inputs: vocabularies of weights, records, SentencePiece models.
 #include <gmock/gmock.h>
 
 #include <span>
@@ -66,7 +66,7 @@ TEST_F(GivenParts, ContinuedPretrainingUsesTheSizesOfTheInitialModel) {
   }
   const Recipe own = load_recipe(dir_.file("n.yaml"), {"train.init_from=" + dir_.file("m/model"),
                                                        "model.num_hidden_layers=2"});
-  EXPECT_EQ(own.model["num_hidden_layers"], 2);  // what is set stays
+  EXPECT_EQ(own.model["num_hidden_layers"], 2);  // set fields keep their values
   const Recipe gone = load_recipe(dir_.file("n.yaml"), {"train.init_from=" + dir_.file("gone")});
   EXPECT_EQ(gone.model["hidden_size"], 768);
 }
@@ -75,7 +75,7 @@ TEST_F(GivenParts, RejectsWeightsWithoutAVocabulary) {
   run_recipe(recipe());
   const std::string vocab = read_file(dir_.file("m/vocab.txt"));
   const Recipe next = recipe({"out=" + dir_.file("n"), "train.init_from=" + dir_.file("m/model")});
-  write_file(dir_.file("m/vocab.txt"), vocab + "more\n");  // of another model
+  write_file(dir_.file("m/vocab.txt"), vocab + "more\n");  // now a vocabulary of another model
   const auto refusal =
       AllOf(HasSubstr("train.init_from: no vocabulary found for " + dir_.file("m/model") +
                       ", and vocab.file is not set"),
@@ -209,7 +209,7 @@ TEST_F(GivenParts, TheStoredRecipeOmitsTheCaseOfAnExistingVocabulary) {
   EXPECT_EQ(kept_flags({given}).lower_case, std::nullopt);
   EXPECT_EQ(kept_flags({given}).strip_accents, std::nullopt);
   EXPECT_EQ(kept_flags({given, "vocab.lower_case=true"}).lower_case, true);
-  // Of a vocabulary that the run makes the recipe keeps all, whatever later defaults are.
+  // For a vocabulary that the run makes, all fields are stored, in case defaults change later.
   EXPECT_EQ(kept_flags({}).lower_case, false);
 }
 
@@ -223,7 +223,7 @@ TEST_F(GivenParts, ExportsAVocabTxtForAWordPieceTokenizerJson) {
   EXPECT_EQ(exported.at("tokenizer.json"), read_file(dir_.file("m/tokenizer.json")));
 }
 
-// Defaults were others when it was made.
+// The run was made when defaults were different.
 TEST_F(GivenParts, ResumesARunOfAnEarlierVersionWithItsDefaults) {
   const std::string setting = "vocab.lower_case=true";
   run_recipe(recipe({setting}));
@@ -250,7 +250,7 @@ TEST_F(GivenParts, SplitsChineseCharactersAsTheVocabularyDoes) {
                 " was made with false"));
 }
 
-// Splits "cat" and "dog", each text's commonest words, as if they were two words.
+// A segmentation command that splits "cat" and "dog", the most frequent words, in two.
 constexpr const char* kSplitsCats = "vocab.segment_command=sed -u 's/cat/c at/g'";
 constexpr const char* kSplitsDogs = "vocab.segment_command=sed -u 's/dog/d og/g'";
 
@@ -320,7 +320,7 @@ TEST_F(GivenParts, DoesNotRunTheCommandOfARunFolderUntilTheUserSetsIt) {
   };
   const std::string command = "sed -u 's/one/on e/g'", other = "sed -u 's/two/t wo/g'";
   Recipe kept = recipe({});
-  kept.sections["vocab"]["segment_command"] = command;  // by someone else
+  kept.sections["vocab"]["segment_command"] = command;  // as if someone else had written it
   write_file(dir_.file("m/.stages/x"), "");
   keep_recipe(kept);
   const Recipe folder = load_recipe(dir_.file("m"), {});
@@ -343,13 +343,13 @@ TEST_F(GivenParts, MakesExportsAndReusesAUnigramVocabulary) {
   EXPECT_EQ(exported.at("tokenizer.json"), read_file(dir_.file("m/tokenizer.json")));
   EXPECT_FALSE(exported.contains("vocab.txt"));
   EXPECT_THAT(exported.at("tokenizer_config.json"), HasSubstr("PreTrainedTokenizerFast"));
-  // A run that begins with its weights takes its vocabulary, whatever vocab.type says.
+  // A run that starts from its weights uses its vocabulary and ignores vocab.type.
   const Recipe next =
       recipe({"out=" + dir_.file("n"), "train.init_from=" + dir_.file("m/huggingface")});
   run_recipe(next);
   EXPECT_EQ(files("n/huggingface").at("tokenizer.json"), exported.at("tokenizer.json"));
   EXPECT_EQ(recipe({"vocab.file=" + dir_.file("m/tokenizer.json")}).vocab.type, "auto");
-  // A run goes on with its own copy if the file that it was given is gone.
+  // A run uses its own copy if the original file is deleted.
   const Recipe named =
       recipe({"out=" + dir_.file("n"),
               "train.init_from=", "vocab.file=" + dir_.file("gone/tokenizer.json")});

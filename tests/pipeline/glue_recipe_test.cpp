@@ -1,4 +1,4 @@
-// data.glue: a task of GLUE in a recipe of model.type classify.
+// Tests of data.glue, a GLUE task in a recipe of model.type classify.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ class GlueRun : public testing::Test {
     return told;
   }
 
-  // Of all predictions of a file.
+  // Computed from all predictions of a file.
   static double score(const std::string& metric, const std::string& field,
                       const std::string& path) {
     const ReadPredictions read = read_predictions(path, field);
@@ -59,7 +59,7 @@ class GlueRun : public testing::Test {
   TempDir dir_;
 };
 
-// GLUE's own files: MRPC's table of labels first, STS-B's of numbers last.
+// Files in GLUE's format: MRPC has its label column first, STS-B its score column last.
 TEST_F(GlueRun, ReadsAGlueTaskByItsName) {
   std::string mrpc = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String\n", sts = "index\ttexts\n";
   for (int i = 0; i < 8; ++i) {
@@ -86,7 +86,7 @@ TEST_F(GlueRun, ReadsAGlueTaskByItsName) {
   trials.seeds = 1;
   trials.resample.samples = 20;
   EXPECT_EQ(run_trials(trials).metric, "f1:1");
-  trials.metric = "auc-macro";  // of probabilities; the run is not run again
+  trials.metric = "auc-macro";  // uses probabilities, and the run is not repeated
   const Trial trial = run_trials(trials).trials.at(0);
   EXPECT_EQ(trial.scores.at(0),
             score("auc-macro", "probabilities", trial.folders.at(0) + "/model/predictions.jsonl"));
@@ -97,9 +97,9 @@ TEST_F(GlueRun, ReadsAGlueTaskByItsName) {
   EXPECT_NEAR(s.measure("spearman").value,
               score("spearman", "prediction", RecipePaths(r).predictions), 1e-9);
   EXPECT_EQ(s.measure("spearman").weight, 8);
-  // Its folder says what it read, wherever the files are by then.
+  // The run's folder contains all it needs, even if the files have moved.
   EXPECT_EQ(load_recipe(dir_.file("sts"), {}).data["text"], "-3");
-  // What GLUE's own server scores: each row, one without text too.
+  // The submission has every row, including one without text.
   write_file(dir_.file("glue/MRPC/test.tsv"),
              "index\t#1 ID\t#2 ID\t#1 String\t#2 String\n0\t1\t2\tcat w8\t\"dog\n1\t1\t2\t\tdog\n");
   EXPECT_THAT(write_glue_submission(recipe("mrpc", with("mrpc")), dir_.file("sent"), 4, 1),
@@ -120,7 +120,7 @@ TEST_F(GlueRun, ReadsAGlueTaskByItsName) {
   write_glue_submission(r, dir_.file("sent"), 4, 1);
   EXPECT_THAT(read_file(dir_.file("sent/STS-B.tsv")),
               testing::MatchesRegex("index\tprediction\n0\t[0-5]\\.[0-9][0-9][0-9]\n"));
-  // A field of one's own is not changed.
+  // A field that the user sets is not changed.
   auto own = with("mrpc");
   own.push_back("data.both_orders=false");
   EXPECT_EQ(recipe("own", own).data["both_orders"], false);

@@ -1,5 +1,4 @@
-// model.type jestimator_bert in a recipe: its fields, and what does not fit, refused when it is
-// loaded.
+// Tests of recipes with model.type jestimator_bert: fields, and invalid settings on load.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

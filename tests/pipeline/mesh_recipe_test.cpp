@@ -1,5 +1,5 @@
-// What a recipe says of meshes, micro-batches and how layers are computed, refused when it is
-// loaded: before hours of text.
+// Tests that invalid settings of meshes, gradient accumulation and layers are rejected when a
+// recipe is loaded.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using testing::EndsWith;
 
 class MeshRecipe : public testing::Test {
  protected:
-  // What is said when `train` stands in the recipe, then the same when all of it is set.
+  // Return the error for the section `train` of a recipe file, and for fields set by --set.
   std::string from_recipe(const std::string& train) {
     write_file(dir_.file("r.yaml"), str("train: {", train, "}\n"));
     return error_of<UsageError>([&] { load_recipe(dir_.file("r.yaml"), {}); });
@@ -52,7 +52,7 @@ TEST_F(MeshRecipe, UnrolledLayersNeedRematPolicyAll) {
       "  hint: set train.memory.layers to scan";
   EXPECT_THAT(from_recipe("memory.remat_policy: layer, memory.layers: unrolled"),
               EndsWith("r.yaml" + refusal));
-  EXPECT_EQ(from_recipe("memory.remat_policy: layer"), "no error");  // which makes it a scan
+  EXPECT_EQ(from_recipe("memory.remat_policy: layer"), "no error");  // it implies scanned layers
   EXPECT_EQ(from_set({"train.memory.remat_policy=layer", "train.memory.layers=unrolled",
                       "train.device=tpu"}),
             "--set" + refusal);

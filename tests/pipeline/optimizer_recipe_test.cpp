@@ -1,4 +1,4 @@
-// What a recipe says of its optimizer, refused when it is loaded; and what it comes to.
+// Tests of optimizer and schedule fields in a recipe: invalid ones are rejected on load.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

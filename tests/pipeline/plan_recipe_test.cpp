@@ -1,4 +1,4 @@
-// A recipe planned on TPUs that are not here: what fits, in which form, for how long, for how much.
+// Tests of plans for TPUs that are not on this machine: memory, variants, time and cost.
 #include "pipeline/plan_recipe.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Two layers, small enough that libtpu compiles them in seconds; its text is not there yet.
+// A model of two layers, which libtpu compiles in seconds. Its text does not exist.
 constexpr const char* kRecipe = R"(out: m
 text: {input: nothing-yet.txt}
 vocab: {size: 200}
@@ -54,8 +54,8 @@ class PlanRecipe : public testing::Test {
         compiles(), prices_);
   }
 
-  // Returns a program that stands in for smelt's compile command: programs ("$last") of which the
-  // shell's `too_large` is true do not fit.
+  // Returns a script that replaces smelt's compile command. Programs ("$last") for which the shell
+  // command `too_large` succeeds do not fit.
   std::string stub_compiler(const std::string& too_large) const {
     const std::string program = dir_.file("smelt.sh");
     write_file(program, str("#!/bin/sh\nfor last; do :; done\nif ", too_large, R"(; then
@@ -97,8 +97,8 @@ TEST_F(PlanRecipe, PlansEachTypeWithItsOwnProgram) {
   const auto& told = plan.rows[0].form().compiled.sent;
   ASSERT_EQ(told.size(), 1u) << "eight cores add their gradients up";
   EXPECT_EQ(told[0].axes, "data");
-  // Each core sends seven eighths of the sum twice: of all parameters but the positions that no
-  // example reaches, of the words' table once as looked up and once as scored with; and of losses.
+  // Each core sends seven eighths of the sum twice: the gradients of all parameters except unused
+  // positions (the word embeddings count twice, as input and as output layer), and the losses.
   constexpr double kRow = 16 * 4;  // bytes of a token's or a position's vector
   const double summed = plan.rows[0].parameter_bytes - (512 - 8) * kRow + 200 * kRow;
   EXPECT_NEAR(told[0].all_reduce, 2 * 7.0 / 8 * summed, 100);
@@ -116,7 +116,7 @@ TEST_F(PlanRecipe, PlansAGpuByItsRoofline) {
     const PlannedForm& form = row.form();
     EXPECT_EQ(form.words, "loop");
     EXPECT_EQ(form.products.of, DType::bf16);
-    // The forward pass, twice as much for gradients, and scores that are made again.
+    // The forward pass, twice as much for gradients, and rematerialized attention scores.
     EXPECT_GT(form.products.flops * row.type.devices, row.flops);
     EXPECT_LT(form.products.flops * row.type.devices, 1.4 * row.flops);
     EXPECT_NEAR(
@@ -148,7 +148,7 @@ TEST_F(PlanRecipe, CompilesOnceForTypesThatShareAProgramAndLogsIt) {
 }
 
 TEST_F(PlanRecipe, ReportsTheCompilersMessageAndFindsASmallerVariant) {
-  // What many layers save fills the memory and, in a loop, does not take longer to compile.
+  // The activations of many layers fill the memory; as a loop they do not take longer to compile.
   const Plan plan = this->plan("v5litepod-1", {"model.num_hidden_layers=30000"});
   const PlanRow& row = plan.rows.front();
   ASSERT_FALSE(row.tried.empty());
@@ -182,7 +182,7 @@ TEST_F(PlanRecipe, PlansScannedLayersIfUnrolledOnesDoNotFit) {
 }
 
 TEST_F(PlanRecipe, FindsTheLargestBatchThatFits) {
-  // The batch of 128 takes 11 of 16 GiB, so the first that is doubled does not fit.
+  // A batch of 128 needs 11 of 16 GiB, so twice the batch does not fit.
   const std::vector<std::string> deep{"model.num_hidden_layers=30000", "model.hidden_size=8",
                                       "model.num_attention_heads=1", "model.intermediate_size=8",
                                       "train.batch_size=128"};
@@ -216,7 +216,7 @@ TEST_F(PlanRecipe, HalvesABatchThatFitsInNoVariant) {
   EXPECT_EQ(row.largest_batch, 16);
   EXPECT_THAT(plan_text({.rows = {row}, .cheapest = {}, .fastest = {}}),
               AllOf(HasSubstr("not possible: 9 of 8"), HasSubstr("batch      16 fits as loop")));
-  // Of one that fits by layers saved the run needs no word: it finds this by itself.
+  // A variant that saves only layers needs no setting, because the run selects it automatically.
   job.run_on = [&](const Accelerator& type) {
     return planned_run(recipe_on(type, path_, {"train.batch_size=16"}));
   };
@@ -363,7 +363,7 @@ TEST_F(PlanRecipe, CalibratesTheRangeWithAMeasuredRun) {
 }
 
 TEST_F(PlanRecipe, HintsHowToInstallLibtpu) {
-  // A program that has no .venv above it, in a home that has none, either.
+  // A program without a .venv in a parent folder or in the home folder.
   const std::string program = dir_.file("bin/smelt");
   write_file(program, read_file(smelt_program()));
   ASSERT_EQ(::chmod(program.c_str(), 0700), 0);

@@ -1,4 +1,4 @@
-// Inference with a model in each of the three forms.
+// Tests of inference with models in all three formats.
 #include "pipeline/pretrained_model.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// The original's tiny BERT and ELECTRA as models of smelt's, with a vocabulary of 99 words.
+// Tiny BERT and ELECTRA of the original programs as smelt models, with a vocabulary of 99 words.
 class PretrainedModelTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -195,7 +195,8 @@ TEST_F(PretrainedModelTest, WarnsOfTextThatTheVocabularyDoesNotKnow) {
   EXPECT_THAT(log_.text(), HasSubstr("% of the tokens are unknown ([UNK])"));
 }
 
-// As an Electric has them: the same heads as ELECTRA with two towers, and another meaning.
+// The heads of an Electric are the same as those of an ELECTRA with two towers, with another
+// meaning.
 TEST_F(PretrainedModelTest, NeedsTheObjectiveOfAnElectric) {
   const Json objective{{"electra_objective", false}, {"electric_objective", true}};
   Checkpoint electric = load_checkpoint(dir_.file("electra/model"), 5);
@@ -222,7 +223,7 @@ TEST_F(PretrainedModelTest, NeedsTheObjectiveOfAnElectric) {
                     HasSubstr("to the electra_config.json beside it")));
 }
 
-// One that smelt wrote without knowing the model, and now knows it.
+// A checkpoint without the model's sizes in its state.
 TEST_F(PretrainedModelTest, ReadsTheSizesFromTheConfigNextToACheckpoint) {
   convert("bert/model", "tf/model.ckpt-5", ModelForm::tensorflow);
   const std::string config = read_file(dir_.file("tf/bert_config.json"));

@@ -1,4 +1,4 @@
-// The recipes that come with smelt.
+// Tests of the recipes in recipes/.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ TEST(Recipes, LoadAndBuildTheirPrograms) {
   const auto names = list_folder(source_path("recipes"));
   ASSERT_FALSE(names.empty());
   TempDir dir;
-  GoldenClassify("bert").write_folder(dir.file("base"));  // whose sizes a recipe may take
+  GoldenClassify("bert").write_folder(dir.file("base"));  // for recipes that use its sizes
   for (const std::string& name : names) {
     std::vector<std::string> settings;
     if (name.starts_with("classify") || name.starts_with("compress") ||
@@ -29,7 +29,7 @@ TEST(Recipes, LoadAndBuildTheirPrograms) {
       settings = {"train.init_from=" + dir.file("base"), "data.seq_length=12",
                   "data.question_tokens=4"};
     if (name.starts_with("t5-classify") || name.starts_with("ttt"))
-      continue;  // of a T5 that the test does not have
+      continue;  // starts from a T5 that the test does not have
     EXPECT_NO_THROW(load_recipe(source_path("recipes/" + name), settings)) << name;
   }
 }

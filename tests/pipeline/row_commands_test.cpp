@@ -1,4 +1,4 @@
-// A data set of one's own: data.train and its like as commands that print rows.
+// Tests of data.train, data.validation and data.test as commands that print rows.
 #include "pipeline/row_commands.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// A script that prints other rows each time, and counts how often.
+// A script that prints different rows each time, and counts its calls.
 constexpr const char* kScript = R"sh(cd "$(dirname "$0")"
 echo >> ran
 n=$(wc -l < ran)
@@ -79,7 +79,7 @@ TEST_F(RowCommands, RunOnceAndReuseTheirRows) {
   EXPECT_THAT(read_file(dir_.file("cut/recipe.yaml")), HasSubstr("train: \"!sh "));
   run_recipe(recipe("whole", {"data.train=" + dir_.file("cut/rows/train.jsonl")}));
   EXPECT_EQ(weights("cut"), weights("whole"));
-  // Rows that are lost are other rows when they are printed again.
+  // If the stored rows are lost, the command prints different ones.
   write_file(dir_.file("cut/rows/train.jsonl"), kept + kept);
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe("cut", {"train.steps=6"})); }),
               HasSubstr("data"));

@@ -1,4 +1,4 @@
-// How long a run is: by passes over its text, by tokens, by money; and recipes to begin with.
+// Tests of the length of a run in passes, tokens and dollars, and of starter recipes.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -103,7 +103,7 @@ TEST(Budget, KeepsTheLikelyCostWithinTheBudget) {
   EXPECT_LE(cost(*steps), 50);
   EXPECT_GT(cost(*steps + *steps / 100), 50);
   EXPECT_GT(steps_within(row, 50, true), steps);
-  EXPECT_EQ(steps_within(row, 0.01, false), 0);  // less than the start costs
+  EXPECT_EQ(steps_within(row, 0.01, false), 0);  // does not cover the startup
   const std::string text = budget_text(
       plan, 50, [](std::int64_t n) { return std::optional(static_cast<double>(n) / 5000); },
       "about 40");
@@ -145,7 +145,7 @@ TEST_F(RunLength, ARunKeepsTheStepsOfItsBudget) {
   auto settings = budget;
   settings.emplace_back("train.steps=3");
   run_recipe(load_recipe(yaml, settings));
-  EXPECT_EQ(with_steps_of_budget(yaml, budget), settings);  // no plan is made
+  EXPECT_EQ(with_steps_of_budget(yaml, budget), settings);  // does not make a plan
   EXPECT_EQ(with_steps_of_budget(dir_.file("m"), {}), std::vector<std::string>());
   const std::string kept = dir_.file("m/recipe.yaml");
   EXPECT_EQ(steps_of_budget_in(kept, load_recipe(yaml, budget)), "3");
@@ -338,7 +338,7 @@ TEST(Advice, RecommendsTheLargestModelThatTheTextIsEnoughFor) {
   EXPECT_EQ(r.model["hidden_size"], 256);
 }
 
-// The runs of bench/published_runs.py, whose steps plans have compiled.
+// The runs of bench/published_runs.py with the work of their compiled steps.
 TEST(Advice, EstimatesTheWorkOfPublishedRunsAsPlansDo) {
   const Json file = Json::parse(read_file(source_path("tests/golden/published_runs.json")));
   int runs = 0;
@@ -350,7 +350,7 @@ TEST(Advice, EstimatesTheWorkOfPublishedRunsAsPlansDo) {
     if (!is_of_encoder || has("TF32") || run.value("work", 0.0) == 0 ||
         sequences.find("and") != sequences.npos)
       continue;
-    if (has("small")) continue;  // an ELECTRA-small is none of the sizes
+    if (has("small")) continue;  // ELECTRA-small is not a standard size
     const StepWork work =
         advised_work({.size = model_size(has("large") ? "large" : "base", "test"),
                       .kind = has("ELECTRA") ? "electra" : "bert",
@@ -363,7 +363,7 @@ TEST(Advice, EstimatesTheWorkOfPublishedRunsAsPlansDo) {
   EXPECT_EQ(runs, 18);
 }
 
-// The plan's compiler is one that finds the estimated work.
+// The plan uses a fake compiler that returns the estimated work.
 TEST(Advice, AgreesWithAPlanOfTheRecipeThatItWrites) {
   REQUIRE_PLUGIN("tpu");
   const TempDir dir;

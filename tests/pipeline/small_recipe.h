@@ -15,12 +15,12 @@ namespace smelt {
 class SmallRecipe : public testing::Test {
  protected:
   void SetUp() override;
-  // Documents of three sentences each, one a line.
+  // Writes documents of three sentences, one sentence per line.
   void write_text(int documents) const;
-  // Of the folder "m", two steps.
+  // Returns a recipe with two steps and the output folder "m".
   Recipe recipe(const std::vector<std::string>& settings = {}) const;
   std::map<std::string, std::string> files(const std::string& folder) const;
-  // How often a line of the log has this text.
+  // Returns the number of log lines that contain the text.
   int said(const std::string& text) const;
 
   CapturedLog log_;

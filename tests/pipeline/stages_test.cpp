@@ -1,4 +1,5 @@
-// Stages depend on one another: what is made again, deleted or damaged makes what follows stale.
+// Tests of the dependencies between stages: regenerated, deleted or damaged outputs make later
+// stages run again.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -52,7 +53,7 @@ TEST_F(Stages, ReRunsEvaluationAndExportAfterASeparateTraining) {
   EXPECT_EQ(files("m/huggingface"), fresh_export(r));
 }
 
-// Not what another process has put there since.
+// A checkpoint that another process has written since is ignored.
 TEST_F(Stages, EvaluatesAndExportsTheLastStepOfTraining) {
   const auto add_later = [&](std::int64_t step) {
     const Checkpoint last = load_checkpoint(dir_.file("m/model"), 2);
@@ -87,8 +88,8 @@ TEST_F(Stages, RejectsOtherSettingsForAFinishedRunAndKeepsItsRecipe) {
       error_of<UsageError>([&] { dry_run_text(recipe({"train.checkpoint.max_to_keep=2"})); }),
       HasSubstr("train.checkpoint.max_to_keep was 5, is 2\n  hint: to train on with them, add "
                 "--set train.steps=4; for a new model, add --set out=FOLDER"));
-  run_recipe(recipe(
-      {"train.memory.layers=scan", "train.logging_steps=1"}));  // evaluation may use the form
+  run_recipe(recipe({"train.memory.layers=scan",
+                     "train.logging_steps=1"}));  // settings that evaluation uses may change
   EXPECT_EQ(said("eval: started again: train.memory.layers was \"auto\", is \"scan\""), 1);
   const std::string again = kept();
   run_recipe(recipe({"train.steps=1"}));
@@ -149,7 +150,7 @@ TEST_F(Stages, RegeneratesDeletedOrDamagedOutputsAndChecksLaterStages) {
   run_recipe(r);
   EXPECT_EQ(read_file(dir_.file("m/data/train.tfrecord")), records);
   EXPECT_EQ(said("data: started again: its output is missing"), 1);
-  expect_finished({"train", "eval", "export"});  // the same records by their content
+  expect_finished({"train", "eval", "export"});  // the records have the same content
 
   const std::string vocab = read_file(dir_.file("m/vocab.txt"));
   write_file(dir_.file("m/vocab.txt"), "[PAD]\n");
@@ -310,7 +311,7 @@ TEST_F(Stages, DetectsDivergence) {
   EXPECT_TRUE(has_diverged(course(0.3, 1.4)));
   EXPECT_TRUE(has_diverged(course(7.1, std::nan(""))));
   EXPECT_FALSE(has_diverged(course(7.1, 9)));
-  EXPECT_FALSE(has_diverged(course(0.001, 0.5)));  // an easy batch is no best to hold all to
+  EXPECT_FALSE(has_diverged(course(0.001, 0.5)));  // one easy batch does not count as divergence
   EXPECT_EQ(divergence_verdict(course(7.1, 1.5e7), {.loss = 1.5e7, .measures = {}}, 1000),
             "verdict: diverged: training loss 7.10 at step 200, 15 million at step 230: start a "
             "new run (--set out=FOLDER) with a train.optimizer.learning_rate below 1e+03");

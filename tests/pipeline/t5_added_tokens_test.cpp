@@ -1,4 +1,4 @@
-// Tokens that were added to a T5's pieces, held to transformers' T5TokenizerFast.
+// Tests of tokens that were added to a T5's pieces, compared with transformers' T5TokenizerFast.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,7 +91,7 @@ TEST_F(T5AddedTokens, AreRejectedBeyondTheEmbeddingRows) {
   EXPECT_THAT(job_of(vocab_, 31).encode("[EVENT]"), testing::Contains(30));
 }
 
-// As of a model to which sentinels were added by a program that counts upwards.
+// A model whose sentinels have increasing instead of decreasing ids.
 TEST_F(T5AddedTokens, KeepTheIdsOfSentinels) {
   list_tokens(R"({"30": {"content": "<extra_id_0>"}, "31": {"content": "<extra_id_1>"}})");
   const GenerateJob job = job_of(vocab_);

@@ -1,5 +1,5 @@
-// model.type t5 in a recipe: its fields, what does not fit, and a small run from text to its
-// evaluation, resumed and over devices.
+// Tests of recipes with model.type t5: fields, invalid settings, and a small run from text to
+// evaluation, resumed and on several devices.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,8 @@ TEST_F(T5Recipe, HasTheOriginalsFieldsAndDefaults) {
   ASSERT_EQ(features.size(), 2u);
   EXPECT_EQ(features[0].row, Dims{512});
   EXPECT_EQ(features[1].row, Dims{114});
-  EXPECT_EQ(features[1].limit, 32128);  // 32000 pieces, 100 sentinels, up to a multiple of 128
+  EXPECT_EQ(features[1].limit,
+            32128);  // 32000 pieces and 100 sentinels, rounded up to a multiple of 128
   EXPECT_EQ(r.program->job->task.windows->tokens, 568);
 }
 
@@ -111,10 +112,10 @@ TEST(Unigram, IsTheEntropyOfSmoothedCounts) {
   const MeasuredValue got = unigram_measure(job);
   EXPECT_EQ(got.weight, 3);  // 3, 4 and 5 of the first example
   EXPECT_NEAR(got.value, -(std::log(4 / 9.0) + std::log(2 / 9.0) + std::log(1 / 9.0)) / 3, 1e-12);
-  // The same words stand for 3, 1 and 4 characters.
+  // The same words have 3, 1 and 4 characters.
   const BertTokenizer pieces(Vocabulary({"[UNK]", "a", "b", "▁ab", "é", "wxyz"}), {});
   EXPECT_NEAR(characters_of_words(job, pieces), 8 / 3.0, 1e-12);
-  // Two bytes stand for one character, and an unknown piece for none.
+  // Two byte pieces are one character, and an unknown piece counts as 0.
   const BertTokenizer bytes(Vocabulary({"x", "a", "b", "<0xD0>", "<0xB9>", "[UNK]"}), {});
   EXPECT_NEAR(characters_of_words(job, bytes), 1 / 3.0, 1e-12);
 }
@@ -207,7 +208,8 @@ TEST_F(T5Run, KeepsTheSentinelsOfItsInitialWeights) {
   EXPECT_THAT(error_of<UsageError>([&] { recipe("n", {init, "data.extra_ids=20"}); }),
               HasSubstr(str("data.extra_ids: 20 sentinels, but the weights of ", dir_.file("m"),
                             " have 8\n  hint: set data.extra_ids to 8")));
-  // A run that is there goes on with its own weights; begun anew it has the sentinels of others'.
+  // An existing run resumes from its own weights; with overwrite it has the sentinels of the new
+  // weights.
   run_recipe(recipe("n", {init, "train.steps=1"}));
   const std::vector<std::string> other{"out=" + dir_.file("n"), init, "data.extra_ids=20"};
   EXPECT_THAT(error_of<UsageError>([&] { load_recipe(dir_.file("r.yaml"), other, true); }),
@@ -245,7 +247,7 @@ TEST_F(T5Run, LogsFilledMasksDuringTraining) {
     if (record.value("kind", "") == "filled") filled = record["texts"];
   ASSERT_EQ(filled.size(), 2u);
   EXPECT_EQ(filled[1]["masks"].size(), 2u);
-  // What the model of this step answers behind its sentinel.
+  // The text that the model of this step generates after its sentinel.
   GenerateOptions options;
   options.search.most_tokens = 4;
   const std::string text = "the cat <extra_id_0> a dog", sentinel = "<extra_id_0> ";

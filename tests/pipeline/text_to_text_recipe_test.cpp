@@ -1,4 +1,4 @@
-// model.type text_to_text in a recipe: a T5 that was pre-trained on text, fine-tuned on rows.
+// Tests of recipes with model.type text_to_text: fine-tuning of a T5 on rows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -90,7 +90,7 @@ class TextToText : public testing::Test {
   TempDir dir_;
 };
 
-// A batch of one row of two is filled up.
+// A batch of two with one row is padded.
 TEST_F(TextToText, IgnoresPaddingRowsInTheLoss) {
   run("m", {"model.loss_over=examples"});
   const auto scored = [&](const char* batch) {
@@ -117,7 +117,7 @@ TEST_F(TextToText, EvaluatesEveryRowAndGeneratesTheSameFromItsFolders) {
   EXPECT_EQ(e.measure("exact_match").weight, 6);
   EXPECT_THAT(log_.text(), HasSubstr("8 examples to train on, 6 held out"));
   EXPECT_THAT(log_.text(), HasSubstr("of them with answers longer than 12 tokens"));
-  // A batch of one row of two is filled up: the same loss in other batches.
+  // A batch of two with one row is padded: the loss is the same with other batch sizes.
   const Evaluation again = evaluate_model(recipe("m", with(long_enough, "eval.batch_size=5")));
   EXPECT_NEAR(again.measure("target_loss").value, e.measure("target_loss").value, 1e-5);
   EXPECT_EQ(again.measure("target_loss").weight, e.measure("target_loss").weight);
@@ -134,7 +134,7 @@ TEST_F(TextToText, EvaluatesEveryRowAndGeneratesTheSameFromItsFolders) {
   options.search.most_tokens = 12;
   EXPECT_EQ(PretrainedModel::of_recipe(recipe("m", long_enough)).generator(options).job().prefix,
             "a cat likes ");
-  // With the run's prefix, each of them.
+  // Each input has the run's prefix.
   convert_checkpoint({.from = dir_.file("m/model"), .to = dir_.file("tf/model.ckpt")});
   convert_checkpoint(
       {.from = dir_.file("tf/model.ckpt"), .to = dir_.file("again"), .form = ModelForm::smelt});
@@ -145,7 +145,7 @@ TEST_F(TextToText, EvaluatesEveryRowAndGeneratesTheSameFromItsFolders) {
     for (std::size_t i = 0; i < texts.size(); ++i)
       EXPECT_EQ(got[i].front().text, said[i]) << folder;
   }
-  // The text may be split already, whatever the folder says.
+  // --no-segment: the text is already split into words.
   store_segment_command(dir_.file("again/spiece.model"), "exit 4");
   LoadOptions split;
   split.tokenizer.segment_command = kNoSegmentCommand;
@@ -185,7 +185,7 @@ TEST_F(TextToText, ComparesAnswersWithTheOriginalLabels) {
   write_file(kept, answered);
   EXPECT_EQ(evaluate_model(recipe("m", few)).measure("exact_match").value, 0.75);
 
-  // The scored figures are kept, whatever becomes of the answers.
+  // The metrics are stored even if generation fails.
   write_file(kept, "{}" + made.substr(made.find('\n')));
   remove_file(dir_.file("m/model/eval_results.txt"));
   EXPECT_THAT(error_of<UsageError>([&] { evaluate_model(recipe("m", few)); }),
@@ -210,7 +210,7 @@ TEST_F(TextToText, AnEmptyPrefixOverridesThePrefixOfTheRun) {
             "");
 }
 
-// Answers get better while the loss, of a rate that is too high, gets worse.
+// Answers get better while the loss gets worse, because the learning rate is too high.
 TEST_F(TextToText, KeepsTheBestCheckpointByGeneratedAnswers) {
   const std::vector<std::string> settings{"train.checkpoint.best_metric=exact_match",
                                           "train.steps=40",
@@ -236,7 +236,7 @@ TEST_F(TextToText, KeepsTheBestCheckpointByGeneratedAnswers) {
       HasSubstr("which the evaluation does not report\n  hint: did you mean 'exact_match'?"));
 }
 
-// What the folder holds says nothing of a run that removes it.
+// A run that overwrites the folder ignores its checkpoints.
 TEST_F(TextToText, UsesTheSentinelsOfItsWeightsAfterOverwrite) {
   run("m", {"train.steps=1"});
   convert_checkpoint(
@@ -278,7 +278,7 @@ TEST_F(TextToText, KnowsTheSentinelsOfAConvertedCheckpoint) {
       {.from = dir_.file("tf/model.ckpt"), .to = dir_.file("again"), .form = ModelForm::smelt});
   EXPECT_EQ(load_latest_state(dir_.file("again"))->state.value("extra_ids", 0), 8);
   EXPECT_EQ(known("again"), 8);
-  // A state that does not say them, as of an earlier version: the file beside it does.
+  // If the state lacks them, as in an earlier version, they are read from the file next to it.
   const Checkpoint silent = load_checkpoint(dir_.file("again"), 1);
   Json state = silent.state;
   state.erase("extra_ids");
@@ -304,7 +304,7 @@ TEST_F(TextToText, TreatsUnknownSentinelsAsText) {
   EXPECT_EQ(std::ranges::count(both, static_cast<std::int32_t>(pieces->size()) + 7), 1);
 }
 
-// As transformers' T5Tokenizer with legacy=False.
+// Behaves like transformers' T5Tokenizer with legacy=False.
 TEST_F(TextToText, KeepsSpaceSignsAndAddedTokensOfTheFolder) {
   for (const char* form : {"old", "new"}) {
     make_folders(dir_.file(form));
@@ -326,7 +326,7 @@ TEST_F(TextToText, KeepsSpaceSignsAndAddedTokensOfTheFolder) {
   EXPECT_EQ(pieces_of("new", "a dog <extra_id_0> the cat"), "▁a▁dog<>the▁cat</s>");
   EXPECT_EQ(pieces_of("new", "<extra_id_0>a"), "<>a</s>");
   EXPECT_EQ(pieces_of("new", "a covid dog"), "▁a▁<>▁dog</s>");
-  // A run keeps what the folder says, and so does what it exports.
+  // A run stores the settings of the folder and exports them.
   run("m", {"vocab.file=" + dir_.file("new/spiece.model"), "train.steps=1"});
   for (const char* vocab : {"m/vocab.model", "m/huggingface/spiece.model"}) {
     EXPECT_FALSE(space_signs(dir_.file(vocab)).behind_sentinels) << vocab;
@@ -370,7 +370,7 @@ TEST_F(TextToText, RejectsInvalidSettings) {
               HasSubstr("1 of 15 rows cannot be read; data.max_bad is 0.01"));
 }
 
-// The tutorial of ttt as a recipe, on tweets that are made up.
+// The tutorial of ttt as a recipe, on synthetic tweets.
 TEST_F(TextToText, LearnsTheTttTutorial) {
   for (const char* part : {"train", "val"}) {
     std::string tweets;

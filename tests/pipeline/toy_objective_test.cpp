@@ -1,5 +1,5 @@
-// An objective that src/ does not know: described in a recipe, trained, evaluated and resumed like
-// those that it does.
+// Tests with an objective that is defined here and not in src/: it is described by a recipe,
+// trained, evaluated and resumed like the built-in ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// Records of numbers x and their weighted sum y.
+// Records with numbers x and their weighted sum y.
 std::uint64_t make_sums(const Recipe& r, ExampleSet set) {
   const bool train = set == ExampleSet::train;
   PythonRandom random(train ? 1 : 2);
@@ -60,7 +60,7 @@ std::uint64_t make_sums(const Recipe& r, ExampleSet set) {
   return r.data["examples"];
 }
 
-// y = x w + b, by the mean square of the error.
+// The model y = x w + b with the mean squared error.
 Objective line(const Scope& root, const Inputs& in) {
   const Tensor y = in["y"], guess = dense(root / "line", in["x"], 1, {.value = 0.5});
   const Tensor sum = reduce_sum(square(reshape(guess, y.dims()) - y), {0});
@@ -80,7 +80,7 @@ Task line_task(const Recipe& r) {
   return task;
 }
 
-// Who looks at a sample of it presses Ctrl-C.
+// A sampler that simulates Ctrl-C.
 class StoppingSampler : public TextSampler {
  public:
   std::string kind() const override { return "filled"; }

@@ -1,5 +1,5 @@
-// Several runs of one recipe: what a folder holds already, metrics that fit, the best of them. And
-// what is left of a run's folder: its rows, examples or predictions gone.
+// Tests of trials: existing folders, metrics and the best trial. Also runs whose rows, examples or
+// predictions were deleted.
 #include "pipeline/trials.h"
 
 #include <gmock/gmock.h>
@@ -280,7 +280,7 @@ TEST_F(TrialsTest, ReRunsDataIfTheProblemChanges) {
   EXPECT_THAT(log_.text(), HasSubstr("data: started again: model.problem was"));
 }
 
-// The rows that were trained on are gone by then.
+// The training rows are deleted by then.
 TEST_F(TrialsTest, EvaluatesATestSetThatIsAddedLater) {
   run("m");
   remove_file(dir_.file("train.tsv"));
@@ -294,10 +294,10 @@ TEST_F(TrialsTest, EvaluatesATestSetThatIsAddedLater) {
   write_file(dir_.file("other.tsv"), "label\ttext\n0\tcat\n");
   EXPECT_EQ(scored("other.tsv").examples, 1);
   write_file(dir_.file("wrong.tsv"), "label\ttext\nbirds\tcat\n");
-  for (int again = 0; again < 2; ++again)  // never is the test before it scored in its place
+  for (int again = 0; again < 2; ++again)  // the earlier test set must not be evaluated
     EXPECT_THAT(error_of<UsageError>([&] { scored("wrong.tsv"); }),
                 HasSubstr("wrong.tsv:2: label 'birds' is not one of the 2 classes"));
-  // By the whole run, too; and the model goes on.
+  // The whole run evaluates it, too, and the model can train on.
   run_recipe(load_recipe(dir_.file("m"), {"data.test=" + dir_.file("test.tsv"), "train.steps=3"}));
   EXPECT_EQ(scored("test.tsv").global_step, 3);
 }

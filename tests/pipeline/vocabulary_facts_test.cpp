@@ -1,4 +1,4 @@
-// What a model takes over from the data's description.
+// Tests of the model properties that come from the description of the data.
 #include "pipeline/vocabulary_facts.h"
 
 #include <gmock/gmock.h>
