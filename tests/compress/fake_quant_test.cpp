@@ -12,7 +12,7 @@
 #include "compress/quantize.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
-#include "pipeline/distill_recipe.h"
+#include "pipeline/objectives/distill_recipe.h"
 #include "runs/golden_classify.h"
 #include "runs/probe.h"
 #include "support/command.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "io/filesystem/file.h"
-#include "pipeline/pretrained_model.h"
+#include "pipeline/objectives/pretrained_model.h"
 #include "runs/golden_t5.h"
 #include "support/oracle.h"
 #include "support/paths.h"

@@ -17,7 +17,7 @@
 #include "compress/source_folder.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
-#include "pipeline/pretrained_model.h"
+#include "pipeline/objectives/pretrained_model.h"
 #include "support/command.h"
 #include "support/error_of.h"
 #include "support/oracle.h"

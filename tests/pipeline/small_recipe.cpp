@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "io/filesystem/file.h"
-#include "pipeline/load_recipe.h"
+#include "pipeline/objectives/load_recipe.h"
 #include "support/plugins.h"
 
 namespace smelt {

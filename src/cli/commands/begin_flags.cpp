@@ -1,8 +1,8 @@
 #include "cli/commands/begin_flags.h"
 
 #include "base/str.h"
-#include "pipeline/budget.h"
-#include "pipeline/load_recipe.h"
+#include "pipeline/estimate/budget.h"
+#include "pipeline/objectives/load_recipe.h"
 #include "train/process_group.h"
 
 namespace smelt {

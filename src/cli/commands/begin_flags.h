@@ -8,7 +8,7 @@
 
 #include "cli/commands/recipe_option.h"
 #include "cli/options/pod_flags.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/stages/pipeline.h"
 
 namespace smelt {
 

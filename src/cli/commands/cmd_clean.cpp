@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "cli/commands/commands.h"
 #include "cli/options/confirm.h"
-#include "pipeline/clean.h"
+#include "pipeline/stages/clean.h"
 
 namespace smelt {
 namespace {

@@ -21,7 +21,7 @@
 #include "compress/quantize.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
-#include "pipeline/compress_choice.h"
+#include "pipeline/compression/compress_choice.h"
 
 namespace smelt {
 namespace {

@@ -20,7 +20,7 @@
 #include "evaluation/tracking/compress_page.h"
 #include "evaluation/tracking/page.h"
 #include "io/filesystem/file.h"
-#include "pipeline/compress_report.h"
+#include "pipeline/compression/compress_report.h"
 
 namespace smelt {
 namespace {

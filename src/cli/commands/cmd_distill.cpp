@@ -9,12 +9,12 @@
 #include "cli/commands/recipe_option.h"
 #include "cli/options/json_output.h"
 #include "io/filesystem/folder.h"
-#include "pipeline/distill_recipe.h"
-#include "pipeline/kept_recipe.h"
-#include "pipeline/load_recipe.h"
-#include "pipeline/recipe_paths.h"
-#include "pipeline/run_history.h"
-#include "pipeline/run_result.h"
+#include "pipeline/config/kept_recipe.h"
+#include "pipeline/config/recipe_paths.h"
+#include "pipeline/objectives/distill_recipe.h"
+#include "pipeline/objectives/load_recipe.h"
+#include "pipeline/stages/run_history.h"
+#include "pipeline/stages/run_result.h"
 
 namespace smelt {
 namespace {

@@ -29,7 +29,7 @@ void require_apart(const std::string& out, const char* flag, const std::string& 
 void teach_itself(const std::string& model, const std::string& run,
                   const std::vector<std::string>& settings);
 // Trains the student and prints suggested next steps. Returns the run's result
-// (pipeline/run_result.h).
+// (pipeline/stages/run_result.h).
 OrderedJson distill(const DistillFlags& flags);
 
 void add_distill(CLI::App& compress);

@@ -9,7 +9,7 @@
 #include "cli/options/number_check.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/path.h"
-#include "pipeline/trials.h"
+#include "pipeline/sweep/trials.h"
 
 namespace smelt {
 

@@ -14,9 +14,9 @@
 #include "data/input_pipeline/data_paths.h"
 #include "data/input_pipeline/inspect.h"
 #include "data/input_pipeline/record_features.h"
-#include "pipeline/objective_registry.h"
-#include "pipeline/objective_type.h"
-#include "pipeline/show_example.h"
+#include "pipeline/config/objective_type.h"
+#include "pipeline/objectives/objective_registry.h"
+#include "pipeline/objectives/show_example.h"
 #include "text/tokenizers/tokenizer.h"
 #include "text/tokenizers/vocabulary.h"
 

@@ -11,11 +11,11 @@
 #include "cli/options/json_output.h"
 #include "cli/options/number_check.h"
 #include "cli/options/text_flags.h"
-#include "pipeline/evaluation.h"
-#include "pipeline/kept_recipe.h"
-#include "pipeline/pipeline.h"
-#include "pipeline/recipe_paths.h"
-#include "pipeline/run_result.h"
+#include "pipeline/config/kept_recipe.h"
+#include "pipeline/config/recipe_paths.h"
+#include "pipeline/stages/evaluation.h"
+#include "pipeline/stages/pipeline.h"
+#include "pipeline/stages/run_result.h"
 
 namespace smelt {
 namespace {

@@ -13,9 +13,9 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
-#include "pipeline/advise.h"
-#include "pipeline/starter.h"
-#include "pipeline/text_size.h"
+#include "pipeline/config/text_size.h"
+#include "pipeline/estimate/advise.h"
+#include "pipeline/starter/starter.h"
 
 namespace smelt {
 namespace {

@@ -17,10 +17,10 @@
 #include "cli/compat/original_job.h"
 #include "cli/options/number_check.h"
 #include "io/filesystem/file.h"
-#include "pipeline/budget.h"
-#include "pipeline/load_recipe.h"
-#include "pipeline/plan_text.h"
-#include "pipeline/text_size.h"
+#include "pipeline/config/text_size.h"
+#include "pipeline/estimate/budget.h"
+#include "pipeline/estimate/plan_text.h"
+#include "pipeline/objectives/load_recipe.h"
 
 namespace smelt {
 namespace {

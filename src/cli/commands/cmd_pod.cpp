@@ -10,7 +10,7 @@
 #include "cli/options/form_flags.h"
 #include "cli/options/number_check.h"
 #include "cli/options/pod_flags.h"
-#include "pipeline/plan_recipe.h"
+#include "pipeline/estimate/plan_recipe.h"
 
 namespace smelt {
 namespace {

@@ -16,9 +16,9 @@
 #include "cli/options/number_check.h"
 #include "cli/options/text_source.h"
 #include "data/preprocess/labelled_rows.h"
-#include "pipeline/asked_rows.h"
-#include "pipeline/classify_model.h"
-#include "pipeline/glue_submission.h"
+#include "pipeline/compression/asked_rows.h"
+#include "pipeline/objectives/classify_model.h"
+#include "pipeline/objectives/glue_submission.h"
 
 namespace smelt {
 namespace {

@@ -11,14 +11,14 @@
 #include "cli/commands/begin_flags.h"
 #include "cli/commands/recipe_option.h"
 #include "cli/options/json_output.h"
-#include "pipeline/classify_data.h"
-#include "pipeline/dry_run.h"
-#include "pipeline/evaluation.h"
-#include "pipeline/objective_type.h"
-#include "pipeline/pipeline.h"
-#include "pipeline/recipe_paths.h"
-#include "pipeline/run_result.h"
-#include "pipeline/small_run.h"
+#include "pipeline/config/objective_type.h"
+#include "pipeline/config/recipe_paths.h"
+#include "pipeline/estimate/dry_run.h"
+#include "pipeline/objectives/classify_data.h"
+#include "pipeline/objectives/small_run.h"
+#include "pipeline/stages/evaluation.h"
+#include "pipeline/stages/pipeline.h"
+#include "pipeline/stages/run_result.h"
 
 namespace smelt {
 namespace {

@@ -1,7 +1,7 @@
 // smelt run RECIPE.
 #pragma once
 
-#include "pipeline/pipeline.h"
+#include "pipeline/stages/pipeline.h"
 
 namespace CLI {
 class App;

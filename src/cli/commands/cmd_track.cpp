@@ -17,11 +17,11 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/folder_lock.h"
 #include "io/filesystem/path.h"
-#include "pipeline/kept_recipe.h"
-#include "pipeline/load_recipe.h"
-#include "pipeline/plan_text.h"
-#include "pipeline/stage.h"
-#include "pipeline/trials.h"
+#include "pipeline/config/kept_recipe.h"
+#include "pipeline/estimate/plan_text.h"
+#include "pipeline/incremental/stage.h"
+#include "pipeline/objectives/load_recipe.h"
+#include "pipeline/sweep/trials.h"
 
 namespace smelt {
 namespace {

@@ -7,10 +7,10 @@
 #include "base/error.h"
 #include "base/nearest_name.h"
 #include "base/number_format.h"
-#include "pipeline/field_choices.h"
-#include "pipeline/load_recipe.h"
-#include "pipeline/objective_type.h"
-#include "pipeline/recipe.h"
+#include "pipeline/config/objective_type.h"
+#include "pipeline/config/recipe.h"
+#include "pipeline/objectives/field_choices.h"
+#include "pipeline/objectives/load_recipe.h"
 
 namespace smelt {
 namespace {

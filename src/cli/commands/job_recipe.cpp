@@ -15,11 +15,11 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
-#include "pipeline/dry_run.h"
-#include "pipeline/given_vocabulary.h"
-#include "pipeline/load_recipe.h"
-#include "pipeline/objective_type.h"
-#include "pipeline/row_commands.h"
+#include "pipeline/config/given_vocabulary.h"
+#include "pipeline/config/objective_type.h"
+#include "pipeline/config/row_commands.h"
+#include "pipeline/estimate/dry_run.h"
+#include "pipeline/objectives/load_recipe.h"
 #include "text/tokenizers/tokenizer_config.h"
 
 namespace smelt {

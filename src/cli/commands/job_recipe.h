@@ -9,7 +9,7 @@
 #include "cloud/doctor.h"
 #include "cost_model/accelerator.h"
 #include "cost_model/estimate.h"
-#include "pipeline/recipe.h"
+#include "pipeline/config/recipe.h"
 
 namespace smelt {
 

@@ -31,8 +31,8 @@
 #include "cloud/journal_object.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
-#include "pipeline/budget.h"
-#include "pipeline/load_recipe.h"
+#include "pipeline/estimate/budget.h"
+#include "pipeline/objectives/load_recipe.h"
 #include "text/tokenizers/tokenizer_config.h"
 
 namespace smelt {

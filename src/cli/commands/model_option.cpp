@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "cli/options/form_flags.h"
 #include "cli/options/text_flags.h"
-#include "pipeline/kept_recipe.h"
+#include "pipeline/config/kept_recipe.h"
 
 namespace smelt {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "cli/commands/recipe_option.h"
-#include "pipeline/pretrained_model.h"
+#include "pipeline/objectives/pretrained_model.h"
 
 namespace smelt {
 

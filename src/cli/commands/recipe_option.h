@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "pipeline/load_recipe.h"
-#include "pipeline/recipe.h"
+#include "pipeline/config/recipe.h"
+#include "pipeline/objectives/load_recipe.h"
 
 namespace smelt {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "pipeline/asked_rows.h"
+#include "pipeline/compression/asked_rows.h"
 
 namespace CLI {
 class App;

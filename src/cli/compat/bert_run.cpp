@@ -26,7 +26,7 @@
 #include "io/formats/config.h"
 #include "model/models/bert_config.h"
 #include "model/tasks/bert_task.h"
-#include "pipeline/train_job.h"
+#include "pipeline/config/train_job.h"
 #include "text/tokenizers/casing.h"
 #include "text/tokenizers/unknown_count.h"
 #include "train/job_program.h"

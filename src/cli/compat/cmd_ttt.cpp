@@ -13,11 +13,11 @@
 #include "cli/options/original_flags.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/path.h"
-#include "pipeline/evaluation.h"
-#include "pipeline/load_recipe.h"
-#include "pipeline/pipeline.h"
-#include "pipeline/predictions.h"
-#include "pipeline/recipe_paths.h"
+#include "pipeline/config/recipe_paths.h"
+#include "pipeline/objectives/load_recipe.h"
+#include "pipeline/objectives/predictions.h"
+#include "pipeline/stages/evaluation.h"
+#include "pipeline/stages/pipeline.h"
 
 namespace smelt {
 namespace {

@@ -10,9 +10,9 @@
 #include "cli/options/text_flags.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
-#include "pipeline/electra_model.h"
-#include "pipeline/objective_registry.h"
-#include "pipeline/pretrained_model.h"
+#include "pipeline/objectives/electra_model.h"
+#include "pipeline/objectives/objective_registry.h"
+#include "pipeline/objectives/pretrained_model.h"
 #include "pjrt/hardware.h"
 
 namespace smelt {

@@ -7,7 +7,7 @@
 #include "checkpoint/storage/checkpoint.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
-#include "pipeline/train_job.h"
+#include "pipeline/config/train_job.h"
 
 namespace smelt {
 namespace {

@@ -9,8 +9,8 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
-#include "pipeline/load_recipe.h"
-#include "pipeline/recipe.h"
+#include "pipeline/config/recipe.h"
+#include "pipeline/objectives/load_recipe.h"
 
 namespace smelt {
 namespace {

@@ -12,7 +12,7 @@
 #include "io/formats/example.h"
 #include "io/formats/tfrecord.h"
 #include "io/formats/token_store.h"
-#include "pipeline/show_example.h"
+#include "pipeline/objectives/show_example.h"
 #include "support/bert_records.h"
 #include "support/oracle.h"
 #include "support/paths.h"

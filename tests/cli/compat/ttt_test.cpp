@@ -6,7 +6,7 @@
 #include "cli/compat/ttt_recipe.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
-#include "pipeline/load_recipe.h"
+#include "pipeline/objectives/load_recipe.h"
 #include "runs/golden_classify.h"
 #include "support/command.h"
 #include "support/error_of.h"

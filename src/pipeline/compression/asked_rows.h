@@ -1,0 +1,66 @@
+// Predictions of a fine-tuned model, named by its folder, for labelled rows, and their latency.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "data/preprocess/labelled_rows.h"
+#include "pipeline/objectives/compress_checks.h"
+#include "pipeline/objectives/pretrained_model.h"
+
+namespace smelt {
+
+// Returns {"text", "pair", "label", "prediction", "probabilities"} for a row and the outputs of a
+// classifier; fields without a value are left out. For token_labels it has the words instead, see
+// words_json().
+OrderedJson asked_row_json(const LabelledRow& row, bool has_label, const Labels& labels,
+                           const std::vector<float>& numbers);
+
+// Labelled rows to predict.
+struct AskedRows {
+  LabelledFiles files = {};                // an empty column has the default name of the problem
+  std::int64_t seq_length = 512;           // T5: maximum tokens of a text
+  std::int64_t target_length = 64;         // T5: maximum tokens of an answer
+  std::optional<std::string> prefix = {};  // T5: text before each input; nullopt: the model's own
+  std::string what = "--input";            // name of the input in messages
+};
+
+// A model for classification, token labels or question answering, or a T5 with greedy decoding.
+class AskedModel {
+ public:
+  struct Options {
+    LoadOptions stored = {};
+    std::int64_t batch_size = 32;  // maximum rows per batch
+    // T5: exact number of tokens to generate; 0: until the end token.
+    std::int64_t answer_tokens = 0;
+    AskedRows rows = {};  // for its lengths and prefix
+  };
+  // Throws UsageError as PretrainedModel does, and if the model is of another kind.
+  AskedModel(const std::string& command, const std::string& path, const Options& options);
+
+  bool is_t5() const { return generator_.has_value(); }
+  const Labels& labels() const;  // not for a T5
+  // Returns the name of the default metric: "accuracy", "squad-f1", … (evaluation/metrics/named.h).
+  std::string metric() const;
+  // Returns a JSON object for each row in order: {"text", "label", "prediction", …}.
+  std::vector<OrderedJson> say(const AskedRows& rows);
+  // Returns the seconds that a batch of `texts` texts of `tokens` tokens takes, from token ids to
+  // outputs on the host, including padding. The first call compiles.
+  double seconds(std::int64_t texts, std::int64_t tokens);
+  // Returns the maximum number of tokens of a text.
+  std::int64_t most_tokens() const;
+
+ private:
+  std::vector<OrderedJson> say_classes(const LabelledFiles& files, const std::string& what);
+  std::vector<OrderedJson> say_answers(const LabelledFiles& files, const std::string& what);
+  std::vector<OrderedJson> say_texts(const LabelledFiles& files, const std::string& what);
+
+  Options options_;
+  std::optional<Classifier> classifier_;
+  std::optional<Generator> generator_;
+};
+
+}  // namespace smelt

@@ -1,0 +1,60 @@
+// Latency and loading time of models, measured side by side.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "evaluation/metrics/resample.h"
+#include "pipeline/compression/asked_rows.h"
+
+namespace smelt {
+
+// Batch sizes and sequence lengths to measure.
+struct LatencyJob {
+  std::vector<std::int64_t> batches{1, 8, 32}, lengths{32, 128, 384};
+  std::int64_t rounds = 20;
+  bool lengths_told = false;  // set by the user, so that a length that is too long is an error
+};
+
+// Replaces default lengths above `most_tokens` by `most_tokens`. Throws UsageError for such a
+// length if the user set it, for a batch size below 1, and for no rounds.
+LatencyJob sizes_within(LatencyJob job, std::int64_t most_tokens);
+
+// Measurements of one model at one batch size and length.
+struct Latency {
+  std::int64_t batch = 0, length = 0;
+  std::vector<double> seconds = {};  // one per round
+
+  double quantile(double share) const;  // nearest measured value
+};
+
+// Measures each model at each length and batch size. Returns results by model, then by length and
+// batch size. In each round every model runs once, and each round starts with another model, so
+// that other load on the machine affects all models alike. Two warm-up rounds are not counted.
+std::vector<std::vector<Latency>> latencies(std::span<AskedModel> models, const LatencyJob& job);
+
+// Returns how many times as fast as `base` the other model is: the median ratio over the rounds,
+// with an interval from resampling the rounds.
+Interval speed_up(const Latency& base, const Latency& other);
+
+// Returns the seconds to load all weights of a folder from its files to the device, without
+// optimizer state, vocabulary, device start or compilation.
+double seconds_of_weights(const std::string& folder, const std::string& device);
+
+// Time and memory of a separate process that only loads a model and runs one batch.
+struct Loaded {
+  double seconds = 0;  // until the model is in host memory
+  double bytes = 0;    // peak memory of the process
+};
+// Returns the path of this program; empty if it is not named smelt, as in a test.
+std::string own_program();
+
+// Runs `smelt compress load` `loads` times for each folder, alternating between them. Returns the
+// median time and the peak memory of each.
+std::vector<Loaded> load_each(const std::string& smelt, const std::vector<std::string>& folders,
+                              const std::string& device, const LatencyJob& job,
+                              std::int64_t answer_tokens, int loads);
+
+}  // namespace smelt

@@ -1,0 +1,124 @@
+#include "pipeline/compression/compress_scores.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <span>
+
+#include "base/error.h"
+
+namespace smelt {
+namespace {
+
+struct Scored {
+  JsonValues said, is;
+};
+
+// Returns whether the metric counts each word of a row as an example.
+bool is_of_words(const SaidRows& rows, const std::string& metric) {
+  return is_over_words(metric) && !rows.empty() && rows.front().contains("words");
+}
+
+Scored scored_values(const SaidRows& rows, const std::string& metric) {
+  const std::string field = predicted_field(metric);
+  Scored out;
+  for (const OrderedJson& row : rows) {
+    if (!row.contains(field))
+      throw UsageError(str("compress: --metric ", metric, ": this model predicts no ", field),
+                       "leave it out");
+    out.said.emplace_back(row[field]);
+    out.is.emplace_back(row["label"]);
+  }
+  if (!is_of_words(rows, metric)) return out;
+  WordLabels words = labels_of_words(out.said, out.is);
+  return {.said = std::move(words.predicted), .is = std::move(words.wanted)};
+}
+
+OrderedJson mcnemar_json(const ScoreOf& model, const ScoreOf& base, std::size_t examples) {
+  std::int64_t only_model = 0, only_base = 0;
+  for (std::size_t i = 0; i < examples; ++i) {
+    const std::size_t one[] = {i};
+    only_model += model(one) > base(one) ? 1 : 0;
+    only_base += model(one) < base(one) ? 1 : 0;
+  }
+  return {
+      {"only_model", only_model}, {"only_base", only_base}, {"p", mcnemar(only_model, only_base)}};
+}
+
+std::string key_of_row(const OrderedJson& row) {
+  std::string out;
+  for (const char* field : {"question", "text", "pair", "words", "label"})
+    out += row.contains(field) ? row[field].dump() + "\n" : "";
+  return out;
+}
+
+// Returns the input of a row as one text.
+std::string text_of_row(const OrderedJson& row) {
+  const char* const field = row.contains("question") ? "question" : "text";
+  if (row.contains("words")) return join(row["words"].get<std::vector<std::string>>(), " ");
+  const std::string pair = row.value("pair", std::string());
+  return row.value(field, std::string()) + (pair.empty() ? "" : " | " + pair);
+}
+
+}  // namespace
+
+OrderedJson scores_json(const SaidRows& rows, const std::vector<std::string>& metrics,
+                        const ResampleOptions& with) {
+  OrderedJson out = OrderedJson::object();
+  for (const std::string& metric : metrics) {
+    const Scored all = scored_values(rows, metric);
+    const Interval own = bootstrap(all.is.size(), metric_of(metric, all.said, all.is), with);
+    out[metric] = {{"value", own.value}, {"low", own.low}, {"high", own.high}};
+  }
+  return out;
+}
+
+OrderedJson against_json(const SaidRows& rows, const SaidRows& base,
+                         const std::vector<std::string>& metrics, const ResampleOptions& with) {
+  OrderedJson out = OrderedJson::object();
+  for (const std::string& metric : metrics) {
+    const Scored own = scored_values(rows, metric), theirs = scored_values(base, metric);
+    const ScoreOf first = metric_of(metric, own.said, own.is),
+                  second = metric_of(metric, theirs.said, theirs.is);
+    const PairedTest test = paired_bootstrap(own.is.size(), first, second, with);
+    out[metric] = {{"difference", test.difference.value},
+                   {"low", test.difference.low},
+                   {"high", test.difference.high},
+                   {"p_value", test.p_value}};
+    if (metric == "accuracy" || metric == "exact-match")
+      out[metric]["mcnemar"] = mcnemar_json(first, second, own.is.size());
+  }
+  return out;
+}
+
+OrderedJson changed_json(const SaidRows& rows, const SaidRows& base, std::size_t most) {
+  std::vector<std::size_t> changed;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i]["prediction"] != base[i]["prediction"]) changed.push_back(i);
+  std::ranges::stable_sort(changed, std::greater(), [&](std::size_t i) {
+    const OrderedJson &own = rows[i]["prediction"], &theirs = base[i]["prediction"];
+    return own.is_number() ? std::abs(own.get<double>() - theirs.get<double>()) : 0;
+  });
+  OrderedJson examples = OrderedJson::array();
+  for (const std::size_t i : std::span(changed).first(std::min(most, changed.size())))
+    examples.push_back({{"text", text_of_row(rows[i])},
+                        {"label", rows[i]["label"]},
+                        {"base", base[i]["prediction"]},
+                        {"prediction", rows[i]["prediction"]}});
+  return {{"count", changed.size()}, {"examples", examples}};
+}
+
+double score_of(const SaidRows& rows, const std::string& metric) {
+  const Scored all = scored_values(rows, metric);
+  return score_of_all(metric_of(metric, all.said, all.is), all.is.size());
+}
+
+std::size_t rows_in_both(const SaidRows& first, const SaidRows& second) {
+  std::set<std::string> known;
+  for (const OrderedJson& row : first) known.insert(key_of_row(row));
+  std::size_t both = 0;
+  for (const OrderedJson& row : second) both += known.contains(key_of_row(row)) ? 1 : 0;
+  return both;
+}
+
+}  // namespace smelt

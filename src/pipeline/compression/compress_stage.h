@@ -1,0 +1,23 @@
+// The stage of a recipe that compresses the exported model and writes a report (section compress).
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "pipeline/config/recipe.h"
+
+namespace smelt {
+
+// Returns <out>/compress.
+std::string compress_folder(const Recipe& recipe);
+
+// Runs the recipe of a pruned model, which learns from the trained model.
+using RunRecipe = std::function<void(const Recipe&)>;
+
+// Replaces that folder. It contains training, development and test rows, the models cut/ and int8/
+// if the section enables them, report.html and report.json. Development rows are the held-out rows
+// and test rows are data.test; without data.test, the held-out rows are split between the two in
+// turn. `run` runs the recipe of a pruned model.
+void compress_model(const Recipe& recipe, const RunRecipe& run);
+
+}  // namespace smelt

@@ -1,0 +1,49 @@
+// Paths of a recipe's files, and its vocabulary.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pipeline/config/recipe.h"
+#include "text/tokenizers/tokenizer_config.h"
+#include "text/tokenizers/vocabulary.h"
+
+namespace smelt {
+
+// Paths of a recipe's inputs and outputs.
+struct RecipePaths {
+  explicit RecipePaths(const Recipe& recipe);
+  std::string train_text, heldout_text, vocab;
+  // Files of the examples that are made; with data.shards above 1, the common name of the shards.
+  std::string train_output, heldout_output;
+  // Files of the examples that are read, as open_examples() accepts them: the files above, or
+  // data.records and data.heldout.
+  std::string train_records, heldout_records;
+  std::string test_records;  // empty: no test set
+  std::string model_dir, evaluation, hugging_face;
+  std::string trained;      // Recipe::trained, or the folder whose newest checkpoint is used
+  std::string scored;       // records of eval.split; empty: none
+  std::string predictions;  // file of a prediction for each example of `scored`
+
+ private:
+  void name_records(const Recipe& recipe);
+};
+
+// Returns the files of RecipePaths::train_records or heldout_records; empty if none match.
+std::vector<std::string> record_files(const std::string& records);
+
+// Returns the path of the vocabulary that the stages made; empty if they made none, as for a model
+// without words.
+std::string made_vocabulary(const RecipePaths& paths);
+
+// Returns the tokenizer settings of the recipe.
+TokenizerFlags tokenizer_flags(const Recipe& recipe);
+
+// Returns the path of the recipe's vocabulary. Throws UsageError if it is not made yet.
+std::string vocabulary_path(const Recipe& recipe);
+Vocabulary vocabulary_of(const Recipe& recipe);
+
+// Returns the files of text.input. Throws UsageError if there are none.
+std::vector<std::string> text_inputs(const Recipe& recipe);
+
+}  // namespace smelt

@@ -1,0 +1,33 @@
+// Labelled rows that data.train, data.validation and data.test name: files, or a command that
+// prints them, "!./my_dataset.py train". The output of a command is stored in the run's folder,
+// because it may differ the next time.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pipeline/config/recipe.h"
+#include "pipeline/incremental/stage.h"
+
+namespace smelt {
+
+bool is_row_command(const std::string& value);
+// Returns the file in which a command's rows are stored, or the files that data: names. `part` is
+// "train", "validation" or "test".
+std::string row_input(const Recipe& recipe, const std::string& part);
+// Returns the files of all parts. Throws UsageError if one is missing, except for rows that a
+// command has yet to print.
+std::vector<std::string> row_files(const Recipe& recipe);
+// Throws UsageError if a command is empty or data.format does not match its rows (JSONL).
+void check_row_commands(const Recipe& recipe);
+// Returns the CRC32C of each local file among the words of a shell command, by its name, so that a
+// stage runs again if a script has changed. A script that is gone is left out.
+Json scripts_of(const std::string& command);
+// Returns the stage that runs the part's command and stores its rows; nullopt if data: names files.
+// It runs again if the command, or a script in it, changes, or the rows are gone.
+std::optional<Stage> rows_stage(const Recipe& recipe, const std::string& part);
+// Returns settings that replace the recipe's commands by the files of their stored rows.
+std::vector<std::string> kept_row_settings(const Recipe& recipe);
+
+}  // namespace smelt

@@ -1,0 +1,82 @@
+#include "pipeline/config/train_job.h"
+
+#include "base/error.h"
+#include "model/train_step/model_flops.h"
+#include "pipeline/config/distillation.h"
+#include "pipeline/config/objective_type.h"
+#include "pipeline/config/recipe_checks.h"
+#include "train/job_checks.h"
+#include "train/job_program.h"
+
+namespace smelt {
+namespace {
+
+// Returns whether the model is so deep that only a loop over its layers is compiled.
+bool is_deep(const Recipe& r) {
+  const std::int64_t layers =
+      r.model.value("num_hidden_layers", r.model.value("num_layers", std::int64_t{0}));
+  return layers > 100 && !r.train.compute->layers;
+}
+
+ProgramFacts facts_of(const StepProgram& program, std::int64_t batch_size) {
+  ProgramFacts out;
+  out.parameters = program.state.parameters();
+  const auto bytes = [](const Shape& shape) {
+    return shape.elements() * static_cast<std::int64_t>(dtype_size_bytes(shape.dtype));
+  };
+  for (std::size_t i = 0; i < program.state.tensors.size(); ++i) {
+    const Shape& shape = program.state.tensors[i].shape;
+    (i < program.state.values ? out.value_bytes : out.slot_bytes) += bytes(shape);
+  }
+  for (const Feature& feature : program.features)
+    out.batch_bytes += batch_size * bytes({feature.dtype, feature.row});
+  return out;
+}
+
+}  // namespace
+
+TrainJob train_job(const TrainConfig& t, Task task) {
+  TrainJob job;
+  job.config = step_config(t, task);
+  job.task = std::move(task);
+  job.on = t;
+  job.checkpoint = t.checkpoint;
+  job.early_stopping = t.early_stopping;
+  job.hang_minutes = t.hang_minutes;
+  job.init = t.init_from;
+  job.track.log_every = t.logging_steps;
+  return job;
+}
+
+void check_program(const Recipe& r, const Task& of_model) {
+  const RecipeChecks checks(r);
+  const Task task = distilled_task(r, of_model, DistilledFor::asking);
+
+  checks.require(
+      r.eval.passes == 1 || task.draws, {"eval.passes"},
+      str("eval.passes is ", r.eval.passes, ", but ", task.name, " draws no random masks"),
+      "set eval.passes to 1");
+  checks.require(r.train.optimizer.layer_decay == 1 || task.layer_rates,
+                 {"train.optimizer.layer_decay"},
+                 str("train.optimizer.layer_decay is set, but ", task.name,
+                     " does not support a rate per layer"),
+                 "remove it, or set rates by parameter name with train.optimizer.rate_rules");
+  checks.accepts(
+      {"train.checkpoint.best_metric", "train.parallelism.mesh", "train.parallelism.rules",
+       "train.memory.attention_rows", "train.optimizer.eta_rules", "train.optimizer.slot_rules",
+       "train.optimizer.amos_preset", "train.optimizer.rate_rules", "train.optimizer.decay_rules"},
+      [&] {
+        auto job = std::make_shared<TrainJob>(train_job(r.train, task));
+        job->state_measures = r.type->answered_measures;
+        if (is_deep(r)) job->on.compute->layers = Layers::scan;
+        auto step = std::make_shared<const StepProgram>(training_program(*job, r.train.device));
+        *r.program = facts_of(*step, r.train.batch_size);
+        r.program->step = std::move(step);
+        if (!r.train.checkpoint.best_metric.empty())
+          check_best(*job, eval_program(task, 1, ShardingPlan()).report.measures);
+        r.program->job = std::move(job);
+      });
+  r.program->flops_per_example = training_flops(task);
+}
+
+}  // namespace smelt

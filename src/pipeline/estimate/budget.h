@@ -1,0 +1,41 @@
+// Number of training steps for an amount of money, from a plan.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pipeline/estimate/plan_recipe.h"
+
+namespace smelt {
+
+// Returns the maximum number of steps of a planned row whose likely cost is at most `usd`, at the
+// on-demand or spot price. nullopt if the row does not fit or has no such price; 0 if the budget
+// does not cover the startup.
+std::optional<std::int64_t> steps_within(const PlanRow& row, double usd, bool spot);
+// Returns the time of the row's run with another number of steps.
+RunTime time_of(const PlanRow& row, std::int64_t steps);
+
+// Describes what each type of a plan achieves for `usd` dollars: steps, passes over the text, hours
+// and dollars with their range, the date of the price, and which type to choose. `passes(steps)`
+// returns the passes, or nullopt if unknown; `usual` is the usual number as in usual_passes(), or
+// empty.
+std::string budget_text(const Plan& plan, double usd,
+                        const std::function<std::optional<double>(std::int64_t steps)>& passes,
+                        const std::string& usual);
+// Overload that computes the passes from a recipe.
+std::string budget_text(const Plan& plan, double usd, const Recipe& recipe);
+
+// Returns `settings` with train.steps added if train.budget.usd determines it: the steps that an
+// existing run in the recipe's folder has stored for the same budget, otherwise those of a plan for
+// train.budget.type, which is logged. Returns `settings` unchanged if the recipe has no budget or
+// train.steps is set. `anew`: ignore an existing run, which is to be replaced.
+std::vector<std::string> with_steps_of_budget(const std::string& recipe,
+                                              std::vector<std::string> settings, bool anew = false);
+// Returns train.steps, as written, of a recipe file (of a run's folder or a job) that has the same
+// train.budget, batch size and model and example sizes as `recipe`; nullopt if one of them differs.
+std::optional<std::string> steps_of_budget_in(const std::string& file, const Recipe& recipe);
+
+}  // namespace smelt

@@ -1,0 +1,130 @@
+// Plans of a run (`smelt plan`): whether its step fits on TPUs or GPUs that are not on this
+// machine, how long the run takes and what it costs. Steps for TPUs are compiled by the TPU
+// compiler; steps for GPUs are estimated from their operations and bytes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cost_model/accelerator.h"
+#include "cost_model/compiles.h"
+#include "cost_model/estimate.h"
+#include "cost_model/prices.h"
+#include "pipeline/config/recipe.h"
+#include "train/trainer.h"
+
+namespace smelt {
+
+// Evaluations of a run, during and after training.
+struct PlannedEvaluation {
+  // Examples per batch, and how often each batch is evaluated (eval.passes).
+  std::int64_t batch = 0, passes = 1;
+  double times = 0;  // number of evaluations in the run
+  // Examples of one evaluation; nullopt if that is not known before the data are made.
+  std::optional<double> examples;
+};
+
+struct PlannedRun {
+  TrainJob job;
+  std::optional<PlannedEvaluation> evaluation = {};
+  // What is not known before the data are made: "train.epochs 3 are …".
+  std::string unknown = {};
+};
+
+struct PlanJob {
+  // Returns the run on a type's devices. Throws UsageError if the run is not possible there.
+  std::function<PlannedRun(const Accelerator& type)> run_on;
+  std::vector<Accelerator> types;
+  bool all_forms = false;  // compile all variants of the step, not only up to the first that fits
+  bool largest_batch = false;  // also find the largest batch size that fits
+  bool steps_only = false;     // leave out evaluations
+  std::string region = {};     // region of the prices; empty: the first known one
+  // step_seconds()'s factor by accelerator generation, measured on smelt's own runs.
+  std::map<std::string, Estimate> factors = {};
+};
+
+// Returns the run of a recipe whose train.devices are the type's. Throws UsageError if the type of
+// model needs its data to build the step.
+PlannedRun planned_run(const Recipe& recipe);
+// Loads a recipe with `settings` and with the type's devices, which have precedence.
+Recipe recipe_on(const Accelerator& type, const std::string& recipe,
+                 std::vector<std::string> settings);
+
+// A variant of the run's step for a type: its layers and rematerialization.
+struct PlannedForm {
+  // Settings that select the variant: {"train.memory.layers=scan",
+  // "train.memory.remat_policy=layer"}.
+  std::vector<std::string> settings;
+  std::string words;  // for display: "unrolled", "loop, layer rematerialization"
+  // Position at which a run with automatic settings tries the variant: 0 is the first. nullopt:
+  // never.
+  std::optional<std::size_t> turn = {};
+  Compiled compiled;
+  StepProducts products;  // per device; empty for TPUs
+  StepWork work = {};
+  // Step time in seconds; nullopt if the step does not fit.
+  std::optional<Estimate> step;
+};
+
+struct PlanRow {
+  Accelerator type;
+  std::string unknown;                         // see PlannedRun
+  std::string problem;                         // why no variant could be compiled
+  std::vector<PlannedForm> tried;              // in the order in which they were tried
+  std::optional<std::size_t> best;             // index in `tried`: the fastest that fits
+  std::int64_t batch = 0, tokens = 0;          // examples per step, tokens per example
+  double flops = 0;                            // per step on all devices, by the model's formula
+  double parameter_bytes = 0, slot_bytes = 0;  // per device
+  Estimate factor;         // measured over estimated step time, for step_seconds()
+  double longest_run = 1;  // factor of the run time's upper bound, for run_seconds()
+  RunWork work;
+  double final_evaluations = 0;        // number of work.evaluations that come after training
+  std::optional<Compiled> evaluation;  // an evaluation batch, with the variant `best`
+  std::optional<Estimate> scored;      // seconds per evaluation batch
+  std::optional<std::int64_t> largest_batch;
+  // Why the compiler could not check the next larger batch size.
+  std::string larger_unknown = {};
+  RunTime time;
+  RunCost cost;
+  // In the Prices passed to plan_run().
+  const Price* price = nullptr;
+
+  bool fits() const { return best.has_value(); }
+  // Returns the index in `tried` of the variant that a run selects automatically: the first in its
+  // order that fits. nullopt if the compiler failed on one of those before it.
+  std::optional<std::size_t> taken() const;
+  bool takes_form_by_itself() const { return best && taken() == best; }
+  const PlannedForm& form() const { return tried.at(*best); }
+  // Returns the share of all devices' peak that the model's matmuls achieve.
+  double share_of_peak() const;
+  double memory() const { return type.memory; }  // bytes per device
+};
+
+struct Plan {
+  std::vector<PlanRow> rows;  // in the order of the types
+  // Indices in `rows` of the run that costs least (at the spot price if known) and of the shortest
+  // run.
+  std::optional<std::size_t> cheapest, fastest;
+};
+
+struct PlanTold {
+  // Called with the number of finished compilations and their total.
+  std::function<void(std::size_t done, std::size_t of)> progress = {};
+  // Called with each row of a preliminary plan. If the layers of a long run are unrolled, which
+  // takes minutes to compile, they are compiled as a loop first.
+  std::function<void(const PlanRow& first)> first = {};
+};
+
+// Returns the accelerator generation of a finished smelt run, given its folder, and the measured
+// factor of its step time, with an interval of 10 % around it. Throws UsageError if the run used
+// other devices, logged no steps or has no recipe.
+std::pair<std::string, Estimate> calibration(const std::string& run, const TpuCompiles& compiles);
+
+// Throws UsageError if no type supports the run, or libtpu is missing.
+Plan plan_run(const PlanJob& job, const TpuCompiles& compiles, const Prices& prices,
+              const PlanTold& told = {});
+
+}  // namespace smelt

@@ -1,0 +1,70 @@
+// Converts a recipe to a plan's run.
+#include "base/error.h"
+#include "base/str.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "pipeline/config/epochs.h"
+#include "pipeline/config/given_vocabulary.h"
+#include "pipeline/config/objective_type.h"
+#include "pipeline/config/recipe_paths.h"
+#include "pipeline/config/text_size.h"
+#include "pipeline/estimate/plan_recipe.h"
+#include "pipeline/objectives/load_recipe.h"
+#include "pipeline/stages/run_needs.h"
+
+namespace smelt {
+namespace {
+
+// Returns the number of held-out examples to evaluate, estimated from the text if eval.steps is 0.
+std::optional<double> planned_held_out(const Recipe& r) {
+  if (r.eval.steps > 0) return static_cast<double>(r.eval.steps * r.eval.batch_size);
+  if (!r.type->reads_text() || !r.ready.records.empty()) return std::nullopt;
+  try {
+    double tokens = 1;
+    for (const Feature& feature : r.program->step->features)
+      tokens = std::max(tokens, static_cast<double>(feature.count()));
+    const std::string made = RecipePaths(r).heldout_text;
+    const double bytes = exists(made) ? static_cast<double>(total_size({made}))
+                                      : unpacked_bytes(text_inputs(r)) * r.text.heldout;
+    return held_out_examples(bytes, tokens);
+  } catch (const UsageError&) {
+    return std::nullopt;  // the text is not on this machine
+  }
+}
+
+// Returns a message if the initial weights or their vocabulary are missing, which a plan does not
+// need; otherwise an empty string.
+std::string missing_weights(const Recipe& r) try {
+  (void)given_vocabulary(r);
+  return "";
+} catch (const UsageError& error) {
+  return str(first_line(error.what()), "; planned for the sizes that are known");
+}
+
+}  // namespace
+
+Recipe recipe_on(const Accelerator& type, const std::string& recipe,
+                 std::vector<std::string> settings) {
+  settings.insert(settings.end(), {type.is_gpu() ? "train.device=gpu" : "train.device=tpu",
+                                   str("train.devices=", type.devices)});
+  return load_recipe(recipe, settings);
+}
+
+PlannedRun planned_run(const Recipe& recipe) {
+  const std::string missing = missing_weights(recipe);
+  const Recipe r = missing.empty() ? with_given_size(recipe) : recipe;
+  if (!r.program->job)
+    throw UsageError("this type of model builds no step before its data are there");
+  std::vector<std::string> unknown{uncounted_epochs(r), missing};
+  std::erase(unknown, "");
+  PlannedRun out{.job = *r.program->job, .evaluation = {}, .unknown = join(unknown, "\n")};
+  if (r.ready.records.empty() || !r.ready.heldout.empty())
+    out.evaluation = {
+        .batch = r.eval.batch_size,
+        .passes = r.eval.passes,
+        .times = 1 + (r.eval.every > 0 ? static_cast<double>(r.train.steps / r.eval.every) : 0),
+        .examples = planned_held_out(r)};
+  return out;
+}
+
+}  // namespace smelt

@@ -1,0 +1,10 @@
+// Report of `smelt data inspect` on BERT's examples.
+#pragma once
+
+#include "pipeline/config/record_report.h"
+
+namespace smelt {
+
+RecordReport bert_record_report();
+
+}  // namespace smelt

@@ -1,0 +1,321 @@
+#include "pipeline/objectives/classify_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/number_format.h"
+#include "checkpoint/interop/stored_classifier.h"
+#include "data/input_pipeline/example_source.h"
+#include "data/preprocess/labelled_rows.h"
+#include "data/preprocess/row_records.h"
+#include "evaluation/metrics/correlation.h"
+#include "evaluation/metrics/entities.h"
+#include "io/filesystem/file.h"
+#include "io/formats/config.h"
+#include "pipeline/config/recipe_paths.h"
+#include "pipeline/objectives/encoder_source.h"
+#include "pipeline/objectives/kept_rows.h"
+#include "pipeline/objectives/pretrained_model.h"
+#include "train/process_group.h"
+
+namespace smelt {
+namespace {
+
+constexpr std::int64_t kExamplesAtOnce = 4096;
+
+// The features of a task's batch, in order.
+struct LabelledBatch {
+  const Batch& batch;
+
+  std::span<const std::int32_t> row(std::size_t feature, std::size_t row) const {
+    const auto all = batch.arrays[feature].values<std::int32_t>();
+    const std::size_t size = all.size() / static_cast<std::size_t>(batch.rows);
+    return all.subspan(row * size, size);
+  }
+  TextPairIds text(std::size_t at) const {
+    const auto mask = row(1, at), segments = row(2, at);
+    const auto tokens = static_cast<std::size_t>(std::ranges::count(mask, 1));
+    TextPairIds out;
+    out.ids.assign(row(0, at).begin(), row(0, at).begin() + static_cast<std::ptrdiff_t>(tokens));
+    out.first = tokens - static_cast<std::size_t>(std::ranges::count(segments.first(tokens), 1));
+    return out;
+  }
+  // Returns the ids of a text of token_labels.
+  TextPairIds text_of_words(std::size_t at) const {
+    TextPairIds out = text(at);
+    const auto labels = row(3, at);
+    for (std::size_t i = 0; i < out.ids.size(); ++i)
+      if (labels[i] > 0) out.words.push_back(i);
+    return out;
+  }
+  std::vector<std::string> labels_of_words(const Labels& labels, std::size_t at) const {
+    std::vector<std::string> out;
+    for (const std::int32_t one : row(3, at))
+      if (one > 0) out.push_back(labels.names[static_cast<std::size_t>(one - 1)]);
+    return out;
+  }
+  // Returns the label of an example as the outputs of a model that predicts it with certainty.
+  std::vector<float> label(const Labels& labels, std::size_t at) const {
+    if (labels.problem == Problem::regression) return {batch.arrays[3].values<float>()[at]};
+    std::vector<float> out(labels.names.size(), 0);
+    const auto said = row(3, at);
+    if (labels.problem == Problem::single_label)
+      out[static_cast<std::size_t>(said.front())] = 1;
+    else
+      std::ranges::copy(said, out.begin());
+    return out;
+  }
+};
+
+// Returns the original text and pair. If the original rows are not stored, decodes them from the
+// ids without [CLS] and [SEP].
+OrderedJson text_json(KeptRows& kept, const BertTokenizer& tokenizer, const TextPairIds& text) {
+  if (kept.are_there()) {
+    OrderedJson row = kept.next();
+    row.erase("label");
+    return row;
+  }
+  const std::span<const std::int32_t> ids(text.ids);
+  OrderedJson out{{"text", tokenizer.decode(ids.subspan(1, text.first - 2))}};
+  const std::size_t second = text.first + tokenizer.vocabulary().separators() - 1;
+  if (second < ids.size())
+    out["pair"] = tokenizer.decode(ids.subspan(second, ids.size() - second - 1));
+  return out;
+}
+
+// Returns the words that the text's pieces belong to: the first words of `written`, the original
+// text, or the decoded pieces if it is not stored.
+std::vector<std::string> words_of(const std::optional<std::string>& written,
+                                  const BertTokenizer& tokenizer, const TextPairIds& text) {
+  if (written) {
+    const auto words = words_in(*written);
+    const std::size_t count = std::min(words.size(), text.words.size());
+    return {words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count)};
+  }
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < text.words.size(); ++i) {
+    const std::size_t begin = text.words[i];
+    const std::size_t end = i + 1 < text.words.size() ? text.words[i + 1] : text.ids.size() - 1;
+    out.push_back(tokenizer.decode(std::span(text.ids).subspan(begin, end - begin)));
+    std::erase(out.back(), ' ');  // spaces that decode() adds around punctuation
+  }
+  return out;
+}
+
+OrderedJson entities_json(const std::vector<std::string>& words,
+                          const std::vector<std::string>& labels) {
+  OrderedJson out = OrderedJson::array();
+  for (const Entity& e : entities_of(labels)) {
+    const auto begin = words.begin() + static_cast<std::ptrdiff_t>(e.first);
+    const auto end = words.begin() + static_cast<std::ptrdiff_t>(e.last) + 1;
+    out.push_back({{"type", e.type},
+                   {"text", join(std::vector<std::string>(begin, end), " ")},
+                   {"first", e.first},
+                   {"last", e.last}});
+  }
+  return out;
+}
+
+// Statistics of the predictions that have been written.
+struct ToldExamples {
+  std::string lines;
+  EntityCounts entities = {};
+  std::vector<double> said = {}, is = {};
+  // Number of predictions and of labels of each class.
+  std::map<std::string, std::int64_t> predicted = {}, labelled = {};
+
+  void add(const OrderedJson& line) {
+    lines += line.dump(-1, ' ', false, JsonInvalidUtf8::replace) + "\n";
+  }
+};
+
+ToldExamples tell_words(Classifier& classifier, const LabelledBatch& batch, KeptRows& kept) {
+  const Labels& labels = classifier.job().labels;
+  std::vector<TextPairIds> texts;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(batch.batch.rows); ++i)
+    texts.push_back(batch.text_of_words(i));
+  const auto numbers = classifier.classify(texts);
+  ToldExamples told;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    std::optional<std::string> written;
+    if (kept.are_there()) written = kept.next()["text"].get<std::string>();
+    const auto words = words_of(written, classifier.tokenizer(), texts[i]);
+    const auto wanted = batch.labels_of_words(labels, i);
+    OrderedJson line{{"text", written.value_or(join(words, " "))}, {"label", wanted}};
+    line.update(words_json(labels, words, numbers[i]));
+    told.add(line);
+    for (const std::string& label : wanted) ++told.labelled[label];
+    for (const std::string& label : said_labels(labels, numbers[i])) ++told.predicted[label];
+    if (has_entities(labels))
+      told.entities += entity_counts(said_labels(labels, numbers[i]), wanted);
+  }
+  return told;
+}
+
+ToldExamples tell_texts(Classifier& classifier, const LabelledBatch& batch, KeptRows& kept) {
+  const Labels& labels = classifier.job().labels;
+  std::vector<TextPairIds> texts;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(batch.batch.rows); ++i)
+    texts.push_back(batch.text(i));
+  const auto numbers = classifier.classify(texts);
+  ToldExamples told;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    OrderedJson line = text_json(kept, classifier.tokenizer(), texts[i]);
+    const std::vector<float> label = batch.label(labels, i);
+    line["label"] = said_json(labels, label);
+    line["prediction"] = said_json(labels, numbers[i]);
+    if (!labels.names.empty()) line["probabilities"] = probabilities_json(labels, numbers[i]);
+    told.add(line);
+    if (labels.problem == Problem::single_label) {
+      ++told.labelled[line["label"].get<std::string>()];
+      ++told.predicted[line["prediction"].get<std::string>()];
+    }
+    if (labels.problem != Problem::regression) continue;
+    told.said.push_back(numbers[i].front());
+    told.is.push_back(label.front());
+  }
+  return told;
+}
+
+// Returns the metrics of all examples. The correlation with a constant is 0.
+std::vector<MeasuredValue> measures_of(const ToldExamples& told, const Labels& labels) {
+  if (labels.problem == Problem::regression) {
+    const auto measured = [&](const char* name, double value) -> MeasuredValue {
+      return {.name = name,
+              .value = std::isnan(value) ? 0 : value,
+              .weight = static_cast<double>(told.is.size())};
+    };
+    return {measured("pearson", pearson(told.said, told.is)),
+            measured("spearman", spearman(told.said, told.is))};
+  }
+  if (labels.problem != Problem::token_labels || !has_entities(labels)) return {};
+  const PrecisionRecall score = told.entities.score();
+  const auto all = static_cast<double>(told.entities.wanted);
+  return {{.name = "entity_precision", .value = score.precision, .weight = all},
+          {.name = "entity_recall", .value = score.recall, .weight = all},
+          {.name = "entity_f1", .value = score.f1, .weight = all}};
+}
+
+}  // namespace
+
+std::string never_predicted(const std::map<std::string, std::int64_t>& labelled,
+                            const std::map<std::string, std::int64_t>& predicted) {
+  std::int64_t all = 0;
+  for (const auto& [label, count] : labelled) all += count;
+  std::vector<std::string> classes;
+  for (const auto& [label, count] : labelled)
+    if (const auto found = predicted.find(label); found == predicted.end() || found->second == 0)
+      classes.push_back(str("'", label, "' (the label of ", count, " of ", all, ")"));
+  if (classes.empty() || all == 0) return "";
+  constexpr std::size_t kMost = 5;
+  const std::size_t more = classes.size() > kMost ? classes.size() - kMost : 0;
+  classes.resize(classes.size() - more);
+  return str("never predicted: ", join(classes, ", "), more > 0 ? str(" and ", more, " more") : "",
+             "\n  hint: more epochs or more examples of them help; so does --set "
+             "train.class_weights=balanced, if it is not set yet");
+}
+
+OrderedJson said_json(const Labels& labels, std::span<const float> numbers) {
+  CHECK(labels.problem != Problem::answer_spans);
+  if (labels.problem == Problem::regression) return to_f32_digits(numbers.front());
+  if (labels.problem == Problem::single_label) return said_label(labels, numbers);
+  return predicted_classes(labels, numbers);
+}
+
+std::vector<std::string> said_labels(const Labels& labels, std::span<const float> numbers) {
+  std::vector<std::string> out;
+  const std::size_t C = labels.names.size();
+  for (std::size_t at = 0; at < numbers.size(); at += C) {
+    const auto of_word = numbers.subspan(at, C);
+    out.push_back(
+        labels
+            .names[static_cast<std::size_t>(std::ranges::max_element(of_word) - of_word.begin())]);
+  }
+  return with_entity_begins(std::move(out), labels.names);
+}
+
+bool has_entities(const Labels& labels) {
+  return std::ranges::any_of(labels.names, is_entity_label);
+}
+
+OrderedJson words_json(const Labels& labels, std::vector<std::string> words,
+                       std::span<const float> numbers) {
+  const std::size_t C = labels.names.size();
+  const auto said = said_labels(labels, numbers);
+  OrderedJson sure = OrderedJson::array();
+  for (std::size_t at = 0; at < numbers.size(); at += C)
+    sure.push_back(to_f32_digits(std::ranges::max(numbers.subspan(at, C))));
+  OrderedJson prediction = said;
+  const bool has_outside = std::ranges::find(labels.names, "O") != labels.names.end();
+  while (prediction.size() < words.size()) {
+    prediction.push_back(has_outside ? OrderedJson("O") : OrderedJson());
+    sure.push_back(nullptr);
+  }
+  OrderedJson out{{"words", words}, {"prediction", prediction}, {"probabilities", sure}};
+  if (has_entities(labels)) out["entities"] = entities_json(words, said);
+  return out;
+}
+
+OrderedJson probabilities_json(const Labels& labels, std::span<const float> numbers) {
+  OrderedJson out = OrderedJson::object();
+  for (std::size_t i = 0; i < labels.names.size(); ++i)
+    out[labels.names[i]] = to_f32_digits(numbers[i]);
+  return out;
+}
+
+std::vector<MeasuredValue> write_class_predictions(const Recipe& r, const ClassifyTask& task) {
+  const RecipePaths paths(r);
+  const auto source =
+      open_examples({.input = paths.scored, .features = classify_task(task).features});
+  Classifier classifier = PretrainedModel::of_recipe(r).classifier(
+      {.batch_size = r.eval.batch_size, .devices = local_inference_devices(r.train.devices)});
+  const bool of_words = task.labels.problem == Problem::token_labels;
+  ToldExamples all;
+  KeptRows kept(paths.scored, source->size());
+  if (!kept.are_there())
+    log_warning("eval: {} not found: predictions.jsonl has texts decoded from token ids",
+                rows_beside(paths.scored));
+  OutputFile file(paths.predictions);
+  for (std::uint64_t first = 0; first < source->size(); first += kExamplesAtOnce) {
+    const auto count = std::min<std::uint64_t>(kExamplesAtOnce, source->size() - first);
+    const Batch batch = source->examples_in_order(first, count);
+    const ToldExamples told =
+        of_words ? tell_words(classifier, {batch}, kept) : tell_texts(classifier, {batch}, kept);
+    file.write(told.lines);
+    all.entities += told.entities;
+    all.said.insert(all.said.end(), told.said.begin(), told.said.end());
+    all.is.insert(all.is.end(), told.is.begin(), told.is.end());
+    for (const auto& [label, count] : told.labelled) all.labelled[label] += count;
+    for (const auto& [label, count] : told.predicted) all.predicted[label] += count;
+  }
+  file.commit();
+  if (const std::string never = never_predicted(all.labelled, all.predicted); !never.empty())
+    log_warning("eval: {}", never);
+  return measures_of(all, task.labels);
+}
+
+ClassifyJob classify_job(const ClassifyTask& task) {
+  ClassifyJob job;
+  job.probabilities = [task](std::int64_t S) { return class_probabilities(task, S); };
+  job.labels = task.labels;
+  job.answers = task.answers;
+  job.most_tokens = task.seq_length;
+  return job;
+}
+
+ClassifyTask stored_classifier(const StoredModel& m) {
+  const ClassifierHead head = stored_head(m);
+  ClassifyTask task{.encoder = encoder_of(m),
+                    .labels = head.labels,
+                    .dropout = head.dropout,
+                    .answers = head.answers};
+  const std::int64_t most = encoder_sizes(task.encoder).max_position_embeddings;
+  task.seq_length = head.seq_length > 0 ? std::min(head.seq_length, most) : most;
+  return task;
+}
+
+}  // namespace smelt

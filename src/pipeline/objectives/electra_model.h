@@ -1,0 +1,39 @@
+// ELECTRA's task, made from settings and a run's files, for recipes and for the original program's
+// command.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/filesystem/file.h"
+#include "model/tasks/electra_task.h"
+#include "text/tokenizers/tokenizer_options.h"
+#include "text/tokenizers/vocabulary.h"
+
+namespace smelt {
+
+// Throws UsageError if a special token is missing.
+ElectraIds special_ids(const Vocabulary& vocabulary);
+
+// Returns the settings completed by vocabulary and training data: vocab_size, ids and
+// majority_token. Throws UsageError as described in pipeline/config/vocabulary_facts.h.
+ElectraTask with_files(ElectraTask settings, const Vocabulary& vocabulary,
+                       const std::vector<std::string>& records, const std::string& size_name);
+
+// Returns whether the generator fits transformers' ElectraForMaskedLM, whose head uses gelu.
+bool has_hugging_face_generator(const ElectraTask& task);
+
+struct ElectraExportJob {
+  ElectraTask task;
+  std::string model_dir, vocab;
+  TokenizerOptions tokenizer;  // used if the vocabulary has no stored settings
+  std::string folder;
+  OutputDirectory::Earlier earlier = OutputDirectory::Earlier::refused;
+  bool averaged = true;  // see load_trained_model()
+};
+// Writes the Hugging Face folders discriminator/ and generator/, if the model has that part and
+// transformers has a class for it. Throws UsageError if there is no checkpoint, if it belongs to
+// another model or vocabulary, or if a folder already exists.
+void export_electra(const ElectraExportJob& job);
+
+}  // namespace smelt

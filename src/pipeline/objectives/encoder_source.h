@@ -1,0 +1,25 @@
+// The pretrained encoder that a recipe fine-tunes.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "checkpoint/interop/stored_model.h"
+#include "model/models/classifier.h"
+#include "pipeline/config/recipe.h"
+
+namespace smelt {
+
+// Returns the config of the encoder in a folder that train.init_from names, without reading its
+// weights. Throws UsageError, which begins with `where`, if it is not a BERT or ELECTRA or its
+// sizes are unknown.
+Encoder encoder_in(const std::string& weights, const std::string& where);
+Encoder encoder_of(const StoredModel& model);
+
+// Returns settings of model: for continued pre-training from train.init_from: the sizes in the
+// config of that model, which `sizes_of(train.init_from)` returns. Empty if train.init_from is
+// empty, remote, missing, or a model of another kind.
+FieldValues sizes_of_given_model(const FieldValues& set,
+                                 const std::function<Json(const std::string& init)>& sizes_of);
+
+}  // namespace smelt

@@ -1,0 +1,25 @@
+// Every kind of model there is. A new one is its function here, and its place in the list.
+#pragma once
+
+#include <vector>
+
+#include "model/models/families.h"
+#include "pipeline/config/objective_type.h"
+
+namespace smelt {
+
+// The pretraining of each family, in <name>_objective.cpp.
+#define SMELT_DECLARE(name) ObjectiveType name##_objective();
+SMELT_MODEL_FAMILIES(SMELT_DECLARE, SMELT_DECLARE)
+#undef SMELT_DECLARE
+ObjectiveType classify_objective();      // classify_objective.cpp
+ObjectiveType text_to_text_objective();  // text_to_text_objective.cpp
+
+inline std::vector<ObjectiveType> all_objectives() {
+#define SMELT_ENTRY(name) name##_objective(),
+  return {SMELT_MODEL_FAMILIES(SMELT_ENTRY, SMELT_ENTRY) classify_objective(),
+          text_to_text_objective()};
+#undef SMELT_ENTRY
+}
+
+}  // namespace smelt

@@ -1,0 +1,52 @@
+// The rows that each split of a recipe's examples is made from, by its section data.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "data/preprocess/row_records.h"
+#include "io/filesystem/folder.h"
+#include "pipeline/config/objective_type.h"
+#include "pipeline/config/row_commands.h"
+
+namespace smelt {
+
+struct RowSource {
+  std::string what, input;             // "data.train", and its files
+  std::optional<RowSplit> split = {};  // none: all rows
+};
+
+// Returns the rows of a split. Held-out rows have their own files or are a share of the training
+// rows; with a share of 0, all rows are training rows.
+template <class Data>
+RowSource row_source(const Data& data, ExampleSet set) {
+  if (set == ExampleSet::test) return {.what = "data.test", .input = data.test};
+  const bool train = set == ExampleSet::train;
+  if (!train && !data.validation.empty())
+    return {.what = "data.validation", .input = data.validation};
+  RowSource out{.what = "data.train", .input = data.train};
+  if (data.validation.empty() && data.validation_share > 0)
+    out.split = RowSplit{.heldout = data.validation_share,
+                         .seed = static_cast<std::uint64_t>(data.seed),
+                         .part = train ? RowSplit::Part::train : RowSplit::Part::heldout};
+  return out;
+}
+
+// Calls `check` with the source of each split that has its own files. Skips splits whose rows come
+// from a command that has not run yet (pipeline/config/row_commands.h).
+template <class Data>
+void each_row_source(const Recipe& r, const Data& data,
+                     const std::function<void(const RowSource&)>& check) {
+  for (const auto& [set, part] : {std::pair{ExampleSet::train, "train"},
+                                  {ExampleSet::heldout, "validation"},
+                                  {ExampleSet::test, "test"}}) {
+    const RowSource source = row_source(data, set);
+    const bool is_share = set == ExampleSet::heldout && data.validation.empty();
+    const bool is_to_come = is_row_command(r.data.value(part, "")) && !exists(source.input);
+    if (!source.input.empty() && !is_share && !is_to_come) check(source);
+  }
+}
+
+}  // namespace smelt

@@ -1,0 +1,19 @@
+// A small trial run of a recipe on this machine's CPU.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pipeline/config/recipe.h"
+
+namespace smelt {
+
+// Returns settings that reduce a recipe's model and training to a few minutes on a CPU. Text,
+// vocabulary and examples are unchanged; the output folder has the suffix "-small".
+std::vector<std::string> small_settings(const Recipe& recipe);
+
+// If `settings`, the user's, have train.steps, adds settings that turn off other fields that
+// determine the length of the training, such as train.epochs.
+void add_step_settings(std::vector<std::string>& settings);
+
+}  // namespace smelt

@@ -1,0 +1,127 @@
+#include "pipeline/stages/clean.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "checkpoint/storage/layout.h"
+#include "evaluation/tracking/run_record.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/folder_lock.h"
+#include "io/filesystem/path.h"
+#include "pipeline/config/kept_recipe.h"
+#include "pipeline/config/objective_type.h"
+#include "pipeline/config/recipe_paths.h"
+#include "pipeline/objectives/load_recipe.h"
+#include "pipeline/stages/pipeline.h"
+#include "train/rewind.h"
+
+namespace smelt {
+namespace {
+
+std::uint64_t bytes_below(const std::string& path) {
+  const auto status = file_status(path);
+  if (!status) return 0;
+  if (!status->is_folder) return status->size;
+  std::uint64_t bytes = 0;
+  for (const std::string& name : list_folder(path)) bytes += bytes_below(join_path(path, name));
+  return bytes;
+}
+
+// Returns whether training has ended, at its last step or by early stopping.
+bool has_ended(const std::string& model_dir, std::int64_t newest, std::int64_t steps) {
+  if (newest >= steps) return true;
+  if (!exists(join_path(model_dir, kMetricsFile))) return false;
+  const RunRecord run = read_run(model_dir);
+  return run.end && run.end->value("why", "") == "done" && run.step == newest && run.of == steps;
+}
+
+constexpr const char* kAgain = "regenerated when a run needs it";
+
+class Finder {
+ public:
+  explicit Finder(const std::string& run) : recipe_(load_recipe(run, {})), paths_(recipe_) {}
+
+  std::vector<Leftover> found() {
+    const auto newest = latest_checkpoint(paths_.model_dir);
+    const bool is_done = newest && has_ended(paths_.model_dir, *newest, recipe_.train.steps);
+    if (newest) older_checkpoints(*newest, is_done);
+    const bool spare = is_done && recipe_.type->reads_text() && can_make_text_again(recipe_);
+    for (const std::string& path : {parent_path(paths_.train_text), data_folder()})
+      spare ? finished(path) : abandoned(path);
+    abandoned(recipe_.out);
+    return std::move(found_);
+  }
+
+ private:
+  // Returns the folder of the examples; empty for data.records, which belong to the user.
+  std::string data_folder() const {
+    return recipe_.ready.records.empty() ? parent_path(paths_.train_output) : "";
+  }
+
+  void add(const std::string& path, const std::string& what) {
+    if (path.empty() || !exists(path)) return;
+    found_.push_back({.path = path, .what = what, .bytes = bytes_below(path)});
+  }
+
+  void older_checkpoints(std::int64_t newest, bool is_done) {
+    const auto steps = checkpoint_steps(paths_.model_dir);
+    if (steps.size() < 2) return;
+    // Throws if the checkpoint is damaged.
+    load_sliced_checkpoint(paths_.model_dir, newest);
+    const TrainConfig& train = recipe_.train;
+    const bool may_rewind = !is_done && train.loss_spike.action == SpikeAction::rewind;
+    const auto rewound = rewind_target(steps, newest + 1, train.checkpoint.save_interval_steps, 0);
+    for (const std::int64_t step : steps)
+      if (step != newest && !(may_rewind && step == rewound))
+        add(committed_path(paths_.model_dir, step),
+            str("an older checkpoint than that of step ", newest));
+  }
+
+  // `smelt eval` reads the held-out examples, and for some types also the training examples.
+  void finished(const std::string& folder) {
+    if (folder.empty() || !exists(folder)) return;
+    const bool data = parent_path(paths_.heldout_output) == folder;
+    if (data && recipe_.type->more_measures) return abandoned(folder);
+    const std::string kept = data ? "heldout." : "";
+    if (kept.empty()) return add(folder, kAgain);
+    for (const std::string& name : list_folder(folder))
+      if (!name.starts_with(kept)) add(join_path(folder, name), kAgain);
+  }
+
+  void abandoned(const std::string& folder) {
+    if (folder.empty() || !exists(folder)) return;
+    for (const std::string& name : list_folder(folder))
+      if (name.ends_with(".work") || place_of_partial(name))
+        add(join_path(folder, name), "left by an interrupted job");
+  }
+
+  Recipe recipe_;
+  RecipePaths paths_;
+  std::vector<Leftover> found_;
+};
+
+}  // namespace
+
+std::vector<Leftover> leftovers(const std::string& run) {
+  if (run_named_by(run) != run)
+    throw UsageError(str("clean: ", run, " is not a run's folder"),
+                     "name the folder that `smelt run` has made");
+  return Finder(run).found();
+}
+
+void clean(const std::string& run, const std::vector<Leftover>& leftovers) {
+  const FolderLock lock(run, "clean");
+  const FolderLock training(join_path(run, "model"), "clean");
+  const auto now = smelt::leftovers(run);  // the run may have continued since
+  for (const Leftover& leftover : leftovers)
+    if (std::ranges::find(now, leftover.path, &Leftover::path) == now.end())
+      continue;
+    else if (is_checkpoint_path(leftover.path))
+      remove_checkpoint(leftover.path);
+    else
+      remove_tree(leftover.path);
+}
+
+}  // namespace smelt

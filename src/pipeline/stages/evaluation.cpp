@@ -1,0 +1,400 @@
+#include "pipeline/stages/evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/number_format.h"
+#include "base/plural.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "checkpoint/storage/layout.h"
+#include "evaluation/tracking/metrics_file.h"
+#include "execution/inference/follow.h"
+#include "execution/train_state/resume.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/folder_lock.h"
+#include "io/filesystem/path.h"
+#include "pipeline/config/distillation.h"
+#include "pipeline/config/objective_type.h"
+#include "pipeline/config/recipe_checks.h"
+#include "pipeline/config/recipe_paths.h"
+#include "pipeline/stages/pipeline.h"
+#include "train/process_group.h"
+
+namespace smelt {
+namespace {
+
+EvaluateJob recipe_evaluation(const Recipe& r) {
+  const RecipePaths paths(r);
+  if (paths.scored.empty())
+    throw UsageError(
+        str("eval: no held-out examples: ", holds_nothing_out(r)
+                                                ? "data.validation_share is 0"
+                                                : "data.records are given without data.heldout"),
+        holds_nothing_out(r) ? "name labelled rows with --set data.test=… --set eval.split=test"
+                             : "name some with --set data.heldout=…");
+  if (r.eval.split == "test") make_test_examples(r);
+  EvaluateJob job;
+  job.task = shrinking_task(r, r.type->task(r));
+  const HeldOutBatches batches = held_out_batches(r, job.task, paths.scored);
+  job.batch_size = batches.size;
+  job.on = r.train;
+  job.data = paths.scored;
+  job.vocab = made_vocabulary(paths);
+  job.model_dir = paths.trained;
+  job.steps = batches.steps;
+  job.repeats = batches.repeats;
+  job.passes = r.eval.passes;
+  job.averaged = r.eval.averaged;
+  return job;
+}
+
+// Returns the batches for `held_out` examples. `pads`: padding examples may fill up a batch.
+HeldOutBatches batches_of(const Recipe& r, std::int64_t held_out, bool pads) {
+  HeldOutBatches out{.size = r.eval.batch_size, .steps = r.eval.steps};
+  if (held_out >= out.size) return out;
+  const std::int64_t parts = partition_for(r.train.mesh, r.train.devices).row_shards();
+  if (pads) {
+    out.size = (held_out + parts - 1) / parts * parts;
+    return out;
+  }
+  out.size = held_out / parts * parts;
+  if (out.size > 0) return out;
+  return {.size = parts, .steps = 1, .repeats = true};
+}
+
+std::int64_t evaluated_step(const Record& record) {
+  return record.value("global_step", std::int64_t{-1});
+}
+
+// Returns the content of the marker of a checkpoint, which distinguishes it from another one of the
+// same step that was made after a rollback. Empty if the checkpoint is gone. `model` is a
+// checkpoint or a folder of checkpoints.
+std::string mark_of(const std::string& model, std::int64_t step) {
+  const std::string marker =
+      join_path(is_checkpoint_path(model) ? model : committed_path(model, step), kCommitFile);
+  return exists(marker) ? std::string(trim(read_file(marker, kSmallFileBytes))) : std::string();
+}
+
+std::vector<Record> stored_evaluations(const std::string& model_dir) {
+  const std::string path = join_path(model_dir, kEvaluationsFile);
+  return exists(path) ? read_metrics(path) : std::vector<Record>();
+}
+
+// Writes the results of an evaluation. `mark` identifies the checkpoint, see mark_of().
+void write_evaluation(const Recipe& r, const Evaluation& e, const std::string& mark) {
+  const RecipePaths paths(r);
+  write_file(paths.evaluation, evaluation_text(e));
+  Record told = evaluation_json(e);
+  write_file(paths.evaluation.substr(0, paths.evaluation.rfind('.')) + ".json",
+             told.dump(2) + "\n");
+  // evaluations.jsonl contains only evaluations on the validation examples.
+  if (r.eval.split == "test") return;
+  told["checkpoint"] = mark;
+  // A run and a follower may write at the same time.
+  const FileLock turn(join_path(paths.model_dir, str(kEvaluationsFile, ".lock")));
+  auto all = stored_evaluations(paths.model_dir);
+  const std::int64_t newest = latest_checkpoint(paths.model_dir).value_or(e.global_step);
+  // This step's evaluation, and those of steps that were rolled back.
+  std::erase_if(all, [&](const Record& other) {
+    return evaluated_step(other) == e.global_step ||
+           evaluated_step(other) > std::max(newest, e.global_step);
+  });
+  all.push_back(told);
+  std::ranges::stable_sort(all, {}, evaluated_step);
+  std::string lines;
+  for (const Record& one : all) lines += one.dump() + "\n";
+  write_file(join_path(paths.model_dir, kEvaluationsFile), lines);
+}
+
+Evaluation with_more_measures(const Recipe& r, Evaluation e) {
+  if (!r.type->more_measures) return e;
+  for (MeasuredValue& m : r.type->more_measures(r, e)) e.measures.push_back(std::move(m));
+  return e;
+}
+
+// Evaluates a checkpoint with predictions. Calls `keep` with the metrics before the predictions are
+// made, because these may run out of memory.
+Evaluation evaluate_and_keep(const Recipe& r, const std::function<void(const Evaluation&)>& keep) {
+  Evaluation e = with_more_measures(r, evaluate(recipe_evaluation(r)));
+  keep(e);
+  if (!r.type->write_predictions) return e;
+  for (MeasuredValue& m : r.type->write_predictions(r)) {
+    std::erase_if(e.measures, [&](const MeasuredValue& other) { return other.name == m.name; });
+    e.measures.push_back(std::move(m));
+  }
+  keep(e);
+  return e;
+}
+
+// Returns what to do about a model that is not better than its baseline.
+std::string advice_text(bool is_worse, bool overfits) {
+  if (overfits) return "give more text or examples, or a lower train.optimizer.learning_rate";
+  if (is_worse)
+    return "check train.optimizer.learning_rate (--set train.optimizer.learning_rate=…), the "
+           "vocabulary and the labels";
+  return "train longer (train.steps), or give more text or examples";
+}
+
+// Returns the verdict for a loss (lower is better).
+std::string loss_verdict(const BaselineMeasures& baseline, double model, double base,
+                         bool overfits) {
+  const auto against = str(baseline.measure, " ", rounded(model, 3), ", ");
+  const auto name = str("the baseline's ", rounded(base, 3), " (", baseline.meaning, ")");
+  if (model < 0.95 * base) return str("verdict: good: ", against, "clearly better than ", name);
+  const bool is_worse = model > 1.05 * base;
+  return str("verdict: not yet trained: ", against,
+             is_worse ? "worse than " : "not clearly better than ", name, ": ",
+             advice_text(is_worse, overfits));
+}
+
+// Formats a loss: "15 million", "7.1".
+std::string loss_text(double loss) {
+  if (!std::isfinite(loss)) return "not finite";
+  if (loss >= 1e6) return str(rounded(loss / 1e6, loss < 1e7 ? 1 : 0), " million");
+  return rounded(loss, loss < 10 ? 2 : 0);
+}
+
+class RecipeFollower {
+ public:
+  RecipeFollower(const Recipe& r, const std::function<void(const Evaluation&)>& told)
+      : recipe_(r), model_dir_(RecipePaths(r).model_dir), on_evaluation_(told) {}
+
+  void run() {
+    follow_checkpoints({.model_dir = model_dir_,
+                        .folder = join_path(model_dir_, "eval"),
+                        .last_step = recipe_.train.steps,
+                        // Polling interval; requests to a remote store cost money.
+                        .seconds = is_remote(model_dir_) ? 15.0 : 1.0,
+                        .newest = [&] { return newest_evaluated(); },
+                        .next = [&](const auto& steps, bool) { return next(steps); },
+                        .evaluate = [&](const std::string& path) { return evaluate(path); },
+                        .done = [&](std::int64_t step, const auto&) { marks_[step] = mark_; }});
+  }
+
+ private:
+  std::optional<std::int64_t> newest_evaluated() {
+    for (const Record& record : stored_evaluations(model_dir_))
+      marks_[evaluated_step(record)] = record.value("checkpoint", "");
+    log_info("eval: following {} to step {}", model_dir_, recipe_.train.steps);
+    return marks_.empty() ? std::nullopt : std::optional(marks_.rbegin()->first);
+  }
+
+  std::optional<std::int64_t> next(const std::vector<std::int64_t>& steps) {
+    for (const std::int64_t step : steps) {
+      const auto told = marks_.find(step);
+      mark_ = mark_of(model_dir_, step);
+      // An evaluation of an earlier version has no mark; a checkpoint that is gone cannot have a
+      // new mark.
+      if (told == marks_.end() ||
+          (!told->second.empty() && !mark_.empty() && told->second != mark_))
+        return step;
+    }
+    return std::nullopt;
+  }
+
+  std::vector<Scalar> evaluate(const std::string& path) {
+    if (!evaluator_) start();
+    const Evaluation e = with_more_measures(
+        recipe_,
+        (*evaluator_)(load_trained_model("eval", path, job_.task.settings.value("model", Json()),
+                                         job_.vocab, job_.averaged)));
+    write_evaluation(recipe_, e, mark_);
+    on_evaluation_(e);
+    std::vector<Scalar> scalars;
+    for (const MeasuredValue& m : e.measures)
+      scalars.push_back({"eval/" + m.name, static_cast<float>(m.value)});
+    return scalars;
+  }
+
+  // Starts once there is a checkpoint, so that vocabulary and data exist.
+  void start() {
+    job_ = recipe_evaluation(recipe_);
+    evaluator_.emplace(job_);
+    evaluator_->scorer().announce();
+  }
+
+  const Recipe& recipe_;
+  std::string model_dir_;
+  const std::function<void(const Evaluation&)>& on_evaluation_;
+  // Marks of the evaluated checkpoints, by step.
+  std::map<std::int64_t, std::string> marks_;
+  std::string mark_;  // of the current checkpoint
+  EvaluateJob job_;
+  std::optional<Evaluator> evaluator_;
+};
+
+}  // namespace
+
+HeldOutBatches held_out_batches(const Recipe& r, const Task& task, const std::string& data) {
+  const auto source = open_examples({.input = data,
+                                     .features = task.features,
+                                     .kind = task.record_kind,
+                                     .foreign = task.foreign,
+                                     .windows = task.windows});
+  if (source->size() == 0)
+    throw UsageError(str("eval: ", data, " contains no examples"),
+                     "raise text.heldout, or give more text");
+  return batches_of(r, static_cast<std::int64_t>(source->size()), !task.row_weights.empty());
+}
+
+OrderedJson evaluation_json(const Evaluation& e) {
+  OrderedJson out{{"global_step", e.global_step}, {"examples", e.examples}, {"loss", e.loss}};
+  for (const MeasuredValue& m : e.measures) out[m.name] = m.value;
+  for (const MeasuredValue& m : e.measures) out["weights"][m.name] = m.weight;
+  return out;
+}
+
+Evaluation evaluation_of_json(const OrderedJson& json) {
+  Evaluation out;
+  out.global_step = json.value("global_step", out.global_step);
+  out.examples = json.value("examples", out.examples);
+  out.loss = json.value("loss", out.loss);
+  if (!json.contains("weights")) return out;
+  for (const auto& [name, weight] : json.at("weights").items())
+    out.measures.push_back(
+        {.name = name, .value = json.value(name, 0.0), .weight = weight.get<double>()});
+  return out;
+}
+
+std::string evaluation_text(const Evaluation& e) {
+  std::ostringstream out;
+  out << "global_step = " << e.global_step << "\nloss = " << e.loss << "\n";
+  auto measures = e.measures;
+  std::ranges::sort(measures, {}, &MeasuredValue::name);
+  for (const MeasuredValue& m : measures) out << m.name << " = " << m.value << "\n";
+  return out.str();
+}
+
+std::string evaluation_report(const Recipe& r, const Evaluation& e) {
+  std::string judged =
+      divergence_verdict(loss_course(RecipePaths(r).model_dir), e, r.train.optimizer.learning_rate);
+  const std::string remark = overfitting_remark(RecipePaths(r).model_dir);
+  if (judged.empty()) judged = verdict(r.type->baseline, e, !remark.empty());
+  if (!judged.empty() && !remark.empty()) judged += "\n" + remark;
+  const std::string typical = judged.empty() ? "" : r.type->typical(r);
+  return str("***** Eval results *****\n", evaluation_text(e), r.type->remark(r, e), "\n", judged,
+             judged.empty() ? "" : "\n", typical, typical.empty() ? "" : "\n");
+}
+
+std::optional<LossCourse> loss_course(const std::string& model_dir) {
+  if (!exists(join_path(model_dir, "metrics.jsonl"))) return std::nullopt;
+  const RunRecord run = read_run(model_dir);
+  const auto found = run.lines.find("loss");
+  if (found == run.lines.end() || found->second.empty()) return std::nullopt;
+  const Curve& losses = found->second;
+  LossCourse out{.best = losses.front(), .last = losses.back()};
+  for (const CurvePoint& point : losses)
+    if (point.value < out.best.value || !std::isfinite(out.best.value)) out.best = point;
+  return out;
+}
+
+std::string overfitting_remark(const std::string& model_dir) {
+  constexpr double kRise = 1.05;
+  if (!exists(join_path(model_dir, "metrics.jsonl"))) return "";
+  const RunRecord run = read_run(model_dir);
+  const auto found = std::ranges::find_if(run.valid, [](const auto& curve) {
+    return curve.first.ends_with("_loss") && !curve.first.starts_with("next_sentence");
+  });
+  if (found == run.valid.end()) return "";
+  const auto& [name, curve] = *found;
+  const CurvePoint best = *std::ranges::min_element(curve, {}, &CurvePoint::value);
+  const CurvePoint last = curve.back();
+  if (!(last.value > kRise * best.value)) return "";
+  return str("the held-out ", name, " was lowest at step ", best.step, " (", rounded(best.value, 3),
+             ") and is ", rounded(last.value, 3), " at step ", last.step,
+             ": the model memorizes its training text; train.checkpoint.best_metric keeps the best "
+             "checkpoint");
+}
+
+bool has_diverged(const LossCourse& course) {
+  const double best = course.best.value, last = course.last.value;
+  return !std::isfinite(last) || last > best + std::max(1.0, 0.5 * std::abs(best));
+}
+
+std::string divergence_verdict(const std::optional<LossCourse>& course, const Evaluation& e,
+                               double learning_rate) {
+  // A uniform guess among a million words has a loss of 14.
+  constexpr double kMostLossOfWord = 20;
+  const bool is_beyond_guessing = std::ranges::any_of(e.measures, [](const MeasuredValue& m) {
+    return (m.name == "masked_lm_loss" || m.name == "word_loss") && m.value > kMostLossOfWord;
+  });
+  const bool in_training = course && has_diverged(*course);
+  if (!in_training && !is_beyond_guessing && std::isfinite(e.loss)) return "";
+  const std::string what =
+      in_training
+          ? str("training loss ", loss_text(course->best.value), " at step ", course->best.step,
+                ", ", loss_text(course->last.value), " at step ", course->last.step)
+          : str("the evaluation's loss is ", loss_text(e.loss));
+  return str("verdict: diverged: ", what,
+             ": start a new run (--set out=FOLDER) with a train.optimizer.learning_rate below ",
+             significant(learning_rate, 3));
+}
+
+static std::optional<MeasuredValue> measure_of(const Evaluation& e, const std::string& name) {
+  const auto found = std::ranges::find(e.measures, name, &MeasuredValue::name);
+  return found == e.measures.end() ? std::nullopt : std::optional(*found);
+}
+
+std::optional<bool> is_clearly_better(const BaselineMeasures& baseline, const Evaluation& e) {
+  const auto model = measure_of(e, baseline.measure), base = measure_of(e, baseline.of);
+  if (!model || !base || model->weight <= 0) return std::nullopt;
+  const double p = model->value, b = base->value;
+  if (baseline.is_loss) return p < 0.95 * b;
+  const double error = std::sqrt((p * (1 - p) + b * (1 - b)) / model->weight);
+  return p - b > std::max(3 * error, 0.1 * std::min(b, 1 - b));
+}
+
+std::string verdict(const BaselineMeasures& baseline, const Evaluation& e, bool overfits) {
+  constexpr double kFewItems = 100;
+  const auto value = [&](const std::string& name) { return measure_of(e, name); };
+  const auto model = value(baseline.measure), base = value(baseline.of);
+  if (!model || !base || model->weight <= 0) return "";
+  const double p = model->value, b = base->value;
+  if (!std::isfinite(p)) return str("verdict: diverged: ", baseline.measure, " is not finite");
+  if (baseline.is_loss) return loss_verdict(baseline, p, b, overfits);
+  const double error = std::sqrt((p * (1 - p) + b * (1 - b)) / model->weight);
+  const std::string own = str(baseline.measure, " ", percent(p), ", ");
+  const std::string of_base = str("the baseline's ", percent(b), " (", baseline.meaning, ")");
+  if (*is_clearly_better(baseline, e))
+    return str("verdict: good: ", own, "clearly better than ", of_base);
+  if (model->weight < kFewItems)
+    return str("verdict: not certain: ", own, "against ", of_base, ", of ",
+               std::llround(model->weight),
+               " held-out items only: hold out more (text.heldout for text, data.validation_share "
+               "for rows), or add text or examples");
+  if (p > b && p - b <= 3 * error)
+    return str("verdict: not certain: ", own, "better than ", of_base,
+               ", but within 3 standard errors: evaluate more examples, or train longer");
+  const bool is_worse = p + 3 * error < b;
+  return str("verdict: not yet trained: ", own,
+             is_worse ? "worse than " : "not clearly better than ", of_base, ": ",
+             advice_text(is_worse, overfits));
+}
+
+Evaluation evaluate_model(const Recipe& r) {
+  if (!is_rank_zero()) return evaluate(recipe_evaluation(r));
+  return evaluate_and_keep(r, [&](const Evaluation& e) {
+    write_evaluation(r, e, mark_of(RecipePaths(r).trained, e.global_step));
+  });
+}
+
+Evaluation evaluate_and_try_to_keep(const Recipe& r) {
+  return evaluate_and_keep(r, [&](const Evaluation& e) {
+    try {
+      write_evaluation(r, e, mark_of(RecipePaths(r).trained, e.global_step));
+    } catch (const Error& error) {
+      log_warning("eval: the metrics could not be written: {}", error.what());
+    }
+  });
+}
+
+void follow_model(const Recipe& r, const std::function<void(const Evaluation&)>& told) {
+  RecipeFollower(r, told).run();
+}
+
+}  // namespace smelt

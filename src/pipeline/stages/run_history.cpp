@@ -1,0 +1,84 @@
+#include "pipeline/stages/run_history.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/error.h"
+#include "checkpoint/interop/pretrained_weights.h"
+#include "checkpoint/interop/tensorflow.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "checkpoint/storage/layout.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
+#include "pipeline/config/recipe_paths.h"
+#include "pipeline/incremental/stage.h"
+
+namespace smelt {
+namespace {
+
+// Returns the files that identify weights. For a checkpoint this is its marker, which contains the
+// checksum of its manifest.
+std::vector<std::string> weight_files(const std::string& weights) {
+  if (weights.empty()) return {};
+  try {
+    check_weights_folder(weights);
+  } catch (const UsageError&) {
+    return {weights};
+  }
+  const std::string place = model_in_run(weights, "train.init_from").value_or(weights);
+  if (is_checkpoint_path(place)) return {join_path(place, kCommitFile)};
+  if (const auto newest = is_folder(place) ? latest_checkpoint(place) : std::nullopt)
+    return {join_path(committed_path(place, *newest), kCommitFile)};
+  if (const auto prefix = tensorflow_prefix(place))
+    return match_pattern(*prefix + ".*", "train.init_from");
+  std::vector<std::string> out;
+  for (const std::string& folder : hugging_face_folders(place))
+    for (const std::string& name : list_folder(folder))
+      if (name == "config.json" || name.ends_with(".safetensors") || name.ends_with(".bin") ||
+          name.ends_with(".msgpack"))
+        out.push_back(join_path(folder, name));
+  return out;
+}
+
+// Returns the settings that affect what the model learns.
+Json learned_by(const Recipe& r) {
+  Json train = r.sections.at("train"), model = r.sections.at("model");
+  for (const char* free :
+       {"init_from", "device", "devices", "memory.layers", "memory.remat_policy",
+        "memory.attention_rows", "memory.logits_mb", "parallelism.mesh", "parallelism.rules",
+        "parallelism.shard_optimizer_state", "gradient_accumulation_steps",
+        "checkpoint.save_interval_steps", "checkpoint.save_interval_minutes",
+        "checkpoint.max_to_keep", "checkpoint.keep_period", "hang_minutes", "logging_steps"})
+    train.erase(free);
+  model.erase("like");
+  return {{"train", train}, {"model", model}};
+}
+
+Stage beginning_of(const Recipe& r, Json settings) {
+  std::vector<std::string> files = weight_files(r.train.init_from);
+  for (std::string& file : weight_files(r.model.value("like", "")))
+    files.push_back(std::move(file));
+  return {.name = "weights",
+          .settings = std::move(settings),
+          .inputs = [files] { return files; },
+          .outputs = [] { return std::vector<std::string>(); },
+          .make = [] {}};
+}
+
+std::optional<std::string> begun_but(const Recipe& r, Json settings) {
+  if (!latest_checkpoint(RecipePaths(r).model_dir)) return std::nullopt;
+  return changed_since(r.out, beginning_of(r, std::move(settings)));
+}
+
+}  // namespace
+
+void note_beginning(const Recipe& r) { note_stage(r.out, beginning_of(r, learned_by(r))); }
+
+std::optional<std::string> begun_otherwise(const Recipe& r) { return begun_but(r, learned_by(r)); }
+
+std::optional<std::string> begun_with_other_weights(const Recipe& r) {
+  return begun_but(r, Json::object());
+}
+
+}  // namespace smelt

@@ -1,0 +1,476 @@
+// Tests of the length of a run in passes, tokens and dollars, and of starter recipes.
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "io/filesystem/file.h"
+#include "pipeline/config/recipe_checks.h"
+#include "pipeline/config/text_size.h"
+#include "pipeline/estimate/advise.h"
+#include "pipeline/estimate/budget.h"
+#include "pipeline/estimate/dry_run.h"
+#include "pipeline/objectives/load_recipe.h"
+#include "pipeline/objectives/small_run.h"
+#include "pipeline/small_recipe.h"
+#include "pipeline/starter/starter.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+
+namespace smelt {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+
+class RunLength : public SmallRecipe {};
+
+TEST(TextSize, CountsTokensByCharactersAndIdeographsOneByOne) {
+  const TempDir dir;
+  write_file(dir.file("latin"), std::string(9000, 'a'));
+  const auto latin = text_size({dir.file("latin")});
+  EXPECT_EQ(latin->bytes, 9000);
+  EXPECT_NEAR(latin->tokens, 2000, 1);
+  std::string cyrillic, chinese;
+  for (int i = 0; i < 900; ++i) cyrillic += "\u0457", chinese += "\u4e2d";
+  write_file(dir.file("cyrillic"), cyrillic);
+  write_file(dir.file("chinese"), chinese);
+  EXPECT_NEAR(text_size({dir.file("cyrillic")})->tokens, 200, 1);
+  EXPECT_NEAR(text_size({dir.file("chinese")})->tokens, 900, 1);
+  EXPECT_EQ(text_size({}), std::nullopt);
+  EXPECT_EQ(text_size({"gs://bucket/text"}), std::nullopt);
+}
+
+TEST_F(RunLength, EstimatesEpochsFromTheTextUntilExamplesAreMade) {
+  const Recipe before = recipe({"train.epochs=10"});
+  EXPECT_GT(before.train.steps, 20);
+  EXPECT_THAT(dry_run_text(before), AllOf(HasSubstr("train.epochs 10: about "),
+                                          HasSubstr(" steps by the size of the text")));
+  run_recipe(recipe({"train.epochs=1"}));
+  const auto examples = training_examples(recipe());
+  ASSERT_TRUE(examples);
+  EXPECT_EQ(recipe({"train.epochs=10"}).train.steps, std::ceil(10 * *examples / 4));
+  EXPECT_NEAR(*training_passes(recipe({"train.epochs=10"})), 20, 1);  // data.dupe_factor is 2
+  EXPECT_EQ(said(" passes over the text (40 to 200 are usual for "), 1);
+}
+
+TEST_F(RunLength, TokensSetTheSteps) {
+  EXPECT_EQ(recipe({"train.tokens=6.4e3"}).train.steps, 100);  // of 4 x 16
+  EXPECT_THAT(run_length_text(recipe({"train.tokens=6.4e3"})),
+              HasSubstr("100 steps of 4: 400 examples, 6400 tokens, about "));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { recipe({"train.tokens=100", "train.epochs=1"}); }),
+      HasSubstr("train.epochs and train.tokens are both set, but each determines train.steps"));
+  EXPECT_THAT(error_of<UsageError>([&] { recipe({"train.tokens=100", "train.steps=7"}); }),
+              HasSubstr("train.steps is ignored, because train.tokens is 100 and replaces it"));
+  EXPECT_THAT(error_of<UsageError>([&] { recipe({"train.budget.usd=5", "train.epochs=1"}); }),
+              HasSubstr("train.budget.usd is set with train.epochs or train.tokens"));
+  EXPECT_THAT(error_of<UsageError>([&] { recipe({"train.budget.type=v9-8"}); }),
+              HasSubstr("train.budget.type: 'v9-8' is not a known TPU or GPU type"));
+}
+
+// A v3-8 with a step of a tenth of a second.
+PlanRow row_of(const Price& price) {
+  PlanRow row;
+  row.type = find_accelerators("test", "v3-8").front();
+  row.tried.push_back({.settings = {},
+                       .words = "unrolled",
+                       .compiled = {},
+                       .products = {},
+                       .step = Estimate{0.08, 0.1, 0.15}});
+  row.best = 0;
+  row.price = &price;
+  row.batch = 4;
+  row.work.steps = 1000;
+  row.work.save_every = 1000;
+  row.longest_run = 5.7;
+  return row;
+}
+
+TEST(Budget, KeepsTheLikelyCostWithinTheBudget) {
+  const Price price{"v3", "us-central1", 2.0, 0.6, {}, "a bill", "2019-06"};
+  Plan plan;
+  plan.rows.push_back(row_of(price));
+  const PlanRow& row = plan.rows.front();
+  const auto cost = [&](std::int64_t steps) {
+    return run_cost(row.type, time_of(row, steps), row.price).on_demand->likely;
+  };
+  const auto steps = steps_within(row, 50, false);
+  ASSERT_TRUE(steps);
+  EXPECT_LE(cost(*steps), 50);
+  EXPECT_GT(cost(*steps + *steps / 100), 50);
+  EXPECT_GT(steps_within(row, 50, true), steps);
+  EXPECT_EQ(steps_within(row, 0.01, false), 0);  // does not cover the startup
+  const std::string text = budget_text(
+      plan, 50, [](std::int64_t n) { return std::optional(static_cast<double>(n) / 5000); },
+      "about 40");
+  EXPECT_THAT(text, AllOf(HasSubstr("v3-8  on demand  "), HasSubstr("  2019-06\n"),
+                          HasSubstr("about 40 passes over a text of this size are usual.\n"),
+                          HasSubstr("use v3-8 on spot: 40 passes cost about $"),
+                          HasSubstr(" --set train.budget.type=v3-8 --set "
+                                    "train.budget.spot=true\n")));
+  EXPECT_THAT(budget_text(
+                  plan, 50, [](std::int64_t) { return std::optional<double>(); }, ""),
+              HasSubstr("use v3-8 on spot: it makes the most steps; --set train.budget.usd=50 "));
+}
+
+TEST(Budget, OtherStepsChangeOnlyTheEvaluationsDuringTraining) {
+  const Price price{"v3", "us-central1", 2.0, 0.6, {}, "a bill", "2019-06"};
+  PlanRow row = row_of(price);
+  row.scored = Estimate{1, 1, 1};
+  const double none = time_of(row, 1000).seconds.likely;
+  row.final_evaluations = row.work.evaluations = 50;
+  EXPECT_NEAR(time_of(row, 1000).seconds.likely - none, 50, 1);
+  EXPECT_NEAR(
+      time_of(row, 1'000'000).seconds.likely -
+          [&] {
+            PlanRow bare = row;
+            bare.final_evaluations = bare.work.evaluations = 0;
+            return time_of(bare, 1'000'000).seconds.likely;
+          }(),
+      50, 1);
+}
+
+TEST_F(RunLength, ARunKeepsTheStepsOfItsBudget) {
+  const std::vector<std::string> budget{"out=" + dir_.file("m"), "train.budget.usd=50"};
+  const std::string yaml = dir_.file("r.yaml");
+  EXPECT_EQ(with_steps_of_budget(yaml, {"train.steps=9"}),
+            std::vector<std::string>{"train.steps=9"});
+  std::string text = read_file(yaml);
+  text.replace(text.find(", steps: 2"), 10, "");
+  write_file(yaml, text);
+  auto settings = budget;
+  settings.emplace_back("train.steps=3");
+  run_recipe(load_recipe(yaml, settings));
+  EXPECT_EQ(with_steps_of_budget(yaml, budget), settings);  // does not make a plan
+  EXPECT_EQ(with_steps_of_budget(dir_.file("m"), {}), std::vector<std::string>());
+  const std::string kept = dir_.file("m/recipe.yaml");
+  EXPECT_EQ(steps_of_budget_in(kept, load_recipe(yaml, budget)), "3");
+  write_file(dir_.file("staged.yaml"), "train: {budget.usd: 50.0, steps: 7}\n");
+  EXPECT_EQ(
+      steps_of_budget_in(dir_.file("staged.yaml"), load_recipe(yaml, {"train.budget.usd=50"})),
+      std::nullopt)
+      << "the recipe sets sizes that the other one has by default";
+  for (const char* other : {"train.batch_size=2", "model.hidden_size=16", "data.dupe_factor=3"}) {
+    auto changed = budget;
+    changed.emplace_back(other);
+    EXPECT_EQ(steps_of_budget_in(kept, load_recipe(yaml, changed)), std::nullopt) << other;
+  }
+}
+
+TEST_F(RunLength, ASmallRunReadsTheTextOfItsRecipe) {
+  const Recipe full = recipe({"train.device=cpu"});
+  const Recipe small = recipe(small_settings(full));
+  EXPECT_EQ(small.sections.at("text"), full.sections.at("text"));
+  EXPECT_EQ(small.sections.at("vocab"), full.sections.at("vocab"));
+  EXPECT_EQ(small.data, full.data);
+  EXPECT_EQ(small.train.steps, 2);
+  EXPECT_EQ(small.out, dir_.file("m") + "-small");
+  EXPECT_EQ(small.model["hidden_size"], 128);
+}
+
+TEST_F(RunLength, ASmallRunKeepsTheUsersSettings) {
+  std::vector<std::string> settings{"train.steps=100000", "train.schedule.warmup_steps=7",
+                                    "model.hidden_size=16", "out=" + dir_.file("n/")};
+  for (const std::string& setting : small_settings(recipe(settings))) settings.push_back(setting);
+  const Recipe small = recipe(settings);
+  EXPECT_EQ(small.train.steps, 300);
+  EXPECT_EQ(small.train.schedule.warmup_steps, 7);
+  EXPECT_EQ(small.model["hidden_size"], 16);
+  EXPECT_EQ(small.out, dir_.file("n-small"));
+}
+
+TEST_F(RunLength, ASmallRunUsesTheUsersStepsInsteadOfEpochs) {
+  std::vector<std::string> settings{"train.steps=4"};
+  add_step_settings(settings);
+  const std::vector<std::string> expected{"train.epochs=0", "train.tokens=0", "train.budget.usd=0",
+                                          "train.steps=4"};
+  EXPECT_EQ(settings, expected);
+  std::vector<std::string> others{"train.epochs=2"};
+  add_step_settings(others);
+  EXPECT_EQ(others, std::vector<std::string>{"train.epochs=2"});
+}
+
+TEST_F(RunLength, HintsAtRaisingPositionsOnlyWithoutGivenWeights) {
+  Recipe r = recipe({});
+  const auto hint = [&] {
+    return error_of<UsageError>([&] { RecipeChecks(r).fits_positions(128, 64); });
+  };
+  EXPECT_THAT(hint(), HasSubstr("data.seq_length=64, or raise model.max_position_embeddings"));
+  r.train.init_from = "bert-base";
+  EXPECT_THAT(hint(), HasSubstr("data.seq_length=64: the model of train.init_from has no more"));
+}
+
+TEST_F(RunLength, ReportsTheLengthWithoutExistingRecords) {
+  const Recipe r = recipe({"data.records=" + dir_.file("gone/*.tfrecord"),
+                           "vocab.file=" + dir_.file("gone/vocab.txt")});
+  EXPECT_THAT(run_length_text(r), testing::StartsWith("2 steps of 4: 8 examples"));
+}
+
+TEST(Starter, EveryKindIsAValidRecipe) {
+  const TempDir dir;
+  for (const StarterKind& kind : starter_kinds()) {
+    const std::string text = starter_text({.kind = kind.name, .size = model_size("tiny", "test")});
+    EXPECT_LE(std::ranges::max(split(text, '\n'), {}, &std::string_view::size).size(), 100);
+    write_file(dir.file("r.yaml"), text);
+    const bool of_given = text.find("  init_from: ") != std::string::npos;
+    if (!of_given)
+      EXPECT_EQ(load_recipe(dir.file("r.yaml"), {}).text.input, "text/*.txt");
+    else
+      EXPECT_THAT(error_of<UsageError>([&] { load_recipe(dir.file("r.yaml"), {}); }),
+                  testing::Not(HasSubstr("unknown field")));
+  }
+  EXPECT_THAT(error_of<UsageError>([] { starter_text({.kind = "brt"}); }),
+              HasSubstr("new: 'brt' is not a kind of recipe\n  hint: did you mean 'bert'?"));
+  EXPECT_THAT(error_of<UsageError>([] { (void)model_size("huge", "--size"); }),
+              HasSubstr("--size: 'huge' is not a size of a model"));
+}
+
+TEST(Starter, ChoosesTheVocabularySizeFromTheText) {
+  const auto line_of = [](const TextSize& text, const char* kind) {
+    const std::string recipe =
+        starter_text({.kind = kind, .text = text, .size = model_size("base", "test")});
+    const std::size_t at = recipe.find("  size: ");
+    return recipe.substr(at, recipe.find('\n', at) - at);
+  };
+  EXPECT_EQ(line_of({3.6e6, 8e5}, "bert"),
+            "  size: 8000                    # for 3.6 MB of text; 16000 from 10 MB, 30000 from "
+            "100 MB on");
+  EXPECT_THAT(line_of({3.6e6, 8e5}, "t5"), HasSubstr("size: 8000 "));
+  EXPECT_THAT(line_of({2e7, 4.5e6}, "electra"), HasSubstr("size: 16000 "));
+  EXPECT_THAT(line_of({2e8, 4.5e7}, "bert"), HasSubstr("size: 30000 "));
+  EXPECT_THAT(line_of({3.6e6, 1.2e6}, "bert"), HasSubstr("size: 16000 "));  // Chinese
+  EXPECT_THAT(starter_text({.kind = "t5"}), HasSubstr("size: 8000 "));
+}
+
+TEST(Starter, NamesTheInitialModel) {
+  EXPECT_THAT(starter_text({.kind = "classify", .init = "m/huggingface", .seq_length = 64}),
+              AllOf(HasSubstr("  init_from: \"m/huggingface\" "), HasSubstr("  seq_length: 64 "),
+                    testing::Not(HasSubstr("hf download"))));
+}
+
+TEST(Starter, UsesSentenceLinesIfTheTextHasThem) {
+  const TempDir dir;
+  const auto sentences_of = [&](const std::string& text) {
+    write_file(dir.file("t.txt"), text);
+    const std::string recipe =
+        starter_text({.kind = "bert", .input = "t.txt", .text = text_size({dir.file("t.txt")})});
+    const std::size_t at = recipe.find("  sentences: ");
+    return recipe.substr(at + 13, recipe.find(' ', at + 13) - at - 13);
+  };
+  const auto repeated = [](const std::string& document) {
+    std::string text;
+    for (int i = 0; i < 8; ++i) text += document + "\n";
+    return text;
+  };
+  EXPECT_EQ(
+      sentences_of(repeated("A short sentence.\nIs this a longer one, with more words?\nYes.\n")),
+      "lines");
+  EXPECT_EQ(sentences_of(repeated(
+                "ฉันไปโรงเรียนทุกวัน\nวันนี้ อากาศดีมาก และ ลมแรงกว่าเมื่อวานนี้ มากๆ เลยนะครับ\nแมว\n")),
+            "lines");
+  EXPECT_EQ(sentences_of(repeated("A paragraph. It has two sentences.\n")), "prose");
+  EXPECT_EQ(sentences_of(repeated("A paragraph that is wrapped\nat a width of thirty or so,\n"
+                                  "so that most of its lines are\nof about the same length.\n")),
+            "prose");
+  EXPECT_EQ(sentences_of(repeated("Абзац, рядки якого розбито\nпід час верстки тексту\n"
+                                  "у коротких рядках.\n\nкоротко\nОдин рядок є значно довшим за "
+                                  "решту рядків, бо в ньому є адреса.\n")),
+            "prose");
+  EXPECT_EQ(
+      sentences_of(repeated("Lines of one length.\nEach is a sentence.\nThis one is third.\n")),
+      "lines");
+  EXPECT_EQ(sentences_of(repeated("a text without capitals\nor marks\nin each of its lines\n")),
+            "lines");
+  EXPECT_EQ(sentences_of("One.\nTwo.\nThree.\nFour.\nFive.\nSix.\n"), "prose");  // one document
+}
+
+TEST(Starter, EvaluatesAShortRunTenTimes) {
+  const auto recipe = [](std::int64_t steps) {
+    return starter_text({.size = model_size("tiny", "test"), .steps = steps});
+  };
+  EXPECT_THAT(recipe(513), HasSubstr("\n  every: 51 "));
+  EXPECT_THAT(recipe(5), HasSubstr("\n  every: 1 "));
+  EXPECT_THAT(recipe(100000), HasSubstr("\n  every: 1000 "));
+}
+
+TEST(Starter, ChecksSeveralFilesForSentenceLines) {
+  const TempDir dir;
+  write_file(dir.file("a"), "A title\n");
+  std::string lines;
+  for (int i = 0; i < 8; ++i) lines += "One sentence.\nAnother, longer one.\nYes.\n\n";
+  write_file(dir.file("b"), lines);
+  EXPECT_FALSE(text_size({dir.file("a")})->has_sentence_lines);
+  EXPECT_TRUE(text_size({dir.file("a"), dir.file("b")})->has_sentence_lines);
+}
+
+TEST(Advice, RecommendsTheLargestModelThatTheTextIsEnoughFor) {
+  const TempDir dir;
+  AdviceJob job{.input = dir.file("text"), .types = find_accelerators("test", "v3-8,h100")};
+  const Prices prices;
+  const std::string paragraph = std::string(998, 'a') + "\n\n";
+  const auto text_of = [&](std::size_t bytes) {
+    std::string text;
+    while (text.size() < bytes) text += paragraph;
+    return text;
+  };
+  write_file(job.input, text_of(200'000));
+  const Advice few = advise(job, prices);
+  EXPECT_EQ(few.rows.size(), 10u);
+  ASSERT_TRUE(few.best);
+  EXPECT_EQ(few.rows[*few.best].size.name, "tiny");
+  EXPECT_THAT(advice_text(few, job), HasSubstr("this text is too small even for this model"));
+  for (const AdviceRow& row : few.rows) {
+    EXPECT_LE(row.passes, 41.0);
+    EXPECT_LE(row.dollars.likely, 50);
+  }
+  write_file(dir.file("more"), text_of(30'000'000));
+  job.input = dir.file("more");
+  const Advice more = advise(job, prices);
+  EXPECT_EQ(more.rows[*more.best].size.name, "mini");
+  EXPECT_THAT(advice_text(more, job), HasSubstr(str("* row ", *more.best + 1, ": ")));
+  write_file(dir.file("r.yaml"), advised_recipe(more.rows[*more.best], job, more.text));
+  const Recipe r = load_recipe(dir.file("r.yaml"), {"train.device=cpu"});
+  EXPECT_EQ(r.train.steps, more.rows[*more.best].steps);
+  EXPECT_EQ(r.model["hidden_size"], 256);
+}
+
+// The runs of bench/published_runs.py with the work of their compiled steps.
+TEST(Advice, EstimatesTheWorkOfPublishedRunsAsPlansDo) {
+  const Json file = Json::parse(read_file(source_path("tests/golden/published_runs.json")));
+  int runs = 0;
+  for (const Json& run : file.at("runs")) {
+    const std::string name = run.at("name"), sequences = run.at("sequences");
+    const auto has = [&](const char* word) { return name.find(word) != std::string::npos; };
+    const std::size_t by = sequences.find(" x ");
+    const bool is_of_encoder = has("BERT") || has("bert") || has("ELECTRA");
+    if (!is_of_encoder || has("TF32") || run.value("work", 0.0) == 0 ||
+        sequences.find("and") != sequences.npos)
+      continue;
+    if (has("small")) continue;  // ELECTRA-small is not a standard size
+    const StepWork work =
+        advised_work({.size = model_size(has("large") ? "large" : "base", "test"),
+                      .kind = has("ELECTRA") ? "electra" : "bert",
+                      .batch = std::stoll(sequences.substr(0, by)),
+                      .tokens = std::stoll(sequences.substr(by + 3))},
+                     find_accelerators("test", run.at("on").get<std::string>()).front());
+    EXPECT_NEAR(work.work / run.at("work").get<double>(), 1, 0.25) << name;
+    ++runs;
+  }
+  EXPECT_EQ(runs, 18);
+}
+
+// The plan uses a fake compiler that returns the estimated work.
+TEST(Advice, AgreesWithAPlanOfTheRecipeThatItWrites) {
+  REQUIRE_PLUGIN("tpu");
+  const TempDir dir;
+  AdviceJob job{.input = dir.file("text"), .types = find_accelerators("test", "v3-8")};
+  write_file(job.input, std::string(3'000'000, 'a'));
+  const Prices prices;
+  const Advice advice = advise(job, prices);
+  const AdviceRow& tiny = advice.rows.front();
+  const std::string yaml = dir.file("r.yaml"), compiler = dir.file("smelt.sh");
+  write_file(yaml, advised_recipe(tiny, job, advice.text));
+  const double cycles = tiny.plan.form().work.work / tiny.plan.type.seconds_of(1);
+  write_file(compiler,
+             str(R"(#!/bin/sh
+echo '{"argument_bytes": 1, "output_bytes": 1, "alias_bytes": 1, "temporary_bytes": 1, "code_bytes": 1,
+  "unread": 0, "moved_bytes": 1, "compile_s": 0, "scheduled": )",
+                 cycles, R"(,
+  "sent_bytes": {"data": {"all_reduce": )",
+                 2 * 7 / 8.0 * 4 * (2 * 12 * 128 * 128 + 2 * 8000 * 128),
+                 R"(, "other": 0, "asynchronous_all_reduce": 0, "asynchronous_other": 0}}}'
+)"));
+  ASSERT_EQ(::chmod(compiler.c_str(), 0700), 0);
+  const Plan plan = plan_run(
+      {.run_on = [&](const Accelerator& on) { return planned_run(recipe_on(on, yaml, {})); },
+       .types = job.types},
+      TpuCompiles("", {.smelt = compiler}), prices);
+  const PlanRow& row = plan.rows.front();
+  EXPECT_EQ(row.work.steps, tiny.steps);
+  EXPECT_NEAR(row.form().step->likely / tiny.plan.form().step->likely, 1, 0.01);
+  EXPECT_NEAR(row.time.seconds.likely / 3600 / tiny.hours.likely, 1, 0.03);
+  EXPECT_NEAR(row.cost.on_demand->likely / tiny.dollars.likely, 1, 0.03);
+  EXPECT_NEAR(row.work.checkpoint_bytes / tiny.plan.work.checkpoint_bytes, 1, 0.1);
+  EXPECT_THAT(advice_text(advice, job),
+              AllOf(HasSubstr("v3-8 48.0 %"),
+                    HasSubstr("1.07 (0.8 to 1.5) on TPUs (Chinese-ELECTRA on a v3-8)"),
+                    HasSubstr("took 5.7 times its likely time")));
+}
+
+TEST(RecipeFile, IsRejectedIfItIsEmptyInAnotherEncodingOrItsOutIsAFile) {
+  const TempDir dir;
+  const auto refusal = [&](const char* name, const std::string& text,
+                           const std::vector<std::string>& settings) {
+    write_file(dir.file(name), text);
+    return error_of<UsageError>([&] { (void)load_recipe(dir.file(name), settings); });
+  };
+  EXPECT_THAT(refusal("latin1.yaml", "text: {input: a}\nout: caf\xE9\n", {}),
+              HasSubstr("latin1.yaml:2: not UTF-8 (1 byte)\n  hint: save the file as UTF-8"));
+  EXPECT_THAT(refusal("empty.txt", "", {}),
+              HasSubstr("empty.txt: the file is empty\n  hint: write a recipe"));
+  EXPECT_THAT(refusal("r.yaml", "model: {hidden_size: 12}\n",
+                      {"text.input=a", "out=" + dir.file("r.yaml")}),
+              HasSubstr("r.yaml', which is a file, not a folder\n  hint: name a folder"));
+}
+
+TEST(Advice, RejectsAnEmptyText) {
+  const TempDir dir;
+  write_file(dir.file("empty.txt"), "");
+  const AdviceJob job{.input = dir.file("empty.txt"), .types = find_accelerators("test", "v3-8")};
+  EXPECT_THAT(error_of<UsageError>([&] { (void)advise(job, Prices()); }),
+              HasSubstr("empty.txt contains no text"));
+}
+
+TEST(Advice, RejectsATextInAnotherEncodingAndNamesTypesWithoutAPrice) {
+  const TempDir dir;
+  const std::string path = dir.file("t.txt");
+  write_file(path,
+             "caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 "
+             "caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9.\n");
+  AdviceJob job{.input = path, .types = find_accelerators("test", "rtx3090,v3-8")};
+  EXPECT_THAT(error_of<UsageError>([&] { (void)advise(job, Prices()); }), HasSubstr("not UTF-8"));
+  std::string text;
+  for (int i = 0; i < 90; ++i) text += str("Sentence ", i, ".\n\n");
+  write_file(path, text);
+  EXPECT_THAT(
+      advice_text(advise(job, Prices()), job),
+      HasSubstr("omitted because no price is known (add prices with --prices FILE): rtx3090\n"));
+  job.types = find_accelerators("test", "rtx3090");
+  EXPECT_THAT(
+      error_of<UsageError>([&] { (void)advise(job, Prices()); }),
+      HasSubstr("advise: no price is known for rtx3090\n  hint: give prices with --prices"));
+}
+
+TEST(FieldHints, KnowOtherProgramsNames) {
+  const auto hint = [](const std::string& setting) {
+    return error_of<UsageError>([&] { recipe_of({}, "test", {setting}); });
+  };
+  for (const auto& [name, field] :
+       {std::pair{"lr", "train.optimizer.learning_rate"},
+        {"num_train_epochs", "train.epochs"},
+        {"per_device_train_batch_size", "train.batch_size (over all train.devices)"},
+        {"train.bf16", "train.precision.compute"},
+        {"fp16", "train.precision.compute"},
+        {"lr_scheduler_type", "train.schedule.type"},
+        {"max_seq_length", "data.seq_length"},
+        {"save_steps", "train.checkpoint.save_interval_steps"},
+        {"eval_steps", "eval.every"}})
+    EXPECT_THAT(hint(str(name, "=1")), HasSubstr(str("hint: this is ", field))) << name;
+  for (const auto& [name, field] :
+       {std::pair{"learning_rate", "train.optimizer.learning_rate"},
+        {"warmup_steps", "train.schedule.warmup_steps"},
+        {"weight_decay", "train.optimizer.weight_decay"},
+        {"gradient_accumulation_steps", "train.gradient_accumulation_steps"}})
+    EXPECT_THAT(hint(str(name, "=1")), HasSubstr(str("did you mean '", field, "'?"))) << name;
+  EXPECT_EQ(
+      recipe_of({{"train.steps", "1e3"}}, "test", {"train.checkpoint.save_interval_steps=1_0"})
+          .train.steps,
+      1000);
+}
+
+}  // namespace
+}  // namespace smelt
