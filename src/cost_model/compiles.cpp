@@ -142,8 +142,8 @@ Compiled from_figures(const Json& figures) {
           .compile_seconds = figure("compile_s")};
 }
 
-// Parses "error: … does not fit into the memory of a device: FIGURES\
-//   hint: …".
+// Parses a message such as "error: … does not fit into the memory of a device: FIGURES", which a
+// line with the hint follows.
 Compiled from_errors(const std::string& said, int status) {
   constexpr std::string_view kFit = "does not fit into the memory of a device: ";
   Compiled out;

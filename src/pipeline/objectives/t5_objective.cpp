@@ -81,7 +81,7 @@ struct T5Recipe {
   std::int64_t on_top = 0;  // sentinels that are not pieces of the vocabulary
 };
 
-T5Recipe settings_of(const Recipe& r) {
+T5Recipe t5_settings(const Recipe& r) {
   const auto data = parse_config<T5Data>(r.data, "data");
   T5Recipe out;
   out.task.model = parse_config<T5Config>(r.model, "model");
@@ -146,7 +146,7 @@ T5Recipe of_vocabulary(const Recipe& r, const std::string& origin, const std::st
   if (vocabulary->token(0) != "<pad>")
     throw UsageError(str(origin, ": piece 0 is '", vocabulary->token(0), "', not <pad>"),
                      "T5 pads sequences with id 0; use a vocabulary such as T5's spiece.model");
-  return with_vocabulary(settings_of(r), sentinels_of(*vocabulary, origin, extra_ids_of(r)),
+  return with_vocabulary(t5_settings(r), sentinels_of(*vocabulary, origin, extra_ids_of(r)),
                          id_of_piece(*vocabulary, origin, kEndPiece), vocabulary->size(), where);
 }
 
@@ -168,7 +168,7 @@ T5Recipe expected(const Recipe& r, const std::string& where) {
     return of_vocabulary(r, given, where);
   const std::int64_t pieces = r.vocab.size, extra = extra_ids_of(r);
   const Sentinels on_top{static_cast<std::int32_t>(pieces + extra - 1), extra, pieces + extra};
-  return with_vocabulary(settings_of(r), on_top, 1, pieces, where);
+  return with_vocabulary(t5_settings(r), on_top, 1, pieces, where);
 }
 
 // Checks that sentinels use the same embedding rows as in the weights of train.init_from.
@@ -200,7 +200,7 @@ void check_t5(const Recipe& r) {
                  "spiece.model");
   checks.at_least("model.vocab_size", 0);
   checks.at_least("data.extra_ids", 0);
-  T5Config sized = settings_of(r).task.model;
+  T5Config sized = t5_settings(r).task.model;
   if (sized.vocab_size == 0) sized.vocab_size = 1;  // set from the vocabulary below
   check_t5_config(sized, [&](const std::string& field) {
     return str(r.origin({"model." + field}), ": model");

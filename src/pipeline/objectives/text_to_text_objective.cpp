@@ -121,7 +121,7 @@ Task answer_task(const Recipe& r) {
   return task;
 }
 
-void check_answers(const Recipe& r) {
+void check_generation(const Recipe& r) {
   const RecipeChecks checks(r);
   const AnswerData data = answer_data(r);
   for (const char* field : {"data.inputs_length", "data.targets_length"}) checks.at_least(field, 2);
@@ -258,7 +258,7 @@ ObjectiveType text_to_text_objective() {
   type.reads = Reads::rows;
   type.rows = answer_files;
   type.check_rows = check_answer_rows;
-  type.check = check_answers;
+  type.check = check_generation;
   type.sentencepiece = true;
   type.special_pieces = {};
   type.make_examples = make_answers;
