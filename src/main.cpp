@@ -3,7 +3,7 @@
 #include "pjrt/client.h"
 
 int main(int argc, char** argv) {
-  smelt::lead_google_client_to_gcloud();  // before any thread: it sets a variable
-  const smelt::KeptClients clients;
-  return smelt::run_command_line(argc, argv);
+  smelt::io::lead_google_client_to_gcloud();  // before any thread: it sets a variable
+  const smelt::pjrt::KeptClients clients;
+  return smelt::cli::run_command_line(argc, argv);
 }

@@ -14,13 +14,13 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 // Returns the identity. Requests a token, so that an expired sign-in is noticed.
 std::string who_text(GoogleApi& api) {
   (void)api.token();
-  const Who& who = api.who();
+  const io::Who& who = api.who();
   return str(who.account.empty() ? who.kind : who.account, ", ", who.source);
 }
 
@@ -61,7 +61,7 @@ void require_rights(GoogleApi& api, const std::string& bucket) {
     call.query.emplace_back("permissions", str("storage.objects.", action));
   const ApiAnswer answer = api.call(call);
   if (answer.fault) return;  // a write to the bucket is tested next
-  const auto given = array_in(answer.body, "permissions");
+  const auto given = io::array_in(answer.body, "permissions");
   std::vector<std::string> missing;
   for (const auto& [name, permission] : call.query)
     if (!lists(given, permission)) missing.push_back(permission);
@@ -73,10 +73,10 @@ void require_rights(GoogleApi& api, const std::string& bucket) {
 }
 
 std::string bucket_name(const std::string& bucket) {
-  if (!is_remote(bucket) || parse_remote(bucket).scheme != "gs")
+  if (!io::is_remote(bucket) || io::parse_remote(bucket).scheme != "gs")
     throw UsageError(str("'", bucket, "' is not a Google Cloud Storage bucket"),
                      "--bucket gs://NAME");
-  return parse_remote(bucket).bucket;
+  return io::parse_remote(bucket).bucket;
 }
 
 std::vector<std::string> far_zones(const std::string& location,
@@ -93,15 +93,15 @@ std::string project_number(GoogleApi& api, const std::string& project) {
   const ApiAnswer answer = api.call({.service = "storage",
                                      .path = "/storage/v1/b",
                                      .query = {{"project", project}, {"maxResults", "1"}}});
-  const auto buckets = array_in(answer.body, "items");
-  return answer.fault || buckets.empty() ? "" : text_in(buckets.front(), "projectNumber");
+  const auto buckets = io::array_in(answer.body, "items");
+  return answer.fault || buckets.empty() ? "" : io::text_in(buckets.front(), "projectNumber");
 }
 
 std::string bucket_text(GoogleApi& api, const std::string& project, const DoctorAsk& ask) {
   const std::string name = bucket_name(ask.bucket);
   const std::string zone = ask.zones.empty() ? "" : ask.zones.front();
   const Json about = about_bucket(api, project, name, zone);
-  const std::string location = text_in(about, "location");
+  const std::string location = io::text_in(about, "location");
   const auto far = far_zones(location, ask.zones);
   if (!far.empty() && far.size() == ask.zones.size() && !ask.far_bucket)
     throw UsageError(str("bucket ", name, " is in ", lower_case(location), ", the machine in ",
@@ -109,7 +109,7 @@ std::string bucket_text(GoogleApi& api, const std::string& project, const Doctor
                      str("smelt storage mb -p ", project, " -l ", region_of(zone),
                          " gs://NAME, and --bucket gs://NAME; or --far-bucket to use it anyway"));
   require_rights(api, name);
-  check_writable(ask.bucket);
+  io::check_writable(ask.bucket);
   return str(name, location.empty() ? "" : " in " + lower_case(location), ", is writable",
              location.empty() ? "; its location is not visible: roles/storage.bucketViewer" : "",
              far.empty() ? ""
@@ -124,11 +124,11 @@ std::string account_text(GoogleApi& api, const std::string& bucket, const std::s
   const std::string unknown = "; its project or a group may still let it write there";
   const ApiAnswer policy = api.call({.service = "storage", .path = bucket_path(bucket) + "/iam"});
   if (policy.fault) return str(account, ": you cannot see the access policy of ", bucket, unknown);
-  for (const Json& binding : array_in(policy.body, "bindings")) {
-    const std::string role = text_in(binding, "role");
+  for (const Json& binding : io::array_in(policy.body, "bindings")) {
+    const std::string role = io::text_in(binding, "role");
     const bool writes = role == "roles/storage.objectUser" || role == "roles/storage.objectAdmin" ||
                         role == "roles/storage.admin";
-    if (writes && lists(array_in(binding, "members"), member))
+    if (writes && lists(io::array_in(binding, "members"), member))
       return str(account, " has ", role, " on ", bucket);
   }
   return str(account, " has no direct role on ", bucket, unknown,
@@ -146,9 +146,9 @@ std::string rights_text(GoogleApi& api, const std::string& project, const std::s
   try {
     policy = api.call({.method = "POST",
                        .service = "cloudresourcemanager",
-                       .path = str("/v1/projects/", percent_encoded(project), ":getIamPolicy"),
+                       .path = str("/v1/projects/", io::percent_encoded(project), ":getIamPolicy"),
                        .body = Json::object(),
-                       .repeat = Repeat::safe});
+                       .repeat = io::Repeat::safe});
   } catch (const SystemError&) {
     return unseen();
   }
@@ -158,11 +158,11 @@ std::string rights_text(GoogleApi& api, const std::string& project, const std::s
                "cloudresourcemanager.googleapis.com --project=",
                project);
   if (policy.fault) return unseen();
-  for (const Json& binding : array_in(policy.body, "bindings")) {
-    const std::string role = text_in(binding, "role");
+  for (const Json& binding : io::array_in(policy.body, "bindings")) {
+    const std::string role = io::text_in(binding, "role");
     const bool deletes =
         role == "roles/tpu.admin" || role == "roles/editor" || role == "roles/owner";
-    if (deletes && lists(array_in(binding, "members"), "serviceAccount:" + account))
+    if (deletes && lists(io::array_in(binding, "members"), "serviceAccount:" + account))
       return str(account, " has ", role, ", and its machine may delete itself");
   }
   return str(account, " has no direct role in ", project,
@@ -193,7 +193,7 @@ std::string ssh_text() {
   if (!missing.empty())
     throw UsageError(str("not installed: ", missing), "apt-get install openssh-client");
   const std::string key = ssh_key_file();
-  if (!exists(key)) return "ssh, scp and ssh-keygen are installed";
+  if (!io::exists(key)) return "ssh, scp and ssh-keygen are installed";
   require_usable_key(key);
   return str("ssh, scp and ssh-keygen are installed, and the key ", key, " is usable");
 }
@@ -232,7 +232,7 @@ void ask_google(GoogleApi& api, const DoctorAsk& ask, std::vector<DoctorCheck>& 
     out.push_back({"quota project", true,
                    "the credentials have none: calls are counted against gcloud's own project, "
                    "where some APIs are disabled",
-                   quota_project_command(project)});
+                   io::quota_project_command(project)});
   if (project.empty()) return add_forms(ask, out);
   TpuApi tpu(api, project);
   std::vector<std::string> known;
@@ -253,7 +253,7 @@ void ask_google(GoogleApi& api, const DoctorAsk& ask, std::vector<DoctorCheck>& 
       account = number + "-compute@developer.gserviceaccount.com";
   if (account.empty()) return;
   out.push_back(looked_at("machine's account", [&] {
-    return account_text(api, parse_remote(ask.bucket).bucket, account);
+    return account_text(api, io::parse_remote(ask.bucket).bucket, account);
   }));
   out.push_back(looked_at("machine's rights", [&] { return rights_text(api, project, account); }));
 }
@@ -280,4 +280,4 @@ std::vector<DoctorCheck> examine(const DoctorAsk& ask, const std::function<Googl
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -7,7 +7,7 @@
 
 #include "cloud/whoami.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 // The result of one check.
 struct DoctorCheck {
@@ -42,4 +42,4 @@ bool is_near(const std::string& location, const std::string& zone);
 // still checks the form of zone and bucket names. `connect` may throw.
 std::vector<DoctorCheck> examine(const DoctorAsk& ask, const std::function<GoogleApi()>& connect);
 
-}  // namespace smelt
+}  // namespace smelt::cloud

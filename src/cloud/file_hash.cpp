@@ -12,7 +12,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 class Sha256 {
@@ -41,15 +41,15 @@ class Sha256 {
 }  // namespace
 
 void copy_file(const std::string& from, const std::string& to) {
-  InputFile in(from);
-  OutputFile out(to);
+  io::InputFile in(from);
+  io::OutputFile out(to);
   std::string piece(std::size_t{1} << 20, '\0');
   while (const std::size_t n = in.read(piece)) out.write(std::string_view(piece).substr(0, n));
   out.commit();
 }
 
 std::string file_sha256(const std::string& path) {
-  InputFile file(path);
+  io::InputFile file(path);
   Sha256 sum;
   std::string piece(std::size_t{1} << 20, '\0');
   while (const std::size_t n = file.read(piece)) sum.add(std::string_view(piece).substr(0, n));
@@ -64,12 +64,12 @@ std::string text_sha256(const std::string& text) {
 
 std::string package_text(const std::string& path) {
   constexpr const char* kHint = "create one with scripts/package, and give it with --package FILE";
-  if (!lower_case_name(path).ends_with(".tar.zst"))
+  if (!io::lower_case_name(path).ends_with(".tar.zst"))
     throw UsageError(str(path, " is not a package: its name must end in .tar.zst"), kHint);
-  if (!exists(path)) throw UsageError(str("package ", path, " does not exist"), kHint);
-  if (!holds_file(path, "smelt/bin/smelt"))
+  if (!io::exists(path)) throw UsageError(str("package ", path, " does not exist"), kHint);
+  if (!io::holds_file(path, "smelt/bin/smelt"))
     throw UsageError(str(path, " is not a package: it has no smelt/bin/smelt"), kHint);
-  return str(path, ", ", bytes_text(static_cast<double>(file_size(path))));
+  return str(path, ", ", bytes_text(static_cast<double>(io::file_size(path))));
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

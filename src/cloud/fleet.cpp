@@ -19,7 +19,7 @@
 #include "base/stop_signal.h"
 #include "io/filesystem/descriptor.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 constexpr int kLookEvery = 50;        // milliseconds
@@ -28,13 +28,13 @@ constexpr std::size_t kLongestLine = std::size_t{1} << 16;
 constexpr int kTimedOut = kTimeLimitExit, kUnreached = kUnreachedExit;
 
 struct Pipe {
-  Descriptor read, write;
+  io::Descriptor read, write;
 };
 
 Pipe make_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno("make", "a pipe", errno);
-  return {Descriptor(ends[0]), Descriptor(ends[1])};
+  return {io::Descriptor(ends[0]), io::Descriptor(ends[1])};
 }
 
 // Whether a line is an error of ssh from before any command started, so that a retry is safe.
@@ -97,7 +97,7 @@ class Member {
   }
   // Adds the outputs that are open for reading.
   void add_to(std::vector<::pollfd>& all) const {
-    for (const Descriptor* each : {&out_, &err_})
+    for (const io::Descriptor* each : {&out_, &err_})
       if (each->is_open()) all.push_back({each->get(), POLLIN, 0});
   }
   // Reads a limited amount, so that a program with endless output does not block the others.
@@ -116,13 +116,13 @@ class Member {
     return program_.err ? program_.err : rules_.err;
   }
   template <class Take>
-  static void drain(Descriptor& from, int pieces, const Take& take);
+  static void drain(io::Descriptor& from, int pieces, const Take& take);
 
   const FleetProgram& program_;
   const FleetRules& rules_;
   FleetEnd end_;
   Clock::time_point next_;
-  Descriptor in_, out_, err_;
+  io::Descriptor in_, out_, err_;
   std::optional<Lines> out_lines_, err_lines_;
   std::function<void(const std::string&)> hold_;
   std::string held_;  // errors of ssh, printed only if it is not tried again
@@ -154,7 +154,8 @@ void Member::start() {
     throw SystemError(str("start ", program_.words[0], ": ", std::strerror(error)),
                       "apt-get install openssh-client");
   }
-  for (const Descriptor* each : {&out.read, &err.read}) ::fcntl(each->get(), F_SETFL, O_NONBLOCK);
+  for (const io::Descriptor* each : {&out.read, &err.read})
+    ::fcntl(each->get(), F_SETFL, O_NONBLOCK);
   in_ = std::move(in.write);
   out_ = std::move(out.read);
   err_ = std::move(err.read);
@@ -173,7 +174,7 @@ void Member::start() {
 }
 
 template <class Take>
-void Member::drain(Descriptor& from, int pieces, const Take& take) {
+void Member::drain(io::Descriptor& from, int pieces, const Take& take) {
   std::array<char, 1 << 16> piece;
   for (int taken = 0; from.is_open() && taken < pieces; ++taken) {
     const ::ssize_t n = ::read(from.get(), piece.data(), piece.size());
@@ -193,7 +194,7 @@ void Member::look(bool timed_out, bool may_repeat) {
   read(kMostPieces);
   out_lines_->finish();
   err_lines_->finish();
-  for (Descriptor* each : {&in_, &out_, &err_}) each->reset();
+  for (io::Descriptor* each : {&in_, &out_, &err_}) each->reset();
   end_.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   const bool unreached = end_.status == kUnreached && !held_.empty() && !has_printed_;
   if (unreached && may_repeat && tries_ < rules_.tries) {
@@ -279,4 +280,4 @@ int worst_status(const std::vector<FleetEnd>& ends) {
   return worst;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

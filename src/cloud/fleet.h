@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace smelt {
+namespace smelt::cloud {
 
 // A program to run for one worker.
 struct FleetProgram {
@@ -46,4 +46,4 @@ std::vector<FleetEnd> run_fleet(const std::vector<FleetProgram>& programs, const
 // Returns the highest exit status.
 int worst_status(const std::vector<FleetEnd>& ends);
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -12,26 +12,26 @@
 #include "io/credentials/json_text.h"
 #include "io/credentials/redact.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
-ApiFault fault_in(const HttpAnswer& answer, const Json& body, const Token& token) {
+ApiFault fault_in(const io::HttpAnswer& answer, const Json& body, const io::Token& token) {
   ApiFault fault;
   fault.status = answer.status;
   const Json error = body.is_object() && body.contains("error") ? body.at("error") : Json();
-  fault.code = text_in(error, "status");
-  const std::string said = text_in(error, "message");
+  fault.code = io::text_in(error, "status");
+  const std::string said = io::text_in(error, "message");
   fault.message =
-      said.empty() ? str("HTTP status ", answer.status) : fit_for_message(said, {token.text});
+      said.empty() ? str("HTTP status ", answer.status) : io::fit_for_message(said, {token.text});
   if (error.is_object() && error.contains("details") && error.at("details").is_array())
     for (const Json& detail : error.at("details"))
-      if (text_in(detail, "@type").ends_with("google.rpc.ErrorInfo"))
-        fault.reason = text_in(detail, "reason");
+      if (io::text_in(detail, "@type").ends_with("google.rpc.ErrorInfo"))
+        fault.reason = io::text_in(detail, "reason");
   return fault;
 }
 
 // Returns the body as text. Throws UsageError if a string is not valid UTF-8.
-std::string text_of(const Json& body, const Url& url) try {
+std::string text_of(const Json& body, const io::Url& url) try {
   return body.dump();
 } catch (const JsonError&) {
   throw UsageError(str(url.shown(), ": the request has text that is not valid UTF-8"),
@@ -40,17 +40,17 @@ std::string text_of(const Json& body, const Url& url) try {
 
 }  // namespace
 
-Url api_server(const std::string& service) {
+io::Url api_server(const std::string& service) {
   std::string variable = "CLOUDSDK_API_ENDPOINT_OVERRIDES_" + service;
   std::ranges::transform(variable, variable.begin(),
                          [](unsigned char c) { return std::toupper(c); });
-  std::string given = environment(variable.c_str());
+  std::string given = io::environment(variable.c_str());
   if (given.empty() && service == "storage") {
     variable = kStorageEmulator;
-    given = environment(kStorageEmulator);
+    given = io::environment(kStorageEmulator);
   }
-  if (given.empty()) return parse_url(str("https://", service, ".googleapis.com"), service);
-  Url url = parse_url(given, variable);
+  if (given.empty()) return io::parse_url(str("https://", service, ".googleapis.com"), service);
+  io::Url url = io::parse_url(given, variable);
   while (url.path.ends_with('/')) url.path.pop_back();
   if (is_loopback(url.host)) return url;
   if (url.scheme != "https")
@@ -63,9 +63,9 @@ Url api_server(const std::string& service) {
   return url;
 }
 
-HttpAnswer GoogleApi::send(HttpRequest& request) {
+io::HttpAnswer GoogleApi::send(io::HttpRequest& request) {
   request.bearer = token().text;
-  HttpAnswer answer = http_.send(request);
+  io::HttpAnswer answer = http_.send(request);
   if (answer.status != 401) return answer;
   tokens_.drop(request.bearer);
   request.bearer = token().text;
@@ -73,17 +73,17 @@ HttpAnswer GoogleApi::send(HttpRequest& request) {
 }
 
 ApiAnswer GoogleApi::call(const ApiCall& call) {
-  Url url = api_server(call.service);
+  io::Url url = api_server(call.service);
   url.path += call.path;
-  url.query = form_of(call.query);
-  HttpRequest request{.method = call.method, .url = url.text(), .repeat = call.repeat};
+  url.query = io::form_of(call.query);
+  io::HttpRequest request{.method = call.method, .url = url.text(), .repeat = call.repeat};
   if (!call.body.is_null()) {
     request.body = text_of(call.body, url);
     request.headers.emplace_back("Content-Type", "application/json");
   }
   if (!who().quota_project.empty())
     request.headers.emplace_back("X-Goog-User-Project", who().quota_project);
-  const HttpAnswer answer = send(request);
+  const io::HttpAnswer answer = send(request);
   const Json body = answer.body.empty() ? Json::object() : Json::parse_or_discard(answer.body);
   const bool good = answer.status >= 200 && answer.status < 300;
   if (good && body.is_object()) return {body};
@@ -91,9 +91,9 @@ ApiAnswer GoogleApi::call(const ApiCall& call) {
   ApiFault fault = fault_in(answer, body, token());
   fault.lacks_quota_project = who().lacks_quota_project();
   if (answer.status == 401)
-    throw CredentialsRefused(
+    throw io::CredentialsRefused(
         str("credentials: ", who().source, ": not accepted by ", url.host, ": ", fault.message),
-        kSignInAgain);
+        io::kSignInAgain);
   return {Json::object(), fault};
 }
 
@@ -133,4 +133,4 @@ void call_side_by_side(const GoogleApi& api, std::size_t count,
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -11,7 +11,7 @@
 #include "io/http/http.h"
 #include "io/http/url.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 // A request.
 struct ApiCall {
@@ -20,7 +20,7 @@ struct ApiCall {
   std::string path;     // "/v2/projects/…", percent-encoded
   std::vector<std::pair<std::string, std::string>> query = {};
   Json body = {};
-  std::optional<Repeat> repeat = {};
+  std::optional<io::Repeat> repeat = {};
 };
 
 // An error response (google.rpc.Status).
@@ -44,31 +44,31 @@ struct ApiAnswer {
 // CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU, as for gcloud. For "storage" also kStorageEmulator, as for
 // Google's libraries. Throws UsageError for a server that must not receive a token: one that is not
 // Google's, this machine or trusted (base/host.h), and http except to this machine.
-Url api_server(const std::string& service);
+io::Url api_server(const std::string& service);
 
 inline constexpr const char* kStorageEmulator = "CLOUD_STORAGE_EMULATOR_ENDPOINT";
 
 // A client of Google's REST APIs. Not thread-safe.
 class GoogleApi {
  public:
-  explicit GoogleApi(TokenSource tokens, HttpOptions options = {})
+  explicit GoogleApi(TokenSource tokens, io::HttpOptions options = {})
       : tokens_(std::move(tokens)), options_(std::move(options)), http_(options_) {}
   // Returns another client with the same token source, for another thread.
   GoogleApi beside() const { return GoogleApi(tokens_, options_); }
 
-  const Who& who() const { return tokens_.who(); }
-  Token token() { return tokens_.token(http_); }
+  const io::Who& who() const { return tokens_.who(); }
+  io::Token token() { return tokens_.token(http_); }
   // Sends the request. Returns an error response as a value. Throws CredentialsRefused (a
   // UsageError) if the credentials are rejected, after one attempt with a new token, and
   // SystemError if the server does not respond or the response is not JSON.
   ApiAnswer call(const ApiCall& call);
 
  private:
-  HttpAnswer send(HttpRequest& request);
+  io::HttpAnswer send(io::HttpRequest& request);
 
   TokenSource tokens_;
-  HttpOptions options_;
-  HttpClient http_;
+  io::HttpOptions options_;
+  io::HttpClient http_;
 };
 
 inline constexpr int kNotFound = 404, kOtherGeneration = 412;  // HTTP statuses
@@ -80,4 +80,4 @@ void call_side_by_side(const GoogleApi& api, std::size_t count,
                        const std::function<void(GoogleApi&, std::size_t)>& body,
                        int at_once = kCallsAtOnce);
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -8,7 +8,7 @@
 #include "io/credentials/credential_file.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 constexpr double kTellEvery = 600;  // seconds
@@ -147,7 +147,7 @@ void Job::machine() {
       tell(str(node->zone, ": ", node->name, " is READY"));
       go(JobStep::install);
     }
-  } catch (const CredentialsRefused&) {
+  } catch (const io::CredentialsRefused&) {
     throw;  // the user has to sign in again
   } catch (const UsageError& error) {
     if (journal_.there() != nullptr) throw;
@@ -219,7 +219,7 @@ void Job::rest_of_log(const TpuNode& node) {
 void Job::keep_log(const TpuNode& node) {
   try {
     world_.workers.keep_log(node);
-    tell(str("its log is in ", join_path(journal_.spec.folder, "log")));
+    tell(str("its log is in ", io::join_path(journal_.spec.folder, "log")));
   } catch (const Stopped&) {
     throw;
   } catch (const BugError&) {
@@ -356,7 +356,7 @@ const JobJournal& Job::run() {
     } catch (const Error& error) {
       // In these steps no machine costs money, so the user gets the error at once.
       if (before == JobStep::stage || before == JobStep::collect) throw;
-      const bool says_how = dynamic_cast<const CredentialsRefused*>(&error) != nullptr;
+      const bool says_how = dynamic_cast<const io::CredentialsRefused*>(&error) != nullptr;
       tell_error(says_how ? error.what() : first_line(error.what()));
     }
     const bool closes = journal_.step == JobStep::stop || journal_.step == JobStep::clean;
@@ -366,4 +366,4 @@ const JobJournal& Job::run() {
   return journal_;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

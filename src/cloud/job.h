@@ -6,7 +6,7 @@
 
 #include "cloud/job_machines.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 // Operations on all workers of the machine. They throw SystemError if a worker cannot be reached or
 // a command fails, and UsageError if a retry cannot help.
@@ -158,4 +158,4 @@ class Job {
 // smelt's exit status for an error that the user has to correct.
 inline constexpr int kUsersToMend = 2;
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -8,7 +8,7 @@
 #include "cloud/machine_calls.h"
 #include "cloud/remote_job.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 constexpr int kMostLog = 1 << 20;  // maximum bytes of output per look
@@ -93,4 +93,4 @@ std::string look_command(double seconds, std::uint64_t log_from) {
 
 std::string end_command() { return str("j=$HOME/.smelt-job\n", kJobRuns, kEndJob, "end_job\n"); }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -8,7 +8,7 @@
 
 #include "cloud/job.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 // Addresses that the script uses.
 struct GuardPlace {
@@ -39,4 +39,4 @@ std::string look_command(double seconds, std::uint64_t log_from);
 // Returns a shell command that sends TERM to all processes of the job, once.
 std::string end_command();
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -6,7 +6,7 @@
 #include "cloud/job.h"
 #include "cloud/tpu_fault.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 bool Job::is_given_up(const std::string& why) {
   if (++journal_.fruitless < journal_.spec.attempts) return false;
@@ -41,7 +41,7 @@ JobWorkers::Part Job::next_part(double wanted) {
     throw;
   } catch (const BugError&) {
     throw;
-  } catch (const CredentialsRefused&) {
+  } catch (const io::CredentialsRefused&) {
     throw;
   } catch (const Error& error) {  // an error of the bucket, not of the machine
     tell_error(first_line(error.what()));
@@ -78,7 +78,7 @@ void Job::install() {
     throw;
   } catch (const SystemError& error) {
     return useless(error.what());
-  } catch (const CredentialsRefused&) {
+  } catch (const io::CredentialsRefused&) {
     // Waits for the user to sign in; if the machine disappears meanwhile, that counts as a failure.
     if (useless_since_ == 0) useless_since_ = world_.now();
     throw;
@@ -94,4 +94,4 @@ void Job::install() {
   go(JobStep::train);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -7,7 +7,7 @@
 #include "base/choice.h"
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 constexpr const char* kFormat = "smelt cloud job 1";
@@ -117,7 +117,7 @@ JobJournal read_journal(const Json& all) {
 
 std::string machine_name(const JobSpec& spec) { return "smelt-" + spec.run; }
 
-const char* word_of(JobStep step) { return word_of(step, kSteps).data(); }
+const char* word_of(JobStep step) { return smelt::word_of(step, kSteps).data(); }
 
 double paid_until(const JobMachine& machine, double now) {
   constexpr double kGuardTakes = 600;
@@ -177,4 +177,4 @@ JobJournal parse_journal(const std::string& text, const std::string& where) {
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

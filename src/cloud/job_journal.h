@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "cloud/tpu_api.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 // The specification of a job: its machine, its command and its limits.
 struct JobSpec {
@@ -110,4 +110,4 @@ class JobStore {
 inline constexpr const char* kJournalName = "cloud-job.json";
 inline constexpr const char* kRunLabel = "smelt-run";
 
-}  // namespace smelt
+}  // namespace smelt::cloud

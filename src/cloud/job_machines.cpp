@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "cloud/tpu_fault.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 constexpr double kSettles = 120;        // seconds until an accepted request is visible
@@ -345,4 +345,4 @@ std::vector<std::string> JobMachines::left() {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

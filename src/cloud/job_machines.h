@@ -10,7 +10,7 @@
 
 #include "cloud/job_journal.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 // The environment of JobMachines.
 struct JobTools {
@@ -82,4 +82,4 @@ class JobMachines {
   int unseen_ = 0;  // consecutive looks that did not find the machine
 };
 
-}  // namespace smelt
+}  // namespace smelt::cloud

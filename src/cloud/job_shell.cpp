@@ -18,7 +18,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 constexpr std::chrono::minutes kToBring(30);
@@ -98,14 +98,14 @@ std::uint64_t number_at(const std::vector<std::uint64_t>& numbers, int i) {
 }  // namespace
 
 PrivateFolder::PrivateFolder()
-    : path_(join_path(environment("TMPDIR").empty() ? "/tmp" : environment("TMPDIR"),
-                      "smelt-XXXXXX")) {
+    : path_(io::join_path(io::environment("TMPDIR").empty() ? "/tmp" : io::environment("TMPDIR"),
+                          "smelt-XXXXXX")) {
   if (::mkdtemp(path_.data()) == nullptr) throw_errno("make folder", path_, errno);
 }
 
 PrivateFolder::~PrivateFolder() {
   try {
-    remove_tree(path_);
+    io::remove_tree(path_);
   } catch (const Error&) {  // a leftover folder does no harm
   }
 }
@@ -183,7 +183,7 @@ void JobShell::require(const std::vector<Ran>& ran, const TpuNode& node, const s
 }
 
 std::string staged_package(const JobSpec& spec) {
-  return join_path(spec.folder, str("input/", kPackage));
+  return io::join_path(spec.folder, str("input/", kPackage));
 }
 
 std::string JobShell::package_folder() const {
@@ -194,10 +194,10 @@ std::string JobShell::package_folder() const {
 // another computer.
 std::string JobShell::local_package() {
   if (!package_.empty()) return package_;
-  if (exists(spec_.package) && file_sha256(spec_.package) == spec_.package_sha256)
+  if (io::exists(spec_.package) && file_sha256(spec_.package) == spec_.package_sha256)
     return package_ = spec_.package;
   fetched_ = std::make_unique<PrivateFolder>();
-  const std::string file = join_path(fetched_->path(), kPackage);
+  const std::string file = io::join_path(fetched_->path(), kPackage);
   copy_file(staged_package(spec_), file);
   if (file_sha256(file) != spec_.package_sha256)
     throw UsageError(str(staged_package(spec_), ": the package was replaced after the job started"),
@@ -256,7 +256,7 @@ void JobShell::bring_package(const TpuNode& node) {
   for (std::size_t i = 0; i < all.size(); ++i)
     if (looked[i].status != 0) bare.push_back(all[i]);
   if (bare.empty()) return;
-  tools_.tell(str("copying ", path_name(spec_.package), " to ", node.name,
+  tools_.tell(str("copying ", io::path_name(spec_.package), " to ", node.name,
                   all.size() > 1 ? str(", ", bare.size(), " of its workers") : ""));
   const std::string make = str("rm -rf \"", folder, ".new\"; mkdir -p -m 700 \"", folder, ".new\"");
   require(shell(node, bare, make), node, "");
@@ -296,7 +296,7 @@ std::optional<bool> JobShell::may_delete_itself(const TpuNode& node) {
   const auto asked = shell(node, one, ask_rights_command(spec_.project, tools_.guard.projects));
   const auto answer = Json::parse_or_discard(asked.front().out);
   if (asked.front().status != 0 || !answer.is_object()) return std::nullopt;
-  return !array_in(answer, "permissions").empty();
+  return !io::array_in(answer, "permissions").empty();
 }
 
 // If the command already runs on a worker, because an earlier start reached only some of them, it
@@ -353,4 +353,4 @@ void JobShell::keep_log(const TpuNode& node) {
   require(shell(node, access(node).workers, keep), node, "cannot copy the log to the bucket: ");
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -9,7 +9,7 @@
 #include "cloud/job_guard.h"
 #include "cloud/ssh.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 // The environment of JobShell.
 struct ShellTools {
@@ -92,4 +92,4 @@ class JobShell : public JobWorkers {
   NextPart next_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -5,7 +5,7 @@
 #include "io/credentials/json_text.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 constexpr int kTries = 10;
@@ -13,8 +13,8 @@ constexpr int kTries = 10;
 }  // namespace
 
 JournalObject::JournalObject(GoogleApi& api, const std::string& folder)
-    : api_(api), shown_(join_path(folder, kJournalName)) {
-  const RemotePath place = parse_remote(shown_);
+    : api_(api), shown_(io::join_path(folder, kJournalName)) {
+  const io::RemotePath place = io::parse_remote(shown_);
   bucket_ = place.bucket;
   key_ = place.key;
 }
@@ -33,7 +33,7 @@ std::optional<std::string> JournalObject::read() {
   for (int i = 0; i < kTries; ++i) {
     const ApiAnswer about = api_.call({.service = "storage", .path = path});
     if (about.fault && about.fault->status != kNotFound) fail(*about.fault);
-    generation_ = about.fault ? "0" : text_in(about.body, "generation");
+    generation_ = about.fault ? "0" : io::text_in(about.body, "generation");
     if (about.fault) return std::nullopt;
     const ApiAnswer content = api_.call({.service = "storage",
                                          .path = path,
@@ -51,7 +51,7 @@ ApiAnswer JournalObject::upload(const Json& content) {
        .path = str("/upload", bucket_path(bucket_), "/o"),
        .query = {{"uploadType", "media"}, {"name", key_}, {"ifGenerationMatch", generation_}},
        .body = content,
-       .repeat = Repeat::safe});  // safe: a repeated write fails the precondition
+       .repeat = io::Repeat::safe});  // safe: a repeated write fails the precondition
 }
 
 bool JournalObject::write(const std::string& text) {
@@ -59,15 +59,16 @@ bool JournalObject::write(const std::string& text) {
   for (int i = 0; i < kTries; ++i) {
     const ApiAnswer answer = upload(content);
     if (!answer.fault) {
-      generation_ = text_in(answer.body, "generation");
+      generation_ = io::text_in(answer.body, "generation");
       return true;
     }
     if (answer.fault->status != kOtherGeneration) fail(*answer.fault);
     // An earlier attempt whose response was lost may have succeeded.
     const auto there = read();
-    if (there && text_in(Json::parse(*there), "owner") != text_in(content, "owner")) return false;
+    if (there && io::text_in(Json::parse(*there), "owner") != io::text_in(content, "owner"))
+      return false;
   }
   return false;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

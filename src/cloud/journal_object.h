@@ -5,7 +5,7 @@
 #include "cloud/google_api.h"
 #include "cloud/job_journal.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 // A JobStore in Cloud Storage.
 class JournalObject : public JobStore {
@@ -27,4 +27,4 @@ class JournalObject : public JobStore {
       "0";  // generation last read or written; "0" if the object did not exist
 };
 
-}  // namespace smelt
+}  // namespace smelt::cloud

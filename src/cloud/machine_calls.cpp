@@ -5,7 +5,7 @@
 #include "io/filesystem/path.h"
 #include "io/http/url.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 std::string machine_calls() {
   return "told() { curl -sf -m 20 -H 'Metadata-Flavor: Google' "
@@ -19,9 +19,9 @@ std::string machine_calls() {
 
 // Each start has a separate object, named by its start time.
 std::string keep_log_function(const JobSpec& spec, const std::string& storage) {
-  const RemotePath place = parse_remote(join_path(spec.folder, "log"));
-  const std::string url = str(storage, "/upload/storage/v1/b/", percent_encoded(place.bucket),
-                              "/o?uploadType=media&name=", percent_encoded(place.key + "/"));
+  const io::RemotePath place = io::parse_remote(io::join_path(spec.folder, "log"));
+  const std::string url = str(storage, "/upload/storage/v1/b/", io::percent_encoded(place.bucket),
+                              "/o?uploadType=media&name=", io::percent_encoded(place.key + "/"));
   return str(
       "keep_log() {\n  [ -s \"$j/log\" ] || return 0\n"
       "  s=$(date -u -r \"$j/command\" +%Y%m%dT%H%M%SZ)\n"
@@ -44,13 +44,13 @@ std::string ask_rights_command(const std::string& project, const std::string& pr
 // Gives up early on a slow or silent server, because the package can be copied by scp instead.
 std::string fetch_command(const std::string& object, const std::string& storage,
                           const std::string& file, const std::string& sha256) {
-  const RemotePath place = parse_remote(object);
-  const std::string url = str(storage, "/storage/v1/b/", percent_encoded(place.bucket), "/o/",
-                              percent_encoded(place.key), "?alt=media");
+  const io::RemotePath place = io::parse_remote(object);
+  const std::string url = str(storage, "/storage/v1/b/", io::percent_encoded(place.bucket), "/o/",
+                              io::percent_encoded(place.key), "?alt=media");
   return str(machine_calls(),
              "call -f -m 1500 --connect-timeout 20 --speed-limit 1000 --speed-time 60 -o ", file,
              " ", shell_word(url), " && echo '", sha256, "  ", file,
              "' | sha256sum -c --quiet -\n");
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

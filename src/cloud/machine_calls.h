@@ -6,7 +6,7 @@
 
 #include "cloud/job_journal.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 // Defines the shell functions "told PATH", which prints machine metadata, and "call", which is curl
 // with a token. The token is not on a command line, where other users could read it.
@@ -29,4 +29,4 @@ std::string ask_rights_command(const std::string& project, const std::string& pr
 std::string fetch_command(const std::string& object, const std::string& storage,
                           const std::string& file, const std::string& sha256);
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -11,7 +11,7 @@
 #include "base/stop_signal.h"
 #include "cloud/tpu_fault.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 using std::chrono::milliseconds;
@@ -49,7 +49,7 @@ auto with_hint(const std::string& what, const std::string& hint, const std::stri
     return work();
   } catch (const Stopped&) {
     throw Stopped("cloud: " + what, hint);
-  } catch (const CredentialsRefused& error) {
+  } catch (const io::CredentialsRefused& error) {
     throw more(error);
   } catch (const OtherRefusal& error) {
     throw more(error);
@@ -407,4 +407,4 @@ bool take_down(TpuApi& tpu, const std::string& project, const std::string& zone,
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

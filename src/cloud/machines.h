@@ -10,7 +10,7 @@
 #include "cloud/retry_budget.h"
 #include "cloud/tpu_api.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 // A machine to create.
 struct MachineRequest {
@@ -66,4 +66,4 @@ void finish_switch(TpuApi& tpu, const std::string& project, const TpuNode& node,
 bool take_down(TpuApi& tpu, const std::string& project, const std::string& zone,
                const std::string& name, const Patience& patience);
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "cloud/ssh.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 constexpr const char* kHere = "j=$HOME/.smelt-job\n";
@@ -60,4 +60,4 @@ std::string stop_job(int seconds) {
              seconds, " s\"; else echo stopped; fi\n");
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

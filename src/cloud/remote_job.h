@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace smelt {
+namespace smelt::cloud {
 
 // Defines the shell function "runs": whether the job in folder $j runs, that is, any process of its
 // group exists.
@@ -33,4 +33,4 @@ inline constexpr int kSaveSeconds = 600;
 // and sends KILL after `seconds`.
 std::string stop_job(int seconds = kSaveSeconds);
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 // How to wait for an operation.
 struct Patience {
@@ -38,4 +38,4 @@ inline bool poll_until(const Patience& patience, const std::function<bool()>& en
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

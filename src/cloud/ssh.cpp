@@ -18,7 +18,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 constexpr const char* kKeysOfMetadata = "ssh-keys";
@@ -34,12 +34,12 @@ int worker_number(std::string_view text, const std::string& whole) {
 
 // Finds the user's key, or creates it as gcloud does, in the same place.
 void find_or_make_key(const std::string& file) {
-  if (exists(file) && exists(file + ".pub")) return;
-  if (exists(file))
+  if (io::exists(file) && io::exists(file + ".pub")) return;
+  if (io::exists(file))
     throw UsageError(str(file, ": its public key is missing"),
                      str("ssh-keygen -y -f ", file, " > ", file, ".pub"));
-  if (const std::string folder = parent_path(file); !exists(folder)) {
-    make_folders(folder);
+  if (const std::string folder = io::parent_path(file); !io::exists(folder)) {
+    io::make_folders(folder);
     ::chmod(folder.c_str(), 0700);
   }
   const int status =
@@ -51,7 +51,7 @@ void find_or_make_key(const std::string& file) {
 
 // Returns "ssh-ed25519 AAAA…", without the comment after it.
 std::string public_key(const std::string& file) {
-  const std::string text = read_file(file + ".pub", kSmallFileBytes);
+  const std::string text = io::read_file(file + ".pub", io::kSmallFileBytes);
   const auto words = split(trim(text), ' ');
   if (words.size() < 2)
     throw UsageError(str(file, ".pub: not a public key"), "create it again with ssh-keygen -y");
@@ -113,13 +113,13 @@ void take_known_hosts(SshAccess& access, const TpuNode& node,
   }
   if (lines.empty() || dry_run) return;
   std::string kept;
-  if (exists(access.known_hosts)) {
-    const std::string before = read_file(access.known_hosts, kSmallFileBytes);
+  if (io::exists(access.known_hosts)) {
+    const std::string before = io::read_file(access.known_hosts, io::kSmallFileBytes);
     for (const std::string_view line : split(before, '\n'))
       if (!line.empty() && !renewed.contains(std::string(line.substr(0, line.find(' ')))))
         kept += str(line, "\n");
   }
-  write_file(access.known_hosts, kept + lines);
+  io::write_file(access.known_hosts, kept + lines);
 }
 
 void require_reachable(const TpuNode& node) {
@@ -154,34 +154,35 @@ AgentSocket agent_socket(const SshAgentSource& source) {
     if (value.starts_with('$')) {  // a variable: $NAME or ${NAME}
       const bool braces = value.starts_with("${") && value.ends_with('}');
       const std::string name = braces ? value.substr(2, value.size() - 3) : value.substr(1);
-      return {environment(name.c_str()), true};
+      return {io::environment(name.c_str()), true};
     }
     return {value, true};
   }
-  return {environment("SSH_AUTH_SOCK"), false};
+  return {io::environment("SSH_AUTH_SOCK"), false};
 }
 
 // Throws CredentialsRefused unless the agent that ssh uses holds the key, which has a passphrase.
 void require_agent(const std::string& file, const SshAgentSource& source) {
   const AgentSocket agent = agent_socket(source);
   const std::string variable = str("SSH_AUTH_SOCK=", shell_word(agent.path), " ");
-  if (!agent.path.empty() && exists(file + ".pub") &&
+  if (!agent.path.empty() && io::exists(file + ".pub") &&
       run_shell(variable + "ssh-add -L 2>/dev/null", "").text.find(public_key(file)) !=
           std::string::npos)
     return;
   const std::string what = str(file, ": this key has a passphrase and ");
   constexpr const char* kWhy = "; smelt runs ssh in batch mode, which cannot ask for it";
   if (!agent.is_configured)
-    throw CredentialsRefused(
+    throw io::CredentialsRefused(
         str(what, "is not loaded in an ssh agent", kWhy),
         str("ssh-add ", file, " (after eval \"$(ssh-agent)\" if no agent runs)"));
   if (agent.path.empty())
-    throw CredentialsRefused(
+    throw io::CredentialsRefused(
         str(what, "ssh's option IdentityAgent names no agent that could hold it", kWhy),
         "remove IdentityAgent from ~/.ssh/config, or set it to the socket of your agent");
-  throw CredentialsRefused(str(what, "the agent at ", agent.path,
-                               " (IdentityAgent in ssh's configuration) does not hold it", kWhy),
-                           str(variable, "ssh-add ", file));
+  throw io::CredentialsRefused(
+      str(what, "the agent at ", agent.path,
+          " (IdentityAgent in ssh's configuration) does not hold it", kWhy),
+      str(variable, "ssh-add ", file));
 }
 
 constexpr const char* kFastKeys = "KexAlgorithms=^curve25519-sha256";
@@ -244,7 +245,7 @@ void require_user(const std::string& user) {
 
 std::string ssh_key_file(const std::string& folder) {
   if (!folder.empty()) return folder + "/google_compute_engine";
-  const std::string home = environment("HOME");
+  const std::string home = io::environment("HOME");
   if (home.empty())
     throw UsageError("HOME is not set, so the folder of ssh keys is unknown", "export HOME=~");
   return home + "/.ssh/google_compute_engine";
@@ -302,7 +303,7 @@ SshAccess open_ssh(TpuApi& tpu, const std::string& project, const TpuNode& node,
     access.workers.push_back({index, inside ? node.addresses[i] : external, "", false});
   }
   access.key_file = ssh_key_file(settings.folder);
-  access.known_hosts = parent_path(access.key_file) + "/smelt_known_hosts";
+  access.known_hosts = io::parent_path(access.key_file) + "/smelt_known_hosts";
   if (!settings.dry_run) {
     find_or_make_key(access.key_file);
     require_usable_key(access.key_file,
@@ -358,4 +359,4 @@ std::string guarded_command(const std::string& command) {
   return str("sh -c ", shell_word(script));
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -10,7 +10,7 @@
 #include "cloud/retry_budget.h"
 #include "cloud/tpu_api.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 // Parses "all", or numbers from 0 and ranges such as "0,2-4". Throws UsageError if the text is
 // invalid or a worker does not exist on the machine of `count` workers.
@@ -95,4 +95,4 @@ std::string remote_path(const SshAccess& access, const SshWorker& worker, const 
 // 255, which ssh uses itself.
 std::string guarded_command(const std::string& command);
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -9,7 +9,7 @@
 #include "io/credentials/jwt.h"
 #include "io/credentials/refusal.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 constexpr const char* kAnonymous = "gs://anonymous@";
@@ -23,7 +23,7 @@ constexpr int kMostStoragePages = 1'000'000;  // limit in case a server never en
         str("storage: ", what, ": bucket ", bucket, " does not exist"),
         str("list the project's with smelt storage ls, or create it: smelt storage mb gs://",
             bucket));
-  if (const auto hint = refusal_hint(fault.message, "storage")) throw UsageError(said, *hint);
+  if (const auto hint = io::refusal_hint(fault.message, "storage")) throw UsageError(said, *hint);
   if (fault.status == 403)
     throw UsageError(
         said, bucket.empty()
@@ -44,7 +44,7 @@ void list_pages(GoogleApi& api, ApiCall call, const std::string& what, const std
     const ApiAnswer answer = api.call(call);
     if (answer.fault) throw_storage_fault(*answer.fault, what, bucket);
     take(answer.body);
-    const std::string next = text_in(answer.body, "nextPageToken");
+    const std::string next = io::text_in(answer.body, "nextPageToken");
     if (next.empty()) return;
     call.query = query;
     call.query.emplace_back("pageToken", next);
@@ -56,11 +56,12 @@ void list_pages(GoogleApi& api, ApiCall call, const std::string& what, const std
 std::uint64_t size_in(const Json& object) {
   if (object.contains("size") && object.at("size").is_number_unsigned())
     return object.at("size").get<std::uint64_t>();
-  const std::string text = text_in(object, "size");
+  const std::string text = io::text_in(object, "size");
   const bool is_number = !text.empty() && text.size() < 20 &&
                          text.find_first_not_of("0123456789") == std::string::npos;
   if (!is_number)
-    throw SystemError(str("storage: ", text_in(object, "name"), ": '", text, "' is not a size"));
+    throw SystemError(
+        str("storage: ", io::text_in(object, "name"), ": '", text, "' is not a size"));
   return std::stoull(text);
 }
 
@@ -74,18 +75,18 @@ void require_location(const std::string& location) {
 }  // namespace
 
 std::string bucket_path(const std::string& bucket) {
-  return "/storage/v1/b/" + percent_encoded(bucket);
+  return "/storage/v1/b/" + io::percent_encoded(bucket);
 }
 
 std::string object_path(const std::string& bucket, const std::string& object) {
-  return str(bucket_path(bucket), "/o/", percent_encoded(object));
+  return str(bucket_path(bucket), "/o/", io::percent_encoded(object));
 }
 
 std::string crc32c_text(std::uint32_t crc) {
   std::array<char, 4> bytes{};
   for (int i = 0; i < 4; ++i)
     bytes[static_cast<std::size_t>(i)] = static_cast<char>(crc >> (24 - 8 * i));
-  return base64({bytes.data(), bytes.size()});
+  return io::base64({bytes.data(), bytes.size()});
 }
 
 void require_bucket_name(const std::string& name) {
@@ -110,13 +111,13 @@ void require_bucket_name(const std::string& name) {
 }
 
 GoogleApi storage_connection(const std::string& path) {
-  if (path.starts_with(kAnonymous)) return GoogleApi(TokenSource(no_credentials(kAnonymous)));
-  if (!environment(kStorageEmulator).empty())
-    return GoogleApi(TokenSource(no_credentials(kStorageEmulator)));
-  if (const auto file = find_credential_file())
-    return GoogleApi(TokenSource(credentials_in(*file)));
-  if (auto machine = machine_credentials()) return GoogleApi(TokenSource(std::move(machine)));
-  return GoogleApi(TokenSource(no_credentials("no credentials were found")));
+  if (path.starts_with(kAnonymous)) return GoogleApi(TokenSource(io::no_credentials(kAnonymous)));
+  if (!io::environment(kStorageEmulator).empty())
+    return GoogleApi(TokenSource(io::no_credentials(kStorageEmulator)));
+  if (const auto file = io::find_credential_file())
+    return GoogleApi(TokenSource(io::credentials_in(*file)));
+  if (auto machine = io::machine_credentials()) return GoogleApi(TokenSource(std::move(machine)));
+  return GoogleApi(TokenSource(io::no_credentials("no credentials were found")));
 }
 
 GoogleApi& StorageConnections::of(const std::string& path) {
@@ -129,8 +130,8 @@ std::vector<std::string> StorageApi::buckets(const std::string& project) {
   std::vector<std::string> out;
   list_pages(api_, {.service = "storage", .path = "/storage/v1/b", .query = {{"project", project}}},
              str("the buckets of project ", project), "", [&](const Json& page) {
-               for (const Json& item : array_in(page, "items"))
-                 out.push_back(text_in(item, "name"));
+               for (const Json& item : io::array_in(page, "items"))
+                 out.push_back(io::text_in(item, "name"));
              });
   std::ranges::sort(out);
   return out;
@@ -155,7 +156,7 @@ void StorageApi::make_bucket(const std::string& project, const BucketSpec& spec)
   const ApiAnswer there = api_.call({.service = "storage", .path = bucket_path(spec.name)});
   if (!there.fault)
     throw UsageError(str("storage: bucket ", spec.name, " already exists, in ",
-                         lower_case(text_in(there.body, "location"))),
+                         lower_case(io::text_in(there.body, "location"))),
                      str("use it: smelt storage ls gs://", spec.name));
   throw UsageError(str("storage: the bucket name ", spec.name,
                        " is taken; bucket names are shared by all Google Cloud users"),
@@ -181,10 +182,10 @@ StorageApi::Listing StorageApi::list(const std::string& bucket, const std::strin
   if (names == Names::up_to_slash) call.query.emplace_back("delimiter", "/");
   Listing out;
   list_pages(api_, call, str("gs://", bucket, "/", prefix), bucket, [&](const Json& page) {
-    for (const Json& item : array_in(page, "items"))
-      out.objects.push_back({text_in(item, "name"), size_in(item), text_in(item, "crc32c"),
-                             text_in(item, "updated")});
-    for (const Json& folder : array_in(page, "prefixes"))
+    for (const Json& item : io::array_in(page, "items"))
+      out.objects.push_back({io::text_in(item, "name"), size_in(item), io::text_in(item, "crc32c"),
+                             io::text_in(item, "updated")});
+    for (const Json& folder : io::array_in(page, "prefixes"))
       if (folder.is_string()) out.folders.push_back(folder.get<std::string>());
   });
   std::ranges::sort(out.objects, {}, &StoredObject::name);
@@ -196,8 +197,8 @@ std::optional<StoredObject> StorageApi::look(const std::string& bucket, const st
   const ApiAnswer answer = api_.call({.service = "storage", .path = object_path(bucket, object)});
   if (answer.fault && answer.fault->status == kNotFound) return std::nullopt;
   if (answer.fault) throw_storage_fault(*answer.fault, str("gs://", bucket, "/", object), bucket);
-  return StoredObject{object, size_in(answer.body), text_in(answer.body, "crc32c"),
-                      text_in(answer.body, "updated"), text_in(answer.body, "generation")};
+  return StoredObject{object, size_in(answer.body), io::text_in(answer.body, "crc32c"),
+                      io::text_in(answer.body, "updated"), io::text_in(answer.body, "generation")};
 }
 
 void StorageApi::remove(const std::string& bucket, const std::vector<std::string>& objects) {
@@ -229,4 +230,4 @@ void StorageApi::side_by_side(std::size_t count, int at_once,
       at_once);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -11,7 +11,7 @@
 
 #include "cloud/google_api.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 // An object in a bucket.
 struct StoredObject {
@@ -90,4 +90,4 @@ class StorageApi {
   GoogleApi& api_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -11,7 +11,7 @@
 #include "io/filesystem/path.h"
 #include "io/formats/crc32c.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 constexpr int kFilesAtOnce = 16;
@@ -24,23 +24,23 @@ std::string local_place(const std::string& folder, const std::string& name) {
     if (part.empty() || part == "." || part == ".." || part.find('\0') != std::string_view::npos)
       throw UsageError(str("storage: the object name '", name, "' is not a valid file name"),
                        "copy it separately, to a name of your choice");
-  return join_path(folder, name);
+  return io::join_path(folder, name);
 }
 
 std::string place_below(const std::string& base, const std::string& name) {
   if (name.empty()) return base;
-  return is_remote(base) ? join_path(base, name) : local_place(base, name);
+  return io::is_remote(base) ? io::join_path(base, name) : local_place(base, name);
 }
 
 template <class Use>
 std::uint32_t read_pieces(const std::string& path, const Use& use) {
-  InputFile file(path);
+  io::InputFile file(path);
   std::vector<char> piece(kPiece);
   std::uint32_t crc = 0;
   while (const std::size_t size = file.read(piece)) {
     if (StopSignal::raised()) throw Stopped("storage: interrupted; the same command continues");
     const std::string_view bytes(piece.data(), size);
-    crc = crc32c(bytes, crc);
+    crc = io::crc32c(bytes, crc);
     use(bytes);
   }
   return crc;
@@ -55,12 +55,12 @@ std::uint32_t read_pieces(const std::string& path, const Use& use) {
 
 // Copies a file and returns the checksum of what was sent.
 std::string send_file(const CopyJob& job, const std::function<void(std::uint64_t)>& told) {
-  if (is_remote(job.from.path) && is_remote(job.to)) {
-    share_file(job.from.path, job.to);
+  if (io::is_remote(job.from.path) && io::is_remote(job.to)) {
+    io::share_file(job.from.path, job.to);
     told(job.from.size);
     return job.from.crc32c;
   }
-  OutputFile out(job.to);
+  io::OutputFile out(job.to);
   const std::string crc = crc32c_text(read_pieces(job.from.path, [&](std::string_view bytes) {
     out.write(bytes);
     told(bytes.size());
@@ -94,10 +94,10 @@ void check_folders(StorageApi& api, const std::string& from, const std::string& 
   if (!is_storage_folder(api, from))
     throw UsageError(str("storage rsync: ", from, " is not a folder"),
                      "smelt storage cp copies files");
-  if (!is_remote(from) && !is_remote(to))
+  if (!io::is_remote(from) && !io::is_remote(to))
     throw UsageError(str("storage rsync: neither ", from, " nor ", to, " is on gs://"),
                      str("rsync -r ", from, "/ ", to));
-  if (lies_in(to, from) || lies_in(from, to))
+  if (io::lies_in(to, from) || io::lies_in(from, to))
     throw UsageError(str("storage rsync: one of ", from, " and ", to, " contains the other"),
                      "use two separate folders");
 }
@@ -125,7 +125,7 @@ std::vector<CopyJob> plan_copies(StorageApi& api, const std::vector<FileSource>&
     for (const StoredFile& file : source.files) {
       if (file.is_placeholder()) continue;
       jobs.push_back({file, place_below(base, file.name)});
-      if (!is_remote(file.path) && !is_remote(target))
+      if (!io::is_remote(file.path) && !io::is_remote(target))
         throw UsageError(str("storage: neither ", file.path, " nor ", target, " is on gs://"),
                          str("cp -r ", file.path, " ", target));
     }
@@ -166,7 +166,7 @@ SyncPlan plan_sync(std::vector<StoredFile> sources, std::vector<StoredFile> targ
   for (StoredFile& file : sources)
     if (StoredFile* other = twin(file))
       for (StoredFile* each : {&file, other})
-        if (!is_remote(each->path)) unknown.push_back(each);
+        if (!io::is_remote(each->path)) unknown.push_back(each);
   fill_in_checksums(unknown);
   SyncPlan plan;
   for (const StoredFile& file : sources) {
@@ -184,15 +184,15 @@ void copy_files(StorageApi& api, const std::vector<CopyJob>& jobs,
                 const std::function<void(std::uint64_t)>& told) {
   api.side_by_side(jobs.size(), kFilesAtOnce, [&](StorageApi& own, std::size_t i) {
     const std::string sent = send_file(jobs[i], told);
-    if (is_remote(jobs[i].to)) check_arrived(own, jobs[i].to, sent);
+    if (io::is_remote(jobs[i].to)) check_arrived(own, jobs[i].to, sent);
   });
 }
 
 void remove_stored(StorageApi& api, const std::vector<StoredFile>& files) {
   std::map<std::string, std::vector<std::string>> of_buckets;
   for (const StoredFile& file : files) {
-    if (!is_remote(file.path)) {
-      remove_file(file.path);
+    if (!io::is_remote(file.path)) {
+      io::remove_file(file.path);
       continue;
     }
     const GsPath path = parse_gs(file.path);
@@ -201,4 +201,4 @@ void remove_stored(StorageApi& api, const std::vector<StoredFile>& files) {
   for (const auto& [bucket, names] : of_buckets) api.remove(bucket, names);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -7,7 +7,7 @@
 
 #include "cloud/storage_files.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 // A file to copy.
 struct CopyJob {
@@ -46,4 +46,4 @@ void copy_files(StorageApi& api, const std::vector<CopyJob>& jobs,
 
 void remove_stored(StorageApi& api, const std::vector<StoredFile>& files);
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -12,7 +12,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 namespace fs = std::filesystem;
@@ -79,7 +79,7 @@ std::vector<FileSource> remote_sources(StorageApi& api, const GsPath& path) {
     if (!root) continue;
     const bool in_folder = object.name != *root;
     FileSource& source = sources[{*root, in_folder}];
-    source.root = root->empty() ? path.bucket : path_name("/" + *root);
+    source.root = root->empty() ? path.bucket : io::path_name("/" + *root);
     source.is_folder = in_folder;
     const std::size_t begin = in_folder && !root->empty() ? root->size() + 1 : root->size();
     source.files.push_back({object.name.substr(begin), path.with_key(object.name), object.size,
@@ -108,9 +108,9 @@ void add_below(FileSource& source, const std::string& folder) {
 }
 
 FileSource local_source(const std::string& path) {
-  const auto status = file_status(path);
+  const auto status = io::file_status(path);
   if (!status) throw_no_sources(path);
-  const std::string name = path_name(path);
+  const std::string name = io::path_name(path);
   FileSource source{name == "." || name == ".." ? "" : name, status->is_folder, {}, {}};
   if (status->is_folder)
     add_below(source, path);
@@ -120,10 +120,11 @@ FileSource local_source(const std::string& path) {
 }
 
 std::vector<FileSource> local_sources(const std::string& path) {
-  if (exists(path)) return {local_source(path)};
+  if (io::exists(path)) return {local_source(path)};
   std::vector<FileSource> out;
   if (path.find_first_of(kWild) == std::string::npos) return out;
-  for (const std::string& each : match_pattern(path, "storage")) out.push_back(local_source(each));
+  for (const std::string& each : io::match_pattern(path, "storage"))
+    out.push_back(local_source(each));
   return out;
 }
 
@@ -134,7 +135,7 @@ std::string GsPath::shown(std::string_view other) const {
 }
 
 std::string GsPath::with_key(std::string_view other) const {
-  return RemotePath{"gs", user, bucket, "", ""}.with_key(other);
+  return io::RemotePath{"gs", user, bucket, "", ""}.with_key(other);
 }
 
 std::string GsPath::folder_key() const {
@@ -147,7 +148,7 @@ namespace {
 // Throws UsageError if the path has an option that Arrow's filesystems or smelt know. Other text of
 // this form ("index.html?lang=en") belongs to the object's name, unless the name is literal and
 // ends before it (kLiteralName).
-void require_no_options(const RemotePath& parts) {
+void require_no_options(const io::RemotePath& parts) {
   static const std::set<std::string_view> known{"scheme",   "endpoint_override",   "region",
                                                 "location", "retry_limit_seconds", "project_id"};
   if (parts.options.empty()) return;
@@ -156,15 +157,16 @@ void require_no_options(const RemotePath& parts) {
       throw UsageError(
           str("storage: ", parts.with_key(parts.key), ": the server cannot be chosen by path"),
           str("remove ", parts.options, " and set ", kStorageEmulator,
-              "=http://HOST:PORT; for an object of this name add ", kLiteralName, " to the path"));
+              "=http://HOST:PORT; for an object of this name add ", io::kLiteralName,
+              " to the path"));
 }
 
 }  // namespace
 
 GsPath parse_gs(const std::string& path) {
-  if (!is_remote(path) || parse_remote(path).scheme != "gs")
+  if (!io::is_remote(path) || io::parse_remote(path).scheme != "gs")
     throw UsageError(str("storage: ", path, " is not on Google's storage"), "gs://BUCKET/NAME");
-  const RemotePath parts = parse_remote(path);
+  const io::RemotePath parts = io::parse_remote(path);
   require_no_options(parts);
   if (parts.is_literal) {
     if (parts.key.empty())
@@ -179,19 +181,20 @@ GsPath parse_gs(const std::string& path) {
 }
 
 std::string storage_place(const std::string& path) {
-  if (!is_remote(path)) return path;
+  if (!io::is_remote(path)) return path;
   const GsPath parts = parse_gs(path);
   return parts.with_key(without_slash(parts.key));
 }
 
 std::vector<FileSource> find_sources(StorageApi& api, const std::string& path) {
-  return is_remote(path) ? remote_sources(api, parse_gs(path)) : local_sources(path);
+  return io::is_remote(path) ? remote_sources(api, parse_gs(path)) : local_sources(path);
 }
 
 void throw_no_sources(const std::string& path) {
   throw UsageError(str("storage: ", path, ": no such file or folder"),
-                   is_remote(path) ? str("smelt storage ls ", path.substr(0, path.rfind('/') + 1))
-                                   : "check its spelling");
+                   io::is_remote(path)
+                       ? str("smelt storage ls ", path.substr(0, path.rfind('/') + 1))
+                       : "check its spelling");
 }
 
 namespace {
@@ -242,7 +245,7 @@ std::vector<StorageEntry> list_entries(StorageApi& api, const std::string& path,
 }
 
 bool is_storage_folder(StorageApi& api, const std::string& path) {
-  if (!is_remote(path)) return is_folder(path);
+  if (!io::is_remote(path)) return io::is_folder(path);
   const GsPath parts = parse_gs(path);
   if (parts.folder_key().empty()) return true;
   const auto found = api.list(parts.bucket, parts.folder_key(), StorageApi::Names::up_to_slash);
@@ -252,7 +255,7 @@ bool is_storage_folder(StorageApi& api, const std::string& path) {
 std::vector<StoredFile> files_below(StorageApi& api, const std::string& folder,
                                     std::vector<std::string>* left_out) {
   std::vector<StoredFile> out;
-  if (is_remote(folder)) {
+  if (io::is_remote(folder)) {
     const GsPath parts = parse_gs(folder);
     const std::string prefix = parts.folder_key();
     for (const StoredObject& object :
@@ -261,7 +264,7 @@ std::vector<StoredFile> files_below(StorageApi& api, const std::string& folder,
                      object.crc32c, object.updated});
     return out;
   }
-  const auto status = file_status(folder);
+  const auto status = io::file_status(folder);
   if (!status) return out;
   if (!status->is_folder)
     throw UsageError(str("storage: ", folder, " is a file, not a folder"),
@@ -273,4 +276,4 @@ std::vector<StoredFile> files_below(StorageApi& api, const std::string& folder,
   return std::move(source.files);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -10,7 +10,7 @@
 #include "cloud/storage_api.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 // A path on gs:// with its key unchanged: an object's name may end with '/'.
 struct GsPath {
@@ -44,7 +44,7 @@ struct StoredFile {
   std::string updated = {};  // time of an object's last change
 
   // Whether it is an object that cloud consoles create to show an empty folder.
-  bool is_placeholder() const { return path.ends_with(str("/", kLiteralName)); }
+  bool is_placeholder() const { return path.ends_with(str("/", io::kLiteralName)); }
 };
 
 // A file or folder that the user named.
@@ -81,4 +81,4 @@ bool is_storage_folder(StorageApi& api, const std::string& path);
 std::vector<StoredFile> files_below(StorageApi& api, const std::string& folder,
                                     std::vector<std::string>* left_out = nullptr);
 
-}  // namespace smelt
+}  // namespace smelt::cloud

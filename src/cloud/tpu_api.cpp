@@ -9,7 +9,7 @@
 #include "cloud/tpu_fault.h"
 #include "io/credentials/json_text.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 constexpr const char* kPageSize = "500";
@@ -21,7 +21,7 @@ bool is_no_such_list(const ApiFault& fault) { return fault.status == 400 || faul
 
 std::map<std::string, std::string> texts_in(const Json& object, const char* name) {
   std::map<std::string, std::string> out;
-  const Json field = object_in(object, name);
+  const Json field = io::object_in(object, name);
   for (const auto& [key, value] : field.items())
     if (value.is_string()) out[key] = value.get<std::string>();
   return out;
@@ -62,21 +62,22 @@ std::string code_name(int code) {
 }  // namespace
 
 TpuNode parse_node(const Json& node) {
-  const std::string name = text_in(node, "name");
+  const std::string name = io::text_in(node, "name");
   TpuNode out;
-  out.name = last_part(name);
-  out.zone = zone_in(name);
-  out.accelerator_type = text_in(node, "acceleratorType");
-  out.runtime_version = text_in(node, "runtimeVersion");
-  out.state = text_in(node, "state");
-  out.health = text_in(node, "health");
-  out.create_time = text_in(node, "createTime");
-  out.queued_resource = last_part(text_in(node, "queuedResource"));
-  const Json scheduling = object_in(node, "schedulingConfig");
-  out.is_spot = is_true(scheduling, "spot") || is_true(scheduling, "preemptible");
-  for (const Json& endpoint : array_in(node, "networkEndpoints")) {
-    out.addresses.push_back(text_in(endpoint, "ipAddress"));
-    out.external_addresses.push_back(text_in(object_in(endpoint, "accessConfig"), "externalIp"));
+  out.name = io::last_part(name);
+  out.zone = io::zone_in(name);
+  out.accelerator_type = io::text_in(node, "acceleratorType");
+  out.runtime_version = io::text_in(node, "runtimeVersion");
+  out.state = io::text_in(node, "state");
+  out.health = io::text_in(node, "health");
+  out.create_time = io::text_in(node, "createTime");
+  out.queued_resource = io::last_part(io::text_in(node, "queuedResource"));
+  const Json scheduling = io::object_in(node, "schedulingConfig");
+  out.is_spot = io::is_true(scheduling, "spot") || io::is_true(scheduling, "preemptible");
+  for (const Json& endpoint : io::array_in(node, "networkEndpoints")) {
+    out.addresses.push_back(io::text_in(endpoint, "ipAddress"));
+    out.external_addresses.push_back(
+        io::text_in(io::object_in(endpoint, "accessConfig"), "externalIp"));
   }
   out.labels = texts_in(node, "labels");
   out.metadata = texts_in(node, "metadata");
@@ -98,7 +99,7 @@ Json node_body(const NodeSpec& spec) {
   if (spec.spot) body["schedulingConfig"] = {{"spot", true}};
   if (spec.reserved) body["schedulingConfig"] = {{"reserved", true}};
   if (!spec.service_account.empty())
-    body["serviceAccount"] = {{"email", spec.service_account}, {"scope", {kScope}}};
+    body["serviceAccount"] = {{"email", spec.service_account}, {"scope", {io::kScope}}};
   if (!spec.labels.empty()) body["labels"] = spec.labels;
   if (!spec.metadata.empty()) body["metadata"] = spec.metadata;
   return body;
@@ -139,8 +140,8 @@ void require_known(const std::string& zone, const std::vector<std::string>& know
 }
 
 std::string TpuApi::in_zone(const std::string& zone, std::string_view what) const {
-  return str("/v2/projects/", percent_encoded(project_), "/locations/", percent_encoded(zone),
-             what);
+  return str("/v2/projects/", io::percent_encoded(project_), "/locations/",
+             io::percent_encoded(zone), what);
 }
 
 Json TpuApi::list(const std::string& path, const char* field, const std::string& what,
@@ -156,11 +157,11 @@ Json TpuApi::list(const std::string& path, const char* field, const std::string&
       return all;
     }
     if (answer.fault) throw_fault(*answer.fault, what, project_);
-    for (const Json& item : array_in(answer.body, field)) all.push_back(item);
-    for (const Json& place : array_in(answer.body, "unreachable"))
+    for (const Json& item : io::array_in(answer.body, field)) all.push_back(item);
+    for (const Json& place : io::array_in(answer.body, "unreachable"))
       if (unreachable != nullptr && place.is_string())
-        unreachable->push_back(last_part(place.get<std::string>()));
-    token = text_in(answer.body, "nextPageToken");
+        unreachable->push_back(io::last_part(place.get<std::string>()));
+    token = io::text_in(answer.body, "nextPageToken");
     if (token.empty()) return all;
   }
   throw SystemError(str("cloud: ", what, ": the list does not end"));
@@ -168,9 +169,9 @@ Json TpuApi::list(const std::string& path, const char* field, const std::string&
 
 std::vector<std::string> TpuApi::zones() {
   std::vector<std::string> out;
-  const std::string path = str("/v2/projects/", percent_encoded(project_), "/locations");
+  const std::string path = str("/v2/projects/", io::percent_encoded(project_), "/locations");
   for (const Json& item : list(path, "locations", "the zones of TPUs"))
-    out.push_back(text_in(item, "locationId"));
+    out.push_back(io::text_in(item, "locationId"));
   std::ranges::sort(out);
   return out;
 }
@@ -184,7 +185,7 @@ std::vector<std::string> TpuApi::accelerator_types(const std::string& zone) {
   std::vector<std::string> out;
   for (const Json& item : list(in_zone(zone, "/acceleratorTypes"), "acceleratorTypes",
                                str("the types of TPUs in ", zone)))
-    out.push_back(text_in(item, "type"));
+    out.push_back(io::text_in(item, "type"));
   std::ranges::sort(out);
   return out;
 }
@@ -193,7 +194,7 @@ std::vector<std::string> TpuApi::runtime_versions(const std::string& zone) {
   std::vector<std::string> out;
   for (const Json& item : list(in_zone(zone, "/runtimeVersions"), "runtimeVersions",
                                str("the runtime versions in ", zone)))
-    out.push_back(text_in(item, "version"));
+    out.push_back(io::text_in(item, "version"));
   std::ranges::sort(out);
   return out;
 }
@@ -241,12 +242,12 @@ std::optional<Json> TpuApi::unless_missing(const ApiAnswer& answer, const std::s
 std::optional<std::string> TpuApi::operation_of(const ApiAnswer& answer,
                                                 const std::string& what) const {
   const auto operation = unless_missing(answer, what);
-  return operation ? std::optional(text_in(*operation, "name")) : std::nullopt;
+  return operation ? std::optional(io::text_in(*operation, "name")) : std::nullopt;
 }
 
 std::optional<TpuNode> TpuApi::node(const std::string& zone, const std::string& name) {
   const auto there = unless_missing(
-      api_.call({.service = "tpu", .path = in_zone(zone, "/nodes/" + percent_encoded(name))}),
+      api_.call({.service = "tpu", .path = in_zone(zone, "/nodes/" + io::percent_encoded(name))}),
       str("node ", name, " in ", zone));
   return there ? std::optional(parse_node(*there)) : std::nullopt;
 }
@@ -259,13 +260,13 @@ TpuApi::Begun TpuApi::create(const std::string& zone, const std::string& name,
                                       .path = in_zone(zone, "/nodes"),
                                       .query = {{"nodeId", name}},
                                       .body = node_body(spec)});
-  return {text_in(answer.body, "name"), answer.fault};
+  return {io::text_in(answer.body, "name"), answer.fault};
 }
 
 std::optional<std::string> TpuApi::remove(const std::string& zone, const std::string& name) {
   return operation_of(api_.call({.method = "DELETE",
                                  .service = "tpu",
-                                 .path = in_zone(zone, "/nodes/" + percent_encoded(name))}),
+                                 .path = in_zone(zone, "/nodes/" + io::percent_encoded(name))}),
                       str("node ", name, " in ", zone));
 }
 
@@ -274,16 +275,16 @@ TpuApi::Progress TpuApi::progress(const std::string& operation) {
       unless_missing(api_.call({.service = "tpu", .path = "/v2/" + operation}), operation);
   if (!known) return {.done = true};
   const Json& body = *known;
-  Progress out{is_true(body, "done"), std::nullopt};
-  const Json error = object_in(body, "error");
+  Progress out{io::is_true(body, "done"), std::nullopt};
+  const Json error = io::object_in(body, "error");
   if (!error.contains("message")) return out;
   ApiFault fault;
   fault.code = error.contains("code") && error.at("code").is_number_integer()
                    ? code_name(error.at("code").get<int>())
                    : "";
-  fault.message = text_in(error, "message");
+  fault.message = io::text_in(error, "message");
   out.fault = fault;
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

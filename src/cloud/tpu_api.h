@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "cloud/google_api.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 // The zone argument that lists resources of all zones.
 inline constexpr const char* kAllZones = "-";
@@ -165,4 +165,4 @@ class TpuApi {
   std::string project_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -1,6 +1,6 @@
 #include "cloud/tpu_fault.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 bool says(const ApiFault& fault, std::string_view words) {
@@ -17,7 +17,7 @@ bool is_for_quota_project(const ApiFault& fault) {
 std::string hint_of(const ApiFault& fault, const std::string& project) {
   if (is_for_quota_project(fault))
     return str(
-        quota_project_command(project),
+        io::quota_project_command(project),
         ", because these credentials have no quota project; if that does not help: gcloud services "
         "enable tpu.googleapis.com --project=",
         project);
@@ -81,4 +81,4 @@ void throw_fault(const ApiFault& fault, const std::string& what, const std::stri
   throw UsageError(text, hint);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "cloud/google_api.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 enum class TpuFault {
   capacity,   // the zone has no such TPU now: try another zone, or the queue
@@ -34,4 +34,4 @@ class OtherRefusal : public UsageError {
 [[noreturn]] void throw_fault(const ApiFault& fault, const std::string& what,
                               const std::string& project);
 
-}  // namespace smelt
+}  // namespace smelt::cloud

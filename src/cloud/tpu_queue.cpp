@@ -4,31 +4,32 @@
 #include "cloud/tpu_fault.h"
 #include "io/credentials/json_text.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 // Returns the error message of a queued resource. Each state has its own field for it.
 std::string fault_of(const Json& state) {
   for (const char* data : {"failedData", "suspendedData"})
-    if (const std::string said = text_in(object_in(object_in(state, data), "error"), "message");
+    if (const std::string said =
+            io::text_in(io::object_in(io::object_in(state, data), "error"), "message");
         !said.empty())
       return said;
   return {};
 }
 
 TpuQueued parse_queued(const Json& item) {
-  const std::string name = text_in(item, "name");
-  const Json state = object_in(item, "state");
+  const std::string name = io::text_in(item, "name");
+  const Json state = io::object_in(item, "state");
   TpuQueued out;
-  out.name = last_part(name);
-  out.zone = zone_in(name);
-  out.state = text_in(state, "state");
-  out.create_time = text_in(item, "createTime");
+  out.name = io::last_part(name);
+  out.zone = io::zone_in(name);
+  out.state = io::text_in(state, "state");
+  out.create_time = io::text_in(item, "createTime");
   out.fault = fault_of(state);
   out.is_spot = item.is_object() && item.contains("spot");
-  for (const Json& spec : array_in(object_in(item, "tpu"), "nodeSpec")) {
-    out.accelerator_type = text_in(object_in(spec, "node"), "acceleratorType");
-    out.node = text_in(spec, "nodeId");
+  for (const Json& spec : io::array_in(io::object_in(item, "tpu"), "nodeSpec")) {
+    out.accelerator_type = io::text_in(io::object_in(spec, "node"), "acceleratorType");
+    out.node = io::text_in(spec, "nodeId");
   }
   return out;
 }
@@ -62,8 +63,8 @@ TpuList<TpuQueued> TpuApi::queued(const std::string& zone) {
 
 std::optional<TpuQueued> TpuApi::queued_one(const std::string& zone, const std::string& name) {
   const auto there = unless_missing(
-      api_.call(
-          {.service = "tpu", .path = in_zone(zone, "/queuedResources/" + percent_encoded(name))}),
+      api_.call({.service = "tpu",
+                 .path = in_zone(zone, "/queuedResources/" + io::percent_encoded(name))}),
       str("queued resource ", name, " in ", zone));
   return there ? std::optional(parse_queued(*there)) : std::nullopt;
 }
@@ -76,15 +77,16 @@ TpuApi::Begun TpuApi::enqueue(const std::string& zone, const std::string& name,
                                       .path = in_zone(zone, "/queuedResources"),
                                       .query = {{"queuedResourceId", name}},
                                       .body = queued_body(project_, zone, name, spec, queue)});
-  return {text_in(answer.body, "name"), answer.fault};
+  return {io::text_in(answer.body, "name"), answer.fault};
 }
 
 std::optional<std::string> TpuApi::dequeue(const std::string& zone, const std::string& name) {
-  return operation_of(api_.call({.method = "DELETE",
-                                 .service = "tpu",
-                                 .path = in_zone(zone, "/queuedResources/" + percent_encoded(name)),
-                                 .query = {{"force", "true"}}}),
-                      str("queued resource ", name, " in ", zone));
+  return operation_of(
+      api_.call({.method = "DELETE",
+                 .service = "tpu",
+                 .path = in_zone(zone, "/queuedResources/" + io::percent_encoded(name)),
+                 .query = {{"force", "true"}}}),
+      str("queued resource ", name, " in ", zone));
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -4,14 +4,14 @@
 #include "cloud/tpu_fault.h"
 #include "io/credentials/json_text.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 std::optional<std::string> TpuApi::begin_on(const std::string& zone, const std::string& node,
                                             const char* verb) {
   return operation_of(
       api_.call({.method = "POST",
                  .service = "tpu",
-                 .path = in_zone(zone, str("/nodes/", percent_encoded(node), ":", verb)),
+                 .path = in_zone(zone, str("/nodes/", io::percent_encoded(node), ":", verb)),
                  .body = Json::object()}),
       str("node ", node, " in ", zone));
 }
@@ -20,11 +20,11 @@ TpuApi::Begun TpuApi::set_metadata(const std::string& zone, const std::string& n
                                    const std::map<std::string, std::string>& metadata) {
   const ApiAnswer answer = api_.call({.method = "PATCH",
                                       .service = "tpu",
-                                      .path = in_zone(zone, "/nodes/" + percent_encoded(node)),
+                                      .path = in_zone(zone, "/nodes/" + io::percent_encoded(node)),
                                       .query = {{"updateMask", "metadata"}},
                                       .body = {{"metadata", metadata}},
-                                      .repeat = Repeat::safe});
-  return {text_in(answer.body, "name"), answer.fault};
+                                      .repeat = io::Repeat::safe});
+  return {io::text_in(answer.body, "name"), answer.fault};
 }
 
 std::vector<std::map<std::string, std::string>> TpuApi::guest_attributes(const std::string& zone,
@@ -33,16 +33,16 @@ std::vector<std::map<std::string, std::string>> TpuApi::guest_attributes(const s
   const ApiAnswer answer = api_.call(
       {.method = "POST",
        .service = "tpu",
-       .path = in_zone(zone, str("/nodes/", percent_encoded(node), ":getGuestAttributes")),
+       .path = in_zone(zone, str("/nodes/", io::percent_encoded(node), ":getGuestAttributes")),
        .body = {{"queryPath", path}},
-       .repeat = Repeat::safe});
+       .repeat = io::Repeat::safe});
   std::vector<std::map<std::string, std::string>> out;
-  for (const Json& worker : array_in(answer.body, "guestAttributes")) {
+  for (const Json& worker : io::array_in(answer.body, "guestAttributes")) {
     auto& found = out.emplace_back();
-    for (const Json& item : array_in(object_in(worker, "queryValue"), "items"))
-      found[text_in(item, "key")] = text_in(item, "value");
+    for (const Json& item : io::array_in(io::object_in(worker, "queryValue"), "items"))
+      found[io::text_in(item, "key")] = io::text_in(item, "value");
   }
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

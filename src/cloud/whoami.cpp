@@ -7,14 +7,15 @@
 #include "io/credentials/json_text.h"
 #include "io/filesystem/file.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 constexpr std::uint64_t kMostConfiguration = 1 << 20;
 
 std::string content_of(const std::string& path) {
   std::error_code ignored;
-  return std::filesystem::is_regular_file(path, ignored) ? read_file(path, kMostConfiguration) : "";
+  return std::filesystem::is_regular_file(path, ignored) ? io::read_file(path, kMostConfiguration)
+                                                         : "";
 }
 
 // Returns property `name` of a section such as "[core]".
@@ -35,11 +36,11 @@ struct Configuration {
   std::string name, text;
 };
 Configuration active_configuration() {
-  std::string active = environment("CLOUDSDK_ACTIVE_CONFIG_NAME");
-  if (active.empty()) active = trim(content_of(gcloud_folder() + "/active_config"));
+  std::string active = io::environment("CLOUDSDK_ACTIVE_CONFIG_NAME");
+  if (active.empty()) active = trim(content_of(io::gcloud_folder() + "/active_config"));
   if (active.empty()) active = "default";
   if (active.find('/') != std::string::npos) return {};
-  return {active, content_of(str(gcloud_folder(), "/configurations/config_", active))};
+  return {active, content_of(str(io::gcloud_folder(), "/configurations/config_", active))};
 }
 
 Project gcloud_project() {
@@ -51,14 +52,14 @@ Project gcloud_project() {
 // it.
 std::string user_account(GoogleApi& api) {
   const ApiAnswer answer = api.call({.service = "openidconnect", .path = "/v1/userinfo"});
-  return text_in(answer.body, "email");
+  return io::text_in(answer.body, "email");
 }
 
 }  // namespace
 
-Project google_project(const Who& who) {
+Project google_project(const io::Who& who) {
   for (const char* variable : {"GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT"})
-    if (std::string name = environment(variable); !name.empty()) return {name, variable};
+    if (std::string name = io::environment(variable); !name.empty()) return {name, variable};
   if (!who.project.empty()) return {who.project, "the credentials"};
   if (Project project = gcloud_project(); !project.name.empty()) return project;
   if (!who.quota_project.empty()) return {who.quota_project, "quota_project_id"};
@@ -66,7 +67,7 @@ Project google_project(const Who& who) {
 }
 
 std::string gcloud_zone() {
-  const std::string zone = environment("CLOUDSDK_COMPUTE_ZONE");
+  const std::string zone = io::environment("CLOUDSDK_COMPUTE_ZONE");
   return zone.empty() ? property(active_configuration().text, "[compute]", "zone") : zone;
 }
 
@@ -85,4 +86,4 @@ Whoami whoami(GoogleApi& api) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 // Returns 2^(e+1) / 2048 for a largest value in [2^e, 2^(e+1)).
@@ -41,4 +41,4 @@ std::size_t AbsHistogram::bins() const {
   return width > 0 ? static_cast<std::size_t>(static_cast<double>(most) / width) + 1 : 1;
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

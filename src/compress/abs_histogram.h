@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace smelt {
+namespace smelt::compress {
 
 // Counts of |x| in bins of equal width.
 struct AbsHistogram {
@@ -25,4 +25,4 @@ struct AbsHistogram {
   std::size_t bins() const;
 };
 
-}  // namespace smelt
+}  // namespace smelt::compress

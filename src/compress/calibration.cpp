@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 constexpr double kShare = 0.99999, kLargestCode = 127;
@@ -108,4 +108,4 @@ float input_scale_for(double threshold) {
   return std::max(static_cast<float>(threshold / kLargestCode), 0x1p-23F);
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -8,7 +8,7 @@
 #include "base/choice.h"
 #include "compress/abs_histogram.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 // The rule for the clipping threshold; larger values are clipped to the largest int8 value.
 enum class Calibration {
@@ -33,4 +33,4 @@ double threshold_of(const AbsHistogram& values, Calibration by);
 // even.
 float input_scale_for(double threshold);
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -7,7 +7,7 @@
 
 #include "base/parallel.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 constexpr std::size_t kSideBySide = 8;  // accumulators for SIMD
@@ -74,4 +74,4 @@ void invert_lower(std::vector<double>& l, std::size_t n, int threads) {
   l = std::move(out);
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace smelt {
+namespace smelt::compress {
 
 // Computes to[i] -= factor * from[i] for n values; the ranges must not overlap.
 void subtract_scaled(double* to, const double* from, double factor, std::size_t n);
@@ -18,4 +18,4 @@ bool cholesky(std::vector<double>& a, std::size_t n, int threads);
 // Inverts a lower triangular matrix in place; the upper part becomes 0.
 void invert_lower(std::vector<double>& l, std::size_t n, int threads);
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -7,7 +7,7 @@
 #include "checkpoint/interop/cut_heads.h"
 #include "checkpoint/interop/stored_family.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 std::int64_t whole_number(const SourceFolder& source, const Json& value, const std::string& field) {
@@ -28,7 +28,8 @@ std::vector<LayerStack> layer_stacks(const SourceFolder& source) {
   const Json& c = source.config;
   const auto said = [&](const char* field) { return c.value(field, Json()); };
   if (source.kind == CompressKind::classifier)
-    return {stack("layers", str(family_of_config(c, "compress").name(), ".encoder.layer."),
+    return {stack("layers",
+                  str(checkpoint::family_of_config(c, "compress").name(), ".encoder.layer."),
                   "num_hidden_layers", said("num_hidden_layers"))};
   const auto decoder = said("num_decoder_layers");
   return {stack("layers", "encoder.block.", "num_layers", said("num_layers")),
@@ -47,7 +48,7 @@ std::vector<std::int64_t> spread_layers(std::int64_t count, std::int64_t of) {
 
 void keep_layers(CompressedFolder& folder, const LayerStack& stack,
                  const std::vector<std::int64_t>& kept) {
-  LazyTensors out;
+  io::LazyTensors out;
   for (auto& [name, tensor] : folder.tensors) {
     const bool shared = name.find("relative_attention_bias") != std::string::npos;
     if (!name.starts_with(stack.prefix) || shared) {
@@ -61,8 +62,8 @@ void keep_layers(CompressedFolder& folder, const LayerStack& stack,
       out.emplace(str(stack.prefix, found - kept.begin(), rest), std::move(tensor));
   }
   folder.tensors = std::move(out);
-  renumber_heads(folder.config, kept);
+  checkpoint::renumber_heads(folder.config, kept);
   folder.config[stack.field] = kept.size();
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -7,7 +7,7 @@
 
 #include "compress/source_folder.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 // A stack of layers in a folder's parameters and config.
 struct LayerStack {
@@ -29,4 +29,4 @@ std::vector<std::int64_t> spread_layers(std::int64_t count, std::int64_t of);
 void keep_layers(CompressedFolder& folder, const LayerStack& stack,
                  const std::vector<std::int64_t>& kept);
 
-}  // namespace smelt
+}  // namespace smelt::compress

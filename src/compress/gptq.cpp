@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "compress/cholesky.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 constexpr double kDamp = 0.01;
@@ -46,7 +46,7 @@ class Rounding {
     double* row = &w_[r * columns_];
     float& scale = scales[(r * columns_ + c) / group_];
     if (c % group_ == 0) scale = scale_of(row + c);
-    const std::int8_t code = int4_code(static_cast<float>(row[c]), scale);
+    const std::int8_t code = io::int4_code(static_cast<float>(row[c]), scale);
     codes[r * columns_ + c] = code;
     const double said = static_cast<double>(static_cast<float>(code) * scale);
     const double error = (row[c] - said) / u_[c * columns_ + c];
@@ -56,7 +56,7 @@ class Rounding {
   float scale_of(const double* first) const {
     double most = 0;
     for (std::size_t i = 0; i < group_; ++i) most = std::max(most, std::abs(first[i]));
-    return int4_scale(static_cast<float>(most));
+    return io::int4_scale(static_cast<float>(most));
   }
   // Distributes the rounding error of column c over later columns of the row.
   void move(std::size_t r, double error, std::size_t c, std::size_t from, std::size_t to) {
@@ -92,9 +92,9 @@ void gptq_triangle(std::vector<double>& sums, std::size_t columns, int threads) 
   turn(sums);
 }
 
-Int4Groups gptq_groups(std::span<const float> weights, std::size_t rows, std::size_t group,
-                       std::span<const double> triangle, const std::vector<bool>& dead,
-                       int threads) {
+io::Int4Groups gptq_groups(std::span<const float> weights, std::size_t rows, std::size_t group,
+                           std::span<const double> triangle, const std::vector<bool>& dead,
+                           int threads) {
   const std::size_t columns = weights.size() / rows;
   CHECK(triangle.size() == columns * columns && dead.size() == columns && columns % group == 0,
         rows, " rows of ", columns, " columns in groups of ", group);
@@ -105,7 +105,7 @@ Int4Groups gptq_groups(std::span<const float> weights, std::size_t rows, std::si
     Rounding(weights.subspan(first * columns, count * columns), columns, group, triangle)
         .run(dead, &codes[first * columns], &scales[first * columns / group]);
   });
-  return {.words = packed_int4(codes), .scales = std::move(scales)};
+  return {.words = io::packed_int4(codes), .scales = std::move(scales)};
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -10,7 +10,7 @@
 
 #include "io/formats/int4_groups.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 // Replaces H = 2/n sum x x' over n calibration inputs x, [C,C], by the upper triangular U with U' U
 // = (H + 0.01 mean(diag H) I)^-1. Inputs that are always 0 get 1 on the diagonal. Shared by all
@@ -20,8 +20,8 @@ void gptq_triangle(std::vector<double>& sums, std::size_t columns, int threads);
 // Quantizes weights [R,C] with that triangle. Sets the weights of `dead` inputs, which are always
 // 0, to 0. The scale of a group of columns is computed from its adjusted weights when rounding
 // reaches it. The result does not depend on `threads`.
-Int4Groups gptq_groups(std::span<const float> weights, std::size_t rows, std::size_t group,
-                       std::span<const double> triangle, const std::vector<bool>& dead,
-                       int threads);
+io::Int4Groups gptq_groups(std::span<const float> weights, std::size_t rows, std::size_t group,
+                           std::span<const double> triangle, const std::vector<bool>& dead,
+                           int threads);
 
-}  // namespace smelt
+}  // namespace smelt::compress

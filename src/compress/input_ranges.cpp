@@ -7,7 +7,7 @@
 #include "compiler/ops/ops.h"
 #include "compress/product_inputs.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 constexpr std::size_t kMostNumbers = std::size_t{1} << 28;  // f32 values of a batch
@@ -17,12 +17,12 @@ std::size_t numbers_of(const ProductInput& input) {
 }
 
 // Returns |x| of tokens, divided by the channels' factors; -1 for padding.
-Tensor magnitudes(const ProductInput& input, const ChannelNumbers& factors, Tensor rows,
-                  Tensor counts) {
-  Tensor all = abs(rows);
+compiler::Tensor magnitudes(const ProductInput& input, const ChannelNumbers& factors,
+                            compiler::Tensor rows, compiler::Tensor counts) {
+  compiler::Tensor all = compiler::abs(rows);
   if (const auto found = factors.find(input.parameters.front()); found != factors.end()) {
     const std::vector<double> by(found->second.begin(), found->second.end());
-    all = all / constant(rows.graph(), by, {DType::f32, {1, input.columns}});
+    all = all / compiler::constant(rows.graph(), by, {compiler::DType::f32, {1, input.columns}});
   }
   return all * counts + (counts - 1.0);
 }
@@ -36,15 +36,17 @@ void check_finite(float most, const ProductInput& input, const std::string& wher
 
 }  // namespace
 
-ChannelNumbers channel_maxima(const Task& task, const std::vector<std::string>& parameters,
+ChannelNumbers channel_maxima(const model::Task& task, const std::vector<std::string>& parameters,
                               const RowPass& pass) {
   const std::vector<ProductInput> inputs = product_inputs(task, parameters, pass);
   std::vector<std::vector<float>> most;
   for (const ProductInput& input : inputs)
     most.emplace_back(static_cast<std::size_t>(input.columns));
   ask_inputs(task, inputs, pass,
-             {.of = [](const ProductInput&, Tensor rows,
-                       Tensor counts) { return std::vector{reduce_max(abs(rows) * counts, {0})}; },
+             {.of =
+                  [](const ProductInput&, compiler::Tensor rows, compiler::Tensor counts) {
+                    return std::vector{compiler::reduce_max(compiler::abs(rows) * counts, {0})};
+                  },
               .take =
                   [&](std::size_t i, std::size_t, std::span<const float> values) {
                     for (const float x : values) check_finite(x, inputs[i], pass.where);
@@ -57,7 +59,7 @@ ChannelNumbers channel_maxima(const Task& task, const std::vector<std::string>& 
   return out;
 }
 
-std::map<std::string, AbsHistogram> input_histograms(const Task& task,
+std::map<std::string, AbsHistogram> input_histograms(const model::Task& task,
                                                      const std::vector<std::string>& parameters,
                                                      const ChannelNumbers& factors,
                                                      const RowPass& pass) {
@@ -67,7 +69,8 @@ std::map<std::string, AbsHistogram> input_histograms(const Task& task,
                std::vector<AbsHistogram> found(together.size());
                ask_inputs(task, together, pass,
                           {.of =
-                               [&](const ProductInput& input, Tensor rows, Tensor counts) {
+                               [&](const ProductInput& input, compiler::Tensor rows,
+                                   compiler::Tensor counts) {
                                  return std::vector{magnitudes(input, factors, rows, counts)};
                                },
                            .take =
@@ -82,4 +85,4 @@ std::map<std::string, AbsHistogram> input_histograms(const Task& task,
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

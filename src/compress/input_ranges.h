@@ -9,21 +9,21 @@
 #include "compress/abs_histogram.h"
 #include "compress/row_pass.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 // A value for each input channel [C] of a matmul, by the name of its parameter.
 using ChannelNumbers = std::map<std::string, std::vector<float>>;
 
 // Returns max|x| of each channel.
-ChannelNumbers channel_maxima(const Task& task, const std::vector<std::string>& parameters,
+ChannelNumbers channel_maxima(const model::Task& task, const std::vector<std::string>& parameters,
                               const RowPass& pass);
 
 // Returns a histogram of |x| over all channels of each matmul, by parameter. Channels with factors
 // are divided by them first. Passes over the data several times if the inputs of all matmuls do not
 // fit into memory. Throws UsageError if an input is not finite.
-std::map<std::string, AbsHistogram> input_histograms(const Task& task,
+std::map<std::string, AbsHistogram> input_histograms(const model::Task& task,
                                                      const std::vector<std::string>& parameters,
                                                      const ChannelNumbers& factors,
                                                      const RowPass& pass);
 
-}  // namespace smelt
+}  // namespace smelt::compress

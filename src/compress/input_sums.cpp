@@ -4,7 +4,7 @@
 #include "compress/product_inputs.h"
 #include "model/nn/einsum.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 constexpr std::size_t kMostInputSums = std::size_t{1} << 25;  // doubles per pass
@@ -13,18 +13,19 @@ std::size_t sums_of(const ProductInput& input) {
   return static_cast<std::size_t>(input.columns * input.columns);
 }
 
-void take_together(const Task& task, const std::vector<ProductInput>& together, const RowPass& pass,
-                   const std::function<void(InputSums sums)>& take) {
+void take_together(const model::Task& task, const std::vector<ProductInput>& together,
+                   const RowPass& pass, const std::function<void(InputSums sums)>& take) {
   std::vector<InputSums> out;
   for (const ProductInput& one : together)
     out.push_back({one.parameters, std::vector<double>(sums_of(one))});
   ask_inputs(task, together, pass,
              {.outputs = 2,
               .of =
-                  [](const ProductInput&, Tensor rows, Tensor counts) {
-                    const Tensor x = rows * counts;
-                    return std::vector{einsum("ta,tb->ab", x, x),
-                                       reshape(reduce_sum(counts, {0, 1}), {1})};
+                  [](const ProductInput&, compiler::Tensor rows, compiler::Tensor counts) {
+                    const compiler::Tensor x = rows * counts;
+                    return std::vector{
+                        model::einsum("ta,tb->ab", x, x),
+                        compiler::reshape(compiler::reduce_sum(counts, {0, 1}), {1})};
                   },
               .take =
                   [&](std::size_t i, std::size_t output, std::span<const float> values) {
@@ -40,7 +41,7 @@ void take_together(const Task& task, const std::vector<ProductInput>& together, 
 
 }  // namespace
 
-void each_input_sums(const Task& task, const std::vector<std::string>& parameters,
+void each_input_sums(const model::Task& task, const std::vector<std::string>& parameters,
                      const RowPass& pass, const std::function<void(InputSums sums)>& take) {
   each_group(product_inputs(task, parameters, pass), sums_of, kMostInputSums,
              [&](const std::vector<ProductInput>& together) {
@@ -48,4 +49,4 @@ void each_input_sums(const Task& task, const std::vector<std::string>& parameter
              });
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

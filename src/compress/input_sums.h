@@ -9,7 +9,7 @@
 
 #include "compress/row_pass.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 // The second moments of one input.
 struct InputSums {
@@ -21,7 +21,7 @@ struct InputSums {
 // Computes the sums for each distinct input of the matmuls with these parameters, [C, outputs]
 // each, and passes them to `take` one at a time. Passes over the data several times if they do not
 // all fit into memory. Inputs are those of the original model.
-void each_input_sums(const Task& task, const std::vector<std::string>& parameters,
+void each_input_sums(const model::Task& task, const std::vector<std::string>& parameters,
                      const RowPass& pass, const std::function<void(InputSums sums)>& take);
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/number_format.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 // Number of rows in the matmuls for queries and for keys.
@@ -30,7 +30,7 @@ bool is_of_keys(const std::string& name) {
 double unit_macs(const CompressedFolder& folder, const PruneGroup& group,
                  const MacLengths& lengths) {
   const auto elements = [&](const std::string& name) {
-    const Shape& shape = folder.tensors.at(name).shape;
+    const compiler::Shape& shape = folder.tensors.at(name).shape;
     return shape.rank() == 2 ? static_cast<double>(shape.elements()) : 0.0;
   };
   double all = 0;
@@ -84,4 +84,4 @@ UnitCounts within_macs(const UnitCosts& heads, const UnitCosts& neurons, double 
                    "give a larger share");
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

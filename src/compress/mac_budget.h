@@ -9,7 +9,7 @@
 
 #include "compress/units.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 // Lengths in tokens of an input text and of a T5's output, for counting MACs.
 struct MacLengths {
@@ -38,4 +38,4 @@ struct UnitCounts {
 // Throws UsageError if one step of each kind exceeds `macs`.
 UnitCounts within_macs(const UnitCosts& heads, const UnitCosts& neurons, double macs);
 
-}  // namespace smelt
+}  // namespace smelt::compress

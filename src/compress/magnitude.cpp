@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 constexpr int kHalfBits = 16;
@@ -66,7 +66,7 @@ void keep_largest(std::span<float> values, float least, std::uint64_t of_equal) 
   }
 }
 
-void keep_n_of_m(std::span<float> values, const NmPattern& nm) {
+void keep_n_of_m(std::span<float> values, const model::NmPattern& nm) {
   const auto of = static_cast<std::size_t>(nm.of), kept = static_cast<std::size_t>(nm.kept);
   CHECK(of > 0 && kept <= of && values.size() % of == 0, values.size(), " in ", of);
   std::vector<bool> gone(of);
@@ -84,4 +84,4 @@ void keep_n_of_m(std::span<float> values, const NmPattern& nm) {
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -8,7 +8,7 @@
 
 #include "model/optim/nm_pattern.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 // The threshold for keeping a number of weights of several matrices with the largest magnitudes:
 // all above `least`, and the first of_equal[i] weights equal to it in matrix i.
@@ -29,6 +29,6 @@ void keep_largest(std::span<float> values, float least, std::uint64_t of_equal);
 
 // Keeps the largest values by magnitude in each group of nm.of neighbors (the first of equal ones)
 // and sets the others to 0. The number of values must be a multiple of the group size.
-void keep_n_of_m(std::span<float> values, const NmPattern& nm);
+void keep_n_of_m(std::span<float> values, const model::NmPattern& nm);
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -3,13 +3,13 @@
 #include "compiler/autodiff/grad.h"
 #include "compiler/ops/ops.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
-Tensor loss_of(const Objective& objective) {
-  Tensor loss;
-  for (const Metric& m : objective.losses) {
-    const Tensor part = m.sum * norm_factor(m.norm, m.weight) * m.factor;
+compiler::Tensor loss_of(const model::Objective& objective) {
+  compiler::Tensor loss;
+  for (const model::Metric& m : objective.losses) {
+    const compiler::Tensor part = m.sum * model::norm_factor(m.norm, m.weight) * m.factor;
     loss = loss ? loss + part : part;
   }
   return loss;
@@ -17,25 +17,27 @@ Tensor loss_of(const Objective& objective) {
 
 }  // namespace
 
-Prediction mask_gradients(const Task& task, const std::vector<MaskedProduct>& products) {
-  Prediction out;
+model::Prediction mask_gradients(const model::Task& task,
+                                 const std::vector<MaskedProduct>& products) {
+  model::Prediction out;
   out.features = task.features;
-  out.outputs = [task, products](const Scope& root, const Inputs& inputs) {
-    const Tensor loss = loss_of(task.objective(root, inputs));
-    std::vector<Tensor> kernels, sums;
+  out.outputs = [task, products](const model::Scope& root, const model::Inputs& inputs) {
+    const compiler::Tensor loss = loss_of(task.objective(root, inputs));
+    std::vector<compiler::Tensor> kernels, sums;
     for (const MaskedProduct& product : products) kernels.push_back(root.shared(product.parameter));
-    const auto gradients = grad(loss, kernels);
+    const auto gradients = compiler::grad(loss, kernels);
     for (std::size_t i = 0; i < products.size(); ++i) {
-      const Tensor along = reduce_sum(kernels[i] * gradients[i], {1});
+      const compiler::Tensor along = compiler::reduce_sum(kernels[i] * gradients[i], {1});
       const std::int64_t units = products[i].units;
-      sums.push_back(reduce_sum(reshape(along, {units, along.dim(0) / units}), {1}));
+      sums.push_back(
+          compiler::reduce_sum(compiler::reshape(along, {units, along.dim(0) / units}), {1}));
     }
     return sums;
   };
   return out;
 }
 
-std::vector<std::vector<double>> mask_fisher(const Task& task,
+std::vector<std::vector<double>> mask_fisher(const model::Task& task,
                                              const std::vector<MaskedProduct>& products,
                                              const RowPass& pass) {
   std::vector<std::vector<double>> out;
@@ -49,4 +51,4 @@ std::vector<std::vector<double>> mask_fisher(const Task& task,
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

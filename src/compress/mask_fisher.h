@@ -9,7 +9,7 @@
 
 #include "compress/row_pass.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 // A matmul whose input units are masked, with its matrix [units * width, H].
 struct MaskedProduct {
@@ -20,12 +20,13 @@ struct MaskedProduct {
 // Returns a program that computes for each matmul the gradient f32 [units] of the batch's loss with
 // respect to the masks. Since a mask scales the matmul's input, it is the sum of W * dW over the
 // unit's rows. Runs without dropout.
-Prediction mask_gradients(const Task& task, const std::vector<MaskedProduct>& products);
+model::Prediction mask_gradients(const model::Task& task,
+                                 const std::vector<MaskedProduct>& products);
 
 // Returns for each matmul the sum over batches of the squared gradients. Uses only full batches, so
 // that no example repeats; fewer examples than a batch form one batch.
-std::vector<std::vector<double>> mask_fisher(const Task& task,
+std::vector<std::vector<double>> mask_fisher(const model::Task& task,
                                              const std::vector<MaskedProduct>& products,
                                              const RowPass& pass);
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -10,7 +10,7 @@
 #include "compress/cholesky.h"
 #include "model/nn/einsum.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 constexpr double kLargest = 10;
@@ -20,42 +20,45 @@ constexpr std::size_t kMostSums = std::size_t{1} << 25;  // doubles per pass
 constexpr std::size_t kOutputs = 3;
 
 // Returns the matmul of the graph that uses the parameter.
-Tensor product_with(Tensor kernel, std::span<const Tensor> losses) {
-  Tensor out;
-  for (const Node* node : reachable(losses))
-    if (node->op == &kDotGeneral && node->inputs[1] == kernel) {
+compiler::Tensor product_with(compiler::Tensor kernel, std::span<const compiler::Tensor> losses) {
+  compiler::Tensor out;
+  for (const compiler::Node* node : compiler::reachable(losses))
+    if (node->op == &compiler::kDotGeneral && node->inputs[1] == kernel) {
       CHECK(!out, "two products with one matrix");
-      out = Tensor(node, 0);
+      out = compiler::Tensor(node, 0);
     }
   CHECK(out, kernel.shape());
   return out;
 }
 
 // Returns the row numbers of the kept units, s32 [K W].
-Tensor kept_rows(Graph& graph, const ScaledProduct& product, std::int64_t width) {
+compiler::Tensor kept_rows(compiler::Graph& graph, const ScaledProduct& product,
+                           std::int64_t width) {
   std::vector<double> rows;
   for (const std::int64_t unit : product.kept)
     for (std::int64_t i = 0; i < width; ++i) rows.push_back(static_cast<double>(unit * width + i));
-  return constant(graph, rows, {DType::s32, {std::ssize(rows)}});
+  return compiler::constant(graph, rows, {compiler::DType::s32, {std::ssize(rows)}});
 }
 
 // Adds the three outputs for one matmul. `mask` is the s32 [B,S] mask of the tokens.
-void add_sums(const ScaledProduct& product, Tensor kernel, Tensor y, Tensor mask,
-              std::vector<Tensor>& out) {
-  const Tensor rows = y.node().inputs[0];
+void add_sums(const ScaledProduct& product, compiler::Tensor kernel, compiler::Tensor y,
+              compiler::Tensor mask, std::vector<compiler::Tensor>& out) {
+  const compiler::Tensor rows = y.node().inputs[0];
   const std::int64_t T = mask.shape().elements(), F = kernel.dim(0), H = kernel.dim(1);
   const std::int64_t K = std::ssize(product.kept), W = F / product.units;
   CHECK(rows.shape().elements() == T * F, rows.shape(), " ", mask.shape());
-  const Tensor counts = reshape(convert(mask, DType::f32), {T, 1});
-  const Tensor ids = kept_rows(kernel.graph(), product, W);
-  const Tensor x = gather_rows(transpose(reshape(rows, {T, F}) * counts, {1, 0}), ids);  // [K W,T]
-  const Tensor w = gather_rows(kernel, ids);                                             // [K W,H]
-  const Tensor whole = reshape(y, {T, H}) * counts;
-  const Tensor gram = einsum("at,bt->ab", x, x) * einsum("ah,bh->ab", w, w);
-  const Tensor onto = einsum("at,at->a", x, einsum("ah,th->at", w, whole));
-  out.push_back(reduce_sum(reshape(gram, {K, W, K, W}), {1, 3}));
-  out.push_back(reduce_sum(reshape(onto, {K, W}), {1}));
-  out.push_back(reshape(reduce_sum(whole * whole, {0, 1}), {1}));
+  const compiler::Tensor counts =
+      compiler::reshape(compiler::convert(mask, compiler::DType::f32), {T, 1});
+  const compiler::Tensor ids = kept_rows(kernel.graph(), product, W);
+  const compiler::Tensor x = compiler::gather_rows(
+      compiler::transpose(compiler::reshape(rows, {T, F}) * counts, {1, 0}), ids);  // [K W,T]
+  const compiler::Tensor w = compiler::gather_rows(kernel, ids);                    // [K W,H]
+  const compiler::Tensor whole = compiler::reshape(y, {T, H}) * counts;
+  const compiler::Tensor gram = model::einsum("at,bt->ab", x, x) * model::einsum("ah,bh->ab", w, w);
+  const compiler::Tensor onto = model::einsum("at,at->a", x, model::einsum("ah,th->at", w, whole));
+  out.push_back(compiler::reduce_sum(compiler::reshape(gram, {K, W, K, W}), {1, 3}));
+  out.push_back(compiler::reduce_sum(compiler::reshape(onto, {K, W}), {1}));
+  out.push_back(compiler::reshape(compiler::reduce_sum(whole * whole, {0, 1}), {1}));
 }
 
 // Solves L L' x = b.
@@ -100,7 +103,7 @@ MaskScales scales_by(const Sums& sums) {
   return out;
 }
 
-std::vector<Sums> sums_of(const Task& task, const std::vector<ScaledProduct>& products,
+std::vector<Sums> sums_of(const model::Task& task, const std::vector<ScaledProduct>& products,
                           const RowPass& pass) {
   std::vector<Sums> out;
   for (const ScaledProduct& product : products) {
@@ -119,18 +122,19 @@ std::vector<Sums> sums_of(const Task& task, const std::vector<ScaledProduct>& pr
 
 }  // namespace
 
-Prediction product_sums(const Task& task, const std::vector<ScaledProduct>& products) {
+model::Prediction product_sums(const model::Task& task,
+                               const std::vector<ScaledProduct>& products) {
   CHECK(task.tells.has_value(), task.name);
-  Prediction out;
+  model::Prediction out;
   out.features = task.features;
-  out.outputs = [task, products](const Scope& root, const Inputs& inputs) {
-    ForwardOutputs told;
+  out.outputs = [task, products](const model::Scope& root, const model::Inputs& inputs) {
+    model::ForwardOutputs told;
     told.stacks.resize(task.tells->sizes.stacks.size());
-    std::vector<Tensor> losses, sums;
-    for (const Metric& m : task.tells->objective(root, inputs, told).losses)
+    std::vector<compiler::Tensor> losses, sums;
+    for (const model::Metric& m : task.tells->objective(root, inputs, told).losses)
       losses.push_back(m.sum);
     for (const ScaledProduct& product : products) {
-      const Tensor kernel = root.shared(product.parameter);
+      const compiler::Tensor kernel = root.shared(product.parameter);
       const bool is_decoder = product.parameter.starts_with("decoder/");
       add_sums(product, kernel, product_with(kernel, losses),
                told.stacks.at(is_decoder ? 1 : 0).mask, sums);
@@ -159,7 +163,8 @@ std::optional<std::vector<double>> least_squares(std::span<const double> gram,
   return is_rescaling ? std::optional(std::move(s)) : std::nullopt;
 }
 
-std::vector<MaskScales> mask_scales(const Task& task, const std::vector<ScaledProduct>& products,
+std::vector<MaskScales> mask_scales(const model::Task& task,
+                                    const std::vector<ScaledProduct>& products,
                                     const RowPass& pass) {
   std::vector<MaskScales> out;
   std::vector<ScaledProduct> together;
@@ -180,4 +185,4 @@ std::vector<MaskScales> mask_scales(const Task& task, const std::vector<ScaledPr
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -13,7 +13,7 @@
 
 #include "compress/row_pass.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 // A matmul with the units to keep.
 struct ScaledProduct {
@@ -24,7 +24,7 @@ struct ScaledProduct {
 
 // Returns a program with three outputs for each matmul: A A' [K,K], A y [K] and y'y [1]. A [K,T H]
 // has the contribution of each remaining unit to the output y [T H], without padding tokens.
-Prediction product_sums(const Task& task, const std::vector<ScaledProduct>& products);
+model::Prediction product_sums(const model::Task& task, const std::vector<ScaledProduct>& products);
 
 // Returns the factors s [K] that minimize |A' s - y|, from those sums; a small ridge keeps
 // undetermined ones near 1. Returns nullopt if a factor exceeds 10 in magnitude.
@@ -40,7 +40,8 @@ struct MaskScales {
 };
 // Returns the scales of each matmul. Passes over the data several times if the sums of all matmuls
 // do not fit into memory.
-std::vector<MaskScales> mask_scales(const Task& task, const std::vector<ScaledProduct>& products,
+std::vector<MaskScales> mask_scales(const model::Task& task,
+                                    const std::vector<ScaledProduct>& products,
                                     const RowPass& pass);
 
-}  // namespace smelt
+}  // namespace smelt::compress

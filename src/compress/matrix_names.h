@@ -6,7 +6,7 @@
 
 #include "compress/source_folder.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 inline constexpr std::string_view kWeight = ".weight";
 
@@ -15,8 +15,9 @@ inline std::string module_of(const std::string& name) {
   return name.substr(0, name.size() - kWeight.size());
 }
 
-inline bool is_matrix(const std::string& name, const LazyTensor& tensor) {
-  return name.ends_with(kWeight) && tensor.shape.rank() == 2 && is_float(tensor.shape.dtype);
+inline bool is_matrix(const std::string& name, const io::LazyTensor& tensor) {
+  return name.ends_with(kWeight) && tensor.shape.rank() == 2 &&
+         compiler::is_float(tensor.shape.dtype);
 }
 // Whether it is a T5's table of position biases.
 inline bool is_distances(const std::string& name) {
@@ -36,4 +37,4 @@ inline bool is_copy_of_table(const std::string& name, const SourceFolder& source
          source.tensors.contains("shared.weight");
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 bool is_table_of_words(const std::string& name) {
@@ -72,4 +72,4 @@ double operations_of(const SourceFolder& model, std::int64_t L, std::int64_t T) 
   return model.kind == CompressKind::t5 ? of_t5(model, inputs, answer) : of_encoder(model, inputs);
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

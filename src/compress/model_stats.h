@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "compress/source_folder.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 // Sizes of a model.
 struct ModelFacts {
@@ -24,4 +24,4 @@ ModelFacts facts_of(const SourceFolder& model);
 // is computed once.
 double operations_of(const SourceFolder& model, std::int64_t L, std::int64_t T);
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -9,14 +9,15 @@
 #include "compiler/ops/table.h"
 #include "model/train_step/program.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 // Returns the input [B,L,C] of each matmul in the graph by its kernel.
-std::unordered_map<Tensor, Tensor> inputs_by_kernel(std::span<const Tensor> losses) {
-  std::unordered_map<Tensor, Tensor> out;
-  for (const Node* node : reachable(losses))
-    if (node->op == &kDotGeneral) out.emplace(node->inputs[1], node->inputs[0]);
+std::unordered_map<compiler::Tensor, compiler::Tensor> inputs_by_kernel(
+    std::span<const compiler::Tensor> losses) {
+  std::unordered_map<compiler::Tensor, compiler::Tensor> out;
+  for (const compiler::Node* node : compiler::reachable(losses))
+    if (node->op == &compiler::kDotGeneral) out.emplace(node->inputs[1], node->inputs[0]);
   return out;
 }
 
@@ -30,17 +31,18 @@ std::size_t stack_of(const std::string& parameter) {
 
 struct Taken {
   std::string parameter;
-  Tensor rows;
-  Tensor mask;  // s32 [B,L]
+  compiler::Tensor rows;
+  compiler::Tensor mask;  // s32 [B,L]
 };
 
-std::vector<Taken> taken_by(const Task& task, const std::vector<std::string>& parameters,
-                            const Scope& root, const Inputs& inputs) {
+std::vector<Taken> taken_by(const model::Task& task, const std::vector<std::string>& parameters,
+                            const model::Scope& root, const model::Inputs& inputs) {
   CHECK(task.tells.has_value(), task.name);
-  ForwardOutputs told;
+  model::ForwardOutputs told;
   told.stacks.resize(task.tells->sizes.stacks.size());
-  std::vector<Tensor> losses;
-  for (const Metric& m : task.tells->objective(root, inputs, told).losses) losses.push_back(m.sum);
+  std::vector<compiler::Tensor> losses;
+  for (const model::Metric& m : task.tells->objective(root, inputs, told).losses)
+    losses.push_back(m.sum);
   const auto by_kernel = inputs_by_kernel(losses);
   std::vector<Taken> out;
   for (const std::string& name : parameters) {
@@ -63,22 +65,23 @@ std::string kernel_of(std::string module) {
   return is_attention_of_t5 ? module : module + "/kernel";
 }
 
-std::vector<ProductInput> product_inputs(const Task& task,
+std::vector<ProductInput> product_inputs(const model::Task& task,
                                          const std::vector<std::string>& parameters,
                                          const RowPass& pass) {
   const auto out = std::make_shared<std::vector<ProductInput>>();
-  Prediction asked{.features = task.features, .outputs = [&](const Scope& root, const Inputs& in) {
-                     std::unordered_map<Tensor, std::size_t> places;
-                     const auto taken = taken_by(task, parameters, root, in);
-                     for (const Taken& one : taken) {
-                       const auto [at, is_new] = places.emplace(one.rows, out->size());
-                       if (is_new)
-                         out->push_back({{}, one.mask.shape().elements(), one.rows.dim(-1)});
-                       (*out)[at->second].parameters.push_back(one.parameter);
-                     }
-                     return std::vector<Tensor>{taken.front().rows};
-                   }};
-  (void)predict_program(asked, pass.rows());
+  model::Prediction asked{.features = task.features,
+                          .outputs = [&](const model::Scope& root, const model::Inputs& in) {
+                            std::unordered_map<compiler::Tensor, std::size_t> places;
+                            const auto taken = taken_by(task, parameters, root, in);
+                            for (const Taken& one : taken) {
+                              const auto [at, is_new] = places.emplace(one.rows, out->size());
+                              if (is_new)
+                                out->push_back({{}, one.mask.shape().elements(), one.rows.dim(-1)});
+                              (*out)[at->second].parameters.push_back(one.parameter);
+                            }
+                            return std::vector<compiler::Tensor>{taken.front().rows};
+                          }};
+  (void)model::predict_program(asked, pass.rows());
   return std::move(*out);
 }
 
@@ -99,19 +102,21 @@ void each_group(const std::vector<ProductInput>& inputs,
   if (!group.empty()) take(std::move(group));
 }
 
-void ask_inputs(const Task& task, const std::vector<ProductInput>& inputs, const RowPass& pass,
-                const AskedInputs& asked) {
+void ask_inputs(const model::Task& task, const std::vector<ProductInput>& inputs,
+                const RowPass& pass, const AskedInputs& asked) {
   std::vector<std::string> parameters;
   for (const ProductInput& input : inputs) parameters.push_back(input.parameters.front());
-  const auto outputs = [&](const Scope& root, const Inputs& in) {
-    std::vector<Tensor> out;
+  const auto outputs = [&](const model::Scope& root, const model::Inputs& in) {
+    std::vector<compiler::Tensor> out;
     const auto taken = taken_by(task, parameters, root, in);
     for (std::size_t i = 0; i < taken.size(); ++i) {
       const auto& [parameter, rows, mask] = taken[i];
       const std::int64_t T = inputs[i].tokens, C = inputs[i].columns;
       CHECK(rows.shape().elements() == T * C, parameter, rows.shape());
-      const Tensor counts = reshape(convert(mask, DType::f32), {T, 1});
-      for (const Tensor one : asked.of(inputs[i], reshape(rows, {T, C}), counts))
+      const compiler::Tensor counts =
+          compiler::reshape(compiler::convert(mask, compiler::DType::f32), {T, 1});
+      for (const compiler::Tensor one :
+           asked.of(inputs[i], compiler::reshape(rows, {T, C}), counts))
         out.push_back(one);
     }
     CHECK(out.size() == inputs.size() * asked.outputs, out.size());
@@ -123,4 +128,4 @@ void ask_inputs(const Task& task, const std::vector<ProductInput>& inputs, const
            });
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -12,7 +12,7 @@
 
 #include "compress/row_pass.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 // An input that one or several matmuls share.
 struct ProductInput {
@@ -28,7 +28,7 @@ struct ProductInput {
 std::string kernel_of(std::string module);
 
 // Returns the distinct inputs of the matmuls with these parameters.
-std::vector<ProductInput> product_inputs(const Task& task,
+std::vector<ProductInput> product_inputs(const model::Task& task,
                                          const std::vector<std::string>& parameters,
                                          const RowPass& pass);
 
@@ -43,11 +43,13 @@ void each_group(const std::vector<ProductInput>& inputs,
 // index of the input, the index of the output and its values for each batch.
 struct AskedInputs {
   std::size_t outputs = 1;
-  std::function<std::vector<Tensor>(const ProductInput& input, Tensor rows, Tensor counts)> of;
+  std::function<std::vector<compiler::Tensor>(const ProductInput& input, compiler::Tensor rows,
+                                              compiler::Tensor counts)>
+      of;
   std::function<void(std::size_t input, std::size_t output, std::span<const float> values)> take;
 };
 // Computes that in one pass over the rows.
-void ask_inputs(const Task& task, const std::vector<ProductInput>& inputs, const RowPass& pass,
-                const AskedInputs& asked);
+void ask_inputs(const model::Task& task, const std::vector<ProductInput>& inputs,
+                const RowPass& pass, const AskedInputs& asked);
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -13,7 +13,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 constexpr const char* kMethod = "prune";
@@ -123,7 +123,7 @@ std::vector<UnitKind> unit_kinds(const PruneJob& job, const SourceFolder& source
     out.push_back({"neurons", is_t5 ? "d_ff" : "intermediate_size", job.ffn, kNeuronStep,
                    of_layers(ffn_groups(folder, stacks), kept_layers)});
   if (job.heads < 1 || job.macs < 1)
-    out.push_back({"heads", is_t5 ? "num_heads" : kPrunedHeads, job.heads, 1,
+    out.push_back({"heads", is_t5 ? "num_heads" : checkpoint::kPrunedHeads, job.heads, 1,
                    of_layers(head_groups(folder, stacks), kept_layers)});
   return out;
 }
@@ -138,12 +138,12 @@ double share_of(const std::vector<double>& values, const std::vector<std::int64_
 // Sets the config's number of units, or the list of pruned heads.
 void say_units(const UnitKind& kind, std::span<const std::vector<std::int64_t>> kept,
                std::int64_t after, Json& config) {
-  if (kind.field != std::string_view(kPrunedHeads)) {
+  if (kind.field != std::string_view(checkpoint::kPrunedHeads)) {
     config[kind.field] = after;
     return;
   }
   for (std::size_t i = 0; i < kept.size(); ++i)
-    keep_heads(config, kind.groups[i].products.front().layer, kept[i]);
+    checkpoint::keep_heads(config, kind.groups[i].products.front().layer, kept[i]);
 }
 
 // Scales the remaining units of a kind, and records the errors.
@@ -251,7 +251,7 @@ void cut_units(const PruneJob& job, const SourceFolder& source,
   made.step["chosen_by"] = chosen_by(job.data);
 }
 
-std::uint64_t parameters_in(const LazyTensors& tensors) {
+std::uint64_t parameters_in(const io::LazyTensors& tensors) {
   std::uint64_t count = 0;
   for (const auto& [name, tensor] : tensors)
     count += static_cast<std::uint64_t>(tensor.shape.elements());
@@ -261,9 +261,9 @@ std::uint64_t parameters_in(const LazyTensors& tensors) {
 }  // namespace
 
 bool is_pruned_so(const PruneJob& job) {
-  const std::string said_in = join_path(job.to, kCompressedFile);
-  if (!exists(said_in)) return false;
-  const Json said = Json::parse_or_discard(read_file(said_in, kSmallFileBytes));
+  const std::string said_in = io::join_path(job.to, checkpoint::kCompressedFile);
+  if (!io::exists(said_in)) return false;
+  const Json said = Json::parse_or_discard(io::read_file(said_in, io::kSmallFileBytes));
   const Json steps = said.is_object() ? said.value("steps", Json()) : Json();
   if (!steps.is_array() || steps.empty() || !steps.back().is_object()) return false;
   const Json& step = steps.back();
@@ -272,11 +272,12 @@ bool is_pruned_so(const PruneJob& job) {
   const SourceFolder source = open_source_folder(job.from);
   const Json from = step.value("from", Json());
   return steps.size() == source.steps.size() + 1 && from.is_object() &&
-         from.value("weights_crc32c", Json()) == crc32c_of_files(weights_files(source.folder));
+         from.value("weights_crc32c", Json()) ==
+             crc32c_of_files(checkpoint::weights_files(source.folder));
 }
 
 Pruned prune_model(const PruneJob& job) {
-  (void)OutputDirectory(job.to);  // fails early if `to` is not empty
+  (void)io::OutputDirectory(job.to);  // fails early if `to` is not empty
   const SourceFolder source = open_source_folder(job.from);
   refuse_cut(source);
   const std::vector<LayerStack> stacks = layer_stacks(source);
@@ -308,4 +309,4 @@ Pruned prune_model(const PruneJob& job) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

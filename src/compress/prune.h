@@ -9,7 +9,7 @@
 
 #include "compress/prune_data.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 // The layers of a stack to keep: by number, or `count` evenly spaced ones.
 struct LayerChoice {
@@ -71,4 +71,4 @@ Pruned prune_model(const PruneJob& job);
 // Whether `to` is the result of this job for a model with the same weights.
 bool is_pruned_so(const PruneJob& job);
 
-}  // namespace smelt
+}  // namespace smelt::compress

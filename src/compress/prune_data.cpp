@@ -19,39 +19,43 @@
 #include "text/tokenizers/sentinels.h"
 #include "text/tokenizers/tokenizer.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 // Encodes the rows to `records` and returns the task.
-Task classifier_data(const StoredModel& model, const PruneData& data, const std::string& records) {
-  ClassifyTask task{.encoder = parse_encoder(stored_encoder_name(model), model.config, model.where),
-                    .seq_length = data.seq_length,
-                    .lengths = {},
-                    .labels = stored_head(model).labels,
-                    .dropout = 0};
-  if (task.labels.problem == Problem::answer_spans)
+model::Task classifier_data(const checkpoint::StoredModel& model, const PruneData& data,
+                            const std::string& records) {
+  model::ClassifyTask task{.encoder = model::parse_encoder(checkpoint::stored_encoder_name(model),
+                                                           model.config, model.where),
+                           .seq_length = data.seq_length,
+                           .lengths = {},
+                           .labels = checkpoint::stored_head(model).labels,
+                           .dropout = 0};
+  if (task.labels.problem == io::Problem::answer_spans)
     throw UsageError(str("compress: ", data.rows.input, ": calibration data is not supported for ",
                          "question-answering models"),
                      str("remove ", data.what, ": prune layers, round to nearest, or use ",
                          "--activations dynamic"));
-  const Task out = classify_task(task);  // rejects an unsupported length before rows are read
-  LabelledExamplesJob job;
+  const model::Task out =
+      model::classify_task(task);  // rejects an unsupported length before rows are read
+  data::LabelledExamplesJob job;
   job.rows = data.rows;
-  job.rows.words = task.labels.problem == Problem::token_labels;
+  job.rows.words = task.labels.problem == io::Problem::token_labels;
   job.what = data.what;
   job.labels = task.labels;
   job.vocab = model.vocab;
-  job.tokenizer = as_vocabulary_is({}, model.vocab, {});
+  job.tokenizer = text::as_vocabulary_is({}, model.vocab, {});
   job.seq_length = data.seq_length;
   job.output = records;
-  write_labelled_examples(job);
+  data::write_labelled_examples(job);
   return out;
 }
 
-Task t5_data(const StoredModel& model, const PruneData& data, const std::string& records) {
-  const auto tokenizer = load_tokenizer(model.vocab, {});
-  const std::int32_t end = id_of_piece(*tokenizer, model.vocab, "</s>");
-  TextToTextExamplesJob job;
+model::Task t5_data(const checkpoint::StoredModel& model, const PruneData& data,
+                    const std::string& records) {
+  const auto tokenizer = text::load_tokenizer(model.vocab, {});
+  const std::int32_t end = text::id_of_piece(*tokenizer, model.vocab, "</s>");
+  data::TextToTextExamplesJob job;
   job.rows = data.rows;
   job.what = data.what;
   job.prefix = data.prefix.value_or(model.t5.prefix);
@@ -65,11 +69,11 @@ Task t5_data(const StoredModel& model, const PruneData& data, const std::string&
   job.targets_length = data.target_length;
   job.vocab = model.vocab;
   job.output = records;
-  write_text_to_text(job);
-  return t5_task({.model = parse_config<T5Config>(model.config, model.where),
-                  .settings = {.z_loss = 0},
-                  .inputs_length = data.seq_length,
-                  .targets_length = data.target_length});
+  data::write_text_to_text(job);
+  return model::t5_task({.model = io::parse_config<model::T5Config>(model.config, model.where),
+                         .settings = {.z_loss = 0},
+                         .inputs_length = data.seq_length,
+                         .targets_length = data.target_length});
 }
 
 std::vector<MaskedProduct> products_of(const std::vector<PruneGroup>& groups) {
@@ -91,7 +95,7 @@ PruneData with_length(PruneData data, const SourceFolder& source) {
 
 Json said_rows(const PruneData& data) {
   return {{"input", data.rows.input},
-          {"input_crc32c", crc32c_of_files(expand_files(data.rows.input, data.what))},
+          {"input_crc32c", crc32c_of_files(io::expand_files(data.rows.input, data.what))},
           {"examples", data.examples},
           {"batch", data.batch_size},
           {"seed", data.seed}};
@@ -99,33 +103,33 @@ Json said_rows(const PruneData& data) {
 
 struct PruneRows::Opened {
   Opened(const SourceFolder& source, const PruneData& d, const std::string& job)
-      : model(open_stored_model(source.folder, "compress")),
-        work(temporary_work_folder("compress", job)),
+      : model(checkpoint::open_stored_model(source.folder, "compress")),
+        work(data::temporary_work_folder("compress", job)),
         data(with_length(d, source)),
         where(source.where) {
     if (model.vocab.empty())
       throw UsageError(str("compress: ", where, ": its vocabulary is not beside it"),
                        "put its vocab.txt, spiece.model or tokenizer.json there");
-    check_vocabulary_rows(model, "compress");
+    checkpoint::check_vocabulary_rows(model, "compress");
     work.begin({{"compress", job}});
     const std::string records = work.file("rows.tfrecord");
     task = source.kind == CompressKind::t5 ? t5_data(model, data, records)
                                            : classifier_data(model, data, records);
-    examples = open_examples({.input = records,
-                              .features = task.features,
-                              .seed = data.seed,
-                              .kind = task.record_kind,
-                              .foreign = task.foreign});
-    weights = hold_tensors(model.tensors);
+    examples = data::open_examples({.input = records,
+                                    .features = task.features,
+                                    .seed = data.seed,
+                                    .kind = task.record_kind,
+                                    .foreign = task.foreign});
+    weights = checkpoint::hold_tensors(model.tensors);
   }
 
-  StoredModel model;
-  WorkFolder work;
+  checkpoint::StoredModel model;
+  data::WorkFolder work;
   PruneData data;
   std::string where;
-  Task task;
-  std::shared_ptr<const ExampleSource> examples;
-  HeldTensors weights;
+  model::Task task;
+  std::shared_ptr<const data::ExampleSource> examples;
+  checkpoint::HeldTensors weights;
 };
 
 PruneRows::PruneRows(const SourceFolder& source, const PruneData& data)
@@ -139,7 +143,7 @@ RowPass PruneRows::pass() const {
           .weights = opened_->weights.tensors,
           .most = opened_->data.examples,
           .batch_size = opened_->data.batch_size,
-          .device = chosen_device(opened_->data.device),
+          .device = pjrt::chosen_device(opened_->data.device),
           .where = opened_->where};
 }
 
@@ -163,7 +167,7 @@ void PruneRows::each_input(const std::vector<std::string>& parameters,
 }
 
 ChannelNumbers PruneRows::channel_maxima(const std::vector<std::string>& parameters) const {
-  return smelt::channel_maxima(opened_->task, parameters, pass());
+  return smelt::compress::channel_maxima(opened_->task, parameters, pass());
 }
 
 std::map<std::string, AbsHistogram> PruneRows::histograms(
@@ -182,4 +186,4 @@ std::vector<MaskScales> PruneRows::scales(
   return mask_scales(opened_->task, products, pass());
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

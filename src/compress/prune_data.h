@@ -17,11 +17,11 @@
 #include "compress/units.h"
 #include "data/preprocess/labelled_rows.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 // The rows to use and their encoding.
 struct PruneData {
-  LabelledFiles rows = {};                 // rows.input is empty without calibration data
+  data::LabelledFiles rows = {};           // rows.input is empty without calibration data
   std::optional<std::string> prefix = {};  // of a T5: put before each text; default: the model's
   std::int64_t seq_length = 0;      // tokens of a text; 0: 128, or the model's maximum if less
   std::int64_t target_length = 64;  // tokens of a T5's output
@@ -65,4 +65,4 @@ class PruneRows {
   std::unique_ptr<const Opened> opened_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::compress

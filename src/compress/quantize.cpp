@@ -23,7 +23,7 @@
 #include "io/filesystem/folder.h"
 #include "io/formats/int8_rows.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 // Returns the beginning of messages about a matrix.
@@ -47,15 +47,15 @@ CodedMatrices coded_matrices(const SourceFolder& source, const QuantizePlan& pla
   return in_four_bits_by(*rows, matrices, job.group, source.where);
 }
 
-Quantized::Tensor loss_of_codes(const std::string& name, const LazyTensor& matrix,
+Quantized::Tensor loss_of_codes(const std::string& name, const io::LazyTensor& matrix,
                                 const QuantizedMatrix& codes) {
-  const std::vector<std::byte> bytes = as_dtype(matrix, DType::f32).read();
+  const std::vector<std::byte> bytes = checkpoint::as_dtype(matrix, compiler::DType::f32).read();
   std::vector<float> values(bytes.size() / sizeof(float));
   std::memcpy(values.data(), bytes.data(), bytes.size());
   const std::vector<float> said = codes.said();
   return {.name = name,
-          .sqnr_db = signal_to_noise_db(values, said),
-          .middle_db = middle_to_noise_db(values, said, static_cast<std::size_t>(codes.rows))};
+          .sqnr_db = io::signal_to_noise_db(values, said),
+          .middle_db = io::middle_to_noise_db(values, said, static_cast<std::size_t>(codes.rows))};
 }
 
 Json limit_json(const DropLimit& limit, const Quantized& done) {
@@ -197,8 +197,9 @@ std::vector<std::string> take_coarse(std::vector<Quantized::Tensor>& losses, Qua
   return out;
 }
 
-LazyTensor one_number(float value) {
-  return {{DType::f32, {1}}, [value] { return bytes_of_values(std::vector{value}); }};
+io::LazyTensor one_number(float value) {
+  return {{compiler::DType::f32, {1}},
+          [value] { return checkpoint::bytes_of_values(std::vector{value}); }};
 }
 
 CompressedFolder in_codes(const SourceFolder& source, const QuantizePlan& plan,
@@ -216,8 +217,9 @@ CompressedFolder in_codes(const SourceFolder& source, const QuantizePlan& plan,
     }
   for (const std::string& module : plan.products)
     if (const auto found = ranges.find(module); found != ranges.end())
-      made.tensors[module + kInputScale] = one_number(input_scale_for(found->second.threshold));
-  made.config[kQuantizationConfig] = quantization_config(plan, source.kind, job);
+      made.tensors[module + checkpoint::kInputScale] =
+          one_number(input_scale_for(found->second.threshold));
+  made.config[checkpoint::kQuantizationConfig] = quantization_config(plan, source.kind, job);
   return made;
 }
 
@@ -232,7 +234,7 @@ std::size_t going_back(const SourceFolder& source, const QuantizePlan& plan,
                        const std::vector<Quantized::Tensor>& worst_first, Quantized& out) {
   const DropLimit& limit = *job.limit;
   const std::string name = str(source.where, " ", ::getpid(), " scores");
-  WorkFolder work(temporary_work_folder("compress", name));
+  data::WorkFolder work(data::temporary_work_folder("compress", name));
   work.begin({{"compress", name}});
   work.remove_at_signal();
   out.before = limit.score(source.folder);
@@ -243,7 +245,7 @@ std::size_t going_back(const SourceFolder& source, const QuantizePlan& plan,
         folder, source,
         in_codes(source, without_worst(plan, worst_first, count), codes, out.ranges, job));
     tried[count] = limit.score(folder);
-    remove_tree(folder);
+    io::remove_tree(folder);
     log_info("compress: {} in floating point: score {}, {} before quantization",
              counted(count, "matrix", "matrices"), tried[count].choice, out.before.choice);
     return tried[count].choice >= out.before.choice - limit.most;
@@ -280,7 +282,7 @@ std::optional<std::size_t> least_that_holds(std::size_t most,
 
 Quantized quantize_weights(const QuantizeJob& job) {
   check_codes(job);
-  (void)OutputDirectory(job.to);  // fails early if `to` is not empty
+  (void)io::OutputDirectory(job.to);  // fails early if `to` is not empty
   SourceFolder source = open_source_folder(job.from);
   QuantizePlan plan = plan_of(source, job);
   std::optional<PruneRows> rows;
@@ -309,4 +311,4 @@ Quantized quantize_weights(const QuantizeJob& job) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

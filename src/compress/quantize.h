@@ -15,7 +15,7 @@
 #include "compress/calibration.h"
 #include "compress/prune_data.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 // The quality of a folder, higher is better: on the rows used to choose, and on other rows for an
 // unbiased score.
@@ -112,4 +112,4 @@ std::optional<std::size_t> least_that_holds(std::size_t most,
 // for missing or unnecessary calibration data.
 Quantized quantize_weights(const QuantizeJob& job);
 
-}  // namespace smelt
+}  // namespace smelt::compress

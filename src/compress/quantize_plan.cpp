@@ -8,7 +8,7 @@
 #include "checkpoint/interop/int4_weights.h"
 #include "checkpoint/interop/int8_weights.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 // Matches modules with the patterns to keep, and records which patterns matched.
@@ -35,13 +35,13 @@ class Kept {
 };
 
 Json said_activations(Activations activations) {
-  if (activations == Activations::by_row) return activations_by_row();
-  if (activations == Activations::by_input_scale) return activations_by_input_scale();
+  if (activations == Activations::by_row) return checkpoint::activations_by_row();
+  if (activations == Activations::by_input_scale) return checkpoint::activations_by_input_scale();
   return nullptr;
 }
 
 const char* format_of(const QuantizeJob& job) {
-  return is_int4(job) ? kPackQuantized : kIntQuantized;
+  return is_int4(job) ? checkpoint::kPackQuantized : checkpoint::kIntQuantized;
 }
 
 // Returns one entry of "config_groups". Since version 0.15 compressed-tensors decodes a group by
@@ -95,7 +95,7 @@ Json quantization_config(const QuantizePlan& plan, CompressKind kind, const Quan
   if (!plan.products.empty())
     groups["group_0"] = group({"Linear"}, job, said_activations(job.activations));
   if (!plan.tables.empty()) groups[str("group_", groups.size())] = group(plan.tables, job, nullptr);
-  Json out{{"quant_method", kQuantMethod},
+  Json out{{"quant_method", checkpoint::kQuantMethod},
            {"format", format_of(job)},
            {"quantization_status", "compressed"},
            {"config_groups", groups},
@@ -109,4 +109,4 @@ Json quantization_config(const QuantizePlan& plan, CompressKind kind, const Quan
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -10,7 +10,7 @@
 #include "compress/quantize.h"
 #include "compress/source_folder.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 inline bool is_int4(const QuantizeJob& job) { return job.weights == WeightCodes::int4; }
 
@@ -27,4 +27,4 @@ QuantizePlan plan_of(const SourceFolder& source, const QuantizeJob& job);
 // class; embedding tables are listed by name.
 Json quantization_config(const QuantizePlan& plan, CompressKind kind, const QuantizeJob& job);
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -15,7 +15,7 @@
 #include "compress/prune_data.h"
 #include "io/formats/int8_rows.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 std::string named(const std::string& module, const std::string& where) {
@@ -26,32 +26,36 @@ void check_groups(const Matrices& matrices, std::int64_t group, const std::strin
   std::int64_t common = 0;
   for (const auto& [module, matrix] : matrices) common = std::gcd(common, matrix.shape.dims.at(1));
   for (const auto& [module, matrix] : matrices)
-    if (group < kCodesOfWord || group % kCodesOfWord != 0 || matrix.shape.dims[1] % group != 0)
-      throw UsageError(str(named(module, where), " is ", matrix.shape,
-                           ", cannot divide its columns into ", "groups of ", group),
-                       str("give --group a multiple of ", kCodesOfWord, " that divides ", common));
+    if (group < io::kCodesOfWord || group % io::kCodesOfWord != 0 ||
+        matrix.shape.dims[1] % group != 0)
+      throw UsageError(
+          str(named(module, where), " is ", matrix.shape, ", cannot divide its columns into ",
+              "groups of ", group),
+          str("give --group a multiple of ", io::kCodesOfWord, " that divides ", common));
 }
 
-QuantizedMatrix of_groups(const Int4Groups& codes, const LazyTensor& matrix) {
+QuantizedMatrix of_groups(const io::Int4Groups& codes, const io::LazyTensor& matrix) {
   const std::int64_t rows = matrix.shape.dims[0];
-  const auto held = std::make_shared<const Int4Groups>(codes);
+  const auto held = std::make_shared<const io::Int4Groups>(codes);
   const auto size = static_cast<std::size_t>(matrix.shape.elements());
-  return {.tensors = packed_tensors(*held, rows), .rows = rows, .said = [held, rows, size] {
-            std::vector<float> out(size);
-            put_int4_values(held->words, held->scales, static_cast<std::size_t>(rows), out);
-            return out;
-          }};
+  return {
+      .tensors = checkpoint::packed_tensors(*held, rows), .rows = rows, .said = [held, rows, size] {
+        std::vector<float> out(size);
+        io::put_int4_values(held->words, held->scales, static_cast<std::size_t>(rows), out);
+        return out;
+      }};
 }
 
 }  // namespace
 
-QuantizedMatrix in_eight_bits(const LazyTensor& matrix, const std::string& what) {
-  const CodedTensor codes = coded(matrix, what);
-  return {.tensors = {{"", codes.codes}, {kScaleSuffix, codes.scales}},
+QuantizedMatrix in_eight_bits(const io::LazyTensor& matrix, const std::string& what) {
+  const checkpoint::CodedTensor codes = checkpoint::coded(matrix, what);
+  return {.tensors = {{"", codes.codes}, {checkpoint::kScaleSuffix, codes.scales}},
           .rows = matrix.shape.dims[0],
           .said = [codes] {
-            const auto scales = read_values<float>(codes.scales);
-            return int8_values(read_values<std::int8_t>(codes.codes), scales, scales.size());
+            const auto scales = checkpoint::read_values<float>(codes.scales);
+            return io::int8_values(checkpoint::read_values<std::int8_t>(codes.codes), scales,
+                                   scales.size());
           }};
 }
 
@@ -59,10 +63,11 @@ CodedMatrices in_four_bits(const Matrices& matrices, std::int64_t group, const s
   check_groups(matrices, group, where);
   CodedMatrices out;
   for (const auto& [module, matrix] : matrices)
-    out.emplace(module, of_groups(int4_groups(finite_values(matrix, named(module, where)),
-                                              static_cast<std::size_t>(matrix.shape.dims[0]),
-                                              static_cast<std::size_t>(group)),
-                                  matrix));
+    out.emplace(module,
+                of_groups(io::int4_groups(checkpoint::finite_values(matrix, named(module, where)),
+                                          static_cast<std::size_t>(matrix.shape.dims[0]),
+                                          static_cast<std::size_t>(group)),
+                          matrix));
   return out;
 }
 
@@ -84,8 +89,8 @@ CodedMatrices in_four_bits_by(const PruneRows& rows, const Matrices& matrices, s
     gptq_triangle(of.sums, columns, available_threads());
     for (const std::string& parameter : of.parameters) {
       const std::string& module = modules.at(parameter);
-      const LazyTensor& matrix = matrices.at(module);
-      const auto values = finite_values(matrix, named(module, where));
+      const io::LazyTensor& matrix = matrices.at(module);
+      const auto values = checkpoint::finite_values(matrix, named(module, where));
       out.emplace(module,
                   of_groups(gptq_groups(values, static_cast<std::size_t>(matrix.shape.dims[0]),
                                         static_cast<std::size_t>(group), of.sums, dead,
@@ -96,4 +101,4 @@ CodedMatrices in_four_bits_by(const PruneRows& rows, const Matrices& matrices, s
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

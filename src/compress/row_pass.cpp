@@ -8,14 +8,14 @@
 #include "execution/train_state/model_state.h"
 #include "pjrt/client.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 std::int64_t there(const RowPass& pass) {
   return std::min(pass.most, static_cast<std::int64_t>(pass.examples.epoch_size()));
 }
 
-MemoryAdvice advice_to_prune() { return {"compress: a batch of rows", "lower --batch"}; }
+execution::MemoryAdvice advice_to_prune() { return {"compress: a batch of rows", "lower --batch"}; }
 
 }  // namespace
 
@@ -23,19 +23,20 @@ std::int64_t RowPass::rows() const { return std::min(batch_size, there(*this)); 
 
 std::int64_t RowPass::batches() const { return there(*this) / rows(); }
 
-void ask_rows(const RowPass& pass, const Prediction& asked,
+void ask_rows(const RowPass& pass, const model::Prediction& asked,
               const std::function<void(std::size_t output, std::span<const float> values)>& take) {
   const std::int64_t rows = pass.rows();
   CHECK(rows > 0, rows);
-  const auto client = open_device(pass.device, 1);
-  const StepProgram program = predict_program(asked, rows);
-  const CompiledStep step(client, program, advice_to_prune());
-  const ModelState state =
-      ModelState::restore(*client, program.placement, program.state, pass.weights, pass.where);
+  const auto client = pjrt::open_device(pass.device, 1);
+  const model::StepProgram program = model::predict_program(asked, rows);
+  const execution::CompiledStep step(client, program, advice_to_prune());
+  const execution::ModelState state = execution::ModelState::restore(
+      *client, program.placement, program.state, pass.weights, pass.where);
   Progress progress("compress", pass.batches(), "batches");
   for (std::int64_t b = 0; b < pass.batches(); ++b) {
-    fitting(advice_to_prune(), [&] {
-      Execution run = step.run(pass.examples.batch(static_cast<std::uint64_t>(b), rows), state);
+    execution::fitting(advice_to_prune(), [&] {
+      pjrt::Execution run =
+          step.run(pass.examples.batch(static_cast<std::uint64_t>(b), rows), state);
       run.await();
       for (std::size_t i = 0; i < run.results[0].size(); ++i)
         take(i, run.results[0][i].to_host<float>());
@@ -44,4 +45,4 @@ void ask_rows(const RowPass& pass, const Prediction& asked,
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

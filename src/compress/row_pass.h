@@ -10,12 +10,12 @@
 #include "data/input_pipeline/example_source.h"
 #include "model/tasks/task.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 // The data, the model and the device of a pass.
 struct RowPass {
-  const ExampleSource& examples;
-  const TensorMap& weights;
+  const data::ExampleSource& examples;
+  const io::TensorMap& weights;
   std::int64_t most = 2048;      // maximum number of examples, shuffled by the source's seed
   std::int64_t batch_size = 16;  // examples per batch
   std::string device = "cpu";
@@ -27,7 +27,7 @@ struct RowPass {
 
 // Runs the program on each batch. Calls `take` with the index and the values of each output; all
 // outputs must be f32.
-void ask_rows(const RowPass& pass, const Prediction& asked,
+void ask_rows(const RowPass& pass, const model::Prediction& asked,
               const std::function<void(std::size_t output, std::span<const float> values)>& take);
 
-}  // namespace smelt
+}  // namespace smelt::compress

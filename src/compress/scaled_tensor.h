@@ -5,10 +5,10 @@
 
 #include "io/formats/lazy_tensor.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 // The result is computed in f32 when it is read, and has the tensor's type.
-LazyTensor with_scaled_rows(const LazyTensor& tensor, std::vector<float> factors);
-LazyTensor with_scaled_columns(const LazyTensor& matrix, std::vector<float> factors);
+io::LazyTensor with_scaled_rows(const io::LazyTensor& tensor, std::vector<float> factors);
+io::LazyTensor with_scaled_columns(const io::LazyTensor& matrix, std::vector<float> factors);
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -9,7 +9,7 @@
 #include "compress/prune_data.h"
 #include "compress/scaled_tensor.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 constexpr const char *kNorm = "layer_norm.weight", *kOutput = "DenseReluDense.wo.weight";
@@ -23,7 +23,7 @@ struct Fold {
 
 // Returns the matrix that produces the neurons. ReLU is linear in a positive factor; in a gated
 // feed-forward it is applied to the part without the activation.
-std::string maker_of_neurons(const std::string& output, const LazyTensors& tensors) {
+std::string maker_of_neurons(const std::string& output, const io::LazyTensors& tensors) {
   const std::string at = output.substr(0, output.size() - std::string_view("wo.weight").size());
   const std::string gated = at + "wi_1.weight";
   return tensors.contains(gated) ? gated : at + "wi.weight";
@@ -32,7 +32,7 @@ std::string maker_of_neurons(const std::string& output, const LazyTensors& tenso
 // Returns the matrices of the layer that take the output of a norm, such as
 // "encoder.block.0.layer.0.layer_norm.weight"; for the encoder's last norm, those of the decoder's
 // cross-attention.
-std::vector<std::string> takers_of(const std::string& norm, const LazyTensors& tensors) {
+std::vector<std::string> takers_of(const std::string& norm, const io::LazyTensors& tensors) {
   const std::string layer = norm.substr(0, norm.size() - std::string_view(kNorm).size());
   std::vector<std::string> out;
   for (const auto& [name, tensor] : tensors) {
@@ -52,7 +52,7 @@ std::vector<std::string> takers_of(const std::string& norm, const LazyTensors& t
 
 // Returns all folds, neurons first: the matrices that produce neurons are then scaled before their
 // own columns are measured.
-std::vector<Fold> folds_of(const LazyTensors& tensors) {
+std::vector<Fold> folds_of(const io::LazyTensors& tensors) {
   std::vector<Fold> out;
   for (const auto& [name, tensor] : tensors)
     if (name.ends_with(kOutput)) out.push_back({maker_of_neurons(name, tensors), {name}});
@@ -67,11 +67,12 @@ std::string kernel_of_weight(const std::string& name) {
 }
 
 // Returns max|W_j| over the matrices.
-std::vector<float> column_maxima(const Fold& fold, const LazyTensors& tensors) {
-  const LazyTensor& first = tensors.at(fold.takers.front());
+std::vector<float> column_maxima(const Fold& fold, const io::LazyTensors& tensors) {
+  const io::LazyTensor& first = tensors.at(fold.takers.front());
   std::vector<float> out(static_cast<std::size_t>(first.shape.dims.at(1)));
   for (const std::string& name : fold.takers) {
-    const auto values = read_values<float>(as_dtype(tensors.at(name), DType::f32));
+    const auto values = checkpoint::read_values<float>(
+        checkpoint::as_dtype(tensors.at(name), compiler::DType::f32));
     for (std::size_t i = 0; i < values.size(); ++i)
       out[i % out.size()] = std::max(out[i % out.size()], std::abs(values[i]));
   }
@@ -89,13 +90,13 @@ std::vector<float> factors_by(const std::vector<float>& inputs, const std::vecto
   return out;
 }
 
-void apply(const Fold& fold, const std::vector<float>& factors, LazyTensors& tensors) {
+void apply(const Fold& fold, const std::vector<float>& factors, io::LazyTensors& tensors) {
   std::vector<float> inverse;
   for (const float factor : factors) inverse.push_back(1 / factor);
-  LazyTensor& maker = tensors.at(fold.maker);
+  io::LazyTensor& maker = tensors.at(fold.maker);
   maker = with_scaled_rows(maker, inverse);
   for (const std::string& name : fold.takers) {
-    LazyTensor& taker = tensors.at(name);
+    io::LazyTensor& taker = tensors.at(name);
     taker = with_scaled_columns(taker, factors);
   }
 }
@@ -121,4 +122,4 @@ ChannelNumbers smooth(SourceFolder& source, const PruneRows& rows, double alpha)
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

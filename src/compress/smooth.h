@@ -8,7 +8,7 @@
 #include "compress/input_ranges.h"
 #include "compress/source_folder.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 class PruneRows;
 
@@ -17,4 +17,4 @@ class PruneRows;
 // source's tensors and returns s by the matmuls' parameters. Throws UsageError for other models.
 ChannelNumbers smooth(SourceFolder& source, const PruneRows& rows, double alpha);
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -19,7 +19,7 @@
 #include "io/formats/crc32c.h"
 #include "model/nn/state_names.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 constexpr const char *kFormat = "smelt compress 1", *kConfigFile = "config.json";
@@ -32,12 +32,12 @@ constexpr std::array kFilesBeside{"vocab.txt",
                                   "added_tokens.json",
                                   "generation_config.json",
                                   "LICENSE",
-                                  kSegmentCommandNote};
+                                  checkpoint::kSegmentCommandNote};
 
-CompressKind kind_of(const StoredModel& model) {
-  const std::string type = model_type_of(model.tensors);
-  if (type == kClassifierType) return CompressKind::classifier;
-  if (is_encoder_decoder(model.tensors)) return CompressKind::t5;
+CompressKind kind_of(const checkpoint::StoredModel& model) {
+  const std::string type = checkpoint::model_type_of(model.tensors);
+  if (type == checkpoint::kClassifierType) return CompressKind::classifier;
+  if (checkpoint::is_encoder_decoder(model.tensors)) return CompressKind::t5;
   throw UsageError(
       str("compress: ", model.where, " is ",
           type.empty() ? "a model of unknown type" : str("a pretrained model (", type, ")"),
@@ -46,42 +46,44 @@ CompressKind kind_of(const StoredModel& model) {
 }
 
 // Whether the path itself is a Hugging Face folder.
-bool is_folder_of_transformers(const StoredModel& model, const std::string& path) {
-  return model.form == ModelForm::hugging_face && hugging_face_folders(path) == std::vector{path};
+bool is_folder_of_transformers(const checkpoint::StoredModel& model, const std::string& path) {
+  return model.form == checkpoint::ModelForm::hugging_face &&
+         checkpoint::hugging_face_folders(path) == std::vector{path};
 }
 
 Json earlier_steps(const std::string& folder) {
-  const std::string path = join_path(folder, kCompressedFile);
-  if (!exists(path)) return Json::array();
-  const Json said = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+  const std::string path = io::join_path(folder, checkpoint::kCompressedFile);
+  if (!io::exists(path)) return Json::array();
+  const Json said = Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes));
   return said.is_object() ? said.value("steps", Json::array()) : Json::array();
 }
 
 // Returns the tensors with a hook that stores their checksums when they are read.
-LazyTensors with_checksums(const LazyTensors& tensors, Json& checksums) {
-  LazyTensors out;
+io::LazyTensors with_checksums(const io::LazyTensors& tensors, Json& checksums) {
+  io::LazyTensors out;
   for (const auto& [name, tensor] : tensors)
-    out.emplace(name, LazyTensor{tensor.shape, [read = tensor.read, name = name, &checksums] {
-                                   std::vector<std::byte> bytes = read();
-                                   checksums[name] = crc32c(
-                                       {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-                                   return bytes;
-                                 }});
+    out.emplace(name, io::LazyTensor{tensor.shape, [read = tensor.read, name = name, &checksums] {
+                                       std::vector<std::byte> bytes = read();
+                                       checksums[name] =
+                                           io::crc32c({reinterpret_cast<const char*>(bytes.data()),
+                                                       bytes.size()});
+                                       return bytes;
+                                     }});
   return out;
 }
 
 std::uint64_t size_of_files(const std::string& folder, const std::vector<std::string>& names) {
   std::uint64_t size = 0;
-  for (const std::string& name : names) size += file_size(join_path(folder, name));
+  for (const std::string& name : names) size += io::file_size(io::join_path(folder, name));
   return size;
 }
 
 }  // namespace
 
 SourceFolder open_source_folder(const std::string& given, InCodes in_codes) {
-  const std::string path = exported_of(given);
+  const std::string path = checkpoint::exported_of(given);
   if (path != given) log_info("compress: {}: using its exported model, {}", given, path);
-  const StoredModel model = open_stored_model(path, "compress");
+  const checkpoint::StoredModel model = checkpoint::open_stored_model(path, "compress");
   SourceFolder out{.where = given,
                    .folder = path,
                    .kind = kind_of(model),
@@ -91,32 +93,35 @@ SourceFolder open_source_folder(const std::string& given, InCodes in_codes) {
                    .steps = {},
                    .work = {}};
   if (!is_folder_of_transformers(model, path)) {
-    const auto work =
-        std::make_shared<WorkFolder>(temporary_work_folder("compress", str(path, ::getpid())));
+    const auto work = std::make_shared<data::WorkFolder>(
+        data::temporary_work_folder("compress", str(path, ::getpid())));
     work->begin({{"compress", str(path, ::getpid())}});
     work->remove_at_signal();
     out.folder = work->file("hf");
-    convert_checkpoint({.from = path,
-                        .to = out.folder,
-                        .form = ModelForm::hugging_face,
-                        .averages = has_averages(model.tensors)});
+    checkpoint::convert_checkpoint({.from = path,
+                                    .to = out.folder,
+                                    .form = checkpoint::ModelForm::hugging_face,
+                                    .averages = checkpoint::has_averages(model.tensors)});
     out.work = work;
   }
-  out.config = read_model_config(out.folder);
-  if (is_quantized(out.config, join_path(out.folder, kConfigFile)) && in_codes == InCodes::refused)
-    throw UsageError(str("compress: ", path, ": its weights are ",
-                         is_sparse(out.config, path) ? "sparse" : "quantized", " already"),
-                     "use the original model");
-  out.tensors = in_codes == InCodes::taken ? plain_weights(out.folder, out.config)
-                                           : stored_weights(out.folder);
+  out.config = checkpoint::read_model_config(out.folder);
+  if (checkpoint::is_quantized(out.config, io::join_path(out.folder, kConfigFile)) &&
+      in_codes == InCodes::refused)
+    throw UsageError(
+        str("compress: ", path, ": its weights are ",
+            checkpoint::is_sparse(out.config, path) ? "sparse" : "quantized", " already"),
+        "use the original model");
+  out.tensors = in_codes == InCodes::taken ? checkpoint::plain_weights(out.folder, out.config)
+                                           : checkpoint::stored_weights(out.folder);
   for (const char* name : kFilesBeside)
-    if (const std::string file = join_path(out.folder, name); exists(file))
-      out.files.push_back({name, read_file(file, kSmallFileBytes)});
-  for (const FolderFile& file : out.files) out.bytes += file.content.size();
-  for (const char* name : {kConfigFile, kCompressedFile})
-    if (const std::string file = join_path(out.folder, name); exists(file))
-      out.bytes += file_size(file);
-  for (const std::string& file : weights_files(out.folder)) out.bytes += file_size(file);
+    if (const std::string file = io::join_path(out.folder, name); io::exists(file))
+      out.files.push_back({name, io::read_file(file, io::kSmallFileBytes)});
+  for (const checkpoint::FolderFile& file : out.files) out.bytes += file.content.size();
+  for (const char* name : {kConfigFile, checkpoint::kCompressedFile})
+    if (const std::string file = io::join_path(out.folder, name); io::exists(file))
+      out.bytes += io::file_size(file);
+  for (const std::string& file : checkpoint::weights_files(out.folder))
+    out.bytes += io::file_size(file);
   out.steps = earlier_steps(out.folder);
   return out;
 }
@@ -125,8 +130,8 @@ std::uint32_t crc32c_of_files(const std::vector<std::string>& paths) {
   std::uint32_t crc = 0;
   std::string piece(std::size_t{1} << 20, '\0');
   for (const std::string& path : paths) {
-    InputFile file(path);
-    while (const std::size_t got = file.read(piece)) crc = crc32c({piece.data(), got}, crc);
+    io::InputFile file(path);
+    while (const std::size_t got = file.read(piece)) crc = io::crc32c({piece.data(), got}, crc);
   }
   return crc;
 }
@@ -134,17 +139,19 @@ std::uint32_t crc32c_of_files(const std::vector<std::string>& paths) {
 std::uint64_t write_compressed_folder(const std::string& to, const SourceFolder& source,
                                       const CompressedFolder& made) {
   Json checksums = Json::object(), steps = source.steps, step = made.step;
-  OutputDirectory directory(to);
-  write_weights(directory, with_checksums(made.tensors, checksums), FolderForm().shard_bytes);
-  for (const FolderFile& file : source.files) write_file(directory.file(file.name), file.content);
+  io::OutputDirectory directory(to);
+  checkpoint::write_weights(directory, with_checksums(made.tensors, checksums),
+                            checkpoint::FolderForm().shard_bytes);
+  for (const checkpoint::FolderFile& file : source.files)
+    io::write_file(directory.file(file.name), file.content);
   step["from"] = {{"path", source.where},
-                  {"weights_crc32c", crc32c_of_files(weights_files(source.folder))}};
+                  {"weights_crc32c", crc32c_of_files(checkpoint::weights_files(source.folder))}};
   steps.push_back(step);
   const Json said{{"format", kFormat}, {"steps", steps}, {"crc32c", checksums}};
-  write_file(directory.file(kCompressedFile), said.dump(2) + "\n");
-  write_file(directory.file(kConfigFile), made.config.dump(2) + "\n");
+  io::write_file(directory.file(checkpoint::kCompressedFile), said.dump(2) + "\n");
+  io::write_file(directory.file(kConfigFile), made.config.dump(2) + "\n");
   directory.commit();
-  return size_of_files(to, list_folder(to));
+  return size_of_files(to, io::list_folder(to));
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -11,7 +11,7 @@
 #include "checkpoint/interop/model_folder.h"
 #include "data/preprocess/work_folder.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 enum class CompressKind { classifier, t5 };
 
@@ -20,12 +20,12 @@ struct SourceFolder {
   std::string where;   // path as given by the user
   std::string folder;  // the folder with config.json
   CompressKind kind = CompressKind::classifier;
-  Json config;                             // content of config.json
-  LazyTensors tensors;                     // as stored; quantized weights as floating point
-  std::vector<FolderFile> files;           // tokenizer and other files to copy
-  Json steps;                              // JSON array of earlier compression steps
-  std::uint64_t bytes = 0;                 // size of all files to copy, with weights and config
-  std::shared_ptr<const WorkFolder> work;  // folder of the conversion, if one was needed
+  Json config;                                // content of config.json
+  io::LazyTensors tensors;                    // as stored; quantized weights as floating point
+  std::vector<checkpoint::FolderFile> files;  // tokenizer and other files to copy
+  Json steps;                                 // JSON array of earlier compression steps
+  std::uint64_t bytes = 0;                    // size of all files to copy, with weights and config
+  std::shared_ptr<const data::WorkFolder> work;  // folder of the conversion, if one was needed
 };
 
 // Opens a Hugging Face folder, the exported model of a run (exported_of()), or any other model that
@@ -42,7 +42,7 @@ std::uint32_t crc32c_of_files(const std::vector<std::string>& paths);
 // A compressed model.
 struct CompressedFolder {
   Json config;
-  LazyTensors tensors;
+  io::LazyTensors tensors;
   Json step;  // what was done, for compress.json; "from" is added
 };
 // Writes the folder and returns the size of its files. Throws UsageError if `to` is not empty, and
@@ -50,4 +50,4 @@ struct CompressedFolder {
 std::uint64_t write_compressed_folder(const std::string& to, const SourceFolder& source,
                                       const CompressedFolder& made);
 
-}  // namespace smelt
+}  // namespace smelt::compress

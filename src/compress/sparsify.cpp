@@ -14,7 +14,7 @@
 #include "io/filesystem/folder.h"
 #include "model/optim/pruning.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 bool is_soft(const SparsifyJob& job) { return job.by == "soft"; }
@@ -22,7 +22,7 @@ bool is_soft(const SparsifyJob& job) { return job.by == "soft"; }
 // A matrix after pruning.
 struct Thinned {
   std::string module;
-  LazyTensor matrix;
+  io::LazyTensor matrix;
   std::uint64_t not_zero = 0;
 };
 
@@ -53,7 +53,9 @@ class LayerMatrices {
                        "use a model with layers");
   }
   const std::vector<std::string>& names() const { return names_; }
-  const Shape& shape(const std::string& name) const { return source_.tensors.at(name).shape; }
+  const compiler::Shape& shape(const std::string& name) const {
+    return source_.tensors.at(name).shape;
+  }
   std::string what(const std::string& name) const {
     return str("compress: ", source_.where, ": '", name, "'");
   }
@@ -61,7 +63,7 @@ class LayerMatrices {
     return static_cast<std::uint64_t>(shape(name).elements());
   }
   std::vector<float> values(const std::string& name) const {
-    return finite_values(source_.tensors.at(name), what(name));
+    return checkpoint::finite_values(source_.tensors.at(name), what(name));
   }
   // Whether at most `not_zero` values of all matrices are nonzero.
   bool has_at_most(std::uint64_t not_zero) const {
@@ -74,13 +76,14 @@ class LayerMatrices {
   }
   template <class Keep>
   Thinned thinned(const std::string& name, std::uint64_t not_zero, Keep keep) const {
-    const LazyTensor plain{{DType::f32, shape(name).dims},
-                           [matrix = source_.tensors.at(name), what = what(name), keep] {
-                             std::vector<float> values = finite_values(matrix, what);
-                             keep(std::span(values));
-                             return bytes_of_values(values);
-                           }};
-    return {module_of(name), as_dtype(plain, shape(name).dtype), not_zero};
+    const io::LazyTensor plain{{compiler::DType::f32, shape(name).dims},
+                               [matrix = source_.tensors.at(name), what = what(name), keep] {
+                                 std::vector<float> values =
+                                     checkpoint::finite_values(matrix, what);
+                                 keep(std::span(values));
+                                 return checkpoint::bytes_of_values(values);
+                               }};
+    return {module_of(name), checkpoint::as_dtype(plain, shape(name).dtype), not_zero};
   }
 
  private:
@@ -95,7 +98,7 @@ std::vector<Thinned> by_share(const LayerMatrices& all, double sparsity) {
       [&](const auto& take) {
         for (const std::string& name : all.names()) take(all.values(name));
       },
-      kept_of(weights, sparsity));
+      model::kept_of(weights, sparsity));
   std::vector<Thinned> out;
   for (std::size_t i = 0; i < all.names().size(); ++i)
     out.push_back(all.thinned(all.names()[i], cut.not_zero[i],
@@ -114,12 +117,12 @@ std::vector<Thinned> with_own_zeros(const LayerMatrices& all) {
   return out;
 }
 
-std::vector<Thinned> by_pattern(const LayerMatrices& all, const NmPattern& nm) {
+std::vector<Thinned> by_pattern(const LayerMatrices& all, const model::NmPattern& nm) {
   for (const std::string& name : all.names())
     if (all.shape(name).dims[1] % nm.of != 0)
       throw UsageError(str(all.what(name), " is ", all.shape(name), ", cannot divide its ",
                            all.shape(name).dims[1], " inputs into groups of ", nm.of, " (--nm ",
-                           nm_text(nm), ")"),
+                           model::nm_text(nm), ")"),
                        "choose another --nm, or a share of all weights: --sparsity 0.5");
   std::vector<Thinned> out;
   for (const std::string& name : all.names()) {
@@ -143,10 +146,10 @@ Json sparsity_config(const SourceFolder& source, const SparsifyJob& job) {
   const Json head = "lm_head";  // a module even if it is tied to the embeddings
   if (source.kind == CompressKind::t5 && std::ranges::find(ignore, head) == ignore.end())
     ignore.push_back(head);
-  return {{"format", kSparseBitmask},
+  return {{"format", checkpoint::kSparseBitmask},
           {"targets", {"Linear"}},
           {"ignore", ignore},
-          {"sparsity_structure", job.nm ? nm_text(*job.nm) : "unstructured"}};
+          {"sparsity_structure", job.nm ? model::nm_text(*job.nm) : "unstructured"}};
 }
 
 Json step_json(const SparsifyJob& job, const Sparsified& done) {
@@ -160,7 +163,7 @@ Json step_json(const SparsifyJob& job, const Sparsified& done) {
            {"parameters", done.parameters},
            {"zeros", zeros}};
   if (job.sparsity) out["sparsity"] = *job.sparsity;
-  if (job.nm) out["nm"] = nm_text(*job.nm);
+  if (job.nm) out["nm"] = model::nm_text(*job.nm);
   return out;
 }
 
@@ -168,7 +171,7 @@ Json step_json(const SparsifyJob& job, const Sparsified& done) {
 
 Sparsified sparsify_model(const SparsifyJob& job) {
   check_sparsity(job);
-  (void)OutputDirectory(job.to);  // fails early if `to` is not empty
+  (void)io::OutputDirectory(job.to);  // fails early if `to` is not empty
   const SourceFolder source = open_source_folder(job.from);
   const LayerMatrices all(source);
   const std::vector<Thinned> left = is_soft(job) ? with_own_zeros(all)
@@ -183,7 +186,7 @@ Sparsified sparsify_model(const SparsifyJob& job) {
     const std::string& name = all.names()[i];
     made.tensors.erase(name);
     for (const auto& [part, tensor] :
-         bitmask_tensors(left[i].matrix, static_cast<std::int64_t>(left[i].not_zero)))
+         checkpoint::bitmask_tensors(left[i].matrix, static_cast<std::int64_t>(left[i].not_zero)))
       made.tensors[str(left[i].module, ".", part)] = tensor;
     out.tensors.push_back({name, all.weights(name), left[i].not_zero});
     out.weights += out.tensors.back().weights;
@@ -192,7 +195,8 @@ Sparsified sparsify_model(const SparsifyJob& job) {
   // Without "quant_method" every version of transformers rejects the folder. With any value, some
   // versions would leave these matrices at random values: compressed-tensors has not decoded sparse
   // weights since 0.15, and transformers ignores unknown methods.
-  made.config[kQuantizationConfig] = {{kSparsityConfig, sparsity_config(source, job)}};
+  made.config[checkpoint::kQuantizationConfig] = {
+      {checkpoint::kSparsityConfig, sparsity_config(source, job)}};
   made.step = step_json(job, out);
   // The model was trained with these zeros; allow for weights equal to the threshold.
   if (job.is_tuned || all.has_at_most(out.not_zero + out.weights / 100'000))
@@ -201,4 +205,4 @@ Sparsified sparsify_model(const SparsifyJob& job) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

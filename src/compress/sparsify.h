@@ -9,7 +9,7 @@
 
 #include "compress/magnitude.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 // The settings of sparsification.
 struct SparsifyJob {
@@ -17,7 +17,7 @@ struct SparsifyJob {
   // Either a share of all weights of attention and feed-forward together, or an N:M pattern along
   // the inputs of each output.
   std::optional<double> sparsity = {};
-  std::optional<NmPattern> nm = {};
+  std::optional<model::NmPattern> nm = {};
   // How a model that was trained with zeros got them, "magnitude" or "movement"; if there are too
   // few zeros, the smallest weights are added. "soft": keeps the existing zeros only.
   std::string by = "magnitude";
@@ -48,4 +48,4 @@ struct Sparsified {
 // and for a model without such matrices.
 Sparsified sparsify_model(const SparsifyJob& job);
 
-}  // namespace smelt
+}  // namespace smelt::compress

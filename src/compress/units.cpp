@@ -9,12 +9,12 @@
 #include "checkpoint/storage/lazy_files.h"
 #include "compress/scaled_tensor.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 bool is_bert(const LayerStack& stack) { return stack.field == "num_hidden_layers"; }
 
-const Shape& shape_of(const CompressedFolder& folder, const std::string& name) {
+const compiler::Shape& shape_of(const CompressedFolder& folder, const std::string& name) {
   const auto found = folder.tensors.find(name);
   CHECK(found != folder.tensors.end() && found->second.shape.rank() == 2, name);
   return found->second.shape;
@@ -64,13 +64,13 @@ PruneTarget t5_product(const CompressedFolder& folder, const LayerStack& stack, 
 }
 
 // Returns rows or columns of a matrix, or elements of a vector: `width` for each kept unit.
-LazyTensor taken(const LazyTensor& tensor, std::vector<std::int64_t> kept, std::int64_t width,
-                 bool columns) {
-  const Dims& dims = tensor.shape.dims;
-  const std::size_t item = dtype_size_bytes(tensor.shape.dtype);
+io::LazyTensor taken(const io::LazyTensor& tensor, std::vector<std::int64_t> kept,
+                     std::int64_t width, bool columns) {
+  const compiler::Dims& dims = tensor.shape.dims;
+  const std::size_t item = compiler::dtype_size_bytes(tensor.shape.dtype);
   const std::int64_t rows = columns ? dims.at(0) : 1;
   const std::int64_t behind = columns || dims.size() == 1 ? 1 : dims.at(1);
-  Shape shape = tensor.shape;
+  compiler::Shape shape = tensor.shape;
   shape.dims[columns ? 1 : 0] = std::ssize(kept) * width;
   const auto run = static_cast<std::size_t>(width * behind) * item;
   return {shape, [read = tensor.read, kept = std::move(kept), shape, rows, run] {
@@ -126,7 +126,7 @@ static std::vector<PruneGroup> bert_head_groups(const CompressedFolder& folder,
     out.push_back({.products = {bert_product(
                        stack, i, "attention.output.dense",
                        {"attention.self.query", "attention.self.key", "attention.self.value"})},
-                   .units = std::ssize(heads_left(c, i)),
+                   .units = std::ssize(checkpoint::heads_left(c, i)),
                    .width = hidden / heads});
   return out;
 }
@@ -182,7 +182,7 @@ std::vector<std::int64_t> largest(const std::vector<double>& values, std::int64_
 
 void scale_units(CompressedFolder& folder, const PruneGroup& group, const PruneTarget& product,
                  const std::vector<double>& factors) {
-  LazyTensor& tensor = folder.tensors.at(product.output);
+  io::LazyTensor& tensor = folder.tensors.at(product.output);
   std::vector<float> of_columns;
   for (const double factor : factors)
     of_columns.insert(of_columns.end(), static_cast<std::size_t>(group.width),
@@ -193,7 +193,7 @@ void scale_units(CompressedFolder& folder, const PruneGroup& group, const PruneT
 void keep_units(CompressedFolder& folder, const PruneGroup& group,
                 const std::vector<std::int64_t>& kept) {
   const auto cut = [&](const std::string& name, std::int64_t width, bool columns) {
-    LazyTensor& tensor = folder.tensors.at(name);
+    io::LazyTensor& tensor = folder.tensors.at(name);
     CHECK(tensor.shape.dims[columns ? 1 : 0] == group.units * width, name, " ", tensor.shape);
     tensor = taken(tensor, kept, width, columns);
   };
@@ -204,4 +204,4 @@ void keep_units(CompressedFolder& folder, const PruneGroup& group,
   if (!group.table.empty()) cut(group.table, 1, true);
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

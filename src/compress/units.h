@@ -10,7 +10,7 @@
 
 #include "compress/cut_tensors.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 // The units at the input of one matmul.
 struct PruneTarget {
@@ -59,4 +59,4 @@ void keep_units(CompressedFolder& folder, const PruneGroup& group,
 void scale_units(CompressedFolder& folder, const PruneGroup& group, const PruneTarget& product,
                  const std::vector<double>& factors);
 
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -10,7 +10,7 @@
 #include "base/nearest_name.h"
 #include "pjrt/step_cycles.h"
 
-namespace smelt {
+namespace smelt::cost_model {
 namespace {
 
 struct Generation {
@@ -197,11 +197,11 @@ const Accelerator* slice_of(std::string_view device_kind, std::int64_t devices) 
 }
 
 double Accelerator::seconds_of(double cycles) const {
-  return smelt::seconds_of(cycles, generation_of(generation).kind);
+  return smelt::pjrt::seconds_of(cycles, generation_of(generation).kind);
 }
 
-double Accelerator::flops_of(DType products, bool exact) const {
-  if (!is_gpu() || products == DType::bf16) return flops;
+double Accelerator::flops_of(compiler::DType products, bool exact) const {
+  if (!is_gpu() || products == compiler::DType::bf16) return flops;
   return exact ? f32_flops : tf32_flops;
 }
 
@@ -217,4 +217,4 @@ double interconnect_bytes(std::string_view generation) {
   return kKnown.at(generation);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cost_model

@@ -10,7 +10,7 @@
 
 #include "compiler/ir/shape.h"
 
-namespace smelt {
+namespace smelt::cost_model {
 
 // A TPU slice or a machine with GPUs.
 struct Accelerator {
@@ -37,7 +37,7 @@ struct Accelerator {
   double seconds_of(double cycles) const;  // at the clock rate of a TPU chip
   // Returns the peak FLOP/s of matmuls with inputs of this type; `exact` is without tf32 on a GPU.
   // On a TPU it is always that of bf16.
-  double flops_of(DType products, bool exact) const;
+  double flops_of(compiler::DType products, bool exact) const;
 
   bool operator==(const Accelerator&) const = default;
 };
@@ -64,4 +64,4 @@ const Accelerator* slice_of(std::string_view device_kind, std::int64_t devices);
 // together.
 double interconnect_bytes(std::string_view generation);
 
-}  // namespace smelt
+}  // namespace smelt::cost_model

@@ -29,7 +29,7 @@
 #include "io/formats/crc32c.h"
 #include "pjrt/find_plugin.h"
 
-namespace smelt {
+namespace smelt::cost_model {
 namespace {
 
 namespace fs = std::filesystem;
@@ -166,8 +166,8 @@ Compiled from_errors(const std::string& said, int status) {
 
 // Returns the cache file name, which depends on the program, the topology and the plugin file.
 std::string name_of(const CompileRequest& request) {
-  const std::string plugin = find_plugin("tpu");
-  const auto status = file_status(plugin);
+  const std::string plugin = pjrt::find_plugin("tpu");
+  const auto status = io::file_status(plugin);
   const std::string key = str(plugin, " ", status ? status->size : 0, " ",
                               status ? status->modified : 0, " ", request.program);
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
@@ -175,7 +175,7 @@ std::string name_of(const CompileRequest& request) {
     hash = (hash ^ static_cast<unsigned char>(byte)) * std::uint64_t{0x100000001b3};
   std::string topology = request.topology;
   std::ranges::replace(topology, ':', '-');
-  return str("3-", topology, "-", key.size(), "-", hex(crc32c(key)), "-", hex(hash), ".json");
+  return str("3-", topology, "-", key.size(), "-", hex(io::crc32c(key)), "-", hex(hash), ".json");
 }
 
 Json to_json(const Compiled& c) {
@@ -194,8 +194,8 @@ Json to_json(const Compiled& c) {
 }
 
 std::optional<Compiled> from_kept(const std::string& path) try {
-  if (!exists(path)) return std::nullopt;
-  const Json j = Json::parse(read_file(path, kSmallFileBytes));
+  if (!io::exists(path)) return std::nullopt;
+  const Json j = Json::parse(io::read_file(path, io::kSmallFileBytes));
   const auto figure = [&](const char* name) { return j.at(name).get<double>(); };
   return Compiled{.end = j.at("fits").get<bool>() ? CompileEnd::fits : CompileEnd::does_not_fit,
                   .problem = j.at("problem").get<std::string>(),
@@ -220,13 +220,13 @@ TpuCompiles::TpuCompiles(std::string folder, Limits limits)
     : folder_(std::move(folder)), limits_(limits) {}
 
 std::string TpuCompiles::users_folder() {
-  const auto cache = user_folder("XDG_CACHE_HOME", ".cache");
-  return cache ? join_path(*cache, "smelt/plans") : std::string();
+  const auto cache = pjrt::user_folder("XDG_CACHE_HOME", ".cache");
+  return cache ? io::join_path(*cache, "smelt/plans") : std::string();
 }
 
 Compiled TpuCompiles::kept_or_made(const CompileRequest& request,
                                    const std::function<void()>& begin) const {
-  const std::string path = folder_.empty() ? "" : join_path(folder_, name_of(request));
+  const std::string path = folder_.empty() ? "" : io::join_path(folder_, name_of(request));
   if (!path.empty() && !limits_.again)
     if (const auto kept = from_kept(path)) return *kept;
   begin();
@@ -234,8 +234,8 @@ Compiled TpuCompiles::kept_or_made(const CompileRequest& request,
   const Compiled compiled = made(request);
   if (compiled.end == CompileEnd::failed) return compiled;
   try {
-    make_folders(folder_);
-    write_file(path, to_json(compiled).dump(2) + "\n");
+    io::make_folders(folder_);
+    io::write_file(path, to_json(compiled).dump(2) + "\n");
   } catch (const Error& error) {
     log_warning("cannot cache the compiled plan: {}", error.what());
   }
@@ -246,7 +246,7 @@ Compiled TpuCompiles::made(const CompileRequest& request) const {
   const Scratch scratch;
   const std::string program = scratch.file("step.mlir"), out = scratch.file("out"),
                     err = scratch.file("err");
-  write_file(program, request.program);
+  io::write_file(program, request.program);
   const auto begin = Clock::now();
   const auto status = wait_for(start(limits_.smelt,
                                      {"smelt", "compile", "--json", "--with-parent", "--topology",
@@ -261,9 +261,10 @@ Compiled TpuCompiles::made(const CompileRequest& request) const {
     late.problem = str("not compiled within ", limits_.each.count(), " s");
     return late;
   }
-  const Json figures = Json::parse_or_discard(read_file(out));
-  Compiled compiled = *status == 0 && figures.is_object() ? from_figures(figures)
-                                                          : from_errors(read_file(err), *status);
+  const Json figures = Json::parse_or_discard(io::read_file(out));
+  Compiled compiled = *status == 0 && figures.is_object()
+                          ? from_figures(figures)
+                          : from_errors(io::read_file(err), *status);
   compiled.compile_seconds = seconds_since(begin);
   return compiled;
 }
@@ -292,4 +293,4 @@ std::vector<Compiled> TpuCompiles::run(std::span<const CompileRequest> requests,
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cost_model

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace smelt {
+namespace smelt::cost_model {
 
 // A program to compile: StableHLO text, for the devices of a topology by libtpu's name.
 struct CompileRequest {
@@ -79,4 +79,4 @@ class TpuCompiles {
   Limits limits_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::cost_model

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace smelt {
+namespace smelt::cost_model {
 namespace {
 
 constexpr double kHostBytes = 200e6;  // bytes/s from a host to its bucket or disk
@@ -88,4 +88,4 @@ double seconds_to_save(const Accelerator& type, double checkpoint_bytes) {
   return checkpoint_bytes / (kHostBytes * type.hosts);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cost_model

@@ -9,7 +9,7 @@
 #include "cost_model/compiles.h"
 #include "cost_model/prices.h"
 
-namespace smelt {
+namespace smelt::cost_model {
 
 // An uncertain value: four of five true values are between `low` and `high`.
 struct Estimate {
@@ -38,7 +38,7 @@ double longest_run(const Accelerator& type);
 // The matmuls of one device's step and the type of their inputs.
 struct StepProducts {
   double flops = 0;
-  DType of = DType::f32;
+  compiler::DType of = compiler::DType::f32;
   bool exact = false;  // f32 without tf32
 };
 
@@ -101,4 +101,4 @@ RunCost run_cost(const Accelerator& type, const RunTime& time, const Price* pric
 // before it is preempted.
 double seconds_to_save(const Accelerator& type, double checkpoint_bytes);
 
-}  // namespace smelt
+}  // namespace smelt::cost_model

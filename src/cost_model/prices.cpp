@@ -11,7 +11,7 @@
 #include "base/nearest_name.h"
 #include "io/filesystem/file.h"
 
-namespace smelt {
+namespace smelt::cost_model {
 namespace {
 
 constexpr const char* kHint =
@@ -87,7 +87,7 @@ Prices::Prices() : prices_(known_prices()) {}
 Prices::Prices(const std::string& path) {
   YAML::Node file;
   try {
-    file = YAML::Load(read_file(path, kSmallFileBytes));
+    file = YAML::Load(io::read_file(path, io::kSmallFileBytes));
   } catch (const YAML::Exception& error) {
     throw UsageError(str(path, ": ", error.what()), kHint);
   }
@@ -133,4 +133,4 @@ std::string this_month() {
   return str(static_cast<int>(today.year()), month < 10 ? "-0" : "-", month);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cost_model

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smelt {
+namespace smelt::cost_model {
 
 // The price of a chip in a region.
 struct Price {
@@ -48,4 +48,4 @@ std::string old_price_words(const Price& price, std::string_view now);
 // Returns the current month, such as "2026-11".
 std::string this_month();
 
-}  // namespace smelt
+}  // namespace smelt::cost_model

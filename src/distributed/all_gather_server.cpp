@@ -5,7 +5,7 @@
 #include "base/number_format.h"
 #include "base/str.h"
 
-namespace smelt {
+namespace smelt::distributed {
 namespace {
 
 std::string seconds_of(Clock::duration time) {
@@ -183,4 +183,4 @@ void KeyValues::postpone(Clock::duration time) {
   for (Waiting& waiting : waiting_) waiting.deadline += time;
 }
 
-}  // namespace smelt
+}  // namespace smelt::distributed

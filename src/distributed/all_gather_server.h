@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "distributed/frame.h"
 
-namespace smelt {
+namespace smelt::distributed {
 
 // A request of a process. The server replies to it exactly once.
 struct PodCall {
@@ -94,4 +94,4 @@ class KeyValues {
   std::vector<Waiting> waiting_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::distributed

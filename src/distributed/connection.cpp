@@ -11,7 +11,7 @@
 
 #include "base/str.h"
 
-namespace smelt {
+namespace smelt::distributed {
 
 Connection::Connection(int socket) : socket_(socket) {
   ::fcntl(socket_, F_SETFL, ::fcntl(socket_, F_GETFL) | O_NONBLOCK);
@@ -79,4 +79,4 @@ bool Connection::take_frames(std::vector<Frame>& frames, std::size_t most_payloa
   return true;
 }
 
-}  // namespace smelt
+}  // namespace smelt::distributed

@@ -10,7 +10,7 @@
 
 #include "distributed/frame.h"
 
-namespace smelt {
+namespace smelt::distributed {
 
 // A connection to another process. Not thread-safe.
 class Connection {
@@ -48,4 +48,4 @@ class Connection {
   std::string why_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::distributed

@@ -9,7 +9,7 @@
 #include "base/plural.h"
 #include "distributed/coordination_server.h"
 
-namespace smelt {
+namespace smelt::distributed {
 namespace {
 
 constexpr int kUsage = 2;
@@ -218,4 +218,4 @@ std::vector<std::string> HubServer::standstill(Clock::time_point now) const {
   return {str("no host makes progress: ", join(out, "; "))};
 }
 
-}  // namespace smelt
+}  // namespace smelt::distributed

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "distributed/socket.h"
 
-namespace smelt {
+namespace smelt::distributed {
 
 HubServer::HubServer(int listener, Handshake own, const PodOptions& options)
     : listener_(listener),
@@ -188,4 +188,4 @@ void HubServer::end(const std::string& text, int exit_code, int except) {
   tell(true);
 }
 
-}  // namespace smelt
+}  // namespace smelt::distributed

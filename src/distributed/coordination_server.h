@@ -14,7 +14,7 @@
 #include "distributed/coordination_service.h"
 #include "distributed/handshake.h"
 
-namespace smelt {
+namespace smelt::distributed {
 
 class HubServer {
  public:
@@ -96,4 +96,4 @@ class HubServer {
   std::thread thread_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::distributed

@@ -21,7 +21,7 @@
 #include "distributed/join.h"
 #include "distributed/socket.h"
 
-namespace smelt {
+namespace smelt::distributed {
 namespace {
 
 struct PodReply {
@@ -104,7 +104,7 @@ void CoordinationService::State::wake() const {
 }
 
 std::string CoordinationService::State::hub_is_gone(const std::string& why) const {
-  return str("pod: ", smelt::name_of(members[0]), " is gone: ", why);
+  return str("pod: ", smelt::distributed::name_of(members[0]), " is gone: ", why);
 }
 
 void CoordinationService::State::work(const std::vector<Frame>& first) {
@@ -229,7 +229,7 @@ int CoordinationService::rank() const { return state_->own.rank; }
 int CoordinationService::size() const { return state_->own.size; }
 const PodTimes& CoordinationService::times() const { return state_->options.times; }
 std::string CoordinationService::name_of(int rank) const {
-  return smelt::name_of(state_->members.at(static_cast<std::size_t>(rank)));
+  return smelt::distributed::name_of(state_->members.at(static_cast<std::size_t>(rank)));
 }
 
 std::vector<std::string> CoordinationService::gather(std::string_view key, std::string_view payload,
@@ -311,4 +311,4 @@ void CoordinationService::bye() {
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::distributed

@@ -17,7 +17,7 @@
 #include "base/exit_codes.h"
 #include "distributed/pod_times.h"
 
-namespace smelt {
+namespace smelt::distributed {
 
 // The rank of this process and the address of rank 0.
 struct PodPlace {
@@ -119,4 +119,4 @@ class CoordinationService {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::distributed

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::distributed {
 
 PayloadWriter& PayloadWriter::number(std::uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out_ += static_cast<char>(value >> (8 * i) & 0xff);
@@ -45,4 +45,4 @@ std::string encode(const Frame& frame) {
   return frame_header(frame.kind, frame.call, frame.payload.size()) + frame.payload;
 }
 
-}  // namespace smelt
+}  // namespace smelt::distributed

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace smelt {
+namespace smelt::distributed {
 
 inline constexpr std::uint32_t kPodProtocol = 1;
 inline constexpr std::size_t kFrameHeader = 4 + 1 + 8;
@@ -65,4 +65,4 @@ class PayloadReader {
   std::string_view rest_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::distributed

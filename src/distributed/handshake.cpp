@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::distributed {
 namespace {
 
 constexpr const char* kMagic = "smelt pod";
@@ -137,4 +137,4 @@ std::optional<Refusal> refusal_of(const Handshake& own, const std::string& own_p
   return {};
 }
 
-}  // namespace smelt
+}  // namespace smelt::distributed

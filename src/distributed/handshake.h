@@ -9,7 +9,7 @@
 #include "distributed/coordination_service.h"
 #include "distributed/frame.h"
 
-namespace smelt {
+namespace smelt::distributed {
 
 struct Handshake {
   std::uint32_t protocol = kPodProtocol;
@@ -43,4 +43,4 @@ struct Refusal {
 std::optional<Refusal> refusal_of(const Handshake& own, const std::string& own_proof,
                                   const Handshake& hello);
 
-}  // namespace smelt
+}  // namespace smelt::distributed

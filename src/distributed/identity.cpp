@@ -11,7 +11,7 @@
 #include "base/plural.h"
 #include "distributed/socket.h"
 
-namespace smelt {
+namespace smelt::distributed {
 namespace {
 
 constexpr const char* kFlags = "the flags";
@@ -297,4 +297,4 @@ std::string identity_text(const PodIdentity& identity) {
              identity.place.address, ", by ", identity.source);
 }
 
-}  // namespace smelt
+}  // namespace smelt::distributed

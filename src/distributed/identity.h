@@ -11,7 +11,7 @@
 
 #include "distributed/coordination_service.h"
 
-namespace smelt {
+namespace smelt::distributed {
 
 struct PodIdentity {
   PodPlace place = {};  // a single process has size 1 and no address
@@ -63,4 +63,4 @@ std::string identity_text(const PodIdentity& identity);
 // Returns the first node of a SLURM node list: "n17" for "n[17-19,30],login".
 std::string first_node(const std::string& list);
 
-}  // namespace smelt
+}  // namespace smelt::distributed

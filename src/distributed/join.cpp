@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "distributed/socket.h"
 
-namespace smelt {
+namespace smelt::distributed {
 namespace {
 
 // Result of a handshake.
@@ -184,4 +184,4 @@ Joined join_at(const std::string& address, const Handshake& own, const PodOption
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::distributed

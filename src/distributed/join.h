@@ -8,7 +8,7 @@
 #include "distributed/coordination_service.h"
 #include "distributed/handshake.h"
 
-namespace smelt {
+namespace smelt::distributed {
 
 // The connection to the server and the handshakes of all ranks, by rank.
 struct Joined {
@@ -25,4 +25,4 @@ Joined join_over(int socket, const Handshake& own, const PodOptions& options);
 // errors as CoordinationService::connect().
 Joined join_at(const std::string& address, const Handshake& own, const PodOptions& options);
 
-}  // namespace smelt
+}  // namespace smelt::distributed

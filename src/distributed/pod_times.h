@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-namespace smelt {
+namespace smelt::distributed {
 
 struct PodTimes {
   using Span = std::chrono::milliseconds;
@@ -30,4 +30,4 @@ struct PodTimes {
   Span alone = std::chrono::hours(24 * 30);
 };
 
-}  // namespace smelt
+}  // namespace smelt::distributed

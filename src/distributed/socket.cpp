@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/host.h"
 
-namespace smelt {
+namespace smelt::distributed {
 namespace {
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
@@ -151,4 +151,4 @@ void set_up_socket(int socket, int silence_ms) {
   ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, sizeof timeout);
 }
 
-}  // namespace smelt
+}  // namespace smelt::distributed

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace smelt {
+namespace smelt::distributed {
 
 struct HostPort {
   std::string host;
@@ -30,4 +30,4 @@ int try_connect(const HostPort& address, std::string& why);
 // not acknowledge data for `silence_ms`.
 void set_up_socket(int socket, int silence_ms);
 
-}  // namespace smelt
+}  // namespace smelt::distributed

@@ -4,25 +4,26 @@
 #include <numeric>
 #include <utility>
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
-using pjrt::ElementType;
+using pjrt_abi::ElementType;
 
-constexpr std::array<std::pair<DType, ElementType>, 12> kTypes{{{DType::pred, ElementType::pred},
-                                                                {DType::s8, ElementType::s8},
-                                                                {DType::s32, ElementType::s32},
-                                                                {DType::s64, ElementType::s64},
-                                                                {DType::u8, ElementType::u8},
-                                                                {DType::u16, ElementType::u16},
-                                                                {DType::u32, ElementType::u32},
-                                                                {DType::u64, ElementType::u64},
-                                                                {DType::bf16, ElementType::bf16},
-                                                                {DType::f16, ElementType::f16},
-                                                                {DType::f32, ElementType::f32},
-                                                                {DType::f64, ElementType::f64}}};
+constexpr std::array<std::pair<compiler::DType, ElementType>, 12> kTypes{
+    {{compiler::DType::pred, ElementType::pred},
+     {compiler::DType::s8, ElementType::s8},
+     {compiler::DType::s32, ElementType::s32},
+     {compiler::DType::s64, ElementType::s64},
+     {compiler::DType::u8, ElementType::u8},
+     {compiler::DType::u16, ElementType::u16},
+     {compiler::DType::u32, ElementType::u32},
+     {compiler::DType::u64, ElementType::u64},
+     {compiler::DType::bf16, ElementType::bf16},
+     {compiler::DType::f16, ElementType::f16},
+     {compiler::DType::f32, ElementType::f32},
+     {compiler::DType::f64, ElementType::f64}}};
 
-DType dtype_of(ElementType type) {
+compiler::DType dtype_of(ElementType type) {
   for (const auto& [dtype, element] : kTypes) {
     if (element == type) return dtype;
   }
@@ -31,7 +32,7 @@ DType dtype_of(ElementType type) {
 
 }  // namespace
 
-pjrt::ElementType element_type(DType dtype) {
+pjrt_abi::ElementType element_type(compiler::DType dtype) {
   for (const auto& [known, element] : kTypes) {
     if (known == dtype) return element;
   }
@@ -39,44 +40,44 @@ pjrt::ElementType element_type(DType dtype) {
   return {};
 }
 
-Buffer::Buffer(std::shared_ptr<const Client> client, pjrt::Buffer* raw)
+Buffer::Buffer(std::shared_ptr<const Client> client, pjrt_abi::Buffer* raw)
     : client_(std::move(client)), handle_(client_->plugin(), raw) {}
 
-Shape Buffer::shape() const {
-  pjrt::BufferElementType type{};
+compiler::Shape Buffer::shape() const {
+  pjrt_abi::BufferElementType type{};
   type.buffer = raw();
-  pjrt::BufferDimensions dimensions{};
+  pjrt_abi::BufferDimensions dimensions{};
   dimensions.buffer = raw();
   dimensions = handle_.plugin().call(dimensions);
   return {.dtype = dtype_of(handle_.plugin().call(type).type),
-          .dims = Dims(dimensions.dims, dimensions.dims + dimensions.num_dims)};
+          .dims = compiler::Dims(dimensions.dims, dimensions.dims + dimensions.num_dims)};
 }
 
 bool Buffer::deleted() const {
   if (!handle_) return true;
-  pjrt::BufferIsDeleted args{};
+  pjrt_abi::BufferIsDeleted args{};
   args.buffer = raw();
   return handle_.plugin().call(args).is_deleted;
 }
 
 void Buffer::await() const {
-  pjrt::BufferReadyEvent args{};
+  pjrt_abi::BufferReadyEvent args{};
   args.buffer = raw();
   Event(handle_.shared_plugin(), handle_.plugin().call(args).event).await();
 }
 
 Event Buffer::start_copy_to_host(std::span<std::byte> out) const {
-  const Shape shape = this->shape();
+  const compiler::Shape shape = this->shape();
   CHECK(out.size() == shape.size_bytes(), out.size(), " bytes for ", shape);
   // Request row-major order explicitly: a TPU may store the dimensions in another order.
   std::vector<std::int64_t> minor_to_major(shape.dims.size());
   std::iota(minor_to_major.rbegin(), minor_to_major.rend(), 0);
-  pjrt::MemoryLayout layout{};
-  layout.struct_size = pjrt::struct_size<pjrt::MemoryLayout>();
-  layout.tiled.struct_size = pjrt::struct_size<pjrt::TiledLayout>();
+  pjrt_abi::MemoryLayout layout{};
+  layout.struct_size = pjrt_abi::struct_size<pjrt_abi::MemoryLayout>();
+  layout.tiled.struct_size = pjrt_abi::struct_size<pjrt_abi::TiledLayout>();
   layout.tiled.minor_to_major = minor_to_major.data();
   layout.tiled.minor_to_major_size = minor_to_major.size();
-  pjrt::BufferToHostBuffer args{};
+  pjrt_abi::BufferToHostBuffer args{};
   args.src = raw();
   args.host_layout = &layout;
   std::byte nothing{};  // a null destination would only query the size
@@ -87,4 +88,4 @@ Event Buffer::start_copy_to_host(std::span<std::byte> out) const {
 
 void Buffer::copy_to_host(std::span<std::byte> out) const { start_copy_to_host(out).await(); }
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

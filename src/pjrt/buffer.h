@@ -9,51 +9,51 @@
 #include "compiler/ir/shape.h"
 #include "pjrt/client.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 
 // Returns whether T is the host type for a dtype. pred is stored as bytes 0 and 1; bf16 and f16 are
 // stored as their bits.
 template <class T>
-constexpr bool holds(DType dtype) {
+constexpr bool holds(compiler::DType dtype) {
   switch (dtype) {
-    case DType::pred:
-    case DType::u8:
+    case compiler::DType::pred:
+    case compiler::DType::u8:
       return std::same_as<T, std::uint8_t>;
-    case DType::s8:
+    case compiler::DType::s8:
       return std::same_as<T, std::int8_t>;
-    case DType::bf16:
-    case DType::f16:
-    case DType::u16:
+    case compiler::DType::bf16:
+    case compiler::DType::f16:
+    case compiler::DType::u16:
       return std::same_as<T, std::uint16_t>;
-    case DType::s32:
+    case compiler::DType::s32:
       return std::same_as<T, std::int32_t>;
-    case DType::s64:
+    case compiler::DType::s64:
       return std::same_as<T, std::int64_t>;
-    case DType::u32:
+    case compiler::DType::u32:
       return std::same_as<T, std::uint32_t>;
-    case DType::u64:
+    case compiler::DType::u64:
       return std::same_as<T, std::uint64_t>;
-    case DType::f32:
+    case compiler::DType::f32:
       return std::same_as<T, float>;
-    case DType::f64:
+    case compiler::DType::f64:
       return std::same_as<T, double>;
   }
   return false;
 }
 
 // Returns the PJRT element type for a dtype.
-pjrt::ElementType element_type(DType dtype);
+pjrt_abi::ElementType element_type(compiler::DType dtype);
 
 // A device buffer; move-only. After a donation (see Executable::execute) deleted() is true, and the
 // object can only be destroyed or assigned. Reading a result of a failed execution throws
 // PjrtError.
 class Buffer {
  public:
-  Buffer(std::shared_ptr<const Client> client, pjrt::Buffer* raw);
+  Buffer(std::shared_ptr<const Client> client, pjrt_abi::Buffer* raw);
 
   // Returns the shape of the part on this device. Throws SystemError if smelt does not support the
   // element type.
-  Shape shape() const;
+  compiler::Shape shape() const;
   bool deleted() const;
   void await() const;  // waits until the values are available
 
@@ -65,7 +65,7 @@ class Buffer {
   // Returns the values in row-major order. T must be the host type of the dtype.
   template <class T>
   std::vector<T> to_host() const {
-    const Shape shape = this->shape();
+    const compiler::Shape shape = this->shape();
     CHECK(holds<T>(shape.dtype), shape);
     std::vector<T> out(static_cast<std::size_t>(shape.elements()));
     copy_to_host(std::as_writable_bytes(std::span(out)));
@@ -73,20 +73,20 @@ class Buffer {
   }
 
   const Client& client() const { return *client_; }
-  pjrt::Buffer* raw() const { return handle_.raw(); }
+  pjrt_abi::Buffer* raw() const { return handle_.raw(); }
 
  private:
   // must outlive handle_: members are destroyed in reverse order
   std::shared_ptr<const Client> client_;
-  Handle<pjrt::BufferDestroy> handle_;
+  Handle<pjrt_abi::BufferDestroy> handle_;
 };
 
 // Copies values to a device. T must be the host type of the dtype.
 template <class T>
-Buffer to_device(const Client& client, const std::vector<T>& values, const Shape& shape,
+Buffer to_device(const Client& client, const std::vector<T>& values, const compiler::Shape& shape,
                  int device = 0) {
   CHECK(holds<T>(shape.dtype), shape);
   return client.to_device(std::as_bytes(std::span(values)), shape, device);
 }
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

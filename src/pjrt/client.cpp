@@ -17,28 +17,28 @@
 #include "pjrt/pjrt_abi_compile.h"
 #include "pjrt/pjrt_abi_processes.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 // The result points into `option`.
-pjrt::NamedValue named_value(const PluginOption& option) {
-  pjrt::NamedValue out{};
-  out.struct_size = pjrt::struct_size<pjrt::NamedValue>();
+pjrt_abi::NamedValue named_value(const PluginOption& option) {
+  pjrt_abi::NamedValue out{};
+  out.struct_size = pjrt_abi::struct_size<pjrt_abi::NamedValue>();
   out.name = option.first.data();
   out.name_size = option.first.size();
   out.value_size = 1;
   if (const auto* integer = std::get_if<std::int64_t>(&option.second)) {
-    out.type = pjrt::ValueType::int64;
+    out.type = pjrt_abi::ValueType::int64;
     out.int64_value = *integer;
   } else if (const auto* boolean = std::get_if<bool>(&option.second)) {
-    out.type = pjrt::ValueType::boolean;
+    out.type = pjrt_abi::ValueType::boolean;
     out.bool_value = *boolean;
   } else if (const auto* real = std::get_if<float>(&option.second)) {
-    out.type = pjrt::ValueType::real;
+    out.type = pjrt_abi::ValueType::real;
     out.float_value = *real;
   } else {
     const auto& text = std::get<std::string>(option.second);
-    out.type = pjrt::ValueType::text;
+    out.type = pjrt_abi::ValueType::text;
     out.string_value = text.data();
     out.value_size = text.size();
   }
@@ -50,28 +50,28 @@ pjrt::NamedValue named_value(const PluginOption& option) {
 std::shared_ptr<const Client> Client::create(std::shared_ptr<const Plugin> plugin,
                                              const std::vector<PluginOption>& options,
                                              std::shared_ptr<const KeyValueStore> store) {
-  std::vector<pjrt::NamedValue> values;
+  std::vector<pjrt_abi::NamedValue> values;
   for (const PluginOption& option : options) values.push_back(named_value(option));
-  pjrt::ClientCreate args{};
+  pjrt_abi::ClientCreate args{};
   args.create_options = values.data();
   args.num_options = values.size();
   if (store) set_store_callbacks(*store, args);
-  pjrt::Client* raw = plugin->call(args).client;
-  return std::make_shared<const Client>(Handle<pjrt::ClientDestroy>(std::move(plugin), raw),
+  pjrt_abi::Client* raw = plugin->call(args).client;
+  return std::make_shared<const Client>(Handle<pjrt_abi::ClientDestroy>(std::move(plugin), raw),
                                         std::move(store));
 }
 
-Client::Client(Handle<pjrt::ClientDestroy> handle, std::shared_ptr<const KeyValueStore> store)
+Client::Client(Handle<pjrt_abi::ClientDestroy> handle, std::shared_ptr<const KeyValueStore> store)
     : store_(std::move(store)), handle_(std::move(handle)) {
-  pjrt::ClientProcessIndex index{};
+  pjrt_abi::ClientProcessIndex index{};
   index.client = raw();
   process_ = plugin()->call(index).process_index;
-  pjrt::ClientDevices all{};
+  pjrt_abi::ClientDevices all{};
   all.client = raw();
   all = plugin()->call(all);
   for (std::size_t i = 0; i < all.num_devices; ++i) add_device(all.devices[i]);
   std::ranges::sort(devices_, {}, [](const Known& device) { return device.facts.order(); });
-  pjrt::ClientAddressableDevices own{};
+  pjrt_abi::ClientAddressableDevices own{};
   own.client = raw();
   own = plugin()->call(own);
   for (std::size_t i = 0; i < own.num_addressable_devices; ++i)
@@ -102,8 +102,8 @@ void Client::note_latest(Events done) const {
   latest_ = std::move(done);
 }
 
-void Client::add_device(pjrt::Device* raw) {
-  pjrt::DeviceGetDescription of_device{};
+void Client::add_device(pjrt_abi::Device* raw) {
+  pjrt_abi::DeviceGetDescription of_device{};
   of_device.device = raw;
   devices_.push_back({raw, facts_of(*plugin(), plugin()->call(of_device).device_description)});
 }
@@ -114,7 +114,7 @@ int Client::process_count() const {
   return static_cast<int>(processes.size());
 }
 
-int Client::device_of(const pjrt::Device* raw) const {
+int Client::device_of(const pjrt_abi::Device* raw) const {
   const auto found = std::ranges::find(devices_, raw, &Known::raw);
   CHECK(found != devices_.end(), "the device does not belong to this client");
   return static_cast<int>(found - devices_.begin());
@@ -129,14 +129,14 @@ std::vector<OwnDevice> Client::own_devices(std::int64_t devices) const {
 }
 
 std::string Client::platform_name() const {
-  pjrt::ClientPlatformName args{};
+  pjrt_abi::ClientPlatformName args{};
   args.client = raw();
   args = plugin()->call(args);
   return {args.platform_name, args.platform_name_size};
 }
 
 std::string Client::platform_version() const {
-  pjrt::ClientPlatformVersion args{};
+  pjrt_abi::ClientPlatformVersion args{};
   args.client = raw();
   args = plugin()->call(args);
   return {args.platform_version, args.platform_version_size};
@@ -147,7 +147,7 @@ const Client::Known& Client::known(int device) const {
   return devices_[static_cast<std::size_t>(device)];
 }
 
-pjrt::Device* Client::own(int device) const {
+pjrt_abi::Device* Client::own(int device) const {
   if (device == kFirstOwn) return known(own_.at(0)).raw;
   const Known& found = known(device);
   CHECK(std::ranges::binary_search(own_, device), "device ", device, " belongs to process ",
@@ -156,22 +156,22 @@ pjrt::Device* Client::own(int device) const {
 }
 
 std::string Client::device_kind(int device) const {
-  pjrt::DeviceGetDescription description{};
+  pjrt_abi::DeviceGetDescription description{};
   description.device = known(device).raw;
-  pjrt::DeviceDescriptionKind kind{};
+  pjrt_abi::DeviceDescriptionKind kind{};
   kind.device_description = plugin()->call(description).device_description;
   kind = plugin()->call(kind);
   return {kind.device_kind, kind.device_kind_size};
 }
 
 std::optional<MemoryStats> Client::memory_stats(int device) const {
-  pjrt::DeviceMemoryStats args{};
+  pjrt_abi::DeviceMemoryStats args{};
   args.device = own(device);
-  if (!plugin()->has(pjrt::DeviceMemoryStats::kFunction)) return std::nullopt;
+  if (!plugin()->has(pjrt_abi::DeviceMemoryStats::kFunction)) return std::nullopt;
   try {
     args = plugin()->call(args);
   } catch (const PjrtError& error) {
-    if (error.code() == pjrt::ErrorCode::unimplemented) return std::nullopt;
+    if (error.code() == pjrt_abi::ErrorCode::unimplemented) return std::nullopt;
     throw;
   }
   MemoryStats out{.in_use_bytes = args.bytes_in_use, .peak_bytes = {}, .limit_bytes = {}};
@@ -180,15 +180,16 @@ std::optional<MemoryStats> Client::memory_stats(int device) const {
   return out;
 }
 
-Buffer Client::to_device(std::span<const std::byte> bytes, const Shape& shape, int device) const {
+Buffer Client::to_device(std::span<const std::byte> bytes, const compiler::Shape& shape,
+                         int device) const {
   CHECK(bytes.size() == shape.size_bytes(), bytes.size(), " bytes for ", shape);
-  pjrt::ClientBufferFromHostBuffer args{};
+  pjrt_abi::ClientBufferFromHostBuffer args{};
   args.client = raw();
   args.data = bytes.data();
   args.type = element_type(shape.dtype);
   args.dims = shape.dims.data();
   args.num_dims = shape.dims.size();
-  args.host_buffer_semantics = pjrt::HostBufferSemantics::only_during_call;
+  args.host_buffer_semantics = pjrt_abi::HostBufferSemantics::only_during_call;
   args.device = own(device);
   args = plugin()->call(args);
   Buffer buffer(shared_from_this(), args.buffer);
@@ -206,13 +207,13 @@ std::string Client::serialized(const CompileOptions& options) const {
 
 std::uint32_t Client::first_launch(std::string_view stablehlo,
                                    const CompileOptions& options) const {
-  return crc32c(stablehlo, crc32c(serialized(options)));
+  return io::crc32c(stablehlo, io::crc32c(serialized(options)));
 }
 
 Executable Client::compile(std::string_view stablehlo, const CompileOptions& options) const {
-  const pjrt::Program program = stablehlo_program(stablehlo);
+  const pjrt_abi::Program program = stablehlo_program(stablehlo);
   const std::string text = serialized(options);
-  pjrt::ClientCompile args{};
+  pjrt_abi::ClientCompile args{};
   args.client = raw();
   args.program = &program;
   args.compile_options = text.data();
@@ -221,17 +222,17 @@ Executable Client::compile(std::string_view stablehlo, const CompileOptions& opt
 }
 
 Executable Client::load(std::string_view serialized, std::uint32_t launch) const {
-  pjrt::ExecutableDeserializeAndLoad args{};
+  pjrt_abi::ExecutableDeserializeAndLoad args{};
   args.client = raw();
   args.serialized_executable = serialized.data();
   args.serialized_executable_size = serialized.size();
   return loaded(plugin()->call(args).loaded_executable, launch);
 }
 
-Executable Client::loaded(pjrt::LoadedExecutable* raw, std::uint32_t launch) const {
+Executable Client::loaded(pjrt_abi::LoadedExecutable* raw, std::uint32_t launch) const {
   // return the memory used for compiling or deserializing
   if (one_at_a_time_) release_freed_memory();
-  return Executable(shared_from_this(), Handle<pjrt::LoadedExecutableDestroy>(plugin(), raw),
+  return Executable(shared_from_this(), Handle<pjrt_abi::LoadedExecutableDestroy>(plugin(), raw),
                     launch);
 }
 
@@ -330,4 +331,4 @@ std::shared_ptr<const Client> open_device(std::string_view device, int device_co
   return client;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

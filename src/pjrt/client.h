@@ -21,7 +21,7 @@
 #include "pjrt/key_value_store.h"
 #include "pjrt/pjrt_abi.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 
 class Buffer;
 class Executable;
@@ -57,7 +57,7 @@ class Client : public std::enable_shared_from_this<Client> {
                                               const std::vector<PluginOption>& options = {},
                                               std::shared_ptr<const KeyValueStore> store = nullptr);
 
-  Client(Handle<pjrt::ClientDestroy> handle,
+  Client(Handle<pjrt_abi::ClientDestroy> handle,
          std::shared_ptr<const KeyValueStore> store);  // use create()
 
   const std::shared_ptr<const Plugin>& plugin() const { return handle_.shared_plugin(); }
@@ -81,7 +81,7 @@ class Client : public std::enable_shared_from_this<Client> {
 
   // Copies row-major values to a device of this process. `bytes` may be freed when the call
   // returns; their size must match the shape.
-  Buffer to_device(std::span<const std::byte> bytes, const Shape& shape,
+  Buffer to_device(std::span<const std::byte> bytes, const compiler::Shape& shape,
                    int device = kFirstOwn) const;
 
   // Compiles a StableHLO module, given as text. options.overrides are applied after the platform's.
@@ -98,8 +98,8 @@ class Client : public std::enable_shared_from_this<Client> {
   std::uint32_t first_launch(std::string_view stablehlo, const CompileOptions& options) const;
 
   // Returns the number of one of the plugin's devices.
-  int device_of(const pjrt::Device* raw) const;
-  pjrt::Client* raw() const { return handle_.raw(); }
+  int device_of(const pjrt_abi::Device* raw) const;
+  pjrt_abi::Client* raw() const { return handle_.raw(); }
 
   // Used by Executable::execute(). On a CPU, waits until the latest execution has ended,
   // successfully or not.
@@ -108,17 +108,17 @@ class Client : public std::enable_shared_from_this<Client> {
 
  private:
   struct Known {
-    pjrt::Device* raw = nullptr;  // owned by the plugin's client
+    pjrt_abi::Device* raw = nullptr;  // owned by the plugin's client
     DeviceFacts facts;
   };
-  void add_device(pjrt::Device* raw);
+  void add_device(pjrt_abi::Device* raw);
   const Known& known(int device) const;
-  pjrt::Device* own(int device) const;
-  Executable loaded(pjrt::LoadedExecutable* raw, std::uint32_t launch) const;
+  pjrt_abi::Device* own(int device) const;
+  Executable loaded(pjrt_abi::LoadedExecutable* raw, std::uint32_t launch) const;
 
   // must outlive handle_: members are destroyed in reverse order
   std::shared_ptr<const KeyValueStore> store_;
-  Handle<pjrt::ClientDestroy> handle_;
+  Handle<pjrt_abi::ClientDestroy> handle_;
   int process_ = 0;
   std::vector<Known> devices_;
   std::vector<int> own_;
@@ -155,4 +155,4 @@ class KeptClients {
   KeptClients& operator=(const KeptClients&) = delete;
 };
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

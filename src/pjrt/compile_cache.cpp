@@ -17,7 +17,7 @@
 #include "io/formats/little_endian.h"
 #include "pjrt/find_plugin.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -67,7 +67,7 @@ bool only_owner_can_write(const struct stat& status) {
 
 // Returns the content of a file that only this user can write, or nullopt if there is no such file.
 std::optional<std::string> read_trusted(const std::string& path, std::uint64_t max_bytes) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const io::Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status{};
   if (!file.is_open() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
       static_cast<std::uint64_t>(status.st_size) > max_bytes)
@@ -89,10 +89,10 @@ std::optional<std::string> read_trusted(const std::string& path, std::uint64_t m
 
 std::string head_of(std::string_view key, std::string_view program) {
   std::string head(kMagic);
-  append_little_endian(head, std::uint64_t{key.size()});
-  append_little_endian(head, std::uint64_t{program.size()});
-  append_little_endian(head, crc32c(key));
-  append_little_endian(head, crc32c(program));
+  io::append_little_endian(head, std::uint64_t{key.size()});
+  io::append_little_endian(head, std::uint64_t{program.size()});
+  io::append_little_endian(head, io::crc32c(key));
+  io::append_little_endian(head, io::crc32c(program));
   return head;
 }
 
@@ -120,7 +120,8 @@ std::optional<CompileCache> CompileCache::of_user() {
 
 // Keys with the same file name replace each other.
 std::string CompileCache::path_of(const std::string& key) const {
-  return (fs::path(folder_) / str(hex_text(crc32c(key)), "-", key.size(), kSuffix)).string();
+  return (fs::path(folder_) / str(io::hex_text(io::crc32c(key)), "-", key.size(), kSuffix))
+      .string();
 }
 
 bool CompileCache::is_safe() const {
@@ -177,7 +178,7 @@ void CompileCache::keep(const std::string& key, const CompiledProgram& program) 
   const std::string bytes = program.serialize(), path = path_of(key);
   if (kHeadBytes + key.size() + bytes.size() > max_bytes_) return;
   make_room(kHeadBytes + key.size() + bytes.size());
-  OutputFile file(path);
+  io::OutputFile file(path);
   file.write(head_of(key, bytes));
   file.write(key);
   file.write(bytes);
@@ -210,4 +211,4 @@ Executable compile_cached(const Client& client, std::string_view stablehlo,
   return cache ? cache->compile(client, stablehlo, options) : client.compile(stablehlo, options);
 }
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

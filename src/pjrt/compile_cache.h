@@ -13,7 +13,7 @@
 #include "pjrt/client.h"
 #include "pjrt/executable.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 
 // A folder of compiled programs.
 class CompileCache {
@@ -50,4 +50,4 @@ class CompileCache {
 Executable compile_cached(const Client& client, std::string_view stablehlo,
                           const CompileOptions& options = {});
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

@@ -2,7 +2,7 @@
 
 #include "io/formats/wire.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 
 CompileOptions with_platform_overrides(CompileOptions options, std::string_view platform) {
   if (platform != "cpu") return options;
@@ -25,12 +25,12 @@ static int id_of_place(const CompileOptions& options, int place) {
 
 // Returns a DeviceAssignmentProto: replica r of partition p runs on device r * partitions + p. The
 // TPU client's default order would follow the chips' interconnect instead.
-static WireWriter device_assignment(const CompileOptions& options) {
-  WireWriter out;
+static io::WireWriter device_assignment(const CompileOptions& options) {
+  io::WireWriter out;
   out.integer(1, options.num_replicas);
   out.integer(2, options.num_partitions);
   for (int partition = 0; partition < options.num_partitions; ++partition) {
-    WireWriter devices;
+    io::WireWriter devices;
     for (int replica = 0; replica < options.num_replicas; ++replica)
       devices.integer(1, id_of_place(options, replica * options.num_partitions + partition));
     out.message(3, devices);
@@ -39,7 +39,7 @@ static WireWriter device_assignment(const CompileOptions& options) {
 }
 
 std::string serialize(const CompileOptions& options) {
-  WireWriter build;      // ExecutableBuildOptionsProto
+  io::WireWriter build;  // ExecutableBuildOptionsProto
   build.integer(1, -1);  // device_ordinal: unspecified
   build.integer(4, options.num_replicas);
   build.integer(5, options.num_partitions);
@@ -48,16 +48,16 @@ std::string serialize(const CompileOptions& options) {
   if (options.num_replicas * options.num_partitions > 1 || id_of_place(options, 0) != 0)
     build.message(9, device_assignment(options));
   build.varint(19, options.use_shardy);  // use_shardy_partitioner
-  WireWriter out;
+  io::WireWriter out;
   out.message(3, build);  // executable_build_options
   for (const auto& [name, value] : options.overrides) {
-    WireWriter override_value;
+    io::WireWriter override_value;
     if (value == "true" || value == "false") {
       override_value.varint(2, value == "true");  // bool_field: XLA does not parse these as text
     } else {
       override_value.bytes(1, value);  // string_field: parsed by the type of the option
     }
-    WireWriter entry;
+    io::WireWriter entry;
     entry.bytes(1, name);
     entry.message(2, override_value);
     out.message(7, entry);  // env_option_overrides
@@ -65,10 +65,10 @@ std::string serialize(const CompileOptions& options) {
   return out.take();
 }
 
-pjrt::Program stablehlo_program(std::string_view stablehlo) {
+pjrt_abi::Program stablehlo_program(std::string_view stablehlo) {
   static constexpr std::string_view kFormat = "mlir";
-  pjrt::Program out{};
-  out.struct_size = pjrt::struct_size<pjrt::Program>();
+  pjrt_abi::Program out{};
+  out.struct_size = pjrt_abi::struct_size<pjrt_abi::Program>();
   out.code = stablehlo.data();
   out.code_size = stablehlo.size();
   out.format = kFormat.data();
@@ -76,4 +76,4 @@ pjrt::Program stablehlo_program(std::string_view stablehlo) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

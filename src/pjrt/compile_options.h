@@ -8,7 +8,7 @@
 
 #include "pjrt/pjrt_abi_compile.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 
 // Options of one compilation.
 struct CompileOptions {
@@ -30,6 +30,6 @@ CompileOptions with_platform_overrides(CompileOptions options, std::string_view 
 std::string serialize(const CompileOptions& options);
 
 // Describes a module in StableHLO text form. The result points into `stablehlo`.
-pjrt::Program stablehlo_program(std::string_view stablehlo);
+pjrt_abi::Program stablehlo_program(std::string_view stablehlo);
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

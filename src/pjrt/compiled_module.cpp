@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "io/formats/wire.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 constexpr std::string_view kWhat = "HloModuleProto";
@@ -45,18 +45,18 @@ std::string type_name(std::uint64_t number) {
 
 std::vector<std::int64_t> integers(std::string_view message, std::uint32_t number) {
   std::vector<std::int64_t> out;
-  WireReader reader(message, kWhat);
+  io::WireReader reader(message, kWhat);
   while (const auto field = reader.next())
-    if (field->number == number) append_integers(*field, kWhat, out);
+    if (field->number == number) io::append_integers(*field, kWhat, out);
   return out;
 }
 
 void add_shapes(std::string_view bytes, std::vector<HloResult>& out) {
   HloResult result;
   bool tuple = false;
-  WireReader reader(bytes, kWhat);
+  io::WireReader reader(bytes, kWhat);
   while (const auto field = reader.next()) {
-    if (field->number == kDimensions) append_integers(*field, kWhat, result.dims);
+    if (field->number == kDimensions) io::append_integers(*field, kWhat, result.dims);
     if (field->number == kElementType)
       result.dtype = type_name(static_cast<std::uint64_t>(field->integer()));
     if (field->number == kLayout) {
@@ -72,7 +72,7 @@ void add_shapes(std::string_view bytes, std::vector<HloResult>& out) {
 
 // Returns the first field with this number as text, or an empty string.
 std::string text_field(std::string_view message, std::uint32_t number) {
-  WireReader reader(message, kWhat);
+  io::WireReader reader(message, kWhat);
   while (const auto field = reader.next())
     if (field->number == number) return std::string(field->bytes);
   return "";
@@ -110,14 +110,14 @@ std::vector<std::vector<std::int64_t>> counted_groups(std::string_view message) 
 }
 
 void add_device_list(std::string_view message, HloInstruction& out) {
-  WireReader reader(message, kWhat);
+  io::WireReader reader(message, kWhat);
   while (const auto field = reader.next()) {
     if (field->number == kListedGroups) out.groups.push_back(integers(field->bytes, kReplicaIds));
     if (field->number == kCountedGroups) out.groups = counted_groups(field->bytes);
   }
 }
 
-void read_field(const WireField& field, HloInstruction& out) {
+void read_field(const io::WireField& field, HloInstruction& out) {
   switch (field.number) {
     case kName:
       out.name = field.bytes;
@@ -138,10 +138,10 @@ void read_field(const WireField& field, HloInstruction& out) {
       out.id = field.integer();
       break;
     case kOperands:
-      append_integers(field, kWhat, out.operands);
+      io::append_integers(field, kWhat, out.operands);
       break;
     case kCalled:
-      append_integers(field, kWhat, out.called);
+      io::append_integers(field, kWhat, out.called);
       break;
     case kBackendConfig:
       out.backend_config = field.bytes;
@@ -160,14 +160,14 @@ void read_field(const WireField& field, HloInstruction& out) {
 
 HloInstruction read_instruction(std::string_view bytes) {
   HloInstruction out;
-  WireReader reader(bytes, kWhat);
+  io::WireReader reader(bytes, kWhat);
   while (const auto field = reader.next()) read_field(*field, out);
   return out;
 }
 
 HloComputation read_computation(std::string_view bytes) {
   HloComputation out;
-  WireReader reader(bytes, kWhat);
+  io::WireReader reader(bytes, kWhat);
   while (const auto field = reader.next()) {
     if (field->number == kName) out.name = field->bytes;
     if (field->number == kId) out.id = field->integer();
@@ -200,7 +200,7 @@ HloModule read_hlo_module(std::string_view bytes) {
     throw UsageError(str(kWhat, ": found no module in ", bytes.size(), " bytes"),
                      "install the plugin version that this smelt supports (smelt setup)");
   HloModule out;
-  WireReader reader(module, kWhat);
+  io::WireReader reader(module, kWhat);
   while (const auto field = reader.next()) {
     if (field->number == kEntry) out.entry = field->integer();
     if (field->number != kComputations) continue;
@@ -219,4 +219,4 @@ std::int64_t trip_count(const HloModule& module, const HloInstruction& loop) {
   return count;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

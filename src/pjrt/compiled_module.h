@@ -10,11 +10,11 @@
 
 #include "compiler/ir/shape.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 
 // One array result of an instruction.
 struct HloResult {
-  Dims dims;
+  compiler::Dims dims;
   std::string dtype;     // XLA's name: "f32", "bf16", "s32", …; "other" if it is not an array
   bool on_core = false;  // in the memory of the TPU core (VMEM), not in HBM
   std::int64_t bytes() const;
@@ -57,4 +57,4 @@ HloModule read_hlo_module(std::string_view bytes);
 // constant; 1 for other loops.
 std::int64_t trip_count(const HloModule& module, const HloInstruction& loop);
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

@@ -2,16 +2,16 @@
 
 #include <memory>
 
-namespace smelt {
+namespace smelt::pjrt {
 
 std::size_t CompiledProgram::result_count() const {
-  pjrt::ExecutableNumOutputs args{};
+  pjrt_abi::ExecutableNumOutputs args{};
   args.executable = handle_.raw();
   return handle_.plugin().call(args).num_outputs;
 }
 
 CompiledMemory CompiledProgram::memory() const {
-  pjrt::ExecutableGetCompiledMemoryStats args{};
+  pjrt_abi::ExecutableGetCompiledMemoryStats args{};
   args.executable = handle_.raw();
   args = handle_.plugin().call(args);
   return {.code_bytes = args.generated_code_size_in_bytes,
@@ -25,33 +25,33 @@ CompiledMemory CompiledProgram::memory() const {
 }
 
 std::map<std::string, double> CompiledProgram::cost() const {
-  pjrt::ExecutableGetCostAnalysis args{};
+  pjrt_abi::ExecutableGetCostAnalysis args{};
   args.executable = handle_.raw();
   args = handle_.plugin().call(args);
   std::map<std::string, double> out;
   for (std::size_t i = 0; i < args.num_properties; ++i) {
-    const pjrt::NamedValue& property = args.properties[i];
+    const pjrt_abi::NamedValue& property = args.properties[i];
     const std::string name(property.name, property.name_size);
-    if (property.type == pjrt::ValueType::real) out[name] = property.float_value;
-    if (property.type == pjrt::ValueType::int64)
+    if (property.type == pjrt_abi::ValueType::real) out[name] = property.float_value;
+    if (property.type == pjrt_abi::ValueType::int64)
       out[name] = static_cast<double>(property.int64_value);
   }
   return out;
 }
 
 std::string CompiledProgram::serialize() const {
-  pjrt::ExecutableSerialize args{};
+  pjrt_abi::ExecutableSerialize args{};
   args.executable = handle_.raw();
   args = handle_.plugin().call(args);
-  const std::unique_ptr<pjrt::SerializedExecutable, void (*)(pjrt::SerializedExecutable*)> owner(
-      args.serialized_executable, args.serialized_executable_deleter);
+  const std::unique_ptr<pjrt_abi::SerializedExecutable, void (*)(pjrt_abi::SerializedExecutable*)>
+      owner(args.serialized_executable, args.serialized_executable_deleter);
   return {args.serialized_bytes, args.serialized_bytes_size};
 }
 
 std::string CompiledProgram::optimized_module() const {
-  pjrt::Program program{};
-  program.struct_size = pjrt::struct_size<pjrt::Program>();
-  pjrt::ExecutableOptimizedProgram args{};
+  pjrt_abi::Program program{};
+  program.struct_size = pjrt_abi::struct_size<pjrt_abi::Program>();
+  pjrt_abi::ExecutableOptimizedProgram args{};
   args.executable = handle_.raw();
   args.program = &program;
   handle_.plugin().call(args);
@@ -61,4 +61,4 @@ std::string CompiledProgram::optimized_module() const {
   return code;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

@@ -8,7 +8,7 @@
 #include "pjrt/handle.h"
 #include "pjrt/pjrt_abi_compile.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 
 // Memory of a program in bytes per device. Donated memory counts both as argument and as output;
 // alias_bytes is its size.
@@ -24,7 +24,8 @@ struct CompiledMemory {
 // Statistics and serialization of a compiled program.
 class CompiledProgram {
  public:
-  explicit CompiledProgram(Handle<pjrt::ExecutableDestroy> handle) : handle_(std::move(handle)) {}
+  explicit CompiledProgram(Handle<pjrt_abi::ExecutableDestroy> handle)
+      : handle_(std::move(handle)) {}
 
   std::size_t result_count() const;
   CompiledMemory memory() const;
@@ -37,7 +38,7 @@ class CompiledProgram {
   std::string optimized_module() const;
 
  private:
-  Handle<pjrt::ExecutableDestroy> handle_;
+  Handle<pjrt_abi::ExecutableDestroy> handle_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

@@ -5,7 +5,7 @@
 
 #include "pjrt/plugin.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 
 // Identifies a device among those of all processes.
 struct DeviceFacts {
@@ -17,6 +17,6 @@ struct DeviceFacts {
 };
 
 // Reads the properties from the plugin.
-DeviceFacts facts_of(const Plugin& plugin, pjrt::DeviceDescription* description);
+DeviceFacts facts_of(const Plugin& plugin, pjrt_abi::DeviceDescription* description);
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

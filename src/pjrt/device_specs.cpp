@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 struct DeviceSpec {
@@ -45,10 +45,10 @@ const DeviceSpec* spec_of(std::string_view device_kind) {
 
 }  // namespace
 
-std::optional<double> peak_flops(std::string_view device_kind, DType operands) {
+std::optional<double> peak_flops(std::string_view device_kind, compiler::DType operands) {
   const DeviceSpec* spec = spec_of(device_kind);
   if (spec == nullptr) return std::nullopt;
-  const bool tf32 = operands != DType::bf16 && device_kind.starts_with("NVIDIA");
+  const bool tf32 = operands != compiler::DType::bf16 && device_kind.starts_with("NVIDIA");
   return tf32 ? spec->bf16_flops / 2 : spec->bf16_flops;
 }
 
@@ -68,4 +68,4 @@ double cycle_flops(std::string_view device_kind) {
   return spec == nullptr ? 0 : spec->cycle_flops;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

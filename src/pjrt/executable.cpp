@@ -6,19 +6,20 @@
 
 #include "pjrt/host_memory.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
-Handle<pjrt::ExecutableDestroy> program_of(const Handle<pjrt::LoadedExecutableDestroy>& handle) {
-  pjrt::LoadedExecutableGetExecutable args{};
+Handle<pjrt_abi::ExecutableDestroy> program_of(
+    const Handle<pjrt_abi::LoadedExecutableDestroy>& handle) {
+  pjrt_abi::LoadedExecutableGetExecutable args{};
   args.loaded_executable = handle.raw();
   return {handle.shared_plugin(), handle.plugin().call(args).executable};
 }
 
 // Returns the devices in the plugin's own order, which is also the order of its argument lists.
 std::vector<int> devices_of(const Client& client,
-                            const Handle<pjrt::LoadedExecutableDestroy>& handle) {
-  pjrt::LoadedExecutableAddressableDevices args{};
+                            const Handle<pjrt_abi::LoadedExecutableDestroy>& handle) {
+  pjrt_abi::LoadedExecutableAddressableDevices args{};
   args.executable = handle.raw();
   args = handle.plugin().call(args);
   std::vector<int> out;
@@ -59,7 +60,7 @@ bool Execution::ended() const {
 }
 
 Executable::Executable(std::shared_ptr<const Client> client,
-                       Handle<pjrt::LoadedExecutableDestroy> handle, std::uint32_t launch)
+                       Handle<pjrt_abi::LoadedExecutableDestroy> handle, std::uint32_t launch)
     : client_(std::move(client)),
       handle_(std::move(handle)),
       program_(program_of(handle_)),
@@ -83,22 +84,22 @@ Executable::~Executable() {
 Execution Executable::execute(const std::vector<std::vector<const Buffer*>>& arguments) const {
   CHECK(arguments.size() == device_count(), arguments.size(), " lists for ", device_count(),
         " devices");
-  std::vector<std::vector<pjrt::Buffer*>> inputs(device_count());
+  std::vector<std::vector<pjrt_abi::Buffer*>> inputs(device_count());
   for (std::size_t own = 0; own < arguments.size(); ++own) {
     const auto& list = arguments[own];
     CHECK(list.size() == arguments[0].size(), list.size(), " arguments, ", arguments[0].size());
     for (const Buffer* buffer : list) inputs[lists_[own]].push_back(buffer->raw());
   }
-  std::vector<std::vector<pjrt::Buffer*>> outputs(device_count(),
-                                                  std::vector<pjrt::Buffer*>(result_count_));
-  std::vector<pjrt::Event*> events(device_count());
+  std::vector<std::vector<pjrt_abi::Buffer*>> outputs(
+      device_count(), std::vector<pjrt_abi::Buffer*>(result_count_));
+  std::vector<pjrt_abi::Event*> events(device_count());
   const auto input_rows = rows(inputs);
   const auto output_rows = rows(outputs);
-  pjrt::ExecuteOptions options{};
-  options.struct_size = pjrt::struct_size<pjrt::ExecuteOptions>();
+  pjrt_abi::ExecuteOptions options{};
+  options.struct_size = pjrt_abi::struct_size<pjrt_abi::ExecuteOptions>();
   // In a single process the plugin numbers its launches itself.
   if (client_->process_count() > 1) options.launch_id = next_launch(*launch_);
-  pjrt::LoadedExecutableExecute args{};
+  pjrt_abi::LoadedExecutableExecute args{};
   args.executable = handle_.raw();
   args.options = &options;
   args.argument_lists = input_rows.data();
@@ -113,7 +114,7 @@ Execution Executable::execute(const std::vector<std::vector<const Buffer*>>& arg
   std::vector<Event> done;
   for (const std::size_t list : lists_) {
     auto& row = results.emplace_back();
-    for (pjrt::Buffer* raw : outputs[list]) row.emplace_back(client_, raw);
+    for (pjrt_abi::Buffer* raw : outputs[list]) row.emplace_back(client_, raw);
     done.emplace_back(client_->plugin(), events[list]);
   }
   const auto all_done = std::make_shared<const std::vector<Event>>(std::move(done));
@@ -121,4 +122,4 @@ Execution Executable::execute(const std::vector<std::vector<const Buffer*>>& arg
   return {std::move(results), all_done};
 }
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

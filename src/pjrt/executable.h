@@ -10,7 +10,7 @@
 #include "pjrt/buffer.h"
 #include "pjrt/compiled_program.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 
 // A running execution. Destroying it does not wait; the results keep what they need alive.
 class Execution {
@@ -32,7 +32,7 @@ class Execution {
 class Executable {
  public:
   // `launch` is Client::first_launch().
-  Executable(std::shared_ptr<const Client> client, Handle<pjrt::LoadedExecutableDestroy> handle,
+  Executable(std::shared_ptr<const Client> client, Handle<pjrt_abi::LoadedExecutableDestroy> handle,
              std::uint32_t launch);
   Executable(Executable&&) = default;
   // On a CPU, waits until the latest execution has ended and returns freed memory to the system if
@@ -58,7 +58,7 @@ class Executable {
  private:
   // must outlive the handles: members are destroyed in reverse order
   std::shared_ptr<const Client> client_;
-  Handle<pjrt::LoadedExecutableDestroy> handle_;
+  Handle<pjrt_abi::LoadedExecutableDestroy> handle_;
   CompiledProgram program_;
   std::vector<std::size_t> lists_;  // plugin's argument list of each own device
   std::vector<int> devices_;
@@ -68,4 +68,4 @@ class Executable {
   std::size_t result_count_ = 0;
 };
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

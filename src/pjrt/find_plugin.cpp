@@ -10,7 +10,7 @@
 #include "base/progress.h"
 #include "pjrt/plugin_lock.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -119,4 +119,4 @@ std::string find_plugin(std::string_view device) {
   throw_not_installed(place, program_folder);
 }
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

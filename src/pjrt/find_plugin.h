@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smelt {
+namespace smelt::pjrt {
 
 // Returns the path of the plugin for `device` (cpu, gpu or tpu): the value of SMELT_CPU_PLUGIN
 // (…GPU…, …TPU…) if set, otherwise the first one found in plugin_folders(). Throws UsageError if
@@ -35,4 +35,4 @@ std::optional<std::string> setup_folder(std::string_view device);
 // UsageError if the device is unknown.
 std::string plugin_file(std::string_view device);
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "pjrt/plugin.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 
 // Unique owner of a plugin object. `Destroy` is the argument struct of the function that destroys
 // it.
@@ -51,25 +51,26 @@ class Handle {
 // The completion of asynchronous work of a plugin.
 class Event {
  public:
-  Event(std::shared_ptr<const Plugin> plugin, pjrt::Event* raw) : handle_(std::move(plugin), raw) {}
+  Event(std::shared_ptr<const Plugin> plugin, pjrt_abi::Event* raw)
+      : handle_(std::move(plugin), raw) {}
 
   // Blocks until the work has ended. Throws PjrtError if it failed.
   void await() const {
-    pjrt::EventAwait args{};
+    pjrt_abi::EventAwait args{};
     args.event = handle_.raw();
     handle_.plugin().call(args);
   }
 
   bool ready() const {
-    pjrt::EventIsReady args{};
+    pjrt_abi::EventIsReady args{};
     args.event = handle_.raw();
     return handle_.plugin().call(args).is_ready;
   }
 
  private:
-  Handle<pjrt::EventDestroy> handle_;
+  Handle<pjrt_abi::EventDestroy> handle_;
 };
 
 using Events = std::shared_ptr<const std::vector<Event>>;
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

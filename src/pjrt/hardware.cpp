@@ -14,7 +14,7 @@
 #include "pjrt/find_plugin.h"
 #include "pjrt/plugin_lock.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -139,4 +139,4 @@ std::string ready_plugin(std::string_view device) {
   return path;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

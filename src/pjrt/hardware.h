@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smelt {
+namespace smelt::pjrt {
 
 // Returns find_plugin(device) after checking the machine and loading the libraries that the plugin
 // needs. Skips this for a plugin from a SMELT_…_PLUGIN variable with another file name than libtpu
@@ -47,4 +47,4 @@ void enable_launch_barrier();
 // warning if one cannot be loaded.
 std::vector<std::string> load_cuda_libraries(const std::string& folder);
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

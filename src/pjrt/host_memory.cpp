@@ -18,7 +18,7 @@ extern "C" const char* malloc_conf;
 const char* malloc_conf = "narenas:1,oversize_threshold:33554432";
 #endif
 
-namespace smelt {
+namespace smelt::pjrt {
 
 #ifdef SMELT_JEMALLOC
 namespace {
@@ -170,4 +170,4 @@ void TemporariesGuard::await_freed() noexcept {
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

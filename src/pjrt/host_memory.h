@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <mutex>
 
-namespace smelt {
+namespace smelt::pjrt {
 
 // Keeps freed memory in the process from now on. Blocks of kLargeBlockBytes and more get a separate
 // arena, with huge pages if the system allows it, so that smaller blocks do not split them. Call it
@@ -49,4 +49,4 @@ class TemporariesGuard {
   int timeouts_ = 0;
 };
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

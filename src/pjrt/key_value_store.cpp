@@ -5,11 +5,12 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 template <class Args>
-pjrt::Error* callback_failed(const Args& args, pjrt::ErrorCode code, const std::string& text) {
+pjrt_abi::Error* callback_failed(const Args& args, pjrt_abi::ErrorCode code,
+                                 const std::string& text) {
   return (*args.callback_error)(code, text.data(), text.size());
 }
 
@@ -28,49 +29,49 @@ void set_value(const std::string& value, Args& args) {
 
 // Exceptions of the store must not propagate into the plugin's frames.
 template <class Args, class Work>
-pjrt::Error* with_store(Args& args, Work work) try {
+pjrt_abi::Error* with_store(Args& args, Work work) try {
   return work(*static_cast<const KeyValueStore*>(args.user_arg));
 } catch (const std::exception& error) {
-  return callback_failed(args, pjrt::ErrorCode::unavailable, error.what());
+  return callback_failed(args, pjrt_abi::ErrorCode::unavailable, error.what());
 }
 
-pjrt::Error* get_key(pjrt::KeyValueGet* args) {
-  return with_store(*args, [&](const KeyValueStore& store) -> pjrt::Error* {
+pjrt_abi::Error* get_key(pjrt_abi::KeyValueGet* args) {
+  return with_store(*args, [&](const KeyValueStore& store) -> pjrt_abi::Error* {
     const std::string key = key_of_call(*args);
     const auto value = store.get(key, std::chrono::milliseconds(args->timeout_in_ms));
     if (!value)
       return callback_failed(
-          *args, pjrt::ErrorCode::deadline_exceeded,
+          *args, pjrt_abi::ErrorCode::deadline_exceeded,
           str("no value for key '", key, "' after ", args->timeout_in_ms, " ms"));
     set_value(*value, *args);
     return nullptr;
   });
 }
 
-pjrt::Error* try_get_key(pjrt::KeyValueTryGet* args) {
-  return with_store(*args, [&](const KeyValueStore& store) -> pjrt::Error* {
+pjrt_abi::Error* try_get_key(pjrt_abi::KeyValueTryGet* args) {
+  return with_store(*args, [&](const KeyValueStore& store) -> pjrt_abi::Error* {
     const std::string key = key_of_call(*args);
     const auto value = store.try_get(key);
     if (!value)
-      return callback_failed(*args, pjrt::ErrorCode::not_found,
+      return callback_failed(*args, pjrt_abi::ErrorCode::not_found,
                              str("no value for key '", key, "'"));
     set_value(*value, *args);
     return nullptr;
   });
 }
 
-pjrt::Error* put_key(pjrt::KeyValuePut* args) {
-  return with_store(*args, [&](const KeyValueStore& store) -> pjrt::Error* {
+pjrt_abi::Error* put_key(pjrt_abi::KeyValuePut* args) {
+  return with_store(*args, [&](const KeyValueStore& store) -> pjrt_abi::Error* {
     const std::string key = key_of_call(*args);
     if (store.put(key, {args->value, args->value_size})) return nullptr;
-    return callback_failed(*args, pjrt::ErrorCode::already_exists,
+    return callback_failed(*args, pjrt_abi::ErrorCode::already_exists,
                            str("key '", key, "' already has a value"));
   });
 }
 
 }  // namespace
 
-void set_store_callbacks(const KeyValueStore& store, pjrt::ClientCreate& args) {
+void set_store_callbacks(const KeyValueStore& store, pjrt_abi::ClientCreate& args) {
   void* const user = const_cast<KeyValueStore*>(&store);
   args.kv_get_callback = reinterpret_cast<void*>(&get_key);
   args.kv_try_get_callback = reinterpret_cast<void*>(&try_get_key);
@@ -78,4 +79,4 @@ void set_store_callbacks(const KeyValueStore& store, pjrt::ClientCreate& args) {
   args.kv_get_user_arg = args.kv_try_get_user_arg = args.kv_put_user_arg = user;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

@@ -10,7 +10,7 @@
 
 #include "pjrt/pjrt_abi_processes.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 
 // The functions of the store. They may be called from any thread at any time, and throw if the
 // store cannot be reached.
@@ -25,6 +25,6 @@ struct KeyValueStore {
 };
 
 // Sets the callbacks of a client to be created. The store must outlive the client.
-void set_store_callbacks(const KeyValueStore& store, pjrt::ClientCreate& args);
+void set_store_callbacks(const KeyValueStore& store, pjrt_abi::ClientCreate& args);
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

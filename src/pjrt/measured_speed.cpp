@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "pjrt/executable.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 
 double measured_product_flops(const Client& client) {
   constexpr std::int64_t kSize = 1024;
@@ -15,7 +15,8 @@ double measured_product_flops(const Client& client) {
           " {\n    %0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (", type, ", ",
           type, ") -> ", type, "\n    return %0 : ", type, "\n  }\n}\n"));
   const std::vector<float> values(kSize * kSize, 1.0f);
-  const Buffer a = client.to_device(std::as_bytes(std::span(values)), {DType::f32, {kSize, kSize}});
+  const Buffer a =
+      client.to_device(std::as_bytes(std::span(values)), {compiler::DType::f32, {kSize, kSize}});
   double best = 0;
   for (int i = 0; i < 4; ++i) {
     const auto start = Clock::now();
@@ -26,4 +27,4 @@ double measured_product_flops(const Client& client) {
   return best;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

@@ -3,10 +3,10 @@
 
 #include "pjrt/client.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 
 // Returns the best FLOP/s of a few f32 matmuls of 1024 x 1024 matrices on the client's first
 // device. Takes 0.1 to 0.2 seconds.
 double measured_product_flops(const Client& client);
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

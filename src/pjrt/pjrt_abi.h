@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace smelt::pjrt {
+namespace smelt::pjrt_abi {
 
 // Opaque objects of the plugin.
 struct Error;
@@ -375,4 +375,4 @@ struct BufferReadyEvent {
   static constexpr auto kLast = &BufferReadyEvent::event;
 };
 
-}  // namespace smelt::pjrt
+}  // namespace smelt::pjrt_abi

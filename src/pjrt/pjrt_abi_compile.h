@@ -3,7 +3,7 @@
 
 #include "pjrt/pjrt_abi.h"
 
-namespace smelt::pjrt {
+namespace smelt::pjrt_abi {
 
 struct Program {
   std::size_t struct_size = 0;
@@ -214,4 +214,4 @@ struct Compile {
   static constexpr auto kLast = &Compile::executable;
 };
 
-}  // namespace smelt::pjrt
+}  // namespace smelt::pjrt_abi

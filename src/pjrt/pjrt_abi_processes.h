@@ -4,7 +4,7 @@
 
 #include "pjrt/pjrt_abi.h"
 
-namespace smelt::pjrt {
+namespace smelt::pjrt_abi {
 
 struct ClientProcessIndex {
   static constexpr Function kFunction{13, "PJRT_Client_ProcessIndex"};
@@ -102,4 +102,4 @@ using KeyValueGetCallback = Error* (*)(KeyValueGet* args);
 using KeyValueTryGetCallback = Error* (*)(KeyValueTryGet* args);
 using KeyValuePutCallback = Error* (*)(KeyValuePut* args);
 
-}  // namespace smelt::pjrt
+}  // namespace smelt::pjrt_abi

@@ -8,16 +8,16 @@
 #include "base/error.h"
 #include "pjrt/pjrt_abi.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 
 // A plugin call failed: "<function>: <message of the plugin>".
 class PjrtError : public SystemError {
  public:
-  PjrtError(const std::string& what, pjrt::ErrorCode code) : SystemError(what), code_(code) {}
-  pjrt::ErrorCode code() const { return code_; }
+  PjrtError(const std::string& what, pjrt_abi::ErrorCode code) : SystemError(what), code_(code) {}
+  pjrt_abi::ErrorCode code() const { return code_; }
 
  private:
-  pjrt::ErrorCode code_;
+  pjrt_abi::ErrorCode code_;
 };
 
 // A plugin library; thread-safe. Each path is loaded once and never unloaded, as the plugin's
@@ -40,26 +40,26 @@ class Plugin {
   // call fails.
   template <class Args>
   Args call(Args args) const {
-    args.struct_size = pjrt::struct_size<Args>();
+    args.struct_size = pjrt_abi::struct_size<Args>();
     check(Args::kFunction.name, entry<Args>()(&args));
     return args;
   }
 
   // Returns whether the plugin implements the function.
-  bool has(const pjrt::Function& function) const;
+  bool has(const pjrt_abi::Function& function) const;
 
  private:
   template <class Args>
   auto entry() const {
-    return reinterpret_cast<pjrt::Error* (*)(Args*)>(require(Args::kFunction));
+    return reinterpret_cast<pjrt_abi::Error* (*)(Args*)>(require(Args::kFunction));
   }
-  void (*require(const pjrt::Function& function) const)();
-  void check(std::string_view function, pjrt::Error* error) const;
-  pjrt::ErrorCode take_code(pjrt::Error* error) const;
-  void destroy(pjrt::Error* error) const;
+  void (*require(const pjrt_abi::Function& function) const)();
+  void check(std::string_view function, pjrt_abi::Error* error) const;
+  pjrt_abi::ErrorCode take_code(pjrt_abi::Error* error) const;
+  void destroy(pjrt_abi::Error* error) const;
 
   std::string path_;
-  const pjrt::Api* api_ = nullptr;
+  const pjrt_abi::Api* api_ = nullptr;
 };
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/nearest_name.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 
 std::vector<Wheel> parse_plugin_lock(std::string_view lock, std::string_view sizes) {
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> size_of;
@@ -62,4 +62,4 @@ std::vector<Wheel> plugin_wheels(std::string_view device) {
                    did_you_mean(device, known));
 }
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smelt {
+namespace smelt::pjrt {
 
 // The contents of files in requirements/. CMake generates their definitions from
 // plugin_locks.cpp.in.
@@ -34,4 +34,4 @@ std::optional<std::string> other_version(const std::vector<Wheel>& wheels, std::
 // Returns the pinned wheels for "gpu" or "tpu". Throws UsageError for another device.
 std::vector<Wheel> plugin_wheels(std::string_view device);
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

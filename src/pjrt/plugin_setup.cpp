@@ -15,7 +15,7 @@
 #include "io/filesystem/descriptor.h"
 #include "io/filesystem/file.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -42,8 +42,8 @@ void rename_folder(const std::string& from, const std::string& to) {
 
 // Takes the setup lock. It is held until the descriptor is closed and pip has ended: a pip process
 // that outlives a killed smelt inherits the descriptor and may still write.
-Descriptor lock(const std::string& path) {
-  Descriptor file(::open(path.c_str(), O_CREAT | O_RDWR, 0600));
+io::Descriptor lock(const std::string& path) {
+  io::Descriptor file(::open(path.c_str(), O_CREAT | O_RDWR, 0600));
   if (!file.is_open()) throw_errno("make", path, errno);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
   if (errno != EWOULDBLOCK) throw_errno("lock", path, errno);
@@ -88,7 +88,7 @@ std::string PluginSetup::requirements() const {
 
 bool PluginSetup::installed() const {
   const std::string stamp = str(folder_, "/", kWheelsFile);
-  return fs::exists(stamp) && read_file(stamp) == requirements();
+  return fs::exists(stamp) && io::read_file(stamp) == requirements();
 }
 
 void PluginSetup::check_folder_is_ours() const {
@@ -123,7 +123,7 @@ void PluginSetup::make_python() const {
     throw SystemError(
         str("setup: python3 could not create a virtual environment in ", partial("python")),
         "see its message above");
-  write_file(complete, "");
+  io::write_file(complete, "");
 }
 
 int PluginSetup::pip(std::vector<std::string> arguments) const {
@@ -141,7 +141,7 @@ int PluginSetup::pip(std::vector<std::string> arguments) const {
 }
 
 void PluginSetup::download(const Wheel& wheel) const {
-  write_file(partial("wheel.txt"), wheel.requirement);
+  io::write_file(partial("wheel.txt"), wheel.requirement);
   if (pip({"download", "--dest", partial("wheels"), "-r", partial("wheel.txt")}) == 0) return;
   throw SystemError(str("setup: pip could not download ", wheel.name, " ", wheel.version,
                         "; see its message above"),
@@ -149,7 +149,7 @@ void PluginSetup::download(const Wheel& wheel) const {
 }
 
 void PluginSetup::unpack() const {
-  write_file(partial("wheels.txt"), requirements());
+  io::write_file(partial("wheels.txt"), requirements());
   if (pip({"install", "--no-index", "--find-links", partial("wheels"), "--no-compile", "--target",
            partial("packages"), "-r", partial("wheels.txt")}) != 0)
     throw SystemError(
@@ -158,8 +158,9 @@ void PluginSetup::unpack() const {
 }
 
 void PluginSetup::publish() const {
-  write_file(partial(str("packages/", kWheelsFile)), requirements());  // last
-  const Descriptor disk(::open(partial("packages").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  io::write_file(partial(str("packages/", kWheelsFile)), requirements());  // last
+  const io::Descriptor disk(
+      ::open(partial("packages").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!disk.is_open() || ::syncfs(disk.get()) != 0)
     throw_errno("write", partial("packages"), errno);
   if (fs::exists(folder_)) rename_folder(folder_, partial("old"));
@@ -170,7 +171,7 @@ void PluginSetup::publish() const {
 void PluginSetup::install() const {
   check_folder_is_ours();
   make_folder(fs::path(folder_).parent_path().string());
-  const Descriptor held = lock(folder_ + ".lock");
+  const io::Descriptor held = lock(folder_ + ".lock");
   if (installed()) return;  // by the process that held the lock before
   for (const char* left : {"tmp", "packages", "old"}) remove_folder(partial(left));
   for (const char* folder : {"wheels", "tmp"}) make_folder(partial(folder));
@@ -186,4 +187,4 @@ void PluginSetup::install() const {
   publish();
 }
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

@@ -7,7 +7,7 @@
 
 #include "pjrt/plugin_lock.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 
 // Installs wheels into a folder.
 class PluginSetup {
@@ -43,4 +43,4 @@ class PluginSetup {
   std::string folder_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

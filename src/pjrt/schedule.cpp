@@ -15,7 +15,7 @@
 #include "io/filesystem/file.h"
 #include "pjrt/device_specs.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 constexpr std::size_t kBundles = 0,  // index of the bundle count; matrix units follow
@@ -148,7 +148,7 @@ std::map<std::string, double> ScheduleDump::kernels() const {
     const std::size_t begin = file.find('-') + 1;
     const std::size_t end = file.rfind('-', file.size() - kEnd.size() - 1);
     if (end != file.npos && end > begin)
-      out[file.substr(begin, end - begin)] = scheduled_cycles(read_file(entry.path()));
+      out[file.substr(begin, end - begin)] = scheduled_cycles(io::read_file(entry.path()));
   }
   return out;
 }
@@ -176,4 +176,4 @@ void add_schedule(StepCycles& cycles, const std::map<std::string, double>& kerne
                            &InstructionCycles::scheduled);
 }
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

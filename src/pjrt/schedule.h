@@ -9,7 +9,7 @@
 
 #include "pjrt/step_cycles.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 
 // Returns the cycles of a kernel from its final instruction bundles, as dumped by libtpu in text
 // form: one cycle per bundle, times the iterations of its loops. If the busiest matrix unit needs
@@ -39,4 +39,4 @@ class ScheduleDump {
 void add_schedule(StepCycles& cycles, const std::map<std::string, double>& kernels,
                   std::string_view device_kind);
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

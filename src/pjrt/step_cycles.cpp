@@ -8,7 +8,7 @@
 
 #include "pjrt/device_specs.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 // Parses "estimated_cycles":"59250" in the backend's JSON; returns 0 if it is missing.
@@ -137,7 +137,7 @@ double sent_bytes(const CollectiveBytes& c, std::int64_t devices) {
   return c.bytes * (group_size - 1) / group_size * (c.opcode == "all-reduce" ? 2 : 1);
 }
 
-std::string axes_of(const Mesh& mesh, std::span<const std::int64_t> group) {
+std::string axes_of(const compiler::Mesh& mesh, std::span<const std::int64_t> group) {
   std::string out;
   std::int64_t step = 1;  // devices per step along the axis
   for (std::size_t a = mesh.size(); a-- > 0;) {
@@ -152,7 +152,7 @@ std::string axes_of(const Mesh& mesh, std::span<const std::int64_t> group) {
 
 double seconds_of(double cycles, std::string_view device_kind) {
   const double flops = cycle_flops(device_kind);
-  return flops == 0 ? 0 : cycles * flops / peak_flops(device_kind, DType::bf16).value();
+  return flops == 0 ? 0 : cycles * flops / peak_flops(device_kind, compiler::DType::bf16).value();
 }
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

@@ -10,7 +10,7 @@
 #include "compiler/ir/mesh.h"
 #include "pjrt/compiled_module.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 
 // libtpu's `estimated_cycles` of one instruction, over all its runs in one device's program.
 struct InstructionCycles {
@@ -37,7 +37,7 @@ struct CollectiveBytes {
 double sent_bytes(const CollectiveBytes& c, std::int64_t devices);
 // Returns the mesh axes along which the devices of a group differ, such as "data" or "data+fsdp";
 // empty for a single device.
-std::string axes_of(const Mesh& mesh, std::span<const std::int64_t> group);
+std::string axes_of(const compiler::Mesh& mesh, std::span<const std::int64_t> group);
 
 // The estimates for a whole program, per device.
 struct StepCycles {
@@ -55,4 +55,4 @@ StepCycles step_cycles(const HloModule& module);
 // Returns 0 if the device kind is unknown.
 double seconds_of(double cycles, std::string_view device_kind);
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

@@ -6,7 +6,7 @@
 #include "pjrt/device_facts.h"
 #include "pjrt/find_plugin.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 // libtpu reads these once, when it is loaded. A value that the user has set stays.
@@ -25,13 +25,13 @@ void prepare_libtpu() {
 
 // Returns the libtpu option that combines the two cores of a v4 chip into one device (megacore), as
 // on real machines. Without it libtpu compiles for each core as a separate device.
-pjrt::NamedValue megacore() {
+pjrt_abi::NamedValue megacore() {
   constexpr std::string_view kName = "chip_config_name", kValue = "megacore";
-  pjrt::NamedValue out{};
-  out.struct_size = pjrt::struct_size<pjrt::NamedValue>();
+  pjrt_abi::NamedValue out{};
+  out.struct_size = pjrt_abi::struct_size<pjrt_abi::NamedValue>();
   out.name = kName.data();
   out.name_size = kName.size();
-  out.type = pjrt::ValueType::text;
+  out.type = pjrt_abi::ValueType::text;
   out.string_value = kValue.data();
   out.value_size = kValue.size();
   return out;
@@ -46,20 +46,20 @@ Topology Topology::tpu(const std::string& name) {
 }
 
 Topology Topology::create(std::shared_ptr<const Plugin> plugin, const std::string& name) {
-  pjrt::TopologyDescriptionCreate args{};
+  pjrt_abi::TopologyDescriptionCreate args{};
   args.topology_name = name.data();
   args.topology_name_size = name.size();
-  const pjrt::NamedValue one_device_per_chip = megacore();
+  const pjrt_abi::NamedValue one_device_per_chip = megacore();
   if (name.starts_with("v4:")) {
     args.create_options = &one_device_per_chip;
     args.num_options = 1;
   }
-  pjrt::TopologyDescription* raw = plugin->call(args).topology;
-  return Topology(Handle<pjrt::TopologyDescriptionDestroy>(std::move(plugin), raw));
+  pjrt_abi::TopologyDescription* raw = plugin->call(args).topology;
+  return Topology(Handle<pjrt_abi::TopologyDescriptionDestroy>(std::move(plugin), raw));
 }
 
-pjrt::TopologyDescriptionGetDeviceDescriptions Topology::descriptions() const {
-  pjrt::TopologyDescriptionGetDeviceDescriptions args{};
+pjrt_abi::TopologyDescriptionGetDeviceDescriptions Topology::descriptions() const {
+  pjrt_abi::TopologyDescriptionGetDeviceDescriptions args{};
   args.topology = handle_.raw();
   return handle_.plugin().call(args);
 }
@@ -69,7 +69,7 @@ int Topology::device_count() const { return static_cast<int>(descriptions().num_
 std::string Topology::device_kind() const {
   const auto all = descriptions();
   CHECK(all.num_descriptions > 0);
-  pjrt::DeviceDescriptionKind kind{};
+  pjrt_abi::DeviceDescriptionKind kind{};
   kind.device_description = all.descriptions[0];
   kind = handle_.plugin().call(kind);
   return {kind.device_kind, kind.device_kind_size};
@@ -87,14 +87,14 @@ std::vector<int> Topology::device_ids() const {
 }
 
 CompiledProgram Topology::compile(std::string_view stablehlo, const CompileOptions& given) const {
-  const pjrt::Program program = stablehlo_program(stablehlo);
+  const pjrt_abi::Program program = stablehlo_program(stablehlo);
   CompileOptions options = given;
   const int devices = options.num_replicas * options.num_partitions;
   if (devices > 1 && options.device_ids.empty())
     if (const std::vector<int> ids = device_ids(); std::ssize(ids) >= devices)
       options.device_ids.assign(ids.begin(), ids.begin() + devices);
   const std::string serialized = serialize(options);
-  pjrt::Compile args{};
+  pjrt_abi::Compile args{};
   args.topology = handle_.raw();
   args.program = &program;
   args.compile_options = serialized.data();
@@ -102,4 +102,4 @@ CompiledProgram Topology::compile(std::string_view stablehlo, const CompileOptio
   return CompiledProgram({handle_.shared_plugin(), handle_.plugin().call(args).executable});
 }
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

@@ -9,7 +9,7 @@
 #include "pjrt/compile_options.h"
 #include "pjrt/compiled_program.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 
 // A TPU topology to compile for.
 class Topology {
@@ -29,10 +29,11 @@ class Topology {
   CompiledProgram compile(std::string_view stablehlo, const CompileOptions& options) const;
 
  private:
-  explicit Topology(Handle<pjrt::TopologyDescriptionDestroy> handle) : handle_(std::move(handle)) {}
-  pjrt::TopologyDescriptionGetDeviceDescriptions descriptions() const;
+  explicit Topology(Handle<pjrt_abi::TopologyDescriptionDestroy> handle)
+      : handle_(std::move(handle)) {}
+  pjrt_abi::TopologyDescriptionGetDeviceDescriptions descriptions() const;
 
-  Handle<pjrt::TopologyDescriptionDestroy> handle_;
+  Handle<pjrt_abi::TopologyDescriptionDestroy> handle_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

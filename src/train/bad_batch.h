@@ -14,7 +14,7 @@
 #include "execution/train_state/compiled_step.h"
 #include "execution/train_state/resume.h"
 
-namespace smelt {
+namespace smelt::train {
 
 // Returns the folder for the bad batch of a step in a model folder. It has the format of a model
 // folder with one checkpoint, and also contains the batch (docs/reference/formats/checkpoint.md).
@@ -25,11 +25,11 @@ std::string newest_bad_batch(const std::string& model_dir);
 struct BadBatch {
   std::int64_t step = 0;      // counted from 1; the state is that before this step
   std::int64_t argument = 0;  // step number that was passed to the program
-  Batch batch;
+  data::Batch batch;
 };
 // Returns the batch of a checkpoint. Throws UsageError if it contains no batch, or one with other
 // features.
-BadBatch bad_batch_in(const TrainedModel& model, const Features& features);
+BadBatch bad_batch_in(const execution::TrainedModel& model, const io::Features& features);
 
 struct GradientNorm {
   std::string parameter;
@@ -50,22 +50,22 @@ struct GradientReport {
 // Runs the step without an update and returns its loss and gradient norms. `program` is from
 // gradient_program(). `state` may have more tensors than the program needs; `held` are the values
 // of its frozen model if they are already on the devices.
-GradientReport gradient_report(const std::shared_ptr<const Client>& client,
-                               const StepProgram& program, const BadBatch& bad,
-                               const ModelState& state,
-                               std::shared_ptr<const ModelState> held = {});
+GradientReport gradient_report(const std::shared_ptr<const pjrt::Client>& client,
+                               const model::StepProgram& program, const BadBatch& bad,
+                               const execution::ModelState& state,
+                               std::shared_ptr<const execution::ModelState> held = {});
 
 // What is needed to save and repeat a bad step.
 struct BadStepPlace {
-  std::shared_ptr<const Client> client;
-  std::function<StepProgram()> program;    // builds the gradient_program()
-  const ModelState& state;                 // state before the step
-  std::shared_ptr<const ModelState> held;  // values of the frozen model; null: none
-  const Json& settings;                    // settings of the run's checkpoints
+  std::shared_ptr<const pjrt::Client> client;
+  std::function<model::StepProgram()> program;        // builds the gradient_program()
+  const execution::ModelState& state;                 // state before the step
+  std::shared_ptr<const execution::ModelState> held;  // values of the frozen model; null: none
+  const Json& settings;                               // settings of the run's checkpoints
 };
 // Saves the bad batch in `folder` and searches for the first non-finite tensor. Returns text for
 // the error message that describes both; it also describes failures, which are not thrown.
 std::string diagnose_bad_batch(const std::string& folder, const BadBatch& bad,
                                const BadStepPlace& place);
 
-}  // namespace smelt
+}  // namespace smelt::train

@@ -12,7 +12,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::train {
 namespace {
 
 // Folders of a save, in the wording of messages.
@@ -23,8 +23,8 @@ constexpr std::string_view kPermanent = " in save/";
 }  // namespace
 
 CheckpointManager::CheckpointManager(const TrainJob& job, const InitialState& start,
-                                     const FolderLock* lock, std::vector<HeldSlice> held,
-                                     int process)
+                                     const io::FolderLock* lock,
+                                     std::vector<checkpoint::HeldSlice> held, int process)
     : job_(job),
       lock_(lock),
       held_(std::move(held)),
@@ -32,7 +32,7 @@ CheckpointManager::CheckpointManager(const TrainJob& job, const InitialState& st
       first_step_(start.steps_before),
       saved_(start.is_saved() ? start.step : -1),
       newest_(saved_),
-      best_(best_of(job.checkpoint.best_metric)) {
+      best_(execution::best_of(job.checkpoint.best_metric)) {
   if (!start.is_saved()) return;
   went_back(start.step, start.best);
   if (lock_ == nullptr || job_.checkpoint.best_metric.empty()) return;
@@ -45,7 +45,7 @@ bool CheckpointManager::is_kept_permanently(std::int64_t step) const {
 }
 
 std::string CheckpointManager::folder(const char* name) const {
-  return join_path(job_.model_dir, name);
+  return io::join_path(job_.model_dir, name);
 }
 
 bool CheckpointManager::is_due(std::int64_t step) const {
@@ -64,7 +64,7 @@ std::string CheckpointManager::key(std::string_view what) const {
   return str("save/", saves_, "/", what);
 }
 
-bool CheckpointManager::is_best(const Evaluation& evaluation) const {
+bool CheckpointManager::is_best(const execution::Evaluation& evaluation) const {
   if (job_.checkpoint.best_metric.empty()) return false;
   return best_.is_beaten_by(evaluation.measure(job_.checkpoint.best_metric));
 }
@@ -79,8 +79,8 @@ void CheckpointManager::poll() {
     wait();
 }
 
-void CheckpointManager::save(std::int64_t step, StateCopy state, const Kinds& kinds, Json settings,
-                             Watchdog& watchdog) {
+void CheckpointManager::save(std::int64_t step, execution::StateCopy state, const Kinds& kinds,
+                             Json settings, Watchdog& watchdog) {
   CHECK(!current_save_.valid());
   ++saves_;
   if (kinds.regular) {
@@ -103,10 +103,10 @@ void CheckpointManager::save(std::int64_t step, StateCopy state, const Kinds& ki
   current_save_ =
       run_async([this, state = std::move(state), plan = std::move(plan), &watchdog]() mutable {
         // Destroyed at the end of the save, not when the future is read.
-        StateCopy copy = std::move(state);
+        execution::StateCopy copy = std::move(state);
         std::optional<Watchdog::Watch> watch(std::in_place, &watchdog,
                                              str("copying the state of step ", plan.step));
-        const HostState& host = copy.host();
+        const execution::HostState& host = copy.host();
         watch.reset();
         return write(plan, host);
       });
@@ -129,8 +129,8 @@ Json CheckpointManager::with_score(Json settings, const std::optional<BestState>
 
 void CheckpointManager::went_back(std::int64_t step, const std::optional<BestState>& best) {
   saved_ = newest_ = step;
-  best_ = BestScore(best_of(job_.checkpoint.best_metric),
-                    best ? std::optional(best->value) : std::optional<double>());
+  best_ = execution::BestScore(execution::best_of(job_.checkpoint.best_metric),
+                               best ? std::optional(best->value) : std::optional<double>());
   best_step_ = best ? std::optional(best->step) : std::nullopt;
   best_steps_.erase(best_steps_.upper_bound(step), best_steps_.end());
   best_steps_[step] = best_step_;
@@ -167,7 +167,8 @@ void CheckpointManager::know_checkpoint(std::int64_t step,
 }
 
 // A non-finite state ends the run, and so does a bug; other failures are part of the result.
-CheckpointManager::Outcome CheckpointManager::write(const Plan& plan, const HostState& host) const {
+CheckpointManager::Outcome CheckpointManager::write(const Plan& plan,
+                                                    const execution::HostState& host) const {
   Outcome outcome{.step = plan.step, .not_finite = not_finite_anywhere(host, key("finite"))};
   if (outcome.not_finite) return outcome;
   outcome.attempts = write_kinds(plan, host);
@@ -185,9 +186,9 @@ bool CheckpointManager::has_failed(const std::vector<Attempt>& attempts, std::st
 }
 
 // Returns the first non-finite tensor on any process.
-std::optional<std::string> CheckpointManager::not_finite_anywhere(const HostState& host,
+std::optional<std::string> CheckpointManager::not_finite_anywhere(const execution::HostState& host,
                                                                   const std::string& key) const {
-  const auto own = first_not_finite(host);
+  const auto own = execution::first_not_finite(host);
   if (!job_.together.several()) return own;
   for (const std::string& name : job_.together.gather(key, own.value_or("")))
     if (!name.empty()) return name;
@@ -195,39 +196,41 @@ std::optional<std::string> CheckpointManager::not_finite_anywhere(const HostStat
 }
 
 void CheckpointManager::publish(const std::string& place, const std::string& copy_of,
-                                std::int64_t step, const HostState& host, const Json& settings,
-                                const SaveOptions& options) const {
-  const auto copy = [&] { keep_checkpoint(copy_of, step, place, options); };
+                                std::int64_t step, const execution::HostState& host,
+                                const Json& settings,
+                                const checkpoint::SaveOptions& options) const {
+  const auto copy = [&] { checkpoint::keep_checkpoint(copy_of, step, place, options); };
   if (!job_.together.several())
-    return copy_of.empty() ? save_sliced_checkpoint(place, step, host.tensors, settings, options)
-                           : copy();
-  const SaveShare share{.process = process_,
-                        .leads = job_.together.leads(),
-                        .key = key(place),
-                        .gather = job_.together.gather};
+    return copy_of.empty()
+               ? checkpoint::save_sliced_checkpoint(place, step, host.tensors, settings, options)
+               : copy();
+  const checkpoint::SaveShare share{.process = process_,
+                                    .leads = job_.together.leads(),
+                                    .key = key(place),
+                                    .gather = job_.together.gather};
   if (copy_of.empty())
-    save_shared_checkpoint(place, step, host.tensors, held_, settings, share, options);
+    checkpoint::save_shared_checkpoint(place, step, host.tensors, held_, settings, share, options);
   else
-    lead_alone(share, copy);
+    checkpoint::lead_alone(share, copy);
 }
 
 // Writes the model folder last. If the process is killed in between, the checkpoint from which the
 // run resumes is complete; in the reverse order the best state or the permanent copy of a step
 // could be missing. A failure in one folder does not affect the others.
 std::vector<CheckpointManager::Attempt> CheckpointManager::write_kinds(
-    const Plan& plan, const HostState& host) const {
+    const Plan& plan, const execution::HostState& host) const {
   const std::int64_t step = plan.step;
   Json settings = with_score(plan.settings, plan.scores.with_save);
   std::string first;  // folder with the files; the others get copies
   std::vector<Attempt> out;
   const auto publish_at = [&](std::string_view name, const std::string& place,
-                              SaveOptions options) {
+                              checkpoint::SaveOptions options) {
     out.push_back({.place = name});
     if (lock_ != nullptr) options.require_held = [this] { lock_->require_held_now(); };
     try {
       publish(place, first, step, host, settings, options);
       if (first.empty()) first = place;
-      if (name == kBest && lock_ != nullptr) remove_file(join_path(place, kScoreFile));
+      if (name == kBest && lock_ != nullptr) io::remove_file(io::join_path(place, kScoreFile));
     } catch (const BugError&) {
       throw;
     } catch (const Error& error) {
@@ -312,7 +315,7 @@ void CheckpointManager::throw_not_finite(std::int64_t step, const std::string& t
                     stability_hint());
 }
 
-void CheckpointManager::require_finite(std::int64_t step, const HostState& host) {
+void CheckpointManager::require_finite(std::int64_t step, const execution::HostState& host) {
   if (const auto bad = not_finite_anywhere(host, str("save/check/", ++checks_)))
     throw_not_finite(step, *bad);
 }
@@ -331,4 +334,4 @@ std::string CheckpointManager::stability_hint() {
              job_.fields("schedule.warmup_steps"), "; ", last_checkpoint_text());
 }
 
-}  // namespace smelt
+}  // namespace smelt::train

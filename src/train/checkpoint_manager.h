@@ -19,7 +19,7 @@
 #include "train/initial_state.h"
 #include "train/trainer.h"
 
-namespace smelt {
+namespace smelt::train {
 
 // Saves the checkpoints of a run on another thread. Only one save runs at a time and the next waits
 // for it, so that the host holds at most one copy of the state. A failed save is logged; the next
@@ -29,15 +29,15 @@ class CheckpointManager {
   // Saves only while `lock`, the lock of the model folder, is held; in a multi-process run only
   // rank 0 has it. Each process writes the slices it holds: `held` are the slices of all processes,
   // `process` is the index of this one in it.
-  CheckpointManager(const TrainJob& job, const InitialState& start, const FolderLock* lock,
-                    std::vector<HeldSlice> held = {}, int process = 0);
+  CheckpointManager(const TrainJob& job, const InitialState& start, const io::FolderLock* lock,
+                    std::vector<checkpoint::HeldSlice> held = {}, int process = 0);
 
   // Return whether to save the state after this step: by its number, or by elapsed time. In a
   // multi-process run only rank 0 measures the time.
   bool is_due(std::int64_t step) const;
   bool is_due_by_time() const;
   // Returns whether this is the best evaluation so far by checkpoint.best_metric.
-  bool is_best(const Evaluation& evaluation) const;
+  bool is_best(const execution::Evaluation& evaluation) const;
 
   // Waits for the previous save. Call it before copying the state.
   void wait();
@@ -48,7 +48,7 @@ class CheckpointManager {
   };
   // Starts a save. `settings` are stored in the checkpoint. The watchdog must outlive the save; it
   // watches the copy to the host, not the writing.
-  void save(std::int64_t step, StateCopy state, const Kinds& kinds, Json settings,
+  void save(std::int64_t step, execution::StateCopy state, const Kinds& kinds, Json settings,
             Watchdog& watchdog);
   // Tells the manager that the run was rolled back to this saved step, whose best state so far was
   // `best`. Later checkpoints no longer exist.
@@ -66,7 +66,7 @@ class CheckpointManager {
   std::optional<std::int64_t> best_step() const { return best_step_; }
   // Throws SystemError, which names the tensor, if the state on any process contains a NaN or an
   // infinity.
-  void require_finite(std::int64_t step, const HostState& host);
+  void require_finite(std::int64_t step, const execution::HostState& host);
   // Waits for the current save and returns a hint for messages about numerical problems.
   std::string stability_hint();
 
@@ -107,8 +107,8 @@ class CheckpointManager {
     std::optional<std::int64_t> spare;  // checkpoint that max_to_keep does not delete
   };
   static bool has_failed(const std::vector<Attempt>& attempts, std::string_view place);
-  Outcome write(const Plan& plan, const HostState& host) const;
-  std::vector<Attempt> write_kinds(const Plan& plan, const HostState& host) const;
+  Outcome write(const Plan& plan, const execution::HostState& host) const;
+  std::vector<Attempt> write_kinds(const Plan& plan, const execution::HostState& host) const;
   std::optional<BestState> best_state() const;
   Json with_score(Json settings, const std::optional<BestState>& best) const;
   // Returns the known checkpoint to which a loss spike after `step` rolls back, or nullopt.
@@ -119,8 +119,9 @@ class CheckpointManager {
   void know_checkpoint(std::int64_t step, const std::optional<std::int64_t>& best);
   // Writes the state to a folder, or copies it from another folder if `copy_of` is not empty.
   void publish(const std::string& place, const std::string& copy_of, std::int64_t step,
-               const HostState& host, const Json& settings, const SaveOptions& options) const;
-  std::optional<std::string> not_finite_anywhere(const HostState& host,
+               const execution::HostState& host, const Json& settings,
+               const checkpoint::SaveOptions& options) const;
+  std::optional<std::string> not_finite_anywhere(const execution::HostState& host,
                                                  const std::string& key) const;
   std::string key(std::string_view what) const;
   void report_outcome(const Outcome& outcome);
@@ -128,13 +129,13 @@ class CheckpointManager {
   bool is_kept_permanently(std::int64_t step) const;
 
   const TrainJob& job_;
-  const FolderLock* lock_;
-  std::vector<HeldSlice> held_;
+  const io::FolderLock* lock_;
+  std::vector<checkpoint::HeldSlice> held_;
   int process_;
   std::int64_t saves_ = 0, checks_ = 0;
   std::int64_t first_step_;  // step of the run's first checkpoint
   std::int64_t saved_, newest_;
-  BestScore best_;
+  execution::BestScore best_;
   std::optional<std::int64_t> best_step_, best_step_before_;
   // The step of the best state that each checkpoint records, by the checkpoint's step; for the
   // checkpoints that the run may continue from: the latest one, and the target of a rollback.
@@ -144,4 +145,4 @@ class CheckpointManager {
   std::future<Outcome> current_save_;  // declared last: its thread uses the other members
 };
 
-}  // namespace smelt
+}  // namespace smelt::train

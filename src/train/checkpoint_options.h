@@ -6,7 +6,7 @@
 #include <string>
 #include <type_traits>
 
-namespace smelt {
+namespace smelt::train {
 
 struct CheckpointOptions {
   std::int64_t save_interval_steps = 500;
@@ -43,4 +43,4 @@ void visit_fields(C& c, Visitor&& visit) {
         "train.checkpoint.best_metric; 0: never");
 }
 
-}  // namespace smelt
+}  // namespace smelt::train

@@ -15,11 +15,11 @@
 #include "io/formats/json_difference.h"
 #include "text/readers/composed_json.h"
 
-namespace smelt {
+namespace smelt::train {
 namespace {
 
 // "1325 MB in 0.51 s"
-std::string how_fast(const SlicedCheckpoint& checkpoint, double seconds) {
+std::string how_fast(const checkpoint::SlicedCheckpoint& checkpoint, double seconds) {
   double bytes = 0;
   for (const auto& [name, tensor] : checkpoint.tensors)
     bytes += static_cast<double>(tensor.shape.size_bytes());
@@ -48,8 +48,8 @@ bool is_out_of_patience(const TrainJob& job, const Json& state) {
          state.value(kSinceBest, std::int64_t{0}) >= job.early_stopping.patience;
 }
 
-void log_resume_point(const TrainJob& job, const SlicedCheckpoint& checkpoint, const Json& settings,
-                      double seconds) {
+void log_resume_point(const TrainJob& job, const checkpoint::SlicedCheckpoint& checkpoint,
+                      const Json& settings, double seconds) {
   const std::string& where = checkpoint.path;
   check_finished_run(job, {checkpoint.step, where, checkpoint.state}, settings);
   if (warn_if_done(job, where, checkpoint.step)) return;
@@ -58,25 +58,27 @@ void log_resume_point(const TrainJob& job, const SlicedCheckpoint& checkpoint, c
     return log_info("{}: the run stopped early here, {} after the best one; raise {} to continue",
                     where, counted(since, "evaluation"), job.fields("early_stopping.patience"));
   log_info("resuming from {} ({})", where, how_fast(checkpoint, seconds));
-  if (const auto changes = changed_settings(checkpoint.state, settings, job.fields);
+  if (const auto changes = execution::changed_settings(checkpoint.state, settings, job.fields);
       !changes.empty())
     log_warning("{}: {}", where, changes);
-  const auto rate = rate_change(checkpoint.state, job.config.schedule, checkpoint.step, job.fields);
+  const auto rate =
+      execution::rate_change(checkpoint.state, job.config.schedule, checkpoint.step, job.fields);
   if (rate && rate->rises) log_warning("{}", rate->text);
   if (rate && !rate->rises) log_info("{}", rate->text);
 }
 
-InitialState restored_from(SlicedCheckpoint& checkpoint, const TrainJob& job,
-                           const StepProgram& program, const Client& client, Json& settings) {
+InitialState restored_from(checkpoint::SlicedCheckpoint& checkpoint, const TrainJob& job,
+                           const model::StepProgram& program, const pjrt::Client& client,
+                           Json& settings) {
   const std::string& where = checkpoint.path;
   const Json& state = checkpoint.state;
-  check_vocabulary(state, job.vocab, where);
-  check_same_run(state, settings, where, job.fields);
+  execution::check_vocabulary(state, job.vocab, where);
+  execution::check_same_run(state, settings, where, job.fields);
   for (const char* name : {"init", "steps_before"})
     if (state.contains(name)) settings[name] = state[name];
   begin_spike_losses(program.state, checkpoint);
-  return {.state = ModelState::restore(client, program.placement, program.state, checkpoint.tensors,
-                                       where),
+  return {.state = execution::ModelState::restore(client, program.placement, program.state,
+                                                  checkpoint.tensors, where),
           .taken = {},
           .step = checkpoint.step,
           .steps_before = settings.value("steps_before", std::int64_t{0}),
@@ -87,9 +89,9 @@ InitialState restored_from(SlicedCheckpoint& checkpoint, const TrainJob& job,
           .records_best = records_best(state, job.checkpoint.best_metric)};
 }
 
-std::optional<SlicedCheckpoint> checkpoint_of(const TrainJob& job) {
-  if (job.resume_from.empty()) return load_latest_sliced_checkpoint(job.model_dir);
-  return load_sliced_checkpoint(job.resume_from);
+std::optional<checkpoint::SlicedCheckpoint> checkpoint_of(const TrainJob& job) {
+  if (job.resume_from.empty()) return checkpoint::load_latest_sliced_checkpoint(job.model_dir);
+  return checkpoint::load_sliced_checkpoint(job.resume_from);
 }
 
 // Returns the latest complete checkpoint before step `below`, as rank 0 finds it, because listings
@@ -97,7 +99,7 @@ std::optional<SlicedCheckpoint> checkpoint_of(const TrainJob& job) {
 std::optional<std::int64_t> shared_step(const TrainJob& job, const std::string& key,
                                         std::int64_t below) {
   const std::string step = job.together.told(key, [&] {
-    const auto found = load_latest_state(job.model_dir, below);
+    const auto found = checkpoint::load_latest_state(job.model_dir, below);
     return found ? str(found->step) : std::string();
   });
   if (step.empty()) return std::nullopt;
@@ -106,8 +108,8 @@ std::optional<std::int64_t> shared_step(const TrainJob& job, const std::string& 
 
 // Restores a multi-process run. Each process reads the slices of its devices. If one finds a
 // checkpoint damaged, all use an earlier one.
-InitialState restored_together(const TrainJob& job, const StepProgram& program,
-                               const Client& client, Json& settings) {
+InitialState restored_together(const TrainJob& job, const model::StepProgram& program,
+                               const pjrt::Client& client, Json& settings) {
   std::int64_t below = std::numeric_limits<std::int64_t>::max();
   std::string damage;
   for (int attempt = 1;; ++attempt) {
@@ -118,13 +120,13 @@ InitialState restored_together(const TrainJob& job, const StepProgram& program,
     if (!step) throw UsageError(damage);
     if (!damage.empty()) log_warning("{}\n  going back to step {}", damage, *step);
     InitialState start;
-    std::optional<SlicedCheckpoint> checkpoint;
+    std::optional<checkpoint::SlicedCheckpoint> checkpoint;
     Json taken = settings;
     damage.clear();
     try {
-      checkpoint = open_sliced_checkpoint(job.model_dir, *step);
+      checkpoint = checkpoint::open_sliced_checkpoint(job.model_dir, *step);
       start = restored_from(*checkpoint, job, program, client, taken);
-    } catch (const DamagedCheckpoint& error) {
+    } catch (const checkpoint::DamagedCheckpoint& error) {
       damage = error.what();
     }
     const auto said = job.together.gather(key + "/read", damage);
@@ -139,8 +141,8 @@ InitialState restored_together(const TrainJob& job, const StepProgram& program,
   }
 }
 
-InitialState restored(const TrainJob& job, const StepProgram& program, const Client& client,
-                      Json& settings) {
+InitialState restored(const TrainJob& job, const model::StepProgram& program,
+                      const pjrt::Client& client, Json& settings) {
   if (job.together.several() && job.resume_from.empty())
     return restored_together(job, program, client, settings);
   const auto begin = Clock::now();
@@ -151,58 +153,59 @@ InitialState restored(const TrainJob& job, const StepProgram& program, const Cli
   return start;
 }
 
-void warn_of_other_model(const PretrainedWeights& given, const Json& settings) {
-  const auto say = [&](const JsonDifference& d) {
+void warn_of_other_model(const checkpoint::PretrainedWeights& given, const Json& settings) {
+  const auto say = [&](const io::JsonDifference& d) {
     log_warning("{}: was made with {} {}, this run has {}", given.where, d.name, d.was.dump(),
                 d.is.dump());
   };
   if (given.other_model) std::ranges::for_each(given.other_model(settings), say);
   if (given.model.is_null()) return;
-  if (const auto other = first_difference(given.model, settings["model"], "model")) say(*other);
+  if (const auto other = io::first_difference(given.model, settings["model"], "model")) say(*other);
 }
 
 // Removes the weights of a classification head with other classes, even if its shape fits. Returns
 // whether some were removed.
-bool remove_other_head(const Task& task, PretrainedWeights& given) {
+bool remove_other_head(const model::Task& task, checkpoint::PretrainedWeights& given) {
   if (!task.is_head) return false;
   const Json own{{"problem", task.settings.value("problem", "")},
                  {"labels", task.settings.value("labels", Json())}};
-  if (composed(given.head) == composed(own)) return false;
+  if (text::composed(given.head) == text::composed(own)) return false;
   return std::erase_if(given.parameters,
                        [&](const auto& item) { return task.is_head(item.first); }) > 0;
 }
 
 // Sets `other_head` to whether a head with other classes was not used.
-InitialWeights weights_of(const std::string& init, const Task& task, const StateLayout& layout,
-                          bool& other_head) {
+execution::InitialWeights weights_of(const std::string& init, const model::Task& task,
+                                     const model::StateLayout& layout, bool& other_head) {
   const auto in_vocabulary = [&](std::string_view parameter) {
-    const DimNames dims = task.dim_names ? task.dim_names(parameter) : DimNames();
+    const model::DimNames dims = task.dim_names ? task.dim_names(parameter) : model::DimNames();
     return !dims.empty() && dims.front().name == "vocab";
   };
-  PretrainedWeights given = load_weights(init);
+  checkpoint::PretrainedWeights given = checkpoint::load_weights(init);
   other_head = remove_other_head(task, given);
-  return take_weights(layout, std::move(given), in_vocabulary);
+  return execution::take_weights(layout, std::move(given), in_vocabulary);
 }
 
 // Loads pretrained weights for a new run.
-void take_given(const TrainJob& job, const StepProgram& program, Json& settings,
+void take_given(const TrainJob& job, const model::StepProgram& program, Json& settings,
                 InitialState& start) {
   bool other_head = false;
   start.taken = weights_of(job.init, job.task, program.state, other_head);
-  log_info("{}", table_of(*start.taken));
+  log_info("{}", execution::table_of(*start.taken));
   if (other_head)
     log_warning(
         "{}: its head has other classes ({}) and is not used", job.init,
         start.taken->given.head.is_null() ? "unknown" : start.taken->given.head["labels"].dump());
-  const PretrainedWeights& given = start.taken->given;
-  if (const auto missing = missing_encoder_parameters(*start.taken); !missing.empty())
+  const checkpoint::PretrainedWeights& given = start.taken->given;
+  if (const auto missing = execution::missing_encoder_parameters(*start.taken); !missing.empty())
     log_warning("{} {}", given.where, missing);
-  if (const auto other = other_vocabulary(given, job.vocab); !other.empty())
+  if (const auto other = execution::other_vocabulary(given, job.vocab); !other.empty())
     log_warning("{} {}", given.where, other);
-  else if (job.vocab.empty() && given.vocabulary_crc32c && settings.contains(kVocabularyCrc32c) &&
-           settings[kVocabularyCrc32c] != *given.vocabulary_crc32c)
+  else if (job.vocab.empty() && given.vocabulary_crc32c &&
+           settings.contains(checkpoint::kVocabularyCrc32c) &&
+           settings[checkpoint::kVocabularyCrc32c] != *given.vocabulary_crc32c)
     log_warning("{} was made with another vocabulary than the data: crc32c {}, not {}", given.where,
-                *given.vocabulary_crc32c, settings[kVocabularyCrc32c].dump());
+                *given.vocabulary_crc32c, settings[checkpoint::kVocabularyCrc32c].dump());
   settings["init"] = given.where;
   if (job.take_step && given.step > 0)
     settings["steps_before"] = start.step = start.steps_before = given.step;
@@ -212,13 +215,14 @@ void take_given(const TrainJob& job, const StepProgram& program, Json& settings,
 
 }  // namespace
 
-void check_finished_run(const TrainJob& job, const SavedState& saved, const Json& settings) {
+void check_finished_run(const TrainJob& job, const checkpoint::SavedState& saved,
+                        const Json& settings) {
   const std::int64_t last = job.config.schedule.total_steps;
   const bool is_early = saved.step < last;
   if (saved.step == 0 || saved.step > last || (is_early && !is_out_of_patience(job, saved.state)) ||
       saved.state.contains(kUnchecked))
     return;
-  const std::string changes = changed_settings(saved.state, settings, job.fields);
+  const std::string changes = execution::changed_settings(saved.state, settings, job.fields);
   if (changes.empty()) return;
   throw UsageError(
       str(saved.path, " is the last checkpoint of this run, ", job.fields("steps"), " ", last,
@@ -231,19 +235,19 @@ void check_finished_run(const TrainJob& job, const SavedState& saved, const Json
           " to train on with these, or choose another output folder for a new run"));
 }
 
-InitialValues initial_values(const std::string& init, const Task& task, const StateLayout& layout,
-                             const std::string& vocab) {
+InitialValues initial_values(const std::string& init, const model::Task& task,
+                             const model::StateLayout& layout, const std::string& vocab) {
   bool other_head = false;  // not reported: the classes may not be known yet
-  const InitialWeights taken = weights_of(init, task, layout, other_head);
-  if (const auto missing = missing_encoder_parameters(taken); !missing.empty())
+  const execution::InitialWeights taken = weights_of(init, task, layout, other_head);
+  if (const auto missing = execution::missing_encoder_parameters(taken); !missing.empty())
     log_warning("{} {}", taken.given.where, missing);
-  if (const auto other = other_vocabulary(taken.given, vocab); !other.empty())
+  if (const auto other = execution::other_vocabulary(taken.given, vocab); !other.empty())
     log_warning("{} {}", taken.given.where, other);
   return {.taken = taken.parameters.size(), .fresh = taken.fresh.size()};
 }
 
 void check_weights_stay(const std::string& init, const std::string& model_dir, bool overwrite) {
-  if (!overwrite || init.empty() || !lies_in(init, model_dir)) return;
+  if (!overwrite || init.empty() || !io::lies_in(init, model_dir)) return;
   throw UsageError(
       str("train.init_from: ", init, " is inside ", model_dir, ", which --overwrite deletes"),
       "copy it elsewhere, or choose another folder for the new run");
@@ -251,13 +255,13 @@ void check_weights_stay(const std::string& init, const std::string& model_dir, b
 
 void check_resume_mode(ResumeMode begin, const std::string& model_dir) {
   if (begin == ResumeMode::either) return;
-  const auto newest = latest_checkpoint(model_dir);
+  const auto newest = checkpoint::latest_checkpoint(model_dir);
   if (begin == ResumeMode::resume && !newest)
     throw UsageError(str("train: ", model_dir, " contains no checkpoint to resume"),
                      "omit --resume to start a new run, or pass another folder");
   if (begin == ResumeMode::fresh && newest)
     throw UsageError(
-        str("train: ", committed_path(model_dir, *newest),
+        str("train: ", checkpoint::committed_path(model_dir, *newest),
             " exists, but --fresh requires a new run"),
         "choose another folder, pass --resume to continue from it, or --overwrite to remove it");
 }
@@ -268,13 +272,13 @@ std::string resume_hint(const TrainJob& job) {
              : "run the same command again to resume";
 }
 
-InitialState resolve_initial_state(const TrainJob& job, const StepProgram& program,
-                                   const Client& client, Json& settings) {
+InitialState resolve_initial_state(const TrainJob& job, const model::StepProgram& program,
+                                   const pjrt::Client& client, Json& settings) {
   InitialState start;
   if (!job.overwrite) {
     check_resume_mode(job.begin, job.model_dir);
-    start = fitting(advice_for_training("train: the state", job.fields),
-                    [&] { return restored(job, program, client, settings); });
+    start = execution::fitting(execution::advice_for_training("train: the state", job.fields),
+                               [&] { return restored(job, program, client, settings); });
   }
   if (!start.is_saved())
     log_info("train: new run in {}, {}", job.model_dir,
@@ -288,4 +292,4 @@ InitialState resolve_initial_state(const TrainJob& job, const StepProgram& progr
   return start;
 }
 
-}  // namespace smelt
+}  // namespace smelt::train

@@ -12,7 +12,7 @@
 #include "train/spike_record.h"
 #include "train/trainer.h"
 
-namespace smelt {
+namespace smelt::train {
 
 // Field of a checkpoint's settings: the evaluation of its step was interrupted by a signal and must
 // be repeated.
@@ -21,8 +21,8 @@ inline constexpr const char* kUnchecked = "unchecked";
 inline constexpr const char* kSinceBest = "checks_since_best";
 
 struct InitialState {
-  std::optional<ModelState> state;      // from a checkpoint; nullopt for a new run
-  std::optional<InitialWeights> taken;  // pretrained weights of a new run, if any
+  std::optional<execution::ModelState> state;      // from a checkpoint; nullopt for a new run
+  std::optional<execution::InitialWeights> taken;  // pretrained weights of a new run, if any
   std::int64_t step = 0;
   std::int64_t steps_before = 0;       // steps of the run that the weights are from, if they count
   SpikeRecord spikes;                  // from the checkpoint
@@ -46,13 +46,14 @@ struct InitialValues {
 // Counts the parameters that the pretrained weights at `init` provide for a run of the task. Throws
 // UsageError if shapes differ, and warns if the vocabulary differs from the file `vocab` (empty:
 // not checked).
-InitialValues initial_values(const std::string& init, const Task& task, const StateLayout& layout,
-                             const std::string& vocab);
+InitialValues initial_values(const std::string& init, const model::Task& task,
+                             const model::StateLayout& layout, const std::string& vocab);
 
 // Checks that a finished run (at its last step, or stopped early) was trained with this job's
 // schedule and spike settings, because no step would use different ones. Does not check a
 // checkpoint of step 0. Throws a UsageError that names what differs. `settings` are the job's.
-void check_finished_run(const TrainJob& job, const SavedState& saved, const Json& settings);
+void check_finished_run(const TrainJob& job, const checkpoint::SavedState& saved,
+                        const Json& settings);
 
 // Throws UsageError if the model folder contains a checkpoint and `begin` requires a new run, or
 // the reverse.
@@ -66,7 +67,7 @@ std::string resume_hint(const TrainJob& job);
 
 // Loads what the run starts from. `settings` (run_settings()) must match those of a checkpoint;
 // adds the source of pretrained weights to them.
-InitialState resolve_initial_state(const TrainJob& job, const StepProgram& program,
-                                   const Client& client, Json& settings);
+InitialState resolve_initial_state(const TrainJob& job, const model::StepProgram& program,
+                                   const pjrt::Client& client, Json& settings);
 
-}  // namespace smelt
+}  // namespace smelt::train

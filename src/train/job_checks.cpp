@@ -15,21 +15,22 @@
 #include "io/filesystem/path.h"
 #include "train/initial_state.h"
 
-namespace smelt {
+namespace smelt::train {
 
-void check_described(const TrainJob& job, const ExampleSource& source) {
+void check_described(const TrainJob& job, const data::ExampleSource& source) {
   if (std::cmp_less(source.epoch_size(), job.config.batch_size))
     log_warning("train: a batch of {} repeats examples, because there are only {}",
                 job.config.batch_size, counted(source.epoch_size(), "example"));
   if (const auto description = source.description())
-    check_description(
+    data::check_description(
         *description,
         {.examples = source.size(), .vocab = job.vocab, .settings = job.task.described});
 }
 
-void warn_of_warmup(const Schedule& s, const Optimizer& optimizer, const Fields& fields) {
+void warn_of_warmup(const model::Schedule& s, const model::Optimizer& optimizer,
+                    const Fields& fields) {
   const std::int64_t last = s.total_steps - 1 + optimizer.first_step;
-  if (s.warmup == Warmup::none || s.warmup_steps == 0 || s.warmup_steps <= last) return;
+  if (s.warmup == model::Warmup::none || s.warmup_steps == 0 || s.warmup_steps <= last) return;
   log_warning("train: {} {} is too long for {} {}: {} {} is never reached",
               fields("schedule.warmup_steps"), s.warmup_steps, fields("steps"), s.total_steps,
               fields("optimizer.learning_rate"), s.learning_rate);
@@ -37,7 +38,7 @@ void warn_of_warmup(const Schedule& s, const Optimizer& optimizer, const Fields&
 
 void warn_of_settings(const TrainJob& job) {
   warn_of_warmup(job.config.schedule, job.config.optimizer, job.fields);
-  for (const Feature& feature : job.task.features)
+  for (const io::Feature& feature : job.task.features)
     if (feature.name == "masked_lm_positions" && feature.count() > feature.limit)
       log_warning("train: {} {} is more than {} {}: each example is padded with masks",
                   job.fields("data.max_predictions"), feature.count(),
@@ -45,11 +46,11 @@ void warn_of_settings(const TrainJob& job) {
 }
 
 void check_no_model_below(const std::string& model_dir) {
-  for (const std::string& name : list_folder(model_dir)) {
-    const std::string path = join_path(model_dir, name);
+  for (const std::string& name : io::list_folder(model_dir)) {
+    const std::string path = io::join_path(model_dir, name);
     const bool own = name == "save" || name == "best" || name.starts_with("bad-batch-") ||
-                     is_checkpoint_path(path);
-    if (!own && is_folder(path) && latest_checkpoint(path))
+                     checkpoint::is_checkpoint_path(path);
+    if (!own && io::is_folder(path) && checkpoint::latest_checkpoint(path))
       throw UsageError(
           str("train: ", path,
               " is the folder of another model and would be removed with everything in ",
@@ -58,12 +59,12 @@ void check_no_model_below(const std::string& model_dir) {
   }
 }
 
-void check_memory(const StepProgram& program, std::string_view platform) {
+void check_memory(const model::StepProgram& program, std::string_view platform) {
   if (platform != "cpu") return;
   double bytes = 0;  // a double, since the size may exceed 64 bits
-  for (const StateLayout* layout : {&program.held, &program.state})
-    for (const StateTensor& tensor : layout->tensors) {
-      double size = static_cast<double>(dtype_size_bytes(tensor.shape.dtype));
+  for (const model::StateLayout* layout : {&program.held, &program.state})
+    for (const model::StateTensor& tensor : layout->tensors) {
+      double size = static_cast<double>(compiler::dtype_size_bytes(tensor.shape.dtype));
       for (const std::int64_t dim : tensor.shape.dims) size *= static_cast<double>(dim);
       bytes += size;
     }
@@ -75,29 +76,29 @@ void check_memory(const StepProgram& program, std::string_view platform) {
       "choose a smaller model, or check its sizes");
 }
 
-Json settings_of(const TrainJob& job, const ExampleSource& source) {
-  TrainingConfig config = job.config;
+Json settings_of(const TrainJob& job, const data::ExampleSource& source) {
+  model::TrainingConfig config = job.config;
   config.devices = job.on.devices;
-  Json out = run_settings(job.task, config, source, job.vocab);
-  out["precision"] = job.on.compute ? name(job.on.compute->precision)
-                                    : std::string(dtype_name(config.compute.dtype));
+  Json out = execution::run_settings(job.task, config, source, job.vocab);
+  out["precision"] = job.on.compute ? model::name(job.on.compute->precision)
+                                    : std::string(compiler::dtype_name(config.compute.dtype));
   return out;
 }
 
 std::optional<std::int64_t> check_resume(const TrainJob& job) {
-  const auto newest = load_latest_state(job.model_dir);
+  const auto newest = checkpoint::load_latest_state(job.model_dir);
   if (!newest) return std::nullopt;
-  check_vocabulary(newest->state, job.vocab, newest->path);
+  execution::check_vocabulary(newest->state, job.vocab, newest->path);
   const Json settings = settings_of(job, *open_training_data(job));
-  check_same_run(newest->state, settings, newest->path, job.fields);
+  execution::check_same_run(newest->state, settings, newest->path, job.fields);
   check_finished_run(job, *newest, settings);
   return newest->step;
 }
 
-void check_best(const TrainJob& job, std::span<const ReportedMeasure> measured) {
+void check_best(const TrainJob& job, std::span<const model::ReportedMeasure> measured) {
   if (job.checkpoint.best_metric.empty()) return;
   std::vector<std::string> known;
-  for (const ReportedMeasure& m : measured) known.push_back(m.name);
+  for (const model::ReportedMeasure& m : measured) known.push_back(m.name);
   known.insert(known.end(), job.state_measures.begin(), job.state_measures.end());
   if (std::ranges::find(known, job.checkpoint.best_metric) == known.end())
     throw UsageError(str("train: ", job.fields("checkpoint.best_metric"), " is '",
@@ -106,4 +107,4 @@ void check_best(const TrainJob& job, std::span<const ReportedMeasure> measured) 
                                    : did_you_mean(job.checkpoint.best_metric, known));
 }
 
-}  // namespace smelt
+}  // namespace smelt::train

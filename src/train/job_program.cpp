@@ -6,7 +6,7 @@
 #include "execution/train_state/state_copy.h"
 #include "io/filesystem/folder.h"
 
-namespace smelt {
+namespace smelt::train {
 
 namespace {
 
@@ -18,7 +18,7 @@ constexpr std::int64_t kManyLayers = 48;  // unrolled, more would take minutes t
 
 // Returns the number of layers of the deepest stack, or 0 if the settings do not contain it, as for
 // an ELECTRA that is given by its size (at most 24 layers).
-std::int64_t layers_of(const Task& task) {
+std::int64_t layers_of(const model::Task& task) {
   const Json model = task.settings.value("model", Json::object());
   std::int64_t most = 0;
   for (const char* name : {"num_hidden_layers", "num_layers", "num_decoder_layers"})
@@ -30,7 +30,7 @@ std::int64_t layers_of(const Task& task) {
 // Returns whether the mesh shards parameters. A scan then gathers the parameters of one layer at a
 // time.
 bool splits_parameters(const TrainJob& job) {
-  const PartitionRules mesh = partition_for(job.on.mesh, job.on.devices, job.fields);
+  const model::PartitionRules mesh = model::partition_for(job.on.mesh, job.on.devices, job.fields);
   return mesh.size("fsdp") > 1 || mesh.size("tensor") > 1;
 }
 
@@ -41,55 +41,59 @@ bool is_worth_unrolling(const TrainJob& job) {
 
 }  // namespace
 
-ComputePolicy compute_of(const TrainJob& job, std::string_view platform) {
+model::ComputePolicy compute_of(const TrainJob& job, std::string_view platform) {
   if (!job.on.compute) return job.config.compute;
-  ComputeOptions choice = *job.on.compute;
-  const bool open = !choice.layers && choice.save.value_or(RematPolicy::all) == RematPolicy::all;
-  if (open && platform == "tpu" && is_worth_unrolling(job)) choice.layers = Layers::unrolled;
-  return compute_for(platform, choice, job.fields);
+  model::ComputeOptions choice = *job.on.compute;
+  const bool open = !choice.layers &&
+                    choice.save.value_or(compiler::RematPolicy::all) == compiler::RematPolicy::all;
+  if (open && platform == "tpu" && is_worth_unrolling(job)) choice.layers = model::Layers::unrolled;
+  return model::compute_for(platform, choice, job.fields);
 }
 
 std::string layer_choice_text(const TrainJob& job, std::string_view platform) {
   const bool open = job.on.compute && !job.on.compute->layers;
   if (platform != "tpu" || !open) return "";
-  return compute_of(job, platform).layers == Layers::unrolled
+  return compute_of(job, platform).layers == model::Layers::unrolled
              ? str("layers unrolled, because ", job.config.schedule.total_steps,
                    " faster steps outweigh a longer compilation")
              : "layers in a loop";
 }
 
-StepProgram program_of(const TrainJob& job, std::string_view platform,
-                       decltype(&train_program) program) {
-  TrainingConfig config = job.config;
+model::StepProgram program_of(const TrainJob& job, std::string_view platform,
+                              decltype(&model::train_program) program) {
+  model::TrainingConfig config = job.config;
   config.compute = compute_of(job, platform);
   config.devices = job.on.devices;
   config.takes_wishes = job.together.several();
-  return program(job.task, config,
-                 placement_for(platform, job.on.devices, config.reduction,
-                               partition_for(job.on.mesh, job.on.devices, job.fields)));
+  return program(
+      job.task, config,
+      model::placement_for(platform, job.on.devices, config.reduction,
+                           model::partition_for(job.on.mesh, job.on.devices, job.fields)));
 }
 
-StepProgram training_program(const TrainJob& job, std::string_view platform) {
-  return program_of(job, platform, train_program);
+model::StepProgram training_program(const TrainJob& job, std::string_view platform) {
+  return program_of(job, platform, model::train_program);
 }
 
 GradientReport replay(const TrainJob& job, const std::string& folder) {
-  if (!exists(folder))
+  if (!io::exists(folder))
     throw UsageError(str("replay: ", folder, " does not exist"),
                      "pass the bad-batch folder of this model");
-  const TrainedModel model = load_trained_model(
+  const execution::TrainedModel model = execution::load_trained_model(
       "replay", folder, job.task.settings.value("model", Json()), job.vocab, false, job.fields);
   const BadBatch bad = bad_batch_in(model, job.task.features);
   TrainJob same = job;
   same.config.batch_size = bad.batch.rows;
-  const auto client = open_device(job.on.device, static_cast<int>(job.on.devices));
-  const StepProgram program = program_of(same, client->platform_name(), gradient_program);
+  const auto client = pjrt::open_device(job.on.device, static_cast<int>(job.on.devices));
+  const model::StepProgram program =
+      program_of(same, client->platform_name(), model::gradient_program);
   GradientReport report =
       gradient_report(client, program, bad,
-                      ModelState::restore(*client, program.placement, program.state,
-                                          model.checkpoint.tensors, model.where));
-  report.bad_value = first_not_finite({.tensors = model.checkpoint.tensors, .memory = {}});
+                      execution::ModelState::restore(*client, program.placement, program.state,
+                                                     model.checkpoint.tensors, model.where));
+  report.bad_value =
+      execution::first_not_finite({.tensors = model.checkpoint.tensors, .memory = {}});
   return report;
 }
 
-}  // namespace smelt
+}  // namespace smelt::train

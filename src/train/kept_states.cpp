@@ -12,34 +12,36 @@
 #include "io/filesystem/path.h"
 #include "train/rewind.h"
 
-namespace smelt {
+namespace smelt::train {
 namespace {
 
 // Returns the settings of a checkpoint in best/, with the score of kScoreFile if they have none.
 Json settings_of_best(const std::string& folder, std::int64_t step) {
-  Json settings = checkpoint_state(committed_path(folder, step));
-  const std::string path = join_path(folder, kScoreFile);
-  if (settings.contains(kScore) || !exists(path)) return settings;
-  auto score = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+  Json settings = checkpoint::checkpoint_state(checkpoint::committed_path(folder, step));
+  const std::string path = io::join_path(folder, kScoreFile);
+  if (settings.contains(kScore) || !io::exists(path)) return settings;
+  auto score = Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes));
   if (score.is_object() && score.value("step", Json()) == step) settings[kScore] = std::move(score);
   return settings;
 }
 
 bool is_whole(const std::string& folder, std::int64_t step) try {
-  (void)checkpoint_state(committed_path(folder, step));
+  (void)checkpoint::checkpoint_state(checkpoint::committed_path(folder, step));
   return true;
-} catch (const DamagedCheckpoint& error) {
+} catch (const checkpoint::DamagedCheckpoint& error) {
   log_warning("{}", error.what());
   return false;
 }
 
 bool has(const std::string& folder, std::int64_t step) {
-  return exists(join_path(committed_path(folder, step), kCommitFile)) && is_whole(folder, step);
+  return io::exists(
+             io::join_path(checkpoint::committed_path(folder, step), checkpoint::kCommitFile)) &&
+         is_whole(folder, step);
 }
 
 // Returns whether best/ contains the state afterwards.
 bool restore_best(const TrainJob& job, const std::string& folder, const BestState& best,
-                  const SaveOptions& options) try {
+                  const checkpoint::SaveOptions& options) try {
   if (has(folder, best.step)) return true;
   if (!has(job.model_dir, best.step)) {
     log_warning(
@@ -48,7 +50,7 @@ bool restore_best(const TrainJob& job, const std::string& folder, const BestStat
         best.step, folder, job.model_dir);
     return false;
   }
-  keep_checkpoint(job.model_dir, best.step, folder, options);
+  checkpoint::keep_checkpoint(job.model_dir, best.step, folder, options);
   log_info("train: the best state, that of step {}, is restored in {}", best.step, folder);
   return true;
 } catch (const BugError&) {
@@ -62,13 +64,13 @@ bool restore_best(const TrainJob& job, const std::string& folder, const BestStat
 // ones.
 std::optional<BestState> best_in_folder(const std::string& folder, const std::string& metric) {
   std::optional<BestState> best;
-  BestScore score(best_of(metric));
-  for (const std::int64_t step : checkpoint_steps(folder)) try {
+  execution::BestScore score(execution::best_of(metric));
+  for (const std::int64_t step : checkpoint::checkpoint_steps(folder)) try {
       const auto found = recorded_best(settings_of_best(folder, step), step, metric);
       if (!found || !score.is_beaten_by(found->value)) continue;
       score.keep(found->value);
       best = {.value = found->value, .step = step};
-    } catch (const DamagedCheckpoint& error) {
+    } catch (const checkpoint::DamagedCheckpoint& error) {
       log_warning("{}\n  its score is ignored", error.what());
     }
   return best;
@@ -78,28 +80,29 @@ std::optional<BestState> best_in_folder(const std::string& folder, const std::st
 // because it is damaged. The copies of its step in save/ and best/ may be the only intact ones and
 // must be kept.
 bool has_damaged_later(const TrainJob& job, std::int64_t step) {
-  return latest_checkpoint(job.model_dir).value_or(step) > step;
+  return checkpoint::latest_checkpoint(job.model_dir).value_or(step) > step;
 }
 
 // Removes remains of killed saves, and unless `keep_later` the checkpoints after the resumed step.
 void remove_later(const std::string& folder, std::int64_t step, bool keep_later) {
-  if (!is_folder(folder)) return;
-  remove_remains(folder);
+  if (!io::is_folder(folder)) return;
+  checkpoint::remove_remains(folder);
   if (keep_later) return;
   for (const std::int64_t removed : remove_later_checkpoints(folder, step))
-    log_info("removed {}: the run continues from step {}", checkpoint_path(folder, removed), step);
+    log_info("removed {}: the run continues from step {}",
+             checkpoint::checkpoint_path(folder, removed), step);
 }
 
 std::optional<BestState> restore_folders(const TrainJob& job, const ResumePoint& from,
-                                         const FolderLock* lock) {
-  SaveOptions options{.max_to_keep = 0, .names = job.names};
+                                         const io::FolderLock* lock) {
+  checkpoint::SaveOptions options{.max_to_keep = 0, .names = job.names};
   if (lock != nullptr) options.require_held = [lock] { lock->require_held_now(); };
   options.require_held();
   const bool skipped_later = has_damaged_later(job, from.step);
   if (job.checkpoint.keep_period > 0)
-    remove_later(join_path(job.model_dir, "save"), from.step, skipped_later);
+    remove_later(io::join_path(job.model_dir, "save"), from.step, skipped_later);
   if (job.checkpoint.best_metric.empty()) return std::nullopt;
-  const std::string folder = join_path(job.model_dir, "best");
+  const std::string folder = io::join_path(job.model_dir, "best");
   remove_later(folder, from.step, skipped_later);
   auto best = from.best;
   if (!best && !from.records_best) best = best_in_folder(folder, job.checkpoint.best_metric);
@@ -128,29 +131,31 @@ bool records_best(const Json& settings, const std::string& metric) {
 }
 
 void keep_only(const std::string& folder, const std::set<std::int64_t>& steps) {
-  for (const std::int64_t step : checkpoint_steps(folder))
-    if (!steps.contains(step)) remove_checkpoint(committed_path(folder, step));
+  for (const std::int64_t step : checkpoint::checkpoint_steps(folder))
+    if (!steps.contains(step))
+      checkpoint::remove_checkpoint(checkpoint::committed_path(folder, step));
 }
 
 std::optional<std::int64_t> rollback_step(const TrainJob& job, std::int64_t step,
                                           std::int64_t first_step) {
-  if (job.config.spikes.action != SpikeAction::rewind) return std::nullopt;
+  if (job.config.spikes.action != model::SpikeAction::rewind) return std::nullopt;
   return std::max(step - step % job.checkpoint.save_interval_steps, first_step);
 }
 
 std::optional<std::pair<std::int64_t, std::optional<std::int64_t>>> rollback_best(
     const TrainJob& job, std::int64_t step, std::int64_t first_step) {
-  if (job.config.spikes.action != SpikeAction::rewind) return std::nullopt;
-  const auto target = rewind_target(checkpoint_steps(job.model_dir), step + 1,
+  if (job.config.spikes.action != model::SpikeAction::rewind) return std::nullopt;
+  const auto target = rewind_target(checkpoint::checkpoint_steps(job.model_dir), step + 1,
                                     job.checkpoint.save_interval_steps, first_step);
   if (!target || *target == step || !has(job.model_dir, *target)) return std::nullopt;
-  const auto best = recorded_best(checkpoint_state(committed_path(job.model_dir, *target)), *target,
-                                  job.checkpoint.best_metric);
+  const auto best = recorded_best(
+      checkpoint::checkpoint_state(checkpoint::committed_path(job.model_dir, *target)), *target,
+      job.checkpoint.best_metric);
   return std::pair(*target, best ? std::optional(best->step) : std::nullopt);
 }
 
 std::optional<BestState> restore_kept_states(const TrainJob& job, const ResumePoint& from,
-                                             const FolderLock* lock, const std::string& key) {
+                                             const io::FolderLock* lock, const std::string& key) {
   const std::string found = job.together.told(key, [&] {
     const auto kept = restore_folders(job, from, lock);
     return kept ? Json{{"value", kept->value}, {"step", kept->step}}.dump() : std::string();
@@ -161,4 +166,4 @@ std::optional<BestState> restore_kept_states(const TrainJob& job, const ResumePo
                    .step = kept.at("step").get<std::int64_t>()};
 }
 
-}  // namespace smelt
+}  // namespace smelt::train

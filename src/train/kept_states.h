@@ -11,7 +11,7 @@
 #include "io/filesystem/folder_lock.h"
 #include "train/trainer.h"
 
-namespace smelt {
+namespace smelt::train {
 
 // Field of a checkpoint's settings: the best evaluation up to its step, as {"name": metric,
 // "value": …, "step": …}; without "value" before the first evaluation. If "step" is missing
@@ -59,9 +59,9 @@ struct ResumePoint {
 // then counts as the best. All ranks call this with a new `key`; rank 0, which holds the lock, does
 // the work.
 std::optional<BestState> restore_kept_states(const TrainJob& job, const ResumePoint& from,
-                                             const FolderLock* lock, const std::string& key);
+                                             const io::FolderLock* lock, const std::string& key);
 
 // Removes the checkpoints of a folder whose steps are not in `steps`.
 void keep_only(const std::string& folder, const std::set<std::int64_t>& steps);
 
-}  // namespace smelt
+}  // namespace smelt::train

@@ -6,17 +6,17 @@
 #include "base/str.h"
 #include "train/job_program.h"
 
-namespace smelt {
+namespace smelt::train {
 
 std::vector<MemoryVariant> memory_fallbacks(const TrainJob& job) {
   std::vector<MemoryVariant> out{kScanVariant,
-                                 {.layers = Layers::scan,
-                                  .save = RematPolicy::layer,
+                                 {.layers = model::Layers::scan,
+                                  .save = compiler::RematPolicy::layer,
                                   .words = "loop, layer rematerialization"}};
   for (const int times : {2, 4, 8, 16}) {
     const std::int64_t parts = times * job.config.micro_batches;
-    out.push_back({.layers = Layers::scan,
-                   .save = RematPolicy::layer,
+    out.push_back({.layers = model::Layers::scan,
+                   .save = compiler::RematPolicy::layer,
                    .micro_batches = parts,
                    .words = str("loop, layer rematerialization, ", parts, " micro-batches")});
   }
@@ -24,7 +24,7 @@ std::vector<MemoryVariant> memory_fallbacks(const TrainJob& job) {
 }
 
 TrainJob in_form(TrainJob job, const MemoryVariant& form) {
-  if (!job.on.compute) job.on.compute = ComputeOptions();
+  if (!job.on.compute) job.on.compute = model::ComputeOptions();
   if (form.layers) job.on.compute->layers = form.layers;
   if (form.save) job.on.compute->save = form.save;
   if (form.micro_batches > 0) job.config.micro_batches = form.micro_batches;
@@ -35,7 +35,7 @@ bool is_same_variant(const TrainJob& job, const MemoryVariant& a, const MemoryVa
                      const std::string& platform) {
   const auto key = [&](const MemoryVariant& form) {
     const TrainJob made = in_form(job, form);
-    const ComputePolicy compute = compute_of(made, platform);
+    const model::ComputePolicy compute = compute_of(made, platform);
     return std::tuple(compute.layers, compute.save, made.config.micro_batches);
   };
   return key(a) == key(b);
@@ -45,7 +45,7 @@ std::vector<std::string> settings_of(const MemoryVariant& form, const Fields& fi
   std::vector<std::string> out;
   if (form.layers)
     out.push_back(
-        str(fields("memory.layers"), *form.layers == Layers::scan ? "=scan" : "=unrolled"));
+        str(fields("memory.layers"), *form.layers == model::Layers::scan ? "=scan" : "=unrolled"));
   if (form.save) out.push_back(str(fields("memory.remat_policy"), "=layer"));
   if (form.micro_batches > 0)
     out.push_back(str(fields("gradient_accumulation_steps"), "=", form.micro_batches));
@@ -95,4 +95,4 @@ void run_with_memory_fallback(const TrainJob& job,
     }
 }
 
-}  // namespace smelt
+}  // namespace smelt::train

@@ -10,17 +10,17 @@
 #include "base/error.h"
 #include "train/trainer.h"
 
-namespace smelt {
+namespace smelt::train {
 
 struct MemoryVariant {
-  std::optional<Layers> layers = {};
-  std::optional<RematPolicy> save = {};
+  std::optional<model::Layers> layers = {};
+  std::optional<compiler::RematPolicy> save = {};
   std::int64_t micro_batches = 0;  // 0: the job's number
   std::string words = {};          // description: "loop, layer rematerialization"
 };
 
-inline const MemoryVariant kScanVariant{.layers = Layers::scan, .words = "loop"};
-inline const MemoryVariant kUnrolledVariant{.layers = Layers::unrolled, .words = "unrolled"};
+inline const MemoryVariant kScanVariant{.layers = model::Layers::scan, .words = "loop"};
+inline const MemoryVariant kUnrolledVariant{.layers = model::Layers::unrolled, .words = "unrolled"};
 
 // Returns the fallbacks to try if a job's own variant does not fit, from the fastest to the one
 // that needs least memory.
@@ -46,4 +46,4 @@ bool allows_memory_fallback(const TrainJob& job);
 // next variant. Throws the error of the last variant if none fits.
 void run_with_memory_fallback(const TrainJob& job, const std::function<void(const TrainJob&)>& run);
 
-}  // namespace smelt
+}  // namespace smelt::train

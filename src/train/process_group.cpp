@@ -15,7 +15,7 @@
 #include "io/formats/json_difference.h"
 #include "pjrt/client.h"
 
-namespace smelt {
+namespace smelt::train {
 namespace {
 
 constexpr double kSeenSeconds = 30;  // a network file system may show new files late
@@ -32,7 +32,7 @@ constexpr char kWord = '=', kUser = 'u', kSystem = 's', kStopped = 'p';
 // Returns `nonce` if the file of that name does not appear in the folder in time, else "".
 std::string unseen(const std::string& folder, const std::string& nonce) {
   const auto begin = Clock::now();
-  while (!exists(join_path(folder, nonce))) {
+  while (!io::exists(io::join_path(folder, nonce))) {
     if (seconds_since(begin) > kSeenSeconds) return nonce;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
@@ -41,14 +41,14 @@ std::string unseen(const std::string& folder, const std::string& nonce) {
 
 // Removes marker files that an aborted run may have left (see require_one_folder()).
 void remove_marks(const std::string& folder) {
-  for (const std::string& name : list_folder(folder))
+  for (const std::string& name : io::list_folder(folder))
     if (name.starts_with(kMark) &&
         name.find_first_not_of("0123456789abcdef", kMark.size()) == std::string::npos)
-      remove_file(join_path(folder, name));
+      io::remove_file(io::join_path(folder, name));
 }
 
 // Returns the timeout for a key, by its first component.
-PodTimes::Span time_of(const std::string& key, const PodTimes& times) {
+distributed::PodTimes::Span time_of(const std::string& key, const distributed::PodTimes& times) {
   const std::string what = key.substr(0, key.find('/'));
   if (what == "save") return times.commit;
   if (what == "resume" || what == "rewind") return times.restore;
@@ -57,12 +57,13 @@ PodTimes::Span time_of(const std::string& key, const PodTimes& times) {
   return times.programs;
 }
 
-std::shared_ptr<CoordinationService> pod;  // process group of this process; null: a single process
+std::shared_ptr<distributed::CoordinationService>
+    pod;  // process group of this process; null: a single process
 int runs_together = 0;
 
 }  // namespace
 
-ProcessGroup process_group_of(CoordinationService& hub, const std::string& prefix) {
+ProcessGroup process_group_of(distributed::CoordinationService& hub, const std::string& prefix) {
   return {.rank = hub.rank(),
           .size = hub.size(),
           .gather =
@@ -78,22 +79,22 @@ ProcessGroup process_group_of(CoordinationService& hub, const std::string& prefi
               }};
 }
 
-TrainsTogether::TrainsTogether(std::shared_ptr<CoordinationService> hub) {
+TrainsTogether::TrainsTogether(std::shared_ptr<distributed::CoordinationService> hub) {
   CHECK(pod == nullptr);
-  KeyValueStore store{
+  pjrt::KeyValueStore store{
       .get = [hub](const std::string& key,
                    std::chrono::milliseconds timeout) { return hub->get(key, timeout); },
       .try_get = [hub](const std::string& key) { return hub->try_get(key); },
       .put = [hub](const std::string& key,
                    const std::string& value) { return hub->put(key, value); }};
-  join_processes({.index = hub->rank(),
-                  .count = hub->size(),
-                  .store = std::make_shared<const KeyValueStore>(std::move(store))});
+  pjrt::join_processes({.index = hub->rank(),
+                        .count = hub->size(),
+                        .store = std::make_shared<const pjrt::KeyValueStore>(std::move(store))});
   pod = std::move(hub);
 }
 
 TrainsTogether::~TrainsTogether() {
-  join_processes({});
+  pjrt::join_processes({});
   pod.reset();
 }
 
@@ -152,7 +153,7 @@ void ProcessGroup::agree(const std::string& key, std::string_view what, const Js
     const auto here = Json::parse(text);
     if (!first)
       first = here;
-    else if (const auto other = first_difference(*first, here))
+    else if (const auto other = io::first_difference(*first, here))
       throw UsageError(str(what, ": ", other->name, other->name.empty() ? "" : " is ",
                            other->was.dump(), " on host 0, ", other->is.dump(), " on host ", rank),
                        hint);
@@ -165,12 +166,12 @@ void ProcessGroup::require_one_folder(const std::string& folder) const {
   if (!several()) return;
   const auto now = Clock::now().time_since_epoch().count();
   const std::string nonce = told("folder", [&] {
-    const std::string name = str(kMark, hex_text(crc32c(str(folder, " ", now))));
-    write_file(join_path(folder, name), "");
+    const std::string name = str(kMark, io::hex_text(io::crc32c(str(folder, " ", now))));
+    io::write_file(io::join_path(folder, name), "");
     return name;
   });
   const auto all = gather("folder/seen", unseen(folder, nonce));
-  if (leads()) remove_file(join_path(folder, nonce));
+  if (leads()) io::remove_file(io::join_path(folder, nonce));
   for (std::size_t host = 0; host < all.size(); ++host)
     if (!all[host].empty())
       throw UsageError(
@@ -197,4 +198,4 @@ bool ProcessGroup::any(const std::string& key, bool mine) const {
                              [](const std::string& other) { return !other.empty(); });
 }
 
-}  // namespace smelt
+}  // namespace smelt::train

@@ -12,12 +12,13 @@
 #include "checkpoint/storage/shared_save.h"
 #include "distributed/coordination_service.h"
 
-namespace smelt {
+namespace smelt::train {
 
 struct ProcessGroup {
   int rank = 0;  // rank 0 is the coordinator: it locks and cleans the folder and writes the log
   int size = 1;
-  Gather gather = {};  // all-gather of strings; throws if a process does not arrive in time
+  checkpoint::Gather gather =
+      {};  // all-gather of strings; throws if a process does not arrive in time
   // Records what this process is doing, for error messages if it dies or keeps the others waiting.
   std::function<void(const std::string& what)> doing = [](const std::string&) {};
   // Ends all processes with this message and exit code kPodExit, so that they are restarted. Does
@@ -48,13 +49,13 @@ struct ProcessGroup {
 };
 
 // Returns a process group that communicates over `hub`; all keys begin with `prefix`.
-ProcessGroup process_group_of(CoordinationService& hub, const std::string& prefix);
+ProcessGroup process_group_of(distributed::CoordinationService& hub, const std::string& prefix);
 
 // Makes this process a rank of the hub's process group during its lifetime: train() uses the group,
 // and open_device() joins its processes.
 class TrainsTogether {
  public:
-  explicit TrainsTogether(std::shared_ptr<CoordinationService> hub);
+  explicit TrainsTogether(std::shared_ptr<distributed::CoordinationService> hub);
   ~TrainsTogether();
   TrainsTogether(const TrainsTogether&) = delete;
   TrainsTogether& operator=(const TrainsTogether&) = delete;
@@ -71,4 +72,4 @@ std::int64_t local_inference_devices(std::int64_t devices);
 // Throws UsageError if this is one of several processes, because `what` does not support that.
 void require_alone(const std::string& what);
 
-}  // namespace smelt
+}  // namespace smelt::train

@@ -3,10 +3,10 @@
 #include "base/number_format.h"
 #include "base/progress.h"
 
-namespace smelt {
+namespace smelt::train {
 namespace {
 
-void put(Record& out, const char* name, double value) {
+void put(evaluation::Record& out, const char* name, double value) {
   if (value > 0) out[name] = value;
 }
 
@@ -14,13 +14,13 @@ void put(Record& out, const char* name, double value) {
 template <class Query>
 void try_query(const Query& query) try {
   query();
-} catch (const PjrtError&) {
+} catch (const pjrt::PjrtError&) {
 }
 
 }  // namespace
 
-Record program_cost(const CompiledProgram& program) {
-  Record out = Record::object();
+evaluation::Record program_cost(const pjrt::CompiledProgram& program) {
+  evaluation::Record out = evaluation::Record::object();
   try_query([&] {
     const auto cost = program.cost();
     for (const auto& [name, by_xla] :
@@ -28,7 +28,7 @@ Record program_cost(const CompiledProgram& program) {
       if (const auto found = cost.find(by_xla); found != cost.end()) put(out, name, found->second);
   });
   try_query([&] {
-    const CompiledMemory memory = program.memory();
+    const pjrt::CompiledMemory memory = program.memory();
     put(out, "argument_bytes", static_cast<double>(memory.argument_bytes));
     put(out, "temporary_bytes", static_cast<double>(memory.temporary_bytes));
     put(out, "peak_bytes", static_cast<double>(memory.peak_bytes));
@@ -36,7 +36,7 @@ Record program_cost(const CompiledProgram& program) {
   return out;
 }
 
-std::string cost_text(const Record& cost) {
+std::string cost_text(const evaluation::Record& cost) {
   std::vector<std::string> out;
   if (cost.contains("flops"))
     out.push_back(scientific(cost["flops"].get<double>(), 2) + " operations");
@@ -48,4 +48,4 @@ std::string cost_text(const Record& cost) {
   return join(out, ", ");
 }
 
-}  // namespace smelt
+}  // namespace smelt::train

@@ -6,15 +6,15 @@
 #include "evaluation/tracking/metrics_file.h"
 #include "pjrt/compiled_program.h"
 
-namespace smelt {
+namespace smelt::train {
 
 // Returns the cost on one device: {"flops", "bytes_accessed", "argument_bytes", "temporary_bytes",
 // "peak_bytes"}. Omits values that the plugin does not provide or reports as 0. The body of a loop
 // counts once.
-Record program_cost(const CompiledProgram& program);
+evaluation::Record program_cost(const pjrt::CompiledProgram& program);
 
 // Returns text such as "1.23e+09 operations, 45.6 MB read and written, …", with the values that are
 // present.
-std::string cost_text(const Record& cost);
+std::string cost_text(const evaluation::Record& cost);
 
-}  // namespace smelt
+}  // namespace smelt::train

@@ -6,38 +6,38 @@
 #include "execution/train_state/compiled_step.h"
 #include "model/optim/pruning.h"
 
-namespace smelt {
+namespace smelt::train {
 
 class Pruner {
  public:
   // Compiles the pruning program that belongs to the training program.
-  Pruner(std::shared_ptr<const Client> client, const StepProgram& training, const Pruning& pruning,
-         MemoryAdvice advice);
+  Pruner(std::shared_ptr<const pjrt::Client> client, const model::StepProgram& training,
+         const model::Pruning& pruning, execution::MemoryAdvice advice);
 
   // Returns the step up to which the state must be pruned after `steps_done` steps: the last
   // pruning step of the schedule, or nullopt before the first.
   std::optional<std::int64_t> due(std::int64_t steps_done) const {
-    if (pruning_.by == PruneBy::soft && !is_pruned_at(pruning_.schedule, steps_done))
+    if (pruning_.by == model::PruneBy::soft && !model::is_pruned_at(pruning_.schedule, steps_done))
       return std::nullopt;  // the scores have changed since
-    return last_pruning(pruning_.schedule, steps_done);
+    return model::last_pruning(pruning_.schedule, steps_done);
   }
   // Prunes the weights to the sparsity after `steps_done` steps. `late`: more steps were made
   // since. Late pruning does not change a state that was pruned in time, so that a run may be
   // interrupted before or after pruning: weights that tied with the smallest remaining one are
   // still nonzero, and no longer tie.
-  void prune(std::int64_t steps_done, bool late, ModelState& state) const;
+  void prune(std::int64_t steps_done, bool late, execution::ModelState& state) const;
 
  private:
   // Returns the program's first argument: the number of weights to keep, or a score threshold.
   std::int32_t number_at(std::int64_t steps_done, bool late) const;
 
-  std::shared_ptr<const Client> client_;
-  Pruning pruning_;
-  MemoryAdvice advice_;
-  ShardingPlan placement_;
-  StateLayout state_;
+  std::shared_ptr<const pjrt::Client> client_;
+  model::Pruning pruning_;
+  execution::MemoryAdvice advice_;
+  model::ShardingPlan placement_;
+  model::StateLayout state_;
   std::uint64_t weights_;
-  Executable executable_;
+  pjrt::Executable executable_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::train

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "io/filesystem/folder.h"
 
-namespace smelt {
+namespace smelt::train {
 
 constexpr std::int64_t kMostRewinds = 10;  // to the same checkpoint
 
@@ -21,9 +21,9 @@ std::optional<std::int64_t> rewind_target(const std::vector<std::int64_t>& steps
   return first ? first : any;
 }
 
-SlicedCheckpoint rewind(const RewindFrom& from, const SpikeRecord& record) {
-  const auto to =
-      rewind_target(checkpoint_steps(from.model_dir), from.spike, from.save_every, from.first_step);
+checkpoint::SlicedCheckpoint rewind(const RewindFrom& from, const SpikeRecord& record) {
+  const auto to = rewind_target(checkpoint::checkpoint_steps(from.model_dir), from.spike,
+                                from.save_every, from.first_step);
   const std::string where = str("train: the loss of step ", from.spike, " is a spike, and ");
   if (!to)
     throw SystemError(str(where, from.model_dir, " has no checkpoint to roll back to"),
@@ -36,7 +36,7 @@ SlicedCheckpoint rewind(const RewindFrom& from, const SpikeRecord& record) {
             from.fields("optimizer.learning_rate"), "; if this is not a spike, raise ",
             from.fields("loss_spike.sigmas"), " or ", from.fields("loss_spike.window")));
   // Loads it before removing the others, in case it is damaged.
-  SlicedCheckpoint back = load_sliced_checkpoint(from.model_dir, *to);
+  checkpoint::SlicedCheckpoint back = checkpoint::load_sliced_checkpoint(from.model_dir, *to);
   from.require_held();
   remove_later_checkpoints(from.model_dir, *to);
   return back;
@@ -44,10 +44,11 @@ SlicedCheckpoint rewind(const RewindFrom& from, const SpikeRecord& record) {
 
 std::vector<std::int64_t> remove_later_checkpoints(const std::string& model_dir,
                                                    std::int64_t step) {
-  std::vector<std::int64_t> removed = checkpoint_steps(model_dir);
+  std::vector<std::int64_t> removed = checkpoint::checkpoint_steps(model_dir);
   std::erase_if(removed, [&](std::int64_t other) { return other <= step; });
-  for (const std::int64_t other : removed) remove_checkpoint(committed_path(model_dir, other));
+  for (const std::int64_t other : removed)
+    checkpoint::remove_checkpoint(checkpoint::committed_path(model_dir, other));
   return removed;
 }
 
-}  // namespace smelt
+}  // namespace smelt::train

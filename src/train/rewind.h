@@ -11,7 +11,7 @@
 #include "checkpoint/storage/checkpoint.h"
 #include "train/spike_record.h"
 
-namespace smelt {
+namespace smelt::train {
 
 struct RewindFrom {
   std::string model_dir;
@@ -31,10 +31,10 @@ std::optional<std::int64_t> rewind_target(const std::vector<std::int64_t>& steps
 
 // Returns the checkpoint of rewind_target() and removes the later ones. Throws SystemError if there
 // is none, or if the run has rolled back to it ten times already.
-SlicedCheckpoint rewind(const RewindFrom& from, const SpikeRecord& record);
+checkpoint::SlicedCheckpoint rewind(const RewindFrom& from, const SpikeRecord& record);
 
 // Removes the checkpoints after a step from which a run continues; otherwise the next start would
 // resume from the latest of them. Returns their steps.
 std::vector<std::int64_t> remove_later_checkpoints(const std::string& model_dir, std::int64_t step);
 
-}  // namespace smelt
+}  // namespace smelt::train

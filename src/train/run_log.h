@@ -23,7 +23,7 @@
 #include "model/train_step/report.h"
 #include "pjrt/client.h"
 
-namespace smelt {
+namespace smelt::train {
 
 // The values of a log line.
 struct LogPoint {
@@ -39,9 +39,9 @@ struct TrainCheck {
   std::int64_t step = 0;
   // Metrics over the training steps since the last evaluation; empty if an interrupted evaluation
   // is repeated.
-  std::vector<MeasuredValue> trained;
-  std::optional<Evaluation> validation;
-  std::vector<ParameterScale> parameters;
+  std::vector<model::MeasuredValue> trained;
+  std::optional<execution::Evaluation> validation;
+  std::vector<execution::ParameterScale> parameters;
 };
 
 // A metric of an evaluation with its names.
@@ -59,8 +59,8 @@ struct TrackChoice {
   std::function<std::vector<CheckedFigure>(const TrainCheck&)> figures = check_figures;
   // Creates the sampler that shows predictions for texts at each evaluation. Called once the device
   // is open, with the placement for the sampler.
-  std::function<std::unique_ptr<const TextSampler>(std::shared_ptr<const Client>,
-                                                   const ShardingPlan&)>
+  std::function<std::unique_ptr<const execution::TextSampler>(std::shared_ptr<const pjrt::Client>,
+                                                              const model::ShardingPlan&)>
       sampler = {};
   std::int64_t histograms_every = 0;  // steps; 0: none
   // Adds gradient histograms, which need another compiled program.
@@ -75,7 +75,7 @@ struct RunFacts {
   std::uint64_t examples = 0;
   std::int64_t parameters = 0;
   std::string device_kind;
-  DType products = DType::f32;  // data type of matmuls
+  compiler::DType products = compiler::DType::f32;  // data type of matmuls
   bool exact_products = false;
   Json settings, data;  // settings of the run; description of the data, or null
 };
@@ -84,17 +84,19 @@ struct RunFacts {
 class RunLog {
  public:
   // The task must outlive this object.
-  RunLog(const Task& task, TrackChoice choice);
+  RunLog(const model::Task& task, TrackChoice choice);
 
   // Counts time in this goodput category during the lifetime of the result.
-  [[nodiscard]] GoodputTimer::During during(GoodputBucket what) { return clock_.during(what); }
+  [[nodiscard]] evaluation::GoodputTimer::During during(evaluation::GoodputBucket what) {
+    return clock_.during(what);
+  }
 
-  void begin(const RunFacts& facts, ReportLayout report);
+  void begin(const RunFacts& facts, model::ReportLayout report);
   // Call this once the program is compiled and the state is on the devices. `cost` is from
   // program_cost().
-  void ready(const Record& cost = Record::object());
+  void ready(const evaluation::Record& cost = evaluation::Record::object());
   // Records the batch of the next step that is started.
-  void batch_started(const Batch& batch);
+  void batch_started(const data::Batch& batch);
   // Records the report of a completed step.
   void step_done(std::int64_t step, std::span<const float> report);
   void check(const TrainCheck& check);
@@ -103,12 +105,14 @@ class RunLog {
   // Records a saved checkpoint.
   void saved(std::int64_t step);
   // Logs the samples of a TextSampler of this kind.
-  void sampled(std::int64_t step, const std::string& kind, const std::vector<TextSample>& samples);
+  void sampled(std::int64_t step, const std::string& kind,
+               const std::vector<execution::TextSample>& samples);
   bool wants_histograms(std::int64_t step) const;
   // Writes TensorBoard histograms of the parameters, of the updates that the step made, and of the
   // gradients if they are given.
-  void histograms(std::int64_t step, const StateLayout& layout, const HostState& before,
-                  const HostState& after, const HostState* gradients);
+  void histograms(std::int64_t step, const model::StateLayout& layout,
+                  const execution::HostState& before, const execution::HostState& after,
+                  const execution::HostState* gradients);
   // Records the end of the run. `why` is "done", "stopped" or "failed"; `message` is the error.
   void end(std::int64_t step, std::string_view why, std::string_view message = {});
 
@@ -116,32 +120,32 @@ class RunLog {
   double seconds() const { return progress_ ? progress_->seconds() : 0; }
 
  private:
-  Record start_fields() const;
-  Record means() const;
-  void add_rates(Record& figures, std::int64_t step);
+  evaluation::Record start_fields() const;
+  evaluation::Record means() const;
+  void add_rates(evaluation::Record& figures, std::int64_t step);
   void log_line(std::int64_t step);
   double seconds_left(std::int64_t step) const;
-  std::int64_t tokens_in(const Batch& batch) const;
+  std::int64_t tokens_in(const data::Batch& batch) const;
   void tally();
-  void record(std::string_view kind, std::int64_t step, const Record& fields);
-  void add_events(const std::function<void(EventLog&)>& add);
+  void record(std::string_view kind, std::int64_t step, const evaluation::Record& fields);
+  void add_events(const std::function<void(evaluation::EventLog&)>& add);
 
-  const Task& task_;
+  const model::Task& task_;
   TrackChoice choice_;
   std::optional<std::size_t> token_feature_;  // index of the batch array with tokens
   double flops_per_example_ = 0;
-  GoodputTimer clock_{GoodputBucket::preparation};
+  evaluation::GoodputTimer clock_{evaluation::GoodputBucket::preparation};
   RunFacts facts_;
   std::optional<double> peak_;  // FLOP/s of all devices
   std::optional<Progress> progress_;
-  std::optional<MetricsFile> metrics_;
-  std::unique_ptr<EventLog> events_;
-  std::optional<ReportSums> since_line_;
-  std::optional<ReportSums> last_;
+  std::optional<evaluation::MetricsFile> metrics_;
+  std::unique_ptr<evaluation::EventLog> events_;
+  std::optional<model::ReportSums> since_line_;
+  std::optional<model::ReportSums> last_;
   std::deque<std::int64_t> tokens_ahead_;  // token counts of steps that have not ended
   std::int64_t tokens_ = 0, line_step_ = 0;
-  SpentTimes since_record_, line_times_;
+  evaluation::SpentTimes since_record_, line_times_;
   bool has_failed_ = false;
 };
 
-}  // namespace smelt
+}  // namespace smelt::train

@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 
-namespace smelt {
+namespace smelt::train {
 namespace {
 
 constexpr const char* kSkippedSteps = "skipped_steps";
@@ -14,15 +14,17 @@ constexpr const char* kRewinds = "rewinds";
 
 }  // namespace
 
-void begin_spike_losses(const StateLayout& layout, SlicedCheckpoint& checkpoint) {
+void begin_spike_losses(const model::StateLayout& layout,
+                        checkpoint::SlicedCheckpoint& checkpoint) {
   constexpr float kAboveAny = 1e15F;  // its square is still finite
-  const auto wanted = std::ranges::find(layout.tensors, kSpikeLosses, &StateTensor::name);
+  const auto wanted =
+      std::ranges::find(layout.tensors, model::kSpikeLosses, &model::StateTensor::name);
   if (wanted == layout.tensors.end()) return;
-  const auto found = checkpoint.tensors.find(kSpikeLosses);
+  const auto found = checkpoint.tensors.find(model::kSpikeLosses);
   if (found != checkpoint.tensors.end() && found->second.shape == wanted->shape) return;
   const auto losses = std::make_shared<std::vector<float>>(
       static_cast<std::size_t>(wanted->shape.dims.front()), kAboveAny);
-  checkpoint.tensors[kSpikeLosses] = {
+  checkpoint.tensors[model::kSpikeLosses] = {
       .shape = wanted->shape,
       .slices = {{.begin = {0}, .part = {wanted->shape, std::as_bytes(std::span(*losses))}}}};
   checkpoint.owners.push_back(losses);
@@ -35,9 +37,9 @@ SpikeRecord::SpikeRecord(const Json& settings) {
     for (const auto& rewind : settings[kRewinds]) rewound(rewind.at("step"), rewind.at("batches"));
 }
 
-SpikeAction SpikeRecord::found(SpikeAction action, std::int64_t step, double loss) {
+model::SpikeAction SpikeRecord::found(model::SpikeAction action, std::int64_t step, double loss) {
   log_warning("train: the loss of step {}, {}, is a spike: its update is skipped", step, loss);
-  if (action == SpikeAction::skip) skipped_.push_back(step);
+  if (action == model::SpikeAction::skip) skipped_.push_back(step);
   return action;
 }
 
@@ -64,4 +66,4 @@ void SpikeRecord::put(Json& settings) const {
     list.push_back({{"step", rewind.step}, {"batches", rewind.batches}});
 }
 
-}  // namespace smelt
+}  // namespace smelt::train

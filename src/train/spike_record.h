@@ -8,12 +8,12 @@
 #include "checkpoint/storage/checkpoint.h"
 #include "model/train_step/spikes.h"
 
-namespace smelt {
+namespace smelt::train {
 
 // Initializes the recent losses for spike detection if the checkpoint has none, or another number
 // of them. The initial values are so large that no loss counts as a spike until real losses have
 // replaced them.
-void begin_spike_losses(const StateLayout& layout, SlicedCheckpoint& checkpoint);
+void begin_spike_losses(const model::StateLayout& layout, checkpoint::SlicedCheckpoint& checkpoint);
 
 // The updates and batches that a run has skipped, as stored in its checkpoints.
 class SpikeRecord {
@@ -22,7 +22,7 @@ class SpikeRecord {
   explicit SpikeRecord(const Json& settings);
 
   // Logs a spike and returns the action to take.
-  SpikeAction found(SpikeAction action, std::int64_t step, double loss);
+  model::SpikeAction found(model::SpikeAction action, std::int64_t step, double loss);
   // Records a rollback to the checkpoint of `step`, from which this many batches are skipped.
   void rewound(std::int64_t step, std::int64_t batches);
 
@@ -40,4 +40,4 @@ class SpikeRecord {
   std::vector<Rewind> rewinds_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::train

@@ -7,28 +7,30 @@
 #include "execution/train_state/compiled_step.h"
 #include "train/trainer.h"
 
-namespace smelt {
+namespace smelt::train {
 
 class StepPrograms {
  public:
   // Compiles the programs. `program` is the one for the longest batches.
-  StepPrograms(std::shared_ptr<const Client> client, const TrainJob& job,
-               const StepProgram& program, const MemoryAdvice& advice);
+  StepPrograms(std::shared_ptr<const pjrt::Client> client, const TrainJob& job,
+               const model::StepProgram& program, const execution::MemoryAdvice& advice);
 
   // Runs the program for the length of the batch.
-  Execution run(const Batch& batch, const ModelState& state, std::int64_t argument,
-                const ConsensusFlags& wishes = {}) const;
+  pjrt::Execution run(const data::Batch& batch, const execution::ModelState& state,
+                      std::int64_t argument, const model::ConsensusFlags& wishes = {}) const;
   // Returns the values of the frozen model on the devices, or null for a job without one.
-  std::shared_ptr<const ModelState> held() const { return steps_.begin()->second.held(); }
+  std::shared_ptr<const execution::ModelState> held() const {
+    return steps_.begin()->second.held();
+  }
   // Returns the program for the longest batches.
-  const Executable& executable() const { return steps_.rbegin()->second.executable(); }
+  const pjrt::Executable& executable() const { return steps_.rbegin()->second.executable(); }
 
  private:
-  std::map<std::int64_t, CompiledStep> steps_;  // by sequence length
+  std::map<std::int64_t, execution::CompiledStep> steps_;  // by sequence length
 };
 
 // Returns the batch padded to the task's longest length, for programs that are compiled for that
 // length only.
-Batch of_full_length(const Task& task, const Batch& batch);
+data::Batch of_full_length(const model::Task& task, const data::Batch& batch);
 
-}  // namespace smelt
+}  // namespace smelt::train

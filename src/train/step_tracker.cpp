@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::train {
 
 std::int64_t StepTracker::spike() const {
   CHECK(state_ == RunState::spiked);
@@ -42,4 +42,4 @@ void StepTracker::went_back(std::int64_t step) {
   step_ = step;
 }
 
-}  // namespace smelt
+}  // namespace smelt::train

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace smelt {
+namespace smelt::train {
 
 enum class RunState {
   unchecked,  // starts with a state whose evaluation was interrupted by a signal
@@ -42,4 +42,4 @@ class StepTracker {
   bool report_is_due_ = false;
 };
 
-}  // namespace smelt
+}  // namespace smelt::train

@@ -14,18 +14,19 @@
 #include "train/memory_variant.h"
 #include "train/training_run.h"
 
-namespace smelt {
+namespace smelt::train {
 namespace {
 
 // Reads the data of a dry run: the training batches up to the first evaluation, and the evaluation
 // set.
-TrainSummary read_data(const OpenedRun& run, const InitialState& start, const Scorer* scorer) {
+TrainSummary read_data(const OpenedRun& run, const InitialState& start,
+                       const execution::Scorer* scorer) {
   const TrainJob& job = run.job;
   const std::int64_t steps = std::clamp<std::int64_t>(run.last_step() - start.step, 0,
                                                       std::max<std::int64_t>(1, job.check_every));
-  Prefetch batches(*run.source, job.config.batch_size,
-                   StepNumbers(job, start).batch_after(start.step, start.spikes),
-                   {.share = own_share(run.program.placement, *run.client)});
+  data::Prefetch batches(*run.source, job.config.batch_size,
+                         StepNumbers(job, start).batch_after(start.step, start.spikes),
+                         {.share = execution::own_share(run.program.placement, *run.client)});
   for (std::int64_t i = 0; i < steps; ++i) (void)batches.next();
   log_info("dry run: {} of {} read, nothing trained or written", counted(steps, "batch", "batches"),
            counted(job.config.batch_size, "example"));
@@ -37,14 +38,15 @@ TrainSummary read_data(const OpenedRun& run, const InitialState& start, const Sc
 }
 
 // Saves the initial state of a run with 0 steps.
-TrainSummary save_alone(OpenedRun& run, const InitialState& start, const ModelState& state) try {
+TrainSummary save_alone(OpenedRun& run, const InitialState& start,
+                        const execution::ModelState& state) try {
   const StopSignal stop(kStopsTraining);
   run.log.ready();
   CheckpointManager saver = run.saver(start);
   {
-    const auto saving = run.log.during(GoodputBucket::save);
+    const auto saving = run.log.during(evaluation::GoodputBucket::save);
     std::optional<Watchdog::Watch> watch(std::in_place, &run.watchdog, "copying the state");
-    StateCopy copy = state.start_copy();
+    execution::StateCopy copy = state.start_copy();
     saver.save(start.step, std::move(copy), {.regular = true}, run.settings, run.watchdog);
     watch.emplace(&run.watchdog, "waiting for the last save", WorkOf::store);
     saver.finish();
@@ -63,7 +65,7 @@ TrainSummary finished(OpenedRun& run, InitialState& start) {
   const TrainJob& job = run.job;
   if (job.resume_from.empty()) restore_kept_states(run, start);
   if (job.together.leads()) try {
-      record_end(job.model_dir, start.step, run.last_step());
+      evaluation::record_end(job.model_dir, start.step, run.last_step());
     } catch (const Error& error) {
       log_warning("{}", error.what());
     }
@@ -76,7 +78,7 @@ TrainSummary finished(OpenedRun& run, InitialState& start) {
 TrainSummary trained(const TrainJob& job) {
   OpenedRun run(job);
   InitialState start = [&] {
-    const auto restoring = run.log.during(GoodputBucket::restore);
+    const auto restoring = run.log.during(evaluation::GoodputBucket::restore);
     return resolve_initial_state(job, run.program, *run.client, run.settings);
   }();
   const bool has_work = start.has_work(job);
@@ -113,4 +115,4 @@ TrainSummary train(const TrainJob& of) {
   return s;
 }
 
-}  // namespace smelt
+}  // namespace smelt::train

@@ -15,7 +15,7 @@
 #include "model/train_step/program.h"
 #include "train/checkpoint_options.h"
 
-namespace smelt {
+namespace smelt::train {
 
 // The maximum cost of a run, from which `smelt plan` computes a number of steps.
 struct BudgetOptions {
@@ -36,7 +36,7 @@ void visit_fields(C& c, Visitor&& visit) {
 
 // The base class contains the device, the mesh (train.parallelism) and how the model is computed
 // (train.precision, train.memory).
-struct TrainConfig : DeviceConfig {
+struct TrainConfig : model::DeviceConfig {
   TrainConfig() { compute.emplace(); }
 
   std::int64_t batch_size = 32;
@@ -49,14 +49,14 @@ struct TrainConfig : DeviceConfig {
   std::string init_from = {};  // folder of pretrained weights; empty: random weights
   std::int64_t logging_steps = 100;
   double hang_minutes = 30;
-  OptimizerConfig optimizer;
-  ScheduleConfig schedule;
+  model::OptimizerConfig optimizer;
+  model::ScheduleConfig schedule;
   std::string class_weights = {};
   double label_smoothing = 0.0;
   double ema_decay = 0.0;
-  Spikes loss_spike;
-  Reduction reduction = Reduction::global;
-  PruningOptions pruning;
+  model::Spikes loss_spike;
+  model::Reduction reduction = model::Reduction::global;
+  model::PruningOptions pruning;
   bool fake_quant = false;
   CheckpointOptions checkpoint;
   EarlyStopping early_stopping;
@@ -74,7 +74,7 @@ void visit_length_fields(C& c, Visitor&& visit) {
         "text contain it data.dupe_factor times");
   visit("tokens", c.tokens,
         "tokens to train on, padding counted; above 0 it sets train.steps: 3e9 for 3 billion");
-  visit_section("budget", c.budget, visit);
+  io::visit_section("budget", c.budget, visit);
 }
 
 template <class C, class Visitor>
@@ -90,8 +90,8 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("logging_steps", c.logging_steps, "steps between log lines");
   visit("hang_minutes", c.hang_minutes,
         "ends the command if a step takes more than this many minutes; 0 = never");
-  visit_section("optimizer", c.optimizer, visit);
-  visit_section("schedule", c.schedule, visit);
+  io::visit_section("optimizer", c.optimizer, visit);
+  io::visit_section("schedule", c.schedule, visit);
   visit("class_weights", c.class_weights,
         "of classify: weight of each class in the loss: balanced (rare classes count more, as in "
         "scikit-learn), or numbers in the order of the classes: 1,2.5,1; empty: equal weights");
@@ -100,21 +100,21 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("ema_decay", c.ema_decay,
         "keeps moving averages of the weights, average * ema_decay + weight * (1 - ema_decay), "
         "which eval.averaged evaluates; 0 = none");
-  visit_section("loss_spike", c.loss_spike, visit);
-  visit_section("parallelism", c.mesh, visit);
+  io::visit_section("loss_spike", c.loss_spike, visit);
+  io::visit_section("parallelism", c.mesh, visit);
   visit("parallelism.reduction", c.reduction,
         "global: clip the gradient of all devices; per_replica: the original's order, clip then "
         "sum");
   visit_fields(*c.compute, visit);
-  visit_section("pruning", c.pruning, visit);
+  io::visit_section("pruning", c.pruning, visit);
   visit("fake_quant", c.fake_quant,
         "quantization-aware training: matmuls in the layers simulate int8 "
         "(docs/guides/compress.md)");
-  visit_section("checkpoint", c.checkpoint, visit);
-  visit_section("early_stopping", c.early_stopping, visit);
+  io::visit_section("checkpoint", c.checkpoint, visit);
+  io::visit_section("early_stopping", c.early_stopping, visit);
 }
 
 // Returns the settings that the compiled step depends on.
-TrainingConfig step_config(const TrainConfig& config, const Task& task);
+model::TrainingConfig step_config(const TrainConfig& config, const model::Task& task);
 
-}  // namespace smelt
+}  // namespace smelt::train

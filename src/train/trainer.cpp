@@ -18,7 +18,7 @@
 #include "train/rewind.h"
 #include "train/training_run.h"
 
-namespace smelt {
+namespace smelt::train {
 
 Trainer::Trainer(OpenedRun& run, const InitialState& start, PreparedRun& prepared)
     : run_(run),
@@ -43,14 +43,14 @@ void Trainer::note_since_best(std::int64_t evaluations) {
   if (job_.early_stopping.patience > 0) run_.settings[kSinceBest] = since_best_;
 }
 
-std::unique_ptr<Prefetch> Trainer::batches_from(std::int64_t step) const {
-  return std::make_unique<Prefetch>(
+std::unique_ptr<data::Prefetch> Trainer::batches_from(std::int64_t step) const {
+  return std::make_unique<data::Prefetch>(
       *run_.source, job_.config.batch_size, numbers_.batch_after(step, spikes_),
-      PrefetchOptions{.share = own_share(run_.program.placement, *run_.client)});
+      data::PrefetchOptions{.share = execution::own_share(run_.program.placement, *run_.client)});
 }
 
-Batch Trainer::next_batch() {
-  const auto waiting = log_.during(GoodputBucket::input);
+data::Batch Trainer::next_batch() {
+  const auto waiting = log_.during(evaluation::GoodputBucket::input);
   job_.together.doing(str("the batch of step ", position_.step() + 1));
   const Watchdog::Watch watch(
       &run_.watchdog, str("waiting for the batch of step ", position_.step() + 1), WorkOf::store);
@@ -60,7 +60,9 @@ Batch Trainer::next_batch() {
 // Saves the state before it throws, so that unreadable data does not lose steps. In a multi-process
 // run the other processes have already started the step and cannot save, so that the error ends
 // all.
-Batch Trainer::next_batch_or_save() try { return next_batch(); } catch (const std::exception&) {
+data::Batch Trainer::next_batch_or_save() try {
+  return next_batch();
+} catch (const std::exception&) {
   if (job_.together.several()) throw;
   check_and_save({.save = saver_.newest() != position_.step()});
   wait_for_save();
@@ -68,7 +70,7 @@ Batch Trainer::next_batch_or_save() try { return next_batch(); } catch (const st
 }
 
 // Returns this process's requests; signals and elapsed time differ between processes.
-ConsensusFlags Trainer::wishes() const {
+model::ConsensusFlags Trainer::wishes() const {
   const ProcessGroup& together = job_.together;
   if (!together.several()) return {};
   return {.stop = StopSignal::raised(), .save = together.leads() && saver_.is_due_by_time()};
@@ -87,13 +89,13 @@ void Trainer::prune(std::int64_t steps_done) {
   pruned_at_ = due;
 }
 
-void Trainer::step(const Batch& batch) {
+void Trainer::step(const data::Batch& batch) {
   log_.batch_started(batch);
   run_.watchdog.at(position_.step() + 1);
   job_.together.doing(str("step ", position_.step() + 1));
   const std::int64_t done = numbers_.argument(position_.step());
   prune(done);
-  Execution execution = programs_.step.run(batch, state_, done, wishes());
+  pjrt::Execution execution = programs_.step.run(batch, state_, done, wishes());
   state_.replace(execution.results);
   run_.watchdog.rest();
   read_report();  // of the previous step; this one is already running
@@ -101,23 +103,23 @@ void Trainer::step(const Batch& batch) {
   position_.started();
 }
 
-void Trainer::step_with_histograms(const Batch& batch) {
-  const auto looking = log_.during(GoodputBucket::eval);
+void Trainer::step_with_histograms(const data::Batch& batch) {
+  const auto looking = log_.during(evaluation::GoodputBucket::eval);
   std::optional<Watchdog::Watch> watch(
       std::in_place, &run_.watchdog, str("copying the values before step ", position_.step() + 1));
-  const HostState before = state_.download();
-  std::optional<HostState> gradients;
+  const execution::HostState before = state_.download();
+  std::optional<execution::HostState> gradients;
   if (programs_.gradients)
     gradients = programs_.gradients->of(of_full_length(job_.task, batch), state_,
                                         numbers_.argument(position_.step()));
   watch.reset();
   {
-    const auto stepping = log_.during(GoodputBucket::step);
+    const auto stepping = log_.during(evaluation::GoodputBucket::step);
     step(batch);
     read_report();
   }
   watch.emplace(&run_.watchdog, str("copying the values of step ", position_.step()));
-  const HostState after = state_.download();
+  const execution::HostState after = state_.download();
   watch.reset();
   log_.histograms(position_.step(), run_.program.state, before, after,
                   gradients ? &*gradients : nullptr);
@@ -125,7 +127,7 @@ void Trainer::step_with_histograms(const Batch& batch) {
 
 // Runs one step, with histograms if they are due.
 void Trainer::take_step() {
-  const Batch batch = next_batch_or_save();
+  const data::Batch batch = next_batch_or_save();
   if (log_.wants_histograms(position_.step() + 1) && !job_.together.several())
     step_with_histograms(batch);
   else
@@ -140,22 +142,23 @@ void Trainer::read_report() {
   if (!position_.report_is_due()) return;
   const std::int64_t step = position_.step();
   run_.watchdog.at(step);
-  const auto report =
-      fitting(run_.advice(str("train: step ", step)), [&] { return report_->to_host<float>(); });
+  const auto report = execution::fitting(run_.advice(str("train: step ", step)),
+                                         [&] { return report_->to_host<float>(); });
   run_.watchdog.rest();
   report_.reset();
   last_.clear();
   last_.add(report);
   since_check_.add(report);
   if (job_.together.several()) {
-    stop_requested_ = stop_requested_ || last_.figure(kStopWishes) > 0;
-    save_requested_ = last_.figure(kSaveWishes) > 0;
+    stop_requested_ = stop_requested_ || last_.figure(model::kStopWishes) > 0;
+    save_requested_ = last_.figure(model::kSaveWishes) > 0;
   }
   const double loss = last_.figure("loss"), norm = last_.figure("gradient_norm");
   if (!std::isfinite(loss) || !std::isfinite(norm)) stop_at_bad_step(loss, norm);
-  const Spikes& spikes = job_.config.spikes;
-  position_.reported(spikes.action != SpikeAction::none && last_.figure(kSpikeFigure) > 0 &&
-                     spikes_.found(spikes.action, step, loss) == SpikeAction::rewind);
+  const model::Spikes& spikes = job_.config.spikes;
+  position_.reported(spikes.action != model::SpikeAction::none &&
+                     last_.figure(model::kSpikeFigure) > 0 &&
+                     spikes_.found(spikes.action, step, loss) == model::SpikeAction::rewind);
   log_.step_done(step, report);
 }
 
@@ -177,40 +180,43 @@ void Trainer::stop_at_bad_step(double loss, double norm) {
        .batch = of_full_length(job_.task, run_.source->batch(numbers_.batch_after(before, spikes_),
                                                              job_.config.batch_size))},
       {.client = run_.client,
-       .program = [&] { return program_of(job_, run_.client->platform_name(), gradient_program); },
+       .program =
+           [&] { return program_of(job_, run_.client->platform_name(), model::gradient_program); },
        .state = state_,
        .held = programs_.step.held(),
        .settings = run_.settings}));
 }
 
 // Returns the checkpoint to roll back to. Rank 0 chooses it and removes the later ones.
-SlicedCheckpoint Trainer::checkpoint_before(std::int64_t spike) {
-  std::optional<SlicedCheckpoint> found;
+checkpoint::SlicedCheckpoint Trainer::checkpoint_before(std::int64_t spike) {
+  std::optional<checkpoint::SlicedCheckpoint> found;
   const std::string step = job_.together.told(str("rewind/", ++rewinds_), [&] {
-    found = smelt::rewind({.model_dir = job_.model_dir,
-                           .spike = spike,
-                           .save_every = job_.checkpoint.save_interval_steps,
-                           .first_step = numbers_.steps_before,
-                           .fields = job_.fields,
-                           .require_held = [this] { run_.lock->require_held_now(); }},
-                          spikes_);
+    found = smelt::train::rewind({.model_dir = job_.model_dir,
+                                  .spike = spike,
+                                  .save_every = job_.checkpoint.save_interval_steps,
+                                  .first_step = numbers_.steps_before,
+                                  .fields = job_.fields,
+                                  .require_held = [this] { run_.lock->require_held_now(); }},
+                                 spikes_);
     return str(found->step);
   });
-  return found ? *std::move(found) : open_sliced_checkpoint(job_.model_dir, std::stoll(step));
+  return found ? *std::move(found)
+               : checkpoint::open_sliced_checkpoint(job_.model_dir, std::stoll(step));
 }
 
 void Trainer::rewind() {
   const std::int64_t spike = position_.spike();
   report_.reset();
   saver_.wait();
-  SlicedCheckpoint checkpoint = checkpoint_before(spike);
+  checkpoint::SlicedCheckpoint checkpoint = checkpoint_before(spike);
   begin_spike_losses(run_.program.state, checkpoint);
   // frees memory: a device may have room for one state only
   std::optional(std::move(state_)).reset();
   {
     const Watchdog::Watch watch(&run_.watchdog, str("restoring the state of ", checkpoint.path));
-    state_ = ModelState::restore(*run_.client, run_.program.placement, run_.program.state,
-                                 checkpoint.tensors, checkpoint.path);
+    state_ =
+        execution::ModelState::restore(*run_.client, run_.program.placement, run_.program.state,
+                                       checkpoint.tensors, checkpoint.path);
   }
   pruned_at_.reset();
   const std::int64_t to = checkpoint.step;
@@ -247,13 +253,14 @@ void Trainer::check_and_save(Due due) {
   if (!due.check && !due.save) return;
   if (position_.state() != RunState::spiked) read_report();
   if (position_.state() == RunState::spiked) return;
-  const auto looking = log_.during(due.save ? GoodputBucket::save : GoodputBucket::eval);
+  const auto looking =
+      log_.during(due.save ? evaluation::GoodputBucket::save : evaluation::GoodputBucket::eval);
   wait_for_save();
-  StateCopy copy = copy_state();
+  execution::StateCopy copy = copy_state();
   CheckpointManager::Kinds kinds{.regular = due.save};
   std::exception_ptr fault;  // an error of the evaluation must not lose the steps before it
   if (due.check) {
-    const HostState& host = host_of(copy);
+    const execution::HostState& host = host_of(copy);
     try {
       kinds.best = check(host);
     } catch (...) {
@@ -277,17 +284,17 @@ void Trainer::wait_for_save() {
   saver_.wait();
 }
 
-StateCopy Trainer::copy_state() {
+execution::StateCopy Trainer::copy_state() {
   const Watchdog::Watch watch(&run_.watchdog, str("copying the state of step ", position_.step()));
   return state_.start_copy();
 }
 
-const HostState& Trainer::host_of(StateCopy& copy) {
+const execution::HostState& Trainer::host_of(execution::StateCopy& copy) {
   const Watchdog::Watch watch(&run_.watchdog, str("copying the state of step ", position_.step()));
   return copy.host();
 }
 
-std::vector<TextSample> Trainer::samples(const SlicedTensors& weights) {
+std::vector<execution::TextSample> Trainer::samples(const checkpoint::SlicedTensors& weights) {
   const Watchdog::Watch watch(&run_.watchdog,
                               str("sampling predictions at step ", position_.step()));
   return programs_.sampler->sample(weights, "train");
@@ -295,17 +302,17 @@ std::vector<TextSample> Trainer::samples(const SlicedTensors& weights) {
 
 // Returns the weights for inference on the host, without copying: the moving averages if those are
 // evaluated.
-SlicedTensors Trainer::inference_weights(const HostState& host) const {
+checkpoint::SlicedTensors Trainer::inference_weights(const execution::HostState& host) const {
   if (!programs_.sampler && !programs_.measures) return {};
-  SlicedTensors weights = host.tensors;
-  if (job_.validation && job_.validation->averages) put_averages_in_place(weights);
+  checkpoint::SlicedTensors weights = host.tensors;
+  if (job_.validation && job_.validation->averages) model::put_averages_in_place(weights);
   return weights;
 }
 
-Evaluation Trainer::validate(const SlicedTensors& weights) {
-  Evaluation out = programs_.scorer->score(state_, position_.step(), &run_.watchdog);
+execution::Evaluation Trainer::validate(const checkpoint::SlicedTensors& weights) {
+  execution::Evaluation out = programs_.scorer->score(state_, position_.step(), &run_.watchdog);
   if (programs_.measures)
-    for (MeasuredValue& m : programs_.measures->measure(weights, "train", &run_.watchdog))
+    for (model::MeasuredValue& m : programs_.measures->measure(weights, "train", &run_.watchdog))
       out.measures.push_back(std::move(m));
   return out;
 }
@@ -318,21 +325,21 @@ void Trainer::log_saved() {
 }
 
 // Evaluates the state. Returns the value of best_metric if it is the best so far, else nullopt.
-std::optional<double> Trainer::check(const HostState& host) {
-  const auto checking = log_.during(GoodputBucket::eval);
+std::optional<double> Trainer::check(const execution::HostState& host) {
+  const auto checking = log_.during(evaluation::GoodputBucket::eval);
   const std::int64_t step = position_.step();
   job_.together.doing(str("the evaluation of step ", step));
   saver_.require_finite(step, host);
   TrainCheck found{.first_step = first_step_,
                    .step = step,
                    .trained = since_check_.batches() > 0 ? since_check_.measures()
-                                                         : std::vector<MeasuredValue>(),
+                                                         : std::vector<model::MeasuredValue>(),
                    .validation = {},
                    .parameters = job_.together.several()
-                                     ? std::vector<ParameterScale>()
-                                     : parameter_scales(run_.program.state, host)};
+                                     ? std::vector<execution::ParameterScale>()
+                                     : execution::parameter_scales(run_.program.state, host)};
   since_check_.clear();
-  const SlicedTensors weights = inference_weights(host);
+  const checkpoint::SlicedTensors weights = inference_weights(host);
   if (programs_.scorer) try {
       found.validation = validate(weights);
     } catch (const Stopped&) {
@@ -360,7 +367,7 @@ void Trainer::run_steps() {
   const StopSignal stop(kStopsTraining);
   const std::int64_t last = run_.last_step();
   log_.ready(program_cost(programs_.step.executable().program()));
-  const bool rewinds = job_.config.spikes.action == SpikeAction::rewind;
+  const bool rewinds = job_.config.spikes.action == model::SpikeAction::rewind;
   if ((job_.save_first || rewinds) && saver_.newest() < 0) check_and_save({.save = true});
   if (position_.state() == RunState::unchecked)
     check_and_save({.check = true, .save = true});  // saves it without the mark
@@ -373,7 +380,7 @@ void Trainer::run_steps() {
   check_and_save({.save = saver_.newest() != position_.step()});
   if (position_.state() == RunState::spiked) rewind();  // a spike in the last step before a signal
   {
-    const auto saving = log_.during(GoodputBucket::save);
+    const auto saving = log_.during(evaluation::GoodputBucket::save);
     const Watchdog::Watch watch(&run_.watchdog, "waiting for the last save", WorkOf::store);
     saver_.finish();
   }
@@ -403,7 +410,7 @@ TrainSummary Trainer::summary() const {
       out.train_seconds;
   if (last_.batches() == 0) return out;
   for (const std::string& name : run_.program.report.figures) out.last[name] = last_.figure(name);
-  for (const MeasuredValue& m : last_.measures()) out.last[m.name] = m.value;
+  for (const model::MeasuredValue& m : last_.measures()) out.last[m.name] = m.value;
   return out;
 }
 
@@ -417,4 +424,4 @@ TrainSummary Trainer::run() try {
   throw;
 }
 
-}  // namespace smelt
+}  // namespace smelt::train

@@ -43,22 +43,23 @@
 #include "train/process_group.h"
 #include "train/run_log.h"
 
-namespace smelt {
+namespace smelt::train {
 
 // Whether to resume from the latest checkpoint in the model folder: if there is one (`either`),
 // always (`resume`, an error without one), or never (`fresh`, an error with one).
 enum class ResumeMode { either, resume, fresh };
 
 struct TrainJob {
-  Task task;
-  TrainingConfig config;  // schedule.total_steps is the last step
-  DeviceConfig on =
+  model::Task task;
+  model::TrainingConfig config;  // schedule.total_steps is the last step
+  model::DeviceConfig on =
       // Device and mesh; sets config.devices. Without `compute`, config.compute is used.
       {};
   // Path of the examples, in the format of open_examples(). A description next to the files must
   // fit the task.
   std::string data;
-  std::shared_ptr<const ExampleSource> source = {};  // opened `data`, if the caller has done so
+  std::shared_ptr<const data::ExampleSource> source =
+      {};                    // opened `data`, if the caller has done so
   bool replay_data = false;  // a resumed run starts again at the first batch, as in JEstimator
   std::string vocab;      // vocabulary file of the data, if known; checked against the description
   std::string model_dir;  // folder of checkpoints; the latest complete one is resumed
@@ -71,13 +72,13 @@ struct TrainJob {
   EarlyStopping early_stopping = {};  // patience needs checkpoint.best_metric
   double hang_minutes = 30;           // end the process if a step takes longer; 0: never
   bool save_first = false;            // save a new run's state before its first step
-  CheckpointNames names = CheckpointNames::smelt;
-  std::optional<HeldOut> validation = {};
+  checkpoint::CheckpointNames names = checkpoint::CheckpointNames::smelt;
+  std::optional<execution::HeldOut> validation = {};
   // Additional metrics of evaluations: their names, and a function that creates what computes them
   // once the device is open.
   std::vector<std::string> state_measures = {};
-  std::function<std::unique_ptr<StateMeasures>(std::shared_ptr<const Client>)> make_state_measures =
-      {};
+  std::function<std::unique_ptr<execution::StateMeasures>(std::shared_ptr<const pjrt::Client>)>
+      make_state_measures = {};
   std::int64_t check_every = 0;  // steps between evaluations; 0: never
   // Called after an evaluation, before the state is saved.
   std::function<void(const TrainCheck&)> checked = {};
@@ -92,11 +93,11 @@ struct TrainJob {
 };
 
 // Opens a job's data, in an order that depends on its config's seed.
-std::shared_ptr<const ExampleSource> open_training_data(const TrainJob& job);
+std::shared_ptr<const data::ExampleSource> open_training_data(const TrainJob& job);
 
 // Builds the training step of a job for a platform. Throws UsageError for a mesh, batch size or
 // memory variant that does not fit.
-StepProgram training_program(const TrainJob& job, std::string_view platform);
+model::StepProgram training_program(const TrainJob& job, std::string_view platform);
 
 struct TrainSummary {
   std::int64_t first_step = 0;  // > 0 if the run was resumed
@@ -123,4 +124,4 @@ struct TrainSummary {
 // same step, and differences between processes are a UsageError on all.
 TrainSummary train(const TrainJob& job);
 
-}  // namespace smelt
+}  // namespace smelt::train

@@ -19,7 +19,7 @@
 #include "train/step_tracker.h"
 #include "train/trainer.h"
 
-namespace smelt {
+namespace smelt::train {
 
 // Printed at a stop signal.
 inline constexpr const char* kStopsTraining =
@@ -29,33 +29,33 @@ struct OpenedRun {
   explicit OpenedRun(const TrainJob& job);
 
   std::int64_t last_step() const { return job.config.schedule.total_steps; }
-  ComputePolicy compute() const;
+  model::ComputePolicy compute() const;
   CheckpointManager saver(const InitialState& start) const;
-  MemoryAdvice advice(const std::string& what) const {
-    return advice_for_training(what, job.fields);
+  execution::MemoryAdvice advice(const std::string& what) const {
+    return execution::advice_for_training(what, job.fields);
   }
 
   const TrainJob& job;
   RunLog log;
-  std::shared_ptr<const ExampleSource> source;
-  std::shared_ptr<const Client> client;
+  std::shared_ptr<const data::ExampleSource> source;
+  std::shared_ptr<const pjrt::Client> client;
   Json settings;  // settings that a checkpoint must have
-  StepProgram program;
-  std::optional<FolderLock> lock;  // none in a dry run; only on rank 0 of several processes
+  model::StepProgram program;
+  std::optional<io::FolderLock> lock;  // none in a dry run; only on rank 0 of several processes
   Watchdog watchdog;
 };
 
 struct RunPrograms {
-  std::optional<Scorer> scorer;                // if the job evaluates
-  std::unique_ptr<StateMeasures> measures;     // additional metrics of predictions
-  std::unique_ptr<const TextSampler> sampler;  // if the job logs sample predictions
-  std::optional<GradientValues> gradients;     // if there are gradient histograms
-  std::optional<Pruner> pruner;                // if weights are pruned
+  std::optional<execution::Scorer> scorer;                // if the job evaluates
+  std::unique_ptr<execution::StateMeasures> measures;     // additional metrics of predictions
+  std::unique_ptr<const execution::TextSampler> sampler;  // if the job logs sample predictions
+  std::optional<GradientValues> gradients;                // if there are gradient histograms
+  std::optional<Pruner> pruner;                           // if weights are pruned
   StepPrograms step;
 };
 
 struct PreparedRun {
-  ModelState state;
+  execution::ModelState state;
   std::optional<RunPrograms> programs;  // nullopt if no step and no evaluation is left
   double compile_seconds = 0;
 };
@@ -95,29 +95,29 @@ class Trainer {
   struct Due {
     bool check = false, save = false;
   };
-  Batch next_batch();
-  Batch next_batch_or_save();
-  void step(const Batch& batch);
+  data::Batch next_batch();
+  data::Batch next_batch_or_save();
+  void step(const data::Batch& batch);
   void prune(std::int64_t steps_done);
-  void step_with_histograms(const Batch& batch);
+  void step_with_histograms(const data::Batch& batch);
   void take_step();
-  ConsensusFlags wishes() const;
+  model::ConsensusFlags wishes() const;
   bool is_to_stop() const;
   void read_report();
   [[noreturn]] void stop_at_bad_step(double loss, double norm);
   void rewind();
-  std::unique_ptr<Prefetch> batches_from(std::int64_t step) const;
-  SlicedCheckpoint checkpoint_before(std::int64_t spike);
+  std::unique_ptr<data::Prefetch> batches_from(std::int64_t step) const;
+  checkpoint::SlicedCheckpoint checkpoint_before(std::int64_t spike);
   Due due() const;
   void check_and_save(Due due);
   void wait_for_save();
   // Starts copying the state to the host.
-  StateCopy copy_state();
-  const HostState& host_of(StateCopy& copy);
-  std::optional<double> check(const HostState& host);
-  SlicedTensors inference_weights(const HostState& host) const;
-  Evaluation validate(const SlicedTensors& weights);
-  std::vector<TextSample> samples(const SlicedTensors& weights);
+  execution::StateCopy copy_state();
+  const execution::HostState& host_of(execution::StateCopy& copy);
+  std::optional<double> check(const execution::HostState& host);
+  checkpoint::SlicedTensors inference_weights(const execution::HostState& host) const;
+  execution::Evaluation validate(const checkpoint::SlicedTensors& weights);
+  std::vector<execution::TextSample> samples(const checkpoint::SlicedTensors& weights);
   void log_saved();
   bool is_out_of_patience() const;
   void note_since_best(std::int64_t evaluations);
@@ -130,14 +130,14 @@ class Trainer {
   const RunPrograms& programs_;
   const std::int64_t first_step_;
   const StepNumbers numbers_;
-  ModelState state_;
+  execution::ModelState state_;
   std::optional<std::int64_t> pruned_at_;  // last pruning step that was applied to the state
   SpikeRecord spikes_;
   StepTracker position_;
   CheckpointManager saver_;
-  std::unique_ptr<Prefetch> batches_;
-  std::optional<Buffer> report_;  // report of position_.step(), if it was not read yet
-  ReportSums since_check_, last_;
+  std::unique_ptr<data::Prefetch> batches_;
+  std::optional<pjrt::Buffer> report_;  // report of position_.step(), if it was not read yet
+  model::ReportSums since_check_, last_;
   std::int64_t logged_save_;
   std::int64_t since_best_ = 0;  // number of evaluations
   bool signalled_ = false;
@@ -145,4 +145,4 @@ class Trainer {
   int rewinds_ = 0;
 };
 
-}  // namespace smelt
+}  // namespace smelt::train

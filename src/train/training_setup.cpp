@@ -19,18 +19,18 @@
 #include "train/rewind.h"
 #include "train/training_run.h"
 
-namespace smelt {
+namespace smelt::train {
 namespace {
 
-std::shared_ptr<const Client> opened(const TrainJob& job, RunLog& log) {
-  const auto opening = log.during(GoodputBucket::device);
+std::shared_ptr<const pjrt::Client> opened(const TrainJob& job, RunLog& log) {
+  const auto opening = log.during(evaluation::GoodputBucket::device);
   job.together.doing("opening the device");
-  return open_device(job.on.device, static_cast<int>(job.on.devices));
+  return pjrt::open_device(job.on.device, static_cast<int>(job.on.devices));
 }
 
 // Checks that the number of started processes is that of the device, and that the run uses the
 // devices of all of them.
-void check_processes(const TrainJob& job, const Client& client) {
+void check_processes(const TrainJob& job, const pjrt::Client& client) {
   const int processes = client.process_count(), size = job.together.size;
   if (size > 1 && processes == size && job.on.devices != client.device_count())
     throw UsageError(str("train: ", job.fields("devices"), " is ", job.on.devices, ", the ", size,
@@ -52,7 +52,7 @@ void check_alike(const OpenedRun& run) {
   if (!together.several()) return;
   together.agree("program", "train",
                  {{"the step's program, by its crc32c",
-                   hex_text(crc32c(emit_module(run.program.program, "step")))},
+                   io::hex_text(io::crc32c(compiler::emit_module(run.program.program, "step")))},
                   {"the plugin", run.client->platform_version()}},
                  kHint);
 }
@@ -61,8 +61,9 @@ void lock_folder(OpenedRun& run) {
   const std::string& folder = run.job.model_dir;
   run.job.together.told("lock", [&] {
     run.lock.emplace(folder, "train");
-    take_back_checkpoints(folder);
-    for (const char* place : {"save", "best"}) take_back_checkpoints(join_path(folder, place));
+    checkpoint::take_back_checkpoints(folder);
+    for (const char* place : {"save", "best"})
+      checkpoint::take_back_checkpoints(io::join_path(folder, place));
     return std::string();
   });
   run.job.together.require_one_folder(folder);
@@ -79,27 +80,28 @@ void remove_newer_checkpoints(const OpenedRun& run, std::int64_t from) {
 
 // Returns the placement for sample predictions: the run's mesh, since the model may not fit on one
 // device; or one device, if each device holds a replica.
-ShardingPlan sampling_placement(const OpenedRun& run) {
+model::ShardingPlan sampling_placement(const OpenedRun& run) {
   if (run.program.placement.replicas() > 1) return {};
-  ShardingPlan out = run.program.placement;
+  model::ShardingPlan out = run.program.placement;
   out.partition.names = run.job.task.dim_names;
   return out;
 }
 
 StepPrograms compiled_steps(const OpenedRun& run) try {
   return {run.client, run.job, run.program, run.advice("train: a step")};
-} catch (const ProgramDoesNotFit& error) {
+} catch (const execution::ProgramDoesNotFit& error) {
   throw StepDoesNotFit(error);
 }
 
 RunPrograms compiled_programs(const OpenedRun& run) {
   const TrainJob& job = run.job;
-  std::optional<Scorer> scorer;
+  std::optional<execution::Scorer> scorer;
   if (job.validation)
     scorer.emplace(run.client, job.task, run.program.placement, run.compute(), *job.validation,
                    job.fields, job.together.several());
-  if (scorer) check_data_vocabulary(run.settings, scorer->source(), "the training data");
-  check_best(job, scorer ? scorer->program().report.measures : std::vector<ReportedMeasure>());
+  if (scorer) execution::check_data_vocabulary(run.settings, scorer->source(), "the training data");
+  check_best(job,
+             scorer ? scorer->program().report.measures : std::vector<model::ReportedMeasure>());
   if (job.together.several() && job.make_state_measures)
     throw UsageError("train: evaluation of generated text runs in one process only",
                      "train this task with one process");
@@ -125,15 +127,15 @@ RunPrograms compiled_programs(const OpenedRun& run) {
 
 }  // namespace
 
-std::shared_ptr<const ExampleSource> open_training_data(const TrainJob& job) {
-  return open_examples({.input = job.data,
-                        .features = job.task.features,
-                        .seed = job.config.seed,
-                        .kind = job.task.record_kind,
-                        .foreign = job.task.foreign,
-                        .windows = job.task.windows,
-                        .lengths = job.task.lengths,
-                        .tokens = job.task.tokens});
+std::shared_ptr<const data::ExampleSource> open_training_data(const TrainJob& job) {
+  return data::open_examples({.input = job.data,
+                              .features = job.task.features,
+                              .seed = job.config.seed,
+                              .kind = job.task.record_kind,
+                              .foreign = job.task.foreign,
+                              .windows = job.task.windows,
+                              .lengths = job.task.lengths,
+                              .tokens = job.task.tokens});
 }
 
 OpenedRun::OpenedRun(const TrainJob& of)
@@ -157,10 +159,11 @@ OpenedRun::OpenedRun(const TrainJob& of)
 CheckpointManager OpenedRun::saver(const InitialState& start) const {
   if (!job.together.several()) return {job, start, &*lock};
   return {job, start, lock ? &*lock : nullptr,
-          held_slices(program.state, program.placement, *client), client->process_index()};
+          execution::held_slices(program.state, program.placement, *client),
+          client->process_index()};
 }
 
-ComputePolicy OpenedRun::compute() const { return compute_of(job, client->platform_name()); }
+model::ComputePolicy OpenedRun::compute() const { return compute_of(job, client->platform_name()); }
 
 void restore_kept_states(OpenedRun& run, InitialState& start) {
   start.best = restore_kept_states(run.job,
@@ -185,7 +188,7 @@ void accept(OpenedRun& run, InitialState& start) {
   if (job.dry_run) return;
   if (start.is_saved()) restore_kept_states(run, start);
   const auto description = run.source->description();
-  const ComputePolicy compute = run.compute();
+  const model::ComputePolicy compute = run.compute();
   run.log.begin({.folder = job.together.leads() ? job.model_dir : "",
                  .step = start.step,
                  .total = run.last_step(),
@@ -207,14 +210,14 @@ PreparedRun prepare(OpenedRun& run, InitialState& start) {
   log_info("train: {}, a model ({}) of {}; compiling{}{}",
            counted(run.source->epoch_size(), "example"), job.task.name,
            counted(run.program.state.parameters(), "parameter"), form.empty() ? "" : ", ", form);
-  std::future<ModelState> fresh;  // initialized during compilation
+  std::future<execution::ModelState> fresh;  // initialized during compilation
   if (!start.state)
     fresh = std::async(std::launch::async, [&] {
-      return ModelState::fresh(*run.client, run.program.placement, run.program.state,
-                               job.config.seed,
-                               start.taken ? start.taken->parameters : TensorMap());
+      return execution::ModelState::fresh(*run.client, run.program.placement, run.program.state,
+                                          job.config.seed,
+                                          start.taken ? start.taken->parameters : io::TensorMap());
     });
-  const auto compiling = run.log.during(GoodputBucket::compile);
+  const auto compiling = run.log.during(evaluation::GoodputBucket::compile);
   job.together.doing("compiling");
   std::optional<Watchdog::Watch> watch(std::in_place, &run.watchdog, "compiling", WorkOf::compiler);
   const auto begin = Clock::now();
@@ -222,13 +225,13 @@ PreparedRun prepare(OpenedRun& run, InitialState& start) {
   if (start.has_work(job)) programs.emplace(compiled_programs(run));
   const double seconds = seconds_since(begin);
   watch.emplace(&run.watchdog, "copying the initial state to the devices");
-  PreparedRun prepared{
-      .state = start.state ? *std::move(start.state)
-                           : fitting(run.advice("train: the state"), [&] { return fresh.get(); }),
-      .programs = std::move(programs),
-      .compile_seconds = seconds};
+  PreparedRun prepared{.state = start.state ? *std::move(start.state)
+                                            : execution::fitting(run.advice("train: the state"),
+                                                                 [&] { return fresh.get(); }),
+                       .programs = std::move(programs),
+                       .compile_seconds = seconds};
   start.taken.reset();
   return prepared;
 }
 
-}  // namespace smelt
+}  // namespace smelt::train

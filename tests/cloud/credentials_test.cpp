@@ -11,7 +11,7 @@
 #include "support/error_of.h"
 #include "support/oracle.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 using std::chrono::seconds;
@@ -23,15 +23,15 @@ using testing::StartsWith;
 
 class CredentialsTest : public testing::Test {
  protected:
-  HttpClient client() {
-    HttpOptions options;
+  io::HttpClient client() {
+    io::HttpOptions options;
     options.wait = [](std::chrono::milliseconds) {};
-    return HttpClient(options);
+    return io::HttpClient(options);
   }
   std::string token_of(const Json& file) {
     home_.name_file(file);
-    HttpClient http = client();
-    return google_credentials()->fetch(http).text.reveal();
+    io::HttpClient http = client();
+    return io::google_credentials()->fetch(http).text.reveal();
   }
   std::string refusal(const Json& file) {
     return error_of<UsageError>([&] { token_of(file); });
@@ -57,7 +57,7 @@ TEST_F(CredentialsTest, ExchangesAUsersRefreshToken) {
   EXPECT_EQ(google_.last("/token").body,
             "grant_type=refresh_token&refresh_token=PLANTED%2Frefresh%2B&client_id=client&"
             "client_secret=PLANTED-client");
-  const Who who = google_credentials()->who();
+  const io::Who who = io::google_credentials()->who();
   EXPECT_EQ(who.kind, "user");
   EXPECT_EQ(who.source, home_.file() + " (GOOGLE_APPLICATION_CREDENTIALS)");
   EXPECT_EQ(who.quota_project, "billed");
@@ -78,7 +78,7 @@ TEST_F(CredentialsTest, GooglesLibraryVerifiesServiceAccountAssertion) {
   const std::string grant =
       "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=";
   ASSERT_THAT(body, StartsWith(grant));
-  write_file(home_.dir.file("assertion"), body.substr(grant.size()));
+  io::write_file(home_.dir.file("assertion"), body.substr(grant.size()));
   const CommandOutput checked = run_oracle(str(source_path("tests/cloud/check_assertion.py"), " ",
                                                home_.file(), " < ", home_.dir.file("assertion")));
   ASSERT_EQ(checked.status, 0) << checked.text;
@@ -98,13 +98,13 @@ TEST_F(CredentialsTest, ImpersonatesAnotherAccount) {
             Json({{"scope", {"https://www.googleapis.com/auth/cloud-platform"}},
                   {"lifetime", "3600s"},
                   {"delegates", {"between@p"}}}));
-  HttpClient http = client();
-  EXPECT_EQ(google_credentials()->who().account, "robot@p.iam.gserviceaccount.com");
-  EXPECT_EQ(system_clock::to_time_t(google_credentials()->fetch(http).expires), 4102542245);
+  io::HttpClient http = client();
+  EXPECT_EQ(io::google_credentials()->who().account, "robot@p.iam.gserviceaccount.com");
+  EXPECT_EQ(system_clock::to_time_t(io::google_credentials()->fetch(http).expires), 4102542245);
 }
 
 TEST_F(CredentialsTest, ExchangesTokensOfOtherClouds) {
-  write_file(home_.dir.file("subject"), "PLANTED-subject\n");
+  io::write_file(home_.dir.file("subject"), "PLANTED-subject\n");
   EXPECT_EQ(token_of(google_.external({{"file", home_.dir.file("subject")}})), "PLANTED-access");
   const std::string exchange =
       "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-exchange&"
@@ -133,47 +133,47 @@ TEST_F(CredentialsTest, UsesTheCredentialsOfAGoogleMachine) {
                  {200, R"({"access_token": "PLANTED-machine", "expires_in": 300})", flavor});
   google_.answer(root + "project/project-id", {200, "p", flavor});
   const ScopedVariable machine("GCE_METADATA_HOST", google_.host());
-  const auto found = google_credentials();
+  const auto found = io::google_credentials();
   EXPECT_EQ(found->who().account, "robot@p.iam.gserviceaccount.com");
   EXPECT_EQ(found->who().project, "p");
   EXPECT_EQ(found->who().source, "of this machine");
-  HttpClient http = client();
+  io::HttpClient http = client();
   EXPECT_EQ(found->fetch(http).text.reveal(), "PLANTED-machine");
   EXPECT_EQ(google_.last(root + "project/project-id").headers.at("metadata-flavor"), "Google");
   // What does not say that it is Google's is not.
   google_.answer(root + "instance/service-accounts/default/email", {200, "x@y.iam"});
-  EXPECT_EQ(machine_credentials(), nullptr);
+  EXPECT_EQ(io::machine_credentials(), nullptr);
 }
 
 TEST_F(CredentialsTest, FindsGcloudsFile) {
   const auto write = [&](const std::string& path) {
-    write_file(path, google_.user().dump());
+    io::write_file(path, google_.user().dump());
     ::chmod(path.c_str(), 0600);
     return path + " (gcloud's)";
   };
   const std::string name = "application_default_credentials.json";
   const std::string usual = write(home_.dir.file(".config/gcloud/" + name));
-  EXPECT_EQ(google_credentials()->who().source, usual);
+  EXPECT_EQ(io::google_credentials()->who().source, usual);
   const std::string other = write(home_.dir.file("other/" + name));
   const ScopedVariable config("CLOUDSDK_CONFIG", home_.dir.file("other"));
-  EXPECT_EQ(google_credentials()->who().source, other);
+  EXPECT_EQ(io::google_credentials()->who().source, other);
 }
 
 TEST_F(CredentialsTest, SuggestsTheSignInCommandWithoutCredentials) {
-  EXPECT_THAT(error_of<UsageError>([] { google_credentials(); }),
+  EXPECT_THAT(error_of<UsageError>([] { io::google_credentials(); }),
               AllOf(HasSubstr("credentials: none were found: GOOGLE_APPLICATION_CREDENTIALS"),
                     HasSubstr("hint: gcloud auth application-default login")));
 }
 
 TEST_F(CredentialsTest, UsesOrRejectsAGivenFile) {
   const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", home_.file());
-  const auto said = [] { return error_of<UsageError>([] { google_credentials(); }); };
+  const auto said = [] { return error_of<UsageError>([] { io::google_credentials(); }); };
   EXPECT_THAT(said(), StartsWith(where() + "the file does not exist\n  hint: make new ones"));
   {
     const ScopedVariable folder("GOOGLE_APPLICATION_CREDENTIALS", home_.dir.path());
     EXPECT_THAT(said(), HasSubstr("it is a folder, and no file\n"));
   }
-  write_file(home_.file(), R"({"refresh_token": "PLANTED)");
+  io::write_file(home_.file(), R"({"refresh_token": "PLANTED)");
   EXPECT_THAT(said(), AllOf(StartsWith(where() + "not a JSON object"), Not(HasSubstr("PLANTED"))));
   EXPECT_THAT(refusal({{"refresh_token", "PLANTED"}}),
               StartsWith(where() + "it names no type of credentials"));
@@ -271,14 +271,14 @@ TEST_F(CredentialsTest, RetriesAFailingTokenServer) {
 
 TEST_F(CredentialsTest, UsesANewSignIn) {
   home_.name_file(google_.user());
-  TokenSource tokens(google_credentials(), &system_clock::now, &google_credentials);
+  TokenSource tokens(io::google_credentials(), &system_clock::now, &io::google_credentials);
   google_.answer("/token", {400, R"({"error": "invalid_grant"})"});
-  HttpClient http = client();
-  EXPECT_THROW(tokens.token(http), CredentialsRefused);
+  io::HttpClient http = client();
+  EXPECT_THROW(tokens.token(http), io::CredentialsRefused);
   auto again = google_.user();
   again["client_id"] = "another";  // as a new sign-in gives other fields
   home_.name_file(again);
-  EXPECT_THROW(tokens.token(http), CredentialsRefused);
+  EXPECT_THROW(tokens.token(http), io::CredentialsRefused);
   EXPECT_THAT(google_.last("/token").body, HasSubstr("client_id=another"));
   google_.answer("/token", {200, R"({"access_token": "t", "expires_in": 3599})"});
   EXPECT_EQ(tokens.token(http).text.reveal(), "t");
@@ -287,8 +287,8 @@ TEST_F(CredentialsTest, UsesANewSignIn) {
 TEST_F(CredentialsTest, RenewsATokenBeforeItExpires) {
   home_.name_file(google_.user());
   auto now = system_clock::now();
-  TokenSource tokens(google_credentials(), [&] { return now; });
-  HttpClient http = client();
+  TokenSource tokens(io::google_credentials(), [&] { return now; });
+  io::HttpClient http = client();
   tokens.token(http);
   now += seconds(3599 - 225 - 5);
   tokens.token(http);
@@ -299,4 +299,4 @@ TEST_F(CredentialsTest, RenewsATokenBeforeItExpires) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cloud

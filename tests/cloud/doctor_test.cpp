@@ -10,7 +10,7 @@
 #include "support/gcs_emulator.h"
 #include "support/oracle.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 using testing::AllOf;
@@ -148,7 +148,7 @@ TEST_F(DoctorTest, ReportsAKeyWithAPassphrase) {
   EXPECT_EQ(said(ask({"p", "", {}, "", ""}), "OpenSSH"),
             "ok: ssh, scp and ssh-keygen are installed | ");
   const std::string key = home_.dir.file(".ssh/google_compute_engine");
-  make_folders(home_.dir.file(".ssh"));
+  io::make_folders(home_.dir.file(".ssh"));
   const auto make = [&](const std::string& words) {
     run_command(str("rm -f ", key, "; ssh-keygen -q -t ed25519 -a 1 -N '", words, "' -f ", key));
     return said(ask({"p", "", {}, "", ""}), "OpenSSH");
@@ -165,7 +165,7 @@ TEST_F(DoctorTest, ReportsAMissingQuotaProject) {
   fake_.requires_quota_project = true;
   const auto checks = examine({"p", "", {}, "", ""}, [&] {
     home_.name_file(user);
-    return GoogleApi(TokenSource(google_credentials()));
+    return GoogleApi(TokenSource(io::google_credentials()));
   });
   EXPECT_THAT(
       said(checks, "quota project"),
@@ -180,8 +180,8 @@ TEST_F(DoctorTest, ReportsAMissingQuotaProject) {
 
 TEST_F(DoctorTest, CommandExitsWithOneOnAProblem) {
   const std::string package = home_.dir.file("smelt.tar.zst");
-  make_folders(home_.dir.file("smelt/bin"));
-  write_file(home_.dir.file("smelt/bin/smelt"), "");
+  io::make_folders(home_.dir.file("smelt/bin"));
+  io::write_file(home_.dir.file("smelt/bin/smelt"), "");
   run_command(str("cd ", home_.dir.path(), "; tar --zstd -cf smelt.tar.zst smelt"));
   const std::string common =
       "cloud doctor --project p --user me --zone us-central1-a --type v3-8 --package ";
@@ -190,14 +190,14 @@ TEST_F(DoctorTest, CommandExitsWithOneOnAProblem) {
   EXPECT_THAT(good.text, AllOf(HasSubstr("ok     package             " + package + ", "),
                                HasSubstr("ok     user                me signs in"),
                                HasSubstr("ok     zone us-central1-a  has v3-8")));
-  write_file(home_.dir.file("r.yaml"), "text: {input: gone.txt}\ntrain: {device: cpu}\n");
+  io::write_file(home_.dir.file("r.yaml"), "text: {input: gone.txt}\ntrain: {device: cpu}\n");
   const CommandOutput bad = run_smelt(common + "none.tar.zst " + home_.dir.file("r.yaml"));
   EXPECT_EQ(bad.status, 1);
   EXPECT_THAT(bad.text, AllOf(HasSubstr("wrong  recipe"), HasSubstr("gone.txt"),
                               HasSubstr("wrong  package"), Not(HasSubstr("PLANTED"))));
   const CommandOutput root = run_smelt("cloud doctor --user root");
   EXPECT_THAT(root.text, HasSubstr("cannot sign in to a machine as root"));
-  write_file(package, "junk");
+  io::write_file(package, "junk");
   EXPECT_THAT(run_smelt(common + package).text, HasSubstr("wrong  package"));
   run_command(str("cd ", home_.dir.path(), "; tar --zstd -cf smelt.tar.zst key.json"));
   EXPECT_THAT(run_smelt(common + package).text, HasSubstr("it has no smelt/bin/smelt"));
@@ -217,4 +217,4 @@ TEST(Doctor, BucketOfAContinentIsNearItsZones) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cloud

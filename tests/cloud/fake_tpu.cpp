@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 ServedAnswer refusal(int status, const char* code, const std::string& message) {
@@ -406,4 +406,4 @@ std::map<std::string, std::string> FakeTpu::states() const {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

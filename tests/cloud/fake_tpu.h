@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "support/http_server.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 class FakeTpu {
  public:
@@ -108,4 +108,4 @@ class FakeTpu {
   int made_ = 0;
 };
 
-}  // namespace smelt
+}  // namespace smelt::cloud

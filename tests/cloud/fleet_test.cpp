@@ -13,7 +13,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 using std::chrono::milliseconds;
@@ -79,22 +79,22 @@ TEST_F(FleetTest, RetriesUnreachableWorkers) {
           "exit 255");
   EXPECT_EQ(run({shell(0, refused)})[0].status, 3);
   EXPECT_EQ(err_, "");  // it was reached at last
-  write_file(count, "");
+  io::write_file(count, "");
   rules_.tries = 2;
   const FleetEnd end = run({shell(0, refused)})[0];
   EXPECT_EQ(end.status, 255);
   EXPECT_THAT(end.why_not, HasSubstr("Connection refused"));
   // A command's own 255 is none of ssh's.
-  write_file(count, "");
+  io::write_file(count, "");
   EXPECT_EQ(run({shell(0, str("echo x >> ", count, "; exit 255"))})[0].why_not, "");
-  EXPECT_EQ(read_file(count), "x\n");
+  EXPECT_EQ(io::read_file(count), "x\n");
   // Nor is what a command that has begun says of another host.
-  write_file(count, "");
+  io::write_file(count, "");
   const std::string nested = "echo 'ssh: connect to host other port 22' >&2; exit 255";
   const FleetEnd own = run({shell(0, guarded_command(str("echo x >> ", count, "; ", nested)))})[0];
   EXPECT_EQ(own.status, 254);
   EXPECT_EQ(own.why_not, "");
-  EXPECT_EQ(read_file(count), "x\n");
+  EXPECT_EQ(io::read_file(count), "x\n");
 }
 
 TEST_F(FleetTest, EndsAProgramWithEndlessOutputAfterTheTimeout) {
@@ -143,4 +143,4 @@ TEST_F(FleetTest, GuardedCommandKeepsStatusAndQuotes) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -7,7 +7,7 @@
 #include "cloud/google_stand_in.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 using testing::AllOf;
@@ -18,9 +18,9 @@ class GoogleApiTest : public testing::Test {
  protected:
   GoogleApi api() {
     home_.name_file(google_.user());
-    HttpOptions options;
+    io::HttpOptions options;
     options.wait = [](std::chrono::milliseconds) {};
-    return GoogleApi(TokenSource(google_credentials()), options);
+    return GoogleApi(TokenSource(io::google_credentials()), options);
   }
 
   EmptyHome home_;
@@ -94,4 +94,4 @@ TEST_F(GoogleApiTest, SendsTokensOnlyToGoogleAndThisMachine) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -6,7 +6,7 @@
 #include "io/filesystem/file.h"
 #include "support/command.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 namespace {
 
@@ -110,13 +110,13 @@ Json GoogleStandIn::service_account(const std::string& key) const {
 std::string make_rsa_key(const std::string& file) {
   const CommandOutput made = run_command("openssl genrsa -out " + file + " 2048");
   CHECK(made.status == 0, made.text);
-  return read_file(file);
+  return io::read_file(file);
 }
 
 void EmptyHome::name_file(const Json& content) {
-  write_file(file(), content.dump());
+  io::write_file(file(), content.dump());
   CHECK(::chmod(file().c_str(), 0600) == 0);
   ::setenv("GOOGLE_APPLICATION_CREDENTIALS", file().c_str(), 1);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -10,7 +10,7 @@
 #include "support/http_server.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 // In an answer's body it becomes what the request was.
 inline constexpr const char* kEcho = "ECHO";
@@ -59,4 +59,4 @@ class EmptyHome {
       trusted_{"SMELT_TRUSTED_ENDPOINTS"};
 };
 
-}  // namespace smelt
+}  // namespace smelt::cloud

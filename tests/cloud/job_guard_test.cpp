@@ -12,7 +12,7 @@
 #include "support/command.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 using testing::HasSubstr;
@@ -20,11 +20,11 @@ using testing::HasSubstr;
 class JobGuardTest : public testing::Test {
  protected:
   JobGuardTest() {
-    make_folders(at("bin"));
-    make_folders(at("home/.smelt-job"));
-    make_folders(at("home/.smelt-guard"));
-    write_file(at("clock"), "1000\n");
-    write_file(at("calls"), "");
+    io::make_folders(at("bin"));
+    io::make_folders(at("home/.smelt-job"));
+    io::make_folders(at("home/.smelt-guard"));
+    io::write_file(at("clock"), "1000\n");
+    io::write_file(at("calls"), "");
     stand_in("date", str("case \"$1\" in +%s) cat ", at("clock"), ";; *) echo START;; esac"));
     // The machine is gone with all that runs on it once Google was asked to delete it.
     stand_in("sleep", str("if grep -q DELETE ", at("calls"), "; then kill $PPID; fi\n",
@@ -42,20 +42,20 @@ class JobGuardTest : public testing::Test {
   std::string at(const std::string& name) const { return dir_.file(name); }
   void stand_in(const std::string& name, const std::string& text) const {
     const std::string file = at("bin/" + name);
-    write_file(file, "#!/bin/sh\n" + text + "\n");
+    io::write_file(file, "#!/bin/sh\n" + text + "\n");
     run_command("chmod +x " + file);
   }
   // Until it has deleted the machine: what it asked of Google, and when.
   std::vector<std::string> calls(double seconds, const std::string& environment = "") const {
     const std::string script = startup_guard(spec_, "us-central1-a", seconds,
                                              {"http://tpu", at("home"), "http://storage"});
-    write_file(at("startup"), script);
+    io::write_file(at("startup"), script);
     const CommandOutput ran =
         run_command(str("cd ", dir_.path(), "; env PATH=", at("bin"), ":$PATH ", environment,
                         " sh -c '. ./startup; wait'"));
     EXPECT_EQ(ran.text, "");
     std::vector<std::string> out;
-    const std::string all = read_file(at("calls"));
+    const std::string all = io::read_file(at("calls"));
     for (const std::string_view line : split(trim(all), '\n')) out.emplace_back(line);
     return out;
   }
@@ -74,8 +74,8 @@ TEST_F(JobGuardTest, MachineWithoutSupervisorDeletesItself) {
 }
 
 TEST_F(JobGuardTest, MovedDeadlineKeepsTheMachineAndItsLog) {
-  write_file(at("home/.smelt-guard/deadline"), "3000\n");
-  write_file(at("home/.smelt-job/log"), "the end\n");
+  io::write_file(at("home/.smelt-guard/deadline"), "3000\n");
+  io::write_file(at("home/.smelt-job/log"), "the end\n");
   const auto asked = calls(600);
   ASSERT_EQ(asked.size(), 3u) << join(asked, "\n");
   EXPECT_THAT(asked[0],
@@ -113,8 +113,8 @@ TEST_F(JobGuardTest, SendsTermOnlyOnce) {
   const std::string saves =
       str("trap 'trap \"echo again; exit 1\" TERM; echo saving; until [ -e ", go,
           " ]; do sleep 1; done; echo saved; exit 75' TERM; echo begun; while :; do sleep 1; done");
-  write_file(at("start"), home + start_job(saves));
-  write_file(at("stop"), home + stop_job());
+  io::write_file(at("start"), home + start_job(saves));
+  io::write_file(at("stop"), home + stop_job());
   const auto until = [](const std::string& words, const std::string& file) {
     return str("until grep -qs '", words, "' ", file, "; do /bin/sleep 0.01; done\n");
   };
@@ -122,10 +122,10 @@ TEST_F(JobGuardTest, SendsTermOnlyOnce) {
       "cd ", dir_.path(), "; sh start; ", until("begun", log), "sh stop >first & ",
       until("saving", log), "sh stop >second & ", until("waiting", "second"), "touch go; wait"));
   EXPECT_EQ(ran.text, "started\n");
-  EXPECT_THAT(read_file(log), testing::EndsWith("saving\nsaved\n"));  // and never "again"
+  EXPECT_THAT(io::read_file(log), testing::EndsWith("saving\nsaved\n"));  // and never "again"
   for (const char* name : {"first", "second"})
-    EXPECT_THAT(read_file(at(name)), testing::EndsWith("stopped\n"));
+    EXPECT_THAT(io::read_file(at(name)), testing::EndsWith("stopped\n"));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "cloud/ssh.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 constexpr double kPiece = 5;            // seconds, of which all is the same
@@ -224,7 +224,7 @@ JobScenario::Worker& JobScenario::reach(const TpuNode& node) {
   if (rules.locked_out_at > 0 && now_ >= kBegin + rules.locked_out_at)
     throw UsageError("its public key is missing");
   if (now_ < kBegin + rules.locked_until)
-    throw CredentialsRefused("this key has a passphrase", "ssh-add");
+    throw io::CredentialsRefused("this key has a passphrase", "ssh-add");
   if (is_out()) throw SystemError("ssh: connect to host: Network is unreachable");
   if (chance(rules.unreached)) throw SystemError("ssh: connect to host: Connection timed out");
   const auto found = workers_.find(str(node.zone, "/", node.name));
@@ -306,14 +306,14 @@ bool JobScenario::Store::write(const std::string& text) {
 }
 
 void JobScenario::supervise() {
-  HttpOptions options;
+  io::HttpOptions options;
   options.retry.tries = 3;
   options.wait = [this](std::chrono::milliseconds) {
     if (killed_) throw Killed();
     pass(2);  // not as long as jitter says: a seed is to give one scenario
   };
   const ScopedVariable url("CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", server_.url(""));
-  GoogleApi api(TokenSource(google_credentials()), options);
+  GoogleApi api(TokenSource(io::google_credentials()), options);
   TpuApi tpu(api, "p");
   tpu_ = &tpu;
   Store store(*this);
@@ -400,4 +400,4 @@ void JobScenario::run() {
   if (outcome.empty()) found("it has no end");
 }
 
-}  // namespace smelt
+}  // namespace smelt::cloud

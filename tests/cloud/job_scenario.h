@@ -9,7 +9,7 @@
 #include "cloud/google_stand_in.h"
 #include "cloud/job.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 // The supervisor's end at some instant.
 struct Killed {};
@@ -127,4 +127,4 @@ class JobScenario : private JobWorkers {
   HttpServer server_{[this](const ServedRequest& request) { return serve(request); }};
 };
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "cloud/job_scenario.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 class JobScenarios : public testing::Test {
@@ -288,4 +288,4 @@ TEST_F(JobScenarios, OnlyOneOfTwoLeadersActs) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -17,7 +17,7 @@
 #include "support/error_of.h"
 #include "support/missing.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 using testing::AllOf;
@@ -31,7 +31,7 @@ class JobShellTest : public TpuTest {
   void SetUp() override {
     if (ssh_server_program().empty())
       SKIP_OR_FAIL_WITHOUT("sshd", "apt-get install openssh-server");
-    for (int worker = 0; worker < kWorkers; ++worker) make_folders(home_of(worker));
+    for (int worker = 0; worker < kWorkers; ++worker) io::make_folders(home_of(worker));
     servers_ = std::make_unique<SshServers>(kWorkers, [this](int worker) {
       return str("HOME=", home_of(worker), " GCE_METADATA_HOST=127.0.0.1:1");
     });
@@ -57,8 +57,8 @@ class JobShellTest : public TpuTest {
                               std::chrono::milliseconds(200)});
   }
   std::string write_package() const {
-    make_folders(home_.dir.file("pack/smelt/bin"));
-    write_file(home_.dir.file("pack/smelt/bin/smelt"), "#!/bin/sh\n");
+    io::make_folders(home_.dir.file("pack/smelt/bin"));
+    io::write_file(home_.dir.file("pack/smelt/bin/smelt"), "#!/bin/sh\n");
     const std::string package = home_.dir.file("smelt.tar.zst");
     run_command(str("cd ", home_.dir.file("pack"), "; chmod +x smelt/bin/smelt; tar --zstd -cf ",
                     package, " smelt"));
@@ -67,8 +67,8 @@ class JobShellTest : public TpuTest {
   void TearDown() override {
     for (int worker = 0; worker < kWorkers; ++worker)
       for (const char* each : {"/.smelt-job/pid", "/.smelt-guard/pid"})
-        if (const std::string pid = home_of(worker) + each; exists(pid))
-          ::kill(-std::stoi(read_file(pid)), SIGKILL);
+        if (const std::string pid = home_of(worker) + each; io::exists(pid))
+          ::kill(-std::stoi(io::read_file(pid)), SIGKILL);
   }
   std::string home_of(int worker) const { return home_.dir.file(str("worker-", worker)); }
   // Looks until it is so; what was printed until then.
@@ -112,7 +112,7 @@ TEST_F(JobShellTest, PrefixesTheLinesOfEachWorker) {
     EXPECT_THAT(log, AllOf(HasSubstr(str("[worker ", worker, "] I am ", worker, "\n")),
                            HasSubstr(str("[worker ", worker, "] no end\n"))));
   // One that could not be noted is no good end.
-  write_file(home_of(1) + "/.smelt-job/exit", "");
+  io::write_file(home_of(1) + "/.smelt-job/exit", "");
   EXPECT_EQ(shell_->look(node_, 600, {}).status, 137);
   EXPECT_EQ(told_, "");
 }
@@ -133,13 +133,13 @@ TEST_F(JobShellTest, StatusTwoTakesPrecedence) {
 
 TEST_F(JobShellTest, StartsTheCommandOnAWorkerWithoutIt) {
   shell_->start(node_, "until [ -e $HOME/end ]; do sleep 0.1; done");
-  const std::string first = read_file(home_of(0) + "/.smelt-job/pid");
-  ::kill(-std::stoi(read_file(home_of(3) + "/.smelt-job/pid")), SIGKILL);
-  remove_tree(home_of(3) + "/.smelt-job");
+  const std::string first = io::read_file(home_of(0) + "/.smelt-job/pid");
+  ::kill(-std::stoi(io::read_file(home_of(3) + "/.smelt-job/pid")), SIGKILL);
+  io::remove_tree(home_of(3) + "/.smelt-job");
   EXPECT_EQ(shell_->look(node_, 600, {}).state, State::none);
   shell_->start(node_, "until [ -e $HOME/end ]; do sleep 0.1; done");
   EXPECT_EQ(shell_->look(node_, 600, {}).state, State::running);
-  EXPECT_EQ(read_file(home_of(0) + "/.smelt-job/pid"), first);
+  EXPECT_EQ(io::read_file(home_of(0) + "/.smelt-job/pid"), first);
   shell_->stop(node_);
   until(State::ended);
 }
@@ -147,7 +147,7 @@ TEST_F(JobShellTest, StartsTheCommandOnAWorkerWithoutIt) {
 // Each from the bucket by itself, without a copy from here; what is another there is not taken.
 TEST_F(JobShellTest, DownloadsThePackageOrCopiesItFromHere) {
   const std::string package = home_.dir.file("smelt.tar.zst");
-  in_bucket_ = read_file(package);
+  in_bucket_ = io::read_file(package);
   shell_->install(node_, within(600));
   EXPECT_EQ(told_, "copying smelt.tar.zst to pod, 4 of its workers\n");
   ASSERT_EQ(bucket_.requests().size(), 4u);
@@ -157,8 +157,8 @@ TEST_F(JobShellTest, DownloadsThePackageOrCopiesItFromHere) {
   for (const std::string content : {"", "another"}) {
     in_bucket_ = content;
     for (int worker = 0; worker < kWorkers; ++worker) {
-      EXPECT_TRUE(exists(home_of(worker) + there + "/smelt/bin/smelt"));
-      remove_tree(home_of(worker) + there);
+      EXPECT_TRUE(io::exists(home_of(worker) + there + "/smelt/bin/smelt"));
+      io::remove_tree(home_of(worker) + there);
     }
     told_.clear();
     shell_->install(node_, within(600));
@@ -202,4 +202,4 @@ TEST_F(JobShellTest, ReportsAnUnreachableWorker) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -7,7 +7,7 @@
 #include "cloud/tpu_test.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 using testing::ElementsAre;
@@ -271,4 +271,4 @@ TEST(JobJournal, RoundTripKeepsAllFields) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -9,7 +9,7 @@
 #include "support/gcs_emulator.h"
 #include "support/oracle.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 using testing::HasSubstr;
@@ -58,8 +58,8 @@ TEST_F(JournalObjectTest, ReportsDeniedAccess) {
   emulator_->fault(R"([{"match": "GET /storage", "times": 9, "do": "status 403"}])");
   EXPECT_THAT(error_of<UsageError>([&] { (void)a_.read(); }),
               testing::AllOf(HasSubstr("gs://bucket/job/cloud-job.json: as the test wants it"),
-                             HasSubstr("hint: smelt cloud doctor --bucket gs://bucket says")));
+                             HasSubstr("hint: smelt cloud doctor --bucket gs://bucket shows")));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cloud

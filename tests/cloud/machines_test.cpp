@@ -10,7 +10,7 @@
 #include "support/command.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 using testing::AllOf;
@@ -93,7 +93,7 @@ TEST_F(MachinesTest, ARefusedRequestHasNoHintAboutAMachineThatMayComeUp) {
   // The API accepts the credentials until the machine is requested.
   fake_.lost_answers = {refused, refused};
   fake_.obeys_lost = false;
-  EXPECT_THAT(error_of<CredentialsRefused>([&] { up(); }),
+  EXPECT_THAT(error_of<io::CredentialsRefused>([&] { up(); }),
               AllOf(HasSubstr("gcloud auth application-default login"),
                     Not(HasSubstr("may be coming up"))));
 }
@@ -166,7 +166,7 @@ TEST_F(MachinesTest, AnyOtherErrorNamesTheCommandThatDeletesTheMachine) {
   patience_.tell = [&](const std::string&) { fake_.faults = faults; };
   faults = {refused, refused};
   EXPECT_THAT(
-      error_of<CredentialsRefused>([&] { up(); }),
+      error_of<io::CredentialsRefused>([&] { up(); }),
       AllOf(HasSubstr("not accepted by"), HasSubstr("gcloud auth application-default login"),
             testing::EndsWith("; " + deletes)));
   fake_.vanish("bert");
@@ -288,4 +288,4 @@ TEST_F(MachinesTest, RejectsInvalidRequests) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cloud

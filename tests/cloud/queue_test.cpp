@@ -8,7 +8,7 @@
 #include "support/command.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 using testing::AllOf;
@@ -131,8 +131,9 @@ TEST_F(QueueTest, CommandsQueueAndWait) {
               AllOf(StartsWith("bert: v3-8, reserved, queued, tpu-ubuntu2204-base, project p\n"),
                     HasSubstr(R"("validUntilDuration":"21600s")"),
                     HasSubstr(R"("projects/p/locations/us-central1-a/reservations/held")")));
-  EXPECT_THAT(run_smelt(up + "--no-wait --yes").text,
-              HasSubstr("it is in the queue: smelt cloud status bert --zone us-central1-a --wait"));
+  EXPECT_THAT(
+      run_smelt(up + "--no-wait --yes").text,
+      HasSubstr("the request is queued: smelt cloud status bert --zone us-central1-a --wait"));
   EXPECT_THAT(run_smelt("cloud list --project p").text, HasSubstr("in the queue"));
   fake_.queue_looks = 0;
   const std::string status = "cloud status bert --project p ";
@@ -183,4 +184,4 @@ TEST_F(QueueTest, UsesThePricesOfPlans) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cloud

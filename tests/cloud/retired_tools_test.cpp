@@ -6,7 +6,7 @@
 #include "io/filesystem/file.h"
 #include "support/command.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 using testing::AllOf;
@@ -48,8 +48,8 @@ TEST_F(RetiredToolsTest, CtpuCreatesATpuVmAndPrintsTheNewCommand) {
 }
 
 TEST_F(RetiredToolsTest, UsesGcloudsZone) {
-  write_file(home_.dir.file(".config/gcloud/configurations/config_default"),
-             "[core]\nzone = not-this-1\n[compute]\nzone = europe-west4-a\n");
+  io::write_file(home_.dir.file(".config/gcloud/configurations/config_default"),
+                 "[core]\nzone = not-this-1\n[compute]\nzone = europe-west4-a\n");
   EXPECT_THAT(run_smelt("ctpu up --name=a --tpu-size=v3-8 --dry-run").text,
               HasSubstr("now: smelt cloud up a --type v3-8 --zone europe-west4-a --dry-run\n"));
 }
@@ -116,4 +116,4 @@ TEST_F(RetiredToolsTest, GcloudSshReachesTheWorkers) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cloud

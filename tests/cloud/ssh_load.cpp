@@ -14,7 +14,7 @@
 #include "cloud/ssh_servers.h"
 #include "cloud/tpu_test.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 class Workers : public TpuTest {
@@ -64,10 +64,10 @@ void load(int count, const std::string& command, int rounds) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cloud
 
 int main(int argc, char** argv) {
-  set_log_level(LogLevel::warning);
-  smelt::load(argc > 1 ? std::atoi(argv[1]) : 32, argc > 2 ? argv[2] : "true",
-              argc > 3 ? std::atoi(argv[3]) : 5);
+  smelt::set_log_level(smelt::LogLevel::warning);
+  smelt::cloud::load(argc > 1 ? std::atoi(argv[1]) : 32, argc > 2 ? argv[2] : "true",
+                     argc > 3 ? std::atoi(argv[3]) : 5);
 }

@@ -13,7 +13,7 @@
 #include "support/paths.h"
 #include "support/server_process.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 // "" where the machine has none.
 std::string ssh_server_program();
@@ -46,4 +46,4 @@ class SshServers {
   std::vector<std::unique_ptr<ServerProcess>> servers_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::cloud

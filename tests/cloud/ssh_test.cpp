@@ -23,7 +23,7 @@
 #include "support/error_of.h"
 #include "support/missing.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 using testing::AllOf;
@@ -33,8 +33,8 @@ using testing::Not;
 
 // Makes a program and returns a PATH on which it is found before others.
 std::string make_program(const TempDir& dir, const std::string& name, const std::string& script) {
-  make_folders(dir.file("bin"));
-  write_file(dir.file("bin/" + name), "#!/bin/sh\n" + script);
+  io::make_folders(dir.file("bin"));
+  io::write_file(dir.file("bin/" + name), "#!/bin/sh\n" + script);
   ::chmod(dir.file("bin/" + name).c_str(), 0700);
   return str(dir.file("bin"), ":", std::getenv("PATH"));
 }
@@ -144,29 +144,29 @@ TEST_F(SshTest, SignalLeavesNothingRunning) {
   for (const SshWorker& worker : access.workers)
     programs.push_back({worker.index, ssh_words(access, worker, command)});
   EXPECT_THROW(run_fleet(programs, rules), Stopped) << out_;
-  const std::string ended = read_file(file);
+  const std::string ended = io::read_file(file);
   EXPECT_THAT(ended, AllOf(HasSubstr("0\n"), HasSubstr("1\n")));
 }
 
 TEST_F(SshTest, CopiesFilesToAndFromAllWorkers) {
   const SshAccess access = open("0,2");
   const std::string from = home_.dir.file("a file"), to = home_.dir.file("there");
-  write_file(from, "text");
-  make_folders(to);
+  io::write_file(from, "text");
+  io::make_folders(to);
   std::vector<FleetProgram> programs;
   for (const SshWorker& worker : access.workers)
     programs.push_back(
         {worker.index, scp_words(access, worker, {from},
                                  remote_path(access, worker, str(to, "/", worker.index)))});
   EXPECT_EQ(worst_status(run_words(programs)), 0) << out_;
-  EXPECT_THAT(list_folder(to), ElementsAre("0", "2"));
-  EXPECT_EQ(read_file(to + "/2"), "text");
+  EXPECT_THAT(io::list_folder(to), ElementsAre("0", "2"));
+  EXPECT_EQ(io::read_file(to + "/2"), "text");
   const SshWorker& worker = access.workers[0];
   EXPECT_EQ(worst_status(run_words({{0, scp_words(access, worker, {remote_path(access, worker, to)},
                                                   home_.dir.file("back"))}})),
             0)
       << out_;
-  EXPECT_EQ(read_file(home_.dir.file("back/0")), "text");
+  EXPECT_EQ(io::read_file(home_.dir.file("back/0")), "text");
 }
 
 TEST_F(SshTest, JobContinuesWithoutAConnection) {
@@ -185,7 +185,7 @@ TEST_F(SshTest, JobContinuesWithoutAConnection) {
             0);
   EXPECT_EQ(status(start_job("true")), 75);
   EXPECT_EQ(status(show_job(10, false)), 0) << out_;
-  write_file(go, "");
+  io::write_file(go, "");
   EXPECT_EQ(status(show_job(10, true)), 4);
   EXPECT_THAT(out_, HasSubstr("begun\n"));
   EXPECT_THAT(out_, HasSubstr("it's done\n"));
@@ -210,9 +210,9 @@ TEST_F(SshTest, StopWaitsForTheJobToSave) {
   EXPECT_EQ(status(begun + "kill -s HUP -- -$(cat $HOME/.smelt-job/pid)\n" + stop_job()), 0);
   EXPECT_THAT(out_, HasSubstr("waiting for the command to save and end: 1 of at most 600 s\n"));
   EXPECT_THAT(out_, HasSubstr("stopped\n"));
-  EXPECT_THAT(read_file(home_.dir.file(log)),
+  EXPECT_THAT(io::read_file(home_.dir.file(log)),
               AllOf(testing::StartsWith("begun\n"), testing::EndsWith("saved\n")));
-  EXPECT_EQ(read_file(home_.dir.file(".smelt-job/exit")), "75\n");
+  EXPECT_EQ(io::read_file(home_.dir.file(".smelt-job/exit")), "75\n");
   EXPECT_EQ(status(start_job("trap '' TERM; echo begun; sleep 600")), 0);
   EXPECT_EQ(status(begun + stop_job(1)), 0);
   EXPECT_THAT(out_, HasSubstr("killed: it did not end within 1 s\n"));
@@ -253,7 +253,7 @@ TEST_F(SshTest, DryRunPrintsTheCommands) {
   EXPECT_THAT(run_smelt("cloud ssh me@pod --project p --dry-run").text,
               Not(HasSubstr("KexAlgorithms")));
   // Nothing was made or pushed for that.
-  EXPECT_FALSE(exists(home_.dir.file(".ssh")));
+  EXPECT_FALSE(io::exists(home_.dir.file(".ssh")));
   EXPECT_EQ(pushed_, 0);
   if (::geteuid() == 0) return;
   const CommandOutput ran = run_smelt(str("cloud ssh pod --project p --worker all --ssh-config ",
@@ -299,13 +299,13 @@ TEST_F(SshKeyTest, AnOperationThatNeverEndsIsASystemError) {
 TEST_F(SshKeyTest, AKeyWithAPassphraseNeedsAnAgent) {
   const std::string file = ssh_key_file();
   EXPECT_EQ(file, home_.dir.file(".ssh/google_compute_engine"));
-  make_folders(parent_path(file));
+  io::make_folders(io::parent_path(file));
   ASSERT_EQ(
       run_program({"ssh-keygen", "-q", "-t", "ed25519", "-a", "1", "-N", "words", "-f", file}), 0);
   const ScopedVariable no_agent("SSH_AUTH_SOCK");
   const auto refusal = [&] { return error_of<UsageError>([&] { require_usable_key(file); }); };
   EXPECT_THAT(
-      error_of<CredentialsRefused>([&] { require_usable_key(file); }),
+      error_of<io::CredentialsRefused>([&] { require_usable_key(file); }),
       AllOf(HasSubstr(file + ": this key has a passphrase and is not loaded in an ssh agent"),
             HasSubstr("hint: ssh-add " + file)));
   expect_refusal("cloud ssh me@pod --project p --command true", HasSubstr("hint: ssh-add " + file));
@@ -325,17 +325,17 @@ TEST_F(SshKeyTest, AKeyWithAPassphraseNeedsAnAgent) {
 
 TEST_F(SshKeyTest, UsesTheAgentOfIdentityAgent) {
   const std::string file = ssh_key_file(), agent = home_.dir.file("own agent");
-  make_folders(parent_path(file));
+  io::make_folders(io::parent_path(file));
   ASSERT_EQ(
       run_program({"ssh-keygen", "-q", "-t", "ed25519", "-a", "1", "-N", "words", "-f", file}), 0);
   const ScopedVariable other("SSH_AUTH_SOCK", "/other");
   const std::string config = home_.dir.file("config");
   const SshAgentSource source{"10.0.0.1", config, {}};
   const auto set_agent = [&](const std::string& value) {
-    write_file(config, str("Host 10.*\n  IdentityAgent ", value, "\n"));
+    io::write_file(config, str("Host 10.*\n  IdentityAgent ", value, "\n"));
   };
   const auto refusal = [&](const SshAgentSource& from) {
-    return error_of<CredentialsRefused>([&] { require_usable_key(file, from); });
+    return error_of<io::CredentialsRefused>([&] { require_usable_key(file, from); });
   };
   set_agent(str('"', agent, '"'));
   EXPECT_THAT(refusal(source),
@@ -365,7 +365,7 @@ TEST_F(SshKeyTest, CtrlCEndsTheRemoteCommandAndExitsWith130) {
   const CommandOutput out = run_smelt("cloud ssh me@pod --project p --command 'sleep 600'");
   EXPECT_EQ(out.status, 130) << out.text;
   EXPECT_THAT(out.text, HasSubstr("stopped by a signal; all workers were asked to end"));
-  EXPECT_TRUE(exists(ended));
+  EXPECT_TRUE(io::exists(ended));
 }
 
 TEST(Ssh, ParsesWorkersLikeGcloud) {
@@ -376,4 +376,4 @@ TEST(Ssh, ParsesWorkersLikeGcloud) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cloud

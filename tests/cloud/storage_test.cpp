@@ -17,7 +17,7 @@
 #include "support/gcs_emulator.h"
 #include "support/oracle.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 using testing::AllOf;
@@ -32,7 +32,7 @@ class StorageTest : public testing::Test {
     for (const auto& [name, bytes] : {std::pair{"data/a.txt", "one"},
                                       {"data/b.txt", "three"},
                                       {"data/deep/er/c.bin", "eleven byte"}})
-      write_file(dir_.file(name), bytes);
+      io::write_file(dir_.file(name), bytes);
   }
   // What a line that works says.
   std::string says(const std::string& line) {
@@ -73,9 +73,9 @@ TEST_F(StorageTest, TutorialCommandsCreateFillListAndDeleteABucket) {
             R"({"usage":[{"path":"gs://mine/data/deep","files":1,"bytes":11}],"bytes":11})"
             "\n");
   refused("rm -r gs://mine",
-          AllOf(HasSubstr("storage rm: bucket mine holds 3 files, 19 B: nothing was deleted"),
+          AllOf(HasSubstr("storage rm: bucket mine contains 3 files, 19 B: nothing was deleted"),
                 HasSubstr("hint: add --all to delete all that is in it")));
-  refused("rm gs://mine/**", HasSubstr("holds 3 files"));
+  refused("rm gs://mine/**", HasSubstr("contains 3 files"));
   EXPECT_EQ(says("rm -r gs://mine/data/deep"), "removed 1 file, 11 B\n");
   EXPECT_EQ(says("rm -r gs://mine --all"), "removed 2 files, 8 B\nremoved gs://mine\n");
   EXPECT_EQ(says("ls"), "gs://bucket/\n");
@@ -95,9 +95,9 @@ TEST_F(StorageTest, CopiesLikeGsutil) {
   says("rm 'gs://bucket/new/**' 'gs://bucket/two/*' gs://bucket/name");
   EXPECT_EQ(objects(), "w/a.txt w/b.txt w/deep/er/c.bin ");
   says("cp -r gs://bucket/w " + dir_.path());
-  EXPECT_EQ(read_file(dir_.file("w/deep/er/c.bin")), "eleven byte");
+  EXPECT_EQ(io::read_file(dir_.file("w/deep/er/c.bin")), "eleven byte");
   says("cp gs://bucket/w/a.txt " + dir_.file("here"));
-  EXPECT_EQ(read_file(dir_.file("here")), "one");
+  EXPECT_EQ(io::read_file(dir_.file("here")), "one");
   refused("cp gs://bucket/w " + dir_.path(),
           HasSubstr("gs://bucket/w is a folder\n  hint: add -r"));
   refused("cp gs://bucket/x " + dir_.path(), HasSubstr("gs://bucket/x: no such file"));
@@ -110,15 +110,15 @@ TEST_F(StorageTest, CopiesLikeGsutil) {
 TEST_F(StorageTest, RsyncCopiesFilesWithAnotherChecksum) {
   const std::string line = "rsync -r " + dir_.file("data") + " gs://bucket/there";
   EXPECT_EQ(says(line), "copied 3 files, 19 B\n0 unchanged\n");
-  write_file(dir_.file("data/a.txt"), "two");
+  io::write_file(dir_.file("data/a.txt"), "two");
   std::filesystem::remove(dir_.file("data/b.txt"));
   EXPECT_THAT(says(line + " -n"), HasSubstr("would copy 1 file, 3 B\n1 unchanged"));
-  EXPECT_EQ(says(line), "copied 1 file, 3 B\n1 unchanged, 1 in gs://bucket/there alone\n");
+  EXPECT_EQ(says(line), "copied 1 file, 3 B\n1 unchanged, 1 only in gs://bucket/there\n");
   EXPECT_EQ(says(line + " -d"),
-            "copied 0 files, 0 B\n2 unchanged, 1 in gs://bucket/there alone, removed\n");
+            "copied 0 files, 0 B\n2 unchanged, 1 only in gs://bucket/there, removed\n");
   EXPECT_EQ(says("rsync -r gs://bucket/there " + dir_.file("back")),
             "copied 2 files, 14 B\n0 unchanged\n");
-  EXPECT_EQ(read_file(dir_.file("back/a.txt")), "two");
+  EXPECT_EQ(io::read_file(dir_.file("back/a.txt")), "two");
   EXPECT_EQ(says("rsync gs://bucket/there gs://bucket/flat"), "copied 1 file, 3 B\n0 unchanged\n");
   EXPECT_EQ(says("rsync -r gs://bucket/there gs://bucket/flat"),
             "copied 1 file, 11 B\n1 unchanged\n");
@@ -132,8 +132,8 @@ TEST_F(StorageTest, SupportsSpecialCharactersInObjectNames) {
                                                   "site/index.html?lang=en site/wiki [1], x.txt ";
   for (const char* name :
        {"index.html?lang=en", "a&token=1.txt", "b?scheme=http", "wiki [1], x.txt"})
-    write_file(join_path(site, name), name);
-  write_file(dir_.file("good"), "GOOD");
+    io::write_file(io::join_path(site, name), name);
+  io::write_file(dir_.file("good"), "GOOD");
   says("cp " + dir_.file("good") + " gs://bucket/other/b");
   says("cp -r " + site + " gs://bucket/");
   EXPECT_EQ(objects(), "other/b " + all);
@@ -142,7 +142,7 @@ TEST_F(StorageTest, SupportsSpecialCharactersInObjectNames) {
   EXPECT_EQ(emulator_->client("list").substr(0, 10), "other/a&to");
   EXPECT_THAT(emulator_->client("list"), HasSubstr("other/b 4\n"));
   EXPECT_THAT(says("rsync -r gs://bucket/site " + dir_.file("back")), HasSubstr("copied 4 files"));
-  EXPECT_EQ(read_file(dir_.file("back/a&token=1.txt")), "a&token=1.txt");
+  EXPECT_EQ(io::read_file(dir_.file("back/a&token=1.txt")), "a&token=1.txt");
   says("cp -r gs://bucket/site gs://bucket/twice");
   says("cp " + dir_.file("good") + " 'gs://bucket/twice/index.html?lang=en'");
   EXPECT_THAT(emulator_->client("list"), HasSubstr("twice/index.html?lang=en 4\n"));
@@ -179,7 +179,7 @@ TEST_F(StorageTest, RejectsAnObjectThatTheStoreDecompresses) {
   emulator_->client("put-gzip t.txt " + dir_.file("data/a.txt"));
   refused("cp gs://bucket/t.txt " + dir_.file("here"),
           HasSubstr("gs://bucket/t.txt: it is stored with Content-Encoding: gzip"));
-  EXPECT_FALSE(exists(dir_.file("here")));
+  EXPECT_FALSE(io::exists(dir_.file("here")));
   says("cp gs://bucket/t.txt gs://bucket/u.txt");
 }
 
@@ -208,7 +208,7 @@ TEST_F(StorageTest, RemovesCopiesWithAWrongChecksum) {
   EXPECT_EQ(down.status, 1);
   EXPECT_THAT(down.text, AllOf(HasSubstr("/got: its CRC-32C is "),
                                HasSubstr(", expected AAAAAA==; the copy was removed\n  hint: ")));
-  EXPECT_FALSE(exists(dir_.file("got")));
+  EXPECT_FALSE(io::exists(dir_.file("got")));
   const std::size_t before = lists.requests().size();
   const CommandOutput up = run_smelt("storage cp " + dir_.file("data/a.txt") + " gs://bucket/x");
   EXPECT_EQ(up.status, 1);
@@ -290,7 +290,7 @@ TEST(GoogleApi, ParallelCallsShareOneToken) {
   home.name_file(google.user());
   const ScopedVariable there("CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", google.url(""));
   google.answer("/x", {200, "{}"});
-  const GoogleApi api{TokenSource(google_credentials())};
+  const GoogleApi api{TokenSource(io::google_credentials())};
   std::latch all(8);  // nobody passes it alone
   call_side_by_side(api, 8, [&](GoogleApi& own, std::size_t /*number*/) {
     all.arrive_and_wait();
@@ -301,4 +301,4 @@ TEST(GoogleApi, ParallelCallsShareOneToken) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -13,7 +13,7 @@
 #include "support/error_of.h"
 #include "support/oracle.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 using testing::AllOf;
@@ -159,7 +159,7 @@ TEST_F(TpuApiTest, ErrorsHaveHints) {
               HasSubstr("hint: gcloud projects add-iam-policy-binding p --member=WHO"));
   EXPECT_THAT(error_of<UsageError>([&] { tpu_.nodes("us-centra1-a"); }),
               AllOf(HasSubstr("Location us-centra1-a is not found"),
-                    HasSubstr("hint: smelt cloud locations")));
+                    HasSubstr("hint: list zones with smelt cloud locations")));
   for (const char* name : {"", "a_b", "A", "1a", "a-", "a.b"})
     EXPECT_THAT(error_of<UsageError>([&] { require_name(name); }),
                 HasSubstr(str("the name '", name, "' is not allowed")));
@@ -204,7 +204,7 @@ TEST_F(TpuApiTest, GooglesClientWorksWithTheFake) {
   const Json bodies{{"node", node_body(spec)},
                     {"queued", queued_body("p", kZone, "q", spec, queue)},
                     {"metadata", {{"metadata", {{"ssh-keys", "me:ssh-ed25519 AAAA me"}}}}}};
-  write_file(home_.dir.file("node.json"), bodies.dump());
+  io::write_file(home_.dir.file("node.json"), bodies.dump());
   fake_.host_keys = {{{"ssh-ed25519", "AAAA1"}}, {{"ssh-ed25519", "AAAA2"}}};
   const CommandOutput said = run_command(str(newest ? newest : oracle_python(), " ",
                                              source_path("tests/cloud/drive_fake_tpu.py"), " ",
@@ -213,4 +213,4 @@ TEST_F(TpuApiTest, GooglesClientWorksWithTheFake) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cloud

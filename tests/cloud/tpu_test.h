@@ -7,7 +7,7 @@
 #include "cloud/google_stand_in.h"
 #include "cloud/tpu_api.h"
 
-namespace smelt {
+namespace smelt::cloud {
 
 inline constexpr const char* kZone = "us-central1-a";
 
@@ -15,11 +15,11 @@ class TpuTest : public testing::Test {
  protected:
   GoogleApi connect() {
     home_.name_file(google_.user());
-    HttpOptions options;
+    io::HttpOptions options;
     options.wait = [](std::chrono::milliseconds) {};
     options.tell_after = std::chrono::hours(1);
     options.retry.tries = 5;
-    return GoogleApi(TokenSource(google_credentials()), options);
+    return GoogleApi(TokenSource(io::google_credentials()), options);
   }
 
   EmptyHome home_;
@@ -33,4 +33,4 @@ class TpuTest : public testing::Test {
   TpuApi tpu_{api_, "p"};
 };
 
-}  // namespace smelt
+}  // namespace smelt::cloud

@@ -11,7 +11,7 @@
 #include "io/filesystem/file.h"
 #include "support/command.h"
 
-namespace smelt {
+namespace smelt::cloud {
 namespace {
 
 using testing::HasSubstr;
@@ -74,19 +74,19 @@ TEST_F(WhoamiTest, AcceptsAnyFileModeOnAReadOnlyMount) {
 }
 
 TEST_F(WhoamiTest, UsesTheFirstProjectFound) {
-  const Who user{"user", "", "", "", "billed"}, account{"service account", "", "", "own", ""};
-  const auto found = [](const Who& who) {
+  const io::Who user{"user", "", "", "", "billed"}, account{"service account", "", "", "own", ""};
+  const auto found = [](const io::Who& who) {
     const Project project = google_project(who);
     return str(project.name, " (", project.source, ")");
   };
   EXPECT_EQ(google_project({}).name, "");
   EXPECT_EQ(found(user), "billed (quota_project_id)");
   const std::string folder = home_.dir.file(".config/gcloud/");
-  write_file(folder + "configurations/config_default",
-             "[compute]\nproject = wrong\n[core]\naccount = x\nproject = first\n");
+  io::write_file(folder + "configurations/config_default",
+                 "[compute]\nproject = wrong\n[core]\naccount = x\nproject = first\n");
   EXPECT_EQ(found(user), "first (gcloud's configuration default)");
-  write_file(folder + "configurations/config_work", "[core]\nproject = second\n");
-  write_file(folder + "active_config", "work\n");
+  io::write_file(folder + "configurations/config_work", "[core]\nproject = second\n");
+  io::write_file(folder + "active_config", "work\n");
   EXPECT_EQ(found(user), "second (gcloud's configuration work)");
   EXPECT_EQ(found(account), "own (the credentials)");
   const ScopedVariable core("CLOUDSDK_CORE_PROJECT", "third");
@@ -100,7 +100,7 @@ TEST_F(WhoamiTest, UsesTheFirstProjectFound) {
 TEST_F(WhoamiTest, NeverPrintsSecrets) {
   const std::string key = make_rsa_key(home_.dir.file("key.pem"));
   std::vector<std::string> planted{"PLANTED", "UExBTlRFR", "BMQU5URU", key.substr(100, 40)};
-  write_file(home_.dir.file("subject"), "PLANTED-subject");
+  io::write_file(home_.dir.file("subject"), "PLANTED-subject");
   google_.answer("/subject?k=PLANTED", {200, "PLANTED-subject"});
   const std::vector<Json> files{google_.user(),
                                 google_.foreign_user(),
@@ -132,4 +132,4 @@ TEST_F(WhoamiTest, NeverPrintsSecrets) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cloud

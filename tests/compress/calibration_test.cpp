@@ -13,7 +13,7 @@
 #include "io/filesystem/file.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 using testing::Each;
@@ -61,7 +61,7 @@ TEST(AbsHistogram, IgnoresPaddingAndCountsZeros) {
 
 // Those of the rules in numpy, and of the originals where these have them.
 TEST(Calibration, FindsTheSameThresholdsAsTheOriginals) {
-  const Json golden = Json::parse(read_file(source_path("tests/golden/calibration.json")));
+  const Json golden = Json::parse(io::read_file(source_path("tests/golden/calibration.json")));
   ASSERT_GE(golden["histograms"].size(), 6);
   for (const auto& [name, facts] : golden["histograms"].items()) {
     AbsHistogram h;
@@ -83,4 +83,4 @@ TEST(Calibration, ScaleIsNeverZero) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::compress

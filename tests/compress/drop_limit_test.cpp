@@ -16,7 +16,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 using testing::AllOf;
@@ -43,8 +43,8 @@ class DropLimitTest : public testing::Test {
 
   void SetUp() override {
     GoldenClassify("bert").write_folder(dir_.file("hf"));
-    const SafetensorsFile file(read_file(dir_.file("hf/model.safetensors")), "hf");
-    TensorMap tensors = file.tensors();
+    const io::SafetensorsFile file(io::read_file(dir_.file("hf/model.safetensors")), "hf");
+    io::TensorMap tensors = file.tensors();
     const auto bytes = tensors.at(kOutlier).data;
     outlier_.assign(bytes.begin(), bytes.end());
     for (std::size_t at = 0; at < outlier_.size(); at += 16 * sizeof(float)) {
@@ -52,12 +52,13 @@ class DropLimitTest : public testing::Test {
       std::memcpy(&outlier_[at], &huge, sizeof huge);
     }
     tensors.at(kOutlier).data = outlier_;
-    write_file(dir_.file("hf/model.safetensors"), safetensors_bytes(tensors, file.metadata()));
+    io::write_file(dir_.file("hf/model.safetensors"),
+                   io::safetensors_bytes(tensors, file.metadata()));
   }
   // Loses a little for each matrix in codes, and much for the one with the outliers.
   static FolderScore score(const std::string& folder) {
     double lost = 0;
-    const SafetensorsFile file(read_file(folder + "/model.safetensors"), folder);
+    const io::SafetensorsFile file(io::read_file(folder + "/model.safetensors"), folder);
     for (const auto& [name, view] : file.tensors())
       if (name.ends_with("_scale")) lost += name.starts_with(kOutlier) ? 0.5 : 0.001;
     return {1 - lost, 2 - lost};
@@ -78,27 +79,25 @@ TEST_F(DropLimitTest, LeavesAnOutlierInFloatingPointFirst) {
   EXPECT_EQ(done.before.choice, 1);
   EXPECT_DOUBLE_EQ(done.after.choice, 1 - 0.011);
   EXPECT_DOUBLE_EQ(done.after.told, 2 - 0.011);
-  const SafetensorsFile file(read_file(dir_.file("int8/model.safetensors")), "int8");
-  EXPECT_EQ(file.at(kOutlier).shape.dtype, DType::f32);
-  const Json step = Json::parse(read_file(dir_.file("int8/compress.json")))["steps"][0];
+  const io::SafetensorsFile file(io::read_file(dir_.file("int8/model.safetensors")), "int8");
+  EXPECT_EQ(file.at(kOutlier).shape.dtype, compiler::DType::f32);
+  const Json step = Json::parse(io::read_file(dir_.file("int8/compress.json")))["steps"][0];
   EXPECT_EQ(step["went_back"], Json::array({kOutlier}));
   EXPECT_EQ(step["chosen_by"]["max_drop"], 0.1);
   EXPECT_THAT(step["kept"].dump(), HasSubstr("layer.1.attention.self.key"));
-  const Json config = Json::parse(read_file(dir_.file("int8/config.json")));
+  const Json config = Json::parse(io::read_file(dir_.file("int8/config.json")));
   EXPECT_THAT(config["quantization_config"]["ignore"].dump(),
               HasSubstr("layer.1.attention.self.key"));
 }
 
-TEST_F(DropLimitTest, QuantizesAllIfTheScoreHolds) {
-  EXPECT_TRUE(quantize(0.6).went_back.empty());
-}
+TEST_F(DropLimitTest, QuantizesAllIfTheScoreHolds) { EXPECT_TRUE(quantize(0.6).went_back.empty()); }
 
 TEST_F(DropLimitTest, WritesAFolderBeyondTheLimitOnlyWithForce) {
   EXPECT_THAT(error_of<UsageError>([&] { quantize(0.0005); }),
               HasSubstr("a drop of at most 0.0005 (--max-drop) is not reached: with 11 of 12 "
                         "matrices in floating point the score is 0.999, before quantization it was "
                         "1\n  hint: allow a larger drop, or write it all the same with --force"));
-  EXPECT_THAT(list_folder(dir_.path()), ElementsAre("hf"));
+  EXPECT_THAT(io::list_folder(dir_.path()), ElementsAre("hf"));
   const QuantizeJob of_recipe{.from = dir_.file("hf"),
                               .to = dir_.file("int8"),
                               .limit = DropLimit{.score = score,
@@ -114,7 +113,7 @@ TEST_F(DropLimitTest, WritesAFolderBeyondTheLimitOnlyWithForce) {
 }
 
 TEST_F(DropLimitTest, ChecksTheOutputFolderBeforeScoring) {
-  write_file(dir_.file("int8/notes"), "mine");
+  io::write_file(dir_.file("int8/notes"), "mine");
   const QuantizeJob job{.from = dir_.file("hf"),
                         .to = dir_.file("int8"),
                         .limit = DropLimit{.score = [](const std::string&) -> FolderScore {
@@ -122,12 +121,12 @@ TEST_F(DropLimitTest, ChecksTheOutputFolderBeforeScoring) {
                         }}};
   EXPECT_THAT(error_of<UsageError>([&] { quantize_weights(job); }),
               HasSubstr("already holds something else"));
-  EXPECT_EQ(read_file(dir_.file("int8/notes")), "mine");
+  EXPECT_EQ(io::read_file(dir_.file("int8/notes")), "mine");
 }
 
 TEST_F(DropLimitTest, CommandScoresHalvesOfTheRows) {
   REQUIRE_PLUGIN("cpu");
-  write_file(dir_.file("rows.tsv"), "text\tlabel\ncat\ta\nbird\tb\nw9\tc\ndog\ta\n");
+  io::write_file(dir_.file("rows.tsv"), "text\tlabel\ncat\ta\nbird\tb\nw9\tc\ndog\ta\n");
   const std::string command = str("compress quantize ", dir_.file("hf"), " --out ",
                                   dir_.file("int8"), " --max-drop 100 --input ");
   const CommandOutput out =
@@ -137,7 +136,7 @@ TEST_F(DropLimitTest, CommandScoresHalvesOfTheRows) {
     const double before = said[field]["before"];
     EXPECT_EQ(before, std::round(2 * before) / 2) << field;  // of two rows each
   }
-  write_file(dir_.file("one.tsv"), "text\tlabel\ncat\ta\n");
+  io::write_file(dir_.file("one.tsv"), "text\tlabel\ncat\ta\n");
   expect_refusal(str("compress quantize ", dir_.file("hf"), " --out ", dir_.file("other"),
                      " --max-drop 1 --input ", dir_.file("one.tsv")),
                  HasSubstr("one.tsv has only one row, but half of the rows choose"));
@@ -154,4 +153,4 @@ TEST_F(DropLimitTest, CommandScoresHalvesOfTheRows) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -24,7 +24,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 using testing::ElementsAre;
@@ -58,14 +58,14 @@ TEST_F(DynamicInt8, ConfigDescribesActivations) {
   quantize();
   quantize("w8a16", Activations::floats);
   const auto group = [&](const std::string& folder) {
-    const Json config = Json::parse(read_file(dir_.file(folder + "/config.json")));
+    const Json config = Json::parse(io::read_file(dir_.file(folder + "/config.json")));
     return config["quantization_config"]["config_groups"]["group_0"]["input_activations"];
   };
   EXPECT_EQ(group("w8a16"), Json());
-  EXPECT_EQ(group("w8a8"), activations_by_row());
-  EXPECT_EQ(read_file(dir_.file("w8a8/model.safetensors")),
-            read_file(dir_.file("w8a16/model.safetensors")));
-  const Json said = Json::parse(read_file(dir_.file("w8a8/compress.json")));
+  EXPECT_EQ(group("w8a8"), checkpoint::activations_by_row());
+  EXPECT_EQ(io::read_file(dir_.file("w8a8/model.safetensors")),
+            io::read_file(dir_.file("w8a16/model.safetensors")));
+  const Json said = Json::parse(io::read_file(dir_.file("w8a8/compress.json")));
   EXPECT_EQ(said["steps"][0]["activations"], "dynamic");
 }
 
@@ -86,21 +86,23 @@ TEST_F(DynamicInt8, StaysInt8OnDevicesAndCompilesForTpus) {
   const GoldenClassify golden("bert");
   golden.write_folder(dir_.file("hf"));
   const Quantized done = quantize();
-  const StoredTensors held =
-      hold_as_stored(as_codes(open_stored_model(dir_.file("w8a8"), "test").tensors));
-  const auto compute = with_int8_matmuls(held.tensors, compute_for("tpu", {}, flag));
-  const StepProgram program =
-      predict_program(class_probabilities(golden.settings(), 12), 8, compute);
+  const checkpoint::StoredTensors held = checkpoint::hold_as_stored(
+      checkpoint::as_codes(checkpoint::open_stored_model(dir_.file("w8a8"), "test").tensors));
+  const auto compute =
+      execution::with_int8_matmuls(held.tensors, model::compute_for("tpu", {}, flag));
+  const model::StepProgram program =
+      model::predict_program(model::class_probabilities(golden.settings(), 12), 8, compute);
   std::size_t in_codes = 0;
-  for (const StateTensor& tensor : program.state.tensors) {
+  for (const model::StateTensor& tensor : program.state.tensors) {
     EXPECT_EQ(held.tensors.at(tensor.name).shape, tensor.shape) << tensor.name;
-    in_codes += tensor.shape.dtype == DType::s8 ? 1 : 0;
+    in_codes += tensor.shape.dtype == compiler::DType::s8 ? 1 : 0;
   }
   EXPECT_EQ(in_codes, done.tensors.size());
   REQUIRE_PLUGIN("tpu");
   for (const char* chips : {"v2:1x1", "v5e:1x1"})
-    EXPECT_GT(Topology::tpu(chips)
-                  .compile(emit_module(program.program, "step"), compile_options(program.placement))
+    EXPECT_GT(pjrt::Topology::tpu(chips)
+                  .compile(compiler::emit_module(program.program, "step"),
+                           execution::compile_options(program.placement))
                   .memory()
                   .argument_bytes,
               0)
@@ -126,16 +128,16 @@ TEST_F(DynamicInt8, LeavesANoisyMatrixInFloatingPoint) {
   const SourceFolder source = open_source_folder(dir_.file("hf"));
   CompressedFolder wide{.config = source.config, .tensors = source.tensors, .step = {}};
   wide.config["intermediate_size"] = F;
-  const auto filled = [](Dims dims, float first_of_row) {
-    const Shape shape{DType::f32, std::move(dims)};
-    return LazyTensor{shape, [shape, first_of_row] {
-                        std::vector<float> values(static_cast<std::size_t>(shape.elements()),
-                                                  0.01F);
-                        for (std::size_t at = 0; at < values.size(); at += F)
-                          values[at] = first_of_row;
-                        const auto bytes = std::as_bytes(std::span(values));
-                        return std::vector<std::byte>(bytes.begin(), bytes.end());
-                      }};
+  const auto filled = [](compiler::Dims dims, float first_of_row) {
+    const compiler::Shape shape{compiler::DType::f32, std::move(dims)};
+    return io::LazyTensor{shape, [shape, first_of_row] {
+                            std::vector<float> values(static_cast<std::size_t>(shape.elements()),
+                                                      0.01F);
+                            for (std::size_t at = 0; at < values.size(); at += F)
+                              values[at] = first_of_row;
+                            const auto bytes = std::as_bytes(std::span(values));
+                            return std::vector<std::byte>(bytes.begin(), bytes.end());
+                          }};
   };
   for (const int layer : {0, 1}) {
     const std::string at = str("bert.encoder.layer.", layer, ".");
@@ -149,7 +151,7 @@ TEST_F(DynamicInt8, LeavesANoisyMatrixInFloatingPoint) {
   const Quantized done = quantize_weights(job);
   EXPECT_THAT(done.too_coarse, ElementsAre("bert.encoder.layer.0.output.dense.weight"));
   EXPECT_EQ(done.tensors.size(), 11);
-  const Json config = Json::parse(read_file(dir_.file("w8a8/config.json")));
+  const Json config = Json::parse(io::read_file(dir_.file("w8a8/config.json")));
   EXPECT_THAT(config["quantization_config"]["ignore"],
               testing::Contains(Json("bert.encoder.layer.0.output.dense")));
   job.to = dir_.file("none");
@@ -157,8 +159,8 @@ TEST_F(DynamicInt8, LeavesANoisyMatrixInFloatingPoint) {
   EXPECT_THAT(error_of<UsageError>([&] { quantize_weights(job); }),
               HasSubstr("no matrix reaches a signal-to-noise ratio of 20 dB, which int8 matmuls "
                         "need\n  hint: remove --activations"));
-  EXPECT_FALSE(exists(dir_.file("none")));
+  EXPECT_FALSE(io::exists(dir_.file("none")));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -20,7 +20,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 using testing::AnyOf;
@@ -45,15 +45,15 @@ TEST(FakeQuantFolder, LossMatchesNumpyIntegers) {
   golden.write_folder(dir.file("hf"));
   quantize_weights(
       {.from = dir.file("hf"), .to = dir.file("int8"), .activations = Activations::by_row});
-  const Batch batch = golden.batch();
+  const data::Batch batch = golden.batch();
   const auto labels = batch.arrays[3].values<std::int32_t>();
-  const auto loss_by = [&](const Task& task) {
+  const auto loss_by = [&](const model::Task& task) {
     return step_gradients(client, task, {}, batch, golden.state()).loss;
   };
-  const Task floats = classify_task(golden.settings());
+  const model::Task floats = model::classify_task(golden.settings());
   const double later =
       loss_of(logits_by("int8_products_twin.py", golden, dir.file("int8")), labels);
-  EXPECT_NEAR(loss_by(fake_quantized(floats)), later, 2e-5 * later);
+  EXPECT_NEAR(loss_by(model::fake_quantized(floats)), later, 2e-5 * later);
   EXPECT_GT(std::abs(loss_by(floats) - later), 2e-4 * later);
 }
 
@@ -65,8 +65,8 @@ class FakeQuantCommand : public testing::Test {
     std::string rows = "label\ttext\n";
     for (int i = 0; i < 20; ++i)
       rows += str(i % 2 == 0 ? "cats\tcat" : "dogs\tdog", " w", 8 + i % 7, "\n");
-    write_file(dir_.file("train.tsv"), rows);
-    write_file(
+    io::write_file(dir_.file("train.tsv"), rows);
+    io::write_file(
         dir_.file("r.yaml"),
         str("out: ", dir_.file("large"), "\ndata: {train: ", dir_.file("train.tsv"),
             ", seq_length: 8, validation_share: 0.3}\nmodel: {type: classify}\ntrain: {init_from: ",
@@ -96,18 +96,18 @@ TEST_F(FakeQuantCommand, TrainsThenQuantizes) {
   fails(quantize + dir_.file("base") + train, dir_.file("base"));
   fails(str("compress quantize ", dir_.file("base"), " --out ", dir_.file("int8"), train),
         "base has no stored recipe with data and task");
-  EXPECT_FALSE(exists(dir_.file("taught")));
+  EXPECT_FALSE(io::exists(dir_.file("taught")));
   EXPECT_THAT(smelt(quantize + dir_.file("int8") + train + " --set train.steps=3"),
               AllOf(HasSubstr("kd_loss"), HasSubstr("12 matrices in 8 bits")));
-  const Json config = Json::parse(read_file(dir_.file("int8/config.json")));
+  const Json config = Json::parse(io::read_file(dir_.file("int8/config.json")));
   EXPECT_EQ(config["quantization_config"]["config_groups"]["group_0"]["input_activations"],
-            activations_by_row());
-  EXPECT_THAT(read_file(dir_.file("taught/recipe.yaml")), HasSubstr("fake_quant: true"));
+            checkpoint::activations_by_row());
+  EXPECT_THAT(io::read_file(dir_.file("taught/recipe.yaml")), HasSubstr("fake_quant: true"));
   EXPECT_THAT(smelt(str("predict ", dir_.file("int8"), " --text 'cat w9'")),
               AnyOf(HasSubstr("cats"), HasSubstr("dogs")));
   // What is taught next does not learn in codes unless it is asked to.
-  const Recipe again =
-      taught_recipe(dir_.file("taught"), dir_.file("taught/huggingface"), dir_.file("again"), {});
+  const pipeline::Recipe again = pipeline::taught_recipe(
+      dir_.file("taught"), dir_.file("taught/huggingface"), dir_.file("again"), {});
   EXPECT_FALSE(again.train.fake_quant);
   // A run is held to how it learns.
   fails(str("run ", dir_.file("taught"), " --set train.fake_quant=false --set train.steps=5"),
@@ -123,4 +123,4 @@ TEST_F(FakeQuantCommand, RejectsModelsThatCannotBeQuantized) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -11,19 +11,19 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
-std::vector<TextPairIds> golden_texts(const GoldenClassify& golden) {
-  const Batch batch = golden.batch();
+std::vector<text::TextPairIds> golden_texts(const GoldenClassify& golden) {
+  const data::Batch batch = golden.batch();
   const auto rows = static_cast<std::size_t>(batch.rows);
-  std::vector<TextPairIds> out(rows);
+  std::vector<text::TextPairIds> out(rows);
   const auto at = [&](std::size_t feature, std::size_t i) {
     return batch.arrays[feature].values<std::int32_t>()[i];
   };
   const std::size_t S = batch.arrays[0].values<std::int32_t>().size() / rows;
   for (std::size_t i = 0; i < rows * S; ++i) {
-    TextPairIds& text = out[i / S];
+    text::TextPairIds& text = out[i / S];
     if (at(1, i) == 0) continue;
     text.ids.push_back(at(0, i));
     if (at(2, i) == 0) text.first = text.ids.size();
@@ -44,30 +44,32 @@ void write_golden_folder(const std::string& name, bool is_t5, const TempDir& dir
                 ? str("a bad ", i % 2 == 0 ? "cab" : "ebb", "\t", i % 3 == 0 ? "bed" : "dab", "\n")
                 : str("w", 8 + i % 20, i % 4 == 0 ? "" : " cat", "\t",
                       std::string("abc")[static_cast<std::size_t>(i % 3)], "\n");
-  write_file(dir.file("rows.tsv"), rows);
+  io::write_file(dir.file("rows.tsv"), rows);
 }
 
 std::vector<std::vector<float>> scores_of_folder(const GoldenClassify& golden,
                                                  const std::string& folder) {
-  LoadOptions flags;
+  pipeline::LoadOptions flags;
   flags.precision = "f32_exact";
-  return PretrainedModel::of_folder(folder, flags).classifier().classify(golden_texts(golden));
+  return pipeline::PretrainedModel::of_folder(folder, flags)
+      .classifier()
+      .classify(golden_texts(golden));
 }
 
 std::vector<float> logits_by(const std::string& tool, const GoldenClassify& golden,
                              const std::string& folder) {
-  TensorMap inputs;
-  const Batch batch = golden.batch();
+  io::TensorMap inputs;
+  const data::Batch batch = golden.batch();
   for (const auto& [i, name] : {std::pair{0, "input_ids"}, {1, "input_mask"}, {2, "segment_ids"}})
     inputs[name] = {batch.arrays[static_cast<std::size_t>(i)].shape,
                     batch.arrays[static_cast<std::size_t>(i)].bytes};
   const TempDir dir;
-  write_file(dir.file("in"), safetensors_bytes(inputs));
+  io::write_file(dir.file("in"), io::safetensors_bytes(inputs));
   const auto result = run_oracle(str(source_path("tools/"), tool, " ", folder, " --inputs ",
                                      dir.file("in"), " --outputs ", dir.file("out")));
   EXPECT_EQ(result.status, 0) << result.text;
-  const SafetensorsFile out(read_file(dir.file("out")), "out");
-  return tensor_values<float>(out.at("class_logits"));
+  const io::SafetensorsFile out(io::read_file(dir.file("out")), "out");
+  return io::tensor_values<float>(out.at("class_logits"));
 }
 
 double largest_difference(const std::vector<std::vector<float>>& scores,
@@ -87,12 +89,12 @@ void expect_transformers_scores(const GoldenClassify& golden, const std::string&
 }
 
 GoldenAnswers answers_of_folder(const std::string& folder) {
-  GenerateOptions with;
+  execution::GenerateOptions with;
   with.search.most_tokens = 8;
   with.search.beams = 2;
   const std::vector<std::string> texts{"a bad cab", "a bed, a dab"};
   GoldenAnswers out;
-  for (const auto& found : PretrainedModel::of_folder(folder).generate(texts, with))
+  for (const auto& found : pipeline::PretrainedModel::of_folder(folder).generate(texts, with))
     out.emplace_back(found.at(0).ids, found.at(0).score);
   return out;
 }
@@ -105,4 +107,4 @@ void expect_same_answers(const GoldenAnswers& is, const GoldenAnswers& was, doub
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::compress

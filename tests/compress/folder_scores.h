@@ -8,7 +8,7 @@
 #include "runs/golden_classify.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::compress {
 
 // "hf", the folder of a golden model by its name, and "rows.tsv", 24 labelled rows for it.
 void write_golden_folder(const std::string& name, bool is_t5, const TempDir& dir);
@@ -33,4 +33,4 @@ GoldenAnswers answers_of_folder(const std::string& folder);
 // The same words, and scores no further apart than that.
 void expect_same_answers(const GoldenAnswers& is, const GoldenAnswers& was, double tolerance);
 
-}  // namespace smelt
+}  // namespace smelt::compress

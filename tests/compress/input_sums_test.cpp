@@ -19,7 +19,7 @@
 #include "text/tokenizers/sentinels.h"
 #include "text/tokenizers/tokenizer.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 using testing::ElementsAre;
@@ -46,7 +46,8 @@ class InputSumsOfRows : public testing::Test {
     return out;
   }
   std::vector<float> values(const std::string& name) const {
-    return read_values<float>(as_dtype(source_.tensors.at(name), DType::f32));
+    return checkpoint::read_values<float>(
+        checkpoint::as_dtype(source_.tensors.at(name), compiler::DType::f32));
   }
   // Of each row of the table.
   std::vector<Row> table(const std::string& name) const {
@@ -58,7 +59,7 @@ class InputSumsOfRows : public testing::Test {
   }
   // Without the header.
   std::vector<std::string> column(std::size_t at) const {
-    std::istringstream lines(read_file(dir_.file("rows.tsv")));
+    std::istringstream lines(io::read_file(dir_.file("rows.tsv")));
     std::vector<std::string> out;
     for (std::string line; std::getline(lines, line);) out.emplace_back(split(line, '\t').at(at));
     out.erase(out.begin());
@@ -121,7 +122,7 @@ TEST_F(InputSumsOfRows, MatchBothStacksOfAT5) {
   REQUIRE_PLUGIN("cpu");
   write("small", true);
   const std::string vocab = dir_.file("hf/spiece.model"), first = ".block.0.layer.0.";
-  const auto tokenizer = load_tokenizer(vocab, {});
+  const auto tokenizer = text::load_tokenizer(vocab, {});
   const auto words = table("shared.weight");
   const auto normed = [&](std::int32_t id, const std::vector<float>& weight) {
     Row x = words[static_cast<std::size_t>(id)];
@@ -136,7 +137,7 @@ TEST_F(InputSumsOfRows, MatchBothStacksOfAT5) {
       std::vector<std::int32_t> ids;
       tokenizer->encode(text, ids);
       if (stack == "encoder")
-        ids.push_back(id_of_piece(*tokenizer, vocab, "</s>"));
+        ids.push_back(text::id_of_piece(*tokenizer, vocab, "</s>"));
       else  // is given what comes before each word, and 0 before the first
         ids.insert(ids.begin(), 0);
       for (const std::int32_t id : ids) out.push_back(normed(id, weight));
@@ -162,4 +163,4 @@ TEST_F(InputSumsOfRows, MatchBothStacksOfAT5) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::compress

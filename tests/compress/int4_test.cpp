@@ -19,7 +19,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 using testing::HasSubstr;
@@ -39,7 +39,7 @@ struct Product {
         for (std::size_t b = 0; b < C; ++b)
           sums[a * C + b] += 2.0 / T * rows[t * C + a] * rows[t * C + b];
   }
-  Int4Groups by_gptq(std::size_t group) const {
+  io::Int4Groups by_gptq(std::size_t group) const {
     std::vector<double> triangle = sums;
     std::vector<bool> dead(C);
     dead[2] = true;
@@ -47,9 +47,9 @@ struct Product {
     return gptq_groups(weights, R, group, triangle, dead, 2);
   }
   // Of outputs, the squares of what codes get wrong.
-  double lost(const Int4Groups& codes) const {
+  double lost(const io::Int4Groups& codes) const {
     std::vector<float> said(R * C);
-    put_int4_values(codes.words, codes.scales, R, said);
+    io::put_int4_values(codes.words, codes.scales, R, said);
     double out = 0;
     for (std::size_t t = 0; t < T; ++t)
       for (std::size_t r = 0; r < R; ++r) {
@@ -68,24 +68,26 @@ TEST(Gptq, MatchesNumpy) {
   REQUIRE_ORACLE();
   const Product p;
   const TempDir dir;
-  TensorMap given;
-  given["weights"] = {{DType::f32, {Product::R, Product::C}}, std::as_bytes(std::span(p.weights))};
-  given["sums"] = {{DType::f64, {Product::C, Product::C}}, std::as_bytes(std::span(p.sums))};
-  write_file(dir.file("in"), safetensors_bytes(given));
+  io::TensorMap given;
+  given["weights"] = {{compiler::DType::f32, {Product::R, Product::C}},
+                      std::as_bytes(std::span(p.weights))};
+  given["sums"] = {{compiler::DType::f64, {Product::C, Product::C}},
+                   std::as_bytes(std::span(p.sums))};
+  io::write_file(dir.file("in"), io::safetensors_bytes(given));
   for (const std::size_t group : {std::size_t{128}, std::size_t{32}}) {
     const auto result = run_oracle(str(source_path("tools/gptq_twin.py"), " ", dir.file("in"), " ",
                                        dir.file("out"), " --group ", group));
     ASSERT_EQ(result.status, 0) << result.text;
-    const SafetensorsFile out(read_file(dir.file("out")), "out");
-    const Int4Groups is = p.by_gptq(group);
-    EXPECT_EQ(is.words, packed_int4(tensor_values<std::int8_t>(out.at("codes"))));
-    EXPECT_EQ(is.scales, tensor_values<float>(out.at("scales")));
+    const io::SafetensorsFile out(io::read_file(dir.file("out")), "out");
+    const io::Int4Groups is = p.by_gptq(group);
+    EXPECT_EQ(is.words, io::packed_int4(io::tensor_values<std::int8_t>(out.at("codes"))));
+    EXPECT_EQ(is.scales, io::tensor_values<float>(out.at("scales")));
   }
 }
 
 TEST(Gptq, HasLessOutputErrorThanRoundingToNearest) {
   const Product p;
-  EXPECT_LT(p.lost(p.by_gptq(128)), 0.8 * p.lost(int4_groups(p.weights, Product::R, 128)));
+  EXPECT_LT(p.lost(p.by_gptq(128)), 0.8 * p.lost(io::int4_groups(p.weights, Product::R, 128)));
 }
 
 class Int4Folder : public testing::TestWithParam<const char*> {
@@ -125,7 +127,7 @@ TEST_P(Int4Folder, RoundsToNearestWithoutCalibration) {
   EXPECT_THAT(error_of<UsageError>(
                   [&] { quantize_weights({.from = dir_.file("int4"), .to = dir_.file("again")}); }),
               HasSubstr("int4: its weights are quantized already\n  hint: use the original model"));
-  const Json step = Json::parse(read_file(dir_.file("int4/compress.json")))["steps"][0];
+  const Json step = Json::parse(io::read_file(dir_.file("int4/compress.json")))["steps"][0];
   EXPECT_EQ(step["method"], "weights int4");
   EXPECT_EQ(step["rounded"], "to the nearest");
 }
@@ -135,11 +137,11 @@ TEST_P(Int4Folder, CalibratedWeightsAreDequantizedOnLoad) {
   REQUIRE_PLUGIN("cpu");
   quantize_weights(job());
   quantize_weights(constrain_batch_sharding());
-  EXPECT_NE(read_file(dir_.file("gptq/model.safetensors")),
-            read_file(dir_.file("int4/model.safetensors")));
+  EXPECT_NE(io::read_file(dir_.file("gptq/model.safetensors")),
+            io::read_file(dir_.file("int4/model.safetensors")));
   check_by_numpy("gptq", "--plain " + dir_.file("plain"));
-  const StoredModel is = open_stored_model(dir_.file("gptq"), "test"),
-                    plain = open_stored_model(dir_.file("plain"), "test");
+  const checkpoint::StoredModel is = checkpoint::open_stored_model(dir_.file("gptq"), "test"),
+                                plain = checkpoint::open_stored_model(dir_.file("plain"), "test");
   EXPECT_TRUE(is.skipped.empty());
   ASSERT_EQ(is.tensors.size(), plain.tensors.size());
   for (const auto& [name, tensor] : plain.tensors)
@@ -149,7 +151,7 @@ TEST_P(Int4Folder, CalibratedWeightsAreDequantizedOnLoad) {
   else
     EXPECT_EQ(scores_of_folder(GoldenClassify(GetParam()), dir_.file("gptq")),
               scores_of_folder(GoldenClassify(GetParam()), dir_.file("plain")));
-  const Json step = Json::parse(read_file(dir_.file("gptq/compress.json")))["steps"][0];
+  const Json step = Json::parse(io::read_file(dir_.file("gptq/compress.json")))["steps"][0];
   EXPECT_EQ(step["rounded"], "gptq");
   EXPECT_EQ(step["calibrated_by"]["input"], dir_.file("rows.tsv"));
 }
@@ -170,7 +172,7 @@ TEST(Int4, RejectsInvalidOptions) {
               HasSubstr("--embeddings cannot be combined with --weights int4"));
   EXPECT_THAT(refusal([](QuantizeJob& job) { job.activations = Activations::by_row; }),
               HasSubstr("--activations dynamic cannot be combined with --weights int4"));
-  EXPECT_FALSE(exists(dir.file("out")));
+  EXPECT_FALSE(io::exists(dir.file("out")));
 }
 
 // What another program may have written.
@@ -182,21 +184,22 @@ TEST(Int4, RejectsInconsistentTensors) {
   quantize_weights(job);
   std::filesystem::remove(dir.file("int4/compress.json"));
   const std::string path = dir.file("int4/model.safetensors");
-  const SafetensorsFile whole(read_file(path), "int4");
+  const io::SafetensorsFile whole(io::read_file(path), "int4");
   const std::string name = "bert.encoder.layer.0.output.dense.weight";
   const auto refusal = [&](const auto& change) {
-    TensorMap tensors = whole.tensors();
+    io::TensorMap tensors = whole.tensors();
     change(tensors);
-    write_file(path, safetensors_bytes(tensors, whole.metadata()));
-    return error_of<UsageError>([&] { open_stored_model(dir.file("int4"), "test"); });
+    io::write_file(path, io::safetensors_bytes(tensors, whole.metadata()));
+    return error_of<UsageError>([&] { checkpoint::open_stored_model(dir.file("int4"), "test"); });
   };
-  EXPECT_THAT(refusal([&](TensorMap& t) { t.erase(name + "_scale"); }),
+  EXPECT_THAT(refusal([&](io::TensorMap& t) { t.erase(name + "_scale"); }),
               HasSubstr("'" + name + "_packed' exists without '" + name + "_scale'"));
-  EXPECT_THAT(refusal([&](TensorMap& t) { t[name + "_scale"] = t["bert.pooler.dense.weight"]; }),
-              HasSubstr("_packed' is i32[16,3] with scales f32[16,16] for a matrix of [16,24]"));
-  EXPECT_THAT(refusal([&](TensorMap& t) { t[name + "_g_idx"] = t[name + "_shape"]; }),
+  EXPECT_THAT(
+      refusal([&](io::TensorMap& t) { t[name + "_scale"] = t["bert.pooler.dense.weight"]; }),
+      HasSubstr("_packed' is i32[16,3] with scales f32[16,16] for a matrix of [16,24]"));
+  EXPECT_THAT(refusal([&](io::TensorMap& t) { t[name + "_g_idx"] = t[name + "_shape"]; }),
               HasSubstr("has zero points or an activation order"));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::compress

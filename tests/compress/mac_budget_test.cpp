@@ -9,7 +9,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 TEST(MacBudget, CountsHeadsAndNeuronsLikeKwon) {
@@ -58,4 +58,4 @@ TEST(MacBudget, MaximizesImportance) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::compress

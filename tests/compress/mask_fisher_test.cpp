@@ -13,13 +13,13 @@
 #include "runs/golden_t5.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 struct Case {
-  Task task;
-  Batch batch;
-  TensorMap state;
+  model::Task task;
+  data::Batch batch;
+  io::TensorMap state;
   std::vector<MaskedProduct> products;
   std::shared_ptr<const void> owner;  // of the state
 };
@@ -27,7 +27,7 @@ struct Case {
 Case case_of(const std::string& kind) {
   if (kind == "t5") {
     const auto golden = std::make_shared<const GoldenT5>("gated");
-    return {.task = t5_task(golden->settings()),
+    return {.task = model::t5_task(golden->settings()),
             .batch = golden->batch(),
             .state = golden->state(),
             .products = {{"encoder/block_1/layer_001/DenseReluDense/wo/kernel", 24},
@@ -38,7 +38,7 @@ Case case_of(const std::string& kind) {
   }
   const auto golden = std::make_shared<const GoldenClassify>(kind);
   const std::string scope = kind == "electra" ? "electra" : "bert";
-  return {.task = classify_task(golden->settings()),
+  return {.task = model::classify_task(golden->settings()),
           .batch = golden->batch(),
           .state = golden->state(),
           .products = {{scope + "/encoder/layer_0/output/dense/kernel", 24},
@@ -51,42 +51,42 @@ class MaskGradients : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Models, MaskGradients, testing::Values("bert", "electra", "t5"),
                          [](const auto& info) { return info.param; });
 
-std::vector<std::vector<float>> run(const Client& client, const StepProgram& program,
-                                    const CompiledStep& step, const Batch& batch,
-                                    const TensorMap& state) {
-  const ModelState on_device =
-      ModelState::restore(client, program.placement, program.state, state, "test");
-  Execution execution = step.run(batch, on_device);
+std::vector<std::vector<float>> run(const pjrt::Client& client, const model::StepProgram& program,
+                                    const execution::CompiledStep& step, const data::Batch& batch,
+                                    const io::TensorMap& state) {
+  const execution::ModelState on_device =
+      execution::ModelState::restore(client, program.placement, program.state, state, "test");
+  pjrt::Execution execution = step.run(batch, on_device);
   execution.await();
   std::vector<std::vector<float>> out;
-  for (const Buffer& result : execution.results[0]) out.push_back(result.to_host<float>());
+  for (const pjrt::Buffer& result : execution.results[0]) out.push_back(result.to_host<float>());
   return out;
 }
 
 TEST_P(MaskGradients, MatchFiniteDifferences) {
   SMELT_OPEN_CPU(client, 1);
   const Case c = case_of(GetParam());
-  const ComputePolicy exact{.exact_products = true};
-  const StepProgram program =
-      predict_program(mask_gradients(c.task, c.products), c.batch.rows, exact);
-  const CompiledStep step(client, program);
+  const model::ComputePolicy exact{.exact_products = true};
+  const model::StepProgram program =
+      model::predict_program(mask_gradients(c.task, c.products), c.batch.rows, exact);
+  const execution::CompiledStep step(client, program);
   const auto gradients = run(*client, program, step, c.batch, c.state);
   ASSERT_EQ(gradients.size(), c.products.size());
-  Prediction losses{.features = c.task.features};
-  losses.outputs = [&](const Scope& root, const Inputs& inputs) {
-    std::vector<Tensor> out;
-    for (const Metric& m : c.task.objective(root, inputs).losses) {
-      EXPECT_EQ(m.norm, Norm::mean);
+  model::Prediction losses{.features = c.task.features};
+  losses.outputs = [&](const model::Scope& root, const model::Inputs& inputs) {
+    std::vector<compiler::Tensor> out;
+    for (const model::Metric& m : c.task.objective(root, inputs).losses) {
+      EXPECT_EQ(m.norm, model::Norm::mean);
       out.push_back(m.sum / m.weight * m.factor);
     }
     return out;
   };
-  const StepProgram loss_program = predict_program(losses, c.batch.rows, exact);
-  const CompiledStep loss_step(client, loss_program);
+  const model::StepProgram loss_program = model::predict_program(losses, c.batch.rows, exact);
+  const execution::CompiledStep loss_step(client, loss_program);
   const auto loss_with = [&](const MaskedProduct& product, std::int64_t unit, float mask) {
-    TensorMap state = c.state;
-    TensorView& view = state.at(product.parameter);
-    auto values = tensor_values<float>(view);
+    io::TensorMap state = c.state;
+    io::TensorView& view = state.at(product.parameter);
+    auto values = io::tensor_values<float>(view);
     const auto size = static_cast<std::int64_t>(values.size()) / product.units;
     for (std::int64_t i = unit * size; i < (unit + 1) * size; ++i)
       values[static_cast<std::size_t>(i)] *= mask;
@@ -116,4 +116,4 @@ TEST_P(MaskGradients, MatchFiniteDifferences) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -20,11 +20,11 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 // Rows or columns of each odd unit, but for the last of an odd number, as those of the one before.
-LazyTensor with_twins(const LazyTensor& tensor, std::int64_t units, bool columns) {
+io::LazyTensor with_twins(const io::LazyTensor& tensor, std::int64_t units, bool columns) {
   return {tensor.shape, [tensor, units, columns] {
             std::vector<std::byte> bytes = tensor.read();
             const std::int64_t rows = columns ? tensor.shape.dims[0] : 1;
@@ -63,7 +63,7 @@ class RescaledUnits : public testing::TestWithParam<const char*> {
     const SourceFolder source = open_source_folder(dir_.file("hf"));
     CompressedFolder twins{.config = source.config, .tensors = source.tensors, .step = {}};
     const auto twin = [&](const std::string& name, std::int64_t units, bool columns) {
-      LazyTensor& tensor = twins.tensors.at(name);
+      io::LazyTensor& tensor = twins.tensors.at(name);
       tensor = with_twins(tensor, units, columns);
     };
     for (const PruneGroup& group : groups_of(source, twins)) {
@@ -108,7 +108,7 @@ TEST_P(RescaledUnits, ReproduceRemovedDuplicates) {
   cut.config[is_t5() ? "d_ff" : "intermediate_size"] = kept.front().size();
   if (is_t5()) cut.config["num_heads"] = kept.back().size();
   for (std::int64_t layer = 0; !is_t5() && layer < layer_stacks(source)[0].layers; ++layer)
-    keep_heads(cut.config, layer, kept.back());
+    checkpoint::keep_heads(cut.config, layer, kept.back());
   write_compressed_folder(dir_.file("cut"), source, cut);
   if (is_t5()) {
     expect_same_answers(answers_of_folder(dir_.file("cut")), answers_of_folder(dir_.file("twins")),
@@ -119,7 +119,7 @@ TEST_P(RescaledUnits, ReproduceRemovedDuplicates) {
   const auto is = scores_of_folder(golden, dir_.file("cut")),
              was = scores_of_folder(golden, dir_.file("twins"));
   for (std::size_t i = 0; i < is.size(); ++i)
-    EXPECT_LT(largest_difference(is[i], was[i]), 1e-4) << i;
+    EXPECT_LT(smelt::largest_difference(is[i], was[i]), 1e-4) << i;
 }
 
 TEST_P(RescaledUnits, MatchNumpyLeastSquares) {
@@ -157,4 +157,4 @@ TEST(LeastSquares, RejectsFactorsAboveTen) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -12,7 +12,7 @@
 #include "runs/golden_t5.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 struct EncoderSizes {
@@ -62,7 +62,7 @@ TEST(ModelFacts, CountsAT5PerOutputToken) {
   for (const char* kind : {"small", "gated"}) {
     GoldenT5(kind).write_folder(dir.file(kind));
     const SourceFolder t5 = open_source_folder(dir.file(kind));
-    const T5Config c = GoldenT5(kind).settings().model;
+    const model::T5Config c = GoldenT5(kind).settings().model;
     const double inner = static_cast<double>(c.num_heads * c.d_kv),
                  d = static_cast<double>(c.d_model), F = static_cast<double>(c.d_ff),
                  matrices = c.is_gated() ? 3 : 2, L = 7;
@@ -101,4 +101,4 @@ TEST(ModelFacts, PrunedModelIsSmaller) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::compress

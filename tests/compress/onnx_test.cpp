@@ -18,7 +18,7 @@
 #include "support/oracle.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 using testing::AllOf;
@@ -28,7 +28,7 @@ class Onnx : public testing::TestWithParam<const char*> {
  protected:
   std::vector<float> logits_of(const std::string& folder) const {
     const std::string file = dir_.file(folder + ".onnx");
-    write_onnx_model(dir_.file(folder), file);
+    checkpoint::write_onnx_model(dir_.file(folder), file);
     return logits_by("check_onnx.py", golden_, file);
   }
   // The largest difference of the file's logits from what smelt says of the folder.
@@ -47,8 +47,8 @@ INSTANTIATE_TEST_SUITE_P(Models, OnnxHead,
 TEST_P(OnnxHead, MatchesTransformersAtAnyBatchAndLength) {
   REQUIRE_ORACLE();
   golden_.write_folder(dir_.file("hf"));
-  EXPECT_LT(largest_difference(logits_of("hf"),
-                               logits_by("check_hf_folder.py", golden_, dir_.file("hf"))),
+  EXPECT_LT(smelt::largest_difference(logits_of("hf"),
+                                      logits_by("check_hf_folder.py", golden_, dir_.file("hf"))),
             1e-5);
 }
 
@@ -93,20 +93,20 @@ TEST(OnnxModel, ExportsMovingAverages) {
   const TempDir dir;
   const std::string model = dir.file("run/model"), bias = "output_bias";
   GoldenClassify("bert").write_folder(dir.file("hf"));
-  const Converted plain =
-      convert_checkpoint({.from = dir.file("hf"), .to = model, .form = ModelForm::smelt});
-  Checkpoint checkpoint = load_checkpoint(model, plain.step);
-  const Shape shape = checkpoint.tensors.at(bias).shape;
+  const checkpoint::Converted plain = checkpoint::convert_checkpoint(
+      {.from = dir.file("hf"), .to = model, .form = checkpoint::ModelForm::smelt});
+  checkpoint::Checkpoint checkpoint = checkpoint::load_checkpoint(model, plain.step);
+  const compiler::Shape shape = checkpoint.tensors.at(bias).shape;
   const std::vector<float> mean(static_cast<std::size_t>(shape.elements()), 0.5F);
-  const TensorView average{shape, std::as_bytes(std::span(mean))};
+  const io::TensorView average{shape, std::as_bytes(std::span(mean))};
   checkpoint.tensors.emplace("ema/" + bias, average);
-  save_checkpoint(model, plain.step + 1, checkpoint.tensors, checkpoint.state);
+  checkpoint::save_checkpoint(model, plain.step + 1, checkpoint.tensors, checkpoint.state);
   checkpoint.tensors.at(bias) = average;
-  save_checkpoint(dir.file("averaged"), 1, checkpoint.tensors, checkpoint.state);
+  checkpoint::save_checkpoint(dir.file("averaged"), 1, checkpoint.tensors, checkpoint.state);
   const CapturedLog log;
   for (const std::string& from : {std::string("run/model"), std::string("averaged")})
-    write_onnx_model(dir.file(from), dir.file(path_name(from) + ".onnx"));
-  EXPECT_EQ(read_file(dir.file("model.onnx")), read_file(dir.file("averaged.onnx")));
+    checkpoint::write_onnx_model(dir.file(from), dir.file(io::path_name(from) + ".onnx"));
+  EXPECT_EQ(io::read_file(dir.file("model.onnx")), io::read_file(dir.file("averaged.onnx")));
   EXPECT_THAT(log.text(), HasSubstr("exporting the moving averages of the weights"));
 }
 
@@ -116,7 +116,7 @@ TEST(OnnxModel, WarnsThatInt4BecomesFloat) {
   quantize_weights(
       {.from = dir.file("hf"), .to = dir.file("int4"), .weights = WeightCodes::int4, .group = 8});
   const CapturedLog log;
-  write_onnx_model(dir.file("int4"), dir.file("a.onnx"));
+  checkpoint::write_onnx_model(dir.file("int4"), dir.file("a.onnx"));
   EXPECT_THAT(log.text(), HasSubstr("int4 weights are written to the ONNX file as floats"));
 }
 
@@ -125,20 +125,21 @@ TEST(OnnxModel, DoesNotOverwriteAFile) {
   expect_refusal(str("convert ", dir.file("hf"), " ", dir.file("a.onnx"), " --dtype bf16"),
                  HasSubstr("--dtype: cannot be used with an ONNX file, which holds the moving"));
   const auto refusal = [&](const char* to) {
-    return error_of<UsageError>([&] { write_onnx_model(dir.file("hf"), dir.file(to)); });
+    return error_of<UsageError>(
+        [&] { checkpoint::write_onnx_model(dir.file("hf"), dir.file(to)); });
   };
   GoldenClassify("bert").write_folder(dir.file("hf"));
   expect_refusal(str("convert ", dir.file("hf"), " ", dir.file("a.onnx"), " --vocab v.txt"),
                  HasSubstr("--vocab: cannot be used with a single ONNX file"));
   expect_refusal(str("convert ", dir.file("hf"), " ", dir.file("o"), " --to onnx --config c.json"),
                  HasSubstr("--config: cannot be used with a Hugging Face folder as its source"));
-  write_file(dir.file("there.onnx"), "");
+  io::write_file(dir.file("there.onnx"), "");
   EXPECT_THAT(refusal("there.onnx"), HasSubstr("there.onnx already exists\n  hint: remove it"));
-  EXPECT_FALSE(exists(dir.file("a.onnx")));
-  write_onnx_model(dir.file("hf"), dir.file("b.onnx"));
-  write_onnx_model(dir.file("hf"), dir.file("c.onnx"));
-  EXPECT_EQ(read_file(dir.file("b.onnx")), read_file(dir.file("c.onnx")));
+  EXPECT_FALSE(io::exists(dir.file("a.onnx")));
+  checkpoint::write_onnx_model(dir.file("hf"), dir.file("b.onnx"));
+  checkpoint::write_onnx_model(dir.file("hf"), dir.file("c.onnx"));
+  EXPECT_EQ(io::read_file(dir.file("b.onnx")), io::read_file(dir.file("c.onnx")));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -19,7 +19,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 using testing::ElementsAre;
@@ -39,8 +39,8 @@ TEST_P(PrunedClassifier, KeepsAndRenumbersTheChosenLayers) {
   ASSERT_EQ(done.stacks.size(), 1);
   EXPECT_THAT(done.stacks[0].kept, ElementsAre(1));
   EXPECT_EQ(done.stacks[0].before, 2);
-  const StoredModel before = open_stored_model(dir_.file("hf"), "test"),
-                    after = open_stored_model(dir_.file("cut"), "test");
+  const checkpoint::StoredModel before = checkpoint::open_stored_model(dir_.file("hf"), "test"),
+                                after = checkpoint::open_stored_model(dir_.file("cut"), "test");
   EXPECT_EQ(after.config["num_hidden_layers"], 1);
   EXPECT_EQ(after.objective, before.objective);
   EXPECT_TRUE(after.skipped.empty());
@@ -74,8 +74,8 @@ class PrunedT5 : public testing::TestWithParam<const char*> {
   PrunedT5() { GoldenT5(GetParam()).write_folder(dir_.file("hf")); }
   // What a residual layer adds comes out of these two: of these layers, nothing.
   void silence(const std::vector<std::string>& layers) const {
-    const SafetensorsFile file(read_file(dir_.file("hf/model.safetensors")), "hf");
-    TensorMap tensors = file.tensors();
+    const io::SafetensorsFile file(io::read_file(dir_.file("hf/model.safetensors")), "hf");
+    io::TensorMap tensors = file.tensors();
     std::vector<std::vector<std::byte>> zeros;
     zeros.reserve(tensors.size());
     for (auto& [name, view] : tensors)
@@ -84,7 +84,8 @@ class PrunedT5 : public testing::TestWithParam<const char*> {
             (name.ends_with(".o.weight") || name.ends_with(".wo.weight")))
           view.data = zeros.emplace_back(view.data.size());
     ASSERT_EQ(zeros.size(), 2 + 3);
-    write_file(dir_.file("hf/model.safetensors"), safetensors_bytes(tensors, file.metadata()));
+    io::write_file(dir_.file("hf/model.safetensors"),
+                   io::safetensors_bytes(tensors, file.metadata()));
   }
   TempDir dir_;
 };
@@ -112,7 +113,7 @@ TEST_P(PrunedT5, TransformersLoadsAllWeights) {
       run_oracle(str(source_path("tools/check_hf_folder.py"), " ", dir_.file("cut")));
   EXPECT_EQ(result.status, 0) << result.text;
   EXPECT_THAT(result.text, HasSubstr("all weights loaded"));
-  const Json config = Json::parse(read_file(dir_.file("cut/config.json")));
+  const Json config = Json::parse(io::read_file(dir_.file("cut/config.json")));
   EXPECT_EQ(config["num_layers"], 2);
   EXPECT_EQ(config["num_decoder_layers"], 1);
 }
@@ -149,7 +150,7 @@ TEST_F(Prune, RejectsInvalidLayers) {
   EXPECT_THAT(refusal({.layers = {.kept = {1}, .count = 1}}),
               HasSubstr("compress: the layers to keep are given twice"));
   EXPECT_THAT(refusal({.decoder_layers = {.count = 1}}), HasSubstr("hf has no decoder"));
-  EXPECT_FALSE(exists(dir_.file("cut")));
+  EXPECT_FALSE(io::exists(dir_.file("cut")));
 }
 
 TEST_F(Prune, PrunesOnceAndBeforeQuantization) {
@@ -157,15 +158,15 @@ TEST_F(Prune, PrunesOnceAndBeforeQuantization) {
   EXPECT_THAT(refusal({.to = dir_.file("again"), .layers = {.count = 1}}, "cut"),
               HasSubstr("cut was pruned before\n  hint: prune the original model"));
   quantize_weights({.from = dir_.file("cut"), .to = dir_.file("int8")});
-  const Json steps = Json::parse(read_file(dir_.file("int8/compress.json")))["steps"];
+  const Json steps = Json::parse(io::read_file(dir_.file("int8/compress.json")))["steps"];
   ASSERT_EQ(steps.size(), 2);
   EXPECT_EQ(steps[0]["method"], "prune");
   EXPECT_EQ(steps[0]["kept_layers"], Json::array({0}));
   EXPECT_EQ(steps[1]["method"], "weights int8");
   EXPECT_THAT(refusal({.to = dir_.file("again"), .layers = {.count = 1}}, "int8"),
               HasSubstr("its weights are quantized already"));
-  EXPECT_FALSE(exists(dir_.file("again")));
+  EXPECT_FALSE(io::exists(dir_.file("again")));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::compress

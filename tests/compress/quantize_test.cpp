@@ -26,7 +26,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 using testing::ElementsAre;
@@ -77,9 +77,10 @@ TEST_P(QuantizedFolder, QuantizesMatricesAndKeepsTheRest) {
       bytes += file.file_size();
     EXPECT_EQ(done.bytes, bytes);
     for (const Quantized::Tensor& tensor : done.tensors) EXPECT_GT(tensor.sqnr_db, 30);
-    for (const std::string& name : list_folder(dir_.file("hf"))) {
+    for (const std::string& name : io::list_folder(dir_.file("hf"))) {
       if (name.starts_with("model.") || name == "config.json") continue;
-      EXPECT_EQ(read_file(dir_.file("int8/" + name)), read_file(dir_.file("hf/" + name))) << name;
+      EXPECT_EQ(io::read_file(dir_.file("int8/" + name)), io::read_file(dir_.file("hf/" + name)))
+          << name;
     }
   }
 }
@@ -87,19 +88,21 @@ TEST_P(QuantizedFolder, QuantizesMatricesAndKeepsTheRest) {
 TEST_P(QuantizedFolder, RecordsSourceAndNoise) {
   write_source();
   const Quantized done = quantize({.keep = {"*.0.*"}});
-  const Json said = Json::parse(read_file(dir_.file("int8/compress.json")));
+  const Json said = Json::parse(io::read_file(dir_.file("int8/compress.json")));
   EXPECT_EQ(said["format"], "smelt compress 1");
   ASSERT_EQ(said["steps"].size(), 1);
   const Json& step = said["steps"][0];
   EXPECT_EQ(step["method"], "weights int8");
   EXPECT_EQ(step["from"]["path"], dir_.file("hf"));
-  EXPECT_EQ(step["from"]["weights_crc32c"], crc32c(read_file(dir_.file("hf/model.safetensors"))));
+  EXPECT_EQ(step["from"]["weights_crc32c"],
+            io::crc32c(io::read_file(dir_.file("hf/model.safetensors"))));
   EXPECT_EQ(step["keep"], Json::array({"*.0.*"}));
   EXPECT_EQ(step["sqnr_db"].size(), done.tensors.size());
   EXPECT_EQ(step["kept"], Json(done.kept));
   EXPECT_NE(step["sqnr_db"].begin().key().find(".1."), std::string::npos);
   // transformers' generate() begins with a T5's encoder alone, whose weights must be decoded then.
-  const Json config = Json::parse(read_file(dir_.file("int8/config.json")))["quantization_config"];
+  const Json config =
+      Json::parse(io::read_file(dir_.file("int8/config.json")))["quantization_config"];
   EXPECT_EQ(config.value("dequantize", false), is_t5(GetParam()));
 }
 
@@ -108,9 +111,9 @@ TEST_P(QuantizedFolder, IsDequantizedOnLoad) {
   write_source();
   quantize({.embeddings = true});
   check_by_numpy("--plain " + dir_.file("plain"));
-  const StoredModel in_codes = open_stored_model(dir_.file("int8"), "test"),
-                    plain = open_stored_model(dir_.file("plain"), "test"),
-                    before = open_stored_model(dir_.file("hf"), "test");
+  const checkpoint::StoredModel in_codes = checkpoint::open_stored_model(dir_.file("int8"), "test"),
+                                plain = checkpoint::open_stored_model(dir_.file("plain"), "test"),
+                                before = checkpoint::open_stored_model(dir_.file("hf"), "test");
   ASSERT_EQ(in_codes.tensors.size(), plain.tensors.size());
   EXPECT_TRUE(in_codes.skipped.empty());
   bool other = false;
@@ -119,8 +122,8 @@ TEST_P(QuantizedFolder, IsDequantizedOnLoad) {
     other = other || before.tensors.at(name).read() != tensor.read();
   }
   EXPECT_TRUE(other);
-  convert_checkpoint({.from = dir_.file("int8"), .to = dir_.file("tf/model.ckpt")});
-  EXPECT_EQ(open_stored_model(dir_.file("tf/model.ckpt"), "test").tensors.size(),
+  checkpoint::convert_checkpoint({.from = dir_.file("int8"), .to = dir_.file("tf/model.ckpt")});
+  EXPECT_EQ(checkpoint::open_stored_model(dir_.file("tf/model.ckpt"), "test").tensors.size(),
             plain.tensors.size());
 }
 
@@ -150,8 +153,9 @@ TEST_P(T5InCodes, AnswersMatchDequantizedWeights) {
   REQUIRE_PLUGIN("cpu");
   write_source();
   quantize({.embeddings = true});
-  convert_checkpoint(
-      {.from = dir_.file("int8"), .to = dir_.file("plain"), .form = ModelForm::hugging_face});
+  checkpoint::convert_checkpoint({.from = dir_.file("int8"),
+                                  .to = dir_.file("plain"),
+                                  .form = checkpoint::ModelForm::hugging_face});
   EXPECT_EQ(answers_of_folder(dir_.file("int8")), answers_of_folder(dir_.file("plain")));
   EXPECT_NE(answers_of_folder(dir_.file("int8")), answers_of_folder(dir_.file("hf")));
 }
@@ -169,45 +173,45 @@ class Quantize : public testing::Test {
 };
 
 TEST_F(Quantize, DoesNotChangeTheSourceOrExistingFolders) {
-  const std::string weights = read_file(dir_.file("hf/model.safetensors"));
+  const std::string weights = io::read_file(dir_.file("hf/model.safetensors"));
   const auto before = std::filesystem::last_write_time(dir_.file("hf"));
   EXPECT_EQ(refusal({}), "no error");
-  const std::string made = read_file(dir_.file("int8/model.safetensors"));
+  const std::string made = io::read_file(dir_.file("int8/model.safetensors"));
   EXPECT_THAT(refusal({.embeddings = true}), HasSubstr("int8"));
-  EXPECT_EQ(read_file(dir_.file("int8/model.safetensors")), made);
+  EXPECT_EQ(io::read_file(dir_.file("int8/model.safetensors")), made);
   EXPECT_THAT(error_of<UsageError>(
                   [&] { quantize_weights({.from = dir_.file("hf"), .to = dir_.file("hf")}); }),
               HasSubstr("hf"));
-  EXPECT_EQ(read_file(dir_.file("hf/model.safetensors")), weights);
+  EXPECT_EQ(io::read_file(dir_.file("hf/model.safetensors")), weights);
   EXPECT_EQ(std::filesystem::last_write_time(dir_.file("hf")), before);
-  EXPECT_THAT(list_folder(dir_.path()), ElementsAre("hf", "int8"));
+  EXPECT_THAT(io::list_folder(dir_.path()), ElementsAre("hf", "int8"));
 }
 
 // Of widths as they are: the vocabulary's files and what stays in floats count, too.
 TEST_F(Quantize, KeepsAboutAQuarterOfTheBytesWithEmbeddings) {
-  ClassifyTask task = GoldenClassify("bert").settings();
-  BertConfig sizes = encoder_sizes(task.encoder);
+  model::ClassifyTask task = GoldenClassify("bert").settings();
+  model::BertConfig sizes = model::encoder_sizes(task.encoder);
   sizes.hidden_size = 384;
   sizes.num_hidden_layers = 6;
   sizes.num_attention_heads = 6;
   sizes.intermediate_size = 1536;
   sizes.vocab_size = 2000;
-  task.encoder = bert_encoder(sizes);
-  Json config = encoder_config_json(task.encoder);
-  config[kNumLabels] = 3;
-  LazyTensors parameters;
-  for (const ParameterName& name : bert_names(config)) {
+  task.encoder = model::bert_encoder(sizes);
+  Json config = model::encoder_config_json(task.encoder);
+  config[checkpoint::kNumLabels] = 3;
+  io::LazyTensors parameters;
+  for (const checkpoint::ParameterName& name : checkpoint::bert_names(config)) {
     if (name.original.starts_with("cls/")) continue;
-    parameters.emplace(name.original, LazyTensor{name.shape, [shape = name.shape] {
-                                                   return std::vector<std::byte>(shape.size_bytes(),
-                                                                                 std::byte{0x3d});
-                                                 }});
+    parameters.emplace(name.original, io::LazyTensor{name.shape, [shape = name.shape] {
+                                                       return std::vector<std::byte>(
+                                                           shape.size_bytes(), std::byte{0x3d});
+                                                     }});
   }
-  HuggingFaceClassifier model{
+  checkpoint::HuggingFaceClassifier model{
       .encoder = task.encoder, .labels = task.labels, .dropout = 0, .folder = {}};
   model.folder.vocab_txt = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
   for (int i = 5; i < 2000; ++i) model.folder.vocab_txt += str("word", i, "\n");
-  export_hugging_face(dir_.file("usual"), std::move(model), parameters, {});
+  checkpoint::export_hugging_face(dir_.file("usual"), std::move(model), parameters, {});
   const Quantized done =
       quantize_weights({.from = dir_.file("usual"), .to = dir_.file("int8"), .embeddings = true});
   EXPECT_LE(static_cast<double>(done.bytes), 0.27 * static_cast<double>(done.bytes_before));
@@ -215,41 +219,43 @@ TEST_F(Quantize, KeepsAboutAQuarterOfTheBytesWithEmbeddings) {
 }
 
 TEST_F(Quantize, AcceptsARunFolder) {
-  convert_checkpoint(
-      {.from = dir_.file("hf"), .to = dir_.file("run/model"), .form = ModelForm::smelt});
+  checkpoint::convert_checkpoint({.from = dir_.file("hf"),
+                                  .to = dir_.file("run/model"),
+                                  .form = checkpoint::ModelForm::smelt});
   EXPECT_EQ(refusal({}, "run"), "no error");
   QuantizeJob direct{.from = dir_.file("hf"), .to = dir_.file("direct")};
   quantize_weights(direct);
-  EXPECT_EQ(read_file(dir_.file("int8/model.safetensors")),
-            read_file(dir_.file("direct/model.safetensors")));
+  EXPECT_EQ(io::read_file(dir_.file("int8/model.safetensors")),
+            io::read_file(dir_.file("direct/model.safetensors")));
 }
 
 TEST_F(Quantize, UsesTheAveragesOrTheExportOfARun) {
   const std::string run = dir_.file("run"), model = dir_.file("run/model");
-  const Converted plain =
-      convert_checkpoint({.from = dir_.file("hf"), .to = model, .form = ModelForm::smelt});
-  Checkpoint checkpoint = load_checkpoint(model, plain.step);
-  const TensorView bias = checkpoint.tensors.at("bert/pooler/dense/bias");
+  const checkpoint::Converted plain = checkpoint::convert_checkpoint(
+      {.from = dir_.file("hf"), .to = model, .form = checkpoint::ModelForm::smelt});
+  checkpoint::Checkpoint checkpoint = checkpoint::load_checkpoint(model, plain.step);
+  const io::TensorView bias = checkpoint.tensors.at("bert/pooler/dense/bias");
   const std::vector<float> mean(static_cast<std::size_t>(bias.shape.elements()), 0.5F);
   checkpoint.tensors.emplace("ema/bert/pooler/dense/bias",
-                             TensorView{bias.shape, std::as_bytes(std::span(mean))});
-  save_checkpoint(model, plain.step + 1, checkpoint.tensors, checkpoint.state);
+                             io::TensorView{bias.shape, std::as_bytes(std::span(mean))});
+  checkpoint::save_checkpoint(model, plain.step + 1, checkpoint.tensors, checkpoint.state);
   const auto taken = open_source_folder(run).tensors.at("bert.pooler.dense.bias").read();
   EXPECT_TRUE(std::ranges::equal(taken, std::as_bytes(std::span(mean))));
   prune_model(
-      {.from = dir_.file("hf"), .to = join_path(run, "huggingface"), .layers = {.count = 1}});
-  write_file(join_path(run, ".stages"), "");
-  EXPECT_EQ(open_source_folder(run).folder, join_path(run, "huggingface"));
+      {.from = dir_.file("hf"), .to = io::join_path(run, "huggingface"), .layers = {.count = 1}});
+  io::write_file(io::join_path(run, ".stages"), "");
+  EXPECT_EQ(open_source_folder(run).folder, io::join_path(run, "huggingface"));
 }
 
 TEST_F(Quantize, DetectsAChangedByteOnLoad) {
   refusal({});
   const std::string path = dir_.file("int8/model.safetensors");
-  std::string bytes = read_file(path);
+  std::string bytes = io::read_file(path);
   bytes[bytes.size() - 5] ^= 1;
-  write_file(path, bytes);
+  io::write_file(path, bytes);
   const auto load = [&] {
-    for (const auto& [name, tensor] : open_stored_model(dir_.file("int8"), "predict").tensors)
+    for (const auto& [name, tensor] :
+         checkpoint::open_stored_model(dir_.file("int8"), "predict").tensors)
       tensor.read();
   };
   EXPECT_THAT(error_of<UsageError>(load), HasSubstr("is damaged: its crc32c is"));
@@ -265,16 +271,17 @@ TEST_F(Quantize, RejectsInvalidInput) {
   QuantizeJob again{.from = dir_.file("int8"), .to = dir_.file("again")};
   EXPECT_THAT(error_of<UsageError>([&] { quantize_weights(again); }),
               HasSubstr("its weights are quantized already\n  hint: use the original model"));
-  EXPECT_FALSE(exists(dir_.file("again")));
-  remove_tree(dir_.file("int8"));
-  Json config = Json::parse(read_file(dir_.file("hf/config.json")));
+  EXPECT_FALSE(io::exists(dir_.file("again")));
+  io::remove_tree(dir_.file("int8"));
+  Json config = Json::parse(io::read_file(dir_.file("hf/config.json")));
   config["architectures"] = {"BertModel"};
-  SafetensorsFile weights(read_file(dir_.file("hf/model.safetensors")), "hf");
-  TensorMap plain = weights.tensors();
+  io::SafetensorsFile weights(io::read_file(dir_.file("hf/model.safetensors")), "hf");
+  io::TensorMap plain = weights.tensors();
   plain.erase("classifier.weight");
   plain.erase("classifier.bias");
-  write_file(dir_.file("pre/config.json"), config.dump());
-  write_file(dir_.file("pre/model.safetensors"), safetensors_bytes(plain, weights.metadata()));
+  io::write_file(dir_.file("pre/config.json"), config.dump());
+  io::write_file(dir_.file("pre/model.safetensors"),
+                 io::safetensors_bytes(plain, weights.metadata()));
   EXPECT_THAT(
       refusal({}, "pre"),
       HasSubstr(
@@ -284,15 +291,16 @@ TEST_F(Quantize, RejectsInvalidInput) {
 
 TEST_F(Quantize, RejectsTheGeneratorOfAnElectra) {
   const GoldenElectra golden("electra");
-  ModelFolder model;
+  checkpoint::ModelFolder model;
   model.parameters = golden.state();
   model.vocab_txt = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
   for (std::int64_t i = 5; i < golden.settings().model.vocab_size; ++i)
     model.vocab_txt += str("w", i, "\n");
-  export_hugging_face(dir_.file("g"), electra_generator_part(golden.settings().model), model);
+  checkpoint::export_hugging_face(
+      dir_.file("g"), checkpoint::electra_generator_part(golden.settings().model), model);
   EXPECT_THAT(refusal({}, "g"),
               HasSubstr("is a pretrained model (electra), expected a fine-tuned one"));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -23,7 +23,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 using testing::ElementsAre;
@@ -43,11 +43,11 @@ class CompressReport : public testing::Test {
     GoldenClassify("bert").write_folder(dir_.file("base"));
     prune_model({.from = dir_.file("base"), .to = dir_.file("cut"), .layers = {.count = 1}});
     quantize_weights({.from = dir_.file("cut"), .to = dir_.file("int8"), .embeddings = true});
-    write_file(dir_.file("test.tsv"),
-               "text\tlabel\ncat <dog>\ta\nbird\tb\ncat cat w9\tc\nw9 w10\ta\nw11\tb\n");
+    io::write_file(dir_.file("test.tsv"),
+                   "text\tlabel\ncat <dog>\ta\nbird\tb\ncat cat w9\tc\nw9 w10\ta\nw11\tb\n");
   }
-  CompressReportJob job() const {
-    CompressReportJob out;
+  pipeline::CompressReportJob job() const {
+    pipeline::CompressReportJob out;
     out.base = dir_.file("base");
     out.models = {dir_.file("cut"), dir_.file("int8")};
     out.test.files.text = out.test.files.label = "";
@@ -59,16 +59,16 @@ class CompressReport : public testing::Test {
   // The named folder chose by such rows.
   void note_choice(const std::string& folder, const std::string& rows) const {
     const std::string path = dir_.file(folder + "/compress.json");
-    Json said = Json::parse(read_file(path));
+    Json said = Json::parse(io::read_file(path));
     said["steps"][0]["chosen_by"] = {{"input_crc32c", crc32c_of_files({dir_.file(rows)})}};
-    write_file(path, said.dump());
+    io::write_file(path, said.dump());
   }
   TempDir dir_;
 };
 
 TEST_F(CompressReport, ReportsSizesAndScoresOfEachModel) {
   REQUIRE_PLUGIN("cpu");
-  const Report report = compress_report(job());
+  const Report report = pipeline::compress_report(job());
   ASSERT_EQ(report["models"].size(), 3);
   EXPECT_EQ(report["metrics"], Report::array({"accuracy"}));
   EXPECT_EQ(report["rows"]["examples"], 5);
@@ -102,31 +102,31 @@ TEST_F(CompressReport, ReportsSizesAndScoresOfEachModel) {
       report["models"][2]["not_given"].dump(),
       AllOf(HasSubstr("no faster matmuls"), HasSubstr("the model was not trained after pruning")));
   EXPECT_THAT(report["not_measured"].dump(), HasSubstr("no dense student of equal size"));
-  EXPECT_THAT(compress_report_text(report), HasSubstr("int8\n  accuracy"));
+  EXPECT_THAT(pipeline::compress_report_text(report), HasSubstr("int8\n  accuracy"));
 }
 
 TEST_F(CompressReport, NotesThatSparsityIsNotFaster) {
   REQUIRE_PLUGIN("cpu");
   sparsify_model({.from = dir_.file("base"), .to = dir_.file("sparse"), .sparsity = 0.5});
-  CompressReportJob zeros = job();
+  pipeline::CompressReportJob zeros = job();
   zeros.models = {dir_.file("sparse")};
-  const Report report = compress_report(zeros);
+  const Report report = pipeline::compress_report(zeros);
   EXPECT_EQ(report["models"][1]["parameters"], report["models"][0]["parameters"]);
   EXPECT_EQ(report["models"][1]["operations"], report["models"][0]["operations"]);
   EXPECT_THAT(report["models"][1]["not_given"].dump(),
               AllOf(HasSubstr("zeros are multiplied like other numbers"),
                     HasSubstr("not the best score at this sparsity")));
-  EXPECT_THAT(compress_page(report), HasSubstr("50.0 % of 3584 weights are 0"));
+  EXPECT_THAT(evaluation::compress_page(report), HasSubstr("50.0 % of 3584 weights are 0"));
 }
 
 TEST_F(CompressReport, ScoresDevelopmentAndTestRowsAndCountsDuplicates) {
   REQUIRE_PLUGIN("cpu");
-  write_file(dir_.file("dev.tsv"), "text\tlabel\nbird\tb\ncat w9\ta\n");
-  CompressReportJob with_dev = job();
+  io::write_file(dir_.file("dev.tsv"), "text\tlabel\nbird\tb\ncat w9\ta\n");
+  pipeline::CompressReportJob with_dev = job();
   with_dev.dev = dir_.file("dev.tsv");
   with_dev.students = {dir_.file("cut")};
   with_dev.models = {dir_.file("int8")};
-  const Report report = compress_report(with_dev);
+  const Report report = pipeline::compress_report(with_dev);
   EXPECT_EQ(report["rows"]["dev"]["examples"], 2);
   EXPECT_EQ(report["rows"]["dev"]["rows_in_both"], 1);
   EXPECT_TRUE(report["models"][1]["dev_scores"].contains("accuracy"));
@@ -136,26 +136,26 @@ TEST_F(CompressReport, ScoresDevelopmentAndTestRowsAndCountsDuplicates) {
 
 TEST_F(CompressReport, RejectsTrainingRowsAndOtherTasks) {
   REQUIRE_PLUGIN("cpu");
-  const auto refusal = [](const CompressReportJob& job) {
-    return error_of<UsageError>([&] { compress_report(job); });
+  const auto refusal = [](const pipeline::CompressReportJob& job) {
+    return error_of<UsageError>([&] { pipeline::compress_report(job); });
   };
-  CompressReportJob twice = job();
+  pipeline::CompressReportJob twice = job();
   twice.models = {dir_.file("cut"), dir_.file("cut")};
   EXPECT_THAT(refusal(twice), HasSubstr("cut is named twice\n  hint: name it once"));
-  CompressReportJob other = job();
+  pipeline::CompressReportJob other = job();
   GoldenT5("small").write_folder(dir_.file("t5"));
   other.models = {dir_.file("t5")};
   EXPECT_THAT(refusal(other), HasSubstr("is another kind of model than"));
   GoldenClassify("bert-tokens").write_folder(dir_.file("tokens"));
   other.models = {dir_.file("tokens")};
   EXPECT_THAT(refusal(other), HasSubstr("has other classes ("));
-  CompressReportJob sizes = job();
+  pipeline::CompressReportJob sizes = job();
   sizes.latency.lengths = {13};
   sizes.latency.lengths_told = true;
   EXPECT_THAT(refusal(sizes), HasSubstr("--lengths 13: the models accept 2 to 12 tokens"));
-  Json config = Json::parse(read_file(dir_.file("cut/config.json")));
+  Json config = Json::parse(io::read_file(dir_.file("cut/config.json")));
   config["seq_length"] = 9;  // of its training: what is longer is cut
-  write_file(dir_.file("cut/config.json"), config.dump());
+  io::write_file(dir_.file("cut/config.json"), config.dump());
   EXPECT_THAT(refusal(sizes), HasSubstr("--lengths 13: the models accept 2 to 9 tokens"));
   sizes = job();
   sizes.latency.batches = {0};
@@ -163,7 +163,7 @@ TEST_F(CompressReport, RejectsTrainingRowsAndOtherTasks) {
   note_choice("cut", "test.tsv");
   EXPECT_THAT(refusal(job()), HasSubstr(": these rows were used to choose " + dir_.file("cut") +
                                         "\n  hint: name test rows"));
-  write_file(dir_.file("test.tsv"), "text\tlabel\n");
+  io::write_file(dir_.file("test.tsv"), "text\tlabel\n");
   EXPECT_THAT(refusal(job()), HasSubstr("has no rows"));
 }
 
@@ -180,9 +180,9 @@ TEST_F(CompressReport, CommandMeasuresInSeparateProcessesAndWritesAPage) {
     EXPECT_GT(model["peak_bytes"], 1e6);
   }
   EXPECT_THAT(report["machine"]["command"], HasSubstr("compress report"));
-  EXPECT_THAT(read_file(dir_.file("page.html")),
+  EXPECT_THAT(io::read_file(dir_.file("page.html")),
               AllOf(HasSubstr("<h2>Scores<"), HasSubstr("no faster matmuls")));
-  write_file(dir_.file("mine.html"), "my notes");
+  io::write_file(dir_.file("mine.html"), "my notes");
   expect_refusal(str("compress report ", dir_.file("base"), " ", dir_.file("int8"), " --input ",
                      dir_.file("test.tsv"), " --out ", dir_.file("mine.html")),
                  HasSubstr("mine.html exists and is not an earlier report"));
@@ -192,15 +192,15 @@ TEST_F(CompressReport, ScoresTheAnswersOfT5s) {
   REQUIRE_PLUGIN("cpu");
   GoldenT5("small").write_folder(dir_.file("t5"));
   quantize_weights({.from = dir_.file("t5"), .to = dir_.file("t5-int8")});
-  write_file(dir_.file("rows.tsv"), "text\tlabel\na bad cab\tx\na bed\ty\n");
-  CompressReportJob t5 = job();
+  io::write_file(dir_.file("rows.tsv"), "text\tlabel\na bad cab\tx\na bed\ty\n");
+  pipeline::CompressReportJob t5 = job();
   t5.base = dir_.file("t5");
   t5.models = {dir_.file("t5-int8")};
   t5.test.files.input = dir_.file("rows.tsv");
   t5.test.target_length = 4;
   t5.answer_tokens = 3;
   t5.latency = {.batches = {2}, .lengths = {6}, .rounds = 2};
-  const Report report = compress_report(t5);
+  const Report report = pipeline::compress_report(t5);
   EXPECT_EQ(report["kind"], "t5");
   EXPECT_EQ(report["metrics"], Report::array({"accuracy"}));
   const Report& one = report["models"][0]["latency"][0];
@@ -208,38 +208,38 @@ TEST_F(CompressReport, ScoresTheAnswersOfT5s) {
 }
 
 TEST(Latencies, UseTheMeasuredRounds) {
-  const Latency base{.batch = 1, .length = 8, .seconds = {2, 4, 6, 8, 10}};
-  Latency other = base;
+  const pipeline::Latency base{.batch = 1, .length = 8, .seconds = {2, 4, 6, 8, 10}};
+  pipeline::Latency other = base;
   for (double& seconds : other.seconds) seconds /= 2;
   EXPECT_EQ(base.quantile(0.5), 6);
   EXPECT_EQ(base.quantile(0.9), 10);
-  const Interval ratio = speed_up(base, other);
+  const evaluation::Interval ratio = pipeline::speed_up(base, other);
   EXPECT_EQ(ratio.value, 2);
   EXPECT_EQ(ratio.low, 2);
   EXPECT_EQ(ratio.high, 2);
   other.seconds = {1, 4, 3, 4, 20};  // 2, 1, 2, 2, 1/2 times
-  EXPECT_EQ(speed_up(base, other).value, 2);
-  EXPECT_LT(speed_up(base, other).low, 2);
+  EXPECT_EQ(pipeline::speed_up(base, other).value, 2);
+  EXPECT_LT(pipeline::speed_up(base, other).low, 2);
 }
 
 TEST(Latencies, UseSupportedLengths) {
-  const LatencyJob usual{.batches = {1}, .lengths = {32, 128, 384}};
-  EXPECT_THAT(sizes_within(usual, 100).lengths, ElementsAre(32, 100));
-  EXPECT_THAT(sizes_within(usual, 512).lengths, ElementsAre(32, 128, 384));
-  LatencyJob told = usual;
+  const pipeline::LatencyJob usual{.batches = {1}, .lengths = {32, 128, 384}};
+  EXPECT_THAT(pipeline::sizes_within(usual, 100).lengths, ElementsAre(32, 100));
+  EXPECT_THAT(pipeline::sizes_within(usual, 512).lengths, ElementsAre(32, 128, 384));
+  pipeline::LatencyJob told = usual;
   told.lengths_told = true;
-  EXPECT_THAT(error_of<UsageError>([&] { sizes_within(told, 100); }),
+  EXPECT_THAT(error_of<UsageError>([&] { pipeline::sizes_within(told, 100); }),
               HasSubstr("--lengths 128: the models accept 2 to 100 tokens"));
 }
 
 // Labels of words that are no entities are each an example; what was cut off is wrong.
 TEST(CompressScores, ScoreTokenLabelsPerWord) {
-  const SaidRows rows{
+  const pipeline::SaidRows rows{
       Report::parse(R"({"words": ["x", "y"], "label": ["N", "V"], "prediction": ["N", "N"]})"),
       Report::parse(R"({"words": ["z"], "label": ["N"], "prediction": [null]})")};
-  EXPECT_DOUBLE_EQ(score_of(rows, "accuracy"), 1.0 / 3);
-  EXPECT_DOUBLE_EQ(score_of(rows, "recall:N"), 0.5);
-  EXPECT_EQ(rows_in_both(rows, {rows[1], rows[1]}), 2);
+  EXPECT_DOUBLE_EQ(pipeline::score_of(rows, "accuracy"), 1.0 / 3);
+  EXPECT_DOUBLE_EQ(pipeline::score_of(rows, "recall:N"), 0.5);
+  EXPECT_EQ(pipeline::rows_in_both(rows, {rows[1], rows[1]}), 2);
 }
 
 Report toy_report() {
@@ -278,7 +278,7 @@ Report toy_report() {
              {"models", Report::array({model("<base>", "base", 0.9, 100, 9),
                                        model("cut", "model", 0.8, 50, 5),
                                        model("worse", "model", 0.7, 60, 9)})}};
-  add_compress_notes(out);
+  pipeline::add_compress_notes(out);
   return out;
 }
 
@@ -295,14 +295,15 @@ TEST(CompressNotes, DescribeMissingValuesAndDominatedModels) {
 }
 
 TEST(CompressPage, EscapesModelNames) {
-  const std::string page = compress_page(toy_report());
+  const std::string page = evaluation::compress_page(toy_report());
   EXPECT_THAT(page, AllOf(HasSubstr("&lt;base&gt;"), Not(HasSubstr("<base>")),
                           HasSubstr("circle class=\"beaten\""), HasSubstr("1.80×")));
   EXPECT_THAT(page, HasSubstr("Whether a small dense model would score as well"));
 }
 
 TEST(CompressedLayers, ShowRemainingUnitsOfEachLayer) {
-  const std::string page = compressed_layers_html(Report::parse(R"([{"method": "prune", "heads":
+  const std::string page =
+      evaluation::compressed_layers_html(Report::parse(R"([{"method": "prune", "heads":
       {"before": 2, "after": 1, "kept_importance": [0.9], "importance": [[9, 1]], "kept": [[0]],
        "output_lost": {"before": [0.5, 0.25], "after": [0.125, 0.0625]}}}])"));
   EXPECT_THAT(page,
@@ -312,4 +313,4 @@ TEST(CompressedLayers, ShowRemainingUnitsOfEachLayer) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::compress

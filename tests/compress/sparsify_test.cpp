@@ -26,7 +26,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 using testing::Each;
@@ -76,10 +76,10 @@ TEST(Magnitude, KeepsTheLargestOfAllMatricesTogether) {
 }
 
 TEST(Magnitude, KeepsTheSameNumberAsTensorFlow) {
-  EXPECT_EQ(kept_of(1000, 0.9), 100U);
-  EXPECT_EQ(kept_of(10, 0.75), 2U);  // 2.5: the even one
-  EXPECT_EQ(kept_of(14, 0.75), 4U);  // 3.5
-  EXPECT_EQ(kept_of(10, 0.999), 1U);
+  EXPECT_EQ(model::kept_of(1000, 0.9), 100U);
+  EXPECT_EQ(model::kept_of(10, 0.75), 2U);  // 2.5: the even one
+  EXPECT_EQ(model::kept_of(14, 0.75), 4U);  // 3.5
+  EXPECT_EQ(model::kept_of(10, 0.999), 1U);
 }
 
 TEST(Magnitude, PatternKeepsTheFirstOfEqualWeights) {
@@ -91,11 +91,11 @@ TEST(Magnitude, PatternKeepsTheFirstOfEqualWeights) {
 TEST(BitmaskRows, RoundTripInBothLayouts) {
   std::vector<float> values(3 * 11);
   for (std::size_t i = 0; i < values.size(); i += 1 + i % 3) values[i] = static_cast<float>(i) - 9;
-  const BitmaskRows rows = bitmask_rows(values, 3);
+  const io::BitmaskRows rows = io::bitmask_rows(values, 3);
   EXPECT_EQ(rows.bits.size(), 3 * 2U);
   std::vector<float> back(values.size(), 7), turned(values.size(), 7);
-  put_bitmask_values(rows.values, rows.bits, 3, back);
-  put_bitmask_values(rows.values, rows.bits, 3, turned, Laid::transposed);
+  io::put_bitmask_values(rows.values, rows.bits, 3, back);
+  io::put_bitmask_values(rows.values, rows.bits, 3, turned, io::Laid::transposed);
   EXPECT_EQ(back, values);
   for (std::size_t r = 0; r < 3; ++r)
     for (std::size_t c = 0; c < 11; ++c) EXPECT_EQ(turned[c * 3 + r], values[r * 11 + c]);
@@ -108,7 +108,7 @@ class SparseFolder : public testing::TestWithParam<const char*> {
   SparsifyJob job() const { return {.from = dir_.file("hf"), .to = dir_.file("sparse")}; }
   // Of weights, but for the names of what holds them.
   std::size_t data_bytes(const std::string& folder) const {
-    const SafetensorsFile file(read_file(dir_.file(folder + "/model.safetensors")), folder);
+    const io::SafetensorsFile file(io::read_file(dir_.file(folder + "/model.safetensors")), folder);
     std::size_t out = 0;
     for (const auto& [name, view] : file.tensors()) out += view.data.size();
     return out;
@@ -130,11 +130,11 @@ TEST_P(SparseFolder, KeepsExactlyTheLargestWeights) {
   SparsifyJob share = job();
   share.sparsity = 0.8;
   const Sparsified done = sparsify_model(share);
-  EXPECT_EQ(done.not_zero, kept_of(done.weights, 0.8));
+  EXPECT_EQ(done.not_zero, model::kept_of(done.weights, 0.8));
   EXPECT_LT(data_bytes("sparse"), data_bytes("hf"));
   check_by_numpy(str("--sparsity 0.8 --plain ", dir_.file("plain")));
-  const StoredModel is = open_stored_model(dir_.file("sparse"), "test"),
-                    plain = open_stored_model(dir_.file("plain"), "test");
+  const checkpoint::StoredModel is = checkpoint::open_stored_model(dir_.file("sparse"), "test"),
+                                plain = checkpoint::open_stored_model(dir_.file("plain"), "test");
   EXPECT_TRUE(is.skipped.empty());
   ASSERT_EQ(is.tensors.size(), plain.tensors.size());
   for (const auto& [name, tensor] : plain.tensors)
@@ -146,7 +146,7 @@ TEST_P(SparseFolder, KeepsExactlyTheLargestWeights) {
     expect_transformers_scores(golden, dir_.file("plain"),
                                scores_of_folder(golden, dir_.file("sparse")));
   }
-  const Json step = Json::parse(read_file(dir_.file("sparse/compress.json")))["steps"][0];
+  const Json step = Json::parse(io::read_file(dir_.file("sparse/compress.json")))["steps"][0];
   EXPECT_EQ(step["method"], "sparse");
   EXPECT_EQ(step["sparsity"], 0.8);
   EXPECT_EQ(step["weights"], done.weights);
@@ -157,11 +157,11 @@ TEST_P(SparseFolder, KeepsTheLargestOfEachGroup) {
   REQUIRE_ORACLE();
   SparsifyJob pattern = job();
   const std::string nm = is_t5() ? "1:2" : "2:4";
-  pattern.nm = parse_nm(nm, "test");
+  pattern.nm = model::parse_nm(nm, "test");
   const Sparsified done = sparsify_model(pattern);
   EXPECT_EQ(done.not_zero, done.weights / 2);
   check_by_numpy("--nm " + nm);
-  const Json step = Json::parse(read_file(dir_.file("sparse/compress.json")))["steps"][0];
+  const Json step = Json::parse(io::read_file(dir_.file("sparse/compress.json")))["steps"][0];
   EXPECT_EQ(step["nm"], nm);
 }
 
@@ -210,9 +210,10 @@ TEST_F(Sparsify, RejectsInvalidOptions) {
               HasSubstr("--penalty: requires --method soft"));
   EXPECT_THAT(refusal("--method movement --nm 2:4 --tune taught"),
               HasSubstr("--method movement with --nm: N:M sparsity is by magnitude"));
-  EXPECT_THAT(refusal("--sparsity 1 --tune taught"), HasSubstr("--sparsity 1: must be above 0 and below 1"));
+  EXPECT_THAT(refusal("--sparsity 1 --tune taught"),
+              HasSubstr("--sparsity 1: must be above 0 and below 1"));
   EXPECT_THAT(refusal("--sparsity 0.5 --tune taught"), HasSubstr("hf has no stored recipe"));
-  EXPECT_FALSE(exists(dir_.file("out")));
+  EXPECT_FALSE(io::exists(dir_.file("out")));
   GoldenT5("gated").write_folder(dir_.file("t5"));
   EXPECT_THAT(refusal("--nm 2:4", "t5"),
               HasSubstr("SelfAttention.o.weight' is f32[16,18], cannot divide its 18 inputs into "
@@ -223,7 +224,7 @@ TEST_F(Sparsify, ReportsThatItIsSmallerButNotFaster) {
   const CommandOutput said = run_smelt(str("compress prune ", dir_.file("hf"), " --out ",
                                            dir_.file("sparse"), " --method magnitude --nm 2:4"));
   EXPECT_EQ(said.status, 0) << said.text;
-  EXPECT_THAT(said.text, AllOf(HasSubstr("weights of 12 matrices are 0 (50.0 %), of all "),
+  EXPECT_THAT(said.text, AllOf(HasSubstr("weights of 12 matrices are 0 (50.0 %), 35.9 % of all "),
                                HasSubstr("a smaller file, NOT a faster model")));
   const std::string already =
       "sparse: its weights are sparse already\n  hint: use the original model";
@@ -240,8 +241,8 @@ TEST_F(Sparsify, TrainsWithItsZerosFirst) {
   std::string rows = "label\ttext\n";
   for (int i = 0; i < 20; ++i)
     rows += str(i % 2 == 0 ? "cats\tcat" : "dogs\tdog", " w", 8 + i % 7, "\n");
-  write_file(dir_.file("train.tsv"), rows);
-  write_file(
+  io::write_file(dir_.file("train.tsv"), rows);
+  io::write_file(
       dir_.file("r.yaml"),
       str("out: ", dir_.file("large"), "\ndata: {train: ", dir_.file("train.tsv"),
           ", seq_length: 8, validation_share: 0.3}\nmodel: {type: classify}\ntrain: {init_from: ",
@@ -259,16 +260,17 @@ TEST_F(Sparsify, TrainsWithItsZerosFirst) {
             " --sparsity 0.6 --tune ", dir_.file("taught"), " --set train.steps=10"));
   // Its zeros are those that it has learned with: nothing more became 0.
   const auto expect_same_tensors = [&](const std::string& run, const std::string& folder) {
-    const StoredModel taught = open_stored_model(dir_.file(run + "/huggingface"), "test"),
-                      sparse = open_stored_model(dir_.file(folder), "test");
+    const checkpoint::StoredModel taught = checkpoint::open_stored_model(
+                                      dir_.file(run + "/huggingface"), "test"),
+                                  sparse = checkpoint::open_stored_model(dir_.file(folder), "test");
     for (const auto& [name, tensor] : taught.tensors)
       EXPECT_EQ(sparse.tensors.at(name).read(), tensor.read()) << name;
   };
   const auto expect_learned = [&](const std::string& run, const std::string& folder, const char* by,
                                   double zeros) {
     expect_same_tensors(run, folder);
-    const Json step = Json::parse(read_file(dir_.file(folder + "/compress.json")))["steps"][0];
-    EXPECT_EQ(step["not_zero"], kept_of(step["weights"], zeros));
+    const Json step = Json::parse(io::read_file(dir_.file(folder + "/compress.json")))["steps"][0];
+    EXPECT_EQ(step["not_zero"], model::kept_of(step["weights"], zeros));
     EXPECT_EQ(step["tuned"], true);
     EXPECT_EQ(step["by"], by);
   };
@@ -280,7 +282,7 @@ TEST_F(Sparsify, TrainsWithItsZerosFirst) {
   smelt(str("compress prune ", dir_.file("large"), " --out ", dir_.file("soft"),
             " --method soft --penalty 0.001 --tune ", dir_.file("taught_soft"),
             " --set train.steps=10 --set train.pruning.score_learning_rate=1"));
-  const Json soft = Json::parse(read_file(dir_.file("soft/compress.json")))["steps"][0];
+  const Json soft = Json::parse(io::read_file(dir_.file("soft/compress.json")))["steps"][0];
   EXPECT_EQ(soft["by"], "soft");
   EXPECT_GT(soft["not_zero"], soft["weights"].get<int>() / 20);
   EXPECT_LT(soft["not_zero"], soft["weights"].get<int>() / 20 * 19);
@@ -305,7 +307,7 @@ TEST_F(Sparsify, TrainsWithItsZerosFirst) {
     return said.text;
   };
   EXPECT_THAT(refusal("--set train.ema_decay=0.9"),
-              HasSubstr("train.pruning.sparsity with train.ema_decay or eval.best"));
+              HasSubstr("train.pruning.sparsity cannot be used with train.ema_decay or eval.best"));
   EXPECT_THAT(refusal("--set train.pruning.nm=2:4"),
               HasSubstr("train.pruning.sparsity and train.pruning.nm are both set, but a pattern"));
   EXPECT_THAT(refusal("--set train.pruning.method=soft"),
@@ -326,16 +328,16 @@ TEST_F(Sparsify, TrainsWithItsZerosFirst) {
 // matrices at random values. compressed-tensors itself wrote its own method.
 TEST_F(Sparsify, OmitsQuantMethodAndReadsFoldersWithIt) {
   sparsify_model({.from = dir_.file("hf"), .to = dir_.file("sparse"), .sparsity = 0.5});
-  Json config = Json::parse(read_file(dir_.file("sparse/config.json")));
+  Json config = Json::parse(io::read_file(dir_.file("sparse/config.json")));
   EXPECT_FALSE(config["quantization_config"].contains("quant_method"));
   const auto kernel = [&] {
-    return open_stored_model(dir_.file("sparse"), "test")
+    return checkpoint::open_stored_model(dir_.file("sparse"), "test")
         .tensors.at("bert/encoder/layer_0/output/dense/kernel")
         .read();
   };
   const auto own = kernel();
   config["quantization_config"]["quant_method"] = "compressed-tensors";
-  write_file(dir_.file("sparse/config.json"), config.dump());
+  io::write_file(dir_.file("sparse/config.json"), config.dump());
   EXPECT_EQ(kernel(), own);
 }
 
@@ -345,33 +347,34 @@ TEST_F(Sparsify, RejectsInconsistentBitmasks) {
   std::filesystem::remove(dir_.file("sparse/compress.json"));
   const std::string path = dir_.file("sparse/model.safetensors"),
                     module = "bert.encoder.layer.0.output.dense";
-  const SafetensorsFile whole(read_file(path), "sparse");
+  const io::SafetensorsFile whole(io::read_file(path), "sparse");
   const auto refusal_of = [&](const auto& change) {
-    TensorMap tensors = whole.tensors();
+    io::TensorMap tensors = whole.tensors();
     change(tensors);
-    write_file(path, safetensors_bytes(tensors, whole.metadata()));
+    io::write_file(path, io::safetensors_bytes(tensors, whole.metadata()));
     return error_of<UsageError>([&] {
-      const StoredModel model = open_stored_model(dir_.file("sparse"), "test");
+      const checkpoint::StoredModel model =
+          checkpoint::open_stored_model(dir_.file("sparse"), "test");
       model.tensors.at("bert/encoder/layer_0/output/dense/kernel").read();
     });
   };
-  EXPECT_THAT(refusal_of([&](TensorMap& t) { t.erase(module + ".compressed"); }),
+  EXPECT_THAT(refusal_of([&](io::TensorMap& t) { t.erase(module + ".compressed"); }),
               HasSubstr("'" + module + ".bitmask' exists without '" + module + ".compressed'"));
-  EXPECT_THAT(refusal_of([&](TensorMap& t) {
+  EXPECT_THAT(refusal_of([&](io::TensorMap& t) {
                 t[module + ".bitmask"] = t["bert.encoder.layer.0.output.dense.row_offsets"];
               }),
               HasSubstr(".bitmask' is i64[16] with values f32["));
   const std::string other = "bert.encoder.layer.0.intermediate.dense";
   EXPECT_THAT(
-      refusal_of([&](TensorMap& t) { t[module + ".compressed"] = t[other + ".compressed"]; }),
+      refusal_of([&](io::TensorMap& t) { t[module + ".compressed"] = t[other + ".compressed"]; }),
       AllOf(HasSubstr(module + ".bitmask' marks "), HasSubstr("values, but 'compressed' has")));
-  Json config = Json::parse(read_file(dir_.file("sparse/config.json")));
+  Json config = Json::parse(io::read_file(dir_.file("sparse/config.json")));
   config["quantization_config"]["sparsity_config"]["format"] = "sparse-24-bitmask";
-  write_file(dir_.file("sparse/config.json"), config.dump());
+  io::write_file(dir_.file("sparse/config.json"), config.dump());
   EXPECT_THAT(
-      refusal_of([](TensorMap&) {}),
+      refusal_of([](io::TensorMap&) {}),
       HasSubstr("sparsity_config's format is \"sparse-24-bitmask\", expected \"sparse-bitmask\""));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::compress

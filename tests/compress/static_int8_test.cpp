@@ -24,7 +24,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 using testing::HasSubstr;
@@ -75,18 +75,19 @@ TEST_F(StaticInt8, RecordsScalesAndCalibration) {
   REQUIRE_PLUGIN("cpu");
   write("bert");
   const Quantized done = quantize_weights(job("w8a8"));
-  const Json config = Json::parse(read_file(dir_.file("w8a8/config.json")));
+  const Json config = Json::parse(io::read_file(dir_.file("w8a8/config.json")));
   EXPECT_EQ(config["quantization_config"]["config_groups"]["group_0"]["input_activations"],
-            activations_by_input_scale());
-  const Json step = Json::parse(read_file(dir_.file("w8a8/compress.json")))["steps"][0];
+            checkpoint::activations_by_input_scale());
+  const Json step = Json::parse(io::read_file(dir_.file("w8a8/compress.json")))["steps"][0];
   EXPECT_EQ(step["activations"], "static");
   EXPECT_EQ(step["calibration"], "minmax");
   EXPECT_EQ(step["calibrated_by"]["input"], dir_.file("rows.tsv"));
   ASSERT_EQ(done.ranges.size(), done.tensors.size());
-  const LazyTensors tensors = open_safetensors(dir_.file("w8a8/model.safetensors"));
+  const io::LazyTensors tensors = checkpoint::open_safetensors(dir_.file("w8a8/model.safetensors"));
   for (const auto& [module, range] : done.ranges) {
     EXPECT_EQ(range.threshold, range.most);
-    EXPECT_EQ(read_values<float>(tensors.at(module + kInputScale))[0], input_scale_for(range.most));
+    EXPECT_EQ(checkpoint::read_values<float>(tensors.at(module + checkpoint::kInputScale))[0],
+              input_scale_for(range.most));
   }
   const std::string self = "bert.encoder.layer.0.attention.self.";
   EXPECT_EQ(done.ranges.at(self + "query").most, done.ranges.at(self + "value").most);
@@ -135,7 +136,8 @@ TEST_P(SmoothedT5, KeepsOutputsAndScalesChannels) {
     }
   EXPECT_GT(changed, 100);
   const std::string wo = "encoder.block.0.layer.1.DenseReluDense.wo";
-  const auto weights = read_values<float>(as_dtype(source.tensors.at(wo + ".weight"), DType::f32));
+  const auto weights = checkpoint::read_values<float>(
+      checkpoint::as_dtype(source.tensors.at(wo + ".weight"), compiler::DType::f32));
   const auto& inputs = after.at(kernel_of(wo));
   for (std::size_t j = 0; j < inputs.size(); ++j) {  // sqrt(max|X_j| max|W_j|) of both
     float most = 0;
@@ -150,12 +152,12 @@ TEST_P(SmoothedT5, KeepsOutputsAndScalesChannels) {
 // Returns the log-probabilities of the likeliest first tokens of several answers. Unlike the scores
 // of whole answers they change continuously with the weights.
 std::vector<double> first_token_scores(const std::string& folder) {
-  GenerateOptions with;
+  execution::GenerateOptions with;
   with.search.most_tokens = 1;
   const std::vector<std::string> texts{"a bad cab", "a bed, a dab", "dab", "a cab",
                                        "bad ebb",   "a bad ebb",    "bed", "a dab bed"};
   std::vector<double> out;
-  for (const auto& found : PretrainedModel::of_folder(folder).generate(texts, with))
+  for (const auto& found : pipeline::PretrainedModel::of_folder(folder).generate(texts, with))
     out.push_back(found.at(0).score);
   return out;
 }
@@ -165,13 +167,13 @@ TEST_P(SmoothedT5, ReducesErrorOfALargeChannel) {
   REQUIRE_PLUGIN("cpu");
   SourceFolder source = open_source_folder(dir_.file("hf"));
   const std::string layer = "encoder.block.0.layer.0.";
-  LazyTensor& norm = source.tensors.at(layer + "layer_norm.weight");
+  io::LazyTensor& norm = source.tensors.at(layer + "layer_norm.weight");
   std::vector<float> large(static_cast<std::size_t>(norm.shape.dims[0]), 1), small = large;
   large[3] = 300;
   small[3] = 1.0F / 300;
   norm = with_scaled_rows(norm, large);
   for (const char* part : {"q", "k", "v"}) {
-    LazyTensor& taker = source.tensors.at(str(layer, "SelfAttention.", part, ".weight"));
+    io::LazyTensor& taker = source.tensors.at(str(layer, "SelfAttention.", part, ".weight"));
     taker = with_scaled_columns(taker, small);
   }
   write_compressed_folder(dir_.file("outlier"), source,
@@ -189,7 +191,7 @@ TEST_P(SmoothedT5, ReducesErrorOfALargeChannel) {
     return out;
   };
   EXPECT_LT(lost("smoothed"), lost("plain"));
-  const Json said = Json::parse(read_file(dir_.file("smoothed/compress.json")));
+  const Json said = Json::parse(io::read_file(dir_.file("smoothed/compress.json")));
   EXPECT_EQ(said["steps"].back()["smooth"], 0.5);
 }
 
@@ -213,9 +215,9 @@ TEST_F(StaticInt8, RejectsInvalidOptions) {
   asked = job("out");
   asked.smooth = 0.5;
   EXPECT_THAT(refusal(asked), HasSubstr("is an encoder\n  hint: remove --smooth"));
-  write_file(dir_.file("rows.tsv"), "text\tlabel\n");
+  io::write_file(dir_.file("rows.tsv"), "text\tlabel\n");
   EXPECT_THAT(refusal(job("out")), HasSubstr("rows.tsv gives no example\n  hint: give rows"));
-  EXPECT_FALSE(exists(dir_.file("out")));
+  EXPECT_FALSE(io::exists(dir_.file("out")));
 }
 
 TEST_F(StaticInt8, ChecksFlagsAgainstEachOther) {
@@ -236,4 +238,4 @@ TEST_F(StaticInt8, ChecksFlagsAgainstEachOther) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::compress

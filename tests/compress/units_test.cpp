@@ -20,15 +20,15 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::compress {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 
 // A matrix whose columns of these units are zeros.
-LazyTensor without(const LazyTensor& matrix, std::int64_t width,
-                   const std::vector<std::int64_t>& units) {
+io::LazyTensor without(const io::LazyTensor& matrix, std::int64_t width,
+                       const std::vector<std::int64_t>& units) {
   return {matrix.shape, [=] {
             std::vector<std::byte> bytes = matrix.read();
             const std::int64_t columns = matrix.shape.dims[1];
@@ -76,21 +76,23 @@ class CutUnits : public testing::TestWithParam<const char*> {
     const auto kept = leave_out(head_groups(cut, stacks), heads);
     if (is_t5()) cut.config["num_heads"] = kept.size();
     for (std::int64_t layer = 0; !is_t5() && layer < stacks[0].layers; ++layer)
-      keep_heads(cut.config, layer, kept);
+      checkpoint::keep_heads(cut.config, layer, kept);
     write_compressed_folder(dir_.file("masked"), source, masked);
     write_compressed_folder(dir_.file("cut"), source, cut);
   }
   std::vector<float> transformers_logits(const std::string& folder) const {
-    const SafetensorsFile golden(read_file(source_path("tests/golden/t5_tiny.safetensors")), "t5");
-    TensorMap inputs;
+    const io::SafetensorsFile golden(io::read_file(source_path("tests/golden/t5_tiny.safetensors")),
+                                     "t5");
+    io::TensorMap inputs;
     for (const char* name : {"inputs", "targets"})
       inputs[name] = golden.at(str(GetParam(), "/", name));
-    write_file(dir_.file("in"), safetensors_bytes(inputs));
+    io::write_file(dir_.file("in"), io::safetensors_bytes(inputs));
     const auto result =
         run_oracle(str(source_path("tools/check_hf_folder.py"), " ", dir_.file(folder),
                        " --inputs ", dir_.file("in"), " --outputs ", dir_.file("out")));
     EXPECT_EQ(result.status, 0) << result.text;
-    return tensor_values<float>(SafetensorsFile(read_file(dir_.file("out")), "out").at("logits"));
+    return io::tensor_values<float>(
+        io::SafetensorsFile(io::read_file(dir_.file("out")), "out").at("logits"));
   }
   TempDir dir_;
 };
@@ -103,8 +105,8 @@ TEST_P(CutUnits, RemovingSilentUnitsChangesNothing) {
   write_both({0, 3, 4, 11, 23}, {1});
   if (is_t5()) {
     const auto cut = transformers_logits("cut");
-    EXPECT_LT(largest_difference(cut, transformers_logits("masked")), 1e-5);
-    EXPECT_GT(largest_difference(cut, transformers_logits("hf")), 1e-3);
+    EXPECT_LT(smelt::largest_difference(cut, transformers_logits("masked")), 1e-5);
+    EXPECT_GT(smelt::largest_difference(cut, transformers_logits("hf")), 1e-3);
     expect_same_answers(answers_of_folder(dir_.file("cut")), answers_of_folder(dir_.file("masked")),
                         1e-5);
     return;
@@ -113,7 +115,7 @@ TEST_P(CutUnits, RemovingSilentUnitsChangesNothing) {
   const auto cut = scores_of_folder(golden, dir_.file("cut")),
              masked = scores_of_folder(golden, dir_.file("masked"));
   for (std::size_t i = 0; i < cut.size(); ++i)
-    EXPECT_LT(largest_difference(cut[i], masked[i]), 1e-5) << i;
+    EXPECT_LT(smelt::largest_difference(cut[i], masked[i]), 1e-5) << i;
   EXPECT_NE(cut, scores_of_folder(golden, dir_.file("hf")));
   expect_transformers_scores(golden, dir_.file("cut"), cut);
 }
@@ -128,7 +130,7 @@ TEST_P(CutUnits, AreTheLeastImportantOnes) {
                 ? str("a bad ", i % 2 == 0 ? "cab" : "ebb", "\t", i % 3 == 0 ? "bed" : "dab", "\n")
                 : str("w", 8 + i, " cat ", i % 2 == 0 ? "dog" : "bird", "\t",
                       std::string("abc")[i % 3], "\n");
-  write_file(dir_.file("rows.tsv"), rows);
+  io::write_file(dir_.file("rows.tsv"), rows);
   PruneJob job{.from = dir_.file("masked"),
                .to = dir_.file("chosen"),
                .ffn = 0.67,
@@ -147,17 +149,17 @@ TEST_P(CutUnits, AreTheLeastImportantOnes) {
     EXPECT_EQ(units.kept.size(), units.kept_importance.size()) << "there are few";
   }
   const auto weights = [&](const char* name) {
-    return read_file(dir_.file(str(name, "/model.safetensors")));
+    return io::read_file(dir_.file(str(name, "/model.safetensors")));
   };
   // Of relu others, too, may have said nothing to these rows.
   EXPECT_TRUE(std::string_view(GetParam()) == "small" || weights("chosen") == weights("cut"));
-  const Json config = Json::parse(read_file(dir_.file("chosen/config.json")));
+  const Json config = Json::parse(io::read_file(dir_.file("chosen/config.json")));
   EXPECT_EQ(config[is_t5() ? "d_ff" : "intermediate_size"], 16);
   if (is_t5())
     EXPECT_EQ(config["num_heads"], 2);
   else
     EXPECT_EQ(config["pruned_heads"], Json({{"0", {1}}, {"1", {1}}}));
-  const Json step = Json::parse(read_file(dir_.file("chosen/compress.json")))["steps"].back();
+  const Json step = Json::parse(io::read_file(dir_.file("chosen/compress.json")))["steps"].back();
   EXPECT_EQ(step["method"], "prune");
   EXPECT_EQ(step["chosen_by"]["input"], dir_.file("rows.tsv"));
   EXPECT_EQ(step["neurons"]["after"], 16);
@@ -174,7 +176,7 @@ TEST_P(CutUnits, AreTheLeastImportantOnes) {
   job.layers.kept = {1};
   const Pruned last = prune_model(job);
   EXPECT_EQ(last.units[0].kept_importance.size(), is_t5() ? 4 : 1);
-  const Json left = Json::parse(read_file(dir_.file("last/config.json")));
+  const Json left = Json::parse(io::read_file(dir_.file("last/config.json")));
   if (!is_t5()) {
     EXPECT_EQ(left["pruned_heads"], Json({{"0", {1}}}));
   }
@@ -202,7 +204,7 @@ class PruneUnits : public testing::Test {
  protected:
   void SetUp() override {
     GoldenClassify("bert").write_folder(dir_.file("hf"));
-    write_file(dir_.file("rows.tsv"), "text\tlabel\ncat dog\ta\nbird\tz\n");
+    io::write_file(dir_.file("rows.tsv"), "text\tlabel\ncat dog\ta\nbird\tz\n");
   }
   std::string refusal(PruneJob job, const char* rows = "rows.tsv") const {
     job.from = dir_.file("hf");
@@ -240,8 +242,8 @@ TEST_F(PruneUnits, RejectInvalidOptionsAndRows) {
   GoldenClassify("bert-spans").write_folder(dir_.file("hf"));
   EXPECT_THAT(refusal(job),
               HasSubstr("calibration data is not supported for question-answering models"));
-  EXPECT_FALSE(exists(dir_.file("cut")));
+  EXPECT_FALSE(io::exists(dir_.file("cut")));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::compress

@@ -10,7 +10,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::cost_model {
 namespace {
 
 using testing::AllOf;
@@ -53,13 +53,13 @@ TEST(Accelerator, GpusHavePeakRatesByType) {
   EXPECT_TRUE(found[0].is_gpu());
   EXPECT_EQ(found[0].devices, 8);
   EXPECT_EQ(found[0].hosts, 1);
-  EXPECT_EQ(found[0].flops_of(DType::bf16, false), 989e12);
-  EXPECT_EQ(found[0].flops_of(DType::f32, false), 494e12);
-  EXPECT_EQ(found[0].flops_of(DType::f32, true), 67e12);
+  EXPECT_EQ(found[0].flops_of(compiler::DType::bf16, false), 989e12);
+  EXPECT_EQ(found[0].flops_of(compiler::DType::f32, false), 494e12);
+  EXPECT_EQ(found[0].flops_of(compiler::DType::f32, true), 67e12);
   EXPECT_EQ(find_accelerators("--on", "gpus").size(), 7u);
   for (const Accelerator& tpu : find_accelerators("--on", "all")) {
     EXPECT_FALSE(tpu.is_gpu());
-    EXPECT_EQ(tpu.flops_of(DType::f32, false), tpu.flops);
+    EXPECT_EQ(tpu.flops_of(compiler::DType::f32, false), tpu.flops);
   }
   EXPECT_EQ(slice_of("NVIDIA H100 80GB HBM3", 8)->name, "h100x8");
   EXPECT_EQ(slice_of("TPU v5 lite", 8)->name, "v5litepod-8");
@@ -97,9 +97,10 @@ TEST(Accelerator, RejectsTypesThatTheTpuApiCannotCreate) {
 TEST(Prices, UserPricesTakePrecedence) {
   const TempDir dir;
   const std::string path = dir.file("prices.yaml");
-  write_file(path,
-             "- {generation: v3, region: europe-west4, on_demand: 2.2, spot: 0.66, source: mine, "
-             "date: 2026-10}\n");
+  io::write_file(
+      path,
+      "- {generation: v3, region: europe-west4, on_demand: 2.2, spot: 0.66, source: mine, "
+      "date: 2026-10}\n");
   const Prices prices(path);
   EXPECT_EQ(prices.find("v3")->on_demand, 2.2);
   EXPECT_EQ(prices.find("v3", "us-central1")->on_demand, 2.0);
@@ -117,7 +118,7 @@ TEST(Prices, RejectsAnInvalidFile) {
   const TempDir dir;
   const std::string path = dir.file("prices.yaml");
   const auto refusal = [&](const std::string& text) {
-    write_file(path, text);
+    io::write_file(path, text);
     return error_of<UsageError>([&] { const Prices prices(path); });
   };
   EXPECT_THAT(refusal("v3: 2"), HasSubstr("prices.yaml: expected a list of prices"));
@@ -135,4 +136,4 @@ TEST(Prices, RejectsAnInvalidFile) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cost_model

@@ -13,7 +13,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::cost_model {
 namespace {
 
 using testing::HasSubstr;
@@ -31,7 +31,7 @@ class TpuCompilesTest : public testing::Test {
   // Of a program in the place of smelt, which does what a shell says.
   std::string shell(const std::string& lines) const {
     const std::string path = dir_.file("smelt.sh");
-    write_file(path, "#!/bin/sh\n" + lines);
+    io::write_file(path, "#!/bin/sh\n" + lines);
     ::chmod(path.c_str(), 0700);
     return path;
   }
@@ -80,11 +80,11 @@ TEST_F(TpuCompilesTest, ReportsACompilationThatHangsOrDies) {
 TEST_F(TpuCompilesTest, RecompilesADamagedResult) {
   const std::vector<CompileRequest> one{{doubled(1024), "v5e:1x1"}};
   (void)compiles_.run(one);
-  for (const std::string& name : list_folder(folder_))
-    write_file(folder_ + "/" + name, "{\"fits\"");
+  for (const std::string& name : io::list_folder(folder_))
+    io::write_file(folder_ + "/" + name, "{\"fits\"");
   EXPECT_FALSE(compiles_.run(one)[0].kept);
   EXPECT_TRUE(compiles_.run(one)[0].kept);
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cost_model

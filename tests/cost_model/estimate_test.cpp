@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace smelt {
+namespace smelt::cost_model {
 namespace {
 
 constexpr Estimate kFactor{0.5, 1, 2};
@@ -39,11 +39,12 @@ TEST(StepSeconds, GpuStepIsItsRoofline) {
   const auto likely = [&](const StepProducts& products) {
     return step_seconds(step_work(h100, step, products), kFactor)->likely;
   };
-  EXPECT_NEAR(likely({.flops = 989e12, .of = DType::bf16}), 2, 1e-9);
-  EXPECT_NEAR(likely({.flops = 988e12, .of = DType::f32}), 3, 1e-9);
-  EXPECT_NEAR(likely({.flops = 67e12, .of = DType::f32, .exact = true}), 2, 1e-9);
-  EXPECT_NEAR(measured_factor(step_work(h100, step, {.flops = 989e12, .of = DType::bf16}), 5), 2.5,
-              1e-9);
+  EXPECT_NEAR(likely({.flops = 989e12, .of = compiler::DType::bf16}), 2, 1e-9);
+  EXPECT_NEAR(likely({.flops = 988e12, .of = compiler::DType::f32}), 3, 1e-9);
+  EXPECT_NEAR(likely({.flops = 67e12, .of = compiler::DType::f32, .exact = true}), 2, 1e-9);
+  EXPECT_NEAR(
+      measured_factor(step_work(h100, step, {.flops = 989e12, .of = compiler::DType::bf16}), 5),
+      2.5, 1e-9);
 }
 
 TEST(RunSeconds, UpperBoundIsThatOfTheLongestRun) {
@@ -82,4 +83,4 @@ TEST(RunSeconds, SpotTimeIncludesPreemptions) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cost_model

@@ -16,7 +16,7 @@
 #include "support/paths.h"
 #include "support/sha256.h"
 
-namespace smelt {
+namespace smelt::cost_model {
 namespace {
 
 using testing::HasSubstr;
@@ -53,7 +53,7 @@ void split_in_halves(std::vector<PublishedRun>& runs, bool gpus) {
 }
 
 std::vector<PublishedRun> published_runs() {
-  const Json file = Json::parse(read_file(source_path("tests/golden/published_runs.json")));
+  const Json file = Json::parse(io::read_file(source_path("tests/golden/published_runs.json")));
   std::vector<PublishedRun> out;
   for (const Json& run : file.at("runs")) {
     const auto number = [&](const char* name) { return run.value(name, 0.0); };
@@ -137,15 +137,15 @@ TEST(PublishedRuns, TableInTheDocsIsUpToDate) {
   std::string table(kHead);
   for (const PublishedRun& run : published_runs()) table += line_of(run);
   const std::string path = source_path("docs/explanation/cost-model.md");
-  std::string text = read_file(path);
+  std::string text = io::read_file(path);
   if (std::getenv("SMELT_UPDATE_GOLDEN") != nullptr) {
     const std::size_t begin = text.find(kHead.substr(0, kHead.find('\n')));
     ASSERT_NE(begin, text.npos);
     text.replace(begin, text.find("\n\n", begin) + 1 - begin, table);
-    write_file(path, text);
+    io::write_file(path, text);
   }
   EXPECT_THAT(text, HasSubstr("\n" + table + "\n"));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cost_model

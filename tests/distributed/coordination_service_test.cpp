@@ -14,7 +14,7 @@
 #include "support/captured_log.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::distributed {
 namespace {
 
 using std::chrono::milliseconds;
@@ -229,4 +229,4 @@ TEST(CoordinationService, WhoKeepsTheOthersWaitingIsSaid) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::distributed

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "distributed/pod_of_threads.h"
 
-namespace smelt {
+namespace smelt::distributed {
 namespace {
 
 void allow_open_files() {
@@ -69,13 +69,14 @@ void load(int size, int gathers, std::size_t bytes) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::distributed
 
 int main(int count, char** words) {
-  smelt::allow_open_files();
-  set_log_level(LogLevel::off);
+  smelt::distributed::allow_open_files();
+  smelt::set_log_level(smelt::LogLevel::off);
   const auto number = [&](int at, int otherwise) {
     return count > at ? std::atoi(words[at]) : otherwise;
   };
-  smelt::load(number(1, 256), number(2, 1000), static_cast<std::size_t>(number(3, 100)));
+  smelt::distributed::load(number(1, 256), number(2, 1000),
+                           static_cast<std::size_t>(number(3, 100)));
 }

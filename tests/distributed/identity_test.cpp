@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::distributed {
 namespace {
 
 using testing::AllOf;
@@ -180,4 +180,4 @@ TEST(PodIdentity, EachSourceTellsWhatItFindsAndMisses) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::distributed

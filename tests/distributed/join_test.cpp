@@ -21,7 +21,7 @@
 #include "support/environment.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::distributed {
 namespace {
 
 using std::chrono::milliseconds;
@@ -293,4 +293,4 @@ TEST(Join, AddressesAreReadAsUsersWriteThem) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::distributed

@@ -13,7 +13,7 @@
 #include "distributed/coordination_service.h"
 #include "support/server_process.h"
 
-namespace smelt {
+namespace smelt::distributed {
 
 // Of tests: short, but for what must not pass.
 inline PodTimes quick_times() {
@@ -82,4 +82,4 @@ class PodOfThreads {
   std::vector<std::vector<PodEnd>> ends_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::distributed

@@ -22,8 +22,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace smelt;
   const std::string& path = input_file(data, size, ".conll");
   try {
-    const auto rows = open_rows(path, FileFormat::conll, {{.name = "words"}, {.name = "labels"}},
-                                [](const TextFault&) {});
+    const auto rows =
+        text::open_rows(path, text::FileFormat::conll, {{.name = "words"}, {.name = "labels"}},
+                        [](const text::TextFault&) {});
     std::size_t bytes = 0;
     for (std::vector<std::string> row; rows->next(row);) {
       CHECK(row.size() == 2, row.size());

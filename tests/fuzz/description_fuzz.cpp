@@ -23,9 +23,9 @@ FuzzTarget fuzz_target() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   try {
-    const DataDescription description = parse_description(text_of(data, size), "input");
-    check_description(description,
-                      {.examples = 12, .vocab = "", .settings = {{"seq_length", 128}}});
+    const data::DataDescription description = data::parse_description(text_of(data, size), "input");
+    data::check_description(description,
+                            {.examples = 12, .vocab = "", .settings = {{"seq_length", 128}}});
   } catch (const UsageError&) {
   }
   return 0;

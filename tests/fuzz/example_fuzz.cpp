@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kLimit = 70000;
 
 std::string example(std::vector<std::int32_t> ids) {
-  ExampleWriter writer;
+  io::ExampleWriter writer;
   writer.integers("ids", ids);
   writer.reals("weights", std::array{0.5f, 1.0f});
   writer.integers("label", std::array{1});
@@ -25,16 +25,17 @@ void compare(std::string_view message) {
   std::array<float, 2> weights{};
   std::int32_t label = 0;
   const std::array slots{
-      FeatureSlot{.name = "ids",
-                  .count = ids.size(),
-                  .integers = ids.data(),
-                  .limit = kLimit,
-                  .reals = nullptr},
-      FeatureSlot{
+      io::FeatureSlot{.name = "ids",
+                      .count = ids.size(),
+                      .integers = ids.data(),
+                      .limit = kLimit,
+                      .reals = nullptr},
+      io::FeatureSlot{
           .name = "weights", .count = 2, .integers = nullptr, .limit = 0, .reals = weights.data()},
-      FeatureSlot{.name = "label", .count = 1, .integers = &label, .limit = 2, .reals = nullptr}};
-  if (!fill_slots(message, slots)) return;
-  const Example slow(message, "input");
+      io::FeatureSlot{
+          .name = "label", .count = 1, .integers = &label, .limit = 2, .reals = nullptr}};
+  if (!io::fill_slots(message, slots)) return;
+  const io::Example slow(message, "input");
   CHECK(std::ranges::equal(slow.integers("ids"), ids));
   CHECK(std::ranges::all_of(ids, [](std::int32_t id) { return id >= 0 && id < kLimit; }));
   CHECK(slow.integers("label").size() == 1 && slow.integers("label")[0] == label &&
@@ -46,7 +47,7 @@ void compare(std::string_view message) {
 }  // namespace
 
 FuzzTarget fuzz_target() {
-  ExampleWriter bytes;
+  io::ExampleWriter bytes;
   bytes.bytes("text", std::array<std::string, 2>{"some", ""});
   return {.seeds = {example({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
                     example({69999, 300, 97, 16384, 0, 0, 0, 0, 0, 0, 0, 0}),
@@ -64,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view message = text_of(data, size);
   compare(message);
   try {
-    const Example parsed(message, "input");
+    const io::Example parsed(message, "input");
     for (const std::string& name : parsed.names())
       for (const int kind : {0, 1, 2}) try {
           if (kind == 0) (void)parsed.integers(name);

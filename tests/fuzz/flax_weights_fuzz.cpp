@@ -27,9 +27,9 @@ FuzzTarget fuzz_target() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   static const TempDir dir;
-  write_file(dir.file("flax_model.msgpack"), text_of(data, size));
+  io::write_file(dir.file("flax_model.msgpack"), text_of(data, size));
   try {
-    for (const auto& [name, tensor] : open_flax_weights(dir.file("flax_model.msgpack")))
+    for (const auto& [name, tensor] : checkpoint::open_flax_weights(dir.file("flax_model.msgpack")))
       CHECK(tensor.read().size() == tensor.shape.size_bytes());
   } catch (const UsageError&) {
   }

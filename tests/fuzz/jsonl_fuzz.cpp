@@ -22,14 +22,14 @@ FuzzTarget fuzz_target() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   const std::string& path = input_file(data, size, ".jsonl");
-  for (const Cut sentences : {Cut::lines, Cut::prose}) try {
-      DocumentOptions options;
+  for (const text::Cut sentences : {text::Cut::lines, text::Cut::prose}) try {
+      text::DocumentOptions options;
       options.input = path;
-      options.format.file = FileFormat::jsonl;
+      options.format.file = text::FileFormat::jsonl;
       options.sentences = sentences;
-      DocumentReader reader(options);
+      text::DocumentReader reader(options);
       std::size_t bytes = 0;
-      for (Document document; reader.next(document);) {
+      for (text::Document document; reader.next(document);) {
         CHECK(document.size() > 0);
         for (std::size_t i = 0; i < document.size(); ++i) CHECK(!document.sentence(i).empty(), i);
         bytes += document.text.size();

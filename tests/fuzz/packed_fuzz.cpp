@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace smelt;
   constexpr std::size_t kEnough = 4 << 20;  // a kilobyte may hold a gigabyte
   for (const char* name : {".gz", ".bz2", ".zst", ".txt"}) try {
-      DecompressedFile file(input_file(data, size, name));
+      io::DecompressedFile file(input_file(data, size, name));
       char piece[1000];
       for (std::size_t total = 0, count = sizeof piece; count > 0 && total < kEnough;
            total += count)

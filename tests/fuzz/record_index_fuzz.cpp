@@ -20,13 +20,13 @@ const std::vector<std::string>& records() {
 
 std::string record_file() {
   std::string bytes;
-  for (const std::string& record : records()) append_record(bytes, record);
+  for (const std::string& record : records()) io::append_record(bytes, record);
   return bytes;
 }
 
 void repair(std::string& bytes) {
   if (bytes.size() < 16) return;
-  const std::uint32_t crc = crc32c(std::string_view(bytes).substr(16));
+  const std::uint32_t crc = io::crc32c(std::string_view(bytes).substr(16));
   for (std::size_t i = 0; i < 4; ++i) bytes[12 + i] = static_cast<char>(crc >> (8 * i));
 }
 
@@ -35,7 +35,7 @@ void repair(std::string& bytes) {
 FuzzTarget fuzz_target() {
   set_log_level(LogLevel::off);  // an index that is not used is no finding
   const std::string file = record_file();
-  RecordLayout layout, wide;
+  io::RecordLayout layout, wide;
   std::copy_n(file.begin(), 12, layout.ends.begin());
   std::copy_n(file.end() - 4, 4, layout.ends.begin() + 12);
   for (const std::string& record : records()) {
@@ -47,7 +47,7 @@ FuzzTarget fuzz_target() {
   for (const std::uint64_t size : {std::uint64_t{1} << 63, std::uint64_t{1} << 63, file.size()})
     wide.sizes.push_back(size);
   wide.tokens = {};
-  return {.seeds = {encode_record_layout(layout), encode_record_layout(wide)},
+  return {.seeds = {io::encode_record_layout(layout), io::encode_record_layout(wide)},
           .words = {std::string(1, '\x10'), std::string(1, '\x15'), std::string(8, '\xff')},
           .repair = repair,
           .memory_base = 5 << 20,  // the window through which headers are read
@@ -61,9 +61,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace smelt;
   const std::string& index_path = input_file(data, size, ".tfrecord.index");
   const std::string path = index_path.substr(0, index_path.size() - std::string(".index").size());
-  CHECK(record_index_path(path) == index_path, index_path);
-  write_file(path, record_file());
-  const RecordIndex index({path});
+  CHECK(data::record_index_path(path) == index_path, index_path);
+  io::write_file(path, record_file());
+  const data::RecordIndex index({path});
   CHECK(index.bytes() == record_file().size(), index.bytes());
   std::vector<std::string> read;
   for (std::uint64_t record = 0; record < index.size(); ++record) {

@@ -7,7 +7,7 @@ namespace {
 
 std::string file_of(const std::string& header, const std::string& data) {
   std::string file;
-  append_little_endian(file, std::uint64_t{header.size()});
+  io::append_little_endian(file, std::uint64_t{header.size()});
   return file + header + data;
 }
 
@@ -15,7 +15,7 @@ std::string file_of(const std::string& header, const std::string& data) {
 void repair(std::string& bytes) {
   const std::size_t end = bytes.rfind('}');
   if (bytes.size() < 8 || end == std::string::npos || end < 8) return;
-  const auto length = to_little_endian(std::uint64_t{end + 1 - 8});
+  const auto length = io::to_little_endian(std::uint64_t{end + 1 - 8});
   bytes.replace(0, 8, length.data(), length.size());
 }
 
@@ -43,11 +43,12 @@ FuzzTarget fuzz_target() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   try {
-    const SafetensorsFile file(std::string(text_of(data, size)), "input");
+    const io::SafetensorsFile file(std::string(text_of(data, size)), "input");
     std::size_t bytes = 0;
     for (const auto& [name, tensor] : file.tensors()) bytes += tensor.data.size();
     CHECK(bytes <= size, bytes);
-    const SafetensorsFile again(safetensors_bytes(file.tensors(), file.metadata()), "again");
+    const io::SafetensorsFile again(io::safetensors_bytes(file.tensors(), file.metadata()),
+                                    "again");
     CHECK(again.metadata() == file.metadata());
     CHECK(again.tensors().size() == file.tensors().size());
     for (const auto& [name, tensor] : file.tensors()) {

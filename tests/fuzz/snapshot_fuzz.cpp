@@ -6,8 +6,9 @@
 namespace smelt {
 namespace {
 
-constexpr SnapshotType kTypes[] = {SnapshotType::int64, SnapshotType::int32, SnapshotType::uint16,
-                                   SnapshotType::uint8, SnapshotType::uint64};
+constexpr io::SnapshotType kTypes[] = {io::SnapshotType::int64, io::SnapshotType::int32,
+                                       io::SnapshotType::uint16, io::SnapshotType::uint8,
+                                       io::SnapshotType::uint64};
 
 }  // namespace
 
@@ -30,17 +31,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace smelt;
   const std::string_view text = text_of(data, size);
   try {
-    const SnapshotMetadata metadata = parse_snapshot_metadata(text, "input");
+    const io::SnapshotMetadata metadata = io::parse_snapshot_metadata(text, "input");
     CHECK(!metadata.run.empty());
   } catch (const UsageError&) {
   }
   try {
-    check_snapshot_packing(text, "input");
+    io::check_snapshot_packing(text, "input");
   } catch (const UsageError&) {
   }
-  for (const SnapshotType type : kTypes) {
+  for (const io::SnapshotType type : kTypes) {
     try {
-      TokenTensors tensors(type);
+      io::TokenTensors tensors(type);
       std::vector<std::int32_t> first, both;
       tensors.append(text, {"input", 0}, first);
       both = first;

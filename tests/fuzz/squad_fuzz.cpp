@@ -27,13 +27,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace smelt;
   const std::string& path = input_file(data, size, ".squad");
   try {
-    const auto rows = open_rows(path, FileFormat::squad,
-                                {{.name = "title"},
-                                 {.name = "context"},
-                                 {.name = "id"},
-                                 {.name = "question"},
-                                 {.name = "answers"}},
-                                [](const TextFault&) {});
+    const auto rows = text::open_rows(path, text::FileFormat::squad,
+                                      {{.name = "title"},
+                                       {.name = "context"},
+                                       {.name = "id"},
+                                       {.name = "question"},
+                                       {.name = "answers"}},
+                                      [](const text::TextFault&) {});
     for (std::vector<std::string> row; rows->next(row);) {
       CHECK(row.size() == 5, row.size());
       CHECK(Json::parse_or_discard(row[4]).is_array(), row[4]);

@@ -27,7 +27,8 @@ FuzzTarget fuzz_target() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   try {
-    const SubwordTokenizer read(parse_subword_json(text_of(data, size), "tokenizer.json"), "t");
+    const text::SubwordTokenizer read(
+        text::parse_subword_json(text_of(data, size), "tokenizer.json"), "t");
     std::vector<std::int32_t> ids;
     read.encode(" ab [MASK] é", ids);
     for (const std::int32_t id : ids) CHECK(id >= 0 && id < read.size(), id);

@@ -22,12 +22,12 @@ FuzzTarget fuzz_target() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   const std::string& path = input_file(data, size, ".table");
-  for (const Header header : {Header::names, Header::skipped})
-    for (const FileFormat format : {FileFormat::tsv, FileFormat::csv}) try {
-        const bool named = header == Header::names;
-        const auto rows = open_rows(
+  for (const text::Header header : {text::Header::names, text::Header::skipped})
+    for (const text::FileFormat format : {text::FileFormat::tsv, text::FileFormat::csv}) try {
+        const bool named = header == text::Header::names;
+        const auto rows = text::open_rows(
             path, format, {{.name = named ? "text" : "1"}, {.name = named ? "label" : "-1"}},
-            [](const TextFault&) {}, header);
+            [](const text::TextFault&) {}, header);
         std::size_t bytes = 0;
         for (std::vector<std::string> row; rows->next(row);) {
           CHECK(row.size() == 2, row.size());

@@ -10,14 +10,14 @@
 namespace smelt {
 namespace {
 
-BundleIndex with_parts() {
-  const BundleSlice first{{{0, 2}, {0, -1}}}, second{{{2, 1}, {0, -1}}};
-  BundleEntry whole{.type = 1, .dims = {3, 2}, .slices = {first, second}};
+io::BundleIndex with_parts() {
+  const io::BundleSlice first{{{0, 2}, {0, -1}}}, second{{{2, 1}, {0, -1}}};
+  io::BundleEntry whole{.type = 1, .dims = {3, 2}, .slices = {first, second}};
   return {.shards = 2,
           .tensors = {{"bert/x", {.type = 9}}, {"v", whole}},
-          .parts = {
-              {bundle_part_key("v", first), {.type = 1, .dims = {2, 2}, .size = 16}},
-              {bundle_part_key("v", second), {.type = 1, .dims = {1, 2}, .shard = 1, .size = 8}}}};
+          .parts = {{io::bundle_part_key("v", first), {.type = 1, .dims = {2, 2}, .size = 16}},
+                    {io::bundle_part_key("v", second),
+                     {.type = 1, .dims = {1, 2}, .shard = 1, .size = 8}}}};
 }
 
 // The checksums of the blocks that the footer leads to.
@@ -26,11 +26,11 @@ void repair(std::string& bytes) {
   const std::size_t end = bytes.size() - 48;
   const std::string footer = bytes.substr(end, 40);
   try {
-    WireReader reader(footer);
+    io::WireReader reader(footer);
     const auto mend = [&](std::uint64_t offset, std::uint64_t size) {
       if (size > end || offset > end - size || end - size - offset < 5) return;
-      const auto crc = crc32c(std::string_view(bytes).substr(offset, size + 1));
-      const auto said = to_little_endian(mask_crc(crc));
+      const auto crc = io::crc32c(std::string_view(bytes).substr(offset, size + 1));
+      const auto said = io::to_little_endian(io::mask_crc(crc));
       bytes.replace(offset + size + 1, 4, said.data(), said.size());
     };
     for (int i = 0; i < 2; ++i) {
@@ -50,11 +50,12 @@ void repair(std::string& bytes) {
 }  // namespace
 
 FuzzTarget fuzz_target() {
-  BundleIndex plain;
-  plain.tensors.emplace("bert/pooler/dense/bias", BundleEntry{.type = 1, .dims = {2}, .size = 8});
-  return {.seeds = {bundle_index_bytes(with_parts()), bundle_index_bytes(plain),
-                    sstable_bytes({{"", ""}, {"a", "b"}, {"ab", ""}}, 1),
-                    checkpoint_state_text({.newest = "a\"b", .all = {"x", "a\"b"}})},
+  io::BundleIndex plain;
+  plain.tensors.emplace("bert/pooler/dense/bias",
+                        io::BundleEntry{.type = 1, .dims = {2}, .size = 8});
+  return {.seeds = {io::bundle_index_bytes(with_parts()), io::bundle_index_bytes(plain),
+                    io::sstable_bytes({{"", ""}, {"a", "b"}, {"ab", ""}}, 1),
+                    io::checkpoint_state_text({.newest = "a\"b", .all = {"x", "a\"b"}})},
           .words = {"\x3a\x06\x0a\x02\x10\x02", "\x12\x02\x08\x02", "\x28\x08", "\x80\x7F",
                     "\xFF\xFF\xFF\xFF\x0F", "model_checkpoint_path: \""},
           .repair = repair,
@@ -69,16 +70,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace smelt;
   const std::string_view text = text_of(data, size);
   try {
-    const BundleIndex index = parse_bundle_index(text, "input");
-    const std::string again = bundle_index_bytes(index);
-    const BundleIndex read = parse_bundle_index(again, "again");
+    const io::BundleIndex index = io::parse_bundle_index(text, "input");
+    const std::string again = io::bundle_index_bytes(index);
+    const io::BundleIndex read = io::parse_bundle_index(again, "again");
     CHECK(read.tensors.size() == index.tensors.size() && read.parts.size() == index.parts.size());
-    CHECK(bundle_index_bytes(read) == again);
+    CHECK(io::bundle_index_bytes(read) == again);
   } catch (const UsageError&) {
   }
   try {
-    const CheckpointState state = parse_checkpoint_state(text, "input");
-    const CheckpointState again = parse_checkpoint_state(checkpoint_state_text(state), "again");
+    const io::CheckpointState state = io::parse_checkpoint_state(text, "input");
+    const io::CheckpointState again =
+        io::parse_checkpoint_state(io::checkpoint_state_text(state), "again");
     CHECK(again.newest == state.newest && again.all == state.all);
   } catch (const UsageError&) {
   }

@@ -9,22 +9,23 @@ namespace smelt {
 namespace {
 
 void put_crc(std::string& bytes, std::size_t from, std::size_t size) {
-  const std::uint32_t crc = mask_crc(crc32c(std::string_view(bytes).substr(from, size)));
+  const std::uint32_t crc = io::mask_crc(io::crc32c(std::string_view(bytes).substr(from, size)));
   for (std::size_t i = 0; i < 4; ++i) bytes[from + size + i] = static_cast<char>(crc >> (8 * i));
 }
 
 // Checksums of the records, as far as lengths stay within the bytes.
 void repair(std::string& bytes) {
-  for (std::size_t at = 0; bytes.size() - at >= kRecordHeaderBytes;) {
+  for (std::size_t at = 0; bytes.size() - at >= io::kRecordHeaderBytes;) {
     put_crc(bytes, at, 8);
     std::uint64_t length = 0;
     for (std::size_t i = 0; i < 8; ++i)
       length |= std::uint64_t{static_cast<unsigned char>(bytes[at + i])} << (8 * i);
-    at += kRecordHeaderBytes;
-    if (bytes.size() - at < kRecordFooterBytes || length > bytes.size() - at - kRecordFooterBytes)
+    at += io::kRecordHeaderBytes;
+    if (bytes.size() - at < io::kRecordFooterBytes ||
+        length > bytes.size() - at - io::kRecordFooterBytes)
       return;
     put_crc(bytes, at, length);
-    at += length + kRecordFooterBytes;
+    at += length + io::kRecordFooterBytes;
   }
 }
 
@@ -33,7 +34,7 @@ void repair(std::string& bytes) {
 FuzzTarget fuzz_target() {
   std::string file;
   for (const std::string_view record : {"hello", "", "a longer record of some words"})
-    append_record(file, record);
+    io::append_record(file, record);
   return {.seeds = {file},
           .words = {std::string(8, '\0')},
           .repair = repair,
@@ -49,13 +50,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes = text_of(data, size);
   std::string again;
   try {
-    RecordReader reader(bytes, "input");
-    while (const auto record = reader.next()) append_record(again, *record);
+    io::RecordReader reader(bytes, "input");
+    while (const auto record = reader.next()) io::append_record(again, *record);
   } catch (const UsageError&) {
   }
   CHECK(bytes.starts_with(again), again.size());
   try {
-    if (size > 0) parse_record(bytes, size, {"input", 0});
+    if (size > 0) io::parse_record(bytes, size, {"input", 0});
   } catch (const UsageError&) {
   }
   return 0;

@@ -8,8 +8,8 @@ namespace {
 
 std::string store_of(std::size_t id_bytes, std::int32_t count) {
   std::string bytes;
-  TokenStoreWriter store({.size = 100, .crc32c = 7}, id_bytes,
-                         [&](std::string_view more) { bytes += more; });
+  io::TokenStoreWriter store({.size = 100, .crc32c = 7}, id_bytes,
+                             [&](std::string_view more) { bytes += more; });
   for (std::int32_t id = 0; id < count; ++id) {
     store.add({&id, 1});
     if (id % 3 == 2) store.end_document();
@@ -27,13 +27,13 @@ void repair(std::string& bytes) {
   if (bytes.size() < 16 + 48 + 4) return;
   const std::string_view all = bytes;
   const std::string_view foot = all.substr(all.size() - 48);
-  set_crc(bytes, all.size() - 12, crc32c(foot.substr(0, 36), crc32c(all.substr(0, 16))));
+  set_crc(bytes, all.size() - 12, io::crc32c(foot.substr(0, 36), io::crc32c(all.substr(0, 16))));
   const std::size_t ends = 8 * static_cast<unsigned char>(foot[8]);
   const std::size_t between = all.size() - 16 - 48, tail = ends > 0 ? ends + 4 : 0;
   if (between < tail + 4) return;
   const std::size_t tokens = between - tail - 4;
-  set_crc(bytes, 16 + tokens, crc32c(all.substr(16, tokens)));
-  if (ends > 0) set_crc(bytes, 16 + tokens + 4 + ends, crc32c(all.substr(20 + tokens, ends)));
+  set_crc(bytes, 16 + tokens, io::crc32c(all.substr(16, tokens)));
+  if (ends > 0) set_crc(bytes, 16 + tokens + 4 + ends, io::crc32c(all.substr(20 + tokens, ends)));
 }
 
 }  // namespace
@@ -52,18 +52,18 @@ FuzzTarget fuzz_target() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   const std::string_view text = text_of(data, size);
-  const std::size_t foot = std::min(size, kTokenStoreFootBytes);
+  const std::size_t foot = std::min(size, io::kTokenStoreFootBytes);
   try {
-    const TokenStoreLayout layout = parse_token_store(text.substr(0, kTokenStoreHeadBytes),
-                                                      text.substr(size - foot), size, "input");
+    const io::TokenStoreLayout layout = io::parse_token_store(
+        text.substr(0, io::kTokenStoreHeadBytes), text.substr(size - foot), size, "input");
     CHECK(layout.tokens <= size && layout.documents <= size, layout.tokens);
-    const TokenBlocks tokens = blocks_of_tokens(layout, 0, layout.tokens),
-                      ends = blocks_of_ends(layout, 0, layout.documents);
+    const io::TokenBlocks tokens = io::blocks_of_tokens(layout, 0, layout.tokens),
+                          ends = io::blocks_of_ends(layout, 0, layout.documents);
     CHECK(tokens.offset + tokens.bytes <= size && ends.offset + ends.bytes <= size, size);
     std::vector<std::int32_t> ids(layout.tokens);
-    decode_tokens(layout, tokens, text.substr(tokens.offset, tokens.bytes), "input", ids);
+    io::decode_tokens(layout, tokens, text.substr(tokens.offset, tokens.bytes), "input", ids);
     std::vector<std::uint64_t> found(layout.documents);
-    decode_ends(ends, text.substr(ends.offset, ends.bytes), "input", found);
+    io::decode_ends(ends, text.substr(ends.offset, ends.bytes), "input", found);
   } catch (const UsageError&) {
   }
   return 0;

@@ -5,8 +5,8 @@
 namespace smelt {
 
 FuzzTarget fuzz_target() {
-  const Vocabulary vocabulary({"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "##s"});
-  return {.seeds = {tokenizer_json(vocabulary, {}), "{}"},
+  const text::Vocabulary vocabulary({"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "##s"});
+  return {.seeds = {text::tokenizer_json(vocabulary, {}), "{}"},
           .words = {"\"model\"", "\"vocab\"", "\"normalizer\"", "null", "true", "-1", "1e999",
                     "18446744073709551616", "[[", "{\"a\":", "\\ud800"},
           .repair = {},
@@ -19,7 +19,8 @@ FuzzTarget fuzz_target() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   try {
-    const WordPieceModel model = parse_tokenizer_json(text_of(data, size), "tokenizer.json");
+    const text::WordPieceModel model =
+        text::parse_tokenizer_json(text_of(data, size), "tokenizer.json");
     CHECK(model.vocabulary.size() > 0);
   } catch (const UsageError&) {
   }

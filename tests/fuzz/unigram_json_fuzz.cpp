@@ -24,7 +24,7 @@ FuzzTarget fuzz_target() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   try {
-    const UnigramJson read = parse_unigram_json(text_of(data, size), "tokenizer.json");
+    const text::UnigramJson read = text::parse_unigram_json(text_of(data, size), "tokenizer.json");
     CHECK(!read.model.empty() && read.extra_ids >= 0);
   } catch (const UsageError&) {
   }

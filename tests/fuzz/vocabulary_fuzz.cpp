@@ -18,7 +18,7 @@ FuzzTarget fuzz_target() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   try {
-    const Vocabulary vocabulary = Vocabulary::load(input_file(data, size, ".txt"));
+    const text::Vocabulary vocabulary = text::Vocabulary::load(input_file(data, size, ".txt"));
     for (std::int32_t id = 0; id < vocabulary.size(); ++id) {
       if (vocabulary.token(id).empty()) continue;  // an empty line is an id that no piece has
       const auto found = vocabulary.find(vocabulary.token(id));  // the last of equal lines

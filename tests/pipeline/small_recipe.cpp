@@ -6,14 +6,14 @@
 #include "pipeline/objectives/load_recipe.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 namespace fs = std::filesystem;
 
 void SmallRecipe::SetUp() {
   REQUIRE_PLUGIN("cpu");
   write_text(12);
-  write_file(
+  io::write_file(
       dir_.file("r.yaml"),
       str("text: {input: ", dir_.file("text.txt"),
           ", sentences: lines, dedup: none, heldout: 0.3}\nvocab: {size: 60}\n"
@@ -29,7 +29,7 @@ void SmallRecipe::write_text(int documents) const {
   for (int d = 0; d < documents; ++d)
     text += str("the cat sees a dog and ", d, " birds\na dog likes the cat ", d,
                 " times\nsome birds follow a small river\n\n");
-  write_file(dir_.file("text.txt"), text);
+  io::write_file(dir_.file("text.txt"), text);
 }
 
 Recipe SmallRecipe::recipe(const std::vector<std::string>& settings) const {
@@ -43,7 +43,7 @@ std::map<std::string, std::string> SmallRecipe::files(const std::string& folder)
   for (const auto& entry : fs::recursive_directory_iterator(dir_.file(folder)))
     if (entry.is_regular_file())
       content[fs::relative(entry.path(), dir_.file(folder)).string()] =
-          read_file(entry.path().string());
+          io::read_file(entry.path().string());
   return content;
 }
 
@@ -54,4 +54,4 @@ int SmallRecipe::said(const std::string& text) const {
   return count;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

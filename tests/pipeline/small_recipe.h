@@ -10,7 +10,7 @@
 #include "support/captured_log.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 class SmallRecipe : public testing::Test {
  protected:
@@ -27,4 +27,4 @@ class SmallRecipe : public testing::Test {
   TempDir dir_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

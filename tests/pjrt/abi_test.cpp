@@ -13,7 +13,7 @@
 #ifdef SMELT_OFFICIAL_HEADER
 #include SMELT_OFFICIAL_HEADER
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 struct Field {
@@ -36,9 +36,10 @@ void expect_same_fields(const std::string& name, const std::vector<Field>& field
   EXPECT_EQ(at, end) << name << ": the last field is not compared";
 }
 
-#define FIELD(ours, theirs, f)                                                                 \
-  Field {                                                                                      \
-    #f, offsetof(pjrt::ours, f), sizeof(pjrt::ours::f), offsetof(theirs, f), sizeof(theirs::f) \
+#define FIELD(ours, theirs, f)                                                       \
+  Field {                                                                            \
+    #f, offsetof(pjrt_abi::ours, f), sizeof(pjrt_abi::ours::f), offsetof(theirs, f), \
+        sizeof(theirs::f)                                                            \
   }
 #define F0(o, t)
 #define F1(o, t, a) FIELD(o, t, a)
@@ -59,30 +60,32 @@ void expect_same_fields(const std::string& name, const std::vector<Field>& field
   PICK(__VA_ARGS__, F13, F12, F11, F10, F9, F8, F7, F6, F5, F4, F3, F2, F1, F0) \
   (o, t, __VA_ARGS__)
 
-#define SAME_STRUCT(ours, theirs, ...)                                                      \
-  EXPECT_EQ(sizeof(pjrt::ours), sizeof(theirs)) << #theirs;                                 \
-  EXPECT_EQ(pjrt::struct_size<pjrt::ours>(), std::size_t{theirs##_STRUCT_SIZE}) << #theirs; \
-  expect_same_fields(#theirs, {FIELDS(ours, theirs, __VA_ARGS__)}, pjrt::struct_size<pjrt::ours>())
+#define SAME_STRUCT(ours, theirs, ...)                                                  \
+  EXPECT_EQ(sizeof(pjrt_abi::ours), sizeof(theirs)) << #theirs;                         \
+  EXPECT_EQ(pjrt_abi::struct_size<pjrt_abi::ours>(), std::size_t{theirs##_STRUCT_SIZE}) \
+      << #theirs;                                                                       \
+  expect_same_fields(#theirs, {FIELDS(ours, theirs, __VA_ARGS__)},                      \
+                     pjrt_abi::struct_size<pjrt_abi::ours>())
 
-#define SAME_PLACE(ours, theirs)                                                          \
-  EXPECT_EQ(offsetof(pjrt::Api, functions) + pjrt::ours::kFunction.index * sizeof(void*), \
-            offsetof(PJRT_Api, theirs))                                                   \
-      << #theirs;                                                                         \
-  EXPECT_STREQ(pjrt::ours::kFunction.name, #theirs)
+#define SAME_PLACE(ours, theirs)                                                                  \
+  EXPECT_EQ(offsetof(pjrt_abi::Api, functions) + pjrt_abi::ours::kFunction.index * sizeof(void*), \
+            offsetof(PJRT_Api, theirs))                                                           \
+      << #theirs;                                                                                 \
+  EXPECT_STREQ(pjrt_abi::ours::kFunction.name, #theirs)
 
 #define SAME_FUNCTION(ours, theirs, ...) \
   SAME_PLACE(ours, theirs);              \
   SAME_STRUCT(ours, theirs##_Args, __VA_ARGS__)
 
 TEST(Abi, FunctionTableMatchesTheHeader) {
-  EXPECT_EQ(pjrt::kMajorVersion, PJRT_API_MAJOR);
-  EXPECT_EQ(offsetof(pjrt::Api, struct_size), offsetof(PJRT_Api, struct_size));
-  EXPECT_EQ(offsetof(pjrt::Api, version), offsetof(PJRT_Api, pjrt_api_version));
-  EXPECT_EQ(offsetof(pjrt::Api, functions), offsetof(PJRT_Api, PJRT_Error_Destroy));
-  EXPECT_LE(sizeof(pjrt::Api), sizeof(PJRT_Api));
-  EXPECT_EQ(sizeof(pjrt::Version), sizeof(PJRT_Api_Version));
-  EXPECT_EQ(offsetof(pjrt::Version, major_version), offsetof(PJRT_Api_Version, major_version));
-  EXPECT_EQ(offsetof(pjrt::Version, minor_version), offsetof(PJRT_Api_Version, minor_version));
+  EXPECT_EQ(pjrt_abi::kMajorVersion, PJRT_API_MAJOR);
+  EXPECT_EQ(offsetof(pjrt_abi::Api, struct_size), offsetof(PJRT_Api, struct_size));
+  EXPECT_EQ(offsetof(pjrt_abi::Api, version), offsetof(PJRT_Api, pjrt_api_version));
+  EXPECT_EQ(offsetof(pjrt_abi::Api, functions), offsetof(PJRT_Api, PJRT_Error_Destroy));
+  EXPECT_LE(sizeof(pjrt_abi::Api), sizeof(PJRT_Api));
+  EXPECT_EQ(sizeof(pjrt_abi::Version), sizeof(PJRT_Api_Version));
+  EXPECT_EQ(offsetof(pjrt_abi::Version, major_version), offsetof(PJRT_Api_Version, major_version));
+  EXPECT_EQ(offsetof(pjrt_abi::Version, minor_version), offsetof(PJRT_Api_Version, minor_version));
 }
 
 TEST(Abi, ConstantsMatchTheHeader) {
@@ -90,37 +93,37 @@ TEST(Abi, ConstantsMatchTheHeader) {
     EXPECT_EQ(sizeof(ours), sizeof(theirs));
     EXPECT_EQ(static_cast<int>(ours), static_cast<int>(theirs));
   };
-  same(pjrt::ErrorCode::ok, PJRT_Error_Code_OK);
-  same(pjrt::ErrorCode::unknown, PJRT_Error_Code_UNKNOWN);
-  same(pjrt::ErrorCode::deadline_exceeded, PJRT_Error_Code_DEADLINE_EXCEEDED);
-  same(pjrt::ErrorCode::not_found, PJRT_Error_Code_NOT_FOUND);
-  same(pjrt::ErrorCode::already_exists, PJRT_Error_Code_ALREADY_EXISTS);
-  same(pjrt::ErrorCode::internal, PJRT_Error_Code_INTERNAL);
-  same(pjrt::ErrorCode::unavailable, PJRT_Error_Code_UNAVAILABLE);
-  same(pjrt::ErrorCode::resource_exhausted, PJRT_Error_Code_RESOURCE_EXHAUSTED);
-  same(pjrt::ErrorCode::unimplemented, PJRT_Error_Code_UNIMPLEMENTED);
-  same(pjrt::ElementType::pred, PJRT_Buffer_Type_PRED);
-  same(pjrt::ElementType::s8, PJRT_Buffer_Type_S8);
-  same(pjrt::ElementType::s32, PJRT_Buffer_Type_S32);
-  same(pjrt::ElementType::s64, PJRT_Buffer_Type_S64);
-  same(pjrt::ElementType::u8, PJRT_Buffer_Type_U8);
-  same(pjrt::ElementType::u16, PJRT_Buffer_Type_U16);
-  same(pjrt::ElementType::u32, PJRT_Buffer_Type_U32);
-  same(pjrt::ElementType::u64, PJRT_Buffer_Type_U64);
-  same(pjrt::ElementType::f16, PJRT_Buffer_Type_F16);
-  same(pjrt::ElementType::f32, PJRT_Buffer_Type_F32);
-  same(pjrt::ElementType::f64, PJRT_Buffer_Type_F64);
-  same(pjrt::ElementType::bf16, PJRT_Buffer_Type_BF16);
-  same(pjrt::HostBufferSemantics::only_during_call,
+  same(pjrt_abi::ErrorCode::ok, PJRT_Error_Code_OK);
+  same(pjrt_abi::ErrorCode::unknown, PJRT_Error_Code_UNKNOWN);
+  same(pjrt_abi::ErrorCode::deadline_exceeded, PJRT_Error_Code_DEADLINE_EXCEEDED);
+  same(pjrt_abi::ErrorCode::not_found, PJRT_Error_Code_NOT_FOUND);
+  same(pjrt_abi::ErrorCode::already_exists, PJRT_Error_Code_ALREADY_EXISTS);
+  same(pjrt_abi::ErrorCode::internal, PJRT_Error_Code_INTERNAL);
+  same(pjrt_abi::ErrorCode::unavailable, PJRT_Error_Code_UNAVAILABLE);
+  same(pjrt_abi::ErrorCode::resource_exhausted, PJRT_Error_Code_RESOURCE_EXHAUSTED);
+  same(pjrt_abi::ErrorCode::unimplemented, PJRT_Error_Code_UNIMPLEMENTED);
+  same(pjrt_abi::ElementType::pred, PJRT_Buffer_Type_PRED);
+  same(pjrt_abi::ElementType::s8, PJRT_Buffer_Type_S8);
+  same(pjrt_abi::ElementType::s32, PJRT_Buffer_Type_S32);
+  same(pjrt_abi::ElementType::s64, PJRT_Buffer_Type_S64);
+  same(pjrt_abi::ElementType::u8, PJRT_Buffer_Type_U8);
+  same(pjrt_abi::ElementType::u16, PJRT_Buffer_Type_U16);
+  same(pjrt_abi::ElementType::u32, PJRT_Buffer_Type_U32);
+  same(pjrt_abi::ElementType::u64, PJRT_Buffer_Type_U64);
+  same(pjrt_abi::ElementType::f16, PJRT_Buffer_Type_F16);
+  same(pjrt_abi::ElementType::f32, PJRT_Buffer_Type_F32);
+  same(pjrt_abi::ElementType::f64, PJRT_Buffer_Type_F64);
+  same(pjrt_abi::ElementType::bf16, PJRT_Buffer_Type_BF16);
+  same(pjrt_abi::HostBufferSemantics::only_during_call,
        PJRT_HostBufferSemantics_kImmutableOnlyDuringCall);
-  same(pjrt::HostBufferSemantics::until_transfer_completes,
+  same(pjrt_abi::HostBufferSemantics::until_transfer_completes,
        PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes);
-  same(pjrt::ValueType::text, PJRT_NamedValue_kString);
-  same(pjrt::ValueType::int64, PJRT_NamedValue_kInt64);
-  same(pjrt::ValueType::int64_list, PJRT_NamedValue_kInt64List);
-  same(pjrt::ValueType::real, PJRT_NamedValue_kFloat);
-  same(pjrt::ValueType::boolean, PJRT_NamedValue_kBool);
-  EXPECT_EQ(pjrt::MemoryLayout{}.type, PJRT_Buffer_MemoryLayout_Type_Tiled);
+  same(pjrt_abi::ValueType::text, PJRT_NamedValue_kString);
+  same(pjrt_abi::ValueType::int64, PJRT_NamedValue_kInt64);
+  same(pjrt_abi::ValueType::int64_list, PJRT_NamedValue_kInt64List);
+  same(pjrt_abi::ValueType::real, PJRT_NamedValue_kFloat);
+  same(pjrt_abi::ValueType::boolean, PJRT_NamedValue_kBool);
+  EXPECT_EQ(pjrt_abi::MemoryLayout{}.type, PJRT_Buffer_MemoryLayout_Type_Tiled);
 }
 
 TEST(Abi, StructsMatchTheHeader) {
@@ -139,7 +142,7 @@ TEST(Abi, ErrorEventAndDeviceFunctionsMatchTheHeader) {
   SAME_FUNCTION(ErrorMessage, PJRT_Error_Message, error, message, message_size);
   SAME_FUNCTION(ErrorGetCode, PJRT_Error_GetCode, error, code);
   SAME_PLACE(PluginInitialize, PJRT_Plugin_Initialize);
-  EXPECT_EQ(sizeof(pjrt::PluginInitialize), sizeof(PJRT_Plugin_Initialize_Args));
+  EXPECT_EQ(sizeof(pjrt_abi::PluginInitialize), sizeof(PJRT_Plugin_Initialize_Args));
   SAME_FUNCTION(EventDestroy, PJRT_Event_Destroy, event);
   SAME_FUNCTION(EventIsReady, PJRT_Event_IsReady, event, is_ready);
   SAME_FUNCTION(EventAwait, PJRT_Event_Await, event);
@@ -147,14 +150,14 @@ TEST(Abi, ErrorEventAndDeviceFunctionsMatchTheHeader) {
                 device_kind_size);
   SAME_FUNCTION(DeviceGetDescription, PJRT_Device_GetDescription, device, device_description);
   SAME_PLACE(DeviceMemoryStats, PJRT_Device_MemoryStats);
-  EXPECT_EQ(pjrt::struct_size<pjrt::DeviceMemoryStats>(),
+  EXPECT_EQ(pjrt_abi::struct_size<pjrt_abi::DeviceMemoryStats>(),
             std::size_t{PJRT_Device_MemoryStats_Args_STRUCT_SIZE});
   expect_same_fields(
       "first half of PJRT_Device_MemoryStats_Args",
       {FIELDS(DeviceMemoryStats, PJRT_Device_MemoryStats_Args, device, bytes_in_use,
               peak_bytes_in_use, peak_bytes_in_use_is_set, num_allocs, num_allocs_is_set,
               largest_alloc_size, largest_alloc_size_is_set, bytes_limit, bytes_limit_is_set)},
-      offsetof(pjrt::DeviceMemoryStats, bytes_limit_is_set) + 1);
+      offsetof(pjrt_abi::DeviceMemoryStats, bytes_limit_is_set) + 1);
 }
 
 TEST(Abi, ClientFunctionsMatchTheHeader) {
@@ -222,7 +225,7 @@ TEST(Abi, ProgramMemoryStatsMatchTheHeader) {
               host_output_size_in_bytes, host_alias_size_in_bytes, host_temp_size_in_bytes,
               peak_memory_in_bytes, total_size_in_bytes);
 #else
-  EXPECT_EQ(offsetof(pjrt::ExecutableGetCompiledMemoryStats, total_size_in_bytes),
+  EXPECT_EQ(offsetof(pjrt_abi::ExecutableGetCompiledMemoryStats, total_size_in_bytes),
             std::size_t{PJRT_Executable_GetCompiledMemoryStats_Args_STRUCT_SIZE});
 #endif
 }
@@ -249,7 +252,7 @@ TEST(Abi, TopologyFunctionsMatchTheHeader) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pjrt
 
 #else
 

@@ -12,7 +12,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -39,7 +39,7 @@ class CompileCacheTest : public testing::Test {
 
   std::vector<float> run(const std::string& factor, const CompileCache& cache) {
     const Executable program = cache.compile(*client_, scaling_by(factor));
-    const Buffer x = to_device<float>(*client_, {1, 2, 3}, {DType::f32, {3}});
+    const Buffer x = to_device<float>(*client_, {1, 2, 3}, {compiler::DType::f32, {3}});
     const Execution execution = program.execute({{&x}});
     EXPECT_TRUE(x.deleted());  // a loaded program donates like a compiled one
     return execution.results[0][0].to_host<float>();
@@ -54,9 +54,9 @@ class CompileCacheTest : public testing::Test {
   // Swaps the contents of two files of equal length, to test whether a program was loaded from its
   // file.
   void exchange(const fs::path& file, const fs::path& by) {
-    const std::string a = read_file(file), b = read_file(by);
-    write_file(file, b);
-    write_file(by, a);
+    const std::string a = io::read_file(file), b = io::read_file(by);
+    io::write_file(file, b);
+    io::write_file(by, a);
   }
 
   TempDir dir_;
@@ -69,10 +69,10 @@ TEST_F(CompileCacheTest, LoadsAProgramCompiledBefore) {
   ASSERT_EQ(files().size(), 1u);
   const auto written = fs::last_write_time(files()[0]) - std::chrono::hours(1);
   fs::last_write_time(files()[0], written);
-  const std::string bytes = read_file(files()[0]);
+  const std::string bytes = io::read_file(files()[0]);
   EXPECT_THAT(run("2.0"), ElementsAre(2, 4, 6));
   EXPECT_GT(fs::last_write_time(files()[0]), written);  // used, and not written again
-  EXPECT_EQ(read_file(files()[0]), bytes);
+  EXPECT_EQ(io::read_file(files()[0]), bytes);
   EXPECT_THAT(run("3.0"), ElementsAre(3, 6, 9));
   EXPECT_EQ(files().size(), 2u);
 }
@@ -92,16 +92,16 @@ TEST_F(CompileCacheTest, IgnoresAFileOfAnotherModule) {
 TEST_F(CompileCacheTest, ReplacesDamagedFiles) {
   run("2.0");
   const fs::path file = files()[0];
-  const std::string whole = read_file(file);
+  const std::string whole = io::read_file(file);
   for (const std::size_t at :
        {std::size_t{0}, std::size_t{12}, std::size_t{30}, whole.size() / 2, whole.size() - 1}) {
     std::string broken = whole;
     broken[at] = static_cast<char>(broken[at] ^ 4);
     for (const std::string& bytes : {broken, whole.substr(0, at)}) {
-      write_file(file, bytes);
+      io::write_file(file, bytes);
       EXPECT_THAT(run("2.0"), ElementsAre(2, 4, 6)) << at;
-      EXPECT_EQ(read_file(file).substr(0, 24), whole.substr(0, 24)) << at;
-      EXPECT_EQ(read_file(file).size(), whole.size()) << at;
+      EXPECT_EQ(io::read_file(file).substr(0, 24), whole.substr(0, 24)) << at;
+      EXPECT_EQ(io::read_file(file).size(), whole.size()) << at;
     }
   }
 }
@@ -138,10 +138,10 @@ TEST_F(CompileCacheTest, ReadsItsFilesUnderAnyUmask) {
   ::umask(before);
   const auto written = fs::last_write_time(files()[0]) - std::chrono::hours(1);
   fs::last_write_time(files()[0], written);
-  const std::string bytes = read_file(files()[0]);
+  const std::string bytes = io::read_file(files()[0]);
   run("2.0");
   EXPECT_GT(fs::last_write_time(files()[0]), written);  // used
-  EXPECT_EQ(read_file(files()[0]), bytes);
+  EXPECT_EQ(io::read_file(files()[0]), bytes);
 }
 
 TEST_F(CompileCacheTest, RemovesLeastRecentlyUsedPrograms) {
@@ -159,7 +159,7 @@ TEST_F(CompileCacheTest, RemovesLeastRecentlyUsedPrograms) {
 }
 
 TEST_F(CompileCacheTest, CompilesWithoutAWritableFolder) {
-  write_file(dir_.file("file"), "");
+  io::write_file(dir_.file("file"), "");
   EXPECT_THAT(run("2.0", CompileCache(dir_.file("file/compiled"))), ElementsAre(2, 4, 6));
 }
 
@@ -175,4 +175,4 @@ TEST(CompileCache, UsesTheFolderOfTheEnvironment) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pjrt

@@ -14,7 +14,7 @@
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 #endif
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 using testing::ElementsAre;
@@ -33,7 +33,7 @@ module @add {
   }
 })";
 
-const Shape kShape{.dtype = DType::f32, .dims = {2, 3}};
+const compiler::Shape kShape{.dtype = compiler::DType::f32, .dims = {2, 3}};
 
 std::string message_of(const auto& action) {
   try {
@@ -67,12 +67,14 @@ TEST_F(CpuPlugin, RejectsTooManyDevices) {
 
 TEST_F(CpuPlugin, CopiesEveryElementTypeToTheDeviceAndBack) {
   const auto client = open_device("cpu");
-  for (const DType dtype :
-       {DType::pred, DType::s8, DType::s32, DType::s64, DType::u8, DType::u16, DType::u32,
-        DType::u64, DType::bf16, DType::f16, DType::f32, DType::f64}) {
-    const Shape shape{.dtype = dtype, .dims = {3, 1, 5}};
+  for (const compiler::DType dtype :
+       {compiler::DType::pred, compiler::DType::s8, compiler::DType::s32, compiler::DType::s64,
+        compiler::DType::u8, compiler::DType::u16, compiler::DType::u32, compiler::DType::u64,
+        compiler::DType::bf16, compiler::DType::f16, compiler::DType::f32, compiler::DType::f64}) {
+    const compiler::Shape shape{.dtype = dtype, .dims = {3, 1, 5}};
     std::vector<std::byte> in(shape.size_bytes());
-    for (std::size_t i = 0; i < in.size(); ++i) in[i] = std::byte(dtype == DType::pred ? i % 2 : i);
+    for (std::size_t i = 0; i < in.size(); ++i)
+      in[i] = std::byte(dtype == compiler::DType::pred ? i % 2 : i);
     const Buffer buffer = client->to_device(in, shape);
     std::vector<std::byte> out(in.size());
     buffer.copy_to_host(out);
@@ -83,9 +85,11 @@ TEST_F(CpuPlugin, CopiesEveryElementTypeToTheDeviceAndBack) {
 
 TEST_F(CpuPlugin, CopiesScalarsAndEmptyArrays) {
   const auto client = open_device("cpu");
-  EXPECT_THAT(to_device<float>(*client, {7}, {.dtype = DType::f32, .dims = {}}).to_host<float>(),
-              ElementsAre(7));
-  EXPECT_THAT(to_device<float>(*client, {}, {.dtype = DType::f32, .dims = {0, 4}}).to_host<float>(),
+  EXPECT_THAT(
+      to_device<float>(*client, {7}, {.dtype = compiler::DType::f32, .dims = {}}).to_host<float>(),
+      ElementsAre(7));
+  EXPECT_THAT(to_device<float>(*client, {}, {.dtype = compiler::DType::f32, .dims = {0, 4}})
+                  .to_host<float>(),
               ElementsAre());
 }
 
@@ -100,7 +104,7 @@ module @product {
   }
 })");
   const Buffer x = to_device<float>(*client, std::vector<float>(1'000'000, 1e-3f),
-                                    {.dtype = DType::f32, .dims = {1000, 1000}});
+                                    {.dtype = compiler::DType::f32, .dims = {1000, 1000}});
   const Execution first = product.execute({{&x}});
   const Execution second = product.execute({{&x}});
   EXPECT_TRUE(first.ended());
@@ -118,7 +122,7 @@ module @add {
   }
 })");
   EXPECT_EQ(add.program().memory().alias_bytes, 16);
-  const Shape shape{.dtype = DType::f32, .dims = {4}};
+  const compiler::Shape shape{.dtype = compiler::DType::f32, .dims = {4}};
   Buffer x = to_device<float>(*client, {0, 0, 0, 0}, shape);
   const Buffer y = to_device<float>(*client, {1, 2, 3, 4}, shape);
   for (int step = 0; step < 10; ++step) {
@@ -146,7 +150,7 @@ module @next {
 })");
   const std::size_t size = 4194304;
   Buffer x = to_device<float>(*client, std::vector<float>(size, 0),
-                              {.dtype = DType::f32, .dims = {4194304}});
+                              {.dtype = compiler::DType::f32, .dims = {4194304}});
   for (int round = 0; round < 3; ++round) {
     std::vector<std::vector<float>> copies(8, std::vector<float>(size));
     std::vector<Event> copied;
@@ -185,8 +189,8 @@ module @total {
   std::vector<Buffer> parts;
   for (int device = 0; device < 8; ++device) {
     const float first = static_cast<float>(2 * device);
-    parts.push_back(
-        to_device<float>(*client, {first, first + 1}, {.dtype = DType::f32, .dims = {2}}, device));
+    parts.push_back(to_device<float>(*client, {first, first + 1},
+                                     {.dtype = compiler::DType::f32, .dims = {2}}, device));
   }
   std::vector<std::vector<const Buffer*>> arguments;
   for (const Buffer& part : parts) arguments.push_back({&part});
@@ -194,7 +198,8 @@ module @total {
   run.await();
   for (int device = 0; device < 8; ++device) {
     EXPECT_THAT(run.results[device][0].to_host<float>(), ElementsAre(120));
-    EXPECT_EQ(run.results[device][1].shape(), (Shape{.dtype = DType::f32, .dims = {2}}));
+    EXPECT_EQ(run.results[device][1].shape(),
+              (compiler::Shape{.dtype = compiler::DType::f32, .dims = {2}}));
     EXPECT_THAT(run.results[device][1].to_host<float>(),
                 ElementsAre(2.0f * device / 120, (2.0f * device + 1) / 120));
   }
@@ -226,7 +231,7 @@ TEST_F(CpuPlugin, ReportsTheCompilersMessage) {
 TEST_F(CpuPlugin, RejectsArgumentsOfTheWrongShape) {
   const auto client = open_device("cpu");
   const Executable add = client->compile(kAdd);
-  const Buffer x = to_device<float>(*client, {1, 2}, {.dtype = DType::f32, .dims = {2}});
+  const Buffer x = to_device<float>(*client, {1, 2}, {.dtype = compiler::DType::f32, .dims = {2}});
   EXPECT_THAT(message_of([&] { add.execute({{&x, &x}}).await(); }),
               HasSubstr("PJRT_LoadedExecutable_Execute: "));
 }
@@ -241,7 +246,7 @@ module @large {
     return %y : tensor<70368744177664xf32>
   }
 })");
-  const Buffer x = to_device<float>(*client, {1}, {.dtype = DType::f32, .dims = {}});
+  const Buffer x = to_device<float>(*client, {1}, {.dtype = compiler::DType::f32, .dims = {}});
   EXPECT_THAT(message_of([&] { large.execute({{&x}}).await(); }),
               HasSubstr("Out of memory allocating 281474976710656 bytes"));
 }
@@ -274,4 +279,4 @@ TEST_F(CpuPlugin, ReportsTheCostOfAProgram) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pjrt

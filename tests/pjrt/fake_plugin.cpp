@@ -11,9 +11,9 @@
 #include "pjrt/pjrt_abi_compile.h"
 #include "pjrt/pjrt_abi_processes.h"
 
-using smelt::FakeControl;
+using smelt::pjrt::FakeControl;
 
-namespace smelt::pjrt {
+namespace smelt::pjrt_abi {
 
 struct Error {
   std::string text;
@@ -50,7 +50,7 @@ struct SerializedExecutable {};
 
 namespace {
 
-FakeControl control;
+pjrt::FakeControl control;
 std::set<const void*> alive;
 
 [[noreturn]] void die(const char* what) {
@@ -358,11 +358,11 @@ Api make_api() {
 }
 
 }  // namespace
-}  // namespace smelt::pjrt
+}  // namespace smelt::pjrt_abi
 
-extern "C" smelt::pjrt::Api* GetPjrtApi() {
-  static smelt::pjrt::Api api = smelt::pjrt::make_api();
+extern "C" smelt::pjrt_abi::Api* GetPjrtApi() {
+  static smelt::pjrt_abi::Api api = smelt::pjrt_abi::make_api();
   return &api;
 }
 
-extern "C" FakeControl* fake_control() { return &smelt::pjrt::control; }
+extern "C" smelt::pjrt::FakeControl* fake_control() { return &smelt::pjrt_abi::control; }

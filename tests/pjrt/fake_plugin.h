@@ -7,7 +7,7 @@
 
 #include "pjrt/pjrt_abi.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 
 struct FakeControl {
   // The `fail_at`-th call (from 1) of this function since reset() fails with the text; "": no call
@@ -17,7 +17,7 @@ struct FakeControl {
   // Like above, but the call succeeds, and awaiting the event that it creates fails.
   bool fail_late = false;
   std::string fail_text;
-  pjrt::ErrorCode fail_code = pjrt::ErrorCode::unknown;
+  pjrt_abi::ErrorCode fail_code = pjrt_abi::ErrorCode::unknown;
   bool donate_first = false;  // execute() donates argument 0
   // Number of processes; new clients belong to the last one. Ids alternate among the processes, and
   // a program lists its devices in reverse order.
@@ -37,6 +37,6 @@ struct FakeControl {
 
 // Exported by the fake plugin in addition to GetPjrtApi.
 using FakeControlFunction = FakeControl* (*)();
-using FakeApiFunction = pjrt::Api* (*)();
+using FakeApiFunction = pjrt_abi::Api* (*)();
 
-}  // namespace smelt
+}  // namespace smelt::pjrt

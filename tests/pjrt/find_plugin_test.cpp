@@ -11,7 +11,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -97,4 +97,4 @@ TEST(FindPlugin, SuggestsAKnownDevice) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pjrt

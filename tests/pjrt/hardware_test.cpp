@@ -17,7 +17,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -167,4 +167,4 @@ TEST(Hardware, WarnsIfACudaLibraryCannotBeLoaded) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pjrt

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 constexpr std::size_t kMegabyte = 1 << 20;
@@ -118,4 +118,4 @@ TEST_F(HostMemory, AcceptsLargeBlocksThatStay) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pjrt

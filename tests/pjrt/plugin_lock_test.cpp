@@ -5,7 +5,7 @@
 
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 using testing::AllOf;
@@ -49,4 +49,4 @@ TEST(PluginLock, RejectsUnknownDevices) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pjrt

@@ -15,7 +15,7 @@
 #include "support/environment.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -46,7 +46,7 @@ std::string copy_of_fake(const TempDir& dir, const std::string& name) {
   return dir.file(name);
 }
 
-pjrt::Api& api(const std::string& path) {
+pjrt_abi::Api& api(const std::string& path) {
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   CHECK(library != nullptr);
   return *reinterpret_cast<FakeApiFunction>(::dlsym(library, "GetPjrtApi"))();
@@ -83,7 +83,7 @@ TEST(PluginLoad, NamesAFunctionThatAnOldPluginLacks) {
   const TempDir dir;
   const std::string path = copy_of_fake(dir, "old.so");
   // The function table of a plugin from before PJRT_Compile (index 89) was added.
-  api(path).struct_size = offsetof(pjrt::Api, functions) + 89 * sizeof(void*);
+  api(path).struct_size = offsetof(pjrt_abi::Api, functions) + 89 * sizeof(void*);
   const Topology topology = Topology::create(Plugin::load(path), "any");
   EXPECT_THAT(message_of<SystemError>([&] { topology.compile("", {}); }),
               AllOf(HasSubstr("old.so (PJRT 0.90) is too old: it lacks PJRT_Compile"),
@@ -148,7 +148,7 @@ class FakePlugin : public testing::Test {
     program.program().memory();
     program.program().cost();
     const Executable again = client->load(program.program().serialize());
-    const Shape shape{.dtype = DType::f32, .dims = {2}};
+    const compiler::Shape shape{.dtype = compiler::DType::f32, .dims = {2}};
     std::vector<Buffer> x;
     for (int device = 0; device < 2; ++device) {
       x.push_back(to_device<float>(*client, {1, 2}, shape, device));
@@ -216,13 +216,13 @@ TEST_F(FakePlugin, LeaksNothingIfAsynchronousWorkFails) {
 
 TEST_F(FakePlugin, KeepsThePluginsErrorCode) {
   control().fail_function = "PJRT_Client_Compile";
-  control().fail_code = pjrt::ErrorCode::resource_exhausted;
+  control().fail_code = pjrt_abi::ErrorCode::resource_exhausted;
   const auto client = Client::create(plugin_);
   try {
     client->compile("module {}");
     FAIL();
   } catch (const PjrtError& error) {
-    EXPECT_EQ(error.code(), pjrt::ErrorCode::resource_exhausted);
+    EXPECT_EQ(error.code(), pjrt_abi::ErrorCode::resource_exhausted);
   }
 }
 
@@ -233,7 +233,7 @@ TEST_F(FakePlugin, MemoryStatsAreNulloptIfUnsupported) {
   EXPECT_EQ(client->memory_stats()->peak_bytes, std::nullopt);
   control().calls.clear();
   control().fail_function = "PJRT_Device_MemoryStats";
-  control().fail_code = pjrt::ErrorCode::unimplemented;
+  control().fail_code = pjrt_abi::ErrorCode::unimplemented;
   EXPECT_FALSE(client->memory_stats().has_value());
 }
 
@@ -241,7 +241,7 @@ TEST_F(FakePlugin, DonatedBufferIsDeletedAndCanBeAssigned) {
   control().donate_first = true;
   const auto client = Client::create(plugin_);
   const Executable program = client->compile("module {}");
-  const Shape shape{.dtype = DType::f32, .dims = {1}};
+  const compiler::Shape shape{.dtype = compiler::DType::f32, .dims = {1}};
   Buffer x = to_device<float>(*client, {1}, shape);
   const Buffer y = to_device<float>(*client, {2}, shape);
   for (int step = 0; step < 3; ++step) {
@@ -260,7 +260,7 @@ TEST_F(FakePlugin, AwaitReportsAnExecutionThatFailsLate) {
   control().fail_text = "core 1 halted";
   const auto client = Client::create(plugin_, {{"cpu_device_count", std::int64_t{2}}});
   const Executable program = client->compile("module {}");
-  const Shape one{.dtype = DType::f32, .dims = {1}};
+  const compiler::Shape one{.dtype = compiler::DType::f32, .dims = {1}};
   const Buffer x = to_device<float>(*client, {1}, one), y = to_device<float>(*client, {1}, one, 1);
   const Execution run = program.execute({{&x, &x}, {&y, &y}});
   EXPECT_EQ(message_of<PjrtError>([&] { run.await(); }), "PJRT_Event_Await: core 1 halted");
@@ -269,7 +269,7 @@ TEST_F(FakePlugin, AwaitReportsAnExecutionThatFailsLate) {
 TEST_F(FakePlugin, DestroyingAnExecutionDoesNotWait) {
   const auto client = Client::create(plugin_);
   const Executable program = client->compile("module {}");
-  const Shape shape{.dtype = DType::f32, .dims = {1}};
+  const compiler::Shape shape{.dtype = compiler::DType::f32, .dims = {1}};
   const Buffer x = to_device<float>(*client, {1}, shape);
   program.execute({{&x, &x}});
   EXPECT_EQ(control().live["buffer"], 1);
@@ -279,7 +279,7 @@ TEST_F(FakePlugin, DestroyingAnExecutionDoesNotWait) {
 TEST_F(FakePlugin, BuffersKeepTheirClientAlive) {
   auto client = Client::create(plugin_);
   {
-    const Buffer x = to_device<float>(*client, {1}, {.dtype = DType::f32, .dims = {1}});
+    const Buffer x = to_device<float>(*client, {1}, {.dtype = compiler::DType::f32, .dims = {1}});
     client.reset();
     EXPECT_EQ(control().live["client"], 1);
     EXPECT_THAT(x.to_host<float>(), ElementsAre(1));
@@ -289,7 +289,7 @@ TEST_F(FakePlugin, BuffersKeepTheirClientAlive) {
 
 TEST_F(FakePlugin, RejectsValuesThatDoNotFitTheirShape) {
   const auto client = Client::create(plugin_);
-  const Shape shape{.dtype = DType::f32, .dims = {2}};
+  const compiler::Shape shape{.dtype = compiler::DType::f32, .dims = {2}};
   EXPECT_THROW(to_device<float>(*client, {1, 2, 3}, shape), BugError);
   EXPECT_THROW(to_device<std::int32_t>(*client, {1, 2}, shape), BugError);
   EXPECT_THROW(to_device<float>(*client, {1, 2}, shape, 1), BugError);
@@ -297,4 +297,4 @@ TEST_F(FakePlugin, RejectsValuesThatDoNotFitTheirShape) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pjrt

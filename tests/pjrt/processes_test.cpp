@@ -12,13 +12,13 @@
 #include "support/environment.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const Shape kOne{.dtype = DType::f32, .dims = {1}};
+const compiler::Shape kOne{.dtype = compiler::DType::f32, .dims = {1}};
 
 // This is the last of two processes with two devices each. Device ids alternate between processes.
 class TwoProcesses : public testing::Test {
@@ -190,4 +190,4 @@ TEST_F(TwoProcesses, ReportsAStoreThatCannotBeReached) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pjrt

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 TEST(Schedule, MultipliesBundlesByLoopIterations) {
@@ -63,4 +63,4 @@ TEST(Schedule, KernelTakesTheLongerOfScheduleAndMemoryTraffic) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pjrt

@@ -17,7 +17,7 @@
 #include "support/paths.h"
 #include "support/sha256.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 namespace fs = std::filesystem;
@@ -31,31 +31,32 @@ class SetupTest : public testing::Test {
   Wheel wheel(const std::string& name, const std::string& version) const {
     const std::string info = str(name, "-", version, ".dist-info"),
                       tree = dir_.file(name + version);
-    write_file(str(tree, "/", name, "/text"), version);
-    write_file(str(tree, "/", info, "/METADATA"),
-               str("Metadata-Version: 2.1\nName: ", name, "\nVersion: ", version, "\n"));
-    write_file(str(tree, "/", info, "/WHEEL"),
-               "Wheel-Version: 1.0\nGenerator: smelt\nRoot-Is-Purelib: true\nTag: py3-none-any\n");
-    write_file(str(tree, "/", info, "/RECORD"), "");
+    io::write_file(str(tree, "/", name, "/text"), version);
+    io::write_file(str(tree, "/", info, "/METADATA"),
+                   str("Metadata-Version: 2.1\nName: ", name, "\nVersion: ", version, "\n"));
+    io::write_file(
+        str(tree, "/", info, "/WHEEL"),
+        "Wheel-Version: 1.0\nGenerator: smelt\nRoot-Is-Purelib: true\nTag: py3-none-any\n");
+    io::write_file(str(tree, "/", info, "/RECORD"), "");
     const std::string file = dir_.file(str("index/", name, "-", version, "-py3-none-any.whl"));
     fs::create_directories(dir_.file("index"));
     EXPECT_EQ(
         run_command(str("cd ", tree, " && python3 -m zipfile -c ", file, " ", name, " ", info))
             .status,
         0);
-    return {
-        .name = name,
-        .version = version,
-        .requirement = str(name, "==", version, " --hash=sha256:", sha256(read_file(file)), "\n"),
-        .download_bytes = 1000,
-        .unpacked_bytes = 1000};
+    return {.name = name,
+            .version = version,
+            .requirement =
+                str(name, "==", version, " --hash=sha256:", sha256(io::read_file(file)), "\n"),
+            .download_bytes = 1000,
+            .unpacked_bytes = 1000};
   }
 
   PluginSetup setup(std::vector<Wheel> wheels) const {
     return {std::move(wheels), dir_.file("data/gpu")};
   }
   std::string installed_text(const std::string& name) const {
-    return read_file(dir_.file(str("data/gpu/", name, "/text")));
+    return io::read_file(dir_.file(str("data/gpu/", name, "/text")));
   }
 
   TempDir dir_;
@@ -85,7 +86,7 @@ TEST_F(SetupTest, RejectsAWheelWithAWrongHashAndReusesDownloads) {
   Wheel wrong = right;
   wrong.requirement = str("beta==2.0 --hash=sha256:", std::string(64, '0'), "\n");
   // The leftovers of a process that was killed while unpacking do not count as installed either.
-  write_file(dir_.file("data/gpu.partial/packages/alpha/text"), "half");
+  io::write_file(dir_.file("data/gpu.partial/packages/alpha/text"), "half");
   EXPECT_THAT(error_of<SystemError>([&] { setup({good, wrong}).install(); }),
               AllOf(StartsWith("setup: pip could not download beta 2.0"),
                     HasSubstr("hint: check the network and run smelt setup again")));
@@ -99,12 +100,12 @@ TEST_F(SetupTest, RejectsAWheelWithAWrongHashAndReusesDownloads) {
 }
 
 TEST_F(SetupTest, DoesNotTouchAForeignFolder) {
-  write_file(dir_.file("data/gpu/mine"), "precious");
+  io::write_file(dir_.file("data/gpu/mine"), "precious");
   EXPECT_THAT(error_of<UsageError>([&] { setup({wheel("alpha", "1.0")}).install(); }),
               AllOf(StartsWith("setup: " + dir_.file("data/gpu")),
                     HasSubstr("exists but was not created by smelt setup"),
                     HasSubstr("hint: move or delete it")));
-  EXPECT_EQ(read_file(dir_.file("data/gpu/mine")), "precious");
+  EXPECT_EQ(io::read_file(dir_.file("data/gpu/mine")), "precious");
 }
 
 TEST_F(SetupTest, ChecksTheDiskSpaceFirst) {
@@ -125,8 +126,8 @@ TEST_F(SetupTest, RequiresPython) {
 }
 
 TEST_F(SetupTest, RejectsASecondSetupAtTheSameTime) {
-  write_file(dir_.file("data/gpu.lock"), "");
-  const Descriptor held(::open(dir_.file("data/gpu.lock").c_str(), O_RDWR));
+  io::write_file(dir_.file("data/gpu.lock"), "");
+  const io::Descriptor held(::open(dir_.file("data/gpu.lock").c_str(), O_RDWR));
   ASSERT_EQ(::flock(held.get(), LOCK_EX), 0);
   EXPECT_THAT(
       error_of<UsageError>([&] { setup({wheel("alpha", "1.0")}).install(); }),
@@ -137,7 +138,7 @@ TEST_F(SetupTest, RejectsASecondSetupAtTheSameTime) {
 
 TEST_F(SetupTest, RecreatesABrokenVirtualEnvironment) {
   const std::string python = dir_.file("data/gpu.partial/python");
-  write_file(python + "/.whole", "");
+  io::write_file(python + "/.whole", "");
   fs::create_directories(python + "/bin");
   fs::create_symlink(dir_.file("gone"), python + "/bin/python");
   const PluginSetup wanted = setup({wheel("alpha", "1.0")});
@@ -172,7 +173,7 @@ TEST(SetupCommand, ReportsAnInstalledPlugin) {
   const ScopedVariable data("XDG_DATA_HOME", dir.path());
   std::string wheels;
   for (const Wheel& wheel : plugin_wheels("tpu")) wheels += wheel.requirement;
-  write_file(dir.file("smelt/tpu/.wheels"), wheels);
+  io::write_file(dir.file("smelt/tpu/.wheels"), wheels);
   const CommandOutput output = smelt_setup("", "tpu");
   EXPECT_EQ(output.status, 0);
   EXPECT_THAT(output.text, StartsWith("already installed: " + dir.file("smelt/tpu")));
@@ -192,4 +193,4 @@ TEST(SetupCommand, RejectsWrongUse) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pjrt

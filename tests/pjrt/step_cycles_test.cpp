@@ -11,7 +11,7 @@
 #include "support/error_of.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 using testing::HasSubstr;
@@ -66,7 +66,7 @@ TEST(StepCycles, ConvertsCyclesAtTheClockOfThePublishedPeak) {
 }
 
 TEST(StepCycles, CountsBytesSentByCollectivesAndTheirAxes) {
-  const Mesh mesh{{"data", 2}, {"fsdp", 3}, {"tensor", 4}};
+  const compiler::Mesh mesh{{"data", 2}, {"fsdp", 3}, {"tensor", 4}};
   const auto axes = [&](std::vector<std::int64_t> group) { return axes_of(mesh, group); };
   EXPECT_EQ(axes({0, 1, 2, 3}), "tensor");
   EXPECT_EQ(axes({5, 9, 1}), "fsdp");
@@ -94,4 +94,4 @@ TEST(StepCycles, RejectsBytesWithoutAModule) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pjrt

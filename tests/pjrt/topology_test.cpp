@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::pjrt {
 namespace {
 
 using testing::HasSubstr;
@@ -73,7 +73,7 @@ TEST_F(Libtpu, ReportsThatAProgramIsTooLarge) {
     topology.compile(scale_program(2, 16 * 1024 * 1024), split_over(2));
     FAIL();
   } catch (const PjrtError& error) {
-    EXPECT_EQ(error.code(), pjrt::ErrorCode::resource_exhausted);
+    EXPECT_EQ(error.code(), pjrt_abi::ErrorCode::resource_exhausted);
     EXPECT_THAT(error.what(), HasSubstr("PJRT_Compile: "));
     EXPECT_THAT(error.what(), HasSubstr("exceeds available HBM"));
   }
@@ -89,4 +89,4 @@ TEST_F(Libtpu, RejectsAnUnknownTopology) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pjrt

@@ -5,6 +5,11 @@
 #include "reference/interpreter.h"
 
 namespace smelt::testing {
+
+using compiler::DType;
+using compiler::dtype_size_bytes;
+using compiler::is_signed;
+using compiler::Node;
 namespace {
 
 using Values = std::vector<Value>;

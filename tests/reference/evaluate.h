@@ -9,15 +9,15 @@
 namespace smelt::testing {
 
 // A float argument with its values.
-inline Value real_value(Shape shape, std::vector<double> values) {
+inline Value real_value(compiler::Shape shape, std::vector<double> values) {
   return {.shape = std::move(shape), .real = std::move(values), .bits = {}};
 }
-inline Value integer_value(Shape shape, std::vector<std::uint64_t> values) {
+inline Value integer_value(compiler::Shape shape, std::vector<std::uint64_t> values) {
   return {.shape = std::move(shape), .real = {}, .bits = std::move(values)};
 }
 
 // The floats of one result.
-inline std::vector<double> evaluate(Tensor result, const std::vector<Value>& arguments) {
+inline std::vector<double> evaluate(compiler::Tensor result, const std::vector<Value>& arguments) {
   return interpret(result.graph(), {result}, arguments).front().real;
 }
 

@@ -7,6 +7,14 @@
 #include "compiler/ops/ops.h"
 
 namespace smelt::testing {
+
+using compiler::Dims;
+using compiler::DType;
+using compiler::grad;
+using compiler::OpExample;
+using compiler::Program;
+using compiler::reduce_sum;
+using compiler::Tensor;
 namespace {
 
 std::vector<Tensor> build(Program& program, const OpExample& example) {

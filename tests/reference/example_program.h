@@ -9,11 +9,11 @@
 namespace smelt::testing {
 
 // Arguments: the example's inputs. Results: what it builds.
-Program example_program(const OpExample& example);
+compiler::Program example_program(const compiler::OpExample& example);
 
 // Arguments: the example's inputs, then one weight tensor per float result of the example.
 // Results: the loss = sum over all float results of result * weight, then d loss / d input for each
 // f64 input, in order. Nothing when there is no f64 input or no f64 result.
-std::optional<Program> gradient_program(const OpExample& example);
+std::optional<compiler::Program> gradient_program(const compiler::OpExample& example);
 
 }  // namespace smelt::testing

@@ -7,6 +7,11 @@
 
 namespace smelt::testing {
 
+using compiler::Graph;
+using compiler::Node;
+using compiler::reachable;
+using compiler::Tensor;
+
 Rule find_rule(std::string_view op_name) {
   static const std::map<std::string_view, Rule> all = [] {
     std::map<std::string_view, Rule> rules;

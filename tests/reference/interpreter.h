@@ -8,11 +8,12 @@
 namespace smelt::testing {
 
 // The values of `results`, given one value per argument of their graph.
-std::vector<Value> interpret(const Graph& graph, const std::vector<Tensor>& results,
+std::vector<Value> interpret(const compiler::Graph& graph,
+                             const std::vector<compiler::Tensor>& results,
                              const std::vector<Value>& arguments);
 
 // How the interpreter computes one op; one function per op, by the op's name.
-using Rule = std::vector<Value> (*)(const Node& node, const std::vector<Value>& inputs);
+using Rule = std::vector<Value> (*)(const compiler::Node& node, const std::vector<Value>& inputs);
 using Rules = std::vector<std::pair<std::string_view, Rule>>;
 Rules elementwise_rules();
 Rules movement_rules();

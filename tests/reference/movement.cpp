@@ -5,6 +5,11 @@
 #include "reference/interpreter.h"
 
 namespace smelt::testing {
+
+using compiler::Dims;
+using compiler::dtype_size_bytes;
+using compiler::Node;
+using compiler::Shape;
 namespace {
 
 using Values = std::vector<Value>;

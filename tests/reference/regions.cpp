@@ -6,6 +6,12 @@
 #include "reference/interpreter.h"
 
 namespace smelt::testing {
+
+using compiler::Dims;
+using compiler::DType;
+using compiler::Node;
+using compiler::Region;
+using compiler::Shape;
 namespace {
 
 using Values = std::vector<Value>;

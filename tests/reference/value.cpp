@@ -10,6 +10,19 @@
 
 namespace smelt::testing {
 
+using compiler::bf16_from_double;
+using compiler::bf16_to_float;
+using compiler::Dims;
+using compiler::dims_text;
+using compiler::DType;
+using compiler::dtype_size_bytes;
+using compiler::f16_from_double;
+using compiler::f16_to_float;
+using compiler::is_float;
+using compiler::is_signed;
+using compiler::OpExample;
+using compiler::Shape;
+
 Value empty_value(const Shape& shape) {
   Value value{shape, {}, {}};
   if (value.is_real())

@@ -8,16 +8,16 @@
 namespace smelt {
 namespace {
 
-void add(const HloModule& module, std::int64_t id, int loops, std::set<Collective>& out) {
+void add(const pjrt::HloModule& module, std::int64_t id, int loops, std::set<Collective>& out) {
   static const std::set<std::string> kOps{"all-gather", "all-reduce", "all-to-all",
                                           "collective-permute", "reduce-scatter"};
-  const HloComputation& c = module.at(id);
+  const pjrt::HloComputation& c = module.at(id);
   const bool cut = c.name.starts_with("all-reduce-scatter");
-  for (const HloInstruction& i : c.instructions) {
+  for (const pjrt::HloInstruction& i : c.instructions) {
     std::string op = i.opcode;
     if (op.ends_with("-start")) op.resize(op.size() - 6);
     if (kOps.contains(op))
-      for (const HloResult& r : i.results)
+      for (const pjrt::HloResult& r : i.results)
         out.insert({cut && op == "all-reduce" ? "reduce-scatter" : op, r.dims, loops, r.dtype});
     for (const std::int64_t called : i.called) add(module, called, loops + (op == "while"), out);
   }
@@ -25,8 +25,8 @@ void add(const HloModule& module, std::int64_t id, int loops, std::set<Collectiv
 
 }  // namespace
 
-std::vector<Collective> collectives_of(const CompiledProgram& program) {
-  const HloModule module = read_hlo_module(program.optimized_module());
+std::vector<Collective> collectives_of(const pjrt::CompiledProgram& program) {
+  const pjrt::HloModule module = pjrt::read_hlo_module(program.optimized_module());
   std::set<Collective> found;
   add(module, module.entry, 0, found);
   return {found.begin(), found.end()};

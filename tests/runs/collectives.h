@@ -14,8 +14,8 @@ struct Collective {
   // XLA's word; an all-reduce of which only a part is kept, which a TPU does at once, is a
   // "reduce-scatter".
   std::string op;
-  Dims dims;      // of the result; of a reduce-scatter: before it is cut
-  int loops = 0;  // how many loops it stands in
+  compiler::Dims dims;  // of the result; of a reduce-scatter: before it is cut
+  int loops = 0;        // how many loops it stands in
   std::string dtype = "f32";
 
   auto operator<=>(const Collective&) const = default;
@@ -23,7 +23,7 @@ struct Collective {
 
 // Each once, in order: a TPU's program may hold the same one in several copies (its start, what
 // runs meanwhile, its end), so how often it stands there says nothing.
-std::vector<Collective> collectives_of(const CompiledProgram& program);
+std::vector<Collective> collectives_of(const pjrt::CompiledProgram& program);
 
 // "all-gather f32 2x64 in 1 loops"
 std::ostream& operator<<(std::ostream& out, const Collective& c);

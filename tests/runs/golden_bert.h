@@ -19,27 +19,27 @@ class GoldenBert {
   GoldenBert();
 
   // Model, lengths, schedule and optimizer as the golden run had them.
-  BertTask task() const;
-  AdamW optimizer() const;
-  TrainingConfig config() const;
+  model::BertTask task() const;
+  model::AdamW optimizer() const;
+  model::TrainingConfig config() const;
   const Json& facts() const { return facts_; }
   std::vector<float> values(const std::string& name) const;
   // "param/…" under the parameters' own names, with zero moments.
-  TensorMap state() const;
+  io::TensorMap state() const;
   // In the order of the task's features.
-  Batch batch(int index) const;
+  data::Batch batch(int index) const;
   // The rows of two golden batches after one another.
-  Batch double_batch(int index) const;
+  data::Batch double_batch(int index) const;
 
  private:
-  SafetensorsFile file_;
+  io::SafetensorsFile file_;
   Json facts_;
   std::vector<std::byte> zeros_;
 };
 
 // The rows of both.
-Batch joined(Batch batch, const Batch& more);
+data::Batch joined(data::Batch batch, const data::Batch& more);
 // Rows [first, last) of a batch.
-Batch rows_of(const Batch& batch, std::int64_t first, std::int64_t last);
+data::Batch rows_of(const data::Batch& batch, std::int64_t first, std::int64_t last);
 
 }  // namespace smelt

@@ -11,8 +11,8 @@ namespace {
 constexpr std::int64_t kClasses = 3;
 
 // Of [3, H], [H, 3] or [3].
-std::vector<float> first_output(const TensorView& view) {
-  const auto all = tensor_values<float>(view);
+std::vector<float> first_output(const io::TensorView& view) {
+  const auto all = io::tensor_values<float>(view);
   const bool rows = view.shape.dims.front() == kClasses;
   std::vector<float> out;
   for (std::size_t i = 0; i < all.size() / kClasses; ++i)
@@ -24,33 +24,33 @@ std::vector<float> first_output(const TensorView& view) {
 
 GoldenClassify::GoldenClassify(std::string kind)
     : kind_(std::move(kind)),
-      file_(read_file(source_path("tests/golden/classify_tiny.safetensors")),
+      file_(io::read_file(source_path("tests/golden/classify_tiny.safetensors")),
             "classify_tiny.safetensors"),
-      facts_(Json::parse(read_file(source_path("tests/golden/classify_tiny.json")))[kind_]) {}
+      facts_(Json::parse(io::read_file(source_path("tests/golden/classify_tiny.json")))[kind_]) {}
 
-ClassifyTask GoldenClassify::settings(Problem problem) const {
-  if (of_tokens()) problem = Problem::token_labels;
-  if (of_answers()) problem = Problem::answer_spans;
-  ClassifyTask out{.encoder = parse_encoder(kind_.substr(0, kind_.find('-')), facts_["config"],
-                                            "classify_tiny.json"),
-                   .seq_length = 12,
-                   .labels = {.problem = problem, .names = {"a", "b", "c"}},
-                   .dropout = 0};
+model::ClassifyTask GoldenClassify::settings(io::Problem problem) const {
+  if (of_tokens()) problem = io::Problem::token_labels;
+  if (of_answers()) problem = io::Problem::answer_spans;
+  model::ClassifyTask out{.encoder = model::parse_encoder(kind_.substr(0, kind_.find('-')),
+                                                          facts_["config"], "classify_tiny.json"),
+                          .seq_length = 12,
+                          .labels = {.problem = problem, .names = {"a", "b", "c"}},
+                          .dropout = 0};
   if (!out.labels.has_classes()) out.labels.names.clear();
   out.labels.no_answer = of_answers();
   return out;
 }
 
 std::vector<float> GoldenClassify::values(const std::string& name) const {
-  return tensor_values<float>(file_.at(str(kind_, "/", name)));
+  return io::tensor_values<float>(file_.at(str(kind_, "/", name)));
 }
 
-TensorMap GoldenClassify::state(Problem problem) const {
+io::TensorMap GoldenClassify::state(io::Problem problem) const {
   const std::string prefix = kind_ + "/param/";
-  TensorMap state;
+  io::TensorMap state;
   for (const auto& [name, view] : file_.tensors())
     if (name.starts_with(prefix)) state[name.substr(prefix.size())] = view;
-  if (problem != Problem::regression) return state;
+  if (problem != io::Problem::regression) return state;
   for (auto& [name, view] : state) {
     if (!name.starts_with("output_") && !name.starts_with("classifier/out_proj/")) continue;
     const auto& kept = first_outputs_.emplace_back(first_output(view));
@@ -61,35 +61,35 @@ TensorMap GoldenClassify::state(Problem problem) const {
   return state;
 }
 
-Batch GoldenClassify::batch(Problem problem) const {
-  const char* labels = problem == Problem::single_label  ? "label_ids"
-                       : problem == Problem::multi_label ? "several"
-                                                         : "numbers";
+data::Batch GoldenClassify::batch(io::Problem problem) const {
+  const char* labels = problem == io::Problem::single_label  ? "label_ids"
+                       : problem == io::Problem::multi_label ? "several"
+                                                             : "numbers";
   std::vector<const char*> names{"input_ids", "input_mask", "segment_ids"};
   if (of_answers())
     names.insert(names.end(), {"start_positions", "end_positions"});
   else
     names.push_back(labels);
-  Batch out;
+  data::Batch out;
   for (const char* name : names) {
-    const TensorView& view = file_.at(str(kind_, "/", name));
+    const io::TensorView& view = file_.at(str(kind_, "/", name));
     out.rows = view.shape.dims[0];
     out.arrays.push_back({view.shape, {view.data.begin(), view.data.end()}});
   }
-  HostArray real{{DType::s32, {out.rows}}, std::vector<std::byte>(4 * 4)};
+  data::HostArray real{{compiler::DType::s32, {out.rows}}, std::vector<std::byte>(4 * 4)};
   std::ranges::fill(real.values<std::int32_t>(), 1);
   out.arrays.push_back(std::move(real));
   return out;
 }
 
 void GoldenClassify::write_folder(const std::string& folder) const {
-  const ClassifyTask task = settings();
-  HuggingFaceClassifier model{
+  const model::ClassifyTask task = settings();
+  checkpoint::HuggingFaceClassifier model{
       .encoder = task.encoder, .labels = task.labels, .dropout = 0, .folder = {}};
   model.folder.vocab_txt = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ncat\ndog\nbird\n";
-  for (std::int64_t i = 8; i < encoder_sizes(task.encoder).vocab_size; ++i)
+  for (std::int64_t i = 8; i < model::encoder_sizes(task.encoder).vocab_size; ++i)
     model.folder.vocab_txt += str("w", i, "\n");
-  export_hugging_face(folder, std::move(model), lazy_tensors(state()), {});
+  checkpoint::export_hugging_face(folder, std::move(model), checkpoint::lazy_tensors(state()), {});
 }
 
 }  // namespace smelt

@@ -21,18 +21,18 @@ class GoldenClassify {
   bool of_answers() const { return kind_.ends_with("-spans"); }
   // Of classes "a", "b", "c", or a regression by the first of the three outputs; of words always
   // token_labels, of answers answer_spans, which a question may lack; no dropout.
-  ClassifyTask settings(Problem problem = Problem::single_label) const;
+  model::ClassifyTask settings(io::Problem problem = io::Problem::single_label) const;
   const Json& facts() const { return facts_; }
   std::vector<float> values(const std::string& name) const;
-  TensorMap state(Problem problem = Problem::single_label) const;
-  Batch batch(Problem problem = Problem::single_label) const;
+  io::TensorMap state(io::Problem problem = io::Problem::single_label) const;
+  data::Batch batch(io::Problem problem = io::Problem::single_label) const;
   // As a Hugging Face folder, with a vocabulary of the special tokens, "cat", "dog", "bird" and
   // words of no meaning.
   void write_folder(const std::string& folder) const;
 
  private:
   std::string kind_;
-  SafetensorsFile file_;
+  io::SafetensorsFile file_;
   Json facts_;
   mutable std::vector<std::vector<float>> first_outputs_;  // what the state of a regression views
 };

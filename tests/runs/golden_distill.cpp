@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int64_t kTokens = 12;
 
-Labels labels_of(const std::string& problem) {
-  Labels out{.problem = choose_of("problem", problem, kProblems), .names = {"a", "b", "c"}};
+io::Labels labels_of(const std::string& problem) {
+  io::Labels out{.problem = choose_of("problem", problem, io::kProblems), .names = {"a", "b", "c"}};
   if (!out.has_classes()) out.names.clear();
   return out;
 }
@@ -25,80 +25,83 @@ Json dropping_out(Json config, double rate) {
   return config;
 }
 
-ClassifyTask classifier(const Json& facts, const std::string& who, double dropout) {
+model::ClassifyTask classifier(const Json& facts, const std::string& who, double dropout) {
   const std::string kind = facts["kinds"][who == "student" ? 0 : 1];
-  return {.encoder = parse_encoder(kind.substr(0, kind.find('-')),
-                                   dropping_out(facts[who], dropout), "distill_tiny.json"),
+  return {.encoder = model::parse_encoder(kind.substr(0, kind.find('-')),
+                                          dropping_out(facts[who], dropout), "distill_tiny.json"),
           .seq_length = kTokens,
           .labels = labels_of(facts["problem"]),
           .dropout = dropout};
 }
 
-BertConfig bert(const Json& config, double dropout) {
-  return parse_bert_config(dropping_out(config, dropout).dump(), "distill_tiny.json");
+model::BertConfig bert(const Json& config, double dropout) {
+  return model::parse_bert_config(dropping_out(config, dropout).dump(), "distill_tiny.json");
 }
 
-T5Config t5(Json config, double dropout) {
+model::T5Config t5(Json config, double dropout) {
   config["dropout_rate"] = dropout;
-  return parse_config<T5Config>(config, "distill_tiny.json");
+  return io::parse_config<model::T5Config>(config, "distill_tiny.json");
 }
 
 }  // namespace
 
 GoldenDistill::GoldenDistill(std::string name)
     : name_(std::move(name)),
-      file_(read_file(source_path("tests/golden/distill_tiny.safetensors")),
+      file_(io::read_file(source_path("tests/golden/distill_tiny.safetensors")),
             "distill_tiny.safetensors"),
-      facts_(Json::parse(read_file(source_path("tests/golden/distill_tiny.json")))[name_]) {}
+      facts_(Json::parse(io::read_file(source_path("tests/golden/distill_tiny.json")))[name_]) {}
 
-Distillation GoldenDistill::settings() const {
-  return parse_config<Distillation>(facts_["distill"], "distill_tiny.json");
+model::Distillation GoldenDistill::settings() const {
+  return io::parse_config<model::Distillation>(facts_["distill"], "distill_tiny.json");
 }
 
-Task GoldenDistill::student() const {
+model::Task GoldenDistill::student() const {
   if (name_ == "words")
-    return bert_task(
+    return model::bert_task(
         {.model = bert(facts_["student"], 0), .seq_length = kTokens, .max_predictions = 4});
   if (name_ == "answers")
-    return t5_task({.model = t5(facts_["student"], 0),
-                    .settings = {.z_loss = 0},
-                    .inputs_length = 10,
-                    .targets_length = 6});
-  return classify_task(classifier(facts_, "student", 0));
+    return model::t5_task({.model = t5(facts_["student"], 0),
+                           .settings = {.z_loss = 0},
+                           .inputs_length = 10,
+                           .targets_length = 6});
+  return model::classify_task(classifier(facts_, "student", 0));
 }
 
-Teacher GoldenDistill::teacher() const {
-  FrozenModel model{.where = "teacher",
-                    .values = std::make_shared<const LazyTensors>(lazy_tensors(tensors("teacher"))),
-                    .dim_names = {}};
-  if (name_ == "words") return bert_teacher(bert(facts_["teacher"], 0.5), std::move(model));
-  if (name_ == "answers") return t5_teacher(t5(facts_["teacher"], 0.5), std::move(model));
-  return classify_teacher(classifier(facts_, "teacher", 0.5), std::move(model));
+model::Teacher GoldenDistill::teacher() const {
+  model::FrozenModel model{.where = "teacher",
+                           .values = std::make_shared<const io::LazyTensors>(
+                               checkpoint::lazy_tensors(tensors("teacher"))),
+                           .dim_names = {}};
+  if (name_ == "words") return model::bert_teacher(bert(facts_["teacher"], 0.5), std::move(model));
+  if (name_ == "answers") return model::t5_teacher(t5(facts_["teacher"], 0.5), std::move(model));
+  return model::classify_teacher(classifier(facts_, "teacher", 0.5), std::move(model));
 }
 
-Task GoldenDistill::task() const { return distilled(student(), teacher(), settings()); }
+model::Task GoldenDistill::task() const {
+  return model::distilled(student(), teacher(), settings());
+}
 
-Batch GoldenDistill::batch(const Features& features) const {
-  Batch out;
-  for (const Feature& feature : features) {
+data::Batch GoldenDistill::batch(const io::Features& features) const {
+  data::Batch out;
+  for (const io::Feature& feature : features) {
     const std::string name = str(name_, "/", feature.name);
     if (!file_.tensors().contains(name)) {  // is_real_example
-      HostArray& real = out.arrays.emplace_back(
-          HostArray{{DType::s32, {out.rows}},
-                    std::vector<std::byte>(4 * static_cast<std::size_t>(out.rows))});
+      data::HostArray& real = out.arrays.emplace_back(
+          data::HostArray{{compiler::DType::s32, {out.rows}},
+                          std::vector<std::byte>(4 * static_cast<std::size_t>(out.rows))});
       std::ranges::fill(real.values<std::int32_t>(), 1);
       continue;
     }
-    const TensorView& view = file_.at(name);
+    const io::TensorView& view = file_.at(name);
     out.rows = view.shape.dims[0];
     out.arrays.push_back({view.shape, {view.data.begin(), view.data.end()}});
   }
   return out;
 }
 
-TensorMap GoldenDistill::tensors(const std::string& of) const {
+io::TensorMap GoldenDistill::tensors(const std::string& of) const {
   const std::string prefix = str(name_, "/", of, "/");
-  TensorMap out;
+  io::TensorMap out;
   for (const auto& [name, view] : file_.tensors())
     if (name.starts_with(prefix)) out[name.substr(prefix.size())] = view;
   return out;

@@ -18,17 +18,17 @@ class GoldenDistill {
 
   const Json& facts() const { return facts_; }
   // Held to the teacher, which would drop half of all out if it could.
-  Task task() const;
-  Task student() const;
-  Teacher teacher() const;
-  Distillation settings() const;
-  Batch batch(const Features& features) const;
+  model::Task task() const;
+  model::Task student() const;
+  model::Teacher teacher() const;
+  model::Distillation settings() const;
+  data::Batch batch(const io::Features& features) const;
   // "student", "teacher" or "grad".
-  TensorMap tensors(const std::string& of) const;
+  io::TensorMap tensors(const std::string& of) const;
 
  private:
   std::string name_;
-  SafetensorsFile file_;
+  io::SafetensorsFile file_;
   Json facts_;
 };
 

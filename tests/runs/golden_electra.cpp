@@ -14,9 +14,11 @@
 namespace smelt {
 namespace {
 
-Json all_facts() { return Json::parse(read_file(source_path("tests/golden/electra_tiny.json"))); }
+Json all_facts() {
+  return Json::parse(io::read_file(source_path("tests/golden/electra_tiny.json")));
+}
 
-ElectraConfig model_of(const Json& h) {
+model::ElectraConfig model_of(const Json& h) {
   const Json& o = h["model_hparam_overrides"];
   return {.vocab_size = h["vocab_size"],
           .embedding_size = h["embedding_size"],
@@ -34,29 +36,32 @@ ElectraConfig model_of(const Json& h) {
 }
 
 // As the original's sample_from_softmax, of noise that is given.
-Tensor sample(Tensor logits, Tensor noise) {
-  return argmax(softmax(logits - log(1e-9 - log(noise + 1e-9))), -1);
+compiler::Tensor sample(compiler::Tensor logits, compiler::Tensor noise) {
+  return compiler::argmax(
+      model::softmax(logits - compiler::log(1e-9 - compiler::log(noise + 1e-9))), -1);
 }
 
-Objective objective(const ElectraTask& c, const Scope& root, const Inputs& in, bool noise) {
-  const EncoderInputs tokens{.input_ids = in["input_ids"],
-                             .input_mask = in["input_mask"],
-                             .segment_ids = in["segment_ids"]};
-  return electra_objective(
-      root, c,
-      {.inputs = tokens,
-       .masked_ids = in["masked_ids"],
-       .masks = {.positions = in["masked_lm_positions"],
-                 .ids = in["masked_lm_ids"],
-                 .weights = in["masked_lm_weights"]}},
-      [&](Tensor logits) { return noise ? sample(logits, in["noise"]) : in["sampled_ids"]; });
+model::Objective objective(const model::ElectraTask& c, const model::Scope& root,
+                           const model::Inputs& in, bool noise) {
+  const model::EncoderInputs tokens{.input_ids = in["input_ids"],
+                                    .input_mask = in["input_mask"],
+                                    .segment_ids = in["segment_ids"]};
+  return model::electra_objective(root, c,
+                                  {.inputs = tokens,
+                                   .masked_ids = in["masked_ids"],
+                                   .masks = {.positions = in["masked_lm_positions"],
+                                             .ids = in["masked_lm_ids"],
+                                             .weights = in["masked_lm_weights"]}},
+                                  [&](compiler::Tensor logits) {
+                                    return noise ? sample(logits, in["noise"]) : in["sampled_ids"];
+                                  });
 }
 
 }  // namespace
 
 GoldenElectra::GoldenElectra(std::string name)
     : name_(std::move(name)),
-      file_(read_file(source_path("tests/golden/electra_tiny.safetensors")),
+      file_(io::read_file(source_path("tests/golden/electra_tiny.safetensors")),
             "electra_tiny.safetensors"),
       facts_(all_facts()),
       zeros_(1 << 20) {}
@@ -68,46 +73,48 @@ std::vector<std::string> GoldenElectra::cases() {
   return names;
 }
 
-ElectraTask GoldenElectra::settings() const {
+model::ElectraTask GoldenElectra::settings() const {
   const Json &h = facts()["hparams"], &ids = facts_["special_ids"];
-  ElectraTask c{.model = model_of(h),
-                .settings = parse_config<ElectraSettings>(h, "electra_tiny.json"),
-                .seq_length = h["max_seq_length"]};
+  model::ElectraTask c{.model = model_of(h),
+                       .settings = io::parse_config<model::ElectraSettings>(h, "electra_tiny.json"),
+                       .seq_length = h["max_seq_length"]};
   c.ids = {.cls = ids["cls"], .sep = ids["sep"], .mask = ids["mask"]};
-  c.settings.masks = MaskDraws::original;
+  c.settings.masks = model::MaskDraws::original;
   return c;
 }
 
-Task GoldenElectra::task() const {
-  const ElectraTask c = settings();
+model::Task GoldenElectra::task() const {
+  const model::ElectraTask c = settings();
   const std::int64_t S = c.seq_length, N = c.masking().most, V = c.model.vocab_size;
-  Task task = electra_task(c);
+  model::Task task = model::electra_task(c);
   task.draws = false;
-  for (const Feature& f : Features{
+  for (const io::Feature& f : io::Features{
            {.name = "masked_ids", .row = {S}, .limit = V},
            {.name = "masked_lm_positions", .row = {N}, .limit = S},
            {.name = "masked_lm_ids", .row = {N}, .limit = V},
-           {.name = "masked_lm_weights", .dtype = DType::f32, .row = {N}},
+           {.name = "masked_lm_weights", .dtype = compiler::DType::f32, .row = {N}},
            {.name = "sampled_ids", .row = {N}, .limit = V},
-           {.name = "noise", .dtype = DType::f32, .row = {N, V}},
+           {.name = "noise", .dtype = compiler::DType::f32, .row = {N, V}},
        })
     if (has("input/0/" + f.name)) task.features.push_back(f);
-  task.objective = [c, noise = has("input/0/noise")](const Scope& root, const Inputs& in) {
+  task.objective = [c, noise = has("input/0/noise")](const model::Scope& root,
+                                                     const model::Inputs& in) {
     return objective(c, root, in, noise);
   };
   return task;
 }
 
-TrainingConfig GoldenElectra::config() const {
+model::TrainingConfig GoldenElectra::config() const {
   const auto& o = facts_["optimizer"];
-  TrainingConfig c;
+  model::TrainingConfig c;
   c.batch_size = facts_["batch_size"];
   c.schedule = {.learning_rate = o["learning_rate"],
                 .warmup_steps = o["warmup_steps"],
                 .total_steps = o["steps"],
                 .power = o["power"],
-                .warmup = Warmup::multiplies};
-  c.optimizer = adamw({.weight_decay = o["weight_decay"], .bias_correction = BiasCorrection::off});
+                .warmup = model::Warmup::multiplies};
+  c.optimizer = model::adamw(
+      {.weight_decay = o["weight_decay"], .bias_correction = model::BiasCorrection::off});
   return c;
 }
 
@@ -116,16 +123,16 @@ bool GoldenElectra::has(const std::string& name) const {
 }
 
 std::vector<float> GoldenElectra::values(const std::string& name) const {
-  return tensor_values<float>(file_.at(name_ + "/" + name));
+  return io::tensor_values<float>(file_.at(name_ + "/" + name));
 }
 
 std::vector<std::int32_t> GoldenElectra::whole_values(const std::string& name) const {
-  return tensor_values<std::int32_t>(file_.at(name_ + "/" + name));
+  return io::tensor_values<std::int32_t>(file_.at(name_ + "/" + name));
 }
 
-TensorMap GoldenElectra::state() const {
+io::TensorMap GoldenElectra::state() const {
   const std::string prefix = name_ + "/param/";
-  TensorMap state;
+  io::TensorMap state;
   for (const auto& [name, view] : file_.tensors()) {
     if (!name.starts_with(prefix)) continue;
     const std::string parameter = name.substr(prefix.size());
@@ -142,26 +149,26 @@ std::int64_t GoldenElectra::batches() const {
   return count;
 }
 
-Batch GoldenElectra::batch(std::int64_t index) const { return batch(index, task().features); }
+data::Batch GoldenElectra::batch(std::int64_t index) const { return batch(index, task().features); }
 
-Batch GoldenElectra::training_batch(std::int64_t index) const {
-  const Features features = task().features;
-  Batch out = batch(index, features);
-  const auto at = std::ranges::find(features, "sampled_ids", &Feature::name) - features.begin();
-  const TensorView& view = file_.at(str(name_, "/input/", index, "/sampled_in_training"));
+data::Batch GoldenElectra::training_batch(std::int64_t index) const {
+  const io::Features features = task().features;
+  data::Batch out = batch(index, features);
+  const auto at = std::ranges::find(features, "sampled_ids", &io::Feature::name) - features.begin();
+  const io::TensorView& view = file_.at(str(name_, "/input/", index, "/sampled_in_training"));
   std::ranges::copy(view.data, out.arrays[static_cast<std::size_t>(at)].bytes.begin());
   return out;
 }
 
-Batch GoldenElectra::tokens(std::int64_t index) const {
-  const Features features = electra_task(settings()).features;
+data::Batch GoldenElectra::tokens(std::int64_t index) const {
+  const io::Features features = model::electra_task(settings()).features;
   return joined(batch(2 * index, features), batch(2 * index + 1, features));
 }
 
-Batch GoldenElectra::batch(std::int64_t index, const Features& features) const {
-  Batch batch = empty_batch(features, facts_["batch_size"]);
+data::Batch GoldenElectra::batch(std::int64_t index, const io::Features& features) const {
+  data::Batch batch = data::empty_batch(features, facts_["batch_size"]);
   for (std::size_t i = 0; i < features.size(); ++i) {
-    const TensorView& view = file_.at(str(name_, "/input/", index, "/", features[i].name));
+    const io::TensorView& view = file_.at(str(name_, "/input/", index, "/", features[i].name));
     CHECK(view.data.size() == batch.arrays[i].bytes.size(), features[i].name);
     std::ranges::copy(view.data, batch.arrays[i].bytes.begin());
   }

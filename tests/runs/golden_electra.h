@@ -18,28 +18,28 @@ class GoldenElectra {
   explicit GoldenElectra(std::string name);  // of a case: "electra", "electric", …
   static std::vector<std::string> cases();
 
-  ElectraTask settings() const;
+  model::ElectraTask settings() const;
   // The objective with masks and samples of the batch, not drawn.
-  Task task() const;
-  TrainingConfig config() const;  // the original's optimizer and schedule
+  model::Task task() const;
+  model::TrainingConfig config() const;  // the original's optimizer and schedule
   const Json& facts() const { return facts_["cases"][name_]; }
 
   bool has(const std::string& name) const;
   std::vector<float> values(const std::string& name) const;
   std::vector<std::int32_t> whole_values(const std::string& name) const;
   // "param/…" under the parameters' own names, with zero moments.
-  TensorMap state() const;
+  io::TensorMap state() const;
   std::int64_t batches() const;
-  Batch batch(std::int64_t index) const;  // of task()'s features
-  Batch batch(std::int64_t index, const Features& features) const;
+  data::Batch batch(std::int64_t index) const;  // of task()'s features
+  data::Batch batch(std::int64_t index, const io::Features& features) const;
   // With what was sampled in that step of the golden run.
-  Batch training_batch(std::int64_t index) const;
+  data::Batch training_batch(std::int64_t index) const;
   // The tokens alone of batches 2 * index and the next.
-  Batch tokens(std::int64_t index) const;
+  data::Batch tokens(std::int64_t index) const;
 
  private:
   std::string name_;
-  SafetensorsFile file_;
+  io::SafetensorsFile file_;
   Json facts_;
   std::vector<std::byte> zeros_;
 };

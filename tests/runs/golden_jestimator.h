@@ -18,25 +18,25 @@ class GoldenJestimator {
   explicit GoldenJestimator(std::string variant);
   static std::vector<std::string> variants() { return {"bert", "rope", "bert_rpe"}; }
 
-  JestimatorBertTask settings() const;  // without dropout
+  model::JestimatorBertTask settings() const;  // without dropout
   // The objective with masks of the batch, not drawn: a feature `masked`.
-  Task task() const;
-  TrainingConfig config() const;  // optax's Adam at a constant rate
+  model::Task task() const;
+  model::TrainingConfig config() const;  // optax's Adam at a constant rate
   const Json& facts() const { return facts_["variants"][variant_]; }
 
   std::vector<float> values(const std::string& name) const;
   // "param/…" or "first/…" under the parameters' own names.
-  TensorMap tensors(const std::string& prefix) const;
+  io::TensorMap tensors(const std::string& prefix) const;
   // The same with zero moments.
-  TensorMap state(const std::string& prefix = "param/") const;
+  io::TensorMap state(const std::string& prefix = "param/") const;
   // "input" or "train/<step>": of task()'s features.
-  Batch batch(const std::string& name) const;
+  data::Batch batch(const std::string& name) const;
   // Of the training batches 2 * index and the next, tokens alone.
-  Batch tokens(std::int64_t index) const;
+  data::Batch tokens(std::int64_t index) const;
 
  private:
   std::string variant_;
-  SafetensorsFile file_;
+  io::SafetensorsFile file_;
   Json facts_;
   std::vector<std::byte> zeros_;
 };

@@ -21,18 +21,18 @@ class GoldenT5 {
   // kind: "small" (relu, tied) or "gated" (gated gelu, untied).
   explicit GoldenT5(std::string kind);
 
-  T5Task settings() const;
+  model::T5Task settings() const;
   const Json& facts() const { return facts_; }
   // Of this kind.
   std::vector<float> values(const std::string& name) const;
-  TensorMap state() const;  // parameters alone
-  Batch batch() const;
+  io::TensorMap state() const;  // parameters alone
+  data::Batch batch() const;
   // As a Hugging Face folder, with the vocabulary below and its sentinels.
   void write_folder(const std::string& folder) const;
 
  private:
   std::string kind_;
-  SafetensorsFile file_;
+  io::SafetensorsFile file_;
   Json facts_;
 };
 

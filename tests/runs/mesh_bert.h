@@ -13,16 +13,16 @@
 namespace smelt {
 
 // Hidden 64, eight heads, two layers, 328 words, sequences of 16 with at most 4 masks.
-BertTask mesh_bert(double dropout = 0.1);
+model::BertTask mesh_bert(double dropout = 0.1);
 
 // Random tokens; rows differ in length and in how many tokens are masked, as in real data.
-Batch mesh_batch(const Features& features, std::int64_t rows, std::uint64_t seed);
+data::Batch mesh_batch(const io::Features& features, std::int64_t rows, std::uint64_t seed);
 
 // Steps of 32 rows.
-TrainingConfig mesh_config(std::int64_t devices);
+model::TrainingConfig mesh_config(std::int64_t devices);
 
 // The mesh of a recipe's words, and one program over it on any platform.
-ShardingPlan mesh_placement(const std::string& mesh, bool split_slots = false);
+model::ShardingPlan mesh_placement(const std::string& mesh, bool split_slots = false);
 
 constexpr int kMeshSteps = 5;
 
@@ -32,7 +32,8 @@ struct MeshRan {
 };
 
 // Steps from fresh weights, all on one batch.
-MeshRan run_mesh_steps(const std::shared_ptr<const Client>& client, const BertTask& bert,
-                       const TrainingConfig& config, const ShardingPlan& placement);
+MeshRan run_mesh_steps(const std::shared_ptr<const pjrt::Client>& client,
+                       const model::BertTask& bert, const model::TrainingConfig& config,
+                       const model::ShardingPlan& placement);
 
 }  // namespace smelt

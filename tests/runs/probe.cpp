@@ -10,56 +10,62 @@ namespace smelt {
 namespace {
 
 // Makes each parameter its gradient.
-Optimizer gradient_instead() {
-  Optimizer out;
-  out.slots = [](const Parameter&) { return std::vector<Slot>(); };
-  out.update = [](const OptimizerStep&, const Parameter&, std::span<const Tensor>,
-                  Tensor gradient) { return UpdatedParameter{.value = gradient, .slots = {}}; };
+model::Optimizer gradient_instead() {
+  model::Optimizer out;
+  out.slots = [](const model::Parameter&) { return std::vector<model::Slot>(); };
+  out.update = [](const model::OptimizerStep&, const model::Parameter&,
+                  std::span<const compiler::Tensor>, compiler::Tensor gradient) {
+    return model::UpdatedParameter{.value = gradient, .slots = {}};
+  };
   return out;
 }
 
 }  // namespace
 
-StepGradients step_gradients(const std::shared_ptr<const Client>& client, const Task& task,
-                             TrainingConfig config, const Batch& batch, const TensorMap& state,
-                             const ShardingPlan& placement) {
+StepGradients step_gradients(const std::shared_ptr<const pjrt::Client>& client,
+                             const model::Task& task, model::TrainingConfig config,
+                             const data::Batch& batch, const io::TensorMap& state,
+                             const model::ShardingPlan& placement) {
   config.optimizer = gradient_instead();
   config.clip_norm = config.clip_value = 0;
   config.batch_size = batch.rows;
-  const StepProgram program = train_program(task, config, placement);
-  ModelState model =
-      ModelState::restore(*client, program.placement, program.state, state, "golden");
-  Execution execution = CompiledStep(client, program).run(batch, model, 0);
+  const model::StepProgram program = model::train_program(task, config, placement);
+  execution::ModelState model =
+      execution::ModelState::restore(*client, program.placement, program.state, state, "golden");
+  pjrt::Execution execution = execution::CompiledStep(client, program).run(batch, model, 0);
   StepGradients out{.loss = execution.results[0].back().to_host<float>()[0], .of = {}};
   model.replace(execution.results);
   out.of = values_of(model);
   return out;
 }
 
-Probe probe(const std::shared_ptr<const Client>& client, const Prediction& prediction,
-            const Batch& batch, const TensorMap& state) {
-  const StepProgram program = predict_program(prediction, batch.rows);
-  const CompiledStep step(client, program);
-  const ModelState model =
-      ModelState::restore(*client, program.placement, program.state, state, "golden");
-  const Execution execution = step.run(batch, model);
+Probe probe(const std::shared_ptr<const pjrt::Client>& client, const model::Prediction& prediction,
+            const data::Batch& batch, const io::TensorMap& state) {
+  const model::StepProgram program = model::predict_program(prediction, batch.rows);
+  const execution::CompiledStep step(client, program);
+  const execution::ModelState model =
+      execution::ModelState::restore(*client, program.placement, program.state, state, "golden");
+  const pjrt::Execution execution = step.run(batch, model);
   Probe out{.layout = program.state, .results = {}};
-  for (const Buffer& buffer : execution.results[0]) out.results.push_back(buffer.to_host<float>());
+  for (const pjrt::Buffer& buffer : execution.results[0])
+    out.results.push_back(buffer.to_host<float>());
   return out;
 }
 
-std::vector<Tensor> losses_and_gradients(const Task& task, const Scope& root, const Inputs& in) {
+std::vector<compiler::Tensor> losses_and_gradients(const model::Task& task,
+                                                   const model::Scope& root,
+                                                   const model::Inputs& in) {
   const auto before = static_cast<std::ptrdiff_t>(root.graph().arguments().size());
-  const Objective objective = task.objective(root, in);
-  std::vector<Tensor> out{Tensor()};
-  for (const Metric& m : objective.losses) {
-    out.push_back(m.sum * norm_factor(m.norm, m.weight));
-    const Tensor term = out.back() * m.factor;
+  const model::Objective objective = task.objective(root, in);
+  std::vector<compiler::Tensor> out{compiler::Tensor()};
+  for (const model::Metric& m : objective.losses) {
+    out.push_back(m.sum * model::norm_factor(m.norm, m.weight));
+    const compiler::Tensor term = out.back() * m.factor;
     out[0] = out[0] ? out[0] + term : term;
   }
   const auto& all = root.graph().arguments();
-  const std::vector<Tensor> parameters(all.begin() + before, all.end());
-  for (const Tensor& g : grad(out[0], parameters)) out.push_back(g);
+  const std::vector<compiler::Tensor> parameters(all.begin() + before, all.end());
+  for (const compiler::Tensor& g : compiler::grad(out[0], parameters)) out.push_back(g);
   return out;
 }
 

@@ -20,16 +20,18 @@ constexpr double kLossTolerance = 1e-5;
 constexpr double kNarrowGradientTolerance = 0x1p-3;
 
 struct Probe {
-  StateLayout layout;
+  model::StateLayout layout;
   std::vector<std::vector<float>> results;
 };
 
-Probe probe(const std::shared_ptr<const Client>& client, const Prediction& prediction,
-            const Batch& batch, const TensorMap& state);
+Probe probe(const std::shared_ptr<const pjrt::Client>& client, const model::Prediction& prediction,
+            const data::Batch& batch, const io::TensorMap& state);
 
 // The objective's figures: the loss, each loss, then the gradient of the loss by each parameter, in
 // order of declaration.
-std::vector<Tensor> losses_and_gradients(const Task& task, const Scope& root, const Inputs& in);
+std::vector<compiler::Tensor> losses_and_gradients(const model::Task& task,
+                                                   const model::Scope& root,
+                                                   const model::Inputs& in);
 
 // The loss of a training step that does not clip, and its gradient of each parameter by its name;
 // one that the loss does not depend on comes with its value. `state` holds parameters.
@@ -37,10 +39,11 @@ struct StepGradients {
   double loss = 0;
   StateValues of;
 };
-StepGradients step_gradients(const std::shared_ptr<const Client>& client, const Task& task,
-                             TrainingConfig config, const Batch& batch, const TensorMap& state,
-                             const ShardingPlan& placement = placement_for("cpu", 1,
-                                                                           Reduction::global));
+StepGradients step_gradients(const std::shared_ptr<const pjrt::Client>& client,
+                             const model::Task& task, model::TrainingConfig config,
+                             const data::Batch& batch, const io::TensorMap& state,
+                             const model::ShardingPlan& placement =
+                                 model::placement_for("cpu", 1, model::Reduction::global));
 
 // sqrt(sum (a-b)^2), sqrt(sum b^2)
 std::pair<double, double> distance(const std::vector<float>& a, const std::vector<float>& b);

@@ -19,13 +19,13 @@ void SmallRun::SetUp() {
 }
 
 void SmallRun::make_records(const std::string& text, const std::string& records) const {
-  BertExamplesJob job;
+  data::BertExamplesJob job;
   job.text.input = source_path(text);
   job.vocab = vocab();
   job.output = records;
   job.pairs.seq_length = 32;
   job.pairs.max_predictions = 5;
-  build_bert_examples(job);
+  data::build_bert_examples(job);
 }
 
 std::string SmallRun::other_records() const {
@@ -34,9 +34,9 @@ std::string SmallRun::other_records() const {
   return path;
 }
 
-BertTask small_bert() {
-  BertTask bert{.seq_length = 32, .max_predictions = 5};
-  bert.model.vocab_size = Vocabulary::load(small_vocab()).size();
+model::BertTask small_bert() {
+  model::BertTask bert{.seq_length = 32, .max_predictions = 5};
+  bert.model.vocab_size = text::Vocabulary::load(small_vocab()).size();
   bert.model.hidden_size = 16;
   bert.model.num_hidden_layers = 1;
   bert.model.num_attention_heads = 2;
@@ -46,21 +46,21 @@ BertTask small_bert() {
   return bert;
 }
 
-TrainJob small_job(const std::string& folder, const std::string& model, std::int64_t steps) {
-  TrainJob job;
-  job.task = bert_task(small_bert());
+train::TrainJob small_job(const std::string& folder, const std::string& model, std::int64_t steps) {
+  train::TrainJob job;
+  job.task = model::bert_task(small_bert());
   job.config.batch_size = 8;
   job.config.schedule = {
       .learning_rate = 1e-3, .warmup_steps = 2, .total_steps = steps, .power = 1.0};
-  job.config.optimizer = adamw({});
+  job.config.optimizer = model::adamw({});
   job.data = folder + "/train.tfrecord";
   job.model_dir = folder + "/" + model;
   job.checkpoint.save_interval_steps = 5;
   return job;
 }
 
-EvaluateJob SmallRun::evaluation(const std::string& model) const {
-  return {.task = bert_task(bert()),
+execution::EvaluateJob SmallRun::evaluation(const std::string& model) const {
+  return {.task = model::bert_task(bert()),
           .batch_size = 8,
           .data = dir_.file("train.tfrecord"),
           .model_dir = dir_.file(model)};
@@ -68,9 +68,9 @@ EvaluateJob SmallRun::evaluation(const std::string& model) const {
 
 std::map<std::string, std::vector<float>> SmallRun::state(const std::string& model,
                                                           std::int64_t step) const {
-  const Checkpoint checkpoint = load_checkpoint(dir_.file(model), step);
+  const checkpoint::Checkpoint checkpoint = checkpoint::load_checkpoint(dir_.file(model), step);
   std::map<std::string, std::vector<float>> values;
-  for (const auto& [name, view] : checkpoint.tensors) values[name] = tensor_values<float>(view);
+  for (const auto& [name, view] : checkpoint.tensors) values[name] = io::tensor_values<float>(view);
   return values;
 }
 

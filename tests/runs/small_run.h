@@ -19,22 +19,22 @@
 namespace smelt {
 
 // Hidden 16, one layer, sequences of 32 with at most 5 masks.
-BertTask small_bert();
+model::BertTask small_bert();
 // On the records of `folder`, where the model is, too.
-TrainJob small_job(const std::string& folder, const std::string& model, std::int64_t steps);
+train::TrainJob small_job(const std::string& folder, const std::string& model, std::int64_t steps);
 
 class SmallRun : public testing::Test {
  protected:
   void SetUp() override;
 
   static std::string vocab();
-  static BertTask bert() { return small_bert(); }
-  TrainJob job(const std::string& model, std::int64_t steps) const {
+  static model::BertTask bert() { return small_bert(); }
+  train::TrainJob job(const std::string& model, std::int64_t steps) const {
     return small_job(dir_.path(), model, steps);
   }
   // A checkpoint of step 0, for which nothing is compiled.
-  void save_first_weights(const std::string& model) const { train(job(model, 0)); }
-  EvaluateJob evaluation(const std::string& model) const;
+  void save_first_weights(const std::string& model) const { train::train(job(model, 0)); }
+  execution::EvaluateJob evaluation(const std::string& model) const;
   // All tensors of a step, by name.
   std::map<std::string, std::vector<float>> state(const std::string& model,
                                                   std::int64_t step) const;

@@ -25,18 +25,18 @@ double norm_of_difference(const std::vector<float>& a, const std::vector<float>&
 
 }  // namespace
 
-StateValues values_of(const ModelState& state) {
+StateValues values_of(const execution::ModelState& state) {
   StateValues values;
-  const HostState host = state.download();
-  Scratch scratch;
+  const execution::HostState host = state.download();
+  checkpoint::Scratch scratch;
   for (const auto& [name, tensor] : host.tensors)
-    values[name] = tensor_values<float>(whole(tensor, scratch));
+    values[name] = io::tensor_values<float>(checkpoint::whole(tensor, scratch));
   return values;
 }
 
 std::string stored_values(const std::string& model_dir, std::int64_t step) {
   std::string all;
-  for (const auto& [name, tensor] : load_checkpoint(model_dir, step).tensors)
+  for (const auto& [name, tensor] : checkpoint::load_checkpoint(model_dir, step).tensors)
     all +=
         name + std::string(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
   return all;

@@ -12,7 +12,7 @@ namespace smelt {
 
 using StateValues = std::map<std::string, std::vector<float>>;
 
-StateValues values_of(const ModelState& state);
+StateValues values_of(const execution::ModelState& state);
 
 // Names and bytes of all tensors that the checkpoint of this step holds.
 std::string stored_values(const std::string& model_dir, std::int64_t step);

@@ -16,7 +16,7 @@ TestExample::TestExample(int number)
       next_sentence_labels{number % 2} {}
 
 std::string TestExample::serialized() const {
-  ExampleWriter writer;
+  io::ExampleWriter writer;
   writer.integers("input_ids", input_ids);
   writer.integers("input_mask", input_mask);
   writer.integers("segment_ids", segment_ids);
@@ -33,28 +33,29 @@ void write_test_examples(const std::string& path, int first, int count,
   for (int number = first; number < first + count; ++number) {
     TestExample example(number);
     if (change) change(number, example);
-    append_record(bytes, example.serialized());
+    io::append_record(bytes, example.serialized());
   }
-  write_file(path, bytes);
+  io::write_file(path, bytes);
 }
 
-Features test_features() {
+io::Features test_features() {
   const auto integers = [](std::string name, std::int64_t count, std::int64_t limit,
                            std::string limit_name) {
-    return Feature{std::move(name), DType::s32, {count}, limit, std::move(limit_name)};
+    return io::Feature{
+        std::move(name), compiler::DType::s32, {count}, limit, std::move(limit_name)};
   };
   return {integers("input_ids", 8, 100, "vocab_size"),
           integers("input_mask", 8, 2, "a mask of"),
           integers("segment_ids", 8, 2, "type_vocab_size"),
           integers("masked_lm_positions", 2, 8, "seq_length"),
           integers("masked_lm_ids", 2, 100, "vocab_size"),
-          {.name = "masked_lm_weights", .dtype = DType::f32, .row = {2}},
+          {.name = "masked_lm_weights", .dtype = compiler::DType::f32, .row = {2}},
           integers("next_sentence_labels", 1, 2, "labels of")};
 }
 
-std::vector<std::byte> values_of(const Batch& batch) {
+std::vector<std::byte> values_of(const data::Batch& batch) {
   std::vector<std::byte> out;
-  for (const HostArray& array : batch.arrays)
+  for (const data::HostArray& array : batch.arrays)
     out.insert(out.end(), array.bytes.begin(), array.bytes.end());
   return out;
 }

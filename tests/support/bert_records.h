@@ -25,9 +25,9 @@ void write_test_examples(const std::string& path, int first, int count,
                          const std::function<void(int, TestExample&)>& change = {});
 
 // Returns the seven features of these examples: ids below 100, 2 segments.
-Features test_features();
+io::Features test_features();
 
 // Returns all bytes of a batch.
-std::vector<std::byte> values_of(const Batch& batch);
+std::vector<std::byte> values_of(const data::Batch& batch);
 
 }  // namespace smelt

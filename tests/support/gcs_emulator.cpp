@@ -12,7 +12,9 @@ GcsEmulator::GcsEmulator()
                dir_.file("faults")},
               port_, dir_.file("log")) {}
 
-void GcsEmulator::fault(const std::string& rules) const { write_file(dir_.file("faults"), rules); }
+void GcsEmulator::fault(const std::string& rules) const {
+  io::write_file(dir_.file("faults"), rules);
+}
 
 std::string GcsEmulator::endpoint() const { return str("127.0.0.1:", port_); }
 

@@ -86,7 +86,7 @@ std::vector<ServedRequest> HttpServer::requests() const {
 void HttpServer::serve(const std::stop_token& stop) {
   for (int number = 0; wait_to_read(socket_.get(), stop); ++number)
     connections_.emplace_back(
-        [this, number, socket = Descriptor(::accept(socket_.get(), nullptr, nullptr))](
+        [this, number, socket = io::Descriptor(::accept(socket_.get(), nullptr, nullptr))](
             const std::stop_token& stop) {
           std::string rest;
           while (serve_one(socket.get(), number, rest, stop)) {

@@ -1,5 +1,5 @@
-// An HTTP/1.1 server on the loopback interface. A test defines its responses; the server records the
-// requests.
+// An HTTP/1.1 server on the loopback interface. A test defines its responses; the server records
+// the requests.
 #pragma once
 
 #include <chrono>
@@ -46,7 +46,7 @@ class HttpServer {
   bool serve_one(int socket, int connection, std::string& rest, const std::stop_token& stop);
 
   const Handler handler_;
-  Descriptor socket_;
+  io::Descriptor socket_;
   int port_ = 0;
   mutable std::mutex mutex_;
   std::vector<ServedRequest> requests_;

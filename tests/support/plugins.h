@@ -13,12 +13,13 @@
 // Skips or fails the test if the plugin of a device ("cpu", "tpu") is not installed.
 #define REQUIRE_PLUGIN(device)                    \
   try {                                           \
-    ::smelt::find_plugin(device);                 \
+    ::smelt::pjrt::find_plugin(device);           \
   } catch (const ::smelt::UsageError& missing) {  \
     SKIP_OR_FAIL_WITHOUT(device, missing.what()); \
   }
 
 // Declares `client`, the CPU split into `devices` devices; ends the test if the plugin is missing.
-#define SMELT_OPEN_CPU(client, devices) \
-  REQUIRE_PLUGIN("cpu")                 \
-  const std::shared_ptr<const ::smelt::Client> client = ::smelt::open_device("cpu", devices)
+#define SMELT_OPEN_CPU(client, devices)                       \
+  REQUIRE_PLUGIN("cpu")                                       \
+  const std::shared_ptr<const ::smelt::pjrt::Client> client = \
+      ::smelt::pjrt::open_device("cpu", devices)

@@ -63,7 +63,7 @@ ServerProcess::ServerProcess(const std::vector<std::string>& command, int port,
   if (pid_ == 0) execute(command, log);
   for (int waited = 0; !accepts(port); ++waited) {
     CHECK(waited < 1200 && ::waitpid(pid_, nullptr, WNOHANG) == 0, command[0], ": ",
-          read_file(log));
+          io::read_file(log));
     ::usleep(50000);
   }
 }

@@ -36,7 +36,7 @@ std::string numbered(std::size_t number, const char* ending) {
 }  // namespace
 
 std::string tensor_message(int type, bool scalar, const std::vector<std::int64_t>& numbers) {
-  WireWriter size, dim, out;
+  io::WireWriter size, dim, out;
   if (!scalar) {
     if (!numbers.empty()) size.integer(1, std::ssize(numbers));
     dim.message(2, size);
@@ -52,7 +52,7 @@ std::string tensor_message(int type, bool scalar, const std::vector<std::int64_t
 }
 
 std::string snapshot_metadata(const TestSnapshot& snapshot) {
-  WireWriter types, out;
+  io::WireWriter types, out;
   std::int64_t elements = 0;
   for (const auto& shard : snapshot.shards) elements += std::ssize(shard);
   for (const int type : snapshot.types.empty() ? std::vector{snapshot.type} : snapshot.types)
@@ -67,15 +67,16 @@ std::string snapshot_metadata(const TestSnapshot& snapshot) {
 }
 
 void write_test_snapshot(const std::string& path, const TestSnapshot& snapshot) {
-  write_file(join_path(path, "snapshot.metadata"), snapshot_metadata(snapshot));
+  io::write_file(io::join_path(path, "snapshot.metadata"), snapshot_metadata(snapshot));
   for (std::size_t shard = 0; shard < snapshot.shards.size(); ++shard) {
-    const std::string folder = join_path(path, str(snapshot.run, "/", numbered(shard, ".shard")));
+    const std::string folder =
+        io::join_path(path, str(snapshot.run, "/", numbered(shard, ".shard")));
     const auto& elements = snapshot.shards[shard];
     for (std::size_t first = 0; first < elements.size(); first += snapshot.chunk) {
       std::string bytes;
       for (std::size_t i = first; i < std::min(elements.size(), first + snapshot.chunk); ++i)
-        append_record(bytes, tensor_message(snapshot.type, snapshot.scalars, elements[i]));
-      write_file(join_path(folder, numbered(first / snapshot.chunk, ".snapshot")), bytes);
+        io::append_record(bytes, tensor_message(snapshot.type, snapshot.scalars, elements[i]));
+      io::write_file(io::join_path(folder, numbered(first / snapshot.chunk, ".snapshot")), bytes);
     }
   }
 }

@@ -11,7 +11,7 @@
 #include "runs/state_values.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::train {
 namespace {
 
 using ::testing::HasSubstr;
@@ -19,30 +19,34 @@ using ::testing::HasSubstr;
 constexpr double kSameLoss = 1e-5;   // relative: sums in another order
 constexpr double kSameState = 1e-5;  // relative, after the first step
 
-Optimizer bert_amos(std::vector<NameRule> eta = {}, std::vector<NameRule> slots = {}) {
-  const AmosPreset preset = amos_preset_for("bert");
+model::Optimizer bert_amos(std::vector<model::NameRule> eta = {},
+                           std::vector<model::NameRule> slots = {}) {
+  const model::AmosPreset preset = model::amos_preset_for("bert");
   eta.insert(eta.end(), preset.eta.begin(), preset.eta.end());
   slots.insert(slots.end(), preset.slot_shape.begin(), preset.slot_shape.end());
-  return amos({.eta = {"eta", eta}, .slot_shape = {"slots", slots}});
+  return model::amos({.eta = {"eta", eta}, .slot_shape = {"slots", slots}});
 }
 
-TrainingConfig amos_config(std::int64_t devices, Layers layers = Layers::unrolled) {
-  TrainingConfig c = mesh_config(devices);
+model::TrainingConfig amos_config(std::int64_t devices,
+                                  model::Layers layers = model::Layers::unrolled) {
+  model::TrainingConfig c = mesh_config(devices);
   c.optimizer = bert_amos({{".*layer_1/output/dense/kernel", "0.3"}});  // for one layer only
   c.clip_norm = 0;
   c.schedule.learning_rate = 0.05;
   c.compute = {.layers = layers,
-               .save = layers == Layers::scan ? RematPolicy::products : RematPolicy::all};
+               .save = layers == model::Layers::scan ? compiler::RematPolicy::products
+                                                     : compiler::RematPolicy::all};
   return c;
 }
 
-MeshRan run_amos(const std::shared_ptr<const Client>& client, const TrainingConfig& config,
-                 const ShardingPlan& placement) {
+MeshRan run_amos(const std::shared_ptr<const pjrt::Client>& client,
+                 const model::TrainingConfig& config, const model::ShardingPlan& placement) {
   return run_mesh_steps(client, mesh_bert(), config, placement);
 }
 
-ShardingPlan cpu_devices(std::int64_t devices, Reduction reduction = Reduction::global) {
-  return placement_for("cpu", devices, reduction);
+model::ShardingPlan cpu_devices(std::int64_t devices,
+                                model::Reduction reduction = model::Reduction::global) {
+  return model::placement_for("cpu", devices, reduction);
 }
 
 void expect_same_learning(const MeshRan& got, const MeshRan& want) {
@@ -58,7 +62,7 @@ TEST(AmosTraining, IsTheSameWithScanMicroBatchesAndEightDevices) {
   EXPECT_TRUE(want.first.contains("bert/encoder/layer_1/output/dense/kernel/amos_b"));
   {
     SCOPED_TRACE("a loop of layers in micro-batches");
-    TrainingConfig parts = amos_config(1, Layers::scan);
+    model::TrainingConfig parts = amos_config(1, model::Layers::scan);
     parts.micro_batches = 4;
     expect_same_learning(run_amos(client, parts, cpu_devices(1)), want);
   }
@@ -77,7 +81,7 @@ TEST(AmosTraining, IsTheSameOnMeshesThatShardParametersAndSlots) {
   }
   {
     SCOPED_TRACE("a loop of layers, all axes and split slots");
-    expect_same_learning(run_amos(client, amos_config(8, Layers::scan),
+    expect_same_learning(run_amos(client, amos_config(8, model::Layers::scan),
                                   mesh_placement("data=2,fsdp=2,tensor=2", true)),
                          want);
   }
@@ -85,39 +89,41 @@ TEST(AmosTraining, IsTheSameOnMeshesThatShardParametersAndSlots) {
 
 TEST(AmosTraining, LearnsWithGradientsSummedOverReplicas) {
   SMELT_OPEN_CPU(client, 8);
-  TrainingConfig config = amos_config(8);
-  config.reduction = Reduction::per_replica;
-  BertTask shallow = mesh_bert();
+  model::TrainingConfig config = amos_config(8);
+  config.reduction = model::Reduction::per_replica;
+  model::BertTask shallow = mesh_bert();
   shallow.model.num_hidden_layers = 1;
   const MeshRan got =
-      run_mesh_steps(client, shallow, config, cpu_devices(8, Reduction::per_replica));
+      run_mesh_steps(client, shallow, config, cpu_devices(8, model::Reduction::per_replica));
   EXPECT_LT(got.losses.back(), got.losses.front() - 0.1);
 }
 
 // ---- slots ----
 
 TEST(AmosSlots, AreShardedLikeTheirParameterInSharedDimensions) {
-  const Task task = bert_task(mesh_bert());
-  const StepProgram program = train_program(task, amos_config(8, Layers::scan),
-                                            mesh_placement("data=2,fsdp=2,tensor=2", true));
+  const model::Task task = model::bert_task(mesh_bert());
+  const model::StepProgram program = model::train_program(
+      task, amos_config(8, model::Layers::scan), mesh_placement("data=2,fsdp=2,tensor=2", true));
   const auto axes_of = [&](const std::string& name) {
-    for (const StateTensor& tensor : program.state.tensors)
+    for (const model::StateTensor& tensor : program.state.tensors)
       if (tensor.name == name) return tensor.sharding.axes;
-    return DimAxes{{"missing"}};
+    return compiler::DimAxes{{"missing"}};
   };
   const std::string kernel = "bert/encoder/layer_*/intermediate/dense/kernel";
-  EXPECT_EQ(axes_of(kernel + "/amos_m"), (DimAxes{{}, {"fsdp", "data"}, {"tensor"}}));
-  EXPECT_EQ(axes_of(kernel + "/amos_v"), (DimAxes{{}, {}, {"tensor"}}));
-  EXPECT_EQ(axes_of("bert/encoder/layer_*/intermediate/dense/bias/amos_b"), (DimAxes{{}}));
-  EXPECT_EQ(axes_of("bert/embeddings/word_embeddings/amos_v"), (DimAxes{{"tensor"}, {}}));
-  EXPECT_EQ(axes_of("bert/embeddings/LayerNorm/gamma/amos_v"), DimAxes{});
+  EXPECT_EQ(axes_of(kernel + "/amos_m"), (compiler::DimAxes{{}, {"fsdp", "data"}, {"tensor"}}));
+  EXPECT_EQ(axes_of(kernel + "/amos_v"), (compiler::DimAxes{{}, {}, {"tensor"}}));
+  EXPECT_EQ(axes_of("bert/encoder/layer_*/intermediate/dense/bias/amos_b"),
+            (compiler::DimAxes{{}}));
+  EXPECT_EQ(axes_of("bert/embeddings/word_embeddings/amos_v"), (compiler::DimAxes{{"tensor"}, {}}));
+  EXPECT_EQ(axes_of("bert/embeddings/LayerNorm/gamma/amos_v"), compiler::DimAxes{});
 }
 
-std::int64_t slot_elements(const BertTask& task, const Optimizer& optimizer) {
-  TrainingConfig config;
+std::int64_t slot_elements(const model::BertTask& task, const model::Optimizer& optimizer) {
+  model::TrainingConfig config;
   config.batch_size = 1;
   config.optimizer = optimizer;
-  const StepProgram program = train_program(bert_task(task), config, cpu_devices(1));
+  const model::StepProgram program =
+      model::train_program(model::bert_task(task), config, cpu_devices(1));
   std::int64_t sum = 0;
   for (std::size_t i = program.state.values; i < program.state.tensors.size(); ++i)
     if (program.state.tensors[i].saved) sum += program.state.tensors[i].shape.elements();
@@ -125,11 +131,11 @@ std::int64_t slot_elements(const BertTask& task, const Optimizer& optimizer) {
 }
 
 TEST(AmosSlots, OfBertBaseNeedHalfTheMemoryOfAdamW) {
-  BertTask base;  // the configuration's defaults
+  model::BertTask base;  // the configuration's defaults
   base.model.vocab_size = 30522;
   base.model.type_vocab_size = 2;
   const std::int64_t of_amos = slot_elements(base, bert_amos()),
-                     of_adamw = slot_elements(base, adamw({}));
+                     of_adamw = slot_elements(base, model::adamw({}));
   EXPECT_EQ(of_adamw, 2 * 110106428);
   EXPECT_LE(of_amos, 0.51 * static_cast<double>(of_adamw));
   RecordProperty("amos", str(of_amos));
@@ -139,11 +145,12 @@ TEST(AmosSlots, OfBertBaseNeedHalfTheMemoryOfAdamW) {
 
 class AmosRun : public SmallRun {
  protected:
-  TrainJob amos_job(const std::string& model, Layers layers, const Optimizer& optimizer) const {
+  TrainJob amos_job(const std::string& model, model::Layers layers,
+                    const model::Optimizer& optimizer) const {
     TrainJob out = job(model, 10);
-    BertTask deep = bert();
+    model::BertTask deep = bert();
     deep.model.num_hidden_layers = 2;
-    out.task = bert_task(deep);
+    out.task = model::bert_task(deep);
     out.config.optimizer = optimizer;
     out.config.compute.layers = layers;
     return out;
@@ -151,28 +158,29 @@ class AmosRun : public SmallRun {
 };
 
 TEST_F(AmosRun, ResumesWithScanInsteadOfUnrolledLayersAndBack) {
-  const TrainSummary want = train(amos_job("unrolled", Layers::unrolled, bert_amos()));
-  const Checkpoint checkpoint = load_checkpoint(dir_.file("unrolled"), 5);
+  const TrainSummary want = train(amos_job("unrolled", model::Layers::unrolled, bert_amos()));
+  const checkpoint::Checkpoint checkpoint = checkpoint::load_checkpoint(dir_.file("unrolled"), 5);
   const auto shape = [&](const char* name) { return checkpoint.tensors.at(name).shape.dims; };
-  EXPECT_EQ(shape("bert/encoder/layer_1/output/dense/kernel/amos_v"), (Dims{1, 16}));
-  EXPECT_EQ(shape("bert/encoder/layer_1/output/dense/kernel/amos_m"), (Dims{32, 16}));
-  EXPECT_EQ(shape("bert/encoder/layer_1/output/dense/bias/amos_b"), Dims{});
+  EXPECT_EQ(shape("bert/encoder/layer_1/output/dense/kernel/amos_v"), (compiler::Dims{1, 16}));
+  EXPECT_EQ(shape("bert/encoder/layer_1/output/dense/kernel/amos_m"), (compiler::Dims{32, 16}));
+  EXPECT_EQ(shape("bert/encoder/layer_1/output/dense/bias/amos_b"), compiler::Dims{});
   cut_back(dir_.file("unrolled"), dir_.file("scan"), 5);
-  const TrainSummary got = train(amos_job("scan", Layers::scan, bert_amos()));
+  const TrainSummary got = train(amos_job("scan", model::Layers::scan, bert_amos()));
   EXPECT_EQ(got.first_step, 5);
   EXPECT_NEAR(got.last.at("loss"), want.last.at("loss"), kSameLoss * want.last.at("loss"));
 }
 
 TEST_F(AmosRun, RequiresTheSameRulesAndRejectsRulesThatDoNotFit) {
-  const auto refusal = [&](const Optimizer& optimizer, Layers layers = Layers::unrolled) {
+  const auto refusal = [&](const model::Optimizer& optimizer,
+                           model::Layers layers = model::Layers::unrolled) {
     return error_of<UsageError>([&] {
       TrainJob wrong = amos_job("model", layers, optimizer);
       wrong.config.schedule.total_steps = 0;
       train(wrong);
     });
   };
-  EXPECT_EQ(refusal(amos({.eta = {"train.optimizer.eta_rules", {{".*/kernel", "1"}}},
-                          .slot_shape = {"train.optimizer.slot_rules", {{".*", "()"}}}})),
+  EXPECT_EQ(refusal(model::amos({.eta = {"train.optimizer.eta_rules", {{".*/kernel", "1"}}},
+                                 .slot_shape = {"train.optimizer.slot_rules", {{".*", "()"}}}})),
             "train.optimizer.eta_rules: no rule matches the parameter "
             "bert/embeddings/word_embeddings of shape "
             "[345,16]\n  hint: add a rule for it, or end with a rule .* = …");
@@ -186,15 +194,15 @@ TEST_F(AmosRun, RequiresTheSameRulesAndRejectsRulesThatDoNotFit) {
                         "dimensions or 1"));
   EXPECT_THAT(refusal(bert_amos({}, {{".*/query/kernel", "1"}})), HasSubstr("[16,16] is 1"));
   EXPECT_THAT(
-      refusal(bert_amos({}, {{".*layer_1/output/dense/kernel", "()"}}), Layers::scan),
+      refusal(bert_amos({}, {{".*layer_1/output/dense/kernel", "()"}}), model::Layers::scan),
       HasSubstr("the slots of bert/encoder/layer_0/output/dense/kernel have shape [1,16], those "
                 "of bert/encoder/layer_1/output/dense/kernel []\n  hint: use one shape for "
                 "all layers, or set train.memory.layers to unrolled"));
   EXPECT_EQ(refusal(bert_amos()), "no error");
   EXPECT_THAT(refusal(bert_amos({{".*/gamma", "0.5"}})),
               HasSubstr("was made with train.optimizer.eta_rules"));
-  EXPECT_THAT(refusal(adamw({})), HasSubstr("was made with train.optimizer.type \"amos\""));
+  EXPECT_THAT(refusal(model::adamw({})), HasSubstr("was made with train.optimizer.type \"amos\""));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::train

@@ -21,7 +21,7 @@
 #include "support/gcs_emulator.h"
 #include "support/oracle.h"
 
-namespace smelt {
+namespace smelt::train {
 namespace {
 
 using testing::AllOf;
@@ -49,18 +49,18 @@ class SaverTest : public SmallRun {
     return out;
   }
   std::vector<std::int64_t> steps(const std::string& folder) const {
-    return checkpoint_steps(dir_.file(folder));
+    return checkpoint::checkpoint_steps(dir_.file(folder));
   }
   Json settings(const std::string& folder, std::int64_t step) const {
-    return checkpoint_state(committed_path(dir_.file(folder), step));
+    return checkpoint::checkpoint_state(checkpoint::committed_path(dir_.file(folder), step));
   }
   // Changes a checkpoint to that of an earlier version, whose regular checkpoints recorded no
   // score.
   void forget_score(std::int64_t step) const {
-    const Checkpoint checkpoint = load_checkpoint(dir_.file("model"), step);
+    const checkpoint::Checkpoint checkpoint = checkpoint::load_checkpoint(dir_.file("model"), step);
     Json state = checkpoint.state;
     state.erase("score");
-    save_checkpoint(dir_.file("model"), step, checkpoint.tensors, state);
+    checkpoint::save_checkpoint(dir_.file("model"), step, checkpoint.tensors, state);
   }
   // Returns the contents of the model folder by path, without times.
   std::map<std::string, std::string> outputs(const std::string& model) const {
@@ -69,8 +69,8 @@ class SaverTest : public SmallRun {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
       const std::string name = entry.path().string().substr(folder.size() + 1);
       if (entry.is_regular_file() && !name.starts_with("train/") && name != "metrics.jsonl" &&
-          name != kLockName)
-        out[name] = read_file(entry.path().string());
+          name != io::kLockName)
+        out[name] = io::read_file(entry.path().string());
     }
     return out;
   }
@@ -95,7 +95,7 @@ TEST_F(SaverTest, AFullDiskDoesNotEndTraining) {
               AllOf(HasSubstr("train: the state of step 5 is not saved: write: "),
                     HasSubstr("training continues; no checkpoint was saved yet; the next save "
                               "tries again")));
-  for (const std::string& name : list_folder(dir_.file("model")))
+  for (const std::string& name : io::list_folder(dir_.file("model")))
     EXPECT_THAT(name, Not(HasSubstr(".partial")));  // partial files are removed
   train(job("whole", 60));
   EXPECT_EQ(state("model", 60), state("whole", 60));
@@ -153,7 +153,7 @@ TEST_F(SaverTest, TheModelFolderIsWrittenLast) {
   ASSERT_EQ(best.size(), 1u);
   EXPECT_TRUE(is_shared("model/save/checkpoint-6", "model/checkpoint-6"));
   for (const char* later : {"", "save/"})
-    remove_tree(dir_.file(str("model/", later, "checkpoint-6")));
+    io::remove_tree(dir_.file(str("model/", later, "checkpoint-6")));
   train(run);
   EXPECT_THAT(steps("model/save"), ElementsAre(3, 6));
   EXPECT_EQ(steps("model/best"), best);
@@ -163,7 +163,7 @@ TEST_F(SaverTest, TheModelFolderIsWrittenLast) {
 TEST_F(SaverTest, SavesInBestAndSaveIfTheModelFolderFails) {
   TrainJob run = best_job("model", 3);
   run.checkpoint.keep_period = 3;
-  write_file(dir_.file("model/checkpoint-3/notes.txt"), "of somebody else");
+  io::write_file(dir_.file("model/checkpoint-3/notes.txt"), "of somebody else");
   EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("the state of step 3 is not saved: "));
   EXPECT_THAT(steps("model/save"), ElementsAre(3));
   EXPECT_THAT(steps("model/best"), ElementsAre(3));
@@ -177,11 +177,11 @@ TEST_F(SaverTest, AFailureInBestOrSaveDoesNotAffectTheOtherFolders) {
   for (const auto& [name, said, other] :
        {std::tuple("best", "as the best", "save"), std::tuple("save", "in save/", "best")}) {
     run.model_dir = dir_.file(name);
-    write_file(join_path(run.model_dir, name), "not a folder");
+    io::write_file(io::join_path(run.model_dir, name), "not a folder");
     EXPECT_THAT(error_of([&] { train(run); }),
                 AllOf(HasSubstr(str("train: the state of step 3 is not saved ", said, ": ")),
                       HasSubstr("the checkpoint of step 3 is intact")));
-    EXPECT_THAT(checkpoint_steps(run.model_dir), ElementsAre(3));
+    EXPECT_THAT(checkpoint::checkpoint_steps(run.model_dir), ElementsAre(3));
     EXPECT_THAT(steps(str(name, "/", other)), ElementsAre(3));
   }
 }
@@ -190,7 +190,7 @@ TEST_F(SaverTest, AFailureInBestOrSaveDoesNotAffectTheOtherFolders) {
 TEST_F(SaverTest, AFailedSaveOfTheLastBestStateIsAnError) {
   TrainJob run = best_job("model", 6);
   run.checkpoint.save_interval_steps = 5;
-  write_file(dir_.file("model/best"), "not a folder");
+  io::write_file(dir_.file("model/best"), "not a folder");
   EXPECT_THAT(error_of([&] { train(run); }),
               HasSubstr("train: the state of step 6 is not saved as the best: "));
   EXPECT_THAT(steps("model"), ElementsAre(5, 6));
@@ -212,7 +212,7 @@ TEST_F(SaverTest, ABestStateThatCouldNotBeSavedDoesNotCount) {
 // A resumed run must not expect a state that best/ does not have.
 TEST_F(SaverTest, ACheckpointDoesNotRecordABestThatWasNotSaved) {
   TrainJob run = best_job("model", 3);
-  write_file(dir_.file("model/best"), "not a folder");
+  io::write_file(dir_.file("model/best"), "not a folder");
   EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("the checkpoint of step 3 is intact"));
   EXPECT_EQ(settings("model", 3)["score"], Json({{"name", "masked_lm_loss"}}));
 }
@@ -221,16 +221,16 @@ TEST_F(SaverTest, ACheckpointDoesNotRecordABestThatWasNotSaved) {
 TEST_F(SaverTest, TheBestOfAnEarlierRunInTheFolderDoesNotCount) {
   TrainJob run = best_job("model", 3);
   train(run);
-  remove_tree(dir_.file("model/checkpoint-3"));
+  io::remove_tree(dir_.file("model/checkpoint-3"));
   run.checkpoint.save_interval_steps = 1;
   run.checked = [&](const TrainCheck&) { copy_model("model", "killed"); };
   train(run);
   for (const std::int64_t later : steps("killed"))
-    if (later > 2) remove_tree(committed_path(dir_.file("killed"), later));
-  const Checkpoint best = load_checkpoint(dir_.file("killed/best"), 3);
+    if (later > 2) io::remove_tree(checkpoint::committed_path(dir_.file("killed"), later));
+  const checkpoint::Checkpoint best = checkpoint::load_checkpoint(dir_.file("killed/best"), 3);
   Json state = best.state;
   state["score"] = {{"name", "masked_lm_loss"}, {"value", 0}, {"step", 1}};
-  save_checkpoint(dir_.file("killed/best"), 1, best.tensors, state);
+  checkpoint::save_checkpoint(dir_.file("killed/best"), 1, best.tensors, state);
   run.model_dir = dir_.file("killed");
   run.checked = {};
   EXPECT_EQ(train(run).best_step, 3);
@@ -241,8 +241,8 @@ TEST_F(SaverTest, KeepsThePreviousBestIfTheSaveOfARollbackTargetFails) {
   TrainJob run = best_job("model", 8);
   run.check_every = 1;
   run.checkpoint.max_to_keep = 1;
-  run.config.spikes.action = SpikeAction::rewind;
-  write_file(dir_.file("model/checkpoint-6/notes.txt"), "of somebody else");
+  run.config.spikes.action = model::SpikeAction::rewind;
+  io::write_file(dir_.file("model/checkpoint-6/notes.txt"), "of somebody else");
   train(run);
   EXPECT_THAT(log_.text(), HasSubstr("the state of step 6 is not saved"));
   EXPECT_THAT(steps("model"), ElementsAre(3, 8));
@@ -295,11 +295,11 @@ TEST_F(SaverTest, RemovesRemainsOfKilledSavesEvenIfNoStepIsLeft) {
   run.checkpoint.keep_period = 3;
   train(run);
   const auto before = outputs("model");
-  save_checkpoint(dir_.file("model/best"), 2, {}, {});
+  checkpoint::save_checkpoint(dir_.file("model/best"), 2, {}, {});
   for (const char* place : {"best", "save"}) {
-    save_checkpoint(dir_.file(str("model/", place)), 6, {}, {});
-    write_file(dir_.file(str("model/", place, "/checkpoint-9.partial-0123456789abcdef/COMMIT")),
-               "");
+    checkpoint::save_checkpoint(dir_.file(str("model/", place)), 6, {}, {});
+    io::write_file(dir_.file(str("model/", place, "/checkpoint-9.partial-0123456789abcdef/COMMIT")),
+                   "");
   }
   train(run);
   EXPECT_EQ(outputs("model"), before);
@@ -310,7 +310,7 @@ TEST_F(SaverTest, KeepsCopiesOfASkippedDamagedCheckpoint) {
   run.checkpoint.keep_period = 6;
   train(run);
   ASSERT_THAT(steps("model/save"), ElementsAre(6));
-  remove_file(dir_.file("model/checkpoint-6/manifest.json"));
+  io::remove_file(dir_.file("model/checkpoint-6/manifest.json"));
   run.config.schedule.total_steps = 3;
   train(run);
   EXPECT_THAT(steps("model/save"), ElementsAre(6));
@@ -322,14 +322,14 @@ TEST_F(SaverTest, RestoresAMissingBestStateFromTheModelFolderIfPossible) {
   run.checkpoint.max_to_keep = 1;
   train(run);
   const auto before = outputs("model");
-  remove_file(dir_.file("model/best/checkpoint-3/manifest.json"));
+  io::remove_file(dir_.file("model/best/checkpoint-3/manifest.json"));
   train(run);
   EXPECT_THAT(log_.text(), HasSubstr("manifest.json is missing\n  hint: "));
   EXPECT_EQ(outputs("model"), before);
   run.config.schedule.total_steps = 6;
   train(run);
   EXPECT_THAT(steps("model/best"), ElementsAre(3));
-  remove_tree(dir_.file("model/best"));
+  io::remove_tree(dir_.file("model/best"));
   run.config.schedule.total_steps = 9;
   train(run);
   EXPECT_THAT(log_.text(), HasSubstr("train: the best state, that of step 3, is in neither "));
@@ -345,30 +345,30 @@ TEST_F(SaverTest, AcceptsTheBestStateOfAnEarlierVersion) {
   run.checkpoint.best_metric = "masked_lm_accuracy";
   train(run);
   forget_score(3);
-  save_checkpoint(dir_.file("model/best"), 3, {}, Json::object());
-  write_file(score, told(3));
+  checkpoint::save_checkpoint(dir_.file("model/best"), 3, {}, Json::object());
+  io::write_file(score, told(3));
   run.config.schedule.total_steps = 6;
   train(run);
   EXPECT_THAT(steps("model/best"), ElementsAre(3));
   forget_score(6);
-  write_file(score, told(2));  // of another step: the run was killed before it was written
+  io::write_file(score, told(2));  // of another step: the run was killed before it was written
   run.config.schedule.total_steps = 9;
   train(run);
   EXPECT_THAT(steps("model/best"), ElementsAre(9));
-  EXPECT_FALSE(exists(score));
+  EXPECT_FALSE(io::exists(score));
 }
 
 TEST_F(SaverTest, ChangesNothingInALocalFolderWhoseLockItHasLost) {
   const TrainJob run = with_each_step(job("model", 60), [&](std::int64_t step) {
     if (step != 2) return;
     std::filesystem::rename(dir_.file("model"), dir_.file("moved"));
-    save_checkpoint(dir_.file("model"), 3, {}, {});
-    write_file(dir_.file("model/smelt.lock"), "process 1 on host other");
+    checkpoint::save_checkpoint(dir_.file("model"), 3, {}, {});
+    io::write_file(dir_.file("model/smelt.lock"), "process 1 on host other");
   });
   EXPECT_THAT(error_of([&] { train(run); }),
               HasSubstr("model: its lock smelt.lock was removed or replaced while this process"));
-  EXPECT_THAT(list_folder(dir_.file("model")), ElementsAre("checkpoint-3", "smelt.lock"));
-  EXPECT_EQ(load_checkpoint(dir_.file("model"), 3).state, Json());
+  EXPECT_THAT(io::list_folder(dir_.file("model")), ElementsAre("checkpoint-3", "smelt.lock"));
+  EXPECT_EQ(checkpoint::load_checkpoint(dir_.file("model"), 3).state, Json());
 }
 
 // The evaluation of the last step, which a signal interrupted, is still to be made.
@@ -412,10 +412,11 @@ TEST_F(SaverTest, HonorsTheResumeMode) {
   EXPECT_THAT(
       error_of([&] { train(run); }),
       HasSubstr(str("train: ", run.model_dir, " contains no checkpoint to resume\n  hint: ")));
-  EXPECT_FALSE(exists(run.model_dir));
+  EXPECT_FALSE(io::exists(run.model_dir));
   run.begin = ResumeMode::fresh;
   train(run);
-  EXPECT_THAT(log_.text(), HasSubstr("train: new run in " + run.model_dir + ", with random we"));
+  EXPECT_THAT(log_.text(),
+              HasSubstr("train: new run in " + run.model_dir + ", with random initial we"));
   EXPECT_THAT(error_of([&] { train(run); }),
               HasSubstr("model/checkpoint-2 exists, but --fresh requires a new run\n  hint: "));
   run.overwrite = true;
@@ -424,8 +425,8 @@ TEST_F(SaverTest, HonorsTheResumeMode) {
   EXPECT_THAT(
       error_of<UsageError>([&] { train(run); }),
       HasSubstr("model/v2 is the folder of another model and would be removed with everything"));
-  EXPECT_EQ(latest_checkpoint(below.model_dir), 1);
-  remove_tree(below.model_dir);
+  EXPECT_EQ(checkpoint::latest_checkpoint(below.model_dir), 1);
+  io::remove_tree(below.model_dir);
   EXPECT_EQ(train(run).first_step, 0);
   run = job("model", 3);
   run.begin = ResumeMode::resume;
@@ -445,11 +446,11 @@ class SaverInABucket : public SaverTest {
     return out;
   }
   void expect_in_bucket(const std::map<std::string, std::vector<float>>& want, std::int64_t step) {
-    const auto newest = load_latest_checkpoint(emulator_->path("model"));
+    const auto newest = checkpoint::load_latest_checkpoint(emulator_->path("model"));
     ASSERT_TRUE(newest);
     EXPECT_EQ(newest->step, step);
     for (const auto& [name, values] : want)
-      EXPECT_EQ(tensor_values<float>(newest->tensors.at(name)), values) << name;
+      EXPECT_EQ(io::tensor_values<float>(newest->tensors.at(name)), values) << name;
   }
   std::unique_ptr<GcsEmulator> emulator_;
 };
@@ -473,9 +474,10 @@ TEST_F(SaverInABucket, ToleratesASlowStoreThatTruncatesAnswers) {
   whole.config.schedule.total_steps = 12;
   train(whole);
   expect_in_bucket(state("whole", 12), 12);
-  EXPECT_THAT(checkpoint_steps(run.model_dir), ElementsAre(12));
-  EXPECT_FALSE(exists(join_path(run.model_dir, kLockName)));
-  EXPECT_THAT(checkpoint_steps(join_path(run.model_dir, "save")), ElementsAre(6, 12));
+  EXPECT_THAT(checkpoint::checkpoint_steps(run.model_dir), ElementsAre(12));
+  EXPECT_FALSE(io::exists(io::join_path(run.model_dir, io::kLockName)));
+  EXPECT_THAT(checkpoint::checkpoint_steps(io::join_path(run.model_dir, "save")),
+              ElementsAre(6, 12));
 }
 
 TEST_F(SaverInABucket, TrainingContinuesWhileTheStoreRefusesWrites) {
@@ -486,24 +488,25 @@ TEST_F(SaverInABucket, TrainingContinuesWhileTheStoreRefusesWrites) {
               AllOf(HasSubstr("train: the state of step 5 is not saved: write: gs://bucket/model/"
                               "checkpoint-5/COMMIT: permission storage.objects.create"),
                     HasSubstr("training continues")));
-  EXPECT_THAT(checkpoint_steps(run.model_dir), ElementsAre(10, 12));
-  EXPECT_FALSE(exists(join_path(run.model_dir, "checkpoint-5/manifest.json")));
+  EXPECT_THAT(checkpoint::checkpoint_steps(run.model_dir), ElementsAre(10, 12));
+  EXPECT_FALSE(io::exists(io::join_path(run.model_dir, "checkpoint-5/manifest.json")));
   train(job("whole", 12));
   expect_in_bucket(state("whole", 12), 12);
 }
 
 TEST_F(SaverInABucket, PublishesNothingInAFolderWhoseLockItHasLost) {
-  LockOwner rival = LockOwner::this_process();
+  io::LockOwner rival = io::LockOwner::this_process();
   rival.machine = "elsewhere";
   TrainJob run = with_each_step(in_bucket(6), [&](std::int64_t step) {
-    if (step == 2) write_file(emulator_->path("model/smelt.lock/0"), str("held\n", rival.text()));
+    if (step == 2)
+      io::write_file(emulator_->path("model/smelt.lock/0"), str("held\n", rival.text()));
   });
   EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("another process has taken this folder"));
-  EXPECT_THAT(checkpoint_steps(run.model_dir), testing::IsEmpty());
+  EXPECT_THAT(checkpoint::checkpoint_steps(run.model_dir), testing::IsEmpty());
 }
 
 TEST_F(SaverInABucket, RejectsASecondRunOnTheFolder) {
-  const FolderLock other(emulator_->path("model"), "train");
+  const io::FolderLock other(emulator_->path("model"), "train");
   TrainJob run = in_bucket(1);
   run.accepted = [] { FAIL() << "it is too late then"; };
   EXPECT_THAT(error_of([&] { train(run); }),
@@ -519,4 +522,4 @@ TEST_F(SaverInABucket, ReportsAReadOnlyBucketBeforeCompiling) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::train

@@ -8,20 +8,20 @@
 #include "runs/small_run.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::train {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 
 TrainJob job_with_batch(std::int64_t batch) {
-  BertTask bert = small_bert();
+  model::BertTask bert = small_bert();
   bert.model.num_hidden_layers = 2;
   TrainJob job;
-  job.task = bert_task(bert);
-  job.on = {.device = "tpu", .devices = 8, .mesh = {}, .compute = ComputeOptions()};
+  job.task = model::bert_task(bert);
+  job.on = {.device = "tpu", .devices = 8, .mesh = {}, .compute = model::ComputeOptions()};
   job.config.batch_size = batch;
-  job.config.optimizer = adamw({});
+  job.config.optimizer = model::adamw({});
   job.config.schedule.total_steps = 20'000;
   return job;
 }
@@ -30,7 +30,7 @@ TrainJob job_with_batch(std::int64_t batch) {
 std::vector<std::string> tried(const TrainJob& job, std::size_t fits) {
   std::vector<std::string> out;
   run_with_memory_fallback(job, [&](const TrainJob& in_form) {
-    const ComputeOptions& choice = *in_form.on.compute;
+    const model::ComputeOptions& choice = *in_form.on.compute;
     const MemoryVariant form{.layers = choice.layers,
                              .save = choice.save,
                              .micro_batches = in_form.config.micro_batches};
@@ -68,7 +68,7 @@ TEST(MemoryVariant, MultipliesMicroBatchesAndDoesNotTryTheJobsOwnScanTwice) {
 
 TEST(MemoryVariant, KeepsTheUsersChoice) {
   TrainJob job = job_with_batch(32);
-  job.on.compute->layers = Layers::unrolled;
+  job.on.compute->layers = model::Layers::unrolled;
   EXPECT_THAT(error_of<StepDoesNotFit>([&] { tried(job, 2); }),
               HasSubstr("train: a step does not fit"));
 }
@@ -88,4 +88,4 @@ TEST(MemoryVariant, UsesNewKeysForEachAttemptOfAMultiProcessRun) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::train

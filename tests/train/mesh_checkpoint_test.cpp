@@ -18,7 +18,7 @@
 #include "train/bad_batch.h"
 #include "train/job_program.h"
 
-namespace smelt {
+namespace smelt::train {
 namespace {
 
 using testing::HasSubstr;
@@ -27,18 +27,18 @@ constexpr double kSameRun = 1e-5;  // relative: the order of sums depends on the
 
 class MeshRun : public SmallRun {
  protected:
-  static BertTask split_bert() {
-    BertTask task = bert();
+  static model::BertTask split_bert() {
+    model::BertTask task = bert();
     task.model.vocab_size = (task.model.vocab_size + 7) / 8 * 8;
     task.model.hidden_size = 32;
     task.model.num_attention_heads = 8;
     task.model.intermediate_size = 64;
     return task;
   }
-  static Task split_task() { return bert_task(split_bert()); }
+  static model::Task split_task() { return model::bert_task(split_bert()); }
 
   // Returns a job on eight devices, or on one without a mesh.
-  TrainJob mesh_job(const std::string& model, const MeshChoice& mesh,
+  TrainJob mesh_job(const std::string& model, const model::MeshChoice& mesh,
                     std::int64_t steps = 10) const {
     TrainJob out = job(model, steps);
     out.task = split_task();
@@ -48,20 +48,21 @@ class MeshRun : public SmallRun {
   }
 
   std::string manifest(const std::string& model, std::int64_t step) const {
-    return read_file(dir_.file(str(model, "/checkpoint-", step, "/manifest.json")));
+    return io::read_file(dir_.file(str(model, "/checkpoint-", step, "/manifest.json")));
   }
   // Returns the names and shapes of a checkpoint's tensors.
-  std::map<std::string, Shape> on_disk(const std::string& model, std::int64_t step) const {
-    std::map<std::string, Shape> out;
-    const Checkpoint checkpoint = load_checkpoint(dir_.file(model), step);
+  std::map<std::string, compiler::Shape> on_disk(const std::string& model,
+                                                 std::int64_t step) const {
+    std::map<std::string, compiler::Shape> out;
+    const checkpoint::Checkpoint checkpoint = checkpoint::load_checkpoint(dir_.file(model), step);
     for (const auto& [name, view] : checkpoint.tensors) out[name] = view.shape;
     return out;
   }
 };
 
-const MeshChoice kNone{};
-const MeshChoice kAll{.mesh = "data=2,fsdp=2,tensor=2"};
-const MeshChoice kSlots{.mesh = "data=2,fsdp=4", .shard_optimizer_state = true};
+const model::MeshChoice kNone{};
+const model::MeshChoice kAll{.mesh = "data=2,fsdp=2,tensor=2"};
+const model::MeshChoice kSlots{.mesh = "data=2,fsdp=4", .shard_optimizer_state = true};
 
 void expect_same_end(const TrainSummary& got, const TrainSummary& want) {
   for (const char* figure : {"loss", "gradient_norm", "masked_lm_loss", "next_sentence_loss"})
@@ -73,7 +74,7 @@ TEST_F(MeshRun, ResumesOnAnotherMeshAndOnOneDevice) {
   const TrainSummary want = train(mesh_job("one", kNone, 20));
   const auto names = on_disk("one", 20);
   EXPECT_TRUE(names.contains("bert/encoder/layer_0/output/dense/kernel/adam_m"));
-  const std::vector<std::tuple<std::string, std::string, MeshChoice>> ways{
+  const std::vector<std::tuple<std::string, std::string, model::MeshChoice>> ways{
       {"one", "all", kAll}, {"all", "slots", kSlots}, {"slots", "whole", kNone}};
   std::int64_t step = 0;
   for (const auto& [from, to, mesh] : ways) {
@@ -90,25 +91,25 @@ TEST_F(MeshRun, ResumesOnAnotherMeshAndOnOneDevice) {
 
 TEST_F(MeshRun, EvaluatesOnAMesh) {
   train(mesh_job("one", kNone, 0));
-  EvaluateJob job = evaluation("one");
+  execution::EvaluateJob job = evaluation("one");
   job.task = split_task();
-  const Evaluation one = evaluate(job);
+  const execution::Evaluation one = execution::evaluate(job);
   job.on.devices = 8;
   for (const char* mesh : {"auto", "data=2,fsdp=2,tensor=2", "tensor=8"}) {
     SCOPED_TRACE(mesh);
     job.on.mesh.mesh = mesh;
-    const Evaluation got = evaluate(job);
+    const execution::Evaluation got = execution::evaluate(job);
     EXPECT_EQ(got.examples, one.examples);
     EXPECT_NEAR(got.loss, one.loss, kSameRun * one.loss);
-    for (const MeasuredValue& m : one.measures)
+    for (const model::MeasuredValue& m : one.measures)
       EXPECT_NEAR(got.measure(m.name).value, m.value, kSameRun * m.value) << m.name;
   }
 }
 
-FillMaskJob filling(const BertConfig& model) {
-  FillMaskJob job;
+execution::FillMaskJob filling(const model::BertConfig& model) {
+  execution::FillMaskJob job;
   job.guesses = [model](std::int64_t S, std::int64_t P, std::int64_t k) {
-    return bert_mask_guesses(model, S, P, k);
+    return model::bert_mask_guesses(model, S, P, k);
   };
   job.max_tokens = model.max_position_embeddings;
   job.vocab_size = model.vocab_size;
@@ -118,9 +119,9 @@ FillMaskJob filling(const BertConfig& model) {
 // Scales, filled masks and histograms of a sharded state are those of the whole tensors in its
 // checkpoint, which is shared with that in best/.
 TEST_F(MeshRun, ComputesScalesSamplesAndHistogramsFromSlices) {
-  const BertTokenizer tokenizer(Vocabulary::load(vocab()), {.lower_case = true});
+  const text::BertTokenizer tokenizer(text::Vocabulary::load(vocab()), {.lower_case = true});
   const std::vector<std::string> texts{"the [MASK] of [MASK]"};
-  const FillMaskJob fill = filling(split_bert().model);
+  const execution::FillMaskJob fill = filling(split_bert().model);
   TrainJob run = mesh_job("m", kAll, 2);
   run.checkpoint.save_interval_steps = run.check_every = 2;
   run.config.ema_decay = 0.5;
@@ -128,42 +129,46 @@ TEST_F(MeshRun, ComputesScalesSamplesAndHistogramsFromSlices) {
   run.checkpoint.best_metric = "masked_lm_loss";
   run.track.histograms_every = 2;
   run.track.gradient_histograms = true;
-  ShardingPlan sampled_over;
-  run.track.sampler = [&](std::shared_ptr<const Client> client, const ShardingPlan& placement) {
+  model::ShardingPlan sampled_over;
+  run.track.sampler = [&](std::shared_ptr<const pjrt::Client> client,
+                          const model::ShardingPlan& placement) {
     sampled_over = placement;
-    return std::make_unique<const MaskSampler>(std::move(client), fill, tokenizer, texts,
-                                               placement);
+    return std::make_unique<const execution::MaskSampler>(std::move(client), fill, tokenizer, texts,
+                                                          placement);
   };
-  std::vector<ParameterScale> scales;
+  std::vector<execution::ParameterScale> scales;
   run.checked = [&](const TrainCheck& check) { scales = check.parameters; };
   train(run);
   const auto values = state("m", 2);
   EXPECT_EQ(state("m/best", 2), values);
   ASSERT_GT(scales.size(), 20u);
-  for (const ParameterScale& p : scales)
-    EXPECT_EQ(p.rms, root_mean_square(std::span<const float>(values.at(p.name)))) << p.name;
-  const RunRecord told = read_run(dir_.file("m"));
+  for (const execution::ParameterScale& p : scales)
+    EXPECT_EQ(p.rms, execution::root_mean_square(std::span<const float>(values.at(p.name))))
+        << p.name;
+  const evaluation::RunRecord told = evaluation::read_run(dir_.file("m"));
   ASSERT_EQ(told.filled.size(), 1u);
   // Each device holds only a part of the word embeddings that the mesh shards.
-  const StepProgram asked = predict_program(fill.guesses(8, 2, 5), 8, {}, sampled_over);
+  const model::StepProgram asked =
+      model::predict_program(fill.guesses(8, 2, 5), 8, {}, sampled_over);
   EXPECT_EQ(asked.placement.devices, run.on.devices);
-  EXPECT_TRUE(std::ranges::any_of(asked.state.tensors, [&](const StateTensor& tensor) {
-    return part_shape(asked.placement.partition.mesh, tensor.sharding, tensor.shape) !=
+  EXPECT_TRUE(std::ranges::any_of(asked.state.tensors, [&](const model::StateTensor& tensor) {
+    return execution::part_shape(asked.placement.partition.mesh, tensor.sharding, tensor.shape) !=
            tensor.shape;
   }));
-  auto saved = load_latest_sliced_checkpoint(dir_.file("m"));
-  EXPECT_TRUE(put_averages_in_place(saved->tensors));
-  MaskFiller filler(open_device("cpu", 1), fill, tokenizer,
-                    {std::make_shared<const SlicedTensors>(saved->tensors), "m"});
-  const FilledText want = filler.fill(texts).front();
-  const Record& masks = told.filled.front()["texts"][0]["masks"];
+  auto saved = checkpoint::load_latest_sliced_checkpoint(dir_.file("m"));
+  EXPECT_TRUE(model::put_averages_in_place(saved->tensors));
+  execution::MaskFiller filler(
+      pjrt::open_device("cpu", 1), fill, tokenizer,
+      {std::make_shared<const checkpoint::SlicedTensors>(saved->tensors), "m"});
+  const execution::FilledText want = filler.fill(texts).front();
+  const evaluation::Record& masks = told.filled.front()["texts"][0]["masks"];
   ASSERT_EQ(masks.size(), 2u);
   for (std::size_t mask = 0; mask < 2; ++mask)
     for (std::size_t k = 0; k < want.masks[mask].size(); ++k)
       EXPECT_EQ(masks[mask][k][0], want.masks[mask][k].token);
   std::string events;
-  for (const std::string& name : list_folder(dir_.file("m/train")))
-    events += read_file(dir_.file("m/train/" + name));
+  for (const std::string& name : io::list_folder(dir_.file("m/train")))
+    events += io::read_file(dir_.file("m/train/" + name));
   for (const char* kind : {"weights", "updates", "gradients"})
     EXPECT_THAT(events, HasSubstr(str(kind, "/bert/pooler/dense/kernel")));
 }
@@ -176,7 +181,7 @@ TEST_F(MeshRun, SavesTheBatchOfABadStepWithItsSlices) {
   run.checkpoint.save_interval_steps = 100;
   const std::string said = error_of([&] { train(run); }), folder = newest_bad_batch(run.model_dir);
   EXPECT_THAT(said, HasSubstr("its batch and the state before it are in " + folder));
-  EXPECT_THAT(read_file(join_path(folder, "checkpoint-1/manifest.json")),
+  EXPECT_THAT(io::read_file(io::join_path(folder, "checkpoint-1/manifest.json")),
               HasSubstr("smelt checkpoint 2"));
   const GradientReport report = replay(run, folder);
   EXPECT_FALSE(std::isfinite(report.loss) && std::isfinite(report.norm));
@@ -191,32 +196,32 @@ TEST_F(MeshRun, RejectsMeshesThatDoNotDivideTheModelOrBatch) {
     return error_of<UsageError>([&] { train(wrong); });
   };
   EXPECT_EQ(refusal([](auto& j) {
-              BertTask odd = bert();
+              model::BertTask odd = bert();
               odd.model.vocab_size = 8 * 1000 + 1;
-              j.task = bert_task(odd);
+              j.task = model::bert_task(odd);
             }),
             "mesh: dimension 0 ('vocab') of bert/embeddings/word_embeddings is 8001, which 2 "
             "devices of axis 'tensor' do not divide\n"
             "  hint: choose another mesh, or set the rule vocab=none to replicate it");
   EXPECT_THAT(refusal([](auto& j) {
-                BertTask wide = bert();
+                model::BertTask wide = bert();
                 wide.model.hidden_size = 20;
-                j.task = bert_task(wide);
+                j.task = model::bert_task(wide);
                 j.on.mesh = kSlots;
               }),
               HasSubstr("mesh: dimension 1 ('embed') of bert/embeddings/word_embeddings is 20, "
                         "which 8 devices of axis 'fsdp', 'data' do not divide"));
   EXPECT_THAT(refusal([](auto& j) {
-                BertTask narrow = bert();
+                model::BertTask narrow = bert();
                 narrow.model.intermediate_size = 36;
-                j.task = bert_task(narrow);
+                j.task = model::bert_task(narrow);
                 j.on.mesh = {.mesh = "tensor=8", .rules = "vocab=none,heads=none"};
               }),
               HasSubstr("mesh: dimension 1 ('mlp') of "
                         "bert/encoder/layer_0/intermediate/dense/kernel is 36, which 8 devices of "
                         "axis 'tensor' do not divide"));
   EXPECT_THAT(refusal([](auto& j) {
-                j.task = bert_task(bert());  // two heads
+                j.task = model::bert_task(bert());  // two heads
                 j.on.mesh = {.mesh = "tensor=8", .rules = "vocab=none"};
               }),
               HasSubstr("('heads') of bert/encoder/layer_0/attention/self/query/kernel is 2, "
@@ -234,7 +239,7 @@ TEST_F(MeshRun, RejectsMeshesThatDoNotDivideTheModelOrBatch) {
       refusal([](auto& j) { j.on.mesh.mesh = "data=3,fsdp=2"; }),
       HasSubstr("train.parallelism.mesh 'data=3,fsdp=2' has 6 devices, but train.devices is 8"));
   EXPECT_THAT(
-      refusal([](auto& j) { j.config.reduction = Reduction::per_replica; }),
+      refusal([](auto& j) { j.config.reduction = model::Reduction::per_replica; }),
       HasSubstr("reduction per_replica cannot be combined with a mesh that splits parameters"));
 }
 
@@ -242,13 +247,14 @@ TEST_F(MeshRun, RejectsMeshesThatDoNotDivideTheModelOrBatch) {
 TEST_F(MeshRun, ReplicatesAModelWithoutDimensionNames) {
   TrainJob plain = mesh_job("plain", {.mesh = "fsdp=8", .shard_optimizer_state = true});
   plain.task.dim_names = {};
-  const StepProgram program =
-      train_program(plain.task, plain.config,
-                    placement_for("cpu", 8, Reduction::global, partition_for(plain.on.mesh, 8)));
-  for (const StateTensor& tensor : program.state.tensors)
+  const model::StepProgram program =
+      model::train_program(plain.task, plain.config,
+                           model::placement_for("cpu", 8, model::Reduction::global,
+                                                model::partition_for(plain.on.mesh, 8)));
+  for (const model::StateTensor& tensor : program.state.tensors)
     for (const auto& axes : tensor.sharding.axes) EXPECT_TRUE(axes.empty()) << tensor.name;
   expect_same_end(train(plain), train(mesh_job("one", kNone)));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::train

@@ -11,7 +11,7 @@
 #include "support/captured_log.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::train {
 namespace {
 
 using testing::Each;
@@ -26,7 +26,7 @@ class TogetherTest : public testing::Test {
   }
 
   const CapturedLog log_;
-  PodOfThreads pod_{3};
+  distributed::PodOfThreads pod_{3};
 };
 
 TEST_F(TogetherTest, BroadcastsTheResultOfRankZero) {
@@ -61,13 +61,13 @@ TEST_F(TogetherTest, NamesTheRankThatDiffersWithBothValues) {
 
 TEST_F(TogetherTest, RemovesMarkerFilesOfAnAbortedRun) {
   const TempDir dir;
-  for (const char* name : {".pod-0123abcd", ".pod-notes"}) write_file(dir.file(name), "");
+  for (const char* name : {".pod-0123abcd", ".pod-notes"}) io::write_file(dir.file(name), "");
   ProcessGroup().require_one_folder(dir.path());
-  EXPECT_EQ(list_folder(dir.path()), std::vector<std::string>{".pod-notes"});
-  write_file(dir.file(".pod-0123abcd"), "");
+  EXPECT_EQ(io::list_folder(dir.path()), std::vector<std::string>{".pod-notes"});
+  io::write_file(dir.file(".pod-0123abcd"), "");
   EXPECT_THAT(run([&](const ProcessGroup& together) { together.require_one_folder(dir.path()); }),
               Each(""));
-  EXPECT_EQ(list_folder(dir.path()), std::vector<std::string>{".pod-notes"});
+  EXPECT_EQ(io::list_folder(dir.path()), std::vector<std::string>{".pod-notes"});
 }
 
 TEST_F(TogetherTest, AnyIsTrueIfItIsTrueOnOneRank) {
@@ -87,4 +87,4 @@ TEST(TogetherAlone, WorksInASingleProcess) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::train

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::train {
 namespace {
 
 TEST(StepTracker, RequiresAReportBeforeTheNextButOneStep) {
@@ -66,4 +66,4 @@ TEST(StepTracker, AnUncheckedStateIsEvaluatedBeforeTheNextStep) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::train

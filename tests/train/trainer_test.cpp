@@ -18,7 +18,7 @@
 #include "support/error_of.h"
 #include "train/job_checks.h"
 
-namespace smelt {
+namespace smelt::train {
 namespace {
 
 using testing::AllOf;
@@ -43,11 +43,11 @@ TEST_F(TrainerTest, AResumedRunGivesTheBitsOfAnUninterruptedOne) {
 
 // The weights do not change and there is no dropout, so that a loss identifies the batch.
 TEST_F(TrainerTest, AResumedRunWithReplayDataStartsAtTheFirstBatch) {
-  BertTask still = bert();
+  model::BertTask still = bert();
   still.model.hidden_dropout_prob = still.model.attention_probs_dropout_prob = 0;
   const auto losses_of = [&](const std::string& model, bool replay) {
     TrainJob run = job(model, 10);
-    run.task = bert_task(still);
+    run.task = model::bert_task(still);
     run.config.schedule.learning_rate = 1e-30;
     run.track.log_every = 1;
     run.replay_data = replay;
@@ -97,21 +97,21 @@ TEST_F(TrainerTest, AFinishedRunDoesAndCompilesNothing) {
 TEST_F(TrainerTest, AFinishedRunRecordsAMissingEnd) {
   const TrainJob run = job("model", 3);
   train(run);
-  const std::string path = dir_.file("model/metrics.jsonl"), whole = read_file(path);
+  const std::string path = dir_.file("model/metrics.jsonl"), whole = io::read_file(path);
   const std::string cut = whole.substr(0, whole.rfind('\n', whole.size() - 2) + 1);
-  write_file(path, cut);
-  ASSERT_FALSE(read_run(run.model_dir).end);
+  io::write_file(path, cut);
+  ASSERT_FALSE(evaluation::read_run(run.model_dir).end);
   TrainJob shorter = run;
   shorter.config.schedule.total_steps = 2;
   train(shorter);  // fewer steps than those of the run
-  EXPECT_EQ(read_file(path), cut);
+  EXPECT_EQ(io::read_file(path), cut);
   for (int i = 0; i < 2; ++i) {
     train(run);
-    const RunRecord told = read_run(run.model_dir);
+    const evaluation::RunRecord told = evaluation::read_run(run.model_dir);
     EXPECT_EQ(told.end.value()["why"], "done");
     EXPECT_EQ(told.step, 3);
     EXPECT_EQ(told.starts, 1);
-    EXPECT_EQ(std::ranges::count(read_file(path), '\n'), std::ranges::count(whole, '\n'));
+    EXPECT_EQ(std::ranges::count(io::read_file(path), '\n'), std::ranges::count(whole, '\n'));
   }
 }
 
@@ -159,7 +159,7 @@ TEST_F(TrainerTest, ASignalSavesWhereTheRunStops) {
   } catch (const Stopped& stopped) {
     message = stopped.what();
   }
-  const auto saved = latest_checkpoint(dir_.file("stopped"));
+  const auto saved = checkpoint::latest_checkpoint(dir_.file("stopped"));
   ASSERT_TRUE(saved);
   EXPECT_GE(*saved, 7);
   EXPECT_LT(*saved, 10);
@@ -187,25 +187,25 @@ TEST_F(TrainerTest, RejectsAndNamesEachChangedSetting) {
   EXPECT_THAT(refusal([](auto& j) { j.config.batch_size = 4; }),
               HasSubstr("checkpoint-0: was made with train.batch_size 8, this run has 4"));
   EXPECT_THAT(refusal([](auto& j) {
-                BertTask deeper = bert();
+                model::BertTask deeper = bert();
                 deeper.model.num_hidden_layers = 2;
-                j.task = bert_task(deeper);
+                j.task = model::bert_task(deeper);
               }),
               HasSubstr("was made with model.num_hidden_layers 1, this run has 2"));
   EXPECT_THAT(refusal([](auto& j) { j.config.seed = 9; }),
               HasSubstr("was made with train.seed 12345, this run has 9"));
-  EXPECT_THAT(refusal([](auto& j) { j.config.optimizer = adamw({.weight_decay = 0.5}); }),
+  EXPECT_THAT(refusal([](auto& j) { j.config.optimizer = model::adamw({.weight_decay = 0.5}); }),
               HasSubstr("was made with train.optimizer.weight_decay 0.01, this run has 0.5"));
   EXPECT_THAT(refusal([](auto& j) { j.config.clip_norm = 2; }),
               HasSubstr("was made with train.optimizer.clip_norm 1.0, this run has 2.0"));
   EXPECT_THAT(
-      refusal([](auto& j) { j.config.reduction = Reduction::per_replica; }),
+      refusal([](auto& j) { j.config.reduction = model::Reduction::per_replica; }),
       HasSubstr(
           "was made with train.parallelism.reduction \"global\", this run has \"per_replica\""));
   EXPECT_THAT(refusal([](auto& j) {
-                BertTask alone = bert();
+                model::BertTask alone = bert();
                 alone.next_sentence = false;
-                j.task = bert_task(alone);
+                j.task = model::bert_task(alone);
               }),
               HasSubstr("was made with data.next_sentence true, this run has false"));
   EXPECT_THAT(
@@ -216,13 +216,13 @@ TEST_F(TrainerTest, RejectsAndNamesEachChangedSetting) {
       HasSubstr(
           "with train.batch_size 8, this run has 4; with train.seed 12345, this run has 9\n"));
   EXPECT_THAT(refusal([](auto& j) {
-                BertTask other = bert();
+                model::BertTask other = bert();
                 other.model.hidden_size = 32;
                 other.model.intermediate_size = 16;
                 other.model.num_attention_heads = 4;
                 other.model.num_hidden_layers = 3;
                 other.model.initializer_range = 0.1;
-                j.task = bert_task(other);
+                j.task = model::bert_task(other);
                 j.config.seed = 9;
               }),
               HasSubstr("; 1 more differ\n"));
@@ -238,7 +238,7 @@ TEST_F(TrainerTest, IgnoresSettingsThatTheCheckpointDoesNotHave) {
 
 TEST_F(TrainerTest, PerReplicaRunsKeepTheirNumberOfDevices) {
   TrainJob one = job("model", 0);
-  one.config.reduction = Reduction::per_replica;
+  one.config.reduction = model::Reduction::per_replica;
   train(one);
   one.on.devices = 2;
   EXPECT_THAT(error_of([&] { train(one); }),
@@ -247,15 +247,15 @@ TEST_F(TrainerTest, PerReplicaRunsKeepTheirNumberOfDevices) {
 
 TEST_F(TrainerTest, DetectsAChangeInTheLastRecord) {
   save_first_weights("model");
-  std::string bytes = read_file(dir_.file("train.tfrecord")), changed, last;
-  RecordReader records(bytes);
+  std::string bytes = io::read_file(dir_.file("train.tfrecord")), changed, last;
+  io::RecordReader records(bytes);
   while (const auto record = records.next()) {
-    if (!last.empty()) append_record(changed, last);
+    if (!last.empty()) io::append_record(changed, last);
     last = *record;
   }
   last.back() ^= 1;  // the label of next sentence prediction
-  append_record(changed, last);
-  write_file(dir_.file("train.tfrecord"), changed);
+  io::append_record(changed, last);
+  io::write_file(dir_.file("train.tfrecord"), changed);
   EXPECT_THAT(error_of([&] { train(job("model", 0)); }), HasSubstr("was made with data.crc32c "));
 }
 
@@ -268,11 +268,11 @@ TEST_F(TrainerTest, RejectsACheckpointOfOtherData) {
 
 // Each case changes the description next to the data.
 TEST_F(TrainerTest, RejectsDataThatDoesNotMatchItsDescription) {
-  const std::string path = dir_.file("train.tfrecord.json"), before = read_file(path);
+  const std::string path = dir_.file("train.tfrecord.json"), before = io::read_file(path);
   const auto refusal = [&](const std::function<void(Json&)>& change) {
     Json description = Json::parse(before);
     change(description);
-    write_file(path, description.dump());
+    io::write_file(path, description.dump());
     TrainJob one = job("model", 0);
     one.vocab = vocab();
     return error_of([&] { train(one); });
@@ -304,10 +304,10 @@ TEST_F(TrainerTest, ARejectedRunChangesNothingInItsFolder) {
 }
 
 TEST_F(TrainerTest, WithoutNextSentencePredictionPoolerAndHeadAreUnchanged) {
-  BertTask alone = bert();
+  model::BertTask alone = bert();
   alone.next_sentence = false;
   TrainJob off = job("off", 10);
-  off.task = bert_task(alone);
+  off.task = model::bert_task(alone);
   const TrainSummary s = train(off);
   EXPECT_NEAR(s.last.at("loss"), s.last.at("masked_lm_loss"), 1e-5);
   EXPECT_FALSE(s.last.contains("next_sentence_loss"));
@@ -326,19 +326,21 @@ TEST_F(TrainerTest, ANonFiniteLossEndsTheRun) {
   const std::string message = error_of([&] { train(wild); });
   EXPECT_THAT(message, AllOf(HasSubstr("train: at step "), HasSubstr(" the loss is ")));
   EXPECT_THAT(message, HasSubstr("no checkpoint was saved yet"));
-  EXPECT_EQ(latest_checkpoint(dir_.file("model")), std::nullopt);
+  EXPECT_EQ(checkpoint::latest_checkpoint(dir_.file("model")), std::nullopt);
 }
 
 // A task with a finite loss and a non-finite gradient (d sqrt(x) at 0) from the step `from` on.
-Task broken_task(const Task& fine, double from) {
-  Task out = fine;
-  out.objective = [fine, from](const Scope& root, const Inputs& in) {
-    Objective objective = fine.objective(root, in);
-    const Tensor step = convert(root.random_source()->step, DType::f32);
-    const Tensor sum = objective.losses[0].sum;
-    const Tensor zero =
-        select(compare(step, full_like(step, from), Compare::ge), zeros_like(sum), ones_like(sum));
-    objective.losses[0].sum = sum + 0.0 * sqrt(sum * zero);
+model::Task broken_task(const model::Task& fine, double from) {
+  model::Task out = fine;
+  out.objective = [fine, from](const model::Scope& root, const model::Inputs& in) {
+    model::Objective objective = fine.objective(root, in);
+    const compiler::Tensor step =
+        compiler::convert(root.random_source()->step, compiler::DType::f32);
+    const compiler::Tensor sum = objective.losses[0].sum;
+    const compiler::Tensor zero = compiler::select(
+        compiler::compare(step, compiler::full_like(step, from), compiler::Compare::ge),
+        compiler::zeros_like(sum), compiler::ones_like(sum));
+    objective.losses[0].sum = sum + 0.0 * compiler::sqrt(sum * zero);
     return objective;
   };
   return out;
@@ -352,25 +354,27 @@ TEST_F(TrainerTest, ANonFiniteGradientIsNeverSaved) {
   EXPECT_THAT(message, HasSubstr("train: at step 7 the loss is "));
   EXPECT_THAT(message, HasSubstr("the gradient's norm "));
   EXPECT_THAT(message, HasSubstr("no checkpoint was saved yet"));
-  EXPECT_EQ(latest_checkpoint(dir_.file("model")), std::nullopt);
+  EXPECT_EQ(checkpoint::latest_checkpoint(dir_.file("model")), std::nullopt);
 }
 
 TEST_F(TrainerTest, ANonFiniteStateIsNeverSaved) {
   TrainJob broken = job("model", 20);
-  const Optimizer fine = broken.config.optimizer;
-  broken.config.optimizer.update = [fine](const OptimizerStep& step, const Parameter& p,
-                                          std::span<const Tensor> slots, Tensor gradient) {
-    UpdatedParameter out = fine.update(step, p, slots, gradient);
-    if (p.name != "cls/seq_relationship/output_bias") return out;
-    const Tensor t = convert(step.step, DType::f32);  // infinite at step 9
-    out.value = out.value + broadcast_to(1.0 / (9.0 - t), out.value.dims()) * 0.0;
-    return out;
-  };
+  const model::Optimizer fine = broken.config.optimizer;
+  broken.config.optimizer.update =
+      [fine](const model::OptimizerStep& step, const model::Parameter& p,
+             std::span<const compiler::Tensor> slots, compiler::Tensor gradient) {
+        model::UpdatedParameter out = fine.update(step, p, slots, gradient);
+        if (p.name != "cls/seq_relationship/output_bias") return out;
+        const compiler::Tensor t =
+            compiler::convert(step.step, compiler::DType::f32);  // infinite at step 9
+        out.value = out.value + compiler::broadcast_to(1.0 / (9.0 - t), out.value.dims()) * 0.0;
+        return out;
+      };
   const std::string message = error_of([&] { train(broken); });
   EXPECT_THAT(message,
               HasSubstr("train: after step 10 cls/seq_relationship/output_bias is not finite"));
   EXPECT_THAT(message, HasSubstr("the checkpoint of step 5 is intact"));
-  EXPECT_EQ(latest_checkpoint(dir_.file("model")), 5);
+  EXPECT_EQ(checkpoint::latest_checkpoint(dir_.file("model")), 5);
 }
 
 TEST_F(TrainerTest, LogLinesHaveTheMeansSinceTheLastLine) {
@@ -406,13 +410,13 @@ TEST_F(TrainerTest, WarnsAboutATooLongWarmupAndMoreMasksThanTokens) {
   warn_of_settings(run);
   EXPECT_THAT(log_.text(), Not(HasSubstr("never reached")));
   run.config.schedule.warmup_steps = 10;
-  BertTask many = bert();
+  model::BertTask many = bert();
   many.max_predictions = many.seq_length + 1;
-  run.task = bert_task(many);
+  run.task = model::bert_task(many);
   warn_of_settings(run);
   EXPECT_THAT(
       log_.text(),
-      AllOf(HasSubstr("train: train.schedule.warmup_steps 10 is too long for train.steps 10:  "
+      AllOf(HasSubstr("train: train.schedule.warmup_steps 10 is too long for train.steps 10: "
                       "train.optimizer.learning_rate "),
             HasSubstr(" is never reached\n"),
             HasSubstr("train: data.max_predictions 33 is more than data.seq_length 32: each "
@@ -424,12 +428,12 @@ TEST_F(TrainerTest, RejectsWrongSizesWithBothValues) {
   wrong.on.devices = 3;
   EXPECT_THAT(error_of([&] { train(wrong); }),
               HasSubstr("a batch of 8 examples does not divide over 3 devices"));
-  const auto refusal = [&](const std::function<void(BertTask&)>& change) {
+  const auto refusal = [&](const std::function<void(model::BertTask&)>& change) {
     return error_of([&] {
-      BertTask changed = bert();
+      model::BertTask changed = bert();
       change(changed);
       TrainJob other = job("model", 2);
-      other.task = bert_task(changed);
+      other.task = model::bert_task(changed);
       train(other);
     });
   };
@@ -441,4 +445,4 @@ TEST_F(TrainerTest, RejectsWrongSizesWithBothValues) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::train

@@ -11,7 +11,7 @@
 #include "support/error_of.h"
 #include "train/initial_state.h"
 
-namespace smelt {
+namespace smelt::train {
 namespace {
 
 using testing::HasSubstr;
@@ -30,7 +30,7 @@ class ValidationTest : public SmallRun {
   std::vector<TrainCheck> checks_;
 };
 
-void expect_equal(const Evaluation& got, const Evaluation& want) {
+void expect_equal(const execution::Evaluation& got, const execution::Evaluation& want) {
   EXPECT_EQ(got.global_step, want.global_step);
   EXPECT_EQ(got.examples, want.examples);
   EXPECT_EQ(got.loss, want.loss);
@@ -46,11 +46,11 @@ TEST_F(ValidationTest, MatchesAnEvaluationOfTheCheckpoint) {
   ASSERT_EQ(checks_.size(), 4u);  // at steps 2, 4, 6 and the last
   EXPECT_EQ(checks_[1].step, 4);
   EXPECT_EQ(checks_[3].step, 7);
-  EvaluateJob job = evaluation("m");
+  execution::EvaluateJob job = evaluation("m");
   job.steps = 3;
-  expect_equal(*checks_[3].validation, evaluate(job));
+  expect_equal(*checks_[3].validation, execution::evaluate(job));
   job.model_dir = dir_.file("m/checkpoint-6");
-  expect_equal(*checks_[2].validation, evaluate(job));
+  expect_equal(*checks_[2].validation, execution::evaluate(job));
 }
 
 TEST_F(ValidationTest, DoesNotChangeTraining) {
@@ -63,9 +63,9 @@ TEST_F(ValidationTest, IsTheSameOnSeveralDevices) {
   TrainJob job = checked_job("two", 2);
   job.on.devices = 2;
   train(job);
-  EvaluateJob alone = evaluation("two");
+  execution::EvaluateJob alone = evaluation("two");
   alone.steps = 3;
-  const Evaluation want = evaluate(alone);
+  const execution::Evaluation want = execution::evaluate(alone);
   ASSERT_TRUE(checks_.back().validation);
   EXPECT_NEAR(checks_.back().validation->loss, want.loss, 1e-5);
 }
@@ -74,7 +74,7 @@ TEST_F(ValidationTest, LogsTheScalesOfParameters) {
   train(checked_job("m", 3));
   const auto values = state("m", 3);
   std::size_t seen = 0;
-  for (const ParameterScale& p : checks_.back().parameters) {
+  for (const execution::ParameterScale& p : checks_.back().parameters) {
     double sum = 0;
     for (const float x : values.at(p.name)) sum += static_cast<double>(x) * x;
     EXPECT_NEAR(p.rms, std::sqrt(sum / static_cast<double>(values.at(p.name).size())), 1e-12);
@@ -88,7 +88,7 @@ TEST_F(ValidationTest, AKilledAndResumedRunLogsTheSame) {
   const auto whole = std::move(checks_);
   checks_.clear();
   train(checked_job("killed", 6));
-  remove_tree(dir_.file("killed/checkpoint-6"));  // as if it had been killed after step 3
+  io::remove_tree(dir_.file("killed/checkpoint-6"));  // as if it had been killed after step 3
   checks_.clear();
   train(checked_job("killed", 6));
   ASSERT_EQ(checks_.size(), 2u);
@@ -99,9 +99,9 @@ TEST_F(ValidationTest, AKilledAndResumedRunLogsTheSame) {
 
 TEST_F(ValidationTest, ARepeatedEvaluationHasNoTrainingMetricsOfUnseenSteps) {
   train(checked_job("m", 3));
-  Checkpoint cut = load_checkpoint(dir_.file("m"), 3);
+  checkpoint::Checkpoint cut = checkpoint::load_checkpoint(dir_.file("m"), 3);
   cut.state[kUnchecked] = true;
-  save_checkpoint(dir_.file("m"), 3, cut.tensors, cut.state);
+  checkpoint::save_checkpoint(dir_.file("m"), 3, cut.tensors, cut.state);
   const TrainCheck whole = std::exchange(checks_, {}).back();
   const CapturedLog log;
   train(checked_job("m", 3));
@@ -119,7 +119,7 @@ TEST_F(ValidationTest, AFailedEvaluationLosesNoStepAndIsRepeated) {
     if (check.step == 4) throw SystemError("the held-out data are gone");
   };
   EXPECT_THAT(error_of([&] { train(out); }), HasSubstr("the held-out data are gone"));
-  EXPECT_THAT(checkpoint_steps(dir_.file("m")), testing::ElementsAre(4));
+  EXPECT_THAT(checkpoint::checkpoint_steps(dir_.file("m")), testing::ElementsAre(4));
   EXPECT_EQ(train(checked_job("m", 5)).first_step, 4);
   ASSERT_EQ(checks_.size(), 2u);
   EXPECT_EQ(checks_[0].step, 4);
@@ -137,27 +137,27 @@ TEST_F(ValidationTest, SavesTheInitialAndEveryPeriodicState) {
   out.save_first = true;
   out.checkpoint.max_to_keep = 1;
   out.checkpoint.keep_period = 3;
-  out.names = CheckpointNames::jestimator;
+  out.names = checkpoint::CheckpointNames::jestimator;
   out.checkpoint.save_interval_steps = 2;
   train(out);
-  EXPECT_EQ(checkpoint_steps(dir_.file("m")), std::vector<std::int64_t>{6});
-  EXPECT_EQ(checkpoint_steps(dir_.file("m/save")), std::vector<std::int64_t>{6});
-  EXPECT_TRUE(exists(dir_.file("m/checkpoint_6")));
+  EXPECT_EQ(checkpoint::checkpoint_steps(dir_.file("m")), std::vector<std::int64_t>{6});
+  EXPECT_EQ(checkpoint::checkpoint_steps(dir_.file("m/save")), std::vector<std::int64_t>{6});
+  EXPECT_TRUE(io::exists(dir_.file("m/checkpoint_6")));
   train([&] {
     TrainJob none = checked_job("n", 0);
     none.save_first = true;
     return none;
   }());
-  EXPECT_EQ(checkpoint_steps(dir_.file("n")), std::vector<std::int64_t>{0});
+  EXPECT_EQ(checkpoint::checkpoint_steps(dir_.file("n")), std::vector<std::int64_t>{0});
 }
 
 TEST_F(ValidationTest, ResumingFromAnOlderCheckpointRemovesLaterOnes) {
   train(job("m", 10));
-  ASSERT_THAT(checkpoint_steps(dir_.file("m")), testing::ElementsAre(5, 10));
+  ASSERT_THAT(checkpoint::checkpoint_steps(dir_.file("m")), testing::ElementsAre(5, 10));
   TrainJob back = job("m", 6);
   back.resume_from = dir_.file("m/checkpoint-5");
   train(back);
-  EXPECT_THAT(checkpoint_steps(dir_.file("m")), testing::ElementsAre(5, 6));
+  EXPECT_THAT(checkpoint::checkpoint_steps(dir_.file("m")), testing::ElementsAre(5, 6));
   EXPECT_EQ(train(job("m", 7)).first_step, 6);
 }
 
@@ -172,4 +172,4 @@ TEST_F(ValidationTest, RejectsATooLargeBatchBeforeTheFirstStep) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::train

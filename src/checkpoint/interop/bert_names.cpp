@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "checkpoint/interop/cut_heads.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 std::int64_t config_size(const Json& config, const char* name) {
   if (!config.is_object() || !config.contains(name))
@@ -50,4 +50,4 @@ std::vector<ParameterName> bert_names(const Json& config) {
   return names.take();
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "checkpoint/storage/parameter_names.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 // Config field with the number of outputs of a classification head.
 inline constexpr const char* kNumLabels = "num_labels";
@@ -27,4 +27,4 @@ inline constexpr std::array<std::string_view, 5> kBertParts{
 // Returns the size `name` of a bert_config.json. Throws UsageError unless it is a positive integer.
 std::int64_t config_size(const Json& bert_config, const char* name);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -27,13 +27,13 @@
 #include "text/tokenizers/tokenizer_json.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 ModelForm form_of(const ConvertJob& job) {
   if (job.form) return *job.form;
   if (is_checkpoint_path(job.to)) return ModelForm::smelt;
-  if (path_name(job.to).find(".ckpt") != std::string::npos) return ModelForm::tensorflow;
+  if (io::path_name(job.to).find(".ckpt") != std::string::npos) return ModelForm::tensorflow;
   throw UsageError(str("convert: ", job.to, ": cannot infer the format from the name"),
                    "give --to smelt, tf, hf or onnx");
 }
@@ -46,7 +46,7 @@ ModelForm form_of(const ConvertJob& job) {
 // folder.
 void take_files(const ConvertJob& job, StoredModel& model) {
   if (!job.config.empty()) {
-    model.config = Json::parse_or_discard(read_file(job.config, kSmallFileBytes));
+    model.config = Json::parse_or_discard(io::read_file(job.config, io::kSmallFileBytes));
     if (!model.config.is_object())
       throw UsageError(str("convert: ", job.config, " is not a JSON object"),
                        "give a bert_config.json, an electra_config.json or a t5_config.json");
@@ -57,32 +57,33 @@ void take_files(const ConvertJob& job, StoredModel& model) {
   if (Json objective = take_objective(model.config); !objective.is_null())
     model.objective = std::move(objective);
   if (!job.vocab.empty()) {
-    if (is_tokenizer_json(job.vocab) && !is_sentencepiece_file(job.vocab) &&
-        !is_subword_file(job.vocab))
-      load_tokenizer_json(job.vocab).vocabulary.check_fits_text("convert: vocab.txt");
-    model.vocab_txt = vocabulary_bytes(job.vocab);
+    if (text::is_tokenizer_json(job.vocab) && !text::is_sentencepiece_file(job.vocab) &&
+        !text::is_subword_file(job.vocab))
+      text::load_tokenizer_json(job.vocab).vocabulary.check_fits_text("convert: vocab.txt");
+    model.vocab_txt = text::vocabulary_bytes(job.vocab);
     model.vocab = job.vocab;
-    model.tokenizer = load_tokenizer_config(job.vocab);
+    model.tokenizer = text::load_tokenizer_config(job.vocab);
     const auto said =
         model.settings.is_object() ? model.settings.find(kVocabularyCrc32c) : model.settings.end();
     if (model.settings.is_object() && said != model.settings.end() &&
-        *said != vocabulary_crc32c(model.vocab))
+        *said != text::vocabulary_crc32c(model.vocab))
       throw UsageError(
           str("convert: ", job.vocab, " is not the vocabulary of ", model.where, ": its crc32c is ",
-              vocabulary_crc32c(model.vocab), ", not ", said->dump()),
+              text::vocabulary_crc32c(model.vocab), ", not ", said->dump()),
           "give the vocabulary that the model was trained with");
   }
   if (model.tokenizer)
-    check_flags({.lower_case = job.lower_case}, *model.tokenizer, model.where);
+    text::check_flags({.lower_case = job.lower_case}, *model.tokenizer, model.where);
   else if (job.lower_case)
-    model.tokenizer = options_of({.lower_case = job.lower_case});
+    model.tokenizer = text::options_of({.lower_case = job.lower_case});
 }
 
 // Returns the tokenizer options; if none are stored, infers them from the vocabulary's pieces.
-TokenizerOptions tokenizer_of(const StoredModel& model, ControlCharacters control) {
+text::TokenizerOptions tokenizer_of(const StoredModel& model, text::ControlCharacters control) {
   if (model.tokenizer) return *model.tokenizer;
-  const TokenizerOptions options = options_of(case_of(
-      vocabulary_from_bytes(model.vocab_txt, model.where + ": vocab.txt"), {.control = control}));
+  const text::TokenizerOptions options = text::options_of(
+      text::case_of(text::vocabulary_from_bytes(model.vocab_txt, model.where + ": vocab.txt"),
+                    {.control = control}));
   log_info(
       "convert: do_lower_case {}{}, inferred from the vocabulary; use --lower-case to override",
       options.lower_case,
@@ -112,12 +113,12 @@ Json settings_of(const StoredModel& model, const std::string& type) {
   if (has_sentinels) put_t5_words(model.t5, out);
   if (!model.vocab_txt.empty())
     out[kVocabularyCrc32c] =
-        has_sentinels ? vocabulary_crc32c(model.vocab) : crc32c(model.vocab_txt);
+        has_sentinels ? text::vocabulary_crc32c(model.vocab) : io::crc32c(model.vocab_txt);
   return out;
 }
 
 std::string vocabulary_name(const StoredModel& model) {
-  if (is_subword_json(model.vocab_txt)) return "tokenizer.json";
+  if (text::is_subword_json(model.vocab_txt)) return "tokenizer.json";
   const StoredFamily* family = files_family(model);
   return family ? family->vocabulary_file() : "vocab.txt";
 }
@@ -131,16 +132,16 @@ std::string name_beside(const StoredModel& model) {
 // Throws UsageError if the folder has another config or vocabulary, which readers would take for
 // the model's.
 void check_beside(const std::string& folder, const StoredModel& model) {
-  const std::string config = join_path(folder, name_beside(model));
-  const std::string vocab = join_path(folder, vocabulary_name(model));
+  const std::string config = io::join_path(folder, name_beside(model));
+  const std::string vocab = io::join_path(folder, vocabulary_name(model));
   constexpr const char* kHint = "choose another folder, or move that file away";
-  if (!model.vocab_txt.empty() && exists(vocab) && read_file(vocab) != model.vocab_txt)
+  if (!model.vocab_txt.empty() && io::exists(vocab) && io::read_file(vocab) != model.vocab_txt)
     throw UsageError(str("convert: ", vocab, " exists and is not the vocabulary of ", model.where),
                      kHint);
-  if (model.config.is_null() || !exists(config)) return;
-  Json there = Json::parse_or_discard(read_file(config, kSmallFileBytes));
+  if (model.config.is_null() || !io::exists(config)) return;
+  Json there = Json::parse_or_discard(io::read_file(config, io::kSmallFileBytes));
   (void)take_t5_words(there);
-  if (const auto other = first_difference(there, model.config))
+  if (const auto other = io::first_difference(there, model.config))
     throw UsageError(str("convert: ", config, " exists with another ", other->name, ": ",
                          other->was.dump(), ", but ", model.where, " has ", other->is.dump()),
                      kHint);
@@ -149,37 +150,37 @@ void check_beside(const std::string& folder, const StoredModel& model) {
 void put_beside(const ConvertJob& job, const std::string& folder, const StoredModel& model,
                 const std::string& type) {
   if (!job.beside || type.empty()) return;
-  const std::string config = join_path(folder, name_beside(model));
-  const std::string vocab = join_path(folder, vocabulary_name(model));
-  if (!model.config.is_null() && !exists(config)) {
+  const std::string config = io::join_path(folder, name_beside(model));
+  const std::string vocab = io::join_path(folder, vocabulary_name(model));
+  if (!model.config.is_null() && !io::exists(config)) {
     Json said = model.config;
     files_family(model)->put_beside_config(model, said);
-    write_file(config, said.dump(2) + "\n");
+    io::write_file(config, said.dump(2) + "\n");
   }
-  if (model.vocab_txt.empty() || exists(vocab)) return;
-  write_file(vocab, model.vocab_txt);
+  if (model.vocab_txt.empty() || io::exists(vocab)) return;
+  io::write_file(vocab, model.vocab_txt);
   const bool has_sentinels = files_family(model)->has_sentinels();
-  if (const std::string beside = has_sentinels ? config_beside_copy(model.vocab) : "";
+  if (const std::string beside = has_sentinels ? text::config_beside_copy(model.vocab) : "";
       !beside.empty())
-    write_file(join_path(folder, "tokenizer_config.json"), beside);
-  if (model.tokenizer && !has_sentinels && !is_subword_json(model.vocab_txt))
-    save_tokenizer_config(vocab, *model.tokenizer);
+    io::write_file(io::join_path(folder, "tokenizer_config.json"), beside);
+  if (model.tokenizer && !has_sentinels && !text::is_subword_json(model.vocab_txt))
+    text::save_tokenizer_config(vocab, *model.tokenizer);
   else if (!model.vocab.empty())
-    store_segment_command(vocab, segment_command_of(model.vocab, {}));
+    text::store_segment_command(vocab, text::segment_command_of(model.vocab, {}));
 }
 
 std::string to_smelt(const ConvertJob& job, const StoredModel& model, const std::string& type) {
-  if (job.dtype != DType::f32)
+  if (job.dtype != compiler::DType::f32)
     throw UsageError("convert: smelt checkpoints store only f32 parameters",
                      "remove --dtype, or choose another --to");
   const bool named = is_checkpoint_path(job.to);
-  std::string folder = named ? parent_path(job.to) : job.to;
+  std::string folder = named ? io::parent_path(job.to) : job.to;
   if (folder.empty()) folder = ".";  // `to` has no parent path
-  const std::int64_t step = named ? *step_of(path_name(job.to)) : model.step;
+  const std::int64_t step = named ? *step_of(io::path_name(job.to)) : model.step;
   const std::string path = checkpoint_path(folder, step);
   // prevents a run in this folder from resuming from a half-written checkpoint
-  const FolderLock lock(folder, "convert");
-  if (exists(path)) throw_exists(path);
+  const io::FolderLock lock(folder, "convert");
+  if (io::exists(path)) throw_exists(path);
   check_beside(folder, model);
   const HeldTensors held = hold_tensors(model.tensors);
   save_checkpoint(folder, step, held.tensors, settings_of(model, type), {.max_to_keep = 0});
@@ -189,27 +190,28 @@ std::string to_smelt(const ConvertJob& job, const StoredModel& model, const std:
 
 std::string to_tensorflow(const ConvertJob& job, const StoredModel& model,
                           const std::string& type) {
-  if (exists(append_to_path(job.to, kBundleIndexSuffix))) throw_exists(job.to);
-  if (is_folder(job.to))
+  if (io::exists(io::append_to_path(job.to, io::kBundleIndexSuffix))) throw_exists(job.to);
+  if (io::is_folder(job.to))
     throw UsageError(str("convert: ", job.to, " is a folder, expected a prefix"),
-                     str("give a prefix in it, such as ", join_path(job.to, "model.ckpt")));
-  check_beside(parent_path(job.to), model);
-  LazyTensors tensors = to_original_t5(model.tensors);
+                     str("give a prefix in it, such as ", io::join_path(job.to, "model.ckpt")));
+  check_beside(io::parent_path(job.to), model);
+  io::LazyTensors tensors = to_original_t5(model.tensors);
   if (job.slots && !job.averages && (model.step > 0 || count_slots(tensors) > 0)) {
     std::vector<std::byte> bytes(sizeof model.step);
     std::memcpy(bytes.data(), &model.step, bytes.size());
-    tensors.emplace("global_step", LazyTensor{{DType::s64, {}}, [bytes] { return bytes; }});
+    tensors.emplace("global_step",
+                    io::LazyTensor{{compiler::DType::s64, {}}, [bytes] { return bytes; }});
   }
   write_tensorflow_checkpoint(job.to, tensors);
   note_tensorflow_checkpoint(job.to);
-  put_beside(job, parent_path(job.to), model, type);
+  put_beside(job, io::parent_path(job.to), model, type);
   return job.to;
 }
 
 void to_classifier_folder(const ConvertJob& job, const StoredModel& model, const FolderForm& form) {
   const ClassifierHead head = stored_head(model);
   HuggingFaceClassifier out{
-      .encoder = parse_encoder(stored_encoder_name(model), model.config, model.where),
+      .encoder = model::parse_encoder(stored_encoder_name(model), model.config, model.where),
       .labels = head.labels,
       .dropout = head.dropout,
       .seq_length = head.seq_length,
@@ -227,7 +229,7 @@ std::string to_hugging_face(const ConvertJob& job, const StoredModel& model,
     throw UsageError(str("convert: ", model.where, ": transformers has no class for ",
                          type.empty() ? "this model" : "JEstimator's BERT"),
                      "give --to tf or smelt");
-  if (exists(job.to) && !list_folder(job.to).empty()) throw_exists(job.to);
+  if (io::exists(job.to) && !io::list_folder(job.to).empty()) throw_exists(job.to);
   if (model.vocab_txt.empty())
     throw UsageError(
         str("convert: ", model.where, ": found no ", vocabulary_name(model), " in its folder"),
@@ -244,7 +246,7 @@ std::string to_hugging_face(const ConvertJob& job, const StoredModel& model,
 }
 
 void take_averages_of(StoredModel& model) {
-  if (!put_averages_in_place(model.tensors))
+  if (!model::put_averages_in_place(model.tensors))
     throw UsageError(str("convert: ", model.where, " has no moving averages"), "remove --averages");
 }
 
@@ -267,10 +269,10 @@ Converted convert_checkpoint(const ConvertJob& job) {
   const bool keep = job.slots && !job.averages && form != ModelForm::hugging_face;
   if (!keep && slots > 0)
     out.left_out.push_back(str(slots, " optimizer slots and moving averages"));
-  const LazyTensors all = model.tensors;
+  const io::LazyTensors all = model.tensors;
   if (!keep)
     std::erase_if(model.tensors, [&](const auto& item) { return is_slot(item.first, all); });
-  const DType dtype = form == ModelForm::hugging_face ? DType::f32 : job.dtype;
+  const compiler::DType dtype = form == ModelForm::hugging_face ? compiler::DType::f32 : job.dtype;
   for (auto& [name, tensor] : model.tensors) tensor = as_dtype(std::move(tensor), dtype);
   out.slots = keep ? slots : 0;
   out.parameters = model.tensors.size() - out.slots;
@@ -284,4 +286,4 @@ Converted convert_checkpoint(const ConvertJob& job) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -7,12 +7,12 @@
 #include "checkpoint/interop/model_folder.h"
 #include "checkpoint/interop/stored_model.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 struct ConvertJob {
   std::string from = {}, to = {};
-  std::optional<ModelForm> form = {};   // target format; nullopt: inferred from the name of `to`
-  DType dtype = DType::f32;             // of the written weights: f32, bf16 or f16
+  std::optional<ModelForm> form = {};  // target format; nullopt: inferred from the name of `to`
+  compiler::DType dtype = compiler::DType::f32;  // of the written weights: f32, bf16 or f16
   bool slots = true;                    // keep optimizer slots and the step; false: parameters only
   bool averages = false;                // replace the weights by their moving averages; drops slots
   std::string config = {}, vocab = {};  // paths; empty: the files in the checkpoint's folder
@@ -41,4 +41,4 @@ struct Converted {
 // `to` exists, or if another process works in its folder.
 Converted convert_checkpoint(const ConvertJob& job);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

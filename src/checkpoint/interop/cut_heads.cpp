@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 constexpr const char *kHeads = "num_attention_heads", *kHidden = "hidden_size",
@@ -113,4 +113,4 @@ void renumber_heads(Json& config, const std::vector<std::int64_t>& kept_layers) 
   config[kPrunedHeads] = is;
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

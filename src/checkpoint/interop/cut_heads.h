@@ -9,7 +9,7 @@
 
 #include "base/json.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 inline constexpr const char *kPrunedHeads = "pruned_heads", *kHeadWidth = "attention_head_size";
 
@@ -27,4 +27,4 @@ void keep_heads(Json& config, std::int64_t layer, const std::vector<std::int64_t
 // Removes all layers but `kept_layers` and renumbers those from 0.
 void renumber_heads(Json& config, const std::vector<std::int64_t>& kept_layers);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

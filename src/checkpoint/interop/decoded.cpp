@@ -6,25 +6,26 @@
 #include "base/error.h"
 #include "checkpoint/storage/lazy_files.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
-LazyTensor decoded(Dims dims, const std::function<PutBytes(Laid laid)>& stored) {
-  LazyTensor out{{DType::f32, std::move(dims)}, {}};
-  const auto read = [stored, size = out.shape.size_bytes()](Laid laid) {
+io::LazyTensor decoded(compiler::Dims dims,
+                       const std::function<io::PutBytes(io::Laid laid)>& stored) {
+  io::LazyTensor out{{compiler::DType::f32, std::move(dims)}, {}};
+  const auto read = [stored, size = out.shape.size_bytes()](io::Laid laid) {
     std::vector<std::byte> values(size);
     stored(laid)(values);
     return values;
   };
-  out.read = [read] { return read(Laid::as_is); };
-  out.read_stored = [stored] { return stored(Laid::as_is); };
+  out.read = [read] { return read(io::Laid::as_is); };
+  out.read_stored = [stored] { return stored(io::Laid::as_is); };
   if (out.shape.rank() != 2) return out;
-  out.read_transposed = [read] { return read(Laid::transposed); };
-  out.read_stored_transposed = [stored] { return stored(Laid::transposed); };
+  out.read_transposed = [read] { return read(io::Laid::transposed); };
+  out.read_stored_transposed = [stored] { return stored(io::Laid::transposed); };
   return out;
 }
 
-std::vector<float> finite_values(const LazyTensor& tensor, const std::string& what) {
-  auto out = read_values<float>(as_dtype(tensor, DType::f32));
+std::vector<float> finite_values(const io::LazyTensor& tensor, const std::string& what) {
+  auto out = read_values<float>(as_dtype(tensor, compiler::DType::f32));
   for (const float x : out)
     if (!std::isfinite(x))
       throw UsageError(str(what, " holds ", x, ", expected finite numbers"),
@@ -32,4 +33,4 @@ std::vector<float> finite_values(const LazyTensor& tensor, const std::string& wh
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -11,11 +11,12 @@
 #include "io/formats/int8_rows.h"
 #include "io/formats/lazy_tensor.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 // Returns an f32 tensor of shape `dims` that is decoded on read. `stored(layout)` reads the stored
 // form and returns a function that decodes it, transposed if the layout says so (matrices only).
-LazyTensor decoded(Dims dims, const std::function<PutBytes(Laid laid)>& stored);
+io::LazyTensor decoded(compiler::Dims dims,
+                       const std::function<io::PutBytes(io::Laid laid)>& stored);
 
 // Returns the bytes of `values`.
 template <class T>
@@ -26,6 +27,6 @@ std::vector<std::byte> bytes_of_values(const std::vector<T>& values) {
 
 // Returns a floating-point tensor as f32. Throws UsageError that begins with `what` if a value is
 // not finite.
-std::vector<float> finite_values(const LazyTensor& tensor, const std::string& what);
+std::vector<float> finite_values(const io::LazyTensor& tensor, const std::string& what);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -9,7 +9,7 @@
 #include "checkpoint/storage/lazy_files.h"
 #include "io/filesystem/random_access_file.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 constexpr int kMostDepth = 64;
@@ -18,13 +18,13 @@ constexpr double kMostValues = 1e12;       // of an array, counting dimensions o
 constexpr std::uint8_t kArrayType = 1;     // flax.serialization's extension type of arrays
 
 struct StoredArray {
-  Shape shape;
+  compiler::Shape shape;
   std::uint64_t offset = 0;
 };
 
 class FlaxTree {
  public:
-  explicit FlaxTree(const RandomAccessFile& file) : file_(file) {}
+  explicit FlaxTree(const io::RandomAccessFile& file) : file_(file) {}
 
   std::map<std::string, StoredArray> read() {
     if (!is_map(peek())) fail("is not a map of names");
@@ -128,18 +128,19 @@ class FlaxTree {
     StoredArray out;
     for (std::uint64_t i = 0; i < *rank; ++i) out.shape.dims.push_back(whole());
     const std::string dtype = name();
-    const std::pair<const char*, DType> known[] = {{"float32", DType::f32},
-                                                   {"float16", DType::f16},
-                                                   {"bfloat16", DType::bf16},
-                                                   {"float64", DType::f64}};
-    const auto* found = std::ranges::find(known, dtype, &std::pair<const char*, DType>::first);
+    const std::pair<const char*, compiler::DType> known[] = {{"float32", compiler::DType::f32},
+                                                             {"float16", compiler::DType::f16},
+                                                             {"bfloat16", compiler::DType::bf16},
+                                                             {"float64", compiler::DType::f64}};
+    const auto* found =
+        std::ranges::find(known, dtype, &std::pair<const char*, compiler::DType>::first);
     if (found == std::end(known)) fail(str("has '", path, "' of unsupported type ", dtype));
     out.shape.dtype = found->second;
     const std::uint8_t type = byte();
     if (type < 0xC4 || type > 0xC6) fail(str("has '", path, "' without values"));
     const std::uint64_t size = number(1 << (type - 0xC4));
     out.offset = at_;
-    double wanted = static_cast<double>(dtype_size_bytes(out.shape.dtype)), extent = 1;
+    double wanted = static_cast<double>(compiler::dtype_size_bytes(out.shape.dtype)), extent = 1;
     for (const std::int64_t dim : out.shape.dims) {
       wanted *= static_cast<double>(dim);
       extent *= static_cast<double>(std::max<std::int64_t>(dim, 1));
@@ -151,17 +152,17 @@ class FlaxTree {
     return out;
   }
 
-  const RandomAccessFile& file_;
+  const io::RandomAccessFile& file_;
   std::array<char, 4096> buffer_;
   std::uint64_t at_ = 0, begin_ = 0;
   std::size_t held_ = 0;
   std::map<std::string, StoredArray> found_;
 };
 
-std::vector<std::byte> turned(const std::vector<std::byte>& values, const Shape& shape) {
+std::vector<std::byte> turned(const std::vector<std::byte>& values, const compiler::Shape& shape) {
   const auto rows = static_cast<std::size_t>(shape.dims[0]),
              columns = static_cast<std::size_t>(shape.dims[1]);
-  const std::size_t item = dtype_size_bytes(shape.dtype);
+  const std::size_t item = compiler::dtype_size_bytes(shape.dtype);
   std::vector<std::byte> out(values.size());
   for (std::size_t r = 0; r < rows; ++r)
     for (std::size_t c = 0; c < columns; ++c)
@@ -172,10 +173,10 @@ std::vector<std::byte> turned(const std::vector<std::byte>& values, const Shape&
 
 }  // namespace
 
-LazyTensors open_flax_weights(const std::string& path) {
-  const auto file = std::make_shared<const RandomAccessFile>(path);
+io::LazyTensors open_flax_weights(const std::string& path) {
+  const auto file = std::make_shared<const io::RandomAccessFile>(path);
   refuse_lfs_pointer(*file);
-  LazyTensors out;
+  io::LazyTensors out;
   for (const auto& [own, array] : FlaxTree(*file).read()) {
     const auto slash = own.rfind('/');
     std::string name = own.substr(0, slash == own.npos ? 0 : slash + 1);
@@ -187,7 +188,7 @@ LazyTensors open_flax_weights(const std::string& path) {
     const auto read = [file, array = array] {
       return read_exactly(*file, array.offset, array.shape.size_bytes());
     };
-    LazyTensor tensor{array.shape, read};
+    io::LazyTensor tensor{array.shape, read};
     if (is_kernel)
       tensor = {{array.shape.dtype, {array.shape.dims[1], array.shape.dims[0]}},
                 [read, shape = array.shape] { return turned(read(), shape); },
@@ -197,4 +198,4 @@ LazyTensors open_flax_weights(const std::string& path) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

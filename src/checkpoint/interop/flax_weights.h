@@ -7,12 +7,12 @@
 
 #include "io/formats/lazy_tensor.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 // Opens the arrays under the names and in the layout of the model's PyTorch weights:
 // "encoder/…/q/kernel" becomes "encoder.….q.weight", transposed. Reads the tree now and each array
 // on demand. Throws UsageError if the file is not in this format or if an array is stored in
 // several chunks (more than 1 GB).
-LazyTensors open_flax_weights(const std::string& path);
+io::LazyTensors open_flax_weights(const std::string& path);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -14,7 +14,7 @@
 #include "io/filesystem/path.h"
 #include "io/formats/crc32c.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 constexpr const char *kWeightsFile = "model.safetensors",
@@ -37,9 +37,9 @@ constexpr OtherWeights kOtherWeights[] = {
 // not read. transformers 5 reads no TensorFlow or Flax weights, version 4 does.
 void refuse_other_weights(const std::string& folder) {
   for (const auto& [file, form, argument] : kOtherWeights) {
-    if (!exists(join_path(folder, file))) continue;
-    const std::string path = join_path(folder, "config.json");
-    const Json config = exists(path) ? Json::parse_or_discard(read_file(path)) : Json();
+    if (!io::exists(io::join_path(folder, file))) continue;
+    const std::string path = io::join_path(folder, "config.json");
+    const Json config = io::exists(path) ? Json::parse_or_discard(io::read_file(path)) : Json();
     const Json classes = config.is_object() ? config.value("architectures", Json()) : Json();
     const bool named = classes.is_array() && classes.size() == 1 && classes[0].is_string();
     throw UsageError(str(folder, ": cannot read ", file, " (", form,
@@ -52,7 +52,7 @@ void refuse_other_weights(const std::string& folder) {
 
 // Returns the files that an index lists, without duplicates.
 std::vector<std::string> indexed_files(const std::string& folder, const std::string& path) {
-  const Json index = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+  const Json index = Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes));
   const Json map = index.is_object() ? index.value("weight_map", Json()) : Json();
   std::vector<std::string> files;
   if (map.is_object())
@@ -66,8 +66,8 @@ std::vector<std::string> indexed_files(const std::string& folder, const std::str
     if (file.find('/') != std::string::npos)
       throw UsageError(str(path, ": lists ", file, ", which is outside its folder"),
                        "download the folder again");
-    file = join_path(folder, file);
-    if (!exists(file))
+    file = io::join_path(folder, file);
+    if (!io::exists(file))
       throw UsageError(str(file, ": missing, but ", kWeightsIndex, " lists it"),
                        "download or copy all files of the folder");
   }
@@ -76,9 +76,9 @@ std::vector<std::string> indexed_files(const std::string& folder, const std::str
 
 // Returns the checksums of the tensors in compress.json; null if there is no such file.
 Json checksums_of(const std::string& folder) {
-  const std::string path = join_path(folder, kCompressedFile);
-  if (!exists(path)) return {};
-  const Json said = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+  const std::string path = io::join_path(folder, kCompressedFile);
+  if (!io::exists(path)) return {};
+  const Json said = Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes));
   if (!said.is_object() || !said.contains(kChecksums) || !said[kChecksums].is_object())
     throw UsageError(str(path, ": has no field ", kChecksums, " with the tensors' checksums"),
                      "copy the folder again");
@@ -86,11 +86,11 @@ Json checksums_of(const std::string& folder) {
 }
 
 // Returns the tensor with a check of its CRC32C on every read.
-LazyTensor held_to(LazyTensor tensor, const Json& crc, std::string what) {
+io::LazyTensor held_to(io::LazyTensor tensor, const Json& crc, std::string what) {
   return {tensor.shape, [read = std::move(tensor.read), crc, what = std::move(what)] {
             std::vector<std::byte> bytes = read();
             const std::uint32_t is =
-                crc32c({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+                io::crc32c({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
             if (crc != is)
               throw UsageError(str(what, " is damaged: its crc32c is ", is, ", ", kCompressedFile,
                                    " has ", crc.dump()),
@@ -99,10 +99,10 @@ LazyTensor held_to(LazyTensor tensor, const Json& crc, std::string what) {
           }};
 }
 
-void write_weights_file(const std::string& path, const LazyTensors& tensors) {
-  OutputFile file(path);
-  write_safetensors(tensors, {{"format", "pt"}},
-                    [&](std::string_view piece) { file.write(piece); });
+void write_weights_file(const std::string& path, const io::LazyTensors& tensors) {
+  io::OutputFile file(path);
+  io::write_safetensors(tensors, {{"format", "pt"}},
+                        [&](std::string_view piece) { file.write(piece); });
   file.commit();
 }
 
@@ -110,9 +110,9 @@ void write_weights_file(const std::string& path, const LazyTensors& tensors) {
 
 std::string weights_path(const std::string& folder) {
   for (const char* name : {kWeightsFile, kWeightsIndex, kFlaxFile})
-    if (std::string path = join_path(folder, name); exists(path)) return path;
+    if (std::string path = io::join_path(folder, name); io::exists(path)) return path;
   refuse_other_weights(folder);
-  return join_path(folder, kWeightsFile);
+  return io::join_path(folder, kWeightsFile);
 }
 
 std::vector<std::string> weights_files(const std::string& folder) {
@@ -120,12 +120,13 @@ std::vector<std::string> weights_files(const std::string& folder) {
   return path.ends_with(kWeightsIndex) ? indexed_files(folder, path) : std::vector{path};
 }
 
-LazyTensors stored_weights(const std::string& folder) {
+io::LazyTensors stored_weights(const std::string& folder) {
   const Json checksums = checksums_of(folder);
-  if (exists(join_path(folder, kWeightsFile)) && exists(join_path(folder, kWeightsIndex)))
+  if (io::exists(io::join_path(folder, kWeightsFile)) &&
+      io::exists(io::join_path(folder, kWeightsIndex)))
     log_warning("{}: has both {} and {}; reading the first, as transformers does", folder,
                 kWeightsFile, kWeightsIndex);
-  LazyTensors out;
+  io::LazyTensors out;
   for (const std::string& file : weights_files(folder))
     for (auto& [name, tensor] :
          file.ends_with(kFlaxFile) ? open_flax_weights(file) : open_safetensors(file)) {
@@ -136,17 +137,17 @@ LazyTensors stored_weights(const std::string& folder) {
   return out;
 }
 
-LazyTensors plain_weights(const std::string& folder, const Json& config) {
-  const std::string where = join_path(folder, "config.json");
+io::LazyTensors plain_weights(const std::string& folder, const Json& config) {
+  const std::string where = io::join_path(folder, "config.json");
   if (!is_quantized(config, where)) return stored_weights(folder);
   const std::string weights = weights_path(folder);
   if (is_sparse(config, where)) return without_bitmasks(stored_weights(folder), weights);
   return without_codes(without_packed(stored_weights(folder), weights), config, weights);
 }
 
-void write_weights(const OutputDirectory& directory, const LazyTensors& tensors,
+void write_weights(const io::OutputDirectory& directory, const io::LazyTensors& tensors,
                    std::uint64_t shard_bytes) {
-  std::vector<LazyTensors> parts(1);
+  std::vector<io::LazyTensors> parts(1);
   std::uint64_t held = 0, total = 0;
   for (const auto& [name, tensor] : tensors) {
     const std::uint64_t size = tensor.shape.size_bytes();
@@ -167,7 +168,7 @@ void write_weights(const OutputDirectory& directory, const LazyTensors& tensors,
     for (const auto& [name, tensor] : parts[i]) map[name] = file;
   }
   const Json index{{"metadata", {{"total_size", total}}}, {"weight_map", map}};
-  write_file(directory.file(kWeightsIndex), index.dump(2) + "\n");
+  io::write_file(directory.file(kWeightsIndex), index.dump(2) + "\n");
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -10,7 +10,7 @@
 #include "io/filesystem/file.h"
 #include "io/formats/lazy_tensor.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 // The file that `smelt compress` adds to a folder of compressed weights.
 inline constexpr const char* kCompressedFile = "compress.json";
@@ -23,18 +23,18 @@ std::vector<std::string> weights_files(const std::string& folder);
 
 // Opens the tensors under their stored names and types. Throws UsageError if they cannot be read;
 // reading a tensor throws it if the checksum in compress.json differs.
-LazyTensors stored_weights(const std::string& folder);
+io::LazyTensors stored_weights(const std::string& folder);
 
 // Opens the tensors like stored_weights(), but decoded: int8 and int4 weights as f32 without their
 // scales, and sparse weights with their zeros (sparse_weights.h). Supports compressed-tensors'
 // formats "int-quantized" (one scale per row or per tensor), "pack-quantized" and "sparse-bitmask".
 // Throws UsageError for another quantization or for missing or wrong scales. `config` is the
 // folder's config.json.
-LazyTensors plain_weights(const std::string& folder, const Json& config);
+io::LazyTensors plain_weights(const std::string& folder, const Json& config);
 
 // Writes the tensors in files of at most `shard_bytes` bytes each; only a larger tensor exceeds
 // that. Reads each tensor when it is written.
-void write_weights(const OutputDirectory& directory, const LazyTensors& tensors,
+void write_weights(const io::OutputDirectory& directory, const io::LazyTensors& tensors,
                    std::uint64_t shard_bytes);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -17,13 +17,13 @@
 #include "model/models/bert_config.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 // Returns the fields of a bert_config.json that have the same name in transformers.
 std::vector<std::string> shared_fields() {
   std::vector<std::string> names;
-  for (const ConfigField& field : config_fields<BertConfig>())
+  for (const io::ConfigField& field : io::config_fields<model::BertConfig>())
     if (field.name != "hidden_act") names.push_back(field.name);
   return names;
 }
@@ -41,7 +41,7 @@ void warn_of_gelu(const std::string& name, const std::string& where) {
 }
 
 // Returns transformers' class for a BERT with these heads.
-const char* class_with(const LazyTensors& parameters) {
+const char* class_with(const io::LazyTensors& parameters) {
   const bool words = parameters.contains("cls/predictions/output_bias");
   if (words && parameters.contains("cls/seq_relationship/output_bias")) return "BertForPreTraining";
   return words ? "BertForMaskedLM" : "BertModel";
@@ -55,7 +55,7 @@ std::string original_activation(const std::string& name, const std::string& wher
   const std::set<std::string> by_tanh{"gelu_new", "gelu_fast", "gelu_pytorch_tanh",
                                       "gelu_accurate"};
   const std::string original = by_erf || by_tanh.contains(name) ? "gelu" : name;
-  check_activation(original, "hidden_act", activation_names(), where);
+  check_activation(original, "hidden_act", model::activation_names(), where);
   return original;
 }
 
@@ -75,7 +75,7 @@ Json original_config(const Json& config, const std::string& where) {
   original["hidden_act"] =
       original_activation(text_field(config, "hidden_act", "gelu", where), where);
   const auto head = classifier_head(config, where);
-  if (head && head->labels.problem != Problem::answer_spans)
+  if (head && head->labels.problem != io::Problem::answer_spans)
     original[kNumLabels] = head->labels.outputs();
   return original;
 }
@@ -94,7 +94,7 @@ Json hugging_face_config(const Json& bert, std::string_view class_name) {
 }
 
 void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert,
-                         const LazyTensors& parameters, const FolderForm& form) {
+                         const io::LazyTensors& parameters, const FolderForm& form) {
   const std::vector<ParameterName> names = without_missing_parts(
       bert_names(bert.config), kBertParts,
       [&](const ParameterName& name) { return parameters.contains(name.original); });
@@ -109,12 +109,12 @@ void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert,
 }
 
 void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert,
-                         OutputDirectory::Earlier earlier) {
+                         io::OutputDirectory::Earlier earlier) {
   export_hugging_face(folder, bert, lazy_tensors(bert.parameters), {.earlier = earlier});
 }
 
 OpenedFolder open_hugging_face_bert(const std::string& folder) {
-  Json config = original_config(read_model_config(folder), join_path(folder, "config.json"));
+  Json config = original_config(read_model_config(folder), io::join_path(folder, "config.json"));
   const std::vector<ParameterName> names = bert_names(config);
   return open_model_folder(folder, std::move(config), names, kBertParts, "bert.");
 }
@@ -128,4 +128,4 @@ HuggingFaceBert import_hugging_face(const std::string& folder) {
           .owner = std::move(model.owner)};
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

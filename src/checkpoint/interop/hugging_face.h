@@ -9,17 +9,17 @@
 #include "base/json.h"
 #include "checkpoint/interop/model_folder.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 // Returns transformers' config.json for class `class_name` from the fields of a bert_config.json.
 Json hugging_face_config(const Json& bert, std::string_view class_name);
 
 // A BERT with its vocabulary.
 struct HuggingFaceBert {
-  Json config;            // the fields of a bert_config.json
-  TensorMap parameters;   // f32, by the original checkpoint's names, kernels [in, out]
-  std::string vocab_txt;  // the content of vocab.txt
-  TokenizerOptions tokenizer;
+  Json config;               // the fields of a bert_config.json
+  io::TensorMap parameters;  // f32, by the original checkpoint's names, kernels [in, out]
+  std::string vocab_txt;     // the content of vocab.txt
+  text::TokenizerOptions tokenizer;
   std::shared_ptr<const void> owner;  // keeps imported parameters alive; not needed for export
 };
 
@@ -29,11 +29,12 @@ struct HuggingFaceBert {
 // UsageError, before anything is written, if a parameter is missing or has another shape than the
 // config's, if the vocabulary does not fit the config or lacks a special token, or if the folder
 // contains other files.
-void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert,
-                         OutputDirectory::Earlier earlier = OutputDirectory::Earlier::refused);
+void export_hugging_face(
+    const std::string& folder, const HuggingFaceBert& bert,
+    io::OutputDirectory::Earlier earlier = io::OutputDirectory::Earlier::refused);
 // Writes `parameters` instead of bert.parameters, reading each one when it is written.
 void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert,
-                         const LazyTensors& parameters, const FolderForm& form);
+                         const io::LazyTensors& parameters, const FolderForm& form);
 
 // Reads config.json, the weights and, if present, vocab.txt and tokenizer_config.json. Throws
 // UsageError if a file or tensor is missing, if a tensor has another shape or if the model is not a
@@ -43,4 +44,4 @@ HuggingFaceBert import_hugging_face(const std::string& folder);
 // Opens the folder without reading parameters. model.config has the fields of a bert_config.json.
 OpenedFolder open_hugging_face_bert(const std::string& folder);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -7,26 +7,28 @@
 #include "io/formats/config.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
-constexpr NamedValues<Problem, 3> kProblemTypes{
-    {{"single_label_classification", Problem::single_label},
-     {"multi_label_classification", Problem::multi_label},
-     {"regression", Problem::regression}}};
+constexpr NamedValues<io::Problem, 3> kProblemTypes{
+    {{"single_label_classification", io::Problem::single_label},
+     {"multi_label_classification", io::Problem::multi_label},
+     {"regression", io::Problem::regression}}};
 
 // transformers names the single output of a regression LABEL_0.
-std::vector<std::string> output_names(const Labels& labels) {
-  return labels.problem == Problem::regression ? std::vector<std::string>{"LABEL_0"} : labels.names;
+std::vector<std::string> output_names(const io::Labels& labels) {
+  return labels.problem == io::Problem::regression ? std::vector<std::string>{"LABEL_0"}
+                                                   : labels.names;
 }
 
 constexpr std::int64_t kMostLabels = 1'000'000;
 constexpr const char *kNoAnswer = "no_answer", *kSeqLength = "seq_length", *kAnswers = "answers";
 
 // Adds settings that transformers does not have and smelt needs for inference.
-void put_limits(Problem problem, std::int64_t seq_length, const AnswerLimits& answers, Json& out) {
+void put_limits(io::Problem problem, std::int64_t seq_length, const io::AnswerLimits& answers,
+                Json& out) {
   if (seq_length > 0) out[kSeqLength] = seq_length;
-  if (problem == Problem::answer_spans) out[kAnswers] = config_json(answers);
+  if (problem == io::Problem::answer_spans) out[kAnswers] = io::config_json(answers);
 }
 
 std::int64_t positive(const Json& value, const std::string& where, const std::string& name) {
@@ -39,7 +41,7 @@ std::int64_t positive(const Json& value, const std::string& where, const std::st
 void put_head(const HuggingFaceClassifier& model, Json& config) {
   config["architectures"] = {classifier_class(model.encoder, model.labels.problem)};
   put_limits(model.labels.problem, model.seq_length, model.answers, config);
-  if (model.labels.problem == Problem::answer_spans) {
+  if (model.labels.problem == io::Problem::answer_spans) {
     config[kNoAnswer] = model.labels.no_answer;
     return;
   }
@@ -50,11 +52,11 @@ void put_head(const HuggingFaceClassifier& model, Json& config) {
     config["id2label"][std::to_string(i)] = names[i];
     config["label2id"][names[i]] = i;
   }
-  if (model.labels.problem != Problem::token_labels)
+  if (model.labels.problem != io::Problem::token_labels)
     config["problem_type"] = word_of(model.labels.problem, kProblemTypes);
   // Omitted if equal to the encoder's: TensorFlow's class of an ELECTRA cannot read another value
   // (transformers 4.57).
-  if (model.dropout != encoder_sizes(model.encoder).hidden_dropout_prob)
+  if (model.dropout != model::encoder_sizes(model.encoder).hidden_dropout_prob)
     config["classifier_dropout"] = model.dropout;
 }
 
@@ -86,30 +88,30 @@ Json label_names_in(const Json& config, const std::string& where) {
   return out;
 }
 
-Problem problem_in(const Json& config, std::size_t outputs, const std::string& where) {
+io::Problem problem_in(const Json& config, std::size_t outputs, const std::string& where) {
   const std::string said = text_field(config, "problem_type", "", where);
   if (!said.empty()) return choose_of(str(where, ": problem_type"), said, kProblemTypes);
-  return outputs == 1 ? Problem::regression : Problem::single_label;
+  return outputs == 1 ? io::Problem::regression : io::Problem::single_label;
 }
 
 }  // namespace
 
-std::string classifier_class(const Encoder& encoder, Problem problem) {
-  const StoredFamily& family = family_of_encoder(encoder_name(encoder));
-  return str(family.class_prefix(encoder_config_json(encoder)),
-             problem == Problem::answer_spans   ? kOfAnswers
-             : problem == Problem::token_labels ? kOfTokens
-                                                : kOfTexts);
+std::string classifier_class(const model::Encoder& encoder, io::Problem problem) {
+  const StoredFamily& family = family_of_encoder(model::encoder_name(encoder));
+  return str(family.class_prefix(model::encoder_config_json(encoder)),
+             problem == io::Problem::answer_spans   ? kOfAnswers
+             : problem == io::Problem::token_labels ? kOfTokens
+                                                    : kOfTexts);
 }
 
 void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
-                         const LazyTensors& parameters, const FolderForm& form) {
-  const bool is_answerer = model.labels.problem == Problem::answer_spans;
+                         const io::LazyTensors& parameters, const FolderForm& form) {
+  const bool is_answerer = model.labels.problem == io::Problem::answer_spans;
   // A token classifier has no pooler.
   std::vector<std::string_view> others{"cls/predictions/", "cls/seq_relationship/",
                                        "discriminator_predictions/", "bert/pooler/"};
   if (!is_answerer) others.insert(others.end(), {"cls/squad/", "qa_outputs/"});
-  auto named = family_of_encoder(encoder_name(model.encoder))
+  auto named = family_of_encoder(model::encoder_name(model.encoder))
                    .classifier(model.encoder, model.labels.problem,
                                is_answerer ? 0 : model.labels.outputs());
   put_head(model, named.config);
@@ -117,17 +119,17 @@ void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
     return parameters.contains(name.original);
   });
   model.folder.config = std::move(named.config);
-  model.folder.max_tokens = encoder_sizes(model.encoder).max_position_embeddings;
+  model.folder.max_tokens = model::encoder_sizes(model.encoder).max_position_embeddings;
   write_model_folder(folder, model.folder, parameters, names, form);
 }
 
 std::vector<std::string> composed_labels(std::vector<std::string> names) {
-  for (std::string& name : names) to_nfc(name);
+  for (std::string& name : names) text::to_nfc(name);
   return names;
 }
 
 Json head_settings(const ClassifierHead& head) {
-  Json out{{"problem", word_of(head.labels.problem, kProblems)},
+  Json out{{"problem", word_of(head.labels.problem, io::kProblems)},
            {"labels", head.labels.names},
            {"dropout", head.dropout}};
   if (head.labels.no_answer) out[kNoAnswer] = true;
@@ -139,9 +141,9 @@ void take_limits(const Json& settings, const std::string& where, ClassifierHead&
   if (const auto found = settings.find(kSeqLength); found != settings.end())
     head.seq_length = positive(*found, where, kSeqLength);
   const auto found = settings.find(kAnswers);
-  if (head.labels.problem != Problem::answer_spans || found == settings.end()) return;
-  head.answers = parse_config<AnswerLimits>(*found, str(where, ": ", kAnswers));
-  for (const auto& [name, value] : config_json(head.answers).items())
+  if (head.labels.problem != io::Problem::answer_spans || found == settings.end()) return;
+  head.answers = io::parse_config<io::AnswerLimits>(*found, str(where, ": ", kAnswers));
+  for (const auto& [name, value] : io::config_json(head.answers).items())
     (void)positive(value, where, str(kAnswers, ".", name));
 }
 
@@ -155,7 +157,7 @@ std::optional<ClassifierHead> classifier_head(const Json& config, const std::str
   };
   if (is(kOfAnswers)) {
     const Json no_answer = config.value(kNoAnswer, Json());
-    ClassifierHead out{.labels = {.problem = Problem::answer_spans,
+    ClassifierHead out{.labels = {.problem = io::Problem::answer_spans,
                                   .names = {},
                                   .no_answer = no_answer.is_boolean() && no_answer.get<bool>()},
                        .dropout = 0};
@@ -171,8 +173,9 @@ std::optional<ClassifierHead> classifier_head(const Json& config, const std::str
   for (std::size_t i = 0; i < names.size(); ++i)
     out.labels.names.push_back(label_name(names, i, where));
   out.labels.names = composed_labels(std::move(out.labels.names));
-  out.labels.problem = of_tokens ? Problem::token_labels : problem_in(config, names.size(), where);
-  if (out.labels.problem == Problem::regression) out.labels.names.clear();
+  out.labels.problem =
+      of_tokens ? io::Problem::token_labels : problem_in(config, names.size(), where);
+  if (out.labels.problem == io::Problem::regression) out.labels.names.clear();
   const Json dropout = config.value("classifier_dropout", Json());
   out.dropout = dropout.is_number() ? dropout.get<double>()
                                     : config.value("hidden_dropout_prob", out.dropout);
@@ -180,4 +183,4 @@ std::optional<ClassifierHead> classifier_head(const Json& config, const std::str
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -11,24 +11,24 @@
 #include "io/formats/labels.h"
 #include "model/models/classifier.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 // Returns the name of transformers' class, such as "BertForSequenceClassification".
-std::string classifier_class(const Encoder& encoder, Problem problem);
+std::string classifier_class(const model::Encoder& encoder, io::Problem problem);
 
 // A fine-tuned encoder with its labels and vocabulary.
 struct HuggingFaceClassifier {
-  Encoder encoder;
-  Labels labels;
-  double dropout = 0.1;         // dropout rate of the head's input
-  std::int64_t seq_length = 0;  // tokens per text or window in training; 0: not stored
-  AnswerLimits answers = {};    // used only for answer_spans
-  ModelFolder folder;           // its config, parameters and max_tokens are ignored
+  model::Encoder encoder;
+  io::Labels labels;
+  double dropout = 0.1;           // dropout rate of the head's input
+  std::int64_t seq_length = 0;    // tokens per text or window in training; 0: not stored
+  io::AnswerLimits answers = {};  // used only for answer_spans
+  ModelFolder folder;             // its config, parameters and max_tokens are ignored
 };
 
 // Writes the folder. Throws UsageError in the same cases as write_model_folder().
 void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
-                         const LazyTensors& parameters, const FolderForm& form);
+                         const io::LazyTensors& parameters, const FolderForm& form);
 
 // Normalizes class names to Unicode NFC, as the labels of examples are. All readers of labels use
 // it.
@@ -36,10 +36,10 @@ std::vector<std::string> composed_labels(std::vector<std::string> names);
 
 // The classification or question-answering head that a config.json describes.
 struct ClassifierHead {
-  Labels labels;
+  io::Labels labels;
   double dropout = 0.1;
-  std::int64_t seq_length = 0;  // tokens per text or window in training; 0: unknown
-  AnswerLimits answers = {};    // used only for answer_spans
+  std::int64_t seq_length = 0;    // tokens per text or window in training; 0: unknown
+  io::AnswerLimits answers = {};  // used only for answer_spans
 };
 // Returns the head in a config.json, or nullopt if its class has none. Throws UsageError that
 // begins with `where` if the labels or the problem type are invalid.
@@ -50,4 +50,4 @@ Json head_settings(const ClassifierHead& head);
 // Throws UsageError that begins with `where` if a value is not a positive integer.
 void take_limits(const Json& settings, const std::string& where, ClassifierHead& head);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -11,7 +11,7 @@
 #include "io/formats/config.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 using Head = ElectraPart::Head;
@@ -34,8 +34,8 @@ ElectraPart part_of(const Json& config, const std::string& where) {
   if (classes == Json::array({kGeneratorClass}))
     part = {.head = Head::generator, .scope = "generator", .embeddings = "generator"};
   else if (const auto head = classifier_head(config, where)) {
-    if (head->labels.problem != Problem::answer_spans) part.labels = head->labels.outputs();
-    part.of_tokens = head->labels.problem == Problem::token_labels;
+    if (head->labels.problem != io::Problem::answer_spans) part.labels = head->labels.outputs();
+    part.of_tokens = head->labels.problem == io::Problem::token_labels;
   } else if (classes != Json::array({kDiscriminatorClass}) &&
              classes != Json::array({kEncoderClass}))
     throw UsageError(str(where, ": not the config of an ELECTRA model that smelt can read"),
@@ -43,12 +43,12 @@ ElectraPart part_of(const Json& config, const std::string& where) {
                          " or ", kElectraClassifier));
   check_encoder_form(config, where);
   const std::string activation = text_field(config, "hidden_act", "gelu", where);
-  check_activation(activation, "hidden_act", activation_names(), where);
+  check_activation(activation, "hidden_act", model::activation_names(), where);
   Json encoder = with_heads_left(config, where);
   encoder["hidden_act"] = activation;
-  part.encoder = parse_config<BertConfig>(encoder, where);
-  part.encoder.gelu = Gelu::erf;
-  check_bert_config(part.encoder, where);
+  part.encoder = io::parse_config<model::BertConfig>(encoder, where);
+  part.encoder.gelu = model::Gelu::erf;
+  model::check_bert_config(part.encoder, where);
   part.embedding_size = config.value("embedding_size", Json()).is_number_integer()
                             ? config["embedding_size"].get<std::int64_t>()
                             : 0;
@@ -60,16 +60,16 @@ ElectraPart part_of(const Json& config, const std::string& where) {
 
 }  // namespace
 
-ElectraPart electra_discriminator(const ElectraConfig& c) {
+ElectraPart electra_discriminator(const model::ElectraConfig& c) {
   return {.head = Head::discriminator,
-          .encoder = discriminator_config(c),
-          .embedding_size = electra_embedding_size(c)};
+          .encoder = model::discriminator_config(c),
+          .embedding_size = model::electra_embedding_size(c)};
 }
 
-ElectraPart electra_generator_part(const ElectraConfig& c) {
+ElectraPart electra_generator_part(const model::ElectraConfig& c) {
   ElectraPart part{.head = Head::generator,
-                   .encoder = generator_config(c),
-                   .embedding_size = electra_embedding_size(c)};
+                   .encoder = model::generator_config(c),
+                   .embedding_size = model::electra_embedding_size(c)};
   if (c.untied_generator) part.scope = "generator";
   if (c.untied_generator && c.untied_generator_embeddings) {
     part.embeddings = "generator";
@@ -79,7 +79,7 @@ ElectraPart electra_generator_part(const ElectraConfig& c) {
 }
 
 std::vector<ParameterName> electra_names(const ElectraPart& part) {
-  const BertConfig& c = part.encoder;
+  const model::BertConfig& c = part.encoder;
   const std::int64_t E = part.embedding_size, H = c.hidden_size;
   ParameterNames names;
   names.embeddings(
@@ -89,7 +89,7 @@ std::vector<ParameterName> electra_names(const ElectraPart& part) {
   if (E != H) names.dense({part.scope + "/embeddings_project", "electra.embeddings_project"}, E, H);
   names.encoder({part.scope, "electra"}, {.layers = c.num_hidden_layers,
                                           .hidden = H,
-                                          .attention = attention_width(c),
+                                          .attention = model::attention_width(c),
                                           .intermediate = c.intermediate_size});
   if (part.head == Head::generator) {
     names.dense({"generator_predictions/dense", "generator_predictions.dense"}, H, E);
@@ -116,7 +116,7 @@ namespace {
 struct EncoderShape {
   std::int64_t layers = 0, hidden = 0, intermediate = 0;
 };
-EncoderShape encoder_shape(const LazyTensors& parameters, const std::string& scope) {
+EncoderShape encoder_shape(const io::LazyTensors& parameters, const std::string& scope) {
   EncoderShape out;
   for (;; ++out.layers) {
     const auto found =
@@ -152,15 +152,15 @@ void take_share(Json& config, const char* name, std::int64_t is, std::int64_t si
 
 }  // namespace
 
-Json with_electra_sizes(Json config, const LazyTensors& parameters, const std::string& where) {
+Json with_electra_sizes(Json config, const io::LazyTensors& parameters, const std::string& where) {
   const EncoderShape own = encoder_shape(parameters, "electra"),
                      generator = encoder_shape(parameters, "generator");
   const auto rows = [&](const char* table) {
     const auto found = parameters.find(str("electra/embeddings/", table));
     const bool is_table = found != parameters.end() && found->second.shape.rank() == 2;
-    return is_table ? found->second.shape.dims : Dims{0, 0};
+    return is_table ? found->second.shape.dims : compiler::Dims{0, 0};
   };
-  const Dims words = rows("word_embeddings");
+  const compiler::Dims words = rows("word_embeddings");
   if (own.layers == 0 || words[0] == 0) return config;
   if (config.is_null()) {
     config = Json::object();
@@ -177,7 +177,8 @@ Json with_electra_sizes(Json config, const LazyTensors& parameters, const std::s
   if (generator.layers == 0) return config;
   if (parameters.contains("generator/embeddings/word_embeddings"))
     config["untied_generator_embeddings"] = true;
-  const BertConfig said = generator_config(parse_config<ElectraConfig>(config, where));
+  const model::BertConfig said =
+      model::generator_config(io::parse_config<model::ElectraConfig>(config, where));
   take_share(config, "generator_hidden_size", said.hidden_size, generator.hidden, own.hidden,
              where);
   take_share(config, "generator_layers", said.num_hidden_layers, generator.layers, own.layers,
@@ -186,7 +187,7 @@ Json with_electra_sizes(Json config, const LazyTensors& parameters, const std::s
 }
 
 Json electra_part_config(const ElectraPart& part, std::string_view class_name) {
-  Json config = with_heads_listed(config_json(part.encoder));
+  Json config = with_heads_listed(io::config_json(part.encoder));
   config["architectures"] = {class_name};
   config["model_type"] = "electra";
   config["embedding_size"] = part.embedding_size;
@@ -194,7 +195,7 @@ Json electra_part_config(const ElectraPart& part, std::string_view class_name) {
 }
 
 Json electra_sizes(const ElectraPart& part) {
-  Json out = config_json(part.encoder);
+  Json out = io::config_json(part.encoder);
   out["embedding_size"] = part.embedding_size;
   for (const char* of_training :
        {"hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range"})
@@ -203,7 +204,7 @@ Json electra_sizes(const ElectraPart& part) {
 }
 
 void export_hugging_face(const std::string& folder, const ElectraPart& part, ModelFolder model,
-                         const LazyTensors& parameters, const FolderForm& form) {
+                         const io::LazyTensors& parameters, const FolderForm& form) {
   const std::string& act = part.encoder.hidden_act;
   if (part.head == Head::generator && act != "gelu")
     throw UsageError(
@@ -219,14 +220,14 @@ void export_hugging_face(const std::string& folder, const ElectraPart& part, Mod
 }
 
 void export_hugging_face(const std::string& folder, const ElectraPart& part, ModelFolder model,
-                         OutputDirectory::Earlier earlier) {
-  const LazyTensors parameters = lazy_tensors(model.parameters);
+                         io::OutputDirectory::Earlier earlier) {
+  const io::LazyTensors parameters = lazy_tensors(model.parameters);
   export_hugging_face(folder, part, std::move(model), parameters, {.earlier = earlier});
 }
 
 OpenedElectra open_hugging_face_electra(const std::string& folder) {
   const Json config = read_model_config(folder);
-  const ElectraPart part = part_of(config, join_path(folder, "config.json"));
+  const ElectraPart part = part_of(config, io::join_path(folder, "config.json"));
   return {part, open_model_folder(folder, config, electra_names(part), kElectraHeads, "electra.")};
 }
 
@@ -235,4 +236,4 @@ HuggingFaceElectra import_hugging_face_electra(const std::string& folder) {
   return {.part = opened.part, .model = held_folder(std::move(opened.folder))};
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -6,7 +6,7 @@
 #include "checkpoint/interop/model_folder.h"
 #include "model/models/electra_config.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 inline constexpr const char* kElectraClassifier = "ElectraForSequenceClassification";
 
@@ -15,7 +15,7 @@ struct ElectraPart {
   enum class Head { discriminator, generator };
 
   Head head = Head::discriminator;
-  BertConfig encoder = {};
+  model::BertConfig encoder = {};
   std::int64_t embedding_size = 0;
   std::string scope = "electra";       // scope of the encoder; "generator" if untied
   std::string embeddings = "electra";  // scope of the embeddings
@@ -24,17 +24,17 @@ struct ElectraPart {
 };
 
 // Returns the discriminator of an ELECTRA.
-ElectraPart electra_discriminator(const ElectraConfig& config);
+ElectraPart electra_discriminator(const model::ElectraConfig& config);
 // Returns the generator of an ELECTRA. With untied_generator false it is a masked LM, whose only
 // encoder has the discriminator's names.
-ElectraPart electra_generator_part(const ElectraConfig& config);
+ElectraPart electra_generator_part(const model::ElectraConfig& config);
 
 // Returns the names of all parameters of one part.
 std::vector<ParameterName> electra_names(const ElectraPart& part);
 // Returns `config`, the fields of an electra_config.json or null, with missing sizes inferred from
 // the shapes of the parameters. The shapes do not determine the width of a head: it is 64 by
 // default. Throws UsageError beginning with `where` if a field differs from the parameters.
-Json with_electra_sizes(Json config, const LazyTensors& parameters, const std::string& where);
+Json with_electra_sizes(Json config, const io::LazyTensors& parameters, const std::string& where);
 // Returns transformers' config.json for class `class_name`.
 Json electra_part_config(const ElectraPart& part, std::string_view class_name);
 
@@ -44,12 +44,13 @@ Json electra_sizes(const ElectraPart& part);
 // Writes one part as a folder; sets `model.config` and `max_tokens` from it. Throws UsageError in
 // the same cases as write_model_folder(), and for a generator whose activation is not gelu, which
 // transformers' head requires.
-void export_hugging_face(const std::string& folder, const ElectraPart& part, ModelFolder model,
-                         OutputDirectory::Earlier earlier = OutputDirectory::Earlier::refused);
+void export_hugging_face(
+    const std::string& folder, const ElectraPart& part, ModelFolder model,
+    io::OutputDirectory::Earlier earlier = io::OutputDirectory::Earlier::refused);
 
 // Writes `parameters` instead of model.parameters, reading each one when it is written.
 void export_hugging_face(const std::string& folder, const ElectraPart& part, ModelFolder model,
-                         const LazyTensors& parameters, const FolderForm& form);
+                         const io::LazyTensors& parameters, const FolderForm& form);
 
 // One part with its parameters in memory.
 struct HuggingFaceElectra {
@@ -68,4 +69,4 @@ struct OpenedElectra {
 // Opens the folder of one part. Its head may be missing.
 OpenedElectra open_hugging_face_electra(const std::string& folder);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

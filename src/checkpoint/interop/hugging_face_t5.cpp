@@ -13,7 +13,7 @@
 #include "text/tokenizers/tokenizer.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 constexpr const char *kPad = "<pad>", *kEnd = "</s>", *kUnknown = "<unk>",
@@ -26,8 +26,8 @@ Json generation_config(std::int32_t end) {
   return {{"decoder_start_token_id", 0}, {"eos_token_id", end}, {"pad_token_id", 0}};
 }
 
-Json folder_config(const T5Config& c, std::int32_t end) {
-  Json config = config_json(c);
+Json folder_config(const model::T5Config& c, std::int32_t end) {
+  Json config = io::config_json(c);
   config["num_decoder_layers"] = c.decoder_layers();
   config["architectures"] = {"T5ForConditionalGeneration"};
   config["model_type"] = "t5";
@@ -36,8 +36,8 @@ Json folder_config(const T5Config& c, std::int32_t end) {
   return config;
 }
 
-std::vector<FolderFile> tokenizer_files(const Tokenizer& tokenizer, const std::string& vocab,
-                                        const Sentinels& sentinels) {
+std::vector<FolderFile> tokenizer_files(const text::Tokenizer& tokenizer, const std::string& vocab,
+                                        const text::Sentinels& sentinels) {
   Json names = Json::array();
   for (std::int64_t i = 0; i < sentinels.count; ++i) names.push_back(str("<extra_id_", i, ">"));
   const Json special{{"additional_special_tokens", names},
@@ -47,10 +47,10 @@ std::vector<FolderFile> tokenizer_files(const Tokenizer& tokenizer, const std::s
   Json config = special;
   config["model_max_length"] = kModelLength;
   config["extra_ids"] = sentinels.ids - tokenizer.size();
-  config.update(t5_tokenizer_config(vocab));
-  const std::string command = segment_command_of(vocab, {});
+  config.update(text::t5_tokenizer_config(vocab));
+  const std::string command = text::segment_command_of(vocab, {});
   if (!command.empty()) config["segment_command"] = command;
-  std::vector<FolderFile> files{{kT5VocabularyFile, sentencepiece_model(vocab)},
+  std::vector<FolderFile> files{{kT5VocabularyFile, text::sentencepiece_model(vocab)},
                                 {"tokenizer_config.json", config.dump(2) + "\n"},
                                 {"special_tokens_map.json", special.dump(2) + "\n"}};
   add_segment_command_note(command, files);
@@ -59,25 +59,26 @@ std::vector<FolderFile> tokenizer_files(const Tokenizer& tokenizer, const std::s
 
 }  // namespace
 
-void export_hugging_face_t5(const std::string& folder, const T5Config& config,
+void export_hugging_face_t5(const std::string& folder, const model::T5Config& config,
                             const std::string& vocab, std::optional<std::int64_t> extra_ids,
-                            const LazyTensors& parameters, const FolderForm& form,
+                            const io::LazyTensors& parameters, const FolderForm& form,
                             const std::string& prefix) {
-  const auto tokenizer = load_tokenizer(vocab, {});
+  const auto tokenizer = text::load_tokenizer(vocab, {});
   if (tokenizer->token(0) != kPad)
     throw UsageError(str(vocab, ": piece 0 is '", tokenizer->token(0), "', not ", kPad),
                      "T5 pads with id 0; use the model's own spiece.model");
-  const AddedPieces added = added_pieces(vocab);
-  check_added_pieces(added, config.vocab_size, vocab);
-  const Sentinels sentinels = sentinels_of(
-      *tokenizer, vocab,
-      extra_ids.value_or(sentinels_on_top(tokenizer->size(), config.vocab_size, added.tokens)));
+  const text::AddedPieces added = text::added_pieces(vocab);
+  text::check_added_pieces(added, config.vocab_size, vocab);
+  const text::Sentinels sentinels =
+      text::sentinels_of(*tokenizer, vocab,
+                         extra_ids.value_or(text::sentinels_on_top(
+                             tokenizer->size(), config.vocab_size, added.tokens)));
   if (sentinels.ids > config.vocab_size)
     throw UsageError(
         str(vocab, ": ", tokenizer->size(), " pieces and ", sentinels.ids - tokenizer->size(),
             " sentinels are more than the config's vocab_size ", config.vocab_size),
         "use the vocabulary that the model was trained with");
-  const std::int32_t end = id_of_piece(*tokenizer, vocab, kEnd);
+  const std::int32_t end = text::id_of_piece(*tokenizer, vocab, kEnd);
   std::vector<FolderFile> files = tokenizer_files(*tokenizer, vocab, sentinels);
   files.push_back({"generation_config.json", generation_config(end).dump(2) + "\n"});
   Json said = folder_config(config, end);
@@ -103,20 +104,20 @@ static void check_tokenizer_class(const Json& config, const std::string& where) 
 }
 
 void check_t5_tokenizer(const std::string& folder) {
-  const std::string path = join_path(folder, "tokenizer_config.json");
+  const std::string path = io::join_path(folder, "tokenizer_config.json");
   const Json config =
-      exists(path) ? Json::parse_or_discard(read_file(path, kSmallFileBytes)) : Json();
+      io::exists(path) ? Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes)) : Json();
   if (config.is_object()) check_tokenizer_class(config, path);
 }
 
 // Takes the vocabulary from tokenizer.json if there is no spiece.model.
 static void take_vocabulary(const std::string& folder, OpenedT5& out) {
-  out.vocabulary = join_path(folder, kT5VocabularyFile);
+  out.vocabulary = io::join_path(folder, kT5VocabularyFile);
   if (!out.folder.model.vocab_txt.empty()) return;
-  const std::string path = join_path(folder, kTokenizerFile);
-  if (exists(path)) refuse_lfs_pointer(path);
-  if (!is_sentencepiece_file(path)) return;
-  UnigramJson read = parse_unigram_json(read_file(path, kSmallFileBytes), path);
+  const std::string path = io::join_path(folder, kTokenizerFile);
+  if (io::exists(path)) refuse_lfs_pointer(path);
+  if (!text::is_sentencepiece_file(path)) return;
+  text::UnigramJson read = text::parse_unigram_json(io::read_file(path, io::kSmallFileBytes), path);
   out.vocabulary = path;
   out.folder.model.vocab_txt = std::move(read.model);
   out.extra_ids = read.extra_ids;
@@ -124,9 +125,9 @@ static void take_vocabulary(const std::string& folder, OpenedT5& out) {
 
 OpenedT5 open_hugging_face_t5(const std::string& folder) {
   const Json config = read_model_config(folder);
-  const std::string where = join_path(folder, "config.json");
+  const std::string where = io::join_path(folder, "config.json");
   Json fields = Json::object();
-  for (const ConfigField& field : config_fields<T5Config>())
+  for (const io::ConfigField& field : io::config_fields<model::T5Config>())
     if (config.contains(field.name) && !config[field.name].is_null())
       fields[field.name] = config[field.name];
   check_activation(text_field(config, "feed_forward_proj", "relu", where), "feed_forward_proj",
@@ -136,7 +137,7 @@ OpenedT5 open_hugging_face_t5(const std::string& folder) {
     throw UsageError(
         str(where, ": decoder_start_token_id is ", start.dump(), ", must be 0 (<pad>), as in T5"),
         "use a model whose decoder starts with id 0");
-  OpenedT5 out{.config = parse_config<T5Config>(fields, where),
+  OpenedT5 out{.config = io::parse_config<model::T5Config>(fields, where),
                .prefix = {},
                .extra_ids = {},
                .vocabulary = {},
@@ -144,8 +145,8 @@ OpenedT5 open_hugging_face_t5(const std::string& folder) {
   if (const auto said = config.find("prefix"); said != config.end() && said->is_string())
     out.prefix = said->get<std::string>();
   if (out.config.num_decoder_layers == out.config.num_layers) out.config.num_decoder_layers = 0;
-  check_t5_config(out.config, [&](const std::string&) { return where; });
-  out.folder = open_model_folder(folder, config_json(out.config), t5_names(out.config), {}, "",
+  model::check_t5_config(out.config, [&](const std::string&) { return where; });
+  out.folder = open_model_folder(folder, io::config_json(out.config), t5_names(out.config), {}, "",
                                  kT5VocabularyFile);
   take_vocabulary(folder, out);
   std::erase_if(out.folder.unused, [&](const std::string& name) {
@@ -154,4 +155,4 @@ OpenedT5 open_hugging_face_t5(const std::string& folder) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

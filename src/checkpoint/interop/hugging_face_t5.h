@@ -7,7 +7,7 @@
 #include "checkpoint/interop/model_folder.h"
 #include "model/models/t5_config.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 inline constexpr const char* kT5VocabularyFile = "spiece.model";
 
@@ -17,16 +17,16 @@ inline constexpr const char* kT5VocabularyFile = "spiece.model";
 // means the original's 100, or as many as vocab_size leaves room for. `prefix` is stored in
 // config.json, as transformers' pipelines expect. Throws UsageError in the same cases as
 // write_folder(), and if the vocabulary lacks T5's <pad> or </s> or has more ids than vocab_size.
-void export_hugging_face_t5(const std::string& folder, const T5Config& config,
+void export_hugging_face_t5(const std::string& folder, const model::T5Config& config,
                             const std::string& vocab, std::optional<std::int64_t> extra_ids,
-                            const LazyTensors& parameters, const FolderForm& form,
+                            const io::LazyTensors& parameters, const FolderForm& form,
                             const std::string& prefix = "");
 
 // A T5 or mT5 whose parameters are read on demand. folder.model.config has the fields of a
 // t5_config.json and folder.model.vocab_txt the content of spiece.model, or a SentencePiece model
 // built from tokenizer.json if that file is missing.
 struct OpenedT5 {
-  T5Config config;
+  model::T5Config config;
   std::string prefix;
   std::optional<std::int64_t> extra_ids;  // number of sentinels in a tokenizer.json
   std::string vocabulary;                 // path of spiece.model or tokenizer.json
@@ -38,4 +38,4 @@ OpenedT5 open_hugging_face_t5(const std::string& folder);
 // Throws UsageError if the folder's tokenizer_config.json names a tokenizer class other than T5's.
 void check_t5_tokenizer(const std::string& folder);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

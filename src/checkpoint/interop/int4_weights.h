@@ -9,7 +9,7 @@
 #include "io/formats/int4_groups.h"
 #include "io/formats/lazy_tensor.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 inline constexpr const char *kPackQuantized = "pack-quantized", *kPackedSuffix = "_packed",
                             *kShapeSuffix = "_shape";
@@ -20,9 +20,9 @@ bool is_packed(const Json& config);
 // Replaces each such triple by "<module>.weight" as f32, decoded on read. Throws UsageError that
 // begins with `where` if a tensor of the triple is missing, shapes do not match, or the
 // quantization is not symmetric.
-LazyTensors without_packed(LazyTensors tensors, const std::string& where);
+io::LazyTensors without_packed(io::LazyTensors tensors, const std::string& where);
 
 // Returns the three tensors of a matrix with `rows` rows, named by their suffixes.
-LazyTensors packed_tensors(const Int4Groups& codes, std::int64_t rows);
+io::LazyTensors packed_tensors(const io::Int4Groups& codes, std::int64_t rows);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -12,7 +12,7 @@
 #include "io/formats/int8_rows.h"
 #include "model/nn/scope.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 constexpr const char *kWeight = ".weight", *kZeroPoint = "_zero_point";
@@ -29,24 +29,24 @@ std::string module_of(const std::string& name) {
                    "use the model before quantization");
 }
 
-void refuse_zero_point(const std::string& name, const LazyTensors& tensors,
+void refuse_zero_point(const std::string& name, const io::LazyTensors& tensors,
                        const std::string& where) {
   if (tensors.contains(name))
     throw UsageError(str(where, ": '", name, "' is a zero point, which is not supported"),
                      "use a model that is quantized symmetrically");
 }
 
-const LazyTensor& scale_of(const std::string& name, const LazyTensor& codes,
-                           const LazyTensors& tensors, const std::string& where) {
+const io::LazyTensor& scale_of(const std::string& name, const io::LazyTensor& codes,
+                               const io::LazyTensors& tensors, const std::string& where) {
   const auto found = tensors.find(name + kScaleSuffix);
   if (found == tensors.end())
     throw UsageError(str(where, ": '", name, "' is ", codes.shape, ", but there is no '", name,
                          kScaleSuffix, "'"),
                      "copy the folder again, or compress the model again");
-  const Shape& shape = found->second.shape;
+  const compiler::Shape& shape = found->second.shape;
   const bool whole = shape.elements() == 1;
-  const bool rows = codes.shape.rank() == 2 && shape.dims == Dims{codes.shape.dims[0], 1};
-  if (!is_float(shape.dtype) || !(whole || rows))
+  const bool rows = codes.shape.rank() == 2 && shape.dims == compiler::Dims{codes.shape.dims[0], 1};
+  if (!compiler::is_float(shape.dtype) || !(whole || rows))
     throw UsageError(str(where, ": '", found->first, "' is ", shape, " for ", codes.shape,
                          ": expected one scale per row or one for the whole matrix"),
                      "use a model that is quantized by channel");
@@ -86,27 +86,27 @@ bool are_by_input_scale(const Json& activations) {
 }
 
 // Returns the static scale [1] of the module's input.
-LazyTensor input_scale_of(const std::string& module, const LazyTensors& tensors,
-                          const std::string& where) {
+io::LazyTensor input_scale_of(const std::string& module, const io::LazyTensors& tensors,
+                              const std::string& where) {
   const std::string name = module + kInputScale;
   const auto found = tensors.find(name);
   if (found == tensors.end())
     throw UsageError(str(where, ": '", module, kWeight, "' requires a static input scale, but ",
                          "there is no '", name, "'"),
                      "copy the folder again, or compress the model again");
-  const Shape& shape = found->second.shape;
-  if (!is_float(shape.dtype) || shape.elements() != 1)
+  const compiler::Shape& shape = found->second.shape;
+  if (!compiler::is_float(shape.dtype) || shape.elements() != 1)
     throw UsageError(str(where, ": '", name, "' is ", shape, ", expected a single value"),
                      "use a model whose activations are quantized by tensor");
   refuse_zero_point(str(module, ".input", kZeroPoint), tensors, where);
-  const LazyTensor plain = as_dtype(found->second, DType::f32);
-  return {{DType::f32, {1}}, plain.read};
+  const io::LazyTensor plain = as_dtype(found->second, compiler::DType::f32);
+  return {{compiler::DType::f32, {1}}, plain.read};
 }
 
 // Returns one scale per row.
-LazyTensor by_row(const LazyTensor& scale, const LazyTensor& codes) {
+io::LazyTensor by_row(const io::LazyTensor& scale, const io::LazyTensor& codes) {
   const auto rows = static_cast<std::size_t>(codes.shape.dims[0]);
-  return {{DType::f32, {codes.shape.dims[0]}}, [scale, rows] {
+  return {{compiler::DType::f32, {codes.shape.dims[0]}}, [scale, rows] {
             auto scales = read_values<float>(scale);
             if (scales.size() == 1) scales.assign(rows, scales[0]);
             return bytes_of_values(scales);
@@ -114,17 +114,18 @@ LazyTensor by_row(const LazyTensor& scale, const LazyTensor& codes) {
 }
 
 // Returns a function that decodes the values.
-PutBytes read_codes(const LazyTensor& codes, const LazyTensor& scale, Laid laid) {
+io::PutBytes read_codes(const io::LazyTensor& codes, const io::LazyTensor& scale, io::Laid laid) {
   const auto given = std::make_shared<const std::vector<std::byte>>(codes.read());
   return [given, scales = read_values<float>(scale),
           rows = static_cast<std::size_t>(codes.shape.dims[0]), laid](std::span<std::byte> to) {
-    put_int8_values({reinterpret_cast<const std::int8_t*>(given->data()), given->size()}, scales,
-                    rows, {reinterpret_cast<float*>(to.data()), to.size() / sizeof(float)}, laid);
+    io::put_int8_values({reinterpret_cast<const std::int8_t*>(given->data()), given->size()},
+                        scales, rows,
+                        {reinterpret_cast<float*>(to.data()), to.size() / sizeof(float)}, laid);
   };
 }
 
-Int8Rows coded_rows(const LazyTensor& matrix, const std::string& what) {
-  return int8_rows(finite_values(matrix, what), static_cast<std::size_t>(matrix.shape.dims[0]));
+io::Int8Rows coded_rows(const io::LazyTensor& matrix, const std::string& what) {
+  return io::int8_rows(finite_values(matrix, what), static_cast<std::size_t>(matrix.shape.dims[0]));
 }
 
 }  // namespace
@@ -158,53 +159,57 @@ Json activations_by_input_scale() {
           {"strategy", "tensor"}, {"dynamic", false}, {"observer", "minmax"}};
 }
 
-LazyTensors without_codes(LazyTensors tensors, const Json& config, const std::string& where) {
-  LazyTensors out;
+io::LazyTensors without_codes(io::LazyTensors tensors, const Json& config,
+                              const std::string& where) {
+  io::LazyTensors out;
   for (const auto& [name, tensor] : tensors) {
-    if (tensor.shape.dtype != DType::s8 || !name.ends_with(kWeight)) {
+    if (tensor.shape.dtype != compiler::DType::s8 || !name.ends_with(kWeight)) {
       out.emplace(name, tensor);
       continue;
     }
-    const LazyTensor scale = as_dtype(scale_of(name, tensor, tensors, where), DType::f32);
-    LazyTensor values = decoded(
-        tensor.shape.dims, [tensor, scale](Laid laid) { return read_codes(tensor, scale, laid); });
+    const io::LazyTensor scale =
+        as_dtype(scale_of(name, tensor, tensors, where), compiler::DType::f32);
+    io::LazyTensor values = decoded(tensor.shape.dims, [tensor, scale](io::Laid laid) {
+      return read_codes(tensor, scale, laid);
+    });
     const std::string module = module_of(name);
     const Json activations = activations_of(config, module);
-    LazyCodes codes{tensor, by_row(scale, tensor)};
+    io::LazyCodes codes{tensor, by_row(scale, tensor)};
     const bool by_input_scale = are_by_input_scale(activations);
     if (by_input_scale) codes.input_scale = input_scale_of(module, tensors, where);
     codes.of_rows = by_input_scale || are_by_row(activations);
-    values.codes = std::make_shared<const LazyCodes>(std::move(codes));
+    values.codes = std::make_shared<const io::LazyCodes>(std::move(codes));
     out.emplace(name, std::move(values));
   }
   for (const auto& [name, tensor] : tensors)
-    if (tensor.shape.dtype == DType::s8) {
+    if (tensor.shape.dtype == compiler::DType::s8) {
       out.erase(name + kScaleSuffix);
       if (name.ends_with(kWeight)) out.erase(module_of(name) + kInputScale);
     }
   return out;
 }
 
-LazyTensors as_codes(const LazyTensors& tensors) {
-  LazyTensors out;
+io::LazyTensors as_codes(const io::LazyTensors& tensors) {
+  io::LazyTensors out;
   for (const auto& [name, tensor] : tensors) {
     const bool of_rows = tensor.codes && tensor.codes->of_rows;
     out.emplace(name, of_rows ? tensor.codes->codes : tensor);
     if (!of_rows) continue;
-    out.emplace(scales_name(name), tensor.codes->scales);
-    if (tensor.codes->input_scale) out.emplace(input_scale_name(name), *tensor.codes->input_scale);
+    out.emplace(model::scales_name(name), tensor.codes->scales);
+    if (tensor.codes->input_scale)
+      out.emplace(model::input_scale_name(name), *tensor.codes->input_scale);
   }
   return out;
 }
 
-CodedTensor coded(const LazyTensor& matrix, const std::string& what) {
+CodedTensor coded(const io::LazyTensor& matrix, const std::string& what) {
   CHECK(matrix.shape.rank() == 2, what, " ", matrix.shape);
-  const LazyTensor plain = as_dtype(matrix, DType::f32);
-  const Dims& dims = matrix.shape.dims;
-  return {.codes = {{DType::s8, dims},
+  const io::LazyTensor plain = as_dtype(matrix, compiler::DType::f32);
+  const compiler::Dims& dims = matrix.shape.dims;
+  return {.codes = {{compiler::DType::s8, dims},
                     [plain, what] { return bytes_of_values(coded_rows(plain, what).codes); }},
-          .scales = {{DType::f32, {dims[0], 1}},
+          .scales = {{compiler::DType::f32, {dims[0], 1}},
                      [plain, what] { return bytes_of_values(coded_rows(plain, what).scales); }}};
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "io/formats/lazy_tensor.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 inline constexpr const char *kQuantizationConfig = "quantization_config",
                             *kQuantMethod = "compressed-tensors", *kIntQuantized = "int-quantized",
@@ -29,18 +29,19 @@ Json activations_by_input_scale();
 // (LazyTensor::codes). LazyCodes::of_rows is set if the config requests int8 activations. Throws
 // UsageError that begins with `where` if a scale is missing or has another shape, or for zero
 // points.
-LazyTensors without_codes(LazyTensors tensors, const Json& config, const std::string& where);
+io::LazyTensors without_codes(io::LazyTensors tensors, const Json& config,
+                              const std::string& where);
 
 // Returns the int8 values of the weights whose activations are int8 too, with scales_name() and,
 // for static scales, input_scale_name() added (model/nn/scope.h). Other tensors are unchanged.
-LazyTensors as_codes(const LazyTensors& tensors);
+io::LazyTensors as_codes(const io::LazyTensors& tensors);
 
 // The int8 values and f32 scales [rows,1] of a floating-point matrix [rows,columns].
 struct CodedTensor {
-  LazyTensor codes, scales;
+  io::LazyTensor codes, scales;
 };
 // Quantizes a matrix. Each result reads the matrix when it is read, and throws UsageError that
 // begins with `what` if a value is not finite.
-CodedTensor coded(const LazyTensor& matrix, const std::string& what);
+CodedTensor coded(const io::LazyTensor& matrix, const std::string& what);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

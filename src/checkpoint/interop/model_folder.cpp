@@ -21,36 +21,38 @@
 #include "text/tokenizers/tokenizer_json.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 constexpr const char *kPositions = "position_embedding_type", *kAbsolute = "absolute",
                      *kEpsilon = "layer_norm_eps";
 
 // Returns the vocabulary with the added tokens.
-Vocabulary vocabulary_of(const ModelFolder& model) {
-  return vocabulary_from_bytes(model.vocab_txt,
-                               is_subword_json(model.vocab_txt) ? "tokenizer.json" : "vocab.txt",
-                               model.tokenizer.added);
+text::Vocabulary vocabulary_of(const ModelFolder& model) {
+  return text::vocabulary_from_bytes(
+      model.vocab_txt, text::is_subword_json(model.vocab_txt) ? "tokenizer.json" : "vocab.txt",
+      model.tokenizer.added);
 }
 
-const char* torch_dtype(DType dtype) {
-  return dtype == DType::bf16 ? "bfloat16" : dtype == DType::f16 ? "float16" : "float32";
+const char* torch_dtype(compiler::DType dtype) {
+  return dtype == compiler::DType::bf16  ? "bfloat16"
+         : dtype == compiler::DType::f16 ? "float16"
+                                         : "float32";
 }
 
 // Returns the config with the fields that all encoders have.
 Json whole_config(const ModelFolder& model) {
-  const Vocabulary vocabulary = vocabulary_of(model);
+  const text::Vocabulary vocabulary = vocabulary_of(model);
   const std::int64_t vocab_size = model.config.at("vocab_size");
   if (vocabulary.rows() > vocab_size)
     throw UsageError(str(vocabulary.origin(), ": ", vocabulary.rows(),
                          " tokens exceed the config's vocab_size ", vocab_size),
                      "use the vocabulary that the model was trained with");
-  for (const std::string_view token : kSpecialTokens)
+  for (const std::string_view token : text::kSpecialTokens)
     if (token != "[PAD]" && !vocabulary.find(token))
       throw UsageError(str(vocabulary.origin(), ": no ", token),
                        "use the vocabulary that the model was trained with");
-  Json config = {{kEpsilon, kLayerNormEpsilon},
+  Json config = {{kEpsilon, model::kLayerNormEpsilon},
                  {"pad_token_id", vocabulary.find("[PAD]").value_or(0)},
                  {kPositions, kAbsolute},
                  {"tie_word_embeddings", true}};
@@ -58,7 +60,7 @@ Json whole_config(const ModelFolder& model) {
   return config;
 }
 
-Shape reversed(const Shape& shape) {
+compiler::Shape reversed(const compiler::Shape& shape) {
   return {shape.dtype, {shape.dims.rbegin(), shape.dims.rend()}};
 }
 
@@ -75,10 +77,11 @@ void put_transposed(const std::byte* values, std::size_t rows, std::size_t colum
 }
 
 // [rows, columns] -> [columns, rows]
-std::vector<std::byte> transposed(const std::vector<std::byte>& values, const Shape& shape) {
+std::vector<std::byte> transposed(const std::vector<std::byte>& values,
+                                  const compiler::Shape& shape) {
   const auto rows = static_cast<std::size_t>(shape.dims[0]);
   const auto columns = static_cast<std::size_t>(shape.dims[1]);
-  const std::size_t item = dtype_size_bytes(shape.dtype);
+  const std::size_t item = compiler::dtype_size_bytes(shape.dtype);
   std::vector<std::byte> out(values.size());
   const auto put = item == 1   ? put_transposed<std::uint8_t>
                    : item == 2 ? put_transposed<std::uint16_t>
@@ -88,8 +91,8 @@ std::vector<std::byte> transposed(const std::vector<std::byte>& values, const Sh
   return out;
 }
 
-const LazyTensor& find(const LazyTensors& tensors, const std::string& name, const Shape& shape,
-                       std::string_view where) {
+const io::LazyTensor& find(const io::LazyTensors& tensors, const std::string& name,
+                           const compiler::Shape& shape, std::string_view where) {
   const auto found = tensors.find(name);
   if (found == tensors.end()) {
     if (std::ranges::any_of(tensors, [](const auto& t) { return t.first.ends_with(":0"); }))
@@ -112,7 +115,7 @@ const LazyTensor& find(const LazyTensors& tensors, const std::string& name, cons
 }
 
 // Returns the same values in the other layout.
-LazyTensor relaid(const LazyTensor& tensor, bool transpose) {
+io::LazyTensor relaid(const io::LazyTensor& tensor, bool transpose) {
   if (!transpose) return tensor;
   if (tensor.read_transposed)
     return {.shape = reversed(tensor.shape),
@@ -134,21 +137,21 @@ std::string modern_name(std::string name) {
 
 // Returns all weights as f32 under current names. Adds the prefix `base` if the folder has the bare
 // encoder.
-LazyTensors folder_weights(const std::string& folder, std::string_view base) {
-  LazyTensors out;
+io::LazyTensors folder_weights(const std::string& folder, std::string_view base) {
+  io::LazyTensors out;
   for (auto& [name, tensor] : plain_weights(folder, read_model_config(folder)))
-    out.emplace(modern_name(name), as_dtype(std::move(tensor), DType::f32));
+    out.emplace(modern_name(name), as_dtype(std::move(tensor), compiler::DType::f32));
   if (!out.contains("embeddings.word_embeddings.weight")) return out;
-  LazyTensors based;
+  io::LazyTensors based;
   for (auto& [name, tensor] : out) based.emplace(str(base, name), std::move(tensor));
   return based;
 }
 
-LazyTensors exported(const LazyTensors& parameters, std::span<const ParameterName> names,
-                     DType dtype) {
-  LazyTensors tensors;
+io::LazyTensors exported(const io::LazyTensors& parameters, std::span<const ParameterName> names,
+                         compiler::DType dtype) {
+  io::LazyTensors tensors;
   for (const ParameterName& name : names) {
-    const LazyTensor& found = find(parameters, name.original, name.shape, "export");
+    const io::LazyTensor& found = find(parameters, name.original, name.shape, "export");
     tensors.emplace(name.hugging_face, as_dtype(relaid(found, name.transposed), dtype));
   }
   return tensors;
@@ -174,14 +177,15 @@ std::string inferred_model_type(const Json& config) {
 }
 
 std::vector<FolderFile> tokenizer_files(const ModelFolder& model) {
-  const Vocabulary vocabulary = vocabulary_of(model);
+  const text::Vocabulary vocabulary = vocabulary_of(model);
   Json special_tokens;
-  for (const auto& [role, token] : kSpecialTokenRoles)
+  for (const auto& [role, token] : text::kSpecialTokenRoles)
     special_tokens[role] = vocabulary.special_name(token);
-  const bool is_subword = is_subword_json(model.vocab_txt);
-  Json config = is_subword
-                    ? subword_config_json(parse_subword_json(model.vocab_txt, "tokenizer.json"))
-                    : tokenizer_config_json(model.tokenizer);
+  const bool is_subword = text::is_subword_json(model.vocab_txt);
+  Json config =
+      is_subword
+          ? text::subword_config_json(text::parse_subword_json(model.vocab_txt, "tokenizer.json"))
+          : text::tokenizer_config_json(model.tokenizer);
   if (vocabulary.separators() > 1) config["model_input_names"] = {"input_ids", "attention_mask"};
   const std::string& command = model.tokenizer.segment_command;
   if (!command.empty()) config["segment_command"] = command;
@@ -192,7 +196,7 @@ std::vector<FolderFile> tokenizer_files(const ModelFolder& model) {
     files = {{"tokenizer.json", model.vocab_txt}};
   else
     files = {{"vocab.txt", model.vocab_txt},
-             {"tokenizer.json", tokenizer_json(vocabulary, model.tokenizer)}};
+             {"tokenizer.json", text::tokenizer_json(vocabulary, model.tokenizer)}};
   files.push_back({"tokenizer_config.json", config.dump(2) + "\n"});
   files.push_back({"special_tokens_map.json", special_tokens.dump(2) + "\n"});
   add_segment_command_note(command, files);
@@ -233,27 +237,27 @@ std::string text_field(const Json& config, const char* name, const char* fallbac
   return value.get<std::string>();
 }
 
-void write_folder(const std::string& folder, Json config, const LazyTensors& parameters,
+void write_folder(const std::string& folder, Json config, const io::LazyTensors& parameters,
                   std::span<const ParameterName> names, std::span<const FolderFile> files,
                   const FolderForm& form) {
-  const LazyTensors tensors = exported(parameters, names, form.dtype);
+  const io::LazyTensors tensors = exported(parameters, names, form.dtype);
   config["torch_dtype"] = torch_dtype(form.dtype);
-  OutputDirectory directory(folder, form.earlier);
+  io::OutputDirectory directory(folder, form.earlier);
   write_weights(directory, tensors, form.shard_bytes);
-  write_file(directory.file("config.json"), config.dump(2) + "\n");
-  for (const FolderFile& file : files) write_file(directory.file(file.name), file.content);
+  io::write_file(directory.file("config.json"), config.dump(2) + "\n");
+  for (const FolderFile& file : files) io::write_file(directory.file(file.name), file.content);
   directory.commit();
 }
 
 void write_model_folder(const std::string& folder, const ModelFolder& model,
-                        const LazyTensors& parameters, std::span<const ParameterName> names,
+                        const io::LazyTensors& parameters, std::span<const ParameterName> names,
                         const FolderForm& form) {
   write_folder(folder, whole_config(model), parameters, names, tokenizer_files(model), form);
 }
 
 Json read_model_config(const std::string& folder) {
-  Json config =
-      Json::parse_or_discard(read_file(join_path(folder, "config.json"), kSmallFileBytes));
+  Json config = Json::parse_or_discard(
+      io::read_file(io::join_path(folder, "config.json"), io::kSmallFileBytes));
   if (!config.is_object()) return {};
   if (config.value("model_type", Json()).is_null())
     if (const std::string type = inferred_model_type(config); !type.empty())
@@ -283,14 +287,14 @@ void check_encoder_form(const Json& config, const std::string& where) {
   if (const Json decoder = config.value("is_decoder", Json()); decoder == true)
     throw UsageError(str(where, ": is_decoder is true: causal language models are not supported"),
                      "use an encoder, such as a folder of BertForMaskedLM");
-  const Json epsilon = config.value(kEpsilon, Json(kLayerNormEpsilon));
-  if (epsilon != kLayerNormEpsilon)
+  const Json epsilon = config.value(kEpsilon, Json(model::kLayerNormEpsilon));
+  if (epsilon != model::kLayerNormEpsilon)
     log_warning("{}: {} {} is not supported; using {}", where, kEpsilon, epsilon.dump(),
-                kLayerNormEpsilon);
+                model::kLayerNormEpsilon);
 }
 
 // Throws UsageError if the model's output projection is not tied to its embeddings.
-void refuse_untied_scores(const Json& config, const LazyTensors& weights,
+void refuse_untied_scores(const Json& config, const io::LazyTensors& weights,
                           const std::string& folder) {
   const Json tied = config.value("tie_word_embeddings", Json(true));
   if (!tied.is_boolean() || tied.get<bool>()) return;
@@ -307,30 +311,31 @@ OpenedFolder open_model_folder(const std::string& folder, Json config,
                                const std::string& vocabulary) {
   OpenedFolder out;
   const Json stored = read_model_config(folder);
-  const ControlCharacters usual =
-      family_of_config(stored, join_path(folder, "config.json")).control();
-  const auto control = usual == ControlCharacters::bert ? std::nullopt : std::optional(usual);
+  const text::ControlCharacters usual =
+      family_of_config(stored, io::join_path(folder, "config.json")).control();
+  const auto control = usual == text::ControlCharacters::bert ? std::nullopt : std::optional(usual);
   out.model.config = std::move(config);
-  out.vocabulary = vocabulary.empty() ? wordpiece_file_in(folder) : join_path(folder, vocabulary);
-  if (!out.vocabulary.empty() && exists(out.vocabulary)) {
+  out.vocabulary =
+      vocabulary.empty() ? text::wordpiece_file_in(folder) : io::join_path(folder, vocabulary);
+  if (!out.vocabulary.empty() && io::exists(out.vocabulary)) {
     refuse_lfs_pointer(out.vocabulary);
-    if (const std::string json = join_path(folder, "tokenizer.json");
-        vocabulary.empty() && exists(json))
+    if (const std::string json = io::join_path(folder, "tokenizer.json");
+        vocabulary.empty() && io::exists(json))
       refuse_lfs_pointer(json);
-    out.model.vocab_txt = vocabulary_bytes(out.vocabulary);
+    out.model.vocab_txt = text::vocabulary_bytes(out.vocabulary);
     if (vocabulary.empty())
-      out.model.tokenizer =
-          tokenizer_options(out.vocabulary, as_vocabulary_is({}, out.vocabulary, control));
+      out.model.tokenizer = text::tokenizer_options(
+          out.vocabulary, text::as_vocabulary_is({}, out.vocabulary, control));
   }
-  const LazyTensors weights = folder_weights(folder, base);
+  const io::LazyTensors weights = folder_weights(folder, base);
   refuse_untied_scores(stored, weights, folder);
   const auto is_there = [&](const ParameterName& name) {
     return weights.contains(name.hugging_face);
   };
   std::set<std::string, std::less<>> used;
   for (const ParameterName& name : without_missing_parts(names, parts, is_there)) {
-    const Shape shape = name.transposed ? reversed(name.shape) : name.shape;
-    const LazyTensor& found = find(weights, name.hugging_face, shape, weights_path(folder));
+    const compiler::Shape shape = name.transposed ? reversed(name.shape) : name.shape;
+    const io::LazyTensor& found = find(weights, name.hugging_face, shape, weights_path(folder));
     out.parameters.emplace(name.original, relaid(found, name.transposed));
     used.insert(name.hugging_face);
   }
@@ -350,4 +355,4 @@ ModelFolder held_folder(OpenedFolder opened) {
   return std::move(opened.model);
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

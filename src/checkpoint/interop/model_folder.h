@@ -13,24 +13,24 @@
 #include "io/formats/safetensors.h"
 #include "text/tokenizers/tokenizer_options.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 // The content of a Hugging Face folder.
 struct ModelFolder {
-  Json config;           // fields of config.json; writing adds the fields common to all encoders
-  TensorMap parameters;  // f32, by the original checkpoint's names, kernels [in, out]
+  Json config;  // fields of config.json; writing adds the fields common to all encoders
+  io::TensorMap parameters;  // f32, by the original checkpoint's names, kernels [in, out]
   // Content of vocab.txt, of the tokenizer.json of a Unigram or BPE vocabulary, or of a T5's
   // spiece.model.
   std::string vocab_txt;
-  TokenizerOptions tokenizer;
+  text::TokenizerOptions tokenizer;
   std::int64_t max_tokens = 512;
   std::shared_ptr<const void> owner;  // keeps read parameters alive; not needed for writing
 };
 
 // How a folder is written.
 struct FolderForm {
-  OutputDirectory::Earlier earlier = OutputDirectory::Earlier::refused;
-  DType dtype = DType::f32;  // of the weights: f32, bf16 or f16
+  io::OutputDirectory::Earlier earlier = io::OutputDirectory::Earlier::refused;
+  compiler::DType dtype = compiler::DType::f32;  // of the weights: f32, bf16 or f16
   // Larger weights are split into model-00001-of-0000N.safetensors etc. with an index.
   std::uint64_t shard_bytes = 5'000'000'000;
 };
@@ -42,7 +42,7 @@ struct FolderFile {
 // Writes the weights, config.json (adding torch_dtype) and `files`. Ignores parameters that are not
 // in `names`. Throws UsageError, before anything is written, if a parameter is missing or has
 // another shape, or if the folder contains other files.
-void write_folder(const std::string& folder, Json config, const LazyTensors& parameters,
+void write_folder(const std::string& folder, Json config, const io::LazyTensors& parameters,
                   std::span<const ParameterName> names, std::span<const FolderFile> files,
                   const FolderForm& form);
 
@@ -58,7 +58,7 @@ void add_segment_command_note(const std::string& command, std::vector<FolderFile
 // tokens than the config's vocab_size or lacks a special token, or if the folder contains other
 // files.
 void write_model_folder(const std::string& folder, const ModelFolder& model,
-                        const LazyTensors& parameters, std::span<const ParameterName> names,
+                        const io::LazyTensors& parameters, std::span<const ParameterName> names,
                         const FolderForm& form);
 
 // Returns config.json, or null if it is not a JSON object. Throws SystemError if the file is
@@ -75,9 +75,9 @@ void check_activation(const std::string& name, const char* field,
 void check_encoder_form(const Json& config, const std::string& where);
 // A folder whose weights are read on demand.
 struct OpenedFolder {
-  ModelFolder model;       // parameters are empty; vocab_txt is empty if the folder has none
-  std::string vocabulary;  // path of the vocabulary file
-  LazyTensors parameters;  // f32
+  ModelFolder model;           // parameters are empty; vocab_txt is empty if the folder has none
+  std::string vocabulary;      // path of the vocabulary file
+  io::LazyTensors parameters;  // f32
   std::vector<std::string> unused;  // tensors that are not in `names`, except tied ones
 };
 // Opens the weights and the vocabulary of a folder. `parts` are prefixes of original names
@@ -96,4 +96,4 @@ ModelFolder held_folder(OpenedFolder opened);
 std::string text_field(const Json& config, const char* name, const char* fallback,
                        const std::string& where);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

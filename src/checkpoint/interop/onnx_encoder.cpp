@@ -8,16 +8,16 @@
 #include "checkpoint/storage/lazy_files.h"
 #include "model/models/encoder.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 using Ints = std::vector<std::int64_t>;
 
 // Transposes s8 [R,C] to [C,R].
-LazyTensor turned(const LazyTensor& codes) {
+io::LazyTensor turned(const io::LazyTensor& codes) {
   const auto R = static_cast<std::size_t>(codes.shape.dims[0]),
              C = static_cast<std::size_t>(codes.shape.dims[1]);
-  return {{DType::s8, {codes.shape.dims[1], codes.shape.dims[0]}}, [codes, R, C] {
+  return {{compiler::DType::s8, {codes.shape.dims[1], codes.shape.dims[0]}}, [codes, R, C] {
             const std::vector<std::byte> given = codes.read();
             std::vector<std::byte> out(given.size());
             for (std::size_t r = 0; r < R; ++r)
@@ -31,8 +31,8 @@ constexpr std::byte kZeroCode{128};
 // Returns s8 values as u8 with a zero point of 128. Both sides of an integer matmul are u8:
 // onnxruntime's matmuls of u8 or s8 by s8 saturate in sums of two terms on x86 processors without
 // VNNI; those of u8 by u8 are exact everywhere.
-LazyTensor unsigned_codes(const LazyTensor& codes) {
-  return {{DType::u8, codes.shape.dims}, [codes] {
+io::LazyTensor unsigned_codes(const io::LazyTensor& codes) {
+  return {{compiler::DType::u8, codes.shape.dims}, [codes] {
             std::vector<std::byte> out = codes.read();
             for (std::byte& code : out) code ^= kZeroCode;
             return out;
@@ -40,16 +40,19 @@ LazyTensor unsigned_codes(const LazyTensor& codes) {
 }
 
 // Returns zero points, u8 [count] or a scalar.
-LazyTensor zero_codes(const std::vector<std::int64_t>& dims) {
+io::LazyTensor zero_codes(const std::vector<std::int64_t>& dims) {
   const auto count = static_cast<std::size_t>(dims.empty() ? 1 : dims[0]);
-  return {{DType::u8, dims}, [count] { return std::vector<std::byte>(count, kZeroCode); }};
+  return {{compiler::DType::u8, dims},
+          [count] { return std::vector<std::byte>(count, kZeroCode); }};
 }
 
-LazyTensor scalar_of(const LazyTensor& one) { return {{DType::f32, {}}, one.read}; }
+io::LazyTensor scalar_of(const io::LazyTensor& one) {
+  return {{compiler::DType::f32, {}}, one.read};
+}
 
 }  // namespace
 
-const LazyTensor& OnnxEncoder::tensor(const std::string& name) const {
+const io::LazyTensor& OnnxEncoder::tensor(const std::string& name) const {
   const auto found = tensors_.find(name);
   if (found == tensors_.end())
     throw UsageError(str(where_, ": tensor '", name, "' is missing"),
@@ -58,7 +61,7 @@ const LazyTensor& OnnxEncoder::tensor(const std::string& name) const {
 }
 
 std::string OnnxEncoder::floats(const std::string& name) {
-  return graph_.constant(name, as_dtype(tensor(name), DType::f32));
+  return graph_.constant(name, as_dtype(tensor(name), compiler::DType::f32));
 }
 
 std::string OnnxEncoder::norm(const std::string& scope, const std::string& x, double epsilon) {
@@ -74,16 +77,16 @@ std::string OnnxEncoder::rows(const std::string& table, const std::string& op,
     inputs.insert(inputs.end(), which.begin(), which.end());
     return graph_.node(op, inputs);
   };
-  const LazyTensor& of = tensor(table);
+  const io::LazyTensor& of = tensor(table);
   if (!of.codes) return taken(floats(table));
-  LazyTensor scales = of.codes->scales;
+  io::LazyTensor scales = of.codes->scales;
   scales.shape.dims = {of.shape.dims[0], 1};
   const std::string codes = taken(graph_.constant(table + "/codes", of.codes->codes));
   return graph_.node("Mul", {graph_.node("Cast", {codes}, {{"to", 1}}),
                              taken(graph_.constant(table + "/scales", scales))});
 }
 
-std::string OnnxEncoder::embeddings(const std::string& scope, const BertConfig& c,
+std::string OnnxEncoder::embeddings(const std::string& scope, const model::BertConfig& c,
                                     const Inputs& in) {
   const std::string s = scope + "/embeddings";
   const std::string length = graph_.node("Shape", {in.ids}, {{"start", 1}, {"end", 2}});
@@ -105,7 +108,7 @@ std::string OnnxEncoder::embeddings(const std::string& scope, const BertConfig& 
 
 // Adds an integer matmul with dynamically quantized rows. Sums are exact integers, scaled in f32,
 // as in model/nn/layers.cpp.
-std::string OnnxEncoder::integer_product(const std::string& kernel, const LazyCodes& codes,
+std::string OnnxEncoder::integer_product(const std::string& kernel, const io::LazyCodes& codes,
                                          const std::string& x) {
   const std::string most =
       graph_.node("ReduceMax", {graph_.node("Abs", {x})}, {{"axes", Ints{-1}}, {"keepdims", 1}});
@@ -123,10 +126,10 @@ std::string OnnxEncoder::integer_product(const std::string& kernel, const LazyCo
 }
 
 std::string OnnxEncoder::product(const std::string& kernel, const std::string& x) {
-  const LazyTensor& of = tensor(kernel);
+  const io::LazyTensor& of = tensor(kernel);
   if (!of.codes) return graph_.node("MatMul", {x, floats(kernel)});
   if (of.codes->of_rows && !of.codes->input_scale) return integer_product(kernel, *of.codes, x);
-  const LazyTensor codes = turned(of.codes->codes);
+  const io::LazyTensor codes = turned(of.codes->codes);
   const std::string scales = graph_.constant(kernel + "/scales", of.codes->scales);
   if (!of.codes->input_scale)
     return graph_.node(
@@ -156,7 +159,8 @@ std::string OnnxEncoder::turned_dense(const std::string& matrix, const std::stri
   return graph_.node("Add", {graph_.node("MatMul", {x, kernel}), floats(bias)});
 }
 
-std::string OnnxEncoder::activated(const std::string& name, const std::string& x, Gelu gelu) {
+std::string OnnxEncoder::activated(const std::string& name, const std::string& x,
+                                   model::Gelu gelu) {
   const auto times = [&](const std::string& a, double b) {
     return graph_.node("Mul", {a, graph_.constant(static_cast<float>(b))});
   };
@@ -165,7 +169,7 @@ std::string OnnxEncoder::activated(const std::string& name, const std::string& x
   if (name == "tanh") return graph_.node("Tanh", {x});
   CHECK(name == "gelu", name);
   std::string bent;
-  if (gelu == Gelu::erf) {
+  if (gelu == model::Gelu::erf) {
     bent = graph_.node("Erf", {times(x, std::numbers::sqrt2 / 2)});
   } else {
     const std::string cube = graph_.node("Mul", {graph_.node("Mul", {x, x}), x});
@@ -180,9 +184,9 @@ std::string OnnxEncoder::first(const std::string& x) {
   return graph_.node("Gather", {x, graph_.scalar(0)}, {{"axis", 1}});
 }
 
-std::string OnnxEncoder::attention(const std::string& s, const BertConfig& c, const std::string& x,
-                                   const std::string& mask) {
-  const std::int64_t D = head_width(c), N = tensor(s + "/query/kernel").shape.dims[1] / D;
+std::string OnnxEncoder::attention(const std::string& s, const model::BertConfig& c,
+                                   const std::string& x, const std::string& mask) {
+  const std::int64_t D = model::head_width(c), N = tensor(s + "/query/kernel").shape.dims[1] / D;
   const auto heads = [&](const char* part, const Ints& order) {
     const std::string split =
         graph_.node("Reshape", {dense(str(s, "/", part), x), graph_.constant(Ints{0, 0, N, D})});
@@ -200,13 +204,14 @@ std::string OnnxEncoder::attention(const std::string& s, const BertConfig& c, co
   return graph_.node("Reshape", {context, graph_.constant(Ints{0, 0, N * D})});
 }
 
-std::string OnnxEncoder::output_block(const std::string& s, const BertConfig& c,
+std::string OnnxEncoder::output_block(const std::string& s, const model::BertConfig& c,
                                       const std::string& x, const std::string& residual) {
   return norm(s + "/LayerNorm", graph_.node("Add", {dense(s + "/dense", x), residual}),
               c.layer_norm_eps);
 }
 
-std::string OnnxEncoder::encoded(const std::string& scope, const BertConfig& c, const Inputs& in) {
+std::string OnnxEncoder::encoded(const std::string& scope, const model::BertConfig& c,
+                                 const Inputs& in) {
   std::string x = embeddings(scope, c, in);
   if (tensors_.contains(scope + "/embeddings_project/kernel"))
     x = dense(scope + "/embeddings_project", x);
@@ -214,7 +219,7 @@ std::string OnnxEncoder::encoded(const std::string& scope, const BertConfig& c, 
   const std::string hidden =
       graph_.node("Sub", {graph_.constant(1.0F), graph_.node("Cast", {wide}, {{"to", 1}})});
   const std::string mask =
-      graph_.node("Mul", {hidden, graph_.constant(static_cast<float>(kMaskedScore))});
+      graph_.node("Mul", {hidden, graph_.constant(static_cast<float>(model::kMaskedScore))});
   for (std::int64_t i = 0; i < c.num_hidden_layers; ++i) {
     const std::string s = str(scope, "/encoder/layer_", i);
     const std::string a =
@@ -225,4 +230,4 @@ std::string OnnxEncoder::encoded(const std::string& scope, const BertConfig& c, 
   return x;
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -9,11 +9,11 @@
 #include "io/formats/onnx.h"
 #include "model/models/bert_config.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 class OnnxEncoder {
  public:
-  OnnxEncoder(OnnxGraph& graph, const LazyTensors& tensors, std::string where)
+  OnnxEncoder(io::OnnxGraph& graph, const io::LazyTensors& tensors, std::string where)
       : graph_(graph), tensors_(tensors), where_(std::move(where)) {}
 
   struct Inputs {
@@ -22,7 +22,8 @@ class OnnxEncoder {
   // Adds an encoder with the parameters below `scope` ("bert" or "electra"): embeddings, their
   // projection if the model has one, and the layers. Computes the same as embed_tokens() and
   // encode() in model/models/encoder.h. Returns [B,S,H].
-  std::string encoded(const std::string& scope, const BertConfig& config, const Inputs& inputs);
+  std::string encoded(const std::string& scope, const model::BertConfig& config,
+                      const Inputs& inputs);
 
   // Adds a tensor as an f32 constant.
   std::string floats(const std::string& name);
@@ -39,23 +40,24 @@ class OnnxEncoder {
   // Adds x [...,in] times the transpose of a matrix [C,in], plus a bias [C].
   std::string turned_dense(const std::string& matrix, const std::string& bias,
                            const std::string& x);
-  std::string activated(const std::string& name, const std::string& x, Gelu gelu);
+  std::string activated(const std::string& name, const std::string& x, model::Gelu gelu);
   // Selects the first token of [B,S,H]. Returns [B,H].
   std::string first(const std::string& x);
 
  private:
-  const LazyTensor& tensor(const std::string& name) const;
-  std::string embeddings(const std::string& scope, const BertConfig& config, const Inputs& inputs);
-  std::string integer_product(const std::string& kernel, const LazyCodes& codes,
+  const io::LazyTensor& tensor(const std::string& name) const;
+  std::string embeddings(const std::string& scope, const model::BertConfig& config,
+                         const Inputs& inputs);
+  std::string integer_product(const std::string& kernel, const io::LazyCodes& codes,
                               const std::string& x);
-  std::string attention(const std::string& scope, const BertConfig& config, const std::string& x,
-                        const std::string& mask);
-  std::string output_block(const std::string& scope, const BertConfig& config, const std::string& x,
-                           const std::string& residual);
+  std::string attention(const std::string& scope, const model::BertConfig& config,
+                        const std::string& x, const std::string& mask);
+  std::string output_block(const std::string& scope, const model::BertConfig& config,
+                           const std::string& x, const std::string& residual);
 
-  OnnxGraph& graph_;
-  const LazyTensors& tensors_;
+  io::OnnxGraph& graph_;
+  const io::LazyTensors& tensors_;
   std::string where_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

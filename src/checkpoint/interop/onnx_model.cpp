@@ -22,7 +22,7 @@
 #include "model/models/classifier.h"
 #include "model/nn/state_names.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 const std::vector<std::string> kTokens{"batch", "sequence"};
@@ -51,7 +51,7 @@ StoredModel open_for_onnx(const std::string& from, OnnxTask task) {
                          type.empty() ? "unknown" : type, " to ONNX"),
                      "use a BERT, an ELECTRA or a T5");
   require_sizes(model, "convert");
-  if (put_averages_in_place(model.tensors))
+  if (model::put_averages_in_place(model.tensors))
     log_info("{}: exporting the moving averages of the weights", model.where);
   if (task == OnnxTask::fill_mask) take_generator(model);
   if (model.form == ModelForm::hugging_face && is_packed(read_model_config(model.where)))
@@ -62,39 +62,41 @@ StoredModel open_for_onnx(const std::string& from, OnnxTask task) {
 // An ONNX graph, its file name and its metadata.
 struct OnnxFile {
   std::string name;
-  OnnxGraph graph{"smelt"};
-  OnnxGraph::Properties properties = {};
+  io::OnnxGraph graph{"smelt"};
+  io::OnnxGraph::Properties properties = {};
 };
 
 // Adds the classification head and its outputs: logits, or start_logits and end_logits for question
 // answering.
-void add_head(OnnxGraph& graph, OnnxEncoder& encoder, const StoredFamily& family, Problem problem,
-              const std::string& x) {
+void add_head(io::OnnxGraph& graph, OnnxEncoder& encoder, const StoredFamily& family,
+              io::Problem problem, const std::string& x) {
   const std::string logits = family.add_onnx_head(graph, encoder, problem, x);
-  if (problem == Problem::answer_spans) {
+  if (problem == io::Problem::answer_spans) {
     for (const auto& [name, at] : {std::pair{"start_logits", 0}, {"end_logits", 1}})
       graph.output(graph.node("Gather", {logits, graph.scalar(at)}, {{"axis", 2}}, name),
-                   DType::f32, kTokens);
+                   compiler::DType::f32, kTokens);
     return;
   }
   std::vector<std::string> dims{"batch", "classes"};
-  if (problem == Problem::token_labels) dims.insert(dims.begin() + 1, "sequence");
-  graph.output(graph.node("Identity", {logits}, {}, "logits"), DType::f32, dims);
+  if (problem == io::Problem::token_labels) dims.insert(dims.begin() + 1, "sequence");
+  graph.output(graph.node("Identity", {logits}, {}, "logits"), compiler::DType::f32, dims);
 }
 
 // A BERT's gelu is by erf if its Hugging Face folder says so, as transformers computes it.
-BertConfig sizes_of(const Encoder& config, const StoredModel& model) {
-  BertConfig out = encoder_sizes(config);
-  if (model.form != ModelForm::hugging_face || !exists(join_path(model.where, "config.json")))
+model::BertConfig sizes_of(const model::Encoder& config, const StoredModel& model) {
+  model::BertConfig out = model::encoder_sizes(config);
+  if (model.form != ModelForm::hugging_face ||
+      !io::exists(io::join_path(model.where, "config.json")))
     return out;
   const std::string name = read_model_config(model.where).value("hidden_act", "gelu");
-  if (name == "gelu" || name == "gelu_python") out.gelu = Gelu::erf;
+  if (name == "gelu" || name == "gelu_python") out.gelu = model::Gelu::erf;
   return out;
 }
 
 // Adds the masked-language-model head. Returns logits [B,S,V] for hidden states [B,S,H].
-std::string word_logits(OnnxGraph& graph, OnnxEncoder& encoder, const StoredFamily& family,
-                        const std::string& head, const BertConfig& sizes, const std::string& x) {
+std::string word_logits(io::OnnxGraph& graph, OnnxEncoder& encoder, const StoredFamily& family,
+                        const std::string& head, const model::BertConfig& sizes,
+                        const std::string& x) {
   const std::string scope = family.word_transform(head),
                     table = str(family.name(), "/embeddings/word_embeddings");
   const std::string hidden =
@@ -117,39 +119,42 @@ std::string word_head_of(const StoredModel& model, const StoredFamily& family, O
 }
 
 std::string add_encoder_outputs(OnnxFile& file, OnnxEncoder& encoder, const StoredModel& model,
-                                const Encoder& config, OnnxTask task, const std::string& x) {
+                                const model::Encoder& config, OnnxTask task, const std::string& x) {
   const bool is_fine_tuned = model_type_of(model.tensors) == kClassifierType;
-  const StoredFamily& family = family_of_encoder(encoder_name(config));
+  const StoredFamily& family = family_of_encoder(model::encoder_name(config));
   const std::string words = word_head_of(model, family, task);
-  const BertConfig sizes = sizes_of(config, model);
+  const model::BertConfig sizes = sizes_of(config, model);
   if (task == OnnxTask::automatic && is_fine_tuned) {
     const ClassifierHead head = stored_head(model);
     add_head(file.graph, encoder, family, head.labels.problem, x);
     file.properties["labels"] = Json(head.labels.names).dump();
-    return std::string(word_of(head.labels.problem, kProblems));
+    return std::string(word_of(head.labels.problem, io::kProblems));
   }
   if (task == OnnxTask::fill_mask && words.empty())
     throw UsageError(
         str("convert: ", model.named(), " has no masked-language-model head"),
         "give the generator's folder of an ELECTRA, or remove --task to export its encoder");
   if (task != OnnxTask::feature_extraction && !words.empty()) {
-    file.graph.output(word_logits(file.graph, encoder, family, words, sizes, x), DType::f32,
-                      {"batch", "sequence", str(sizes.vocab_size)});
+    file.graph.output(word_logits(file.graph, encoder, family, words, sizes, x),
+                      compiler::DType::f32, {"batch", "sequence", str(sizes.vocab_size)});
     return kFillMask;
   }
-  file.graph.output(file.graph.node("Identity", {x}, {}, "last_hidden_state"), DType::f32,
+  file.graph.output(file.graph.node("Identity", {x}, {}, "last_hidden_state"), compiler::DType::f32,
                     {"batch", "sequence", str(sizes.hidden_size)});
   return kFeatures;
 }
 
 OnnxFile encoder_file(const StoredModel& model, const std::string& name, OnnxTask task) {
   OnnxFile out{.name = name};
-  const Encoder config = parse_encoder(stored_encoder_name(model), model.config, model.where);
+  const model::Encoder config =
+      model::parse_encoder(stored_encoder_name(model), model.config, model.where);
   OnnxEncoder encoder(out.graph, model.tensors, str("convert: ", model.where));
-  const auto ids = [&](const char* of) { return out.graph.input(of, DType::s64, kTokens); };
-  const BertConfig sizes = sizes_of(config, model);
+  const auto ids = [&](const char* of) {
+    return out.graph.input(of, compiler::DType::s64, kTokens);
+  };
+  const model::BertConfig sizes = sizes_of(config, model);
   const std::string x =
-      encoder.encoded(std::string(encoder_name(config)), sizes,
+      encoder.encoded(std::string(model::encoder_name(config)), sizes,
                       {.ids = ids("input_ids"),
                        .mask = ids("attention_mask"),
                        .types = sizes.reads_segments ? ids("token_type_ids") : std::string()});
@@ -158,7 +163,7 @@ OnnxFile encoder_file(const StoredModel& model, const std::string& name, OnnxTas
 }
 
 std::vector<OnnxFile> t5_files(const StoredModel& model) {
-  const auto config = parse_config<T5Config>(model.config, model.where);
+  const auto config = io::parse_config<model::T5Config>(model.config, model.where);
   std::vector<OnnxFile> out;
   for (const auto& [name, kind] : {std::pair{"encoder_model.onnx", T5Graph::encoder},
                                    {"decoder_model.onnx", T5Graph::decoder},
@@ -175,10 +180,10 @@ std::uint64_t write_onnx(const OnnxFile& file, const StoredModel& model, const s
   const std::uint64_t bytes = file.graph.bytes(file.properties);
   if (bytes > std::numeric_limits<std::int32_t>::max())
     throw UsageError(
-        str("convert: ", model.where, " would take ", bytes_text(static_cast<double>(bytes)),
+        str("convert: ", model.where, " would take ", smelt::bytes_text(static_cast<double>(bytes)),
             " as ONNX, but one file can hold at most 2 GB"),
         "quantize its weights to int8 first: smelt compress quantize");
-  OutputFile out(to, OutputFile::Cache::bypassed);
+  io::OutputFile out(to, io::OutputFile::Cache::bypassed);
   file.graph.write(file.properties, [&](std::string_view piece) { out.write(piece); });
   out.commit();
   return bytes;
@@ -187,13 +192,13 @@ std::uint64_t write_onnx(const OnnxFile& file, const StoredModel& model, const s
 }  // namespace
 
 OnnxModel write_onnx_model(const std::string& from, const std::string& to, OnnxTask task) {
-  if (exists(to))
+  if (io::exists(to))
     throw UsageError(str("convert: ", to, " already exists"), "remove it, or give another name");
   const StoredModel model = open_for_onnx(from, task);
   if (is_encoder_decoder(model.tensors))
     throw UsageError(str("convert: ", model.where, ": a T5 takes three ONNX files, not one"),
                      "give a new folder: smelt convert MODEL FOLDER --to onnx");
-  const OnnxFile file = encoder_file(model, path_name(to), task);
+  const OnnxFile file = encoder_file(model, io::path_name(to), task);
   return {.from = model.where,
           .task = file.properties.at("problem"),
           .files = {file.name},
@@ -210,17 +215,17 @@ OnnxModel write_onnx_folder(const std::string& from, const std::string& to, Onnx
     files = t5_files(model);
   else
     files.push_back(encoder_file(model, "model.onnx", task));
-  OutputDirectory folder(to);
+  io::OutputDirectory folder(to);
   OnnxModel out{.from = model.where, .task = files.front().properties.at("problem"), .files = {}};
   for (const OnnxFile& file : files) {
     out.bytes += write_onnx(file, model, folder.file(file.name));
     out.files.push_back(file.name);
   }
   for (const char* name : kBeside)
-    if (const std::string path = join_path(model.where, name); exists(path))
-      write_file(folder.file(name), read_file(path));
+    if (const std::string path = io::join_path(model.where, name); io::exists(path))
+      io::write_file(folder.file(name), io::read_file(path));
   folder.commit();
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 // The task of an encoder's ONNX file. `automatic`: the head of a fine-tuned model; else the
 // masked-language-model head of a BERT or of an ELECTRA generator, if there is one; else the last
@@ -34,4 +34,4 @@ OnnxModel write_onnx_model(const std::string& from, const std::string& to,
 OnnxModel write_onnx_folder(const std::string& from, const std::string& to,
                             OnnxTask task = OnnxTask::automatic);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -8,7 +8,7 @@
 #include "model/models/encoder.h"
 #include "model/models/t5.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 using Ints = std::vector<std::int64_t>;
@@ -22,12 +22,12 @@ constexpr const char *kT5Words = "shared/embedding", *kBatchSize = "batch_size",
 
 // Returns the buckets of distances from -most to most, s64 [2 most + 1]. Larger distances have the
 // same bucket as most.
-LazyTensor distance_buckets(const T5Config& c, bool both_sides) {
+io::LazyTensor distance_buckets(const model::T5Config& c, bool both_sides) {
   const std::int64_t most = c.relative_attention_max_distance;
-  return {{DType::s64, {2 * most + 1}}, [c, most, both_sides] {
+  return {{compiler::DType::s64, {2 * most + 1}}, [c, most, both_sides] {
             Ints values;
             for (std::int64_t distance = -most; distance <= most; ++distance)
-              values.push_back(t5_bucket(c, distance, both_sides));
+              values.push_back(model::t5_bucket(c, distance, both_sides));
             std::vector<std::byte> bytes(values.size() * sizeof(std::int64_t));
             std::memcpy(bytes.data(), values.data(), bytes.size());
             return bytes;
@@ -36,7 +36,7 @@ LazyTensor distance_buckets(const T5Config& c, bool both_sides) {
 
 class T5Layers {
  public:
-  T5Layers(OnnxGraph& graph, const LazyTensors& tensors, const T5Config& config,
+  T5Layers(io::OnnxGraph& graph, const io::LazyTensors& tensors, const model::T5Config& config,
            const std::string& where)
       : graph_(graph), c_(config), layers_(graph, tensors, where) {}
 
@@ -54,7 +54,7 @@ class T5Layers {
   };
 
   std::string node(const std::string& op, const Sizes& inputs,
-                   const std::vector<OnnxAttribute>& attributes = {}, std::string name = {}) {
+                   const std::vector<io::OnnxAttribute>& attributes = {}, std::string name = {}) {
     return graph_.node(op, inputs, attributes, std::move(name));
   }
   // Returns a dimension of x as a scalar.
@@ -81,8 +81,8 @@ class T5Layers {
     return {kBatchSize, str(c_.num_heads), tokens, str(c_.d_kv)};
   }
 
-  OnnxGraph& graph_;
-  const T5Config& c_;
+  io::OnnxGraph& graph_;
+  const model::T5Config& c_;
   OnnxEncoder layers_;
 };
 
@@ -121,7 +121,7 @@ std::string T5Layers::bias_of_distances(const std::string& stack, const std::str
 std::string T5Layers::bias_of_mask(const std::string& mask) {
   const std::string wide = node("Unsqueeze", {mask, graph_.constant(Ints{1, 2})});
   const std::string hidden = node("Sub", {real(1), node("Cast", {wide}, {{"to", 1}})});
-  return node("Mul", {hidden, real(kMaskedScore)});
+  return node("Mul", {hidden, real(model::kMaskedScore)});
 }
 
 // Projects [B,S,E] to heads [B,N,S,D].
@@ -149,8 +149,9 @@ std::string T5Layers::feed_forward(const std::string& scope, const std::string& 
   };
   std::string inner;
   if (c_.is_gated())
-    inner = node("Mul", {layers_.activated("gelu", layers_.product(kernel("wi_0"), x), Gelu::tanh),
-                         layers_.product(kernel("wi_1"), x)});
+    inner = node("Mul",
+                 {layers_.activated("gelu", layers_.product(kernel("wi_0"), x), model::Gelu::tanh),
+                  layers_.product(kernel("wi_1"), x)});
   else
     inner = node("Relu", {layers_.product(kernel("wi"), x)});
   return layers_.product(kernel("wo"), inner);
@@ -158,8 +159,8 @@ std::string T5Layers::feed_forward(const std::string& scope, const std::string& 
 
 void T5Layers::encoder() {
   const Sizes tokens{kBatchSize, kEncoderTokens};
-  const std::string ids = graph_.input("input_ids", DType::s64, tokens),
-                    mask = graph_.input("attention_mask", DType::s64, tokens);
+  const std::string ids = graph_.input("input_ids", compiler::DType::s64, tokens),
+                    mask = graph_.input("attention_mask", compiler::DType::s64, tokens);
   const std::string hidden = bias_of_mask(mask);
   const std::string apart = distances(number(0), size(ids, 1));
   const std::string bias = node("Add", {bias_of_distances("encoder", apart, true), hidden});
@@ -172,7 +173,7 @@ void T5Layers::encoder() {
     x = node("Add", {x, feed_forward(s + "/layer_001", norm(s + "/layer_001/layer_norm", x))});
   }
   const std::string normed = norm("encoder/final_layer_norm", x);
-  graph_.output(node("Identity", {normed}, {}, "last_hidden_state"), DType::f32,
+  graph_.output(node("Identity", {normed}, {}, "last_hidden_state"), compiler::DType::f32,
                 {kBatchSize, kEncoderTokens, str(c_.d_model)});
 }
 
@@ -184,7 +185,7 @@ T5Layers::Keys T5Layers::own_keys(const std::string& scope, const std::string& x
     const std::string out =
         has_past ? node("Concat", {"past_key_values." + name, fresh}, {{"axis", 2}}, present)
                  : node("Identity", {fresh}, {}, present);
-    graph_.output(out, DType::f32, key_sizes(has_past ? kAllTokens : kDecoderTokens));
+    graph_.output(out, compiler::DType::f32, key_sizes(has_past ? kAllTokens : kDecoderTokens));
     return out;
   };
   return {all("key", "k"), all("value", "v")};
@@ -197,7 +198,7 @@ T5Layers::Keys T5Layers::encoded_keys(const std::string& scope, std::int64_t lay
     if (view.encoded.empty()) return "past_key_values." + name;
     const std::string out =
         node("Identity", {heads(str(scope, "/", kernel), view.encoded)}, {}, "present." + name);
-    graph_.output(out, DType::f32, key_sizes(kEncoderTokens));
+    graph_.output(out, compiler::DType::f32, key_sizes(kEncoderTokens));
     return out;
   };
   return {all("key", "k"), all("value", "v")};
@@ -225,36 +226,37 @@ std::string T5Layers::words(const std::string& x) {
 
 void T5Layers::decoder(bool has_past) {
   const std::string mask =
-      graph_.input("encoder_attention_mask", DType::s64, {kBatchSize, kEncoderTokens});
-  const std::string ids = graph_.input("input_ids", DType::s64, {kBatchSize, kDecoderTokens});
+      graph_.input("encoder_attention_mask", compiler::DType::s64, {kBatchSize, kEncoderTokens});
+  const std::string ids =
+      graph_.input("input_ids", compiler::DType::s64, {kBatchSize, kDecoderTokens});
   View view{.bias = {}, .encoded_bias = bias_of_mask(mask), .encoded = {}};
   if (has_past)
     for (std::int64_t i = 0; i < c_.decoder_layers(); ++i)
       for (const char* of : {"decoder", "encoder"})
         for (const char* part : {"key", "value"})
-          graph_.input(str("past_key_values.", i, ".", of, ".", part), DType::f32,
+          graph_.input(str("past_key_values.", i, ".", of, ".", part), compiler::DType::f32,
                        key_sizes(of == std::string("decoder") ? kPastTokens : kEncoderTokens));
   else
-    view.encoded = graph_.input("encoder_hidden_states", DType::f32,
+    view.encoded = graph_.input("encoder_hidden_states", compiler::DType::f32,
                                 {kBatchSize, kEncoderTokens, str(c_.d_model)});
   const std::string first = has_past ? size("past_key_values.0.decoder.key", 2) : number(0);
   const std::string apart = distances(first, node("Add", {first, size(ids, 1)}));
   const std::string later = node("Cast", {node("Greater", {apart, number(0)})}, {{"to", 1}});
   view.bias = node("Add", {bias_of_distances("decoder", apart, false),
-                           node("Mul", {later, real(kMaskedScore)})});
+                           node("Mul", {later, real(model::kMaskedScore)})});
   std::string x = layers_.rows(kT5Words, "Gather", {ids});
   // `logits` is the first output, as in Optimum's export; the outputs of the layers follow in
   // order.
   const std::string dims = str(c_.vocab_size);
-  graph_.output("logits", DType::f32, {kBatchSize, kDecoderTokens, dims});
+  graph_.output("logits", compiler::DType::f32, {kBatchSize, kDecoderTokens, dims});
   for (std::int64_t i = 0; i < c_.decoder_layers(); ++i) x = decoder_layer(i, x, view);
   (void)words(norm("decoder/final_layer_norm", x));
 }
 
 }  // namespace
 
-void add_t5_graph(OnnxGraph& graph, const LazyTensors& tensors, const T5Config& config,
-                  const std::string& where, T5Graph kind) {
+void add_t5_graph(io::OnnxGraph& graph, const io::LazyTensors& tensors,
+                  const model::T5Config& config, const std::string& where, T5Graph kind) {
   T5Layers layers(graph, tensors, config, where);
   if (kind == T5Graph::encoder)
     layers.encoder();
@@ -262,4 +264,4 @@ void add_t5_graph(OnnxGraph& graph, const LazyTensors& tensors, const T5Config& 
     layers.decoder(kind == T5Graph::decoder_with_past);
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

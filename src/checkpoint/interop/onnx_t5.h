@@ -10,13 +10,13 @@
 #include "checkpoint/interop/onnx_encoder.h"
 #include "model/models/t5_config.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 enum class T5Graph { encoder, decoder, decoder_with_past };
 
 // Adds the inputs, operators and outputs of one graph. `tensors` have smelt's names; error messages
 // begin with `where`.
-void add_t5_graph(OnnxGraph& graph, const LazyTensors& tensors, const T5Config& config,
-                  const std::string& where, T5Graph kind);
+void add_t5_graph(io::OnnxGraph& graph, const io::LazyTensors& tensors,
+                  const model::T5Config& config, const std::string& where, T5Graph kind);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

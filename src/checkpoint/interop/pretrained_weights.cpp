@@ -17,19 +17,20 @@
 #include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 // Whether the name looks like a model name on the Hugging Face hub ("bert-base-uncased",
 // "google-bert/bert-base-uncased") and is not an existing path.
 bool reads_as_hub_name(const std::string& name) {
-  return !exists(name) && !is_remote(name) && !name.starts_with('.') && !name.starts_with('/') &&
-         std::ranges::count(name, '/') <= 1 && name.find(".ckpt") == name.npos;
+  return !io::exists(name) && !io::is_remote(name) && !name.starts_with('.') &&
+         !name.starts_with('/') && std::ranges::count(name, '/') <= 1 &&
+         name.find(".ckpt") == name.npos;
 }
 
 [[noreturn]] void throw_no_weights(const std::string& folder) {
   refuse_renamed_checkpoint(folder, "init");
-  throw UsageError(exists(folder)
+  throw UsageError(io::exists(folder)
                        ? str("init: ", folder, " has neither a checkpoint nor config.json")
                        : str("init: there is no ", folder),
                    str("give a smelt model folder, a TensorFlow checkpoint "
@@ -43,9 +44,9 @@ bool reads_as_hub_name(const std::string& name) {
 
 void add_hugging_face(const std::string& folder, PretrainedWeights& out) {
   const Json config = read_model_config(folder);
-  const std::string where = join_path(folder, "config.json");
+  const std::string where = io::join_path(folder, "config.json");
   if (const auto head = classifier_head(config, where))
-    out.head = {{"problem", word_of(head->labels.problem, kProblems)},
+    out.head = {{"problem", word_of(head->labels.problem, io::kProblems)},
                 {"labels", head->labels.names}};
   family_of_config(config, where).load(folder, out);
 }
@@ -75,44 +76,45 @@ PretrainedWeights of_tensorflow(const std::string& prefix) {
                         .model = {},
                         .owners = {}};
   std::vector<std::string> slots;
-  const LazyTensors all = from_original_t5(with_layer_norm_names(checkpoint.tensors()), slots);
-  LazyTensors parameters;
+  const io::LazyTensors all = from_original_t5(with_layer_norm_names(checkpoint.tensors()), slots);
+  io::LazyTensors parameters;
   for (const auto& [name, tensor] : all)
-    if (is_float(tensor.shape.dtype) && !is_slot(name, all))
-      parameters.emplace(name, as_dtype(tensor, DType::f32));
+    if (compiler::is_float(tensor.shape.dtype) && !is_slot(name, all))
+      parameters.emplace(name, as_dtype(tensor, compiler::DType::f32));
   auto held = std::make_shared<HeldTensors>(hold_tensors(parameters));
   out.parameters = held->tensors;
   out.owners.push_back(std::move(held));
-  const std::string folder = parent_path(prefix);
+  const std::string folder = io::parent_path(prefix);
   const StoredFamily* family = family_of_tensors(all);
-  const std::string vocab =
-      family != nullptr ? family->vocabulary_files(folder).front() : wordpiece_file_in(folder);
-  if (!vocab.empty() && exists(vocab)) out.vocab_txt = vocabulary_bytes(vocab);
+  const std::string vocab = family != nullptr ? family->vocabulary_files(folder).front()
+                                              : text::wordpiece_file_in(folder);
+  if (!vocab.empty() && io::exists(vocab)) out.vocab_txt = text::vocabulary_bytes(vocab);
   return out;
 }
 
 }  // namespace
 
 std::optional<std::string> model_in_run(const std::string& folder, std::string_view where) {
-  const std::string inner = join_path(folder, "model");
-  if (is_folder(inner) && latest_checkpoint(inner)) return inner;
-  if (is_folder(folder) && exists(join_path(folder, ".stages")))
+  const std::string inner = io::join_path(folder, "model");
+  if (io::is_folder(inner) && latest_checkpoint(inner)) return inner;
+  if (io::is_folder(folder) && io::exists(io::join_path(folder, ".stages")))
     throw UsageError(str(where, ": ", folder, ": no checkpoint yet"),
                      str("`smelt run ", folder, "` trains the model"));
   return std::nullopt;
 }
 
 std::string exported_of(const std::string& path) {
-  const std::string exported = join_path(path, "huggingface");
-  const bool is_run = is_folder(path) && exists(join_path(path, ".stages"));
-  return is_run && exists(join_path(exported, "config.json")) ? exported : path;
+  const std::string exported = io::join_path(path, "huggingface");
+  const bool is_run = io::is_folder(path) && io::exists(io::join_path(path, ".stages"));
+  return is_run && io::exists(io::join_path(exported, "config.json")) ? exported : path;
 }
 
 void refuse_renamed_checkpoint(const std::string& folder, std::string_view where) {
-  const std::string path = join_path(folder, kManifestFile);
-  if (is_checkpoint_path(folder) || !exists(join_path(folder, kCommitFile)) || !exists(path))
+  const std::string path = io::join_path(folder, kManifestFile);
+  if (is_checkpoint_path(folder) || !io::exists(io::join_path(folder, kCommitFile)) ||
+      !io::exists(path))
     return;
-  const auto manifest = Json::parse_or_discard(read_file(path));
+  const auto manifest = Json::parse_or_discard(io::read_file(path));
   if (!manifest.is_object() || !manifest.contains("step")) return;
   const std::string name = str("checkpoint-", manifest["step"].dump());
   throw UsageError(str(where, ": ", folder, " is ", name, " of a run under another name"),
@@ -121,18 +123,18 @@ void refuse_renamed_checkpoint(const std::string& folder, std::string_view where
 
 std::vector<std::string> hugging_face_folders(const std::string& folder) {
   const auto is_model = [](const std::string& path) {
-    return exists(join_path(path, "config.json"));
+    return io::exists(io::join_path(path, "config.json"));
   };
   if (is_model(folder)) return {folder};
   std::vector<std::string> found;
   for (const char* part : {"discriminator", "generator"})
-    if (is_model(join_path(folder, part))) found.push_back(join_path(folder, part));
+    if (is_model(io::join_path(folder, part))) found.push_back(io::join_path(folder, part));
   return found;
 }
 
 PretrainedWeights load_weights(const std::string& folder) {
   if (is_checkpoint_path(folder)) return of_checkpoint(load_sliced_checkpoint(folder));
-  if (is_folder(folder))
+  if (io::is_folder(folder))
     if (auto checkpoint = load_latest_sliced_checkpoint(folder))
       return of_checkpoint(std::move(*checkpoint));
   if (const auto prefix = tensorflow_prefix(folder)) return of_tensorflow(*prefix);
@@ -145,9 +147,9 @@ PretrainedWeights load_weights(const std::string& folder) {
 
 void check_weights_folder(const std::string& folder) {
   if (is_checkpoint_path(folder)) return;
-  if (is_folder(folder) && latest_checkpoint(folder)) return;
+  if (io::is_folder(folder) && latest_checkpoint(folder)) return;
   if (tensorflow_prefix(folder) || !hugging_face_folders(folder).empty()) return;
   if (!model_in_run(folder, "init")) throw_no_weights(folder);
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

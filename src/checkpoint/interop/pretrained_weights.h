@@ -12,14 +12,14 @@
 #include "io/formats/json_difference.h"
 #include "io/formats/safetensors.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 // The weights of a model and what is known about it.
 struct PretrainedWeights {
-  std::string where;      // path, for error messages
-  std::int64_t step = 0;  // step of the checkpoint; 0 if unknown
-  TensorMap parameters;   // f32, by the original checkpoint's names; without optimizer state
-  Json model;             // the model's settings in smelt's terms; null if unknown
+  std::string where;         // path, for error messages
+  std::int64_t step = 0;     // step of the checkpoint; 0 if unknown
+  io::TensorMap parameters;  // f32, by the original checkpoint's names; without optimizer state
+  Json model;                // the model's settings in smelt's terms; null if unknown
   // {"problem": …, "labels": …} of a classification head; null if there is none or the labels are
   // not known.
   Json head = nullptr;
@@ -32,7 +32,7 @@ struct PretrainedWeights {
   std::optional<std::uint32_t> vocabulary_crc32c = {};
   // Returns the differences between this model and the model of a run with these settings that the
   // tensor shapes do not show. Set if `model` is null; may be empty.
-  std::function<std::vector<JsonDifference>(const Json& settings)> other_model = {};
+  std::function<std::vector<io::JsonDifference>(const Json& settings)> other_model = {};
 };
 
 // Reads the weights of a smelt checkpoint, of the newest checkpoint in a model folder, of a
@@ -60,4 +60,4 @@ std::string exported_of(const std::string& path);
 // checkpoints are recognized by the folder name.
 void refuse_renamed_checkpoint(const std::string& folder, std::string_view where);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

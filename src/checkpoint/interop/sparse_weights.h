@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "io/formats/lazy_tensor.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 inline constexpr const char *kSparsityConfig = "sparsity_config",
                             *kSparseBitmask = "sparse-bitmask";
@@ -21,10 +21,10 @@ bool is_sparse(const Json& config, const std::string& where);
 // Replaces the four tensors of each module by "<module>.weight" as f32, decoded on read. Throws
 // UsageError that begins with `where` if one is missing or shapes do not match; reading throws it
 // if the bitmask and the values differ in number.
-LazyTensors without_bitmasks(LazyTensors tensors, const std::string& where);
+io::LazyTensors without_bitmasks(io::LazyTensors tensors, const std::string& where);
 
 // Returns the four tensors of a matrix [R,C] with `not_zero` nonzero values, named by what follows
 // "<module>.". Each reads the matrix when it is read.
-LazyTensors bitmask_tensors(const LazyTensor& matrix, std::int64_t not_zero);
+io::LazyTensors bitmask_tensors(const io::LazyTensor& matrix, std::int64_t not_zero);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -4,18 +4,18 @@
 #include "checkpoint/interop/stored_family.h"
 #include "io/formats/config.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 class BertFamily final : public StoredFamily {
  public:
   std::string_view name() const override { return "bert"; }
   std::vector<std::string_view> model_types() const override { return {"bert"}; }
-  bool owns(const LazyTensors& tensors) const override { return any_begins(tensors, "bert/"); }
-  bool has_encoder(const LazyTensors& tensors) const override { return owns(tensors); }
+  bool owns(const io::LazyTensors& tensors) const override { return any_begins(tensors, "bert/"); }
+  bool has_encoder(const io::LazyTensors& tensors) const override { return owns(tensors); }
 
   Json full_config(const Json& config, const std::string& where) const override {
-    return config_json(parse_bert_config(config.dump(), where));
+    return io::config_json(model::parse_bert_config(config.dump(), where));
   }
 
   void open(const std::vector<std::string>& folders, StoredModel& out) const override {
@@ -42,29 +42,29 @@ class BertFamily final : public StoredFamily {
   }
 
   std::string class_prefix(const Json&) const override { return "Bert"; }
-  std::string class_bias(const LazyTensors& tensors, bool& of_tokens) const override {
+  std::string class_bias(const io::LazyTensors& tensors, bool& of_tokens) const override {
     of_tokens = !tensors.contains("bert/pooler/dense/kernel");
     return "output_bias";
   }
-  NamedConfig classifier(const Encoder& encoder, Problem problem,
+  NamedConfig classifier(const model::Encoder& encoder, io::Problem problem,
                          std::int64_t outputs) const override {
-    Json bert = encoder_config_json(encoder);
+    Json bert = model::encoder_config_json(encoder);
     Json config = hugging_face_config(bert, classifier_class(encoder, problem));
     if (outputs > 0) bert[kNumLabels] = outputs;
     return {std::move(config), bert_names(bert)};
   }
 
-  std::string add_onnx_head(OnnxGraph&, OnnxEncoder& encoder, Problem problem,
+  std::string add_onnx_head(io::OnnxGraph&, OnnxEncoder& encoder, io::Problem problem,
                             const std::string& x) const override {
-    if (problem == Problem::answer_spans)
+    if (problem == io::Problem::answer_spans)
       return encoder.turned_dense("cls/squad/output_weights", "cls/squad/output_bias", x);
-    if (problem == Problem::token_labels)
+    if (problem == io::Problem::token_labels)
       return encoder.turned_dense("output_weights", "output_bias", x);
-    const std::string pooled =
-        encoder.activated("tanh", encoder.dense("bert/pooler/dense", encoder.first(x)), Gelu::erf);
+    const std::string pooled = encoder.activated(
+        "tanh", encoder.dense("bert/pooler/dense", encoder.first(x)), model::Gelu::erf);
     return encoder.turned_dense("output_weights", "output_bias", pooled);
   }
-  std::string word_head(const LazyTensors& tensors) const override {
+  std::string word_head(const io::LazyTensors& tensors) const override {
     const std::string head = "cls/predictions";
     return tensors.contains(head + "/output_bias") ? head : "";
   }
@@ -78,4 +78,4 @@ const StoredFamily& bert_stored_family() {
   return kFamily;
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

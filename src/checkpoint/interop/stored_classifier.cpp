@@ -3,13 +3,13 @@
 #include "base/error.h"
 #include "checkpoint/interop/stored_family.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
-bool is_answer_head(const LazyTensors& tensors) {
+bool is_answer_head(const io::LazyTensors& tensors) {
   return tensors.contains("cls/squad/output_bias") || tensors.contains("qa_outputs/bias");
 }
 
-std::string encoder_name_of(const LazyTensors& tensors) {
+std::string encoder_name_of(const io::LazyTensors& tensors) {
   for (const StoredFamily* family : stored_families())
     if (family->has_encoder(tensors)) return std::string(family->name());
   return "bert";  // the default: BERT's head names are those of a classifier without an encoder
@@ -22,7 +22,8 @@ ClassifierHead stored_head(const StoredModel& m) {
   const Json& said = own ? m.settings : m.objective;
   ClassifierHead out;
   if (said.is_object() && said.contains("labels")) {
-    out.labels.problem = choose_of(str(m.where, ": problem"), said.value("problem", ""), kProblems);
+    out.labels.problem =
+        choose_of(str(m.where, ": problem"), said.value("problem", ""), io::kProblems);
     out.labels.names = composed_labels(said["labels"].get<std::vector<std::string>>());
     out.labels.no_answer = said.value("no_answer", false);
     out.dropout = said.value("dropout", out.dropout);
@@ -30,14 +31,14 @@ ClassifierHead stored_head(const StoredModel& m) {
     return out;
   }
   if (is_answer_head(m.tensors)) {
-    out.labels.problem = Problem::answer_spans;
+    out.labels.problem = io::Problem::answer_spans;
     return out;
   }
   bool of_tokens = false;
   const std::string bias =
       family_of_encoder(stored_encoder_name(m)).class_bias(m.tensors, of_tokens);
   const auto found = m.tensors.find(bias);
-  if (of_tokens) out.labels.problem = Problem::token_labels;
+  if (of_tokens) out.labels.problem = io::Problem::token_labels;
   if (found == m.tensors.end() || found->second.shape.dims.size() != 1)
     throw UsageError(str(m.where, ": cannot determine the classes: no head bias ", bias),
                      "use the exported folder of a run, or its run folder");
@@ -52,4 +53,4 @@ Json classifier_settings(const std::string& encoder, const ClassifierHead& head)
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

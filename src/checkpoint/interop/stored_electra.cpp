@@ -9,13 +9,13 @@
 #include "io/formats/config.h"
 #include "io/formats/json_difference.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 // Removes the generator's embeddings if they equal the discriminator's bit for bit, so that the
 // model stores them once. A generator from its own folder always has separate embeddings. Returns
 // whether they were tied.
-bool tie_embeddings(LazyTensors& tensors) {
+bool tie_embeddings(io::LazyTensors& tensors) {
   const std::string own = "generator/embeddings/", shared = "electra/embeddings/";
   std::vector<std::string> names;
   for (auto it = tensors.lower_bound(own); it != tensors.end() && it->first.starts_with(own);
@@ -30,9 +30,9 @@ bool tie_embeddings(LazyTensors& tensors) {
   return !names.empty();
 }
 
-ElectraConfig encoder_config(const ElectraPart& part) {
-  const BertConfig& d = part.encoder;
-  ElectraConfig c;
+model::ElectraConfig encoder_config(const ElectraPart& part) {
+  const model::BertConfig& d = part.encoder;
+  model::ElectraConfig c;
   c.vocab_size = d.vocab_size;
   c.embedding_size = part.embedding_size;
   c.hidden_size = d.hidden_size;
@@ -50,10 +50,10 @@ ElectraConfig encoder_config(const ElectraPart& part) {
 }
 
 // Throws UsageError if sizes that the shapes do not show, such as the number of heads, differ.
-void check_generator(const ElectraConfig& c, const ElectraPart& generator,
+void check_generator(const model::ElectraConfig& c, const ElectraPart& generator,
                      const std::string& where) {
   if (const auto other =
-          first_difference(electra_sizes(generator), electra_sizes(electra_generator_part(c))))
+          io::first_difference(electra_sizes(generator), electra_sizes(electra_generator_part(c))))
     throw UsageError(str(where, ": the generator's ", other->name, " is ", other->was.dump(),
                          ", must be ", other->is.dump(), " to fit this discriminator"),
                      "use each of the two folders separately");
@@ -61,7 +61,7 @@ void check_generator(const ElectraConfig& c, const ElectraPart& generator,
 
 Json electra_config_of(const ElectraPart& discriminator, const ElectraPart* generator, bool tied,
                        const std::string& where) {
-  ElectraConfig c = encoder_config(discriminator);
+  model::ElectraConfig c = encoder_config(discriminator);
   if (generator != nullptr) {
     const auto share = [](std::int64_t part, std::int64_t whole) {
       return static_cast<double>(part) / static_cast<double>(whole);
@@ -71,24 +71,24 @@ Json electra_config_of(const ElectraPart& discriminator, const ElectraPart* gene
     c.untied_generator_embeddings = !tied;
     check_generator(c, *generator, where);
   }
-  return config_json(c);
+  return io::config_json(c);
 }
 
 // Renames a generator's parameters to the discriminator's names, which the only encoder of a masked
 // LM has.
-Json take_as_masked_lm(const ElectraPart& generator, LazyTensors& tensors) {
+Json take_as_masked_lm(const ElectraPart& generator, io::LazyTensors& tensors) {
   const std::string own = "generator/";
-  LazyTensors renamed;
+  io::LazyTensors renamed;
   for (const auto& [name, tensor] : tensors)
     renamed.emplace(name.starts_with(own) ? "electra/" + name.substr(own.size()) : name, tensor);
   tensors = std::move(renamed);
-  ElectraConfig c = encoder_config(generator);
+  model::ElectraConfig c = encoder_config(generator);
   c.untied_generator = false;
-  return config_json(c);
+  return io::config_json(c);
 }
 
-ElectraConfig config_of_run(const Json& settings) {
-  auto config = parse_config<ElectraConfig>(settings.at("model"), "init");
+model::ElectraConfig config_of_run(const Json& settings) {
+  auto config = io::parse_config<model::ElectraConfig>(settings.at("model"), "init");
   const Json objective = settings.value("objective", Json::object());
   // A masked LM has one encoder.
   if (!objective.value("electra_objective", true) && !objective.value("electric_objective", false))
@@ -98,15 +98,16 @@ ElectraConfig config_of_run(const Json& settings) {
 
 // Returns the sizes in which the part differs from the run's model. `alone`: the other part is not
 // given.
-std::vector<JsonDifference> other_sizes(const ElectraPart& part, bool alone, const Json& settings) {
-  const ElectraConfig run = config_of_run(settings);
+std::vector<io::JsonDifference> other_sizes(const ElectraPart& part, bool alone,
+                                            const Json& settings) {
+  const model::ElectraConfig run = config_of_run(settings);
   const bool generator = part.head == ElectraPart::Head::generator;
   if (generator && !alone && !run.untied_generator) return {};  // the run does not use its encoder
   Json given = electra_sizes(part);
   given.erase("vocab_size");  // determined by the shape of the embeddings
-  auto found = differences(
+  auto found = io::differences(
       given, electra_sizes(generator ? electra_generator_part(run) : electra_discriminator(run)));
-  for (JsonDifference& d : found)
+  for (io::JsonDifference& d : found)
     d.name = str(generator ? "the generator's " : "the discriminator's ", d.name);
   return found;
 }
@@ -115,41 +116,41 @@ void write_parts(const std::string& to, const StoredModel& model, const FolderFo
   ModelFolder folder;
   folder.vocab_txt = model.vocab_txt;
   folder.tokenizer = *model.tokenizer;
-  const auto config = parse_config<ElectraConfig>(model.config, model.where);
+  const auto config = io::parse_config<model::ElectraConfig>(model.config, model.where);
   const auto has = [&](const char* name) { return model.tensors.contains(name); };
   const bool generator = has("generator_predictions/output_bias");
   // A model without a separate generator encoder is a masked LM; that is its only encoder.
-  ElectraConfig of_generator = config;
+  model::ElectraConfig of_generator = config;
   const bool one_encoder = !has("generator/encoder/layer_0/output/dense/kernel");
   if (one_encoder) of_generator.untied_generator = false;
   const bool is_masked_lm =
       one_encoder && generator && !has("discriminator_predictions/dense/bias");
   const bool discriminator = has("electra/embeddings/word_embeddings") && !is_masked_lm;
   if (discriminator)
-    export_hugging_face(join_path(to, "discriminator"), electra_discriminator(config), folder,
+    export_hugging_face(io::join_path(to, "discriminator"), electra_discriminator(config), folder,
                         model.tensors, form);
   if (generator)
-    export_hugging_face(join_path(to, "generator"), electra_generator_part(of_generator), folder,
-                        model.tensors, form);
+    export_hugging_face(io::join_path(to, "generator"), electra_generator_part(of_generator),
+                        folder, model.tensors, form);
 }
 
 class ElectraFamily final : public StoredFamily {
  public:
   std::string_view name() const override { return "electra"; }
   std::vector<std::string_view> model_types() const override { return {"electra"}; }
-  bool owns(const LazyTensors& tensors) const override {
+  bool owns(const io::LazyTensors& tensors) const override {
     return any_begins(tensors, "electra/") || any_begins(tensors, "generator/");
   }
-  bool has_encoder(const LazyTensors& tensors) const override {
+  bool has_encoder(const io::LazyTensors& tensors) const override {
     return any_begins(tensors, "electra/");
   }
-  ControlCharacters control() const override { return ControlCharacters::electra; }
-  bool is_auxiliary(const LazyTensors& tensors) const override {
+  text::ControlCharacters control() const override { return text::ControlCharacters::electra; }
+  bool is_auxiliary(const io::LazyTensors& tensors) const override {
     return any_begins(tensors, "generator_predictions/") &&
            !any_begins(tensors, "discriminator_predictions/");
   }
 
-  Json with_sizes_of(const LazyTensors& tensors, Json config,
+  Json with_sizes_of(const io::LazyTensors& tensors, Json config,
                      const std::string& where) const override {
     return with_electra_sizes(std::move(config), tensors, where);
   }
@@ -166,16 +167,16 @@ class ElectraFamily final : public StoredFamily {
   }
 
   std::string class_prefix(const Json&) const override { return "Electra"; }
-  std::string class_bias(const LazyTensors& tensors, bool& of_tokens) const override {
+  std::string class_bias(const io::LazyTensors& tensors, bool& of_tokens) const override {
     of_tokens = tensors.contains("classifier/bias");
     return of_tokens ? "classifier/bias" : "classifier/out_proj/bias";
   }
-  NamedConfig classifier(const Encoder& encoder, Problem problem,
+  NamedConfig classifier(const model::Encoder& encoder, io::Problem problem,
                          std::int64_t outputs) const override;
 
-  std::string add_onnx_head(OnnxGraph& graph, OnnxEncoder& encoder, Problem problem,
+  std::string add_onnx_head(io::OnnxGraph& graph, OnnxEncoder& encoder, io::Problem problem,
                             const std::string& x) const override;
-  std::string word_head(const LazyTensors& tensors) const override {
+  std::string word_head(const io::LazyTensors& tensors) const override {
     // A generator next to a discriminator has its own encoder.
     const std::string head = "generator_predictions";
     const bool is_own = any_begins(tensors, "generator/");
@@ -203,7 +204,7 @@ void ElectraFamily::load(const std::string& folder, PretrainedWeights& out) cons
   HuggingFaceElectra electra = import_hugging_face_electra(folder);
   ModelFolder model = std::move(electra.model);
   out.other_model = [part = electra.part, other = out.other_model](const auto& settings) {
-    auto found = other ? other(settings) : std::vector<JsonDifference>();
+    auto found = other ? other(settings) : std::vector<io::JsonDifference>();
     std::ranges::move(other_sizes(part, !other, settings), std::back_inserter(found));
     return found;
   };
@@ -213,21 +214,23 @@ void ElectraFamily::load(const std::string& folder, PretrainedWeights& out) cons
   out.else_under = {{"generator/", "electra/"}, {"generator/embeddings/", "electra/embeddings/"}};
 }
 
-StoredFamily::NamedConfig ElectraFamily::classifier(const Encoder& encoder, Problem problem,
+StoredFamily::NamedConfig ElectraFamily::classifier(const model::Encoder& encoder,
+                                                    io::Problem problem,
                                                     std::int64_t outputs) const {
-  const auto config = parse_config<ElectraConfig>(encoder_config_json(encoder), "export");
+  const auto config =
+      io::parse_config<model::ElectraConfig>(model::encoder_config_json(encoder), "export");
   ElectraPart part = electra_discriminator(config);
   part.labels = outputs;
-  part.of_tokens = problem == Problem::token_labels;
+  part.of_tokens = problem == io::Problem::token_labels;
   return {electra_part_config(part, classifier_class(encoder, problem)), electra_names(part)};
 }
 
-std::string ElectraFamily::add_onnx_head(OnnxGraph&, OnnxEncoder& encoder, Problem problem,
+std::string ElectraFamily::add_onnx_head(io::OnnxGraph&, OnnxEncoder& encoder, io::Problem problem,
                                          const std::string& x) const {
-  if (problem == Problem::answer_spans) return encoder.dense("qa_outputs", x);
-  if (problem == Problem::token_labels) return encoder.dense("classifier", x);
-  const std::string hidden =
-      encoder.activated("gelu", encoder.dense("classifier/dense", encoder.first(x)), Gelu::erf);
+  if (problem == io::Problem::answer_spans) return encoder.dense("qa_outputs", x);
+  if (problem == io::Problem::token_labels) return encoder.dense("classifier", x);
+  const std::string hidden = encoder.activated(
+      "gelu", encoder.dense("classifier/dense", encoder.first(x)), model::Gelu::erf);
   return encoder.dense("classifier/out_proj", hidden);
 }
 
@@ -236,7 +239,7 @@ std::string ElectraFamily::add_onnx_head(OnnxGraph&, OnnxEncoder& encoder, Probl
 void take_generator(StoredModel& model) {
   if (model_type_of(model.tensors) != "electra" || !has_generator(model.tensors)) return;
   const ElectraPart part =
-      electra_generator_part(parse_config<ElectraConfig>(model.config, model.where));
+      electra_generator_part(io::parse_config<model::ElectraConfig>(model.config, model.where));
   const std::string own = "electra/", shared = own + "embeddings/";
   std::erase_if(model.tensors, [&](const auto& item) {
     const bool is_shared = part.embeddings == "electra" && item.first.starts_with(shared);
@@ -251,4 +254,4 @@ const StoredFamily& electra_stored_family() {
   return kFamily;
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -9,7 +9,7 @@
 #include "model/models/families.h"
 #include "text/tokenizers/tokenizer_config.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 #define SMELT_DECLARE(name) const StoredFamily& name##_stored_family();
 SMELT_MODEL_FAMILIES(SMELT_DECLARE, SMELT_DECLARE)
@@ -41,7 +41,7 @@ const StoredFamily& family_of_config(const Json& config, const std::string& wher
   return family_of_encoder("bert");
 }
 
-const StoredFamily* family_of_tensors(const LazyTensors& tensors) {
+const StoredFamily* family_of_tensors(const io::LazyTensors& tensors) {
   const std::string type = model_type_of(tensors);
   return find_stored_family(type == kClassifierType ? encoder_name_of(tensors) : type);
 }
@@ -55,12 +55,12 @@ std::string readable_model_types() {
   return str(join(all, ", "), " and ", last);
 }
 
-bool is_encoder_decoder(const LazyTensors& tensors) {
+bool is_encoder_decoder(const io::LazyTensors& tensors) {
   const StoredFamily* family = family_of_tensors(tensors);
   return family != nullptr && family->is_encoder_decoder();
 }
 
-bool any_begins(const LazyTensors& tensors, const std::string& prefix) {
+bool any_begins(const io::LazyTensors& tensors, const std::string& prefix) {
   const auto found = tensors.lower_bound(prefix);
   return found != tensors.end() && found->first.starts_with(prefix);
 }
@@ -71,15 +71,15 @@ bool any_begins(const LazyTensors& tensors, const std::string& prefix) {
   throw BugError(str("the family ", family.name(), " has no ", part));
 }
 
-bool StoredFamily::has_encoder(const LazyTensors&) const { return false; }
+bool StoredFamily::has_encoder(const io::LazyTensors&) const { return false; }
 
 std::string StoredFamily::config_file() const { return str(name(), "_config.json"); }
 
 std::vector<std::string> StoredFamily::vocabulary_files(const std::string& folder) const {
-  return {wordpiece_file_in(folder)};
+  return {text::wordpiece_file_in(folder)};
 }
 
-Json StoredFamily::with_sizes_of(const LazyTensors&, Json config, const std::string&) const {
+Json StoredFamily::with_sizes_of(const io::LazyTensors&, Json config, const std::string&) const {
   return config;
 }
 
@@ -101,19 +101,20 @@ void StoredFamily::write(const std::string&, const StoredModel&, const FolderFor
 
 std::string StoredFamily::class_prefix(const Json&) const { return ""; }
 
-std::string StoredFamily::class_bias(const LazyTensors&, bool&) const {
+std::string StoredFamily::class_bias(const io::LazyTensors&, bool&) const {
   throw_lacks(*this, "classifier");
 }
 
-StoredFamily::NamedConfig StoredFamily::classifier(const Encoder&, Problem, std::int64_t) const {
+StoredFamily::NamedConfig StoredFamily::classifier(const model::Encoder&, io::Problem,
+                                                   std::int64_t) const {
   throw_lacks(*this, "classifier");
 }
 
-std::string StoredFamily::add_onnx_head(OnnxGraph&, OnnxEncoder&, Problem,
+std::string StoredFamily::add_onnx_head(io::OnnxGraph&, OnnxEncoder&, io::Problem,
                                         const std::string&) const {
   throw_lacks(*this, "classifier");
 }
 
-std::string StoredFamily::word_head(const LazyTensors&) const { return ""; }
+std::string StoredFamily::word_head(const io::LazyTensors&) const { return ""; }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -15,7 +15,7 @@
 #include "checkpoint/interop/stored_classifier.h"
 #include "checkpoint/interop/stored_model.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 class StoredFamily {
  public:
@@ -29,10 +29,10 @@ class StoredFamily {
   virtual std::vector<std::string_view> model_types() const { return {}; }
   // Whether tensors of a pretrained model of this family, by the original checkpoint's names, are
   // among `tensors`.
-  virtual bool owns(const LazyTensors& tensors) const = 0;
+  virtual bool owns(const io::LazyTensors& tensors) const = 0;
   // Whether the encoder of this family is among `tensors`; false for a family without
   // classification heads.
-  virtual bool has_encoder(const LazyTensors& tensors) const;
+  virtual bool has_encoder(const io::LazyTensors& tensors) const;
 
   // Files beside a checkpoint.
   virtual std::string config_file() const;  // "bert_config.json"
@@ -43,17 +43,17 @@ class StoredFamily {
   // family's. Reading the vocabulary itself checks those of encoders.
   virtual void check_tokenizer(const std::string&) const {}
   // Returns the control characters that the tokenizer removes by default.
-  virtual ControlCharacters control() const { return ControlCharacters::bert; }
+  virtual text::ControlCharacters control() const { return text::ControlCharacters::bert; }
   // Whether the model has a decoder that generates text.
   virtual bool is_encoder_decoder() const { return false; }
   // Whether `tensors` are of a model that only helps another one to pretrain, such as ELECTRA's
   // generator: it teaches no student.
-  virtual bool is_auxiliary(const LazyTensors&) const { return false; }
+  virtual bool is_auxiliary(const io::LazyTensors&) const { return false; }
   // Whether StoredModel::t5 applies: the vocabulary has sentinels, and texts may have a prefix.
   virtual bool has_sentinels() const { return false; }
   // Returns `config` with missing sizes inferred from the shapes of `tensors`. Throws UsageError
   // that begins with `where` if the two contradict each other.
-  virtual Json with_sizes_of(const LazyTensors& tensors, Json config,
+  virtual Json with_sizes_of(const io::LazyTensors& tensors, Json config,
                              const std::string& where) const;
   // Returns the config with all its fields, as a run records it.
   virtual Json full_config(const Json& config, const std::string& where) const;
@@ -74,24 +74,24 @@ class StoredFamily {
   virtual std::string class_prefix(const Json& config) const;
   // Returns the name of the bias of a classification head, whose size is the number of classes,
   // and sets `of_tokens`.
-  virtual std::string class_bias(const LazyTensors& tensors, bool& of_tokens) const;
+  virtual std::string class_bias(const io::LazyTensors& tensors, bool& of_tokens) const;
   // Returns the config.json and the parameters of a classifier. `outputs` is 0 for a head that
   // finds answers.
   struct NamedConfig {
     Json config;
     std::vector<ParameterName> names;
   };
-  virtual NamedConfig classifier(const Encoder& encoder, Problem problem,
+  virtual NamedConfig classifier(const model::Encoder& encoder, io::Problem problem,
                                  std::int64_t outputs) const;
 
   // ONNX. A graph of several files is written by write_onnx_folder() itself.
   virtual bool has_onnx() const { return true; }
   // Adds the head of a classifier to x [B,S,H]: [B,C] of texts, [B,S,C] of tokens, [B,S,2] of
   // answers.
-  virtual std::string add_onnx_head(OnnxGraph& graph, OnnxEncoder& encoder, Problem problem,
+  virtual std::string add_onnx_head(io::OnnxGraph& graph, OnnxEncoder& encoder, io::Problem problem,
                                     const std::string& x) const;
   // Returns the scope of the masked-language-model head in `tensors`, or "".
-  virtual std::string word_head(const LazyTensors& tensors) const;
+  virtual std::string word_head(const io::LazyTensors& tensors) const;
   // Returns the scope of that head's dense layer and layer norm.
   virtual std::string word_transform(const std::string& head) const { return head; }
 };
@@ -105,15 +105,15 @@ const StoredFamily* find_stored_family(std::string_view name);
 const StoredFamily& family_of_config(const Json& config, const std::string& where);
 // Returns the family of a checkpoint's tensors, of a classifier by its encoder; null if there is
 // none.
-const StoredFamily* family_of_tensors(const LazyTensors& tensors);
+const StoredFamily* family_of_tensors(const io::LazyTensors& tensors);
 // Returns all values of model_type that smelt reads: "bert, electra, t5 and mt5".
 std::string readable_model_types();
 // Whether the tensors are of a model with a decoder that generates text.
-bool is_encoder_decoder(const LazyTensors& tensors);
+bool is_encoder_decoder(const io::LazyTensors& tensors);
 // Returns the family of an encoder.
 const StoredFamily& family_of_encoder(std::string_view name);
 
 // Whether one of the tensors has a name that begins with `prefix`.
-bool any_begins(const LazyTensors& tensors, const std::string& prefix);
+bool any_begins(const io::LazyTensors& tensors, const std::string& prefix);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -1,13 +1,13 @@
 // JEstimator's BERT as a stored model, in smelt and TensorFlow checkpoints only.
 #include "checkpoint/interop/stored_family.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 class JestimatorBertFamily final : public StoredFamily {
  public:
   std::string_view name() const override { return "jestimator_bert"; }
-  bool owns(const LazyTensors& tensors) const override {
+  bool owns(const io::LazyTensors& tensors) const override {
     return any_begins(tensors, "encoder/embedder_block/");
   }
   std::string config_file() const override { return "bert_config.json"; }
@@ -21,4 +21,4 @@ const StoredFamily& jestimator_bert_stored_family() {
   return kFamily;
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

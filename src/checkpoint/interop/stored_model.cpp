@@ -27,17 +27,17 @@
 #include "text/tokenizers/tokenizer.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 Json json_file(const std::string& path) {
-  if (!exists(path)) return {};
-  Json value = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+  if (!io::exists(path)) return {};
+  Json value = Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes));
   return value.is_object() ? value : Json();
 }
 
 // Returns BERT's family for tensors of no family.
-const StoredFamily& family_or_bert(const LazyTensors& tensors) {
+const StoredFamily& family_or_bert(const io::LazyTensors& tensors) {
   const StoredFamily* family = family_of_tensors(tensors);
   return family != nullptr ? *family : family_of_encoder("bert");
 }
@@ -50,18 +50,18 @@ void find_vocabulary(const std::vector<std::string>& folders, std::optional<std:
   for (const std::string& folder : folders)
     std::ranges::copy(family.vocabulary_files(folder), std::back_inserter(paths));
   for (const std::string& path : paths) {
-    if (path.empty() || !exists(path)) continue;
-    if (crc && vocabulary_crc32c(path) != *crc) continue;
-    out.vocab_txt = vocabulary_bytes(path);
+    if (path.empty() || !io::exists(path)) continue;
+    if (crc && text::vocabulary_crc32c(path) != *crc) continue;
+    out.vocab_txt = text::vocabulary_bytes(path);
     out.vocab = path;
-    out.tokenizer = load_tokenizer_config(path);
+    out.tokenizer = text::load_tokenizer_config(path);
     return;
   }
 }
 
 // Reads what the checkpoint itself does not store from the config file in its folder.
 void take_files_of(const std::string& folder, StoredModel& out) {
-  const std::string path = join_path(folder, config_file_name(out));
+  const std::string path = io::join_path(folder, config_file_name(out));
   Json config = json_file(path);
   const bool has_sentinels = family_or_bert(out.tensors).has_sentinels();
   Json objective = take_objective(config);
@@ -100,11 +100,12 @@ StoredModel of_smelt(SlicedCheckpoint checkpoint) {
   std::optional<std::uint32_t> crc;
   if (const auto said = out.settings.find(kVocabularyCrc32c); said != out.settings.end())
     crc = said->get<std::uint32_t>();
-  const std::string folder = parent_path(out.where);
+  const std::string folder = io::parent_path(out.where);
   take_files_of(folder, out);
   std::vector<std::string> folders{folder};
-  if (crc) folders.push_back(parent_path(folder));               // where a recipe stores it
-  if (crc) folders.push_back(parent_path(parent_path(folder)));  // where ELECTRA's data folder is
+  if (crc) folders.push_back(io::parent_path(folder));  // where a recipe stores it
+  if (crc)
+    folders.push_back(io::parent_path(io::parent_path(folder)));  // where ELECTRA's data folder is
   find_vocabulary(folders, crc, out);
   return out;
 }
@@ -119,12 +120,12 @@ StoredModel of_bundle(const std::string& prefix, const std::string& where, bool 
   out.skipped = checkpoint.skipped();
   out.tensors = from_original_t5(with_layer_norm_names(checkpoint.tensors()), out.skipped);
   std::erase_if(out.tensors, [&](const auto& item) {
-    const bool number = !is_float(item.second.shape.dtype);
+    const bool number = !compiler::is_float(item.second.shape.dtype);
     if (number && item.first != "global_step")
       out.skipped.push_back(str(item.first, " (", item.second.shape, ")"));
     return number;
   });
-  const std::string folder = parent_path(prefix);
+  const std::string folder = io::parent_path(prefix);
   take_files_of(folder, out);
   find_vocabulary({folder}, std::nullopt, out);
   return out;
@@ -133,15 +134,15 @@ StoredModel of_bundle(const std::string& prefix, const std::string& where, bool 
 StoredModel of_hugging_face(const std::vector<std::string>& folders) {
   StoredModel out;
   out.form = ModelForm::hugging_face;
-  out.where = folders.size() == 1 ? folders.front() : parent_path(folders.front());
+  out.where = folders.size() == 1 ? folders.front() : io::parent_path(folders.front());
   for (const std::string& folder : folders) {
     const Json config = read_model_config(folder);
     out.architecture = architecture_of(config);
-    if (const auto head = classifier_head(config, join_path(folder, "config.json")))
+    if (const auto head = classifier_head(config, io::join_path(folder, "config.json")))
       out.objective = head_settings(*head);
   }
   const Json config = read_model_config(folders.front());
-  family_of_config(config, join_path(folders.front(), "config.json")).open(folders, out);
+  family_of_config(config, io::join_path(folders.front(), "config.json")).open(folders, out);
   return out;
 }
 
@@ -170,11 +171,11 @@ static std::optional<SlicedCheckpoint> newest_in(const std::string& folder,
 // Throws UsageError for files of examples: their .index file could be mistaken for that of a
 // TensorFlow checkpoint.
 static void refuse_examples(const std::string& path, const std::string& where) {
-  if (is_remote(path) ? !exists(path) : !std::filesystem::is_regular_file(path)) return;
-  std::array<char, std::max(kRecordHeaderBytes, kTokenStoreMagic.size())> begin{};
-  const std::string_view head(begin.data(), RandomAccessFile(path).read_at(0, begin));
-  const bool records = begins_record(head);
-  if (records || head.starts_with(kTokenStoreMagic))
+  if (io::is_remote(path) ? !io::exists(path) : !std::filesystem::is_regular_file(path)) return;
+  std::array<char, std::max(io::kRecordHeaderBytes, io::kTokenStoreMagic.size())> begin{};
+  const std::string_view head(begin.data(), io::RandomAccessFile(path).read_at(0, begin));
+  const bool records = io::begins_record(head);
+  if (records || head.starts_with(io::kTokenStoreMagic))
     throw UsageError(str(where, ": ", path, " has ", records ? "records (TFRecord)" : "tokens",
                          ", expected a checkpoint"),
                      str("show its content: smelt data inspect ", path));
@@ -182,20 +183,20 @@ static void refuse_examples(const std::string& path, const std::string& where) {
 
 StoredModel open_stored_model(const std::string& path, const std::string& where, bool any_names) {
   if (is_checkpoint_path(path)) return of_smelt(load_sliced_checkpoint(path));
-  const bool folder = is_folder(path);
+  const bool folder = io::is_folder(path);
   if (!folder) refuse_examples(path, where);
   if (folder)
     if (auto checkpoint = newest_in(path, where)) return of_smelt(std::move(*checkpoint));
   if (const auto prefix = tensorflow_prefix(path)) return of_bundle(*prefix, where, any_names);
   const std::vector<std::string> folders = hugging_face_folders(path);
   if (!folders.empty()) return of_hugging_face(folders);
-  if (!exists(path)) throw_missing(where, path);
+  if (!io::exists(path)) io::throw_missing(where, path);
   if (const auto inner = model_in_run(path, where))
     return open_stored_model(*inner, where, any_names);
   refuse_renamed_checkpoint(path, where);
   throw UsageError(
       str(where, ": ", path, " has no smelt checkpoint, TensorFlow checkpoint or config.json"),
-      !folder && exists(path)
+      !folder && io::exists(path)
           ? "use a TensorFlow checkpoint with an .index file (TensorFlow 0.12 or later)"
           : "give a model folder, a checkpoint (…/checkpoint-1000), a TensorFlow prefix "
             "(…/bert_model.ckpt) or a Hugging Face folder");
@@ -204,8 +205,8 @@ StoredModel open_stored_model(const std::string& path, const std::string& where,
 void check_vocabulary_rows(const StoredModel& model, std::string_view where) {
   if (model.vocab.empty() || !model.config.is_object() || !model.config.contains("vocab_size"))
     return;
-  check_rows(model.vocab, model.config["vocab_size"].get<std::int64_t>(),
-             str(where, ": ", model.where));
+  text::check_rows(model.vocab, model.config["vocab_size"].get<std::int64_t>(),
+                   str(where, ": ", model.where));
 }
 
 Json take_objective(Json& config) {
@@ -252,7 +253,7 @@ Json with_sizes_of_tensors(Json config, const StoredModel& model, const std::str
   return family_or_bert(model.tensors).with_sizes_of(model.tensors, std::move(config), where);
 }
 
-std::string model_type_of(const LazyTensors& tensors) {
+std::string model_type_of(const io::LazyTensors& tensors) {
   if (tensors.contains("output_bias") || any_begins(tensors, "classifier/") ||
       is_answer_head(tensors))
     return kClassifierType;
@@ -261,17 +262,17 @@ std::string model_type_of(const LazyTensors& tensors) {
   return "";
 }
 
-bool has_generator(const LazyTensors& tensors) {
+bool has_generator(const io::LazyTensors& tensors) {
   const auto first = tensors.lower_bound("generator/");
   return first != tensors.end() && first->first.starts_with("generator/");
 }
 
-bool has_averages(const LazyTensors& tensors) {
-  const auto first = tensors.lower_bound(kAveragePrefix);
-  return first != tensors.end() && first->first.starts_with(kAveragePrefix);
+bool has_averages(const io::LazyTensors& tensors) {
+  const auto first = tensors.lower_bound(model::kAveragePrefix);
+  return first != tensors.end() && first->first.starts_with(model::kAveragePrefix);
 }
 
-std::size_t count_slots(const LazyTensors& tensors) {
+std::size_t count_slots(const io::LazyTensors& tensors) {
   return static_cast<std::size_t>(std::ranges::count_if(
       tensors, [&](const auto& item) { return is_slot(item.first, tensors); }));
 }
@@ -287,4 +288,4 @@ std::string_view name(ModelForm form) {
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

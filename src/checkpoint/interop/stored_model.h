@@ -14,7 +14,7 @@
 #include "io/formats/lazy_tensor.h"
 #include "text/tokenizers/tokenizer_options.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 enum class ModelForm { smelt, tensorflow, hugging_face };
 
@@ -30,7 +30,7 @@ struct StoredModel {
   std::string where;              // path of the checkpoint; the newest one of a folder
   std::string architecture = {};  // transformers' class, "BertForMaskedLM"; "" if not known
   std::int64_t step = 0;          // 0 if unknown
-  LazyTensors tensors;            // by the original checkpoint's names; without global_step
+  io::LazyTensors tensors;        // by the original checkpoint's names; without global_step
   // slice texts such as "[0:4,0:8]" of each tensor that is stored in several
   std::map<std::string, std::vector<std::string>> slices;
   Json settings;  // the state of a smelt checkpoint, else null
@@ -39,7 +39,7 @@ struct StoredModel {
   Json objective;
   std::string vocab_txt;  // content of the vocabulary file; empty if unknown
   std::string vocab;      // path of that file
-  std::optional<TokenizerOptions> tokenizer;
+  std::optional<text::TokenizerOptions> tokenizer;
   std::optional<std::string> segment_command = {};  // given by the user, as in TokenizerFlags
   T5Words t5;
   std::vector<std::string> skipped;  // descriptions of tensors that smelt does not read
@@ -81,7 +81,7 @@ void check_vocabulary_rows(const StoredModel& model, std::string_view where);
 inline constexpr const char* kClassifierType = "classify";
 // Returns the name of the family of a pretrained model ("bert", "t5") or kClassifierType, by the
 // names of the tensors; "" for a model of no family.
-std::string model_type_of(const LazyTensors& tensors);
+std::string model_type_of(const io::LazyTensors& tensors);
 
 // Returns the name of the file beside a checkpoint that has the model's sizes: bert_config.json,
 // electra_config.json or t5_config.json.
@@ -96,18 +96,18 @@ void require_sizes(const StoredModel& model, const std::string& where,
 Json with_sizes_of_tensors(Json config, const StoredModel& model, const std::string& where);
 
 // Returns whether an ELECTRA's generator has a separate encoder.
-bool has_generator(const LazyTensors& tensors);
+bool has_generator(const io::LazyTensors& tensors);
 // Adds the tensors and the vocabulary of an opened Hugging Face folder to `out`. `vocabulary`
 // replaces the path of the vocabulary if it is not empty.
 struct OpenedFolder;
 void take_folder(const OpenedFolder& folder, StoredModel& out, const std::string& vocabulary = {});
 
 // Whether there are moving averages of weights (train.ema_decay).
-bool has_averages(const LazyTensors& tensors);
+bool has_averages(const io::LazyTensors& tensors);
 // Returns the number of optimizer slots and moving averages among the tensors.
-std::size_t count_slots(const LazyTensors& tensors);
+std::size_t count_slots(const io::LazyTensors& tensors);
 
 // Returns the name of a format for messages: "TensorFlow", "Hugging Face" or "smelt".
 std::string_view name(ModelForm form);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -9,16 +9,16 @@
 #include "model/models/roberta_config.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 constexpr std::array<std::string_view, 3> kRobertaHeads{"lm_head/", "classifier/", "qa_outputs/"};
 
 // Returns all parameters of a model with the masked-language-model head and a classification head;
 // with `outputs` 0, the question-answering head instead.
-std::vector<ParameterName> roberta_names(const Encoder& encoder, Problem problem,
+std::vector<ParameterName> roberta_names(const model::Encoder& encoder, io::Problem problem,
                                          std::int64_t outputs) {
-  const BertConfig c = encoder_sizes(encoder);
+  const model::BertConfig c = model::encoder_sizes(encoder);
   const std::int64_t H = c.hidden_size;
   ParameterNames names;
   names.embeddings({"roberta/embeddings", "roberta.embeddings"},
@@ -28,14 +28,14 @@ std::vector<ParameterName> roberta_names(const Encoder& encoder, Problem problem
                    H);
   names.encoder({"roberta", "roberta"}, {.layers = c.num_hidden_layers,
                                          .hidden = H,
-                                         .attention = attention_width(c),
+                                         .attention = model::attention_width(c),
                                          .intermediate = c.intermediate_size});
   names.dense({"lm_head/dense", "lm_head.dense"}, H, H);
   names.plain({"lm_head/LayerNorm/beta", "lm_head.layer_norm.bias"}, {H});
   names.plain({"lm_head/LayerNorm/gamma", "lm_head.layer_norm.weight"}, {H});
   names.plain({"lm_head/output_bias", "lm_head.bias"}, {c.vocab_size});
   names.dense({"qa_outputs", "qa_outputs"}, H, 2);
-  if (outputs > 0 && problem == Problem::token_labels) {
+  if (outputs > 0 && problem == io::Problem::token_labels) {
     names.dense({"classifier", "classifier"}, H, outputs);
   } else if (outputs > 0) {
     names.dense({"classifier/dense", "classifier.dense"}, H, H);
@@ -54,26 +54,26 @@ Json fields_of(const Json& config, const std::string& where) {
     throw UsageError(str(where, ": is_decoder is true: causal language models are not supported"),
                      "use an encoder, such as a folder of RobertaForMaskedLM");
   check_activation(text_field(config, "hidden_act", "gelu", where), "hidden_act",
-                   activation_names(), where);
+                   model::activation_names(), where);
   const Json left = with_heads_left(config, where);
   Json out = Json::object();
-  for (const ConfigField& field : config_fields<RobertaConfig>())
+  for (const io::ConfigField& field : io::config_fields<model::RobertaConfig>())
     if (left.contains(field.name) && !left[field.name].is_null())
       out[field.name] = left[field.name];
   if (left.contains(kHeadWidth)) out[kHeadWidth] = left[kHeadWidth];  // for pruned heads
   // transformers' default if config.json omits it; released models have 1e-5.
   if (!out.contains("layer_norm_eps")) out["layer_norm_eps"] = 1e-12;
-  return config_json(parse_config<RobertaConfig>(out, where));
+  return io::config_json(io::parse_config<model::RobertaConfig>(out, where));
 }
 
 OpenedFolder open_roberta(const std::string& folder) {
   const Json config = read_model_config(folder);
-  const std::string where = join_path(folder, "config.json");
+  const std::string where = io::join_path(folder, "config.json");
   Json fields = fields_of(config, where);
-  const Encoder encoder = parse_encoder("roberta", fields, where);
+  const model::Encoder encoder = model::parse_encoder("roberta", fields, where);
   const auto head = classifier_head(config, where);
-  const bool has_classes = head && head->labels.problem != Problem::answer_spans;
-  const auto names = roberta_names(encoder, head ? head->labels.problem : Problem::single_label,
+  const bool has_classes = head && head->labels.problem != io::Problem::answer_spans;
+  const auto names = roberta_names(encoder, head ? head->labels.problem : io::Problem::single_label,
                                    has_classes ? head->labels.outputs() : 0);
   OpenedFolder out = open_model_folder(folder, std::move(fields), names, kRobertaHeads, "roberta.");
   // No head uses the pooler of RobertaModel.
@@ -85,8 +85,8 @@ OpenedFolder open_roberta(const std::string& folder) {
 }
 
 // Returns the config.json of a class of transformers.
-Json folder_config(const Encoder& encoder, const std::string& class_name) {
-  Json config = with_heads_listed(encoder_config_json(encoder));
+Json folder_config(const model::Encoder& encoder, const std::string& class_name) {
+  Json config = with_heads_listed(model::encoder_config_json(encoder));
   config["architectures"] = {class_name};
   config["bos_token_id"] = 0;
   config["eos_token_id"] = 2;
@@ -97,12 +97,14 @@ class RobertaFamily final : public StoredFamily {
  public:
   std::string_view name() const override { return "roberta"; }
   std::vector<std::string_view> model_types() const override { return {"roberta", "xlm-roberta"}; }
-  bool owns(const LazyTensors& tensors) const override { return any_begins(tensors, "roberta/"); }
-  bool has_encoder(const LazyTensors& tensors) const override { return owns(tensors); }
+  bool owns(const io::LazyTensors& tensors) const override {
+    return any_begins(tensors, "roberta/");
+  }
+  bool has_encoder(const io::LazyTensors& tensors) const override { return owns(tensors); }
   std::string vocabulary_file() const override { return "tokenizer.json"; }
 
   Json full_config(const Json& config, const std::string& where) const override {
-    return encoder_config_json(parse_encoder(name(), config, where));
+    return model::encoder_config_json(model::parse_encoder(name(), config, where));
   }
   void open(const std::vector<std::string>& folders, StoredModel& out) const override {
     for (const std::string& folder : folders) {
@@ -125,11 +127,11 @@ class RobertaFamily final : public StoredFamily {
     const Json type = config.is_object() ? config.value("model_type", Json()) : Json();
     return type == "xlm-roberta" ? "XLMRoberta" : "Roberta";
   }
-  std::string class_bias(const LazyTensors& tensors, bool& of_tokens) const override {
+  std::string class_bias(const io::LazyTensors& tensors, bool& of_tokens) const override {
     of_tokens = tensors.contains("classifier/bias");
     return of_tokens ? "classifier/bias" : "classifier/out_proj/bias";
   }
-  NamedConfig classifier(const Encoder& encoder, Problem problem,
+  NamedConfig classifier(const model::Encoder& encoder, io::Problem problem,
                          std::int64_t outputs) const override {
     auto names = roberta_names(encoder, problem, outputs);
     std::erase_if(names,
@@ -137,18 +139,18 @@ class RobertaFamily final : public StoredFamily {
     return {folder_config(encoder, classifier_class(encoder, problem)), std::move(names)};
   }
 
-  std::string add_onnx_head(OnnxGraph& graph, OnnxEncoder& encoder, Problem problem,
+  std::string add_onnx_head(io::OnnxGraph& graph, OnnxEncoder& encoder, io::Problem problem,
                             const std::string& x) const override;
-  std::string word_head(const LazyTensors& tensors) const override {
+  std::string word_head(const io::LazyTensors& tensors) const override {
     return tensors.contains("lm_head/output_bias") ? "lm_head" : "";
   }
 };
 
 void RobertaFamily::write(const std::string& folder, const StoredModel& model,
                           const FolderForm& form) const {
-  const Encoder encoder = parse_encoder(name(), model.config, model.where);
+  const model::Encoder encoder = model::parse_encoder(name(), model.config, model.where);
   const auto names = without_missing_parts(
-      roberta_names(encoder, Problem::single_label, 0), kRobertaHeads,
+      roberta_names(encoder, io::Problem::single_label, 0), kRobertaHeads,
       [&](const ParameterName& one) { return model.tensors.contains(one.original); });
   const bool has_words = !word_head(model.tensors).empty();
   const std::string class_name = class_prefix(model.config) + (has_words ? "ForMaskedLM" : "Model");
@@ -157,17 +159,17 @@ void RobertaFamily::write(const std::string& folder, const StoredModel& model,
                       .parameters = {},
                       .vocab_txt = model.vocab_txt,
                       .tokenizer = *model.tokenizer,
-                      .max_tokens = encoder_sizes(encoder).max_position_embeddings,
+                      .max_tokens = model::encoder_sizes(encoder).max_position_embeddings,
                       .owner = {}},
                      model.tensors, names, form);
 }
 
-std::string RobertaFamily::add_onnx_head(OnnxGraph&, OnnxEncoder& encoder, Problem problem,
+std::string RobertaFamily::add_onnx_head(io::OnnxGraph&, OnnxEncoder& encoder, io::Problem problem,
                                          const std::string& x) const {
-  if (problem == Problem::answer_spans) return encoder.dense("qa_outputs", x);
-  if (problem == Problem::token_labels) return encoder.dense("classifier", x);
-  const std::string hidden =
-      encoder.activated("tanh", encoder.dense("classifier/dense", encoder.first(x)), Gelu::erf);
+  if (problem == io::Problem::answer_spans) return encoder.dense("qa_outputs", x);
+  if (problem == io::Problem::token_labels) return encoder.dense("classifier", x);
+  const std::string hidden = encoder.activated(
+      "tanh", encoder.dense("classifier/dense", encoder.first(x)), model::Gelu::erf);
   return encoder.dense("classifier/out_proj", hidden);
 }
 
@@ -178,4 +180,4 @@ const StoredFamily& roberta_stored_family() {
   return kFamily;
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

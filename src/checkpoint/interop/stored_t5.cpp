@@ -7,28 +7,29 @@
 #include "io/filesystem/path.h"
 #include "io/formats/config.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 class T5Family final : public StoredFamily {
  public:
   std::string_view name() const override { return "t5"; }
   std::vector<std::string_view> model_types() const override { return {"t5", "mt5"}; }
-  bool owns(const LazyTensors& tensors) const override {
+  bool owns(const io::LazyTensors& tensors) const override {
     return any_begins(tensors, "shared/embedding") && any_begins(tensors, "decoder/");
   }
 
   std::string vocabulary_file() const override { return kT5VocabularyFile; }
   std::vector<std::string> vocabulary_files(const std::string& folder) const override {
-    return {join_path(folder, kT5VocabularyFile), join_path(folder, "vocab.model")};
+    return {io::join_path(folder, kT5VocabularyFile), io::join_path(folder, "vocab.model")};
   }
   void check_tokenizer(const std::string& folder) const override { check_t5_tokenizer(folder); }
   bool is_encoder_decoder() const override { return true; }
   bool has_sentinels() const override { return true; }
 
-  Json with_sizes_of(const LazyTensors& tensors, Json config, const std::string&) const override {
+  Json with_sizes_of(const io::LazyTensors& tensors, Json config,
+                     const std::string&) const override {
     if (config.is_null())
-      if (const auto sizes = t5_config_of(tensors)) return config_json(*sizes);
+      if (const auto sizes = t5_config_of(tensors)) return io::config_json(*sizes);
     return config;
   }
   void put_beside_config(const StoredModel& model, Json& file) const override {
@@ -41,9 +42,10 @@ class T5Family final : public StoredFamily {
       check_t5_tokenizer(folder);
       take_folder(t5.folder, out, t5.vocabulary);
       out.config = t5.folder.model.config;
-      const std::string path = join_path(folder, "tokenizer_config.json");
-      Json tokenizer =
-          exists(path) ? Json::parse_or_discard(read_file(path, kSmallFileBytes)) : Json();
+      const std::string path = io::join_path(folder, "tokenizer_config.json");
+      Json tokenizer = io::exists(path)
+                           ? Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes))
+                           : Json();
       out.t5 = {.extra_ids = take_t5_words(tokenizer).extra_ids, .prefix = t5.prefix};
       if (t5.extra_ids) out.t5.extra_ids = t5.extra_ids;
     }
@@ -57,7 +59,7 @@ class T5Family final : public StoredFamily {
   }
   void write(const std::string& folder, const StoredModel& model,
              const FolderForm& form) const override {
-    const auto config = parse_config<T5Config>(model.config, model.where);
+    const auto config = io::parse_config<model::T5Config>(model.config, model.where);
     export_hugging_face_t5(folder, config, model.vocab, model.t5.extra_ids, model.tensors, form,
                            model.t5.prefix);
   }
@@ -70,4 +72,4 @@ const StoredFamily& t5_stored_family() {
   return kFamily;
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

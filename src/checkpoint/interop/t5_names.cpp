@@ -7,7 +7,7 @@
 #include "base/plural.h"
 #include "base/str.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 constexpr const char *kWords = "shared/embedding", *kLogits = "decoder/logits/kernel",
@@ -16,7 +16,7 @@ constexpr const char *kWords = "shared/embedding", *kLogits = "decoder/logits/ke
 
 class Names {
  public:
-  explicit Names(const T5Config& config) : c_(config) {}
+  explicit Names(const model::T5Config& config) : c_(config) {}
 
   std::vector<ParameterName> take() {
     plain(kWords, "shared.weight", {c_.vocab_size, c_.d_model});
@@ -27,13 +27,17 @@ class Names {
   }
 
  private:
-  void plain(std::string original, std::string hugging_face, Dims dims) {
-    names_.push_back(
-        {std::move(original), std::move(hugging_face), {DType::f32, std::move(dims)}, false});
+  void plain(std::string original, std::string hugging_face, compiler::Dims dims) {
+    names_.push_back({std::move(original),
+                      std::move(hugging_face),
+                      {compiler::DType::f32, std::move(dims)},
+                      false});
   }
-  void turned(std::string original, std::string hugging_face, Dims dims) {
-    names_.push_back(
-        {std::move(original), std::move(hugging_face), {DType::f32, std::move(dims)}, true});
+  void turned(std::string original, std::string hugging_face, compiler::Dims dims) {
+    names_.push_back({std::move(original),
+                      std::move(hugging_face),
+                      {compiler::DType::f32, std::move(dims)},
+                      true});
   }
 
   void attention(const std::string& original, const std::string& hugging_face) {
@@ -71,7 +75,7 @@ class Names {
     plain(name + "/final_layer_norm/scale", name + ".final_layer_norm.weight", {c_.d_model});
   }
 
-  const T5Config& c_;
+  const model::T5Config& c_;
   std::vector<ParameterName> names_;
 };
 
@@ -103,7 +107,7 @@ std::string our_name(std::string name) {
   return with_block_number(name, 1);
 }
 
-std::int64_t layers_of(const LazyTensors& tensors, const std::string& stack) {
+std::int64_t layers_of(const io::LazyTensors& tensors, const std::string& stack) {
   std::int64_t layers = 0;
   while (tensors.contains(str(stack, kBlock, layers, "/layer_000/layer_norm/scale"))) ++layers;
   return layers;
@@ -111,11 +115,11 @@ std::int64_t layers_of(const LazyTensors& tensors, const std::string& stack) {
 
 }  // namespace
 
-std::vector<ParameterName> t5_names(const T5Config& config) { return Names(config).take(); }
+std::vector<ParameterName> t5_names(const model::T5Config& config) { return Names(config).take(); }
 
-LazyTensors from_original_t5(LazyTensors tensors, std::vector<std::string>& skipped) {
+io::LazyTensors from_original_t5(io::LazyTensors tensors, std::vector<std::string>& skipped) {
   if (!tensors.contains(kWords)) return tensors;
-  LazyTensors out;
+  io::LazyTensors out;
   std::size_t slots = 0;
   for (auto& [name, tensor] : tensors)
     if (name.find(kSlot) == name.npos)
@@ -126,16 +130,16 @@ LazyTensors from_original_t5(LazyTensors tensors, std::vector<std::string>& skip
   return out;
 }
 
-LazyTensors to_original_t5(LazyTensors tensors) {
+io::LazyTensors to_original_t5(io::LazyTensors tensors) {
   if (!tensors.contains(kWords)) return tensors;
-  LazyTensors out;
+  io::LazyTensors out;
   for (auto& [name, tensor] : tensors) out.emplace(with_block_number(name, 3), std::move(tensor));
   return out;
 }
 
-std::optional<T5Config> t5_config_of(const LazyTensors& parameters) {
+std::optional<model::T5Config> t5_config_of(const io::LazyTensors& parameters) {
   const std::string feed_forward = "encoder/block_0/layer_001/DenseReluDense/";
-  std::vector<Dims> found;
+  std::vector<compiler::Dims> found;
   for (const std::string& name :
        {std::string(kWords), str("encoder/block_000/layer_000/SelfAttention/", kDistances),
         std::string("encoder/block_0/layer_000/SelfAttention/q"), feed_forward + "wo/kernel"}) {
@@ -143,9 +147,10 @@ std::optional<T5Config> t5_config_of(const LazyTensors& parameters) {
     if (at == parameters.end() || at->second.shape.rank() != 2) return std::nullopt;
     found.push_back(at->second.shape.dims);
   }
-  const Dims &words = found[0], &distances = found[1], &query = found[2], &output = found[3];
+  const compiler::Dims &words = found[0], &distances = found[1], &query = found[2],
+                       &output = found[3];
   if (distances[0] < 1) return std::nullopt;
-  T5Config c;
+  model::T5Config c;
   c.vocab_size = words[0];
   c.d_model = words[1];
   c.num_heads = distances[0];
@@ -160,4 +165,4 @@ std::optional<T5Config> t5_config_of(const LazyTensors& parameters) {
   return c;
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -12,21 +12,21 @@
 #include "io/formats/lazy_tensor.h"
 #include "model/models/t5_config.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 // Returns all parameters of a model, including the output projection if it is not tied to the
 // embeddings.
-std::vector<ParameterName> t5_names(const T5Config& config);
+std::vector<ParameterName> t5_names(const model::T5Config& config);
 
 // Renames the tensors of a T5's TensorFlow checkpoint to smelt's names; returns other models
 // unchanged. Drops the slots of the original's Adafactor ("…/q_slot_vr") and adds a line with their
 // number to `skipped`.
-LazyTensors from_original_t5(LazyTensors tensors, std::vector<std::string>& skipped);
+io::LazyTensors from_original_t5(io::LazyTensors tensors, std::vector<std::string>& skipped);
 // Renames the tensors back to the original's names.
-LazyTensors to_original_t5(LazyTensors tensors);
+io::LazyTensors to_original_t5(io::LazyTensors tensors);
 
 // Returns the sizes that the shapes of a T5's parameters show, with T5Config's defaults for the
 // rest; nullopt if a parameter that shows them is missing.
-std::optional<T5Config> t5_config_of(const LazyTensors& parameters);
+std::optional<model::T5Config> t5_config_of(const io::LazyTensors& parameters);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

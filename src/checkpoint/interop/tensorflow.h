@@ -11,7 +11,7 @@
 #include "io/formats/lazy_tensor.h"
 #include "io/formats/tensor_bundle.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 // Returns the checkpoint prefix for a path that is a prefix, an index file, or a folder with one
 // checkpoint or with a file "checkpoint" that names the newest; nullopt otherwise. Throws
@@ -26,11 +26,11 @@ class TensorflowCheckpoint {
   explicit TensorflowCheckpoint(std::string prefix);
 
   const std::string& prefix() const { return prefix_; }
-  const BundleEntries& entries() const { return index_.tensors; }
+  const io::BundleEntries& entries() const { return index_.tensors; }
   // Returns the tensors whose types smelt supports; partitioned ones are joined when read. The
   // files stay open while any of the tensors exists. Reading throws UsageError with the file and
   // the tensor if a checksum differs.
-  LazyTensors tensors() const;
+  io::LazyTensors tensors() const;
   // Returns descriptions such as "text (string)" of tensors of other types and of the object graph
   // (TensorFlow 2).
   std::vector<std::string> skipped() const;
@@ -41,8 +41,8 @@ class TensorflowCheckpoint {
 
  private:
   std::string prefix_;
-  BundleIndex index_;
-  std::vector<std::shared_ptr<const RandomAccessFile>> shards_;
+  io::BundleIndex index_;
+  std::vector<std::shared_ptr<const io::RandomAccessFile>> shards_;
 };
 
 // Throws UsageError that begins with `where` if the checkpoint has object-graph names instead of
@@ -51,7 +51,7 @@ void check_variable_names(const TensorflowCheckpoint& checkpoint, std::string_vi
 
 // Writes one data file with the tensors in order of name, then the index, byte for byte as
 // TensorFlow does. Replaces existing files.
-void write_tensorflow_checkpoint(const std::string& prefix, const LazyTensors& tensors);
+void write_tensorflow_checkpoint(const std::string& prefix, const io::LazyTensors& tensors);
 
 // Makes the prefix the newest checkpoint in its folder's file "checkpoint", after the existing
 // entries.
@@ -60,4 +60,4 @@ void note_tensorflow_checkpoint(const std::string& prefix);
 // Returns the step in a prefix: "model.ckpt-1000" -> 1000; nullopt if it has none.
 std::optional<std::int64_t> step_of_prefix(std::string_view prefix);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -17,7 +17,7 @@
 #include "checkpoint/storage/slices.h"
 #include "io/formats/safetensors.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 // How a checkpoint directory is named: checkpoint-<step>, or checkpoint_<step> as in JEstimator.
 // Both are read.
@@ -40,7 +40,7 @@ struct SaveOptions {
 // that step exists at every instant. Keeps checkpoints of later steps. Removes leftovers of
 // interrupted saves. Throws SystemError if the disk is full; older checkpoints are then unchanged
 // and the partial one is removed.
-void save_checkpoint(const std::string& model_dir, std::int64_t step, const TensorMap& tensors,
+void save_checkpoint(const std::string& model_dir, std::int64_t step, const io::TensorMap& tensors,
                      const Json& state, const SaveOptions& options = {});
 // Saves a state that is sharded over devices. Writes each slice as given, without assembling
 // tensors. If every tensor is whole, the files are identical to those of save_checkpoint().
@@ -74,7 +74,7 @@ class DamagedCheckpoint : public UsageError {
 struct Checkpoint {
   std::int64_t step = 0;
   std::string path;
-  TensorMap tensors;
+  io::TensorMap tensors;
   Json state;
   std::vector<std::shared_ptr<const void>> owners;  // keep the memory behind `tensors` alive
 };
@@ -133,4 +133,4 @@ struct SavedState {
 std::optional<SavedState> load_latest_state(
     const std::string& model_dir, std::int64_t below = std::numeric_limits<std::int64_t>::max());
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

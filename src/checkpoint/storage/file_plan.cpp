@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "checkpoint/storage/slices.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 using Loads = std::map<int, std::uint64_t>;  // bytes assigned to each process
@@ -22,7 +22,7 @@ std::string HeldSlice::name() const {
 }
 
 std::uint64_t HeldSlice::size_bytes() const {
-  return Shape{.dtype = whole.dtype, .dims = dims}.size_bytes();
+  return compiler::Shape{.dtype = whole.dtype, .dims = dims}.size_bytes();
 }
 
 std::vector<PlannedFile> plan_files(std::span<const HeldSlice> slices, std::uint64_t file_bytes) {
@@ -58,4 +58,4 @@ std::vector<PlannedFile> plan_files(std::span<const HeldSlice> slices, std::uint
   return files;
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -8,14 +8,14 @@
 
 #include "compiler/ir/shape.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 // A slice of a tensor with the ranks of the processes whose devices hold it, ascending.
 struct HeldSlice {
   std::string tensor;
-  Shape whole;  // shape of the whole tensor
-  Dims begin;   // index of the slice's first element
-  Dims dims;
+  compiler::Shape whole;  // shape of the whole tensor
+  compiler::Dims begin;   // index of the slice's first element
+  compiler::Dims dims;
   std::vector<int> holders;
 
   std::string name() const;  // the name of the slice in its file
@@ -34,4 +34,4 @@ struct PlannedFile {
 // depend on the number of processes.
 std::vector<PlannedFile> plan_files(std::span<const HeldSlice> slices, std::uint64_t file_bytes);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -7,7 +7,7 @@
 #include "io/filesystem/path.h"
 #include "io/formats/crc32c.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 constexpr std::string_view kPrefix = "checkpoint";
@@ -16,7 +16,7 @@ constexpr std::string_view kPrefix = "checkpoint";
 
 std::string checkpoint_path(const std::string& model_dir, std::int64_t step,
                             CheckpointNames names) {
-  return join_path(model_dir, str(kPrefix, names == CheckpointNames::smelt ? '-' : '_', step));
+  return io::join_path(model_dir, str(kPrefix, names == CheckpointNames::smelt ? '-' : '_', step));
 }
 
 std::optional<std::int64_t> step_of(std::string_view name) {
@@ -37,15 +37,15 @@ std::string shard_name(std::size_t index, std::size_t count) {
 }
 
 std::string checksum_text(std::span<const std::byte> bytes) {
-  return hex_text(crc32c({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  return io::hex_text(io::crc32c({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
 }
 
 std::string commit_text(std::string_view manifest) {
-  return str("crc32c of ", kManifestFile, ": ", hex_text(crc32c(manifest)), "\n");
+  return str("crc32c of ", kManifestFile, ": ", io::hex_text(io::crc32c(manifest)), "\n");
 }
 
 void throw_damaged(const std::string& path, const std::string& what, const std::string& hint) {
   throw DamagedCheckpoint(str("checkpoint: ", path, ": ", what), hint);
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -10,7 +10,7 @@
 
 #include "checkpoint/storage/checkpoint.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 constexpr std::string_view kManifestFile = "manifest.json";
 constexpr std::string_view kCommitFile = "COMMIT";
@@ -54,4 +54,4 @@ constexpr const char* kPieceChecksums = "pieces_crc32c";
     const std::string& hint =
         "restore this directory from a copy, or remove it to resume from an older one");
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -9,45 +9,45 @@
 #include "compiler/ir/float16.h"
 #include "io/filesystem/file.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
-double number_at(DType dtype, const std::byte* at) {
+double number_at(compiler::DType dtype, const std::byte* at) {
   const auto load = [&](auto value) {
     std::memcpy(&value, at, sizeof value);
     return value;
   };
   switch (dtype) {
-    case DType::f64:
+    case compiler::DType::f64:
       return load(double{});
-    case DType::f32:
+    case compiler::DType::f32:
       return load(float{});
-    case DType::bf16:
-      return bf16_to_float(load(std::uint16_t{}));
+    case compiler::DType::bf16:
+      return compiler::bf16_to_float(load(std::uint16_t{}));
     default:
-      CHECK(dtype == DType::f16, dtype);
-      return f16_to_float(load(std::uint16_t{}));
+      CHECK(dtype == compiler::DType::f16, dtype);
+      return compiler::f16_to_float(load(std::uint16_t{}));
   }
 }
 
-void put_number(DType dtype, double value, std::byte* at) {
+void put_number(compiler::DType dtype, double value, std::byte* at) {
   const auto store = [&](auto number) { std::memcpy(at, &number, sizeof number); };
   switch (dtype) {
-    case DType::f64:
+    case compiler::DType::f64:
       return store(value);
-    case DType::f32:
+    case compiler::DType::f32:
       return store(static_cast<float>(value));
-    case DType::bf16:
-      return store(bf16_from_double(value));
+    case compiler::DType::bf16:
+      return store(compiler::bf16_from_double(value));
     default:
-      CHECK(dtype == DType::f16, dtype);
-      return store(f16_from_double(value));
+      CHECK(dtype == compiler::DType::f16, dtype);
+      return store(compiler::f16_from_double(value));
   }
 }
 
 }  // namespace
 
-std::vector<std::byte> read_exactly(const RandomAccessFile& file, std::uint64_t offset,
+std::vector<std::byte> read_exactly(const io::RandomAccessFile& file, std::uint64_t offset,
                                     std::size_t size) {
   std::vector<std::byte> bytes(size);
   const std::span<char> out(reinterpret_cast<char*>(bytes.data()), bytes.size());
@@ -58,7 +58,7 @@ std::vector<std::byte> read_exactly(const RandomAccessFile& file, std::uint64_t 
   return bytes;
 }
 
-void refuse_lfs_pointer(const RandomAccessFile& file) {
+void refuse_lfs_pointer(const io::RandomAccessFile& file) {
   constexpr std::string_view kPointer = "version https://git-lfs.github.com/spec/";
   std::array<char, kPointer.size()> begin{};
   const std::size_t got = file.read_at(0, begin);
@@ -67,70 +67,72 @@ void refuse_lfs_pointer(const RandomAccessFile& file) {
                      str("download it: git lfs pull, in the repository's folder"));
 }
 
-void refuse_lfs_pointer(const std::string& path) { refuse_lfs_pointer(RandomAccessFile(path)); }
+void refuse_lfs_pointer(const std::string& path) { refuse_lfs_pointer(io::RandomAccessFile(path)); }
 
-LazyTensors open_safetensors(const std::string& path) {
-  const auto file = std::make_shared<const RandomAccessFile>(path);
+io::LazyTensors open_safetensors(const std::string& path) {
+  const auto file = std::make_shared<const io::RandomAccessFile>(path);
   refuse_lfs_pointer(*file);
   const auto beginning = [&](std::uint64_t size) {
     const auto bytes = read_exactly(*file, 0, std::min<std::uint64_t>(size, file->size()));
     return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   };
-  const std::uint64_t length = safetensors_header_size(beginning(kSafetensorsLengthBytes), path);
-  const SafetensorsHeader header =
-      parse_safetensors_header(beginning(kSafetensorsLengthBytes + length), file->size(), path);
-  LazyTensors out;
+  const std::uint64_t length =
+      io::safetensors_header_size(beginning(io::kSafetensorsLengthBytes), path);
+  const io::SafetensorsHeader header = io::parse_safetensors_header(
+      beginning(io::kSafetensorsLengthBytes + length), file->size(), path);
+  io::LazyTensors out;
   for (const auto& [name, place] : header.tensors)
-    out.emplace(name, LazyTensor{place.shape, [file, place] {
-                                   return read_exactly(*file, place.offset,
-                                                       place.shape.size_bytes());
-                                 }});
+    out.emplace(name, io::LazyTensor{place.shape, [file, place] {
+                                       return read_exactly(*file, place.offset,
+                                                           place.shape.size_bytes());
+                                     }});
   return out;
 }
 
-LazyTensors lazy_tensors(const TensorMap& tensors) {
-  LazyTensors out;
+io::LazyTensors lazy_tensors(const io::TensorMap& tensors) {
+  io::LazyTensors out;
   for (const auto& [name, view] : tensors)
-    out.emplace(name, LazyTensor{view.shape, [data = view.data] {
-                                   return std::vector<std::byte>(data.begin(), data.end());
-                                 }});
+    out.emplace(name, io::LazyTensor{view.shape, [data = view.data] {
+                                       return std::vector<std::byte>(data.begin(), data.end());
+                                     }});
   return out;
 }
 
-LazyTensors lazy_tensors(const SlicedTensors& tensors) {
-  LazyTensors out;
+io::LazyTensors lazy_tensors(const SlicedTensors& tensors) {
+  io::LazyTensors out;
   for (const auto& [name, tensor] : tensors)
-    out.emplace(name, LazyTensor{tensor.shape, [tensor] {
-                                   std::vector<std::byte> bytes(tensor.shape.size_bytes());
-                                   copy_part(tensor.slices, Dims(tensor.shape.dims.size()),
-                                             tensor.shape, bytes);
-                                   return bytes;
-                                 }});
+    out.emplace(name, io::LazyTensor{tensor.shape, [tensor] {
+                                       std::vector<std::byte> bytes(tensor.shape.size_bytes());
+                                       copy_part(tensor.slices,
+                                                 compiler::Dims(tensor.shape.dims.size()),
+                                                 tensor.shape, bytes);
+                                       return bytes;
+                                     }});
   return out;
 }
 
-HeldTensors hold_tensors(const LazyTensors& tensors) {
+HeldTensors hold_tensors(const io::LazyTensors& tensors) {
   HeldTensors out;
   out.memory.resize(tensors.size());
-  std::vector<const LazyTensor*> each;
+  std::vector<const io::LazyTensor*> each;
   for (const auto& [name, tensor] : tensors) each.push_back(&tensor);
   run_each(each.size(), available_threads(),
            [&](std::size_t i) { out.memory[i] = each[i]->read(); });
   std::size_t i = 0;
   for (const auto& [name, tensor] : tensors)
-    out.tensors.emplace(name, TensorView{tensor.shape, out.memory[i++]});
+    out.tensors.emplace(name, io::TensorView{tensor.shape, out.memory[i++]});
   return out;
 }
 
-StoredTensors hold_as_stored(const LazyTensors& tensors) {
+StoredTensors hold_as_stored(const io::LazyTensors& tensors) {
   StoredTensors out;
   out.memory.resize(tensors.size());
-  std::vector<const LazyTensor*> each;
+  std::vector<const io::LazyTensor*> each;
   for (const auto& [name, tensor] : tensors) each.push_back(&tensor);
   std::vector<TensorSlice> slices(each.size());
   run_each(each.size(), available_threads(), [&](std::size_t i) {
     TensorSlice& slice = slices[i];
-    slice.begin = Dims(each[i]->shape.dims.size());
+    slice.begin = compiler::Dims(each[i]->shape.dims.size());
     slice.part.shape = each[i]->shape;
     if (each[i]->read_stored)
       slice.put = each[i]->read_stored();
@@ -143,16 +145,16 @@ StoredTensors hold_as_stored(const LazyTensors& tensors) {
   return out;
 }
 
-LazyTensor as_dtype(LazyTensor tensor, DType dtype) {
-  const Shape from = tensor.shape;
-  if (from.dtype == dtype || !is_float(from.dtype)) return tensor;
-  CHECK(is_float(dtype), dtype);
-  const Shape to{dtype, from.dims};
+io::LazyTensor as_dtype(io::LazyTensor tensor, compiler::DType dtype) {
+  const compiler::Shape from = tensor.shape;
+  if (from.dtype == dtype || !compiler::is_float(from.dtype)) return tensor;
+  CHECK(compiler::is_float(dtype), dtype);
+  const compiler::Shape to{dtype, from.dims};
   return {to, [read = std::move(tensor.read), from, to] {
             const std::vector<std::byte> given = read();
             std::vector<std::byte> out(to.size_bytes());
-            const std::size_t wide = dtype_size_bytes(from.dtype),
-                              narrow = dtype_size_bytes(to.dtype);
+            const std::size_t wide = compiler::dtype_size_bytes(from.dtype),
+                              narrow = compiler::dtype_size_bytes(to.dtype);
             for (std::size_t i = 0; i < out.size() / narrow; ++i)
               put_number(to.dtype, number_at(from.dtype, given.data() + i * wide),
                          out.data() + i * narrow);
@@ -160,4 +162,4 @@ LazyTensor as_dtype(LazyTensor tensor, DType dtype) {
           }};
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

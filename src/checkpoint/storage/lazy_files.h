@@ -9,34 +9,34 @@
 #include "io/formats/lazy_tensor.h"
 #include "io/formats/safetensors.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 // Opens a safetensors file. Reads and checks the header now, and each tensor when it is read. The
 // file stays open while any of the tensors exists. Throws UsageError if the header is invalid or
 // the file is too short.
-LazyTensors open_safetensors(const std::string& path);
+io::LazyTensors open_safetensors(const std::string& path);
 
 // Throws UsageError if the file is a Git LFS pointer: a clone without its large files has a few
 // lines of text in their place.
-void refuse_lfs_pointer(const RandomAccessFile& file);
+void refuse_lfs_pointer(const io::RandomAccessFile& file);
 void refuse_lfs_pointer(const std::string& path);
 
 // Returns `size` bytes from `offset`. Throws UsageError if the file is shorter.
-std::vector<std::byte> read_exactly(const RandomAccessFile& file, std::uint64_t offset,
+std::vector<std::byte> read_exactly(const io::RandomAccessFile& file, std::uint64_t offset,
                                     std::size_t size);
 
 // Returns lazy tensors over memory that the caller must keep alive. Reading a sliced tensor
 // assembles it.
-LazyTensors lazy_tensors(const TensorMap& tensors);
-LazyTensors lazy_tensors(const SlicedTensors& tensors);
+io::LazyTensors lazy_tensors(const io::TensorMap& tensors);
+io::LazyTensors lazy_tensors(const SlicedTensors& tensors);
 
 // Tensors in memory: views and the memory behind them.
 struct HeldTensors {
-  TensorMap tensors;
+  io::TensorMap tensors;
   std::vector<std::vector<std::byte>> memory;
 };
 // Reads all tensors into memory, several in parallel.
-HeldTensors hold_tensors(const LazyTensors& tensors);
+HeldTensors hold_tensors(const io::LazyTensors& tensors);
 
 // Tensors to be placed on devices. A tensor that is stored compressed (quantized or sparse) stays
 // so in memory and is decoded by its slice's `put`.
@@ -45,19 +45,19 @@ struct StoredTensors {
   std::vector<std::vector<std::byte>> memory;
 };
 // Reads all tensors into memory without decoding those that are stored compressed.
-StoredTensors hold_as_stored(const LazyTensors& tensors);
+StoredTensors hold_as_stored(const io::LazyTensors& tensors);
 
 // Returns the tensor converted to another floating-point type, rounded to nearest even. Returns it
 // unchanged if it has that type or is not floating-point.
-LazyTensor as_dtype(LazyTensor tensor, DType dtype);
+io::LazyTensor as_dtype(io::LazyTensor tensor, compiler::DType dtype);
 
 // Reads all values of a tensor whose element type is T.
 template <class T>
-std::vector<T> read_values(const LazyTensor& tensor) {
+std::vector<T> read_values(const io::LazyTensor& tensor) {
   const std::vector<std::byte> bytes = tensor.read();
   std::vector<T> out(bytes.size() / sizeof(T));
   if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * sizeof(T));
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

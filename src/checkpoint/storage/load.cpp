@@ -17,23 +17,23 @@
 #include "io/filesystem/path.h"
 #include "io/formats/crc32c.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 std::string member(const std::string& path, std::string_view name) {
-  std::string file = join_path(path, name);
-  const auto status = file_status(file);
+  std::string file = io::join_path(path, name);
+  const auto status = io::file_status(file);
   if (!status) throw_damaged(path, str(name, " is missing"));
   if (status->is_folder) throw_damaged(path, str(name, " is a folder, expected a file"));
   return file;
 }
 
 Json read_manifest(const std::string& path) {
-  const std::string commit = read_file(member(path, kCommitFile));
-  const std::string text = read_file(member(path, kManifestFile));
+  const std::string commit = io::read_file(member(path, kCommitFile));
+  const std::string text = io::read_file(member(path, kManifestFile));
   if (commit != commit_text(text))
     throw_damaged(path, str(kManifestFile, " is damaged: expected '", trim(commit),
-                            "' as in COMMIT, but its crc32c is ", hex_text(crc32c(text))));
+                            "' as in COMMIT, but its crc32c is ", io::hex_text(io::crc32c(text))));
   const Json manifest = Json::parse(text);
   const std::string format = manifest.value("format", "");
   if (format != kManifestFormat && format != kSlicedFormat)
@@ -50,16 +50,17 @@ void check_size(const std::string& path, const Json& line, std::uint64_t found) 
                             " bytes, but the manifest lists ", size));
 }
 
-SafetensorsFile read_shard(const std::string& path, const Json& line) {
+io::SafetensorsFile read_shard(const std::string& path, const Json& line) {
   const auto name = line.at("name").get<std::string>();
-  const FileContent content(member(path, name));
+  const io::FileContent content(member(path, name));
   const std::string_view bytes = content.bytes();
   check_size(path, line, bytes.size());
-  const std::string crc = hex_text(crc32c(bytes)), said = line.at("crc32c").get<std::string>();
+  const std::string crc = io::hex_text(io::crc32c(bytes)),
+                    said = line.at("crc32c").get<std::string>();
   if (crc != said)
     throw_damaged(path,
                   str(name, " is damaged: its crc32c is ", crc, ", but the manifest lists ", said));
-  return {content.owner(), bytes, join_path(path, name)};
+  return {content.owner(), bytes, io::join_path(path, name)};
 }
 
 // Throws DamagedCheckpoint for a manifest with a correct checksum but invalid fields.
@@ -74,9 +75,9 @@ void add_file(const std::string& path, const Json& line, Pieces pieces, FilePiec
 }
 
 FilePieces read_files(const std::string& path, const Json& lines, SlicedCheckpoint& checkpoint) {
-  std::vector<std::shared_ptr<const SafetensorsFile>> read(lines.size());
+  std::vector<std::shared_ptr<const io::SafetensorsFile>> read(lines.size());
   run_each(lines.size(), kFilesAtOnce, [&](std::size_t i) {
-    read[i] = std::make_shared<const SafetensorsFile>(read_shard(path, lines[i]));
+    read[i] = std::make_shared<const io::SafetensorsFile>(read_shard(path, lines[i]));
   });
   FilePieces files;
   for (std::size_t i = 0; i < read.size(); ++i)
@@ -85,15 +86,15 @@ FilePieces read_files(const std::string& path, const Json& lines, SlicedCheckpoi
   return files;
 }
 
-LazyTensors open_shard(const std::string& path, const std::string& file) try {
+io::LazyTensors open_shard(const std::string& path, const std::string& file) try {
   return open_safetensors(file);
 } catch (const UsageError& error) {
   throw_damaged(path, error.what());
 }
 
 // Returns a function that reads the tensor and checks its checksum on every call.
-PutBytes put_checked(const std::string& path, const std::string& what, const LazyTensor& tensor,
-                     const std::string& said) {
+io::PutBytes put_checked(const std::string& path, const std::string& what,
+                         const io::LazyTensor& tensor, const std::string& said) {
   return [path, what, read = tensor.read, said](std::span<std::byte> to) {
     std::vector<std::byte> bytes;
     try {
@@ -112,7 +113,7 @@ PutBytes put_checked(const std::string& path, const std::string& what, const Laz
 Pieces open_pieces(const std::string& path, const Json& line) {
   const auto name = line.at("name").get<std::string>();
   const std::string file = member(path, name);
-  check_size(path, line, file_size(file));
+  check_size(path, line, io::file_size(file));
   const Json& checksums = line.at(kPieceChecksums);
   Pieces out;
   for (const auto& [tensor, lazy] : open_shard(path, file)) {
@@ -195,16 +196,17 @@ Json checkpoint_state(const std::string& path) try {
 
 std::string committed_path(const std::string& model_dir, std::int64_t step) {
   const std::string path = checkpoint_path(model_dir, step);
-  return exists(join_path(path, kCommitFile))
+  return io::exists(io::join_path(path, kCommitFile))
              ? path
              : checkpoint_path(model_dir, step, CheckpointNames::jestimator);
 }
 
 std::vector<std::int64_t> checkpoint_steps(const std::string& model_dir) {
   std::set<std::int64_t> steps;
-  for (const std::string& name : list_folder(model_dir)) {
+  for (const std::string& name : io::list_folder(model_dir)) {
     const auto step = step_of(name);
-    if (step && exists(join_path(join_path(model_dir, name), kCommitFile))) steps.insert(*step);
+    if (step && io::exists(io::join_path(io::join_path(model_dir, name), kCommitFile)))
+      steps.insert(*step);
   }
   return {steps.begin(), steps.end()};
 }
@@ -222,7 +224,7 @@ static SlicedCheckpoint load_step(const std::string& model_dir, std::int64_t ste
   if (!std::binary_search(steps.begin(), steps.end(), step))
     throw UsageError(
         str("checkpoint: ", path, " does not exist",
-            exists(path) ? " (it has no COMMIT marker: its save was interrupted)" : ""),
+            io::exists(path) ? " (it has no COMMIT marker: its save was interrupted)" : ""),
         steps.empty() ? str("there is no checkpoint in ", model_dir)
                       : str("choose one of the steps ", join(steps, ", ")));
   return read_checkpoint(committed_path(model_dir, step), step, bytes);
@@ -246,14 +248,16 @@ Checkpoint parameters_of(SlicedCheckpoint checkpoint) {
   return put_together(std::move(checkpoint));
 }
 
-bool is_checkpoint_path(const std::string& path) { return step_of(path_name(path)).has_value(); }
+bool is_checkpoint_path(const std::string& path) {
+  return step_of(io::path_name(path)).has_value();
+}
 
 SlicedCheckpoint load_sliced_checkpoint(const std::string& path) {
-  const auto step = step_of(path_name(path));
+  const auto step = step_of(io::path_name(path));
   if (!step)
     throw UsageError(str("checkpoint: ", path, " is not named checkpoint_<step>"),
                      "give the directory of one checkpoint, such as <model_dir>/checkpoint-1000");
-  const std::string folder = parent_path(path);
+  const std::string folder = io::parent_path(path);
   return load_step(folder.empty() ? "." : folder, *step, path);
 }
 
@@ -294,7 +298,7 @@ std::optional<Checkpoint> load_latest_checkpoint(const std::string& model_dir) {
 static SavedState saved_state(const std::string& path, std::int64_t step) try {
   const Json manifest = read_manifest(path);
   for (const Json& line : manifest.at("files"))
-    check_size(path, line, file_size(member(path, line.at("name").get<std::string>())));
+    check_size(path, line, io::file_size(member(path, line.at("name").get<std::string>())));
   return {step, path, manifest.at("state")};
 } catch (const JsonError& error) {
   throw_strange(path, error);
@@ -306,4 +310,4 @@ std::optional<SavedState> load_latest_state(const std::string& model_dir, std::i
       [&](std::int64_t step) { return saved_state(committed_path(model_dir, step), step); }, below);
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 ParameterNames::Part operator/(const ParameterNames::Part& part, const std::string& name) {
@@ -39,8 +39,8 @@ static std::string with_layer_norm_name(const std::string& name) {
   return str(name.substr(0, at), "/LayerNorm", name.substr(end));
 }
 
-LazyTensors with_layer_norm_names(LazyTensors tensors) {
-  LazyTensors out;
+io::LazyTensors with_layer_norm_names(io::LazyTensors tensors) {
+  io::LazyTensors out;
   for (const auto& [name, tensor] : tensors)
     if (const std::string usual = with_layer_norm_name(name);
         usual == name || tensors.contains(usual) || !out.emplace(usual, tensor).second)
@@ -48,13 +48,16 @@ LazyTensors with_layer_norm_names(LazyTensors tensors) {
   return out;
 }
 
-void ParameterNames::plain(const Part& part, Dims dims) {
-  names_.push_back({part.original, part.hugging_face, {DType::f32, std::move(dims)}, false});
+void ParameterNames::plain(const Part& part, compiler::Dims dims) {
+  names_.push_back(
+      {part.original, part.hugging_face, {compiler::DType::f32, std::move(dims)}, false});
 }
 
 void ParameterNames::dense(const Part& part, std::int64_t in, std::int64_t out) {
-  names_.push_back(
-      {part.original + "/kernel", part.hugging_face + ".weight", {DType::f32, {in, out}}, true});
+  names_.push_back({part.original + "/kernel",
+                    part.hugging_face + ".weight",
+                    {compiler::DType::f32, {in, out}},
+                    true});
   plain(part / "bias", {out});
 }
 
@@ -87,4 +90,4 @@ void ParameterNames::encoder(const Part& part, const EncoderSizes& sizes) {
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -11,13 +11,13 @@
 #include "io/formats/lazy_tensor.h"
 #include "model/nn/state_names.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 // A parameter's names and its shape.
 struct ParameterName {
   std::string original;
   std::string hugging_face;
-  Shape shape;              // in the original checkpoint; kernels are [in, out]
+  compiler::Shape shape;    // in the original checkpoint; kernels are [in, out]
   bool transposed = false;  // whether Hugging Face stores it as [out, in]
 };
 
@@ -31,14 +31,14 @@ std::vector<ParameterName> without_missing_parts(
 // parameter ("bert/pooler/dense/bias/adam_m"), or a name with a prefix of model/nn/state_names.h.
 template <class Tensors>
 bool is_slot(const std::string& name, const Tensors& tensors) {
-  if (is_beside_weights(name)) return true;
+  if (model::is_beside_weights(name)) return true;
   const std::size_t slash = name.rfind('/');
   return slash != std::string::npos && tensors.contains(name.substr(0, slash));
 }
 
 // Renames the LayerNorms that Keras layers of TensorFlow 2 numbered, in TensorFlow's names:
 // "…/output/layer_normalization_7/gamma" becomes "…/output/LayerNorm/gamma".
-LazyTensors with_layer_norm_names(LazyTensors tensors);
+io::LazyTensors with_layer_norm_names(io::LazyTensors tensors);
 
 // A builder for a list of parameter names, in the order of the calls. A Part is a prefix in both
 // naming schemes.
@@ -48,7 +48,7 @@ class ParameterNames {
     std::string original, hugging_face;
   };
 
-  void plain(const Part& part, Dims dims);
+  void plain(const Part& part, compiler::Dims dims);
   void dense(const Part& part, std::int64_t in, std::int64_t out);
   void layer_norm(const Part& part, std::int64_t size);
   // Row counts of the embedding tables: vocabulary, token types and positions.
@@ -69,4 +69,4 @@ class ParameterNames {
   std::vector<ParameterName> names_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -15,15 +15,15 @@
 #include "io/filesystem/path.h"
 #include "io/formats/crc32c.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
-Json write_shard(const std::string& path, const std::string& name, const TensorMap& tensors) {
-  OutputFile file(path, OutputFile::Cache::bypassed);
+Json write_shard(const std::string& path, const std::string& name, const io::TensorMap& tensors) {
+  io::OutputFile file(path, io::OutputFile::Cache::bypassed);
   std::uint32_t crc = 0;
   std::uint64_t size = 0;
-  write_safetensors(tensors, {}, [&](std::string_view piece) {
+  io::write_safetensors(tensors, {}, [&](std::string_view piece) {
     file.write(piece);
-    crc = crc32c(piece, crc);
+    crc = io::crc32c(piece, crc);
     size += piece.size();
   });
   file.commit();
@@ -31,11 +31,11 @@ Json write_shard(const std::string& path, const std::string& name, const TensorM
   for (const auto& [tensor, view] : tensors) pieces[tensor] = checksum_text(view.data);
   return {{"name", name},
           {"size_bytes", size},
-          {"crc32c", hex_text(crc)},
+          {"crc32c", io::hex_text(crc)},
           {kPieceChecksums, std::move(pieces)}};
 }
 
-void write_manifest(const OutputDirectory& directory, std::int64_t step,
+void write_manifest(const io::OutputDirectory& directory, std::int64_t step,
                     const SlicedTensors& tensors, Json lines, const PieceFiles& files,
                     const Json& state, const SaveOptions& options) {
   const bool whole =
@@ -48,9 +48,9 @@ void write_manifest(const OutputDirectory& directory, std::int64_t step,
   for (const auto& [name, tensor] : tensors)
     manifest["tensors"][name] = tensor_line(name, tensor, files);
   const std::string text = manifest.dump(1, ' ', false, JsonInvalidUtf8::replace) + "\n";
-  write_file(directory.file(kManifestFile), text);
+  io::write_file(directory.file(kManifestFile), text);
   options.require_held();
-  write_file(directory.file(kCommitFile), commit_text(text));
+  io::write_file(directory.file(kCommitFile), commit_text(text));
 }
 
 namespace {
@@ -61,8 +61,8 @@ constexpr std::string_view kReplaced = ".replaced";
 
 // Distributes the tensors over files in order of name. Closes a file before it would exceed
 // `shard_bytes`.
-std::vector<TensorMap> shards(const TensorMap& tensors, std::uint64_t shard_bytes) {
-  std::vector<TensorMap> parts(1);
+std::vector<io::TensorMap> shards(const io::TensorMap& tensors, std::uint64_t shard_bytes) {
+  std::vector<io::TensorMap> parts(1);
   std::uint64_t held = 0;
   for (const auto& [name, tensor] : tensors) {
     if (held > 0 && held + tensor.data.size() > shard_bytes) {
@@ -76,8 +76,8 @@ std::vector<TensorMap> shards(const TensorMap& tensors, std::uint64_t shard_byte
 }
 
 // Returns all whole tensors and slices by their names in the files.
-TensorMap all_pieces(const SlicedTensors& tensors) {
-  TensorMap pieces;
+io::TensorMap all_pieces(const SlicedTensors& tensors) {
+  io::TensorMap pieces;
   for (const auto& [name, tensor] : tensors)
     for (const TensorSlice& slice : tensor.slices)
       CHECK(pieces.emplace(piece_name(name, tensor, slice), slice.part).second, name);
@@ -85,7 +85,7 @@ TensorMap all_pieces(const SlicedTensors& tensors) {
 }
 
 // Writes the files in parallel. Returns their entries for the manifest.
-Json write_files(const OutputDirectory& directory, const std::vector<TensorMap>& parts) {
+Json write_files(const io::OutputDirectory& directory, const std::vector<io::TensorMap>& parts) {
   Json lines = Json::array();
   lines.elements().resize(parts.size());
   std::atomic<std::size_t> next = 0;
@@ -98,9 +98,9 @@ Json write_files(const OutputDirectory& directory, const std::vector<TensorMap>&
   return lines;
 }
 
-void write_members(const OutputDirectory& directory, std::int64_t step,
+void write_members(const io::OutputDirectory& directory, std::int64_t step,
                    const SlicedTensors& tensors, const Json& state, const SaveOptions& options) {
-  const std::vector<TensorMap> parts = shards(all_pieces(tensors), options.shard_bytes);
+  const std::vector<io::TensorMap> parts = shards(all_pieces(tensors), options.shard_bytes);
   Json lines = write_files(directory, parts);
   PieceFiles files;
   for (std::size_t i = 0; i < parts.size(); ++i)
@@ -114,12 +114,12 @@ void rename_directory(const std::string& from, const std::string& to) {
   if (error) throw_errno("rename", from, error.value());
 }
 
-bool is_committed(const std::string& path) { return exists(join_path(path, kCommitFile)); }
+bool is_committed(const std::string& path) { return io::exists(io::join_path(path, kCommitFile)); }
 
 bool is_whole(const std::string& path) {
-  const std::string manifest = join_path(path, kManifestFile);
-  return is_committed(path) && exists(manifest) &&
-         read_file(join_path(path, kCommitFile)) == commit_text(read_file(manifest));
+  const std::string manifest = io::join_path(path, kManifestFile);
+  return is_committed(path) && io::exists(manifest) &&
+         io::read_file(io::join_path(path, kCommitFile)) == commit_text(io::read_file(manifest));
 }
 
 void remove_committed(const std::string& path) {
@@ -133,7 +133,7 @@ CheckpointNames other(CheckpointNames names) {
 // Prevents a folder of another program with the same name from being deleted as a broken
 // checkpoint.
 bool holds_only_checkpoint_files(const std::string& directory) {
-  return std::ranges::all_of(list_folder(directory), [](const std::string& name) {
+  return std::ranges::all_of(io::list_folder(directory), [](const std::string& name) {
     return name == kManifestFile || name == kCommitFile ||
            (name.starts_with("tensors-") && name.find(".safetensors") != name.npos);
   });
@@ -149,13 +149,13 @@ bool is_older_partial(std::string_view suffix) {
 
 // Whether `name` is a leftover of an interrupted save or removal.
 bool is_remains(const std::string& model_dir, const std::string& name) {
-  const std::string path = join_path(model_dir, name);
+  const std::string path = io::join_path(model_dir, name);
   const auto dot = name.find('.');
-  if (!step_of(name.substr(0, dot)) || !is_folder(path)) return false;
+  if (!step_of(name.substr(0, dot)) || !io::is_folder(path)) return false;
   if (dot == std::string::npos) return !is_committed(path) && holds_only_checkpoint_files(path);
   const std::string_view suffix = std::string_view(name).substr(dot);
-  if (suffix == kReplaced) return is_committed(join_path(model_dir, name.substr(0, dot)));
-  const auto place = place_of_partial(suffix);
+  if (suffix == kReplaced) return is_committed(io::join_path(model_dir, name.substr(0, dot)));
+  const auto place = io::place_of_partial(suffix);
   return suffix == kNew || place == "" || place == kNew || is_older_partial(suffix);
 }
 
@@ -163,7 +163,7 @@ void replace(const std::string& path, const std::string& by) {
   const std::string aside = str(path, kReplaced);
   rename_directory(path, aside);
   rename_directory(by, path);
-  remove_tree(aside);
+  io::remove_tree(aside);
 }
 
 void remove_steps(const std::string& model_dir, std::span<const std::int64_t> steps) {
@@ -184,38 +184,38 @@ void rotate(const std::string& model_dir, std::int64_t step, const SaveOptions& 
 }  // namespace
 
 void remove_remains(const std::string& model_dir) {
-  for (const std::string& name : list_folder(model_dir))
-    if (is_remains(model_dir, name)) remove_tree(join_path(model_dir, name));
+  for (const std::string& name : io::list_folder(model_dir))
+    if (is_remains(model_dir, name)) io::remove_tree(io::join_path(model_dir, name));
 }
 
 void take_back_checkpoints(const std::string& model_dir) {
-  if (is_remote(model_dir) || !is_folder(model_dir)) return;
+  if (io::is_remote(model_dir) || !io::is_folder(model_dir)) return;
   for (const std::string_view suffix : {kNew, kReplaced})
-    for (const std::string& name : list_folder(model_dir)) {
+    for (const std::string& name : io::list_folder(model_dir)) {
       if (!name.ends_with(suffix)) continue;
       const std::string place = name.substr(0, name.size() - suffix.size());
-      const std::string from = join_path(model_dir, name), to = join_path(model_dir, place);
-      if (step_of(place) && is_whole(from) && !exists(to)) rename_directory(from, to);
+      const std::string from = io::join_path(model_dir, name), to = io::join_path(model_dir, place);
+      if (step_of(place) && is_whole(from) && !io::exists(to)) rename_directory(from, to);
     }
 }
 
 namespace {
 
-using WriteMembers = std::function<void(const OutputDirectory&)>;
+using WriteMembers = std::function<void(const io::OutputDirectory&)>;
 
 void write_directory(const std::string& path, const WriteMembers& write) {
-  OutputDirectory directory(path);
+  io::OutputDirectory directory(path);
   write(directory);
   directory.commit();
 }
 
 // Returns a function that copies the files of a committed checkpoint, COMMIT last.
 WriteMembers members_of(const std::string& from, const SaveOptions& options) {
-  return [&options, from](const OutputDirectory& directory) {
-    for (const std::string& name : list_folder(from))
-      if (name != kCommitFile) share_file(join_path(from, name), directory.file(name));
+  return [&options, from](const io::OutputDirectory& directory) {
+    for (const std::string& name : io::list_folder(from))
+      if (name != kCommitFile) io::share_file(io::join_path(from, name), directory.file(name));
     options.require_held();
-    share_file(join_path(from, kCommitFile), directory.file(kCommitFile));
+    io::share_file(io::join_path(from, kCommitFile), directory.file(kCommitFile));
   };
 }
 
@@ -242,7 +242,7 @@ void publish_checkpoint(const std::string& model_dir, std::int64_t step, const S
   const std::string other_path = checkpoint_path(model_dir, step, other(options.names));
   if (!is_committed(path)) {
     write_directory(path, write);
-  } else if (is_remote(path)) {
+  } else if (io::is_remote(path)) {
     replace_on_store(path, other_path, options, write);
   } else {
     write_directory(str(path, kNew), write);
@@ -255,11 +255,11 @@ void publish_checkpoint(const std::string& model_dir, std::int64_t step, const S
 }
 
 void remove_checkpoint(const std::string& path) {
-  remove_file(join_path(path, kCommitFile));
-  remove_tree(path);
+  io::remove_file(io::join_path(path, kCommitFile));
+  io::remove_tree(path);
 }
 
-void save_checkpoint(const std::string& model_dir, std::int64_t step, const TensorMap& tensors,
+void save_checkpoint(const std::string& model_dir, std::int64_t step, const io::TensorMap& tensors,
                      const Json& state, const SaveOptions& options) {
   save_sliced_checkpoint(model_dir, step, slices_of(tensors), state, options);
 }
@@ -268,7 +268,7 @@ void save_sliced_checkpoint(const std::string& model_dir, std::int64_t step,
                             const SlicedTensors& tensors, const Json& state,
                             const SaveOptions& options) {
   CHECK(options.shard_bytes > 0);
-  publish_checkpoint(model_dir, step, options, [&](const OutputDirectory& directory) {
+  publish_checkpoint(model_dir, step, options, [&](const io::OutputDirectory& directory) {
     write_members(directory, step, tensors, state, options);
   });
 }
@@ -278,4 +278,4 @@ void keep_checkpoint(const std::string& model_dir, std::int64_t step, const std:
   publish_checkpoint(folder, step, options, members_of(committed_path(model_dir, step), options));
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -13,7 +13,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 constexpr const char* kError = "error";
@@ -43,8 +43,8 @@ class SharedSave {
   Json write_own(const std::string& folder) const;
   void require_written(const std::string& folder, std::size_t rank, const Json& line) const;
   Json lines_of_all(const std::string& folder) const;
-  void write_rest(const OutputDirectory& directory, Json lines) const;
-  TensorMap content(const PlannedFile& file) const;
+  void write_rest(const io::OutputDirectory& directory, Json lines) const;
+  io::TensorMap content(const PlannedFile& file) const;
 
   std::int64_t step_;
   const SlicedTensors& own_;
@@ -68,8 +68,8 @@ Json SharedSave::gather(const char* what, const Json& mine) const {
   return out;
 }
 
-TensorMap SharedSave::content(const PlannedFile& file) const {
-  TensorMap out;
+io::TensorMap SharedSave::content(const PlannedFile& file) const {
+  io::TensorMap out;
   for (const std::size_t i : file.slices) {
     const HeldSlice& wanted = held_[i];
     const auto tensor = own_.find(wanted.tensor);
@@ -90,7 +90,7 @@ Json SharedSave::write_own(const std::string& folder) const try {
   std::vector<Json> lines(mine.size());
   run_each(mine.size(), kFilesAtOnce, [&](std::size_t n) {
     const std::string name = shard_name(mine[n], plan_.size());
-    lines[n] = write_shard(join_path(folder, name), name, content(plan_[mine[n]]));
+    lines[n] = write_shard(io::join_path(folder, name), name, content(plan_[mine[n]]));
   });
   return {{"files", lines}};
 } catch (const BugError&) {
@@ -103,11 +103,11 @@ Json SharedSave::write_own(const std::string& folder) const try {
 // in time.
 void SharedSave::require_written(const std::string& folder, std::size_t rank,
                                  const Json& line) const {
-  const std::string path = join_path(folder, line.at("name").get<std::string>());
+  const std::string path = io::join_path(folder, line.at("name").get<std::string>());
   const auto size = line.at("size_bytes").get<std::uint64_t>();
   const auto begin = Clock::now();
-  std::optional<FileStatus> status;
-  while (!(status = file_status(path)) || status->size != size) {
+  std::optional<io::FileStatus> status;
+  while (!(status = io::file_status(path)) || status->size != size) {
     if (seconds_since(begin) > share_.seen_seconds)
       throw SystemError(
           str("host ", rank, " wrote ", path, ", ", size, " bytes; host 0 sees ",
@@ -133,7 +133,7 @@ Json SharedSave::lines_of_all(const std::string& folder) const {
   return lines;
 }
 
-void SharedSave::write_rest(const OutputDirectory& directory, Json lines) const {
+void SharedSave::write_rest(const io::OutputDirectory& directory, Json lines) const {
   PieceFiles files;
   SlicedTensors tensors;  // shapes and positions only
   for (std::size_t i = 0; i < plan_.size(); ++i) {
@@ -153,9 +153,9 @@ void SharedSave::lead(const std::string& model_dir) {
   Json outcome = Json::object();
   bool begun = false;
   try {
-    publish_checkpoint(model_dir, step_, options_, [&](const OutputDirectory& directory) {
+    publish_checkpoint(model_dir, step_, options_, [&](const io::OutputDirectory& directory) {
       begun = true;
-      const std::string folder = parent_path(directory.file(kManifestFile));
+      const std::string folder = io::parent_path(directory.file(kManifestFile));
       (void)gather("begin", {{"folder", folder}});
       write_rest(directory, lines_of_all(folder));
     });
@@ -216,4 +216,4 @@ void lead_alone(const SaveShare& share, const std::function<void()>& work) {
     if (!said.empty()) throw SystemError(said);
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -9,7 +9,7 @@
 #include "checkpoint/storage/checkpoint.h"
 #include "checkpoint/storage/file_plan.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 // Gathers one payload per process, indexed by rank. A key may be used once. Throws if a process
 // does not take part. Host-side only: it does not wait for devices.
@@ -38,4 +38,4 @@ void save_shared_checkpoint(const std::string& model_dir, std::int64_t step,
 // Runs `work` on rank 0 alone. If it throws, every process throws the same error.
 void lead_alone(const SaveShare& share, const std::function<void()>& work);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

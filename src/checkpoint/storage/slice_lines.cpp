@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "checkpoint/storage/layout.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 std::vector<TensorSlice> in_order(std::vector<TensorSlice> slices) {
@@ -15,10 +15,10 @@ std::vector<TensorSlice> in_order(std::vector<TensorSlice> slices) {
   return slices;
 }
 
-std::optional<Dims> dims_of(const Json& line, const char* field) {
+std::optional<compiler::Dims> dims_of(const Json& line, const char* field) {
   const auto found = line.find(field);
   if (found == line.end() || !found->is_array()) return std::nullopt;
-  Dims out;
+  compiler::Dims out;
   for (const Json& number : *found) {
     if (!number.is_number_unsigned() ||
         number.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
@@ -46,7 +46,7 @@ class LineReader {
     dims_ = *dims;
     SlicedTensor out;
     if (const auto slices = line.find("slices"); slices == line.end()) {
-      const Dims begin(dims_.size());
+      const compiler::Dims begin(dims_.size());
       out.slices.push_back(take(begin, dims_, text_of(line, "file"), name_));
     } else {
       if (!slices->is_array()) refuse("has a field \"slices\" that is not a list");
@@ -62,12 +62,12 @@ class LineReader {
   [[noreturn]] void refuse(const std::string& what) const {
     throw_damaged(path_, str(kManifestFile, ": tensor '", name_, "' ", what));
   }
-  [[noreturn]] void refuse_hole(const Dims& place) const {
-    refuse(str(dims_text(dims_), ": no slice holds ", dims_text(place)));
+  [[noreturn]] void refuse_hole(const compiler::Dims& place) const {
+    refuse(str(compiler::dims_text(dims_), ": no slice holds ", compiler::dims_text(place)));
   }
   [[noreturn]] void refuse(const TensorSlice& a, const TensorSlice& b, const char* what) const {
-    refuse(str(dims_text(dims_), ": its slices ", slice_text(a.begin, a.part.shape.dims), " and ",
-               slice_text(b.begin, b.part.shape.dims), " ", what));
+    refuse(str(compiler::dims_text(dims_), ": its slices ", slice_text(a.begin, a.part.shape.dims),
+               " and ", slice_text(b.begin, b.part.shape.dims), " ", what));
   }
 
   TensorSlice read_slice(const Json& line) {
@@ -75,33 +75,34 @@ class LineReader {
     const auto begin = object ? dims_of(line, "begin") : std::nullopt;
     const auto dims = object ? dims_of(line, "shape") : std::nullopt;
     if (!begin || !dims || begin->size() != dims_.size() || dims->size() != dims_.size())
-      refuse(str(dims_text(dims_), ": the begin or shape of a slice is not ", dims_.size(),
-                 " non-negative integers"));
+      refuse(str(compiler::dims_text(dims_), ": the begin or shape of a slice is not ",
+                 dims_.size(), " non-negative integers"));
     for (std::size_t i = 0; i < dims_.size(); ++i) {
       if ((*begin)[i] > dims_[i] || (*dims)[i] > dims_[i] - (*begin)[i])
-        refuse(
-            str(dims_text(dims_), ": its slice ", slice_text(*begin, *dims), " is out of bounds"));
+        refuse(str(compiler::dims_text(dims_), ": its slice ", slice_text(*begin, *dims),
+                   " is out of bounds"));
       if ((*dims)[i] == 0)
-        refuse(str(dims_text(dims_), ": its slice ", slice_text(*begin, *dims), " is empty"));
+        refuse(str(compiler::dims_text(dims_), ": its slice ", slice_text(*begin, *dims),
+                   " is empty"));
     }
     return take(*begin, *dims, text_of(line, "file"), text_of(line, "name"));
   }
 
   // Removes the piece from `files_`, so that it cannot be used twice.
-  TensorSlice take(const Dims& begin, const Dims& dims, const std::string& file,
+  TensorSlice take(const compiler::Dims& begin, const compiler::Dims& dims, const std::string& file,
                    const std::string& piece) {
     const std::string which = dims == dims_ ? "it" : str("its slice ", slice_text(begin, dims));
-    const std::string what = str(dims_text(dims_), ": ", which, " is ");
+    const std::string what = str(compiler::dims_text(dims_), ": ", which, " is ");
     const auto in = files_.find(file);
     if (in == files_.end()) refuse(str(what, "missing: there is no file '", file, "'"));
     const auto found = in->second.find(piece);
     if (found == in->second.end()) refuse(str(what, "missing: ", file, " has no '", piece, "'"));
     Piece taken = std::move(found->second);
-    const Shape& shape = taken.view.shape;
-    const std::string_view dtype = safetensors_dtype(shape.dtype);
+    const compiler::Shape& shape = taken.view.shape;
+    const std::string_view dtype = io::safetensors_dtype(shape.dtype);
     if (shape.dims != dims || dtype != dtype_)
-      refuse(str(what, dtype, " ", dims_text(shape.dims), " in ", file, ", but the manifest lists ",
-                 dtype_, " ", dims_text(dims)));
+      refuse(str(what, dtype, " ", compiler::dims_text(shape.dims), " in ", file,
+                 ", but the manifest lists ", dtype_, " ", compiler::dims_text(dims)));
     in->second.erase(found);
     return {.begin = begin, .part = taken.view, .put = std::move(taken.put)};
   }
@@ -110,7 +111,7 @@ class LineReader {
   // begin along a dimension have the same end. In sorted order each slice must begin where the
   // previous one ends.
   void check_cover(const std::vector<TensorSlice>& slices) const {
-    if (slices.empty()) refuse_hole(Dims(dims_.size()));
+    if (slices.empty()) refuse_hole(compiler::Dims(dims_.size()));
     check_begin(slices.front(), 0);
     for (std::size_t k = 1; k < slices.size(); ++k) {
       const TensorSlice &a = slices[k - 1], &b = slices[k];
@@ -130,8 +131,8 @@ class LineReader {
 
   // Returns the slice's begin along the first `along` dimensions, `at` along the next one and 0
   // along the others.
-  Dims place(const TensorSlice& slice, std::size_t along, std::int64_t at) const {
-    Dims out(dims_.size());
+  compiler::Dims place(const TensorSlice& slice, std::size_t along, std::int64_t at) const {
+    compiler::Dims out(dims_.size());
     std::copy_n(slice.begin.begin(), along, out.begin());
     out[along] = at;
     return out;
@@ -162,7 +163,7 @@ class LineReader {
   const std::string& name_;
   FilePieces& files_;
   std::string dtype_;
-  Dims dims_;
+  compiler::Dims dims_;
 };
 
 }  // namespace
@@ -181,7 +182,7 @@ static void check_all_is_there(const std::string& name, const SlicedTensor& tens
 
 Json tensor_line(const std::string& name, const SlicedTensor& tensor, const PieceFiles& files) {
   check_all_is_there(name, tensor);
-  Json line{{"dtype", safetensors_dtype(tensor.shape.dtype)}, {"shape", tensor.shape.dims}};
+  Json line{{"dtype", io::safetensors_dtype(tensor.shape.dtype)}, {"shape", tensor.shape.dims}};
   if (tensor.is_whole()) {
     line["file"] = files.at(name);
     return line;
@@ -197,7 +198,7 @@ Json tensor_line(const std::string& name, const SlicedTensor& tensor, const Piec
   return line;
 }
 
-Pieces pieces_of(const TensorMap& tensors) {
+Pieces pieces_of(const io::TensorMap& tensors) {
   Pieces out;
   for (const auto& [name, view] : tensors) out.emplace_hint(out.end(), name, Piece{view});
   return out;
@@ -207,8 +208,9 @@ SlicedTensors whole_tensors(const FilePieces& files) {
   SlicedTensors out;
   for (const auto& [file, pieces] : files)
     for (const auto& [name, piece] : pieces) {
-      const Shape& shape = piece.view.shape;
-      out.emplace(name, SlicedTensor{shape, {{Dims(shape.dims.size()), piece.view, piece.put}}});
+      const compiler::Shape& shape = piece.view.shape;
+      out.emplace(
+          name, SlicedTensor{shape, {{compiler::Dims(shape.dims.size()), piece.view, piece.put}}});
     }
   return out;
 }
@@ -224,4 +226,4 @@ SlicedTensors sliced_tensors(const std::string& path, const Json& lines, FilePie
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

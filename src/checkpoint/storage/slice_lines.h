@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "checkpoint/storage/slices.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 // Returns the name of a slice in its file: the tensor's own name if it is whole, else for example
 // "bert/w[0:4,8:16]".
@@ -22,11 +22,11 @@ Json tensor_line(const std::string& name, const SlicedTensor& tensor, const Piec
 
 // A tensor or slice in a file. If its values are not in memory, `put` copies them.
 struct Piece {
-  TensorView view;
-  PutBytes put = {};
+  io::TensorView view;
+  io::PutBytes put = {};
 };
 using Pieces = std::map<std::string, Piece, std::less<>>;
-Pieces pieces_of(const TensorMap& tensors);
+Pieces pieces_of(const io::TensorMap& tensors);
 
 // The pieces of each file, by file name.
 using FilePieces = std::map<std::string, Pieces>;
@@ -37,4 +37,4 @@ SlicedTensors whole_tensors(const FilePieces& files);
 // manifest says.
 SlicedTensors sliced_tensors(const std::string& path, const Json& lines, FilePieces files);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -6,11 +6,11 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 // Advances to the next index in row-major order. Returns false after the last one.
-bool advance(Dims& index, const Dims& dims) {
+bool advance(compiler::Dims& index, const compiler::Dims& dims) {
   for (std::size_t i = index.size(); i-- > 0; index[i] = 0)
     if (++index[i] < dims[i]) return true;
   return false;
@@ -24,12 +24,12 @@ std::span<const std::byte> bytes_of(const TensorSlice& slice, Scratch& scratch) 
 }
 
 // Copies the overlap of the slice and the box.
-void copy_shared(const TensorSlice& from, const Dims& begin, const Shape& part,
+void copy_shared(const TensorSlice& from, const compiler::Dims& begin, const compiler::Shape& part,
                  std::span<std::byte> to) {
-  const Dims& held = from.part.shape.dims;
-  const std::size_t rank = part.dims.size(), element = dtype_size_bytes(part.dtype);
+  const compiler::Dims& held = from.part.shape.dims;
+  const std::size_t rank = part.dims.size(), element = compiler::dtype_size_bytes(part.dtype);
   CHECK(held.size() == rank && from.part.shape.dtype == part.dtype, from.part.shape, " ", part);
-  Dims size(rank), first_from(rank), first_to(rank);
+  compiler::Dims size(rank), first_from(rank), first_to(rank);
   for (std::size_t i = 0; i < rank; ++i) {
     const std::int64_t first = std::max(from.begin[i], begin[i]);
     size[i] = std::min(from.begin[i] + held[i], begin[i] + part.dims[i]) - first;
@@ -44,8 +44,8 @@ void copy_shared(const TensorSlice& from, const Dims& begin, const Shape& part,
     run *= static_cast<std::size_t>(size[rows]);
     if (size[rows] != held[rows] || size[rows] != part.dims[rows]) break;
   }
-  Dims index(rows);
-  const auto offset = [&](const Dims& dims, const Dims& first) {
+  compiler::Dims index(rows);
+  const auto offset = [&](const compiler::Dims& dims, const compiler::Dims& first) {
     std::int64_t at = 0;
     for (std::size_t i = 0; i < rank; ++i) at = at * dims[i] + first[i] + (i < rows ? index[i] : 0);
     return static_cast<std::size_t>(at) * element;
@@ -62,16 +62,17 @@ void copy_shared(const TensorSlice& from, const Dims& begin, const Shape& part,
 
 }  // namespace
 
-SlicedTensors slices_of(const TensorMap& tensors) {
+SlicedTensors slices_of(const io::TensorMap& tensors) {
   SlicedTensors out;
   for (const auto& [name, view] : tensors)
     out.emplace_hint(
         out.end(), name,
-        SlicedTensor{view.shape, {{.begin = Dims(view.shape.dims.size()), .part = view}}});
+        SlicedTensor{view.shape,
+                     {{.begin = compiler::Dims(view.shape.dims.size()), .part = view}}});
   return out;
 }
 
-std::string slice_text(const Dims& begin, const Dims& dims) {
+std::string slice_text(const compiler::Dims& begin, const compiler::Dims& dims) {
   std::vector<std::string> ranges;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     const auto first = static_cast<std::uint64_t>(begin[i]);
@@ -80,14 +81,14 @@ std::string slice_text(const Dims& begin, const Dims& dims) {
   return str("[", join(ranges, ","), "]");
 }
 
-void copy_part(std::span<const TensorSlice> slices, const Dims& begin, const Shape& part,
-               std::span<std::byte> to) {
+void copy_part(std::span<const TensorSlice> slices, const compiler::Dims& begin,
+               const compiler::Shape& part, std::span<std::byte> to) {
   CHECK(to.size() == part.size_bytes(), part);
   for (const TensorSlice& slice : slices) copy_shared(slice, begin, part, to);
 }
 
-std::span<const std::byte> part_of(std::span<const TensorSlice> slices, const Dims& begin,
-                                   const Shape& part, Scratch& scratch) {
+std::span<const std::byte> part_of(std::span<const TensorSlice> slices, const compiler::Dims& begin,
+                                   const compiler::Shape& part, Scratch& scratch) {
   const auto same = std::ranges::find_if(slices, [&](const TensorSlice& slice) {
     return slice.begin == begin && slice.part.shape == part;
   });
@@ -97,9 +98,9 @@ std::span<const std::byte> part_of(std::span<const TensorSlice> slices, const Di
   return bytes;
 }
 
-TensorView whole(const SlicedTensor& tensor, Scratch& scratch) {
+io::TensorView whole(const SlicedTensor& tensor, Scratch& scratch) {
   return {tensor.shape,
-          part_of(tensor.slices, Dims(tensor.shape.dims.size()), tensor.shape, scratch)};
+          part_of(tensor.slices, compiler::Dims(tensor.shape.dims.size()), tensor.shape, scratch)};
 }
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

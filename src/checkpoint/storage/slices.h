@@ -11,17 +11,17 @@
 #include "io/formats/lazy_tensor.h"
 #include "io/formats/safetensors.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 
 // One box of a tensor.
 struct TensorSlice {
-  Dims begin;  // index of its first element in the whole tensor
-  TensorView part;
-  PutBytes put = {};  // copies the values, if they are not in memory
+  compiler::Dims begin;  // index of its first element in the whole tensor
+  io::TensorView part;
+  io::PutBytes put = {};  // copies the values, if they are not in memory
 };
 
 struct SlicedTensor {
-  Shape shape;                      // shape of the whole tensor
+  compiler::Shape shape;            // shape of the whole tensor
   std::vector<TensorSlice> slices;  // exactly one if the tensor is whole
 
   bool is_whole() const { return slices.size() == 1; }
@@ -30,14 +30,14 @@ struct SlicedTensor {
 using SlicedTensors = std::map<std::string, SlicedTensor, std::less<>>;
 
 // Returns each tensor as a single slice.
-SlicedTensors slices_of(const TensorMap& tensors);
+SlicedTensors slices_of(const io::TensorMap& tensors);
 
 // Returns text such as "[0:4,8:16]": begin (inclusive) and end (exclusive) of each dimension.
-std::string slice_text(const Dims& begin, const Dims& dims);
+std::string slice_text(const compiler::Dims& begin, const compiler::Dims& dims);
 
 // Copies the box of shape `part` that starts at `begin` from the slices to `to`.
-void copy_part(std::span<const TensorSlice> slices, const Dims& begin, const Shape& part,
-               std::span<std::byte> to);
+void copy_part(std::span<const TensorSlice> slices, const compiler::Dims& begin,
+               const compiler::Shape& part, std::span<std::byte> to);
 
 // A buffer that is reused for one tensor after another.
 class Scratch {
@@ -54,9 +54,9 @@ class Scratch {
 
 // Returns the same box. Does not copy if a slice in memory is exactly that box; otherwise the
 // result is in `scratch`.
-std::span<const std::byte> part_of(std::span<const TensorSlice> slices, const Dims& begin,
-                                   const Shape& part, Scratch& scratch);
+std::span<const std::byte> part_of(std::span<const TensorSlice> slices, const compiler::Dims& begin,
+                                   const compiler::Shape& part, Scratch& scratch);
 // Returns the whole tensor. It is in `scratch` if it has several slices or is not in memory.
-TensorView whole(const SlicedTensor& tensor, Scratch& scratch);
+io::TensorView whole(const SlicedTensor& tensor, Scratch& scratch);
 
-}  // namespace smelt
+}  // namespace smelt::checkpoint

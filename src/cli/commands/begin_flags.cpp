@@ -5,27 +5,28 @@
 #include "pipeline/objectives/load_recipe.h"
 #include "train/process_group.h"
 
-namespace smelt {
+namespace smelt::cli {
 
-Beginning BeginFlags::beginning() const {
-  const ResumeMode begin = resume  ? ResumeMode::resume
-                           : fresh ? ResumeMode::fresh
-                                   : ResumeMode::either;
+pipeline::Beginning BeginFlags::beginning() const {
+  const train::ResumeMode begin = resume  ? train::ResumeMode::resume
+                                  : fresh ? train::ResumeMode::fresh
+                                          : train::ResumeMode::either;
   return {.begin = begin, .overwrite = overwrite};
 }
 
-Recipe BeginFlags::load(RecipeOption recipe) const {
+pipeline::Recipe BeginFlags::load(RecipeOption recipe) const {
   if (!init_from.empty()) recipe.settings.push_back(str("train.init_from=", init_from));
-  const Recipe loaded = load_recipe(recipe.path, recipe.settings, overwrite);
-  allow_segment_command(loaded);
+  const pipeline::Recipe loaded = pipeline::load_recipe(recipe.path, recipe.settings, overwrite);
+  pipeline::allow_segment_command(loaded);
   if (loaded.train.budget.usd == 0) return loaded;
-  return load_recipe(recipe.path, with_steps_of_budget(recipe.path, recipe.settings, overwrite),
-                     overwrite);
+  return pipeline::load_recipe(
+      recipe.path, pipeline::with_steps_of_budget(recipe.path, recipe.settings, overwrite),
+      overwrite);
 }
 
 void BeginFlags::load_and_run(const RecipeOption& recipe,
-                              const std::function<void(const Recipe&)>& work) const {
-  std::optional<Recipe> loaded;
+                              const std::function<void(const pipeline::Recipe&)>& work) const {
+  std::optional<pipeline::Recipe> loaded;
   run_in_pod(
       pod,
       [&] {
@@ -33,8 +34,9 @@ void BeginFlags::load_and_run(const RecipeOption& recipe,
         return loaded->train.device;
       },
       [&] {
-        together_now("recipe").agree("recipe", "the recipe", loaded->sections,
-                                     "start the same command with the same recipe on all hosts");
+        train::together_now("recipe").agree(
+            "recipe", "the recipe", loaded->sections,
+            "start the same command with the same recipe on all hosts");
         work(*loaded);
       });
 }
@@ -57,4 +59,4 @@ std::shared_ptr<BeginFlags> add_begin_flags(CLI::App& command) {
   return flags;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

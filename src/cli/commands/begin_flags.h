@@ -10,22 +10,22 @@
 #include "cli/options/pod_flags.h"
 #include "pipeline/stages/pipeline.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 struct BeginFlags {
   bool resume = false, fresh = false, overwrite = false;
   std::string init_from;
-  PodWords pod;
+  distributed::PodWords pod;
 
-  Beginning beginning() const;
+  pipeline::Beginning beginning() const;
   // Loads the recipe; --init-from overrides its train.init_from.
-  Recipe load(RecipeOption recipe) const;
+  pipeline::Recipe load(RecipeOption recipe) const;
   // Loads the recipe and calls `work` with it, in a multi-host run if the flags or the environment
   // describe one.
   void load_and_run(const RecipeOption& recipe,
-                    const std::function<void(const Recipe&)>& work) const;
+                    const std::function<void(const pipeline::Recipe&)>& work) const;
 };
 
 std::shared_ptr<BeginFlags> add_begin_flags(CLI::App& command);
 
-}  // namespace smelt
+}  // namespace smelt::cli

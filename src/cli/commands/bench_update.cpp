@@ -9,33 +9,34 @@
 #include "model/train_step/sharding_plan.h"
 #include "pjrt/executable.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 // Returns the update program. Arguments: values and slots (both donated), gradients, the step.
 // Results: new values and slots.
-Program update_program(const std::vector<StateTensor>& parameters, const Optimizer& optimizer,
-                       std::string_view platform) {
-  Program p;
-  p.form = placement_for(platform, 1, Reduction::global).form;
-  std::vector<Parameter> all;
-  for (const StateTensor& t : parameters)
+compiler::Program update_program(const std::vector<model::StateTensor>& parameters,
+                                 const model::Optimizer& optimizer, std::string_view platform) {
+  compiler::Program p;
+  p.form = model::placement_for(platform, 1, model::Reduction::global).form;
+  std::vector<model::Parameter> all;
+  for (const model::StateTensor& t : parameters)
     all.push_back({t.name, p.graph.argument(t.shape), t.init, t.layers});
-  std::vector<std::vector<Tensor>> slots;
-  for (const Parameter& parameter : all) {
+  std::vector<std::vector<compiler::Tensor>> slots;
+  for (const model::Parameter& parameter : all) {
     auto& own = slots.emplace_back();
-    for (const Slot& slot : optimizer.slots(parameter))
-      own.push_back(p.graph.argument({DType::f32, stacked_dims(parameter.layers, slot.dims)}));
+    for (const model::Slot& slot : optimizer.slots(parameter))
+      own.push_back(p.graph.argument(
+          {compiler::DType::f32, model::stacked_dims(parameter.layers, slot.dims)}));
   }
   const std::size_t donated = p.graph.arguments().size();
-  std::vector<Tensor> gradients, new_slots;
-  for (const StateTensor& t : parameters) gradients.push_back(p.graph.argument(t.shape));
-  const Tensor step = p.graph.argument({DType::s32, {}});
-  const OptimizerStep at{.rate = constant(p.graph, 1e-3, DType::f32),
-                         .step = step,
-                         .sums_in_slices = p.form.sums_as_products};
+  std::vector<compiler::Tensor> gradients, new_slots;
+  for (const model::StateTensor& t : parameters) gradients.push_back(p.graph.argument(t.shape));
+  const compiler::Tensor step = p.graph.argument({compiler::DType::s32, {}});
+  const model::OptimizerStep at{.rate = compiler::constant(p.graph, 1e-3, compiler::DType::f32),
+                                .step = step,
+                                .sums_in_slices = p.form.sums_as_products};
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const UpdatedParameter next = optimizer.update(at, all[i], slots[i], gradients[i]);
+    const model::UpdatedParameter next = optimizer.update(at, all[i], slots[i], gradients[i]);
     p.results.push_back(next.value);
     new_slots.insert(new_slots.end(), next.slots.begin(), next.slots.end());
   }
@@ -44,38 +45,40 @@ Program update_program(const std::vector<StateTensor>& parameters, const Optimiz
   return p;
 }
 
-Buffer drawn(const Client& client, const StateTensor& parameter, std::uint64_t seed) {
+pjrt::Buffer drawn(const pjrt::Client& client, const model::StateTensor& parameter,
+                   std::uint64_t seed) {
   std::vector<float> values(static_cast<std::size_t>(parameter.shape.elements()));
-  draw_initial(parameter, seed, values);
-  return smelt::to_device(client, values, parameter.shape);
+  execution::draw_initial(parameter, seed, values);
+  return smelt::pjrt::to_device(client, values, parameter.shape);
 }
 
 // One optimizer with its own state, for timing.
 class TimedUpdate {
  public:
-  TimedUpdate(const Client& client, const std::vector<StateTensor>& parameters,
-              const Optimizer& optimizer)
+  TimedUpdate(const pjrt::Client& client, const std::vector<model::StateTensor>& parameters,
+              const model::Optimizer& optimizer)
       : program_(update_program(parameters, optimizer, client.platform_name())),
-        executable_(client.compile(emit_module(program_, "update"))) {
+        executable_(client.compile(compiler::emit_module(program_, "update"))) {
     for (std::size_t i = 0; i < program_.results.size(); ++i) {
-      const Shape& shape = program_.results[i].shape();
+      const compiler::Shape& shape = program_.results[i].shape();
       if (i >= parameters.size()) slots_ += shape.elements();
-      state_.push_back(i < parameters.size()
-                           ? drawn(client, parameters[i], 1)
-                           : smelt::to_device(client, std::vector<float>(shape.elements()), shape));
+      state_.push_back(
+          i < parameters.size()
+              ? drawn(client, parameters[i], 1)
+              : smelt::pjrt::to_device(client, std::vector<float>(shape.elements()), shape));
     }
   }
 
-  void run(const std::vector<Buffer>& gradients, std::int32_t step, bool timed) {
-    const Buffer at =
-        smelt::to_device<std::int32_t>(executable_.client(), {step}, {DType::s32, {}});
-    std::vector<const Buffer*> arguments;
-    for (const Buffer& buffer : state_) arguments.push_back(&buffer);
-    for (const Buffer& buffer : gradients) arguments.push_back(&buffer);
+  void run(const std::vector<pjrt::Buffer>& gradients, std::int32_t step, bool timed) {
+    const pjrt::Buffer at = smelt::pjrt::to_device<std::int32_t>(executable_.client(), {step},
+                                                                 {compiler::DType::s32, {}});
+    std::vector<const pjrt::Buffer*> arguments;
+    for (const pjrt::Buffer& buffer : state_) arguments.push_back(&buffer);
+    for (const pjrt::Buffer& buffer : gradients) arguments.push_back(&buffer);
     arguments.push_back(&at);
     const auto start = Clock::now();
     const std::clock_t processor_start = std::clock();
-    Execution execution = executable_.execute({arguments});
+    pjrt::Execution execution = executable_.execute({arguments});
     execution.await();
     const double seconds = seconds_since(start);
     state_ = std::move(execution.results[0]);
@@ -94,20 +97,21 @@ class TimedUpdate {
   }
 
  private:
-  Program program_;
-  Executable executable_;
-  std::vector<Buffer> state_;
+  compiler::Program program_;
+  pjrt::Executable executable_;
+  std::vector<pjrt::Buffer> state_;
   std::int64_t slots_ = 0;
   std::vector<double> times_, processor_times_;
 };
 
 }  // namespace
 
-Json time_updates(const std::shared_ptr<const Client>& client,
-                  const std::vector<StateTensor>& parameters,
+Json time_updates(const std::shared_ptr<const pjrt::Client>& client,
+                  const std::vector<model::StateTensor>& parameters,
                   const std::vector<NamedOptimizer>& optimizers, std::int64_t steps) {
-  std::vector<Buffer> gradients;
-  for (const StateTensor& parameter : parameters) gradients.push_back(drawn(*client, parameter, 2));
+  std::vector<pjrt::Buffer> gradients;
+  for (const model::StateTensor& parameter : parameters)
+    gradients.push_back(drawn(*client, parameter, 2));
   std::vector<TimedUpdate> updates;
   updates.reserve(optimizers.size());
   for (const NamedOptimizer& o : optimizers) updates.emplace_back(*client, parameters, o.optimizer);
@@ -119,4 +123,4 @@ Json time_updates(const std::shared_ptr<const Client>& client,
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

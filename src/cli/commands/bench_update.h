@@ -9,18 +9,18 @@
 #include "model/train_step/state_layout.h"
 #include "pjrt/client.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 struct NamedOptimizer {
   std::string name;
-  Optimizer optimizer;
+  model::Optimizer optimizer;
 };
 
 // Times updates of all parameters of a model with random gradients on one device. Optimizers take
 // turns, and the first update of each is not timed. Returns seconds per update and the number of
 // elements in optimizer slots, by optimizer name.
-Json time_updates(const std::shared_ptr<const Client>& client,
-                  const std::vector<StateTensor>& parameters,
+Json time_updates(const std::shared_ptr<const pjrt::Client>& client,
+                  const std::vector<model::StateTensor>& parameters,
                   const std::vector<NamedOptimizer>& optimizers, std::int64_t steps);
 
-}  // namespace smelt
+}  // namespace smelt::cli

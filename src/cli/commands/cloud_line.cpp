@@ -8,7 +8,7 @@
 #include "cli/options/parse_arguments.h"
 #include "cloud/whoami.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 // Returns a word as typed in a shell, quoted if needed.
@@ -42,7 +42,7 @@ void add_word(std::vector<std::string>& words, const char* flag, const std::stri
 }
 
 std::string zone_or_gcloud(const std::string& zone, const std::string& what) {
-  std::string found = zone.empty() ? gcloud_zone() : zone;
+  std::string found = zone.empty() ? cloud::gcloud_zone() : zone;
   if (found.empty())
     throw UsageError(
         str(what, ": no zone given"),
@@ -64,4 +64,4 @@ void add_ignored(CLI::App& command, const std::vector<IgnoredFlag>& flags) {
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace smelt {
+namespace smelt::cli {
 
 // Prints the equivalent smelt command on standard error and runs it. `words` are the arguments
 // after "smelt".
@@ -29,4 +29,4 @@ struct IgnoredFlag {
 };
 void add_ignored(CLI::App& command, const std::vector<IgnoredFlag>& flags);
 
-}  // namespace smelt
+}  // namespace smelt::cli

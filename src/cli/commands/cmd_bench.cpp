@@ -25,21 +25,21 @@
 #include "model/tasks/t5_task.h"
 #include "pjrt/hardware.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 struct BenchOptions {
   std::string model = "base", optimizer = "bert_adamw", emit;
   std::vector<std::string> updates;  // time only these optimizers' updates
-  DeviceConfig on = {.compute = ComputeOptions()};
+  model::DeviceConfig on = {.compute = model::ComputeOptions()};
   std::int64_t depth = 0, batch = 8, seq = 128, predictions = 20, steps = 5, micro_batches = 1;
   std::int64_t classes = 0;  // classes of a fine-tuned BERT; 0: pretraining
   double dropout = 0.1;
 };
 
-const std::map<std::string, BertConfig>& models() {
+const std::map<std::string, model::BertConfig>& models() {
   const auto config = [](std::int64_t layers, std::int64_t hidden) {
-    BertConfig c;
+    model::BertConfig c;
     c.vocab_size = 30522;
     c.type_vocab_size = 2;
     c.hidden_size = hidden;
@@ -48,10 +48,10 @@ const std::map<std::string, BertConfig>& models() {
     c.intermediate_size = 4 * hidden;
     return c;
   };
-  static const std::map<std::string, BertConfig> kModels{{"tiny", config(2, 128)},
-                                                         {"small", config(4, 512)},
-                                                         {"base", config(12, 768)},
-                                                         {"large", config(24, 1024)}};
+  static const std::map<std::string, model::BertConfig> kModels{{"tiny", config(2, 128)},
+                                                                {"small", config(4, 512)},
+                                                                {"base", config(12, 768)},
+                                                                {"large", config(24, 1024)}};
   return kModels;
 }
 
@@ -59,29 +59,29 @@ constexpr const char* kElectra = "electra-small";
 constexpr const char* kJestimator = "jestimator-base";
 constexpr const char *kT5 = "t5-small", *kT5Gated = "t5-v1_1-small";
 
-Task electra_bench_task(const BenchOptions& o) {
-  ElectraTask task;
+model::Task electra_bench_task(const BenchOptions& o) {
+  model::ElectraTask task;
   task.model.vocab_size = 30522;
   task.model.num_hidden_layers = o.depth;
   task.model.hidden_dropout_prob = task.model.attention_probs_dropout_prob = o.dropout;
   task.seq_length = o.seq;
-  return electra_task(task);
+  return model::electra_task(task);
 }
 
 // The task of the original JEstimator's tutorial.
-Task jestimator_bench_task(const BenchOptions& o) {
-  JestimatorBertTask task;
+model::Task jestimator_bench_task(const BenchOptions& o) {
+  model::JestimatorBertTask task;
   task.model.vocab_size = 32000;
   task.model.max_length = o.seq;
   if (o.depth > 0) task.model.num_layers = o.depth;
   task.model.hidden_dropout_rate = task.model.attention_dropout_rate = o.dropout;
   task.settings.mask_token_id = 4;
-  return jestimator_bert_task(task);
+  return model::jestimator_bert_task(task);
 }
 
 // The task of the original's small models; --predictions is the number of target tokens.
-Task t5_bench_task(const BenchOptions& o) {
-  T5Task task{.inputs_length = o.seq, .targets_length = o.predictions};
+model::Task t5_bench_task(const BenchOptions& o) {
+  model::T5Task task{.inputs_length = o.seq, .targets_length = o.predictions};
   task.model.vocab_size = 32128;
   task.model.dropout_rate = o.dropout;
   if (o.model == kT5Gated) {
@@ -92,16 +92,17 @@ Task t5_bench_task(const BenchOptions& o) {
     task.model.tie_word_embeddings = false;
   }
   if (o.depth > 0) task.model.num_layers = o.depth;
-  return t5_task(task);
+  return model::t5_task(task);
 }
 
-Task classify_bench_task(const BenchOptions& o, const BertConfig& model) {
-  ClassifyTask task{.encoder = bert_encoder(model), .seq_length = o.seq, .dropout = o.dropout};
+model::Task classify_bench_task(const BenchOptions& o, const model::BertConfig& model) {
+  model::ClassifyTask task{
+      .encoder = model::bert_encoder(model), .seq_length = o.seq, .dropout = o.dropout};
   for (std::int64_t i = 0; i < o.classes; ++i) task.labels.names.push_back(str("class ", i));
-  return classify_task(task);
+  return model::classify_task(task);
 }
 
-Task bench_task(const BenchOptions& o) {
+model::Task bench_task(const BenchOptions& o) {
   if (o.model == kT5 || o.model == kT5Gated) return t5_bench_task(o);
   if (o.model == kElectra) return electra_bench_task(o);
   if (o.model == kJestimator) return jestimator_bench_task(o);
@@ -110,40 +111,41 @@ Task bench_task(const BenchOptions& o) {
     throw UsageError(
         str("bench: --predictions ", o.predictions, " of --seq ", o.seq, ": must not exceed --seq"),
         "lower --predictions to at most --seq");
-  BertConfig model = known != models().end()
-                         ? known->second
-                         : parse_bert_config(read_file(o.model, kSmallFileBytes), o.model);
+  model::BertConfig model =
+      known != models().end()
+          ? known->second
+          : model::parse_bert_config(io::read_file(o.model, io::kSmallFileBytes), o.model);
   if (o.depth > 0) model.num_hidden_layers = o.depth;
   if (known != models().end())
     model.hidden_dropout_prob = model.attention_probs_dropout_prob = o.dropout;
   if (o.classes > 0) return classify_bench_task(o, model);
-  return bert_task({.model = model, .seq_length = o.seq, .max_predictions = o.predictions});
+  return model::bert_task({.model = model, .seq_length = o.seq, .max_predictions = o.predictions});
 }
 
 // Returns the optimizer with a recipe's defaults.
-Optimizer bench_optimizer(const BenchOptions& o, const std::string& name) {
-  return make_optimizer({.type = name}, o.model == kJestimator ? "jestimator_bert" : "bert");
+model::Optimizer bench_optimizer(const BenchOptions& o, const std::string& name) {
+  return model::make_optimizer({.type = name}, o.model == kJestimator ? "jestimator_bert" : "bert");
 }
 
-TrainingConfig bench_config(const BenchOptions& o, std::string_view platform) {
-  TrainingConfig c;
+model::TrainingConfig bench_config(const BenchOptions& o, std::string_view platform) {
+  model::TrainingConfig c;
   c.batch_size = o.batch;
   c.devices = o.on.devices;
   c.schedule = {.learning_rate = 1e-4, .warmup_steps = 100, .total_steps = 10000, .power = 1.0};
   c.optimizer = bench_optimizer(o, o.optimizer);
-  c.clip_norm = clip_norm_of({.type = o.optimizer});
+  c.clip_norm = model::clip_norm_of({.type = o.optimizer});
   c.micro_batches = o.micro_batches;
-  c.compute = compute_for(platform, *o.on.compute, flag);
+  c.compute = model::compute_for(platform, *o.on.compute, flag);
   return c;
 }
 
 // Returns a batch of random tokens without padding.
-Batch random_batch(const Features& features, std::int64_t rows) {
-  Batch batch = empty_batch(features, rows);
+data::Batch random_batch(const io::Features& features, std::int64_t rows) {
+  data::Batch batch = data::empty_batch(features, rows);
   std::uint64_t drawn = 0;
   for (std::size_t i = 0; i < features.size(); ++i) {
-    const Feature& feature = features[i];
-    if (feature.dtype == DType::f32)
+    const io::Feature& feature = features[i];
+    if (feature.dtype == compiler::DType::f32)
       std::ranges::fill(batch.arrays[i].values<float>(), 1.0f);
     else if (feature.name == "input_mask" || feature.name == "is_real_example")
       std::ranges::fill(batch.arrays[i].values<std::int32_t>(), 1);
@@ -154,29 +156,30 @@ Batch random_batch(const Features& features, std::int64_t rows) {
   return batch;
 }
 
-ShardingPlan bench_placement(const BenchOptions& o, std::string_view platform) {
-  return placement_for(platform, o.on.devices, Reduction::global,
-                       partition_for(o.on.mesh, o.on.devices, flag));
+model::ShardingPlan bench_placement(const BenchOptions& o, std::string_view platform) {
+  return model::placement_for(platform, o.on.devices, model::Reduction::global,
+                              model::partition_for(o.on.mesh, o.on.devices, flag));
 }
 
 // Writes the step's StableHLO text, for other compilers.
 void emit_step(const BenchOptions& o) {
-  const TrainingConfig config = bench_config(o, o.on.device);
-  const StepProgram step = train_program(bench_task(o), config, bench_placement(o, o.on.device));
-  OutputFile file(o.emit);
-  file.write(emit_module(step.program, "step"));
+  const model::TrainingConfig config = bench_config(o, o.on.device);
+  const model::StepProgram step =
+      model::train_program(bench_task(o), config, bench_placement(o, o.on.device));
+  io::OutputFile file(o.emit);
+  file.write(compiler::emit_module(step.program, "step"));
   file.commit();
 }
 
 // Times steps on one batch; the first step is not timed. `begin` is the start time of the process.
-Json time_steps(const CompiledStep& step, const Batch& batch, ModelState& state, std::int64_t steps,
-                Clock::time_point begin) {
+Json time_steps(const execution::CompiledStep& step, const data::Batch& batch,
+                execution::ModelState& state, std::int64_t steps, Clock::time_point begin) {
   std::vector<double> times, processor_times;
   Json result{{"start_s", seconds_since(begin)}};
   for (std::int64_t i = 0; i <= steps; ++i) {
     const auto start = Clock::now();
     const std::clock_t processor_start = std::clock();
-    Execution execution = step.run(batch, state, i);
+    pjrt::Execution execution = step.run(batch, state, i);
     const auto report = execution.results[0].back().to_host<float>();
     result["loss"] = report[0];
     result["gradient_norm"] = report[1];
@@ -199,19 +202,21 @@ Json time_steps(const CompiledStep& step, const Batch& batch, ModelState& state,
 
 Json run_bench(const BenchOptions& o) {
   const auto begin = Clock::now();
-  const Task task = bench_task(o);
-  const TrainingConfig config = bench_config(o, o.on.device);
-  const StepProgram program = train_program(task, config, bench_placement(o, o.on.device));
+  const model::Task task = bench_task(o);
+  const model::TrainingConfig config = bench_config(o, o.on.device);
+  const model::StepProgram program =
+      model::train_program(task, config, bench_placement(o, o.on.device));
   const double build_s = seconds_since(begin);
-  const auto client = open_device(o.on.device, static_cast<int>(o.on.devices));
+  const auto client = pjrt::open_device(o.on.device, static_cast<int>(o.on.devices));
   // Initialize the state while the program compiles, as training does.
   auto fresh = std::async(std::launch::async, [&] {
-    return ModelState::fresh(*client, program.placement, program.state, config.seed);
+    return execution::ModelState::fresh(*client, program.placement, program.state, config.seed);
   });
   const auto compiling = Clock::now();
-  const CompiledStep step(client, program, advice_for_training("bench: a step", flag));
+  const execution::CompiledStep step(client, program,
+                                     execution::advice_for_training("bench: a step", flag));
   const double compile_s = seconds_since(compiling);
-  ModelState state = fresh.get();
+  execution::ModelState state = fresh.get();
   Json result = time_steps(step, random_batch(task.features, o.batch), state, o.steps, begin);
   result["build_s"] = build_s;
   result["compile_s"] = compile_s;
@@ -219,10 +224,10 @@ Json run_bench(const BenchOptions& o) {
 }
 
 Json run_updates(const BenchOptions& o) {
-  const auto client = open_device(o.on.device);
-  const StepProgram step =
-      train_program(bench_task(o), bench_config(o, client->platform_name()),
-                    placement_for(client->platform_name(), 1, Reduction::global));
+  const auto client = pjrt::open_device(o.on.device);
+  const model::StepProgram step = model::train_program(
+      bench_task(o), bench_config(o, client->platform_name()),
+      model::placement_for(client->platform_name(), 1, model::Reduction::global));
   std::vector<NamedOptimizer> optimizers;
   for (const std::string& name : o.updates) optimizers.push_back({name, bench_optimizer(o, name)});
   const auto first = step.state.tensors.begin();
@@ -232,19 +237,20 @@ Json run_updates(const BenchOptions& o) {
 
 void add_optimizer_flags(CLI::App& command, BenchOptions& o) {
   command.add_option("--optimizer", o.optimizer, "optimizer of the step")
-      ->check(CLI::IsMember(optimizer_names()))
+      ->check(CLI::IsMember(model::optimizer_names()))
       ->capture_default_str();
   command
       .add_option("--updates", o.updates,
                   "time only the updates of these optimizers, in turns, on one device")
       ->delimiter(',')
-      ->check(CLI::IsMember(optimizer_names()));
+      ->check(CLI::IsMember(model::optimizer_names()));
 }
 
 // Returns "" if the value is a model name or a file, else an error text.
 std::string check_model(const std::string& value) {
   std::vector<std::string> names{kElectra, kJestimator, kT5, kT5Gated};
-  if (std::ranges::find(names, value) != names.end() || models().contains(value) || exists(value))
+  if (std::ranges::find(names, value) != names.end() || models().contains(value) ||
+      io::exists(value))
     return "";
   for (const auto& [name, config] : models()) names.push_back(name);
   return str("'", value, "' is neither a file nor one of ", join(names, ", "));
@@ -291,10 +297,10 @@ void add_bench_command(CLI::App& app) {
     if (!(o->dropout >= 0 && o->dropout <= 0.99))  // nan, too
       throw UsageError(str("bench: --dropout ", o->dropout, " is not between 0 and 0.99"),
                        "use a probability such as 0.1");
-    o->on.device = chosen_device(o->on.device);
+    o->on.device = pjrt::chosen_device(o->on.device);
     if (!o->emit.empty()) return emit_step(*o);
     std::cout << (o->updates.empty() ? run_bench(*o) : run_updates(*o)).dump() << "\n";
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

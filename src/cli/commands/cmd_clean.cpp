@@ -10,7 +10,7 @@
 #include "cli/options/confirm.h"
 #include "pipeline/stages/clean.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 struct CleanOptions {
@@ -18,28 +18,28 @@ struct CleanOptions {
   bool yes = false, json = false;
 };
 
-std::uint64_t total(const std::vector<Leftover>& found) {
+std::uint64_t total(const std::vector<pipeline::Leftover>& found) {
   std::uint64_t bytes = 0;
-  for (const Leftover& leftover : found) bytes += leftover.bytes;
+  for (const pipeline::Leftover& leftover : found) bytes += leftover.bytes;
   return bytes;
 }
 
-void print(const std::vector<Leftover>& found, bool json) {
+void print(const std::vector<pipeline::Leftover>& found, bool json) {
   if (json) {
     OrderedJson out{{"bytes", total(found)}, {"leftovers", Json::array()}};
-    for (const Leftover& leftover : found)
+    for (const pipeline::Leftover& leftover : found)
       out["leftovers"].push_back(
           {{"path", leftover.path}, {"what", leftover.what}, {"bytes", leftover.bytes}});
     std::cout << out.dump() << "\n";
     return;
   }
-  for (const Leftover& leftover : found)
+  for (const pipeline::Leftover& leftover : found)
     std::cout << bytes_text(static_cast<double>(leftover.bytes)) << "  " << leftover.path << "  ("
               << leftover.what << ")\n";
 }
 
 void run_clean(const CleanOptions& options) {
-  const auto found = leftovers(options.run);
+  const auto found = pipeline::leftovers(options.run);
   print(found, options.json);
   const std::string size = bytes_text(static_cast<double>(total(found)));
   if (found.empty()) {
@@ -47,7 +47,7 @@ void run_clean(const CleanOptions& options) {
     return;
   }
   const bool removes = options.yes || (!options.json && is_agreed_to("remove them?"));
-  if (removes) clean(options.run, found);
+  if (removes) pipeline::clean(options.run, found);
   if (!options.json)
     std::cout << (removes ? size + " freed" : size + " would be freed; --yes removes them") << "\n";
 }
@@ -64,4 +64,4 @@ void add_clean_command(CLI::App& app) {
   command->callback([options] { run_clean(*options); });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -13,16 +13,16 @@
 #include "cloud/tpu_api.h"
 #include "cloud/whoami.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 OrderedJson text_or_null(const std::string& text) {
   return text.empty() ? OrderedJson() : OrderedJson(text);
 }
 
-void print(const Whoami& found, bool json) {
-  const Who& who = found.who;
-  const Project& project = found.project;
+void print(const cloud::Whoami& found, bool json) {
+  const io::Who& who = found.who;
+  const cloud::Project& project = found.project;
   if (json) {
     std::cout << OrderedJson{{"kind", who.kind},
                              {"account", text_or_null(who.account)},
@@ -44,7 +44,7 @@ void print(const Whoami& found, bool json) {
   if (!who.quota_project.empty()) std::cout << "billed:  " << who.quota_project << "\n";
   if (who.lacks_quota_project())
     std::cout << "billed:  gcloud's own project, where some APIs are disabled; to use yours: "
-              << quota_project_command(project.name.empty() ? "PROJECT" : project.name) << "\n";
+              << io::quota_project_command(project.name.empty() ? "PROJECT" : project.name) << "\n";
   std::cout << "token:   valid for " << found.token_lasts.count() << " seconds\n";
 }
 
@@ -54,8 +54,8 @@ void add_whoami(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "print one JSON object instead of lines");
   command->callback([json] {
-    GoogleApi api{TokenSource(google_credentials())};
-    print(whoami(api), *json);
+    cloud::GoogleApi api{cloud::TokenSource(io::google_credentials())};
+    print(cloud::whoami(api), *json);
   });
 }
 
@@ -75,7 +75,7 @@ std::shared_ptr<ListOptions> add_list_options(CLI::App& command) {
 void add_list(CLI::App& app) {
   auto* command = app.add_subcommand("list", "list the project's TPUs and queued requests");
   auto o = std::make_shared<MachineOptions>();
-  o->zone = kAllZones;
+  o->zone = cloud::kAllZones;
   add_project_flag(*command, o->project);
   command->add_flag("--json", o->json, "print one JSON object instead of lines");
   command->add_option("--zone", o->zone, "only TPUs of this zone; default: all zones");
@@ -86,8 +86,8 @@ void add_locations(CLI::App& app) {
   auto* command = app.add_subcommand("locations", "list the zones with TPUs");
   auto o = add_list_options(*command);
   command->callback([o] {
-    GoogleApi api{TokenSource(google_credentials())};
-    const auto zones = TpuApi(api, project_of(o->project, api)).zones();
+    cloud::GoogleApi api{cloud::TokenSource(io::google_credentials())};
+    const auto zones = cloud::TpuApi(api, cloud::project_of(o->project, api)).zones();
     if (o->json)
       std::cout << OrderedJson{{"zones", zones}}.dump() << "\n";
     else
@@ -100,8 +100,8 @@ void add_types(CLI::App& app) {
   auto o = add_list_options(*command);
   command->add_option("--zone", o->zone, "a zone, such as us-central1-a")->required();
   command->callback([o] {
-    GoogleApi api{TokenSource(google_credentials())};
-    TpuApi tpu(api, project_of(o->project, api));
+    cloud::GoogleApi api{cloud::TokenSource(io::google_credentials())};
+    cloud::TpuApi tpu(api, cloud::project_of(o->project, api));
     tpu.require_zones({o->zone});
     const auto types = tpu.accelerator_types(o->zone);
     if (o->json)
@@ -132,4 +132,4 @@ void add_cloud_command(CLI::App& app) {
   add_prices_command(*command);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

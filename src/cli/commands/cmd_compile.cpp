@@ -23,7 +23,7 @@
 #include "pjrt/step_cycles.h"
 #include "pjrt/topology.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 struct CompileCommand {
@@ -56,22 +56,23 @@ void check_topology(const std::string& name) {
                    "use libtpu's name of the slice, e.g. v2:4x4, v3:2x2, v4:2x2x1, v5e:2x4");
 }
 
-Topology topology_of(const std::string& name) {
+pjrt::Topology topology_of(const std::string& name) {
   try {
-    return Topology::tpu(name);
-  } catch (const PjrtError& error) {
+    return pjrt::Topology::tpu(name);
+  } catch (const pjrt::PjrtError& error) {
     throw UsageError(str("--topology ", name, ": ", error.what()),
                      "use libtpu's name of the slice, e.g. v2:4x4, v3:2x2, v5e:2x4");
   }
 }
 
-CompiledProgram compiled_for(const Topology& topology, const CompileCommand& c,
-                             const std::string& text, const CompileOptions& options) {
+pjrt::CompiledProgram compiled_for(const pjrt::Topology& topology, const CompileCommand& c,
+                                   const std::string& text, const pjrt::CompileOptions& options) {
   try {
     return topology.compile(text, options);
-  } catch (const PjrtError& error) {
-    if (error.code() == pjrt::ErrorCode::resource_exhausted)
-      throw_does_not_fit(error, advice_for_training(str(c.program, " on ", c.topology), flag));
+  } catch (const pjrt::PjrtError& error) {
+    if (error.code() == pjrt_abi::ErrorCode::resource_exhausted)
+      execution::throw_does_not_fit(
+          error, execution::advice_for_training(str(c.program, " on ", c.topology), flag));
     // The text after the first line is about other versions, or is the program itself.
     throw UsageError(str(c.program, ": ", first_line(error.what())),
                      "use a file of StableHLO text, such as the output of smelt bench --emit");
@@ -80,10 +81,10 @@ CompiledProgram compiled_for(const Topology& topology, const CompileCommand& c,
 
 // Returns the mesh "sdy.mesh @mesh = <["data"=2, "fsdp"=4]>" of the module; without one, all
 // devices are along "data".
-Mesh mesh_of(const std::string& text, std::int64_t devices) {
+compiler::Mesh mesh_of(const std::string& text, std::int64_t devices) {
   const std::string head = text.substr(0, text.find("func.func"));
   const std::size_t at = head.find("sdy.mesh");
-  Mesh out;
+  compiler::Mesh out;
   if (at != head.npos) {
     const std::regex axis("\"(\\w+)\"\\s*=\\s*(\\d{1,6})");
     for (std::sregex_iterator i(head.begin() + static_cast<std::ptrdiff_t>(at), head.end(), axis),
@@ -91,20 +92,20 @@ Mesh mesh_of(const std::string& text, std::int64_t devices) {
          i != end; ++i)
       out.emplace_back((*i)[1], std::stoll((*i)[2]));
   }
-  return out.empty() ? Mesh{{"data", devices}} : out;
+  return out.empty() ? compiler::Mesh{{"data", devices}} : out;
 }
 
 // Returns the bytes that a device sends along each axis of the mesh, and how much of it overlaps
 // with compute.
-Json axes_json(const StepCycles& cycles, const Mesh& mesh) {
+Json axes_json(const pjrt::StepCycles& cycles, const compiler::Mesh& mesh) {
   std::int64_t devices = 1;
   for (const auto& [axis, size] : mesh) devices *= size;
   std::vector<std::int64_t> all;
   for (std::int64_t i = 0; i < devices; ++i) all.push_back(i);
   std::map<std::string, std::map<std::string, double>> told;
-  for (const CollectiveBytes& c : cycles.collectives) {
-    auto& axis = told[axes_of(mesh, c.group.empty() ? all : c.group)];
-    const double sent = sent_bytes(c, devices);
+  for (const pjrt::CollectiveBytes& c : cycles.collectives) {
+    auto& axis = told[pjrt::axes_of(mesh, c.group.empty() ? all : c.group)];
+    const double sent = pjrt::sent_bytes(c, devices);
     axis[c.opcode == "all-reduce" ? "all_reduce" : "other"] += sent;
     axis[c.opcode == "all-reduce" ? "asynchronous_all_reduce" : "asynchronous_other"] +=
         c.asynchronous ? sent : 0;
@@ -115,7 +116,7 @@ Json axes_json(const StepCycles& cycles, const Mesh& mesh) {
   return out;
 }
 
-Json cycles_json(const StepCycles& cycles, std::int64_t top) {
+Json cycles_json(const pjrt::StepCycles& cycles, std::int64_t top) {
   Json out{{"cycles", cycles.total},
            {"scheduled", cycles.scheduled},
            {"unread", cycles.unread},
@@ -123,13 +124,13 @@ Json cycles_json(const StepCycles& cycles, std::int64_t top) {
            {"collectives", Json::object()}};
   // Bytes by opcode: all, and those that overlap with compute.
   std::map<std::string, std::pair<double, double>> told;
-  for (const CollectiveBytes& c : cycles.collectives) {
+  for (const pjrt::CollectiveBytes& c : cycles.collectives) {
     told[c.opcode].first += c.bytes;
     if (c.asynchronous) told[c.opcode].second += c.bytes;
   }
   for (const auto& [opcode, bytes] : told)
     out["collectives"][opcode] = {{"bytes", bytes.first}, {"asynchronous_bytes", bytes.second}};
-  for (const InstructionCycles& i : cycles.instructions) {
+  for (const pjrt::InstructionCycles& i : cycles.instructions) {
     if (std::ssize(out["top"]) == top) break;
     out["top"].push_back({{"name", i.name},
                           {"op_name", i.op_name},
@@ -142,58 +143,59 @@ Json cycles_json(const StepCycles& cycles, std::int64_t top) {
   return out;
 }
 
-StepCycles cycles_of(const CompiledProgram& compiled, const ScheduleDump& dump,
-                     const std::string& device_kind) {
-  StepCycles out = step_cycles(read_hlo_module(compiled.optimized_module()));
-  add_schedule(out, dump.kernels(), device_kind);
+pjrt::StepCycles cycles_of(const pjrt::CompiledProgram& compiled, const pjrt::ScheduleDump& dump,
+                           const std::string& device_kind) {
+  pjrt::StepCycles out = pjrt::step_cycles(pjrt::read_hlo_module(compiled.optimized_module()));
+  pjrt::add_schedule(out, dump.kernels(), device_kind);
   return out;
 }
 
 // Returns the bytes moved between a device's HBM and its cores.
-double moved_bytes(const StepCycles& cycles) {
+double moved_bytes(const pjrt::StepCycles& cycles) {
   double out = 0;
-  for (const InstructionCycles& i : cycles.instructions) out += i.hbm_bytes;
+  for (const pjrt::InstructionCycles& i : cycles.instructions) out += i.hbm_bytes;
   return out;
 }
 
 Json compile_program(const CompileCommand& c) {
-  const std::string text = read_file(c.program);
-  CompileOptions options;
+  const std::string text = io::read_file(c.program);
+  pjrt::CompileOptions options;
   options.num_partitions = module_count(text, "num_partitions");
   options.num_replicas = module_count(text, "num_replicas");
   check_topology(c.topology);
-  const ScheduleDump dump;
-  const Topology topology = topology_of(c.topology);
+  const pjrt::ScheduleDump dump;
+  const pjrt::Topology topology = topology_of(c.topology);
   const int wanted = options.num_partitions * options.num_replicas;
   if (wanted > topology.device_count())
     throw UsageError(str(c.program, " is for ", wanted, " devices, --topology ", c.topology,
                          " has ", topology.device_count()),
                      "choose a larger topology");
   const auto begin = Clock::now();
-  const CompiledProgram compiled = compiled_for(topology, c, text, options);
+  const pjrt::CompiledProgram compiled = compiled_for(topology, c, text, options);
   const double seconds = seconds_since(begin);
-  const CompiledMemory memory = compiled.memory();
+  const pjrt::CompiledMemory memory = compiled.memory();
   const auto cost = compiled.cost();
   const auto figure = [&](const char* name) { return cost.contains(name) ? cost.at(name) : 0.0; };
-  const StepCycles cycles = cycles_of(compiled, dump, topology.device_kind());
+  const pjrt::StepCycles cycles = cycles_of(compiled, dump, topology.device_kind());
   Json out = cycles_json(cycles, c.top);
-  out.update(Json{{"topology", c.topology},
-                  {"sent_bytes", axes_json(cycles, mesh_of(text, wanted))},
-                  {"moved_bytes", moved_bytes(cycles)},
-                  {"devices", topology.device_count()},
-                  {"device_kind", topology.device_kind()},
-                  {"compile_s", seconds},
-                  {"flops", figure("flops")},
-                  {"bytes_accessed", figure("bytes accessed")},
-                  {"argument_bytes", memory.argument_bytes},
-                  {"output_bytes", memory.output_bytes},
-                  {"alias_bytes", memory.alias_bytes},
-                  {"temporary_bytes", memory.temporary_bytes},
-                  {"code_bytes", memory.code_bytes},
-                  {"peak_bytes", memory.peak_bytes},
-                  {"cycle_flops", cycle_flops(topology.device_kind())},
-                  {"seconds", seconds_of(cycles.total, topology.device_kind())},
-                  {"scheduled_seconds", seconds_of(cycles.scheduled, topology.device_kind())}});
+  out.update(
+      Json{{"topology", c.topology},
+           {"sent_bytes", axes_json(cycles, mesh_of(text, wanted))},
+           {"moved_bytes", moved_bytes(cycles)},
+           {"devices", topology.device_count()},
+           {"device_kind", topology.device_kind()},
+           {"compile_s", seconds},
+           {"flops", figure("flops")},
+           {"bytes_accessed", figure("bytes accessed")},
+           {"argument_bytes", memory.argument_bytes},
+           {"output_bytes", memory.output_bytes},
+           {"alias_bytes", memory.alias_bytes},
+           {"temporary_bytes", memory.temporary_bytes},
+           {"code_bytes", memory.code_bytes},
+           {"peak_bytes", memory.peak_bytes},
+           {"cycle_flops", pjrt::cycle_flops(topology.device_kind())},
+           {"seconds", pjrt::seconds_of(cycles.total, topology.device_kind())},
+           {"scheduled_seconds", pjrt::seconds_of(cycles.scheduled, topology.device_kind())}});
   return out;
 }
 
@@ -225,7 +227,7 @@ std::string sent_text(const Json& f) {
 // Returns the report as text. A program that does not fit in memory is not compiled.
 std::string compiled_text(const Json& f, const std::string& program) {
   const auto bytes = [&](const char* name) { return bytes_text(f.at(name).get<double>()); };
-  const auto capacity = device_memory_bytes(f.at("device_kind").get<std::string>());
+  const auto capacity = pjrt::device_memory_bytes(f.at("device_kind").get<std::string>());
   const std::string of = capacity ? str(" of a device's ", bytes_text(*capacity),
                                         ", of which the runtime reserves a part")
                                   : "";
@@ -273,4 +275,4 @@ void add_compile_command(CLI::App& app) {
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

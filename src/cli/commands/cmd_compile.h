@@ -3,8 +3,8 @@
 
 #include <CLI/App.hpp>
 
-namespace smelt {
+namespace smelt::cli {
 
 void add_compile_command(CLI::App& app);
 
-}  // namespace smelt
+}  // namespace smelt::cli

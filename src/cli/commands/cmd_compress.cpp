@@ -23,29 +23,29 @@
 #include "io/filesystem/folder.h"
 #include "pipeline/compression/compress_choice.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 struct QuantizeFlags {
-  QuantizeJob job;
+  compress::QuantizeJob job;
   std::string weights = "int8", activations = "floats", calibrate, calibration = "percentile";
   double max_drop = 0;
-  ChoiceRows choice;
+  pipeline::ChoiceRows choice;
   RowColumns columns;
   bool force = false, json = false;
   std::string trained;                // run folder of --train; empty: quantize the model itself
   std::vector<std::string> settings;  // of its recipe
 };
 
-OrderedJson quantized_json(const QuantizeJob& job, const Quantized& done) {
+OrderedJson quantized_json(const compress::QuantizeJob& job, const compress::Quantized& done) {
   OrderedJson loss = OrderedJson::object();
-  for (const Quantized::Tensor& tensor : done.tensors) loss[tensor.name] = tensor.sqnr_db;
+  for (const compress::Quantized::Tensor& tensor : done.tensors) loss[tensor.name] = tensor.sqnr_db;
   OrderedJson out{{"out", job.to},
                   {"bytes_before", done.bytes_before},
                   {"bytes", done.bytes},
                   {"sqnr_db", loss},
                   {"kept", done.kept}};
-  if (job.activations != Activations::floats) out["too_coarse"] = done.too_coarse;
+  if (job.activations != compress::Activations::floats) out["too_coarse"] = done.too_coarse;
   for (const auto& [module, range] : done.ranges)
     out["ranges"][module] = {{"most", range.most}, {"threshold", range.threshold}};
   if (!job.limit) return out;
@@ -55,7 +55,7 @@ OrderedJson quantized_json(const QuantizeJob& job, const Quantized& done) {
   return out;
 }
 
-void tell_limit(const Quantized& done) {
+void tell_limit(const compress::Quantized& done) {
   std::cout << "  score on the selection rows " << rounded(done.after.choice, 4) << ", before "
             << rounded(done.before.choice, 4) << "; on the other rows "
             << rounded(done.after.told, 4) << ", before " << rounded(done.before.told, 4) << "\n";
@@ -64,10 +64,11 @@ void tell_limit(const Quantized& done) {
 }
 
 void take_codes(QuantizeFlags& f, const CLI::App& command) {
-  if (f.weights == "int4") f.job.weights = WeightCodes::int4;
-  f.job.activations = choose_of("--activations", f.activations, kActivations);
-  f.job.calibration = choose_of("--calibration", f.calibration, kCalibrations);
-  if (command.count("--calibration") > 0 && f.job.activations != Activations::by_input_scale)
+  if (f.weights == "int4") f.job.weights = compress::WeightCodes::int4;
+  f.job.activations = choose_of("--activations", f.activations, compress::kActivations);
+  f.job.calibration = choose_of("--calibration", f.calibration, compress::kCalibrations);
+  if (command.count("--calibration") > 0 &&
+      f.job.activations != compress::Activations::by_input_scale)
     throw UsageError(str("compress: --calibration with --activations ", f.activations,
                          ": only static activations are calibrated"),
                      "remove it, or use --activations static");
@@ -75,7 +76,8 @@ void take_codes(QuantizeFlags& f, const CLI::App& command) {
     if (command.count(flag) > 0 && !has)
       throw UsageError(str("compress: ", flag, ": requires ", what), hint);
   };
-  needs("--group", f.job.weights == WeightCodes::int4, "--weights int4", "remove the flag");
+  needs("--group", f.job.weights == compress::WeightCodes::int4, "--weights int4",
+        "remove the flag");
   needs("--examples", !f.calibrate.empty(), "--calibrate", "remove the flag, or name rows");
   if (command.count("--smooth") > 0 && !(f.job.smooth > 0 && f.job.smooth <= 1))
     throw UsageError(str("compress: --smooth is ", f.job.smooth, ", must be above 0 and at most 1"),
@@ -84,13 +86,13 @@ void take_codes(QuantizeFlags& f, const CLI::App& command) {
 
 void take_calibration(QuantizeFlags& f, const CLI::App& command) {
   if (f.calibrate.empty()) return;
-  PruneData& data = f.job.rows;
-  AskedRows asked = f.choice.rows;
+  compress::PruneData& data = f.job.rows;
+  pipeline::AskedRows asked = f.choice.rows;
   take_columns(f.columns, command, asked);
   data.rows = asked.files;
   data.rows.input = f.calibrate;
-  if (data.rows.text.empty()) data.rows.text = LabelledFiles().text;
-  if (data.rows.label.empty()) data.rows.label = LabelledFiles().label;
+  if (data.rows.text.empty()) data.rows.text = data::LabelledFiles().text;
+  if (data.rows.label.empty()) data.rows.label = data::LabelledFiles().label;
   if (command.count("--seq-length") > 0) data.seq_length = asked.seq_length;
   data.target_length = asked.target_length;
   data.device = f.choice.device;
@@ -114,7 +116,7 @@ void take_training(QuantizeFlags& f, const CLI::App& command) {
 void train_in_codes(QuantizeFlags& f) {
   if (f.trained.empty()) return;
   require_apart(f.job.to, "--train", f.trained);
-  (void)OutputDirectory(f.job.to);  // throws if the folder exists, before anything is trained
+  (void)io::OutputDirectory(f.job.to);  // throws if the folder exists, before anything is trained
   std::vector<std::string> settings = f.settings;
   settings.emplace_back("train.fake_quant=true");
   teach_itself(f.job.from, f.trained, settings);
@@ -132,28 +134,28 @@ void run_quantize(QuantizeFlags& f, const CLI::App& command) {
                              : "add --max-drop POINTS, the largest loss of score");
   if (limited) {
     take_columns(f.columns, command, f.choice.rows);
-    f.job.limit = drop_limit(f.choice, f.max_drop, f.force);
+    f.job.limit = pipeline::drop_limit(f.choice, f.max_drop, f.force);
   }
   take_calibration(f, command);
-  check_codes(f.job);
+  compress::check_codes(f.job);
   train_in_codes(f);
-  const Quantized done = quantize_weights(f.job);
+  const compress::Quantized done = compress::quantize_weights(f.job);
   if (f.json) {
     std::cout << quantized_json(f.job, done).dump() << "\n";
     return;
   }
   std::cout << f.job.to << ": " << counted(done.tensors.size(), "matrix", "matrices")
-            << (f.job.weights == WeightCodes::int4 ? " in 4 bits, " : " in 8 bits, ")
+            << (f.job.weights == compress::WeightCodes::int4 ? " in 4 bits, " : " in 8 bits, ")
             << done.kept.size() << " kept as floats; " << sizes_text(done.bytes_before, done.bytes)
             << "\n";
   for (const std::string& name : done.too_coarse)
-    std::cout << "  kept in floats, below " << kLeastSqnr << " dB: " << name << "\n";
+    std::cout << "  kept in floats, below " << compress::kLeastSqnr << " dB: " << name << "\n";
   if (limited) tell_limit(done);
   constexpr std::size_t kTold = 3;
   auto worst = done.tensors;
-  std::ranges::stable_sort(worst, {}, &Quantized::Tensor::sqnr_db);
+  std::ranges::stable_sort(worst, {}, &compress::Quantized::Tensor::sqnr_db);
   worst.resize(std::min(worst.size(), kTold));
-  for (const Quantized::Tensor& tensor : worst)
+  for (const compress::Quantized::Tensor& tensor : worst)
     std::cout << "  largest error: " << tensor.name << ", " << rounded(tensor.sqnr_db, 1)
               << " dB signal-to-noise ratio\n";
 }
@@ -246,7 +248,7 @@ void add_quantize(CLI::App& compress) {
 }
 
 struct PruneFlags {
-  PruneJob job;
+  compress::PruneJob job;
   SparseFlags sparse;
   std::int64_t layers = 0, decoder_layers = 0;
   std::string format = "auto", header = "names";
@@ -255,11 +257,11 @@ struct PruneFlags {
   bool json = false;
 };
 
-OrderedJson pruned_json(const PruneJob& job, const Pruned& done) {
+OrderedJson pruned_json(const compress::PruneJob& job, const compress::Pruned& done) {
   OrderedJson stacks = OrderedJson::object(), units = stacks;
-  for (const Pruned::Stack& stack : done.stacks)
+  for (const compress::Pruned::Stack& stack : done.stacks)
     stacks[stack.what] = {{"before", stack.before}, {"kept", stack.kept}};
-  for (const Pruned::Units& kind : done.units)
+  for (const compress::Pruned::Units& kind : done.units)
     units[kind.what] = {{"before", kind.before},
                         {"after", kind.after},
                         {"kept_importance", kind.kept_importance},
@@ -278,31 +280,31 @@ OrderedJson pruned_json(const PruneJob& job, const Pruned& done) {
 void run_prune(PruneFlags& f, const CLI::App& command) {
   if (const auto sparse = sparse_job(f.sparse, command, f.job.from, f.job.to))
     return make_sparse(*sparse, {f.tuned, f.settings, f.sparse.penalty}, f.json);
-  f.job.data.rows.format = parse_file_format(f.format);
-  f.job.data.rows.header = choose_of("--header", f.header, kHeaders);
+  f.job.data.rows.format = text::parse_file_format(f.format);
+  f.job.data.rows.header = choose_of("--header", f.header, text::kHeaders);
   if (command.count("--layers") > 0) f.job.layers.count = f.layers;
   if (command.count("--decoder-layers") > 0) f.job.decoder_layers.count = f.decoder_layers;
   const DistillFlags tune{
       .teacher = f.job.from, .student = f.job.to, .out = f.tuned, .settings = f.settings};
-  const bool is_cut = !f.tuned.empty() && exists(f.job.to) && is_pruned_so(f.job);
+  const bool is_cut = !f.tuned.empty() && io::exists(f.job.to) && compress::is_pruned_so(f.job);
   if (!f.tuned.empty()) check_distill(tune, is_cut);
   if (is_cut) {
     std::cout << f.job.to << " is already pruned this way\n" << std::flush;
     return void(distill(tune));
   }
-  const Pruned done = prune_model(f.job);
+  const compress::Pruned done = compress::prune_model(f.job);
   if (f.json) {
     std::cout << pruned_json(f.job, done).dump() << "\n";
     return;
   }
   std::cout << f.job.to << ": " << done.parameters << " of " << done.parameters_before
             << " parameters; " << sizes_text(done.bytes_before, done.bytes) << "\n";
-  for (const Pruned::Stack& stack : done.stacks)
+  for (const compress::Pruned::Stack& stack : done.stacks)
     std::cout << "  " << stack.kept.size() << " of " << stack.before << " " << stack.what << ": "
               << join(stack.kept, ", ") << "\n";
   if (done.macs)
     std::cout << "  " << percent(*done.macs) << " of the layers' multiplications remain\n";
-  for (const Pruned::Units& kind : done.units) {
+  for (const compress::Pruned::Units& kind : done.units) {
     std::cout << "  " << kind.after << " of " << kind.before << " " << kind.what
               << " in each layer; they have at least "
               << percent(std::ranges::min(kind.kept_importance))
@@ -321,7 +323,7 @@ void run_prune(PruneFlags& f, const CLI::App& command) {
 
 // Adds the flags for the rows that decide which units are pruned.
 void add_rows(CLI::App& command, PruneFlags& f) {
-  PruneData& data = f.job.data;
+  compress::PruneData& data = f.job.data;
   command.add_option("--input", data.rows.input,
                      "labelled training rows (JSONL, TSV, CSV, Parquet), from which --ffn, --heads "
                      "and --macs estimate what is important for the loss");
@@ -415,4 +417,4 @@ void add_compress_command(CLI::App& app) {
   add_compress_report_commands(*command);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

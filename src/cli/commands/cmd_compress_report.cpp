@@ -22,11 +22,11 @@
 #include "io/filesystem/file.h"
 #include "pipeline/compression/compress_report.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 struct ReportFlags {
-  CompressReportJob job;
+  pipeline::CompressReportJob job;
   RowColumns columns;
   std::string metrics, out = "compress.html";
   bool alone = true, json = false;
@@ -42,25 +42,25 @@ std::string own_command() {
 
 void run_report(ReportFlags& f, const CLI::App& command) {
   take_columns(f.columns, command, f.job.test);
-  f.job.metrics = metric_list(f.metrics);
+  f.job.metrics = evaluation::metric_list(f.metrics);
   std::erase(f.job.metrics, "");
-  check_page_place("compress report", f.out);
+  evaluation::check_page_place("compress report", f.out);
   f.job.latency.lengths_told = command.count("--lengths") > 0;
-  if (f.alone) f.job.smelt = own_program();
+  if (f.alone) f.job.smelt = pipeline::own_program();
   f.job.command = own_command();
   f.job.version = SMELT_VERSION;
   const StopSignal stop("compress: stopping\n");
-  const OrderedJson report = compress_report(f.job);
-  write_file(f.out, compress_page(report));
+  const OrderedJson report = pipeline::compress_report(f.job);
+  io::write_file(f.out, evaluation::compress_page(report));
   if (f.json)
     std::cout << report.dump(-1, ' ', false, JsonInvalidUtf8::replace) << "\n";
   else
-    std::cout << compress_report_text(report);
+    std::cout << pipeline::compress_report_text(report);
   log_info("compress report: {}", f.out);
 }
 
 void add_columns(CLI::App& command, ReportFlags& f) {
-  AskedRows& test = f.job.test;
+  pipeline::AskedRows& test = f.job.test;
   command
       .add_option("--input", test.files.input,
                   "labelled test rows (JSONL, TSV, CSV, Parquet, SQuAD's JSON) that neither "
@@ -75,7 +75,7 @@ void add_columns(CLI::App& command, ReportFlags& f) {
 }
 
 void add_sizes(CLI::App& command, ReportFlags& f) {
-  LatencyJob& latency = f.job.latency;
+  pipeline::LatencyJob& latency = f.job.latency;
   command.add_option("--batches", latency.batches, "batch sizes to time")
       ->delimiter(',')
       ->capture_default_str();
@@ -115,21 +115,22 @@ void add_page(CLI::App& compress) {
 
 struct LoadFlags {
   std::string model;
-  AskedModel::Options options = {.stored = {}, .batch_size = 1, .answer_tokens = 16, .rows = {}};
+  pipeline::AskedModel::Options options = {
+      .stored = {}, .batch_size = 1, .answer_tokens = 16, .rows = {}};
   std::int64_t length = 128;
   bool json = false;
 };
 
 void run_load(const LoadFlags& f) {
   const auto begin = Clock::now();
-  AskedModel model("compress load", f.model, f.options);
+  pipeline::AskedModel model("compress load", f.model, f.options);
   const double loaded = seconds_since(begin);
   (void)model.seconds(f.options.batch_size, std::min(f.length, model.most_tokens()));
   const OrderedJson out{
       {"load_seconds", loaded},
       {"first_answer_seconds", seconds_since(begin)},
       {"peak_bytes", peak_memory()},
-      {"weights_seconds", seconds_of_weights(f.model, f.options.stored.device)},
+      {"weights_seconds", pipeline::seconds_of_weights(f.model, f.options.stored.device)},
   };
   if (f.json)
     std::cout << out.dump() << "\n";
@@ -169,4 +170,4 @@ void add_compress_report_commands(CLI::App& compress) {
   add_load(compress);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

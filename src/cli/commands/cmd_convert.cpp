@@ -22,11 +22,11 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 struct ConvertFlags {
-  ConvertJob job;
+  checkpoint::ConvertJob job;
   std::string form, dtype = "f32", task = "auto";
   bool no_slots = false, json = false;
   double shard_mb = 5000;
@@ -34,40 +34,42 @@ struct ConvertFlags {
 
 constexpr const char* kOnnx = "onnx";
 
-constexpr NamedValues<OnnxTask, 3> kOnnxTasks{
-    {{"auto", OnnxTask::automatic},
-     {"fill-mask", OnnxTask::fill_mask},
-     {"feature-extraction", OnnxTask::feature_extraction}}};
+constexpr NamedValues<checkpoint::OnnxTask, 3> kOnnxTasks{
+    {{"auto", checkpoint::OnnxTask::automatic},
+     {"fill-mask", checkpoint::OnnxTask::fill_mask},
+     {"feature-extraction", checkpoint::OnnxTask::feature_extraction}}};
 
 // Returns the Hugging Face folder with the model for the task, or nullopt if `path` is not one. For
 // an ELECTRA, returns the generator for `fill_mask` and else the discriminator, or the only one
 // present.
-std::optional<std::string> hugging_face_part(const std::string& path, OnnxTask task) {
+std::optional<std::string> hugging_face_part(const std::string& path, checkpoint::OnnxTask task) {
   const char *first = "discriminator", *second = "generator";
-  if (task == OnnxTask::fill_mask) std::swap(first, second);
-  for (const std::string& folder : {path, join_path(path, first), join_path(path, second)})
-    if (exists(join_path(folder, "config.json"))) return folder;
+  if (task == checkpoint::OnnxTask::fill_mask) std::swap(first, second);
+  for (const std::string& folder : {path, io::join_path(path, first), io::join_path(path, second)})
+    if (io::exists(io::join_path(folder, "config.json"))) return folder;
   return std::nullopt;
 }
 
 // Writes an ONNX folder. It needs the files of a Hugging Face folder next to the ONNX files, so any
 // other form of the model is converted to one first.
-OnnxModel make_onnx_folder(const ConvertFlags& f, OnnxTask task) {
-  const std::string from = exported_of(f.job.from);
+checkpoint::OnnxModel make_onnx_folder(const ConvertFlags& f, checkpoint::OnnxTask task) {
+  const std::string from = checkpoint::exported_of(f.job.from);
   if (const auto folder = hugging_face_part(from, task))
-    return write_onnx_folder(*folder, f.job.to, task);
+    return checkpoint::write_onnx_folder(*folder, f.job.to, task);
   const std::string id = str(from, " ", ::getpid());
-  WorkFolder work(temporary_work_folder("onnx", id));
+  data::WorkFolder work(data::temporary_work_folder("onnx", id));
   work.begin({{"onnx", id}});
   work.remove_at_signal();
   const std::string folder = work.file("hf");
-  convert_checkpoint({.from = from,
-                      .to = folder,
-                      .form = ModelForm::hugging_face,
-                      .averages = has_averages(open_stored_model(from, "convert").tensors),
-                      .config = f.job.config,
-                      .vocab = f.job.vocab});
-  OnnxModel made = write_onnx_folder(hugging_face_part(folder, task).value(), f.job.to, task);
+  checkpoint::convert_checkpoint(
+      {.from = from,
+       .to = folder,
+       .form = checkpoint::ModelForm::hugging_face,
+       .averages = checkpoint::has_averages(checkpoint::open_stored_model(from, "convert").tensors),
+       .config = f.job.config,
+       .vocab = f.job.vocab});
+  checkpoint::OnnxModel made =
+      checkpoint::write_onnx_folder(hugging_face_part(folder, task).value(), f.job.to, task);
   made.from = from;
   return made;
 }
@@ -79,18 +81,19 @@ OrderedJson run_onnx(const ConvertFlags& f, const CLI::App& command) {
           str("convert: ", flag, ": cannot be used with an ONNX file, which holds the ",
               "moving averages of the weights if there are any, else the weights"),
           str("remove ", flag));
-  const OnnxTask task = choose_of("--task", f.task, kOnnxTasks);
+  const checkpoint::OnnxTask task = choose_of("--task", f.task, kOnnxTasks);
   const bool is_one_file = f.job.to.ends_with(".onnx");
   for (const char* flag : {"--config", "--vocab"})
     if (command.count(flag) > 0)
-      if (is_one_file || hugging_face_part(exported_of(f.job.from), task))
+      if (is_one_file || hugging_face_part(checkpoint::exported_of(f.job.from), task))
         throw UsageError(
             str("convert: ", flag, ": cannot be used with ",
                 is_one_file ? "a single ONNX file" : "a Hugging Face folder as its source",
                 ", since the model has its own configuration and vocabulary"),
             str("remove ", flag));
-  const OnnxModel done =
-      is_one_file ? write_onnx_model(f.job.from, f.job.to, task) : make_onnx_folder(f, task);
+  const checkpoint::OnnxModel done = is_one_file
+                                         ? checkpoint::write_onnx_model(f.job.from, f.job.to, task)
+                                         : make_onnx_folder(f, task);
   log_info("convert: {} -> {} (ONNX, {}): {}", done.from, f.job.to, done.task,
            bytes_text(static_cast<double>(done.bytes)));
   return {{"from", done.from}, {"path", f.job.to},    {"form", kOnnx},
@@ -100,20 +103,25 @@ OrderedJson run_onnx(const ConvertFlags& f, const CLI::App& command) {
 OrderedJson run_convert(ConvertFlags& f, const CLI::App& command) {
   if (f.form == kOnnx || (f.form.empty() && f.job.to.ends_with(".onnx")))
     return run_onnx(f, command);
-  static const std::map<std::string, ModelForm> kForms{
-      {"smelt", ModelForm::smelt}, {"tf", ModelForm::tensorflow}, {"hf", ModelForm::hugging_face}};
-  static const std::map<std::string, DType> kDTypes{
-      {"f32", DType::f32}, {"bf16", DType::bf16}, {"f16", DType::f16}};
+  static const std::map<std::string, checkpoint::ModelForm> kForms{
+      {"smelt", checkpoint::ModelForm::smelt},
+      {"tf", checkpoint::ModelForm::tensorflow},
+      {"hf", checkpoint::ModelForm::hugging_face}};
+  static const std::map<std::string, compiler::DType> kDTypes{{"f32", compiler::DType::f32},
+                                                              {"bf16", compiler::DType::bf16},
+                                                              {"f16", compiler::DType::f16}};
   if (!f.form.empty()) f.job.form = kForms.at(f.form);
   f.job.dtype = kDTypes.at(f.dtype);
   f.job.slots = !f.no_slots;
   f.job.shard_bytes = static_cast<std::uint64_t>(f.shard_mb * 1e6);
-  const Converted done = convert_checkpoint(f.job);
+  const checkpoint::Converted done = checkpoint::convert_checkpoint(f.job);
   for (const std::string& what : done.left_out) log_info("skipped: {}", what);
   log_info("convert: {} ({}, step {}) -> {} ({}): {} parameters, {} slots", done.where_from,
-           name(done.from), done.step, done.where_to, name(done.to), done.parameters, done.slots);
-  return {{"from", done.where_from},  {"path", done.where_to},         {"form", name(done.to)},
-          {"step", done.step},        {"parameters", done.parameters}, {"slots", done.slots},
+           checkpoint::name(done.from), done.step, done.where_to, checkpoint::name(done.to),
+           done.parameters, done.slots);
+  return {{"from", done.where_from},           {"path", done.where_to},
+          {"form", checkpoint::name(done.to)}, {"step", done.step},
+          {"parameters", done.parameters},     {"slots", done.slots},
           {"left_out", done.left_out}};
 }
 
@@ -175,4 +183,4 @@ void add_convert_command(CLI::App& app) {
       [f, command] { print_result(f->json, [&] { return run_convert(*f, *command); }); });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

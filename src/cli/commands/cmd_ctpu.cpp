@@ -8,7 +8,7 @@
 #include "cli/commands/project_flag.h"
 #include "cloud/ssh.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -18,7 +18,7 @@ struct CtpuOptions {
   std::string size = "v2-8", network;
   bool preemptible = false, dry_run = false, agreed = false, vm_only = false;
 
-  std::string machine() const { return name.empty() ? local_user() : name; }
+  std::string machine() const { return name.empty() ? cloud::local_user() : name; }
 };
 using Options = std::shared_ptr<CtpuOptions>;
 
@@ -166,4 +166,4 @@ void add_ctpu_command(CLI::App& app) {
   add_words_alone(*ctpu);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

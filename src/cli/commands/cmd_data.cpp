@@ -13,17 +13,17 @@
 #include "data/preprocess/bert_examples.h"
 #include "data/preprocess/electra_examples.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
-void print_summary(const BertExamplesJob& job, const BuildSummary& summary) {
+void print_summary(const data::BertExamplesJob& job, const data::BuildSummary& summary) {
   print_text_counts(summary.text);
   std::cout << "examples: " << summary.examples << ", of " << job.pairs.seq_length << " tokens, "
             << rounded(share(summary.masked_tokens, summary.examples), 1) << " masked on average\n"
             << "written:  " << job.output << "\n";
 }
 
-void print_summary(const ElectraExamplesJob& job, const ExampleSummary& summary) {
+void print_summary(const data::ElectraExamplesJob& job, const data::ExampleSummary& summary) {
   print_text_counts(summary.text);
   const std::int64_t length = job.options.seq_length;
   const double filled = share(summary.counts[0], summary.examples) / static_cast<double>(length);
@@ -34,15 +34,15 @@ void print_summary(const ElectraExamplesJob& job, const ExampleSummary& summary)
   std::cout << "\n";
 }
 
-OrderedJson examples_json(const ExampleJob& job, const CorpusCounts& text, std::uint64_t examples,
-                          std::int64_t seq_length) {
+OrderedJson examples_json(const data::ExampleJob& job, const data::CorpusCounts& text,
+                          std::uint64_t examples, std::int64_t seq_length) {
   return {{"path", job.output},
           {"examples", examples},
           {"seq_length", seq_length},
-          {"text", named_counts(text)}};
+          {"text", data::named_counts(text)}};
 }
 
-void add_pair_options(CLI::App& command, PairOptions& o) {
+void add_pair_options(CLI::App& command, data::PairOptions& o) {
   command.add_option("--seq-length", o.seq_length, "tokens per example")->capture_default_str();
   command
       .add_option("--max-predictions", o.max_predictions,
@@ -66,13 +66,13 @@ void add_pair_options(CLI::App& command, PairOptions& o) {
 }
 
 // Adds the flags that all commands for training examples share.
-void add_job_options(CLI::App& command, ExampleJob& job, ExampleOrder& order) {
+void add_job_options(CLI::App& command, data::ExampleJob& job, data::ExampleOrder& order) {
   add_document_flags(command, job.text);
   command.add_option("--vocab", job.vocab, "vocab.txt or tokenizer.json")->required();
   command.add_option("--out", job.output, "TFRecord files, separated by commas")->required();
   command
       .add_option_function<std::string>(
-          "--order", [&order](const std::string& word) { order = parse_example_order(word); },
+          "--order", [&order](const std::string& word) { order = data::parse_example_order(word); },
           "order of the examples: shuffled (parallel, bounded memory) or original (byte-identical "
           "to the "
           "original program)"
@@ -94,18 +94,18 @@ void add_job_options(CLI::App& command, ExampleJob& job, ExampleOrder& order) {
 
 // Turns Unicode normalization off for the original order; the original programs do not normalize.
 // Throws UsageError if the command line asks for one.
-void keep_characters_in_original_order(const CLI::App& command, ExampleJob& job,
-                                       ExampleOrder order) {
-  if (order != ExampleOrder::original) return;
-  if (command.count("--normalize") > 0 && job.text.format.normalize != Normalization::none)
+void keep_characters_in_original_order(const CLI::App& command, data::ExampleJob& job,
+                                       data::ExampleOrder order) {
+  if (order != data::ExampleOrder::original) return;
+  if (command.count("--normalize") > 0 && job.text.format.normalize != text::Normalization::none)
     throw UsageError(
         "--normalize nfc: must be none with --order original, which does not normalize text",
         "remove --normalize, or use --order shuffled");
-  job.text.format.normalize = Normalization::none;
+  job.text.format.normalize = text::Normalization::none;
 }
 
 void add_bert(CLI::App& data) {
-  auto job = std::make_shared<BertExamplesJob>();
+  auto job = std::make_shared<data::BertExamplesJob>();
   auto* command =
       data.add_subcommand("bert", "build BERT's training examples (TFRecord) from text");
   add_job_options(*command, *job, job->order);
@@ -120,7 +120,7 @@ void add_bert(CLI::App& data) {
   command->callback([command, job, json] {
     print_result(*json, [&] {
       keep_characters_in_original_order(*command, *job, job->order);
-      const BuildSummary made = build_bert_examples(*job);
+      const data::BuildSummary made = data::build_bert_examples(*job);
       print_summary(*job, made);
       OrderedJson out = examples_json(*job, made.text, made.examples, job->pairs.seq_length);
       out["masked_tokens"] = made.masked_tokens;
@@ -131,7 +131,7 @@ void add_bert(CLI::App& data) {
 
 void add_electra(CLI::App& data) {
   constexpr std::int64_t kOriginalFiles = 1000;
-  auto job = std::make_shared<ElectraExamplesJob>();
+  auto job = std::make_shared<data::ElectraExamplesJob>();
   auto shards = std::make_shared<std::optional<std::int64_t>>();
   auto* command =
       data.add_subcommand("electra", "build ELECTRA's training examples (TFRecord) from text");
@@ -151,12 +151,12 @@ void add_electra(CLI::App& data) {
   auto json = std::make_shared<bool>(false);
   add_json_flag(*command, *json);
   command->callback([command, job, shards, json] {
-    const bool original = job->order == ExampleOrder::original;
+    const bool original = job->order == data::ExampleOrder::original;
     job->shards = shards->value_or(original ? kOriginalFiles : 1);
-    job->shard_names = original ? ShardNames::original : ShardNames::sortable;
+    job->shard_names = original ? data::ShardNames::original : data::ShardNames::sortable;
     print_result(*json, [&] {
       keep_characters_in_original_order(*command, *job, job->order);
-      const ExampleSummary made = build_electra_examples(*job);
+      const data::ExampleSummary made = data::build_electra_examples(*job);
       print_summary(*job, made);
       return examples_json(*job, made.text, made.examples, job->options.seq_length);
     });
@@ -178,4 +178,4 @@ void add_data_command(CLI::App& app) {
   add_data_bench_command(*data);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

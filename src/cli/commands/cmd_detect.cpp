@@ -4,7 +4,7 @@
 #include "cli/commands/model_option.h"
 #include "cli/options/answers.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 void add_detect_command(CLI::App& app) {
   auto* command =
@@ -12,9 +12,9 @@ void add_detect_command(CLI::App& app) {
   const auto model = add_model_option(*command);
   const auto options = add_detect_options(*command);
   command->callback([model, options] {
-    PretrainedModel loaded = model->load(InferenceTask::detect);
+    pipeline::PretrainedModel loaded = model->load(pipeline::InferenceTask::detect);
     print_detected(*options, [&](const auto& texts) { return loaded.detect(texts); });
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

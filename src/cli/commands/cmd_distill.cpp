@@ -16,46 +16,46 @@
 #include "pipeline/stages/run_history.h"
 #include "pipeline/stages/run_result.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 std::string run_of_teacher(const std::string& teacher) {
-  const auto run = run_named_by(teacher);
+  const auto run = pipeline::run_named_by(teacher);
   if (run) return *run;
   throw UsageError(str("compress distill: ", teacher, " has no stored recipe with data and task"),
                    "name a run folder; to use another teacher, write a recipe with --set "
                    "distill.teacher=…");
 }
 
-Recipe recipe_for(const DistillFlags& f) {
-  return taught_recipe(run_of_teacher(f.teacher), f.student, f.out, f.settings);
+pipeline::Recipe recipe_for(const DistillFlags& f) {
+  return pipeline::taught_recipe(run_of_teacher(f.teacher), f.student, f.out, f.settings);
 }
 
 }  // namespace
 
 void check_distill(const DistillFlags& f, bool may_go_on) {
-  (void)load_recipe(run_of_teacher(f.teacher), f.settings);
-  if (exists(f.out) && may_go_on)
-    if (const auto other = begun_with_other_weights(recipe_for(f)))
+  (void)pipeline::load_recipe(run_of_teacher(f.teacher), f.settings);
+  if (io::exists(f.out) && may_go_on)
+    if (const auto other = pipeline::begun_with_other_weights(recipe_for(f)))
       throw UsageError(
           str("compress distill: ", f.out, " was started from another student: ", *other),
           "name another folder");
-  if (exists(f.out) && !may_go_on)
+  if (io::exists(f.out) && !may_go_on)
     throw UsageError(str("compress distill: ", f.out, " exists already, but ", f.student,
                          " is not the result of this prune command"),
-                     exists(f.student) ? str("name another folder; `smelt compress distill ",
-                                             quoted(f.teacher), " ", quoted(f.student), " --out ",
-                                             quoted(f.out), "` resumes a run there")
-                                       : std::string("name another folder"));
+                     io::exists(f.student) ? str("name another folder; `smelt compress distill ",
+                                                 quoted(f.teacher), " ", quoted(f.student),
+                                                 " --out ", quoted(f.out), "` resumes a run there")
+                                           : std::string("name another folder"));
 }
 
 void teach(const DistillFlags& f) {
-  const Recipe recipe = recipe_for(f);
+  const pipeline::Recipe recipe = recipe_for(f);
   run_and_report(recipe);
 }
 
 void require_apart(const std::string& out, const char* flag, const std::string& run) {
-  if (run.empty() || !(lies_in(run, out) || lies_in(out, run))) return;
+  if (run.empty() || !(io::lies_in(run, out) || io::lies_in(out, run))) return;
   throw UsageError(
       str("compress: --out ", out, " and ", flag, " ", run, ": one folder is inside the other"),
       "choose separate folders");
@@ -63,18 +63,21 @@ void require_apart(const std::string& out, const char* flag, const std::string& 
 
 void teach_itself(const std::string& model, const std::string& run,
                   const std::vector<std::string>& settings) {
-  const DistillFlags flags{
-      .teacher = model, .student = exported_of(model), .out = run, .settings = settings};
+  const DistillFlags flags{.teacher = model,
+                           .student = checkpoint::exported_of(model),
+                           .out = run,
+                           .settings = settings};
   check_distill(flags, true);
   teach(flags);
 }
 
 OrderedJson distill(const DistillFlags& f) {
   teach(f);
-  const Recipe recipe = recipe_for(f);
+  const pipeline::Recipe recipe = recipe_for(f);
   std::cout << "next:\n  smelt compress quantize " << quoted(recipe.out) << " --out FOLDER\n  "
-            << RecipePaths(recipe).hugging_face << "      # for Hugging Face transformers\n";
-  return run_result_json(recipe);
+            << pipeline::RecipePaths(recipe).hugging_face
+            << "      # for Hugging Face transformers\n";
+  return pipeline::run_result_json(recipe);
 }
 
 void add_distill(CLI::App& compress) {
@@ -95,4 +98,4 @@ void add_distill(CLI::App& compress) {
   command->callback([f] { print_events(f->json, [&] { return distill(*f); }); });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 struct DistillFlags {
   std::string teacher, student, out;
@@ -34,4 +34,4 @@ OrderedJson distill(const DistillFlags& flags);
 
 void add_distill(CLI::App& compress);
 
-}  // namespace smelt
+}  // namespace smelt::cli

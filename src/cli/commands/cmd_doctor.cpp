@@ -12,19 +12,19 @@
 #include "cli/commands/project_flag.h"
 #include "cost_model/accelerator.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 struct DoctorOptions {
   std::string recipe, zones;
   std::vector<std::string> settings;
-  DoctorAsk ask;
+  cloud::DoctorAsk ask;
   bool json = false;
 };
 
-void print_json(const std::vector<DoctorCheck>& checks) {
+void print_json(const std::vector<cloud::DoctorCheck>& checks) {
   OrderedJson all = OrderedJson::array();
-  for (const DoctorCheck& check : checks)
+  for (const cloud::DoctorCheck& check : checks)
     all.push_back({{"check", check.what},
                    {"ok", check.good},
                    {"said", check.said},
@@ -33,13 +33,14 @@ void print_json(const std::vector<DoctorCheck>& checks) {
 }
 
 void run_doctor(DoctorOptions o) {
-  std::optional<Accelerator> type;
+  std::optional<cost_model::Accelerator> type;
   if (!o.ask.type.empty()) {
-    type = find_accelerators("--type", o.ask.type).front();
+    type = cost_model::find_accelerators("--type", o.ask.type).front();
     o.ask.type = type->name;
   }
-  if (!o.zones.empty()) o.ask.zones = split_zones(o.zones);
-  auto checks = examine(o.ask, [] { return GoogleApi(TokenSource(google_credentials())); });
+  if (!o.zones.empty()) o.ask.zones = cloud::split_zones(o.zones);
+  auto checks = cloud::examine(
+      o.ask, [] { return cloud::GoogleApi(cloud::TokenSource(io::google_credentials())); });
   if (!o.recipe.empty())
     checks.push_back(judge_recipe(o.recipe, o.settings, type ? &*type : nullptr).check);
   o.json ? print_json(checks) : print_checks(std::cout, checks);
@@ -48,10 +49,10 @@ void run_doctor(DoctorOptions o) {
 
 }  // namespace
 
-void print_checks(std::ostream& out, const std::vector<DoctorCheck>& checks) {
+void print_checks(std::ostream& out, const std::vector<cloud::DoctorCheck>& checks) {
   std::size_t width = 0;
-  for (const DoctorCheck& check : checks) width = std::max(width, check.what.size());
-  for (const DoctorCheck& check : checks) {
+  for (const cloud::DoctorCheck& check : checks) width = std::max(width, check.what.size());
+  for (const cloud::DoctorCheck& check : checks) {
     out << (check.good ? "ok     " : "wrong  ") << check.what
         << std::string(width - check.what.size() + 2, ' ') << check.said << "\n";
     if (!check.remedy.empty())
@@ -60,8 +61,8 @@ void print_checks(std::ostream& out, const std::vector<DoctorCheck>& checks) {
   out << std::flush;
 }
 
-bool are_good(const std::vector<DoctorCheck>& checks) {
-  return std::ranges::all_of(checks, &DoctorCheck::good);
+bool are_good(const std::vector<cloud::DoctorCheck>& checks) {
+  return std::ranges::all_of(checks, &cloud::DoctorCheck::good);
 }
 
 void add_doctor_command(CLI::App& cloud) {
@@ -85,4 +86,4 @@ void add_doctor_command(CLI::App& cloud) {
   command->callback([o] { run_doctor(*o); });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -11,13 +11,13 @@
 #include "io/filesystem/path.h"
 #include "pipeline/sweep/trials.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 void add_finetune_command(CLI::App& app) {
   auto* command = app.add_subcommand(
       "finetune", "train several seeds and settings of a recipe, and compare them in one table");
   const auto recipe = add_recipe_options(*command);
-  auto job = std::make_shared<TrialsJob>();
+  auto job = std::make_shared<pipeline::TrialsJob>();
   auto json = std::make_shared<bool>(false);
   command
       ->add_option("--seeds", job->seeds, "number of runs per setting, with different train.seed")
@@ -41,9 +41,10 @@ void add_finetune_command(CLI::App& app) {
   command->callback([recipe, job, json] {
     job->recipe = recipe->path;
     job->settings = recipe->settings;
-    const TrialsSummary summary = run_trials(*job);
-    std::cout << (*json ? trials_json(summary).dump(2) + "\n" : trials_text(summary));
+    const pipeline::TrialsSummary summary = pipeline::run_trials(*job);
+    std::cout << (*json ? pipeline::trials_json(summary).dump(2) + "\n"
+                        : pipeline::trials_text(summary));
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

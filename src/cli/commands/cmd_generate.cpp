@@ -18,11 +18,11 @@
 #include "io/filesystem/folder.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 struct GenerateFlags {
-  GenerateOptions options;
+  execution::GenerateOptions options;
   std::vector<std::string> texts;
   std::string prefix, input, field = "text", format = "auto", out, early_stopping = "no";
   bool json = false;
@@ -35,7 +35,7 @@ std::string in_one_line(const std::string& text) {
 }
 
 // Returns `asked` lines; answers that beam search has not found are empty lines.
-std::string answered_text(const std::vector<Answer>& answers, std::int64_t asked) {
+std::string answered_text(const std::vector<execution::Answer>& answers, std::int64_t asked) {
   std::string out;
   for (std::size_t i = 0; i < static_cast<std::size_t>(asked); ++i) {
     if (i < answers.size())
@@ -46,9 +46,9 @@ std::string answered_text(const std::vector<Answer>& answers, std::int64_t asked
   return out;
 }
 
-std::string answered_json(const std::string& text, const std::vector<Answer>& answers) {
+std::string answered_json(const std::string& text, const std::vector<execution::Answer>& answers) {
   OrderedJson out{{"text", text}, {"answers", OrderedJson::array()}};
-  for (const Answer& answer : answers)
+  for (const execution::Answer& answer : answers)
     out["answers"].push_back({{"text", answer.text},
                               {"score", to_f32_digits(answer.score)},
                               {"tokens", answer.ids.size()}});
@@ -58,18 +58,18 @@ std::string answered_json(const std::string& text, const std::vector<Answer>& an
 // Runs texts through a model in batches and writes their answers in order.
 class Session {
  public:
-  Session(Generator generator, const GenerateFlags& flags)
+  Session(execution::Generator generator, const GenerateFlags& flags)
       : generator_(std::move(generator)), flags_(flags) {
     if (flags.out.empty()) return;
-    if (exists(flags.out))
+    if (io::exists(flags.out))
       throw UsageError(str("generate: --out ", flags.out, " exists already"),
                        "name another file with --out");
-    remove_abandoned({flags.out});
+    io::remove_abandoned({flags.out});
     file_.emplace(flags.out);
   }
 
   void add(const std::string& text, const std::string& where) {
-    waiting_.push_back(decode_utf8_ignore(text, nullptr));
+    waiting_.push_back(text::decode_utf8_ignore(text, nullptr));
     std::erase(waiting_.back(), '\0');
     if (waiting_.back().size() < text.size())
       log_warning("{}: {} left out: not UTF-8, or NUL", where,
@@ -84,7 +84,7 @@ class Session {
           file_ ? "run it again; without --out, answers are printed immediately" : "run it again");
     if (waiting_.empty()) return;
     std::vector<std::string> composed = waiting_;
-    for (std::string& text : composed) to_nfc(text);
+    for (std::string& text : composed) text::to_nfc(text);
     const auto answers = generator_.answer(composed, first_);
     for (std::size_t i = 0; i < waiting_.size(); ++i)
       put(flags_.json ? answered_json(waiting_[i], answers[i])
@@ -104,9 +104,9 @@ class Session {
     if (!(std::cout << line)) throw SystemError("standard output: cannot be written to");
   }
 
-  Generator generator_;
+  execution::Generator generator_;
   const GenerateFlags& flags_;
-  std::optional<OutputFile> file_;
+  std::optional<io::OutputFile> file_;
   std::vector<std::string> waiting_;
   std::int64_t first_ = 0;
 };
@@ -120,9 +120,9 @@ void converse(Session& session) {
 }
 
 void generate(const ModelOption& model, GenerateFlags& f) {
-  f.options.search.early_stop = f.early_stopping == "yes"     ? EarlyStop::yes
-                                : f.early_stopping == "never" ? EarlyStop::never
-                                                              : EarlyStop::no;
+  f.options.search.early_stop = f.early_stopping == "yes"     ? model::EarlyStop::yes
+                                : f.early_stopping == "never" ? model::EarlyStop::never
+                                                              : model::EarlyStop::no;
   if (!f.input.empty() && !f.texts.empty())
     throw UsageError("generate: --text and --input cannot be combined", "remove one of the two");
   for (const char* flag : {"--format", "--field"})
@@ -130,7 +130,7 @@ void generate(const ModelOption& model, GenerateFlags& f) {
       throw UsageError(str("generate: ", flag, " without --input"),
                        "add --input FILE, or remove the flag");
   if (model.command->count("--prefix") > 0) f.options.prefix = f.prefix;
-  Session session(model.load(InferenceTask::generate).generator(f.options), f);
+  Session session(model.load(pipeline::InferenceTask::generate).generator(f.options), f);
   if (f.input.empty() && f.texts.empty()) {
     converse(session);
     return session.finish();
@@ -145,7 +145,7 @@ void generate(const ModelOption& model, GenerateFlags& f) {
 }
 
 void add_search_flags(CLI::App& command, GenerateFlags& f) {
-  Search& s = f.options.search;
+  model::Search& s = f.options.search;
   const auto number = [&](const char* name, auto& value, double least, const char* help) {
     command.add_option(name, value, help)->check(number_from(least))->capture_default_str();
   };
@@ -212,4 +212,4 @@ void add_generate_command(CLI::App& app) {
   command->callback([model, f] { generate(*model, *f); });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -17,7 +17,7 @@
 #include "cli/commands/field_help.h"
 #include "cli/commands/help_text.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 class HelpOfAll : public CLI::Formatter {
@@ -210,4 +210,4 @@ void add_completion_command(CLI::App& app) {
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -8,7 +8,7 @@ class App;
 class FormatterBase;
 }  // namespace CLI
 
-namespace smelt {
+namespace smelt::cli {
 
 void add_help_command(CLI::App& app);
 void add_completion_command(CLI::App& app);
@@ -20,4 +20,4 @@ void print_first_screen();
 // must be set before commands are added; their own help keeps CLI11's formatter.
 std::shared_ptr<CLI::FormatterBase> help_formatter();
 
-}  // namespace smelt
+}  // namespace smelt::cli

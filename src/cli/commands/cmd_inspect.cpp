@@ -20,11 +20,11 @@
 #include "text/tokenizers/tokenizer.h"
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
-OrderedJson as_json(const FeatureStatistics& s) {
-  OrderedJson out{{"name", s.feature.name},   {"type", kind_name(s.feature.kind)},
+OrderedJson as_json(const data::FeatureStatistics& s) {
+  OrderedJson out{{"name", s.feature.name},   {"type", data::kind_name(s.feature.kind)},
                   {"count", s.feature.count}, {"values", s.values},
                   {"zeros", s.zeros},         {"not_finite", s.not_finite},
                   {"smallest", nullptr},      {"largest", nullptr}};
@@ -36,11 +36,12 @@ OrderedJson as_json(const FeatureStatistics& s) {
   return out;
 }
 
-OrderedJson as_json(const RecordStatistics& s, const RecordReport* report) {
+OrderedJson as_json(const data::RecordStatistics& s, const pipeline::RecordReport* report) {
   OrderedJson out{{"files", s.files}, {"records", s.records}, {"bytes", s.bytes}};
   if (report != nullptr) report->put_json(*s.kind, s.ids, out);
   out["features"] = OrderedJson::array();
-  for (const FeatureStatistics& feature : s.features) out["features"].push_back(as_json(feature));
+  for (const data::FeatureStatistics& feature : s.features)
+    out["features"].push_back(as_json(feature));
   out["bad_records"] = s.bad_records;
   out["first_bad"] = nullptr;
   if (s.first_bad)
@@ -54,7 +55,7 @@ OrderedJson as_json(const RecordStatistics& s, const RecordReport* report) {
   return out;
 }
 
-std::string checks_text(const RecordStatistics& s) {
+std::string checks_text(const data::RecordStatistics& s) {
   std::string out = str("description: ", s.description.empty() ? "none" : s.description, "\n");
   for (const std::string& line : s.contradictions) out += str("  contradiction: ", line, "\n");
   out += str("bad records: ", s.bad_records, "\n");
@@ -64,10 +65,10 @@ std::string checks_text(const RecordStatistics& s) {
   return out;
 }
 
-std::string feature_text(const FeatureStatistics& s) {
+std::string feature_text(const data::FeatureStatistics& s) {
   std::string out =
-      str("  ", s.feature.name, ": ", s.feature.count, " ", kind_name(s.feature.kind));
-  const bool bytes = s.feature.kind == ExampleKind::bytes;
+      str("  ", s.feature.name, ": ", s.feature.count, " ", data::kind_name(s.feature.kind));
+  const bool bytes = s.feature.kind == io::ExampleKind::bytes;
   const auto add = [&](const auto& range) {
     if (range)
       out += str(bytes ? " of " : ", ", range->smallest, " to ", range->largest,
@@ -80,35 +81,35 @@ std::string feature_text(const FeatureStatistics& s) {
   return out + "\n";
 }
 
-std::string as_text(const RecordStatistics& s, const RecordReport* report) {
+std::string as_text(const data::RecordStatistics& s, const pipeline::RecordReport* report) {
   std::string out =
       str("records:     ", s.records, " in ", counted(s.files, "file"), ", ", s.bytes, " bytes\n");
   if (report != nullptr) {
     out += report->summary(*s.kind, s.ids, s.records - s.bad_records);
   } else {
     out += "features of a record:\n";
-    for (const FeatureStatistics& feature : s.features) out += feature_text(feature);
+    for (const data::FeatureStatistics& feature : s.features) out += feature_text(feature);
   }
   return out + checks_text(s) + (report != nullptr ? report->histograms(*s.kind) : "");
 }
 
 // Prints the statistics. `report` is null if the records are of unknown kind.
-void print(const RecordStatistics& statistics, const RecordReport* report,
-           const InspectOptions& options, bool json) {
-  std::optional<Vocabulary> vocabulary;
-  std::unique_ptr<const Tokenizer> pieces;
+void print(const data::RecordStatistics& statistics, const pipeline::RecordReport* report,
+           const data::InspectOptions& options, bool json) {
+  std::optional<text::Vocabulary> vocabulary;
+  std::unique_ptr<const text::Tokenizer> pieces;
   if (options.vocab.ends_with(".model"))
-    pieces = load_tokenizer(options.vocab, {});
+    pieces = text::load_tokenizer(options.vocab, {});
   else if (!options.vocab.empty())
-    vocabulary = Vocabulary::load(options.vocab);
+    vocabulary = text::Vocabulary::load(options.vocab);
   const bool colour = !json && ::isatty(STDOUT_FILENO) == 1;
   std::vector<std::string> samples;
-  for (const RecordSample& sample : statistics.samples)
+  for (const data::RecordSample& sample : statistics.samples)
     samples.push_back(
         report != nullptr
             ? report->sample(sample.place, *sample.row, vocabulary ? &*vocabulary : nullptr, colour)
-            : show_features(sample.place, sample.example, vocabulary ? &*vocabulary : nullptr,
-                            pieces.get()));
+            : pipeline::show_features(sample.place, sample.example,
+                                      vocabulary ? &*vocabulary : nullptr, pieces.get()));
   if (json) {
     OrderedJson out = as_json(statistics, report);
     if (options.samples > 0) out["samples"] = samples;
@@ -120,16 +121,16 @@ void print(const RecordStatistics& statistics, const RecordReport* report,
   for (const std::string& sample : samples) std::cout << sample;
 }
 
-void inspect(InspectOptions options, bool json) {
-  if (holds_tokens(data_paths(options.input, "inspect").front()))
+void inspect(data::InspectOptions options, bool json) {
+  if (data::holds_tokens(data::data_paths(options.input, "inspect").front()))
     return print_token_statistics(options, json);
-  std::vector<RecordReport> reports;
-  for (const ObjectiveType* type : objective_types())
+  std::vector<pipeline::RecordReport> reports;
+  for (const pipeline::ObjectiveType* type : pipeline::objective_types())
     if (type->record_report.find != nullptr) {
       reports.push_back(type->record_report);
       options.kinds.push_back(type->record_report.find);
     }
-  const RecordStatistics statistics = inspect_records(options);
+  const data::RecordStatistics statistics = data::inspect_records(options);
   print(statistics, statistics.kind ? &reports[statistics.kind_number] : nullptr, options, json);
   if (statistics.bad_records == 0) return;
   throw UsageError(
@@ -141,7 +142,7 @@ void inspect(InspectOptions options, bool json) {
 }  // namespace
 
 void add_data_inspect_command(CLI::App& data) {
-  auto o = std::make_shared<InspectOptions>();
+  auto o = std::make_shared<data::InspectOptions>();
   auto json = std::make_shared<bool>(false);
   auto* command = data.add_subcommand(
       "inspect",
@@ -161,4 +162,4 @@ void add_data_inspect_command(CLI::App& data) {
   command->callback([o, json] { inspect(*o, *json); });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -14,35 +14,35 @@
 #include "execution/train_state/parameter_scales.h"
 #include "model/nn/state_names.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 struct InspectedTensor {
   std::string name;
-  Shape shape;
+  compiler::Shape shape;
   double rms = 0;
   std::string fault = {};                // read error; empty: none
   std::vector<std::string> slices = {};  // slices of a partitioned tensor; empty: not partitioned
 };
 
 struct InspectedModel {
-  StoredModel model;
+  checkpoint::StoredModel model;
   std::vector<InspectedTensor> tensors;
   std::int64_t parameters = 0, slot_numbers = 0;  // number of elements
   std::set<std::string> slots;                    // names such as "adam_m"
   std::size_t damaged = 0;
 };
 
-double rms_of(const LazyTensor& tensor) {
-  const std::vector<std::byte> bytes = as_dtype(tensor, DType::f64).read();
+double rms_of(const io::LazyTensor& tensor) {
+  const std::vector<std::byte> bytes = checkpoint::as_dtype(tensor, compiler::DType::f64).read();
   const std::span values(reinterpret_cast<const double*>(bytes.data()),
                          bytes.size() / sizeof(double));
-  return root_mean_square(values);
+  return execution::root_mean_square(values);
 }
 
 InspectedModel inspect_model(const std::string& path) {
   InspectedModel out;
-  out.model = open_stored_model(path, "inspect", true);
+  out.model = checkpoint::open_stored_model(path, "inspect", true);
   for (const auto& [name, tensor] : out.model.tensors) {
     InspectedTensor found{.name = name, .shape = tensor.shape};
     if (const auto in = out.model.slices.find(name); in != out.model.slices.end())
@@ -53,10 +53,10 @@ InspectedModel inspect_model(const std::string& path) {
       found.fault = error.what();
       ++out.damaged;
     }
-    const bool slot = is_slot(name, out.model.tensors);
+    const bool slot = checkpoint::is_slot(name, out.model.tensors);
     if (slot)
-      out.slots.insert(name.starts_with(kAveragePrefix) ? "averages"
-                                                        : name.substr(name.rfind('/') + 1));
+      out.slots.insert(name.starts_with(model::kAveragePrefix) ? "averages"
+                                                               : name.substr(name.rfind('/') + 1));
     (slot ? out.slot_numbers : out.parameters) += tensor.shape.elements();
     out.tensors.push_back(std::move(found));
   }
@@ -68,20 +68,21 @@ std::string damaged_text(const InspectedModel& m, const std::string& where) {
 }
 
 std::string checksums(const InspectedModel& m) {
-  if (m.model.form == ModelForm::hugging_face) return "none in this form";
+  if (m.model.form == checkpoint::ModelForm::hugging_face) return "none in this form";
   return m.damaged == 0 ? "hold" : damaged_text(m, "");
 }
 
 OrderedJson model_json(const InspectedModel& m) {
-  OrderedJson out{{"path", m.model.where},          {"form", name(m.model.form)},
-                  {"step", m.model.step},           {"model", model_type_of(m.model.tensors)},
-                  {"parameters", m.parameters},     {"slots", m.slots},
-                  {"slot_numbers", m.slot_numbers}, {"checksums", checksums(m)},
-                  {"skipped", m.model.skipped},     {"config", m.model.config},
-                  {"settings", m.model.settings},   {"tensors", OrderedJson::array()}};
+  OrderedJson out{
+      {"path", m.model.where},          {"form", checkpoint::name(m.model.form)},
+      {"step", m.model.step},           {"model", checkpoint::model_type_of(m.model.tensors)},
+      {"parameters", m.parameters},     {"slots", m.slots},
+      {"slot_numbers", m.slot_numbers}, {"checksums", checksums(m)},
+      {"skipped", m.model.skipped},     {"config", m.model.config},
+      {"settings", m.model.settings},   {"tensors", OrderedJson::array()}};
   for (const InspectedTensor& t : m.tensors) {
     OrderedJson line{{"name", t.name},
-                     {"dtype", dtype_name(t.shape.dtype)},
+                     {"dtype", compiler::dtype_name(t.shape.dtype)},
                      {"shape", t.shape.dims},
                      {"rms", nullptr}};
     if (t.fault.empty() && std::isfinite(t.rms)) line["rms"] = t.rms;
@@ -99,10 +100,11 @@ std::string settings_text(const Json& settings) {
 }
 
 std::string model_text(const InspectedModel& m) {
-  const std::string type = model_type_of(m.model.tensors);
-  std::string out = str("checkpoint:  ", m.model.where, " (", name(m.model.form), "), step ",
-                        m.model.step, "\n", "model:       ", type.empty() ? "unknown type" : type,
-                        ", ", m.parameters, " parameters\n", "slots:       ");
+  const std::string type = checkpoint::model_type_of(m.model.tensors);
+  std::string out =
+      str("checkpoint:  ", m.model.where, " (", checkpoint::name(m.model.form), "), step ",
+          m.model.step, "\n", "model:       ", type.empty() ? "unknown type" : type, ", ",
+          m.parameters, " parameters\n", "slots:       ");
   out += m.slots.empty() ? "none\n" : str(join(m.slots, ", "), ", ", m.slot_numbers, " numbers\n");
   out += str("checksums:   ", checksums(m), "\n");
   for (const std::string& what : m.model.skipped) out += str("skipped:     ", what, "\n");
@@ -143,4 +145,4 @@ void add_inspect_command(CLI::App& app) {
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

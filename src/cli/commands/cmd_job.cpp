@@ -10,7 +10,7 @@
 #include "cloud/remote_job.h"
 #include "io/filesystem/folder.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 void add_machine_options(CLI::App& command, JobOptions& o) {
@@ -102,7 +102,7 @@ void refuse_flags(const std::vector<CLI::Option*>& of_recipes, const std::string
 }
 
 bool is_recipe(const std::string& what) {
-  return what.ends_with(".yaml") || what.ends_with(".yml") || exists(what);
+  return what.ends_with(".yaml") || what.ends_with(".yml") || io::exists(what);
 }
 
 void add_run(CLI::App& cloud) {
@@ -132,7 +132,7 @@ void add_run(CLI::App& cloud) {
                        "add --command 'COMMAND' or --stop, or name a recipe file");
     }
     refuse_flags(of_recipes, w->name);
-    w->command = *stop ? stop_job() : start_job(w->command);
+    w->command = *stop ? cloud::stop_job() : cloud::start_job(w->command);
     run_on_workers(*w);
   });
 }
@@ -163,4 +163,4 @@ void add_job_commands(CLI::App& cloud) {
   add_watch(cloud);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -3,8 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
-namespace smelt {
+namespace smelt::cli {
 
 void add_job_commands(CLI::App& cloud);
 
-}  // namespace smelt
+}  // namespace smelt::cli

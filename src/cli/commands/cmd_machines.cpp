@@ -8,7 +8,7 @@
 #include "cli/options/json_output.h"
 #include "cloud/tpu_api.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 void add_up(CLI::App& cloud) {
@@ -63,7 +63,7 @@ void add_status(CLI::App& cloud) {
   auto* command =
       cloud.add_subcommand("status", "show the state and cost of a machine or queued request");
   auto o = std::make_shared<MachineOptions>();
-  o->zone = kAllZones;
+  o->zone = cloud::kAllZones;
   command->add_option("name", o->name, "name of the machine, as in smelt cloud list")->required();
   command->add_option("--zone", o->zone, "zone of the machine; default: search all zones");
   add_project_flag(*command, o->project);
@@ -92,4 +92,4 @@ void add_machine_commands(CLI::App& cloud) {
   add_down(cloud);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

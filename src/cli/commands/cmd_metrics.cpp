@@ -16,7 +16,7 @@
 #include "evaluation/metrics/named.h"
 #include "text/readers/lines.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 // A threshold of --at-least: "accuracy=0.8".
@@ -28,7 +28,7 @@ struct Threshold {
 struct MetricsJob {
   std::string predictions, references, against, metrics = "accuracy", command;
   std::string prediction = "prediction", reference = "label";
-  ResampleOptions resample;
+  evaluation::ResampleOptions resample;
   bool samples_given = false, prediction_given = false;
   std::vector<Threshold> thresholds;
   bool json = false, report = false;
@@ -43,9 +43,10 @@ Threshold threshold_of(const std::string& word) {
   return {word.substr(0, equals), *number};
 }
 
-JsonValues read_field(const std::string& path, const std::string& field, const char* flag) {
-  JsonValues out;
-  LineReader lines(path);
+evaluation::JsonValues read_field(const std::string& path, const std::string& field,
+                                  const char* flag) {
+  evaluation::JsonValues out;
+  text::LineReader lines(path);
   for (std::string line; lines.next(line);) {
     if (trim(line).empty()) continue;
     const Json row = Json::parse_or_discard(line);
@@ -66,7 +67,7 @@ JsonValues read_field(const std::string& path, const std::string& field, const c
 // Returns true if the file's first row has "words": its predictions and labels are then lists with
 // one label per word.
 bool is_of_words(const std::string& path) {
-  LineReader lines(path);
+  text::LineReader lines(path);
   for (std::string line; lines.next(line);) {
     if (trim(line).empty()) continue;
     const Json row = Json::parse_or_discard(line);
@@ -81,41 +82,41 @@ class PredictedFields {
   explicit PredictedFields(const MetricsJob& job, const std::string& path)
       : job_(job), path_(path) {}
 
-  const JsonValues& of(const std::string& field) {
+  const evaluation::JsonValues& of(const std::string& field) {
     auto found = fields_.find(field);
     if (found == fields_.end())
       found = fields_.emplace(field, read_field(path_, field, "--prediction")).first;
     return found->second;
   }
   // Returns the values of the field for a metric: that of the flag, else the metric's default.
-  const JsonValues& of_metric(const std::string& metric) {
-    return of(job_.prediction_given ? job_.prediction : predicted_field(metric));
+  const evaluation::JsonValues& of_metric(const std::string& metric) {
+    return of(job_.prediction_given ? job_.prediction : evaluation::predicted_field(metric));
   }
 
  private:
   const MetricsJob& job_;
   std::string path_;
-  std::map<std::string, JsonValues> fields_;
+  std::map<std::string, evaluation::JsonValues> fields_;
 };
 
 struct Rows {
   PredictedFields predicted;
-  JsonValues wanted;
+  evaluation::JsonValues wanted;
   std::optional<PredictedFields> against;
   bool of_words = false;
 
-  ScoreOf score_of(const std::string& metric, PredictedFields& fields) const {
-    return metric_of(metric, fields.of_metric(metric), wanted, of_words);
+  evaluation::ScoreOf score_of(const std::string& metric, PredictedFields& fields) const {
+    return evaluation::metric_of(metric, fields.of_metric(metric), wanted, of_words);
   }
 };
 
 // Returns the value, with its interval if there are samples.
-OrderedJson as_json(const Interval& i, std::int64_t samples) {
+OrderedJson as_json(const evaluation::Interval& i, std::int64_t samples) {
   if (samples == 0) return {{"value", i.value}};
   return {{"value", i.value}, {"low", i.low}, {"high", i.high}};
 }
 
-std::string as_text(const Interval& i, std::int64_t samples) {
+std::string as_text(const evaluation::Interval& i, std::int64_t samples) {
   std::ostringstream out;
   out << std::fixed << std::setprecision(4) << i.value;
   if (samples > 0) out << "  [" << i.low << ", " << i.high << "]";
@@ -130,18 +131,19 @@ struct Scored {
 // One metric of the predictions and, with --against, of the other model's predictions.
 struct MetricRow {
   std::string name;
-  ScoreOf of, other;
+  evaluation::ScoreOf of, other;
 };
 
 void score(const MetricsJob& job, const MetricRow& metric, std::size_t examples, Scored& out) {
   const auto& [name, of, other] = metric;
   const std::int64_t samples = job.resample.samples;
-  const Interval own = bootstrap(examples, of, job.resample);
+  const evaluation::Interval own = evaluation::bootstrap(examples, of, job.resample);
   out.json[name] = as_json(own, samples);
   out.text += str(padded(name, 20), as_text(own, samples), "\n");
   if (!other) return;
-  const Interval theirs = bootstrap(examples, other, job.resample);
-  const PairedTest test = paired_bootstrap(examples, of, other, job.resample);
+  const evaluation::Interval theirs = evaluation::bootstrap(examples, other, job.resample);
+  const evaluation::PairedTest test =
+      evaluation::paired_bootstrap(examples, of, other, job.resample);
   out.json[name]["against"] = as_json(theirs, samples);
   out.json[name]["difference"] = as_json(test.difference, samples);
   if (samples > 0) out.json[name]["p_value"] = test.p_value;
@@ -160,7 +162,7 @@ void count_right(const MetricRow& metric, std::size_t examples, Scored& out) {
     only_first += of(one) > other(one) ? 1 : 0;
     only_second += of(one) < other(one) ? 1 : 0;
   }
-  const double p = mcnemar(only_first, only_second);
+  const double p = evaluation::mcnemar(only_first, only_second);
   out.json[name]["mcnemar"] = {{"only_first", only_first}, {"only_second", only_second}, {"p", p}};
   out.text += str("  only this model is right: ", only_first, ", only the other: ", only_second,
                   "; McNemar's p ", significant(p, 3), "\n");
@@ -168,10 +170,11 @@ void count_right(const MetricRow& metric, std::size_t examples, Scored& out) {
 
 void score_by_names(const MetricsJob& job, Rows& rows, Scored& out) {
   if (job.metrics.empty()) return;
-  for (const std::string& name : metric_list(job.metrics)) {
-    const MetricRow metric{.name = name,
-                           .of = rows.score_of(name, rows.predicted),
-                           .other = rows.against ? rows.score_of(name, *rows.against) : ScoreOf()};
+  for (const std::string& name : evaluation::metric_list(job.metrics)) {
+    const MetricRow metric{
+        .name = name,
+        .of = rows.score_of(name, rows.predicted),
+        .other = rows.against ? rows.score_of(name, *rows.against) : evaluation::ScoreOf()};
     score(job, metric, rows.wanted.size(), out);
     if (name == "accuracy" && metric.other && !rows.of_words)
       count_right(metric, rows.wanted.size(), out);
@@ -182,26 +185,28 @@ void score_by_names(const MetricsJob& job, Rows& rows, Scored& out) {
 // of the command per sample.
 void score_by_command(MetricsJob job, Rows& rows, Scored& out) {
   if (job.command.empty()) return;
-  const auto own = command_metrics(job.command, rows.predicted.of(job.prediction), rows.wanted);
-  const auto other =
-      rows.against ? command_metrics(job.command, rows.against->of(job.prediction), rows.wanted)
-                   : std::vector<CommandMetric>();
+  const auto own =
+      evaluation::command_metrics(job.command, rows.predicted.of(job.prediction), rows.wanted);
+  const auto other = rows.against ? evaluation::command_metrics(
+                                        job.command, rows.against->of(job.prediction), rows.wanted)
+                                  : std::vector<evaluation::CommandMetric>();
   const std::int64_t samples = job.resample.samples;
-  for (const CommandMetric& metric : own) {
-    const auto same = std::ranges::find(other, metric.name, &CommandMetric::name);
+  for (const evaluation::CommandMetric& metric : own) {
+    const auto same = std::ranges::find(other, metric.name, &evaluation::CommandMetric::name);
     job.resample.samples = metric.is_of_each || job.samples_given ? samples : 0;
     score(job,
           {.name = metric.name,
            .of = metric.score,
-           .other = same == other.end() ? ScoreOf() : same->score},
+           .other = same == other.end() ? evaluation::ScoreOf() : same->score},
           rows.wanted.size(), out);
   }
 }
 
 // Adds the metrics that thresholds name to the requested metrics.
 void add_metrics_of_thresholds(MetricsJob& job) {
-  auto wanted = job.metrics.empty() ? std::vector<std::string>() : metric_list(job.metrics);
-  const auto known = metric_names();
+  auto wanted =
+      job.metrics.empty() ? std::vector<std::string>() : evaluation::metric_list(job.metrics);
+  const auto known = evaluation::metric_names();
   for (const Threshold& threshold : job.thresholds)
     if (std::ranges::find(known, threshold.metric) != known.end() &&
         std::ranges::find(wanted, threshold.metric) == wanted.end())
@@ -215,7 +220,7 @@ std::vector<std::string> failures(const MetricsJob& job, const Scored& scored) {
   for (const Threshold& threshold : job.thresholds) {
     if (!scored.json.contains(threshold.metric))
       throw UsageError(str("--at-least: no metric '", threshold.metric, "' was computed"),
-                       did_you_mean(threshold.metric, metric_names()));
+                       did_you_mean(threshold.metric, evaluation::metric_names()));
     const OrderedJson& value = scored.json.at(threshold.metric).at("value");
     const double found = value.is_number() ? value.get<double>() : std::nan("");
     if (!(found >= threshold.least))
@@ -243,11 +248,12 @@ void run(MetricsJob job) {
   score_by_names(job, rows, out);
   score_by_command(job, rows, out);
   if (job.report) {
-    const JsonValues& said = rows.predicted.of(job.prediction);
-    const NamedCounts c =
-        rows.of_words ? counts_of_words(said, rows.wanted) : counts_of(said, rows.wanted);
-    const std::string report = classification_report(
-        c.counts, c.names, 2, c.are_lists ? ReportOf::lists : ReportOf::single_labels);
+    const evaluation::JsonValues& said = rows.predicted.of(job.prediction);
+    const evaluation::NamedCounts c = rows.of_words ? evaluation::counts_of_words(said, rows.wanted)
+                                                    : evaluation::counts_of(said, rows.wanted);
+    const std::string report = evaluation::classification_report(
+        c.counts, c.names, 2,
+        c.are_lists ? evaluation::ReportOf::lists : evaluation::ReportOf::single_labels);
     out.json["report"] = report;
     out.text += str("\n", report);
   }
@@ -271,8 +277,9 @@ void add_metrics_command(CLI::App& app) {
       ->required();
   command->add_option("references", job->references,
                       "references: JSONL in the same order; default: a field of the predictions");
-  command->add_option("--metric", job->metrics,
-                      str("metrics to compute, separated by commas: ", join(metric_names(), ", ")));
+  command->add_option(
+      "--metric", job->metrics,
+      str("metrics to compute, separated by commas: ", join(evaluation::metric_names(), ", ")));
   command->add_option(
       "--metric-command", job->command,
       "a program that computes a custom metric: reads JSON lines with prediction and reference, "
@@ -305,4 +312,4 @@ void add_metrics_command(CLI::App& app) {
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -17,36 +17,36 @@
 #include "pipeline/stages/pipeline.h"
 #include "pipeline/stages/run_result.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
-OrderedJson gradient_json(const GradientReport& report) {
+OrderedJson gradient_json(const train::GradientReport& report) {
   OrderedJson out{{"loss", report.loss},
                   {"norm", report.norm},
                   {"not_finite", report.not_finite()},
                   {"first_not_finite", report.first_not_finite()},
                   {"gradients", OrderedJson::array()}};
-  for (const GradientNorm& gradient : report.of)
+  for (const train::GradientNorm& gradient : report.of)
     out["gradients"].push_back({{"parameter", gradient.parameter}, {"norm", gradient.norm}});
   return out;
 }
 
 struct EvalFlags {
   bool json = false, follow = false;
-  TextToEvaluate text;
+  pipeline::TextToEvaluate text;
 };
 
 void evaluate_run(const RecipeOption& recipe, const EvalFlags& flags) {
-  const Recipe loaded = flags.follow ? recipe.load() : recipe.load_asked("eval");
-  const auto print = [&](const Evaluation& evaluation) {
-    std::cout << (flags.json ? evaluation_json(evaluation).dump() + "\n"
-                             : evaluation_report(loaded, evaluation))
+  const pipeline::Recipe loaded = flags.follow ? recipe.load() : recipe.load_asked("eval");
+  const auto print = [&](const execution::Evaluation& evaluation) {
+    std::cout << (flags.json ? pipeline::evaluation_json(evaluation).dump() + "\n"
+                             : pipeline::evaluation_report(loaded, evaluation))
               << std::flush;
   };
   if (flags.follow)
-    follow_model(loaded, print);
+    pipeline::follow_model(loaded, print);
   else
-    print(evaluate_and_try_to_keep(loaded));
+    print(pipeline::evaluate_and_try_to_keep(loaded));
 }
 
 void print_score(const ModelOption& model, const EvalFlags& flags) {
@@ -55,14 +55,14 @@ void print_score(const ModelOption& model, const EvalFlags& flags) {
                      "remove --follow: --text is scored by the newest checkpoint");
   const std::string& path = model.recipe.path;
   const bool is_run = !model.is_stored();
-  LoadOptions options = model.stored;
-  options.task = InferenceTask::evaluate_text;
-  const EvaluatedText scored =
-      PretrainedModel::of_folder(
-          is_run ? RecipePaths(model.recipe.load_asked("eval")).model_dir : path, options)
+  pipeline::LoadOptions options = model.stored;
+  options.task = pipeline::InferenceTask::evaluate_text;
+  const pipeline::EvaluatedText scored =
+      pipeline::PretrainedModel::of_folder(
+          is_run ? pipeline::RecipePaths(model.recipe.load_asked("eval")).model_dir : path, options)
           .evaluate_text(flags.text);
   if (flags.json) {
-    auto out = evaluation_json(scored.evaluation);
+    auto out = pipeline::evaluation_json(scored.evaluation);
     out["seq_length"] = scored.seq_length;
     out["documents"] = scored.text.documents;
     out["tokens"] = scored.text.tokens;
@@ -70,10 +70,10 @@ void print_score(const ModelOption& model, const EvalFlags& flags) {
     return;
   }
   print_text_counts(scored.text);
-  const std::string said = verdict(scored.baseline, scored.evaluation);
+  const std::string said = pipeline::verdict(scored.baseline, scored.evaluation);
   std::cout << "evaluated: " << counted(scored.evaluation.examples, "example") << " of "
             << scored.seq_length << " tokens, masks drawn by seed " << flags.text.seed << "\n"
-            << evaluation_text(scored.evaluation) << said << (said.empty() ? "" : "\n");
+            << pipeline::evaluation_text(scored.evaluation) << said << (said.empty() ? "" : "\n");
 }
 
 }  // namespace
@@ -89,9 +89,9 @@ void add_train_command(CLI::App& app) {
   command->callback([recipe, begin, json] {
     print_events(*json, [&] {
       OrderedJson result;
-      begin->load_and_run(*recipe, [&](const Recipe& loaded) {
-        train_model(loaded, begin->beginning());
-        result = model_result_json(loaded);
+      begin->load_and_run(*recipe, [&](const pipeline::Recipe& loaded) {
+        pipeline::train_model(loaded, begin->beginning());
+        result = pipeline::model_result_json(loaded);
       });
       return result;
     });
@@ -109,7 +109,7 @@ void add_replay_command(CLI::App& app) {
   add_json_flag(*command, *json);
   command->callback([recipe, folder, json] {
     print_result(*json, [&] {
-      const GradientReport report = replay_model(recipe->load(), *folder);
+      const train::GradientReport report = pipeline::replay_model(recipe->load(), *folder);
       print_report(report);
       return gradient_json(report);
     });
@@ -135,7 +135,7 @@ void add_eval_command(CLI::App& app) {
   command->callback([model, flags] {
     if (!flags->text.text.input.empty()) return print_score(*model, *flags);
     const std::string& path = model->recipe.path;
-    if (!run_named_by(path) && model->is_stored())
+    if (!pipeline::run_named_by(path) && model->is_stored())
       throw UsageError(
           str("eval: ", path, " has no recipe.yaml, which names the data to evaluate on"),
           "evaluate a masked LM on text with --text FILES, or name the folder that `smelt run` "
@@ -154,7 +154,7 @@ void add_fill_command(CLI::App& app) {
   const auto model = add_model_option(*command);
   const auto options = add_fill_options(*command);
   command->callback([model, options] {
-    PretrainedModel loaded = model->load(InferenceTask::fill_mask);
+    pipeline::PretrainedModel loaded = model->load(pipeline::InferenceTask::fill_mask);
     print_filled(*options,
                  [&](const auto& texts) { return loaded.fill_mask(texts, options->top); });
   });
@@ -170,11 +170,11 @@ void add_export_command(CLI::App& app) {
   add_json_flag(*command, *json);
   command->callback([recipe, out, json] {
     print_result(*json, [&] {
-      const Recipe loaded = recipe->load_trained("export");
-      export_model(loaded, *out);
+      const pipeline::Recipe loaded = recipe->load_trained("export");
+      pipeline::export_model(loaded, *out);
       return OrderedJson{{"path", *out}, {"type", loaded.type->name}};
     });
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -17,25 +17,25 @@
 #include "pipeline/estimate/advise.h"
 #include "pipeline/starter/starter.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 std::string kinds_text() {
   std::string out = "KIND:\n";
-  for (const StarterKind& kind : starter_kinds())
+  for (const pipeline::StarterKind& kind : pipeline::starter_kinds())
     out += str("  ", kind.name, std::string(15 - std::min<std::size_t>(14, kind.name.size()), ' '),
                kind.help, "\n");
   return out;
 }
 
 void check_new(const std::string& path) {
-  if (exists(path))
+  if (io::exists(path))
     throw UsageError(str(path, " exists already"), "name another file with --write");
 }
 
 void write_new(const std::string& path, const std::string& text) {
   check_new(path);
-  write_file(path, text);
+  io::write_file(path, text);
   std::cout << path << " written; try it with: smelt run " << path << " --small\n";
 }
 
@@ -45,43 +45,43 @@ bool is_of_rows(const std::string& kind) {
 
 // Returns the size of the recipe's text, or nullopt if the text is not on this machine.
 // Throws UsageError if the input is a folder.
-std::optional<TextSize> size_of_text(const StarterRecipe& starter) try {
+std::optional<pipeline::TextSize> size_of_text(const pipeline::StarterRecipe& starter) try {
   if (is_of_rows(starter.kind)) return std::nullopt;
-  return text_size(expand_files(starter.input, "--input"));
+  return pipeline::text_size(io::expand_files(starter.input, "--input"));
 } catch (const UsageError&) {
-  if (is_folder(starter.input)) throw;
+  if (io::is_folder(starter.input)) throw;
   return std::nullopt;
 }
 
 // Checks the folder of pretrained weights, and limits the length of examples to its positions.
-void take_init(StarterRecipe& starter) {
+void take_init(pipeline::StarterRecipe& starter) {
   if (starter.kind == "bert" || starter.kind == "electra" || starter.kind == "t5")
     throw UsageError(str("smelt new ", starter.kind,
                          ": --init is only for kinds that start from a pretrained model"),
                      "use `smelt new continue`, or remove --init");
-  if (!exists(starter.init))
+  if (!io::exists(starter.init))
     throw UsageError(str("--init: ", starter.init, " does not exist"),
                      "hf download google-bert/bert-base-multilingual-cased --local-dir bert-base");
-  const std::string config = join_path(starter.init, "config.json");
-  if (!exists(config)) return;
-  const Json sizes = Json::parse_or_discard(read_file(config, std::size_t{1} << 20));
+  const std::string config = io::join_path(starter.init, "config.json");
+  if (!io::exists(config)) return;
+  const Json sizes = Json::parse_or_discard(io::read_file(config, std::size_t{1} << 20));
   if (!sizes.is_object()) return;
   const std::int64_t positions = sizes.value("max_position_embeddings", std::int64_t{512});
   starter.seq_length = static_cast<int>(std::clamp<std::int64_t>(positions, 8, starter.seq_length));
 }
 
-void run_new(StarterRecipe& starter, const std::string& write) {
+void run_new(pipeline::StarterRecipe& starter, const std::string& write) {
   if (!starter.init.empty()) take_init(starter);
   const bool is_given = !starter.input.empty();
   if (!is_given) starter.input = is_of_rows(starter.kind) ? "train.jsonl" : "text/*.txt";
   starter.text = size_of_text(starter);
-  const std::string text = starter_text(starter);
+  const std::string text = pipeline::starter_text(starter);
   if (is_given && !starter.text && !is_of_rows(starter.kind) && starter.kind != "continue")
     log_warning("new: {} not found: using a default vocab.size instead of one that fits the text",
                 starter.input);
   // Patterns, commands and lists of files are not checked.
-  if (is_given && is_of_rows(starter.kind) && !is_remote(starter.input) &&
-      starter.input.find_first_of("*?[,!") == std::string::npos && !exists(starter.input))
+  if (is_given && is_of_rows(starter.kind) && !io::is_remote(starter.input) &&
+      starter.input.find_first_of("*?[,!") == std::string::npos && !io::exists(starter.input))
     log_warning("new: {} not found", starter.input);
   if (write.empty())
     std::cout << text;
@@ -90,19 +90,19 @@ void run_new(StarterRecipe& starter, const std::string& write) {
 }
 
 struct AdviceCommand {
-  AdviceJob job;
+  pipeline::AdviceJob job;
   std::string on = "v2-8,v3-8,v5litepod-8,h100", write, prices;
   std::size_t row = 0;
   bool json = false;
 };
 
-OrderedJson estimate_json(const Estimate& e) {
+OrderedJson estimate_json(const cost_model::Estimate& e) {
   return {{"low", e.low}, {"likely", e.likely}, {"high", e.high}};
 }
 
-OrderedJson advice_json(const Advice& advice) {
+OrderedJson advice_json(const pipeline::Advice& advice) {
   OrderedJson rows = OrderedJson::array();
-  for (const AdviceRow& row : advice.rows) {
+  for (const pipeline::AdviceRow& row : advice.rows) {
     OrderedJson out{{"size", row.size.name},        {"type", row.plan.type.name},
                     {"parameters", row.parameters}, {"memory_bytes", row.memory},
                     {"fits", row.fits()},           {"batch", row.plan.batch},
@@ -121,10 +121,11 @@ OrderedJson advice_json(const Advice& advice) {
 // Returns the table as JSON.
 OrderedJson run_advise(AdviceCommand& c) {
   if (!c.write.empty()) check_new(c.write);
-  c.job.types = find_accelerators("--on", c.on);
-  const Prices prices = c.prices.empty() ? Prices() : Prices(c.prices);
-  const Advice advice = advise(c.job, prices);
-  std::cout << advice_text(advice, c.job);
+  c.job.types = cost_model::find_accelerators("--on", c.on);
+  const cost_model::Prices prices =
+      c.prices.empty() ? cost_model::Prices() : cost_model::Prices(c.prices);
+  const pipeline::Advice advice = pipeline::advise(c.job, prices);
+  std::cout << pipeline::advice_text(advice, c.job);
   if (c.write.empty() && c.row > 0)
     throw UsageError("--row without --write", "add --write my.yaml");
   if (c.write.empty()) return advice_json(advice);
@@ -133,8 +134,8 @@ OrderedJson run_advise(AdviceCommand& c) {
   if (c.row == 0 && !advice.best)
     throw UsageError("advise: no row fits",
                      "choose one with --row, raise --budget, or name other types with --on");
-  const AdviceRow& row = advice.rows[c.row > 0 ? c.row - 1 : *advice.best];
-  write_new(c.write, advised_recipe(row, c.job, advice.text));
+  const pipeline::AdviceRow& row = advice.rows[c.row > 0 ? c.row - 1 : *advice.best];
+  write_new(c.write, pipeline::advised_recipe(row, c.job, advice.text));
   return advice_json(advice);
 }
 
@@ -142,7 +143,7 @@ OrderedJson run_advise(AdviceCommand& c) {
 
 void add_new_command(CLI::App& app) {
   auto* command = app.add_subcommand("new", "write a recipe to start with, with comments");
-  auto starter = std::make_shared<StarterRecipe>();
+  auto starter = std::make_shared<pipeline::StarterRecipe>();
   auto size = std::make_shared<std::string>("base");
   auto write = std::make_shared<std::string>();
   starter->input.clear();
@@ -158,7 +159,7 @@ void add_new_command(CLI::App& app) {
   command->add_option("--write", *write, "file to write the recipe to; default: print it");
   command->footer(kinds_text());
   command->callback([starter, size, write] {
-    starter->size = model_size(*size, "--size");
+    starter->size = pipeline::model_size(*size, "--size");
     run_new(*starter, *write);
   });
 }
@@ -186,4 +187,4 @@ void add_advise_command(CLI::App& app) {
   command->callback([c] { print_result(c->json, [&] { return run_advise(*c); }); });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

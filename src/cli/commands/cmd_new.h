@@ -3,9 +3,9 @@
 
 #include <CLI/CLI.hpp>
 
-namespace smelt {
+namespace smelt::cli {
 
 void add_new_command(CLI::App& app);
 void add_advise_command(CLI::App& app);
 
-}  // namespace smelt
+}  // namespace smelt::cli

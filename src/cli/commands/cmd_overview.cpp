@@ -11,14 +11,14 @@
 #include "data/preprocess/glue.h"
 #include "data/preprocess/row_overview.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 struct OverviewFlags {
   std::vector<std::string> files;
-  LabelledFiles columns;
+  data::LabelledFiles columns;
   std::string format = "auto", problem, header = "names", glue;
-  RowOverviewJob job;
+  data::RowOverviewJob job;
   bool json = false;
 };
 
@@ -43,36 +43,37 @@ void take_glue(OverviewFlags& f, const CLI::App& command) {
   if (f.files.size() != 1)
     throw UsageError(str("data overview: --glue with ", f.files.size(), " files"),
                      "name the folder of the task, or the folder that contains all tasks");
-  const GlueTask& task = glue_task(f.glue, "--glue");
-  const GlueFiles files = glue_files(task, f.files.front());
+  const data::GlueTask& task = data::glue_task(f.glue, "--glue");
+  const data::GlueFiles files = data::glue_files(task, f.files.front());
   f.files = {files.train, files.dev};
   if (!files.other.empty()) f.files.push_back(files.other);
-  f.columns = glue_rows(task, "");
-  f.header = word_of(task.header, kHeaders);
-  f.format = name(f.columns.format);
-  f.problem = word_of(task.problem, kProblems);
+  f.columns = data::glue_rows(task, "");
+  f.header = word_of(task.header, text::kHeaders);
+  f.format = text::name(f.columns.format);
+  f.problem = word_of(task.problem, io::kProblems);
 }
 
 void overview(OverviewFlags f, const CLI::App& command) {
   if (!f.glue.empty()) take_glue(f, command);
-  f.columns.format = parse_file_format(f.format);
+  f.columns.format = text::parse_file_format(f.format);
   if (f.problem.empty())
-    f.problem = format_of(f.files.front(), f.columns.format) == FileFormat::conll ? "token_labels"
-                                                                                  : "single_label";
-  f.columns.header = choose_of("--header", f.header, kHeaders);
+    f.problem = text::format_of(f.files.front(), f.columns.format) == text::FileFormat::conll
+                    ? "token_labels"
+                    : "single_label";
+  f.columns.header = choose_of("--header", f.header, text::kHeaders);
   f.job.are_classes = f.problem != "text_to_text";
-  if (f.job.are_classes) f.job.problem = choose_of("--problem", f.problem, kProblems);
-  f.columns.words = f.job.are_classes && f.job.problem == Problem::token_labels;
-  f.columns.lists = f.job.are_classes && f.job.problem == Problem::multi_label;
-  f.columns.needs_label = f.job.are_classes && needs_label(f.job.problem);
+  if (f.job.are_classes) f.job.problem = choose_of("--problem", f.problem, io::kProblems);
+  f.columns.words = f.job.are_classes && f.job.problem == io::Problem::token_labels;
+  f.columns.lists = f.job.are_classes && f.job.problem == io::Problem::multi_label;
+  f.columns.needs_label = f.job.are_classes && io::needs_label(f.job.problem);
   const auto names = split_names(f.files);
   for (std::size_t i = 0; i < names.size(); ++i) {
     f.job.splits.push_back({names[i], f.columns});
     f.job.splits.back().files.input = f.files[i];
   }
-  const auto found = row_overview(f.job);
+  const auto found = data::row_overview(f.job);
   std::cout << (f.json ? found.dump(2, ' ', false, JsonInvalidUtf8::replace) + "\n"
-                       : overview_text(found));
+                       : data::overview_text(found));
 }
 
 }  // namespace
@@ -114,4 +115,4 @@ void add_data_overview_command(CLI::App& data) {
   command->callback([f, command] { overview(*f, *command); });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

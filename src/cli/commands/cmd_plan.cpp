@@ -22,7 +22,7 @@
 #include "pipeline/estimate/plan_text.h"
 #include "pipeline/objectives/load_recipe.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 constexpr std::string_view kAuto = "auto";
@@ -68,21 +68,21 @@ void refuse_words(const PlanCommand& c) {
 }
 
 // Returns a function that plans the recipe, or the original's command line, on a machine.
-std::function<PlannedRun(const Accelerator&)> run_of(const PlanCommand& c) {
+std::function<pipeline::PlannedRun(const cost_model::Accelerator&)> run_of(const PlanCommand& c) {
   if (std::ranges::find(kPlannedOriginals, c.recipe->path) == kPlannedOriginals.end()) {
     refuse_words(c);
     for (const std::string& setting : c.recipe->settings)
       if (setting.starts_with("train.device"))
         log_warning("--set {} has no effect in a plan: each type has its own devices", setting);
     return [path = c.recipe->path, settings = settings_of(c),
-            is_open = c.batch == kAuto](const Accelerator& type) {
+            is_open = c.batch == kAuto](const cost_model::Accelerator& type) {
       auto on = settings;
       if (is_open) {  // --batch auto starts with the recipe's batch size if the devices divide it
-        const std::int64_t batch = load_recipe(path, settings).train.batch_size;
+        const std::int64_t batch = pipeline::load_recipe(path, settings).train.batch_size;
         if (const std::int64_t over = batch % type.devices; over != 0)
           on.push_back(str("train.batch_size=", batch - over + type.devices));
       }
-      return planned_run(recipe_on(type, path, on));
+      return pipeline::planned_run(pipeline::recipe_on(type, path, on));
     };
   }
   if (const bool set = !c.recipe->settings.empty(); set || settings_of(c).size() > 0)
@@ -91,8 +91,8 @@ std::function<PlannedRun(const Accelerator&)> run_of(const PlanCommand& c) {
         str(set ? "--set is" : "a number is", " only for recipes: change the original's flags"));
   std::vector<std::string> words{c.recipe->path};
   words.insert(words.end(), c.more.begin(), c.more.end());
-  return [job = original_job(words)](const Accelerator& type) {
-    return PlannedRun{.job = job(type.devices)};
+  return [job = original_job(words)](const cost_model::Accelerator& type) {
+    return pipeline::PlannedRun{.job = job(type.devices)};
   };
 }
 
@@ -101,28 +101,32 @@ bool is_of_original(const PlanCommand& c) {
 }
 
 // Describes what the budget buys. For an original's run, passes over the text are unknown.
-std::string budget_of(const PlanCommand& c, const Plan& plan) {
+std::string budget_of(const PlanCommand& c, const pipeline::Plan& plan) {
   if (!is_of_original(c))
-    return budget_text(plan, c.budget, load_recipe(c.recipe->path, settings_of(c)));
-  return budget_text(plan, c.budget, [](std::int64_t) { return std::optional<double>(); }, "");
+    return pipeline::budget_text(plan, c.budget,
+                                 pipeline::load_recipe(c.recipe->path, settings_of(c)));
+  return pipeline::budget_text(
+      plan, c.budget, [](std::int64_t) { return std::optional<double>(); }, "");
 }
 
 void run_plan(const PlanCommand& c) {
   check_batch(c.batch);
-  PlanJob job{.run_on = run_of(c),
-              .types = find_accelerators("--on", c.on),
-              .all_forms = c.all_forms,
-              .largest_batch = c.batch == kAuto,
-              .steps_only = c.steps_only,
-              .region = c.region};
-  const Prices prices = c.prices.empty() ? Prices() : Prices(c.prices);
+  pipeline::PlanJob job{.run_on = run_of(c),
+                        .types = cost_model::find_accelerators("--on", c.on),
+                        .all_forms = c.all_forms,
+                        .largest_batch = c.batch == kAuto,
+                        .steps_only = c.steps_only,
+                        .region = c.region};
+  const cost_model::Prices prices =
+      c.prices.empty() ? cost_model::Prices() : cost_model::Prices(c.prices);
   if (!c.region.empty()) prices.check_region(c.region);
-  const TpuCompiles compiles(TpuCompiles::users_folder(),
-                             {.each = std::chrono::minutes(c.minutes), .again = c.again});
-  if (!c.calibrate.empty()) job.factors.insert(calibration(c.calibrate, compiles));
+  const cost_model::TpuCompiles compiles(
+      cost_model::TpuCompiles::users_folder(),
+      {.each = std::chrono::minutes(c.minutes), .again = c.again});
+  if (!c.calibrate.empty()) job.factors.insert(pipeline::calibration(c.calibrate, compiles));
   std::optional<Progress> bar;
   std::size_t bars_of = 0;
-  PlanTold told;
+  pipeline::PlanTold told;
   told.progress = [&](std::size_t done, std::size_t of) {
     if (of != bars_of) bar.reset();  // more programs than before
     bars_of = of;
@@ -130,25 +134,28 @@ void run_plan(const PlanCommand& c) {
     bar->update(static_cast<std::int64_t>(done));
   };
   if (!c.json)
-    told.first = [&, begun = false](const PlanRow& row) mutable {
+    told.first = [&, begun = false](const pipeline::PlanRow& row) mutable {
       bar.reset();
       if (!std::exchange(begun, true))
         std::cout << "Results with layers in a loop; next, unrolled layers, which a run of this "
                      "length uses by "
                      "default, are compiled:\n";
       std::cout << "  "
-                << (row.fits() ? planned_run_text(row) : row.type.name + ": does not fit this way")
+                << (row.fits() ? pipeline::planned_run_text(row)
+                               : row.type.name + ": does not fit this way")
                 << "\n"
                 << std::flush;
     };
   // Errors of the recipe are reported before a missing TPU compiler.
-  if (!is_of_original(c)) (void)load_recipe(c.recipe->path, settings_of(c));
-  const Plan plan = plan_run(job, compiles, prices, told);
+  if (!is_of_original(c)) (void)pipeline::load_recipe(c.recipe->path, settings_of(c));
+  const pipeline::Plan plan = pipeline::plan_run(job, compiles, prices, told);
   bar.reset();
-  if (!c.html.empty()) write_file(c.html, plan_page(plan));
-  std::cout << (c.json ? plan_json(plan).dump(2) + "\n" : plan_text(plan));
+  if (!c.html.empty()) io::write_file(c.html, pipeline::plan_page(plan));
+  std::cout << (c.json ? pipeline::plan_json(plan).dump(2) + "\n" : pipeline::plan_text(plan));
   if (!c.json && !is_of_original(c))
-    std::cout << "Run: " << run_length_text(load_recipe(c.recipe->path, settings_of(c))) << "\n";
+    std::cout << "Run: "
+              << pipeline::run_length_text(pipeline::load_recipe(c.recipe->path, settings_of(c)))
+              << "\n";
   if (c.budget > 0 && !c.json) std::cout << "\n" << budget_of(c, plan);
 }
 
@@ -202,4 +209,4 @@ void add_plan_command(CLI::App& app) {
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

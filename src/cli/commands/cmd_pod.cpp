@@ -12,16 +12,16 @@
 #include "cli/options/pod_flags.h"
 #include "pipeline/estimate/plan_recipe.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 struct DescribeFlags {
-  PodWords pod;
+  distributed::PodWords pod;
   std::string device = "auto";
   bool json = false;
 };
 
-std::string state_of(const IdentitySource& source) {
+std::string state_of(const distributed::IdentitySource& source) {
   if (!source.fault.empty()) return source.fault;
   std::vector<std::string> found;
   for (const auto& [name, value] : source.found) found.push_back(str(name, " ", value));
@@ -29,11 +29,11 @@ std::string state_of(const IdentitySource& source) {
   const std::string missing = join(source.missing, ", ");
   if (source.is_half()) return str(there, "; missing: ", missing);
   if (!source.identity) return str("nothing (", missing, ")");
-  const PodPlace& place = source.identity->place;
+  const distributed::PodPlace& place = source.identity->place;
   return str(there, ": process ", place.rank, " of ", place.size);
 }
 
-OrderedJson source_json(const IdentitySource& source) {
+OrderedJson source_json(const distributed::IdentitySource& source) {
   OrderedJson out{
       {"name", source.name}, {"found", OrderedJson::object()}, {"missing", source.missing}};
   for (const auto& [name, value] : source.found) out["found"][name] = value;
@@ -44,31 +44,32 @@ OrderedJson source_json(const IdentitySource& source) {
   return out;
 }
 
-OrderedJson describe_json(const std::vector<IdentitySource>& sources) {
+OrderedJson describe_json(const std::vector<distributed::IdentitySource>& sources) {
   OrderedJson out;
   try {
-    const PodIdentity identity = identity_of(sources);
+    const distributed::PodIdentity identity = distributed::identity_of(sources);
     out = {{"process", identity.place.rank}, {"processes", identity.place.size},
            {"hub", identity.place.address},  {"slice", identity.slice},
            {"slices", identity.slices},      {"source", identity.source}};
   } catch (const UsageError& error) {
     out["error"] = error.what();
   }
-  for (const IdentitySource& source : sources) out["sources"].push_back(source_json(source));
+  for (const distributed::IdentitySource& source : sources)
+    out["sources"].push_back(source_json(source));
   return out;
 }
 
 // Prints the sources. An inconsistent source is reported last, as the command's error.
 void describe(const DescribeFlags& flags) {
-  const auto sources = identity_sources(flags.pod, surroundings_of(flags.device));
+  const auto sources = distributed::identity_sources(flags.pod, surroundings_of(flags.device));
   if (flags.json) {
     std::cout << describe_json(sources).dump(2) << "\n";
     return;
   }
-  for (const IdentitySource& source : sources)
+  for (const distributed::IdentitySource& source : sources)
     std::cout << source.name << ": " << state_of(source) << "\n";
   std::cout << std::flush;
-  const std::string text = identity_text(identity_of(sources));
+  const std::string text = distributed::identity_text(distributed::identity_of(sources));
   std::cout << "result: " << text << "\n";
   if (sources.size() == 1)
     std::cout << "(with --device tpu or --device gpu, more sources are checked)\n";
@@ -85,9 +86,9 @@ constexpr std::string_view kTpuVm = "tpu-vm", kJobset = "jobset", kSlurm = "slur
                            kSkypilot = "skypilot";
 
 // Returns the machine that --on names, else the usual slice with the recipe's number of devices.
-Accelerator machine_of(const ManifestFlags& flags) {
+cost_model::Accelerator machine_of(const ManifestFlags& flags) {
   if (!flags.on.empty()) {
-    const auto found = find_accelerators("--on", flags.on);
+    const auto found = cost_model::find_accelerators("--on", flags.on);
     if (found.size() != 1)
       throw UsageError(
           str("pod manifest: --on ", flags.on, " names ", found.size(), " types, expected one"),
@@ -95,7 +96,8 @@ Accelerator machine_of(const ManifestFlags& flags) {
     return found.front();
   }
   const std::int64_t devices = flags.recipe->load().train.devices;
-  const Accelerator* slice = flags.kind == kSlurm ? nullptr : usual_slice(devices);
+  const cost_model::Accelerator* slice =
+      flags.kind == kSlurm ? nullptr : cost_model::usual_slice(devices);
   if (slice == nullptr)
     throw UsageError(str("pod manifest: the machine type for the ", devices, " devices of ",
                          flags.recipe->path, " is unknown"),
@@ -103,7 +105,7 @@ Accelerator machine_of(const ManifestFlags& flags) {
   return *slice;
 }
 
-std::int64_t hosts_of(const ManifestFlags& flags, const Accelerator& machine) {
+std::int64_t hosts_of(const ManifestFlags& flags, const cost_model::Accelerator& machine) {
   const std::string on = " with --on " + machine.name;
   if (!machine.is_gpu() && flags.hosts > 0 && flags.hosts != machine.hosts)
     throw UsageError(str("pod manifest: --hosts ", flags.hosts, on, ", which has ", machine.hosts),
@@ -113,7 +115,8 @@ std::int64_t hosts_of(const ManifestFlags& flags, const Accelerator& machine) {
 
 // Throws UsageError if the kind does not support the machine, or if a flag that it needs is
 // missing.
-void check_kind(const ManifestFlags& flags, const Accelerator& machine, const std::string& out) {
+void check_kind(const ManifestFlags& flags, const cost_model::Accelerator& machine,
+                const std::string& out) {
   const auto fail = [&](const std::string& fault, const std::string& hint) {
     throw UsageError(str("pod manifest: --kind ", flags.kind, fault), hint);
   };
@@ -125,13 +128,13 @@ void check_kind(const ManifestFlags& flags, const Accelerator& machine, const st
   if (flags.kind == kTpuVm && flags.zone.empty()) fail(" needs a zone", "add --zone us-central1-a");
   if (flags.kind == kJobset && flags.image.empty())
     fail(" needs a container image that contains smelt", "add --image REGISTRY/smelt:TAG");
-  if (flags.kind != kSlurm && !is_remote(out))
+  if (flags.kind != kSlurm && !io::is_remote(out))
     fail(str(": out is ", out, ", which the machines do not share"),
          "use --set out=gs://BUCKET/RUN");
 }
 
 void print_manifest(const ManifestFlags& flags) {
-  const Accelerator machine = machine_of(flags);
+  const cost_model::Accelerator machine = machine_of(flags);
   PodPlan plan{.recipe = flags.recipe->path,
                .settings = flags.recipe->settings,
                .name = flags.name,
@@ -140,9 +143,10 @@ void print_manifest(const ManifestFlags& flags) {
                .zone = flags.zone,
                .image = flags.image,
                .spot = flags.spot};
-  Accelerator all = machine;
+  cost_model::Accelerator all = machine;
   all.devices = machine.devices * (machine.is_gpu() ? static_cast<int>(plan.hosts) : 1);
-  const Recipe here = flags.recipe->load(), there = recipe_on(all, plan.recipe, plan.settings);
+  const pipeline::Recipe here = flags.recipe->load(),
+                         there = pipeline::recipe_on(all, plan.recipe, plan.settings);
   check_kind(flags, machine, there.out);
   if (here.train.device != there.train.device)
     plan.settings.push_back("train.device=" + there.train.device);
@@ -201,4 +205,4 @@ void add_pod_command(CLI::App& app) {
   add_manifest(*pod);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -20,19 +20,19 @@
 #include "pipeline/objectives/classify_model.h"
 #include "pipeline/objectives/glue_submission.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 constexpr const char* kThreshold = "--no-answer-threshold";
 
 // Returns "informative\t0.9312"; for word labels one line per word, "Rome\tB-LOC\t0.9312", and an
 // empty line.
-std::string row_text(const LabelledRow& row, const Labels& labels,
+std::string row_text(const data::LabelledRow& row, const io::Labels& labels,
                      const std::vector<float>& numbers) {
   std::ostringstream out;
-  if (labels.problem == Problem::token_labels) {
-    const auto words = words_in(row.users_text());
-    const OrderedJson told = words_json(labels, {words.begin(), words.end()}, numbers);
+  if (labels.problem == io::Problem::token_labels) {
+    const auto words = text::words_in(row.users_text());
+    const OrderedJson told = pipeline::words_json(labels, {words.begin(), words.end()}, numbers);
     for (std::size_t i = 0; i < words.size(); ++i) {
       const OrderedJson &label = told["prediction"][i], &sure = told["probabilities"][i];
       out << words[i] << "\t" << (label.is_null() ? "" : label.get<std::string>()) << "\t"
@@ -41,28 +41,28 @@ std::string row_text(const LabelledRow& row, const Labels& labels,
     }
     return out.str();
   }
-  out << std::setprecision(4) << std::fixed << said_label(labels, numbers);
-  if (labels.problem == Problem::single_label) out << "\t" << std::ranges::max(numbers);
+  out << std::setprecision(4) << std::fixed << execution::said_label(labels, numbers);
+  if (labels.problem == io::Problem::single_label) out << "\t" << std::ranges::max(numbers);
   return out.str();
 }
 
 // Runs texts through a model in batches and writes the predictions in order.
 class Predictions {
  public:
-  Predictions(Classifier classifier, const PredictFlags& flags)
+  Predictions(execution::Classifier classifier, const PredictFlags& flags)
       : classifier_(std::move(classifier)), flags_(flags), out_(flags) {}
 
-  const Labels& labels() const { return classifier_.job().labels; }
-  void add(LabelledRow row) {
-    if (row.written_text.empty() && row.written_pair.empty()) compose_texts(row);
+  const io::Labels& labels() const { return classifier_.job().labels; }
+  void add(data::LabelledRow row) {
+    if (row.written_text.empty() && row.written_pair.empty()) data::compose_texts(row);
     waiting_.push_back(std::move(row));
     if (std::ssize(waiting_) == kBatchesAtOnce * flags_.options.batch_size) flush();
   }
   void flush() {
     out_.check_signal(done_, "text");
     if (waiting_.empty()) return;
-    std::vector<PairOfTexts> texts;
-    for (const LabelledRow& row : waiting_) texts.push_back({row.text, row.pair});
+    std::vector<execution::PairOfTexts> texts;
+    for (const data::LabelledRow& row : waiting_) texts.push_back({row.text, row.pair});
     const auto numbers = classifier_.classify(texts);
     for (std::size_t i = 0; i < waiting_.size(); ++i) put(waiting_[i], numbers[i]);
     done_ += waiting_.size();
@@ -80,40 +80,41 @@ class Predictions {
   }
 
  private:
-  void put(const LabelledRow& row, const std::vector<float>& numbers) {
-    const Labels& labels = classifier_.job().labels;
+  void put(const data::LabelledRow& row, const std::vector<float>& numbers) {
+    const io::Labels& labels = classifier_.job().labels;
     if (out_.is_json())
-      return out_.line(asked_row_json(row, !flags_.columns.label.empty(), labels, numbers));
+      return out_.line(
+          pipeline::asked_row_json(row, !flags_.columns.label.empty(), labels, numbers));
     out_.line(row_text(row, labels, numbers));
   }
 
-  Classifier classifier_;
+  execution::Classifier classifier_;
   const PredictFlags& flags_;
   PredictionOutput out_;
-  std::vector<LabelledRow> waiting_;
+  std::vector<data::LabelledRow> waiting_;
   std::uint64_t done_ = 0;
 };
 
 // Predicts every row; no row is skipped.
-void each_row(const PredictFlags& f, const Labels& labels,
-              const std::function<void(LabelledRow)>& give) {
-  if (format_of(f.input, parse_file_format(f.format)) == FileFormat::text) {
+void each_row(const PredictFlags& f, const io::Labels& labels,
+              const std::function<void(data::LabelledRow)>& give) {
+  if (text::format_of(f.input, text::parse_file_format(f.format)) == text::FileFormat::text) {
     each_text_of({.path = f.input, .format = f.format}, "predict",
                  [&](const std::string& text, const std::string&) {
                    give({.text = text, .pair = {}, .label = {}});
                  });
     return;
   }
-  LabelledFiles files = f.columns;
+  data::LabelledFiles files = f.columns;
   if (files.text.empty()) files.text = "text";
   files.input = f.input;
-  files.format = parse_file_format(f.format);
-  files.words = labels.problem == Problem::token_labels;
-  files.lists = labels.problem == Problem::multi_label;
+  files.format = text::parse_file_format(f.format);
+  files.words = labels.problem == io::Problem::token_labels;
+  files.lists = labels.problem == io::Problem::multi_label;
   files.known = labels.names;
   files.limits = {.strict = true};
-  LabelledRows rows(files, "--input");
-  for (LabelledRow row; rows.next(row);) give(row);
+  data::LabelledRows rows(files, "--input");
+  for (data::LabelledRow row; rows.next(row);) give(row);
 }
 
 // Predicts the lines of standard input. Lines that are available together form a batch.
@@ -148,20 +149,21 @@ void predict_glue(const ModelOption& model, const PredictFlags& f) {
     throw UsageError(str("predict: --glue: ", model.recipe.path, " is not a run folder"),
                      "name the folder of a run with a GLUE task");
   const StopSignal stop("predict: stopping after these texts\n");
-  for (const std::string& path : write_glue_submission(model.recipe.load_asked("predict"), f.out,
-                                                       f.options.batch_size, f.options.devices))
+  for (const std::string& path : pipeline::write_glue_submission(
+           model.recipe.load_asked("predict"), f.out, f.options.batch_size, f.options.devices))
     std::cout << path << "\n";
 }
 
 void predict(const ModelOption& model, const PredictFlags& f) {
   if (f.glue) return predict_glue(model, f);
   check_flags(model, f);
-  Classifier classifier = model.load(InferenceTask::classify).classifier(f.options);
+  execution::Classifier classifier =
+      model.load(pipeline::InferenceTask::classify).classifier(f.options);
   if (model.command->count(kThreshold) > 0 && !classifier.job().labels.no_answer)
     throw UsageError(str("predict: ", kThreshold,
                          ": this model was not trained with questions that have no answer"),
                      str("remove ", kThreshold));
-  if (classifier.job().labels.problem == Problem::answer_spans)
+  if (classifier.job().labels.problem == io::Problem::answer_spans)
     return predict_answers(std::move(classifier), f);
   Predictions predictions(std::move(classifier), f);
   if (f.input.empty() && f.texts.empty()) {
@@ -170,7 +172,8 @@ void predict(const ModelOption& model, const PredictFlags& f) {
   }
   const StopSignal stop("predict: stopping after these texts\n");
   if (!f.input.empty())
-    each_row(f, predictions.labels(), [&](LabelledRow row) { predictions.add(std::move(row)); });
+    each_row(f, predictions.labels(),
+             [&](data::LabelledRow row) { predictions.add(std::move(row)); });
   for (std::size_t i = 0; i < f.texts.size(); ++i)
     predictions.add({.text = f.texts[i], .pair = f.pairs.empty() ? "" : f.pairs[i], .label = {}});
   predictions.finish();
@@ -227,9 +230,9 @@ void add_predict_command(CLI::App& app) {
       "test files, into the folder --out");
   command->add_flag("--json", f->json, "print a JSON object for each text");
   command->callback([model, f] {
-    f->columns.header = choose_of("--header", f->header, kHeaders);
+    f->columns.header = choose_of("--header", f->header, text::kHeaders);
     predict(*model, *f);
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -7,7 +7,7 @@
 #include "cli/commands/machine_price.h"
 #include "cli/commands/table.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 struct PriceOptions {
@@ -25,15 +25,16 @@ std::string cell(const std::optional<double>& price, int chips) {
 
 // Prints the price of one chip of each generation, or of machines of the given types.
 void show(const PriceOptions& o) {
-  const Prices prices = o.file.empty() ? Prices() : Prices(o.file);
+  const cost_model::Prices prices =
+      o.file.empty() ? cost_model::Prices() : cost_model::Prices(o.file);
   if (!o.region.empty()) prices.check_region(o.region);
-  std::vector<Accelerator> types;
-  if (!o.type.empty()) types = find_accelerators("--type", o.type);
+  std::vector<cost_model::Accelerator> types;
+  if (!o.type.empty()) types = cost_model::find_accelerators("--type", o.type);
   OrderedJson all = OrderedJson::array();
   std::vector<std::vector<std::string>> rows{
       {o.type.empty() ? "a chip" : "machine", "region", "$/hour", "spot", "of", "source"}};
-  const auto add = [&](const std::string& name, const Price& price, int chips) {
-    const std::string old = old_price_words(price, this_month());
+  const auto add = [&](const std::string& name, const cost_model::Price& price, int chips) {
+    const std::string old = cost_model::old_price_words(price, cost_model::this_month());
     rows.push_back({name, price.region, cell(price.on_demand, chips), cell(price.spot, chips),
                     str(price.date, old.empty() ? "" : ", ", old), price.source});
     all.push_back({{"name", name},
@@ -44,10 +45,10 @@ void show(const PriceOptions& o) {
                    {"date", price.date},
                    {"source", price.source}});
   };
-  for (const Price& price : prices.all()) {
+  for (const cost_model::Price& price : prices.all()) {
     if (!o.region.empty() && price.region != o.region) continue;
     if (types.empty()) add(price.generation, price, 1);
-    for (const Accelerator& type : types)
+    for (const cost_model::Accelerator& type : types)
       if (type.generation == price.generation) add(type.name, price, type.chips);
   }
   if (o.json)
@@ -71,4 +72,4 @@ void add_prices_command(CLI::App& cloud) {
   command->callback([o] { show(*o); });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

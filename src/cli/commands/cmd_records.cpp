@@ -17,7 +17,7 @@
 #include "data/input_pipeline/text_to_text.h"
 #include "io/formats/example_slots.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 struct ReadingBench {
@@ -32,30 +32,33 @@ constexpr std::int64_t kWindowTokens = 512, kSentinels = 100;
 constexpr std::int64_t kAnyNumber = std::int64_t{1} << 31;
 
 // Returns the record format of windows: T5's inputs and targets, or plain windows.
-RecordOptions bench_windows(const ReadingBench& o) {
+data::RecordOptions bench_windows(const ReadingBench& o) {
   const auto ids = [](const char* name, std::int64_t length) {
-    return Feature{name, DType::s32, {length}, kAnyNumber, "numbers below"};
+    return io::Feature{name, compiler::DType::s32, {length}, kAnyNumber, "numbers below"};
   };
   if (o.objective.empty()) return {.input = o.input, .features = {ids("targets", kWindowTokens)}};
-  const TextToText text{.objective = choose_of("bench: --objective", o.objective, kTextObjectives),
-                        .inputs_length = kWindowTokens,
-                        .sentinel = static_cast<std::int32_t>(kAnyNumber - 1),
-                        .sentinels = kSentinels};
-  const TextLengths lengths = text_lengths(text, "bench: ");
+  const data::TextToText text{
+      .objective = choose_of("bench: --objective", o.objective, data::kTextObjectives),
+      .inputs_length = kWindowTokens,
+      .sentinel = static_cast<std::int32_t>(kAnyNumber - 1),
+      .sentinels = kSentinels};
+  const data::TextLengths lengths = data::text_lengths(text, "bench: ");
   return {.input = o.input,
           .features = {ids("inputs", lengths.inputs), ids("targets", lengths.targets)},
-          .windows = text_to_text(text)};
+          .windows = data::text_to_text(text)};
 }
 
 // Returns the integer and real features of the first record, with any values, up to a size limit.
-RecordOptions bench_options(const ReadingBench& o) {
-  if (holds_tokens(data_paths(o.input, "bench").front())) return bench_windows(o);
-  Features features;
-  for (const ExampleFeature& f : first_features(RecordIndex(record_files(o.input, "bench"))))
-    if (features.size() < kMostSlots &&
-        (f.kind == ExampleKind::integers || f.kind == ExampleKind::reals))
+data::RecordOptions bench_options(const ReadingBench& o) {
+  if (data::holds_tokens(data::data_paths(o.input, "bench").front())) return bench_windows(o);
+  io::Features features;
+  for (const io::ExampleFeature& f :
+       data::first_features(data::RecordIndex(data::record_files(o.input, "bench"))))
+    if (features.size() < io::kMostSlots &&
+        (f.kind == io::ExampleKind::integers || f.kind == io::ExampleKind::reals))
       features.push_back({.name = f.name,
-                          .dtype = f.kind == ExampleKind::integers ? DType::s32 : DType::f32,
+                          .dtype = f.kind == io::ExampleKind::integers ? compiler::DType::s32
+                                                                       : compiler::DType::f32,
                           .row = {static_cast<std::int64_t>(f.count)},
                           .limit = kAnyNumber,
                           .limit_name = "numbers below"});
@@ -64,7 +67,7 @@ RecordOptions bench_options(const ReadingBench& o) {
 
 // Reads batches on this thread until the time is over. Returns records per second of processor
 // time, which depends less on other load than wall time.
-double measure(const ReadingBench& o, const std::function<Batch(std::uint64_t)>& read) {
+double measure(const ReadingBench& o, const std::function<data::Batch(std::uint64_t)>& read) {
   std::uint64_t step = 0;
   const auto start = Clock::now();
   const std::clock_t processor_start = std::clock();
@@ -76,8 +79,8 @@ double measure(const ReadingBench& o, const std::function<Batch(std::uint64_t)>&
 
 OrderedJson bench_reading(const ReadingBench& o) {
   const auto start = Clock::now();
-  const auto opened = open_examples(bench_options(o));
-  const ExampleSource& source = *opened;
+  const auto opened = data::open_examples(bench_options(o));
+  const data::ExampleSource& source = *opened;
   OrderedJson out{{"records", source.size()}, {"open_s", seconds_since(start)}};
   (void)source.batch_in_order(0, o.batch);
   out["in_order_per_s"] =
@@ -103,11 +106,11 @@ void add_data_index_command(CLI::App& data) {
   command->callback([input, mask, json] {
     print_result(*json, [&] {
       OrderedJson out{{"indexes", OrderedJson::array()}};
-      for (const std::string& file : record_files(*input, "index")) {
-        const auto records = index_records(file, *mask);
-        std::cout << record_index_path(file) << ": " << counted(records, "record") << "\n";
+      for (const std::string& file : data::record_files(*input, "index")) {
+        const auto records = data::index_records(file, *mask);
+        std::cout << data::record_index_path(file) << ": " << counted(records, "record") << "\n";
         out["indexes"].push_back(
-            {{"input", file}, {"path", record_index_path(file)}, {"records", records}});
+            {{"input", file}, {"path", data::record_index_path(file)}, {"records", records}});
       }
       return out;
     });
@@ -133,4 +136,4 @@ void add_data_bench_command(CLI::App& data) {
   command->callback([o] { std::cout << bench_reading(*o).dump() << "\n"; });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

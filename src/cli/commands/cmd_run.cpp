@@ -20,16 +20,17 @@
 #include "pipeline/stages/pipeline.h"
 #include "pipeline/stages/run_result.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 // Prints commands to use the finished model.
-void print_next_commands(const Recipe& recipe) {
+void print_next_commands(const pipeline::Recipe& recipe) {
   const std::string out = quoted(recipe.out);
-  const std::int64_t done = latest_checkpoint(RecipePaths(recipe).model_dir).value_or(0);
+  const std::int64_t done =
+      checkpoint::latest_checkpoint(pipeline::RecipePaths(recipe).model_dir).value_or(0);
   const std::int64_t more = 2 * std::max(recipe.train.steps, done);
   std::cout << "next:\n";
-  const InferenceJobs& inference = recipe.type->inference;
+  const pipeline::InferenceJobs& inference = recipe.type->inference;
   if (inference.fill_mask)
     std::cout << "  smelt fill " << out << " --text 'a text with a [MASK]'\n";
   if (inference.detect) std::cout << "  smelt detect " << out << " --text 'a text'\n";
@@ -37,15 +38,15 @@ void print_next_commands(const Recipe& recipe) {
     std::cout << "  smelt generate " << out << " --text 'a text"
               << (recipe.type->reads_text() ? " with an <extra_id_0>" : "") << "'\n";
   if (inference.classify)
-    std::cout << "  smelt predict " << out << " " << example_flags(recipe) << "\n";
+    std::cout << "  smelt predict " << out << " " << pipeline::example_flags(recipe) << "\n";
   std::cout << "  smelt report " << out
-            << "      # a page of curves: " << join_path(recipe.out, "report.html")
+            << "      # a page of curves: " << io::join_path(recipe.out, "report.html")
             << "\n  smelt run " << out << " --set "
             << (recipe.train.epochs > 0 ? str("train.epochs=", 2 * recipe.train.epochs)
                                         : str("train.steps=", more))
             << "      # train longer\n";
   if (recipe.type->export_folder)
-    std::cout << "  " << RecipePaths(recipe).hugging_face
+    std::cout << "  " << pipeline::RecipePaths(recipe).hugging_face
               << "      # for Hugging Face transformers; "
               << "smelt export " << out << " --out FOLDER exports another\n";
 }
@@ -55,20 +56,20 @@ struct RunCommandFlags {
 };
 
 RecipeOption made_small(RecipeOption recipe) {
-  add_step_settings(recipe.settings);
-  for (std::string& setting : small_settings(recipe.load()))
+  pipeline::add_step_settings(recipe.settings);
+  for (std::string& setting : pipeline::small_settings(recipe.load()))
     recipe.settings.push_back(std::move(setting));
   return recipe;
 }
 
 }  // namespace
 
-void run_and_report(const Recipe& recipe, const Beginning& beginning) {
-  run_recipe(recipe, beginning, [&](const Evaluation& evaluation) {
-    std::cout << evaluation_report(recipe, evaluation) << std::flush;
+void run_and_report(const pipeline::Recipe& recipe, const pipeline::Beginning& beginning) {
+  pipeline::run_recipe(recipe, beginning, [&](const execution::Evaluation& evaluation) {
+    std::cout << pipeline::evaluation_report(recipe, evaluation) << std::flush;
     send_event("evaluation", {{"step", evaluation.global_step},
                               {"split", recipe.eval.split},
-                              {"metrics", evaluation_json(evaluation)}});
+                              {"metrics", pipeline::evaluation_json(evaluation)}});
   });
 }
 
@@ -89,19 +90,19 @@ void add_run_command(CLI::App& app) {
   command->callback([recipe, begin, flags] {
     const RecipeOption given = flags->small ? made_small(*recipe) : *recipe;
     if (flags->dry_run) {
-      std::cout << dry_run_text(begin->load(given), begin->beginning());
+      std::cout << pipeline::dry_run_text(begin->load(given), begin->beginning());
       return;
     }
     print_events(flags->json, [&] {
       OrderedJson result;
-      begin->load_and_run(given, [&](const Recipe& loaded) {
+      begin->load_and_run(given, [&](const pipeline::Recipe& loaded) {
         run_and_report(loaded, begin->beginning());
         print_next_commands(loaded);
-        result = run_result_json(loaded);
+        result = pipeline::run_result_json(loaded);
       });
       return result;
     });
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -10,7 +10,7 @@
 #include "pjrt/hardware.h"
 #include "pjrt/plugin_setup.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 struct SetupOptions {
@@ -20,14 +20,14 @@ struct SetupOptions {
 
 // Returns why the device cannot be used on this machine apart from the plugin, or "" if it can.
 std::string missing_hardware(std::string_view device) try {
-  if (device == "tpu") require_tpu();
-  if (device == "gpu") require_nvidia_driver();
+  if (device == "tpu") pjrt::require_tpu();
+  if (device == "gpu") pjrt::require_nvidia_driver();
   return {};
 } catch (const UsageError& error) {
   return first_line(error.what());
 }
 
-OrderedJson as_json(const PluginSetup& setup, const SetupOptions& o, bool was_installed) {
+OrderedJson as_json(const pjrt::PluginSetup& setup, const SetupOptions& o, bool was_installed) {
   OrderedJson out{{"device", o.device},
                   {"folder", setup.folder()},
                   {"was_installed", was_installed},
@@ -36,7 +36,7 @@ OrderedJson as_json(const PluginSetup& setup, const SetupOptions& o, bool was_in
                   {"unpacked_bytes", setup.unpacked_bytes()},
                   {"packages", OrderedJson::array()},
                   {"missing_hardware", nullptr}};
-  for (const Wheel& wheel : setup.wheels())
+  for (const pjrt::Wheel& wheel : setup.wheels())
     out["packages"].push_back({{"name", wheel.name},
                                {"version", wheel.version},
                                {"download_bytes", wheel.download_bytes},
@@ -46,9 +46,9 @@ OrderedJson as_json(const PluginSetup& setup, const SetupOptions& o, bool was_in
   return out;
 }
 
-std::string plan_text(const PluginSetup& setup) {
+std::string plan_text(const pjrt::PluginSetup& setup) {
   std::string out;
-  for (const Wheel& wheel : setup.wheels()) {
+  for (const pjrt::Wheel& wheel : setup.wheels()) {
     const std::string name = str(wheel.name, " ", wheel.version);
     const std::string size = bytes_text(static_cast<double>(wheel.download_bytes));
     out += str("  ", name, std::string(name.size() < 36 ? 36 - name.size() : 1, ' '), size, "\n");
@@ -59,12 +59,12 @@ std::string plan_text(const PluginSetup& setup) {
 }
 
 void run_setup(const SetupOptions& o) {
-  std::vector<Wheel> wheels = plugin_wheels(o.device);
-  const auto folder = setup_folder(o.device);
+  std::vector<pjrt::Wheel> wheels = pjrt::plugin_wheels(o.device);
+  const auto folder = pjrt::setup_folder(o.device);
   if (!folder)
     throw UsageError("setup: neither XDG_DATA_HOME nor HOME is set to a folder",
                      "set XDG_DATA_HOME to the folder for plugins");
-  const PluginSetup setup(std::move(wheels), *folder);
+  const pjrt::PluginSetup setup(std::move(wheels), *folder);
   const bool was_installed = setup.installed();
   const bool wanted = !was_installed && !o.dry_run;
   if (!o.json && !was_installed) std::cout << plan_text(setup) << std::flush;
@@ -91,4 +91,4 @@ void add_setup_command(CLI::App& app) {
   command->callback([o] { run_setup(*o); });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -3,7 +3,7 @@
 #include "cli/commands/cloud_line.h"
 #include "cli/commands/storage_verbs.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using StorageFlags = std::shared_ptr<StorageOptions>;
@@ -103,4 +103,4 @@ void add_storage_command(CLI::App& app) {
   add_storage_make(*buckets, o, "create");
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

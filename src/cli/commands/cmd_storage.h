@@ -3,8 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
-namespace smelt {
+namespace smelt::cli {
 
 void add_storage_command(CLI::App& app);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -28,13 +28,13 @@
 #include "text/tokenizers/unknown_count.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 struct TokenizeJob {
   std::string vocab, model, input, save;
   std::vector<std::string> texts;
-  TokenizerFlags flags;
+  text::TokenizerFlags flags;
   bool ids = false, offsets = false, json = false, decode = false, stats = false, overwrite = false;
 };
 
@@ -49,17 +49,19 @@ std::string text_of(const TokenizeJob& job) {
 // Calls `visit` with each text and its position; bytes that are not UTF-8 are dropped.
 void for_each_text(const TokenizeJob& job,
                    const std::function<void(const std::string&, const std::string&)>& visit) {
-  for (const std::string& text : job.texts) visit(decode_utf8_ignore(text, nullptr), "--text");
+  for (const std::string& text : job.texts)
+    visit(text::decode_utf8_ignore(text, nullptr), "--text");
   std::string line;
   if (!job.input.empty()) {
-    TextFaults faults;
-    const std::vector<std::string> files = expand_files(job.input, "--input");
+    text::TextFaults faults;
+    const std::vector<std::string> files = io::expand_files(job.input, "--input");
     std::optional<Progress> progress;
     if (::isatty(STDOUT_FILENO) == 0)  // a terminal shows the output itself
-      progress.emplace("tokenize", static_cast<std::int64_t>(total_size(files)), Progress::kBytes);
+      progress.emplace("tokenize", static_cast<std::int64_t>(io::total_size(files)),
+                       Progress::kBytes);
     std::uint64_t before = 0;
     for (const std::string& path : files) {
-      LineReader lines(path);
+      text::LineReader lines(path);
       while (lines.next(line)) {
         faults.clean(line, path, lines.number());
         visit(line, str(path, ":", lines.number()));
@@ -69,7 +71,7 @@ void for_each_text(const TokenizeJob& job,
     }
     faults.finish();
   } else if (job.texts.empty()) {
-    TextFaults faults;
+    text::TextFaults faults;
     for (std::int64_t number = 1; std::getline(std::cin, line); ++number) {
       faults.clean(line, "standard input", number);
       visit(line, str("standard input:", number));
@@ -97,11 +99,11 @@ class Output {
   std::string pending_;
 };
 
-std::string as_json(const Tokenizer& tokenizer, const std::vector<TokenSpan>& spans) {
+std::string as_json(const text::Tokenizer& tokenizer, const std::vector<text::TokenSpan>& spans) {
   OrderedJson out{{"ids", OrderedJson::array()},
                   {"pieces", OrderedJson::array()},
                   {"offsets", OrderedJson::array()}};
-  for (const TokenSpan& span : spans) {
+  for (const text::TokenSpan& span : spans) {
     out["ids"].push_back(span.id);
     out["pieces"].push_back(tokenizer.token(span.id));
     out["offsets"].push_back({span.begin, span.end});
@@ -109,13 +111,13 @@ std::string as_json(const Tokenizer& tokenizer, const std::vector<TokenSpan>& sp
   return out.dump(-1, ' ', false, JsonInvalidUtf8::replace);
 }
 
-void encode_texts(const TokenizeJob& job, const Tokenizer& tokenizer) {
+void encode_texts(const TokenizeJob& job, const text::Tokenizer& tokenizer) {
   Output output(job.input.empty());
-  UnknownCount counted;
+  text::UnknownCount counted;
   const auto spans_of = [&](const std::string& text) {
-    auto spans = in_characters(text, tokenizer.encode_with_offsets(text));
+    auto spans = text::in_characters(text, tokenizer.encode_with_offsets(text));
     std::vector<std::int32_t> of_spans;
-    for (const TokenSpan& span : spans) of_spans.push_back(span.id);
+    for (const text::TokenSpan& span : spans) of_spans.push_back(span.id);
     counted.add(text, of_spans, tokenizer);
     return spans;
   };
@@ -123,7 +125,7 @@ void encode_texts(const TokenizeJob& job, const Tokenizer& tokenizer) {
   for_each_text(job, [&](const std::string& text, const std::string&) {
     if (job.json) return output.line(as_json(tokenizer, spans_of(text)));
     if (job.offsets) {
-      for (const TokenSpan& span : spans_of(text))
+      for (const text::TokenSpan& span : spans_of(text))
         output.line(str(span.begin, "\t", span.end, "\t", span.id, "\t", tokenizer.token(span.id)));
       return output.line("");
     }
@@ -154,7 +156,7 @@ std::vector<std::int32_t> parse_ids(std::string_view text, const std::string& wh
   return ids;
 }
 
-void decode_texts(const TokenizeJob& job, const Tokenizer& tokenizer) {
+void decode_texts(const TokenizeJob& job, const text::Tokenizer& tokenizer) {
   Output output(job.input.empty());
   for_each_text(job, [&](const std::string& text, const std::string& where) {
     const std::string decoded = tokenizer.decode(parse_ids(text, where));
@@ -168,7 +170,7 @@ void decode_texts(const TokenizeJob& job, const Tokenizer& tokenizer) {
 struct Statistics {
   std::uint64_t texts = 0, bytes = 0, pieces = 0, unknown = 0;
   double encode_seconds = 0;  // processor time
-  ScriptCounts scripts;
+  text::ScriptCounts scripts;
 };
 
 double processor_seconds() {
@@ -178,7 +180,7 @@ double processor_seconds() {
 }
 
 // Encodes about a thousand texts per time measurement, so that reading the clock costs little.
-void encode_timed(const Tokenizer& tokenizer, const std::vector<std::string>& texts,
+void encode_timed(const text::Tokenizer& tokenizer, const std::vector<std::string>& texts,
                   Statistics& s) {
   std::vector<std::int32_t> ids;
   const double start = processor_seconds();
@@ -188,16 +190,16 @@ void encode_timed(const Tokenizer& tokenizer, const std::vector<std::string>& te
   }
   s.encode_seconds += processor_seconds() - start;
   for (const std::string& text : texts) {
-    const std::vector<TokenSpan> spans = tokenizer.encode_with_offsets(text);
+    const std::vector<text::TokenSpan> spans = tokenizer.encode_with_offsets(text);
     s.scripts.add(text, spans, tokenizer.unknown());
     s.texts += 1;
     s.bytes += text.size() + 1;
     s.pieces += spans.size();
-    for (const TokenSpan& span : spans) s.unknown += span.id == tokenizer.unknown() ? 1 : 0;
+    for (const text::TokenSpan& span : spans) s.unknown += span.id == tokenizer.unknown() ? 1 : 0;
   }
 }
 
-Statistics measure(const TokenizeJob& job, const Tokenizer& tokenizer) {
+Statistics measure(const TokenizeJob& job, const text::Tokenizer& tokenizer) {
   constexpr std::size_t kBytesAtOnce = 1 << 20;
   Statistics s;
   std::vector<std::string> texts;
@@ -216,7 +218,7 @@ Statistics measure(const TokenizeJob& job, const Tokenizer& tokenizer) {
 
 std::string statistics_json(const Statistics& s) {
   OrderedJson scripts = OrderedJson::array();
-  for (const ScriptCount& c : s.scripts.sorted())
+  for (const text::ScriptCount& c : s.scripts.sorted())
     scripts.push_back({{"script", c.script},
                        {"characters", c.characters},
                        {"pieces", c.pieces},
@@ -239,21 +241,22 @@ std::string statistics_text(const Statistics& s) {
       << " s of processor time, without reading and counting\n"
       << std::left << std::setw(20) << "script" << std::right << std::setw(14) << "characters"
       << std::setw(14) << "pieces" << std::setw(14) << "unknown";
-  for (const ScriptCount& c : s.scripts.sorted())
+  for (const text::ScriptCount& c : s.scripts.sorted())
     out << "\n"
         << std::left << std::setw(20) << c.script << std::right << std::setw(14) << c.characters
         << std::setw(14) << c.pieces << std::setw(14) << c.unknown;
   return out.str();
 }
 
-void save(const TokenizeJob& job, const Tokenizer& tokenizer) {
-  const bool json = is_tokenizer_json(job.save);
-  for (const std::string& path : {job.save, json ? job.save : tokenizer_config_path(job.save)})
-    if (!job.overwrite && exists(path))
+void save(const TokenizeJob& job, const text::Tokenizer& tokenizer) {
+  const bool json = text::is_tokenizer_json(job.save);
+  for (const std::string& path :
+       {job.save, json ? job.save : text::tokenizer_config_path(job.save)})
+    if (!job.overwrite && io::exists(path))
       throw UsageError(str("--save: ", path, " exists"), "choose another name or add --overwrite");
-  if (const auto* bert = dynamic_cast<const BertTokenizer*>(&tokenizer))
+  if (const auto* bert = dynamic_cast<const text::BertTokenizer*>(&tokenizer))
     return bert->save(job.save);
-  if (const auto* subword = dynamic_cast<const SubwordTokenizer*>(&tokenizer))
+  if (const auto* subword = dynamic_cast<const text::SubwordTokenizer*>(&tokenizer))
     return subword->save(job.save);
   throw UsageError(str("--save: ", vocabulary_of(job), " is a SentencePiece model"),
                    "copy the file instead");
@@ -264,14 +267,14 @@ void run(const TokenizeJob& job) {
     throw UsageError(str("smelt tokenize: ",
                          job.vocab.empty() ? "neither --vocab nor --model" : "--vocab and --model"),
                      "use one: --vocab for vocab.txt or tokenizer.json, --model for SentencePiece");
-  const auto tokenizer = load_tokenizer(vocabulary_of(job), job.flags);
+  const auto tokenizer = text::load_tokenizer(vocabulary_of(job), job.flags);
   if (!job.save.empty()) return save(job, *tokenizer);
   if (job.decode) return decode_texts(job, *tokenizer);
   if (!job.stats) return encode_texts(job, *tokenizer);
   const Statistics statistics = measure(job, *tokenizer);
   std::cout << (job.json ? statistics_json(statistics) : statistics_text(statistics)) << "\n";
-  UnknownCount{.unknown = statistics.unknown, .tokens = statistics.pieces}.warn(text_of(job),
-                                                                                vocabulary_of(job));
+  text::UnknownCount{.unknown = statistics.unknown, .tokens = statistics.pieces}.warn(
+      text_of(job), vocabulary_of(job));
 }
 
 }  // namespace
@@ -303,4 +306,4 @@ void add_tokenize_command(CLI::App& app) {
   command->callback([job] { run(*job); });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -17,10 +17,10 @@
 #include "text/tokenizers/tokenizer.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
-OrderedJson json_of(const TokenStatistics& s) {
+OrderedJson json_of(const data::TokenStatistics& s) {
   OrderedJson out{{"files", s.files},
                   {"tokens", s.tokens},
                   {"documents", s.documents},
@@ -32,12 +32,12 @@ OrderedJson json_of(const TokenStatistics& s) {
                   {"samples", OrderedJson::array()}};
   if (s.vocabulary.size > 0) out["vocab_size"] = s.vocabulary.size;
   if (s.vocabulary.crc32c) out["vocabulary_crc32c"] = *s.vocabulary.crc32c;
-  for (const TokenRun& run : s.samples)
+  for (const data::TokenRun& run : s.samples)
     out["samples"].push_back({{"place", run.place}, {"ids", run.ids}});
   return out;
 }
 
-std::string words_of(const TokenRun& run, const Tokenizer* tokenizer) {
+std::string words_of(const data::TokenRun& run, const text::Tokenizer* tokenizer) {
   std::string out = str(run.place, "\n ");
   for (const std::int32_t id : run.ids)
     out += tokenizer != nullptr && id < tokenizer->size() ? str(" ", tokenizer->token(id))
@@ -45,7 +45,7 @@ std::string words_of(const TokenRun& run, const Tokenizer* tokenizer) {
   return out + "\n";
 }
 
-std::string text_of(const TokenStatistics& s, const Tokenizer* tokenizer) {
+std::string text_of(const data::TokenStatistics& s, const text::Tokenizer* tokenizer) {
   std::string out = str("tokens:      ", s.tokens, " in ", counted(s.files, "file"), ", ",
                         counted(s.documents, "document"), "\n", "ids:         ", s.ids.smallest,
                         " to ", s.ids.largest, "\nvocabulary:  ");
@@ -53,13 +53,13 @@ std::string text_of(const TokenStatistics& s, const Tokenizer* tokenizer) {
     out += str(s.vocabulary.size, " pieces, CRC-32C ", s.vocabulary.crc32c.value_or(0), "\n");
   else
     out += "unknown\n";
-  for (const TokenRun& run : s.samples) out += words_of(run, tokenizer);
+  for (const data::TokenRun& run : s.samples) out += words_of(run, tokenizer);
   return out;
 }
 
-OrderedJson convert_and_print(const SnapshotTokensJob& job) {
+OrderedJson convert_and_print(const data::SnapshotTokensJob& job) {
   OrderedJson out{{"stores", OrderedJson::array()}};
-  convert_snapshots(job, [&](const ConvertedSnapshot& one) {
+  data::convert_snapshots(job, [&](const data::ConvertedSnapshot& one) {
     std::cout << one.output << ": " << counted(one.tokens, "token") << ", "
               << bytes_text(static_cast<double>(one.bytes)) << "\n"
               << std::flush;
@@ -74,14 +74,14 @@ OrderedJson convert_and_print(const SnapshotTokensJob& job) {
 
 }  // namespace
 
-void print_token_statistics(const InspectOptions& options, bool json) {
-  std::unique_ptr<const Tokenizer> tokenizer;
+void print_token_statistics(const data::InspectOptions& options, bool json) {
+  std::unique_ptr<const text::Tokenizer> tokenizer;
   std::int64_t limit = options.vocab_size.value_or(0);
   if (!options.vocab.empty()) {
-    tokenizer = load_tokenizer(options.vocab, {});
+    tokenizer = text::load_tokenizer(options.vocab, {});
     if (limit == 0) limit = tokenizer->size();
   }
-  const TokenStatistics found = inspect_tokens(options, limit);
+  const data::TokenStatistics found = data::inspect_tokens(options, limit);
   if (json)
     std::cout << json_of(found).dump(2) << "\n";
   else
@@ -91,14 +91,14 @@ void print_token_statistics(const InspectOptions& options, bool json) {
                          " pieces, first ", found.first_out_of_range),
                      "use the vocabulary that the tokens were made with");
   if (tokenizer && found.vocabulary.crc32c &&
-      *found.vocabulary.crc32c != vocabulary_crc32c(options.vocab))
+      *found.vocabulary.crc32c != text::vocabulary_crc32c(options.vocab))
     throw UsageError(str("inspect: the tokens were made with another vocabulary than ",
                          options.vocab, ", of CRC-32C ", *found.vocabulary.crc32c),
                      "use the vocabulary that they were made with");
 }
 
 void add_data_tokens_command(CLI::App& data) {
-  auto job = std::make_shared<TextTokensJob>();
+  auto job = std::make_shared<data::TextTokensJob>();
   auto* command =
       data.add_subcommand("tokens", "build a token store from text, for T5 and JEstimator's BERT");
   add_document_flags(*command, job->text);
@@ -117,16 +117,16 @@ void add_data_tokens_command(CLI::App& data) {
   command->callback([job, json] {
     outlive_output_reader();
     print_result(*json, [&] {
-      const CorpusCounts text = write_text_tokens(*job);
+      const data::CorpusCounts text = data::write_text_tokens(*job);
       print_text_counts(text);
       std::cout << "written:  " << job->output << "\n";
-      return OrderedJson{{"path", job->output}, {"text", named_counts(text)}};
+      return OrderedJson{{"path", job->output}, {"text", data::named_counts(text)}};
     });
   });
 }
 
 void add_data_convert_command(CLI::App& data) {
-  auto job = std::make_shared<SnapshotTokensJob>();
+  auto job = std::make_shared<data::SnapshotTokensJob>();
   auto inputs = std::make_shared<std::vector<std::string>>();
   auto* command =
       data.add_subcommand("convert", "convert folders of tf.data.Dataset.save to token stores");
@@ -155,4 +155,4 @@ void add_data_convert_command(CLI::App& data) {
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -7,7 +7,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/project_flag.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -193,4 +193,4 @@ void add_tpu_vm_command(CLI::App& app) {
     });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -23,7 +23,7 @@
 #include "pipeline/objectives/load_recipe.h"
 #include "pipeline/sweep/trials.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 struct TrackOptions {
@@ -44,17 +44,19 @@ std::shared_ptr<TrackOptions> add_track_options(CLI::App& command, bool json) {
 }
 
 std::string folder_of(const std::string& run, const TrackOptions& options) {
-  const auto status = file_status(run);
-  return status && !status->is_folder ? load_recipe(run, options.settings).out : run;
+  const auto status = io::file_status(run);
+  return status && !status->is_folder ? pipeline::load_recipe(run, options.settings).out : run;
 }
 
-bool has_begun(const std::string& run) { return exists(join_path(run, "model/metrics.jsonl")); }
+bool has_begun(const std::string& run) {
+  return io::exists(io::join_path(run, "model/metrics.jsonl"));
+}
 
 // Returns the run's trials, with those that are still preparing data if `with_data` is set.
 std::vector<std::string> begun_trials(const std::string& folder, bool with_data) {
-  std::vector<std::string> out = trial_folders(folder);
+  std::vector<std::string> out = pipeline::trial_folders(folder);
   std::erase_if(out, [&](const std::string& run) {
-    return !has_begun(run) && !(with_data && stage_before_training(run));
+    return !has_begun(run) && !(with_data && pipeline::stage_before_training(run));
   });
   return out;
 }
@@ -79,26 +81,26 @@ std::vector<std::string> run_folders(const TrackOptions& options, const char* co
 
 // Prints the state of a run that has not logged anything yet. Returns false for any other run.
 bool print_beginning(const TrackOptions& options, const std::string& run) {
-  const auto stage = stage_before_training(run);
+  const auto stage = pipeline::stage_before_training(run);
   if (!stage || has_begun(run)) return false;
-  const auto worker = folder_worker(run);
+  const auto worker = io::folder_worker(run);
   const std::string state = str("has not begun to train yet (stage ", *stage, ")");
-  Record told{{"folder", run}, {"state", state}, {"alive", worker.has_value()}};
+  evaluation::Record told{{"folder", run}, {"state", state}, {"alive", worker.has_value()}};
   if (worker) told["worker"] = *worker;
   if (options.json)
     std::cout << told.dump() << "\n";
   else
     std::cout << "run       " << run << "\nstate     " << state
-              << (worker           ? str(", by ", *worker)
-                  : is_remote(run) ? ""
-                                   : "; no process works on it")
+              << (worker               ? str(", by ", *worker)
+                  : io::is_remote(run) ? ""
+                                       : "; no process works on it")
               << "\n";
   return true;
 }
 
 // Returns how to resume a run that is neither running nor finished, or "" if it has no recipe.
-std::string how_to_go_on(const RunStatus& status) {
-  const auto run = run_named_by(status.run.folder);
+std::string how_to_go_on(const evaluation::RunStatus& status) {
+  const auto run = pipeline::run_named_by(status.run.folder);
   if (status.worker || status.run.step >= status.run.of || !run) return "";
   return str("resume    smelt run ", quoted(*run), "\n");
 }
@@ -106,8 +108,8 @@ std::string how_to_go_on(const RunStatus& status) {
 // Returns the charts of a plan that is stored as JSON, or "" if no plan was named.
 std::string planned_html(const std::string& plan) {
   if (plan.empty()) return "";
-  return plan_charts("report: --plan " + plan,
-                     Json::parse_or_discard(read_file(plan, kSmallFileBytes)));
+  return pipeline::plan_charts("report: --plan " + plan,
+                               Json::parse_or_discard(io::read_file(plan, io::kSmallFileBytes)));
 }
 
 // Writes the page and returns its path.
@@ -116,14 +118,15 @@ std::string write_report(const TrackOptions& options) {
   if (options.out.empty() && options.runs.size() > 1)
     throw UsageError(str("report: a page about ", runs.size(), " runs needs a file name"),
                      "add a file name, such as --out runs.html");
-  const std::string out = options.out.empty()
-                              ? join_path(folder_of(options.runs.front(), options), "report.html")
-                              : options.out;
-  check_page_place("report", out);
-  const std::string page = runs_page(read_runs(runs), planned_html(options.plan));
-  const std::string folder = parent_path(out);
-  const bool is_new = !folder.empty() && !is_remote(out) && !exists(folder);
-  write_file(out, page);
+  const std::string out =
+      options.out.empty() ? io::join_path(folder_of(options.runs.front(), options), "report.html")
+                          : options.out;
+  evaluation::check_page_place("report", out);
+  const std::string page =
+      evaluation::runs_page(evaluation::read_runs(runs), planned_html(options.plan));
+  const std::string folder = io::parent_path(out);
+  const bool is_new = !folder.empty() && !io::is_remote(out) && !io::exists(folder);
+  io::write_file(out, page);
   log_info("report: {}{}", out, is_new ? str(" (", folder, " is a new folder)") : "");
   return out;
 }
@@ -137,9 +140,9 @@ void add_status_command(CLI::App& app) {
   command->callback([options] {
     for (const std::string& run : run_folders(*options, "status")) {
       if (print_beginning(*options, run)) continue;
-      const RunStatus status = status_of_run(run);
-      std::cout << (options->json ? status_json(status).dump() + "\n"
-                                  : status_text(status) + how_to_go_on(status));
+      const evaluation::RunStatus status = evaluation::status_of_run(run);
+      std::cout << (options->json ? evaluation::status_json(status).dump() + "\n"
+                                  : evaluation::status_text(status) + how_to_go_on(status));
     }
   });
 }
@@ -149,8 +152,9 @@ void add_compare_command(CLI::App& app) {
       app.add_subcommand("compare", "compare runs: settings that differ, final metrics");
   const auto options = add_track_options(*command, true);
   command->callback([options] {
-    const auto runs = read_runs(run_folders(*options, "compare"));
-    std::cout << (options->json ? compare_json(runs).dump() + "\n" : compare_text(runs));
+    const auto runs = evaluation::read_runs(run_folders(*options, "compare"));
+    std::cout << (options->json ? evaluation::compare_json(runs).dump() + "\n"
+                                : evaluation::compare_text(runs));
   });
 }
 
@@ -168,4 +172,4 @@ void add_report_command(CLI::App& app) {
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

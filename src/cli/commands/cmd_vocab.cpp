@@ -19,10 +19,10 @@
 #include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/tokenizer_json.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
-void add_lines_options(CLI::App& command, LinesOptions& o) {
+void add_lines_options(CLI::App& command, text::LinesOptions& o) {
   add_input_flags(command, o.input, o.format, o.limits);
   command.add_option("--sample", o.sample, "share of the lines to read, evenly spaced")
       ->capture_default_str();
@@ -38,7 +38,7 @@ void add_lines_options(CLI::App& command, LinesOptions& o) {
 // For counts of words in which punctuation is separate, unlike the words of a report.
 constexpr const char *kWord = "word or punctuation mark", *kWords = "words and punctuation marks";
 
-void print_trained(const VocabularyJob& job, const VocabularySummary& s) {
+void print_trained(const data::VocabularyJob& job, const data::VocabularySummary& s) {
   std::cout << "text:       " << counted(s.text.lines, "line");
   if (s.words > 0)
     std::cout << ", " << counted(s.words, kWord, kWords) << ", " << s.distinct_words << " distinct";
@@ -47,28 +47,28 @@ void print_trained(const VocabularyJob& job, const VocabularySummary& s) {
     std::cout << "            " << s.unused - job.unused
               << " of them are [unusedN]: the text does not have enough pieces\n";
   std::cout << "written:    " << job.out;
-  if (!job.out.ends_with(".model") && !is_tokenizer_json(job.out))
-    std::cout << ", " << tokenizer_config_path(job.out);
+  if (!job.out.ends_with(".model") && !text::is_tokenizer_json(job.out))
+    std::cout << ", " << text::tokenizer_config_path(job.out);
   std::cout << "\n";
 }
 
-OrderedJson trained_json(const VocabularyJob& job, const VocabularySummary& s) {
+OrderedJson trained_json(const data::VocabularyJob& job, const data::VocabularySummary& s) {
   return {{"path", job.out},       {"size", s.size},   {"unused", s.unused},
           {"lines", s.text.lines}, {"words", s.words}, {"distinct_words", s.distinct_words},
           {"seconds", s.seconds}};
 }
 
-void run_train(const VocabularyJob& job, bool json) {
+void run_train(const data::VocabularyJob& job, bool json) {
   outlive_output_reader();
   print_result(json, [&] {
-    const VocabularySummary made = train_vocabulary(job);
+    const data::VocabularySummary made = data::train_vocabulary(job);
     print_trained(job, made);
     return trained_json(job, made);
   });
 }
 
-void add_trainer_options(CLI::App& command, VocabularyJob& job) {
-  WordPieceTrainerOptions& o = job.trainer;
+void add_trainer_options(CLI::App& command, data::VocabularyJob& job) {
+  text::WordPieceTrainerOptions& o = job.trainer;
   command.add_option("--size", o.vocab_size, "number of pieces")->capture_default_str();
   command
       .add_option("--min-frequency", o.min_frequency,
@@ -108,8 +108,8 @@ void add_trainer_options(CLI::App& command, VocabularyJob& job) {
 
 void add_train(CLI::App& vocab) {
   auto* command = vocab.add_subcommand("train", "train a vocabulary (tokenizer) on text");
-  auto job = std::make_shared<VocabularyJob>();
-  auto flags = std::make_shared<TokenizerFlags>();
+  auto job = std::make_shared<data::VocabularyJob>();
+  auto flags = std::make_shared<text::TokenizerFlags>();
   add_lines_options(*command, job->text);
   command
       ->add_option(
@@ -119,7 +119,8 @@ void add_train(CLI::App& vocab) {
       ->required();
   command
       ->add_option_function<std::string>(
-          "--type", [job](const std::string& word) { job->type = parse_vocabulary_type(word); },
+          "--type",
+          [job](const std::string& word) { job->type = data::parse_vocabulary_type(word); },
           "type of vocabulary: wordpiece; unigram or bpe (SentencePiece); byte_bpe (byte-level "
           "BPE); "
           "auto: unigram for scripts without spaces between words, else wordpiece")
@@ -143,13 +144,13 @@ void add_train(CLI::App& vocab) {
   auto json = std::make_shared<bool>(false);
   add_json_flag(*command, *json);
   command->callback([job, flags, language, split_chinese, json] {
-    job->tokenizer = new_vocabulary_options(*flags, *language, "--language");
+    job->tokenizer = text::new_vocabulary_options(*flags, *language, "--language");
     job->tokenizer.split_chinese = *split_chinese;
     run_train(*job, *json);
   });
 }
 
-void print_extended(const ExtendJob& job, const ExtendSummary& s) {
+void print_extended(const data::ExtendJob& job, const data::ExtendSummary& s) {
   std::cout << "added:   " << counted(s.added.size(), "word") << " in "
             << counted(s.unused, "unused token") << ":";
   for (std::size_t i = 0; i < s.added.size() && i < 10; ++i) std::cout << ' ' << s.added[i].first;
@@ -157,11 +158,11 @@ void print_extended(const ExtendJob& job, const ExtendSummary& s) {
             << s.pieces_after << " (" << percent(1 - share(s.pieces_after, s.pieces_before))
             << " fewer)\nunknown: " << s.unknown_before << " -> " << s.unknown_after
             << " words\nwritten: " << job.out;
-  if (!is_tokenizer_json(job.out)) std::cout << ", " << tokenizer_config_path(job.out);
+  if (!text::is_tokenizer_json(job.out)) std::cout << ", " << text::tokenizer_config_path(job.out);
   std::cout << "\n";
 }
 
-OrderedJson extended_json(const ExtendJob& job, const ExtendSummary& s) {
+OrderedJson extended_json(const data::ExtendJob& job, const data::ExtendSummary& s) {
   OrderedJson out{{"path", job.out},
                   {"unused_before", s.unused},
                   {"added", OrderedJson::array()},
@@ -177,7 +178,7 @@ OrderedJson extended_json(const ExtendJob& job, const ExtendSummary& s) {
 void add_extend(CLI::App& vocab) {
   auto* command =
       vocab.add_subcommand("extend", "add domain words to a vocabulary in place of [unusedN]");
-  auto job = std::make_shared<ExtendJob>();
+  auto job = std::make_shared<data::ExtendJob>();
   add_lines_options(*command, job->text);
   command->add_option("--vocab", job->vocab, "vocabulary to extend: vocab.txt or tokenizer.json")
       ->required();
@@ -196,14 +197,14 @@ void add_extend(CLI::App& vocab) {
   command->callback([job, json] {
     outlive_output_reader();
     print_result(*json, [&] {
-      const ExtendSummary made = extend_vocabulary(*job);
+      const data::ExtendSummary made = data::extend_vocabulary(*job);
       print_extended(*job, made);
       return extended_json(*job, made);
     });
   });
 }
 
-OrderedJson as_json(const VocabularyReport& r) {
+OrderedJson as_json(const data::VocabularyReport& r) {
   OrderedJson out{{"vocabulary", r.vocabulary},
                   {"size", r.size},
                   {"used", r.used},
@@ -212,29 +213,29 @@ OrderedJson as_json(const VocabularyReport& r) {
                   {"pieces_per_word", share(r.pieces, r.words)},
                   {"whole_words", share(r.whole_words, r.words)},
                   {"unknown", share(r.unknown, r.pieces)}};
-  for (const ScriptCount& s : r.scripts)
+  for (const text::ScriptCount& s : r.scripts)
     out["scripts"][s.script] = {{"characters", s.characters},
                                 {"pieces", s.pieces},
                                 {"unknown", share(s.unknown, s.pieces)}};
   return out;
 }
 
-using Value = std::function<std::string(const VocabularyReport&)>;
+using Value = std::function<std::string(const data::VocabularyReport&)>;
 
-void print_row(const std::string& name, const std::vector<VocabularyReport>& reports,
+void print_row(const std::string& name, const std::vector<data::VocabularyReport>& reports,
                const Value& value) {
   std::cout << std::left << std::setw(26) << name << std::right;
-  for (const VocabularyReport& r : reports) std::cout << std::setw(16) << value(r);
+  for (const data::VocabularyReport& r : reports) std::cout << std::setw(16) << value(r);
   std::cout << "\n";
 }
 
-std::string unknown_in(const VocabularyReport& r, const std::string& script) {
-  for (const ScriptCount& s : r.scripts)
+std::string unknown_in(const data::VocabularyReport& r, const std::string& script) {
+  for (const text::ScriptCount& s : r.scripts)
     if (s.script == script) return rounded(100 * share(s.unknown, s.pieces), 3);
   return "-";
 }
 
-void print_reports(const std::vector<VocabularyReport>& reports) {
+void print_reports(const std::vector<data::VocabularyReport>& reports) {
   for (std::size_t i = 0; i < reports.size(); ++i)
     std::cout << static_cast<char>('A' + i) << ": " << reports[i].vocabulary << "\n";
   char letter = 'A';
@@ -249,17 +250,17 @@ void print_reports(const std::vector<VocabularyReport>& reports) {
             [](const auto& r) { return rounded(100 * share(r.whole_words, r.words), 2); });
   print_row("unknown pieces, %", reports,
             [](const auto& r) { return rounded(100 * share(r.unknown, r.pieces), 3); });
-  for (const ScriptCount& s : reports.front().scripts)
+  for (const text::ScriptCount& s : reports.front().scripts)
     print_row("  in " + s.script, reports, [&](const auto& r) { return unknown_in(r, s.script); });
 }
 
 // Throws UsageError if the two vocabularies split text into words by different commands, since
 // their words would differ.
 void require_same_command(const std::string& vocab, const std::string& against,
-                          const TokenizerFlags& flags) {
+                          const text::TokenizerFlags& flags) {
   if (against.empty()) return;
-  const std::string one = segment_command_of(vocab, flags),
-                    other = segment_command_of(against, flags);
+  const std::string one = text::segment_command_of(vocab, flags),
+                    other = text::segment_command_of(against, flags);
   const auto named = [](const std::string& command) {
     return command.empty() ? "nothing" : str("'", command, "'");
   };
@@ -267,14 +268,14 @@ void require_same_command(const std::string& vocab, const std::string& against,
     throw UsageError(str("vocab report: text for ", vocab, " is split into words by ", named(one),
                          ", for ", against, " by ", named(other)),
                      str("use text that is already split into words and --segment-command ",
-                         kNoSegmentCommand, "; or report one at a time"));
+                         text::kNoSegmentCommand, "; or report one at a time"));
 }
 
 void add_report(CLI::App& vocab) {
   struct Options {
-    LinesOptions text;
+    text::LinesOptions text;
     std::string vocab, against;
-    TokenizerFlags tokenizer;
+    text::TokenizerFlags tokenizer;
     int threads = 0;
     bool json = false;
   };
@@ -289,18 +290,19 @@ void add_report(CLI::App& vocab) {
   add_tokenizer_flags(*command, o->tokenizer);
   command->add_flag("--json", o->json, "print JSON");
   command->callback([o] {
-    o->text.segment_command = segment_command_of(o->vocab, o->tokenizer);
+    o->text.segment_command = text::segment_command_of(o->vocab, o->tokenizer);
     require_same_command(o->vocab, o->against, o->tokenizer);
-    o->tokenizer.segment_command = kNoSegmentCommand;  // the words are then already separated
-    const WordCounts words =
-        words_of_report(o->text, o->threads > 0 ? o->threads : available_threads());
-    std::vector<VocabularyReport> reports;
+    o->tokenizer.segment_command = text::kNoSegmentCommand;  // the words are then already separated
+    const text::WordCounts words =
+        data::words_of_report(o->text, o->threads > 0 ? o->threads : available_threads());
+    std::vector<data::VocabularyReport> reports;
     for (const std::string& path : {o->vocab, o->against})
       if (!path.empty())
-        reports.push_back(report_vocabulary(path, *load_tokenizer(path, o->tokenizer), words));
+        reports.push_back(
+            data::report_vocabulary(path, *text::load_tokenizer(path, o->tokenizer), words));
     if (!o->json) return print_reports(reports);
     auto out = OrderedJson::array();
-    for (const VocabularyReport& report : reports) out.push_back(as_json(report));
+    for (const data::VocabularyReport& report : reports) out.push_back(as_json(report));
     std::cout << out.dump(2) << "\n";
   });
 }
@@ -315,4 +317,4 @@ void add_vocab_command(CLI::App& app) {
   add_report(*vocab);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -7,7 +7,7 @@
 #include "cli/commands/worker_verbs.h"
 #include "cloud/remote_job.h"
 
-namespace smelt {
+namespace smelt::cli {
 void add_worker_options(CLI::App& command, WorkerOptions& o) {
   command.add_option("--worker", o.workers, "workers: all, or numbers from 0, such as 0,2-4")
       ->capture_default_str();
@@ -49,7 +49,7 @@ void add_logs(CLI::App& cloud) {
                     "show new output until the command ends; Ctrl-C stops only the output");
   add_worker_options(*command, *o);
   command->callback([o, lines, follow] {
-    o->command = show_job(*lines, *follow);
+    o->command = cloud::show_job(*lines, *follow);
     run_on_workers(*o);
   });
 }
@@ -77,4 +77,4 @@ void add_worker_commands(CLI::App& cloud) {
   add_cp(cloud);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -7,11 +7,11 @@ namespace CLI {
 class App;
 }
 
-namespace smelt {
+namespace smelt::cli {
 
 void add_worker_commands(CLI::App& cloud);
 
 // Adds --worker, --zone, --project and the ssh flags.
 void add_worker_options(CLI::App& command, WorkerOptions& o);
 
-}  // namespace smelt
+}  // namespace smelt::cli

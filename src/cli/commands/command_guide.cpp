@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 const std::vector<CommandGuide> kGuides{
@@ -150,4 +150,4 @@ std::vector<std::string_view> commands_for(std::string_view word) {
   return found == kWords.end() ? std::vector<std::string_view>() : found->second;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

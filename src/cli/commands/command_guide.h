@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smelt {
+namespace smelt::cli {
 
 struct CommandGuide {
   std::string_view command;                // "compress quantize"
@@ -22,4 +22,4 @@ std::string guide_text(std::string_view command);
 // Empty if the word is unknown.
 std::vector<std::string_view> commands_for(std::string_view word);
 
-}  // namespace smelt
+}  // namespace smelt::cli

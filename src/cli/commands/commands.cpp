@@ -29,7 +29,7 @@
 #include "cli/options/ending.h"
 #include "cli/options/parse_arguments.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 // Sets what is common to all options of all commands.
@@ -188,4 +188,4 @@ int run_command_line(int argc, char** argv) {
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

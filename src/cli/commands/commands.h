@@ -5,7 +5,7 @@ namespace CLI {
 class App;
 }
 
-namespace smelt {
+namespace smelt::cli {
 
 // Parses the command line, runs the command and prints an error as one message. Returns the exit
 // code: 0 success, 1 environment error, 2 usage error, 70 a bug (see base/exit_codes.h).
@@ -92,4 +92,4 @@ void add_report_command(CLI::App& app);
 // smelt vocab train: trains a WordPiece vocabulary on text.
 void add_vocab_command(CLI::App& app);
 
-}  // namespace smelt
+}  // namespace smelt::cli

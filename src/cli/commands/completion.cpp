@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 constexpr const char* kSet = "--set";
@@ -228,4 +228,4 @@ std::string fish_completion(const CLI::App& root, const std::vector<CompletedFie
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

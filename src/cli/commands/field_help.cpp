@@ -12,19 +12,19 @@
 #include "pipeline/objectives/field_choices.h"
 #include "pipeline/objectives/load_recipe.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 constexpr const char* kType = "model.type";
 
-std::vector<std::string> type_names() { return field_choices({kType, "", "", {}}); }
+std::vector<std::string> type_names() { return pipeline::field_choices({kType, "", "", {}}); }
 
 std::string section_of(const std::string& path) {
   const std::size_t dot = path.find('.');
   return dot == path.npos ? "" : path.substr(0, dot);
 }
 
-std::string help_of_field(const RecipeField& field) {
+std::string help_of_field(const pipeline::RecipeField& field) {
   if (field.path != kType) return field.help;
   return str(field.help, "; one of ", join(type_names(), ", "),
              "; `smelt help recipe --type TYPE` lists the fields of each");
@@ -32,7 +32,7 @@ std::string help_of_field(const RecipeField& field) {
 
 // A field of one or more model types. If types define it differently, the first definition is used.
 struct FoundField {
-  RecipeField field;
+  pipeline::RecipeField field;
   std::vector<std::string> types;
 };
 
@@ -58,7 +58,7 @@ std::string escaped_for_markdown(const std::string& text) {
 std::map<std::string, FoundField> fields_of_all_types() {
   std::map<std::string, FoundField> out;
   for (const std::string& type : type_names())
-    for (const RecipeField& field : recipe_fields(type)) {
+    for (const pipeline::RecipeField& field : pipeline::recipe_fields(type)) {
       FoundField& found = out[field.path];
       if (found.types.empty()) found.field = field;
       found.types.push_back(type);
@@ -68,10 +68,10 @@ std::map<std::string, FoundField> fields_of_all_types() {
 
 // Returns the field's row of a Markdown table.
 std::string markdown_row(const FoundField& found) {
-  const RecipeField& field = found.field;
+  const pipeline::RecipeField& field = found.field;
   std::string help = help_of_field(field);
   const bool is_switch = field.default_value == "true" || field.default_value == "false";
-  const auto choices = field_choices(field);
+  const auto choices = pipeline::field_choices(field);
   if (!choices.empty() && !is_switch && field.path != kType)
     help += str(" (one of ", join(choices, ", "), ")");
   if (found.types.size() < type_names().size())
@@ -85,7 +85,7 @@ std::string markdown_row(const FoundField& found) {
 std::string recipe_help(const std::string& type, const std::string& section) {
   std::string out;
   std::vector<std::string> sections;
-  for (const RecipeField& field : recipe_fields(type)) {
+  for (const pipeline::RecipeField& field : pipeline::recipe_fields(type)) {
     const std::string own = section_of(field.path);
     if (sections.empty() || sections.back() != own) sections.push_back(own);
     if (section.empty() || own == section || field.path.starts_with(section + "."))
@@ -104,7 +104,7 @@ std::string recipe_markdown() {
   std::map<std::string, std::string> rows;  // table rows by section
   std::set<std::string> seen;
   for (const std::string& type : type_names())
-    for (const RecipeField& field : recipe_fields(type)) {
+    for (const pipeline::RecipeField& field : pipeline::recipe_fields(type)) {
       if (!seen.insert(field.path).second) continue;
       const std::size_t dot = field.path.rfind('.');
       const std::string section = dot == field.path.npos ? "" : field.path.substr(0, dot);
@@ -131,10 +131,11 @@ std::string field_help(const std::string& path) {
     const bool is_section = std::ranges::any_of(
         known, [&](const std::string& name) { return name.starts_with(path + "."); });
     if (is_section) return recipe_help("bert", path);
-    throw UsageError(str("help: no recipe field '", path, "'"), unknown_field_hint(path, known));
+    throw UsageError(str("help: no recipe field '", path, "'"),
+                     pipeline::unknown_field_hint(path, known));
   }
   const auto& [field, types] = found->second;
-  const auto choices = field_choices(field);
+  const auto choices = pipeline::field_choices(field);
   std::string out = str(path, "\n  ", help_of_field(field), "\n\n  section    ",
                         section_of(path).empty() ? "none" : section_of(path), "\n  default    ",
                         field.default_value, "\n");
@@ -163,8 +164,8 @@ std::string field_named(const std::string& name) {
 std::vector<CompletedField> completed_fields() {
   std::vector<CompletedField> out;
   for (const auto& [path, found] : fields_of_all_types())
-    out.push_back({path, field_choices(found.field)});
+    out.push_back({path, pipeline::field_choices(found.field)});
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

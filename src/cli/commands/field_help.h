@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace smelt {
+namespace smelt::cli {
 
 // Returns the fields of a model.type, one per line; only those of one section, "train" or
 // "train.optimizer", if it is given. Throws UsageError for an unknown type or section.
@@ -30,4 +30,4 @@ struct CompletedField {
 };
 std::vector<CompletedField> completed_fields();
 
-}  // namespace smelt
+}  // namespace smelt::cli

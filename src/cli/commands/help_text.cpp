@@ -10,7 +10,7 @@
 #include "base/plural.h"
 #include "base/str.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 constexpr std::size_t kFewestColumns = 20;
@@ -83,4 +83,4 @@ std::string wrapped(const std::string& text, std::size_t columns) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-namespace smelt {
+namespace smelt::cli {
 
 // Returns the number of columns that help texts are wrapped to: the width of the terminal on
 // standard output, else $COLUMNS; npos if neither is known, as in a pipe.
@@ -14,4 +14,4 @@ std::size_t help_columns();
 // (the text after two or more spaces), else by four more than the first word.
 std::string wrapped(const std::string& text, std::size_t columns);
 
-}  // namespace smelt
+}  // namespace smelt::cli

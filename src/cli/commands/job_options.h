@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace smelt {
+namespace smelt::cli {
 
 struct JobOptions {
   std::string recipe;
@@ -33,4 +33,4 @@ struct WatchOptions {
 };
 void watch_job(const WatchOptions& o);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -22,12 +22,12 @@
 #include "pipeline/objectives/load_recipe.h"
 #include "text/tokenizers/tokenizer_config.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 // Throws UsageError if the recipe does not use the TPU: without train.device it would train on the
 // CPU of the TPU's host. Only TPUs can find their other hosts, and a run uses all of their devices.
-void check_device(const Recipe& r, const Accelerator& type) {
+void check_device(const pipeline::Recipe& r, const cost_model::Accelerator& type) {
   const std::string hint = str("--set train.device=tpu --set train.devices=", type.devices,
                                "; the batch size must be a multiple of ", type.devices);
   const auto device = r.sections.at("train").at("device").get<std::string>();  // auto, too
@@ -40,13 +40,14 @@ void check_device(const Recipe& r, const Accelerator& type) {
                      hint);
 }
 
-std::string judge(const Recipe& recipe, const Accelerator* type, std::optional<RunTime>& planned) {
+std::string judge(const pipeline::Recipe& recipe, const cost_model::Accelerator* type,
+                  std::optional<cost_model::RunTime>& planned) {
   if (type != nullptr) {
     check_device(recipe, *type);
     (void)staged_recipe(recipe,
                         "gs://bucket/job");  // checks that its files exist and can be uploaded
   }
-  const DryRun run = dry_run(recipe, {}, type);
+  const pipeline::DryRun run = pipeline::dry_run(recipe, {}, type);
   if (!run.misfit.empty())
     throw UsageError(run.misfit, "run `smelt plan RECIPE` to find machines and settings that fit");
   planned = run.planned;
@@ -81,64 +82,69 @@ class Stager {
   // Returns the value of a list field for the bucket.
   std::string list(const std::string& field, const std::string& value) {
     if (value.empty()) return value;
-    if (is_row_command(value))
+    if (pipeline::is_row_command(value))
       throw UsageError(str(field, ": ", value, " is a command on this machine"),
                        "write its output to a file and use that file");
     std::vector<std::string> there;
     std::set<std::string> names;
-    for (const std::string& file : expand_files(value, field)) {
-      if (is_remote(file)) {
+    for (const std::string& file : io::expand_files(value, field)) {
+      if (io::is_remote(file)) {
         there.push_back(list_entry(field, kept(field, file)));
         continue;
       }
-      const std::string own = staged_name(path_name(file));
+      const std::string own = staged_name(io::path_name(file));
       std::string name = own;
       for (int i = 2; !names.insert(name).second; ++i) name = str(i, "-", own);
-      there.push_back(put(file, join_path(place(field), name)));
+      there.push_back(put(file, io::join_path(place(field), name)));
     }
     return join(there, ",");
   }
   std::string folder(const std::string& field, const std::string& value) {
-    if (is_remote(value)) return kept(field, value);
+    if (io::is_remote(value)) return kept(field, value);
     return value.empty() ? value : tables(value, place(field));
   }
   // Stages the vocabulary with the tokenizer settings next to it.
   std::string vocabulary(const std::string& file) {
-    if (is_remote(file)) return kept("vocab.file", file);
+    if (io::is_remote(file)) return kept("vocab.file", file);
     if (file.empty()) return file;
-    const std::string there = join_path(place("vocab.file"), staged_name(path_name(file)));
+    const std::string there = io::join_path(place("vocab.file"), staged_name(io::path_name(file)));
     for (const auto& [beside, to] : std::map<std::string, std::string>{
-             {join_path(parent_path(file), "tokenizer_config.json"),
-              join_path(place("vocab.file"), "tokenizer_config.json")},
-             {tokenizer_config_path(file), tokenizer_config_path(there)}})
-      if (exists(beside)) put(beside, to);
+             {io::join_path(io::parent_path(file), "tokenizer_config.json"),
+              io::join_path(place("vocab.file"), "tokenizer_config.json")},
+             {text::tokenizer_config_path(file), text::tokenizer_config_path(there)}})
+      if (io::exists(beside)) put(beside, to);
     return put(file, there);
   }
   // Stages weights: the model of a run; of a model folder only the newest checkpoint; the files of
   // a TensorFlow checkpoint with its config.
   std::string weights(const std::string& field, const std::string& value) {
-    if (is_remote(value)) return kept(field, value);
+    if (io::is_remote(value)) return kept(field, value);
     if (value.empty()) return value;
-    const std::string from = model_in_run(value, field).value_or(value), to = place(field);
-    if (is_checkpoint_path(from)) return model_files(from, join_path(to, path_name(from)));
-    if (const auto newest = is_folder(from) ? latest_checkpoint(from) : std::nullopt) {
-      const std::string checkpoint = committed_path(from, *newest);
-      model_files(checkpoint, join_path(to, path_name(checkpoint)));
+    const std::string from = checkpoint::model_in_run(value, field).value_or(value),
+                      to = place(field);
+    if (checkpoint::is_checkpoint_path(from))
+      return model_files(from, io::join_path(to, io::path_name(from)));
+    if (const auto newest =
+            io::is_folder(from) ? checkpoint::latest_checkpoint(from) : std::nullopt) {
+      const std::string checkpoint = checkpoint::committed_path(from, *newest);
+      model_files(checkpoint, io::join_path(to, io::path_name(checkpoint)));
       return model_files(from, to);
     }
-    if (const auto prefix = tensorflow_prefix(from)) return tensorflow(*prefix, to);
-    for (const std::string& folder : hugging_face_folders(from))
-      hugging_face(folder, folder == from ? to : join_path(to, path_name(folder)));
+    if (const auto prefix = checkpoint::tensorflow_prefix(from)) return tensorflow(*prefix, to);
+    for (const std::string& folder : checkpoint::hugging_face_folders(from))
+      hugging_face(folder, folder == from ? to : io::join_path(to, io::path_name(folder)));
     return to;
   }
 
  private:
-  std::string place(const std::string& field) const { return join_path(folder_, "input/" + field); }
+  std::string place(const std::string& field) const {
+    return io::join_path(folder_, "input/" + field);
+  }
   // Returns the path of an object that is used from the bucket. Throws UsageError if the job would
   // delete it because it is in the job's own folder.
   const std::string& kept(const std::string& field, const std::string& path) const {
-    const std::string own = join_path(folder_, "input");
-    if (lies_in(path, own))
+    const std::string own = io::join_path(folder_, "input");
+    if (io::lies_in(path, own))
       throw UsageError(str(field, ": ", path, " is in ", own,
                            ", where the job deletes all files that it has not uploaded"),
                        "use another folder with --name NAME, or move the file");
@@ -146,7 +152,7 @@ class Stager {
   }
   // Returns an object's path as an entry of a list of patterns that names this object alone.
   static std::string list_entry(const std::string& field, const std::string& path) {
-    const RemotePath parts = parse_remote(path);
+    const io::RemotePath parts = io::parse_remote(path);
     if (parts.key.find(',') != std::string::npos)
       throw UsageError(
           str(field, ": ", path,
@@ -158,7 +164,7 @@ class Stager {
   }
   // Throws UsageError if another file has the same target: staged_name() may map two names to one.
   std::string put(const std::string& file, const std::string& to) {
-    (void)file_size(file);  // throws if it does not exist
+    (void)io::file_size(file);  // throws if it does not exist
     const auto [other, is_new] = sources_.emplace(to, file);
     if (!is_new && other->second != file)
       throw UsageError(str(other->second, " and ", file, " would both become ", to),
@@ -168,32 +174,42 @@ class Stager {
   }
   // Stages only the files that a model is loaded from.
   std::string model_files(const std::string& from, const std::string& to) {
-    static const std::set<std::string_view> names{
-        kCommitFile,         kManifestFile,           "config.json",
-        "bert_config.json",  "t5_config.json",        "electra_config.json",
-        "vocab.txt",         kT5VocabularyFile,       "vocab.model",
-        "tokenizer.json",    kCompressedFile,         "generation_config.json",
-        "added_tokens.json", "tokenizer_config.json", "special_tokens_map.json"};
-    for (const std::string& name : list_folder(from)) {
+    static const std::set<std::string_view> names{checkpoint::kCommitFile,
+                                                  checkpoint::kManifestFile,
+                                                  "config.json",
+                                                  "bert_config.json",
+                                                  "t5_config.json",
+                                                  "electra_config.json",
+                                                  "vocab.txt",
+                                                  checkpoint::kT5VocabularyFile,
+                                                  "vocab.model",
+                                                  "tokenizer.json",
+                                                  checkpoint::kCompressedFile,
+                                                  "generation_config.json",
+                                                  "added_tokens.json",
+                                                  "tokenizer_config.json",
+                                                  "special_tokens_map.json"};
+    for (const std::string& name : io::list_folder(from)) {
       const bool is_shard = name.starts_with("tensors-") && name.ends_with(".safetensors");
-      if (names.contains(name) || is_shard) put(join_path(from, name), join_path(to, name));
+      if (names.contains(name) || is_shard) put(io::join_path(from, name), io::join_path(to, name));
     }
     return to;
   }
   // Stages the weights of a Hugging Face folder in the format that is loaded.
   void hugging_face(const std::string& from, const std::string& to) {
     model_files(from, to);
-    if (!exists(weights_path(from))) return;
-    std::set<std::string> files{weights_path(from)};
-    for (const std::string& file : weights_files(from)) files.insert(file);
-    for (const std::string& file : files) put(file, join_path(to, path_name(file)));
+    if (!io::exists(checkpoint::weights_path(from))) return;
+    std::set<std::string> files{checkpoint::weights_path(from)};
+    for (const std::string& file : checkpoint::weights_files(from)) files.insert(file);
+    for (const std::string& file : files) put(file, io::join_path(to, io::path_name(file)));
   }
   // Stages the files of GLUE tasks.
   std::string tables(const std::string& from, const std::string& to) {
-    for (const std::string& name : list_folder(from)) {
-      const std::string path = join_path(from, name), there = join_path(to, staged_name(name));
+    for (const std::string& name : io::list_folder(from)) {
+      const std::string path = io::join_path(from, name),
+                        there = io::join_path(to, staged_name(name));
       if (name.starts_with('.')) continue;
-      if (is_folder(path))
+      if (io::is_folder(path))
         tables(path, there);
       else if (name.ends_with(".tsv"))
         put(path, there);
@@ -201,11 +217,11 @@ class Stager {
     return to;
   }
   std::string tensorflow(const std::string& prefix, const std::string& to) {
-    const std::string from = parent_path(prefix), name = path_name(prefix);
-    for (const std::string& file : list_folder(from.empty() ? "." : from))
+    const std::string from = io::parent_path(prefix), name = io::path_name(prefix);
+    for (const std::string& file : io::list_folder(from.empty() ? "." : from))
       if (file.starts_with(name + ".") || file.ends_with("config.json"))
-        put(join_path(from, file), join_path(to, staged_name(file)));
-    return join_path(to, staged_name(name));
+        put(io::join_path(from, file), io::join_path(to, staged_name(file)));
+    return io::join_path(to, staged_name(name));
   }
 
   std::string folder_;
@@ -216,7 +232,7 @@ class Stager {
 }  // namespace
 
 // Writes only the fields that were set, because defaults may depend on other fields.
-StagedRecipe staged_recipe(const Recipe& r, const std::string& folder) {
+StagedRecipe staged_recipe(const pipeline::Recipe& r, const std::string& folder) {
   StagedRecipe out;
   Stager stager(folder, out);
   std::map<std::string, std::string> sections;
@@ -232,9 +248,9 @@ StagedRecipe staged_recipe(const Recipe& r, const std::string& folder) {
     if (field == "vocab.file") continue;
     sections[section] += str(section.empty() ? "" : "  ", name, ": ", value.dump(), "\n");
   }
-  if (const std::string vocab = stager.vocabulary(given_vocabulary(r)); !vocab.empty())
+  if (const std::string vocab = stager.vocabulary(pipeline::given_vocabulary(r)); !vocab.empty())
     sections["vocab"] += str("  file: ", Json(vocab).dump(), "\n");
-  out.text = str("out: ", Json(join_path(folder, "run")).dump(), "\n");
+  out.text = str("out: ", Json(io::join_path(folder, "run")).dump(), "\n");
   for (const auto& [section, lines] : sections)
     out.text += (section.empty() ? "" : section + ":\n") + lines;
   return out;
@@ -263,9 +279,11 @@ std::map<std::string, std::string> fixed_fields(const std::string& text) {
 }  // namespace
 
 void require_same_run(const StagedRecipe& staged, const std::string& folder) {
-  const std::string recipe = join_path(folder, "recipe.yaml");
-  if (!latest_checkpoint(join_path(folder, "run/model")) || !exists(recipe)) return;
-  const auto was = fixed_fields(read_file(recipe, kSmallFileBytes)), is = fixed_fields(staged.text);
+  const std::string recipe = io::join_path(folder, "recipe.yaml");
+  if (!checkpoint::latest_checkpoint(io::join_path(folder, "run/model")) || !io::exists(recipe))
+    return;
+  const auto was = fixed_fields(io::read_file(recipe, io::kSmallFileBytes)),
+             is = fixed_fields(staged.text);
   std::set<std::string> names;
   for (const auto& fields : {was, is})
     for (const auto& [name, value] : fields) names.insert(name);
@@ -281,17 +299,18 @@ void require_same_run(const StagedRecipe& staged, const std::string& folder) {
 }
 
 JudgedRecipe judge_recipe(const std::string& path, const std::vector<std::string>& settings,
-                          const Accelerator* type) {
+                          const cost_model::Accelerator* type) {
   JudgedRecipe out;
-  out.check = looked_at("recipe", [&] {
-    const Recipe recipe = load_recipe(path, settings);
-    if (!exists(join_path(recipe.out, kJournalName))) return judge(recipe, type, out.planned);
+  out.check = cloud::looked_at("recipe", [&] {
+    const pipeline::Recipe recipe = pipeline::load_recipe(path, settings);
+    if (!io::exists(io::join_path(recipe.out, cloud::kJournalName)))
+      return judge(recipe, type, out.planned);
     // `out` may hold results of this or an earlier job, but the dry run must not see them.
     std::vector<std::string> elsewhere = settings;
-    elsewhere.push_back("out=" + join_path(recipe.out, "run"));
-    return judge(load_recipe(path, elsewhere), type, out.planned);
+    elsewhere.push_back("out=" + io::join_path(recipe.out, "run"));
+    return judge(pipeline::load_recipe(path, elsewhere), type, out.planned);
   });
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -11,16 +11,16 @@
 #include "cost_model/estimate.h"
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 // The result of a dry run of the recipe on this machine. With an accelerator type, the recipe is
 // checked for a job on that type. It is no error if this machine lacks the device.
 struct JudgedRecipe {
-  DoctorCheck check;
-  std::optional<RunTime> planned;  // nullopt if unknown
+  cloud::DoctorCheck check;
+  std::optional<cost_model::RunTime> planned;  // nullopt if unknown
 };
 JudgedRecipe judge_recipe(const std::string& path, const std::vector<std::string>& settings,
-                          const Accelerator* type = nullptr);
+                          const cost_model::Accelerator* type = nullptr);
 
 // A recipe whose files are stored in a job's folder of the bucket.
 struct StagedRecipe {
@@ -29,11 +29,11 @@ struct StagedRecipe {
 };
 // Returns the recipe with its files moved to the folder. Files that are already in a bucket are
 // used from there. Throws UsageError if a file does not exist.
-StagedRecipe staged_recipe(const Recipe& recipe, const std::string& folder);
+StagedRecipe staged_recipe(const pipeline::Recipe& recipe, const std::string& folder);
 
 // Throws UsageError if the folder has checkpoints of a recipe with other text, vocabulary, model or
 // optimizer: the job would refuse to resume from them. Steps, learning rates, devices and
 // evaluation may differ.
 void require_same_run(const StagedRecipe& staged, const std::string& folder);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -9,10 +9,10 @@
 #include "cloud/google_api.h"
 #include "cloud/job_journal.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 // Returns a client whose request timeouts are shorter than a job's polling interval.
-GoogleApi job_api();
+cloud::GoogleApi job_api();
 double seconds_now();  // since 1970
 
 // Parses "2026-12-01", "2026-12-01T18:30Z" or a duration from now. Returns seconds since 1970.
@@ -23,7 +23,7 @@ struct JobLead {
   // The job's folder in the bucket.
   std::string folder;
   // Returns the job; `kept` is the journal in the bucket, or nullopt if there is none.
-  std::function<JobJournal(const std::optional<std::string>& kept)> journal;
+  std::function<cloud::JobJournal(const std::optional<std::string>& kept)> journal;
   std::string out;   // a local folder for journal and results
   double poll = 30;  // seconds
   std::string ssh_config;
@@ -38,6 +38,6 @@ struct JobLead {
 };
 
 // Monitors the job until it has ended. Throws ExitStatus(1) unless it is done.
-void lead_job(GoogleApi& api, const JobLead& lead);
+void lead_job(cloud::GoogleApi& api, const JobLead& lead);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -12,7 +12,7 @@
 #include "cloud/machines.h"
 #include "cloud/whoami.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 OrderedJson known(const std::string& text) {
@@ -25,7 +25,7 @@ std::string minutes_of(const std::string& time) {
   return str(time.substr(0, 10), " ", time.substr(11, 5), "Z");
 }
 
-OrderedJson json_of(const TpuNode& node) {
+OrderedJson json_of(const cloud::TpuNode& node) {
   return {{"name", node.name},
           {"zone", node.zone},
           {"type", node.accelerator_type},
@@ -41,32 +41,34 @@ OrderedJson json_of(const TpuNode& node) {
           {"labels", node.labels}};
 }
 
-OrderedJson json_of(const TpuQueued& queued) {
+OrderedJson json_of(const cloud::TpuQueued& queued) {
   return {
       {"name", queued.name},   {"zone", queued.zone},           {"type", queued.accelerator_type},
       {"state", queued.state}, {"created", queued.create_time}, {"fault", known(queued.fault)}};
 }
 
-void print_json(const TpuList<TpuNode>& nodes, const TpuList<TpuQueued>& queued) {
+void print_json(const cloud::TpuList<cloud::TpuNode>& nodes,
+                const cloud::TpuList<cloud::TpuQueued>& queued) {
   OrderedJson out{{"nodes", OrderedJson::array()},
                   {"queued", OrderedJson::array()},
                   {"unreachable", nodes.unreachable}};
-  for (const TpuNode& node : nodes.items) out["nodes"].push_back(json_of(node));
-  for (const TpuQueued& each : queued.items) out["queued"].push_back(json_of(each));
+  for (const cloud::TpuNode& node : nodes.items) out["nodes"].push_back(json_of(node));
+  for (const cloud::TpuQueued& each : queued.items) out["queued"].push_back(json_of(each));
   std::cout << out.dump() << "\n";
 }
 
-void print_lines(const TpuList<TpuNode>& nodes, const TpuList<TpuQueued>& queued) {
+void print_lines(const cloud::TpuList<cloud::TpuNode>& nodes,
+                 const cloud::TpuList<cloud::TpuQueued>& queued) {
   std::vector<std::vector<std::string>> rows{{"name", "zone", "type", "state", "since"}};
-  for (const TpuNode& node : nodes.items)
+  for (const cloud::TpuNode& node : nodes.items)
     rows.push_back({node.name, node.zone, node.accelerator_type, node.state,
                     str(minutes_of(node.create_time), node.is_spot ? "  spot" : "")});
-  for (const TpuQueued& each : queued.items)
+  for (const cloud::TpuQueued& each : queued.items)
     rows.push_back({each.name, each.zone, each.accelerator_type, each.state,
                     str(minutes_of(each.create_time), "  in the queue")});
   if (rows.size() > 1) print_table(rows);
   if (rows.size() == 1) std::cout << "no TPUs\n";
-  for (const TpuNode& node : nodes.items)
+  for (const cloud::TpuNode& node : nodes.items)
     if (node.is_lost())
       std::cout << "note: " << node.name << " is lost and uses quota until it is deleted\n";
   for (const std::string& zone : nodes.unreachable)
@@ -74,23 +76,23 @@ void print_lines(const TpuList<TpuNode>& nodes, const TpuList<TpuQueued>& queued
 }
 
 // Returns the hours since the machine was created, or nullopt if its time cannot be parsed.
-std::optional<double> hours_of(const TpuNode& node) {
-  const double created = created_at(node);
+std::optional<double> hours_of(const cloud::TpuNode& node) {
+  const double created = cloud::created_at(node);
   if (created == 0) return std::nullopt;
   return std::max(0.0, (static_cast<double>(std::time(nullptr)) - created) / 3600);
 }
 
-std::optional<MachinePrice> price_of(const TpuNode& node) {
-  for (const Accelerator& type : accelerators())
+std::optional<MachinePrice> price_of(const cloud::TpuNode& node) {
+  for (const cost_model::Accelerator& type : cost_model::accelerators())
     if (type.name == node.accelerator_type)
-      return machine_price(Prices(), type, node.zone, node.is_spot);
+      return machine_price(cost_model::Prices(), type, node.zone, node.is_spot);
   return std::nullopt;
 }
 
 // The only state in which a machine costs money; stopped and lost machines do not.
 constexpr const char* kReady = "READY";
 
-void print_json(const Found& found) {
+void print_json(const cloud::Found& found) {
   OrderedJson out = OrderedJson::object();
   out["node"] = nullptr;
   out["queued"] = nullptr;
@@ -108,7 +110,7 @@ void print_json(const Found& found) {
   std::cout << out.dump() << "\n";
 }
 
-void print_lines(const TpuNode& node) {
+void print_lines(const cloud::TpuNode& node) {
   std::cout << node.name << ": " << node.accelerator_type << (node.is_spot ? ", spot" : "")
             << ", in " << node.zone << ", " << node.runtime_version << "\nstate:   " << node.state
             << (node.health.empty() ? "" : ", " + node.health) << "\n";
@@ -128,7 +130,7 @@ void print_lines(const TpuNode& node) {
               << " --zone " << node.zone << "\n";
 }
 
-void print_lines(const TpuQueued& queued) {
+void print_lines(const cloud::TpuQueued& queued) {
   std::cout << queued.name << ": " << queued.accelerator_type << (queued.is_spot ? ", spot" : "")
             << ", in the queue of " << queued.zone << "\nstate:   " << queued.state
             << "\nsince:   " << minutes_of(queued.create_time) << "\n";
@@ -141,28 +143,28 @@ void print_lines(const TpuQueued& queued) {
 }  // namespace
 
 void list_machines(const MachineOptions& o) {
-  GoogleApi api{TokenSource(google_credentials())};
-  TpuApi tpu(api, project_of(o.project, api));
-  if (o.zone != kAllZones) tpu.require_zones({o.zone});
+  cloud::GoogleApi api{cloud::TokenSource(io::google_credentials())};
+  cloud::TpuApi tpu(api, cloud::project_of(o.project, api));
+  if (o.zone != cloud::kAllZones) tpu.require_zones({o.zone});
   const auto nodes = tpu.nodes(o.zone);
   const auto queued = tpu.queued(o.zone);
   o.json ? print_json(nodes, queued) : print_lines(nodes, queued);
 }
 
 void show_machine(const MachineOptions& o) {
-  GoogleApi api{TokenSource(google_credentials())};
-  TpuApi tpu(api, project_of(o.project, api));
-  Found found = find_machine(tpu, o.zone, o.name);
+  cloud::GoogleApi api{cloud::TokenSource(io::google_credentials())};
+  cloud::TpuApi tpu(api, cloud::project_of(o.project, api));
+  cloud::Found found = cloud::find_machine(tpu, o.zone, o.name);
   if (o.wait) {
     const StopSignal signal("\nstopping: a second signal ends at once\n");
-    const Patience patience{&wait_or_stop,
-                            [&](const std::string& line) { std::cerr << line << std::endl; },
-                            std::chrono::hours(24 * 366)};
-    found.node = wait_for_machine(tpu, found.zone(), o.name, patience);
+    const cloud::Patience patience{&cloud::wait_or_stop,
+                                   [&](const std::string& line) { std::cerr << line << std::endl; },
+                                   std::chrono::hours(24 * 366)};
+    found.node = cloud::wait_for_machine(tpu, found.zone(), o.name, patience);
   }
   if (o.json) return print_json(found);
   if (found.node) return print_lines(*found.node);
   print_lines(*found.queued);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -12,7 +12,7 @@
 #include "cloud/whoami.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 std::map<std::string, std::string> pairs_of(const char* flag,
@@ -25,7 +25,7 @@ std::map<std::string, std::string> pairs_of(const char* flag,
                        str("write it as ", flag, " team=nlp"));
     const std::string name = item.substr(0, equals);
     std::size_t dropped_bytes = 0;
-    (void)decode_utf8_ignore(item, &dropped_bytes);
+    (void)text::decode_utf8_ignore(item, &dropped_bytes);
     if (dropped_bytes > 0)
       throw UsageError(str(flag, ": the value of '", name, "' is not valid UTF-8"),
                        "write it in UTF-8");
@@ -34,7 +34,7 @@ std::map<std::string, std::string> pairs_of(const char* flag,
   return out;
 }
 
-std::string version_of(const MachineOptions& o, const Accelerator& type) {
+std::string version_of(const MachineOptions& o, const cost_model::Accelerator& type) {
   if (o.version == "tpu-vm-base")
     throw UsageError("--runtime-version: tpu-vm-base is Ubuntu 20.04, which smelt does not run on",
                      str("use --runtime-version ", type.image));
@@ -54,9 +54,9 @@ void check_queue(const MachineOptions& o, const std::vector<std::string>& zones)
     throw UsageError("--spot and --reserved cannot be combined", "remove one of the two");
 }
 
-MachineRequest request_of(const MachineOptions& o, const Accelerator& type) {
-  MachineRequest request{o.name, split_zones(o.zone), {}};
-  for (const std::string& zone : request.zones) require_zone(zone);
+cloud::MachineRequest request_of(const MachineOptions& o, const cost_model::Accelerator& type) {
+  cloud::MachineRequest request{o.name, cloud::split_zones(o.zone), {}};
+  for (const std::string& zone : request.zones) cloud::require_zone(zone);
   request.spec = {.accelerator_type = type.name,
                   .runtime_version = version_of(o, type),
                   .spot = o.spot,
@@ -67,29 +67,29 @@ MachineRequest request_of(const MachineOptions& o, const Accelerator& type) {
                   .labels = pairs_of("--label", o.labels),
                   .metadata = pairs_of("--metadata", o.metadata),
                   .reserved = o.reserved || !o.reservation.empty()};
-  require_name(o.name);
+  cloud::require_name(o.name);
   check_queue(o, request.zones);
   return request;
 }
 
-Patience told_patience() {
-  return {&wait_or_stop, [](const std::string& line) { std::cout << line << std::endl; }};
+cloud::Patience told_patience() {
+  return {&cloud::wait_or_stop, [](const std::string& line) { std::cout << line << std::endl; }};
 }
 
 // Retry settings for queued machines, which may take hours or days.
-Patience long_patience() {
-  Patience patience = told_patience();
+cloud::Patience long_patience() {
+  cloud::Patience patience = told_patience();
   patience.at_most = std::chrono::hours(24 * 366);
   return patience;
 }
 
-QueueSpec queue_of(const MachineOptions& o) {
+cloud::QueueSpec queue_of(const MachineOptions& o) {
   return {o.reservation, o.valid_until.empty() ? std::chrono::seconds(0)
                                                : parse_duration("--valid-until", o.valid_until)};
 }
 
-void show_request(const MachineOptions& o, const Accelerator& type, const MachineRequest& request,
-                  const std::string& project) {
+void show_request(const MachineOptions& o, const cost_model::Accelerator& type,
+                  const cloud::MachineRequest& request, const std::string& project) {
   std::cout << request.name << ": " << type.name
             << (o.spot                  ? ", spot"
                 : request.spec.reserved ? ", reserved"
@@ -97,21 +97,21 @@ void show_request(const MachineOptions& o, const Accelerator& type, const Machin
             << (o.queued ? ", queued" : "") << ", " << request.spec.runtime_version << ", project "
             << project << "\n";
   for (const std::string& zone : request.zones)
-    std::cout << "  " << zone << ": " << price_words(machine_price(Prices(), type, zone, o.spot))
-              << "\n";
+    std::cout << "  " << zone << ": "
+              << price_words(machine_price(cost_model::Prices(), type, zone, o.spot)) << "\n";
   if (!o.dry_run) return;
-  std::cout << (o.queued ? queued_body(project, request.zones.front(), request.name, request.spec,
-                                       queue_of(o))
-                         : node_body(request.spec))
+  std::cout << (o.queued ? cloud::queued_body(project, request.zones.front(), request.name,
+                                              request.spec, queue_of(o))
+                         : cloud::node_body(request.spec))
                    .dump()
             << "\n";
 }
 
-TpuNode make_machine(TpuApi& tpu, const std::string& project, const MachineOptions& o,
-                     const MachineRequest& request) {
-  if (!o.queued) return bring_up(tpu, project, request, told_patience());
-  enqueue(tpu, project, request, queue_of(o), told_patience());
-  return wait_for_machine(tpu, request.zones.front(), request.name, long_patience());
+cloud::TpuNode make_machine(cloud::TpuApi& tpu, const std::string& project, const MachineOptions& o,
+                            const cloud::MachineRequest& request) {
+  if (!o.queued) return cloud::bring_up(tpu, project, request, told_patience());
+  cloud::enqueue(tpu, project, request, queue_of(o), told_patience());
+  return cloud::wait_for_machine(tpu, request.zones.front(), request.name, long_patience());
 }
 
 OrderedJson machine_state(const std::string& name, const std::string& zone,
@@ -119,7 +119,7 @@ OrderedJson machine_state(const std::string& name, const std::string& zone,
   return {{"name", name}, {"zone", zone}, {"state", state}};
 }
 
-OrderedJson tell_ready(const TpuNode& node) {
+OrderedJson tell_ready(const cloud::TpuNode& node) {
   std::cout << node.zone << ": " << node.name << " is " << node.state << "\n";
   for (std::size_t i = 0; i < node.addresses.size(); ++i)
     std::cout << "  worker " << i << ": " << node.addresses[i] << " " << node.external_addresses[i]
@@ -134,19 +134,19 @@ OrderedJson tell_ready(const TpuNode& node) {
 }  // namespace
 
 OrderedJson bring_machine_up(const MachineOptions& o) {
-  const Accelerator type = made_by_tpu_api("--type", o.type);
-  const MachineRequest request = request_of(o, type);
+  const cost_model::Accelerator type = cost_model::made_by_tpu_api("--type", o.type);
+  const cloud::MachineRequest request = request_of(o, type);
   (void)queue_of(o);
-  GoogleApi api{TokenSource(google_credentials())};
-  const std::string project = project_of(o.project, api);
-  TpuApi tpu(api, project);
+  cloud::GoogleApi api{cloud::TokenSource(io::google_credentials())};
+  const std::string project = cloud::project_of(o.project, api);
+  cloud::TpuApi tpu(api, project);
   tpu.require_zones(request.zones);
   show_request(o, type, request, project);
   if (o.dry_run) return machine_state(request.name, request.zones.front(), "NOT_MADE");
   require_agreement(o.yes, "create it?", "nothing was created; --yes creates it");
   const StopSignal signal("\nstopping: a second signal ends at once\n");
   if (!o.no_wait) return tell_ready(make_machine(tpu, project, o, request));
-  enqueue(tpu, project, request, queue_of(o), told_patience());
+  cloud::enqueue(tpu, project, request, queue_of(o), told_patience());
   std::cout << "the request is queued: smelt cloud status " << request.name << " --zone "
             << request.zones.front() << " --wait waits for it\n";
   return machine_state(request.name, request.zones.front(), "QUEUED");
@@ -154,8 +154,8 @@ OrderedJson bring_machine_up(const MachineOptions& o) {
 
 // Throws an error if a missing machine exists in another zone or may exist there; a machine that is
 // already deleted everywhere is fine.
-void refuse_elsewhere(TpuApi& tpu, const MachineOptions& o) {
-  const auto [found, silent] = find_everywhere(tpu, o.name);
+void refuse_elsewhere(cloud::TpuApi& tpu, const MachineOptions& o) {
+  const auto [found, silent] = cloud::find_everywhere(tpu, o.name);
   const std::string none = str("cloud: no machine ", o.name, " in ", o.zone);
   if (!found.empty())
     throw UsageError(
@@ -168,11 +168,11 @@ void refuse_elsewhere(TpuApi& tpu, const MachineOptions& o) {
 }
 
 OrderedJson take_machine_down(const MachineOptions& o) {
-  require_zone(o.zone);
-  GoogleApi api{TokenSource(google_credentials())};
-  const std::string project = project_of(o.project, api);
-  TpuApi tpu(api, project);
-  const Found found{tpu.node(o.zone, o.name), tpu.queued_one(o.zone, o.name)};
+  cloud::require_zone(o.zone);
+  cloud::GoogleApi api{cloud::TokenSource(io::google_credentials())};
+  const std::string project = cloud::project_of(o.project, api);
+  cloud::TpuApi tpu(api, project);
+  const cloud::Found found{tpu.node(o.zone, o.name), tpu.queued_one(o.zone, o.name)};
   if (!found.node && !found.queued) {
     tpu.require_zones({o.zone});
     refuse_elsewhere(tpu, o);
@@ -185,16 +185,16 @@ OrderedJson take_machine_down(const MachineOptions& o) {
             << (found.node ? "" : ", in the queue") << "\n";
   require_agreement(o.yes, "delete it?", "nothing was deleted; --yes deletes it");
   const StopSignal signal("\nstopping: the machine is deleted anyway\n");
-  take_down(tpu, project, o.zone, o.name, told_patience());
+  cloud::take_down(tpu, project, o.zone, o.name, told_patience());
   std::cout << "deleted\n";
   return machine_state(o.name, o.zone, "DELETED");
 }
 
 OrderedJson switch_machine(const MachineOptions& o, const std::string& verb) {
-  require_zone(o.zone);
-  GoogleApi api{TokenSource(google_credentials())};
-  const std::string project = project_of(o.project, api);
-  TpuApi tpu(api, project);
+  cloud::require_zone(o.zone);
+  cloud::GoogleApi api{cloud::TokenSource(io::google_credentials())};
+  const std::string project = cloud::project_of(o.project, api);
+  cloud::TpuApi tpu(api, project);
   const auto node = tpu.node(o.zone, o.name);
   if (!node) tpu.require_zones({o.zone});
   if (!node)
@@ -206,10 +206,10 @@ OrderedJson switch_machine(const MachineOptions& o, const std::string& verb) {
         str("delete it with smelt cloud down ", o.name, " --zone ", o.zone,
             ", then create it again"));
   const StopSignal signal("\nstopping: the machine continues anyway\n");
-  finish_switch(tpu, project, *node, verb, told_patience());
+  cloud::finish_switch(tpu, project, *node, verb, told_patience());
   std::cout << o.name << " in " << o.zone << ": " << verb << (verb == "stop" ? "ped" : "ed")
             << "\n";
   return machine_state(o.name, o.zone, verb == "stop" ? "STOPPED" : "READY");
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

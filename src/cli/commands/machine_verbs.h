@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 struct MachineOptions {
   std::string name, project;
@@ -26,4 +26,4 @@ void list_machines(const MachineOptions& o);
 // Starts or stops an existing machine; `verb` is "start" or "stop".
 OrderedJson switch_machine(const MachineOptions& o, const std::string& verb);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -8,7 +8,7 @@
 #include "cli/options/text_flags.h"
 #include "pipeline/config/kept_recipe.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 constexpr std::array kModelFlags{
     "--vocab", "--device",        "--precision",          "--lower-case",
@@ -24,8 +24,8 @@ bool ModelOption::is_stored() const {
   const std::string& path = recipe.path;
   const char* flag = model_flag();
   // A run's folder is both a recipe and a model folder; flags for model folders select the latter.
-  if (run_named_by(path) == path && flag == nullptr) return false;
-  const bool stored = is_stored_model(path);
+  if (pipeline::run_named_by(path) == path && flag == nullptr) return false;
+  const bool stored = pipeline::is_stored_model(path);
   const std::string name = command->get_name();
   if (stored && !recipe.settings.empty())
     throw UsageError(str(name, ": --set is only for recipes, but ", path, " is a model"),
@@ -37,11 +37,11 @@ bool ModelOption::is_stored() const {
   return stored;
 }
 
-PretrainedModel ModelOption::load(InferenceTask task) const {
-  LoadOptions options = stored;
+pipeline::PretrainedModel ModelOption::load(pipeline::InferenceTask task) const {
+  pipeline::LoadOptions options = stored;
   options.task = task;
-  if (is_stored()) return PretrainedModel::of_folder(recipe.path, options);
-  return PretrainedModel::of_recipe(recipe.load_asked(command->get_name()), options);
+  if (is_stored()) return pipeline::PretrainedModel::of_folder(recipe.path, options);
+  return pipeline::PretrainedModel::of_recipe(recipe.load_asked(command->get_name()), options);
 }
 
 std::shared_ptr<ModelOption> add_model_option(CLI::App& command) {
@@ -54,7 +54,7 @@ std::shared_ptr<ModelOption> add_model_option(CLI::App& command) {
                   "TensorFlow or Hugging Face")
       ->required();
   add_set_option(command, option->recipe.settings);
-  LoadOptions& stored = option->stored;
+  pipeline::LoadOptions& stored = option->stored;
   command.add_option("--vocab", stored.vocab,
                      "for a model folder: the vocabulary; default: that in the folder");
   add_device_flag(command, stored.device,
@@ -66,4 +66,4 @@ std::shared_ptr<ModelOption> add_model_option(CLI::App& command) {
   return option;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -15,7 +15,7 @@
 #include "distributed/coordination_service.h"
 #include "io/filesystem/file.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 // Exit statuses after which a restarted run resumes: of processes that saved after a signal or were
@@ -79,7 +79,7 @@ std::string indented(const std::string& text, const std::string& margin) {
 }
 
 // Returns GKE's accelerator label for a TPU type.
-std::string gke_accelerator(const Accelerator& machine) {
+std::string gke_accelerator(const cost_model::Accelerator& machine) {
   static const std::map<std::string, std::string> kNames{
       {"v3", "tpu-v3-slice"},   {"v4", "tpu-v4-podslice"}, {"v5e", "tpu-v5-lite-podslice"},
       {"v5p", "tpu-v5p-slice"}, {"v6e", "tpu-v6e-slice"},  {"7x", "tpu7x"}};
@@ -90,7 +90,7 @@ std::string gke_accelerator(const Accelerator& machine) {
   return found->second;
 }
 
-std::string skypilot_accelerator(const Accelerator& machine) {
+std::string skypilot_accelerator(const cost_model::Accelerator& machine) {
   if (!machine.is_gpu()) return str("tpu-", machine.name, ":1");
   std::string model = machine.generation;
   if (model == "a100-40gb") model = "a100";
@@ -160,7 +160,7 @@ std::string jobset_manifest(const PodPlan& plan) {
       "# ", plan.recipe, " on ", what(plan),
       " of GKE with JobSet: kubectl apply -f this file\n"
       "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ",
-      plan.name, "\ndata:\n  recipe.yaml: |\n", indented(read_file(plan.recipe), "    "),
+      plan.name, "\ndata:\n  recipe.yaml: |\n", indented(io::read_file(plan.recipe), "    "),
       "---\napiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata:\n  name: ", plan.name,
       "\n  annotations:  # a slice for itself\n"
       "    alpha.jobset.sigs.k8s.io/exclusive-topology: cloud.google.com/gke-nodepool\n"
@@ -231,4 +231,4 @@ std::string skypilot_manifest(const PodPlan& plan) {
              yaml(run_again(run_command(plan, there) + who)), "\n");
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -9,13 +9,13 @@
 
 #include "cost_model/accelerator.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 struct PodPlan {
   std::string recipe;                 // path of the file
   std::vector<std::string> settings;  // overrides, with device and devices
   std::string name;                   // name of the job, see run_name()
-  Accelerator machine;                // a TPU slice, or the GPUs of one machine
+  cost_model::Accelerator machine;    // a TPU slice, or the GPUs of one machine
   std::int64_t hosts = 1;
   std::string zone;   // Google Cloud zone; empty: any
   std::string image;  // container image that contains smelt
@@ -35,4 +35,4 @@ std::string skypilot_manifest(const PodPlan& plan);
 // which all of these systems accept.
 std::string run_name(const std::string& out);
 
-}  // namespace smelt
+}  // namespace smelt::cli

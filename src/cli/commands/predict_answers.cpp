@@ -10,17 +10,17 @@
 #include "data/preprocess/questions.h"
 #include "execution/inference/answer_spans.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 class AnswerLines {
  public:
-  AnswerLines(Classifier classifier, const PredictFlags& flags)
+  AnswerLines(execution::Classifier classifier, const PredictFlags& flags)
       : classifier_(std::move(classifier)),
         most_(static_cast<std::size_t>(kBatchesAtOnce * flags.options.batch_size)),
         out_(flags) {}
 
-  void add(TextQuestion question) {
+  void add(execution::TextQuestion question) {
     waiting_.push_back(std::move(question));
     if (waiting_.size() == most_) flush();
   }
@@ -32,11 +32,11 @@ class AnswerLines {
  private:
   void flush() {
     out_.check_signal(done_, "question");
-    const auto found = find_answers(classifier_, waiting_);
+    const auto found = execution::find_answers(classifier_, waiting_);
     const bool may_have_none = classifier_.job().labels.no_answer;
     for (std::size_t i = 0; i < waiting_.size(); ++i) {
       if (out_.is_json())
-        out_.line(answer_json(waiting_[i], found[i], may_have_none));
+        out_.line(execution::answer_json(waiting_[i], found[i], may_have_none));
       else
         out_.line(answer_text(found[i]));
     }
@@ -45,36 +45,36 @@ class AnswerLines {
     out_.flush();
   }
   // Returns "in Berlin\t0.9312".
-  static std::string answer_text(const FoundAnswer& found) {
+  static std::string answer_text(const execution::FoundAnswer& found) {
     std::ostringstream out;
     out << (found.text.empty() ? "(no answer)" : found.text) << "\t" << std::setprecision(4)
         << std::fixed << found.probability;
     return out.str();
   }
 
-  Classifier classifier_;
+  execution::Classifier classifier_;
   std::size_t most_;
   PredictionOutput out_;
-  std::vector<TextQuestion> waiting_;
+  std::vector<execution::TextQuestion> waiting_;
   std::uint64_t done_ = 0;
 };
 
 void each_question(const PredictFlags& f, const std::string& input, const std::string& format,
                    AnswerLines& lines) {
-  LabelledFiles files = f.columns;
+  data::LabelledFiles files = f.columns;
   files.input = input;
-  files.format = parse_file_format(format);
+  files.format = text::parse_file_format(format);
   if (files.text.empty()) files.text = "question";
   if (files.pair.empty()) files.pair = "context";
   files.id = "id";
   files.answers = true;
   files.limits = {.strict = true};
-  LabelledRows rows(files, "--input");
-  for (LabelledRow row; rows.next(row);) {
-    TextQuestion question{.id = row.id, .question = row.text, .context = row.pair};
+  data::LabelledRows rows(files, "--input");
+  for (data::LabelledRow row; rows.next(row);) {
+    execution::TextQuestion question{.id = row.id, .question = row.text, .context = row.pair};
     if (!files.label.empty()) {
       question.answers.emplace();
-      for (const RightAnswer& one : right_answers(row.label, row.pair, rows.place()))
+      for (const data::RightAnswer& one : data::right_answers(row.label, row.pair, rows.place()))
         question.answers->push_back(one.text);
     }
     lines.add(std::move(question));
@@ -83,7 +83,7 @@ void each_question(const PredictFlags& f, const std::string& input, const std::s
 
 }  // namespace
 
-void predict_answers(Classifier classifier, const PredictFlags& f) {
+void predict_answers(execution::Classifier classifier, const PredictFlags& f) {
   const bool reads_lines = f.input.empty() && f.texts.empty() && ::isatty(STDIN_FILENO) == 0;
   if (f.input.empty() && !reads_lines && (f.texts.empty() || f.pairs.empty()))
     throw UsageError("predict: this model answers questions, but no context is given",
@@ -98,4 +98,4 @@ void predict_answers(Classifier classifier, const PredictFlags& f) {
   lines.finish();
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -8,14 +8,14 @@
 #include "base/stop_signal.h"
 #include "io/filesystem/folder.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 PredictionOutput::PredictionOutput(const PredictFlags& flags) : flags_(flags) {
   if (flags.out.empty()) return;
-  if (exists(flags.out))
+  if (io::exists(flags.out))
     throw UsageError(str("predict: --out ", flags.out, " exists already"),
                      "name another file with --out");
-  remove_abandoned({flags.out});
+  io::remove_abandoned({flags.out});
   file_.emplace(flags.out);
 }
 
@@ -43,4 +43,4 @@ void PredictionOutput::check_signal(std::uint64_t done, const char* what) const 
                   "run it again");
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

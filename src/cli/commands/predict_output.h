@@ -9,13 +9,13 @@
 #include "execution/inference/classify.h"
 #include "io/filesystem/file.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 struct PredictFlags {
-  ClassifyOptions options;
+  execution::ClassifyOptions options;
   std::vector<std::string> texts, pairs;
   std::string input, format = "auto", header = "names", out;
-  LabelledFiles columns = {};  // an empty column name: the default of the problem
+  data::LabelledFiles columns = {};  // an empty column name: the default of the problem
   bool json = false, glue = false;
 };
 
@@ -35,7 +35,7 @@ class PredictionOutput {
 
  private:
   const PredictFlags& flags_;
-  std::optional<OutputFile> file_;
+  std::optional<io::OutputFile> file_;
 };
 
 // Number of batches that are read from a file at a time.
@@ -43,6 +43,6 @@ inline constexpr std::int64_t kBatchesAtOnce = 64;
 
 // Answers the question --text in the context --pair, or those of --input, or JSON lines from
 // standard input. Throws UsageError if there is no question or no context.
-void predict_answers(Classifier classifier, const PredictFlags& flags);
+void predict_answers(execution::Classifier classifier, const PredictFlags& flags);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -4,10 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-namespace smelt {
+namespace smelt::cli {
 
 inline void add_project_flag(CLI::App& command, std::string& project) {
   command.add_option("--project", project, "default: the one that smelt cloud whoami names");
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

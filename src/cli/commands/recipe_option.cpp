@@ -12,27 +12,27 @@
 #include "text/tokenizers/segmenter.h"
 #include "text/tokenizers/tokenizer_config.h"
 
-namespace smelt {
+namespace smelt::cli {
 
-Recipe RecipeOption::load_trained(std::string_view command) const {
-  Recipe recipe = load();
-  if (latest_checkpoint(RecipePaths(recipe).model_dir)) return recipe;
+pipeline::Recipe RecipeOption::load_trained(std::string_view command) const {
+  pipeline::Recipe recipe = load();
+  if (checkpoint::latest_checkpoint(pipeline::RecipePaths(recipe).model_dir)) return recipe;
   // If the folder has a stored recipe, the hint is shorter.
-  const bool kept = run_named_by(recipe.out).has_value();
+  const bool kept = pipeline::run_named_by(recipe.out).has_value();
   throw UsageError(str(command, ": ", recipe.out, ": no checkpoint yet"),
                    kept ? str("`smelt run ", recipe.out, "` resumes the training")
                         : str("`smelt run ", path, "` with the same --set trains it"));
 }
 
-Recipe RecipeOption::load_asked(std::string_view command) const {
-  Recipe recipe = load_trained(command);
-  if (const auto splits = Segmenter::of(recipe.vocab.segment_command);
-      splits && command != "eval" && splits->command() != kNoSegmentCommand)
+pipeline::Recipe RecipeOption::load_asked(std::string_view command) const {
+  pipeline::Recipe recipe = load_trained(command);
+  if (const auto splits = text::Segmenter::of(recipe.vocab.segment_command);
+      splits && command != "eval" && splits->command() != text::kNoSegmentCommand)
     splits->check_allowed(path);
   const std::string& device = recipe.train.device;
   const bool said = std::ranges::any_of(
       settings, [](const std::string& setting) { return setting.starts_with("train.device="); });
-  if (said || device == "cpu" || device == "auto" || is_here(device)) return recipe;
+  if (said || device == "cpu" || device == "auto" || pjrt::is_here(device)) return recipe;
   log_warning("{}: this machine has no {}; {} runs on the CPU", command, device, recipe.out);
   RecipeOption here = *this;
   for (const char* setting : {"train.device=cpu", "train.devices=1", "train.parallelism.mesh=auto"})
@@ -61,4 +61,4 @@ std::shared_ptr<RecipeOption> add_recipe_options(CLI::App& command) {
   return option;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

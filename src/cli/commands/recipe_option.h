@@ -11,18 +11,18 @@
 #include "pipeline/config/recipe.h"
 #include "pipeline/objectives/load_recipe.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 struct RecipeOption {
   std::string path;
   std::vector<std::string> settings;
-  Recipe load() const { return load_recipe(path, settings); }
+  pipeline::Recipe load() const { return pipeline::load_recipe(path, settings); }
   // Loads the recipe for a command that runs inference. Throws UsageError, prefixed with the
   // command's name, if there is no checkpoint yet.
-  Recipe load_trained(std::string_view command) const;
+  pipeline::Recipe load_trained(std::string_view command) const;
   // Loads the recipe like load_trained(), but falls back to the CPU if this machine lacks the
   // device of the training, unless --set selects a device.
-  Recipe load_asked(std::string_view command) const;
+  pipeline::Recipe load_asked(std::string_view command) const;
 };
 
 std::shared_ptr<RecipeOption> add_recipe_options(CLI::App& command);
@@ -31,4 +31,4 @@ std::string quoted(const std::string& path);
 
 void add_set_option(CLI::App& command, std::vector<std::string>& settings);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -4,9 +4,9 @@
 
 #include "cli/options/number_check.h"
 
-namespace smelt {
+namespace smelt::cli {
 
-void add_column_flags(CLI::App& command, RowColumns& columns, AskedRows& rows) {
+void add_column_flags(CLI::App& command, RowColumns& columns, pipeline::AskedRows& rows) {
   rows.files.text = rows.files.label = "";
   command.add_option("--format", columns.format, "format of rows; auto: by the file name")
       ->capture_default_str();
@@ -31,10 +31,10 @@ void add_column_flags(CLI::App& command, RowColumns& columns, AskedRows& rows) {
       ->capture_default_str();
 }
 
-void take_columns(const RowColumns& columns, const CLI::App& command, AskedRows& rows) {
-  rows.files.format = parse_file_format(columns.format);
-  rows.files.header = choose_of("--header", columns.header, kHeaders);
+void take_columns(const RowColumns& columns, const CLI::App& command, pipeline::AskedRows& rows) {
+  rows.files.format = text::parse_file_format(columns.format);
+  rows.files.header = choose_of("--header", columns.header, text::kHeaders);
   if (command.count("--prefix") > 0) rows.prefix = columns.prefix;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -9,14 +9,14 @@ namespace CLI {
 class App;
 }
 
-namespace smelt {
+namespace smelt::cli {
 
 struct RowColumns {
   std::string format = "auto", header = "names", prefix;
 };
 
-void add_column_flags(CLI::App& command, RowColumns& columns, AskedRows& rows);
+void add_column_flags(CLI::App& command, RowColumns& columns, pipeline::AskedRows& rows);
 // Stores the flags in `rows`, after the command line is parsed.
-void take_columns(const RowColumns& columns, const CLI::App& command, AskedRows& rows);
+void take_columns(const RowColumns& columns, const CLI::App& command, pipeline::AskedRows& rows);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -7,7 +7,7 @@
 #include "base/number_format.h"
 #include "base/str.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 // "53.9 to 13.9 MB (0.258 of it)"
 inline std::string sizes_text(std::uint64_t before, std::uint64_t after) {
@@ -18,4 +18,4 @@ inline std::string sizes_text(std::uint64_t before, std::uint64_t after) {
              " of it)");
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

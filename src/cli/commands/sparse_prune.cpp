@@ -12,19 +12,20 @@
 #include "io/filesystem/file.h"
 #include "model/optim/pruning.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 constexpr const char *kSparsity = "--sparsity", *kNm = "--nm", *kMethod = "--method",
                      *kMagnitude = "magnitude", *kSoft = "soft", *kPenalty = "--penalty";
 
-double zeros_of(const Sparsified::Tensor& tensor) {
+double zeros_of(const compress::Sparsified::Tensor& tensor) {
   return share(tensor.weights - tensor.not_zero, tensor.weights);
 }
 
-OrderedJson sparse_json(const SparsifyJob& job, const Sparsified& done) {
+OrderedJson sparse_json(const compress::SparsifyJob& job, const compress::Sparsified& done) {
   OrderedJson zeros = OrderedJson::object();
-  for (const Sparsified::Tensor& tensor : done.tensors) zeros[tensor.name] = zeros_of(tensor);
+  for (const compress::Sparsified::Tensor& tensor : done.tensors)
+    zeros[tensor.name] = zeros_of(tensor);
   return {{"out", job.to},
           {"bytes_before", done.bytes_before},
           {"bytes", done.bytes},
@@ -35,14 +36,14 @@ OrderedJson sparse_json(const SparsifyJob& job, const Sparsified& done) {
 }
 
 void check_method(const std::string& method) {
-  const std::array<std::string, 4> known{"fisher", kMagnitude, kMovement, kSoft};
+  const std::array<std::string, 4> known{"fisher", kMagnitude, model::kMovement, kSoft};
   if (method.empty() || std::ranges::find(known, method) != known.end()) return;
   throw UsageError(str("compress: ", kMethod, " ", method, ": unknown method"),
                    did_you_mean(method, known));
 }
 
 // Throws UsageError for methods that need training, and for flags that such a method does not have.
-void check_movement(const SparsifyJob& job, const CLI::App& command) {
+void check_movement(const compress::SparsifyJob& job, const CLI::App& command) {
   if (command.count("--tune") == 0)
     throw UsageError(
         str("compress: ", kMethod, " ", job.by, " without --tune: the method needs training"),
@@ -72,16 +73,16 @@ void refuse_together(const CLI::App& command, const std::string& asked) {
 }
 
 // Trains the model with gradually increasing sparsity before it is written.
-void learn_with_zeros(SparsifyJob& job, const SparseRun& run) {
+void learn_with_zeros(compress::SparsifyJob& job, const SparseRun& run) {
   if (run.folder.empty()) return;
-  check_sparsity(job);
-  (void)OutputDirectory(job.to);  // throws if the folder exists, before anything is trained
+  compress::check_sparsity(job);
+  (void)io::OutputDirectory(job.to);  // throws if the folder exists, before anything is trained
   // The best checkpoint may have fewer zeros, and a run that stops early may have too few.
   std::vector<std::string> settings{"eval.best=false"};
   if (!job.nm) settings.emplace_back("train.early_stopping.patience=0");
   settings.insert(settings.end(), run.settings.begin(), run.settings.end());
   // All three are set, because the model's own recipe may have other values.
-  settings.push_back("train.pruning.nm=" + (job.nm ? nm_text(*job.nm) : std::string()));
+  settings.push_back("train.pruning.nm=" + (job.nm ? model::nm_text(*job.nm) : std::string()));
   settings.push_back(str("train.pruning.sparsity=", Json(job.sparsity.value_or(0)).dump()));
   settings.push_back("train.pruning.method=" + job.by);
   if (job.by == kSoft) settings.push_back(str("train.pruning.penalty=", Json(run.penalty).dump()));
@@ -114,11 +115,12 @@ void add_sparse_flags(CLI::App& command, SparseFlags& f) {
       "neighbouring inputs of an output");
 }
 
-std::optional<SparsifyJob> sparse_job(const SparseFlags& f, const CLI::App& command,
-                                      const std::string& from, const std::string& to) {
+std::optional<compress::SparsifyJob> sparse_job(const SparseFlags& f, const CLI::App& command,
+                                                const std::string& from, const std::string& to) {
   check_method(f.method);
   const bool has_share = command.count(kSparsity) > 0, has_nm = command.count(kNm) > 0;
-  const bool of_weights = f.method == kMagnitude || f.method == kMovement || f.method == kSoft;
+  const bool of_weights =
+      f.method == kMagnitude || f.method == model::kMovement || f.method == kSoft;
   if (command.count(kPenalty) > 0 && f.method != kSoft)
     throw UsageError(str("compress: ", kPenalty, ": requires ", kMethod, " soft"), "remove it");
   if (!has_share && !has_nm && !of_weights) return std::nullopt;
@@ -128,17 +130,17 @@ std::optional<SparsifyJob> sparse_job(const SparseFlags& f, const CLI::App& comm
                          ", which removes neurons and heads"),
                      "use --method magnitude, or --ffn and --heads");
   refuse_together(command, asked);
-  SparsifyJob job{.from = from, .to = to};
+  compress::SparsifyJob job{.from = from, .to = to};
   if (has_share) job.sparsity = f.sparsity;
-  if (has_nm) job.nm = parse_nm(f.nm, str("compress: ", kNm));
+  if (has_nm) job.nm = model::parse_nm(f.nm, str("compress: ", kNm));
   if (!f.method.empty()) job.by = f.method;
-  if (job.by == kMovement || job.by == kSoft) check_movement(job, command);
+  if (job.by == model::kMovement || job.by == kSoft) check_movement(job, command);
   return job;
 }
 
-void make_sparse(SparsifyJob job, const SparseRun& run, bool json) {
+void make_sparse(compress::SparsifyJob job, const SparseRun& run, bool json) {
   learn_with_zeros(job, run);
-  const Sparsified done = sparsify_model(job);
+  const compress::Sparsified done = compress::sparsify_model(job);
   if (json) {
     std::cout << sparse_json(job, done).dump() << "\n";
     return;
@@ -156,4 +158,4 @@ void make_sparse(SparsifyJob job, const SparseRun& run, bool json) {
          "file: docs/guides/compress.md\n";
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

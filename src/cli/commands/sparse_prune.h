@@ -8,7 +8,7 @@
 
 #include "compress/sparsify.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 struct SparseFlags {
   std::string method, nm;
@@ -25,11 +25,11 @@ void add_sparse_flags(CLI::App& command, SparseFlags& flags);
 
 // Returns nullopt if the flags do not ask for sparsity. Throws UsageError for an unknown method and
 // for flags that cannot be combined.
-std::optional<SparsifyJob> sparse_job(const SparseFlags& flags, const CLI::App& command,
-                                      const std::string& from, const std::string& to);
+std::optional<compress::SparsifyJob> sparse_job(const SparseFlags& flags, const CLI::App& command,
+                                                const std::string& from, const std::string& to);
 
 // Trains if `run` has a folder, then writes the sparse model. Throws UsageError as teach() and
 // sparsify_model().
-void make_sparse(SparsifyJob job, const SparseRun& run, bool json);
+void make_sparse(compress::SparsifyJob job, const SparseRun& run, bool json);
 
-}  // namespace smelt
+}  // namespace smelt::cli

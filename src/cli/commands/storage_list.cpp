@@ -10,7 +10,7 @@
 #include "cloud/storage_files.h"
 #include "cloud/whoami.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 std::string shown_size(const StorageOptions& o, std::uint64_t bytes) {
@@ -18,8 +18,8 @@ std::string shown_size(const StorageOptions& o, std::uint64_t bytes) {
 }
 
 void print_buckets(const StorageOptions& o) {
-  GoogleApi api = storage_connection();
-  const auto buckets = StorageApi(api).buckets(project_of(o.project, api));
+  cloud::GoogleApi api = cloud::storage_connection();
+  const auto buckets = cloud::StorageApi(api).buckets(cloud::project_of(o.project, api));
   if (o.json) {
     std::cout << OrderedJson{{"buckets", buckets}}.dump() << "\n";
     return;
@@ -27,7 +27,7 @@ void print_buckets(const StorageOptions& o) {
   for (const std::string& bucket : buckets) std::cout << "gs://" << bucket << "/\n";
 }
 
-void print_entry(const StorageOptions& o, const StorageEntry& entry) {
+void print_entry(const StorageOptions& o, const cloud::StorageEntry& entry) {
   if (!o.details) {
     std::cout << entry.path << "\n";
     return;
@@ -37,7 +37,7 @@ void print_entry(const StorageOptions& o, const StorageEntry& entry) {
             << std::setw(24) << entry.updated << "  " << entry.path << "\n";
 }
 
-OrderedJson json_of(const StorageEntry& entry) {
+OrderedJson json_of(const cloud::StorageEntry& entry) {
   if (entry.path.ends_with('/')) return {{"path", entry.path}, {"folder", true}};
   return {
       {"path", entry.path}, {"folder", false}, {"bytes", entry.size}, {"updated", entry.updated}};
@@ -47,13 +47,13 @@ OrderedJson json_of(const StorageEntry& entry) {
 
 void list_storage(const StorageOptions& o) {
   if (o.paths.empty()) return print_buckets(o);
-  StorageConnections connections;
+  cloud::StorageConnections connections;
   OrderedJson entries = OrderedJson::array();
   std::uint64_t bytes = 0;
   std::size_t files = 0;
   for (const std::string& path : o.paths) {
-    StorageApi api(connections.of(path));
-    for (const StorageEntry& entry : list_entries(api, path, o.recursive)) {
+    cloud::StorageApi api(connections.of(path));
+    for (const cloud::StorageEntry& entry : cloud::list_entries(api, path, o.recursive)) {
       bytes += entry.size;
       files += entry.path.ends_with('/') ? 0 : 1;
       if (o.json)
@@ -69,7 +69,7 @@ void list_storage(const StorageOptions& o) {
 }
 
 void show_usage(const StorageOptions& o) {
-  StorageConnections connections;
+  cloud::StorageConnections connections;
   OrderedJson all = OrderedJson::array();
   std::uint64_t total = 0;
   const auto print = [&](std::uint64_t bytes, const std::string& path) {
@@ -78,8 +78,8 @@ void show_usage(const StorageOptions& o) {
   for (const std::string& path : o.paths) {
     std::uint64_t bytes = 0;
     std::size_t files = 0;
-    StorageApi api(connections.of(path));
-    for (const StorageEntry& entry : list_entries(api, path, true)) {
+    cloud::StorageApi api(connections.of(path));
+    for (const cloud::StorageEntry& entry : cloud::list_entries(api, path, true)) {
       bytes += entry.size;
       ++files;
       if (!o.sums_only) print(entry.size, entry.path);
@@ -92,4 +92,4 @@ void show_usage(const StorageOptions& o) {
   if (o.json) std::cout << OrderedJson{{"usage", all}, {"bytes", total}}.dump() << "\n";
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -13,15 +13,16 @@
 #include "cloud/whoami.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 constexpr const char* kNeither = " is neither file nor folder: skipped\n";
 constexpr const char* kStopping = "\nstopping: a second signal ends at once\n";
 
-std::uint64_t stored_bytes(const std::vector<StoredFile>& files) {
-  return std::accumulate(files.begin(), files.end(), std::uint64_t{0},
-                         [](std::uint64_t sum, const StoredFile& file) { return sum + file.size; });
+std::uint64_t stored_bytes(const std::vector<cloud::StoredFile>& files) {
+  return std::accumulate(
+      files.begin(), files.end(), std::uint64_t{0},
+      [](std::uint64_t sum, const cloud::StoredFile& file) { return sum + file.size; });
 }
 
 std::string stored_size(std::uint64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
@@ -30,32 +31,34 @@ std::string files_words(std::size_t count, std::uint64_t bytes) {
   return str(counted(count, "file"), ", ", stored_size(bytes));
 }
 
-void copy_stored(StorageApi& api, const StorageOptions& o, const std::vector<CopyJob>& jobs) {
+void copy_stored(cloud::StorageApi& api, const StorageOptions& o,
+                 const std::vector<cloud::CopyJob>& jobs) {
   std::uint64_t total = 0, done = 0;
-  for (const CopyJob& job : jobs) total += job.from.size;
+  for (const cloud::CopyJob& job : jobs) total += job.from.size;
   if (!o.dry_run) {
     const StopSignal signal(kStopping);
     std::mutex mutex;
     Progress progress("copied", static_cast<std::int64_t>(total), Progress::kBytes);
-    copy_files(api, jobs, [&](std::uint64_t bytes) {
+    cloud::copy_files(api, jobs, [&](std::uint64_t bytes) {
       const std::lock_guard lock(mutex);
       done += bytes;
       if (!o.quiet) progress.update(static_cast<std::int64_t>(done));
     });
   }
   if (o.dry_run)
-    for (const CopyJob& job : jobs) std::cout << job.from.path << " -> " << job.to << "\n";
+    for (const cloud::CopyJob& job : jobs) std::cout << job.from.path << " -> " << job.to << "\n";
   if (!o.quiet)
     std::cout << (o.dry_run ? "would copy " : "copied ") << files_words(jobs.size(), total) << "\n";
 }
 
 // Returns the files of a path; folders only if `recursive` is set.
-std::vector<FileSource> sources_of(StorageApi& api, const std::string& path, bool recursive) {
-  auto found = find_sources(api, path);
-  if (found.empty()) throw_no_sources(path);
+std::vector<cloud::FileSource> sources_of(cloud::StorageApi& api, const std::string& path,
+                                          bool recursive) {
+  auto found = cloud::find_sources(api, path);
+  if (found.empty()) cloud::throw_no_sources(path);
   std::vector<std::string> folders;
   if (!recursive)
-    std::erase_if(found, [&](const FileSource& each) {
+    std::erase_if(found, [&](const cloud::FileSource& each) {
       if (each.is_folder) folders.push_back(each.root);
       return each.is_folder;
     });
@@ -63,41 +66,42 @@ std::vector<FileSource> sources_of(StorageApi& api, const std::string& path, boo
     throw UsageError(str("storage: ", path, " is a folder"), "add -r to copy its contents");
   for (const std::string& folder : folders)
     std::cerr << "note: " << folder << " of " << path << " is a folder: skipped\n";
-  for (const FileSource& source : found)
+  for (const cloud::FileSource& source : found)
     for (const std::string& other : source.left_out) std::cerr << "note: " << other << kNeither;
   return found;
 }
 
 // Returns the remote path of the two, whose credentials the copy uses.
 const std::string& remote_of(const std::string& path, const std::string& other) {
-  return is_remote(path) ? path : other;
+  return io::is_remote(path) ? path : other;
 }
 
 // Throws UsageError if -d would delete a target whose source was skipped.
-void require_surplus(const SyncPlan& plan, const std::string& from) {
+void require_surplus(const cloud::SyncPlan& plan, const std::string& from) {
   for (const std::string& name : plan.left_out)
-    for (const StoredFile& file : plan.surplus)
+    for (const cloud::StoredFile& file : plan.surplus)
       if (file.name == name || file.name.starts_with(name + "/"))
-        throw UsageError(str("storage rsync: ", join_path(from, name),
+        throw UsageError(str("storage rsync: ", io::join_path(from, name),
                              " is neither file nor folder, and -d would remove ", file.path),
                          "remove -d, or copy the folder itself");
 }
 
 // Returns true if a path names all contents of its bucket.
-bool is_whole_bucket(const GsPath& path) {
+bool is_whole_bucket(const cloud::GsPath& path) {
   return path.key.find_first_not_of('/') == std::string::npos ||
          (!path.is_literal && path.key.find_first_not_of("*/") == std::string::npos);
 }
 
-std::vector<StoredFile> doomed(StorageApi& api, const StorageOptions& o, const std::string& path) {
-  const GsPath parts = parse_gs(path);
+std::vector<cloud::StoredFile> doomed(cloud::StorageApi& api, const StorageOptions& o,
+                                      const std::string& path) {
+  const cloud::GsPath parts = cloud::parse_gs(path);
   if (parts.key.empty() && !o.recursive)
     throw UsageError(str("storage rm: ", path, " is a bucket"), "add -r to delete it");
-  std::vector<StoredFile> files;
+  std::vector<cloud::StoredFile> files;
   if (parts.key.empty()) {
-    files = files_below(api, path);
-  } else if (!o.force || !find_sources(api, path).empty()) {
-    for (FileSource& source : sources_of(api, path, o.recursive))
+    files = cloud::files_below(api, path);
+  } else if (!o.force || !cloud::find_sources(api, path).empty()) {
+    for (cloud::FileSource& source : sources_of(api, path, o.recursive))
       std::ranges::move(source.files, std::back_inserter(files));
   }
   if (is_whole_bucket(parts) && !files.empty() && !o.all)
@@ -112,20 +116,20 @@ std::vector<StoredFile> doomed(StorageApi& api, const StorageOptions& o, const s
 void make_buckets(const StorageOptions& o) {
   if (o.uniform != "on" && o.uniform != "off")
     throw UsageError(str("storage mb: -b must be on or off, got '", o.uniform, "'"), "use -b on");
-  std::vector<BucketSpec> specs;
+  std::vector<cloud::BucketSpec> specs;
   for (const std::string& path : o.paths) {
-    const GsPath parts = parse_gs(path);
+    const cloud::GsPath parts = cloud::parse_gs(path);
     if (!parts.key.empty())
       throw UsageError(
           str("storage mb: ", path, " is a folder in a bucket, which need not be created"),
           str("use smelt storage mb gs://", parts.bucket));
-    require_bucket_name(parts.bucket);
+    cloud::require_bucket_name(parts.bucket);
     specs.push_back({parts.bucket, o.location, o.storage_class, o.uniform == "on"});
   }
-  GoogleApi api = storage_connection(o.paths.front());
-  const std::string project = project_of(o.project, api);
-  for (const BucketSpec& spec : specs) {
-    StorageApi(api).make_bucket(project, spec);
+  cloud::GoogleApi api = cloud::storage_connection(o.paths.front());
+  const std::string project = cloud::project_of(o.project, api);
+  for (const cloud::BucketSpec& spec : specs) {
+    cloud::StorageApi(api).make_bucket(project, spec);
     std::cout << "created gs://" << spec.name
               << (spec.location.empty() ? "" : " in " + lower_case(spec.location)) << "\n";
   }
@@ -135,29 +139,30 @@ void copy_storage(const StorageOptions& o) {
   const std::string target = o.paths.back();
   if (o.paths.size() < 2)
     throw UsageError("storage cp: no target given", str("use smelt storage cp ", target, " TO"));
-  StorageConnections connections;
-  std::vector<FileSource> sources;
+  cloud::StorageConnections connections;
+  std::vector<cloud::FileSource> sources;
   for (std::size_t i = 0; i + 1 < o.paths.size(); ++i) {
-    StorageApi api(connections.of(remote_of(o.paths[i], target)));
+    cloud::StorageApi api(connections.of(remote_of(o.paths[i], target)));
     std::ranges::move(sources_of(api, o.paths[i], o.recursive), std::back_inserter(sources));
   }
-  StorageApi api(connections.of(remote_of(target, o.paths.front())));
-  copy_stored(api, o, plan_copies(api, sources, target));
+  cloud::StorageApi api(connections.of(remote_of(target, o.paths.front())));
+  copy_stored(api, o, cloud::plan_copies(api, sources, target));
 }
 
 void sync_storage(const StorageOptions& o) {
   const std::string &from = o.paths.at(0), &to = o.paths.at(1);
-  StorageConnections connections;
-  StorageApi source(connections.of(remote_of(from, to))), api(connections.of(remote_of(to, from)));
-  const SyncPlan plan =
-      plan_sync(source, from, api, to, o.recursive ? Below::all : Below::this_folder);
+  cloud::StorageConnections connections;
+  cloud::StorageApi source(connections.of(remote_of(from, to))),
+      api(connections.of(remote_of(to, from)));
+  const cloud::SyncPlan plan = cloud::plan_sync(
+      source, from, api, to, o.recursive ? cloud::Below::all : cloud::Below::this_folder);
   for (const std::string& name : plan.left_out)
-    std::cerr << "note: " << join_path(from, name) << kNeither;
+    std::cerr << "note: " << io::join_path(from, name) << kNeither;
   if (o.surplus) require_surplus(plan, from);
   copy_stored(api, o, plan.copies);
-  if (o.surplus && !o.dry_run) remove_stored(api, plan.surplus);
+  if (o.surplus && !o.dry_run) cloud::remove_stored(api, plan.surplus);
   if (o.surplus && o.dry_run)
-    for (const StoredFile& file : plan.surplus) std::cout << "remove " << file.path << "\n";
+    for (const cloud::StoredFile& file : plan.surplus) std::cout << "remove " << file.path << "\n";
   if (o.quiet) return;
   std::cout << plan.unchanged << " unchanged";
   if (!plan.surplus.empty())
@@ -169,27 +174,27 @@ void sync_storage(const StorageOptions& o) {
 }
 
 void remove_storage(const StorageOptions& o) {
-  StorageConnections connections;
-  std::vector<std::vector<StoredFile>> files;
+  cloud::StorageConnections connections;
+  std::vector<std::vector<cloud::StoredFile>> files;
   for (const std::string& path : o.paths) {
-    StorageApi api(connections.of(path));
+    cloud::StorageApi api(connections.of(path));
     files.push_back(doomed(api, o, path));
   }
   std::size_t count = 0;
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    StorageApi api(connections.of(o.paths[i]));
-    remove_stored(api, files[i]);
+    cloud::StorageApi api(connections.of(o.paths[i]));
+    cloud::remove_stored(api, files[i]);
     count += files[i].size();
     bytes += stored_bytes(files[i]);
   }
   if (!o.quiet) std::cout << "removed " << files_words(count, bytes) << "\n";
   for (const std::string& path : o.paths) {
-    const GsPath parts = parse_gs(path);
+    const cloud::GsPath parts = cloud::parse_gs(path);
     if (!parts.key.empty()) continue;
-    StorageApi(connections.of(path)).remove_bucket(parts.bucket);
+    cloud::StorageApi(connections.of(path)).remove_bucket(parts.bucket);
     if (!o.quiet) std::cout << "removed gs://" << parts.bucket << "\n";
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

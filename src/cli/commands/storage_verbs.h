@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace smelt {
+namespace smelt::cli {
 
 struct StorageOptions {
   std::vector<std::string> paths;  // for cp and rsync the target is last
@@ -23,4 +23,4 @@ void copy_storage(const StorageOptions& o);
 void sync_storage(const StorageOptions& o);
 void remove_storage(const StorageOptions& o);
 
-}  // namespace smelt
+}  // namespace smelt::cli

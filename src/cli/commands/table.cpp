@@ -4,10 +4,10 @@
 
 #include "base/number_format.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 void print_table(const std::vector<std::vector<std::string>>& rows) {
   std::cout << table_text(rows);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

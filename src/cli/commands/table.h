@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-namespace smelt {
+namespace smelt::cli {
 
 // Prints the rows with aligned columns. The first row is the header.
 void print_table(const std::vector<std::vector<std::string>>& rows);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -16,34 +16,34 @@
 #include "cloud/whoami.h"
 #include "io/filesystem/folder.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 // Splits "me@bert" into user and name; the default user is the local one.
 std::pair<std::string, std::string> user_and_name(const std::string& text) {
   const std::size_t at = text.find('@');
-  const std::string user = at == std::string::npos ? local_user() : text.substr(0, at);
-  require_user(user);
+  const std::string user = at == std::string::npos ? cloud::local_user() : text.substr(0, at);
+  cloud::require_user(user);
   return {user, at == std::string::npos ? text : text.substr(at + 1)};
 }
 
-SshAccess access_to(const WorkerOptions& o, const std::string& target) {
+cloud::SshAccess access_to(const WorkerOptions& o, const std::string& target) {
   const auto [user, name] = user_and_name(target);
-  GoogleApi api{TokenSource(google_credentials())};
-  const std::string project = project_of(o.project, api);
-  TpuApi tpu(api, project);
-  const Found found = find_machine(tpu, o.zone, name);
+  cloud::GoogleApi api{cloud::TokenSource(io::google_credentials())};
+  const std::string project = cloud::project_of(o.project, api);
+  cloud::TpuApi tpu(api, project);
+  const cloud::Found found = cloud::find_machine(tpu, o.zone, name);
   if (!found.node)
     throw UsageError(str("cloud: ", name, " is in the queue, ", found.queued->state),
                      str("smelt cloud status ", name, " --wait"));
-  const Patience patience{&wait_or_stop, [](const std::string&) {}};
-  return open_ssh(tpu, project, *found.node,
-                  {user, o.workers, "", o.config, o.options, o.internal_ip, o.dry_run, o.flags},
-                  patience);
+  const cloud::Patience patience{&cloud::wait_or_stop, [](const std::string&) {}};
+  return cloud::open_ssh(
+      tpu, project, *found.node,
+      {user, o.workers, "", o.config, o.options, o.internal_ip, o.dry_run, o.flags}, patience);
 }
 
-FleetRules rules_of(const WorkerOptions& o, const SshAccess& access) {
-  FleetRules rules;
+cloud::FleetRules rules_of(const WorkerOptions& o, const cloud::SshAccess& access) {
+  cloud::FleetRules rules;
   if (!o.timeout.empty()) rules.timeout = parse_duration("--timeout", o.timeout);
   // gcloud waits as well: a new key takes up to a minute to reach the worker.
   if (access.key_is_new) rules.tries = 12;
@@ -53,24 +53,24 @@ FleetRules rules_of(const WorkerOptions& o, const SshAccess& access) {
   return rules;
 }
 
-void show(const std::vector<FleetProgram>& programs) {
-  for (const FleetProgram& program : programs) {
+void show(const std::vector<cloud::FleetProgram>& programs) {
+  for (const cloud::FleetProgram& program : programs) {
     std::vector<std::string> words;
     for (const std::string& word : program.words) words.push_back(shell_word(word));
     std::cout << join(words, " ") << "\n";
   }
 }
 
-void run_all(const WorkerOptions& o, const SshAccess& access,
-             const std::vector<FleetProgram>& programs) {
+void run_all(const WorkerOptions& o, const cloud::SshAccess& access,
+             const std::vector<cloud::FleetProgram>& programs) {
   if (o.dry_run) return show(programs);
-  const std::vector<FleetEnd> ends = run_fleet(programs, rules_of(o, access));
-  for (const FleetEnd& end : ends)
+  const std::vector<cloud::FleetEnd> ends = cloud::run_fleet(programs, rules_of(o, access));
+  for (const cloud::FleetEnd& end : ends)
     if (!end.why_not.empty())
       std::cerr << "error: worker " << end.worker << " cannot be reached\n";
     else if (end.status != 0 && ends.size() > 1)
       std::cerr << "worker " << end.worker << " ended with status " << end.status << "\n";
-  if (const int status = worst_status(ends); status != 0) throw ExitStatus(status);
+  if (const int status = cloud::worst_status(ends); status != 0) throw ExitStatus(status);
 }
 
 // Replaces this process by ssh, with its terminal.
@@ -110,18 +110,20 @@ RemotePart machine_of(const WorkerOptions& o) {
   return *machine;
 }
 
-FleetProgram copy_of(const WorkerOptions& o, const SshAccess& access, const SshWorker& worker) {
+cloud::FleetProgram copy_of(const WorkerOptions& o, const cloud::SshAccess& access,
+                            const cloud::SshWorker& worker) {
   if (const auto to = remote_part(o.to))
-    return {worker.index, scp_words(access, worker, o.from, remote_path(access, worker, to->path)),
+    return {worker.index,
+            cloud::scp_words(access, worker, o.from, cloud::remote_path(access, worker, to->path)),
             false};
   std::vector<std::string> from;
   for (const std::string& path : o.from)
-    from.push_back(remote_path(access, worker, remote_part(path)->path));
+    from.push_back(cloud::remote_path(access, worker, remote_part(path)->path));
   if (access.workers.size() == 1)
-    return {worker.index, scp_words(access, worker, from, o.to), false};
+    return {worker.index, cloud::scp_words(access, worker, from, o.to), false};
   const std::string folder = str(o.to, "/worker-", worker.index);
-  if (!o.dry_run) make_folders(folder);
-  return {worker.index, scp_words(access, worker, from, folder), false};
+  if (!o.dry_run) io::make_folders(folder);
+  return {worker.index, cloud::scp_words(access, worker, from, folder), false};
 }
 
 constexpr const char* kCommandNotice =
@@ -136,19 +138,20 @@ void run_on_workers(const WorkerOptions& o) {
   if (!o.flags.empty() && !o.flags.front().starts_with("-"))
     throw UsageError(str("ssh: '", o.flags.front(), "' is not an ssh flag"),
                      str("use --command ", shell_word(join(o.flags, " "))));
-  const SshAccess access = access_to(o, o.name);
+  const cloud::SshAccess access = access_to(o, o.name);
   if (o.command.empty()) {
     if (access.workers.size() > 1)
       throw UsageError(str("--worker ", o.workers, ": a shell needs one worker"),
                        "name one worker, or add --command 'COMMAND'");
-    const auto words = ssh_words(access, access.workers.front(), "");
+    const auto words = cloud::ssh_words(access, access.workers.front(), "");
     if (o.dry_run) return show({{0, words}});
     signal.reset();
     become(words);
   }
-  std::vector<FleetProgram> programs;
-  for (const SshWorker& worker : access.workers)
-    programs.push_back({worker.index, ssh_words(access, worker, guarded_command(o.command))});
+  std::vector<cloud::FleetProgram> programs;
+  for (const cloud::SshWorker& worker : access.workers)
+    programs.push_back(
+        {worker.index, cloud::ssh_words(access, worker, cloud::guarded_command(o.command))});
   try {
     run_all(o, access, programs);
   } catch (const Stopped& stopped) {  // a remote command that a signal ended
@@ -159,10 +162,11 @@ void run_on_workers(const WorkerOptions& o) {
 
 void copy_to_or_from_workers(const WorkerOptions& o) {
   const StopSignal signal(kCommandNotice);
-  const SshAccess access = access_to(o, machine_of(o).target);
-  std::vector<FleetProgram> programs;
-  for (const SshWorker& worker : access.workers) programs.push_back(copy_of(o, access, worker));
+  const cloud::SshAccess access = access_to(o, machine_of(o).target);
+  std::vector<cloud::FleetProgram> programs;
+  for (const cloud::SshWorker& worker : access.workers)
+    programs.push_back(copy_of(o, access, worker));
   run_all(o, access, programs);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace smelt {
+namespace smelt::cli {
 
 struct WorkerOptions {
   std::string name;  // "NAME" or "USER@NAME"
@@ -24,4 +24,4 @@ void run_on_workers(const WorkerOptions& o);
 // Copies to all workers at once, or from each; copies from several workers go to TO/worker-N.
 void copy_to_or_from_workers(const WorkerOptions& o);
 
-}  // namespace smelt
+}  // namespace smelt::cli

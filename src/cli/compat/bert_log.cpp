@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 std::string numpy_text(float value) {
   if (std::isnan(value)) return "nan";
@@ -24,11 +24,11 @@ std::string numpy_text(float value) {
   return out;
 }
 
-std::string python_shape(const Dims& dims) {
+std::string python_shape(const compiler::Dims& dims) {
   return str("(", join(dims, ", "), dims.size() == 1 ? ",)" : ")");
 }
 
-std::string bert_log_line(const LogPoint& at, std::int64_t batch_size) {
+std::string bert_log_line(const train::LogPoint& at, std::int64_t batch_size) {
   const double rate = static_cast<double>(at.step - at.first_step) / at.seconds;
   char text[160];
   std::snprintf(text, sizeof text,
@@ -38,15 +38,15 @@ std::string bert_log_line(const LogPoint& at, std::int64_t batch_size) {
   return text;
 }
 
-std::vector<std::string> bert_results(const Evaluation& e) {
+std::vector<std::string> bert_results(const execution::Evaluation& e) {
   std::map<std::string, std::string> lines{{"global_step", std::to_string(e.global_step)},
                                            {"loss", numpy_text(static_cast<float>(e.loss))}};
-  for (const MeasuredValue& m : e.measures)
-    if (m.name != kBitsPerCharacter)  // the original does not print it
+  for (const model::MeasuredValue& m : e.measures)
+    if (m.name != execution::kBitsPerCharacter)  // the original does not print it
       lines[m.name] = numpy_text(static_cast<float>(m.value));
   std::vector<std::string> out;
   for (const auto& [key, value] : lines) out.push_back(str(key, " = ", value));
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -8,18 +8,18 @@
 #include "execution/inference/evaluate.h"
 #include "train/trainer.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 // Formats a number as numpy prints a float32: "0.0979674", "1.0", "3.45724e-05", "nan".
 std::string numpy_text(float value);
 
 // Formats a shape as a Python tuple: "(8, 128)", "(20,)".
-std::string python_shape(const Dims& dims);
+std::string python_shape(const compiler::Dims& dims);
 
 // Returns the Estimator's log lines of a step: rates, then the loss.
-std::string bert_log_line(const LogPoint& at, std::int64_t batch_size);
+std::string bert_log_line(const train::LogPoint& at, std::int64_t batch_size);
 
 // Returns the lines of eval_results.txt, "key = value", sorted by key.
-std::vector<std::string> bert_results(const Evaluation& evaluation);
+std::vector<std::string> bert_results(const execution::Evaluation& evaluation);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -32,7 +32,7 @@
 #include "train/job_program.h"
 #include "train/process_group.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 struct BertRunFlags {
@@ -49,7 +49,7 @@ struct BertRunFlags {
 
   // Flags that only smelt has.
   RunFlags run;
-  DeviceConfig on = {};  // devices, set when the command runs
+  model::DeviceConfig on = {};  // devices, set when the command runs
   std::int64_t keep_checkpoint_max = 5, random_seed = 12345;
   std::string vocab_file;
   bool write_tf_checkpoint = true;
@@ -73,21 +73,21 @@ std::string bert_field(const std::string& name) {
   return name.starts_with("model.") ? str("--bert_config_file's ", name.substr(6)) : flag(name);
 }
 
-Task task_of_run(const BertRunFlags& f, const BertConfig& model) {
+model::Task task_of_run(const BertRunFlags& f, const model::BertConfig& model) {
   if (f.max_seq_length > model.max_position_embeddings)
     throw UsageError(
         str("--max_seq_length ", f.max_seq_length, " is longer than the ",
             model.max_position_embeddings, " max_position_embeddings of ", f.bert_config_file),
         "lower it, and use data that were made with the lower length");
-  return bert_task({.model = model,
-                    .seq_length = f.max_seq_length,
-                    .max_predictions = f.max_predictions_per_seq});
+  return model::bert_task({.model = model,
+                           .seq_length = f.max_seq_length,
+                           .max_predictions = f.max_predictions_per_seq});
 }
 
-void say_features(const Task& task, std::int64_t batch_size) {
-  std::map<std::string, Dims> shapes;
-  for (const Feature& feature : task.features) {
-    Dims& dims = shapes[feature.name];
+void say_features(const model::Task& task, std::int64_t batch_size) {
+  std::map<std::string, compiler::Dims> shapes;
+  for (const io::Feature& feature : task.features) {
+    compiler::Dims& dims = shapes[feature.name];
     dims = feature.row;
     if (dims.empty()) dims.push_back(1);  // as in the records
     dims.insert(dims.begin(), batch_size);
@@ -100,21 +100,21 @@ void say_features(const Task& task, std::int64_t batch_size) {
 // Returns the names of the variables in a TensorFlow checkpoint or other pretrained weights.
 std::set<std::string> names_of(const std::string& init) {
   std::set<std::string> names;
-  if (const auto prefix = tensorflow_prefix(init)) {
-    const TensorflowCheckpoint checkpoint(*prefix);
+  if (const auto prefix = checkpoint::tensorflow_prefix(init)) {
+    const checkpoint::TensorflowCheckpoint checkpoint(*prefix);
     for (const auto& [name, entry] : checkpoint.entries()) names.insert(name);
     return names;
   }
-  for (const auto& [name, view] : load_weights(init).parameters) names.insert(name);
+  for (const auto& [name, view] : checkpoint::load_weights(init).parameters) names.insert(name);
   return names;
 }
 
-void say_variables(const BertRunFlags& f, const TrainJob& job) {
+void say_variables(const BertRunFlags& f, const train::TrainJob& job) {
   std::set<std::string> given;
   if (!f.init_checkpoint.empty()) given = names_of(f.init_checkpoint);
-  const StateLayout layout = training_program(job, job.on.device).state;
+  const model::StateLayout layout = train::training_program(job, job.on.device).state;
   log_info("**** Trainable Variables ****");
-  for (const StateTensor& tensor : std::span(layout.tensors).first(layout.values))
+  for (const model::StateTensor& tensor : std::span(layout.tensors).first(layout.values))
     for (const std::string& name : tensor.stored_names())
       log_info("  name = {}:0, shape = {}{}", name, python_shape(tensor.shape_of_one().dims),
                given.contains(name) ? ", *INIT_FROM_CKPT*" : "");
@@ -124,22 +124,22 @@ void say_variables(const BertRunFlags& f, const TrainJob& job) {
 void check_case(const BertRunFlags& f, const std::vector<std::string>& files) {
   std::string vocab = f.vocab_file;
   if (vocab.empty() && !f.init_checkpoint.empty()) {
-    const auto prefix = tensorflow_prefix(f.init_checkpoint);
-    vocab = join_path(prefix ? parent_path(*prefix) : f.init_checkpoint, "vocab.txt");
+    const auto prefix = checkpoint::tensorflow_prefix(f.init_checkpoint);
+    vocab = io::join_path(prefix ? io::parent_path(*prefix) : f.init_checkpoint, "vocab.txt");
   }
-  const auto description = find_description(files);
-  if (description) warn_of_unknown_tokens(*description);
-  if (vocab.empty() || !exists(vocab) || !description) return;
+  const auto description = data::find_description(files);
+  if (description) data::warn_of_unknown_tokens(*description);
+  if (vocab.empty() || !io::exists(vocab) || !description) return;
   if (description->all.value("lower_case", Json()) != true) return;
-  TokenizerOptions options;
+  text::TokenizerOptions options;
   if (const Json strips = description->all.value("strip_accents", Json()); strips.is_boolean())
     options.strip_accents = strips.get<bool>();
-  warn_of_case(Vocabulary::load(vocab), options, description->origin);
+  text::warn_of_case(text::Vocabulary::load(vocab), options, description->origin);
 }
 
-TrainConfig training_of(const BertRunFlags& f) {
-  TrainConfig t;  // its defaults are the original's optimizer and schedule
-  static_cast<DeviceConfig&>(t) = f.on;
+train::TrainConfig training_of(const BertRunFlags& f) {
+  train::TrainConfig t;  // its defaults are the original's optimizer and schedule
+  static_cast<model::DeviceConfig&>(t) = f.on;
   t.batch_size = f.train_batch_size;
   t.steps = f.num_train_steps;
   t.optimizer.learning_rate = f.learning_rate;
@@ -155,18 +155,20 @@ TrainConfig training_of(const BertRunFlags& f) {
   return t;
 }
 
-TrainJob training_job(const BertRunFlags& f, const Task& task) {
-  TrainJob job = train_job(training_of(f), task);
+train::TrainJob training_job(const BertRunFlags& f, const model::Task& task) {
+  train::TrainJob job = pipeline::train_job(training_of(f), task);
   job.data = f.input_file;
   job.vocab = f.vocab_file;
   job.model_dir = f.output_dir;
-  job.track.log_line = [&](const LogPoint& at) { return bert_log_line(at, f.train_batch_size); };
+  job.track.log_line = [&](const train::LogPoint& at) {
+    return bert_log_line(at, f.train_batch_size);
+  };
   job.fields = bert_field;
   return job;
 }
 
-void train_run(const BertRunFlags& f, const Task& task, const std::string& config_text) {
-  TrainJob job = training_job(f, task);
+void train_run(const BertRunFlags& f, const model::Task& task, const std::string& config_text) {
+  train::TrainJob job = training_job(f, task);
   log_info("***** Running training *****");
   log_info("  Batch size = {}", f.train_batch_size);
   say_features(task, f.train_batch_size);
@@ -174,17 +176,17 @@ void train_run(const BertRunFlags& f, const Task& task, const std::string& confi
   if (f.init_checkpoint.empty()) check_not_weights_alone(f.output_dir, "--init_checkpoint");
   AdoptedRun adopted(f.output_dir, task.settings["model"]);
   job.accepted = [&] {
-    const std::string path = join_path(f.output_dir, "bert_config.json");
-    if (!exists(path)) write_file(path, config_text);
+    const std::string path = io::join_path(f.output_dir, "bert_config.json");
+    if (!io::exists(path)) io::write_file(path, config_text);
     adopted.keep();
   };
-  train(job);
+  train::train(job);
   adopted.keep();  // also if the run has no step left
   if (f.write_tf_checkpoint) leave_tensorflow_checkpoint(f.output_dir);
 }
 
-void evaluate_run(const BertRunFlags& f, const Task& task) {
-  EvaluateJob job;
+void evaluate_run(const BertRunFlags& f, const model::Task& task) {
+  execution::EvaluateJob job;
   job.task = task;
   job.batch_size = f.eval_batch_size;
   job.on = f.on;
@@ -199,23 +201,24 @@ void evaluate_run(const BertRunFlags& f, const Task& task) {
   log_info("  Batch size = {}", f.eval_batch_size);
   std::optional<AdoptedRun> adopted;
   if (!f.do_train) adopted.emplace(f.output_dir, task.settings["model"]);
-  if (job.init.empty() && !latest_checkpoint(f.output_dir))
+  if (job.init.empty() && !checkpoint::latest_checkpoint(f.output_dir))
     throw UsageError(
         str("run_pretraining: --output_dir ", f.output_dir, " holds no checkpoint to evaluate"),
         "add --do_train, or give weights with --init_checkpoint");
-  const std::vector<std::string> lines = bert_results(evaluate(job));
+  const std::vector<std::string> lines = bert_results(execution::evaluate(job));
   if (adopted) adopted->keep();
   log_info("***** Eval results *****");
   for (const std::string& line : lines) log_info("  {}", line);
-  if (is_rank_zero())
-    write_file(join_path(f.output_dir, "eval_results.txt"), join(lines, "\n") + "\n");
+  if (train::is_rank_zero())
+    io::write_file(io::join_path(f.output_dir, "eval_results.txt"), join(lines, "\n") + "\n");
 }
 
 // Throws UsageError if the devices cannot share the rows of a batch equally, in `parts`
 // micro-batches.
 void check_divides(const BertRunFlags& f, const std::string& flag, std::int64_t rows,
                    std::int64_t parts) {
-  const std::int64_t devices = partition_for(f.on.mesh, f.on.devices, bert_field).row_shards();
+  const std::int64_t devices =
+      model::partition_for(f.on.mesh, f.on.devices, bert_field).row_shards();
   if (rows % (devices * parts) != 0)
     throw UsageError(str(flag, " ", rows, " does not divide over ", counted(devices, "device"),
                          parts == 1 ? std::string() : str(" in ", parts, " micro-batches")),
@@ -230,18 +233,19 @@ void run_bert_pretraining(BertRunFlags& f) {
   check_replays(f.own, f.do_train, "--do_train");
   if (f.do_train) check_divides(f, "--train_batch_size", f.train_batch_size, f.run.micro_batches);
   if (f.do_eval) check_divides(f, "--eval_batch_size", f.eval_batch_size, 1);
-  const std::string config_text = read_file(f.bert_config_file, kSmallFileBytes);
-  const BertConfig model = parse_bert_config(config_text, f.bert_config_file);
-  if (!f.init_checkpoint.empty()) check_weights_folder(f.init_checkpoint);
-  const std::vector<std::string> files = expand_files(f.input_file, "--input_file");
+  const std::string config_text = io::read_file(f.bert_config_file, io::kSmallFileBytes);
+  const model::BertConfig model = model::parse_bert_config(config_text, f.bert_config_file);
+  if (!f.init_checkpoint.empty()) checkpoint::check_weights_folder(f.init_checkpoint);
+  const std::vector<std::string> files = io::expand_files(f.input_file, "--input_file");
   log_info("*** Input Files ***");
   for (const std::string& file : files) log_info("  {}", file);
   if (!f.tpu_name.empty() || !f.master.empty())
     log_info(
         "--tpu_name and --master are not used: run the program on the machine that has "
         "the TPU");
-  const Task task = task_of_run(f, model);
-  if (!f.own.replay.empty()) return print_report(replay(training_job(f, task), f.own.replay));
+  const model::Task task = task_of_run(f, model);
+  if (!f.own.replay.empty())
+    return print_report(train::replay(training_job(f, task), f.own.replay));
   check_case(f, files);
   if (f.do_train) train_run(f, task, config_text);
   if (f.do_eval) evaluate_run(f, task);
@@ -337,8 +341,8 @@ void add_run_pretraining_command(CLI::App& app) {
 void add_run_pretraining_job(CLI::App& app, const TakeJob& take) {
   const auto f = std::make_shared<BertRunFlags>();
   add_with_flags(app, f)->callback([f, take] {
-    const BertConfig model =
-        parse_bert_config(read_file(f->bert_config_file, kSmallFileBytes), f->bert_config_file);
+    const model::BertConfig model = model::parse_bert_config(
+        io::read_file(f->bert_config_file, io::kSmallFileBytes), f->bert_config_file);
     take([f, task = task_of_run(*f, model)](std::int64_t devices) {
       f->on = f->run.on_tpu(devices);
       check_divides(*f, "--train_batch_size", f->train_batch_size, f->run.micro_batches);
@@ -347,4 +351,4 @@ void add_run_pretraining_job(CLI::App& app, const TakeJob& take) {
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

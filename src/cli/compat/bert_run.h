@@ -6,8 +6,8 @@ namespace CLI {
 class App;
 }
 
-namespace smelt {
+namespace smelt::cli {
 
 void add_run_pretraining_command(CLI::App& app);
 
-}  // namespace smelt
+}  // namespace smelt::cli

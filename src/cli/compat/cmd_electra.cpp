@@ -11,7 +11,7 @@
 #include "data/preprocess/electra_examples.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 constexpr const char* kRecords = "pretrain_data.tfrecord";
@@ -19,23 +19,23 @@ constexpr std::int64_t kRecordFiles = 1000;
 
 // The flags of the two programs that make training data.
 struct DataFlags {
-  ElectraExamplesJob job;
+  data::ElectraExamplesJob job;
   bool lower_case = true, strip_accents = true;
   std::int64_t processes = 1;
   std::string folder, output_folder;
 
   void build() {
-    job.order = ExampleOrder::original;
+    job.order = data::ExampleOrder::original;
     job.shards = kRecordFiles;
-    job.shard_names = ShardNames::original;
+    job.shard_names = data::ShardNames::original;
     job.own_folder = true;
-    job.output = join_path(output_folder, kRecords);
+    job.output = io::join_path(output_folder, kRecords);
     // The original keeps accents if it keeps the case.
     job.tokenizer = {.lower_case = lower_case,
                      .strip_accents = lower_case && strip_accents,
                      .lower_case_name = "--do-lower-case",
                      .strip_accents_name = "--do-strip-accents"};
-    build_electra_examples(job);
+    data::build_electra_examples(job);
   }
 };
 
@@ -88,9 +88,9 @@ void add_build_openwebtext_pretraining_dataset(CLI::App& electra) {
       ->required();
   add_data_flags(*command, *flags);
   command->callback([flags] {
-    flags->job.vocab = join_path(flags->folder, "vocab.txt");
-    flags->job.folder = join_path(flags->folder, "openwebtext");
-    flags->output_folder = join_path(flags->folder, "pretrain_tfrecords");
+    flags->job.vocab = io::join_path(flags->folder, "vocab.txt");
+    flags->job.folder = io::join_path(flags->folder, "openwebtext");
+    flags->output_folder = io::join_path(flags->folder, "pretrain_tfrecords");
     flags->build();
   });
 }
@@ -108,4 +108,4 @@ void add_electra_command(CLI::App& app) {
   add_electra_flops(*electra);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -11,7 +11,7 @@
 #include "cli/options/original_flags.h"
 #include "train/process_group.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 const char* name_of(EstimatorMode mode) {
@@ -46,10 +46,10 @@ void run_estimator(JestimatorFlags& f) {
     case EstimatorMode::eval_once:
       return evaluate_jestimator(f, start);
     case EstimatorMode::eval_wait:
-      require_alone("--mode=eval_wait");
+      train::require_alone("--mode=eval_wait");
       return follow_jestimator(f);
     case EstimatorMode::predict:
-      require_alone("--mode=predict");
+      train::require_alone("--mode=predict");
       return predict_jestimator(f, start);
   }
 }
@@ -76,7 +76,7 @@ void add_jestimator_job(CLI::App& app, const TakeJob& take) {
                        "give --max_train_steps, 300000 in the tutorial");
     take([f](std::int64_t devices) {
       f->on = f->run.on_tpu(devices);
-      TrainJob job = jestimator_job(*f);
+      train::TrainJob job = jestimator_job(*f);
       job.config.schedule.total_steps = *f->max_train_steps;
       job.checkpoint.save_interval_steps = f->check_every_steps;
       job.fields = jestimator_fields("valid");
@@ -85,4 +85,4 @@ void add_jestimator_job(CLI::App& app, const TakeJob& take) {
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -19,7 +19,7 @@
 #include "pipeline/stages/evaluation.h"
 #include "pipeline/stages/pipeline.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 struct TttJob {
@@ -29,10 +29,10 @@ struct TttJob {
   bool overwrite = false;
 };
 
-DeviceConfig devices_for(const TttJob& job) {
+model::DeviceConfig devices_for(const TttJob& job) {
   RunFlags run = job.run;
   if (!run.device && job.flags.use_gpu && !job.flags.use_tpu) run.device = "gpu";
-  const DeviceConfig on = run.on();
+  const model::DeviceConfig on = run.on();
   if (job.flags.use_tpu && on.device != "tpu")
     throw UsageError(str("--use_tpu: this machine has no TPU, only ", on.device),
                      "run the command on the TPU's host, or remove --use_tpu");
@@ -43,26 +43,27 @@ DeviceConfig devices_for(const TttJob& job) {
 }
 
 // Prints what the original prints of predictions: scikit-learn's report, or BLEU for a translation.
-void print_predictions(const TttFlags& f, const Recipe& r, const std::string& part) {
-  const RecipePaths paths(r);
-  const ReadPredictions p = read_predictions(paths.predictions);
+void print_predictions(const TttFlags& f, const pipeline::Recipe& r, const std::string& part) {
+  const pipeline::RecipePaths paths(r);
+  const pipeline::ReadPredictions p = pipeline::read_predictions(paths.predictions);
   std::ostringstream text;
   if (f.task == "translation") {
-    const double bleu = score_of_all(metric_of("bleu", p.said, p.is), p.is.size());
+    const double bleu =
+        evaluation::score_of_all(evaluation::metric_of("bleu", p.said, p.is), p.is.size());
     text << part << "_eval_bleu: " << bleu << "\n";
   } else {
-    const NamedCounts c = counts_of(p.said, p.is);
+    const evaluation::NamedCounts c = evaluation::counts_of(p.said, p.is);
     text << part << "_eval_report:\n"
-         << classification_report(c.counts, c.names, 4) << part
-         << "_eval_acc: " << accuracy(c.counts) << "\n";
+         << evaluation::classification_report(c.counts, c.names, 4) << part
+         << "_eval_acc: " << evaluation::accuracy(c.counts) << "\n";
   }
-  write_file(join_path(r.out, part + "_report.txt"), text.str());
+  io::write_file(io::join_path(r.out, part + "_report.txt"), text.str());
   std::cout << text.str() << std::flush;
 }
 
 // Evaluates the stored recipe with this command's test set; test.json may be newer than the
 // training.
-void evaluate_part(const TttJob& job, const FieldValues& fields, const std::string& split,
+void evaluate_part(const TttJob& job, const pipeline::FieldValues& fields, const std::string& split,
                    const std::string& part) {
   const TttFlags& f = job.flags;
   std::vector<std::string> settings{"eval.split=" + split};
@@ -70,26 +71,28 @@ void evaluate_part(const TttJob& job, const FieldValues& fields, const std::stri
     settings.push_back("data.test=" + test->second);
   if (f.ck_index_select == -1) settings.emplace_back("eval.best=false");
   settings.insert(settings.end(), job.settings.begin(), job.settings.end());
-  const Recipe r = load_recipe(fields.at("out"), settings);
-  const Evaluation e = evaluate_model(r);
-  std::cout << evaluation_report(r, e) << std::flush;
+  const pipeline::Recipe r = pipeline::load_recipe(fields.at("out"), settings);
+  const execution::Evaluation e = pipeline::evaluate_model(r);
+  std::cout << pipeline::evaluation_report(r, e) << std::flush;
   print_predictions(f, r, part);
 }
 
-void train(const TttJob& job, const Recipe& recipe, std::int64_t devices) {
-  run_recipe(recipe, {.overwrite = job.overwrite}, [&](const Evaluation& e) {
-    std::cout << evaluation_report(recipe, e) << std::flush;
+void train(const TttJob& job, const pipeline::Recipe& recipe, std::int64_t devices) {
+  pipeline::run_recipe(recipe, {.overwrite = job.overwrite}, [&](const execution::Evaluation& e) {
+    std::cout << pipeline::evaluation_report(recipe, e) << std::flush;
     if (job.flags.task != "pretrain") print_predictions(job.flags, recipe, "val");
-    write_file(join_path(recipe.out, "best_metrics.json"), evaluation_json(e).dump(2) + "\n");
+    io::write_file(io::join_path(recipe.out, "best_metrics.json"),
+                   pipeline::evaluation_json(e).dump(2) + "\n");
   });
-  write_file(join_path(recipe.out, "args.json"), ttt_arguments(job.flags, devices).dump(2) + "\n");
+  io::write_file(io::join_path(recipe.out, "args.json"),
+                 ttt_arguments(job.flags, devices).dump(2) + "\n");
 }
 
 void run_ttt(const TttJob& job) {
-  const DeviceConfig on = devices_for(job);
+  const model::DeviceConfig on = devices_for(job);
   const auto fields = ttt_recipe(job.flags, on.device, on.devices);
   if (job.flags.do_train)
-    train(job, recipe_of(fields, "smelt ttt", job.settings, job.overwrite), on.devices);
+    train(job, pipeline::recipe_of(fields, "smelt ttt", job.settings, job.overwrite), on.devices);
   else if (job.flags.do_eval)
     evaluate_part(job, fields, "validation", "val");
   if (job.flags.do_test) evaluate_part(job, fields, "test", "test");
@@ -162,4 +165,4 @@ void add_ttt_command(CLI::App& app) {
   command->callback([job] { run_ttt(*job); });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

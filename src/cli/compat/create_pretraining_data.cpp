@@ -6,15 +6,15 @@
 #include "cli/options/original_flags.h"
 #include "data/preprocess/bert_examples.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 void add_create_pretraining_data_command(CLI::App& app) {
-  auto job = std::make_shared<BertExamplesJob>();
-  job->order = ExampleOrder::original;
+  auto job = std::make_shared<data::BertExamplesJob>();
+  job->order = data::ExampleOrder::original;
   job->overwrite = true;
   job->description = false;
   job->log_examples = true;
-  PairOptions& o = job->pairs;
+  data::PairOptions& o = job->pairs;
   auto* command = app.add_subcommand(
       "create_pretraining_data",
       "make BERT's pretraining examples: the original program's flags, defaults and output");
@@ -36,7 +36,7 @@ void add_create_pretraining_data_command(CLI::App& app) {
   command->add_option("--masked_lm_prob", o.masked_lm_prob, "")->capture_default_str();
   command->add_option("--short_seq_prob", o.short_seq_prob, "")->capture_default_str();
   take_the_last(*command);
-  command->callback([job] { build_bert_examples(*job); });
+  command->callback([job] { data::build_bert_examples(*job); });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -5,8 +5,8 @@ namespace CLI {
 class App;
 }
 
-namespace smelt {
+namespace smelt::cli {
 
 void add_create_pretraining_data_command(CLI::App& app);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -15,12 +15,12 @@
 #include "pipeline/objectives/pretrained_model.h"
 #include "pjrt/hardware.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 struct AskFlags {
   std::string data_dir, model_name, hparams, device = "cpu", precision = "f32";
-  TokenizerFlags tokenizer;
+  text::TokenizerFlags tokenizer;
 };
 
 // Returns the hyperparameters that the run stored with its checkpoints. Paths that no longer exist
@@ -29,15 +29,15 @@ std::string saved_hparams(const AskFlags& f, const std::string& command) {
   const std::string model_dir =
       parse_electra_hparams("{}", f.data_dir, f.model_name).hparams.model_dir;
   const std::string path = saved_hparams_path(model_dir);
-  if (!exists(path))
+  if (!io::exists(path))
     throw UsageError(str(command, ": ", path, " does not exist: the folder has no run"),
                      "correct --data-dir and --model-name, or pass the run's --hparams");
-  auto saved = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+  auto saved = Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes));
   if (!saved.is_object())
     throw UsageError(str(command, ": ", path, " is not a JSON object"), "pass the run's --hparams");
   saved["model_dir"] = model_dir;
   const Json vocab = saved.value("vocab_file", Json());
-  if (vocab.is_string() && !exists(vocab.get<std::string>())) saved.erase("vocab_file");
+  if (vocab.is_string() && !io::exists(vocab.get<std::string>())) saved.erase("vocab_file");
   return saved.dump();
 }
 
@@ -49,43 +49,43 @@ class AskedModel {
                                        f.data_dir, f.model_name)
                      .hparams),
         task_(electra_task_settings(hparams_)) {
-    task_.ids = special_ids(electra_vocabulary(hparams_, task_.model.vocab_size));
+    task_.ids = pipeline::special_ids(electra_vocabulary(hparams_, task_.model.vocab_size));
   }
 
-  PretrainedModel load(InferenceTask task) const {
-    LoadOptions options{.task = task};
-    options.device = chosen_device(flags_.device);
+  pipeline::PretrainedModel load(pipeline::InferenceTask task) const {
+    pipeline::LoadOptions options{.task = task};
+    options.device = pjrt::chosen_device(flags_.device);
     options.precision = flags_.precision;
-    return PretrainedModel::of_run(
-        {.type = &objective_type("electra", "model"),
-         .settings = electra_task(task_).settings,
+    return pipeline::PretrainedModel::of_run(
+        {.type = &pipeline::objective_type("electra", "model"),
+         .settings = model::electra_task(task_).settings,
          .model_dir = hparams_.model_dir,
          .vocab = hparams_.vocab_file,
-         .tokenizer =
-             load_tokenizer_config(hparams_.vocab_file) ? flags_.tokenizer : runs_tokenizer()},
+         .tokenizer = text::load_tokenizer_config(hparams_.vocab_file) ? flags_.tokenizer
+                                                                       : runs_tokenizer()},
         options);
   }
 
   void export_to(const std::string& folder) const {
-    export_electra({.task = task_,
-                    .model_dir = hparams_.model_dir,
-                    .vocab = hparams_.vocab_file,
-                    .tokenizer = options_of(runs_tokenizer()),
-                    .folder = folder});
+    pipeline::export_electra({.task = task_,
+                              .model_dir = hparams_.model_dir,
+                              .vocab = hparams_.vocab_file,
+                              .tokenizer = text::options_of(runs_tokenizer()),
+                              .folder = folder});
   }
 
  private:
   // Returns the run's tokenizer settings, for vocabularies that are stored without any.
-  TokenizerFlags runs_tokenizer() const {
-    TokenizerFlags flags = flags_.tokenizer;
+  text::TokenizerFlags runs_tokenizer() const {
+    text::TokenizerFlags flags = flags_.tokenizer;
     flags.lower_case = flags.lower_case.value_or(hparams_.do_lower_case);
-    flags.control = ControlCharacters::electra;
+    flags.control = text::ControlCharacters::electra;
     return flags;
   }
 
   const AskFlags& flags_;
   ElectraHparams hparams_;
-  ElectraTask task_;
+  model::ElectraTask task_;
 };
 
 std::shared_ptr<AskFlags> add_model_flags(CLI::App& command) {
@@ -115,7 +115,8 @@ void add_electra_ask(CLI::App& electra) {
   const auto detect_flags = add_ask_flags(*detect);
   const auto detected = add_detect_options(*detect);
   detect->callback([detect_flags, detected] {
-    PretrainedModel model = AskedModel(*detect_flags, "detect").load(InferenceTask::detect);
+    pipeline::PretrainedModel model =
+        AskedModel(*detect_flags, "detect").load(pipeline::InferenceTask::detect);
     print_detected(*detected, [&](const auto& texts) { return model.detect(texts); });
   });
 
@@ -123,7 +124,8 @@ void add_electra_ask(CLI::App& electra) {
   const auto fill_flags = add_ask_flags(*fill);
   const auto filled = add_fill_options(*fill);
   fill->callback([fill_flags, filled] {
-    PretrainedModel model = AskedModel(*fill_flags, "fill").load(InferenceTask::fill_mask);
+    pipeline::PretrainedModel model =
+        AskedModel(*fill_flags, "fill").load(pipeline::InferenceTask::fill_mask);
     print_filled(*filled, [&](const auto& texts) { return model.fill_mask(texts, filled->top); });
   });
 
@@ -137,4 +139,4 @@ void add_electra_ask(CLI::App& electra) {
       [export_flags, out] { AskedModel(*export_flags, "export").export_to(*out); });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

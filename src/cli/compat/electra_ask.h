@@ -6,8 +6,8 @@ namespace CLI {
 class App;
 }
 
-namespace smelt {
+namespace smelt::cli {
 
 void add_electra_ask(CLI::App& electra);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -8,7 +8,7 @@
 #include <iomanip>
 #include <iostream>
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 // Operations per element, as the original counts them.
@@ -128,4 +128,4 @@ void add_electra_flops(CLI::App& electra) {
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

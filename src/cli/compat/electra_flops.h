@@ -8,7 +8,7 @@ namespace CLI {
 class App;
 }
 
-namespace smelt {
+namespace smelt::cli {
 
 struct TrainingCost {
   std::string model;
@@ -21,4 +21,4 @@ std::vector<TrainingCost> electra_training_costs();
 
 void add_electra_flops(CLI::App& electra);
 
-}  // namespace smelt
+}  // namespace smelt::cli

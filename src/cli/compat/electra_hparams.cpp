@@ -12,7 +12,7 @@
 #include "io/filesystem/path.h"
 #include "io/formats/config.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 constexpr const char* kHparams = "--hparams";
@@ -37,7 +37,7 @@ Json parse_once_named(const std::string& text, const std::string& where) {
 
 Json parse_object(const std::string& given) {
   const bool is_path = given.ends_with(".json");
-  const std::string text = is_path ? read_file(given, kSmallFileBytes) : given;
+  const std::string text = is_path ? io::read_file(given, io::kSmallFileBytes) : given;
   const std::string where = is_path ? str(kHparams, " ", given) : kHparams;
   try {
     Json object = parse_once_named(text, where);
@@ -48,7 +48,7 @@ Json parse_object(const std::string& given) {
     throw UsageError(str(where, ": expected a JSON object, found ", object.type_name()),
                      R"(write {"name": value, …})");
   } catch (const JsonParseError& error) {
-    if (!is_path && text.find('{') == std::string::npos && exists(text))
+    if (!is_path && text.find('{') == std::string::npos && io::exists(text))
       throw UsageError(str(where, ": ", text, " is not JSON, and a file name must end in .json"),
                        "rename the file");
     throw UsageError(error.byte == 0 ? str(where, ": invalid JSON: ", error.what())
@@ -60,22 +60,22 @@ Json parse_object(const std::string& given) {
   }
 }
 
-void check_known(const Json& object, const std::vector<ConfigField>& fields,
+void check_known(const Json& object, const std::vector<io::ConfigField>& fields,
                  std::initializer_list<std::string> more, const std::string& where) {
   std::vector<std::string> known(more);
-  for (const ConfigField& field : fields) known.push_back(field.name);
+  for (const io::ConfigField& field : fields) known.push_back(field.name);
   for (const auto& [name, value] : object.items())
     if (std::ranges::find(known, name) == known.end())
       throw UsageError(str(where, ": '", name, "' is unknown"), did_you_mean(name, known));
 }
 
 // Python's None means the default, and 1e6 is an integer.
-Json normal(Json object, const std::vector<ConfigField>& fields) {
+Json normal(Json object, const std::vector<io::ConfigField>& fields) {
   for (const char* name : {"embedding_size", "tpu_job_name", "tpu_name", "tpu_zone", "gcp_project"})
     if (object.contains(name) && object[name].is_null()) object.erase(name);
   if (object.contains("keep_checkpoint_max") && object["keep_checkpoint_max"].is_null())
     object["keep_checkpoint_max"] = 0;
-  for (const ConfigField& field : fields) {
+  for (const io::ConfigField& field : fields) {
     const auto found = object.find(field.name);
     if (found == object.end() || !field.default_value.is_number_integer()) continue;
     if (!found->is_number_float()) continue;
@@ -100,10 +100,10 @@ void check_model_name(const std::string& name) {
 
 Json defaults(const std::string& data_dir, const std::string& model_name) {
   ElectraHparams h;
-  h.pretrain_tfrecords = join_path(data_dir, "pretrain_tfrecords/pretrain_data.tfrecord*");
-  h.vocab_file = join_path(data_dir, "vocab.txt");
-  h.model_dir = join_path(join_path(data_dir, "models"), model_name);
-  return config_json(h);
+  h.pretrain_tfrecords = io::join_path(data_dir, "pretrain_tfrecords/pretrain_data.tfrecord*");
+  h.vocab_file = io::join_path(data_dir, "vocab.txt");
+  h.model_dir = io::join_path(io::join_path(data_dir, "models"), model_name);
+  return io::config_json(h);
 }
 
 // Table 6 of the paper, which the original has in a comment. An embedding_size of 0 makes the
@@ -157,7 +157,7 @@ Json check_overrides(const Json& given) {
   if (!overrides.is_object())
     throw UsageError(str(where, " is ", overrides.dump(), ", not an object"),
                      R"(write {"hidden_size": 128, …})");
-  const auto fields = config_fields<BertConfig>();
+  const auto fields = io::config_fields<model::BertConfig>();
   check_known(overrides, fields, {}, where);
   return normal(overrides, fields);
 }
@@ -167,11 +167,11 @@ Json check_overrides(const Json& given) {
 ElectraRunConfig parse_electra_hparams(const std::string& text, const std::string& data_dir,
                                        const std::string& model_name) {
   check_model_name(model_name);
-  const auto fields = config_fields<ElectraHparams>();
+  const auto fields = io::config_fields<ElectraHparams>();
   const Json raw = parse_object(text);
   check_known(raw, fields, {kOverrides}, kHparams);
   const Json given = normal(raw, fields);
-  parse_config<ElectraHparams>(given, kHparams);  // checks the types before values are used
+  io::parse_config<ElectraHparams>(given, kHparams);  // checks the types before values are used
   Json values = defaults(data_dir, model_name);
   choose<int>(str(kHparams, ": model_size"), given.value("model_size", "small"),
               {{"small", 0}, {"base", 1}, {"large", 2}});
@@ -183,21 +183,21 @@ ElectraRunConfig parse_electra_hparams(const std::string& text, const std::strin
   for (const auto& [name, value] : of_size.items())
     if (!given.contains(name) && values[name] == value)
       out.of_size.push_back(str(name, " ", value.dump()));
-  out.hparams = parse_config<ElectraHparams>(values, kHparams);
+  out.hparams = io::parse_config<ElectraHparams>(values, kHparams);
   out.hparams.model_hparam_overrides = check_overrides(given);
   check_ranges(out.hparams, values);
   if (out.hparams.results_txt.empty())
-    out.hparams.results_txt = join_path(out.hparams.model_dir, "results/unsup_results.txt");
+    out.hparams.results_txt = io::join_path(out.hparams.model_dir, "results/unsup_results.txt");
   return out;
 }
 
 std::string saved_hparams_path(const std::string& model_dir) {
-  return join_path(model_dir, "hparams.json");
+  return io::join_path(model_dir, "hparams.json");
 }
 
-Vocabulary electra_vocabulary(const ElectraHparams& h, std::int64_t vocab_size) {
-  if (!exists(h.vocab_file)) throw_missing("vocab_file", h.vocab_file);
-  Vocabulary vocabulary = Vocabulary::load(h.vocab_file);
+text::Vocabulary electra_vocabulary(const ElectraHparams& h, std::int64_t vocab_size) {
+  if (!io::exists(h.vocab_file)) io::throw_missing("vocab_file", h.vocab_file);
+  text::Vocabulary vocabulary = text::Vocabulary::load(h.vocab_file);
   const std::int64_t lines = vocabulary.rows();
   if (vocab_size < lines)
     throw UsageError(str(kHparams, ": vocab_size is ", vocab_size, ", but ", h.vocab_file, " has ",
@@ -209,7 +209,7 @@ Vocabulary electra_vocabulary(const ElectraHparams& h, std::int64_t vocab_size) 
   return vocabulary;
 }
 
-ElectraTask electra_task_settings(const ElectraHparams& h) {
+model::ElectraTask electra_task_settings(const ElectraHparams& h) {
   Json model = {{"size", h.model_size},
                 {"vocab_size", h.vocab_size},
                 {"embedding_size", h.embedding_size},
@@ -223,9 +223,9 @@ ElectraTask electra_task_settings(const ElectraHparams& h) {
                   {"hidden_size", 144},
                   {"intermediate_size", 144 * 4},
                   {"num_attention_heads", 4}});
-  return {.model = parse_config<ElectraConfig>(model, str(kHparams, ": ", kOverrides)),
+  return {.model = io::parse_config<model::ElectraConfig>(model, str(kHparams, ": ", kOverrides)),
           .settings = h.objective,
           .seq_length = h.max_seq_length};
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

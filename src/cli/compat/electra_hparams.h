@@ -9,11 +9,11 @@
 #include "model/tasks/electra_task.h"
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 struct ElectraHparams {
   bool debug = false, do_train = true, do_eval = false;
-  ElectraSettings objective = {};
+  model::ElectraSettings objective = {};
   double learning_rate = 5e-4, lr_decay_power = 1, weight_decay_rate = 0.01;
   std::int64_t num_warmup_steps = 10000, iterations_per_loop = 200, save_checkpoints_steps = 1000;
   std::int64_t num_train_steps = 1000000, num_eval_steps = 100;
@@ -39,7 +39,7 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("debug", c.debug, "a few steps of a small model");
   visit("do_train", c.do_train, "train");
   visit("do_eval", c.do_eval, "evaluate the newest checkpoint");
-  visit_fields(c.objective, visit);
+  model::visit_fields(c.objective, visit);
   visit("learning_rate", c.learning_rate, "highest learning rate");
   visit("lr_decay_power", c.lr_decay_power, "power of the polynomial learning rate decay");
   visit("weight_decay_rate", c.weight_decay_rate, "decoupled weight decay");
@@ -96,10 +96,10 @@ std::string saved_hparams_path(const std::string& model_dir);
 inline constexpr const char* kContinuedFrom = "continued_from";
 
 // Reads vocab_file. Throws UsageError if it does not exist or has more lines than `vocab_size`.
-Vocabulary electra_vocabulary(const ElectraHparams& hparams, std::int64_t vocab_size);
+text::Vocabulary electra_vocabulary(const ElectraHparams& hparams, std::int64_t vocab_size);
 
 // Returns the task without values that depend on files (special ids, majority token). Throws
 // UsageError for an invalid override.
-ElectraTask electra_task_settings(const ElectraHparams& hparams);
+model::ElectraTask electra_task_settings(const ElectraHparams& hparams);
 
-}  // namespace smelt
+}  // namespace smelt::cli

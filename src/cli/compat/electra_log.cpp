@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 // Formats a duration as the original does: "5", "1:05", "10:00", "1:00:00", "2 days, 1:00:00".
@@ -26,7 +26,7 @@ std::string original_duration(double seconds) {
 
 }  // namespace
 
-std::string electra_log_line(const LogPoint& at) {
+std::string electra_log_line(const train::LogPoint& at) {
   const double step_seconds = at.seconds / static_cast<double>(at.step - at.first_step);
   std::ostringstream out;
   out << std::fixed << std::setprecision(1) << at.step << "/" << at.total << " = "
@@ -37,9 +37,9 @@ std::string electra_log_line(const LogPoint& at) {
   return out.str();
 }
 
-std::string electra_results(const Evaluation& e) {
+std::string electra_results(const execution::Evaluation& e) {
   std::map<std::string, double> found{{"loss", e.loss}};
-  for (const MeasuredValue& m : e.measures) found[m.name] = m.value;
+  for (const model::MeasuredValue& m : e.measures) found[m.name] = m.value;
   std::ostringstream out;
   out << std::setprecision(9);
   for (const char* name :
@@ -54,4 +54,4 @@ std::string electra_results(const Evaluation& e) {
   return out.str();
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -33,13 +33,13 @@
 #include "train/process_group.h"
 #include "train/trainer.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 struct ElectraRunFlags {
   std::string data_dir, model_name, hparams = "{}";
-  RunFlags run;          // overrides use_tpu and num_tpu_cores
-  DeviceConfig on = {};  // devices, set when the command runs
+  RunFlags run;                 // overrides use_tpu and num_tpu_cores
+  model::DeviceConfig on = {};  // devices, set when the command runs
   std::string init;
   bool rescale_learning_rate = false, overwrite = false, write_tf_checkpoint = true;
   OriginalRunFlags own;
@@ -49,9 +49,9 @@ struct ElectraRunFlags {
 struct EarlierRun {
   explicit EarlierRun(const ElectraHparams& h) {
     const std::string path = saved_hparams_path(h.model_dir);
-    is_known = exists(path);
+    is_known = io::exists(path);
     if (!is_known) return;
-    const auto saved = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+    const auto saved = Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes));
     if (!saved.is_object()) return;
     const auto whole = [&](const char* name) -> std::int64_t {
       const Json value = saved.value(name, Json(0));
@@ -64,10 +64,10 @@ struct EarlierRun {
   }
 
   static void save(const ElectraHparams& h, std::int64_t continued_from) {
-    Json out = config_json(h);
+    Json out = io::config_json(h);
     out["model_hparam_overrides"] = h.model_hparam_overrides;
     out[kContinuedFrom] = continued_from;
-    write_file(saved_hparams_path(h.model_dir), out.dump(2) + "\n");
+    io::write_file(saved_hparams_path(h.model_dir), out.dump(2) + "\n");
   }
 
   bool is_known = false;            // false: written by another program, if there is a run
@@ -81,7 +81,7 @@ struct Continuation {
   Continuation() = default;
   explicit Continuation(const ElectraHparams& h) {
     const EarlierRun earlier(h);
-    const auto done = latest_checkpoint(h.model_dir);
+    const auto done = checkpoint::latest_checkpoint(h.model_dir);
     if (!done || *done < earlier.continued_from) return;  // its checkpoints were removed
     is_known = earlier.is_known;
     const bool raised = *done == earlier.steps && h.num_train_steps > earlier.steps;
@@ -97,7 +97,7 @@ struct Continuation {
 };
 
 [[noreturn]] void refuse_to_rescale(const ElectraRunFlags& f, const ElectraHparams& h) {
-  if (!f.init.empty() && !latest_checkpoint(h.model_dir))
+  if (!f.init.empty() && !checkpoint::latest_checkpoint(h.model_dir))
     throw UsageError(str("--rescale-learning-rate: the learning rate of ", h.model_dir,
                          " has not decayed: a run with the weights of --init begins at step 0"),
                      "remove the flag");
@@ -151,15 +151,16 @@ std::string electra_field(const std::string& name) {
 }
 
 // Returns the task with the values that depend on vocabulary and data.
-ElectraTask task_of(const ElectraHparams& h) {
-  const ElectraTask task = electra_task_settings(h);
-  return with_files(task, electra_vocabulary(h, task.model.vocab_size),
-                    record_files(h.pretrain_tfrecords, "pretrain_tfrecords"), "vocab_size");
+model::ElectraTask task_of(const ElectraHparams& h) {
+  const model::ElectraTask task = electra_task_settings(h);
+  return pipeline::with_files(task, electra_vocabulary(h, task.model.vocab_size),
+                              data::record_files(h.pretrain_tfrecords, "pretrain_tfrecords"),
+                              "vocab_size");
 }
 
-TrainConfig training_of(const ElectraRunFlags& f, const ElectraHparams& h) {
-  TrainConfig t;
-  static_cast<DeviceConfig&>(t) = f.on;
+train::TrainConfig training_of(const ElectraRunFlags& f, const ElectraHparams& h) {
+  train::TrainConfig t;
+  static_cast<model::DeviceConfig&>(t) = f.on;
   t.batch_size = h.train_batch_size;
   t.steps = h.num_train_steps;
   t.optimizer.learning_rate = h.learning_rate;
@@ -177,8 +178,8 @@ TrainConfig training_of(const ElectraRunFlags& f, const ElectraHparams& h) {
   return t;
 }
 
-TrainJob training_job(const ElectraRunFlags& f, const ElectraHparams& h) {
-  TrainJob job = train_job(training_of(f, h), electra_task(task_of(h)));
+train::TrainJob training_job(const ElectraRunFlags& f, const ElectraHparams& h) {
+  train::TrainJob job = pipeline::train_job(training_of(f, h), model::electra_task(task_of(h)));
   job.data = h.pretrain_tfrecords;
   job.vocab = h.vocab_file;
   job.model_dir = h.model_dir;
@@ -189,7 +190,7 @@ TrainJob training_job(const ElectraRunFlags& f, const ElectraHparams& h) {
 }
 
 void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
-  TrainJob job = training_job(f, h);
+  train::TrainJob job = training_job(f, h);
   std::optional<AdoptedRun> adopted;
   if (!f.overwrite) {
     if (f.init.empty()) check_not_weights_alone(h.model_dir, "--init");
@@ -201,21 +202,21 @@ void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
     EarlierRun::save(h, run.from);
     if (adopted) adopted->keep();
   };
-  train(job);
+  train::train(job);
   if (adopted) adopted->keep();  // also if the run has no step left
   if (f.write_tf_checkpoint) leave_tensorflow_checkpoint(h.model_dir);
 }
 
 // Returns "unsup_results.json" for "unsup_results.txt"; the original writes a pickle instead.
 std::string results_json(const std::string& txt) {
-  const std::string name = path_name(txt);
+  const std::string name = io::path_name(txt);
   const std::string stem = name.substr(0, name.rfind('.'));
-  return join_path(parent_path(txt), stem + ".json");
+  return io::join_path(io::parent_path(txt), stem + ".json");
 }
 
 void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
-  EvaluateJob job;
-  job.task = electra_task(task_of(h));
+  execution::EvaluateJob job;
+  job.task = model::electra_task(task_of(h));
   AdoptedRun adopted(h.model_dir, job.task.settings["model"]);
   job.batch_size = h.eval_batch_size;
   job.on = f.on;
@@ -225,17 +226,17 @@ void run_evaluation(const ElectraRunFlags& f, const ElectraHparams& h) {
   job.steps = h.num_eval_steps;
   job.as_original = job.repeats = true;
   job.fields = electra_field;
-  const Evaluation e = evaluate(job);
+  const execution::Evaluation e = execution::evaluate(job);
   adopted.keep();
   const std::string text = electra_results(e);
   std::cout << text << std::flush;
-  if (!is_rank_zero()) return;
-  write_file(h.results_txt, text);
-  write_file(results_json(h.results_txt), evaluation_json(e).dump(2) + "\n");
+  if (!train::is_rank_zero()) return;
+  io::write_file(h.results_txt, text);
+  io::write_file(results_json(h.results_txt), pipeline::evaluation_json(e).dump(2) + "\n");
 }
 
 void run_pretraining(ElectraRunFlags& f) {
-  if (!is_remote(f.data_dir) && !is_folder(f.data_dir))
+  if (!io::is_remote(f.data_dir) && !io::is_folder(f.data_dir))
     throw UsageError(str("--data-dir ", f.data_dir, " is not a folder"),
                      "name the folder that contains vocab.txt and pretrain_tfrecords/");
   const ElectraRunConfig config = parse_electra_hparams(f.hparams, f.data_dir, f.model_name);
@@ -248,7 +249,7 @@ void run_pretraining(ElectraRunFlags& f) {
              h.tpu_name);
   f.on = f.run.on(h.use_tpu ? std::optional(h.num_tpu_cores) : std::nullopt);
   check_replays(f.own, h.do_train, "do_train in --hparams");
-  if (!f.own.replay.empty()) return print_report(replay(training_job(f, h), f.own.replay));
+  if (!f.own.replay.empty()) return print_report(train::replay(training_job(f, h), f.own.replay));
   if (f.overwrite && !h.debug)
     throw UsageError("--overwrite: only valid with debug",
                      str("remove the flag, or delete ", h.model_dir));
@@ -258,10 +259,10 @@ void run_pretraining(ElectraRunFlags& f) {
                        "remove --init, or train with it first");
     return run_evaluation(f, h);
   }
-  if (h.debug && !f.overwrite && !list_folder(h.model_dir).empty())
+  if (h.debug && !f.overwrite && !io::list_folder(h.model_dir).empty())
     throw UsageError(str("debug: ", h.model_dir, " is not empty"),
                      "add --overwrite to start again, or use another --model-name");
-  if (f.overwrite && !f.init.empty() && lies_in(f.init, h.model_dir))
+  if (f.overwrite && !f.init.empty() && io::lies_in(f.init, h.model_dir))
     throw UsageError(
         str("--init: ", f.init, " is inside ", h.model_dir, ", which --overwrite deletes"),
         "copy the weights to another folder, or use another --model-name");
@@ -320,7 +321,8 @@ void add_electra_job(CLI::App& app, const TakeJob& take) {
     const ElectraHparams h = parse_electra_hparams(f->hparams, f->data_dir, f->model_name).hparams;
     take([f, h](std::int64_t devices) {
       f->on = f->run.on_tpu(devices);
-      TrainJob job = train_job(training_of(*f, h), electra_task(electra_task_settings(h)));
+      train::TrainJob job =
+          pipeline::train_job(training_of(*f, h), model::electra_task(electra_task_settings(h)));
       job.on = f->on;
       job.fields = electra_field;
       return job;
@@ -328,4 +330,4 @@ void add_electra_job(CLI::App& app, const TakeJob& take) {
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

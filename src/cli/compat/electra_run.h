@@ -5,8 +5,8 @@ namespace CLI {
 class App;
 }
 
-namespace smelt {
+namespace smelt::cli {
 
 void add_electra_run_pretraining(CLI::App& electra);
 
-}  // namespace smelt
+}  // namespace smelt::cli

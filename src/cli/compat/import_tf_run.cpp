@@ -10,48 +10,51 @@
 #include "io/filesystem/path.h"
 #include "train/process_group.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
-bool has_run(const TensorflowCheckpoint& checkpoint) {
-  return checkpoint.global_step() && count_slots(checkpoint.tensors()) > 0;
+bool has_run(const checkpoint::TensorflowCheckpoint& checkpoint) {
+  return checkpoint.global_step() && checkpoint::count_slots(checkpoint.tensors()) > 0;
 }
 
 }  // namespace
 
 AdoptedRun::AdoptedRun(const std::string& model_dir, const Json& model) {
-  together_now("adopt").run_on_rank_zero("alone", [&] { adopt(model_dir, model); });
+  train::together_now("adopt").run_on_rank_zero("alone", [&] { adopt(model_dir, model); });
 }
 
 void AdoptedRun::adopt(const std::string& model_dir, const Json& model) {
-  const auto prefix = tensorflow_prefix(model_dir);
+  const auto prefix = checkpoint::tensorflow_prefix(model_dir);
   if (!prefix) return;
-  const TensorflowCheckpoint checkpoint(*prefix);
+  const checkpoint::TensorflowCheckpoint checkpoint(*prefix);
   const auto step = checkpoint.global_step();
-  if (!has_run(checkpoint) || latest_checkpoint(model_dir).value_or(-1) >= *step) return;
+  if (!has_run(checkpoint) || checkpoint::latest_checkpoint(model_dir).value_or(-1) >= *step)
+    return;
   log_info("resuming from {}, a TensorFlow checkpoint of step {}", *prefix, *step);
-  path_ = join_path(model_dir, str("checkpoint-", *step));
+  path_ = io::join_path(model_dir, str("checkpoint-", *step));
   // The config file next to it is ignored, because the model may be refused.
-  convert_checkpoint({.from = *prefix, .to = *path_, .model = model, .beside = false});
+  checkpoint::convert_checkpoint({.from = *prefix, .to = *path_, .model = model, .beside = false});
 }
 
 AdoptedRun::~AdoptedRun() {
   if (!path_) return;
   try {
-    const FolderLock lock(parent_path(*path_), "adopted");  // locked: a run uses it
-    remove_checkpoint(*path_);
+    const io::FolderLock lock(io::parent_path(*path_), "adopted");  // locked: a run uses it
+    checkpoint::remove_checkpoint(*path_);
   } catch (const std::exception& error) {
     log_warning("{}, which no run has used, could not be removed: {}", *path_, error.what());
   }
 }
 
 void check_not_weights_alone(const std::string& model_dir, const std::string& init_flag) {
-  const auto prefix = tensorflow_prefix(model_dir);
-  if (!prefix || latest_checkpoint(model_dir) || has_run(TensorflowCheckpoint(*prefix))) return;
+  const auto prefix = checkpoint::tensorflow_prefix(model_dir);
+  if (!prefix || checkpoint::latest_checkpoint(model_dir) ||
+      has_run(checkpoint::TensorflowCheckpoint(*prefix)))
+    return;
   throw UsageError(
       str(*prefix, " has weights without step and optimizer slots: a run cannot resume from it"),
       str("use ", init_flag, " ", *prefix,
           " to start a new run from these weights, or choose another folder"));
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

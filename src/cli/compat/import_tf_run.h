@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 // Converts the newest TensorFlow checkpoint in `model_dir` into a smelt checkpoint next to it, with
 // optimizer slots, step and `model` as its config, unless smelt has a checkpoint as new. The
@@ -32,4 +32,4 @@ class AdoptedRun {
 // there would start from step 0. `init_flag` is the flag that names pretrained weights.
 void check_not_weights_alone(const std::string& model_dir, const std::string& init_flag);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -17,13 +17,13 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
-EvaluateJob evaluation_job(const JestimatorFlags& f) {
-  const TrainJob of_training = jestimator_job(f);
-  EvaluateJob job;
-  const HeldOut held_out =
+execution::EvaluateJob evaluation_job(const JestimatorFlags& f) {
+  const train::TrainJob of_training = jestimator_job(f);
+  execution::EvaluateJob job;
+  const execution::HeldOut held_out =
       held_out_of("eval", f.eval_pattern, f.eval_batch_size, f.num_eval_examples);
   job.data = held_out.data;
   job.batch_size = held_out.batch_size;
@@ -36,14 +36,14 @@ EvaluateJob evaluation_job(const JestimatorFlags& f) {
   return job;
 }
 
-std::vector<MeasuredValue> logged(const Evaluation& evaluation) {
-  std::vector<MeasuredValue> metrics = valid_metrics(evaluation);
-  for (const MeasuredValue& m : metrics)
+std::vector<model::MeasuredValue> logged(const execution::Evaluation& evaluation) {
+  std::vector<model::MeasuredValue> metrics = valid_metrics(evaluation);
+  for (const model::MeasuredValue& m : metrics)
     log_info("{}: {:f} at step {}", m.name, m.value, evaluation.global_step);
   return metrics;
 }
 
-void read_only(const Evaluator& evaluator) {
+void read_only(const execution::Evaluator& evaluator) {
   evaluator.scorer().read();
   log_info("dry run: {} batches read, nothing computed", evaluator.scorer().batches());
 }
@@ -52,37 +52,41 @@ void read_only(const Evaluator& evaluator) {
 // negated if lower is better.
 struct BestOf {
   std::string metric, folder;
-  Best best = Best::highest;
+  execution::Best best = execution::Best::highest;
 
-  double signed_score(double value) const { return best == Best::highest ? value : -value; }
-  std::string score_file() const { return join_path(folder, "score"); }
-  BestScore before() const {
-    if (!exists(score_file())) return BestScore(best);
-    const std::string text = read_file(score_file(), kSmallFileBytes);
+  double signed_score(double value) const {
+    return best == execution::Best::highest ? value : -value;
+  }
+  std::string score_file() const { return io::join_path(folder, "score"); }
+  execution::BestScore before() const {
+    if (!io::exists(score_file())) return execution::BestScore(best);
+    const std::string text = io::read_file(score_file(), io::kSmallFileBytes);
     double value = 0;
     const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return fault == std::errc() ? BestScore(best, signed_score(value)) : BestScore(best);
+    return fault == std::errc() ? execution::BestScore(best, signed_score(value))
+                                : execution::BestScore(best);
   }
   void record(double value) const {  // with all digits, so that an equal score is not a better one
     std::array<char, 32> digits;
     const auto end = std::to_chars(digits.begin(), digits.end(), signed_score(value)).ptr;
-    write_file(score_file(), {digits.data(), end});
+    io::write_file(score_file(), {digits.data(), end});
   }
 };
 
 std::vector<BestOf> kept_bests(const JestimatorFlags& f, const std::string& folder) {
   std::vector<BestOf> out;
-  const auto add = [&](const std::string& metrics, const char* word, Best best) {
+  const auto add = [&](const std::string& metrics, const char* word, execution::Best best) {
     for (const std::string_view metric : split(metrics, ','))
       if (!trim(metric).empty())
         out.push_back(
-            {std::string(trim(metric)), join_path(folder, str(word, trim(metric))), best});
+            {std::string(trim(metric)), io::join_path(folder, str(word, trim(metric))), best});
   };
-  add(f.save_high, "high_", Best::highest);
-  add(f.save_low, "low_", Best::lowest);
+  add(f.save_high, "high_", execution::Best::highest);
+  add(f.save_low, "low_", execution::Best::lowest);
   for (const BestOf& best : out)
-    choose<int>(best.best == Best::highest ? "--save_high: metric" : "--save_low: metric",
-                best.metric, {{"valid_loss", 0}, {"valid_mrr", 0}});
+    choose<int>(
+        best.best == execution::Best::highest ? "--save_high: metric" : "--save_low: metric",
+        best.metric, {{"valid_loss", 0}, {"valid_mrr", 0}});
   return out;
 }
 
@@ -90,28 +94,30 @@ class Follower {
  public:
   explicit Follower(const JestimatorFlags& f)
       : flags_(f),
-        folder_(join_path(f.model_dir, f.eval_label)),
+        folder_(io::join_path(f.model_dir, f.eval_label)),
         best_(kept_bests(f, folder_)),
         evaluator_(evaluation_job(f)) {}
 
   void run() {
     if (flags_.dry_run) return read_only(evaluator_);
-    follow_checkpoints({.model_dir = flags_.model_dir,
-                        .folder = folder_,
-                        .last_step = flags_.max_train_steps,
-                        .seconds = static_cast<double>(flags_.check_ckpt_every_secs),
-                        .newest = [&] { return last_evaluated(); },
-                        .next = [&](const auto& steps, bool done) { return next(steps, done); },
-                        .evaluate = [&](const std::string& path) { return evaluate(path); },
-                        .done = [&](std::int64_t step, const auto& path) { done(step, path); }});
+    execution::follow_checkpoints(
+        {.model_dir = flags_.model_dir,
+         .folder = folder_,
+         .last_step = flags_.max_train_steps,
+         .seconds = static_cast<double>(flags_.check_ckpt_every_secs),
+         .newest = [&] { return last_evaluated(); },
+         .next = [&](const auto& steps, bool done) { return next(steps, done); },
+         .evaluate = [&](const std::string& path) { return evaluate(path); },
+         .done = [&](std::int64_t step, const auto& path) { done(step, path); }});
   }
 
  private:
-  std::string last_file() const { return join_path(folder_, "last_evaluated_ckpt"); }
+  std::string last_file() const { return io::join_path(folder_, "last_evaluated_ckpt"); }
 
   std::optional<std::int64_t> last_evaluated() {
-    if (exists(last_file()))
-      last_ = step_of(path_name(trim(read_file(last_file(), kSmallFileBytes))));
+    if (io::exists(last_file()))
+      last_ =
+          checkpoint::step_of(io::path_name(trim(io::read_file(last_file(), io::kSmallFileBytes))));
     log_info("waiting for checkpoints in {}", flags_.model_dir);
     return last_;
   }
@@ -136,47 +142,47 @@ class Follower {
 
   void done(std::int64_t step, const std::string& path) {
     last_ = step;
-    write_file(last_file(), path);
+    io::write_file(last_file(), path);
   }
 
-  std::vector<Scalar> evaluate(const std::string& path) {
-    const TrainedModel model = load_jestimator("eval", path, flags_);
+  std::vector<io::Scalar> evaluate(const std::string& path) {
+    const execution::TrainedModel model = load_jestimator("eval", path, flags_);
     log_info("evaluating {}", path);
     const auto metrics = logged(evaluator_(model));
     for (const BestOf& best : best_) keep_if_best(best, metrics, model.checkpoint);
     return scalars_of(metrics);
   }
 
-  std::vector<Scalar> scalars_of(const std::vector<MeasuredValue>& metrics) const {
+  std::vector<io::Scalar> scalars_of(const std::vector<model::MeasuredValue>& metrics) const {
     const std::string label = flags_.eval_label.substr(
         std::min(flags_.eval_label.size(), flags_.eval_label.find_first_not_of('/')));
-    std::vector<Scalar> scalars;
-    for (const MeasuredValue& m : metrics)
+    std::vector<io::Scalar> scalars;
+    for (const model::MeasuredValue& m : metrics)
       scalars.push_back(
           {str(label.substr(0, label.find('/')), "/", m.name), static_cast<float>(m.value)});
     return scalars;
   }
 
-  void keep_if_best(const BestOf& best, const std::vector<MeasuredValue>& metrics,
-                    const SlicedCheckpoint& checkpoint) const {
-    const auto found = std::ranges::find(metrics, best.metric, &MeasuredValue::name);
+  void keep_if_best(const BestOf& best, const std::vector<model::MeasuredValue>& metrics,
+                    const checkpoint::SlicedCheckpoint& checkpoint) const {
+    const auto found = std::ranges::find(metrics, best.metric, &model::MeasuredValue::name);
     if (!best.before().is_beaten_by(found->value)) return;
-    log_info("the {} {} so far: {:f}", best.best == Best::highest ? "highest" : "lowest",
+    log_info("the {} {} so far: {:f}", best.best == execution::Best::highest ? "highest" : "lowest",
              best.metric, found->value);
-    SlicedTensors parameters;  // as in the original, without the optimizer's slots
-    for (const StateTensor& t : evaluator_.scorer().program().state.tensors)
+    checkpoint::SlicedTensors parameters;  // as in the original, without the optimizer's slots
+    for (const model::StateTensor& t : evaluator_.scorer().program().state.tensors)
       for (const std::string& name : t.stored_names())
         parameters.emplace(name, checkpoint.tensors.at(name));
-    save_sliced_checkpoint(
-        best.folder, checkpoint.step, parameters, checkpoint.state,
-        {.max_to_keep = static_cast<int>(flags_.max_save), .names = CheckpointNames::jestimator});
+    checkpoint::save_sliced_checkpoint(best.folder, checkpoint.step, parameters, checkpoint.state,
+                                       {.max_to_keep = static_cast<int>(flags_.max_save),
+                                        .names = checkpoint::CheckpointNames::jestimator});
     best.record(found->value);
   }
 
   const JestimatorFlags& flags_;
   std::string folder_;
   std::vector<BestOf> best_;
-  Evaluator evaluator_;
+  execution::Evaluator evaluator_;
   std::optional<std::int64_t> last_;  // last evaluated step
   bool told_ = false;                 // the reason for skipping was logged
 };
@@ -184,15 +190,16 @@ class Follower {
 }  // namespace
 
 void evaluate_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
-  const Evaluator evaluator(evaluation_job(f));
+  const execution::Evaluator evaluator(evaluation_job(f));
   if (f.dry_run) return read_only(evaluator);
-  const TrainedModel model = load_jestimator("eval", start.path, f);
+  const execution::TrainedModel model = load_jestimator("eval", start.path, f);
   if (model.checkpoint.step == 0) log_warning("{} is of step 0: not trained", model.where);
-  const Evaluation evaluation = evaluator(model);
+  const execution::Evaluation evaluation = evaluator(model);
   std::cout << "global_step = " << evaluation.global_step << "\n";
-  for (const MeasuredValue& m : logged(evaluation)) std::cout << m.name << " = " << m.value << "\n";
+  for (const model::MeasuredValue& m : logged(evaluation))
+    std::cout << m.name << " = " << m.value << "\n";
 }
 
 void follow_jestimator(const JestimatorFlags& f) { Follower(f).run(); }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -3,7 +3,7 @@
 
 #include "cli/compat/jestimator_setup.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 // Logs and prints the metrics of one checkpoint.
 void evaluate_jestimator(const JestimatorFlags& flags, const StartingPoint& start);
@@ -14,4 +14,4 @@ void evaluate_jestimator(const JestimatorFlags& flags, const StartingPoint& star
 // after the checkpoint of --max_train_steps, or by a signal.
 void follow_jestimator(const JestimatorFlags& flags);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -6,7 +6,7 @@
 #include "cli/options/form_flags.h"
 #include "cli/options/number_check.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 void add_module_flags(CLI::App& command, JestimatorFlags& f) {
@@ -16,7 +16,7 @@ void add_module_flags(CLI::App& command, JestimatorFlags& f) {
       ->required();
   add("module_config", f.module_config, "the original's file of defaults: accepted, not read");
   OriginalFlags model(command, "--module_config.model_config.");
-  visit_fields(f.model, [&](const std::string& name, auto& value, const char* help) {
+  model::visit_fields(f.model, [&](const std::string& name, auto& value, const char* help) {
     if (name == "relative_attention_max_distance")
       model(name, f.relative_attention_max_distance, help);
     else if (name != "variant")
@@ -139,4 +139,4 @@ std::shared_ptr<JestimatorFlags> add_jestimator_flags(CLI::App& command) {
   return f;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

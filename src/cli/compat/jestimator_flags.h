@@ -13,7 +13,7 @@
 #include "model/tasks/jestimator_bert_task.h"
 #include "model/train_step/sharding_plan.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 // The fields of module_config.opt_config.
 struct JestimatorOptimizer {
@@ -26,7 +26,7 @@ struct JestimatorOptimizer {
 
 struct JestimatorFlags {
   std::string module_imp, module_config;
-  JestimatorBertConfig model;  // the variant is selected by module_imp
+  model::JestimatorBertConfig model;  // the variant is selected by module_imp
   JestimatorOptimizer optimizer;
   std::optional<std::int64_t> mask_token_id;
   double mask_rate = 0.15;
@@ -49,7 +49,7 @@ struct JestimatorFlags {
 
   // Flags that only smelt has.
   RunFlags run;
-  DeviceConfig on = {};  // devices, set when the command runs
+  model::DeviceConfig on = {};  // devices, set when the command runs
   std::string output;
   bool parity = false;
   OriginalRunFlags own;
@@ -58,4 +58,4 @@ struct JestimatorFlags {
 // Adds the flags. If a flag is given twice, the last value counts.
 std::shared_ptr<JestimatorFlags> add_jestimator_flags(CLI::App& command);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -13,7 +13,7 @@
 #include "execution/train_state/resume.h"
 #include "io/filesystem/file.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 class Predictor {
@@ -21,34 +21,36 @@ class Predictor {
   Predictor(const JestimatorFlags& f, const StartingPoint& start)
       : flags_(f),
         task_(jestimator_task_of(f)),
-        scores_(jestimator_scores(task_, 20)),
+        scores_(model::jestimator_scores(task_, 20)),
         model_(load_jestimator("predict", start.path, f)),
-        source_(open_examples({.input = f.pred_pattern, .features = scores_.features})),
-        client_(open_device(f.on.device, 1)),
-        program_(predict_program(scores_, f.pred_batch_size, compute(*client_))),
+        source_(data::open_examples({.input = f.pred_pattern, .features = scores_.features})),
+        client_(pjrt::open_device(f.on.device, 1)),
+        program_(model::predict_program(scores_, f.pred_batch_size, compute(*client_))),
         compiled_(client_, program_, advice()) {}
 
   void write_lines(const std::function<void(std::string_view)>& write) const {
     const std::int64_t examples = count(), batch = flags_.pred_batch_size;
-    const ModelState state = ModelState::restore(*client_, program_.placement, program_.state,
-                                                 model_.checkpoint.tensors, model_.where);
+    const execution::ModelState state = execution::ModelState::restore(
+        *client_, program_.placement, program_.state, model_.checkpoint.tensors, model_.where);
     if (!flags_.dry_run) write("example\tnll\tmrr\n");
     Progress progress("predict", examples, "examples");
     for (std::int64_t first = 0; first < examples; first += batch) {
       const auto number = first / batch;
-      const Batch read = source_->batch_in_order(static_cast<std::uint64_t>(number), batch);
+      const data::Batch read = source_->batch_in_order(static_cast<std::uint64_t>(number), batch);
       if (!flags_.dry_run) write(scores(read, state, first, std::min(batch, examples - first)));
       progress.update(std::min(first + batch, examples));
     }
   }
 
  private:
-  static MemoryAdvice advice() { return {"predict: a batch", "lower --pred_batch_size"}; }
+  static execution::MemoryAdvice advice() {
+    return {"predict: a batch", "lower --pred_batch_size"};
+  }
 
-  ComputePolicy compute(const Client& client) const {
-    ComputeOptions choice = flags_.run.compute;
-    if (choice.precision == Precision::bf16) choice.precision = Precision::f32;
-    return compute_for(client.platform_name(), choice, flag);
+  model::ComputePolicy compute(const pjrt::Client& client) const {
+    model::ComputeOptions choice = flags_.run.compute;
+    if (choice.precision == model::Precision::bf16) choice.precision = model::Precision::f32;
+    return model::compute_for(client.platform_name(), choice, flag);
   }
 
   std::int64_t count() const {
@@ -57,12 +59,12 @@ class Predictor {
   }
 
   // Rows after the last example repeat the first examples and are skipped.
-  std::string scores(const Batch& batch, const ModelState& state, std::int64_t first,
-                     std::int64_t count) const {
-    const Execution execution = compiled_.run(batch, state, first / flags_.pred_batch_size);
+  std::string scores(const data::Batch& batch, const execution::ModelState& state,
+                     std::int64_t first, std::int64_t count) const {
+    const pjrt::Execution execution = compiled_.run(batch, state, first / flags_.pred_batch_size);
     std::vector<std::vector<float>> sums;
-    for (const Buffer& buffer : execution.results.front())
-      sums.push_back(fitting(advice(), [&] { return buffer.to_host<float>(); }));
+    for (const pjrt::Buffer& buffer : execution.results.front())
+      sums.push_back(execution::fitting(advice(), [&] { return buffer.to_host<float>(); }));
     std::ostringstream out;
     for (std::size_t row = 0; row < static_cast<std::size_t>(count); ++row) {
       const double masked = sums[2][row] > 0 ? sums[2][row] : NAN;  // 0: no token was masked
@@ -73,19 +75,19 @@ class Predictor {
   }
 
   const JestimatorFlags& flags_;
-  JestimatorBertTask task_;
-  Prediction scores_;
-  TrainedModel model_;
-  std::unique_ptr<const ExampleSource> source_;
-  std::shared_ptr<const Client> client_;
-  StepProgram program_;
-  CompiledStep compiled_;
+  model::JestimatorBertTask task_;
+  model::Prediction scores_;
+  execution::TrainedModel model_;
+  std::unique_ptr<const data::ExampleSource> source_;
+  std::shared_ptr<const pjrt::Client> client_;
+  model::StepProgram program_;
+  execution::CompiledStep compiled_;
 };
 
 // Warns of training flags that have no effect in this mode.
 void warn_of_unused(const JestimatorFlags& f) {
   if (f.run.devices.value_or(1) > 1 || f.num_partitions > 1 || !f.model_parallel_submesh.empty() ||
-      f.run.compute.precision == Precision::bf16)
+      f.run.compute.precision == model::Precision::bf16)
     log_warning(
         "predict runs on one device, in f32: --devices, --num_partitions, "
         "--model_parallel_submesh and --precision bf16 are not used");
@@ -95,7 +97,7 @@ void warn_of_unused(const JestimatorFlags& f) {
 
 void predict_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
   warn_of_unused(f);
-  std::optional<OutputFile> file;  // opened first, so that an error comes before the work
+  std::optional<io::OutputFile> file;  // opened first, so that an error comes before the work
   if (!f.dry_run && !f.output.empty()) file.emplace(f.output);
   Predictor(f, start).write_lines([&](std::string_view lines) {
     if (file)
@@ -109,4 +111,4 @@ void predict_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
   log_info("written: {}", f.output);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -4,10 +4,10 @@
 
 #include "cli/compat/jestimator_setup.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 // Writes one line per example, in the order of the data: its number, and the mean negative log
 // likelihood and mean reciprocal rank of its masked tokens over 20 random masks. Uses one device.
 void predict_jestimator(const JestimatorFlags& flags, const StartingPoint& start);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -9,7 +9,7 @@
 #include "io/filesystem/path.h"
 #include "pipeline/config/train_job.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 constexpr std::int64_t kValidationDraws = 20;  // random masks per validation batch, as the original
@@ -43,9 +43,9 @@ std::int64_t partitions_of(const JestimatorFlags& f) {
   return product;
 }
 
-DeviceConfig run_on(const JestimatorFlags& f) {
+model::DeviceConfig run_on(const JestimatorFlags& f) {
   const std::int64_t tensor = partitions_of(f);
-  DeviceConfig on = f.on;
+  model::DeviceConfig on = f.on;
   if (tensor == 1) return on;
   if (on.devices % tensor != 0)
     throw UsageError(str("--num_partitions ", tensor, " does not divide --devices ", on.devices),
@@ -54,14 +54,14 @@ DeviceConfig run_on(const JestimatorFlags& f) {
   return on;
 }
 
-TrainConfig training_of(const JestimatorFlags& f) {
+train::TrainConfig training_of(const JestimatorFlags& f) {
   const JestimatorOptimizer& o = f.optimizer;
   if (o.linear_decay_to_step && *o.linear_decay_to_step <= o.warmup_steps)
     throw UsageError(str("--module_config.opt_config.linear_decay_to_step ",
                          *o.linear_decay_to_step, " is not after warmup_steps ", o.warmup_steps),
                      "raise it, or remove it for no decay");
-  TrainConfig t;
-  static_cast<DeviceConfig&>(t) = run_on(f);
+  train::TrainConfig t;
+  static_cast<model::DeviceConfig&>(t) = run_on(f);
   t.batch_size = f.train_batch_size;
   t.optimizer.learning_rate = o.learning_rate;
   t.schedule.type = "jestimator";
@@ -93,7 +93,8 @@ EstimatorMode guessed_mode(const JestimatorFlags& f, const StartingPoint& start)
 
 StartingPoint starting_point(const JestimatorFlags& f) {
   if (!f.model_dir.empty()) {
-    if (!f.checkpoint_path.empty() && lies_in(parent_path(f.checkpoint_path), f.model_dir)) {
+    if (!f.checkpoint_path.empty() &&
+        io::lies_in(io::parent_path(f.checkpoint_path), f.model_dir)) {
       log_info(
           "checkpoint_path {} is in model_dir and takes precedence over other checkpoints there; "
           "remove "
@@ -101,8 +102,9 @@ StartingPoint starting_point(const JestimatorFlags& f) {
           f.checkpoint_path);
       return {.path = f.checkpoint_path, .own = true};
     }
-    if (const auto newest = latest_checkpoint(f.model_dir)) {
-      log_info("the newest checkpoint in model_dir is {}{}", committed_path(f.model_dir, *newest),
+    if (const auto newest = checkpoint::latest_checkpoint(f.model_dir)) {
+      log_info("the newest checkpoint in model_dir is {}{}",
+               checkpoint::committed_path(f.model_dir, *newest),
                f.checkpoint_path.empty() ? "" : "; checkpoint_path is not used");
       return {.path = f.model_dir, .own = true, .newest = true};
     }
@@ -136,8 +138,8 @@ EstimatorMode mode_of(const JestimatorFlags& f, const StartingPoint& start) {
   return mode;
 }
 
-JestimatorBertTask jestimator_task_of(const JestimatorFlags& f) {
-  JestimatorBertTask out{.model = f.model, .settings = {}};
+model::JestimatorBertTask jestimator_task_of(const JestimatorFlags& f) {
+  model::JestimatorBertTask out{.model = f.model, .settings = {}};
   out.model.variant = variant_of(f.module_imp);
   if (f.relative_attention_max_distance) {
     if (!out.model.is_relative())
@@ -153,17 +155,17 @@ JestimatorBertTask jestimator_task_of(const JestimatorFlags& f) {
   if (!f.mask_token_id)
     throw_missing_flag("--module_config.mask_token_id",
                        "set it to the id of the vocabulary's mask token, 4 in the tutorial");
-  check_jestimator_bert_config(
+  model::check_jestimator_bert_config(
       out.model, [](const std::string&) { return std::string("--module_config.model_config"); });
   out.settings = {.mask_token_id = *f.mask_token_id, .mask_rate = f.mask_rate};
   return out;
 }
 
-TrainedModel load_jestimator(std::string_view command, const std::string& path,
-                             const JestimatorFlags& f) {
-  const Json settings = jestimator_bert_task(jestimator_task_of(f)).settings;
-  TrainedModel out =
-      load_trained_model(command, path, settings["model"], "", true, jestimator_fields("eval"));
+execution::TrainedModel load_jestimator(std::string_view command, const std::string& path,
+                                        const JestimatorFlags& f) {
+  const Json settings = model::jestimator_bert_task(jestimator_task_of(f)).settings;
+  execution::TrainedModel out = execution::load_trained_model(command, path, settings["model"], "",
+                                                              true, jestimator_fields("eval"));
   const auto objective = out.checkpoint.state.value("objective", Json::object());
   const auto mask = objective.value("mask_token_id", *f.mask_token_id);
   if (mask != *f.mask_token_id)
@@ -173,12 +175,12 @@ TrainedModel load_jestimator(std::string_view command, const std::string& path,
   return out;
 }
 
-TrainJob jestimator_job(const JestimatorFlags& f) {
+train::TrainJob jestimator_job(const JestimatorFlags& f) {
   if (f.train_consecutive)
     throw UsageError(str("--train_consecutive ", *f.train_consecutive,
                          ": these models do not read consecutive windows"),
                      "remove the flag");
-  return train_job(training_of(f), jestimator_bert_task(jestimator_task_of(f)));
+  return pipeline::train_job(training_of(f), model::jestimator_bert_task(jestimator_task_of(f)));
 }
 
 Fields jestimator_fields(const std::string& what, const std::string& end) {
@@ -205,8 +207,8 @@ Fields jestimator_fields(const std::string& what, const std::string& end) {
   };
 }
 
-HeldOut held_out_of(const std::string& what, const std::string& pattern, std::int64_t batch,
-                    std::int64_t examples) {
+execution::HeldOut held_out_of(const std::string& what, const std::string& pattern,
+                               std::int64_t batch, std::int64_t examples) {
   if (examples >= 0 && examples < batch)
     throw UsageError(str("--num_", what, "_examples ", examples, " are fewer than one batch of --",
                          what, "_batch_size ", batch),
@@ -218,11 +220,11 @@ HeldOut held_out_of(const std::string& what, const std::string& pattern, std::in
           .as_original = true};
 }
 
-std::vector<MeasuredValue> valid_metrics(const Evaluation& evaluation) {
-  MeasuredValue loss = evaluation.measure("masked_lm_loss"), mrr = evaluation.measure("mrr");
+std::vector<model::MeasuredValue> valid_metrics(const execution::Evaluation& evaluation) {
+  model::MeasuredValue loss = evaluation.measure("masked_lm_loss"), mrr = evaluation.measure("mrr");
   loss.name = "valid_loss";
   mrr.name = "valid_mrr";
   return {loss, mrr};
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

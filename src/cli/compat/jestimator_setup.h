@@ -8,7 +8,7 @@
 #include "execution/train_state/resume.h"
 #include "train/trainer.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 enum class EstimatorMode { train, eval_once, eval_wait, predict };
 
@@ -27,15 +27,15 @@ EstimatorMode mode_of(const JestimatorFlags& flags, const StartingPoint& start);
 
 // Throws UsageError if the module is not one of the three, lacks a required flag, or does not have
 // a flag that was given.
-JestimatorBertTask jestimator_task_of(const JestimatorFlags& flags);
+model::JestimatorBertTask jestimator_task_of(const JestimatorFlags& flags);
 
 // Loads a checkpoint, or the newest of a folder, for the model and the masking of the flags.
-TrainedModel load_jestimator(std::string_view command, const std::string& path,
-                             const JestimatorFlags& flags);
+execution::TrainedModel load_jestimator(std::string_view command, const std::string& path,
+                                        const JestimatorFlags& flags);
 
 // Returns the job: model, optimizer, schedule and devices. --num_partitions is the size of the mesh
 // axis `tensor`.
-TrainJob jestimator_job(const JestimatorFlags& flags);
+train::TrainJob jestimator_job(const JestimatorFlags& flags);
 
 // Returns the names of settings for messages. `what` is "valid" or "eval", for the flags of that
 // dataset.
@@ -43,10 +43,10 @@ Fields jestimator_fields(const std::string& what, const std::string& end = "--ma
 
 // Returns the eval set; `examples` < 0 means all. `what` is "valid", "eval" or "pred". Throws
 // UsageError if there are fewer examples than one batch.
-HeldOut held_out_of(const std::string& what, const std::string& pattern, std::int64_t batch,
-                    std::int64_t examples);
+execution::HeldOut held_out_of(const std::string& what, const std::string& pattern,
+                               std::int64_t batch, std::int64_t examples);
 
 // Returns metrics under the original's names: valid_loss, valid_mrr.
-std::vector<MeasuredValue> valid_metrics(const Evaluation& evaluation);
+std::vector<model::MeasuredValue> valid_metrics(const execution::Evaluation& evaluation);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -16,15 +16,17 @@
 #include "train/job_program.h"
 #include "train/process_group.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 // Returns the path of the file that stores the run's random seed for later resumes.
-std::string run_file(const JestimatorFlags& f) { return join_path(f.model_dir, "jestimator.json"); }
+std::string run_file(const JestimatorFlags& f) {
+  return io::join_path(f.model_dir, "jestimator.json");
+}
 
 std::optional<std::int64_t> seed_of_earlier(const JestimatorFlags& f) {
-  if (!exists(run_file(f))) return std::nullopt;
-  const Json saved = Json::parse_or_discard(read_file(run_file(f), kSmallFileBytes));
+  if (!io::exists(run_file(f))) return std::nullopt;
+  const Json saved = Json::parse_or_discard(io::read_file(run_file(f), io::kSmallFileBytes));
   if (!saved.is_object() || !saved.contains("random_seed")) return std::nullopt;
   return saved.value("random_seed", std::int64_t{0});
 }
@@ -45,19 +47,19 @@ std::int64_t seed_for(const JestimatorFlags& f, const StartingPoint& start) {
 // Returns the step from which this run counts: that of its initial weights, if they have one.
 std::int64_t step_before(const JestimatorFlags& f, const StartingPoint& start) {
   if (start.path.empty()) return 0;
-  const auto step = step_of(path_name(start.path));
+  const auto step = checkpoint::step_of(io::path_name(start.path));
   if (start.own) {
-    const auto newest = start.newest ? load_latest_state(start.path) : std::nullopt;
-    const Json state = newest ? newest->state : checkpoint_state(start.path);
+    const auto newest = start.newest ? checkpoint::load_latest_state(start.path) : std::nullopt;
+    const Json state = newest ? newest->state : checkpoint::checkpoint_state(start.path);
     return state.value("steps_before", std::int64_t{0});
   }
   if (!f.train_load_step) return 0;
-  return step ? *step : latest_checkpoint(start.path).value_or(0);
+  return step ? *step : checkpoint::latest_checkpoint(start.path).value_or(0);
 }
 
 // Returns the last step for --train_epochs, or nullopt if the flag is not set.
 std::optional<std::int64_t> end_of_epochs(const JestimatorFlags& f, const StartingPoint& start,
-                                          const TrainJob& job) {
+                                          const train::TrainJob& job) {
   if (!f.train_epochs) return std::nullopt;
   const auto examples = static_cast<std::int64_t>(job.source->epoch_size()) * *f.train_epochs;
   const std::int64_t steps = examples / f.train_batch_size;
@@ -67,7 +69,7 @@ std::optional<std::int64_t> end_of_epochs(const JestimatorFlags& f, const Starti
 }
 
 // Sets the last step of the run, and the flag that messages name for it.
-void set_end(TrainJob& job, const JestimatorFlags& f, const StartingPoint& start) {
+void set_end(train::TrainJob& job, const JestimatorFlags& f, const StartingPoint& start) {
   constexpr std::int64_t kWithoutEnd = std::numeric_limits<std::int32_t>::max();  // on devices
   const std::int64_t most = std::min(f.max_train_steps.value_or(kWithoutEnd), kWithoutEnd);
   const std::int64_t epochs = end_of_epochs(f, start, job).value_or(kWithoutEnd);
@@ -76,9 +78,9 @@ void set_end(TrainJob& job, const JestimatorFlags& f, const StartingPoint& start
 }
 
 // Tokenized text normally contains no mask token, so such an id probably belongs to a word.
-void warn_of_mask_in_data(const JestimatorFlags& f, const TrainJob& job) {
+void warn_of_mask_in_data(const JestimatorFlags& f, const train::TrainJob& job) {
   constexpr std::int64_t kWindows = 64;
-  const Batch first = job.source->batch_in_order(0, kWindows);
+  const data::Batch first = job.source->batch_in_order(0, kWindows);
   const auto ids = first.arrays.front().values<std::int32_t>();
   const auto found = std::ranges::count(ids, *f.mask_token_id);
   if (found > 0)
@@ -95,27 +97,27 @@ void warn_of_saves_that_never_are(const JestimatorFlags& f) {
 }
 
 // Returns the metrics of an evaluation under the original's names.
-std::vector<CheckedFigure> figures_of_check(const TrainCheck& check) {
-  std::vector<CheckedFigure> out;
+std::vector<train::CheckedFigure> figures_of_check(const train::TrainCheck& check) {
+  std::vector<train::CheckedFigure> out;
   if (!check.trained.empty())
     out.push_back({"train/train_loss", "train_loss", check.trained.front().value});
   if (check.validation)
-    for (const MeasuredValue& m : valid_metrics(*check.validation))
+    for (const model::MeasuredValue& m : valid_metrics(*check.validation))
       out.push_back({"train/" + m.name, m.name, m.value});
   return out;
 }
 
-TrainJob training_job(const JestimatorFlags& f, const StartingPoint& start) {
-  TrainJob job = jestimator_job(f);
+train::TrainJob training_job(const JestimatorFlags& f, const StartingPoint& start) {
+  train::TrainJob job = jestimator_job(f);
   // The clocks of the processes differ, so rank 0 chooses the seed.
-  job.config.seed =
-      std::stoull(together_now("jestimator").told("seed", [&] { return str(seed_for(f, start)); }));
+  job.config.seed = std::stoull(
+      train::together_now("jestimator").told("seed", [&] { return str(seed_for(f, start)); }));
   job.data = f.train_pattern;
-  job.source = open_training_data(job);
+  job.source = train::open_training_data(job);
   set_end(job, f, start);
   job.replay_data = f.parity;
   job.model_dir = f.model_dir;
-  job.names = CheckpointNames::jestimator;
+  job.names = checkpoint::CheckpointNames::jestimator;
   job.checkpoint.save_interval_steps = job.check_every = f.check_every_steps;
   job.track.log_every = std::min<std::int64_t>(f.check_every_steps, 100);
   job.checkpoint.max_to_keep = f.max_ckpt;
@@ -137,25 +139,25 @@ TrainJob training_job(const JestimatorFlags& f, const StartingPoint& start) {
 }  // namespace
 
 void train_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
-  TrainJob job = training_job(f, start);
-  if (!f.own.replay.empty()) return print_report(replay(job, f.own.replay));
+  train::TrainJob job = training_job(f, start);
+  if (!f.own.replay.empty()) return print_report(train::replay(job, f.own.replay));
   warn_of_saves_that_never_are(f);
   warn_of_mask_in_data(f, job);
   job.track.figures = figures_of_check;
-  std::vector<ParameterScale> parameters;  // at the newest evaluation
+  std::vector<execution::ParameterScale> parameters;  // at the newest evaluation
   if (!job.dry_run)
     job.accepted = [&] {
-      write_file(run_file(f), Json{{"random_seed", job.config.seed}}.dump() + "\n");
+      io::write_file(run_file(f), Json{{"random_seed", job.config.seed}}.dump() + "\n");
     };
-  job.checked = [&](const TrainCheck& check) {
+  job.checked = [&](const train::TrainCheck& check) {
     if (check.parameters.empty()) return;  // in a multi-host run each process has only some of them
-    if (parameters.empty()) log_info("{}", table_of(check.parameters));
+    if (parameters.empty()) log_info("{}", execution::table_of(check.parameters));
     parameters = check.parameters;
   };
-  const TrainSummary s = train(job);
+  const train::TrainSummary s = train::train(job);
   if (job.dry_run) return;
-  if (!parameters.empty()) log_info("{}", table_of(parameters));
+  if (!parameters.empty()) log_info("{}", execution::table_of(parameters));
   log_info("training finished at step {}", s.last_step);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

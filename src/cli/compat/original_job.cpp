@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "cli/options/parse_arguments.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 OriginalJob original_job(const std::vector<std::string>& words) {
   CLI::App app("", "smelt");
@@ -19,4 +19,4 @@ OriginalJob original_job(const std::vector<std::string>& words) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -12,10 +12,10 @@ namespace CLI {
 class App;
 }
 
-namespace smelt {
+namespace smelt::cli {
 
 // Returns the job on a number of TPU devices. Throws UsageError if it cannot run on them.
-using OriginalJob = std::function<TrainJob(std::int64_t devices)>;
+using OriginalJob = std::function<train::TrainJob(std::int64_t devices)>;
 
 // Parses "run_pretraining --…", "electra run_pretraining --…" or "jestimator --…". Throws
 // UsageError for another command, for invalid flags, and for a job whose length depends on its
@@ -29,4 +29,4 @@ void add_run_pretraining_job(CLI::App& app, const TakeJob& take);
 void add_electra_job(CLI::App& app, const TakeJob& take);
 void add_jestimator_job(CLI::App& app, const TakeJob& take);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -3,11 +3,11 @@
 
 #include <string>
 
-namespace smelt {
+namespace smelt::cli {
 
 // Writes model.ckpt-<step> next to the newest checkpoint in model_dir, and the file "checkpoint"
 // that names it. Does nothing if there is no checkpoint or if the copy exists. In a multi-host run
 // one process writes it.
 void leave_tensorflow_checkpoint(const std::string& model_dir);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -12,7 +12,7 @@
 #include "pipeline/config/recipe.h"
 #include "pipeline/objectives/load_recipe.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 // Models that the original downloads, and the Hugging Face repository of each.
@@ -34,7 +34,7 @@ void check_model(const TttFlags& f) {
     throw UsageError(
         str("--model_select ", f.model_select, ": only BERT, ELECTRA and T5 are supported"),
         "use bert-base-uncased, or the folder of another BERT, ELECTRA or T5");
-  if (is_folder(f.model_select)) return;
+  if (io::is_folder(f.model_select)) return;
   for (const auto& [name, source] : kModels)
     if (name == f.model_select)
       throw UsageError(
@@ -46,8 +46,8 @@ void check_model(const TttFlags& f) {
 }
 
 void check_task(const TttFlags& f) {
-  const bool is_t5 =
-      is_encoder_decoder(open_stored_model(f.model_select, "--model_select").tensors);
+  const bool is_t5 = checkpoint::is_encoder_decoder(
+      checkpoint::open_stored_model(f.model_select, "--model_select").tensors);
   if (is_t5 == is_classification(f))
     throw UsageError(str("--task ", f.task, " with ", f.model_select, ", which is ",
                          is_t5 ? "a T5" : "not a T5"),
@@ -56,7 +56,7 @@ void check_task(const TttFlags& f) {
 }
 
 std::string data_file(const TttFlags& f, const std::string& part) {
-  return join_path(f.data_path, part + ".json");
+  return io::join_path(f.data_path, part + ".json");
 }
 
 void check_data(const TttFlags& f) {
@@ -64,14 +64,14 @@ void check_data(const TttFlags& f) {
     throw UsageError(str("--dataset_name ", f.dataset_name, ": smelt does not download datasets"),
                      "put train.json, val.json and test.json, with one JSON object per line, into "
                      "--data_path");
-  if (f.do_train && !exists(data_file(f, "train")))
+  if (f.do_train && !io::exists(data_file(f, "train")))
     throw UsageError(str("--data_path ", f.data_path, ": has no train.json"),
                      str("write one line per example: {\"", f.source_field_name, "\": \"…\", \"",
                          f.target_field_name, "\": \"…\"}"));
-  if (f.do_eval && f.task != "pretrain" && !exists(data_file(f, "val")))
+  if (f.do_eval && f.task != "pretrain" && !io::exists(data_file(f, "val")))
     throw UsageError(str("--do_eval: ", data_file(f, "val"), " does not exist"),
                      "write the evaluation examples there, or remove --do_eval");
-  if (f.do_test && !exists(data_file(f, "test")))
+  if (f.do_test && !io::exists(data_file(f, "test")))
     throw UsageError(str("--do_test: ", data_file(f, "test"), " does not exist"),
                      "write the test examples there, or remove --do_test");
 }
@@ -93,13 +93,13 @@ void check_flags(const TttFlags& f) {
                      "use 0 or -1");
 }
 
-FieldValues schedule_fields(const TttFlags& f) {
+pipeline::FieldValues schedule_fields(const TttFlags& f) {
   // With a ratio of 0, the recipe still needs an explicit number of warm-up steps.
-  const FieldValues none{{"train.schedule.warmup_steps", "0"}},
+  const pipeline::FieldValues none{{"train.schedule.warmup_steps", "0"}},
       warmup = f.warmup_ratio > 0
-                   ? FieldValues{{"train.schedule.warmup_ratio", str(f.warmup_ratio)}}
+                   ? pipeline::FieldValues{{"train.schedule.warmup_ratio", str(f.warmup_ratio)}}
                    : none;
-  const auto with = [](const char* schedule, FieldValues fields) {
+  const auto with = [](const char* schedule, pipeline::FieldValues fields) {
     fields["train.schedule.type"] = schedule;
     return fields;
   };
@@ -114,14 +114,15 @@ FieldValues schedule_fields(const TttFlags& f) {
 
 // Masks spans of each text, as the original's iid_denoise_text; the sizes come from the model
 // folder.
-FieldValues pretraining_fields(const TttFlags& f) {
-  const StoredModel m = open_stored_model(f.model_select, "--model_select");
-  FieldValues out{
+pipeline::FieldValues pretraining_fields(const TttFlags& f) {
+  const checkpoint::StoredModel m = checkpoint::open_stored_model(f.model_select, "--model_select");
+  pipeline::FieldValues out{
       {"text.input", data_file(f, "train")},
       {"text.format", "jsonl"},
       {"text.field", f.source_field_name},
       {"vocab.type", "unigram"},
-      {"vocab.file", m.vocab.empty() ? join_path(f.model_select, kT5VocabularyFile) : m.vocab},
+      {"vocab.file",
+       m.vocab.empty() ? io::join_path(f.model_select, checkpoint::kT5VocabularyFile) : m.vocab},
       {"data.objective", "iid_denoise_text"},
       {"data.documents", "cut"},
       {"data.inputs_length", str(f.max_src_length)},
@@ -130,19 +131,19 @@ FieldValues pretraining_fields(const TttFlags& f) {
       {"model.z_loss", "0"}};
   if (m.t5.extra_ids) out["data.extra_ids"] = str(*m.t5.extra_ids);
   for (const auto& [name, value] : m.config.items())
-    for (const RecipeField& field : recipe_fields("t5"))
+    for (const pipeline::RecipeField& field : pipeline::recipe_fields("t5"))
       if (field.path == "model." + name && name != "vocab_size")  // set from the vocabulary
         out[field.path] = value.is_string() ? value.get<std::string>() : value.dump();
   return out;
 }
 
-FieldValues data_fields(const TttFlags& f) {
-  FieldValues out{{"data.train", data_file(f, "train")}, {"data.format", "jsonl"}};
-  if (exists(data_file(f, "val")))
+pipeline::FieldValues data_fields(const TttFlags& f) {
+  pipeline::FieldValues out{{"data.train", data_file(f, "train")}, {"data.format", "jsonl"}};
+  if (io::exists(data_file(f, "val")))
     out["data.validation"] = data_file(f, "val");
   else
     out["data.validation_share"] = "0";
-  if (exists(data_file(f, "test"))) out["data.test"] = data_file(f, "test");
+  if (io::exists(data_file(f, "test"))) out["data.test"] = data_file(f, "test");
   if (is_classification(f)) {
     out["data.text"] = f.source_field_name;
     out["data.label"] = f.target_field_name;
@@ -166,8 +167,8 @@ std::string best_measure(const TttFlags& f) {
 }
 
 // Returns the fields that keep the best checkpoint and stop the run early.
-FieldValues evaluation_fields(const TttFlags& f) {
-  FieldValues out{{"eval.batch_size", str(f.eval_batch_size)}};
+pipeline::FieldValues evaluation_fields(const TttFlags& f) {
+  pipeline::FieldValues out{{"eval.batch_size", str(f.eval_batch_size)}};
   if (!f.do_train || !f.do_eval) return out;
   out["train.checkpoint.best_metric"] = best_measure(f);
   out["train.early_stopping.patience"] = str(f.patience);
@@ -191,28 +192,30 @@ std::string ttt_output(const TttFlags& f) {
   if (!f.output_path.empty()) return f.output_path;
   const auto slash = f.data_path.find('/');
   const std::string data = slash == std::string::npos ? f.data_path : f.data_path.substr(slash + 1);
-  return join_path("tmp", str(path_name(f.model_select), "_", f.task, "_", with_dashes(data)));
+  return io::join_path("tmp",
+                       str(io::path_name(f.model_select), "_", f.task, "_", with_dashes(data)));
 }
 
-FieldValues ttt_recipe(const TttFlags& f, const std::string& device, std::int64_t devices) {
+pipeline::FieldValues ttt_recipe(const TttFlags& f, const std::string& device,
+                                 std::int64_t devices) {
   check_flags(f);
   check_model(f);
   check_task(f);
   check_data(f);
-  FieldValues out{{"out", ttt_output(f)},
-                  {"model.type", is_classification(f) ? "classify" : "text_to_text"},
-                  {"train.init_from", f.model_select},
-                  {"train.device", device},
-                  {"train.devices", str(devices)},
-                  {"train.batch_size", str(f.per_device_train_batch_size * devices)},
-                  {"train.epochs", str(f.num_epochs_train)},
-                  {"train.optimizer.type", "optax_adam"},
-                  {"train.optimizer.learning_rate", str(f.lr)},
-                  {"train.seed", str(f.seed)},
-                  {"train.checkpoint.max_to_keep", str(f.keep_ck_num)}};
+  pipeline::FieldValues out{{"out", ttt_output(f)},
+                            {"model.type", is_classification(f) ? "classify" : "text_to_text"},
+                            {"train.init_from", f.model_select},
+                            {"train.device", device},
+                            {"train.devices", str(devices)},
+                            {"train.batch_size", str(f.per_device_train_batch_size * devices)},
+                            {"train.epochs", str(f.num_epochs_train)},
+                            {"train.optimizer.type", "optax_adam"},
+                            {"train.optimizer.learning_rate", str(f.lr)},
+                            {"train.seed", str(f.seed)},
+                            {"train.checkpoint.max_to_keep", str(f.keep_ck_num)}};
   const bool pretrains = f.task == "pretrain";
   if (pretrains) out["model.type"] = "t5";
-  for (const FieldValues& part :
+  for (const pipeline::FieldValues& part :
        {schedule_fields(f), pretrains ? pretraining_fields(f) : data_fields(f),
         evaluation_fields(f)})
     out.insert(part.begin(), part.end());
@@ -249,9 +252,9 @@ OrderedJson ttt_arguments(const TttFlags& f, std::int64_t devices) {
           {"use_tb", f.use_tb},
           {"tpu_address", f.tpu_address},
           {"default_store", f.default_store},
-          {"output_folder", path_name(ttt_output(f))},
+          {"output_folder", io::path_name(ttt_output(f))},
           {"output_path", ttt_output(f)},
           {"num_replicas_in_sync", devices}};
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 struct TttFlags {
   std::string model_select = "t5-small", data_path = "data/glue/sst2", dataset_name, task = "t2t";
@@ -35,4 +35,4 @@ std::map<std::string, std::string> ttt_recipe(const TttFlags& flags, const std::
 // Returns the contents of args.json.
 OrderedJson ttt_arguments(const TttFlags& flags, std::int64_t devices);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -12,43 +12,43 @@
 #include "cli/options/number_check.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 // Returns the piece between directional isolates if the output is a terminal. Otherwise the
 // terminal may swap a right-to-left piece with the number after it.
 std::string isolated(const std::string& piece) {
   static const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
-  return is_terminal && !is_ascii(piece) ? "\u2068" + piece + "\u2069" : piece;
+  return is_terminal && !text::is_ascii(piece) ? "\u2068" + piece + "\u2069" : piece;
 }
 
-void print_guesses(const FilledText& text) {
+void print_guesses(const execution::FilledText& text) {
   std::cout << text.text << "\n";
   for (const auto& guesses : text.masks) {
     std::cout << "   ";
-    for (const MaskGuess& guess : guesses)
+    for (const execution::MaskGuess& guess : guesses)
       std::cout << " " << isolated(guess.token) << " " << std::fixed << std::setprecision(1)
                 << 100 * guess.probability << " %";
     std::cout << "\n";
   }
 }
 
-OrderedJson filled_json(const FilledText& text) {
-  OrderedJson out{{"text", decode_utf8_ignore(text.text, nullptr)},
+OrderedJson filled_json(const execution::FilledText& text) {
+  OrderedJson out{{"text", text::decode_utf8_ignore(text.text, nullptr)},
                   {"masks", OrderedJson::array()}};
   for (const auto& guesses : text.masks) {
     auto& mask = out["masks"].emplace_back(OrderedJson::array());
-    for (const MaskGuess& guess : guesses)
+    for (const execution::MaskGuess& guess : guesses)
       mask.push_back({{"token", guess.token}, {"probability", guess.probability}});
   }
   return out;
 }
 
-OrderedJson judged_json(const std::string& text, const std::vector<JudgedToken>& tokens,
+OrderedJson judged_json(const std::string& text, const std::vector<execution::JudgedToken>& tokens,
                         const DetectOptions& flags) {
-  std::vector<TokenSpan> spans;
-  for (const JudgedToken& token : tokens) spans.push_back(token.span);
-  spans = in_characters(text, std::move(spans));
+  std::vector<text::TokenSpan> spans;
+  for (const execution::JudgedToken& token : tokens) spans.push_back(token.span);
+  spans = text::in_characters(text, std::move(spans));
   OrderedJson out{{"text", text}, {"tokens", OrderedJson::array()}};
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const auto [id, begin, end] = tokens[i].span;
@@ -61,16 +61,16 @@ OrderedJson judged_json(const std::string& text, const std::vector<JudgedToken>&
   return out;
 }
 
-void print_judged(const std::string& text, const std::vector<JudgedToken>& tokens,
+void print_judged(const std::string& text, const std::vector<execution::JudgedToken>& tokens,
                   const DetectOptions& flags) {
   std::cout << marked_text(text, tokens, flags.threshold, ::isatty(STDOUT_FILENO) == 1) << "\n";
-  const auto print = [&](const JudgedToken& token) {
+  const auto print = [&](const execution::JudgedToken& token) {
     const auto& [span, probability] = token;
     std::cout << text.substr(span.begin, span.end - span.begin) << " " << std::fixed
               << std::setprecision(1) << 100 * probability << " %\n";
   };
   bool found = false;
-  for (const JudgedToken& token : tokens)
+  for (const execution::JudgedToken& token : tokens)
     if (token.probability >= flags.threshold) {
       std::cout << "    ";
       print(token);
@@ -79,7 +79,7 @@ void print_judged(const std::string& text, const std::vector<JudgedToken>& token
   if (found) return;
   std::cout << "    nothing found from " << rounded(100 * flags.threshold, 1)
             << " % on; the likeliest: ";
-  print(*std::ranges::max_element(tokens, {}, &JudgedToken::probability));
+  print(*std::ranges::max_element(tokens, {}, &execution::JudgedToken::probability));
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ std::shared_ptr<FillOptions> add_fill_options(CLI::App& command) {
 
 void print_filled(const FillOptions& options, const Filler& fill) {
   each_batch(options.source, "fill", [&](const std::vector<std::string>& texts) {
-    for (const FilledText& text : fill(texts))
+    for (const execution::FilledText& text : fill(texts))
       if (options.json)
         std::cout << filled_json(text).dump() << "\n";
       else
@@ -104,9 +104,9 @@ void print_filled(const FillOptions& options, const Filler& fill) {
   });
 }
 
-void print_report(const GradientReport& report) {
+void print_report(const train::GradientReport& report) {
   std::cout << "loss " << report.loss << ", norm of the gradient " << report.norm << "\n";
-  for (const GradientNorm& gradient : report.of)
+  for (const train::GradientNorm& gradient : report.of)
     std::cout << gradient.norm << "  " << gradient.parameter << "\n";
   std::cout << report.first_not_finite() << "\n";
 }
@@ -127,7 +127,7 @@ std::shared_ptr<DetectOptions> add_detect_options(CLI::App& command) {
 void print_detected(const DetectOptions& options, const DetectTexts& detect) {
   each_batch(options.source, "detect", [&](std::vector<std::string> texts) {
     for (std::string& text : texts) {
-      text = decode_utf8_ignore(text, nullptr);
+      text = text::decode_utf8_ignore(text, nullptr);
       if (text.find("[MASK]") != std::string::npos)
         log_warning("--text: [MASK] is ordinary text here; `fill` takes it for a token");
     }
@@ -141,7 +141,7 @@ void print_detected(const DetectOptions& options, const DetectTexts& detect) {
   });
 }
 
-std::string marked_text(const std::string& text, const std::vector<JudgedToken>& tokens,
+std::string marked_text(const std::string& text, const std::vector<execution::JudgedToken>& tokens,
                         double threshold, bool colour) {
   const std::string_view before = colour ? "\033[1;31m" : "[", after = colour ? "\033[0m" : "]";
   std::string out;
@@ -161,4 +161,4 @@ std::string marked_text(const std::string& text, const std::vector<JudgedToken>&
   return out.append(text, at);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -12,7 +12,7 @@
 #include "execution/inference/fill_mask.h"
 #include "train/bad_batch.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 // Flags of commands that fill [MASK] tokens.
 struct FillOptions {
@@ -20,11 +20,12 @@ struct FillOptions {
   std::int64_t top = 5;
   bool json = false;
 };
-using Filler = std::function<std::vector<FilledText>(const std::vector<std::string>& texts)>;
+using Filler =
+    std::function<std::vector<execution::FilledText>(const std::vector<std::string>& texts)>;
 std::shared_ptr<FillOptions> add_fill_options(CLI::App& command);
 void print_filled(const FillOptions& options, const Filler& fill);
 // Prints the loss, the gradient norms by parameter and the first value that is not finite.
-void print_report(const GradientReport& report);
+void print_report(const train::GradientReport& report);
 
 // Flags of commands that detect replaced tokens.
 struct DetectOptions {
@@ -32,14 +33,14 @@ struct DetectOptions {
   double threshold = 0.5;
   bool json = false;
 };
-using DetectTexts =
-    std::function<std::vector<std::vector<JudgedToken>>(const std::vector<std::string>& texts)>;
+using DetectTexts = std::function<std::vector<std::vector<execution::JudgedToken>>(
+    const std::vector<std::string>& texts)>;
 std::shared_ptr<DetectOptions> add_detect_options(CLI::App& command);
 void print_detected(const DetectOptions& options, const DetectTexts& detect);
 
 // Returns the text with each token whose probability is at least `threshold` in brackets, or in red
 // if `colour` is set.
-std::string marked_text(const std::string& text, const std::vector<JudgedToken>& tokens,
+std::string marked_text(const std::string& text, const std::vector<execution::JudgedToken>& tokens,
                         double threshold, bool colour);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -7,7 +7,7 @@
 
 #include "base/exit_status.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 bool is_agreed_to(std::string_view question) {
   if (::isatty(STDIN_FILENO) == 0) return false;
@@ -24,4 +24,4 @@ void require_agreement(bool agreed, std::string_view question, std::string_view 
   throw ExitStatus(1);
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

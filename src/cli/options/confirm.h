@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace smelt {
+namespace smelt::cli {
 
 // Prints "<question> [y/N] " on standard error and returns true if the answer is y or yes. Returns
 // false without a prompt if standard input is not a terminal.
@@ -13,4 +13,4 @@ bool is_agreed_to(std::string_view question);
 // was created; --yes creates it", and throws ExitStatus(1).
 void require_agreement(bool agreed, std::string_view question, std::string_view otherwise);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -9,7 +9,7 @@
 #include "distributed/coordination_service.h"
 #include "pjrt/plugin.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 Ending ending_of(const std::exception_ptr& error) try {
   std::rethrow_exception(error);
@@ -21,9 +21,9 @@ Ending ending_of(const std::exception_ptr& error) try {
   return {kStoppedExit, stopped.what()};
 } catch (const BugError& fault) {
   return {kBugExit, fault.what()};
-} catch (const LostPeer& fault) {
+} catch (const distributed::LostPeer& fault) {
   return {kPodExit, fault.what()};
-} catch (const PjrtError& fault) {
+} catch (const pjrt::PjrtError& fault) {
   return {is_lost_peer(fault) ? kPodExit : kSystemExit, fault.what()};
 } catch (const std::bad_alloc&) {
   return {kSystemExit, str("this machine does not have enough memory", kHintMark,
@@ -37,4 +37,4 @@ std::string_view exit_name(int code) {
   return found == kExitCodes.end() ? "signal" : found->name;
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

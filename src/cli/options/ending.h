@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace smelt {
+namespace smelt::cli {
 
 struct Ending {
   int code;  // of base/exit_codes.h
@@ -17,4 +17,4 @@ Ending ending_of(const std::exception_ptr& error);
 // Returns the name of an exit code: 2 -> "usage". "signal" for a code that the table does not have.
 std::string_view exit_name(int code);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -7,7 +7,7 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 constexpr std::string_view kFlagFile = "--flagfile";
@@ -43,10 +43,10 @@ class FlagFiles {
     if (path.empty())
       throw UsageError(str(kFlagFile, " has no value"), "write the path of a flag file after it");
     if (std::ranges::find(open_, path) != open_.end()) return;
-    if (!exists(path))
+    if (!io::exists(path))
       throw UsageError(str(kFlagFile, ": ", path, " does not exist"), "correct the path");
     open_.push_back(path);
-    add(flags_of(read_file(path, kSmallFileBytes)));
+    add(flags_of(io::read_file(path, io::kSmallFileBytes)));
     open_.pop_back();
   }
 
@@ -61,4 +61,4 @@ std::vector<std::string> with_flag_files(const std::vector<std::string>& argumen
   return std::move(files).out();
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

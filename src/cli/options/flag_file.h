@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace smelt {
+namespace smelt::cli {
 
 // Returns the arguments with each --flagfile=PATH (or --flagfile PATH) replaced by the flags in
 // that file: one flag per line; empty lines and lines that start with # or // are skipped. A file
@@ -12,4 +12,4 @@ namespace smelt {
 // no path or the file does not exist.
 std::vector<std::string> with_flag_files(const std::vector<std::string>& arguments);
 
-}  // namespace smelt
+}  // namespace smelt::cli

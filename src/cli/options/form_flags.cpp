@@ -6,7 +6,7 @@
 #include "pjrt/client.h"
 #include "pjrt/hardware.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 const CLI::IsMember& known_devices() {
@@ -25,14 +25,14 @@ void add_word(CLI::App& command, const std::string& flag, Value& value, Parse pa
 
 }  // namespace
 
-DeviceConfig RunFlags::on(std::optional<std::int64_t> tpu_cores) const {
-  DeviceConfig out{.device = device.value_or(tpu_cores ? "tpu" : "auto"),
-                   .devices = devices.value_or(tpu_cores.value_or(1)),
-                   .mesh = mesh,
-                   .compute = compute};
+model::DeviceConfig RunFlags::on(std::optional<std::int64_t> tpu_cores) const {
+  model::DeviceConfig out{.device = device.value_or(tpu_cores ? "tpu" : "auto"),
+                          .devices = devices.value_or(tpu_cores.value_or(1)),
+                          .mesh = mesh,
+                          .compute = compute};
   if (out.device != "auto") return out;
-  out.device = chosen_device(out.device);
-  if (!devices && out.device != "cpu") out.devices = open_device(out.device)->device_count();
+  out.device = pjrt::chosen_device(out.device);
+  if (!devices && out.device != "cpu") out.devices = pjrt::open_device(out.device)->device_count();
   return out;
 }
 
@@ -58,11 +58,11 @@ void add_reduction_flag(CLI::App& command, RunFlags& flags) {
       .add_option_function<std::string>(
           "--reduction",
           [&flags](const std::string& word) {
-            flags.reduction =
-                choose<std::optional<Reduction>>("--reduction", word,
-                                                 {{"auto", {}},
-                                                  {"global", Reduction::global},
-                                                  {"per_replica", Reduction::per_replica}});
+            flags.reduction = choose<std::optional<model::Reduction>>(
+                "--reduction", word,
+                {{"auto", {}},
+                 {"global", model::Reduction::global},
+                 {"per_replica", model::Reduction::per_replica}});
           },
           "gradients of several devices: per_replica (as the original): each clips its own "
           "gradient, "
@@ -71,15 +71,16 @@ void add_reduction_flag(CLI::App& command, RunFlags& flags) {
       ->default_str("auto");
 }
 
-Reduction original_reduction(const RunFlags& flags, const DeviceConfig& on,
-                             const std::string& model_dir, const Fields& fields) {
+model::Reduction original_reduction(const RunFlags& flags, const model::DeviceConfig& on,
+                                    const std::string& model_dir, const Fields& fields) {
   if (flags.reduction) return *flags.reduction;
-  const auto newest = model_dir.empty() ? std::nullopt : load_latest_state(model_dir);
-  if (newest) return parse_reduction(newest->path, newest->state.value("reduction", "global"));
-  const PartitionRules partition = partition_for(on.mesh, on.devices, fields);
+  const auto newest = model_dir.empty() ? std::nullopt : checkpoint::load_latest_state(model_dir);
+  if (newest)
+    return model::parse_reduction(newest->path, newest->state.value("reduction", "global"));
+  const model::PartitionRules partition = model::partition_for(on.mesh, on.devices, fields);
   const bool split =
       partition.size("fsdp") > 1 || partition.size("tensor") > 1 || partition.split_slots;
-  return on.devices > 1 && !split ? Reduction::per_replica : Reduction::global;
+  return on.devices > 1 && !split ? model::Reduction::per_replica : model::Reduction::global;
 }
 
 CLI::Option* add_device_flag(CLI::App& command, std::string& device, const std::string& help) {
@@ -88,12 +89,13 @@ CLI::Option* add_device_flag(CLI::App& command, std::string& device, const std::
       ->capture_default_str();
 }
 
-void add_form_flags(CLI::App& command, ComputeOptions& compute, MeshChoice& mesh) {
-  add_word(command, "--precision", compute.precision, parse_precision, "f32, f32_exact or bf16",
-           name(compute.precision));
-  add_word(command, "--layers", compute.layers, parse_layers, "auto, unrolled or scan", "auto");
+void add_form_flags(CLI::App& command, model::ComputeOptions& compute, model::MeshChoice& mesh) {
+  add_word(command, "--precision", compute.precision, model::parse_precision,
+           "f32, f32_exact or bf16", model::name(compute.precision));
+  add_word(command, "--layers", compute.layers, model::parse_layers, "auto, unrolled or scan",
+           "auto");
   add_word(
-      command, "--save", compute.save, parse_save,
+      command, "--save", compute.save, model::parse_save,
       "what a layer of --layers scan stores for the backward pass: auto, all (on a TPU without "
       "attention scores), products (matmul outputs) or layer (least memory)",
       "auto");
@@ -117,4 +119,4 @@ void add_form_flags(CLI::App& command, ComputeOptions& compute, MeshChoice& mesh
                    "shard the optimizer's slots over the mesh axis data");
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -8,22 +8,22 @@
 
 #include "model/train_step/sharding_plan.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 struct RunFlags {
   std::optional<std::string> device;  // auto, cpu, gpu or tpu
   std::optional<std::int64_t> devices;
-  ComputeOptions compute = {};
-  MeshChoice mesh = {};
+  model::ComputeOptions compute = {};
+  model::MeshChoice mesh = {};
   std::int64_t micro_batches = 1;
-  std::optional<Reduction> reduction = {};
+  std::optional<model::Reduction> reduction = {};
 
   // Returns the device configuration. The device is --device; without it, the TPU if `tpu_cores` is
   // set, else "auto" (pjrt/hardware.h). The device count is --devices; without it, `tpu_cores`, all
   // devices of a TPU or GPU that "auto" has found, or 1.
-  DeviceConfig on(std::optional<std::int64_t> tpu_cores = {}) const;
+  model::DeviceConfig on(std::optional<std::int64_t> tpu_cores = {}) const;
   // Returns the configuration for `devices` TPU devices, on whatever machine this runs.
-  DeviceConfig on_tpu(std::int64_t devices) const {
+  model::DeviceConfig on_tpu(std::int64_t devices) const {
     return {.device = "tpu", .devices = devices, .mesh = mesh, .compute = compute};
   }
 };
@@ -41,8 +41,8 @@ void add_run_flags(
 // a batch without sharding parameters or optimizer slots, and global otherwise. An empty
 // `model_dir` means that there is no run.
 void add_reduction_flag(CLI::App& command, RunFlags& flags);
-Reduction original_reduction(const RunFlags& flags, const DeviceConfig& on,
-                             const std::string& model_dir, const Fields& fields);
+model::Reduction original_reduction(const RunFlags& flags, const model::DeviceConfig& on,
+                                    const std::string& model_dir, const Fields& fields);
 
 // Adds --device alone.
 CLI::Option* add_device_flag(
@@ -50,6 +50,6 @@ CLI::Option* add_device_flag(
     const std::string& help = "cpu, gpu, tpu, or auto: a TPU or GPU if this machine has one");
 
 // Adds --precision, --layers, --save, --mesh and the other flags for how a step is computed.
-void add_form_flags(CLI::App& command, ComputeOptions& compute, MeshChoice& mesh);
+void add_form_flags(CLI::App& command, model::ComputeOptions& compute, model::MeshChoice& mesh);
 
-}  // namespace smelt
+}  // namespace smelt::cli

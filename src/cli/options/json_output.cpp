@@ -10,7 +10,7 @@
 #include "base/nowhere.h"
 #include "cli/options/ending.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 // While it lives, std::cout goes to standard error, or nowhere with --quiet.
@@ -78,4 +78,4 @@ void print_events(bool json, const std::function<OrderedJson()>& work) {
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

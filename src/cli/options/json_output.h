@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 void add_json_flag(CLI::App& command, bool& json);
 
@@ -19,4 +19,4 @@ void print_result(bool json, const std::function<OrderedJson()>& work);
 // "error" with the exit code. Rethrows errors.
 void print_events(bool json, const std::function<OrderedJson()>& work);
 
-}  // namespace smelt
+}  // namespace smelt::cli

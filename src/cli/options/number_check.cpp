@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 std::optional<double> number_in(const std::string& word) {
   double number = 0;
@@ -65,4 +65,4 @@ CLI::Validator dollars_above_zero() {
           "dollars"};
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace smelt {
+namespace smelt::cli {
 
 // Returns the number if the whole word is a finite number, else nullopt.
 std::optional<double> number_in(const std::string& word);
@@ -20,4 +20,4 @@ CLI::Validator number_below(double limit, std::optional<double> least = {});
 // Accepts an amount of US dollars above 0 and of at most a million; more is a typing error.
 CLI::Validator dollars_above_zero();
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -4,7 +4,7 @@
 #include "cli/options/number_check.h"
 #include "train/process_group.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 void take_the_last(CLI::App& command) {
   for (CLI::Option* option : command.get_options())
@@ -25,11 +25,11 @@ void add_original_run_flags(CLI::App& command, OriginalRunFlags& flags) {
 }
 
 void check_replays(const OriginalRunFlags& flags, bool trains, const std::string& how) {
-  if (!flags.replay.empty()) require_alone("--replay");
+  if (!flags.replay.empty()) train::require_alone("--replay");
   if (!flags.replay.empty() && !trains)
     throw UsageError(str("--replay ", flags.replay,
                          ": only valid for training, and this command does not train"),
                      str("add ", how, " and the flags of the training run"));
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

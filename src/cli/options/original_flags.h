@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "cli/options/pod_flags.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 // Adds flags with the originals' names. A boolean flag also gets --no<name>, as in absl.
 class OriginalFlags {
@@ -39,7 +39,7 @@ void take_the_last(CLI::App& command);
 struct OriginalRunFlags {
   double hang_minutes = 30;
   std::string replay;  // a bad-batch folder; empty: none
-  PodWords pod;
+  distributed::PodWords pod;
 };
 
 void add_original_run_flags(CLI::App& command, OriginalRunFlags& flags);
@@ -48,4 +48,4 @@ void add_original_run_flags(CLI::App& command, OriginalRunFlags& flags);
 // flag that trains), or if the job has several processes.
 void check_replays(const OriginalRunFlags& flags, bool trains, const std::string& how);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -10,7 +10,7 @@
 #include "base/nearest_name.h"
 #include "cli/options/flag_file.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 // Returns the innermost subcommand that was given.
@@ -280,4 +280,4 @@ void parse(CLI::App& app, std::vector<std::string> arguments, const FieldNamed& 
                               : str("`", full_name(command), " --help` lists the flags"));
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -9,7 +9,7 @@ namespace CLI {
 class App;
 }
 
-namespace smelt {
+namespace smelt::cli {
 
 // The heading of the originals' commands in `smelt help`.
 inline constexpr const char* kOriginals = "Compatibility (command lines of other programs)";
@@ -33,4 +33,4 @@ inline std::string is_not_empty(const std::string& value) {
   return value.empty() ? "is empty" : "";
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -21,7 +21,7 @@
 #include "pjrt/plugin.h"
 #include "train/process_group.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 std::string variable(const std::string& name) {
@@ -32,7 +32,7 @@ std::string variable(const std::string& name) {
 // Returns nullopt on machines outside Google Cloud. A busy metadata server is an error: if it were
 // ignored, a host of a multi-host slice would train alone.
 std::optional<std::string> attribute(const std::string& name) try {
-  return metadata_server_value("instance/attributes/" + name, std::chrono::seconds(15));
+  return io::metadata_server_value("instance/attributes/" + name, std::chrono::seconds(15));
 } catch (const SystemError&) {
   throw UsageError(str("pod: the metadata server does not return ", name),
                    "run the command again, or set --processes, --process and --hub; "
@@ -41,23 +41,23 @@ std::optional<std::string> attribute(const std::string& name) try {
 
 // Two different programs may build different models from the same recipe.
 std::string checksum_of_program() try {
-  const RandomAccessFile file("/proc/self/exe");
+  const io::RandomAccessFile file("/proc/self/exe");
   std::vector<char> block(std::size_t{1} << 20);
   std::uint32_t crc = 0;
   for (std::uint64_t at = 0; at < file.size(); at += block.size()) {
     const auto count = std::min<std::uint64_t>(block.size(), file.size() - at);
     file.read_at(at, {block.data(), count});
-    crc = crc32c({block.data(), count}, crc);
+    crc = io::crc32c({block.data(), count}, crc);
   }
-  return hex_text(crc);
+  return io::hex_text(crc);
 } catch (const Error&) {
   return "";  // nothing to compare
 }
 
 class Member {
  public:
-  explicit Member(const PodIdentity& identity)
-      : hub_(CoordinationService::connect(
+  explicit Member(const distributed::PodIdentity& identity)
+      : hub_(distributed::CoordinationService::connect(
             identity.place, {{"the program, by its crc32c", checksum_of_program()}},
             {.times = pod_times_of(variable), .secret = variable(kSecret)})) {
     if (hub_->rank() > 0) quiet_.emplace(str("host ", hub_->rank()));
@@ -65,7 +65,7 @@ class Member {
 
   void run(const std::function<void()>& work) {
     try {
-      const TrainsTogether together(hub_);
+      const train::TrainsTogether together(hub_);
       work();
     } catch (...) {
       end_by(std::current_exception());
@@ -87,13 +87,13 @@ class Member {
     throw ExitStatus(ending.code);
   }
 
-  std::shared_ptr<CoordinationService> hub_;
+  std::shared_ptr<distributed::CoordinationService> hub_;
   std::optional<OnlyErrors> quiet_;
 };
 
 }  // namespace
 
-bool is_lost_peer(const PjrtError& error) {
+bool is_lost_peer(const pjrt::PjrtError& error) {
   constexpr std::array kCodes{1, 4, 10, 14};
   const std::string_view text = error.what();
   const auto says = [&](std::string_view words) { return text.find(words) != text.npos; };
@@ -101,7 +101,7 @@ bool is_lost_peer(const PjrtError& error) {
   return std::ranges::find(kCodes, static_cast<int>(error.code())) != kCodes.end();
 }
 
-void add_pod_flags(CLI::App& command, PodWords& words) {
+void add_pod_flags(CLI::App& command, distributed::PodWords& words) {
   command
       .add_option(
           "--processes", words.processes,
@@ -114,16 +114,17 @@ void add_pod_flags(CLI::App& command, PodWords& words) {
                      "HOST:PORT of process 0, to which the other processes connect");
 }
 
-Surroundings surroundings_of(const std::string& device) {
-  const bool tpu = device == "tpu" || (device == "auto" && is_here("tpu"));
-  const bool gpu = device == "gpu" || (device == "auto" && !tpu && is_here("gpu"));
+distributed::Surroundings surroundings_of(const std::string& device) {
+  const bool tpu = device == "tpu" || (device == "auto" && pjrt::is_here("tpu"));
+  const bool gpu = device == "gpu" || (device == "auto" && !tpu && pjrt::is_here("gpu"));
   return {
       .environment = variable, .metadata = attribute, .has_tpu = tpu, .has_devices = tpu || gpu};
 }
 
-PodTimes pod_times_of(const std::function<std::string(const std::string& variable)>& environment) {
-  PodTimes out;
-  const auto read = [&](const char* name, PodTimes::Span& time) {
+distributed::PodTimes pod_times_of(
+    const std::function<std::string(const std::string& variable)>& environment) {
+  distributed::PodTimes out;
+  const auto read = [&](const char* name, distributed::PodTimes::Span& time) {
     const std::string said = environment(name);
     if (said.empty()) return;
     char* end = nullptr;
@@ -131,19 +132,20 @@ PodTimes pod_times_of(const std::function<std::string(const std::string& variabl
     if (*end != '\0' || !(seconds >= 0.1 && seconds <= 1e6))
       throw UsageError(str(name, ": '", said, "' is not a number of seconds from 0.1 to 1000000"),
                        str("unset ", name));
-    time = PodTimes::Span(static_cast<std::int64_t>(1000 * seconds));
+    time = distributed::PodTimes::Span(static_cast<std::int64_t>(1000 * seconds));
   };
   read("SMELT_POD_CONNECT", out.connect);
   read("SMELT_POD_SILENCE", out.silence);
   out.beat = std::min(out.beat, out.silence / 8);
   // A restarted process waits until the hub has noticed that its predecessor is gone.
-  const PodTimes::Span longer = std::max(out.silence - PodTimes().silence, PodTimes::Span(0));
+  const distributed::PodTimes::Span longer =
+      std::max(out.silence - distributed::PodTimes().silence, distributed::PodTimes::Span(0));
   out.taken += longer;
   if (environment("SMELT_POD_CONNECT").empty()) out.connect += longer;
   return out;
 }
 
-void run_in_pod(const PodWords& words, const std::function<std::string()>& device,
+void run_in_pod(const distributed::PodWords& words, const std::function<std::string()>& device,
                 const std::function<void()>& work) {
   std::string meant = "auto";
   std::exception_ptr fault;
@@ -152,16 +154,17 @@ void run_in_pod(const PodWords& words, const std::function<std::string()>& devic
   } catch (const Error&) {
     fault = std::current_exception();  // reported to the other processes below
   }
-  const PodIdentity identity = identity_of(identity_sources(words, surroundings_of(meant)));
+  const distributed::PodIdentity identity =
+      distributed::identity_of(distributed::identity_sources(words, surroundings_of(meant)));
   if (!identity.several()) {
     if (fault) std::rethrow_exception(fault);
     return work();
   }
-  log_info("pod: {}", identity_text(identity));
+  log_info("pod: {}", distributed::identity_text(identity));
   Member(identity).run([&] {
     if (fault) std::rethrow_exception(fault);
     work();
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -9,34 +9,37 @@
 #include "base/str.h"
 #include "text/tokenizers/segmenter.h"
 
-namespace smelt {
+namespace smelt::cli {
 
-void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, TextLimits& limits,
-                     const std::string& name) {
+void add_input_flags(CLI::App& command, std::string& input, text::TextFormat& format,
+                     text::TextLimits& limits, const std::string& name) {
   command
       .add_option(name, input,
                   "files or patterns, separated by commas; .gz, .bz2 and .zst are unpacked")
       ->required(name == "--input");
   command
       .add_option_function<std::string>(
-          "--format", [&format](const std::string& word) { format.file = parse_file_format(word); },
+          "--format",
+          [&format](const std::string& word) { format.file = text::parse_file_format(word); },
           "text, jsonl, tsv, tsv-quoted, csv or parquet; auto: by the file name")
       ->default_str("auto");
   command
       .add_option("--field", format.field,
                   "field or column with the text in JSONL, TSV, CSV and Parquet")
       ->capture_default_str();
-  format.normalize = Normalization::nfc;
+  format.normalize = text::Normalization::nfc;
   command
       .add_option_function<std::string>(
           "--normalize",
-          [&format](const std::string& word) { format.normalize = parse_normalization(word); },
+          [&format](const std::string& word) {
+            format.normalize = text::parse_normalization(word);
+          },
           "Unicode normalization of the input: nfc, or none to leave the text unchanged")
       ->default_str("nfc");
   command
       .add_option("--max-bad", limits.max_bad,
-                  str("share of unreadable rows that may be skipped, from 0 to 1; ", kFreeBadRows,
-                      " rows may always be skipped, unless it is 0"))
+                  str("share of unreadable rows that may be skipped, from 0 to 1; ",
+                      text::kFreeBadRows, " rows may always be skipped, unless it is 0"))
       ->capture_default_str();
   command.add_flag(
       "--strict", limits.strict,
@@ -44,7 +47,7 @@ void add_input_flags(CLI::App& command, std::string& input, TextFormat& format, 
       "NUL bytes");
 }
 
-void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
+void add_tokenizer_flags(CLI::App& command, text::TokenizerFlags& flags) {
   command.add_option("--lower-case", flags.lower_case,
                      "lower-case the text: true or false; default: as stored with the vocabulary, "
                      "else inferred from "
@@ -55,8 +58,8 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
       "--strip-accents", flags.strip_accents,
       "remove accents: true or false; default: as stored with the vocabulary, else the value of "
       "--lower-case; false for a new vocabulary");
-  const std::map<std::string, ControlCharacters> names{{"bert", ControlCharacters::bert},
-                                                       {"electra", ControlCharacters::electra}};
+  const std::map<std::string, text::ControlCharacters> names{
+      {"bert", text::ControlCharacters::bert}, {"electra", text::ControlCharacters::electra}};
   command
       .add_option_function<std::string>(
           "--control-characters",
@@ -67,7 +70,7 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
       "--segment-command",
       [&flags](const std::string& words) {
         flags.segment_command = words;
-        allow_segment_command(words);
+        text::allow_segment_command(words);
       },
       "word segmentation command, such as 'mecab -Owakati': reads lines from standard input and "
       "writes each with spaces between words, unbuffered; also permits the same command stored "
@@ -77,20 +80,21 @@ void add_tokenizer_flags(CLI::App& command, TokenizerFlags& flags) {
 
 void add_segment_command_flag(CLI::App& command) {
   command.add_option_function<std::string>(
-      "--segment-command", allow_segment_command,
+      "--segment-command", text::allow_segment_command,
       "permits running this word segmentation command, which is stored with the model");
 }
 
-void add_document_flags(CLI::App& command, DocumentOptions& o, const std::string& name) {
+void add_document_flags(CLI::App& command, text::DocumentOptions& o, const std::string& name) {
   add_input_flags(command, o.input, o.format, o.limits, name);
   command
       .add_option_function<std::string>(
-          "--sentences", [&o](const std::string& word) { o.sentences = parse_sentences(word); },
+          "--sentences",
+          [&o](const std::string& word) { o.sentences = text::parse_sentences(word); },
           "lines: one sentence per line; prose: split by Unicode's rules")
       ->default_str("lines");
   command
       .add_option_function<std::string>(
-          "--dedup", [&o](const std::string& word) { o.dedup = parse_dedup(word); },
+          "--dedup", [&o](const std::string& word) { o.dedup = text::parse_dedup(word); },
           "duplicates to remove: none, lines (repeated lines), exact (repeated documents) or near "
           "(similar documents)")
       ->default_str("none");
@@ -100,7 +104,7 @@ void add_document_flags(CLI::App& command, DocumentOptions& o, const std::string
       ->capture_default_str();
 }
 
-void print_text_counts(const CorpusCounts& text) {
+void print_text_counts(const data::CorpusCounts& text) {
   std::cout << "text:     " << counted(text.files, "file") << ", "
             << counted(text.documents, "document") << ", " << counted(text.sentences, "sentence")
             << ", " << counted(text.tokens, "token") << " ("
@@ -112,4 +116,4 @@ void print_text_counts(const CorpusCounts& text) {
               << counted(text.duplicate_lines, "line") << " that are duplicates\n";
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -20,7 +20,7 @@
 #include "text/readers/rows.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 // Maximum number of texts in a batch; they are padded to the longest and run together.
@@ -32,7 +32,7 @@ class TextBatches {
   explicit TextBatches(const Take& take) : take_(take) {}
 
   void add(std::string text) {
-    waiting_.push_back(nfc(std::move(text)));
+    waiting_.push_back(text::nfc(std::move(text)));
     if (waiting_.size() == kTextsAtOnce) flush();
   }
   void flush() {
@@ -63,7 +63,7 @@ std::size_t read_input(std::span<char> buffer) {
 void each_input_line(const std::function<void(std::string line)>& take,
                      const std::function<void()>& before_wait) {
   const bool is_terminal = ::isatty(STDIN_FILENO) == 1;
-  TextFaults faults;
+  text::TextFaults faults;
   std::int64_t number = 0;
   const auto give = [&](std::string line) {
     if (line.ends_with('\r')) line.pop_back();
@@ -93,11 +93,11 @@ void each_input_line(const std::function<void(std::string line)>& take,
 void each_text_of(
     const TextFile& file, const std::string& command,
     const std::function<void(const std::string& text, const std::string& where)>& take) {
-  const FileFormat format = format_of(file.path, parse_file_format(file.format));
-  Progress progress(command, static_cast<std::int64_t>(file_size(file.path)), Progress::kBytes);
-  TextFaults faults;
-  EncodingCheck encoding(file.path);
-  const auto clean = [&](const TextFault& fault) {
+  const text::FileFormat format = text::format_of(file.path, text::parse_file_format(file.format));
+  Progress progress(command, static_cast<std::int64_t>(io::file_size(file.path)), Progress::kBytes);
+  text::TextFaults faults;
+  text::EncodingCheck encoding(file.path);
+  const auto clean = [&](const text::TextFault& fault) {
     encoding.add(fault);
     faults.add(fault, file.path);
   };
@@ -107,21 +107,21 @@ void each_text_of(
     take(text, str(file.path, ":", ++line));
     progress.update(static_cast<std::int64_t>(read));
   };
-  if (format == FileFormat::text) {
-    LineReader lines(file.path);
+  if (format == text::FileFormat::text) {
+    text::LineReader lines(file.path);
     for (std::string text; lines.next(text);) {
-      clean_text(text, lines.number(), clean);
+      text::clean_text(text, lines.number(), clean);
       told(text, lines.bytes_read());
     }
     if (line == 0) log_warning("{}: {} holds no text", command, file.path);
     return faults.finish();
   }
-  const auto refuse = [&](const TextFault& fault) {
-    if (fault.kind != TextFault::Kind::bad_row) return clean(fault);
+  const auto refuse = [&](const text::TextFault& fault) {
+    if (fault.kind != text::TextFault::Kind::bad_row) return clean(fault);
     throw UsageError(str(file.path, ":", fault.line, ": unreadable row: ", fault.what),
                      "correct or remove the row");
   };
-  const auto rows = open_rows(file.path, format, {{.name = file.field}}, refuse);
+  const auto rows = text::open_rows(file.path, format, {{.name = file.field}}, refuse);
   for (std::vector<std::string> row; rows->next(row);) told(row.front(), rows->bytes_read());
   faults.finish();
 }
@@ -148,7 +148,7 @@ void each_batch(const TextSource& source, const std::string& command,
                      "remove one of the two");
   if (!source.texts.empty()) {
     std::vector<std::string> texts = source.texts;
-    for (std::string& text : texts) to_nfc(text);
+    for (std::string& text : texts) text::to_nfc(text);
     return take(texts);
   }
   TextBatches batches(take);
@@ -161,4 +161,4 @@ void each_batch(const TextSource& source, const std::string& command,
   batches.flush();
 }
 
-}  // namespace smelt
+}  // namespace smelt::cli

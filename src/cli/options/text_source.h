@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace smelt {
+namespace smelt::cli {
 
 // A file with one text per line or row.
 struct TextFile {
@@ -38,4 +38,4 @@ void add_text_source(CLI::App& command, TextSource& source, const std::string& h
 void each_batch(const TextSource& source, const std::string& command,
                 const std::function<void(const std::vector<std::string>& texts)>& take);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -8,7 +8,7 @@
 #include "compiler/ops/ops.h"
 #include "compiler/ops/table.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 using Cotangents = std::unordered_map<Tensor, Tensor>;
@@ -109,4 +109,4 @@ std::vector<Tensor> grad(Tensor loss, std::span<const Tensor> wrt) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -8,7 +8,7 @@
 
 #include "compiler/ir/graph.h"
 
-namespace smelt {
+namespace smelt::compiler {
 
 // Returns d loss / d w for each w in `wrt`, with the shape of w. The gradients are new nodes of the
 // same graph, so they can be differentiated again. The gradient is zero if the loss does not depend
@@ -31,4 +31,4 @@ enum class Along {
 std::unordered_set<const Node*> dependents(const Graph& graph, std::span<const Tensor> from,
                                            Along along);
 
-}  // namespace smelt
+}  // namespace smelt::compiler

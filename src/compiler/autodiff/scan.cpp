@@ -8,7 +8,7 @@
 #include "compiler/autodiff/scan_op.h"
 #include "compiler/ops/ops.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 // Returns the nodes of the graph that depend on a floating-point argument, so that a gradient may
@@ -204,4 +204,4 @@ ScanStep scan(Graph& graph, std::int64_t length, const std::vector<Tensor>& init
   return ScanBuilder(graph, length).build(init, save, body);
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

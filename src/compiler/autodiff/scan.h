@@ -8,9 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/choice.h"
 #include "compiler/ir/graph.h"
 
-namespace smelt {
+namespace smelt::compiler {
 
 // The intermediate values of an iteration that are stored for the reverse pass. All others are
 // recomputed there (rematerialization).
@@ -22,6 +23,10 @@ enum class RematPolicy {
              // (attention scores)
   layer,     // only the inputs of the iteration
 };
+inline constexpr NamedValues<RematPolicy, 3> kRematPolicies{{{"all", RematPolicy::all},
+                                                             {"products", RematPolicy::products},
+                                                             {"layer", RematPolicy::layer}}};
+constexpr const NamedValues<RematPolicy, 3>& words_of(RematPolicy) { return kRematPolicies; }
 
 // The body of a scan under construction. It may use tensors of the outer graph; these are the same
 // in every iteration.
@@ -59,4 +64,4 @@ using ScanFunction = std::function<ScanStep(ScanBody&, std::span<const Tensor> c
 ScanStep scan(Graph& graph, std::int64_t length, const std::vector<Tensor>& init, RematPolicy save,
               const ScanFunction& body);
 
-}  // namespace smelt
+}  // namespace smelt::compiler

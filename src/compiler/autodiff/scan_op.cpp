@@ -4,7 +4,7 @@
 #include "compiler/ops/ops.h"
 #include "compiler/stablehlo/writer.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 // The number of values of each kind in a scan node.
@@ -260,4 +260,4 @@ constinit const Op kScan{.name = "scan",
                          .examples = nullptr,
                          .saving = RematClass::saved};
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -3,7 +3,7 @@
 
 #include "compiler/ir/op.h"
 
-namespace smelt {
+namespace smelt::compiler {
 
 // A loop over slices.
 // Inputs: initial carry, stacked tensors, captured tensors.
@@ -21,4 +21,4 @@ inline void append(Tensors& to, const Tensors& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

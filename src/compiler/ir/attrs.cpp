@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::compiler {
 
 const Attr& Attrs::at(std::string_view name) const {
   const auto found = items_.find(name);
@@ -20,4 +20,4 @@ const std::vector<std::byte>& Attrs::bytes(std::string_view name) const {
   return std::get<std::vector<std::byte>>(at(name));
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -10,7 +10,7 @@
 
 #include "compiler/ir/shape.h"
 
-namespace smelt {
+namespace smelt::compiler {
 
 // The names of the mesh axes that split each dimension of a value, major first.
 using DimAxes = std::vector<std::vector<std::string>>;
@@ -37,4 +37,4 @@ class Attrs {
   std::map<std::string_view, Attr> items_;  // keys are string literals
 };
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 // Rounds to a 16-bit float with a sign bit, `exponent_bits` exponent bits and the rest mantissa.
@@ -46,4 +46,4 @@ float f16_to_float(std::uint16_t bits) {
 std::uint16_t bf16_from_double(double value) { return round_to_16_bits<8>(value); }
 std::uint16_t f16_from_double(double value) { return round_to_16_bits<5>(value); }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace smelt {
+namespace smelt::compiler {
 
 float bf16_to_float(std::uint16_t bits);
 float f16_to_float(std::uint16_t bits);
@@ -12,4 +12,4 @@ float f16_to_float(std::uint16_t bits);
 std::uint16_t bf16_from_double(double value);
 std::uint16_t f16_from_double(double value);
 
-}  // namespace smelt
+}  // namespace smelt::compiler

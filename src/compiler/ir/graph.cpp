@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "compiler/ir/op.h"
 
-namespace smelt {
+namespace smelt::compiler {
 
 Graph& Tensor::graph() const { return *node_->graph; }
 const Shape& Tensor::shape() const { return node_->results[index_]; }
@@ -118,4 +118,4 @@ std::shared_ptr<const Region> region_of(std::span<const Tensor> arguments,
   return region;
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -15,7 +15,7 @@
 #include "compiler/ir/attrs.h"
 #include "compiler/ir/shape.h"
 
-namespace smelt {
+namespace smelt::compiler {
 
 class Graph;
 struct Node;
@@ -108,16 +108,16 @@ struct Region {
 // Does not recurse, so deep graphs are safe.
 std::vector<const Node*> reachable(std::span<const Tensor> results);
 
-}  // namespace smelt
+}  // namespace smelt::compiler
 
 template <>
-struct std::hash<smelt::Tensor> {
-  std::size_t operator()(const smelt::Tensor& t) const noexcept {
+struct std::hash<smelt::compiler::Tensor> {
+  std::size_t operator()(const smelt::compiler::Tensor& t) const noexcept {
     return std::hash<const void*>()(t ? &t.node() : nullptr) * 31 + t.index();
   }
 };
 
-namespace smelt {
+namespace smelt::compiler {
 
 // Maps tensors of one graph to tensors of another.
 using NodeMap = std::unordered_map<Tensor, Tensor>;
@@ -129,4 +129,4 @@ std::vector<Tensor> copy_nodes(std::span<const Tensor> results, Graph& graph, No
 std::shared_ptr<const Region> region_of(std::span<const Tensor> arguments,
                                         std::span<const Tensor> results);
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -9,7 +9,7 @@
 
 #include "compiler/ir/attrs.h"
 
-namespace smelt {
+namespace smelt::compiler {
 
 // The device mesh: axes in order with their sizes, e.g. {{"data", 8}}.
 using Mesh = std::vector<std::pair<std::string, std::int64_t>>;
@@ -28,4 +28,4 @@ struct Sharding {
   bool operator==(const Sharding&) const = default;
 };
 
-}  // namespace smelt
+}  // namespace smelt::compiler

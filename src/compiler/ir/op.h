@@ -9,7 +9,7 @@
 
 #include "compiler/ir/graph.h"
 
-namespace smelt {
+namespace smelt::compiler {
 
 class HloWriter;
 
@@ -51,4 +51,4 @@ struct Op {
   RematClass saving = RematClass::recomputed;
 };
 
-}  // namespace smelt
+}  // namespace smelt::compiler

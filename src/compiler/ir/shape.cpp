@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 struct DTypeInfo {
@@ -52,4 +52,4 @@ std::ostream& operator<<(std::ostream& out, const Shape& shape) {
   return out << shape.dtype << dims_text(shape.dims);
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smelt {
+namespace smelt::compiler {
 
 enum class DType : std::uint8_t { pred, s8, s32, s64, u8, u16, u32, u64, bf16, f16, f32, f64 };
 
@@ -37,4 +37,4 @@ std::ostream& operator<<(std::ostream& out, DType dtype);
 // Returns "[8,128]".
 std::string dims_text(const Dims& dims);
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -1,6 +1,6 @@
 #include "compiler/ops/table.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 constexpr const Op* kAllOps[] = {
@@ -85,4 +85,4 @@ constexpr const Op* kAllOps[] = {
 
 std::span<const Op* const> all_ops() { return kAllOps; }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

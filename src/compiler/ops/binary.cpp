@@ -2,7 +2,7 @@
 // equal shapes.
 #include "compiler/ops/rules.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 Tensor broadcasting(const Op& op, Tensor a, Tensor b) {
@@ -178,4 +178,4 @@ constinit const Op kShiftRightLogical{.name = "shift_right_logical",
                                       .examples = shift_examples<shift_right_logical>};
 Tensor shift_right_logical(Tensor a, Tensor b) { return broadcasting(kShiftRightLogical, a, b); }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

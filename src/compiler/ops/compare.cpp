@@ -1,7 +1,7 @@
 // Comparison, select and clamp.
 #include "compiler/ops/rules.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 constexpr std::string_view kDirections[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};
@@ -111,4 +111,4 @@ Tensor clamp(Tensor low, Tensor x, Tensor high) {
   return apply(kClamp, {broadcast_to(low, x.dims()), x, broadcast_to(high, x.dims())});
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -3,7 +3,7 @@
 
 #include "compiler/ops/rules.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 std::vector<Shape> shapes_of(std::span<const Tensor> tensors) {
@@ -181,4 +181,4 @@ std::vector<Tensor> top_k(Tensor x, std::int64_t k) {
   return results_of(apply(kTopK, {x}, {{"k", k}}).node());
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

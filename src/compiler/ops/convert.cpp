@@ -1,7 +1,7 @@
 // Conversion of element types, and ops that pass values through.
 #include "compiler/ops/rules.h"
 
-namespace smelt {
+namespace smelt::compiler {
 
 constinit const Op kConvert{
     .name = "convert",
@@ -182,4 +182,4 @@ std::vector<Tensor> optimization_barrier(const std::vector<Tensor>& xs) {
   return results_of(apply(kOptimizationBarrier, xs).node());
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -3,7 +3,7 @@
 
 #include "compiler/ops/rules.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 // Returns the attribute for one group of all replicas.
@@ -149,4 +149,4 @@ Tensor all_to_all(Tensor x, std::int64_t split_axis, std::int64_t concat_axis,
                 {"replicas", replicas}});
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

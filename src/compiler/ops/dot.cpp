@@ -3,7 +3,7 @@
 
 #include "compiler/ops/rules.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 DotDims dims_of(const Node& node) {
@@ -188,4 +188,4 @@ Tensor matmul(Tensor a, Tensor b) {
   return dot_general(a, b, dims);
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

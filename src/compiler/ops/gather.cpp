@@ -2,7 +2,7 @@
 // lookup.
 #include "compiler/ops/rules.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 Dims rows_dims(const Shape& table, const Shape& ids) {
@@ -163,4 +163,4 @@ Tensor scatter_add_rows(Tensor table, Tensor ids, Tensor rows) {
   return apply(kScatterAddRows, {table, ids, rows}, {}, {add_region(table.dtype())});
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -3,7 +3,7 @@
 
 #include "compiler/ops/rules.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 Dims indices(std::int64_t count) {
@@ -222,4 +222,4 @@ Tensor reverse(Tensor x, const Dims& axes) {
   return apply(kReverse, {x}, {{"axes", positive_axes("reverse", axes, x.shape())}});
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -6,7 +6,7 @@
 #include "compiler/ir/float16.h"
 #include "compiler/ops/rules.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 void put_bytes(std::vector<std::byte>& out, const void* data, std::size_t size) {
@@ -159,4 +159,4 @@ Tensor full_like(Tensor x, double value) { return constant(x.graph(), value, x.d
 Tensor zeros_like(Tensor x) { return full_like(x, 0); }
 Tensor ones_like(Tensor x) { return full_like(x, 1); }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -11,7 +11,7 @@
 
 #include "compiler/ir/graph.h"
 
-namespace smelt {
+namespace smelt::compiler {
 
 // ---- constants ----
 Tensor constant(Graph& graph, double value, DType dtype, Dims dims = {});  // all elements equal
@@ -177,4 +177,4 @@ Tensor all_to_all(Tensor x, std::int64_t split_axis, std::int64_t concat_axis,
 std::vector<Tensor> per_shard(Graph& graph, const std::string& axis, std::int64_t shards,
                               const std::vector<Tensor>& rows, const RegionBuilder& body);
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -1,7 +1,7 @@
 // A computation that runs separately on each shard of a mesh axis (Shardy's manual computation).
 #include "compiler/ops/rules.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 // Returns `[{"data", ?}, {?}]`: dimension 0 is split over the axis if `split`; all else is left to
@@ -71,4 +71,4 @@ std::vector<Tensor> per_shard(Graph& graph, const std::string& axis, std::int64_
                   {region_of(arguments, results)}));
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

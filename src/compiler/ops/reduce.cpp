@@ -3,7 +3,7 @@
 
 #include "compiler/ops/rules.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 std::vector<Shape> without_axes(const Node& node) {
@@ -196,4 +196,4 @@ Tensor argmax(Tensor x, std::int64_t axis) {
   return result(node, 1);
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-namespace smelt {
+namespace smelt::compiler {
 
 Tensor apply(const Op& op, Tensors inputs, Attrs attrs,
              std::vector<std::shared_ptr<const Region>> regions) {
@@ -134,4 +134,4 @@ std::shared_ptr<const Region> add_region(DType dtype) {
                      [](Graph&, Inputs in) { return Tensors{add(in[0], in[1])}; });
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -15,7 +15,7 @@
 #include "compiler/ops/table.h"
 #include "compiler/stablehlo/writer.h"
 
-namespace smelt {
+namespace smelt::compiler {
 
 using Tensors = std::vector<Tensor>;
 using Inputs = std::span<const Tensor>;
@@ -89,4 +89,4 @@ inline OpExample::Input s32_input(Dims dims, double low, double high) {
   return {{DType::s32, std::move(dims)}, low, high};
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -1,7 +1,7 @@
 // Slices and padding, with static or dynamic starts.
 #include "compiler/ops/rules.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 constexpr std::string_view kSliceHint = "choose 0 <= start <= limit <= dimension and stride >= 1";
@@ -228,4 +228,4 @@ Tensor dynamic_update_slice(Tensor x, Tensor update, const std::vector<Tensor>& 
   return apply(kDynamicUpdateSlice, joined({x, update}, start));
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

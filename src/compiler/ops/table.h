@@ -6,7 +6,7 @@
 
 #include "compiler/ir/op.h"
 
-namespace smelt {
+namespace smelt::compiler {
 
 // Returns all primitive ops.
 std::span<const Op* const> all_ops();
@@ -39,4 +39,4 @@ extern const Op kWhile, kSort, kTopK;
 // devices.cpp
 extern const Op kShardingConstraint, kAllReduceSum, kAllGather, kAllToAll;
 
-}  // namespace smelt
+}  // namespace smelt::compiler

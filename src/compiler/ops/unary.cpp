@@ -6,7 +6,7 @@
 
 #include "compiler/ops/rules.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 // Examples for an op f on one operand with elements in [low, high).
@@ -195,4 +195,4 @@ constinit const Op kIsFinite{
         }};
 Tensor is_finite(Tensor x) { return apply(kIsFinite, {x}); }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -8,7 +8,7 @@
 #include "compiler/ir/float16.h"
 #include "compiler/stablehlo/writer.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 // Literals with more elements are printed as one hexadecimal string.
@@ -123,4 +123,4 @@ std::string hlo_dense(const Shape& shape, const std::vector<std::byte>& bytes) {
   return str("dense<", text, "> : ", hlo_type(shape));
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

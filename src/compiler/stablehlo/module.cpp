@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "compiler/stablehlo/writer.h"
 
-namespace smelt {
+namespace smelt::compiler {
 
 std::string hlo_sharding(const Mesh& mesh, const Sharding& sharding, const Shape& shape) {
   const DimAxes axes = sharding.axes.empty() ? DimAxes(shape.dims.size()) : sharding.axes;
@@ -123,4 +123,4 @@ std::string emit_module(const Program& program, std::string_view module_name) {
              ") -> (", join(results, ", "), ") {\n", writer.take(), "  }\n}\n");
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "compiler/ir/op.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 template <class Range, class Text>
@@ -94,4 +94,4 @@ void HloWriter::body(const Graph& graph, const std::vector<Tensor>& results,
   line(str("\"", terminator, "\"(", operands(results), ") : (", types_of(results), ") -> ()"));
 }
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -13,7 +13,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/mesh.h"
 
-namespace smelt {
+namespace smelt::compiler {
 
 // Returns "tensor<8x128xf32>".
 std::string hlo_type(const Shape& shape);
@@ -96,4 +96,4 @@ struct Program {
 // shape, an argument is donated twice, or a sharding does not fit its value.
 std::string emit_module(const Program& program, std::string_view module_name);
 
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -2,26 +2,26 @@
 
 #include <algorithm>
 
-namespace smelt {
+namespace smelt::data {
 
-Batch empty_batch(const Features& features, std::int64_t rows) {
+Batch empty_batch(const io::Features& features, std::int64_t rows) {
   CHECK(rows >= 1, rows);
   Batch batch{.rows = rows, .arrays = {}};
-  for (const Feature& feature : features) {
-    Dims dims = feature.row;
+  for (const io::Feature& feature : features) {
+    compiler::Dims dims = feature.row;
     dims.insert(dims.begin(), rows);
-    const Shape shape{feature.dtype, std::move(dims)};
+    const compiler::Shape shape{feature.dtype, std::move(dims)};
     batch.arrays.push_back({shape, std::vector<std::byte>(shape.size_bytes())});
   }
   return batch;
 }
 
-Batch with_length(const Batch& batch, const Features& features, std::int64_t longest,
+Batch with_length(const Batch& batch, const io::Features& features, std::int64_t longest,
                   std::int64_t length) {
   Batch out{.rows = batch.rows, .arrays = {}};
   for (std::size_t i = 0; i < features.size(); ++i) {
     const HostArray& from = batch.arrays[i];
-    if (features[i].row != Dims{longest}) {
+    if (features[i].row != compiler::Dims{longest}) {
       out.arrays.push_back(from);
       continue;
     }
@@ -38,4 +38,4 @@ Batch with_length(const Batch& batch, const Features& features, std::int64_t lon
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -9,22 +9,22 @@
 #include "base/error.h"
 #include "io/formats/feature.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // An array in row-major order.
 struct HostArray {
-  Shape shape;  // first dimension: rows
+  compiler::Shape shape;  // first dimension: rows
   std::vector<std::byte> bytes;
 
   // Returns the values as a span. The size of T must match the element type.
   template <class T>
   std::span<T> values() {
-    CHECK(sizeof(T) == dtype_size_bytes(shape.dtype), shape);
+    CHECK(sizeof(T) == compiler::dtype_size_bytes(shape.dtype), shape);
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
   template <class T>
   std::span<const T> values() const {
-    CHECK(sizeof(T) == dtype_size_bytes(shape.dtype), shape);
+    CHECK(sizeof(T) == compiler::dtype_size_bytes(shape.dtype), shape);
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
 };
@@ -35,11 +35,11 @@ struct Batch {
 };
 
 // Returns a batch of zeros.
-Batch empty_batch(const Features& features, std::int64_t rows);
+Batch empty_batch(const io::Features& features, std::int64_t rows);
 
 // Returns the batch with `length` values per row for all features that have `longest`: truncated,
 // or padded with zeros.
-Batch with_length(const Batch& batch, const Features& features, std::int64_t longest,
+Batch with_length(const Batch& batch, const io::Features& features, std::int64_t longest,
                   std::int64_t length);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smelt {
+namespace smelt::data {
 
 // Expands a comma-separated list of files, snapshot folders and patterns, local or on an object
 // store. Keeps the order of the list; the matches of a pattern are sorted. Throws UsageError with
@@ -19,4 +19,4 @@ bool is_token_store(const std::string& path);
 // Returns whether the path is a snapshot or a token store.
 bool holds_tokens(const std::string& path);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 // Returns flags that mark where each of `segments` parts of `items` begins. All choices after the
@@ -101,4 +101,4 @@ SpanLengths random_spans_lengths(std::int64_t inputs, double density, double mea
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -10,7 +10,7 @@
 
 #include "base/stream_random.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // One value per token; 1: noise.
 using NoiseMask = std::vector<std::uint8_t>;
@@ -80,4 +80,4 @@ SourceAndTarget iid_denoise_text(std::span<const std::int32_t> tokens, std::int6
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

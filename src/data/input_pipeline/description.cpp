@@ -12,7 +12,7 @@
 #include "text/readers/composed_json.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::string_view kHint =
@@ -24,24 +24,24 @@ DataDescription parse_description(std::string_view text, std::string origin) {
   DataDescription out;
   out.all = Json::parse_or_discard(text);
   if (out.all.is_discarded()) throw UsageError(str(origin, ": not JSON"), kHint);
-  const JsonField fields(out.all, origin, kHint);
+  const io::JsonField fields(out.all, origin, kHint);
   if (!out.all.is_object()) fields.refuse("no JSON object");
   out.kind = fields["kind"].as<std::string>("");
   out.files = fields["files"].as_texts();
   out.examples = fields["examples"].as_number<std::uint64_t>();
   out.masked_tokens = fields["masked_tokens"].as_number<std::uint64_t>();
   const auto section = [&](std::string_view name) {
-    const JsonField field = fields[name];
+    const io::JsonField field = fields[name];
     if (!field.is_null() && !field.value().is_object()) field.refuse("no JSON object");
     return field;
   };
-  const JsonField vocabulary = section("vocabulary"), majority = section("majority_token");
+  const io::JsonField vocabulary = section("vocabulary"), majority = section("majority_token");
   out.vocabulary_file = vocabulary["file"].as<std::string>("");
   out.vocabulary_crc32c = vocabulary["crc32c"].as_number<std::uint32_t>();
   const auto id = majority["id"].as_number<std::int32_t>();
   const auto count = majority["count"].as_number<std::uint64_t>();
   if (id && count) out.majority_token = {.id = *id, .count = *count};
-  const JsonField text_counts = section("text");
+  const io::JsonField text_counts = section("text");
   const auto characters = text_counts["characters"].as_number<std::uint64_t>(),
              tokens = text_counts["tokens"].as_number<std::uint64_t>();
   if (characters && tokens && *characters > 0 && *tokens > 0)
@@ -50,7 +50,7 @@ DataDescription parse_description(std::string_view text, std::string origin) {
   return out;
 }
 
-UnknownCount unknown_count(const DataDescription& description) {
+text::UnknownCount unknown_count(const DataDescription& description) {
   const Json text = description.all.is_object() ? description.all.value("text", Json()) : Json();
   if (!text.is_object()) return {};
   return {.unknown = text.value("unknown_tokens", std::uint64_t{0}),
@@ -72,12 +72,12 @@ void check_description(const DataDescription& d, const ExpectedData& e) {
            "files are missing or of another run: make the data again, with `smelt run` or `smelt "
            "data`");
   for (const auto& [name, wanted] : e.settings)
-    if (const Json said = d.all.value(name, wanted); composed(said) != composed(wanted))
+    if (const Json said = d.all.value(name, wanted); text::composed(said) != text::composed(wanted))
       differ(name, said, wanted,
              str("set ", name, " to ", said,
                  ", or make the data again, with `smelt run` or `smelt data`"));
   if (e.vocab.empty() || !d.vocabulary_crc32c) return;
-  if (const std::uint32_t crc = vocabulary_crc32c(e.vocab); *d.vocabulary_crc32c != crc)
+  if (const std::uint32_t crc = text::vocabulary_crc32c(e.vocab); *d.vocabulary_crc32c != crc)
     differ(str("that the vocabulary's CRC-32C (", d.vocabulary_file, ") is"), *d.vocabulary_crc32c,
            crc, str("make the data again with ", e.vocab, ", by `smelt run` or `smelt data`"));
 }
@@ -85,10 +85,10 @@ void check_description(const DataDescription& d, const ExpectedData& e) {
 std::vector<std::string> left_out(const DataDescription& description,
                                   const std::vector<std::string>& files) {
   std::set<std::string> given;
-  for (const std::string& file : files) given.insert(path_name(file));
+  for (const std::string& file : files) given.insert(io::path_name(file));
   std::vector<std::string> out;
   for (const std::string& name : description.files)
-    if (!given.contains(path_name(name))) out.push_back(name);
+    if (!given.contains(io::path_name(name))) out.push_back(name);
   return out;
 }
 
@@ -100,13 +100,15 @@ std::string left_out_text(const DataDescription& description,
 
 std::optional<DataDescription> find_description(const std::vector<std::string>& files) {
   if (files.empty()) return std::nullopt;
-  const std::string path = append_to_path(files.front(), ".json");
-  if (exists(path)) return parse_description(read_file(path, kSmallFileBytes), path);
-  const std::string of_folder = join_path(parent_path(files.front()), kFolderDescription);
-  if (!exists(of_folder)) return std::nullopt;
-  DataDescription found = parse_description(read_file(of_folder, kSmallFileBytes), of_folder);
-  const bool tells = std::ranges::find(found.files, path_name(files.front())) != found.files.end();
+  const std::string path = io::append_to_path(files.front(), ".json");
+  if (io::exists(path)) return parse_description(io::read_file(path, io::kSmallFileBytes), path);
+  const std::string of_folder = io::join_path(io::parent_path(files.front()), kFolderDescription);
+  if (!io::exists(of_folder)) return std::nullopt;
+  DataDescription found =
+      parse_description(io::read_file(of_folder, io::kSmallFileBytes), of_folder);
+  const bool tells =
+      std::ranges::find(found.files, io::path_name(files.front())) != found.files.end();
   return tells ? std::optional(std::move(found)) : std::nullopt;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "text/tokenizers/unknown_count.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // Name of the description in a reserved folder, where any name that begins like the records would
 // be taken for a record file.
@@ -43,7 +43,7 @@ struct DataDescription {
 
 // Returns the token counts of the text that the data were made from; all 0 if the description lacks
 // them.
-UnknownCount unknown_count(const DataDescription& description);
+text::UnknownCount unknown_count(const DataDescription& description);
 // Logs a warning as UnknownCount::warn() does, with hints for the kind of vocabulary in the
 // description.
 void warn_of_unknown_tokens(const DataDescription& description);
@@ -73,4 +73,4 @@ std::string left_out_text(const DataDescription& description,
 // nullopt if neither exists.
 std::optional<DataDescription> find_description(const std::vector<std::string>& files);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -8,7 +8,7 @@
 #include "data/input_pipeline/record_source.h"
 #include "data/input_pipeline/window_source.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 void check_batch(std::int64_t batch_size) {
@@ -82,4 +82,4 @@ std::unique_ptr<ExampleSource> open_examples(const RecordOptions& options) {
   return std::make_unique<RecordSource>(options);
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -15,17 +15,17 @@
 #include "data/input_pipeline/length_groups.h"
 #include "io/formats/window_transform.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct RecordOptions {
   std::string input;           // comma-separated files and patterns
-  Features features;           // features that every example has; for records at most kMostSlots
+  io::Features features;       // features that every example has; for records at most kMostSlots
   std::uint64_t seed = 12345;  // shuffle seed
   // For records: a description with another kind, or a feature in `foreign`, is an error.
   std::string kind = {};  // empty: any
-  std::vector<ForeignFeature> foreign = {};
+  std::vector<io::ForeignFeature> foreign = {};
   // For tokens: converts a window to an example. If unset, the only feature is the window.
-  std::optional<WindowTransform> windows = {};
+  std::optional<io::WindowTransform> windows = {};
   // For records: lengths that batches may have, ascending; the last one is the length of `tokens`,
   // a feature whose nonzero values are tokens (data/input_pipeline/length_groups.h). If empty, all
   // batches have the full length.
@@ -71,9 +71,9 @@ class ExampleSource {
   virtual std::optional<DataDescription> description() const = 0;
 
  protected:
-  explicit ExampleSource(Features features, std::optional<LengthGroups> groups = {})
+  explicit ExampleSource(io::Features features, std::optional<LengthGroups> groups = {})
       : features_(std::move(features)), groups_(std::move(groups)) {}
-  const Features& features() const { return features_; }
+  const io::Features& features() const { return features_; }
 
  private:
   // Returns the number of tokens of the example at a position in training order.
@@ -84,7 +84,7 @@ class ExampleSource {
   virtual void put_in_order(std::uint64_t first, std::uint64_t count, Batch& batch,
                             std::size_t row) const = 0;
 
-  Features features_;
+  io::Features features_;
   std::optional<LengthGroups> groups_;
 };
 
@@ -93,4 +93,4 @@ class ExampleSource {
 // exist.
 std::unique_ptr<ExampleSource> open_examples(const RecordOptions& options);
 
-}  // namespace smelt
+}  // namespace smelt::data

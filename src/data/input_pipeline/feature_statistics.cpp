@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 template <class Number>
@@ -21,16 +21,16 @@ void count(FeatureStatistics& s, std::optional<Range<Number>>& range, Number val
 
 }  // namespace
 
-void FeatureStatistics::add(const Example& example) {
+void FeatureStatistics::add(const io::Example& example) {
   switch (feature.kind) {
-    case ExampleKind::integers:
+    case io::ExampleKind::integers:
       for (const std::int64_t value : example.integers(feature.name)) count(*this, integers, value);
       break;
-    case ExampleKind::bytes:
+    case io::ExampleKind::bytes:
       for (const std::string& value : example.bytes(feature.name))
         count(*this, integers, static_cast<std::int64_t>(value.size()));
       break;
-    case ExampleKind::reals:
+    case io::ExampleKind::reals:
       for (const float value : example.reals(feature.name)) {
         if (std::isfinite(value))
           count(*this, reals, value);
@@ -38,7 +38,7 @@ void FeatureStatistics::add(const Example& example) {
           ++values, ++not_finite;
       }
       break;
-    case ExampleKind::none:
+    case io::ExampleKind::none:
       break;
   }
 }
@@ -51,4 +51,4 @@ void FeatureStatistics::add(const FeatureStatistics& others) {
   if (others.reals) widen(reals, *others.reals);
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -6,7 +6,7 @@
 
 #include "io/formats/example.h"
 
-namespace smelt {
+namespace smelt::data {
 
 template <class Number>
 struct Range {
@@ -15,10 +15,10 @@ struct Range {
 
 struct FeatureStatistics {
   // Adds the feature of an example, which must have it.
-  void add(const Example& example);
+  void add(const io::Example& example);
   void add(const FeatureStatistics& others);
 
-  ExampleFeature feature;        // as in the first record
+  io::ExampleFeature feature;    // as in the first record
   std::uint64_t values = 0;      // in all records
   std::uint64_t zeros = 0;       // zero values; empty ones for byte strings
   std::uint64_t not_finite = 0;  // reals that are infinite or NaN
@@ -27,4 +27,4 @@ struct FeatureStatistics {
   std::optional<Range<float>> reals;
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -5,7 +5,7 @@
 #include "data/input_pipeline/record_index.h"
 #include "io/formats/crc32c.h"
 
-namespace smelt {
+namespace smelt::data {
 
 Json data_fingerprint(const ExampleSource& source) {
   constexpr std::uint64_t kSample = 64;
@@ -16,11 +16,12 @@ Json data_fingerprint(const ExampleSource& source) {
   std::uint32_t sum = 0;
   for (const Batch& record : sample)
     for (const HostArray& array : record.arrays)
-      sum = crc32c({reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size()}, sum);
+      sum =
+          io::crc32c({reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size()}, sum);
   Json out = source.layout();
   out["records"] = source.size();
   out["crc32c"] = sum;
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

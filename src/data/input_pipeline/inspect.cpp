@@ -14,17 +14,17 @@
 #include "text/tokenizers/unigram_json.h"
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::uint64_t kChunkRecords = 4096;  // records that a thread processes at once
 
 // The checks that each record must pass.
 struct Expected {
-  std::vector<ExampleFeature> features;
+  std::vector<io::ExampleFeature> features;
   std::optional<RecordKind> kind;
   std::size_t kind_number = 0;
-  Features checked;  // features of the kind, or those with ids of a vocabulary
+  io::Features checked;  // features of the kind, or those with ids of a vocabulary
   SpecialIds ids;
 };
 
@@ -33,7 +33,7 @@ class Inspector {
  public:
   Inspector(const RecordIndex& index, const Expected& expected)
       : index_(index), expected_(expected) {
-    for (const ExampleFeature& feature : expected.features)
+    for (const io::ExampleFeature& feature : expected.features)
       features_.push_back({.feature = feature, .integers = {}, .reals = {}});
     if (expected.kind) kind_ = expected.kind->statistics();
     if (!expected.checked.empty()) row_ = empty_batch(expected.checked, 1);
@@ -62,7 +62,7 @@ class Inspector {
  private:
   void count(std::uint64_t record, std::string_view data) {
     const std::string place = index_.place(record);
-    const Example example(data, place);
+    const io::Example example(data, place);
     check_features(example, expected_.features, place);
     if (!expected_.checked.empty()) put_record(data, index_, record, expected_.checked, row_, 0);
     if (kind_) kind_->add(row_, expected_.ids);
@@ -107,7 +107,7 @@ void count_all(const RecordIndex& index, const Expected& expected, int threads,
 
 RecordSample sample_of(const RecordIndex& index, const Expected& expected, std::uint64_t record) {
   const std::string data = index.read(record), place = index.place(record);
-  RecordSample sample{.place = place, .example = Example(data, place), .row = {}};
+  RecordSample sample{.place = place, .example = io::Example(data, place), .row = {}};
   check_features(sample.example, expected.features, place);
   if (expected.checked.empty()) return sample;
   Batch row = empty_batch(expected.checked, 1);
@@ -145,7 +145,7 @@ void compare(const DataDescription& description, const RecordIndex& index, const
   if (out.kind) compare_each(out.kind->settings());
   if (!vocab.empty() && description.vocabulary_crc32c)
     compare_one("checksum of the vocabulary", *description.vocabulary_crc32c,
-                vocabulary_crc32c(vocab));
+                text::vocabulary_crc32c(vocab));
   if (const auto missing = left_out(description, index.files()); !missing.empty())
     out.contradictions.push_back(left_out_text(description, missing));
   if (description.files.size() != index.files().size())
@@ -158,9 +158,9 @@ Expected expected_of(const InspectOptions& options, const RecordIndex& index) {
   Expected out;
   out.features = first_features(index);
   std::int64_t vocab_size = std::numeric_limits<std::int32_t>::max();
-  std::optional<Vocabulary> vocabulary;
+  std::optional<text::Vocabulary> vocabulary;
   const bool words = !options.vocab.empty() && !options.vocab.ends_with(".model");
-  if (words) vocabulary = Vocabulary::load(options.vocab);
+  if (words) vocabulary = text::Vocabulary::load(options.vocab);
   if (vocabulary) vocab_size = vocabulary->size();
   const std::int64_t limit = options.vocab_size.value_or(vocab_size);
   for (std::size_t i = 0; i < options.kinds.size() && !out.kind; ++i) {
@@ -176,7 +176,8 @@ Expected expected_of(const InspectOptions& options, const RecordIndex& index) {
   if (out.kind) {
     out.checked = out.kind->features;
   } else if (words || options.vocab_size) {
-    const ExampleFeature* ids = find_feature(out.features, kTokenIds, ExampleKind::integers);
+    const io::ExampleFeature* ids =
+        find_feature(out.features, kTokenIds, io::ExampleKind::integers);
     if (ids == nullptr)
       throw UsageError(str(index.place(0), ": no ", kTokenIds, ", which a vocabulary names"),
                        "leave the vocabulary out");
@@ -209,4 +210,4 @@ RecordStatistics inspect_records(const InspectOptions& options) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -9,7 +9,7 @@
 #include "data/input_pipeline/feature_statistics.h"
 #include "data/input_pipeline/record_kind.h"
 
-namespace smelt {
+namespace smelt::data {
 
 inline constexpr std::string_view kTokenIds = "input_ids";
 
@@ -32,7 +32,7 @@ struct BadRecord {
 
 struct RecordSample {
   std::string place;
-  Example example;
+  io::Example example;
   std::optional<Batch> row;  // one row with the features of the kind
 };
 
@@ -56,4 +56,4 @@ struct RecordStatistics {
 // ids.
 RecordStatistics inspect_records(const InspectOptions& options);
 
-}  // namespace smelt
+}  // namespace smelt::data

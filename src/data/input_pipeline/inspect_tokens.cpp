@@ -8,7 +8,7 @@
 #include "base/parallel.h"
 #include "data/input_pipeline/data_paths.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::uint64_t kChunkTokens = 1 << 20;  // tokens that a thread processes at once
@@ -85,4 +85,4 @@ TokenStatistics inspect_tokens(const InspectOptions& options, std::int64_t limit
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

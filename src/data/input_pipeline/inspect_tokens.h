@@ -8,7 +8,7 @@
 #include "data/input_pipeline/inspect.h"
 #include "data/input_pipeline/token_files.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct TokenRun {
   std::string place;
@@ -20,7 +20,7 @@ struct TokenStatistics {
   Range<std::int32_t> ids{.smallest = 0, .largest = 0};
   std::uint64_t out_of_range = 0;  // ids that are not less than the limit
   std::string first_out_of_range;  // "books.tokens: token 17 is 32000"
-  TokenVocabulary vocabulary;      // as stored in the token stores
+  io::TokenVocabulary vocabulary;  // as stored in the token stores
   std::vector<TokenRun> samples;   // the first tokens, or evenly spaced runs
 };
 
@@ -28,4 +28,4 @@ struct TokenStatistics {
 // TokenFiles does.
 TokenStatistics inspect_tokens(const InspectOptions& options, std::int64_t limit);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <unordered_map>
 
-namespace smelt {
+namespace smelt::data {
 
 // An LRU cache of `capacity` blocks. Thread-safe: different blocks are read in parallel, and each
 // block is read by one thread only.
@@ -70,4 +70,4 @@ class KeptBlocks {
   std::list<std::uint64_t> used_;  // most recent first
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

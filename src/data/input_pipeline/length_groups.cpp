@@ -6,11 +6,11 @@
 #include "base/error.h"
 #include "base/philox.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
-std::size_t find_feature(const Features& features, std::string_view name) {
-  const auto found = std::ranges::find(features, name, &Feature::name);
+std::size_t find_feature(const io::Features& features, std::string_view name) {
+  const auto found = std::ranges::find(features, name, &io::Feature::name);
   CHECK(found != features.end(), name);
   return static_cast<std::size_t>(found - features.begin());
 }
@@ -59,7 +59,7 @@ std::vector<std::uint64_t> positions_by_length(
   return out;
 }
 
-Batch cut_to_tokens(const Batch& batch, const Features& features, const LengthGroups& groups) {
+Batch cut_to_tokens(const Batch& batch, const io::Features& features, const LengthGroups& groups) {
   const auto tokens = batch.arrays[find_feature(features, groups.tokens)].values<std::int32_t>();
   const std::int64_t longest = groups.lengths.back();
   std::int64_t most = 0;
@@ -87,4 +87,4 @@ std::vector<std::int64_t> lengths_for(std::vector<std::int64_t> tokens, std::int
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -11,7 +11,7 @@
 
 #include "data/input_pipeline/batch.h"
 
-namespace smelt {
+namespace smelt::data {
 
 constexpr std::uint64_t kGroupedBatches = 32;
 
@@ -38,11 +38,11 @@ std::vector<std::uint64_t> positions_by_length(
     const std::function<std::uint64_t(std::uint64_t position)>& tokens_at);
 
 // Returns the batch truncated to the shortest of the lengths that holds all of its tokens.
-Batch cut_to_tokens(const Batch& batch, const Features& features, const LengthGroups& groups);
+Batch cut_to_tokens(const Batch& batch, const io::Features& features, const LengthGroups& groups);
 
 // Returns a few lengths for examples with these numbers of tokens: ascending multiples of
 // kLengthUnit near the quantiles, and `longest` last.
 constexpr std::int64_t kLengthUnit = 16;
 std::vector<std::int64_t> lengths_for(std::vector<std::int64_t> tokens, std::int64_t longest);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -1,6 +1,6 @@
 #include "data/input_pipeline/open_files.h"
 
-namespace smelt {
+namespace smelt::data {
 
 OpenFiles::OpenFiles(std::vector<std::string> paths, std::size_t capacity)
     : paths_(std::move(paths)),
@@ -8,7 +8,7 @@ OpenFiles::OpenFiles(std::vector<std::string> paths, std::size_t capacity)
       handles_(paths_.size()),
       places_(paths_.size()) {}
 
-std::shared_ptr<const RandomAccessFile> OpenFiles::open(std::size_t file) {
+std::shared_ptr<const io::RandomAccessFile> OpenFiles::open(std::size_t file) {
   {
     const std::lock_guard lock(mutex_);
     if (handles_[file]) {
@@ -18,7 +18,7 @@ std::shared_ptr<const RandomAccessFile> OpenFiles::open(std::size_t file) {
   }
   auto opened =
       // Opened without the lock, because it may take long.
-      std::make_shared<const RandomAccessFile>(paths_[file]);
+      std::make_shared<const io::RandomAccessFile>(paths_[file]);
   const std::lock_guard lock(mutex_);
   if (handles_[file]) return handles_[file];  // another thread was faster
   handles_[file] = std::move(opened);
@@ -31,4 +31,4 @@ std::shared_ptr<const RandomAccessFile> OpenFiles::open(std::size_t file) {
   return handles_[file];
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

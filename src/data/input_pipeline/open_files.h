@@ -10,7 +10,7 @@
 
 #include "io/filesystem/random_access_file.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // Keeps the most recently used files open. Thread-safe.
 class OpenFiles {
@@ -19,10 +19,10 @@ class OpenFiles {
 
   const std::vector<std::string>& paths() const { return paths_; }
   // Throws UsageError if the file cannot be opened or reopened.
-  std::shared_ptr<const RandomAccessFile> open(std::size_t file);
+  std::shared_ptr<const io::RandomAccessFile> open(std::size_t file);
 
  private:
-  using Handle = std::shared_ptr<const RandomAccessFile>;
+  using Handle = std::shared_ptr<const io::RandomAccessFile>;
 
   std::vector<std::string> paths_;
   std::size_t capacity_;
@@ -32,4 +32,4 @@ class OpenFiles {
   std::vector<std::list<std::size_t>::iterator> places_;  // positions in used_
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

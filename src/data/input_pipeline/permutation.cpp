@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/philox.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::uint64_t kRounds = 12;
@@ -55,4 +55,4 @@ std::uint64_t Permutation::operator()(std::uint64_t index) const {
   return value;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace smelt {
+namespace smelt::data {
 
 class Permutation {
  public:
@@ -23,4 +23,4 @@ class Permutation {
   int left_bits_, right_bits_;  // widths of the network's halves; the left one may be larger by 1
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

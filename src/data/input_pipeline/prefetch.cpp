@@ -6,14 +6,14 @@
 #include "base/error.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 // A remote read has a long latency but needs little CPU.
 constexpr int kLocalDepth = 2, kRemoteDepth = 16;
 
 bool is_local(const ExampleSource& source) {
-  return std::ranges::none_of(source.files(), is_remote);
+  return std::ranges::none_of(source.files(), io::is_remote);
 }
 
 }  // namespace
@@ -81,4 +81,4 @@ Batch Prefetch::next() {
   return std::get<Batch>(std::move(result));
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -12,7 +12,7 @@
 
 #include "data/input_pipeline/example_source.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct PrefetchOptions {
   HostShare share;
@@ -51,4 +51,4 @@ class Prefetch {
   std::vector<std::jthread> threads_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

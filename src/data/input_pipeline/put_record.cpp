@@ -7,30 +7,31 @@
 #include "io/formats/example.h"
 #include "io/formats/example_slots.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::size_t kNumberBytes = 4;  // size of s32 and f32
 
-FeatureSlot slot_of(const Feature& feature, HostArray& array, std::int64_t rows, std::size_t row) {
+io::FeatureSlot slot_of(const io::Feature& feature, HostArray& array, std::int64_t rows,
+                        std::size_t row) {
   const std::size_t count = array.bytes.size() / kNumberBytes / static_cast<std::size_t>(rows);
-  FeatureSlot slot{.name = feature.name, .count = count, .limit = feature.limit};
-  if (feature.dtype == DType::f32)
+  io::FeatureSlot slot{.name = feature.name, .count = count, .limit = feature.limit};
+  if (feature.dtype == compiler::DType::f32)
     slot.reals = array.values<float>().data() + row * count;
   else
     slot.integers = array.values<std::int32_t>().data() + row * count;
   return slot;
 }
 
-void check_count(const std::string& place, const FeatureSlot& slot, std::size_t count) {
+void check_count(const std::string& place, const io::FeatureSlot& slot, std::size_t count) {
   if (count != slot.count)
     throw UsageError(str(place, ": ", slot.name, " has ", count, " values, not ", slot.count),
                      "set the lengths to those of the data, which `smelt data inspect` shows, or "
                      "make the data again, with `smelt run` or `smelt data`");
 }
 
-void copy_integers(const Example& example, const std::string& place, const Feature& feature,
-                   const FeatureSlot& slot) {
+void copy_integers(const io::Example& example, const std::string& place, const io::Feature& feature,
+                   const io::FeatureSlot& slot) {
   const auto& values = example.integers(slot.name);
   check_count(place, slot, values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -42,7 +43,7 @@ void copy_integers(const Example& example, const std::string& place, const Featu
   }
 }
 
-void copy_reals(const Example& example, const std::string& place, const FeatureSlot& slot) {
+void copy_reals(const io::Example& example, const std::string& place, const io::FeatureSlot& slot) {
   const auto& values = example.reals(slot.name);
   check_count(place, slot, values.size());
   std::ranges::copy(values, slot.reals);
@@ -51,20 +52,21 @@ void copy_reals(const Example& example, const std::string& place, const FeatureS
 }  // namespace
 
 void put_record(std::string_view data, const RecordIndex& index, std::uint64_t record,
-                const Features& features, Batch& batch, std::size_t row) {
-  CHECK(features.size() == batch.arrays.size() && features.size() <= kMostSlots, features.size());
-  std::array<FeatureSlot, kMostSlots> all;
+                const io::Features& features, Batch& batch, std::size_t row) {
+  CHECK(features.size() == batch.arrays.size() && features.size() <= io::kMostSlots,
+        features.size());
+  std::array<io::FeatureSlot, io::kMostSlots> all;
   const std::span slots(all.data(), features.size());
   for (std::size_t i = 0; i < slots.size(); ++i)
     slots[i] = slot_of(features[i], batch.arrays[i], batch.rows, row);
-  if (fill_slots(data, slots)) return;
+  if (io::fill_slots(data, slots)) return;
   const std::string place = index.place(record);
-  const Example example(data, place);
+  const io::Example example(data, place);
   for (std::size_t i = 0; i < slots.size(); ++i)
-    if (features[i].dtype == DType::f32)
+    if (features[i].dtype == compiler::DType::f32)
       copy_reals(example, place, slots[i]);
     else
       copy_integers(example, place, features[i], slots[i]);
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -4,7 +4,7 @@
 #include <bit>
 #include <vector>
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::uint64_t kBlockBytes = 1 << 20, kMostRecords = 1024;
@@ -46,4 +46,4 @@ void RecordBlocks::read(std::span<const std::uint64_t> records, const Use& use) 
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

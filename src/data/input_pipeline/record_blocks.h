@@ -10,7 +10,7 @@
 #include "data/input_pipeline/record_index.h"
 #include "data/input_pipeline/record_order.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // Blocks cached by a source. More than kMixedBlocks, because prefetched batches may belong to the
 // next group.
@@ -38,4 +38,4 @@ class RecordBlocks {
 std::uint64_t block_of_examples(std::uint64_t bytes);
 std::uint64_t block_of_records(const RecordIndex& index);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -4,40 +4,40 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
-std::vector<ExampleFeature> sorted(std::vector<ExampleFeature> features) {
-  std::ranges::sort(features, {}, &ExampleFeature::name);
+std::vector<io::ExampleFeature> sorted(std::vector<io::ExampleFeature> features) {
+  std::ranges::sort(features, {}, &io::ExampleFeature::name);
   return features;
 }
 
-std::vector<std::string> names_of(const std::vector<ExampleFeature>& features) {
+std::vector<std::string> names_of(const std::vector<io::ExampleFeature>& features) {
   std::vector<std::string> names;
-  for (const ExampleFeature& feature : features) names.push_back(feature.name);
+  for (const io::ExampleFeature& feature : features) names.push_back(feature.name);
   return names;
 }
 
 }  // namespace
 
-std::vector<ExampleFeature> first_features(const RecordIndex& index) {
-  return Example(index.read(0), index.place(0)).features();
+std::vector<io::ExampleFeature> first_features(const RecordIndex& index) {
+  return io::Example(index.read(0), index.place(0)).features();
 }
 
-const ExampleFeature* find_feature(const std::vector<ExampleFeature>& features,
-                                   std::string_view name, ExampleKind kind) {
-  const auto found = std::ranges::find_if(features, [&](const ExampleFeature& feature) {
+const io::ExampleFeature* find_feature(const std::vector<io::ExampleFeature>& features,
+                                       std::string_view name, io::ExampleKind kind) {
+  const auto found = std::ranges::find_if(features, [&](const io::ExampleFeature& feature) {
     return feature.name == name && feature.kind == kind;
   });
   return found == features.end() ? nullptr : &*found;
 }
 
-std::string_view kind_name(ExampleKind kind) {
+std::string_view kind_name(io::ExampleKind kind) {
   constexpr std::string_view kNames[]{"values", "byte strings", "reals", "integers"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-void check_features(const Example& example, const std::vector<ExampleFeature>& features,
+void check_features(const io::Example& example, const std::vector<io::ExampleFeature>& features,
                     const std::string& place) {
   constexpr std::string_view kHint = "are the files made by one program with the same options?";
   const auto unsorted = example.features();
@@ -59,4 +59,4 @@ void check_features(const Example& example, const std::vector<ExampleFeature>& f
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

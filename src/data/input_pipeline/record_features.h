@@ -8,22 +8,22 @@
 #include "data/input_pipeline/record_index.h"
 #include "io/formats/example.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // Returns the features of the first record in its order; the other records must have the same.
 // Throws UsageError if it is not a tf.Example.
-std::vector<ExampleFeature> first_features(const RecordIndex& index);
+std::vector<io::ExampleFeature> first_features(const RecordIndex& index);
 
 // Returns the feature with this name and kind, or null.
-const ExampleFeature* find_feature(const std::vector<ExampleFeature>& features,
-                                   std::string_view name, ExampleKind kind);
+const io::ExampleFeature* find_feature(const std::vector<io::ExampleFeature>& features,
+                                       std::string_view name, io::ExampleKind kind);
 
 // "integers"
-std::string_view kind_name(ExampleKind kind);
+std::string_view kind_name(io::ExampleKind kind);
 
 // Throws UsageError, beginning with `place`, if an example does not have these features with the
 // same number of values.
-void check_features(const Example& example, const std::vector<ExampleFeature>& features,
+void check_features(const io::Example& example, const std::vector<io::ExampleFeature>& features,
                     const std::string& place);
 
-}  // namespace smelt
+}  // namespace smelt::data

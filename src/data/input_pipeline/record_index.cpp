@@ -13,7 +13,7 @@
 #include "io/filesystem/path.h"
 #include "io/formats/tfrecord.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::size_t kOpenFiles = 256;
@@ -23,19 +23,19 @@ constexpr std::uint64_t kMarkEvery = 64;
 }  // namespace
 
 std::vector<std::string> record_files(std::string_view patterns, std::string_view what) {
-  std::vector<std::string> files = expand_patterns(patterns, what);
+  std::vector<std::string> files = io::expand_patterns(patterns, what);
   std::unordered_set<std::string> beside;
   for (const std::string& file : files)
     for (const std::string_view suffix : {".json", ".index"})
-      beside.insert(append_to_path(file, suffix));
+      beside.insert(io::append_to_path(file, suffix));
   for (const std::string& file : files) {
     if (!file.ends_with(kWorkSuffix)) continue;
-    if (const auto status = file_status(file); status && status->is_folder)
+    if (const auto status = io::file_status(file); status && status->is_folder)
       throw UsageError(str(what, ": these files are not completely written: ", file, " exists"),
                        "run the command that writes them again; it resumes");
   }
   std::erase_if(files, [&](const std::string& file) {
-    return beside.contains(file) || path_name(file) == kFolderDescription;
+    return beside.contains(file) || io::path_name(file) == kFolderDescription;
   });
   if (files.empty())
     throw UsageError(str(what, ": ", patterns, " names what describes records, and no records"),
@@ -54,15 +54,15 @@ RecordIndex::RecordIndex(std::vector<std::string> paths)
 }
 
 RecordIndex::File RecordIndex::learn(const std::string& path) {
-  const RandomAccessFile bytes(path);
+  const io::RandomAccessFile bytes(path);
   auto found = load_record_index(bytes);
-  if (!found && is_remote(path) && !said_.test_and_set())
+  if (!found && io::is_remote(path) && !said_.test_and_set())
     log_warning(
         "{} has no index beside it: all of it is read to find its records; `smelt data index` "
         "writes one",
         path);
   File file{.layout = found ? std::move(*found) : scan_records(bytes), .marks = {}};
-  const NarrowNumbers& sizes = file.layout.sizes;
+  const io::NarrowNumbers& sizes = file.layout.sizes;
   std::uint64_t offset = 0;
   for (std::uint64_t record = 0; record < sizes.size(); record += kMarkEvery) {
     file.marks.push_back(offset);
@@ -96,7 +96,7 @@ std::uint64_t RecordIndex::offset(std::uint64_t record) const {
 
 std::optional<std::uint64_t> RecordIndex::tokens(std::uint64_t record) const {
   const std::size_t file = file_of(record);
-  const NarrowNumbers& tokens = layouts_[file].layout.tokens;
+  const io::NarrowNumbers& tokens = layouts_[file].layout.tokens;
   if (tokens.size() == 0) return std::nullopt;
   return tokens[record - first_[file]];
 }
@@ -110,7 +110,7 @@ void RecordIndex::read(std::uint64_t first, std::uint64_t count, std::string& bu
                        const Use& use, const Refuse& refuse) const {
   while (count > 0) {
     const std::size_t file = file_of(first);
-    const NarrowNumbers& sizes = layouts_[file].layout.sizes;
+    const io::NarrowNumbers& sizes = layouts_[file].layout.sizes;
     const std::uint64_t begin = first - first_[file];
     const std::uint64_t end = std::min(begin + count, sizes.size());
     const std::uint64_t start = offset(file, begin);
@@ -124,7 +124,7 @@ void RecordIndex::read(std::uint64_t first, std::uint64_t count, std::string& bu
     std::uint64_t at = start;
     for (std::uint64_t record = begin; record < last; ++record, ++first) {
       try {
-        use(first, parse_record(rest, sizes[record], {files()[file], at}));
+        use(first, io::parse_record(rest, sizes[record], {files()[file], at}));
       } catch (const UsageError& error) {
         refuse(first, error.what());
       }
@@ -139,7 +139,7 @@ RecordBytes RecordIndex::read_bytes(std::uint64_t first, std::uint64_t count) co
   RecordBytes out;
   while (count > 0) {
     const std::size_t file = file_of(first);
-    const NarrowNumbers& sizes = layouts_[file].layout.sizes;
+    const io::NarrowNumbers& sizes = layouts_[file].layout.sizes;
     const std::uint64_t begin = first - first_[file];
     const std::uint64_t taken = std::min(count, sizes.size() - begin);
     const std::uint64_t start = offset(file, begin), last = begin + taken - 1;
@@ -166,8 +166,8 @@ std::string_view RecordIndex::raw(const RecordBytes& bytes, std::uint64_t record
 std::string_view RecordIndex::checked(std::string_view raw, std::uint64_t record) const {
   const std::size_t file = file_of(record);
   const std::uint64_t in_file = record - first_[file];
-  return parse_record(raw, layouts_[file].layout.sizes[in_file],
-                      {files()[file], offset(file, in_file)});
+  return io::parse_record(raw, layouts_[file].layout.sizes[in_file],
+                          {files()[file], offset(file, in_file)});
 }
 
 std::string RecordIndex::read(std::uint64_t record) const {
@@ -181,4 +181,4 @@ std::string RecordIndex::place(std::uint64_t record) const {
   return str(files()[file], ": record ", record - first_[file]);
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -12,7 +12,7 @@
 #include "data/input_pipeline/open_files.h"
 #include "io/formats/record_layout.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // Number of files to read in parallel; the threads mostly wait for the storage.
 constexpr int kSideBySide = 16;
@@ -83,7 +83,7 @@ class RecordIndex {
 
  private:
   struct File {
-    RecordLayout layout;
+    io::RecordLayout layout;
     std::vector<std::uint64_t> marks;  // offset of every 64th record
   };
   std::size_t file_of(std::uint64_t record) const;
@@ -96,4 +96,4 @@ class RecordIndex {
   mutable OpenFiles open_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

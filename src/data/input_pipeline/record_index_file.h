@@ -10,7 +10,7 @@
 #include "io/filesystem/random_access_file.h"
 #include "io/formats/record_layout.h"
 
-namespace smelt {
+namespace smelt::data {
 
 std::string record_index_path(const std::string& records);
 
@@ -27,15 +27,15 @@ class RecordIndexBuilder {
   void clear() { layout_ = {}; }
 
  private:
-  RecordLayout layout_;
+  io::RecordLayout layout_;
 };
 
 // Builds the layout from the record headers. Throws UsageError if a record is truncated or has a
 // wrong length checksum.
-RecordLayout scan_records(const RandomAccessFile& file);
+io::RecordLayout scan_records(const io::RandomAccessFile& file);
 
 // Loads the file's index. Returns nullopt if it does not exist, or, with a warning, if it is
 // damaged or belongs to another file.
-std::optional<RecordLayout> load_record_index(const RandomAccessFile& file);
+std::optional<io::RecordLayout> load_record_index(const io::RandomAccessFile& file);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -14,7 +14,7 @@
 #include "data/input_pipeline/batch.h"
 #include "io/formats/example.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // The ids of a vocabulary that are counted; -1: none.
 struct SpecialIds {
@@ -36,14 +36,14 @@ class KindStatistics {
 };
 
 struct RecordKind {
-  Features features;
+  io::Features features;
   bool has_masks = false;  // requires a vocabulary with [MASK]
   std::function<std::unique_ptr<KindStatistics>()> statistics;
 };
 
 // Returns the kind if the records have its features, nullopt otherwise. Ids that are not less than
 // the limit are rejected.
-using FindRecordKind = std::optional<RecordKind> (*)(const std::vector<ExampleFeature>& features,
-                                                     std::int64_t id_limit);
+using FindRecordKind = std::optional<RecordKind> (*)(
+    const std::vector<io::ExampleFeature>& features, std::int64_t id_limit);
 
-}  // namespace smelt
+}  // namespace smelt::data

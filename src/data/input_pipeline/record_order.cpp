@@ -6,7 +6,7 @@
 #include "base/philox.h"
 #include "data/input_pipeline/permutation.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 // Blocks of a stripe that are mixed together.
@@ -87,4 +87,4 @@ std::vector<std::uint64_t> positions_of_rows(std::uint64_t step, std::uint64_t b
   return positions;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace smelt {
+namespace smelt::data {
 
 // Number of blocks of adjacent records whose records are shuffled together.
 constexpr std::uint64_t kMixedBlocks = 64;
@@ -51,4 +51,4 @@ class RecordOrder {
 std::vector<std::uint64_t> positions_of_rows(std::uint64_t step, std::uint64_t batch_size,
                                              std::uint64_t begin, std::uint64_t end);
 
-}  // namespace smelt
+}  // namespace smelt::data

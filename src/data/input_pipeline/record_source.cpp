@@ -10,7 +10,7 @@
 #include "data/input_pipeline/put_record.h"
 #include "io/formats/example.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 [[noreturn]] void refuse_kind(const std::string& what, const std::string& kind) {
@@ -20,8 +20,8 @@ namespace {
 void check_foreign(std::string_view record, const std::string& place,
                    const RecordOptions& options) {
   if (options.foreign.empty()) return;
-  const std::vector<std::string> names = Example(record, place).names();
-  for (const ForeignFeature& feature : options.foreign)
+  const std::vector<std::string> names = io::Example(record, place).names();
+  for (const io::ForeignFeature& feature : options.foreign)
     if (std::ranges::find(names, feature.name) != names.end())
       refuse_kind(str(place, ": ", feature.name, " is of examples for ", feature.kind),
                   options.kind);
@@ -70,7 +70,7 @@ RecordSource::RecordSource(const RecordOptions& options)
 // Counts tokens by reading the records, to replace a missing index.
 void RecordSource::count_tokens(const std::string& feature) {
   constexpr std::uint64_t kAtOnce = 1024;
-  const auto at = std::ranges::find(features(), feature, &Feature::name) - features().begin();
+  const auto at = std::ranges::find(features(), feature, &io::Feature::name) - features().begin();
   for (std::uint64_t first = 0; first < size(); first += kAtOnce) {
     const Batch batch = examples_in_order(first, std::min(kAtOnce, size() - first));
     const auto values = batch.arrays.at(static_cast<std::size_t>(at)).values<std::int32_t>();
@@ -115,4 +115,4 @@ void RecordSource::put_in_order(std::uint64_t first, std::uint64_t count, Batch&
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -6,7 +6,7 @@
 #include "data/input_pipeline/record_index.h"
 #include "data/input_pipeline/record_order.h"
 
-namespace smelt {
+namespace smelt::data {
 
 class RecordSource : public ExampleSource {
  public:
@@ -37,4 +37,4 @@ class RecordSource : public ExampleSource {
   std::vector<std::uint32_t> tokens_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

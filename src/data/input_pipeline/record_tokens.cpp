@@ -7,10 +7,10 @@
 #include "data/input_pipeline/record_index_file.h"
 #include "io/formats/tfrecord.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
-std::uint64_t count_ones(const Example& example, std::string_view mask) {
+std::uint64_t count_ones(const io::Example& example, std::string_view mask) {
   const auto& values = example.integers(mask);
   return static_cast<std::uint64_t>(std::ranges::count(values, 1));
 }
@@ -29,7 +29,7 @@ std::vector<std::uint32_t> token_counts(const RecordIndex& index, std::string_vi
     else
       index.read(first, last - first, buffer, [&](std::uint64_t record, std::string_view data) {
         counts[record] =
-            static_cast<std::uint32_t>(count_ones(Example(data, index.place(record)), mask));
+            static_cast<std::uint32_t>(count_ones(io::Example(data, index.place(record)), mask));
       });
   }
   return counts;
@@ -38,14 +38,14 @@ std::vector<std::uint32_t> token_counts(const RecordIndex& index, std::string_vi
 std::uint64_t index_records(const std::string& file, std::string_view mask) {
   const RecordIndex index({file});
   if (mask.empty() &&
-      find_feature(first_features(index), kTokenMask, ExampleKind::integers) != nullptr)
+      find_feature(first_features(index), kTokenMask, io::ExampleKind::integers) != nullptr)
     mask = kTokenMask;
   RecordIndexBuilder builder;
   std::string buffer, framed;
   index.read(0, index.size(), buffer, [&](std::uint64_t record, std::string_view data) {
-    const Example example(data, index.place(record));
+    const io::Example example(data, index.place(record));
     framed.clear();
-    append_record(framed, data);
+    io::append_record(framed, data);
     std::optional<std::uint64_t> tokens;
     if (!mask.empty()) tokens = count_ones(example, mask);
     builder.add(framed, tokens);
@@ -54,4 +54,4 @@ std::uint64_t index_records(const std::string& file, std::string_view mask) {
   return index.size();
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -8,7 +8,7 @@
 
 #include "data/input_pipeline/record_index.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // The feature of BERT's records that is 1 for tokens and 0 for padding.
 inline constexpr std::string_view kTokenMask = "input_mask";
@@ -23,4 +23,4 @@ std::vector<std::uint32_t> token_counts(const RecordIndex& index, std::string_vi
 // UsageError at the first fault. Returns the number of records.
 std::uint64_t index_records(const std::string& file, std::string_view mask = {});
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -11,7 +11,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::size_t kWindow = 1 << 18;  // decompressed bytes to buffer, except for longer records
@@ -19,16 +19,16 @@ constexpr std::uint64_t kMostRecordBytes = std::uint64_t{256} << 20;
 
 std::vector<std::string> named(const std::string& folder, std::string_view ending) {
   std::vector<std::string> found;
-  for (const std::string& name : list_folder(folder))
-    if (name.ends_with(ending)) found.push_back(join_path(folder, name));
+  for (const std::string& name : io::list_folder(folder))
+    if (name.ends_with(ending)) found.push_back(io::join_path(folder, name));
   return found;
 }
 
 // Reads the records of a file that may be compressed.
 class PackedRecords {
  public:
-  explicit PackedRecords(const std::string& path) : file_(path, begins_record) {
-    if (fill(kRecordHeaderBytes)) check_snapshot_packing(rest(), path);
+  explicit PackedRecords(const std::string& path) : file_(path, io::begins_record) {
+    if (fill(io::kRecordHeaderBytes)) io::check_snapshot_packing(rest(), path);
   }
 
   // Returns the data of the next record, valid until the next call; nullopt at the end.
@@ -36,17 +36,18 @@ class PackedRecords {
     place_.offset += taken_;
     at_ += taken_;
     taken_ = 0;
-    if (!fill(kRecordHeaderBytes)) {
+    if (!fill(io::kRecordHeaderBytes)) {
       if (rest().empty()) return std::nullopt;
-      parse_record_header(rest(), rest().size(), place_);  // throws an error with what is missing
+      io::parse_record_header(rest(), rest().size(),
+                              place_);  // throws an error with what is missing
     }
     const std::uint64_t length = length_of_record();
-    taken_ = kRecordHeaderBytes + length + kRecordFooterBytes;
-    if (!fill(taken_)) parse_record_header(rest(), rest().size(), place_);
-    return check_record_data(rest().substr(kRecordHeaderBytes, length + kRecordFooterBytes),
-                             place_);
+    taken_ = io::kRecordHeaderBytes + length + io::kRecordFooterBytes;
+    if (!fill(taken_)) io::parse_record_header(rest(), rest().size(), place_);
+    return io::check_record_data(
+        rest().substr(io::kRecordHeaderBytes, length + io::kRecordFooterBytes), place_);
   }
-  RecordPlace place() const { return place_; }
+  io::RecordPlace place() const { return place_; }
 
  private:
   std::string_view rest() const { return std::string_view(buffer_).substr(at_); }
@@ -54,9 +55,9 @@ class PackedRecords {
   // Returns the length of the next record. Most records are as long as the previous one, whose
   // header was verified; an equal header needs no checksum.
   std::uint64_t length_of_record() {
-    const std::string_view found = rest().substr(0, kRecordHeaderBytes);
+    const std::string_view found = rest().substr(0, io::kRecordHeaderBytes);
     if (found != header_) {
-      length_ = parse_record_header(found, std::numeric_limits<std::int64_t>::max(), place_);
+      length_ = io::parse_record_header(found, std::numeric_limits<std::int64_t>::max(), place_);
       if (length_ > kMostRecordBytes)
         throw UsageError(str(place_.file, ": record at offset ", place_.offset, ": ", length_,
                              " bytes, more than ", kMostRecordBytes),
@@ -79,21 +80,22 @@ class PackedRecords {
     return true;
   }
 
-  DecompressedFile file_;
+  io::DecompressedFile file_;
   std::string buffer_, header_;
   std::size_t at_ = 0;  // position of the record in buffer_
   std::uint64_t taken_ = 0, length_ = 0;
-  RecordPlace place_{.file = file_.path()};
+  io::RecordPlace place_{.file = file_.path()};
 };
 
 }  // namespace
 
 SnapshotFolder open_snapshot(const std::string& path) {
-  const std::string where = join_path(path, kSnapshotMetadata);
-  SnapshotFolder out{.path = path,
-                     .metadata = parse_snapshot_metadata(read_file(where, kSmallFileBytes), where),
-                     .shards = {}};
-  const std::string run = join_path(path, out.metadata.run);
+  const std::string where = io::join_path(path, io::kSnapshotMetadata);
+  SnapshotFolder out{
+      .path = path,
+      .metadata = io::parse_snapshot_metadata(io::read_file(where, io::kSmallFileBytes), where),
+      .shards = {}};
+  const std::string run = io::join_path(path, out.metadata.run);
   for (const std::string& shard : named(run, ".shard"))
     out.shards.push_back(named(shard, ".snapshot"));
   if (out.shards.empty() && out.metadata.elements)
@@ -105,7 +107,7 @@ SnapshotFolder open_snapshot(const std::string& path) {
 
 class SnapshotReader::Shard {
  public:
-  Shard(SnapshotType type, std::vector<std::string> files)
+  Shard(io::SnapshotType type, std::vector<std::string> files)
       : tensors_(type), files_(std::move(files)) {}
 
   bool next(std::vector<std::int32_t>& ids) {
@@ -121,10 +123,10 @@ class SnapshotReader::Shard {
     }
   }
   bool scalar() const { return tensors_.scalar(); }
-  RecordPlace place() const { return records_->place(); }  // of the record that next() read
+  io::RecordPlace place() const { return records_->place(); }  // of the record that next() read
 
  private:
-  TokenTensors tensors_;
+  io::TokenTensors tensors_;
   std::vector<std::string> files_;
   std::size_t opened_ = 0;
   std::optional<PackedRecords> records_;
@@ -162,9 +164,9 @@ void SnapshotReader::check_rank(const Shard& shard) {
 
 void SnapshotReader::check_count() const {
   if (folder_.metadata.elements.value_or(elements_) != elements_)
-    throw UsageError(str(folder_.path, ": holds ", elements_, " elements, ", kSnapshotMetadata,
+    throw UsageError(str(folder_.path, ": holds ", elements_, " elements, ", io::kSnapshotMetadata,
                          " says ", *folder_.metadata.elements),
                      "files are missing or cut short: copy the whole folder again");
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -8,11 +8,11 @@
 
 #include "io/formats/snapshot.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct SnapshotFolder {
   std::string path;
-  SnapshotMetadata metadata;
+  io::SnapshotMetadata metadata;
   std::vector<std::vector<std::string>> shards;  // files of each shard, in order
 };
 
@@ -48,4 +48,4 @@ class SnapshotReader {
   bool scalar_ = false;
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

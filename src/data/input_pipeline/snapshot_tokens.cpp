@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "data/input_pipeline/snapshot_folder.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::size_t kReadBytes = 1 << 20;
@@ -78,7 +78,7 @@ class ScalarSnapshot : public TokenFile {
   }
 
  private:
-  explicit ScalarSnapshot(SnapshotType type) : type_(type) {}
+  explicit ScalarSnapshot(io::SnapshotType type) : type_(type) {}
 
   static void read_whole(const SnapshotFolder& folder) {
     SnapshotReader reader(folder);
@@ -103,11 +103,11 @@ class ScalarSnapshot : public TokenFile {
 
   // Adds a file. Returns false if its format differs.
   bool add(const std::string& path) {
-    const RandomAccessFile file(path);
+    const io::RandomAccessFile file(path);
     std::string head(std::min<std::uint64_t>(file.size(), kFirstBytes), '\0');
     head.resize(file.read_at(0, head));
-    check_snapshot_packing(head, path);
-    const bool packed = head.starts_with("\x1f\x8b") && !begins_record(head);
+    io::check_snapshot_packing(head, path);
+    const bool packed = head.starts_with("\x1f\x8b") && !io::begins_record(head);
     if (packed || !is_scalar(head, file)) return false;
     cut_ = cut_ || file.size() % record_bytes_ != 0;
     parts_.push_back(path);
@@ -117,20 +117,20 @@ class ScalarSnapshot : public TokenFile {
   }
 
   // Returns whether the first record is a scalar. True for an empty file.
-  bool is_scalar(std::string_view head, const RandomAccessFile& file) {
+  bool is_scalar(std::string_view head, const io::RandomAccessFile& file) {
     if (head.empty()) {
       record_bytes_ = std::max<std::size_t>(record_bytes_, 1);
       return true;
     }
-    const RecordPlace place{file.path(), 0};
+    const io::RecordPlace place{file.path(), 0};
     const std::uint64_t length =
-        parse_record_header(head.substr(0, kRecordHeaderBytes), file.size(), place);
-    const std::uint64_t size = kRecordHeaderBytes + length + kRecordFooterBytes;
+        io::parse_record_header(head.substr(0, io::kRecordHeaderBytes), file.size(), place);
+    const std::uint64_t size = io::kRecordHeaderBytes + length + io::kRecordFooterBytes;
     if (size > head.size() || (record_bytes_ > 1 && record_bytes_ != size)) return false;
     record_bytes_ = size;
     std::vector<std::int32_t> ids;
-    TokenTensors tensors(type_);
-    tensors.append(parse_record(head, size, place), place, ids);
+    io::TokenTensors tensors(type_);
+    tensors.append(io::parse_record(head, size, place), place, ids);
     return tensors.scalar();
   }
 
@@ -139,7 +139,7 @@ class ScalarSnapshot : public TokenFile {
                                        std::uint64_t first, std::uint64_t last) const {
     std::vector<std::int32_t> ids;
     ids.reserve(last - first);
-    TokenTensors tensors(type_);
+    io::TokenTensors tensors(type_);
     std::string bytes;
     while (first < last) {
       const auto end = std::ranges::upper_bound(shard.ends, first);
@@ -157,17 +157,18 @@ class ScalarSnapshot : public TokenFile {
     return ids;
   }
 
-  void append_records(std::string_view bytes, RecordPlace place, std::uint64_t count,
-                      TokenTensors& tensors, std::vector<std::int32_t>& ids) const {
+  void append_records(std::string_view bytes, io::RecordPlace place, std::uint64_t count,
+                      io::TokenTensors& tensors, std::vector<std::int32_t>& ids) const {
     std::string_view header;  // of the previous, verified record
     for (; count > 0; --count) {
       const bool same = bytes.size() >= record_bytes_ && !header.empty() &&
-                        bytes.substr(0, kRecordHeaderBytes) == header;
+                        bytes.substr(0, io::kRecordHeaderBytes) == header;
       const std::string_view data =
-          same ? check_record_data(
-                     bytes.substr(kRecordHeaderBytes, record_bytes_ - kRecordHeaderBytes), place)
-               : parse_record(bytes, record_bytes_, place);
-      header = bytes.substr(0, kRecordHeaderBytes);
+          same ? io::check_record_data(
+                     bytes.substr(io::kRecordHeaderBytes, record_bytes_ - io::kRecordHeaderBytes),
+                     place)
+               : io::parse_record(bytes, record_bytes_, place);
+      header = bytes.substr(0, io::kRecordHeaderBytes);
       tensors.append(data, place, ids);
       if (!tensors.scalar())
         throw UsageError(str(place.file, ": record at offset ", place.offset,
@@ -178,7 +179,7 @@ class ScalarSnapshot : public TokenFile {
     }
   }
 
-  SnapshotType type_;
+  io::SnapshotType type_;
   std::size_t record_bytes_ = 0;
   bool cut_ = false;
   std::vector<ScalarShard> shards_;
@@ -235,4 +236,4 @@ std::unique_ptr<TokenFile> open_snapshot_tokens(const std::string& path, TokenMe
   return std::make_unique<DecodedSnapshot>(std::move(folder), memory);
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -6,9 +6,9 @@
 
 #include "data/input_pipeline/token_file.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // Opens a snapshot as described for open_token_file().
 std::unique_ptr<TokenFile> open_snapshot_tokens(const std::string& path, TokenMemory& memory);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "data/input_pipeline/denoise.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using Ids = std::vector<std::int32_t>;
@@ -187,9 +187,9 @@ TextLengths text_lengths(const TextToText& o, const std::string& where) {
   return out;
 }
 
-WindowTransform text_to_text(const TextToText& o) {
+io::WindowTransform text_to_text(const TextToText& o) {
   const TextLengths lengths = text_lengths(o, "");
-  WindowTransform out;
+  io::WindowTransform out;
   out.tokens = lengths.tokens;
   out.across_documents = o.across_documents;
   out.settings = {{"objective", std::string(word_of(o.objective, kTextObjectives))},
@@ -200,8 +200,8 @@ WindowTransform text_to_text(const TextToText& o) {
                   {"sentinel", o.sentinel},
                   {"sentinels", o.sentinels}};
   const auto stopped = std::make_shared<StoppedWindows>();
-  out.make = [o, lengths, stopped](std::span<const std::int32_t> window, const WindowKey& key,
-                                   WindowTransform::Arrays example) {
+  out.make = [o, lengths, stopped](std::span<const std::int32_t> window, const io::WindowKey& key,
+                                   io::WindowTransform::Arrays example) {
     StreamRandom random(key.key, key.place, 0);
     const InputsAndTargets made = made_of(o, lengths, window, random, *stopped);
     put_ids(made.inputs, example[0]);
@@ -210,4 +210,4 @@ WindowTransform text_to_text(const TextToText& o) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

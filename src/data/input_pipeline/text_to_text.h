@@ -6,7 +6,7 @@
 #include "base/choice.h"
 #include "io/formats/window_transform.h"
 
-namespace smelt {
+namespace smelt::data {
 
 enum class TextObjective {
   span_corruption,   // T5: noise spans replaced by sentinels (t5.data.preprocessors)
@@ -45,6 +45,6 @@ TextLengths text_lengths(const TextToText& settings, const std::string& where);
 // Returns a transform to the features inputs and targets, in this order, padded with zeros. For
 // iid_denoise_text, spans that do not fit in the targets are dropped; the number of affected
 // windows is logged.
-WindowTransform text_to_text(const TextToText& settings);
+io::WindowTransform text_to_text(const TextToText& settings);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -7,10 +7,10 @@
 #include "data/input_pipeline/data_paths.h"
 #include "data/input_pipeline/snapshot_tokens.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
-std::string read_blocks(const RandomAccessFile& file, const TokenBlocks& blocks) {
+std::string read_blocks(const io::RandomAccessFile& file, const io::TokenBlocks& blocks) {
   std::string bytes(blocks.bytes, '\0');
   bytes.resize(file.read_at(blocks.offset, bytes));
   return bytes;
@@ -19,7 +19,7 @@ std::string read_blocks(const RandomAccessFile& file, const TokenBlocks& blocks)
 class StoredTokens : public TokenFile {
  public:
   explicit StoredTokens(const std::string& path)
-      : layout_(read_token_store(RandomAccessFile(path))) {
+      : layout_(read_token_store(io::RandomAccessFile(path))) {
     size_ = layout_.tokens;
     documents_ = layout_.documents;
     vocabulary_ = layout_.vocabulary;
@@ -29,8 +29,8 @@ class StoredTokens : public TokenFile {
 
   void read(const Open& open, std::uint64_t first, std::span<std::int32_t> out) const override {
     const auto file = open(0);
-    const TokenBlocks blocks = blocks_of_tokens(layout_, first, out.size());
-    decode_tokens(layout_, blocks, read_blocks(*file, blocks), file->path(), out);
+    const io::TokenBlocks blocks = io::blocks_of_tokens(layout_, first, out.size());
+    io::decode_tokens(layout_, blocks, read_blocks(*file, blocks), file->path(), out);
   }
   std::vector<std::uint64_t> document_ends(const Open& open) const override {
     std::vector<std::uint64_t> ends(layout_.documents);
@@ -39,25 +39,25 @@ class StoredTokens : public TokenFile {
   }
 
  private:
-  TokenStoreLayout layout_;
+  io::TokenStoreLayout layout_;
 };
 
 }  // namespace
 
-TokenStoreLayout read_token_store(const RandomAccessFile& file) {
-  std::array<char, kTokenStoreHeadBytes> head;
-  std::array<char, kTokenStoreFootBytes> foot;
+io::TokenStoreLayout read_token_store(const io::RandomAccessFile& file) {
+  std::array<char, io::kTokenStoreHeadBytes> head;
+  std::array<char, io::kTokenStoreFootBytes> foot;
   const std::size_t head_bytes = file.read_at(0, head);
   const std::uint64_t foot_offset = std::max<std::uint64_t>(file.size(), foot.size()) - foot.size();
   const std::size_t foot_bytes = file.read_at(foot_offset, foot);
-  return parse_token_store({head.data(), head_bytes}, {foot.data(), foot_bytes}, file.size(),
-                           file.path());
+  return io::parse_token_store({head.data(), head_bytes}, {foot.data(), foot_bytes}, file.size(),
+                               file.path());
 }
 
-void read_document_ends(const RandomAccessFile& file, const TokenStoreLayout& layout,
+void read_document_ends(const io::RandomAccessFile& file, const io::TokenStoreLayout& layout,
                         std::uint64_t first, std::span<std::uint64_t> out) {
-  const TokenBlocks blocks = blocks_of_ends(layout, first, out.size());
-  decode_ends(blocks, read_blocks(file, blocks), file.path(), out);
+  const io::TokenBlocks blocks = io::blocks_of_ends(layout, first, out.size());
+  io::decode_ends(blocks, read_blocks(file, blocks), file.path(), out);
 }
 
 std::unique_ptr<TokenFile> open_token_file(const std::string& path, TokenMemory& memory) {
@@ -68,4 +68,4 @@ std::unique_ptr<TokenFile> open_token_file(const std::string& path, TokenMemory&
   return std::make_unique<StoredTokens>(path);
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -12,7 +12,7 @@
 #include "io/filesystem/random_access_file.h"
 #include "io/formats/token_store.h"
 
-namespace smelt {
+namespace smelt::data {
 
 class TokenFile {
  public:
@@ -22,11 +22,11 @@ class TokenFile {
   // number of documents whose ends are known
   std::uint64_t documents() const { return documents_; }
   std::uint32_t id_limit() const { return id_limit_; }  // all ids are less than this; 0: not known
-  const TokenVocabulary& vocabulary() const { return vocabulary_; }
+  const io::TokenVocabulary& vocabulary() const { return vocabulary_; }
   const std::vector<std::string>& parts() const { return parts_; }
 
   // Opens a part of the file; it may be cached.
-  using Open = std::function<std::shared_ptr<const RandomAccessFile>(std::size_t part)>;
+  using Open = std::function<std::shared_ptr<const io::RandomAccessFile>(std::size_t part)>;
   // Reads the tokens from `first` on and verifies all checksums. Thread-safe. Throws UsageError
   // with the file and offset.
   virtual void read(const Open& open, std::uint64_t first, std::span<std::int32_t> out) const = 0;
@@ -36,7 +36,7 @@ class TokenFile {
  protected:
   std::uint64_t size_ = 0, documents_ = 0;
   std::uint32_t id_limit_ = 0;
-  TokenVocabulary vocabulary_;
+  io::TokenVocabulary vocabulary_;
   std::vector<std::string> parts_;  // files that read() opens
 };
 
@@ -57,8 +57,8 @@ class TokenMemory {
 std::unique_ptr<TokenFile> open_token_file(const std::string& path, TokenMemory& memory);
 
 // Read the layout of a store, and the ends of the documents [first, first + out.size()).
-TokenStoreLayout read_token_store(const RandomAccessFile& file);
-void read_document_ends(const RandomAccessFile& file, const TokenStoreLayout& layout,
+io::TokenStoreLayout read_token_store(const io::RandomAccessFile& file);
+void read_document_ends(const io::RandomAccessFile& file, const io::TokenStoreLayout& layout,
                         std::uint64_t first, std::span<std::uint64_t> out);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -4,7 +4,7 @@
 #include "base/parallel.h"
 #include "data/input_pipeline/record_index.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::size_t kOpenParts = 256;
@@ -28,7 +28,7 @@ TokenFiles::TokenFiles(std::vector<std::string> paths, std::uint64_t memory)
 void TokenFiles::check_vocabularies() {
   std::size_t first = 0;
   for (std::size_t file = 0; file < files_.size(); ++file) {
-    const TokenVocabulary& found = files_[file]->vocabulary();
+    const io::TokenVocabulary& found = files_[file]->vocabulary();
     if (!found.crc32c) continue;
     if (!vocabulary_.crc32c) {
       vocabulary_ = found;
@@ -54,4 +54,4 @@ std::vector<std::uint64_t> TokenFiles::document_ends(std::size_t file) const {
   return files_[file]->document_ends(opener(file));
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -10,7 +10,7 @@
 #include "data/input_pipeline/open_files.h"
 #include "data/input_pipeline/token_file.h"
 
-namespace smelt {
+namespace smelt::data {
 
 constexpr std::uint64_t kTokenMemory = std::uint64_t{2} << 30;
 
@@ -27,7 +27,7 @@ class TokenFiles {
   std::uint64_t documents(std::size_t file) const { return files_[file]->documents(); }
   std::uint32_t id_limit(std::size_t file) const { return files_[file]->id_limit(); }
   // Returns the vocabulary stored in the first store that has one.
-  const TokenVocabulary& vocabulary() const { return vocabulary_; }
+  const io::TokenVocabulary& vocabulary() const { return vocabulary_; }
 
   // Reads tokens as TokenFile::read does.
   void read(std::size_t file, std::uint64_t first, std::span<std::int32_t> out) const;
@@ -41,8 +41,8 @@ class TokenFiles {
   std::vector<std::string> paths_;
   std::vector<std::unique_ptr<TokenFile>> files_;
   std::vector<std::size_t> first_part_;  // by file: index into parts_
-  TokenVocabulary vocabulary_;
+  io::TokenVocabulary vocabulary_;
   mutable std::unique_ptr<OpenFiles> parts_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

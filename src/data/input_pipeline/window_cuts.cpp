@@ -7,7 +7,7 @@
 #include "base/philox.h"
 #include "data/input_pipeline/record_index.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 std::uint64_t trained_windows(std::uint64_t tokens, std::uint64_t length) {
@@ -138,4 +138,4 @@ std::unique_ptr<WindowCuts> windows_within_documents(const TokenFiles& files,
   return std::make_unique<WithinDocuments>(files, length);
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

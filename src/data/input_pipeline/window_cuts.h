@@ -6,7 +6,7 @@
 
 #include "data/input_pipeline/token_files.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // A range of tokens in one file.
 struct WindowPlace {
@@ -42,4 +42,4 @@ std::unique_ptr<WindowCuts> windows_across_documents(const TokenFiles& files, st
 // a file does not store document ends.
 std::unique_ptr<WindowCuts> windows_within_documents(const TokenFiles& files, std::uint64_t length);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -11,18 +11,18 @@
 #include "io/formats/crc32c.h"
 #include "io/formats/little_endian.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 // Returns the window length. Throws UsageError if the features do not fit.
 std::uint64_t checked_length(const RecordOptions& o, const std::string& path) {
   if (o.windows) return static_cast<std::uint64_t>(o.windows->tokens);
-  const Features& features = o.features;
-  const bool fits = features.size() == 1 && features.front().dtype == DType::s32 &&
+  const io::Features& features = o.features;
+  const bool fits = features.size() == 1 && features.front().dtype == compiler::DType::s32 &&
                     features.front().row.size() == 1 && features.front().row.front() > 0;
   if (fits) return static_cast<std::uint64_t>(features.front().row.front());
   std::vector<std::string> names;
-  for (const Feature& feature : features) names.push_back(feature.name);
+  for (const io::Feature& feature : features) names.push_back(feature.name);
   throw UsageError(str(path, ": holds tokens alone, the training wants ", join(names, ", ")),
                    "make records of the text, or train a model of plain tokens");
 }
@@ -65,15 +65,15 @@ std::optional<DataDescription> WindowSource::description() const {
 Json WindowSource::layout() const {
   std::string counts;
   for (std::size_t file = 0; file < tokens_.count(); ++file)
-    append_little_endian(counts, tokens_.tokens(file));
-  Json out{{"windows", epoch_size()}, {"file_tokens_crc32c", crc32c(counts)}};
+    io::append_little_endian(counts, tokens_.tokens(file));
+  Json out{{"windows", epoch_size()}, {"file_tokens_crc32c", io::crc32c(counts)}};
   if (transform_) out["window"] = transform_->settings;
   return out;
 }
 
 // If the largest id is not stored, checks the first and the last window of the file.
 void WindowSource::check_file(std::size_t file) const {
-  const Feature& feature = features().front();
+  const io::Feature& feature = features().front();
   const std::uint64_t tokens = tokens_.tokens(file), id_limit = tokens_.id_limit(file);
   if (std::cmp_greater(id_limit, feature.limit))
     throw UsageError(str(files()[file], ": holds the id ", id_limit - 1, ", out of range for ",
@@ -89,7 +89,7 @@ void WindowSource::check_file(std::size_t file) const {
 
 void WindowSource::check_ids(std::size_t file, std::uint64_t first,
                              std::span<const std::int32_t> ids) const {
-  const Feature& feature = features().front();
+  const io::Feature& feature = features().front();
   const auto bad =
       std::ranges::find_if(ids, [&](std::int32_t id) { return id < 0 || id >= feature.limit; });
   if (bad != ids.end())
@@ -120,7 +120,7 @@ WindowSource::Runs WindowSource::read_block(std::uint64_t block) const {
 }
 
 void WindowSource::put(const WindowPlace& place, std::span<const std::int32_t> ids,
-                       const WindowKey& key, Batch& batch, std::size_t row) const {
+                       const io::WindowKey& key, Batch& batch, std::size_t row) const {
   check_ids(place.file, place.first, ids);
   std::vector<std::span<std::int32_t>> example;
   for (HostArray& array : batch.arrays) {
@@ -166,4 +166,4 @@ void WindowSource::put_in_order(std::uint64_t first, std::uint64_t count, Batch&
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -12,7 +12,7 @@
 #include "data/input_pipeline/token_files.h"
 #include "data/input_pipeline/window_cuts.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // Windows are split as described in data/input_pipeline/window_cuts.h and converted by
 // `options.windows`. Random numbers depend on the seed and the example's position in training, and
@@ -44,12 +44,12 @@ class WindowSource : public ExampleSource {
                     std::size_t row) const override;
   Runs read_block(std::uint64_t block) const;
   // Writes the example of a window to a row of the batch.
-  void put(const WindowPlace& place, std::span<const std::int32_t> ids, const WindowKey& key,
+  void put(const WindowPlace& place, std::span<const std::int32_t> ids, const io::WindowKey& key,
            Batch& batch, std::size_t row) const;
   void check_file(std::size_t file) const;
   void check_ids(std::size_t file, std::uint64_t first, std::span<const std::int32_t> ids) const;
 
-  std::optional<WindowTransform> transform_;
+  std::optional<io::WindowTransform> transform_;
   std::uint64_t length_;
   TokenFiles tokens_;
   std::unique_ptr<WindowCuts> cuts_;
@@ -59,4 +59,4 @@ class WindowSource : public ExampleSource {
   mutable KeptBlocks<Runs> blocks_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

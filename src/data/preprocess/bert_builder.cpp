@@ -8,7 +8,7 @@
 #include "data/preprocess/id_codec.h"
 #include "data/preprocess/require.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::size_t kFirstAnswer = 4;  // index in the counts
@@ -145,7 +145,7 @@ OrderedJson BertBuilder::settings() const {
       {"next_sentence", pairs_.next_sentence},   {"whole_word_mask", pairs_.whole_word_mask},
       {"masked_lm_prob", pairs_.masked_lm_prob}, {"short_seq_prob", pairs_.short_seq_prob},
       {"dupe_factor", pairs_.dupe_factor}};
-  out.update(tokenizer_settings(tokenizer_.options()));
+  out.update(text::tokenizer_settings(tokenizer_.options()));
   return out;
 }
 
@@ -198,4 +198,4 @@ OrderedJson BertBuilder::facts(const ExampleCounts& counts) const {
           {"majority_token", {{"id", most - first}, {"count", *most}}}};
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

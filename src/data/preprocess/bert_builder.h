@@ -7,7 +7,7 @@
 #include "data/preprocess/text_corpus.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // Builds BERT examples. Its ExampleCounts hold: [0] masked tokens, [1] tokens of text, [2] sentence
 // pairs, [3] pairs with a random next sentence, [4 + id] how often token `id` was a masking target.
@@ -36,9 +36,9 @@ class BertBuilder final : public ExampleBuilder {
   void count(const MaskedPair& pair, ExampleCounts& counts) const;
 
  private:
-  const BertTokenizer& tokenizer_;
+  const text::BertTokenizer& tokenizer_;
   const MaskVocabulary& vocabulary_;
   PairOptions pairs_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -5,7 +5,7 @@
 
 #include "io/formats/tfrecord.h"
 
-namespace smelt {
+namespace smelt::data {
 
 BertEncoder::BertEncoder(const MaskVocabulary& vocabulary, const PairOptions& options)
     : cls_(vocabulary.cls),
@@ -45,7 +45,7 @@ void BertEncoder::append(const MaskedPair& pair, std::string& out) {
   example_.integers("masked_lm_ids", labels_);
   example_.reals("masked_lm_weights", weights_);
   example_.integers("next_sentence_labels", std::array{pair.random_next ? 1 : 0});
-  append_record(out, example_.take());
+  io::append_record(out, example_.take());
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -9,7 +9,7 @@
 #include "data/preprocess/sentence_pairs.h"
 #include "io/formats/example.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // Not thread-safe.
 class BertEncoder {
@@ -25,9 +25,9 @@ class BertEncoder {
   std::int32_t cls_, sep_;
   std::size_t length_, predictions_;
   // Features of the current example; reused to avoid allocations.
-  ExampleWriter example_;
+  io::ExampleWriter example_;
   std::vector<std::int32_t> input_ids_, input_mask_, segment_ids_, positions_, labels_;
   std::vector<float> weights_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

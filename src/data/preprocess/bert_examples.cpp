@@ -8,7 +8,7 @@
 #include "data/preprocess/shuffled_order.h"
 #include "text/tokenizers/casing.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 void check_original(const BertExamplesJob& job) {
@@ -50,4 +50,4 @@ BuildSummary build_bert_examples(const BertExamplesJob& job) {
           .masked_tokens = summary.counts.empty() ? 0 : summary.counts.front()};
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -9,12 +9,12 @@
 #include "data/preprocess/sentence_pairs.h"
 #include "text/tokenizers/tokenizer_config.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // `vocab` is a vocab.txt or tokenizer.json.
 struct BertExamplesJob : ExampleJob {
   ExampleOrder order = ExampleOrder::shuffled;
-  TokenizerFlags tokenizer;   // must agree with the options stored with the vocabulary
+  text::TokenizerFlags tokenizer;  // must agree with the options stored with the vocabulary
   bool log_examples = false;  // log the first 20, as the original program does; original order only
   PairOptions pairs;
 };
@@ -28,4 +28,4 @@ struct BuildSummary {
 // empty, the vocabulary lacks special tokens, or an output already exists.
 BuildSummary build_bert_examples(const BertExamplesJob& job);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -5,7 +5,7 @@
 
 #include "data/input_pipeline/record_features.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 void add_each(const std::vector<std::uint64_t>& from, std::vector<std::uint64_t>& to) {
@@ -14,18 +14,20 @@ void add_each(const std::vector<std::uint64_t>& from, std::vector<std::uint64_t>
 
 }  // namespace
 
-Features bert_features(BertShape shape, std::int64_t vocab_size) {
+io::Features bert_features(BertShape shape, std::int64_t vocab_size) {
   constexpr std::int64_t kMostTypes = std::numeric_limits<std::int32_t>::max();
-  const auto integers = [](std::string name, Dims row, std::int64_t limit, std::string limit_name) {
-    return Feature{std::move(name), DType::s32, std::move(row), limit, std::move(limit_name)};
+  const auto integers = [](std::string name, compiler::Dims row, std::int64_t limit,
+                           std::string limit_name) {
+    return io::Feature{std::move(name), compiler::DType::s32, std::move(row), limit,
+                       std::move(limit_name)};
   };
-  const Dims length{shape.seq_length}, predictions{shape.max_predictions};
+  const compiler::Dims length{shape.seq_length}, predictions{shape.max_predictions};
   return {integers("input_ids", length, vocab_size, "vocab_size"),
           integers("input_mask", length, 2, "a mask of"),
           integers("segment_ids", length, kMostTypes, "type_vocab_size"),
           integers("masked_lm_positions", predictions, shape.seq_length, "seq_length"),
           integers("masked_lm_ids", predictions, vocab_size, "vocab_size"),
-          {.name = "masked_lm_weights", .dtype = DType::f32, .row = predictions},
+          {.name = "masked_lm_weights", .dtype = compiler::DType::f32, .row = predictions},
           integers("next_sentence_labels", {1}, 2, "labels of")};
 }
 
@@ -86,10 +88,10 @@ DescribedFigures BertStatistics::settings() const {
 
 DescribedFigures BertStatistics::counts() const { return {{"masked_tokens", predictions}}; }
 
-std::optional<RecordKind> find_bert_records(const std::vector<ExampleFeature>& features,
+std::optional<RecordKind> find_bert_records(const std::vector<io::ExampleFeature>& features,
                                             std::int64_t id_limit) {
   const auto count = [&](std::string_view name) -> std::int64_t {
-    const auto* found = find_feature(features, name, ExampleKind::integers);
+    const auto* found = find_feature(features, name, io::ExampleKind::integers);
     return found == nullptr ? 0 : static_cast<std::int64_t>(found->count);
   };
   const BertShape shape{.seq_length = count("input_ids"),
@@ -97,8 +99,9 @@ std::optional<RecordKind> find_bert_records(const std::vector<ExampleFeature>& f
   RecordKind kind{.features = bert_features(shape, id_limit),
                   .has_masks = true,
                   .statistics = [shape] { return std::make_unique<BertStatistics>(shape); }};
-  for (const Feature& wanted : kind.features) {
-    const auto kind = wanted.dtype == DType::f32 ? ExampleKind::reals : ExampleKind::integers;
+  for (const io::Feature& wanted : kind.features) {
+    const auto kind =
+        wanted.dtype == compiler::DType::f32 ? io::ExampleKind::reals : io::ExampleKind::integers;
     const auto* found = find_feature(features, wanted.name, kind);
     if (found == nullptr || static_cast<std::int64_t>(found->count) != wanted.count())
       return std::nullopt;
@@ -106,4 +109,4 @@ std::optional<RecordKind> find_bert_records(const std::vector<ExampleFeature>& f
   return kind;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -9,7 +9,7 @@
 
 #include "data/input_pipeline/record_kind.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct BertShape {
   std::int64_t seq_length = 0, max_predictions = 0;
@@ -17,7 +17,7 @@ struct BertShape {
 
 // Returns the seven features, in the order of BertRow. Ids that are not less than `vocab_size` are
 // rejected.
-Features bert_features(BertShape shape, std::int64_t vocab_size);
+io::Features bert_features(BertShape shape, std::int64_t vocab_size);
 
 // Views into a batch with one such record.
 struct BertRow {
@@ -54,7 +54,7 @@ struct BertStatistics : KindStatistics {
 };
 
 // Returns the record kind if the features are those of BERT. Its statistics are BertStatistics.
-std::optional<RecordKind> find_bert_records(const std::vector<ExampleFeature>& features,
+std::optional<RecordKind> find_bert_records(const std::vector<io::ExampleFeature>& features,
                                             std::int64_t id_limit);
 
-}  // namespace smelt
+}  // namespace smelt::data

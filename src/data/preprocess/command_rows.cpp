@@ -10,7 +10,7 @@
 #include "text/readers/lines.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr const char* kForm =
@@ -20,7 +20,7 @@ constexpr const char* kForm =
 // Collects lines up to the first one that is not a row.
 class RowLines {
  public:
-  RowLines(const CommandRowsJob& job, OutputFile& file) : job_(job), file_(file) {}
+  RowLines(const CommandRowsJob& job, io::OutputFile& file) : job_(job), file_(file) {}
 
   // Returns false after an error.
   bool add(std::string_view piece) {
@@ -29,8 +29,8 @@ class RowLines {
     while (wrong_.empty() && !piece.empty()) {
       const auto end = piece.find('\n');
       line_ += piece.substr(0, end);
-      if (line_.size() > kMaxLineBytes)
-        wrong_ = str("printed a line of more than ", kMaxLineBytes >> 20, " MiB");
+      if (line_.size() > text::kMaxLineBytes)
+        wrong_ = str("printed a line of more than ", text::kMaxLineBytes >> 20, " MiB");
       else if (end != std::string_view::npos)
         end_line();
       piece.remove_prefix(end == std::string_view::npos ? piece.size() : end + 1);
@@ -47,10 +47,10 @@ class RowLines {
  private:
   void end_line() {
     ++number_;
-    if (!python_strip(line_).empty()) {
-      if (!for_each_member(line_, [](std::string_view, std::string_view) {}))
+    if (!text::python_strip(line_).empty()) {
+      if (!text::for_each_member(line_, [](std::string_view, std::string_view) {}))
         wrong_ = str("printed no JSON object in line ", number_, ": '",
-                     shortened(decode_utf8_ignore(line_, nullptr), 80), "'");
+                     shortened(text::decode_utf8_ignore(line_, nullptr), 80), "'");
       ++rows_;
     }
     line_ += '\n';
@@ -59,7 +59,7 @@ class RowLines {
   }
 
   const CommandRowsJob& job_;
-  OutputFile& file_;
+  io::OutputFile& file_;
   std::string line_, wrong_;
   std::uint64_t bytes_ = 0, number_ = 0, rows_ = 0;
 };
@@ -67,16 +67,16 @@ class RowLines {
 // Returns the last lines of the standard error, shortened for a message.
 std::string last_words(const std::string& errors) {
   constexpr std::size_t kMost = 300;
-  std::string text = decode_utf8_ignore(trim(errors), nullptr);
+  std::string text = text::decode_utf8_ignore(trim(errors), nullptr);
   if (text.size() > kMost)
-    text = "…" + decode_utf8_ignore(text.substr(text.size() - kMost), nullptr);
+    text = "…" + text::decode_utf8_ignore(text.substr(text.size() - kMost), nullptr);
   return text;
 }
 
 }  // namespace
 
 std::uint64_t write_command_rows(const CommandRowsJob& job) {
-  OutputFile file(job.output);
+  io::OutputFile file(job.output);
   RowLines lines(job, file);
   const ShellEnd end =
       stream_shell(job.command, [&](std::string_view piece) { return lines.add(piece); });
@@ -96,4 +96,4 @@ std::uint64_t write_command_rows(const CommandRowsJob& job) {
   return lines.rows();
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace smelt {
+namespace smelt::data {
 
 struct CommandRowsJob {
   std::string command;  // passed to the shell
@@ -19,4 +19,4 @@ struct CommandRowsJob {
 // more than most_bytes.
 std::uint64_t write_command_rows(const CommandRowsJob& job);
 
-}  // namespace smelt
+}  // namespace smelt::data

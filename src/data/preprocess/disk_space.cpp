@@ -12,7 +12,7 @@
 #include "io/filesystem/path.h"
 #include "io/filesystem/remote_file.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 // Bytes per token of English text with a vocabulary of 30,000 pieces.
@@ -23,7 +23,7 @@ constexpr double kRecordBytes = 5;     // bytes per token in a record
 constexpr const char* kIgnore = "or say --ignore-space if the text gives fewer tokens";
 
 double unpacked(const std::string& path, std::uint64_t size) {
-  const std::string name = lower_case_name(path);
+  const std::string name = io::lower_case_name(path);
   constexpr std::array kEndings{".gz", ".bz2", ".zst", ".xz", ".parquet"};
   const bool packed =
       std::ranges::any_of(kEndings, [&](const char* end) { return name.ends_with(end); });
@@ -43,7 +43,7 @@ std::map<std::uint64_t, DiskUse> uses(const CheckedJob& checked, const SpaceNeed
                                       const std::string& work) {
   std::map<std::uint64_t, DiskUse> out;
   const auto disk_of = [&](const std::string& path) -> DiskUse* {
-    const auto disk = disk_space(path);
+    const auto disk = io::disk_space(path);
     if (!disk) return nullptr;
     return &out.try_emplace(disk->device, DiskUse{.folder = path, .free = disk->free})
                 .first->second;
@@ -51,7 +51,7 @@ std::map<std::uint64_t, DiskUse> uses(const CheckedJob& checked, const SpaceNeed
   if (DiskUse* disk = disk_of(work)) disk->work = needed.work;
   const auto& files = checked.files.outputs;
   for (const std::string& path : files) {
-    const std::string parent = parent_path(path);
+    const std::string parent = io::parent_path(path);
     if (DiskUse* disk = is_device(path) ? nullptr : disk_of(parent.empty() ? "." : parent))
       disk->outputs += needed.outputs / files.size();
   }
@@ -61,7 +61,7 @@ std::map<std::uint64_t, DiskUse> uses(const CheckedJob& checked, const SpaceNeed
 void check_objects(const CheckedJob& checked, const SpaceNeeded& needed) {
   const auto& files = checked.files.outputs;
   const std::uint64_t each = needed.outputs / files.size();
-  const std::uint64_t most = most_object_bytes(files.front());
+  const std::uint64_t most = io::most_object_bytes(files.front());
   require(each / 2 <= most,
           str("output ", files.front(), " would be about ", bytes_of(each),
               ", and an object on S3 has at most ", bytes_of(most)),
@@ -95,4 +95,4 @@ void check_space(const CheckedJob& checked, const SpaceNeeded& needed, const std
   log_info("temporary files in {}, about {}", work, bytes_of(needed.work));
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

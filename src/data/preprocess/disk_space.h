@@ -7,7 +7,7 @@
 
 #include "data/preprocess/example_job.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // Estimated bytes for typical text and a typical vocabulary. The actual size may be half or twice
 // this.
@@ -24,4 +24,4 @@ SpaceNeeded space_needed(const CheckedJob& checked, const std::vector<std::uint6
 // warning if a disk has between half and all of it. Does not throw if the job ignores space.
 void check_space(const CheckedJob& checked, const SpaceNeeded& needed, const std::string& work);
 
-}  // namespace smelt
+}  // namespace smelt::data

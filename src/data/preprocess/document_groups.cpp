@@ -12,7 +12,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 // Batches in memory: one, its tokens, and two in the queue.
@@ -21,7 +21,7 @@ constexpr std::size_t kBatchesOfThread = 8;
 // Documents first, first + 1, … that one thread tokenizes together.
 struct DocumentBatch {
   std::uint64_t first = 0;
-  std::vector<Document> documents;
+  std::vector<text::Document> documents;
   std::size_t bytes = 0;
 };
 
@@ -34,7 +34,7 @@ struct DocumentHead {
 
 class Scatterer {
  public:
-  Scatterer(const Tokenizer& tokenizer, std::uint64_t longest_sentence, std::uint64_t key,
+  Scatterer(const text::Tokenizer& tokenizer, std::uint64_t longest_sentence, std::uint64_t key,
             SpillWriter& writer)
       : tokenizer_(tokenizer),
         longest_sentence_(longest_sentence),
@@ -42,7 +42,7 @@ class Scatterer {
         key_(key),
         writer_(writer) {}
 
-  void add(std::uint64_t number, const Document& document) {
+  void add(std::uint64_t number, const text::Document& document) {
     ids_.clear();
     lengths_.clear();
     for (std::size_t i = 0; i < document.size(); ++i) {
@@ -100,7 +100,7 @@ class Scatterer {
     return at;
   }
 
-  const Tokenizer& tokenizer_;
+  const text::Tokenizer& tokenizer_;
   std::uint64_t longest_sentence_;
   IdCodec codec_;
   std::uint64_t key_;
@@ -114,14 +114,14 @@ class Scatterer {
 // an estimate.
 class ReadProgress {
  public:
-  explicit ReadProgress(const DocumentReader& reader)
+  explicit ReadProgress(const text::DocumentReader& reader)
       : reader_(reader),
         sizes_(sizes_of(reader.files())),
         progress_("reading", mega(std::accumulate(sizes_.begin(), sizes_.end(), std::uint64_t{0})),
                   "MB") {}
 
   void update() {
-    const DocumentCounts& counts = reader_.counts();
+    const text::DocumentCounts& counts = reader_.counts();
     while (file_ + 1 < counts.files) {
       before_ += sizes_[file_++];
       text_before_ = counts.bytes;
@@ -134,11 +134,11 @@ class ReadProgress {
   static std::vector<std::uint64_t> sizes_of(const std::vector<std::string>& files) {
     std::vector<std::uint64_t> sizes(files.size());
     for_each_file(files.size(), files.front(),
-                  [&](std::size_t i) { sizes[i] = file_size(files[i]); });
+                  [&](std::size_t i) { sizes[i] = io::file_size(files[i]); });
     return sizes;
   }
 
-  const DocumentReader& reader_;
+  const text::DocumentReader& reader_;
   std::vector<std::uint64_t> sizes_;
   Progress progress_;
   std::size_t file_ = 0;
@@ -146,12 +146,12 @@ class ReadProgress {
 };
 
 // Puts the reader's documents into the queue in batches. Stops early if the queue is closed.
-void read_batches(DocumentReader& reader, std::size_t batch_bytes,
+void read_batches(text::DocumentReader& reader, std::size_t batch_bytes,
                   BoundedQueue<DocumentBatch>& queue) {
   ReadProgress progress(reader);
   DocumentBatch batch;
   std::uint64_t next = 0;
-  for (Document document; reader.next(document); ++next) {
+  for (text::Document document; reader.next(document); ++next) {
     batch.bytes += document.text.size();
     batch.documents.push_back(std::move(document));
     document = {};
@@ -164,8 +164,8 @@ void read_batches(DocumentReader& reader, std::size_t batch_bytes,
 }
 
 // Reads and tokenizes all documents and writes them to `writer`.
-CorpusCounts scatter(DocumentReader& reader, const Tokenizer& tokenizer, SpillWriter& writer,
-                     const ShuffleOptions& options) {
+CorpusCounts scatter(text::DocumentReader& reader, const text::Tokenizer& tokenizer,
+                     SpillWriter& writer, const ShuffleOptions& options) {
   const std::uint64_t key = random_key(options.seed, "document buckets");
   const int threads = static_cast<int>(
       std::clamp<std::size_t>(options.buffers() / (kBatchesOfThread * options.sizes.batch_bytes), 1,
@@ -193,7 +193,7 @@ CorpusCounts scatter(DocumentReader& reader, const Tokenizer& tokenizer, SpillWr
 }
 
 // Reads all documents and writes them to ranges, which are not split yet.
-ScatteredDocuments read_documents(DocumentReader& reader, const Tokenizer& tokenizer,
+ScatteredDocuments read_documents(text::DocumentReader& reader, const text::Tokenizer& tokenizer,
                                   const ShuffleOptions& options) {
   const ShuffleSizes& sizes = options.sizes;
   SpillFile file(options.folder + "/documents-1");
@@ -216,13 +216,13 @@ ScatteredDocuments read_documents(DocumentReader& reader, const Tokenizer& token
 
 }  // namespace
 
-ScatteredDocuments scatter_documents(DocumentReader& reader, const Tokenizer& tokenizer,
+ScatteredDocuments scatter_documents(text::DocumentReader& reader, const text::Tokenizer& tokenizer,
                                      const ShuffleOptions& options,
                                      const std::function<void(const CorpusCounts&)>& check) {
   const ShuffleSizes& sizes = options.sizes;
-  const std::string list = join_path(options.folder, kDocumentsList);
+  const std::string list = io::join_path(options.folder, kDocumentsList);
   ScatteredDocuments out{.spill = {}, .counts = {}, .codec = IdCodec(tokenizer.size())};
-  if (exists(list)) {
+  if (io::exists(list)) {
     out.spill = ExternalShuffle::load(list);
     out.counts = corpus_counts(out.spill.note());
     out.spill.remove_others(options.folder, "documents");
@@ -294,4 +294,4 @@ DocumentGroup gather_documents(const ScatteredDocuments& documents, RangeRun run
   return group;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

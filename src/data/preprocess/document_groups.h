@@ -13,7 +13,7 @@
 #include "text/readers/documents.h"
 #include "text/tokenizers/tokenizer.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct ScatteredDocuments {
   ExternalShuffle spill;
@@ -28,7 +28,7 @@ inline constexpr const char* kDocumentsList = "documents.ranges";
 // Each range has at most a quarter of a group, unless it is a single larger document. Spill files
 // are named documents-*. Resumes from the files of an interrupted run in the folder. `check` throws
 // if no examples can be made from the text.
-ScatteredDocuments scatter_documents(DocumentReader& reader, const Tokenizer& tokenizer,
+ScatteredDocuments scatter_documents(text::DocumentReader& reader, const text::Tokenizer& tokenizer,
                                      const ShuffleOptions& options,
                                      const std::function<void(const CorpusCounts&)>& check);
 
@@ -49,4 +49,4 @@ std::vector<RangeRun> group_ranges(const std::vector<SpillRange>& ranges,
 
 DocumentGroup gather_documents(const ScatteredDocuments& documents, RangeRun run);
 
-}  // namespace smelt
+}  // namespace smelt::data

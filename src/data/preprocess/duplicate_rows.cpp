@@ -8,7 +8,7 @@
 
 #include "text/tokenizers/text_pair.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::ptrdiff_t kExamples = 5;
@@ -17,7 +17,7 @@ constexpr std::ptrdiff_t kExamples = 5;
 std::uint64_t hash_of(const LabelledRow& row) {
   std::string plain;
   for (const std::string* text : {&row.text, &row.pair}) {
-    for (const std::string_view word : words_in(*text)) {
+    for (const std::string_view word : text::words_in(*text)) {
       for (const char c : word) plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
       plain += ' ';
     }
@@ -87,4 +87,4 @@ SameTextCounts SameTexts::count() {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

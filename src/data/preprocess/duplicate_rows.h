@@ -8,7 +8,7 @@
 
 #include "data/preprocess/labelled_rows.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct RowNumber {
   std::uint32_t split = 0, row = 0;  // from 0
@@ -50,4 +50,4 @@ class SameTexts {
   std::vector<Entry> entries_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

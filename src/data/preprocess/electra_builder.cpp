@@ -7,7 +7,7 @@
 #include "io/formats/example.h"
 #include "io/formats/tfrecord.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::int64_t kLeastLength = 5, kMostLength = 1 << 16;
@@ -41,7 +41,7 @@ class ElectraDrawer final : public ExampleDrawer {
 // Encodes tf.Examples with the original program's features in its order.
 class ElectraEncoder final : public ExampleEncoder {
  public:
-  ElectraEncoder(const Vocabulary& vocabulary, std::int64_t seq_length)
+  ElectraEncoder(const text::Vocabulary& vocabulary, std::int64_t seq_length)
       : codec_(vocabulary.size()),
         cls_(vocabulary.id("[CLS]")),
         sep_(vocabulary.id("[SEP]")),
@@ -64,7 +64,7 @@ class ElectraEncoder final : public ExampleEncoder {
     example_.integers("input_ids", input_ids_);
     example_.integers("input_mask", input_mask_);
     example_.integers("segment_ids", segment_ids_);
-    append_record(out, example_.take());
+    io::append_record(out, example_.take());
     return tokens;
   }
 
@@ -73,13 +73,13 @@ class ElectraEncoder final : public ExampleEncoder {
   std::int32_t cls_, sep_;
   std::size_t length_;
   // The current example; reused to avoid allocations.
-  ExampleWriter example_;
+  io::ExampleWriter example_;
   std::vector<std::int32_t> input_ids_, input_mask_, segment_ids_;
 };
 
 }  // namespace
 
-ElectraBuilder::ElectraBuilder(const BertTokenizer& tokenizer, const ElectraOptions& options)
+ElectraBuilder::ElectraBuilder(const text::BertTokenizer& tokenizer, const ElectraOptions& options)
     : tokenizer_(tokenizer), options_(options) {
   tokenizer.vocabulary().check_special_tokens();
   require(options.seq_length >= kLeastLength,
@@ -94,7 +94,7 @@ ElectraBuilder::ElectraBuilder(const BertTokenizer& tokenizer, const ElectraOpti
 OrderedJson ElectraBuilder::settings() const {
   OrderedJson out{{"seq_length", options_.seq_length},
                   {"blanks_separate_docs", options_.blanks_separate_docs}};
-  out.update(tokenizer_settings(tokenizer_.options()));
+  out.update(text::tokenizer_settings(tokenizer_.options()));
   return out;
 }
 
@@ -129,4 +129,4 @@ OrderedJson ElectraBuilder::facts(const ExampleCounts& counts) const {
           {"majority_token", {{"id", most - first}, {"count", *most}}}};
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

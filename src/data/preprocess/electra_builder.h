@@ -8,7 +8,7 @@
 #include "data/preprocess/segments.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct ElectraOptions {
   std::int64_t seq_length = 128;     // at least 5: [CLS] a [SEP] b [SEP]
@@ -22,7 +22,7 @@ class ElectraBuilder final : public ExampleBuilder {
  public:
   // The tokenizer must outlive the builder. Throws UsageError if the vocabulary lacks special
   // tokens or a length is out of range.
-  ElectraBuilder(const BertTokenizer& tokenizer, const ElectraOptions& options);
+  ElectraBuilder(const text::BertTokenizer& tokenizer, const ElectraOptions& options);
 
   std::string kind() const override { return "electra"; }
   OrderedJson settings() const override;
@@ -40,8 +40,8 @@ class ElectraBuilder final : public ExampleBuilder {
   std::int64_t seq_length() const { return options_.seq_length; }
 
  private:
-  const BertTokenizer& tokenizer_;
+  const text::BertTokenizer& tokenizer_;
   ElectraOptions options_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

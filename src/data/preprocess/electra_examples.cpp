@@ -11,26 +11,27 @@
 #include "text/tokenizers/casing.h"
 #include "text/tokenizers/tokenizer_json.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
-BertTokenizer load_electra_tokenizer(const ElectraExamplesJob& job) {
-  TokenizerFlags flags = job.tokenizer;
-  const bool stored = is_tokenizer_json(job.vocab) || load_tokenizer_config(job.vocab);
-  if (!stored && !flags.control) flags.control = ControlCharacters::electra;
-  return BertTokenizer::load(job.vocab, flags);
+text::BertTokenizer load_electra_tokenizer(const ElectraExamplesJob& job) {
+  text::TokenizerFlags flags = job.tokenizer;
+  const bool stored = text::is_tokenizer_json(job.vocab) || text::load_tokenizer_config(job.vocab);
+  if (!stored && !flags.control) flags.control = text::ControlCharacters::electra;
+  return text::BertTokenizer::load(job.vocab, flags);
 }
 
 std::vector<std::string> files_of(const std::string& folder, const char* what) {
   const std::string hint = str("name the folder that holds the ", what);
-  const auto found = file_status(folder);
+  const auto found = io::file_status(folder);
   require(found.has_value(), str("folder ", folder, " is not there"), hint);
   require(found->is_folder, str(folder, " is a file, not a folder"), hint);
   std::vector<std::string> files;
-  for (const std::string& name : list_folder(folder)) files.push_back(join_path(folder, name));
+  for (const std::string& name : io::list_folder(folder))
+    files.push_back(io::join_path(folder, name));
   require(!files.empty(), str("folder ", folder, " holds no files"), hint);
   for_each_file(files.size(), files.front(), [&](std::size_t i) {
-    const auto status = file_status(files[i]);
+    const auto status = io::file_status(files[i]);
     require(status && !status->is_folder, str(files[i], " is a folder among the text files"),
             "move it away: the files of one folder are read, not those of folders in it");
   });
@@ -39,8 +40,8 @@ std::vector<std::string> files_of(const std::string& folder, const char* what) {
 
 // Throws UsageError if the output is in the text folder, because it would stop the next run.
 void check_not_inside(const std::string& output, const std::string& folder) {
-  const std::string all = canonical_path(folder) + "/";
-  require(!canonical_path(output).starts_with(all),
+  const std::string all = io::canonical_path(folder) + "/";
+  require(!io::canonical_path(output).starts_with(all),
           str("output ", output, " is in ", folder, ", the folder of the text files"),
           "name a folder outside of it");
 }
@@ -53,7 +54,7 @@ ExampleSummary build_original(const ElectraExamplesJob& job) {
           ? CheckedJob(job)
           : CheckedJob(
                 job, files_of(job.folder, job.archives ? "archives of OpenWebText" : "text files"));
-  const BertTokenizer tokenizer = load_electra_tokenizer(job);
+  const text::BertTokenizer tokenizer = load_electra_tokenizer(job);
   const ElectraBuilder builder(tokenizer, job.options);
   return build_electra_in_original_order(checked, job, tokenizer, builder);
 }
@@ -61,7 +62,7 @@ ExampleSummary build_original(const ElectraExamplesJob& job) {
 ExampleSummary build_shuffled(ElectraExamplesJob job) {
   job.text.blanks_end_documents = job.options.blanks_separate_docs;
   const CheckedJob checked(job);
-  const BertTokenizer tokenizer = load_electra_tokenizer(job);
+  const text::BertTokenizer tokenizer = load_electra_tokenizer(job);
   const ElectraBuilder builder(tokenizer, job.options);
   return build_in_shuffled_order(checked, tokenizer, builder);
 }
@@ -78,4 +79,4 @@ ExampleSummary build_electra_examples(const ElectraExamplesJob& job) {
   return summary;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

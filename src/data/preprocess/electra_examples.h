@@ -11,13 +11,13 @@
 #include "data/preprocess/example_order.h"
 #include "text/tokenizers/tokenizer_config.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // `vocab` is a vocab.txt or tokenizer.json. Control characters are handled as by ELECTRA unless the
 // flags or the stored options of the vocabulary differ.
 struct ElectraExamplesJob : ExampleJob {
   ExampleOrder order = ExampleOrder::shuffled;
-  TokenizerFlags tokenizer;  // must agree with the options stored with the vocabulary
+  text::TokenizerFlags tokenizer;  // must agree with the options stored with the vocabulary
   ElectraOptions options;
   // For the original order: read all files of this folder, as the original program does, instead of
   // `text.input`.
@@ -28,4 +28,4 @@ struct ElectraExamplesJob : ExampleJob {
 // empty, the vocabulary lacks special tokens, or an output already exists.
 ExampleSummary build_electra_examples(const ElectraExamplesJob& job);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -14,13 +14,13 @@
 #include "text/readers/lines.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 class ElectraReading {
  public:
   ElectraReading(const CheckedJob& checked, const ElectraExamplesJob& job,
-                 const BertTokenizer& tokenizer, const ElectraBuilder& builder,
+                 const text::BertTokenizer& tokenizer, const ElectraBuilder& builder,
                  const ShuffleOptions& options)
       : job_(job),
         tokenizer_(tokenizer),
@@ -30,8 +30,8 @@ class ElectraReading {
         faults_({.strict = job.text.limits.strict}),
         segments_(job.options.seq_length),
         out_(checked.files.outputs.size(), options) {
-    std::ranges::sort(files_, {},
-                      [](const std::string& path) { return std::tuple(path_name(path), path); });
+    std::ranges::sort(
+        files_, {}, [](const std::string& path) { return std::tuple(io::path_name(path), path); });
     random_.shuffle(std::span(files_));
   }
 
@@ -51,20 +51,20 @@ class ElectraReading {
 
  private:
   void read_text(const std::string& file) {
-    LineReader lines(file);
+    text::LineReader lines(file);
     while (lines.next(line_)) take_line(file, lines.number());
     end_document();
   }
 
   void read_texts(const std::string& archive) {
-    const auto found = read_archive(archive);
+    const auto found = io::read_archive(archive);
     std::vector<decltype(found.begin())> texts;
     for (auto text = found.begin(); text != found.end(); ++text) texts.push_back(text);
     random_.shuffle(std::span(texts));
     for (const auto& text : texts) {
       const std::string place = str(archive, ", ", text->first);
       std::int64_t number = 0;
-      for (const std::string_view line : split(text->second, '\n')) {
+      for (const std::string_view line : smelt::split(text->second, '\n')) {
         line_ = line;
         take_line(place, ++number);
       }
@@ -76,7 +76,7 @@ class ElectraReading {
     const bool has_zeros = line_.find('\0') != std::string::npos;
     faults_.clean(line_, place, number);
     std::erase(line_, '\r');  // TensorFlow's readline, which the original uses, drops them
-    const std::string_view sentence = python_strip(line_);
+    const std::string_view sentence = text::python_strip(line_);
     if (sentence.empty()) {
       // Python's str.strip() keeps NUL bytes, so a line of them is not blank in the original.
       if (job_.options.blanks_separate_docs && !has_zeros) end_document();
@@ -103,11 +103,11 @@ class ElectraReading {
   }
 
   const ElectraExamplesJob& job_;
-  const BertTokenizer& tokenizer_;
+  const text::BertTokenizer& tokenizer_;
   const ElectraBuilder& builder_;
   std::vector<std::string> files_;
   PythonRandom random_;
-  TextFaults faults_;
+  text::TextFaults faults_;
   SegmentDrawer<PythonRandom> segments_;
   InTurn out_;
   CorpusCounts text_;
@@ -121,7 +121,7 @@ class ElectraReading {
 
 ExampleSummary build_electra_in_original_order(const CheckedJob& checked,
                                                const ElectraExamplesJob& job,
-                                               const BertTokenizer& tokenizer,
+                                               const text::BertTokenizer& tokenizer,
                                                const ElectraBuilder& builder) {
   log_files("Reading from input files", checked.inputs);
   return run_examples(checked, builder, name(job.order), [&](const ShuffleOptions& options) {
@@ -129,4 +129,4 @@ ExampleSummary build_electra_in_original_order(const CheckedJob& checked,
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -8,12 +8,12 @@
 #include "data/preprocess/electra_builder.h"
 #include "data/preprocess/electra_examples.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // Throws UsageError like build_electra_examples().
 ExampleSummary build_electra_in_original_order(const CheckedJob& checked,
                                                const ElectraExamplesJob& job,
-                                               const BertTokenizer& tokenizer,
+                                               const text::BertTokenizer& tokenizer,
                                                const ElectraBuilder& builder);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -15,7 +15,7 @@
 #include "data/preprocess/document_groups.h"
 #include "data/preprocess/token_corpus.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // Counts kept by a builder while drawing; summed over threads.
 using ExampleCounts = std::vector<std::uint64_t>;
@@ -67,4 +67,4 @@ class ExampleBuilder {
   virtual OrderedJson facts(const ExampleCounts&) const { return OrderedJson::object(); }
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -21,7 +21,7 @@
 #include "io/filesystem/path.h"
 #include "io/filesystem/random_access_file.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 // Each shard needs a separate key range, and each range a buffer.
@@ -30,7 +30,7 @@ constexpr int kRequests = 16;  // concurrent requests
 constexpr std::string_view kIndexMagic = "SMELTIDX";
 
 std::string key_of(const std::string& path) {
-  return is_remote(path) ? parse_remote(path).key : path;
+  return io::is_remote(path) ? io::parse_remote(path).key : path;
 }
 
 std::vector<std::string> shard_keys(const std::string& path, std::int64_t shards,
@@ -54,36 +54,37 @@ std::vector<std::string> shard_keys(const std::string& path, std::int64_t shards
 }
 
 bool is_description(const std::string& path) {
-  if (file_size(path) > kSmallFileBytes) return false;
-  const auto json = Json::parse_or_discard(read_file(path));
+  if (io::file_size(path) > io::kSmallFileBytes) return false;
+  const auto json = Json::parse_or_discard(io::read_file(path));
   return json.is_object() && json.contains("kind") && json.contains("files");
 }
 
 bool is_index(const std::string& path) {
   std::array<char, kIndexMagic.size()> begin{};
-  return RandomAccessFile(path).read_at(0, begin) == begin.size() &&
+  return io::RandomAccessFile(path).read_at(0, begin) == begin.size() &&
          std::string_view(begin.data(), begin.size()) == kIndexMagic;
 }
 
 void check_output(const ExampleFiles& files, const std::string& path) {
   if (is_device(path)) return;
-  const auto found = file_status(path);
+  const auto found = io::file_status(path);
   require(!found || !found->is_folder, str("output ", path, " is a folder"), "name a file in it");
   require(files.overwrite || !found, str("output ", path, " exists already"),
           "choose another name, remove the file, or say --overwrite");
 }
 
 void check_own_folder(const ExampleFiles& files, const std::string& work) {
-  const std::string parent = parent_path(files.outputs.front());
+  const std::string parent = io::parent_path(files.outputs.front());
   const std::string folder = parent.empty() ? "." : parent;
   std::set<std::string> ours;
-  for (const std::string& path : files.outputs) ours.insert(path_name(path));
-  for (const std::string& name : list_folder(folder)) {
+  for (const std::string& path : files.outputs) ours.insert(io::path_name(path));
+  for (const std::string& name : io::list_folder(folder)) {
     if (name == work) continue;
     require(files.overwrite, str("output folder ", folder, " is not empty: it holds ", name),
             str("choose another folder, or say --overwrite, which replaces ", files.own_name,
                 "-* and ", kFolderDescription, " there and touches nothing else"));
-    const std::string place(place_of_partial(name).value_or(name));  // left by an interrupted run
+    const std::string place(
+        io::place_of_partial(name).value_or(name));  // left by an interrupted run
     require(!name.starts_with(files.own_name) || ours.contains(place),
             str("output folder ", folder, " holds ", name, ", which is not one of the ",
                 files.outputs.size(), " files that are written, and would be read with them"),
@@ -103,13 +104,13 @@ std::optional<std::string> pattern_of_set(const std::string& name) {
 // Throws UsageError for files of a set with another number of shards, which would be read with
 // these.
 void check_no_other_set(const ExampleFiles& files) {
-  const auto pattern = pattern_of_set(path_name(files.outputs.front()));
+  const auto pattern = pattern_of_set(io::path_name(files.outputs.front()));
   if (files.outputs.size() == 1 || !pattern) return;
-  const std::string parent = parent_path(files.outputs.front());
+  const std::string parent = io::parent_path(files.outputs.front());
   const std::string folder = parent.empty() ? "." : parent;
   std::set<std::string> ours;
-  for (const std::string& path : files.outputs) ours.insert(path_name(path));
-  for (const std::string& name : list_folder(folder))
+  for (const std::string& path : files.outputs) ours.insert(io::path_name(path));
+  for (const std::string& name : io::list_folder(folder))
     require(ours.contains(name) || pattern_of_set(name) != pattern,
             str("output folder ", folder, " holds ", name, ", which is not one of the ",
                 ours.size(), " files that are written, and would be read with them as ", *pattern),
@@ -126,7 +127,7 @@ void check_companion(const std::string& path, bool ours, bool replaces, const st
 
 void check_description_place(const ExampleFiles& files, bool resumed) {
   const std::string path = files.description();
-  if (files.described && exists(path))
+  if (files.described && io::exists(path))
     check_companion(path, is_description(path), files.overwrite || resumed, files.outputs.front(),
                     "a description of examples");
 }
@@ -135,8 +136,8 @@ void check_description_place(const ExampleFiles& files, bool resumed) {
 
 std::string ExampleFiles::description() const {
   const std::string& first = outputs.front();
-  return own_name.empty() ? append_to_path(first, ".json")
-                          : join_path(parent_path(first), kFolderDescription);
+  return own_name.empty() ? io::append_to_path(first, ".json")
+                          : io::join_path(io::parent_path(first), kFolderDescription);
 }
 
 std::vector<std::string> ExampleFiles::all() const {
@@ -149,8 +150,8 @@ std::vector<std::string> ExampleFiles::all() const {
 
 std::vector<std::string> shards_of(const std::string& path, std::int64_t shards, ShardNames names) {
   std::vector<std::string> paths = shard_keys(path, shards, names);
-  if (is_remote(path))
-    for (std::string& key : paths) key = parse_remote(path).with_key(key);
+  if (io::is_remote(path))
+    for (std::string& key : paths) key = io::parse_remote(path).with_key(key);
   return paths;
 }
 
@@ -158,7 +159,7 @@ std::vector<std::string> output_names(const std::string& list, std::int64_t shar
                                       ShardNames names) {
   require(shards >= 1, str("shards ", shards, " is less than 1"), "1 is one file");
   std::vector<std::string> paths;
-  for (const std::string_view piece : split(list, ',')) {
+  for (const std::string_view piece : smelt::split(list, ',')) {
     const std::string path(trim(piece));
     if (path.empty()) continue;
     require(key_of(path).find_first_of("*?") == std::string::npos,
@@ -178,9 +179,9 @@ std::vector<std::string> output_names(const std::string& list, std::int64_t shar
 
 void check_apart(const ExampleFiles& files, const std::vector<std::string>& inputs) {
   std::map<std::string, std::string> read, written;
-  for (const std::string& path : inputs) read.emplace(canonical_path(path), path);
+  for (const std::string& path : inputs) read.emplace(io::canonical_path(path), path);
   for (const std::string& path : files.all()) {
-    const std::string name = canonical_path(path);
+    const std::string name = io::canonical_path(path);
     require(!read.contains(name), str("output ", path, " is also an input, which it would replace"),
             "write to another file");
     const auto [other, fresh] = written.emplace(name, path);
@@ -192,7 +193,7 @@ void check_apart(const ExampleFiles& files, const std::vector<std::string>& inpu
 }
 
 bool is_device(const std::string& path) {
-  if (is_remote(path)) return false;
+  if (io::is_remote(path)) return false;
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
@@ -201,11 +202,11 @@ bool is_device(const std::string& path) {
 
 void check_free(const ExampleFiles& files, const std::vector<bool>& ours) {
   const std::string& first = files.outputs.front();
-  check_bucket(first);
+  io::check_bucket(first);
   const bool resumed = !ours.empty();
   // One listing instead of thousands of requests.
   if (!resumed && !files.own_name.empty()) {
-    check_own_folder(files, str(path_name(first), kWorkSuffix));
+    check_own_folder(files, str(io::path_name(first), kWorkSuffix));
     return check_description_place(files, resumed);
   }
   check_no_other_set(files);
@@ -214,7 +215,7 @@ void check_free(const ExampleFiles& files, const std::vector<bool>& ours) {
     if (resumed && ours[i]) return;
     check_output(files, path);
     const std::string index = record_index_path(path);
-    if (files.indexes && exists(index))
+    if (files.indexes && io::exists(index))
       check_companion(index, is_index(index), files.overwrite || resumed, path,
                       "an index of records");
   });
@@ -222,14 +223,14 @@ void check_free(const ExampleFiles& files, const std::vector<bool>& ours) {
 }
 
 void remove_old_description(const ExampleFiles& files) {
-  if (files.described) remove_file(files.description());
+  if (files.described) io::remove_file(files.description());
 }
 
 void for_each_file(std::size_t count, const std::string& path,
                    const std::function<void(std::size_t)>& body) {
   std::atomic<std::size_t> next = 0;
   const int threads =
-      is_remote(path) ? static_cast<int>(std::min<std::size_t>(kRequests, count)) : 1;
+      io::is_remote(path) ? static_cast<int>(std::min<std::size_t>(kRequests, count)) : 1;
   run_parallel(
       threads,
       [&](int) {
@@ -238,4 +239,4 @@ void for_each_file(std::size_t count, const std::string& path,
       [&] { next = count; });
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

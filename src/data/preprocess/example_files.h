@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace smelt {
+namespace smelt::data {
 
 // How shards are named.
 enum class ShardNames {
@@ -62,4 +62,4 @@ bool is_device(const std::string& path);
 void for_each_file(std::size_t count, const std::string& path,
                    const std::function<void(std::size_t)>& body);
 
-}  // namespace smelt
+}  // namespace smelt::data

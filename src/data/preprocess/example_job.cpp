@@ -13,7 +13,7 @@
 #include "text/readers/unicode.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::size_t kLoggedFiles = 20;
@@ -21,7 +21,7 @@ constexpr std::size_t kLoggedFiles = 20;
 }  // namespace
 
 CheckedJob::CheckedJob(const ExampleJob& checked)
-    : CheckedJob(checked, expand_files(checked.text.input, "input")) {}
+    : CheckedJob(checked, io::expand_files(checked.text.input, "input")) {}
 
 CheckedJob::CheckedJob(const ExampleJob& checked, std::vector<std::string> files_to_read)
     : job(checked), inputs(std::move(files_to_read)) {
@@ -34,42 +34,42 @@ CheckedJob::CheckedJob(const ExampleJob& checked, std::vector<std::string> files
            .indexes = job.description && !job.own_folder,
            .described = job.description,
            .overwrite = job.overwrite,
-           .own_name = job.own_folder ? path_name(job.output) : ""};
+           .own_name = job.own_folder ? io::path_name(job.output) : ""};
   if (std::ranges::any_of(files.outputs, is_device)) files.indexes = files.described = false;
-  require(file_size(job.vocab) > 0, str("vocabulary ", job.vocab, " is empty, or a pipe"),
+  require(io::file_size(job.vocab) > 0, str("vocabulary ", job.vocab, " is empty, or a pipe"),
           "name a file");
   std::vector<std::string> all_inputs = inputs;
   all_inputs.push_back(job.vocab);
   check_apart(files, all_inputs);
-  vocabulary_crc32c = smelt::vocabulary_crc32c(job.vocab);
+  vocabulary_crc32c = smelt::text::vocabulary_crc32c(job.vocab);
 }
 
 OrderedJson names_of(const std::vector<std::string>& paths) {
   OrderedJson names = OrderedJson::array();
-  for (const std::string& path : paths) names.push_back(replace_ill_formed(path));
+  for (const std::string& path : paths) names.push_back(text::replace_ill_formed(path));
   return names;
 }
 
-DocumentOptions documents_of(const CheckedJob& checked) {
-  DocumentOptions text = checked.job.text;
+text::DocumentOptions documents_of(const CheckedJob& checked) {
+  text::DocumentOptions text = checked.job.text;
   text.threads = static_cast<int>(checked.job.threads);
   text.dedup_memory = static_cast<std::size_t>(checked.job.memory) / 2;
   return text;
 }
 
 OrderedJson text_settings(const CheckedJob& checked) {
-  const DocumentOptions text = documents_of(checked);
-  const std::string_view format = checked.job.archives ? "archives" : name(text.format.file);
+  const text::DocumentOptions text = documents_of(checked);
+  const std::string_view format = checked.job.archives ? "archives" : text::name(text.format.file);
   OrderedJson out{{"files", names_of(checked.inputs)},
                   {"format", format},
                   {"field", text.format.field},
-                  {"cut_by", name(text.sentences)},
-                  {"left_out", name(text.dedup)},
+                  {"cut_by", text::name(text.sentences)},
+                  {"left_out", text::name(text.dedup)},
                   {"max_lines", text.max_lines},
-                  {"normalize", name(text.format.normalize)},
+                  {"normalize", text::name(text.format.normalize)},
                   {"strict", text.limits.strict},
                   {"max_bad", text.limits.max_bad}};
-  if (text.dedup != Dedup::none) out["dedup_memory"] = text.dedup_memory;
+  if (text.dedup != text::Dedup::none) out["dedup_memory"] = text.dedup_memory;
   return out;
 }
 
@@ -79,10 +79,10 @@ void write_description(const CheckedJob& checked, const ExampleBuilder& builder,
   OrderedJson out;
   out["kind"] = builder.kind();
   for (const std::string& path : checked.files.outputs)
-    out["files"].push_back(replace_ill_formed(path_name(path)));
+    out["files"].push_back(text::replace_ill_formed(io::path_name(path)));
   out["examples"] = summary.examples;
   out.update(builder.settings());
-  out["vocabulary"] = {{"file", replace_ill_formed(checked.job.vocab)},
+  out["vocabulary"] = {{"file", text::replace_ill_formed(checked.job.vocab)},
                        {"crc32c", checked.vocabulary_crc32c}};
   out["order"] = order;
   out["seed"] = checked.job.seed;
@@ -91,7 +91,7 @@ void write_description(const CheckedJob& checked, const ExampleBuilder& builder,
   counts.erase("files");  // the file names are in text_settings()
   out["text"].update(counts);
   out.update(builder.facts(summary.counts));
-  write_file(checked.files.description(), out.dump(2) + "\n");
+  io::write_file(checked.files.description(), out.dump(2) + "\n");
 }
 
 void log_files(std::string_view title, const std::vector<std::string>& files) {
@@ -101,4 +101,4 @@ void log_files(std::string_view title, const std::vector<std::string>& files) {
   if (shown < files.size()) log_info("  … {} ({} in all)", files.back(), files.size());
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

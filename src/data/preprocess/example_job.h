@@ -11,10 +11,10 @@
 #include "text/readers/documents.h"
 #include "text/tokenizers/tokenizer.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct ExampleJob {
-  DocumentOptions text;
+  text::DocumentOptions text;
   bool archives = false;  // the inputs are tar archives (electra_examples.h)
   std::string vocab;      // tokenizer file
   std::string output;     // comma-separated files
@@ -64,7 +64,7 @@ OrderedJson names_of(const std::vector<std::string>& paths);
 
 // Returns how the shuffled order reads documents. If duplicates are removed, deduplication gets
 // half of the memory.
-DocumentOptions documents_of(const CheckedJob& checked);
+text::DocumentOptions documents_of(const CheckedJob& checked);
 
 // Returns the input files and the options that determine the documents.
 OrderedJson text_settings(const CheckedJob& checked);
@@ -75,4 +75,4 @@ void write_description(const CheckedJob& checked, const ExampleBuilder& builder,
 
 void log_files(std::string_view title, const std::vector<std::string>& files);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -3,7 +3,7 @@
 #include "base/choice.h"
 #include "data/preprocess/require.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr NamedValues<ExampleOrder, 2> kOrders{
@@ -17,11 +17,11 @@ ExampleOrder parse_example_order(std::string_view name) {
 
 std::string_view name(ExampleOrder order) { return word_of(order, kOrders); }
 
-void check_plain_text(const DocumentOptions& text) {
-  require(text.format.file == FileFormat::by_name && text.sentences == Cut::lines &&
-              text.dedup == Dedup::none && text.max_lines == 0,
+void check_plain_text(const text::DocumentOptions& text) {
+  require(text.format.file == text::FileFormat::by_name && text.sentences == text::Cut::lines &&
+              text.dedup == text::Dedup::none && text.max_lines == 0,
           "order original reads only text files with one sentence per line",
           "take the shuffled order");
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

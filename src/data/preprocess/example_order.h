@@ -5,7 +5,7 @@
 
 #include "text/readers/documents.h"
 
-namespace smelt {
+namespace smelt::data {
 
 enum class ExampleOrder {
   shuffled,  // shuffled_order.h
@@ -16,6 +16,6 @@ ExampleOrder parse_example_order(std::string_view name);
 std::string_view name(ExampleOrder order);
 
 // Throws UsageError if an option is not supported in the original order.
-void check_plain_text(const DocumentOptions& text);
+void check_plain_text(const text::DocumentOptions& text);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -17,7 +17,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 // Version of the temporary files; other versions of smelt do not resume from them.
@@ -32,7 +32,7 @@ OrderedJson describe(const CheckedJob& checked, const ExampleBuilder& builder,
   const ShuffleSizes& sizes = checked.job.sizes;
   std::vector<OrderedJson> inputs(checked.inputs.size());
   for_each_file(inputs.size(), checked.inputs.front(), [&](std::size_t i) {
-    const auto status = file_status(checked.inputs[i]).value_or(FileStatus{});
+    const auto status = io::file_status(checked.inputs[i]).value_or(io::FileStatus{});
     inputs[i] = {status.size, status.modified};
   });
   return {{"version", kWorkVersion},
@@ -51,20 +51,20 @@ OrderedJson describe(const CheckedJob& checked, const ExampleBuilder& builder,
 std::string work_folder_path(const CheckedJob& checked) {
   const std::string& first = checked.files.outputs.front();
   if (!checked.job.work.empty()) return checked.job.work;
-  if (!is_remote(first) && !is_device(first)) return str(first, kWorkSuffix);
+  if (!io::is_remote(first) && !is_device(first)) return str(first, kWorkSuffix);
   return temporary_work_folder("outputs", names_of(checked.files.outputs));
 }
 
 void save(const WorkFolder& folder, const DrawnExamples& drawn) {
   drawn.examples.spill.save(folder.file(kRanges));
-  write_file(folder.file(kState), OrderedJson{{"examples", drawn.examples.examples},
-                                              {"counts", drawn.examples.counts},
-                                              {"text", to_json(drawn.text)}}
-                                      .dump());
+  io::write_file(folder.file(kState), OrderedJson{{"examples", drawn.examples.examples},
+                                                  {"counts", drawn.examples.counts},
+                                                  {"text", to_json(drawn.text)}}
+                                          .dump());
 }
 
 DrawnExamples load(const WorkFolder& folder) {
-  const Json state = Json::parse(read_file(folder.file(kState)));
+  const Json state = Json::parse(io::read_file(folder.file(kState)));
   return {.examples = {.spill = ExternalShuffle::load(folder.file(kRanges)),
                        .examples = state["examples"],
                        .counts = state["counts"]},
@@ -73,13 +73,13 @@ DrawnExamples load(const WorkFolder& folder) {
 
 // Removes the state of reading and drawing, which is not needed after drawing.
 void forget_drawing(const WorkFolder& folder) {
-  remove_file(folder.file(kDrawingList));
-  remove_file(folder.file(kDocumentsList));
+  io::remove_file(folder.file(kDrawingList));
+  io::remove_file(folder.file(kDocumentsList));
   ExternalShuffle().remove_others(folder.path(), "documents");
 }
 
 bool holds_work(const WorkFolder& folder) {
-  return exists(folder.file(kState)) || exists(folder.file(kDocumentsList));
+  return io::exists(folder.file(kState)) || io::exists(folder.file(kDocumentsList));
 }
 
 // Throws UsageError instead of discarding hours of work because of a mistake in the command.
@@ -123,7 +123,7 @@ class Run {
                 .memory = static_cast<std::size_t>(job.memory),
                 .sizes = job.sizes};
     const bool goes_on = folder_.job() == job_ && holds_work(folder_);
-    if (goes_on && exists(folder_.file(kState)))
+    if (goes_on && io::exists(folder_.file(kState)))
       go_on();
     else
       draw_all(draw, builder.passes(), goes_on);
@@ -152,13 +152,13 @@ class Run {
     for_each_file(count, files_.outputs.front(), [&](std::size_t i) {
       const std::string& path = files_.outputs[i];
       sealed[i] = is_sealed(path, seal_path(folder_.path(), i)) ? 1 : 0;
-      if (sealed[i] && (!files_.indexes || exists(record_index_path(path)))) made[i] = 1;
+      if (sealed[i] && (!files_.indexes || io::exists(record_index_path(path)))) made[i] = 1;
     });
     made_.assign(made.begin(), made.end());
     check_free(files_, std::vector<bool>(sealed.begin(), sealed.end()));
     drawn_ = load(folder_);
     forget_drawing(folder_);
-    remove_abandoned(files_.all());
+    io::remove_abandoned(files_.all());
     log_info("resuming an interrupted run: {} of {} files are complete",
              std::ranges::count(made_, true), made_.size());
   }
@@ -172,11 +172,11 @@ class Run {
       std::vector<std::uint64_t> sizes;
       for (const OrderedJson& input : job_["inputs"]) sizes.push_back(input[0]);
       folder_.begin(job_);  // deletes the state of an earlier job
-      remove_abandoned(files_.all());
+      io::remove_abandoned(files_.all());
       folder_.keep(false);
       check_space(checked_, space_needed(checked_, sizes, passes), folder_.path());
     }
-    remove_abandoned(files_.all());
+    io::remove_abandoned(files_.all());
     try {
       drawn_ = draw(options_);
       save(folder_, drawn_);
@@ -225,4 +225,4 @@ void warn_of_long_lines(std::uint64_t kept, const CorpusCounts& text) {
       text.tokens - kept, text.tokens);
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

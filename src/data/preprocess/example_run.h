@@ -9,7 +9,7 @@
 #include "data/preprocess/example_job.h"
 #include "data/preprocess/example_shuffle.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct DrawnExamples {
   ShuffledExamples examples;
@@ -32,4 +32,4 @@ void log_split_sentences(const CorpusCounts& text);
 // the text.
 void warn_of_long_lines(std::uint64_t kept, const CorpusCounts& text);
 
-}  // namespace smelt
+}  // namespace smelt::data

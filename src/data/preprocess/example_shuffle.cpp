@@ -11,7 +11,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::size_t kUnitDocuments = 64;
@@ -124,10 +124,10 @@ class SavedDrawing {
  public:
   SavedDrawing(const ScatteredDocuments& documents, const ShuffleOptions& options)
       : documents_(documents),
-        list_(join_path(options.folder, kDrawingList)),
+        list_(io::join_path(options.folder, kDrawingList)),
         file_(options.folder + "/examples-1"),
         groups_(group_ranges(documents.spill.ranges(), options.sizes.group_bytes)) {
-    if (exists(list_)) spill_ = ExternalShuffle::load(list_);
+    if (io::exists(list_)) spill_ = ExternalShuffle::load(list_);
     spill_.remove_others(options.folder, "examples");
   }
 
@@ -218,4 +218,4 @@ ShuffledExamples scatter_examples(const ScatteredDocuments& documents,
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -13,7 +13,7 @@
 #include "data/preprocess/external_shuffle.h"
 #include "data/preprocess/shuffle_sizes.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // Drawn examples on disk, by key range. Each range belongs to one shard: shard i of n has the keys
 // from i/n to (i+1)/n.
@@ -45,4 +45,4 @@ std::string seal_path(const std::string& folder, std::size_t shard);
 // Returns the number of threads that can sort and encode ranges within the memory.
 int most_writers(const ExternalShuffle& spill, bool remote, const ShuffleOptions& options);
 
-}  // namespace smelt
+}  // namespace smelt::data

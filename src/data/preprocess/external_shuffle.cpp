@@ -17,7 +17,7 @@
 #include "io/filesystem/path.h"
 #include "io/formats/crc32c.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 __extension__ using Wide = unsigned __int128;
@@ -46,7 +46,7 @@ SpillFile::SpillFile(std::string path, std::uint64_t size)
       descriptor_(::open(path_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC)),
       size_(size) {
   if (descriptor_ < 0) throw_errno("open", path_, errno);
-  if (const std::uint64_t held = file_size(path_); held < size)
+  if (const std::uint64_t held = io::file_size(path_); held < size)
     throw UsageError(str(path_, ": damaged: ", held, " bytes, not ", size), kHint);
   if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) throw_errno("cut", path_, errno);
 }
@@ -110,7 +110,7 @@ void SpillWriter::write(Bucket& bucket) {
   CHECK(std::in_range<std::uint32_t>(chunk.size()), chunk.size());
   bucket.range.last = {.offset = file_.append(chunk),
                        .size = static_cast<std::uint32_t>(chunk.size()),
-                       .crc32c = crc32c(chunk)};
+                       .crc32c = io::crc32c(chunk)};
   if (chunk.capacity() > 2 * chunk_bytes_) std::string().swap(chunk);
   chunk.clear();
 }
@@ -139,7 +139,7 @@ std::vector<SpillRange> SpillWriter::finish() {
 
 ExternalShuffle::ExternalShuffle(const std::string& file, std::vector<SpillRange> ranges)
     : ranges_(std::move(ranges)) {
-  files_.push_back(std::make_shared<RandomAccessFile>(file));
+  files_.push_back(std::make_shared<io::RandomAccessFile>(file));
 }
 
 std::uint64_t ExternalShuffle::bytes() const {
@@ -151,27 +151,30 @@ std::uint64_t ExternalShuffle::bytes() const {
 void ExternalShuffle::save(const std::string& list) const {
   const std::string_view ranges(reinterpret_cast<const char*>(ranges_.data()),
                                 ranges_.size() * sizeof(SpillRange));
-  Json head{
-      {"crc32c", crc32c(ranges, crc32c(note_.dump()))}, {"files", Json::array()}, {"note", note_}};
-  for (const auto& file : files_) head["files"].push_back(file ? path_name(file->path()) : "");
-  write_file(list, str(head.dump(), "\n", ranges));
+  Json head{{"crc32c", io::crc32c(ranges, io::crc32c(note_.dump()))},
+            {"files", Json::array()},
+            {"note", note_}};
+  for (const auto& file : files_) head["files"].push_back(file ? io::path_name(file->path()) : "");
+  io::write_file(list, str(head.dump(), "\n", ranges));
 }
 
 ExternalShuffle ExternalShuffle::load(const std::string& list) {
-  const std::string bytes = read_file(list);
+  const std::string bytes = io::read_file(list);
   const std::size_t end = std::min(bytes.find('\n'), bytes.size());
   const auto ranges = std::string_view(bytes).substr(std::min(bytes.size(), end + 1));
   const auto head = Json::parse_or_discard(bytes.substr(0, end));
   const Json note = head.is_object() ? head.value("note", Json()) : head;
-  if (!head.is_object() || head.value("crc32c", 0u) != crc32c(ranges, crc32c(note.dump())) ||
+  if (!head.is_object() ||
+      head.value("crc32c", 0u) != io::crc32c(ranges, io::crc32c(note.dump())) ||
       ranges.size() % sizeof(SpillRange) != 0)
     throw UsageError(str(list, ": damaged"), kHint);
   ExternalShuffle spill;
   spill.note_ = note;
-  const std::string folder = parent_path(list);
+  const std::string folder = io::parent_path(list);
   for (const std::string name : head["files"])
     spill.files_.push_back(
-        name.empty() ? nullptr : std::make_shared<RandomAccessFile>(join_path(folder, name)));
+        name.empty() ? nullptr
+                     : std::make_shared<io::RandomAccessFile>(io::join_path(folder, name)));
   spill.ranges_.resize(ranges.size() / sizeof(SpillRange));
   std::memcpy(spill.ranges_.data(), ranges.data(), ranges.size());
   return spill;
@@ -180,9 +183,9 @@ ExternalShuffle ExternalShuffle::load(const std::string& list) {
 void ExternalShuffle::read(const SpillRange& range,
                            const std::function<void(std::string)>& take) const {
   for (SpillLink link = range.last; link.size > 0;) {
-    const RandomAccessFile& file = *files_.at(range.file);
+    const io::RandomAccessFile& file = *files_.at(range.file);
     std::string chunk(link.size, '\0');
-    if (file.read_at(link.offset, chunk) != chunk.size() || crc32c(chunk) != link.crc32c)
+    if (file.read_at(link.offset, chunk) != chunk.size() || io::crc32c(chunk) != link.crc32c)
       throw UsageError(str(file.path(), ": damaged at byte ", link.offset), kHint);
     std::memcpy(&link, chunk.data(), sizeof link);
     take(std::move(chunk));
@@ -234,7 +237,7 @@ void ExternalShuffle::split(const SplitOptions& o) {
 void ExternalShuffle::replace(const std::string& file, std::vector<std::vector<SpillRange>> parts,
                               const std::string& list) {
   const auto number = static_cast<std::uint32_t>(files_.size());
-  files_.push_back(std::make_shared<RandomAccessFile>(file));
+  files_.push_back(std::make_shared<io::RandomAccessFile>(file));
   std::vector<SpillRange> ranges;
   for (std::size_t i = 0; i < ranges_.size(); ++i) {
     if (parts[i].empty()) ranges.push_back(ranges_[i]);
@@ -259,7 +262,7 @@ void ExternalShuffle::drop_unused(const std::string& list) {
       files_[i].reset();
     }
   if (!list.empty()) save(list);
-  for (const std::string& path : unused) remove_file(path);
+  for (const std::string& path : unused) io::remove_file(path);
 }
 
 void ExternalShuffle::remove() {
@@ -269,11 +272,11 @@ void ExternalShuffle::remove() {
 
 void ExternalShuffle::remove_others(const std::string& folder, std::string_view name) const {
   const std::string begin = str(name, "-");
-  for (const std::string& found : list_folder(folder)) {
-    const std::string path = join_path(folder, found);
+  for (const std::string& found : io::list_folder(folder)) {
+    const std::string path = io::join_path(folder, found);
     const bool ours = std::ranges::any_of(
-        files_, [&](const auto& file) { return file && path_name(file->path()) == found; });
-    if (found.starts_with(begin) && !ours) remove_file(path);
+        files_, [&](const auto& file) { return file && io::path_name(file->path()) == found; });
+    if (found.starts_with(begin) && !ours) io::remove_file(path);
   }
 }
 
@@ -291,4 +294,4 @@ std::vector<std::uint64_t> cut_keys(std::uint64_t first, std::uint64_t last, std
   return cuts;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -16,7 +16,7 @@
 #include "base/json.h"
 #include "io/filesystem/random_access_file.h"
 
-namespace smelt {
+namespace smelt::data {
 
 constexpr std::uint64_t kLastKey = std::numeric_limits<std::uint64_t>::max();
 
@@ -148,7 +148,7 @@ class ExternalShuffle {
                const std::string& list);
   void drop_unused(const std::string& list);
 
-  std::vector<std::shared_ptr<const RandomAccessFile>> files_;  // null if removed
+  std::vector<std::shared_ptr<const io::RandomAccessFile>> files_;  // null if removed
   std::vector<SpillRange> ranges_;
   Json note_;
 };
@@ -159,4 +159,4 @@ std::uint64_t multiply_divide(std::uint64_t a, std::uint64_t b, std::uint64_t c)
 // keys.
 std::vector<std::uint64_t> cut_keys(std::uint64_t first, std::uint64_t last, std::size_t parts);
 
-}  // namespace smelt
+}  // namespace smelt::data

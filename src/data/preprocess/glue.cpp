@@ -9,7 +9,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 // Returns a task with these column numbers: text, pair, label.
@@ -45,7 +45,7 @@ void add_tests(std::vector<GlueTask>& tasks) {
 std::vector<GlueTask> made_tasks() {
   const std::vector<std::string> two{"0", "1"}, entailed{"entailment", "not_entailment"};
   GlueTask cola = of_columns({"cola", "CoLA"}, two, {"4", "", "2"});
-  cola.header = Header::none;
+  cola.header = text::Header::none;
   cola.measures = {"matthews"};
   cola.metric = "matthews";
   GlueTask mrpc = of_columns({"mrpc", "MRPC"}, two, {"4", "5", "1"});
@@ -56,7 +56,7 @@ std::vector<GlueTask> made_tasks() {
     paraphrases->metric = "f1:1";
   }
   GlueTask sts = of_columns({"sts", "STS-B", "stsb"}, {}, {"-3", "-2", "-1"});
-  sts.problem = Problem::regression;
+  sts.problem = io::Problem::regression;
   sts.both_orders = true;
   sts.measures = {"pearson", "spearman"};
   sts.metric = "pearson";
@@ -97,19 +97,21 @@ const GlueTask& glue_task(const std::string& name, const std::string& what) {
 
 GlueFiles glue_files(const GlueTask& task, const std::string& folder) {
   std::vector<std::string> places{folder};
-  for (const std::string& name : task.names) places.push_back(join_path(folder, name));
-  const auto found = std::ranges::find_if(
-      places, [](const std::string& place) { return exists(join_path(place, "train.tsv")); });
-  const std::string place = found == places.end() ? join_path(folder, task.names.at(1)) : *found;
+  for (const std::string& name : task.names) places.push_back(io::join_path(folder, name));
+  const auto found = std::ranges::find_if(places, [](const std::string& place) {
+    return io::exists(io::join_path(place, "train.tsv"));
+  });
+  const std::string place =
+      found == places.end() ? io::join_path(folder, task.names.at(1)) : *found;
   return {.folder = place,
-          .train = join_path(place, "train.tsv"),
-          .dev = join_path(place, task.dev + ".tsv"),
-          .other = task.other.empty() ? "" : join_path(place, task.other + ".tsv")};
+          .train = io::join_path(place, "train.tsv"),
+          .dev = io::join_path(place, task.dev + ".tsv"),
+          .other = task.other.empty() ? "" : io::join_path(place, task.other + ".tsv")};
 }
 
 LabelledFiles glue_rows(const GlueTask& task, const std::string& input) {
   return {.input = input,
-          .format = FileFormat::tsv,
+          .format = text::FileFormat::tsv,
           .text = task.text,
           .pair = task.pair,
           .label = task.label,
@@ -118,13 +120,13 @@ LabelledFiles glue_rows(const GlueTask& task, const std::string& input) {
 
 LabelledFiles glue_test_rows(const GlueTest& test, const std::string& input) {
   return {.input = input,
-          .format = FileFormat::tsv,
+          .format = text::FileFormat::tsv,
           .text = test.text,
           .pair = test.pair,
           .label = "",
-          .header = Header::skipped,
+          .header = text::Header::skipped,
           .takes_empty = true,
           .limits = {.strict = true}};
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

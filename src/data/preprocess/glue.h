@@ -8,7 +8,7 @@
 
 #include "data/preprocess/labelled_rows.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // A test set without labels, whose predictions gluebenchmark.com scores.
 struct GlueTest {
@@ -19,9 +19,9 @@ struct GlueTest {
 
 struct GlueTask {
   std::vector<std::string> names;  // the first is ELECTRA's, the second the download's folder
-  Problem problem = Problem::single_label;
+  io::Problem problem = io::Problem::single_label;
   std::vector<std::string> labels = {};  // in ELECTRA's order; empty for regression
-  Header header = Header::skipped;
+  text::Header header = text::Header::skipped;
   std::string text = {}, pair = {}, label = {};  // column numbers; pair may be empty
   // Whether the order of the two texts is irrelevant. ELECTRA then trains on both orders.
   bool both_orders = false;
@@ -51,4 +51,4 @@ LabelledFiles glue_rows(const GlueTask& task, const std::string& input);
 // Returns the column settings for a test file, in which rows with an empty text are kept.
 LabelledFiles glue_test_rows(const GlueTest& test, const std::string& input);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // Appends the bytes of a trivially copyable value.
 template <class T>
@@ -71,4 +71,4 @@ class IdCodec {
   bool narrow_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

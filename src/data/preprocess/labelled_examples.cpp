@@ -17,7 +17,7 @@
 #include "text/tokenizers/unigram_json.h"
 #include "text/tokenizers/unknown_count.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 struct LabelOf {
@@ -26,11 +26,11 @@ struct LabelOf {
 };
 
 LabelOf label_of(const LabelReader& reader, const LabelledRow& row, const std::string& place) {
-  if (reader.labels().problem == Problem::regression)
+  if (reader.labels().problem == io::Problem::regression)
     return {.classes = {}, .number = reader.number(row.label, place)};
   LabelOf out{.classes = reader.classes(row.label, place)};
-  const std::size_t words = words_in(row.text).size();
-  if (reader.labels().problem == Problem::token_labels && out.classes.size() != words)
+  const std::size_t words = text::words_in(row.text).size();
+  if (reader.labels().problem == io::Problem::token_labels && out.classes.size() != words)
     throw UsageError(
         str(place, ": ", counted(words, "word"), " and ", counted(out.classes.size(), "label")),
         "give each word one label, with a space between");
@@ -42,24 +42,25 @@ class RowEncoder {
   RowEncoder(const LabelledExamplesJob& job, const LabelReader& reader)
       : job_(job),
         reader_(reader),
-        tokenizer_(BertTokenizer::load(job.vocab, job.tokenizer)),
+        tokenizer_(text::BertTokenizer::load(job.vocab, job.tokenizer)),
         pairs_(tokenizer_, job.seq_length) {}
 
   // Encodes a row whose label was validated before. `classes` is set to the classes to train on.
   EncodedRow encode(const LabelledRow& row, std::vector<std::int32_t>& classes) const {
-    const TextPairIds text = reader_.labels().problem == Problem::token_labels
-                                 ? pairs_.encode_words(words_in(row.text))
-                                 : pairs_.encode(row.text, row.pair);
+    const text::TextPairIds text = reader_.labels().problem == io::Problem::token_labels
+                                       ? pairs_.encode_words(text::words_in(row.text))
+                                       : pairs_.encode(row.text, row.pair);
     const auto S = static_cast<std::size_t>(job_.seq_length);
     std::vector<std::int32_t> ids = text.ids, mask(ids.size(), 1), segments(text.first, 0);
     segments.resize(ids.size(), 1);
     for (auto* values : {&ids, &mask, &segments}) values->resize(S);
-    ExampleWriter example;
+    io::ExampleWriter example;
     example.integers("input_ids", ids);
     example.integers("input_mask", mask);
     example.integers("segment_ids", segments);
     LabelOf label = label_of(reader_, row, "");
-    if (reader_.labels().problem == Problem::token_labels) label.classes.resize(text.words.size());
+    if (reader_.labels().problem == io::Problem::token_labels)
+      label.classes.resize(text.words.size());
     put_label(label, text, example);
     classes = std::move(label.classes);
     example.integers("is_real_example", std::array{1});
@@ -69,45 +70,46 @@ class RowEncoder {
         .unknown = static_cast<std::size_t>(std::ranges::count(text.ids, tokenizer_.unknown())),
         .is_cut = text.cut > 0};
     if (out.unknown > 0)
-      count_unknown_characters(row.text, row.pair, tokenizer_, out.unknown_characters);
-    append_record(out.record, example.take());
+      text::count_unknown_characters(row.text, row.pair, tokenizer_, out.unknown_characters);
+    io::append_record(out.record, example.take());
     return out;
   }
 
  private:
-  void put_label(const LabelOf& label, const TextPairIds& text, ExampleWriter& example) const {
+  void put_label(const LabelOf& label, const text::TextPairIds& text,
+                 io::ExampleWriter& example) const {
     switch (job_.labels.problem) {
-      case Problem::single_label:
+      case io::Problem::single_label:
         return example.integers("label_ids", label.classes);
-      case Problem::regression:
+      case io::Problem::regression:
         return example.reals("label_ids", std::array{label.number});
-      case Problem::multi_label: {
+      case io::Problem::multi_label: {
         std::vector<std::int32_t> is(job_.labels.names.size(), 0);
         for (const std::int32_t one : label.classes) is[static_cast<std::size_t>(one)] = 1;
         return example.integers("label_ids", is);
       }
-      case Problem::token_labels: {
+      case io::Problem::token_labels: {
         std::vector<std::int32_t> of_piece(static_cast<std::size_t>(job_.seq_length), 0);
         for (std::size_t i = 0; i < text.words.size(); ++i)
           of_piece[text.words[i]] = label.classes[i] + 1;
         return example.integers("label_ids", of_piece);
       }
-      case Problem::answer_spans:
+      case io::Problem::answer_spans:
         throw BugError("answers are written by data/preprocess/question_examples.h");
     }
   }
 
   const LabelledExamplesJob& job_;
   const LabelReader& reader_;
-  BertTokenizer tokenizer_;
-  TextPairEncoder pairs_;
+  text::BertTokenizer tokenizer_;
+  text::TextPairEncoder pairs_;
 };
 
 // Returns the class by which rows are split, or a constant for several labels and for numbers.
 std::int32_t stratum_of(const LabelReader& reader, const LabelledRow& row,
                         const std::string& place) {
   const LabelOf label = label_of(reader, row, place);
-  return reader.labels().problem == Problem::single_label ? label.classes.front() : 0;
+  return reader.labels().problem == io::Problem::single_label ? label.classes.front() : 0;
 }
 
 std::vector<bool> wanted_of(const LabelledExamplesJob& job, const LabelReader& reader) {
@@ -137,18 +139,19 @@ void each_row_of(const LabelledExamplesJob& job, const std::vector<bool>& wanted
 }
 
 OrderedJson description_of(const LabelledExamplesJob& job, const LabelledSummary& s) {
-  OrderedJson out{{"kind", "classify"},
-                  {"files", {path_name(job.output)}},
-                  {"examples", s.examples},
-                  {"seq_length", job.seq_length},
-                  {"problem", word_of(job.labels.problem, kProblems)},
-                  {"labels", job.labels.names},
-                  {"of_class", s.of_class},
-                  {"cut", s.cut},
-                  {"lengths", s.lengths},
-                  {"vocabulary", {{"file", job.vocab}, {"crc32c", vocabulary_crc32c(job.vocab)}}},
-                  {"text", {{"tokens", s.tokens}, {"unknown_tokens", s.unknown}}}};
-  if (job.labels.problem == Problem::regression) out["mean_label"] = s.mean_label;
+  OrderedJson out{
+      {"kind", "classify"},
+      {"files", {io::path_name(job.output)}},
+      {"examples", s.examples},
+      {"seq_length", job.seq_length},
+      {"problem", word_of(job.labels.problem, io::kProblems)},
+      {"labels", job.labels.names},
+      {"of_class", s.of_class},
+      {"cut", s.cut},
+      {"lengths", s.lengths},
+      {"vocabulary", {{"file", job.vocab}, {"crc32c", text::vocabulary_crc32c(job.vocab)}}},
+      {"text", {{"tokens", s.tokens}, {"unknown_tokens", s.unknown}}}};
+  if (job.labels.problem == io::Problem::regression) out["mean_label"] = s.mean_label;
   return out;
 }
 
@@ -156,7 +159,7 @@ OrderedJson description_of(const LabelledExamplesJob& job, const LabelledSummary
 
 std::uint64_t write_labelled_rows(const LabelledExamplesJob& job) {
   const LabelReader reader(job.labels);
-  OutputFile file(job.output);
+  io::OutputFile file(job.output);
   std::uint64_t rows = 0;
   each_row_of(job, wanted_of(job, reader), [&](const LabelledRow& row, const std::string&) {
     OrderedJson line{{"text", row.text}, {"label", row.label}};
@@ -179,7 +182,7 @@ LabelledSummary write_labelled_examples(const LabelledExamplesJob& job) {
     for (const std::int32_t one : classes) ++of_class[static_cast<std::size_t>(one)];
     return encoded;
   });
-  std::optional<OutputFile> kept;
+  std::optional<io::OutputFile> kept;
   if (job.keeps_rows) kept.emplace(rows_beside(job.output));
   LabelledSummary out;
   std::uint64_t rows = 0;
@@ -194,12 +197,13 @@ LabelledSummary write_labelled_examples(const LabelledExamplesJob& job) {
   if (out.examples == 0)
     throw_no_example(job.rows, job.what, job.split, wanted.size(), "give rows of texts and labels");
   out.lengths = lengths_for(out.tokens_of_each, job.seq_length);
-  write_file(job.output + ".json", description_of(job, out).dump(2) + "\n");
-  UnknownCount{.unknown = out.unknown, .tokens = out.tokens, .characters = out.unknown_characters}
+  io::write_file(job.output + ".json", description_of(job, out).dump(2) + "\n");
+  text::UnknownCount{
+      .unknown = out.unknown, .tokens = out.tokens, .characters = out.unknown_characters}
       .warn(job.what, job.vocab);
   if (kept) kept->commit();
   records.commit();
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -12,16 +12,16 @@
 #include "data/preprocess/row_records.h"
 #include "text/tokenizers/tokenizer_config.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct LabelledExamplesJob {
   LabelledFiles rows;
   std::string what = "data.train";  // name of rows.input in messages
   std::optional<RowSplit> split = {};
   bool both_orders = false;  // also write all pairs with the two texts swapped
-  Labels labels;
+  io::Labels labels;
   std::string vocab;  // WordPiece vocabulary
-  TokenizerFlags tokenizer;
+  text::TokenizerFlags tokenizer;
   std::int64_t seq_length = 128;
   std::string output;       // overwritten
   bool keeps_rows = false;  // also write the rows to rows_beside(output)
@@ -43,4 +43,4 @@ LabelledSummary write_labelled_examples(const LabelledExamplesJob& job);
 // records. Returns the number of rows.
 std::uint64_t write_labelled_rows(const LabelledExamplesJob& job);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -14,7 +14,7 @@
 #include "io/filesystem/path.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::uint64_t kFewRows = 20;  // with so few rows, each may have a different label
@@ -54,8 +54,8 @@ void check_classes(const std::map<std::string, std::uint64_t>& counts, std::uint
 
 // Normalizes a text to NFC. Returns the original, or an empty string if the text did not change.
 std::string composed(std::string& text) {
-  if (is_ascii(text)) return "";
-  std::string before = std::exchange(text, nfc(text));
+  if (text::is_ascii(text)) return "";
+  std::string before = std::exchange(text, text::nfc(text));
   return before == text ? "" : before;
 }
 
@@ -67,7 +67,7 @@ void compose_texts(LabelledRow& row) {
 }
 
 LabelledRows::LabelledRows(const LabelledFiles& files, const std::string& what)
-    : files_(files), paths_(expand_files(files.input, what)), faults_(files.limits) {}
+    : files_(files), paths_(io::expand_files(files.input, what)), faults_(files.limits) {}
 
 LabelledRows LabelledRows::quiet(LabelledFiles files, const std::string& what) {
   files.limits.quiet = true;
@@ -81,7 +81,7 @@ bool LabelledRows::open_next() {
     return false;
   }
   const std::string& path = paths_[next_++];
-  std::vector<Field> fields{{.name = files_.text, .is_words = files_.words}};
+  std::vector<text::Field> fields{{.name = files_.text, .is_words = files_.words}};
   if (!files_.pair.empty()) fields.push_back({.name = files_.pair});
   if (!files_.label.empty())
     fields.push_back({.name = files_.label,
@@ -91,24 +91,24 @@ bool LabelledRows::open_next() {
                       .is_json = files_.answers});
   if (!files_.id.empty())
     fields.push_back({.name = files_.id, .is_text = false, .is_optional = true});
-  const bool is_squad = files_.answers && files_.format == FileFormat::by_name &&
-                        lower_case_name(path).ends_with(".json");
+  const bool is_squad = files_.answers && files_.format == text::FileFormat::by_name &&
+                        io::lower_case_name(path).ends_with(".json");
   encoding_.emplace(path);
-  const auto tell = [this, path](const TextFault& fault) {
+  const auto tell = [this, path](const text::TextFault& fault) {
     encoding_->add(fault);
     faults_.add(fault, path);
   };
-  reader_ =
-      open_rows(path, is_squad ? FileFormat::squad : files_.format, fields, tell, files_.header);
+  reader_ = text::open_rows(path, is_squad ? text::FileFormat::squad : files_.format, fields, tell,
+                            files_.header);
   return true;
 }
 
 void LabelledRows::compose(LabelledRow& row) {
   if (files_.answers) return;
   compose_texts(row);
-  if (is_ascii(row.label)) return;
+  if (text::is_ascii(row.label)) return;
   constexpr std::size_t kMostForms = 1000;
-  std::string composed = nfc(row.label);
+  std::string composed = text::nfc(row.label);
   const auto known = label_forms_.find(composed);
   if (known != label_forms_.end() && known->second != row.label)
     two_forms_.insert(composed);
@@ -160,9 +160,9 @@ std::string LabelledRows::place() const {
   return str(paths_[next_ - 1], ":", reader_ ? reader_->line() : 0);
 }
 
-LabelReader::LabelReader(Labels labels) : labels_(std::move(labels)) {
+LabelReader::LabelReader(io::Labels labels) : labels_(std::move(labels)) {
   for (std::size_t i = 0; i < labels_.names.size(); ++i) {
-    to_nfc(labels_.names[i]);
+    text::to_nfc(labels_.names[i]);
     numbers_.emplace(labels_.names[i], static_cast<std::int32_t>(i));
   }
 }
@@ -198,17 +198,17 @@ std::optional<double> label_number(std::string_view label) {
   return value;
 }
 
-std::vector<std::string> label_names(Problem problem, const std::string& label,
+std::vector<std::string> label_names(io::Problem problem, const std::string& label,
                                      std::span<const std::string> known) {
-  if (problem == Problem::token_labels) {
-    const auto words = words_in(label);
+  if (problem == io::Problem::token_labels) {
+    const auto words = text::words_in(label);
     return {words.begin(), words.end()};
   }
-  if (problem != Problem::multi_label) return {label};
-  return class_names_in(label, known);
+  if (problem != io::Problem::multi_label) return {label};
+  return io::class_names_in(label, known);
 }
 
-std::map<std::string, std::uint64_t> count_labels(const LabelledFiles& files, Problem problem,
+std::map<std::string, std::uint64_t> count_labels(const LabelledFiles& files, io::Problem problem,
                                                   const std::string& what) {
   std::map<std::string, std::uint64_t> counts;
   std::uint64_t count = 0;
@@ -216,10 +216,10 @@ std::map<std::string, std::uint64_t> count_labels(const LabelledFiles& files, Pr
   for (LabelledRow row; rows.next(row);) {
     const auto names = label_names(problem, row.label);
     for (const std::string& name : names) ++counts[name];
-    count += problem == Problem::token_labels ? names.size() : 1;
+    count += problem == io::Problem::token_labels ? names.size() : 1;
   }
   check_classes(counts, count, files, what);
   return counts;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

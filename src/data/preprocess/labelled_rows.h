@@ -15,13 +15,13 @@
 #include "text/readers/rows.h"
 #include "text/tokenizers/text_pair.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct LabelledFiles {
   std::string input;  // comma-separated files or patterns
-  FileFormat format = FileFormat::by_name;
+  text::FileFormat format = text::FileFormat::by_name;
   std::string text = "text", pair = {}, label = "label";  // column names; empty: do not read
-  Header header = Header::names;                          // of TSV and CSV files
+  text::Header header = text::Header::names;              // of TSV and CSV files
   std::string id = {};                                    // optional column with the row's id
   bool words = false;                                     // labels are per word: see words_in()
   bool lists = false;  // a label may be a JSON list of several labels
@@ -30,7 +30,7 @@ struct LabelledFiles {
   bool needs_label = false;             // a row with an empty label is bad
   std::vector<std::string> known = {};  // class names; empty: not known yet
   bool takes_empty = false;             // accept rows with an empty text
-  TextLimits limits = {};
+  text::TextLimits limits = {};
 };
 
 struct LabelledRow {
@@ -74,9 +74,9 @@ class LabelledRows {
   LabelledFiles files_;
   std::vector<std::string> paths_;
   std::size_t next_ = 0;  // index into paths_
-  TextFaults faults_;
-  std::optional<EncodingCheck> encoding_;  // for the open file
-  std::unique_ptr<RowReader> reader_;
+  text::TextFaults faults_;
+  std::optional<text::EncodingCheck> encoding_;  // for the open file
+  std::unique_ptr<text::RowReader> reader_;
   std::vector<std::string> values_;
   // First spelling of each normalized label that is not ASCII, up to a limit.
   std::map<std::string, std::string> label_forms_;
@@ -87,15 +87,15 @@ class LabelledRows {
 class LabelReader {
  public:
   // Normalizes the class names to NFC. If two names become equal, rows get the first class.
-  explicit LabelReader(Labels labels);
+  explicit LabelReader(io::Labels labels);
 
   // Throws UsageError, beginning with `place`, if a class is unknown or the label is not a number.
   std::vector<std::int32_t> classes(const std::string& label, const std::string& place) const;
   float number(const std::string& label, const std::string& place) const;
-  const Labels& labels() const { return labels_; }
+  const io::Labels& labels() const { return labels_; }
 
  private:
-  Labels labels_;
+  io::Labels labels_;
   std::map<std::string, std::int32_t, std::less<>> numbers_;
 };
 
@@ -105,12 +105,12 @@ std::optional<double> label_number(std::string_view label);
 
 // Returns the classes of a label: those that class_names_in() reads for multi_label, the words for
 // token_labels, the label itself for a single label.
-std::vector<std::string> label_names(Problem problem, const std::string& label,
+std::vector<std::string> label_names(io::Problem problem, const std::string& label,
                                      std::span<const std::string> known = {});
 
 // Counts the rows of each class. Throws UsageError if there are fewer than two classes, labels are
 // fractional numbers, or nearly every row has a different label.
-std::map<std::string, std::uint64_t> count_labels(const LabelledFiles& files, Problem problem,
+std::map<std::string, std::uint64_t> count_labels(const LabelledFiles& files, io::Problem problem,
                                                   const std::string& what);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -11,7 +11,7 @@
 #include "text/tokenizers/basic_tokenizer.h"
 #include "text/tokenizers/script_counts.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::uint64_t kEnoughBytes = std::uint64_t{16} << 20;
@@ -20,10 +20,10 @@ constexpr double kMostMerged = 0.005, kMostChanged = 0.2;
 
 using Counts = std::map<std::string, std::uint64_t>;
 
-Counts words_with_accents(const LinesOptions& text, TokenizerOptions options) {
+Counts words_with_accents(const text::LinesOptions& text, text::TokenizerOptions options) {
   options.strip_accents = false;
-  const BasicTokenizer tokenizer(options);
-  SampledLines lines(text);
+  const text::BasicTokenizer tokenizer(options);
+  text::SampledLines lines(text);
   Counts out;
   std::string line;
   std::vector<std::string> words;
@@ -52,10 +52,11 @@ std::string example_of(Group group) {
 
 }  // namespace
 
-MergedWords count_merged_words(const LinesOptions& text, const TokenizerOptions& options) {
+MergedWords count_merged_words(const text::LinesOptions& text,
+                               const text::TokenizerOptions& options) {
   MergedWords out;
   if (!options.strips_accents()) return out;
-  const BasicTokenizer stripping(options);
+  const text::BasicTokenizer stripping(options);
   std::map<std::string, Group> groups;
   std::vector<std::string> stripped;
   for (const auto& [word, count] : words_with_accents(text, options)) {
@@ -88,31 +89,32 @@ struct Letters {
   bool is_turkic = false;
 };
 
-Letters letters_of(const LinesOptions& text) {
+Letters letters_of(const text::LinesOptions& text) {
   constexpr std::uint64_t kBytes = std::uint64_t{4} << 20;
   constexpr double kLeastOfScript = 0.01, kLeastOfLetters = 0.003;
-  SampledLines lines(text);
-  ScriptCounts scripts;
+  text::SampledLines lines(text);
+  text::ScriptCounts scripts;
   std::uint64_t all = 0, dotless = 0, others = 0;
   std::string line;
   while (lines.bytes_read() < kBytes && lines.next(line)) {
     scripts.add(line, {}, 0);
-    for (const char32_t c : to_code_points(line)) {
+    for (const char32_t c : text::to_code_points(line)) {
       dotless += c == U'ı' || c == U'İ' ? 1 : 0;
       others += c == U'ğ' || c == U'ş' || c == U'Ğ' || c == U'Ş' ? 1 : 0;
     }
   }
   const auto sorted = scripts.sorted();
   Letters out;
-  for (const ScriptCount& count : sorted) all += count.script == "Common" ? 0 : count.characters;
-  for (const ScriptCount& count : sorted)
+  for (const text::ScriptCount& count : sorted)
+    all += count.script == "Common" ? 0 : count.characters;
+  for (const text::ScriptCount& count : sorted)
     if (count.script != "Common" && share(count.characters, all) >= kLeastOfScript)
       out.scripts.push_back(count.script);
   out.is_turkic = share(dotless, all) > kLeastOfLetters && share(others, all) > kLeastOfLetters;
   return out;
 }
 
-std::string normalization_of(const TokenizerOptions& options) {
+std::string normalization_of(const text::TokenizerOptions& options) {
   if (!options.lower_case && !options.strips_accents()) return "case and accents kept";
   return str(!options.lower_case   ? "case kept"
              : options.turkic_case ? "lower-cased as in Turkish"
@@ -127,7 +129,7 @@ std::string listed(const std::vector<std::string>& words) {
 
 }  // namespace
 
-void log_normalization(const LinesOptions& text, const TokenizerOptions& options) {
+void log_normalization(const text::LinesOptions& text, const text::TokenizerOptions& options) {
   const Letters letters = letters_of(text);
   log_info("vocab: {}{}{}", listed(letters.scripts), letters.scripts.empty() ? "" : "; ",
            normalization_of(options));
@@ -149,4 +151,4 @@ void log_normalization(const LinesOptions& text, const TokenizerOptions& options
       found.examples.empty() ? "" : str(" (", join(found.examples, "; "), ")"));
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -9,7 +9,7 @@
 #include "text/tokenizers/tokenizer_options.h"
 #include "text/tokenizers/word_counts.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct MergedWords {
   std::uint64_t words = 0;            // word occurrences
@@ -20,11 +20,12 @@ struct MergedWords {
 
 // Counts over the first 16 MiB of the text. If the options lower-case, words that differ only in
 // case are the same word. All counts are 0 if the options do not strip accents.
-MergedWords count_merged_words(const LinesOptions& text, const TokenizerOptions& options);
+MergedWords count_merged_words(const text::LinesOptions& text,
+                               const text::TokenizerOptions& options);
 
 // Logs the text's scripts and how case and accents are handled. Logs a warning if stripping accents
 // merges more than 0.5 % of the words or changes more than 20 %, or if Turkish text is lower-cased
 // by the rules of other languages.
-void log_normalization(const LinesOptions& text, const TokenizerOptions& options);
+void log_normalization(const text::LinesOptions& text, const text::TokenizerOptions& options);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -7,15 +7,15 @@
 #include "io/formats/example.h"
 #include "io/formats/tfrecord.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::size_t kLoggedExamples = 20;
 
 // Logs an example in the format of the original program.
-void log_example(std::string_view record, const Vocabulary& vocabulary) {
-  const auto data = RecordReader(record).next();
-  const Example example(data.value(), "example");
+void log_example(std::string_view record, const text::Vocabulary& vocabulary) {
+  const auto data = io::RecordReader(record).next();
+  const io::Example example(data.value(), "example");
   const auto& ids = example.integers("input_ids");
   const auto& mask = example.integers("input_mask");
   std::vector<std::string> tokens;
@@ -46,7 +46,7 @@ ExampleSummary build_in_original_order(const CheckedJob& checked, const BertExam
   const MaskVocabulary& vocabulary = reader.mask_vocabulary();
   const PairList list = draw_original_pairs(corpus, vocabulary, job.pairs, random);
   log_files("Writing to output files", outputs.outputs);
-  std::vector<OutputFile> files;
+  std::vector<io::OutputFile> files;
   for (const std::string& path : outputs.outputs) files.emplace_back(path);
   std::vector<RecordIndexBuilder> indexes(files.size());
   BertEncoder encoder(vocabulary, job.pairs);
@@ -61,7 +61,7 @@ ExampleSummary build_in_original_order(const CheckedJob& checked, const BertExam
       log_example(record, reader.tokenizer().vocabulary());
     files[i % files.size()].write(record);
   }
-  for (OutputFile& file : files) file.flush();
+  for (io::OutputFile& file : files) file.flush();
   remove_old_description(outputs);
   for (std::size_t i = 0; i < files.size(); ++i) {
     files[i].commit();
@@ -72,4 +72,4 @@ ExampleSummary build_in_original_order(const CheckedJob& checked, const BertExam
   return summary;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -4,9 +4,9 @@
 #include "data/preprocess/bert_builder.h"
 #include "data/preprocess/bert_examples.h"
 
-namespace smelt {
+namespace smelt::data {
 
 ExampleSummary build_in_original_order(const CheckedJob& checked, const BertExamplesJob& job,
                                        const CorpusReader& reader, const BertBuilder& builder);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -10,7 +10,7 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 void check_document_count(const std::string& input, std::int64_t documents) {
@@ -19,7 +19,7 @@ void check_document_count(const std::string& input, std::int64_t documents) {
   if (documents < 2)
     throw UsageError(str("text: ", input, " holds ", counted(documents, "document"),
                          "; at least 2 are needed, one of them for evaluation"),
-                     str("give more text; a document of prose is about ", kProseSentences,
+                     str("give more text; a document of prose is about ", text::kProseSentences,
                          " sentences of one file"));
 }
 
@@ -29,12 +29,12 @@ class DocumentWriter {
   DocumentWriter(const ProseJob& job, ProseSummary& summary)
       : job_(job), summary_(summary), train_(job.train_out), heldout_(job.heldout_out) {}
 
-  void write(const Document& document) {
+  void write(const text::Document& document) {
     const bool held_out = keep_out(summary_.documents++);
     summary_.heldout_documents += held_out ? 1 : 0;
     summary_.sentences += static_cast<std::int64_t>(document.size());
     if (held_out) summary_.heldout_sentences += static_cast<std::int64_t>(document.size());
-    OutputFile& out = held_out ? heldout_ : train_;
+    io::OutputFile& out = held_out ? heldout_ : train_;
     for (std::size_t i = 0; i < document.size(); ++i) {
       out.write(document.sentence(i));
       out.write("\n");
@@ -60,7 +60,7 @@ class DocumentWriter {
 
   const ProseJob& job_;
   ProseSummary& summary_;
-  OutputFile train_, heldout_;
+  io::OutputFile train_, heldout_;
 };
 
 // Logs a warning if the held-out share is inexact. Whole documents are held out, so a few
@@ -74,7 +74,7 @@ void warn_of_uneven_share(const ProseJob& job, const ProseSummary& s) {
       s.heldout_documents, counted(s.documents, "document"),
       s.heldout_documents == 1 ? "is" : "are", s.heldout_sentences,
       counted(s.sentences, "sentence"), 100 * share, 100 * job.heldout,
-      job.text.sentences == Cut::prose
+      job.text.sentences == text::Cut::prose
           ? "; if your text has a sentence a line, give --set text.sentences=lines"
           : "");
 }
@@ -86,12 +86,12 @@ ProseSummary prepare_prose(const ProseJob& job) {
     throw UsageError(str("text.heldout is ", job.heldout, ", must be above 0 and below 1"),
                      "0.05 is usual");
   ProseSummary summary;
-  DocumentReader reader(job.text);
+  text::DocumentReader reader(job.text);
   DocumentWriter writer(job, summary);
   {
     Progress progress("sentences", static_cast<std::int64_t>(reader.total_bytes()),
                       Progress::kBytes);
-    for (Document document; reader.next(document);) {
+    for (text::Document document; reader.next(document);) {
       writer.write(document);
       progress.update(static_cast<std::int64_t>(reader.bytes_read()));
     }
@@ -102,24 +102,24 @@ ProseSummary prepare_prose(const ProseJob& job) {
   return summary;
 }
 
-void check_prose(const DocumentOptions& text, std::uint64_t most_bytes) {
+void check_prose(const text::DocumentOptions& text, std::uint64_t most_bytes) {
   constexpr std::uint64_t kLeastBytesOfFile = 1 << 14, kMostBytesOfFile = 1 << 20;
-  const auto files = expand_files(text.input, "input");
-  DocumentOptions part = text;
+  const auto files = io::expand_files(text.input, "input");
+  text::DocumentOptions part = text;
   part.format.most_bytes =
       std::clamp<std::uint64_t>(most_bytes / files.size(), kLeastBytesOfFile, kMostBytesOfFile);
   part.limits.quiet = true;
   bool is_all = true;
-  if (is_remote(files.front()) && files.size() > 1) {
+  if (io::is_remote(files.front()) && files.size() > 1) {
     if (files.front().find_first_of(",*?[") != std::string::npos)
       return;  // no pattern matches only this file
     part.input = files.front();
     is_all = false;
   }
-  DocumentReader reader(part);
+  text::DocumentReader reader(part);
   std::int64_t documents = 0;
-  for (Document document; reader.next(document);) ++documents;
+  for (text::Document document; reader.next(document);) ++documents;
   if (is_all && !reader.was_truncated()) check_document_count(text.input, documents);
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

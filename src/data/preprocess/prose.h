@@ -7,10 +7,10 @@
 
 #include "text/readers/documents.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct ProseJob {
-  DocumentOptions text;
+  text::DocumentOptions text;
   std::string train_out, heldout_out;
   double heldout = 0.05;  // share of the documents, between 0 and 1
   std::uint64_t seed = 12345;
@@ -19,7 +19,7 @@ struct ProseJob {
 struct ProseSummary {
   std::int64_t documents = 0, heldout_documents = 0;
   std::int64_t sentences = 0, heldout_sentences = 0;
-  DocumentCounts read;
+  text::DocumentCounts read;
 };
 
 // Splits the documents into a training and a held-out part, depending only on the seed and the
@@ -31,6 +31,6 @@ ProseSummary prepare_prose(const ProseJob& job);
 // Reads the beginning of each file, about `most_bytes` of text in total, and throws any UsageError
 // that prepare_prose() would throw for it: wrong encoding, unreadable rows, too few documents.
 // Reads only the first file if files are remote.
-void check_prose(const DocumentOptions& text, std::uint64_t most_bytes);
+void check_prose(const text::DocumentOptions& text, std::uint64_t most_bytes);
 
-}  // namespace smelt
+}  // namespace smelt::data

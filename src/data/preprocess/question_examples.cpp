@@ -18,16 +18,16 @@
 #include "text/tokenizers/unigram_json.h"
 #include "text/tokenizers/unknown_count.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 // Returns the pieces [first, last] that an answer covers, or nullopt if it covers none.
-std::optional<std::pair<std::size_t, std::size_t>> pieces_of(const RightAnswer& answer,
-                                                             const std::vector<TokenSpan>& pieces) {
-  const auto first =
-      std::ranges::upper_bound(pieces, answer.begin, {}, [](const TokenSpan& s) { return s.end; });
-  const auto behind =
-      std::ranges::lower_bound(pieces, answer.end, {}, [](const TokenSpan& s) { return s.begin; });
+std::optional<std::pair<std::size_t, std::size_t>> pieces_of(
+    const RightAnswer& answer, const std::vector<text::TokenSpan>& pieces) {
+  const auto first = std::ranges::upper_bound(pieces, answer.begin, {},
+                                              [](const text::TokenSpan& s) { return s.end; });
+  const auto behind = std::ranges::lower_bound(pieces, answer.end, {},
+                                               [](const text::TokenSpan& s) { return s.begin; });
   if (first >= behind) return std::nullopt;
   return std::pair(static_cast<std::size_t>(first - pieces.begin()),
                    static_cast<std::size_t>(behind - pieces.begin()) - 1);
@@ -37,16 +37,16 @@ class QuestionEncoder {
  public:
   explicit QuestionEncoder(const QuestionExamplesJob& job)
       : length_(static_cast<std::size_t>(job.seq_length)),
-        tokenizer_(BertTokenizer::load(job.vocab, job.tokenizer)),
+        tokenizer_(text::BertTokenizer::load(job.vocab, job.tokenizer)),
         windows_(tokenizer_, job.seq_length, job.windows) {}
 
   std::vector<EncodedRow> encode(const LabelledRow& row) const {
-    const AnswerWindows all = windows_.encode(row.text, row.pair);
+    const text::AnswerWindows all = windows_.encode(row.text, row.pair);
     std::optional<std::pair<std::size_t, std::size_t>> answer;
     for (const RightAnswer& one : right_answers(row.label, row.pair, ""))
       if (one.in_place && !answer) answer = pieces_of(one, all.pieces);
     std::vector<EncodedRow> out;
-    for (const AnswerWindow& window : all.windows) {
+    for (const text::AnswerWindow& window : all.windows) {
       std::pair<std::size_t, std::size_t> place{0, 0};
       const std::size_t pieces = window.ids.words.size() - 1;
       if (answer && answer->first >= window.first && answer->second < window.first + pieces)
@@ -55,17 +55,18 @@ class QuestionEncoder {
       out.push_back(record_of(window.ids, place, all.cut > 0));
     }
     if (std::ranges::any_of(out, [](const EncodedRow& one) { return one.unknown > 0; }))
-      count_unknown_characters(row.text, row.pair, tokenizer_, out.front().unknown_characters);
+      text::count_unknown_characters(row.text, row.pair, tokenizer_,
+                                     out.front().unknown_characters);
     return out;
   }
 
  private:
-  EncodedRow record_of(const TextPairIds& text, std::pair<std::size_t, std::size_t> answer,
+  EncodedRow record_of(const text::TextPairIds& text, std::pair<std::size_t, std::size_t> answer,
                        bool is_cut) const {
     std::vector<std::int32_t> ids = text.ids, mask(ids.size(), 1), segments(text.first, 0);
     segments.resize(ids.size(), 1);
     for (auto* values : {&ids, &mask, &segments}) values->resize(length_);
-    ExampleWriter example;
+    io::ExampleWriter example;
     example.integers("input_ids", ids);
     example.integers("input_mask", mask);
     example.integers("segment_ids", segments);
@@ -77,13 +78,13 @@ class QuestionEncoder {
         .tokens = text.ids.size(),
         .unknown = static_cast<std::size_t>(std::ranges::count(text.ids, tokenizer_.unknown())),
         .is_cut = is_cut};
-    append_record(out.record, example.take());
+    io::append_record(out.record, example.take());
     return out;
   }
 
   std::size_t length_;
-  BertTokenizer tokenizer_;
-  AnswerWindowEncoder windows_;
+  text::BertTokenizer tokenizer_;
+  text::AnswerWindowEncoder windows_;
 };
 
 // Returns for each row whether it is in the split, decided by its context. Empty without a split:
@@ -136,10 +137,10 @@ OrderedJson question_json(const LabelledRow& row) {
 
 OrderedJson description_of(const QuestionExamplesJob& job, const QuestionSummary& s) {
   return {{"kind", "classify"},
-          {"files", {path_name(job.output)}},
+          {"files", {io::path_name(job.output)}},
           {"examples", s.examples},
           {"seq_length", job.seq_length},
-          {"problem", word_of(Problem::answer_spans, kProblems)},
+          {"problem", word_of(io::Problem::answer_spans, io::kProblems)},
           {"labels", Json::array()},
           {"no_answer", job.no_answer},
           {"questions", s.questions},
@@ -148,7 +149,7 @@ OrderedJson description_of(const QuestionExamplesJob& job, const QuestionSummary
           {"stride", job.windows.stride},
           {"cut", s.cut},
           {"lengths", s.lengths},
-          {"vocabulary", {{"file", job.vocab}, {"crc32c", vocabulary_crc32c(job.vocab)}}},
+          {"vocabulary", {{"file", job.vocab}, {"crc32c", text::vocabulary_crc32c(job.vocab)}}},
           {"text", {{"tokens", s.tokens}, {"unknown_tokens", s.unknown}}}};
 }
 
@@ -160,7 +161,7 @@ QuestionSummary write_question_examples(const QuestionExamplesJob& job) {
   const auto wanted = wanted_questions(job);
   const QuestionEncoder encoder(job);
   RowRecords records(job.output, [&](const LabelledRow& row) { return encoder.encode(row); });
-  std::optional<OutputFile> questions;
+  std::optional<io::OutputFile> questions;
   if (job.keep_questions) questions.emplace(questions_file(job.output));
   QuestionSummary out;
   auto rows = rows_to_write(job.rows, job.what, job.split);
@@ -177,12 +178,13 @@ QuestionSummary write_question_examples(const QuestionExamplesJob& job) {
     throw_no_example(job.rows, job.what, job.split, number,
                      "give rows of questions, texts and answers");
   out.lengths = lengths_for(out.tokens_of_each, job.seq_length);
-  write_file(job.output + ".json", description_of(job, out).dump(2) + "\n");
-  UnknownCount{.unknown = out.unknown, .tokens = out.tokens, .characters = out.unknown_characters}
+  io::write_file(job.output + ".json", description_of(job, out).dump(2) + "\n");
+  text::UnknownCount{
+      .unknown = out.unknown, .tokens = out.tokens, .characters = out.unknown_characters}
       .warn(job.what, job.vocab);
   if (questions) questions->commit();
   records.commit();
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -13,7 +13,7 @@
 #include "text/tokenizers/answer_windows.h"
 #include "text/tokenizers/tokenizer_config.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct QuestionExamplesJob {
   LabelledFiles rows;  // columns: text is the question, pair the context, label the answers
@@ -22,9 +22,9 @@ struct QuestionExamplesJob {
   std::optional<RowSplit> split = {};
   bool no_answer = false;  // whether a question may have no answer
   std::string vocab;       // WordPiece vocabulary
-  TokenizerFlags tokenizer;
+  text::TokenizerFlags tokenizer;
   std::int64_t seq_length = 384;
-  WindowRules windows = {};
+  text::WindowRules windows = {};
   std::string output;           // overwritten
   bool keep_questions = false;  // also write questions_file(), for inference
 };
@@ -46,4 +46,4 @@ QuestionSummary write_question_examples(const QuestionExamplesJob& job);
 // "context", "answers": [text]}.
 std::string questions_file(const std::string& records);
 
-}  // namespace smelt
+}  // namespace smelt::data

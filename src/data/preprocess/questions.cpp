@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/plural.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 [[noreturn]] void throw_no_answers(const std::string& label, const std::string& place) {
@@ -58,4 +58,4 @@ std::vector<RightAnswer> right_answers(const std::string& label, std::string_vie
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

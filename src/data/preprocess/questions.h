@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smelt {
+namespace smelt::data {
 
 struct RightAnswer {
   std::string text;
@@ -20,4 +20,4 @@ struct RightAnswer {
 std::vector<RightAnswer> right_answers(const std::string& label, std::string_view context,
                                        const std::string& place);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -6,11 +6,11 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // Throws UsageError "training data: <what>" unless the condition holds.
 inline void require(bool condition, const std::string& what, std::string_view hint) {
   if (!condition) throw UsageError(str("training data: ", what), hint);
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

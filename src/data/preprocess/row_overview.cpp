@@ -12,7 +12,7 @@
 #include "data/preprocess/duplicate_rows.h"
 #include "text/tokenizers/tokenizer.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 // Maximum number of names to store; others are only counted.
@@ -68,7 +68,7 @@ class SplitOverview {
  public:
   // `known` are class names, as in LabelledFiles.
   SplitOverview(const RowOverviewJob& job, const std::vector<std::string>& known,
-                const Tokenizer* tokenizer)
+                const text::Tokenizer* tokenizer)
       : job_(job),
         known_(known),
         tokenizer_(tokenizer),
@@ -79,7 +79,8 @@ class SplitOverview {
     const std::size_t text = length_of(row.text);
     lengths_.add(text + length_of(row.pair) + special_tokens(row));
     if (!job_.are_classes) return label_lengths_.add(length_of(row.label) + (tokenizer_ ? 1 : 0));
-    if (job_.problem == Problem::regression) return numbers_.add(reader_.number(row.label, place));
+    if (job_.problem == io::Problem::regression)
+      return numbers_.add(reader_.number(row.label, place));
     for (const std::string& name : label_names(job_.problem, row.label, known_)) {
       different_.insert(std::hash<std::string>()(name));
       if (labels_.size() < kMostLabels || labels_.contains(name)) ++labels_[name];
@@ -90,7 +91,7 @@ class SplitOverview {
     OrderedJson out{{"split", name}, {"rows", rows_}, {"left_out", left_out}};
     if (!job_.are_classes)
       out["label_lengths"] = label_lengths_.json(job_);
-    else if (job_.problem == Problem::regression)
+    else if (job_.problem == io::Problem::regression)
       out["numbers"] = {{"least", rows_ ? numbers_.least : 0},
                         {"mean", share(numbers_.sum, rows_)},
                         {"largest", rows_ ? numbers_.largest : 0}};
@@ -103,7 +104,7 @@ class SplitOverview {
 
  private:
   std::size_t length_of(const std::string& text) {
-    if (tokenizer_ == nullptr) return words_in(text).size();
+    if (tokenizer_ == nullptr) return text::words_in(text).size();
     ids_.clear();
     tokenizer_->encode(text, ids_);
     tokens_ += ids_.size();
@@ -119,7 +120,7 @@ class SplitOverview {
 
   const RowOverviewJob& job_;
   const std::vector<std::string>& known_;
-  const Tokenizer* tokenizer_;
+  const text::Tokenizer* tokenizer_;
   LabelReader reader_;
   std::uint64_t rows_ = 0, tokens_ = 0, unknown_ = 0;
   std::map<std::string, std::uint64_t> labels_;
@@ -241,10 +242,12 @@ void compare_splits(const RowOverviewJob& job, const SameTextCounts& same, std::
 }  // namespace
 
 OrderedJson row_overview(const RowOverviewJob& job) {
-  const auto tokenizer = job.vocab.empty() ? nullptr : load_tokenizer(job.vocab, job.tokenizer);
+  const auto tokenizer =
+      job.vocab.empty() ? nullptr : text::load_tokenizer(job.vocab, job.tokenizer);
   SameTexts texts;
-  OrderedJson out{{"problem", job.are_classes ? word_of(job.problem, kProblems) : "text_to_text"},
-                  {"splits", OrderedJson::array()}};
+  OrderedJson out{
+      {"problem", job.are_classes ? word_of(job.problem, io::kProblems) : "text_to_text"},
+      {"splits", OrderedJson::array()}};
   for (const auto& [name, files] : job.splits) {
     SplitOverview split(job, files.known, tokenizer.get());
     LabelledRows rows(all_of(files), name);
@@ -270,4 +273,4 @@ OrderedJson row_overview(const RowOverviewJob& job) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -8,7 +8,7 @@
 #include "data/preprocess/labelled_rows.h"
 #include "text/tokenizers/tokenizer_config.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct RowOverviewJob {
   struct Split {
@@ -16,10 +16,10 @@ struct RowOverviewJob {
     LabelledFiles files;
   };
   std::vector<Split> splits;  // the training split first
-  Problem problem = Problem::single_label;
+  io::Problem problem = io::Problem::single_label;
   bool are_classes = true;  // false: labels are texts to generate
   std::string vocab = {};   // empty: lengths are in words
-  TokenizerFlags tokenizer = {};
+  text::TokenizerFlags tokenizer = {};
   std::int64_t seq_length = 128;  // maximum tokens of a text, special ones included
 };
 
@@ -40,4 +40,4 @@ OrderedJson row_overview(const RowOverviewJob& job);
 // Formats the overview as text.
 std::string overview_text(const OrderedJson& overview);
 
-}  // namespace smelt
+}  // namespace smelt::data

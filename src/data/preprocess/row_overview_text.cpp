@@ -5,7 +5,7 @@
 #include "base/plural.h"
 #include "data/preprocess/row_overview.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::size_t kShownLabels = 12, kShownText = 100;
@@ -95,4 +95,4 @@ std::string overview_text(const OrderedJson& overview) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

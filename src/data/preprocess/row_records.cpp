@@ -8,7 +8,7 @@
 #include "base/philox.h"
 #include "base/plural.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::size_t kRowsAtOnce = 4096;  // rows in memory
@@ -120,9 +120,9 @@ void RowRecords::put(const EncodedRow& one) {
   ++counts_.examples;
   counts_.tokens += one.tokens;
   counts_.unknown += one.unknown;
-  add_counts(one.unknown_characters, counts_.unknown_characters);
+  text::add_counts(one.unknown_characters, counts_.unknown_characters);
   counts_.cut += one.is_cut ? 1 : 0;
   counts_.tokens_of_each.push_back(static_cast<std::int64_t>(one.tokens));
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -13,7 +13,7 @@
 #include "io/filesystem/file.h"
 #include "text/tokenizers/unknown_count.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // One part of a split: a share of each class is held out, at least one row if the class has two or
 // more and none if it has one. The seed selects the rows.
@@ -55,14 +55,14 @@ struct EncodedRow {
   std::string record;  // TFRecord record
   std::size_t tokens = 0, unknown = 0;
   bool is_cut = false;
-  CharacterCounts unknown_characters = {};
+  text::CharacterCounts unknown_characters = {};
 };
 
 struct RowCounts {
   std::uint64_t examples = 0, cut = 0;
   std::uint64_t tokens = 0, unknown = 0;
   std::vector<std::int64_t> tokens_of_each;
-  CharacterCounts unknown_characters = {};
+  text::CharacterCounts unknown_characters = {};
 };
 
 // Encodes rows in parallel. A row may give several records, or none.
@@ -84,10 +84,10 @@ class RowRecords {
   void put(const EncodedRow& one);
 
   Encode encode_;
-  OutputFile file_;
+  io::OutputFile file_;
   RecordIndexBuilder index_;
   std::vector<LabelledRow> rows_;
   RowCounts counts_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

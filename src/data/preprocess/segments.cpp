@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr double kOneSegment = 0.1, kOverfull = 0.5, kOtherLength = 0.05;
@@ -58,4 +58,4 @@ Segments SegmentDrawer<Random>::draw(Random& random) {
 template class SegmentDrawer<PythonRandom>;
 template class SegmentDrawer<StreamRandom>;
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "base/stream_random.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // An example [CLS] a [SEP] b [SEP]; without the last [SEP] if b is empty.
 struct Segments {
@@ -42,4 +42,4 @@ class SegmentDrawer {
   std::vector<std::size_t> ends_;  // ends of the sentences in ids_
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::data {
 
 template <class Random>
 PairDrawer<Random>::PairDrawer(const TokenCorpus& corpus, const MaskVocabulary& vocabulary,
@@ -189,4 +189,4 @@ PairList draw_original_pairs(TokenCorpus& corpus, const MaskVocabulary& vocabula
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

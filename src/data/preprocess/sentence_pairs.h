@@ -10,7 +10,7 @@
 #include "base/stream_random.h"
 #include "data/preprocess/token_corpus.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct PairOptions {
   std::int64_t seq_length = 128;  // at least 5: [CLS] a [SEP] b [SEP]
@@ -118,4 +118,4 @@ class PairDrawer {
 PairList draw_original_pairs(TokenCorpus& corpus, const MaskVocabulary& vocabulary,
                              const PairOptions& options, PythonRandom& random);
 
-}  // namespace smelt
+}  // namespace smelt::data

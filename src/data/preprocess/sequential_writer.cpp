@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace smelt {
+namespace smelt::data {
 
 InTurn::InTurn(std::size_t files, const ShuffleOptions& options)
     : sizes_(options.sizes),
@@ -40,4 +40,4 @@ ExternalShuffle InTurn::finish() {
   return {file_.path(), std::move(ranges_)};
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -11,7 +11,7 @@
 #include "data/preprocess/external_shuffle.h"
 #include "data/preprocess/shuffle_sizes.h"
 
-namespace smelt {
+namespace smelt::data {
 
 class InTurn {
  public:
@@ -35,4 +35,4 @@ class InTurn {
   std::uint64_t count_ = 0, bytes_ = 0;  // bytes: in the current ranges
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

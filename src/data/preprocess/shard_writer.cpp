@@ -7,13 +7,13 @@
 #include "io/filesystem/random_access_file.h"
 #include "io/formats/crc32c.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::size_t kEndBytes = 64 << 10;  // bytes at each end
 
 std::string seal_text(std::uint64_t size, std::string_view first, std::string_view last) {
-  return Json{{"size", size}, {"ends_crc32c", crc32c(last, crc32c(first))}}.dump();
+  return Json{{"size", size}, {"ends_crc32c", io::crc32c(last, io::crc32c(first))}}.dump();
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ Shard::Shard(Paths paths, std::size_t ranges, bool made)
     : paths_(std::move(paths)), ranges_(ranges), made_(made) {}
 
 void Shard::write(const EncodedExamples& examples) {
-  if (!file_) file_ = std::make_unique<OutputFile>(paths_.records);
+  if (!file_) file_ = std::make_unique<io::OutputFile>(paths_.records);
   file_->write(examples.bytes);
   seal_.add(examples.bytes);
   index_.append(examples.index);
@@ -48,15 +48,15 @@ void Shard::finish() {
   // Written first, because a seal means that the file is complete.
   if (paths_.index) index_.write(paths_.records);
   index_.clear();
-  write_file(paths_.seal, seal_.text());
+  io::write_file(paths_.seal, seal_.text());
   file_->commit();
   file_.reset();
 }
 
 bool is_sealed(const std::string& records, const std::string& seal) {
-  if (!exists(seal) || !exists(records) || is_device(records)) return false;
-  const std::string wanted = read_file(seal, kSmallFileBytes);
-  const RandomAccessFile file(records);
+  if (!io::exists(seal) || !io::exists(records) || is_device(records)) return false;
+  const std::string wanted = io::read_file(seal, io::kSmallFileBytes);
+  const io::RandomAccessFile file(records);
   const std::uint64_t end = std::min<std::uint64_t>(file.size(), kEndBytes);
   std::string first(end, '\0'), last(end, '\0');
   first.resize(file.read_at(0, first));
@@ -78,4 +78,4 @@ std::vector<ShardRange> writing_order(const std::vector<std::size_t>& ranges_of_
   return order;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -16,7 +16,7 @@
 #include "data/preprocess/example_files.h"
 #include "io/filesystem/file.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // A run of encoded examples and their index.
 struct EncodedExamples {
@@ -69,7 +69,7 @@ class Shard {
   std::size_t ranges_;
   bool made_;
   Turnstile turns_;
-  std::unique_ptr<OutputFile> file_;
+  std::unique_ptr<io::OutputFile> file_;
   RecordIndexBuilder index_;
   ShardSeal seal_;
 };
@@ -85,4 +85,4 @@ struct ShardRange {
 std::vector<ShardRange> writing_order(const std::vector<std::size_t>& ranges_of_each,
                                       std::size_t lanes);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <string>
 
-namespace smelt {
+namespace smelt::data {
 
 // The first three fields determine the examples; the others do not.
 struct ShuffleSizes {
@@ -44,4 +44,4 @@ struct ShuffleOptions {
   std::size_t buffers() const { return memory / 4; }  // write buffers of a stage
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -6,12 +6,12 @@
 #include "data/preprocess/example_run.h"
 #include "data/preprocess/example_shuffle.h"
 
-namespace smelt {
+namespace smelt::data {
 
-ExampleSummary build_in_shuffled_order(const CheckedJob& checked, const Tokenizer& tokenizer,
+ExampleSummary build_in_shuffled_order(const CheckedJob& checked, const text::Tokenizer& tokenizer,
                                        const ExampleBuilder& builder) {
   // Created first, to report errors in the input before the work folder is used.
-  auto reader = std::make_unique<DocumentReader>(documents_of(checked));
+  auto reader = std::make_unique<text::DocumentReader>(documents_of(checked));
   return run_examples(checked, builder, "shuffled", [&](ShuffleOptions options) {
     options.longest_sentence = builder.longest_sentence();
     const ScatteredDocuments documents =
@@ -26,4 +26,4 @@ ExampleSummary build_in_shuffled_order(const CheckedJob& checked, const Tokenize
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -7,11 +7,11 @@
 #include "data/preprocess/example_job.h"
 #include "text/tokenizers/tokenizer.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // Writes the outputs atomically. Throws UsageError if an output exists, the text has no tokens, or
 // the work folder belongs to something else or to other examples.
-ExampleSummary build_in_shuffled_order(const CheckedJob& checked, const Tokenizer& tokenizer,
+ExampleSummary build_in_shuffled_order(const CheckedJob& checked, const text::Tokenizer& tokenizer,
                                        const ExampleBuilder& builder);
 
-}  // namespace smelt
+}  // namespace smelt::data

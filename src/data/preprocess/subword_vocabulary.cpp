@@ -16,7 +16,7 @@
 #include "text/tokenizers/sentencepiece_trainer.h"
 #include "text/tokenizers/text_normalizer.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr double kManyWithoutSpaces = 0.2;  // share of the letters
@@ -24,22 +24,22 @@ constexpr double kManyWithoutSpaces = 0.2;  // share of the letters
 // phrases if there are more.
 constexpr std::uint64_t kMostLettersOfWord = 20;
 
-SubwordKind kind_of(VocabularyType type) {
+text::SubwordKind kind_of(VocabularyType type) {
   CHECK(type != VocabularyType::wordpiece && type != VocabularyType::choose, "not a subword type");
-  return type == VocabularyType::unigram ? SubwordKind::unigram
-         : type == VocabularyType::bpe   ? SubwordKind::bpe
-                                         : SubwordKind::byte_bpe;
+  return type == VocabularyType::unigram ? text::SubwordKind::unigram
+         : type == VocabularyType::bpe   ? text::SubwordKind::bpe
+                                         : text::SubwordKind::byte_bpe;
 }
 
 std::vector<std::string> first_pieces(const VocabularyJob& job) {
   std::vector<std::string> reserved = job.trainer.reserved;
   for (std::int64_t i = 0; i < job.unused; ++i) reserved.push_back(str("[unused", i, "]"));
-  return first_tokens(reserved);
+  return text::first_tokens(reserved);
 }
 
 // Adds all merges that produce the pieces from id `first` on, in the order of the pieces: every way
 // to split a piece into two others.
-void add_merges(std::size_t first, SubwordFile& file) {
+void add_merges(std::size_t first, text::SubwordFile& file) {
   std::unordered_map<std::string_view, std::int32_t> ids;
   for (std::size_t id = first; id < file.pieces.size(); ++id)
     ids.emplace(file.pieces[id], static_cast<std::int32_t>(id));
@@ -54,35 +54,35 @@ void add_merges(std::size_t first, SubwordFile& file) {
 }
 
 // Trains with the SentencePiece library on normalized text.
-SubwordFile train_by_library(const VocabularyJob& job, SampledLines& lines) {
-  const SubwordKind kind = kind_of(job.type);
-  const TextNormalizer normalizer(own_normalizer(kind, job.tokenizer));
+text::SubwordFile train_by_library(const VocabularyJob& job, text::SampledLines& lines) {
+  const text::SubwordKind kind = kind_of(job.type);
+  const text::TextNormalizer normalizer(text::own_normalizer(kind, job.tokenizer));
   std::vector<std::string> pieces = first_pieces(job);
   std::vector<double> scores(pieces.size(), 0.0);
   const std::int64_t room = job.trainer.vocab_size - std::ssize(pieces);
   std::string line;
-  const NextText next = [&](std::string& text) {
+  const text::NextText next = [&](std::string& text) {
     if (!lines.next(line)) return false;
-    text = normalizer.apply(MappedText::of(line, 0, false)).text;
+    text = normalizer.apply(text::MappedText::of(line, 0, false)).text;
     return true;
   };
-  const std::string model =
-      train_sentencepiece(next, {.type = kind == SubwordKind::unigram ? "unigram" : "bpe",
-                                 .size = room + 1,
-                                 .coverage = job.coverage,
-                                 .kind = SentencePieceOptions::Kind::for_wordpiece});
+  const std::string model = text::train_sentencepiece(
+      next, {.type = kind == text::SubwordKind::unigram ? "unigram" : "bpe",
+             .size = room + 1,
+             .coverage = job.coverage,
+             .kind = text::SentencePieceOptions::Kind::for_wordpiece});
   const std::set<std::string> special(pieces.begin(), pieces.end());
   const std::size_t first = pieces.size();
-  for (auto& [piece, score] : scored_pieces(model)) {
+  for (auto& [piece, score] : text::scored_pieces(model)) {
     if (special.contains(piece) || std::ssize(pieces) >= job.trainer.vocab_size) continue;
     pieces.push_back(std::move(piece));
     scores.push_back(score);
   }
   const std::size_t end = pieces.size();
-  fill_with_unused(pieces, job.trainer.vocab_size);
+  text::fill_with_unused(pieces, job.trainer.vocab_size);
   scores.resize(pieces.size(), 0.0);
-  SubwordFile file = own_subword_file(kind, std::move(pieces), job.tokenizer);
-  if (kind == SubwordKind::unigram)
+  text::SubwordFile file = text::own_subword_file(kind, std::move(pieces), job.tokenizer);
+  if (kind == text::SubwordKind::unigram)
     file.scores = std::move(scores);
   else
     add_merges(first, file);
@@ -92,80 +92,82 @@ SubwordFile train_by_library(const VocabularyJob& job, SampledLines& lines) {
 
 // Returns whether the output is a vocab.json, which stores no normalizer and no space before a
 // text.
-bool is_plain(const VocabularyJob& job) { return !merges_path(job.out).empty(); }
+bool is_plain(const VocabularyJob& job) { return !text::merges_path(job.out).empty(); }
 
-void emit_byte_level_words(std::string_view text, const EmitWord& emit) {
+void emit_byte_level_words(std::string_view text, const text::EmitWord& emit) {
   // A hex dump may be a word of millions of characters, which every merge would visit.
   constexpr std::size_t kLongestWord = 4096;
   for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = byte_level_word_end(text, begin);
+    const std::size_t end = text::byte_level_word_end(text, begin);
     if (end - begin <= kLongestWord) emit(text.substr(begin, end - begin));
     begin = end;
   }
 }
 
 // Returns a splitter for several lines that splits each as the tokenizer splits a text.
-WordSplitter byte_level_words(const VocabularyJob& job) {
-  const auto normalizer =
-      std::make_shared<const TextNormalizer>(own_normalizer(SubwordKind::byte_bpe, job.tokenizer));
-  return [normalizer, plain = is_plain(job)](std::string_view lines, const EmitWord& emit) {
+text::WordSplitter byte_level_words(const VocabularyJob& job) {
+  const auto normalizer = std::make_shared<const text::TextNormalizer>(
+      text::own_normalizer(text::SubwordKind::byte_bpe, job.tokenizer));
+  return [normalizer, plain = is_plain(job)](std::string_view lines, const text::EmitWord& emit) {
     for (const std::string_view line : split(lines, '\n')) {
       if (plain) {
         emit_byte_level_words(line, emit);
         continue;
       }
-      const std::string text = normalizer->apply(MappedText::of(line, 0, false)).text;
+      const std::string text = normalizer->apply(text::MappedText::of(line, 0, false)).text;
       if (!text.empty()) emit_byte_level_words(text.starts_with(' ') ? text : " " + text, emit);
     }
   };
 }
 
-SubwordFile train_bytes(const VocabularyJob& job, SampledLines& lines, VocabularySummary& summary) {
+text::SubwordFile train_bytes(const VocabularyJob& job, text::SampledLines& lines,
+                              VocabularySummary& summary) {
   const int threads = job.threads > 0 ? static_cast<int>(job.threads) : available_threads();
-  const WordCounts counts = count_words(lines, byte_level_words(job), threads, job.text.memory);
+  const text::WordCounts counts =
+      text::count_words(lines, byte_level_words(job), threads, job.text.memory);
   if (counts.empty())
     throw UsageError(str("--input: ", job.text.input, " holds no words"), "give files with text");
   for (const auto& [word, count] : counts) summary.words += count;
   summary.distinct_words = std::ssize(counts);
   const std::vector<std::string> first = first_pieces(job);
-  TrainedBpe trained = train_byte_bpe(
+  text::TrainedBpe trained = text::train_byte_bpe(
       counts, first,
       {.vocab_size = job.trainer.vocab_size, .min_frequency = job.trainer.min_frequency});
   for (std::size_t id = first.size(); id < trained.pieces.size(); ++id)
-    trained.pieces[id] = to_byte_characters(trained.pieces[id]);
-  fill_with_unused(trained.pieces, job.trainer.vocab_size);
-  SubwordFile file =
-      own_subword_file(SubwordKind::byte_bpe, std::move(trained.pieces), job.tokenizer);
+    trained.pieces[id] = text::to_byte_characters(trained.pieces[id]);
+  text::fill_with_unused(trained.pieces, job.trainer.vocab_size);
+  text::SubwordFile file =
+      text::own_subword_file(text::SubwordKind::byte_bpe, std::move(trained.pieces), job.tokenizer);
   file.merges = std::move(trained.merges);
-  if (is_plain(job)) make_plain_byte_level(file);
+  if (is_plain(job)) text::make_plain_byte_level(file);
   return file;
 }
 
 }  // namespace
 
-SubwordFile train_subword_vocabulary(const VocabularyJob& job, SampledLines& lines,
-                                     VocabularySummary& summary) {
+text::SubwordFile train_subword_vocabulary(const VocabularyJob& job, text::SampledLines& lines,
+                                           VocabularySummary& summary) {
   return job.type == VocabularyType::byte_bpe ? train_bytes(job, lines, summary)
                                               : train_by_library(job, lines);
 }
 
-static LetterCounts letter_counts(const LinesOptions& text) {
+static text::LetterCounts letter_counts(const text::LinesOptions& text) {
   constexpr std::uint64_t kEnoughBytes = std::uint64_t{64} << 20;
-  LinesOptions as_written = text;
+  text::LinesOptions as_written = text;
   as_written.segment_command.clear();
-  SampledLines lines(as_written);
-  LetterCounts counts;
+  text::SampledLines lines(as_written);
+  text::LetterCounts counts;
   std::string line;
-  while (lines.bytes_read() < kEnoughBytes && lines.next(line)) count_letters(line, counts);
+  while (lines.bytes_read() < kEnoughBytes && lines.next(line)) text::count_letters(line, counts);
   return counts;
 }
 
-VocabularyType choose_vocabulary_type(const LinesOptions& text) {
+VocabularyType choose_vocabulary_type(const text::LinesOptions& text) {
   if (!text.segment_command.empty()) {
     log_info("vocab: type wordpiece, because '{}' separates the words", text.segment_command);
     return VocabularyType::wordpiece;
   }
-  const LetterCounts counts = letter_counts(text);
+  const text::LetterCounts counts = letter_counts(text);
   const double part = share(counts.without_spaces, counts.letters);
   if (part >= kManyWithoutSpaces &&
       counts.zero_width_spaces * kMostLettersOfWord >= counts.without_spaces) {
@@ -180,16 +182,17 @@ VocabularyType choose_vocabulary_type(const LinesOptions& text) {
   return is_unigram ? VocabularyType::unigram : VocabularyType::wordpiece;
 }
 
-SentencePieceOptions::Rule choose_rule(const std::string& word, const LinesOptions& text) {
-  if (word != "auto") return choose_of("vocab: --normalization", word, kSentencePieceRules);
-  const LetterCounts counts = letter_counts(text);
+text::SentencePieceOptions::Rule choose_rule(const std::string& word,
+                                             const text::LinesOptions& text) {
+  if (word != "auto") return choose_of("vocab: --normalization", word, text::kSentencePieceRules);
+  const text::LetterCounts counts = letter_counts(text);
   const double part = share(counts.without_spaces, counts.letters);
-  if (part < kManyWithoutSpaces) return SentencePieceOptions::Rule::nmt_nfkc;
+  if (part < kManyWithoutSpaces) return text::SentencePieceOptions::Rule::nmt_nfkc;
   log_info(
       "vocab: normalization nfc, because {} of the text's letters are of scripts without spaces "
       "between words; nmt_nfkc, T5's, would replace their punctuation",
       percent(part));
-  return SentencePieceOptions::Rule::nfc;
+  return text::SentencePieceOptions::Rule::nfc;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -8,23 +8,24 @@
 #include "text/tokenizers/subword_file.h"
 #include "text/tokenizers/word_counts.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // Trains job.type, which must be unigram, bpe or byte_bpe. The five special tokens come first, then
 // job.trainer.reserved and [unusedN]; if the text gives too few pieces, more [unusedN] follow. Adds
 // to the summary's words. Throws UsageError if the text has no words or the size has no room for
 // the characters.
-SubwordFile train_subword_vocabulary(const VocabularyJob& job, SampledLines& lines,
-                                     VocabularySummary& summary);
+text::SubwordFile train_subword_vocabulary(const VocabularyJob& job, text::SampledLines& lines,
+                                           VocabularySummary& summary);
 
 // Returns the type that suits the text. This is unigram if at least a fifth of its letters belong
 // to scripts without spaces between words, and neither U+200B nor a segment_command separates them;
 // otherwise wordpiece. Logs the reason. Reads only the beginning of the text.
-VocabularyType choose_vocabulary_type(const LinesOptions& text);
+VocabularyType choose_vocabulary_type(const text::LinesOptions& text);
 
 // Returns the SentencePiece normalization rule named `word`. For "auto", returns nfc if at least a
 // fifth of the text's letters belong to scripts without spaces between words, because nmt_nfkc
 // would replace their punctuation, else nmt_nfkc. Throws UsageError for an unknown name.
-SentencePieceOptions::Rule choose_rule(const std::string& word, const LinesOptions& text);
+text::SentencePieceOptions::Rule choose_rule(const std::string& word,
+                                             const text::LinesOptions& text);
 
-}  // namespace smelt
+}  // namespace smelt::data

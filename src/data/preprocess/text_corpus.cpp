@@ -9,17 +9,17 @@
 #include "text/readers/lines.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
-BertTokenizer load_checked(const std::string& vocab, const TokenizerFlags& flags) {
-  BertTokenizer tokenizer = BertTokenizer::load(vocab, flags);
+text::BertTokenizer load_checked(const std::string& vocab, const text::TokenizerFlags& flags) {
+  text::BertTokenizer tokenizer = text::BertTokenizer::load(vocab, flags);
   tokenizer.vocabulary().check_special_tokens();
   return tokenizer;
 }
 
-MaskVocabulary make_mask_vocabulary(const BertTokenizer& tokenizer, bool blank_words) {
-  const Vocabulary& vocabulary = tokenizer.vocabulary();
+MaskVocabulary make_mask_vocabulary(const text::BertTokenizer& tokenizer, bool blank_words) {
+  const text::Vocabulary& vocabulary = tokenizer.vocabulary();
   MaskVocabulary mask{.cls = vocabulary.id("[CLS]"),
                       .sep = vocabulary.id("[SEP]"),
                       .mask = vocabulary.id("[MASK]"),
@@ -48,22 +48,23 @@ MaskVocabulary make_mask_vocabulary(const BertTokenizer& tokenizer, bool blank_w
 
 }  // namespace
 
-CorpusReader::CorpusReader(const std::string& vocab, const TokenizerFlags& flags, bool blank_words)
+CorpusReader::CorpusReader(const std::string& vocab, const text::TokenizerFlags& flags,
+                           bool blank_words)
     : tokenizer_(load_checked(vocab, flags)),
       mask_vocabulary_(make_mask_vocabulary(tokenizer_, blank_words)) {}
 
 TokenCorpus CorpusReader::read(const std::vector<std::string>& files, bool strict,
                                CorpusCounts& counts) const {
-  TextFaults faults({.strict = strict});
+  text::TextFaults faults({.strict = strict});
   TokenCorpus corpus;
   std::string line;
   for (const std::string& file : files) {
-    LineReader lines(file);
+    text::LineReader lines(file);
     while (lines.next(line)) {
       const bool has_zeros = line.find('\0') != std::string::npos;
       faults.clean(line, file, lines.number());
       std::erase(line, '\r');  // TensorFlow's readline, which the original uses, drops them
-      const std::string_view sentence = python_strip(line);
+      const std::string_view sentence = text::python_strip(line);
       // Python's str.strip() keeps NUL bytes, so a line of them is not blank in the original.
       if (sentence.empty() && !has_zeros) corpus.end_document();
       const std::vector<std::int32_t> ids = tokenizer_.encode(sentence);
@@ -82,4 +83,4 @@ TokenCorpus CorpusReader::read(const std::vector<std::string>& files, bool stric
   return corpus;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

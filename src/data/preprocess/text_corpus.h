@@ -10,25 +10,26 @@
 #include "data/preprocess/token_corpus.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::data {
 
 class CorpusReader {
  public:
   // With `blank_words`, blank lines at the vocabulary's end are a word that masks may draw, as in
   // the original program; a warning is logged. Throws UsageError if the vocabulary lacks a special
   // token.
-  CorpusReader(const std::string& vocab, const TokenizerFlags& flags, bool blank_words = false);
+  CorpusReader(const std::string& vocab, const text::TokenizerFlags& flags,
+               bool blank_words = false);
 
   // Throws UsageError if the files have no tokens, or, with `strict`, if a line is not UTF-8.
   TokenCorpus read(const std::vector<std::string>& files, bool strict, CorpusCounts& counts) const;
 
   // Both are owned by the reader.
-  const BertTokenizer& tokenizer() const { return tokenizer_; }
+  const text::BertTokenizer& tokenizer() const { return tokenizer_; }
   const MaskVocabulary& mask_vocabulary() const { return mask_vocabulary_; }
 
  private:
-  BertTokenizer tokenizer_;
+  text::BertTokenizer tokenizer_;
   MaskVocabulary mask_vocabulary_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

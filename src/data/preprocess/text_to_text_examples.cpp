@@ -11,7 +11,7 @@
 #include "text/tokenizers/unigram_json.h"
 #include "text/tokenizers/unknown_count.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 // Truncates the ids to `length`. Returns whether they were longer.
@@ -36,10 +36,10 @@ class AnswerEncoder {
     const bool long_target = fit(targets, job_.targets_length);
     out.is_cut = fit(inputs, job_.inputs_length) || long_target;
     if (long_target) ++cut_;
-    ExampleWriter example;
+    io::ExampleWriter example;
     example.integers("inputs", inputs);
     example.integers("targets", targets);
-    append_record(out.record, example.take());
+    io::append_record(out.record, example.take());
     return out;
   }
   TextToTextSummary summary(RowCounts counts) const {
@@ -57,7 +57,7 @@ class AnswerEncoder {
 
 OrderedJson answers_description(const TextToTextExamplesJob& job, const TextToTextSummary& s) {
   return {{"kind", "text_to_text"},
-          {"files", {path_name(job.output)}},
+          {"files", {io::path_name(job.output)}},
           {"examples", s.examples},
           {"inputs_length", job.inputs_length},
           {"targets_length", job.targets_length},
@@ -66,7 +66,7 @@ OrderedJson answers_description(const TextToTextExamplesJob& job, const TextToTe
           {"cut_targets", s.cut_targets},
           {"unknown_texts", s.unknown_texts},
           {"unknown_targets", s.unknown_targets},
-          {"vocabulary", {{"file", job.vocab}, {"crc32c", vocabulary_crc32c(job.vocab)}}},
+          {"vocabulary", {{"file", job.vocab}, {"crc32c", text::vocabulary_crc32c(job.vocab)}}},
           {"text", {{"tokens", s.tokens}, {"unknown_tokens", s.unknown}}}};
 }
 
@@ -75,7 +75,7 @@ OrderedJson answers_description(const TextToTextExamplesJob& job, const TextToTe
 std::uint64_t write_text_to_text_rows(const TextToTextExamplesJob& job) {
   const auto wanted = wanted_rows(job.rows, job.what, job.split,
                                   [](const LabelledRow&, const std::string&) { return 0; });
-  OutputFile file(job.output);
+  io::OutputFile file(job.output);
   auto rows = LabelledRows::quiet(job.rows, job.what);
   std::size_t number = 0;
   std::uint64_t written = 0;
@@ -94,7 +94,7 @@ TextToTextSummary write_text_to_text(const TextToTextExamplesJob& job) {
   AnswerEncoder encoder(job);
   RowRecords records(job.output,
                      [&](const LabelledRow& row) { return std::vector{encoder.encode(row)}; });
-  std::optional<OutputFile> kept;
+  std::optional<io::OutputFile> kept;
   if (job.keeps_rows) kept.emplace(rows_beside(job.output));
   auto rows = rows_to_write(job.rows, job.what, job.split);
   std::size_t number = 0;
@@ -107,11 +107,11 @@ TextToTextSummary write_text_to_text(const TextToTextExamplesJob& job) {
   if (out.examples == 0)
     throw UsageError(str(job.what, ": ", job.rows.input, " gives no example"),
                      "give rows of texts and answers");
-  write_file(job.output + ".json", answers_description(job, out).dump(2) + "\n");
-  UnknownCount{.unknown = out.unknown, .tokens = out.tokens}.warn(job.what, job.vocab);
+  io::write_file(job.output + ".json", answers_description(job, out).dump(2) + "\n");
+  text::UnknownCount{.unknown = out.unknown, .tokens = out.tokens}.warn(job.what, job.vocab);
   if (kept) kept->commit();
   records.commit();
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -11,7 +11,7 @@
 
 #include "data/preprocess/row_records.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct TextToTextExamplesJob {
   LabelledFiles rows;  // the label column is the target text
@@ -40,4 +40,4 @@ TextToTextSummary write_text_to_text(const TextToTextExamplesJob& job);
 // Writes the rows as JSONL with text and label instead of records. Returns the number of rows.
 std::uint64_t write_text_to_text_rows(const TextToTextExamplesJob& job);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -4,15 +4,16 @@
 #include "base/json.h"
 #include "base/plural.h"
 
-namespace smelt {
+namespace smelt::data {
 
-UnknownCount unknown_count(const CorpusCounts& c) {
+text::UnknownCount unknown_count(const CorpusCounts& c) {
   return {.unknown = c.unknown_tokens, .tokens = c.tokens, .characters = c.unknown_characters};
 }
 
 void add_sentence(std::string_view sentence, std::span<const std::int32_t> ids,
-                  const Tokenizer& tokenizer, CorpusCounts& counts) {
-  const TextCount found = count_text(sentence, ids, tokenizer, counts.unknown_characters);
+                  const text::Tokenizer& tokenizer, CorpusCounts& counts) {
+  const text::TextCount found =
+      text::count_text(sentence, ids, tokenizer, counts.unknown_characters);
   counts.unknown_tokens += found.unknown_tokens;
   counts.characters += found.known_characters;
 }
@@ -25,7 +26,7 @@ void add_text(const CorpusCounts& part, CorpusCounts& whole) {
   whole.characters += part.characters;
   whole.one_sentence += part.one_sentence;
   whole.long_sentences += part.long_sentences;
-  add_counts(part.unknown_characters, whole.unknown_characters);
+  text::add_counts(part.unknown_characters, whole.unknown_characters);
 }
 
 OrderedJson named_counts(const CorpusCounts& c) {
@@ -92,4 +93,4 @@ void TokenCorpus::end_document() {
   document_start_ = sentence_count();
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "text/tokenizers/unknown_count.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // A range of tokens in a corpus.
 struct TokenRange {
@@ -24,15 +24,15 @@ struct CorpusCounts {
   std::uint64_t bad_rows = 0;                                  // rows that could not be read
   std::uint64_t duplicate_documents = 0, duplicate_lines = 0;  // skipped duplicates
   std::uint64_t characters = 0;                                // code points outside unknown words
-  CharacterCounts unknown_characters = {};                     // characters without a piece
+  text::CharacterCounts unknown_characters = {};               // characters without a piece
   std::uint64_t one_sentence = 0;                              // documents with one sentence
   std::uint64_t long_sentences = 0;  // sentences split because examples are much shorter
 };
 
-UnknownCount unknown_count(const CorpusCounts& counts);
+text::UnknownCount unknown_count(const CorpusCounts& counts);
 // Adds the characters and unknown tokens of a sentence with tokens `ids`.
 void add_sentence(std::string_view sentence, std::span<const std::int32_t> ids,
-                  const Tokenizer& tokenizer, CorpusCounts& counts);
+                  const text::Tokenizer& tokenizer, CorpusCounts& counts);
 // Adds the counts of another part of the same text.
 void add_text(const CorpusCounts& part, CorpusCounts& whole);
 
@@ -79,4 +79,4 @@ class TokenCorpus {
   std::uint64_t document_start_ = 0;
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -19,7 +19,7 @@
 #include "text/tokenizers/tokenizer.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::size_t kTextBytes = 1 << 20;  // text that a thread tokenizes at a time
@@ -27,15 +27,16 @@ constexpr std::size_t kIdsAtOnce = 1 << 16;
 constexpr std::int32_t kMostNarrow = std::numeric_limits<std::uint16_t>::max();
 
 void check_free(const std::string& path, bool overwrite) {
-  if (!overwrite && exists(path))
+  if (!overwrite && io::exists(path))
     throw UsageError(str("--out: ", path, " exists"), "choose another name or give --overwrite");
 }
 
-TokenVocabulary vocabulary_of(const std::string& path, const Tokenizer& tokenizer) {
-  return {.size = static_cast<std::uint64_t>(tokenizer.size()), .crc32c = vocabulary_crc32c(path)};
+io::TokenVocabulary vocabulary_of(const std::string& path, const text::Tokenizer& tokenizer) {
+  return {.size = static_cast<std::uint64_t>(tokenizer.size()),
+          .crc32c = text::vocabulary_crc32c(path)};
 }
 
-std::optional<std::int32_t> find_piece(const Tokenizer& tokenizer, const TextTokensJob& job) {
+std::optional<std::int32_t> find_piece(const text::Tokenizer& tokenizer, const TextTokensJob& job) {
   if (job.document_end.empty()) return std::nullopt;
   for (std::int32_t id = 0; id < tokenizer.size(); ++id)
     if (tokenizer.token(id) == job.document_end) return id;
@@ -46,7 +47,7 @@ std::optional<std::int32_t> find_piece(const Tokenizer& tokenizer, const TextTok
 // Documents that are tokenized together, numbered in input order.
 struct TextPart {
   std::size_t number = 0;
-  std::vector<Document> documents;
+  std::vector<text::Document> documents;
 };
 struct TokenPart {
   std::vector<std::int32_t> ids;
@@ -54,10 +55,10 @@ struct TokenPart {
   CorpusCounts counts;            // of sentences, characters and unknown tokens
 };
 
-TokenPart tokenize_part(const TextPart& part, const Tokenizer& tokenizer,
+TokenPart tokenize_part(const TextPart& part, const text::Tokenizer& tokenizer,
                         std::optional<std::int32_t> document_end) {
   TokenPart out;
-  for (const Document& document : part.documents) {
+  for (const text::Document& document : part.documents) {
     const std::size_t before = out.ids.size();
     for (std::size_t i = 0; i < document.size(); ++i) {
       const std::size_t begin = out.ids.size();
@@ -72,7 +73,7 @@ TokenPart tokenize_part(const TextPart& part, const Tokenizer& tokenizer,
   return out;
 }
 
-void write_part(const TokenPart& part, TokenStoreWriter& store, CorpusCounts& counts) {
+void write_part(const TokenPart& part, io::TokenStoreWriter& store, CorpusCounts& counts) {
   std::size_t before = 0;
   for (const std::size_t end : part.ends) {
     store.add(std::span(part.ids).subspan(before, end - before));
@@ -82,12 +83,12 @@ void write_part(const TokenPart& part, TokenStoreWriter& store, CorpusCounts& co
   add_text(part.counts, counts);
 }
 
-void read_parts(DocumentReader& reader, BoundedQueue<TextPart>& queue) {
+void read_parts(text::DocumentReader& reader, BoundedQueue<TextPart>& queue) {
   Progress progress("tokenizing", static_cast<std::int64_t>(reader.total_bytes()),
                     Progress::kBytes);
   TextPart part;
   std::size_t bytes = 0;
-  for (Document document; reader.next(document); document = {}) {
+  for (text::Document document; reader.next(document); document = {}) {
     bytes += document.text.size();
     part.documents.push_back(std::move(document));
     if (bytes < kTextBytes) continue;
@@ -101,8 +102,8 @@ void read_parts(DocumentReader& reader, BoundedQueue<TextPart>& queue) {
 }
 
 // Tokenizes on all threads. A thread writes its part when all previous parts are written.
-void tokenize_all(DocumentReader& reader, const Tokenizer& tokenizer, const TextTokensJob& job,
-                  TokenStoreWriter& store, CorpusCounts& counts) {
+void tokenize_all(text::DocumentReader& reader, const text::Tokenizer& tokenizer,
+                  const TextTokensJob& job, io::TokenStoreWriter& store, CorpusCounts& counts) {
   const std::optional<std::int32_t> document_end = find_piece(tokenizer, job);
   const int threads = job.threads > 0 ? job.threads : available_threads();
   BoundedQueue<TextPart> queue(static_cast<std::size_t>(threads));
@@ -132,7 +133,7 @@ class Converter {
  public:
   explicit Converter(const SnapshotTokensJob& job) {
     if (job.vocab.empty()) return;
-    vocabulary_ = vocabulary_of(job.vocab, *load_tokenizer(job.vocab, {}));
+    vocabulary_ = vocabulary_of(job.vocab, *text::load_tokenizer(job.vocab, {}));
     vocab_ = job.vocab;
   }
 
@@ -148,9 +149,9 @@ class Converter {
   std::optional<ConvertedSnapshot> write(const std::string& input, const std::string& output,
                                          std::size_t id_bytes) const {
     SnapshotReader reader(open_snapshot(input));
-    OutputFile file(output);
+    io::OutputFile file(output);
     ConvertedSnapshot out{.input = input, .output = output};
-    TokenStoreWriter store(vocabulary_, id_bytes, [&](std::string_view bytes) {
+    io::TokenStoreWriter store(vocabulary_, id_bytes, [&](std::string_view bytes) {
       file.write(bytes);
       out.bytes += bytes.size();
     });
@@ -170,7 +171,7 @@ class Converter {
     return out;
   }
 
-  bool add(std::vector<std::int32_t>& ids, TokenStoreWriter& store,
+  bool add(std::vector<std::int32_t>& ids, io::TokenStoreWriter& store,
            const std::string& input) const {
     if (!ids.empty() && vocabulary_.size > 0) {
       const auto bad = std::ranges::find_if(
@@ -188,12 +189,12 @@ class Converter {
     return true;
   }
   static bool narrow_too_small(const std::vector<std::int32_t>& ids,
-                               const TokenStoreWriter& store) {
+                               const io::TokenStoreWriter& store) {
     return store.id_bytes() == 2 &&
            std::ranges::any_of(ids, [](std::int32_t id) { return id > kMostNarrow; });
   }
 
-  TokenVocabulary vocabulary_;
+  io::TokenVocabulary vocabulary_;
   std::string vocab_;
 };
 
@@ -208,17 +209,17 @@ std::vector<std::string> output_names(const SnapshotTokensJob& job,
   std::vector<std::string> names;
   for (const std::string& input : inputs) {
     std::string name = job.output;
-    if (star != std::string::npos) name.replace(star, 1, path_name(input));
+    if (star != std::string::npos) name.replace(star, 1, io::path_name(input));
     names.push_back(name);
   }
   if (std::set<std::string>(names.begin(), names.end()).size() < names.size())
     throw UsageError("--out: several folders have the same name",
                      "convert them one after another, to different names");
   run_each(names.size(), kSideBySide, [&](std::size_t i) {
-    if (lies_in(names[i], inputs[i]))
+    if (io::lies_in(names[i], inputs[i]))
       throw UsageError(str("--out: ", names[i], " is inside the snapshot ", inputs[i]),
                        "name a folder beside it");
-    const bool stays = job.skip_existing && exists(names[i]) && is_token_store(names[i]);
+    const bool stays = job.skip_existing && io::exists(names[i]) && is_token_store(names[i]);
     if (!stays) check_free(names[i], job.overwrite);
   });
   return names;
@@ -239,15 +240,15 @@ void throw_faults(std::vector<std::string> faults, std::size_t converted) {
 }  // namespace
 
 CorpusCounts write_text_tokens(const TextTokensJob& job) {
-  DocumentReader reader(job.text);
-  const auto tokenizer = load_tokenizer(job.vocab, job.tokenizer);
-  check_apart({job.output}, reader.files());
+  text::DocumentReader reader(job.text);
+  const auto tokenizer = text::load_tokenizer(job.vocab, job.tokenizer);
+  io::check_apart({job.output}, reader.files());
   check_free(job.output, job.overwrite);
-  remove_abandoned({job.output});
-  OutputFile file(job.output);
-  const TokenVocabulary vocabulary = vocabulary_of(job.vocab, *tokenizer);
-  TokenStoreWriter store(vocabulary, vocabulary.id_bytes(),
-                         [&](std::string_view bytes) { file.write(bytes); });
+  io::remove_abandoned({job.output});
+  io::OutputFile file(job.output);
+  const io::TokenVocabulary vocabulary = vocabulary_of(job.vocab, *tokenizer);
+  io::TokenStoreWriter store(vocabulary, vocabulary.id_bytes(),
+                             [&](std::string_view bytes) { file.write(bytes); });
   CorpusCounts counts;
   tokenize_all(reader, *tokenizer, job, store, counts);
   if (store.tokens() == 0) throw_no_text(reader.files().size());
@@ -282,8 +283,8 @@ void convert_snapshots(const SnapshotTokensJob& job,
   run_each(inputs.size(), job.threads > 0 ? job.threads : available_threads(), [&](std::size_t i) {
     std::optional<ConvertedSnapshot> made;
     try {
-      if (!job.skip_existing || !exists(outputs[i])) {
-        remove_abandoned({outputs[i]});
+      if (!job.skip_existing || !io::exists(outputs[i])) {
+        io::remove_abandoned({outputs[i]});
         made = converter.convert(inputs[i], outputs[i]);
       }
     } catch (const UsageError& error) {
@@ -301,4 +302,4 @@ void convert_snapshots(const SnapshotTokensJob& job,
              inputs.size());
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -11,12 +11,12 @@
 #include "text/readers/documents.h"
 #include "text/tokenizers/tokenizer_config.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct TextTokensJob {
-  DocumentOptions text;
+  text::DocumentOptions text;
   std::string vocab;  // of any tokenizer (text/tokenizers/tokenizer.h)
-  TokenizerFlags tokenizer;
+  text::TokenizerFlags tokenizer;
   std::string document_end;  // piece to append to each document; empty: none
   std::string output;
   int threads = 0;  // 0: all cores
@@ -51,4 +51,4 @@ struct ConvertedSnapshot {
 void convert_snapshots(const SnapshotTokensJob& job,
                        const std::function<void(const ConvertedSnapshot&)>& done);
 
-}  // namespace smelt
+}  // namespace smelt::data

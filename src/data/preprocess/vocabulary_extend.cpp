@@ -11,7 +11,7 @@
 #include "text/tokenizers/tokenizer_json.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 // "[unused7]" or "[UNUSED_7]"
@@ -28,7 +28,7 @@ struct Cost {
   std::int64_t pieces = 0, unknown = 0;
 };
 
-Cost cost_of(const WordCounts& words, const BertTokenizer& tokenizer) {
+Cost cost_of(const text::WordCounts& words, const text::BertTokenizer& tokenizer) {
   Cost cost;
   std::vector<std::int32_t> ids;
   for (const auto& [word, count] : words) {
@@ -41,14 +41,14 @@ Cost cost_of(const WordCounts& words, const BertTokenizer& tokenizer) {
 }
 
 // Returns the words and the number of pieces each saves, most first, ties in byte order.
-std::vector<std::pair<std::string, std::int64_t>> savings(const WordCounts& words,
-                                                          const BertTokenizer& tokenizer,
+std::vector<std::pair<std::string, std::int64_t>> savings(const text::WordCounts& words,
+                                                          const text::BertTokenizer& tokenizer,
                                                           std::int64_t min_frequency) {
   std::vector<std::pair<std::string, std::int64_t>> out;
   std::vector<std::int32_t> ids;
   for (const auto& [word, count] : words) {
     if (count < min_frequency ||
-        to_code_points(word).size() > tokenizer.options().max_characters_per_word)
+        text::to_code_points(word).size() > tokenizer.options().max_characters_per_word)
       continue;
     ids.clear();
     tokenizer.encode_word(word, ids);
@@ -77,21 +77,21 @@ std::int64_t wanted(const ExtendJob& job, std::int64_t unused) {
 }  // namespace
 
 ExtendSummary extend_vocabulary(const ExtendJob& job) {
-  check_apart({job.out}, expand_patterns(job.text.input, "--input"));
-  if (!job.overwrite && exists(job.out))
+  io::check_apart({job.out}, io::expand_patterns(job.text.input, "--input"));
+  if (!job.overwrite && io::exists(job.out))
     throw UsageError(str("--out: ", job.out, " exists"), "choose another name or give --overwrite");
-  const BertTokenizer before = BertTokenizer::load(job.vocab, job.tokenizer);
-  if (!is_tokenizer_json(job.out)) before.vocabulary().check_fits_text(job.out);
+  const text::BertTokenizer before = text::BertTokenizer::load(job.vocab, job.tokenizer);
+  if (!text::is_tokenizer_json(job.out)) before.vocabulary().check_fits_text(job.out);
   std::vector<std::string> tokens = before.vocabulary().pieces();
   ExtendSummary out;
   out.unused = std::ranges::count_if(tokens, is_unused);
   const std::int64_t count = wanted(job, out.unused);
-  LinesOptions text = job.text;
+  text::LinesOptions text = job.text;
   text.segment_command = before.options().segment_command;
-  SampledLines lines(text);
+  text::SampledLines lines(text);
   const int threads = job.threads > 0 ? static_cast<int>(job.threads) : available_threads();
-  const WordCounts words =
-      count_words(lines, bert_words(before.options()), threads, job.text.memory);
+  const text::WordCounts words =
+      text::count_words(lines, text::bert_words(before.options()), threads, job.text.memory);
   out.added = savings(words, before, job.min_frequency);
   if (out.added.empty())
     throw UsageError(str("--input: ", job.text.input, " contains no word that would save a piece"),
@@ -100,8 +100,9 @@ ExtendSummary extend_vocabulary(const ExtendJob& job) {
   auto place = tokens.begin();
   for (const auto& [word, saved] : out.added)
     *(place = std::find_if(place, tokens.end(), is_unused)) = word;
-  const BertTokenizer after(
-      Vocabulary(tokens, job.out, before.vocabulary().continuing_prefix(), before.options().added),
+  const text::BertTokenizer after(
+      text::Vocabulary(tokens, job.out, before.vocabulary().continuing_prefix(),
+                       before.options().added),
       before.options());
   const Cost old_cost = cost_of(words, before), new_cost = cost_of(words, after);
   out.pieces_before = old_cost.pieces;
@@ -112,4 +113,4 @@ ExtendSummary extend_vocabulary(const ExtendJob& job) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

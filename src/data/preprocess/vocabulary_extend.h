@@ -10,14 +10,14 @@
 #include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/word_counts.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct ExtendJob {
-  LinesOptions text;
+  text::LinesOptions text;
   std::string vocab, out;
   std::int64_t count = 0;          // words to add; 0: as many as there are unused tokens
   std::int64_t min_frequency = 5;  // rarer words are not added
-  TokenizerFlags tokenizer;
+  text::TokenizerFlags tokenizer;
   std::int64_t threads = 0;  // 0: one per core
   bool overwrite = false;
 };
@@ -35,4 +35,4 @@ struct ExtendSummary {
 // piece, or the output exists.
 ExtendSummary extend_vocabulary(const ExtendJob& job);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -21,7 +21,7 @@
 #include "text/tokenizers/tokenizer_json.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr NamedValues<VocabularyType, 5> kTypes{{{"wordpiece", VocabularyType::wordpiece},
@@ -33,16 +33,16 @@ constexpr NamedValues<VocabularyType, 5> kTypes{{{"wordpiece", VocabularyType::w
 bool is_model(const std::string& path) { return path.ends_with(".model"); }
 
 std::string config_beside(const VocabularyJob& job) {
-  return join_path(parent_path(job.out), "tokenizer_config.json");
+  return io::join_path(io::parent_path(job.out), "tokenizer_config.json");
 }
 
 // Returns all files to write.
 std::vector<std::string> output_files(const VocabularyJob& job) {
   if (is_model(job.out)) return {job.out};
-  if (!is_tokenizer_json(job.out)) return {job.out, tokenizer_config_path(job.out)};
-  if (job.type == VocabularyType::byte_bpe && !merges_path(job.out).empty())
-    return {job.out, merges_path(job.out)};
-  if (path_name(job.out) == "tokenizer.json") return {job.out, config_beside(job)};
+  if (!text::is_tokenizer_json(job.out)) return {job.out, text::tokenizer_config_path(job.out)};
+  if (job.type == VocabularyType::byte_bpe && !text::merges_path(job.out).empty())
+    return {job.out, text::merges_path(job.out)};
+  if (io::path_name(job.out) == "tokenizer.json") return {job.out, config_beside(job)};
   return {job.out};
 }
 
@@ -79,7 +79,7 @@ void check(const VocabularyJob& job) {
     throw UsageError(str("vocab: --out ", job.out, " is a SentencePiece model, the type is ",
                          word_of(job.type, kTypes)),
                      "say --type unigram or bpe, or name a .txt file or a tokenizer.json");
-  if (job.type == VocabularyType::byte_bpe && !is_tokenizer_json(job.out))
+  if (job.type == VocabularyType::byte_bpe && !text::is_tokenizer_json(job.out))
     throw UsageError(str("vocab: --out ", job.out, " cannot hold a vocabulary of type byte_bpe"),
                      "name a tokenizer.json, or a vocab.json, beside which merges.txt is written");
   check_normalization(job);
@@ -87,31 +87,31 @@ void check(const VocabularyJob& job) {
     throw UsageError(
         str("vocab: --unused ", job.unused, " or --threads ", job.threads, " is less than 0"),
         "leave them out for the defaults");
-  check_apart(output_files(job), expand_patterns(job.text.input, "--input"));
+  io::check_apart(output_files(job), io::expand_patterns(job.text.input, "--input"));
   for (const std::string& path : output_files(job))
-    if (!job.overwrite && exists(path))
+    if (!job.overwrite && io::exists(path))
       throw UsageError(str("--out: ", path, " exists"), "choose another name or give --overwrite");
 }
 
 // Returns whether all input can be read twice, which is not possible for a pipe.
-bool is_rereadable(const LinesOptions& text) {
-  return std::ranges::none_of(expand_patterns(text.input, "--input"), is_device);
+bool is_rereadable(const text::LinesOptions& text) {
+  return std::ranges::none_of(io::expand_patterns(text.input, "--input"), is_device);
 }
 
-WordPieceTrainerOptions with_unused(const VocabularyJob& job) {
-  WordPieceTrainerOptions options = job.trainer;
+text::WordPieceTrainerOptions with_unused(const VocabularyJob& job) {
+  text::WordPieceTrainerOptions options = job.trainer;
   options.coverage = job.coverage;
   options.tokenizer = job.tokenizer;
   for (std::int64_t i = 0; i < job.unused; ++i) options.reserved.push_back(str("[unused", i, "]"));
   return options;
 }
 
-std::vector<std::string> train_wordpieces(const VocabularyJob& job, SampledLines& lines,
+std::vector<std::string> train_wordpieces(const VocabularyJob& job, text::SampledLines& lines,
                                           VocabularySummary& summary) {
   const int threads = job.threads > 0 ? static_cast<int>(job.threads) : available_threads();
-  LongWords long_words;
-  const WordCounts counts =
-      count_words(lines, bert_words(job.tokenizer, &long_words), threads, job.text.memory);
+  text::LongWords long_words;
+  const text::WordCounts counts = text::count_words(
+      lines, text::bert_words(job.tokenizer, &long_words), threads, job.text.memory);
   const std::size_t limit = job.tokenizer.max_characters_per_word;
   if (counts.empty() && long_words.count() > 0)
     throw UsageError(
@@ -124,15 +124,16 @@ std::vector<std::string> train_wordpieces(const VocabularyJob& job, SampledLines
     throw UsageError(str("--input: ", job.text.input, " holds no words"), "give files with text");
   for (const auto& [word, count] : counts) summary.words += count;
   summary.distinct_words = std::ssize(counts);
-  return train_wordpiece(counts, with_unused(job));
+  return text::train_wordpiece(counts, with_unused(job));
 }
 
 // Trains SentencePiece pieces on the words of the BasicTokenizer, the usual method for BERT.
-std::vector<std::string> train_by_sentencepiece(const VocabularyJob& job, SampledLines& lines) {
-  std::vector<std::string> tokens = first_tokens(with_unused(job).reserved);
-  const WordSplitter split = bert_words(job.tokenizer);
+std::vector<std::string> train_by_sentencepiece(const VocabularyJob& job,
+                                                text::SampledLines& lines) {
+  std::vector<std::string> tokens = text::first_tokens(with_unused(job).reserved);
+  const text::WordSplitter split = text::bert_words(job.tokenizer);
   std::string line;
-  const NextText next = [&](std::string& text) {
+  const text::NextText next = [&](std::string& text) {
     if (!lines.next(line)) return false;
     text.clear();
     split(line, [&](std::string_view word) { (text += text.empty() ? "" : " ") += word; });
@@ -140,38 +141,39 @@ std::vector<std::string> train_by_sentencepiece(const VocabularyJob& job, Sample
   };
   const std::int64_t room = job.trainer.vocab_size - std::ssize(tokens);
   const std::string model =
-      train_sentencepiece(next, {.type = std::string(word_of(job.type, kTypes)),
-                                 .size = room + 1,
-                                 .coverage = job.coverage,
-                                 .kind = SentencePieceOptions::Kind::for_wordpiece});
+      text::train_sentencepiece(next, {.type = std::string(word_of(job.type, kTypes)),
+                                       .size = room + 1,
+                                       .coverage = job.coverage,
+                                       .kind = text::SentencePieceOptions::Kind::for_wordpiece});
   const std::set<std::string> special(tokens.begin(), tokens.end());
-  for (std::string& piece : as_wordpieces(model, room))
+  for (std::string& piece : text::as_wordpieces(model, room))
     if (!special.contains(piece)) tokens.push_back(std::move(piece));
-  fill_with_unused(tokens, job.trainer.vocab_size);
+  text::fill_with_unused(tokens, job.trainer.vocab_size);
   return tokens;
 }
 
 // Returns the rule. "auto" reads the text first, so it does not support pipes.
-SentencePieceOptions::Rule rule_of(const VocabularyJob& job) {
+text::SentencePieceOptions::Rule rule_of(const VocabularyJob& job) {
   if (job.normalization == "auto" && !is_rereadable(job.text))
-    return SentencePieceOptions::Rule::nmt_nfkc;
+    return text::SentencePieceOptions::Rule::nmt_nfkc;
   return choose_rule(job.normalization, job.text);
 }
 
-void train_model(const VocabularyJob& job, SampledLines& lines, VocabularySummary& summary) {
-  const std::string model = train_sentencepiece([&](std::string& text) { return lines.next(text); },
-                                                {.type = std::string(word_of(job.type, kTypes)),
-                                                 .size = job.trainer.vocab_size,
-                                                 .coverage = job.coverage,
-                                                 .rule = rule_of(job),
-                                                 .byte_fallback = job.byte_fallback,
-                                                 .special = job.trainer.reserved});
-  write_file(job.out, model);
-  store_segment_command(job.out, job.tokenizer.segment_command);
+void train_model(const VocabularyJob& job, text::SampledLines& lines, VocabularySummary& summary) {
+  const std::string model =
+      text::train_sentencepiece([&](std::string& text) { return lines.next(text); },
+                                {.type = std::string(word_of(job.type, kTypes)),
+                                 .size = job.trainer.vocab_size,
+                                 .coverage = job.coverage,
+                                 .rule = rule_of(job),
+                                 .byte_fallback = job.byte_fallback,
+                                 .special = job.trainer.reserved});
+  io::write_file(job.out, model);
+  text::store_segment_command(job.out, job.tokenizer.segment_command);
   summary.size = job.trainer.vocab_size;
 }
 
-void take_size(const Vocabulary& vocabulary, VocabularySummary& summary) {
+void take_size(const text::Vocabulary& vocabulary, VocabularySummary& summary) {
   summary.size = vocabulary.size();
   summary.unused = std::ranges::count_if(
       vocabulary.tokens(), [](const std::string& token) { return token.starts_with("[unused"); });
@@ -180,12 +182,12 @@ void take_size(const Vocabulary& vocabulary, VocabularySummary& summary) {
 // Writes the tokenizer_config.json for a tokenizer.json. It stores the handling of control
 // characters and the transformers class, for which tokenizer.json has no fields.
 void save_config_beside(const VocabularyJob& job, Json config) {
-  if (path_name(job.out) != "tokenizer.json")
-    return store_segment_command(job.out, job.tokenizer.segment_command);
+  if (io::path_name(job.out) != "tokenizer.json")
+    return text::store_segment_command(job.out, job.tokenizer.segment_command);
   if (!job.tokenizer.segment_command.empty())
     config["segment_command"] = job.tokenizer.segment_command;
-  for (const auto& [role, token] : kSpecialTokenRoles) config[role] = token;
-  write_file(config_beside(job), config.dump(2) + "\n");
+  for (const auto& [role, token] : text::kSpecialTokenRoles) config[role] = token;
+  io::write_file(config_beside(job), config.dump(2) + "\n");
 }
 
 }  // namespace
@@ -205,7 +207,7 @@ static VocabularyJob with_segment_command(VocabularyJob job) {
 // used.
 static void log_normalization(const VocabularyJob& job) {
   if (is_model(job.out) || !is_rereadable(job.text)) return;
-  LinesOptions text = job.text;
+  text::LinesOptions text = job.text;
   text.segment_command.clear();
   log_normalization(text, job.tokenizer);
 }
@@ -225,22 +227,22 @@ VocabularySummary train_vocabulary(const VocabularyJob& given) {
   }
   log_normalization(job);
   VocabularySummary summary;
-  SampledLines lines(job.text);
+  text::SampledLines lines(job.text);
   if (is_model(job.out)) {
     train_model(job, lines, summary);
-  } else if (job.type != VocabularyType::wordpiece && is_tokenizer_json(job.out)) {
-    const SubwordTokenizer tokenizer(train_subword_vocabulary(job, lines, summary), job.out);
+  } else if (job.type != VocabularyType::wordpiece && text::is_tokenizer_json(job.out)) {
+    const text::SubwordTokenizer tokenizer(train_subword_vocabulary(job, lines, summary), job.out);
     tokenizer.save(job.out);
-    save_config_beside(job, subword_config_json(tokenizer.file()));
+    save_config_beside(job, text::subword_config_json(tokenizer.file()));
     take_size(tokenizer.vocabulary(), summary);
   } else {
-    const BertTokenizer tokenizer(
-        Vocabulary(job.type == VocabularyType::wordpiece ? train_wordpieces(job, lines, summary)
-                                                         : train_by_sentencepiece(job, lines),
-                   job.out),
-        job.tokenizer);
+    const text::BertTokenizer tokenizer(text::Vocabulary(job.type == VocabularyType::wordpiece
+                                                             ? train_wordpieces(job, lines, summary)
+                                                             : train_by_sentencepiece(job, lines),
+                                                         job.out),
+                                        job.tokenizer);
     tokenizer.save(job.out);
-    save_config_beside(job, tokenizer_config_json(job.tokenizer));
+    save_config_beside(job, text::tokenizer_config_json(job.tokenizer));
     take_size(tokenizer.vocabulary(), summary);
   }
   summary.text = lines.summary();
@@ -248,4 +250,4 @@ VocabularySummary train_vocabulary(const VocabularyJob& given) {
   return summary;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

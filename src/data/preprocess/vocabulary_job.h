@@ -9,7 +9,7 @@
 #include "text/tokenizers/word_counts.h"
 #include "text/tokenizers/wordpiece_trainer.h"
 
-namespace smelt {
+namespace smelt::data {
 
 // wordpiece: merges pairs within words (text/tokenizers/wordpiece_trainer.h). unigram and bpe:
 // SentencePiece (text/tokenizers/sentencepiece_trainer.h). byte_bpe: byte-level BPE
@@ -20,13 +20,14 @@ enum class VocabularyType { wordpiece, unigram, bpe, byte_bpe, choose };
 VocabularyType parse_vocabulary_type(std::string_view word);
 
 struct VocabularyJob {
-  LinesOptions text;
+  text::LinesOptions text;
   // Output file: vocab.txt for WordPiece; tokenizer.json for any type; x.model, a SentencePiece
   // model, for unigram and bpe; vocab.json (with merges.txt) for byte_bpe.
   std::string out;
   // unigram and bpe pieces are converted to WordPiece if `out` is a text file.
   VocabularyType type = VocabularyType::wordpiece;
-  WordPieceTrainerOptions trainer;  // unigram and bpe use only the size and the reserved tokens
+  text::WordPieceTrainerOptions
+      trainer;  // unigram and bpe use only the size and the reserved tokens
   // number of [unusedN] tokens after the special ones, for later extension
   std::int64_t unused = 0;
   double coverage = 0.9995;  // share of the text's characters; see WordPieceTrainerOptions
@@ -36,13 +37,13 @@ struct VocabularyJob {
   bool byte_fallback = false;
   // x.model does not support lower_case and strip_accents. With a segment_command, which splits the
   // text, split_chinese is false.
-  TokenizerOptions tokenizer;
+  text::TokenizerOptions tokenizer;
   std::int64_t threads = 0;  // 0: one per core
   bool overwrite = false;    // replace an existing output
 };
 
 struct VocabularySummary {
-  LinesSummary text;
+  text::LinesSummary text;
   std::int64_t words = 0, distinct_words = 0, size = 0;
   std::int64_t unused = 0;  // number of [unusedN] tokens in `size`
   double seconds = 0;
@@ -54,4 +55,4 @@ struct VocabularySummary {
 // output type, or the output exists.
 VocabularySummary train_vocabulary(const VocabularyJob& job);
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -9,7 +9,7 @@
 #include "text/tokenizers/tokenizer.h"
 #include "text/tokenizers/word_counts.h"
 
-namespace smelt {
+namespace smelt::data {
 
 struct VocabularyReport {
   std::string vocabulary;
@@ -18,13 +18,13 @@ struct VocabularyReport {
   std::int64_t words = 0;  // words, separated by white space
   std::int64_t pieces = 0, unknown = 0;
   std::int64_t whole_words = 0;  // words that are one known piece
-  std::vector<ScriptCount> scripts;
+  std::vector<text::ScriptCount> scripts;
 };
 
-VocabularyReport report_vocabulary(const std::string& path, const Tokenizer& tokenizer,
-                                   const WordCounts& words);
+VocabularyReport report_vocabulary(const std::string& path, const text::Tokenizer& tokenizer,
+                                   const text::WordCounts& words);
 
 // Counts the words, separated by white space.
-WordCounts words_of_report(const LinesOptions& text, int threads);
+text::WordCounts words_of_report(const text::LinesOptions& text, int threads);
 
-}  // namespace smelt
+}  // namespace smelt::data

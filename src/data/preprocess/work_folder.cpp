@@ -14,7 +14,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/folder_lock.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace fs = std::filesystem;
 
 namespace {
@@ -32,8 +32,8 @@ constexpr std::string_view kTemporary = "smelt-work-";
 }
 
 std::optional<OrderedJson> read_job(const std::string& path) {
-  if (!exists(path)) return std::nullopt;
-  const auto job = OrderedJson::parse_or_discard(read_file(path, kSmallFileBytes));
+  if (!io::exists(path)) return std::nullopt;
+  const auto job = OrderedJson::parse_or_discard(io::read_file(path, io::kSmallFileBytes));
   return job.is_object() ? std::optional(job) : std::nullopt;
 }
 
@@ -41,7 +41,7 @@ bool is_marked(const std::string& folder) {
   const std::string lock = folder + "/" + kLock;
   std::error_code error;
   return fs::is_regular_file(fs::symlink_status(lock, error)) &&
-         fs::file_size(lock, error) == kMark.size() && read_file(lock) == kMark;
+         fs::file_size(lock, error) == kMark.size() && io::read_file(lock) == kMark;
 }
 
 bool is_ours(const std::string& folder) {
@@ -55,8 +55,8 @@ bool is_ours(const std::string& folder) {
 WorkFolder::WorkFolder(std::string path) : path_(std::move(path)) {
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
   for (int tries = 0;; ++tries) {
-    if (tries == kMostLockTries) throw_vanishing(file(kLock));
-    const Descriptor folder(open_folder());
+    if (tries == io::kMostLockTries) io::throw_vanishing(file(kLock));
+    const io::Descriptor folder(open_folder());
     if (lock(folder.get())) break;  // otherwise another process removed it in between
   }
   keep_ = job().has_value();
@@ -74,19 +74,19 @@ std::optional<OrderedJson> WorkFolder::job() const { return read_job(file(kJob))
 void WorkFolder::begin(const OrderedJson& job) {
   clear();
   keep_ = false;
-  write_file(file(kJob), job.dump(2) + "\n");
+  io::write_file(file(kJob), job.dump(2) + "\n");
 }
 
 // Opens the folder, creating it if needed, and returns its descriptor.
 int WorkFolder::open_folder() {
   const std::string parent = fs::path(path_).parent_path();
-  if (!parent.empty() && !exists(parent)) {
-    make_folders(parent);
+  if (!parent.empty() && !io::exists(parent)) {
+    io::make_folders(parent);
     made_parent_ = parent;
   }
   if (::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST)
     throw_errno("make folder", path_, errno);
-  Descriptor folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  io::Descriptor folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (folder.get() < 0 && (errno == ELOOP || errno == ENOTDIR))
     refuse(path_, "is a link or a file", "name the folder itself with --work");
   if (folder.get() < 0) throw_errno("open", path_, errno);
@@ -111,13 +111,13 @@ int WorkFolder::open_lock(int folder) const {
 
 // Returns false if the folder was removed before it could be locked.
 bool WorkFolder::lock(int folder) {
-  Descriptor lock(open_lock(folder));
+  io::Descriptor lock(open_lock(folder));
   if (lock.get() < 0) return false;
-  const Locked locked = lock_or_warn(lock, file(kLock), "work folder");
-  if (locked == Locked::by_another)
+  const io::Locked locked = io::lock_or_warn(lock, file(kLock), "work folder");
+  if (locked == io::Locked::by_another)
     refuse(path_, "another process is making these files", "wait for it, or stop it");
-  if (locked == Locked::gone) return false;
-  if (file_size(file(kLock)) == 0 && is_empty()) {
+  if (locked == io::Locked::gone) return false;
+  if (io::file_size(file(kLock)) == 0 && is_empty()) {
     if (::write(lock.get(), kMark.data(), kMark.size()) != std::ssize(kMark))
       throw_errno("write", file(kLock), errno);
   } else if (!is_marked(path_)) {
@@ -129,7 +129,7 @@ bool WorkFolder::lock(int folder) {
 
 // Returns whether the folder is empty except for the lock.
 bool WorkFolder::is_empty() const {
-  const std::vector<std::string> names = list_folder(path_);
+  const std::vector<std::string> names = io::list_folder(path_);
   return names.empty() || (names.size() == 1 && names.front() == kLock);
 }
 
@@ -147,7 +147,7 @@ void WorkFolder::remove() {
 void WorkFolder::clear() {
   std::error_code ignored;
   fs::remove(file(kJob), ignored);  // first, because the rest is useless without it
-  for (const std::string& name : list_folder(path_))
+  for (const std::string& name : io::list_folder(path_))
     if (name != kLock) fs::remove_all(file(name), ignored);
 }
 
@@ -158,7 +158,7 @@ std::string temporary_work_folder(std::string_view field, const OrderedJson& val
     throw SystemError(
         str("work folder: no folder for temporary files, see TMPDIR: ", error.message()),
         "set TMPDIR to a folder that exists");
-  for (const std::string& name : list_folder(all)) {
+  for (const std::string& name : io::list_folder(all)) {
     const std::string folder = all / name;
     if (!name.starts_with(kTemporary) || !is_ours(folder) || !is_marked(folder)) continue;
     const auto job = read_job(folder + "/" + kJob);
@@ -169,4 +169,4 @@ std::string temporary_work_folder(std::string_view field, const OrderedJson& val
   return fresh;
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/temporary_path.h"
 
-namespace smelt {
+namespace smelt::data {
 
 class WorkFolder {
  public:
@@ -57,4 +57,4 @@ class WorkFolder {
 // new unpredictable name.
 std::string temporary_work_folder(std::string_view field, const OrderedJson& value);
 
-}  // namespace smelt
+}  // namespace smelt::data

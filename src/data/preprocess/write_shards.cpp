@@ -7,7 +7,7 @@
 #include "data/preprocess/shard_writer.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::size_t kUploadBytes = 24 << 20;  // part size of an upload to an object store
@@ -119,7 +119,7 @@ void write_shards(const ShuffledExamples& examples, const ExampleBuilder& builde
                                      .before = [&] { remove_old_description(files); }},
                         ranges_of_each.back(), made[i]);
   }
-  const bool remote = is_remote(files.outputs.front());
+  const bool remote = io::is_remote(files.outputs.front());
   const int most = most_writers(examples.spill, remote, options);
   const bool waits =
       remote || (count >= kManyShards && examples.spill.bytes() / count < kSmallShard);
@@ -146,4 +146,4 @@ void write_shards(const ShuffledExamples& examples, const ExampleBuilder& builde
   });
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

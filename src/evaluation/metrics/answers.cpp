@@ -9,7 +9,7 @@
 #include "evaluation/metrics/words.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 bool is_article(const std::u32string& word) {
@@ -39,17 +39,17 @@ std::string squad_normalized(std::string_view text) {
   std::u32string run;
   const auto flush = [&] {
     if (is_article(run)) run = U" ";
-    for (const char32_t c : run) append_utf8(c, without);
+    for (const char32_t c : run) text::append_utf8(c, without);
     run.clear();
   };
-  for (const char32_t c : to_code_points(python_lower(text))) {
+  for (const char32_t c : text::to_code_points(python_lower(text))) {
     if (c < 0x80 && std::ispunct(static_cast<int>(c)) != 0) continue;
     if (is_word(c)) {
       run += c;
       continue;
     }
     flush();
-    append_utf8(c, without);
+    text::append_utf8(c, without);
   }
   flush();
   return join(python_split(without), " ");
@@ -69,4 +69,4 @@ AnswerScore squad_score(std::string_view predicted, std::span<const std::string>
   return any ? best : score_of(given, "");
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace smelt {
+namespace smelt::evaluation {
 
 // Normalizes an answer: lower case, no ASCII punctuation, no articles (a, an, the), single spaces.
 std::string squad_normalized(std::string_view text);
@@ -18,4 +18,4 @@ struct AnswerScore {
 // answer is the empty one.
 AnswerScore squad_score(std::string_view predicted, std::span<const std::string> wanted);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

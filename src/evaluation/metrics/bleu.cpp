@@ -10,7 +10,7 @@
 #include "evaluation/metrics/words.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 constexpr std::size_t kOrders = 4;
@@ -55,7 +55,7 @@ std::string split_pairs(const std::string& text, const Splits& splits, std::stri
 }  // namespace
 
 std::vector<std::string> words_13a(std::string_view text) {
-  std::string line = replaced(python_strip(str("|", text)).substr(1), "<skipped>", "");
+  std::string line = replaced(text::python_strip(str("|", text)).substr(1), "<skipped>", "");
   line = replaced(replaced(line, "-\n", ""), "\n", " ");
   for (const auto& [what, by] :
        {std::pair{"&quot;", "\""}, {"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}})
@@ -117,4 +117,4 @@ double bleu(const BleuCounts& c) {
   return std::exp(brevity + logs / kOrders);
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

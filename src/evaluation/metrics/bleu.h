@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smelt {
+namespace smelt::evaluation {
 
 // Splits a text into words as mteval-v13a does.
 std::vector<std::string> words_13a(std::string_view text);
@@ -26,4 +26,4 @@ BleuCounts bleu_counts(std::string_view predicted, std::span<const std::string> 
 // Returns the score, in [0, 100].
 double bleu(const BleuCounts& counts);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

@@ -8,7 +8,7 @@
 #include "base/columns.h"
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 double share(double part, double whole) { return whole == 0 ? 0 : part / whole; }
@@ -163,4 +163,4 @@ std::string classification_report(const ClassCounts& counts, std::span<const std
   return out.str();
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

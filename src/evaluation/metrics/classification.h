@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace smelt {
+namespace smelt::evaluation {
 
 // Precision, recall and F1; a quotient by zero is 0. `support` is the number of reference items.
 struct PrecisionRecall {
@@ -66,4 +66,4 @@ enum class ReportOf { single_labels, lists };
 std::string classification_report(const ClassCounts& counts, std::span<const std::string> names,
                                   int digits = 2, ReportOf of = ReportOf::single_labels);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

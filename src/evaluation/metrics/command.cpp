@@ -6,7 +6,7 @@
 #include "base/plural.h"
 #include "base/run_program.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 [[noreturn]] void throw_bad(const std::string& command, const std::string& what) {
@@ -78,4 +78,4 @@ std::vector<CommandMetric> command_metrics(const std::string& command, const Jso
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

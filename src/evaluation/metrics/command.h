@@ -7,7 +7,7 @@
 
 #include "evaluation/metrics/named.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 
 struct CommandMetric {
   std::string name;
@@ -24,4 +24,4 @@ struct CommandMetric {
 std::vector<CommandMetric> command_metrics(const std::string& command, const JsonValues& predicted,
                                            const JsonValues& wanted);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

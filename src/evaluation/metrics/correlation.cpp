@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
@@ -98,4 +98,4 @@ double mean_squared_error(std::span<const double> predicted, std::span<const dou
   return wanted.empty() ? kUndefined : sum / static_cast<double>(wanted.size());
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace smelt {
+namespace smelt::evaluation {
 
 double pearson(std::span<const double> predicted, std::span<const double> wanted);
 // Returns Pearson's correlation of the ranks; equal values share their mean rank.
@@ -22,4 +22,4 @@ double roc_auc_of_classes(std::span<const std::vector<double>> scores,
                           std::span<const std::size_t> wanted, bool is_weighted);
 double mean_squared_error(std::span<const double> predicted, std::span<const double> wanted);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 struct Label {
@@ -117,4 +117,4 @@ EntityScores entity_scores(const LabelSequences& predicted, const LabelSequences
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

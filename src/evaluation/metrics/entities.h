@@ -13,7 +13,7 @@
 
 #include "evaluation/metrics/classification.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 
 // Returns whether the label is of a word in an entity: "B-…" or "I-…".
 bool is_entity_label(std::string_view label);
@@ -47,4 +47,4 @@ using LabelSequences = std::vector<std::vector<std::string>>;
 // Throws UsageError if the number of sequences, or the length of a sequence, differs.
 EntityScores entity_scores(const LabelSequences& predicted, const LabelSequences& wanted);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

@@ -13,7 +13,7 @@
 #include "evaluation/metrics/rouge.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 using Examples = std::span<const std::size_t>;
@@ -39,7 +39,7 @@ struct Side {
 // Returns the label of an example in Unicode NFC, like those of training data.
 std::string label_at(const Side& side, std::size_t i) {
   const Json& value = side.values[i];
-  if (value.is_string()) return nfc(value.get<std::string>());
+  if (value.is_string()) return text::nfc(value.get<std::string>());
   if (value.is_number_integer() || value.is_boolean()) return value.dump();
   refuse(side, i, "a label: a text, a whole number or a boolean");
 }
@@ -64,7 +64,7 @@ Texts texts_at(const Side& side, std::size_t i, std::string_view wanted) {
 
 Texts labels_at(const Side& side, std::size_t i) {
   Texts labels = texts_at(side, i, "a list of labels");
-  for (std::string& label : labels) to_nfc(label);
+  for (std::string& label : labels) text::to_nfc(label);
   return labels;
 }
 
@@ -204,7 +204,7 @@ SetsOfClasses single_sets(const Side& predicted, const Side& wanted) {
 // Returns a metric such as "f1:yes": that of one class against the rest.
 ScoreOf one_class_metric(std::string_view metric, const Side& predicted, const Side& wanted) {
   const auto colon = metric.find(':');
-  const std::string label = nfc(std::string(metric.substr(colon + 1)));
+  const std::string label = text::nfc(std::string(metric.substr(colon + 1)));
   const std::string kind(metric.substr(0, colon));
   const SetsOfClasses all =
       are_lists(wanted) ? sets_of_classes(predicted, wanted) : single_sets(predicted, wanted);
@@ -242,7 +242,7 @@ ClassScores class_scores(const Side& predicted) {
     if (!given.is_object() || given.size() < 2)
       refuse(predicted, i, "an object with the probabilities of at least two classes");
     std::map<std::string, const Json*> all;
-    for (const auto& [name, score] : given.items()) all[nfc(name)] = &score;
+    for (const auto& [name, score] : given.items()) all[text::nfc(name)] = &score;
     if (i == 0)
       for (const auto& [name, score] : all) out.names.push_back(name);
     out.scores.resize(out.names.size());
@@ -495,4 +495,4 @@ NamedCounts counts_of_words(const JsonValues& predicted, const JsonValues& wante
   return counts_of(words.predicted, words.wanted);
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

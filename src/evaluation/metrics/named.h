@@ -9,7 +9,7 @@
 #include "evaluation/metrics/classification.h"
 #include "evaluation/metrics/resample.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 
 using JsonValues = std::vector<Json>;
 
@@ -75,4 +75,4 @@ NamedCounts counts_of(const JsonValues& predicted, const JsonValues& wanted);
 // Returns the counts over words of labels_of_words().
 NamedCounts counts_of_words(const JsonValues& predicted, const JsonValues& wanted);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

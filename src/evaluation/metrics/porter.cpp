@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 bool is_vowel(char c) { return std::string_view("aeiou").find(c) != std::string_view::npos; }
@@ -162,4 +162,4 @@ std::string porter_stem(std::string_view word) {
   return tidied(without_suffixes(without_double_suffix(singular)));
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

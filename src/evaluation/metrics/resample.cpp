@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/philox.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 // Returns a quantile with linear interpolation, like numpy.quantile; `sorted` is not empty.
@@ -86,4 +86,4 @@ double mcnemar(std::int64_t only_first, std::int64_t only_second) {
   return std::min(1.0, 2 * tail);
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-namespace smelt {
+namespace smelt::evaluation {
 
 // Returns a metric over the examples with these indices, which may repeat.
 using ScoreOf = std::function<double(std::span<const std::size_t> examples)>;
@@ -39,4 +39,4 @@ PairedTest paired_bootstrap(std::size_t examples, const ScoreOf& first, const Sc
 // only the second model predicts correctly.
 double mcnemar(std::int64_t only_first, std::int64_t only_second);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

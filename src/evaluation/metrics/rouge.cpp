@@ -9,7 +9,7 @@
 #include "evaluation/metrics/porter.h"
 #include "evaluation/metrics/words.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 constexpr std::size_t kShortWord = 3;  // longest word, in letters, that is not stemmed
@@ -120,4 +120,4 @@ RougeScore rouge_l_sum(std::string_view predicted, std::string_view wanted, Stem
   return rouge_score(hits, words_in_all(p), words_in_all(w));
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

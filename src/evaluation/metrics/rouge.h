@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace smelt {
+namespace smelt::evaluation {
 
 struct RougeScore {
   double precision = 0, recall = 0, f1 = 0;
@@ -27,4 +27,4 @@ RougeScore rouge_l(std::string_view predicted, std::string_view wanted, Stems st
 RougeScore rouge_l_sum(std::string_view predicted, std::string_view wanted,
                        Stems stems = Stems::none);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

@@ -8,7 +8,7 @@
 
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 
 std::string python_lower(std::string_view text) {
   std::string out;
@@ -21,9 +21,9 @@ std::string python_lower(std::string_view text) {
 std::vector<std::string> python_split(std::string_view text) {
   std::vector<std::string> out;
   std::string word;
-  for (const char32_t c : to_code_points(text)) {
-    if (!is_python_space(c)) {
-      append_utf8(c, word);
+  for (const char32_t c : text::to_code_points(text)) {
+    if (!text::is_python_space(c)) {
+      text::append_utf8(c, word);
     } else if (!word.empty()) {
       out.push_back(std::exchange(word, {}));
     }
@@ -48,4 +48,4 @@ std::size_t shared(const Ngrams& a, const Ngrams& b) {
   return sum;
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

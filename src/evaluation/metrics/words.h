@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smelt {
+namespace smelt::evaluation {
 
 std::string python_lower(std::string_view text);               // str.lower()
 std::vector<std::string> python_split(std::string_view text);  // str.split()
@@ -18,4 +18,4 @@ Ngrams ngrams_of(std::span<const std::string> words, std::size_t n);
 // Returns the number of common n-grams: the sum of the smaller count of each.
 std::size_t shared(const Ngrams& a, const Ngrams& b);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

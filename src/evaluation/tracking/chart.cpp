@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "evaluation/tracking/plot_frame.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 constexpr std::size_t kMostPoints = 600;
@@ -146,4 +146,4 @@ std::string goodput_html(const SpentTimes& spent) {
              "</div><ul class=\"legend\">", key, "</ul>\n");
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

@@ -7,7 +7,7 @@
 
 #include "evaluation/tracking/run_record.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 
 // Escapes &, <, > and quotes for HTML.
 std::string html_text(std::string_view text);
@@ -33,4 +33,4 @@ std::string chart_html(const Chart& chart);
 // Returns a bar of one run's goodput with its legend.
 std::string goodput_html(const SpentTimes& spent);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

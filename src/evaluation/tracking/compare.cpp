@@ -14,7 +14,7 @@
 #include "evaluation/tracking/chart.h"
 #include "evaluation/tracking/status.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -139,4 +139,4 @@ Record compare_json(const std::vector<RunRecord>& runs) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

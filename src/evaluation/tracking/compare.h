@@ -6,7 +6,7 @@
 
 #include "evaluation/tracking/run_record.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 
 struct SettingRow {
   std::string name;          // "train.steps"
@@ -31,4 +31,4 @@ bool have_other_vocabularies(const std::vector<RunRecord>& runs);
 std::string compare_text(const std::vector<RunRecord>& runs);
 Record compare_json(const std::vector<RunRecord>& runs);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

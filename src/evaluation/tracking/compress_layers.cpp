@@ -9,7 +9,7 @@
 #include "evaluation/tracking/chart.h"
 #include "evaluation/tracking/html.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 std::string value_text(const Record& value) {
@@ -104,7 +104,7 @@ std::string zeros_html(const Record& step) {
   for (const auto& [name, zeros] : by_matrix.items())
     rows += str("<tr>", table_cell(str("<code>", html_text(name), "</code>")),
                 table_cell(value_text(zeros), "number"), "</tr>");
-  return str("<p>", percent(share(weights - step.value("not_zero", 0.0), weights)), " of ",
+  return str("<p>", percent(smelt::share(weights - step.value("not_zero", 0.0), weights)), " of ",
              value_text(step.value("weights", Record())), " weights are 0",
              step.contains("nm") ? str(", ", value_text(step["nm"]), " kept") : "",
              "</p><details><summary>by matrix</summary>",
@@ -129,4 +129,4 @@ std::string compressed_layers_html(const Record& steps) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

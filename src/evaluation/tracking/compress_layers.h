@@ -5,9 +5,9 @@
 
 #include "evaluation/tracking/metrics_file.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 
 // Returns the HTML for one model's "steps"; empty without steps.
 std::string compressed_layers_html(const Record& steps);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

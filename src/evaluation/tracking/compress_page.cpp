@@ -11,7 +11,7 @@
 #include "evaluation/tracking/html.h"
 #include "evaluation/tracking/scatter.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 constexpr std::size_t kShownRow = 400;
@@ -238,4 +238,4 @@ std::string compress_page(const Record& report) {
           html_section("Provenance", provenance(report))));
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

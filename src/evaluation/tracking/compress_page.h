@@ -6,9 +6,9 @@
 
 #include "evaluation/tracking/metrics_file.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 
 // Returns a self-contained HTML page, which loads nothing from elsewhere.
 std::string compress_page(const Record& report);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

@@ -10,7 +10,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 constexpr double kObjectSeconds = 30;
@@ -28,7 +28,7 @@ std::int64_t seconds_of(std::string_view name) {
 // files, because TensorBoard reads files in the order of their names.
 std::int64_t new_seconds(const std::string& folder) {
   auto seconds = static_cast<std::int64_t>(wall_seconds());
-  for (const std::string& name : list_folder(folder))
+  for (const std::string& name : io::list_folder(folder))
     seconds = std::max(seconds, seconds_of(name) + 1);
   return seconds;
 }
@@ -36,7 +36,7 @@ std::int64_t new_seconds(const std::string& folder) {
 std::string event_file(const std::string& folder, std::int64_t seconds, std::int64_t first_step) {
   char digits[32];
   std::snprintf(digits, sizeof digits, "%010lld", static_cast<long long>(seconds));
-  return join_path(folder, str(kEvents, digits, ".smelt.", first_step));
+  return io::join_path(folder, str(kEvents, digits, ".smelt.", first_step));
 }
 
 }  // namespace
@@ -50,13 +50,13 @@ EventLog::EventLog(const std::string& folder, std::int64_t first_step,
       file_(event_file(folder, seconds_, first_step)) {
   file_.write_objects_every(kObjectSeconds);
   std::string bytes;
-  append_event_version(bytes, wall_seconds());
-  append_run_start(bytes, wall_seconds(), first_step);
+  io::append_event_version(bytes, wall_seconds());
+  io::append_run_start(bytes, wall_seconds(), first_step);
   try {
     file_.add(bytes);
     file_.flush();          // throws now if the folder is not writable
   } catch (const Error&) {  // do not leave an incomplete file
-    remove_file(file_.path());
+    io::remove_file(file_.path());
     throw;
   }
 }
@@ -66,34 +66,34 @@ void EventLog::write(const std::string& events) {
     seconds_ = std::max(seconds_ + 1, static_cast<std::int64_t>(wall_seconds()));
     file_.continue_in(event_file(folder_, seconds_, first_step_));
     std::string version;
-    append_event_version(version, wall_seconds());
+    io::append_event_version(version, wall_seconds());
     file_.add(version);
   }
   file_.add(events);
 }
 
-void EventLog::add(std::int64_t step, std::span<const Scalar> scalars) {
+void EventLog::add(std::int64_t step, std::span<const io::Scalar> scalars) {
   std::string bytes;
-  append_scalars(bytes, wall_seconds(), step, scalars);
+  io::append_scalars(bytes, wall_seconds(), step, scalars);
   write(bytes);
 }
 
-void EventLog::add(std::int64_t step, std::span<const NamedHistogram> histograms) {
+void EventLog::add(std::int64_t step, std::span<const io::NamedHistogram> histograms) {
   std::string bytes;
-  append_histograms(bytes, wall_seconds(), step, histograms);
+  io::append_histograms(bytes, wall_seconds(), step, histograms);
   write(bytes);
 }
 
-void EventLog::add(std::int64_t step, std::span<const NamedText> texts) {
+void EventLog::add(std::int64_t step, std::span<const io::NamedText> texts) {
   std::string bytes;
-  append_texts(bytes, wall_seconds(), step, texts);
+  io::append_texts(bytes, wall_seconds(), step, texts);
   write(bytes);
 }
 
 void EventLog::add_hyperparameters(const Json& settings) {
   std::string bytes;
-  append_hyperparameters(bytes, wall_seconds(), settings);
+  io::append_hyperparameters(bytes, wall_seconds(), settings);
   write(bytes);
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

@@ -8,7 +8,7 @@
 #include "io/filesystem/growing_file.h"
 #include "io/formats/event_file.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 
 class EventLog {
  public:
@@ -21,9 +21,9 @@ class EventLog {
   EventLog(const std::string& folder, std::int64_t first_step,
            std::uint64_t most_object_bytes = kMostObjectBytes);
   // Add values after `step` steps. The data is on its way to readers when add() returns.
-  void add(std::int64_t step, std::span<const Scalar> scalars);
-  void add(std::int64_t step, std::span<const NamedHistogram> histograms);
-  void add(std::int64_t step, std::span<const NamedText> texts);
+  void add(std::int64_t step, std::span<const io::Scalar> scalars);
+  void add(std::int64_t step, std::span<const io::NamedHistogram> histograms);
+  void add(std::int64_t step, std::span<const io::NamedText> texts);
   void add_hyperparameters(const Json& settings);
   const std::string& path() const { return file_.path(); }
 
@@ -33,7 +33,7 @@ class EventLog {
   std::string folder_;
   std::int64_t first_step_, seconds_;  // parts of the file's name
   std::uint64_t most_object_bytes_;
-  GrowingFile file_;
+  io::GrowingFile file_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

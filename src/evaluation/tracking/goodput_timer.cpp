@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 struct SpentNames {
@@ -76,4 +76,4 @@ SpentTimes GoodputTimer::take() {
   return std::exchange(times_, {});
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

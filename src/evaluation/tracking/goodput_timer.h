@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 
 // Categories of time, as in ml-goodput (BadputType of AI-Hypercomputer/ml-goodput-measurement);
 // `step` is its productive time.
@@ -78,4 +78,4 @@ class GoodputTimer {
   SpentTimes times_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smelt {
+namespace smelt::evaluation {
 
 std::string table_cell(const std::string& html, std::string_view type = {});
 // Returns a table head. The first `texts` columns contain text, the others numbers.
@@ -17,4 +17,4 @@ std::string html_section(std::string_view title, const std::string& content);
 // Returns a self-contained page with style and script; the title is HTML.
 std::string html_page(const std::string& title, const std::string& content);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

@@ -9,7 +9,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 std::string line_of(const Record& record) {
@@ -45,7 +45,7 @@ double wall_seconds() {
 }
 
 std::vector<Record> read_metrics(const std::string& path) {
-  const std::string text = read_file(path);
+  const std::string text = io::read_file(path);
   std::vector<Record> out;
   for (const std::string_view line : split(text, '\n')) {
     if (line.empty()) continue;
@@ -80,8 +80,8 @@ KeptRecords kept_records(std::vector<Record> records, std::int64_t step) {
 }
 
 void record_end(const std::string& folder, std::int64_t step, std::int64_t total) {
-  const std::string path = join_path(folder, kMetricsFile);
-  if (!exists(path)) return;
+  const std::string path = io::join_path(folder, kMetricsFile);
+  if (!io::exists(path)) return;
   const auto records = read_metrics(path);
   const auto start = std::ranges::find(records.rbegin(), records.rend(), "start",
                                        [](const Record& r) { return r.value("kind", ""); });
@@ -93,14 +93,14 @@ void record_end(const std::string& folder, std::int64_t step, std::int64_t total
   spent[GoodputBucket::down] = seconds_down(records, now);
   std::string text;
   for (const Record& record : records) text += line_of(record);
-  write_file(path, text + line_of(stamped("end", step, now, {{"why", "done"}}, spent)));
+  io::write_file(path, text + line_of(stamped("end", step, now, {{"why", "done"}}, spent)));
 }
 
 MetricsFile::MetricsFile(const std::string& folder, std::int64_t step, const Record& start) {
-  const std::string path = join_path(folder, kMetricsFile);
+  const std::string path = io::join_path(folder, kMetricsFile);
   const double now = wall_seconds();
   KeptRecords kept;
-  if (exists(path)) {
+  if (io::exists(path)) {
     const auto records = read_metrics(path);
     kept = kept_records(records, step);
     kept.spent[GoodputBucket::down] += seconds_down(records, now);
@@ -111,7 +111,7 @@ MetricsFile::MetricsFile(const std::string& folder, std::int64_t step, const Rec
 void MetricsFile::begin(const std::string& path, const KeptRecords& kept, const Record& first) {
   std::string text;
   for (const Record& record : kept.records) text += line_of(record);
-  auto file = std::make_unique<GrowingFile>(path, text + line_of(first));
+  auto file = std::make_unique<io::GrowingFile>(path, text + line_of(first));
   file_ = std::move(file);
   file_->write_objects_every(30);
   cut_short_ = false;
@@ -134,4 +134,4 @@ void MetricsFile::add(std::string_view kind, std::int64_t step, const Record& fi
   cut_short_ = false;
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

@@ -12,7 +12,7 @@
 #include "evaluation/tracking/goodput_timer.h"
 #include "io/filesystem/growing_file.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 
 inline constexpr const char* kMetricsFile = "metrics.jsonl";
 // In the same folder: a line for each checkpoint that was evaluated after training.
@@ -52,7 +52,7 @@ class MetricsFile {
  private:
   void begin(const std::string& path, const KeptRecords& kept, const Record& first);
 
-  std::unique_ptr<GrowingFile> file_;
+  std::unique_ptr<io::GrowingFile> file_;
   bool cut_short_ = false;  // the last line is incomplete because the disk was full
 };
 
@@ -65,4 +65,4 @@ void record_end(const std::string& folder, std::int64_t step, std::int64_t total
 // Returns the seconds since 1970.
 double wall_seconds();
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

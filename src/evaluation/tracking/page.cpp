@@ -21,7 +21,7 @@
 #include "io/filesystem/path.h"
 #include "io/filesystem/random_access_file.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 std::string value_html(const Json& value) {
@@ -228,7 +228,7 @@ std::string predictions_section(const std::vector<RunRecord>& runs) {
        {std::pair{"predictions.jsonl", ""}, {"test_predictions.jsonl", "<h3>Test set</h3>\n"}}) {
     std::vector<NamedFigures> all;
     for (const RunRecord& run : runs)
-      if (auto figures = prediction_figures(join_path(run.folder, file)))
+      if (auto figures = prediction_figures(io::join_path(run.folder, file)))
         all.push_back({run.name, std::move(*figures)});
     if (!all.empty()) out += title + predictions_html(all);
   }
@@ -238,17 +238,18 @@ std::string predictions_section(const std::vector<RunRecord>& runs) {
 // Returns the overview of labelled rows, which is stored next to the model's folder, if there is
 // one.
 std::string rows_section(const RunRecord& run) {
-  const std::string file = join_path(parent_path(run.folder), kRowOverviewFile);
-  if (!exists(file)) return {};
-  return row_overview_html(Json::parse_or_discard(read_file(file, kSmallFileBytes)));
+  const std::string file = io::join_path(io::parent_path(run.folder), kRowOverviewFile);
+  if (!io::exists(file)) return {};
+  return row_overview_html(Json::parse_or_discard(io::read_file(file, io::kSmallFileBytes)));
 }
 
 // Returns whether `path` is a file or object other than a report. Devices, such as /dev/stdout, are
 // not.
 bool is_other_file(const std::string& path) {
-  if (is_remote(path) ? !exists(path) : !std::filesystem::is_regular_file(path)) return false;
+  if (io::is_remote(path) ? !io::exists(path) : !std::filesystem::is_regular_file(path))
+    return false;
   std::array<char, kPageHead.size()> head;
-  return std::string_view(head.data(), RandomAccessFile(path).read_at(0, head)) != kPageHead;
+  return std::string_view(head.data(), io::RandomAccessFile(path).read_at(0, head)) != kPageHead;
 }
 
 }  // namespace
@@ -308,4 +309,4 @@ std::string runs_page(const std::vector<RunRecord>& runs, const std::string& pla
           html_section("Settings", settings_table(runs))));
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

@@ -8,7 +8,7 @@
 
 #include "evaluation/tracking/run_record.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 
 // The first line of every page.
 inline constexpr std::string_view kPageHead = "<!DOCTYPE html>\n";
@@ -21,4 +21,4 @@ void check_page_place(const std::string& command, const std::string& out);
 // share a chart. `planned` is HTML about the plan of the run, or empty.
 std::string runs_page(const std::vector<RunRecord>& runs, const std::string& planned = {});
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

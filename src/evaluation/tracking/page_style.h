@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace smelt {
+namespace smelt::evaluation {
 
 // Colors by Okabe and Ito, which color-blind people can distinguish; lighter in dark mode.
 inline constexpr std::string_view kPageStyle = R"css(
@@ -102,4 +102,4 @@ for (const svg of document.querySelectorAll("svg[data-points]")) {
 }
 )js";
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

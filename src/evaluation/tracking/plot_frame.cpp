@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "evaluation/tracking/chart.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 // Returns round tick values, about `count` of them over the range.
@@ -72,4 +72,4 @@ std::string plot_axes(const PlotFrame& frame) {
                    "\"/>");
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

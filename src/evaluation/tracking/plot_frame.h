@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-namespace smelt {
+namespace smelt::evaluation {
 
 // In units of the SVG view box, which are CSS pixels on a narrow screen.
 inline constexpr double kPlotWidth = 460, kPlotHeight = 250, kPlotLeft = 58, kPlotRight = 14,
@@ -35,4 +35,4 @@ std::string svg_number(double value);
 // Returns the grid lines and tick labels of both axes.
 std::string plot_axes(const PlotFrame& frame);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

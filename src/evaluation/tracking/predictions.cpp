@@ -9,7 +9,7 @@
 #include "io/filesystem/folder.h"
 #include "text/readers/lines.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 constexpr std::size_t kBins = 10, kMostMistakes = 20, kMostClasses = 24;
@@ -155,9 +155,9 @@ class FigureReader {
 }  // namespace
 
 std::optional<PredictionFigures> prediction_figures(const std::string& file) {
-  if (!exists(file)) return std::nullopt;
+  if (!io::exists(file)) return std::nullopt;
   FigureReader reader;
-  LineReader lines(file);
+  text::LineReader lines(file);
   for (std::string line; lines.next(line);) {
     const Json row = Json::parse_or_discard(line);
     if (!row.is_object() || !row.contains("label") || !row.contains("prediction"))
@@ -169,4 +169,4 @@ std::optional<PredictionFigures> prediction_figures(const std::string& file) {
   return reader.take();
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

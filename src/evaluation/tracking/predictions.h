@@ -11,7 +11,7 @@
 #include "evaluation/metrics/named.h"
 #include "evaluation/metrics/resample.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 
 struct NamedInterval {
   std::string metric;  // evaluation/metrics/named.h
@@ -51,4 +51,4 @@ struct PredictionFigures {
 // classes, numbers, labels of words, or texts. Throws UsageError for an invalid line.
 std::optional<PredictionFigures> prediction_figures(const std::string& file);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

@@ -11,7 +11,7 @@
 #include "evaluation/tracking/chart.h"
 #include "evaluation/tracking/html.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 constexpr std::size_t kShownText = 400, kShownLabels = 100;
@@ -208,4 +208,4 @@ std::string row_overview_html(const Json& overview) {
          (findings.empty() ? "" : str("<ul>", findings, "</ul>\n")) + label_table(splits);
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

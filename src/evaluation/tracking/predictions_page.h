@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "evaluation/tracking/predictions.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 
 struct NamedFigures {
   std::string run;
@@ -25,4 +25,4 @@ std::string predictions_html(const std::vector<NamedFigures>& runs);
 inline constexpr const char* kRowOverviewFile = "overview.json";
 std::string row_overview_html(const Json& overview);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

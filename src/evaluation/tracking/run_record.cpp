@@ -6,7 +6,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 void add_point(std::map<std::string, Curve>& curves, const std::string& name, std::int64_t step,
@@ -78,9 +78,9 @@ std::vector<std::string> last_parts(const std::string& path) {
 }  // namespace
 
 std::string run_folder(const std::string& run) {
-  for (const std::string& folder : {run, join_path(run, "model")})
-    if (exists(join_path(folder, kMetricsFile))) return folder;
-  if (!is_remote(run) && !exists(run))
+  for (const std::string& folder : {run, io::join_path(run, "model")})
+    if (io::exists(io::join_path(folder, kMetricsFile))) return folder;
+  if (!io::is_remote(run) && !io::exists(run))
     throw UsageError(
         str(run, ": this folder does not exist"),
         "pass the `out` folder of a recipe whose training has started, or its model folder");
@@ -92,14 +92,14 @@ std::string run_folder(const std::string& run) {
 RunRecord read_run(const std::string& run) {
   RunRecord out;
   out.folder = run_folder(run);
-  for (const Record& record : read_metrics(join_path(out.folder, kMetricsFile)))
+  for (const Record& record : read_metrics(io::join_path(out.folder, kMetricsFile)))
     take_record(out, record);
   if (out.starts == 0)
-    throw UsageError(str(join_path(out.folder, kMetricsFile), ": contains no start record"),
+    throw UsageError(str(io::join_path(out.folder, kMetricsFile), ": contains no start record"),
                      "the file is damaged; resume the run, which adds a start record");
   const auto parts = path_parts(out.folder);
   out.name = parts.empty() ? out.folder : parts.back();
-  if (const std::string path = join_path(out.folder, kEvaluationsFile); exists(path))
+  if (const std::string path = io::join_path(out.folder, kEvaluationsFile); io::exists(path))
     out.evaluations = read_metrics(path);
   std::ranges::stable_sort(out.evaluations, {},
                            [](const Record& e) { return e.value("global_step", std::int64_t{0}); });
@@ -134,4 +134,4 @@ std::optional<double> final_value(const std::map<std::string, Curve>& curves,
   return found->second.back().value;
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

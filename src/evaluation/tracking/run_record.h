@@ -10,7 +10,7 @@
 
 #include "evaluation/tracking/metrics_file.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 
 struct CurvePoint {
   std::int64_t step = 0;
@@ -51,4 +51,4 @@ std::map<std::string, Json> flat_settings(const Record& start);
 std::optional<double> final_value(const std::map<std::string, Curve>& curves,
                                   const std::string& name);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

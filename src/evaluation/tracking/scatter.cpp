@@ -7,7 +7,7 @@
 #include "evaluation/tracking/chart.h"
 #include "evaluation/tracking/plot_frame.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 std::string point_svg(const PlotFrame& frame, const ScatterPoint& p) {
@@ -64,4 +64,4 @@ std::string scatter_html(const Scatter& scatter) {
              drawn, "</svg></figure>\n");
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace smelt {
+namespace smelt::evaluation {
 
 struct ScatterPoint {
   std::string label;
@@ -22,4 +22,4 @@ struct Scatter {
 // dominates. Omits points that are not finite; empty if none remains.
 std::string scatter_html(const Scatter& scatter);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

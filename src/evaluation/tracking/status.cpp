@@ -11,7 +11,7 @@
 #include "evaluation/tracking/chart.h"
 #include "io/filesystem/folder_lock.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 bool is_compiling(const RunRecord& run) { return run.last_kind == "start"; }
@@ -65,7 +65,7 @@ std::string state_text(const RunRecord& run) {
 
 RunStatus status_of_run(const std::string& run) {
   RunStatus out{.run = read_run(run), .worker = {}, .now = wall_seconds()};
-  out.worker = folder_worker(out.run.folder);
+  out.worker = io::folder_worker(out.run.folder);
   return out;
 }
 
@@ -106,4 +106,4 @@ Record status_json(const RunStatus& status) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

@@ -6,7 +6,7 @@
 
 #include "evaluation/tracking/run_record.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 
 // Returns "done", "stopped by a signal" or "failed: …" for a run that has ended; otherwise its
 // current phase, even if its process no longer runs.
@@ -25,4 +25,4 @@ RunStatus status_of_run(const std::string& run);
 std::string status_text(const RunStatus& status);
 Record status_json(const RunStatus& status);
 
-}  // namespace smelt
+}  // namespace smelt::evaluation

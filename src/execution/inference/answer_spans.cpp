@@ -11,7 +11,7 @@
 #include "text/readers/unicode.h"
 #include "text/tokenizers/answer_windows.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 constexpr std::size_t kBestAnswers = 20;
@@ -32,7 +32,7 @@ struct WindowScores {
 
 // Adds the spans that begin in this window, if it is the window with the most context for their
 // first token. Keeps only the kBestAnswers best spans in `out`.
-void add_spans(const AnswerWindow& window, const WindowScores& scores, std::size_t longest,
+void add_spans(const text::AnswerWindow& window, const WindowScores& scores, std::size_t longest,
                std::vector<SpanScore>& out) {
   for (std::size_t i = 0; i < window.is_best.size(); ++i) {
     if (!window.is_best[i]) continue;
@@ -53,7 +53,7 @@ double probability_of(double logit, const std::vector<SpanScore>& best, const do
   return 1 / sum;
 }
 
-FoundAnswer best_answer(const TextQuestion& q, const AnswerWindows& all,
+FoundAnswer best_answer(const TextQuestion& q, const text::AnswerWindows& all,
                         std::span<const std::vector<float>> logits, const ClassifyJob& job) {
   const bool may_have_none = job.labels.no_answer;
   std::vector<SpanScore> best;
@@ -68,7 +68,7 @@ FoundAnswer best_answer(const TextQuestion& q, const AnswerWindows& all,
   const SpanScore& first = best.front();
   out.no_answer = none - first.logit;
   out.begin = all.pieces[first.first].begin;
-  out.end = shown_end(q.context, all.pieces, first.last);
+  out.end = text::shown_end(q.context, all.pieces, first.last);
   out.best = q.context.substr(out.begin, out.end - out.begin);
   const bool says_none = may_have_none && out.no_answer > job.no_answer_threshold;
   if (!says_none) out.text = out.best;
@@ -87,17 +87,17 @@ std::size_t characters(std::string_view utf8) {
 std::vector<FoundAnswer> find_answers(Classifier& classifier,
                                       std::span<const TextQuestion> questions) {
   const ClassifyJob& job = classifier.job();
-  CHECK(job.labels.problem == Problem::answer_spans);
-  const AnswerWindowEncoder encoder(
+  CHECK(job.labels.problem == io::Problem::answer_spans);
+  const text::AnswerWindowEncoder encoder(
       classifier.tokenizer(), job.most_tokens,
       {.question_tokens = job.answers.question_tokens, .stride = job.answers.doc_stride});
-  std::vector<AnswerWindows> windows(questions.size());
+  std::vector<text::AnswerWindows> windows(questions.size());
   run_each(questions.size(), available_threads(), [&](std::size_t i) {
     windows[i] = encoder.encode(questions[i].question, questions[i].context);
   });
-  std::vector<TextPairIds> texts;
-  for (const AnswerWindows& of_question : windows)
-    for (const AnswerWindow& window : of_question.windows) texts.push_back(window.ids);
+  std::vector<text::TextPairIds> texts;
+  for (const text::AnswerWindows& of_question : windows)
+    for (const text::AnswerWindow& window : of_question.windows) texts.push_back(window.ids);
   const auto logits = classifier.classify(texts);
   std::vector<FoundAnswer> out;
   std::size_t at = 0;
@@ -126,4 +126,4 @@ OrderedJson answer_json(const TextQuestion& q, const FoundAnswer& found, bool ma
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::execution

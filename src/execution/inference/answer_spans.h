@@ -15,7 +15,7 @@
 #include "execution/inference/classify.h"
 #include "text/tokenizers/tokenizer.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 struct TextQuestion {
   std::string id = {}, question, context;
@@ -42,4 +42,4 @@ std::vector<FoundAnswer> find_answers(Classifier& classifier,
 // "label" if the question has none.
 OrderedJson answer_json(const TextQuestion& question, const FoundAnswer& found, bool may_have_none);
 
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -9,18 +9,20 @@
 #include "model/nn/partition_rules.h"
 #include "model/train_step/sharding_plan.h"
 
-namespace smelt {
+namespace smelt::execution {
 
-using DimNamesOf = std::function<DimNames(std::string_view parameter)>;
+using DimNamesOf = std::function<model::DimNames(std::string_view parameter)>;
 
 // Returns the placement for inference: one program over a mesh, on every platform. `names` returns
 // the dimension names of a parameter; without it no parameter is sharded. Throws UsageError, in
 // terms of flags, if the mesh does not fit the number of devices.
-ShardingPlan answering_placement(std::string_view platform, std::int64_t devices,
-                                 const MeshChoice& mesh = {}, const DimNamesOf& names = {});
+model::ShardingPlan answering_placement(std::string_view platform, std::int64_t devices,
+                                        const model::MeshChoice& mesh = {},
+                                        const DimNamesOf& names = {});
 
 // Returns `compute` for a model with these weights. If some kernels are int8, matmuls with them run
 // in int8 and the layers are unrolled, because other layers may have float kernels.
-ComputePolicy with_int8_matmuls(const SlicedTensors& weights, ComputePolicy compute);
+model::ComputePolicy with_int8_matmuls(const checkpoint::SlicedTensors& weights,
+                                       model::ComputePolicy compute);
 
-}  // namespace smelt
+}  // namespace smelt::execution

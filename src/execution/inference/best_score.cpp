@@ -4,7 +4,7 @@
 
 #include "execution/inference/scorer.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 Best best_of(std::string_view measure) {
   const bool is_cost =
@@ -18,7 +18,7 @@ bool BestScore::is_beaten_by(double value) const {
   return best_ == Best::lowest ? value < *value_ : value > *value_;
 }
 
-bool BestScore::is_beaten_by(const MeasuredValue& measured) const {
+bool BestScore::is_beaten_by(const model::MeasuredValue& measured) const {
   return measured.weight != 0 && is_beaten_by(measured.value);
 }
 
@@ -27,4 +27,4 @@ void BestScore::keep(double value) {
   value_ = value;
 }
 
-}  // namespace smelt
+}  // namespace smelt::execution

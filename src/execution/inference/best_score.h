@@ -6,7 +6,7 @@
 
 #include "model/train_step/report.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 enum class Best { lowest, highest };
 
@@ -20,7 +20,7 @@ class BestScore {
 
   // Returns whether the value is better than the best one. Values that are not finite, or that are
   // a mean over no items, are never better.
-  bool is_beaten_by(const MeasuredValue& measured) const;
+  bool is_beaten_by(const model::MeasuredValue& measured) const;
   bool is_beaten_by(double value) const;
   std::optional<double> value() const { return value_; }
 
@@ -33,4 +33,4 @@ class BestScore {
   std::optional<double> value_, before_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -10,7 +10,7 @@
 #include "execution/inference/answering_placement.h"
 #include "execution/inference/row_model.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 constexpr std::size_t kTextsOfThread = 64;
@@ -21,12 +21,12 @@ MemoryAdvice advice_to_predict() {
 
 }  // namespace
 
-Classifier::Classifier(std::shared_ptr<const Client> client, ClassifyJob job,
-                       BertTokenizer tokenizer, SlicedTensors weights, std::string where,
-                       std::shared_ptr<const void> owner)
+Classifier::Classifier(std::shared_ptr<const pjrt::Client> client, ClassifyJob job,
+                       text::BertTokenizer tokenizer, checkpoint::SlicedTensors weights,
+                       std::string where, std::shared_ptr<const void> owner)
     : client_(std::move(client)),
       job_(std::move(job)),
-      tokenizer_(std::make_unique<const BertTokenizer>(std::move(tokenizer))),
+      tokenizer_(std::make_unique<const text::BertTokenizer>(std::move(tokenizer))),
       pairs_(*tokenizer_, job_.most_tokens),
       weights_(std::move(weights)),
       where_(std::move(where)),
@@ -37,11 +37,12 @@ Classifier::Classifier(std::shared_ptr<const Client> client, ClassifyJob job,
 const Classifier::CompiledModel& Classifier::compiled(std::int64_t rows, std::int64_t S) {
   const auto found = compiled_.find({rows, S});
   if (found != compiled_.end()) return found->second;
-  const auto precision = job_.exact_products ? Precision::f32_exact : Precision::f32;
-  const ComputePolicy compute = with_int8_matmuls(
-      weights_, compute_for(client_->platform_name(), {.precision = precision}, flag));
-  CompiledModel made{.program = predict_program(job_.probabilities(S), rows, compute, placement_),
-                     .step = nullptr};
+  const auto precision = job_.exact_products ? model::Precision::f32_exact : model::Precision::f32;
+  const model::ComputePolicy compute = with_int8_matmuls(
+      weights_, model::compute_for(client_->platform_name(), {.precision = precision}, flag));
+  CompiledModel made{
+      .program = model::predict_program(job_.probabilities(S), rows, compute, placement_),
+      .step = nullptr};
   made.step = std::make_unique<const CompiledStep>(client_, made.program, advice_to_predict());
   if (!state_)
     state_ = std::make_unique<const ModelState>(
@@ -49,20 +50,20 @@ const Classifier::CompiledModel& Classifier::compiled(std::int64_t rows, std::in
   return compiled_.emplace(std::pair{rows, S}, std::move(made)).first->second;
 }
 
-std::vector<TextPairIds> Classifier::encode(std::span<const PairOfTexts> texts) const {
-  std::vector<TextPairIds> out(texts.size());
+std::vector<text::TextPairIds> Classifier::encode(std::span<const PairOfTexts> texts) const {
+  std::vector<text::TextPairIds> out(texts.size());
   run_each((texts.size() + kTextsOfThread - 1) / kTextsOfThread, available_threads(),
            [&](std::size_t part) {
              const std::size_t begin = part * kTextsOfThread;
              for (std::size_t i = begin; i < std::min(begin + kTextsOfThread, texts.size()); ++i)
-               out[i] = of_tokens() ? pairs_.encode_words(words_in(texts[i].text))
+               out[i] = of_tokens() ? pairs_.encode_words(text::words_in(texts[i].text))
                                     : pairs_.encode(texts[i].text, texts[i].pair);
            });
   return out;
 }
 
 void Classifier::predict_batch(std::span<const std::size_t> numbers,
-                               std::span<const TextPairIds> texts,
+                               std::span<const text::TextPairIds> texts,
                                std::vector<std::vector<float>>& out) {
   std::int64_t longest = 1;
   for (const std::size_t number : numbers)
@@ -73,18 +74,18 @@ void Classifier::predict_batch(std::span<const std::size_t> numbers,
   const auto wanted = static_cast<std::int64_t>(std::bit_ceil(numbers.size()));
   const std::int64_t rows = (std::min(job_.batch_size, wanted) + shards - 1) / shards * shards;
   const CompiledModel& model = compiled(rows, S);
-  Batch batch = empty_batch(model.program.features, rows);
+  data::Batch batch = data::empty_batch(model.program.features, rows);
   const auto row_of = [&](std::size_t feature, std::size_t row) {
     return batch.arrays[feature].values<std::int32_t>().subspan(row * static_cast<std::size_t>(S));
   };
   for (std::size_t row = 0; row < numbers.size(); ++row) {
-    const TextPairIds& text = texts[numbers[row]];
+    const text::TextPairIds& text = texts[numbers[row]];
     std::ranges::copy(text.ids, row_of(0, row).begin());
     std::ranges::fill(row_of(1, row).first(text.ids.size()), 1);
     std::ranges::fill(row_of(2, row).first(text.ids.size()).subspan(text.first), 1);
   }
   const auto found = fitting(advice_to_predict(), [&] {
-    Execution execution = model.step->run(batch, *state_);
+    pjrt::Execution execution = model.step->run(batch, *state_);
     execution.await();
     return execution.results[0][0].to_host<float>();
   });
@@ -107,14 +108,14 @@ std::vector<std::vector<float>> Classifier::classify(std::span<const PairOfTexts
   for (std::size_t i = 0; i < texts.size(); ++i) {
     cut_ += encoded[i].cut > 0 ? 1 : 0;
     if (std::ranges::find(encoded[i].ids, tokenizer_->unknown()) == encoded[i].ids.end()) continue;
-    count_unknown_characters(texts[i].text, texts[i].pair, *tokenizer_, tokens_.characters);
+    text::count_unknown_characters(texts[i].text, texts[i].pair, *tokenizer_, tokens_.characters);
   }
   return classify(encoded);
 }
 
 // Batches texts of similar length, so that there is little padding.
-std::vector<std::vector<float>> Classifier::classify(std::span<const TextPairIds> texts) {
-  for (const TextPairIds& text : texts) tokens_.add(text.ids, tokenizer_->unknown());
+std::vector<std::vector<float>> Classifier::classify(std::span<const text::TextPairIds> texts) {
+  for (const text::TextPairIds& text : texts) tokens_.add(text.ids, tokenizer_->unknown());
   std::vector<std::size_t> order(texts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return texts[i].ids.size(); });
@@ -126,7 +127,8 @@ std::vector<std::vector<float>> Classifier::classify(std::span<const TextPairIds
   return out;
 }
 
-std::vector<std::string> predicted_classes(const Labels& labels, std::span<const float> numbers) {
+std::vector<std::string> predicted_classes(const io::Labels& labels,
+                                           std::span<const float> numbers) {
   constexpr float kPredicted = 0.5F;
   std::vector<std::string> out;
   for (std::size_t i = 0; i < numbers.size(); ++i)
@@ -134,16 +136,16 @@ std::vector<std::string> predicted_classes(const Labels& labels, std::span<const
   return out;
 }
 
-std::string said_label(const Labels& labels, std::span<const float> numbers) {
+std::string said_label(const io::Labels& labels, std::span<const float> numbers) {
   switch (labels.problem) {
-    case Problem::single_label:
+    case io::Problem::single_label:
       return labels
           .names[static_cast<std::size_t>(std::ranges::max_element(numbers) - numbers.begin())];
-    case Problem::multi_label:
-      return class_names_text(predicted_classes(labels, numbers));
+    case io::Problem::multi_label:
+      return io::class_names_text(predicted_classes(labels, numbers));
     default:
       return str(numbers.front());
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::execution

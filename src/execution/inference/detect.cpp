@@ -6,7 +6,7 @@
 #include "execution/inference/answer_spans.h"
 #include "text/tokenizers/unknown_count.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 struct DetectTexts {
@@ -16,17 +16,17 @@ struct DetectTexts {
   std::int64_t longest = 0;
 };
 
-DetectTexts encode_texts(std::int64_t max_tokens, const BertTokenizer& tokenizer,
+DetectTexts encode_texts(std::int64_t max_tokens, const text::BertTokenizer& tokenizer,
                          const std::vector<std::string>& texts) {
-  const Vocabulary& vocabulary = tokenizer.vocabulary();
+  const text::Vocabulary& vocabulary = tokenizer.vocabulary();
   DetectTexts out;
-  UnknownCount counted;
+  text::UnknownCount counted;
   for (const std::string& text : texts) {
     auto& tokens = out.judged.emplace_back();
     TokenRow& row = out.rows.emplace_back(TokenRow{.ids = {vocabulary.id("[CLS]")}});
-    const std::vector<TokenSpan> spans = tokenizer.encode_with_offsets(text);
+    const std::vector<text::TokenSpan> spans = tokenizer.encode_with_offsets(text);
     for (std::size_t i = 0; i < spans.size(); ++i) {
-      tokens.push_back({.span = {spans[i].id, spans[i].begin, shown_end(text, spans, i)}});
+      tokens.push_back({.span = {spans[i].id, spans[i].begin, text::shown_end(text, spans, i)}});
       row.ids.push_back(spans[i].id);
     }
     row.ids.push_back(vocabulary.id("[SEP]"));
@@ -45,8 +45,8 @@ DetectTexts encode_texts(std::int64_t max_tokens, const BertTokenizer& tokenizer
 
 }  // namespace
 
-Detector::Detector(std::shared_ptr<const Client> client, const DetectJob& job,
-                   BertTokenizer tokenizer, HostWeights weights)
+Detector::Detector(std::shared_ptr<const pjrt::Client> client, const DetectJob& job,
+                   text::BertTokenizer tokenizer, HostWeights weights)
     : max_tokens_(job.max_tokens),
       tokenizer_(std::move(tokenizer)),
       model_(
@@ -68,4 +68,4 @@ std::vector<std::vector<JudgedToken>> Detector::detect(const std::vector<std::st
   return std::move(texts.judged);
 }
 
-}  // namespace smelt
+}  // namespace smelt::execution

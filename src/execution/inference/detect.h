@@ -11,10 +11,10 @@
 #include "pjrt/client.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 struct JudgedToken {
-  TokenSpan span;           // token id and byte range in the text
+  text::TokenSpan span;     // token id and byte range in the text
   float probability = 0.0;  // probability that the token was replaced
 };
 
@@ -22,7 +22,7 @@ struct JudgedToken {
 struct DetectJob {
   // Returns the prediction for sequences of S tokens: the probability of each token, from the
   // features input_ids, input_mask and segment_ids (model/tasks/electra_task.h).
-  std::function<Prediction(std::int64_t S)> replaced;
+  std::function<model::Prediction(std::int64_t S)> replaced;
   std::int64_t max_tokens = 512;  // number of positions of the model
   bool exact_products = false;    // HloForm::exact_products
 };
@@ -30,16 +30,16 @@ struct DetectJob {
 // A loaded discriminator.
 class Detector {
  public:
-  Detector(std::shared_ptr<const Client> client, const DetectJob& job, BertTokenizer tokenizer,
-           HostWeights weights);
+  Detector(std::shared_ptr<const pjrt::Client> client, const DetectJob& job,
+           text::BertTokenizer tokenizer, HostWeights weights);
   // Returns the tokens of each text with their probabilities, without [CLS] and [SEP]. Throws
   // UsageError for a text without tokens or with more tokens than the model has positions.
   std::vector<std::vector<JudgedToken>> detect(const std::vector<std::string>& texts);
 
  private:
   std::int64_t max_tokens_;
-  BertTokenizer tokenizer_;
+  text::BertTokenizer tokenizer_;
   RowModel model_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::execution

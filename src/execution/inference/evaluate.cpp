@@ -3,16 +3,16 @@
 #include "base/log.h"
 #include "execution/train_state/initial_weights.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 Evaluator::Evaluator(const EvaluateJob& job)
-    : client_(open_device(job.on.device, static_cast<int>(job.on.devices))) {
+    : client_(pjrt::open_device(job.on.device, static_cast<int>(job.on.devices))) {
   const auto platform = client_->platform_name();
   scorer_ = std::make_unique<Scorer>(
       client_, job.task,
-      placement_for(platform, job.on.devices, Reduction::global,
-                    partition_for(job.on.mesh, job.on.devices, job.fields)),
-      compute_for(platform, job.on.compute.value_or(ComputeOptions()), job.fields),
+      model::placement_for(platform, job.on.devices, model::Reduction::global,
+                           model::partition_for(job.on.mesh, job.on.devices, job.fields)),
+      model::compute_for(platform, job.on.compute.value_or(model::ComputeOptions()), job.fields),
       HeldOut{.data = job.data,
               .batch_size = job.batch_size,
               .steps = job.steps,
@@ -23,7 +23,7 @@ Evaluator::Evaluator(const EvaluateJob& job)
 }
 
 Evaluation Evaluator::operator()(const TrainedModel& model) const {
-  const StepProgram& program = scorer_->program();
+  const model::StepProgram& program = scorer_->program();
   const auto& [checkpoint, where] = model;
   check_data_vocabulary(checkpoint.state, scorer_->source(), where);
   const ModelState state = fitting(scorer_->advice("eval: the model"), [&] {
@@ -35,9 +35,9 @@ Evaluation Evaluator::operator()(const TrainedModel& model) const {
 
 Evaluation Evaluator::evaluate_pretrained(const std::string& init) const {
   constexpr std::uint64_t kSeed = 12345;
-  const StepProgram& program = scorer_->program();
-  const InitialWeights taken =
-      take_weights(program.state, load_weights(init), [](std::string_view) { return false; });
+  const model::StepProgram& program = scorer_->program();
+  const InitialWeights taken = take_weights(program.state, checkpoint::load_weights(init),
+                                            [](std::string_view) { return false; });
   log_info("{}", table_of(taken));
   const ModelState state = fitting(scorer_->advice("eval: the model"), [&] {
     return ModelState::fresh(*client_, program.placement, program.state, kSeed, taken.parameters);
@@ -46,7 +46,7 @@ Evaluation Evaluator::evaluate_pretrained(const std::string& init) const {
 }
 
 Evaluation evaluate(const EvaluateJob& job) {
-  if (!job.init.empty() && !latest_checkpoint(job.model_dir)) {
+  if (!job.init.empty() && !checkpoint::latest_checkpoint(job.model_dir)) {
     const Evaluator evaluator(job);
     evaluator.scorer().announce();
     return evaluator.evaluate_pretrained(job.init);
@@ -59,4 +59,4 @@ Evaluation evaluate(const EvaluateJob& job) {
   return evaluator(model);
 }
 
-}  // namespace smelt
+}  // namespace smelt::execution

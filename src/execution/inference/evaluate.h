@@ -10,12 +10,12 @@
 #include "model/tasks/task.h"
 #include "model/train_step/sharding_plan.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 struct EvaluateJob {
-  Task task;
+  model::Task task;
   std::int64_t batch_size = 32;  // over all devices
-  DeviceConfig on = {};
+  model::DeviceConfig on = {};
   std::string data;        // path of the held-out examples, in the format of open_examples()
   std::string vocab = {};  // vocabulary file, which must match the model's; empty: not checked
   // Model folder (its latest checkpoint is evaluated) or the path of a checkpoint.
@@ -42,11 +42,11 @@ class Evaluator {
   const Scorer& scorer() const { return *scorer_; }
 
  private:
-  std::shared_ptr<const Client> client_;
+  std::shared_ptr<const pjrt::Client> client_;
   std::unique_ptr<const Scorer> scorer_;
 };
 
 // Evaluates the job's model. Throws UsageError if there is neither a checkpoint nor `init`.
 Evaluation evaluate(const EvaluateJob& job);
 
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -7,14 +7,14 @@
 #include "text/readers/unicode.h"
 #include "text/tokenizers/unknown_count.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 constexpr std::string_view kMask = "[MASK]";
 
 // Returns the next [MASK] or [mask] of the text, or the vocabulary's own mask token, such as
 // RoBERTa's <mask>; empty if there is none.
-std::string_view find_mask(std::string_view text, const Vocabulary& vocabulary) {
+std::string_view find_mask(std::string_view text, const text::Vocabulary& vocabulary) {
   const auto same = [](char a, char b) { return a == b || (a >= 'a' && a <= 'z' && a - 32 == b); };
   const auto found = std::ranges::search(text, kMask, same);
   const std::string_view own = vocabulary.special_name(kMask);
@@ -26,8 +26,8 @@ std::string_view find_mask(std::string_view text, const Vocabulary& vocabulary) 
 }
 
 // Tokenizes a text, with [CLS] and [SEP] if `framed`. Each [MASK] becomes one token.
-TokenRow encode(const BertTokenizer& tokenizer, std::string_view text, bool framed) {
-  const Vocabulary& vocabulary = tokenizer.vocabulary();
+TokenRow encode(const text::BertTokenizer& tokenizer, std::string_view text, bool framed) {
+  const text::Vocabulary& vocabulary = tokenizer.vocabulary();
   TokenRow encoded;
   if (framed) encoded.ids.push_back(vocabulary.id("[CLS]"));
   std::string_view rest = text;
@@ -48,7 +48,7 @@ TokenRow encode(const BertTokenizer& tokenizer, std::string_view text, bool fram
   return encoded;
 }
 
-std::int64_t check_top(const FillMaskJob& job, const Vocabulary& vocabulary) {
+std::int64_t check_top(const FillMaskJob& job, const text::Vocabulary& vocabulary) {
   const std::int64_t words = std::min<std::int64_t>(job.vocab_size, vocabulary.size());
   if (job.top < 1 || job.top > words)
     throw UsageError(str("fill: --top is ", job.top, ", must be from 1 to ", words), "use --top 5");
@@ -58,20 +58,20 @@ std::int64_t check_top(const FillMaskJob& job, const Vocabulary& vocabulary) {
 
 // The results of the program: `per_mask` guesses for each of `masks` positions of each row.
 struct Guesses {
-  Guesses(const Execution& execution, std::int64_t masks, std::int64_t per_mask)
+  Guesses(const pjrt::Execution& execution, std::int64_t masks, std::int64_t per_mask)
       : masks(masks),
         per_mask(per_mask),
         probabilities(execution.results[0][0].to_host<float>()),
         ids(execution.results[0][1].to_host<std::int32_t>()) {}
 
   // Returns the first `top` guesses that the vocabulary has.
-  std::vector<MaskGuess> best(std::size_t row, std::int64_t mask, const BertTokenizer& tokenizer,
-                              std::int64_t top) const {
+  std::vector<MaskGuess> best(std::size_t row, std::int64_t mask,
+                              const text::BertTokenizer& tokenizer, std::int64_t top) const {
     std::vector<MaskGuess> out;
     const auto first = (static_cast<std::int64_t>(row) * masks + mask) * per_mask;
     for (auto k = static_cast<std::size_t>(first); std::ssize(out) < top; ++k)
       if (ids[k] < tokenizer.size())
-        out.push_back({nfc(tokenizer.readable_token(ids[k])), probabilities[k]});
+        out.push_back({text::nfc(tokenizer.readable_token(ids[k])), probabilities[k]});
     return out;
   }
 
@@ -81,10 +81,10 @@ struct Guesses {
 };
 
 TextSample sample_of(const FilledText& text) {
-  Record masks = Record::array();
+  evaluation::Record masks = evaluation::Record::array();
   std::string line = text.text + " :";
   for (const auto& guesses : text.masks) {
-    Record& mask = masks.emplace_back(Record::array());
+    evaluation::Record& mask = masks.emplace_back(evaluation::Record::array());
     for (const MaskGuess& guess : guesses) {
       mask.push_back({guess.token, to_f32_digits(guess.probability)});
       line += str(" ", guess.token, " ", percent(guess.probability));
@@ -95,8 +95,9 @@ TextSample sample_of(const FilledText& text) {
 
 }  // namespace
 
-MaskFiller::MaskFiller(std::shared_ptr<const Client> client, FillMaskJob job,
-                       BertTokenizer tokenizer, HostWeights weights, const ShardingPlan& placement)
+MaskFiller::MaskFiller(std::shared_ptr<const pjrt::Client> client, FillMaskJob job,
+                       text::BertTokenizer tokenizer, HostWeights weights,
+                       const model::ShardingPlan& placement)
     : job_(std::move(job)),
       tokenizer_(std::move(tokenizer)),
       guesses_per_mask_(check_top(job_, tokenizer_.vocabulary())),
@@ -112,9 +113,9 @@ MaskFiller::MaskFiller(std::shared_ptr<const Client> client, FillMaskJob job,
 
 std::vector<TokenRow> MaskFiller::encode(const std::vector<std::string>& texts) const {
   std::vector<TokenRow> out;
-  UnknownCount counted;
+  text::UnknownCount counted;
   for (const std::string& text : texts) {
-    const TokenRow& row = out.emplace_back(smelt::encode(tokenizer_, text, job_.framed));
+    const TokenRow& row = out.emplace_back(smelt::execution::encode(tokenizer_, text, job_.framed));
     if (std::ssize(row.ids) > job_.max_tokens)
       throw UsageError(str("fill: a text has ", row.ids.size(), " tokens, the model takes at most ",
                            job_.max_tokens),
@@ -138,9 +139,9 @@ std::vector<FilledText> MaskFiller::fill(const std::vector<std::string>& texts,
   return filled;
 }
 
-MaskSampler::MaskSampler(std::shared_ptr<const Client> client, const FillMaskJob& job,
-                         const BertTokenizer& tokenizer, std::vector<std::string> texts,
-                         const ShardingPlan& placement)
+MaskSampler::MaskSampler(std::shared_ptr<const pjrt::Client> client, const FillMaskJob& job,
+                         const text::BertTokenizer& tokenizer, std::vector<std::string> texts,
+                         const model::ShardingPlan& placement)
     : filler_(std::make_unique<MaskFiller>(std::move(client), job, tokenizer, HostWeights(),
                                            placement)),
       texts_(std::move(texts)),
@@ -148,13 +149,13 @@ MaskSampler::MaskSampler(std::shared_ptr<const Client> client, const FillMaskJob
   filler_->model().prepare(rows_);
 }
 
-std::vector<TextSample> MaskSampler::sample(const SlicedTensors& tensors,
+std::vector<TextSample> MaskSampler::sample(const checkpoint::SlicedTensors& tensors,
                                             const std::string& where) const {
-  filler_->model().take({std::make_shared<const SlicedTensors>(tensors), where});
+  filler_->model().take({std::make_shared<const checkpoint::SlicedTensors>(tensors), where});
   std::vector<TextSample> out;
   for (const FilledText& text : filler_->fill(texts_, rows_)) out.push_back(sample_of(text));
   filler_->model().take({});  // frees device memory for training
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -12,7 +12,7 @@
 #include "pjrt/client.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 struct MaskGuess {
   std::string token;
@@ -29,10 +29,10 @@ struct FillMaskJob {
   // Returns the prediction of the `top` best tokens for sequences of S tokens with P masks, from
   // the features input_ids, input_mask, segment_ids and masked_lm_positions
   // (model/tasks/bert_task.h).
-  std::function<Prediction(std::int64_t S, std::int64_t P, std::int64_t top)> guesses;
+  std::function<model::Prediction(std::int64_t S, std::int64_t P, std::int64_t top)> guesses;
   // Returns the prediction of the log-probabilities of masked_lm_ids at P masks (word_scores()).
   // Unset if the model cannot compute them.
-  std::function<Prediction(std::int64_t S, std::int64_t P)> scores = {};
+  std::function<model::Prediction(std::int64_t S, std::int64_t P)> scores = {};
   std::int64_t max_tokens = 512;  // number of positions of the model
   std::int64_t vocab_size = 0;    // vocabulary size of the model
   bool framed = true;             // add [CLS] before and [SEP] after a text
@@ -45,8 +45,9 @@ class MaskFiller {
  public:
   // Places the model on one device, or on the placement's mesh. Throws UsageError if job.top is not
   // between 1 and the vocabulary size.
-  MaskFiller(std::shared_ptr<const Client> client, FillMaskJob job, BertTokenizer tokenizer,
-             HostWeights weights = {}, const ShardingPlan& placement = {});
+  MaskFiller(std::shared_ptr<const pjrt::Client> client, FillMaskJob job,
+             text::BertTokenizer tokenizer, HostWeights weights = {},
+             const model::ShardingPlan& placement = {});
 
   // Tokenizes the texts and warns about unknown tokens. Throws UsageError for a text without [MASK]
   // or with more tokens than the model has positions.
@@ -61,7 +62,7 @@ class MaskFiller {
 
  private:
   FillMaskJob job_;
-  BertTokenizer tokenizer_;
+  text::BertTokenizer tokenizer_;
   // Guesses per mask in the program; more than job_.top, since some ids have no token.
   std::int64_t guesses_per_mask_;
   RowModel model_;
@@ -71,12 +72,12 @@ class MaskFiller {
 class MaskSampler : public TextSampler {
  public:
   // Compiles the program. Throws UsageError in the same cases as MaskFiller.
-  MaskSampler(std::shared_ptr<const Client> client, const FillMaskJob& job,
-              const BertTokenizer& tokenizer, std::vector<std::string> texts,
-              const ShardingPlan& placement = {});
+  MaskSampler(std::shared_ptr<const pjrt::Client> client, const FillMaskJob& job,
+              const text::BertTokenizer& tokenizer, std::vector<std::string> texts,
+              const model::ShardingPlan& placement = {});
 
   std::string kind() const override { return "filled"; }
-  std::vector<TextSample> sample(const SlicedTensors& tensors,
+  std::vector<TextSample> sample(const checkpoint::SlicedTensors& tensors,
                                  const std::string& where) const override;
 
  private:
@@ -85,4 +86,4 @@ class MaskSampler : public TextSampler {
   std::vector<TokenRow> rows_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::execution

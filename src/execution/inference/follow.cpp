@@ -16,7 +16,7 @@
 #include "io/filesystem/folder_lock.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 constexpr const char* kStopsFollowing =
@@ -33,7 +33,7 @@ class Follower {
     while (!StopSignal::raised()) {
       // Read before the checkpoints are listed.
       const bool run_is_done = is_run_done();
-      if (const auto step = job_.next(checkpoint_steps(job_.model_dir), run_is_done))
+      if (const auto step = job_.next(checkpoint::checkpoint_steps(job_.model_dir), run_is_done))
         take(*step);
       else if (job_.last_step && newest_ && *newest_ >= *job_.last_step)
         return log_last();
@@ -51,11 +51,11 @@ class Follower {
   // Returns whether the run is finished now. An end that was recorded by an earlier start of a
   // resumed run, or by a run with another last step, does not count.
   bool is_run_done() const {
-    if (!exists(join_path(job_.model_dir, kMetricsFile))) return false;
-    const RunRecord run = read_run(job_.model_dir);
+    if (!io::exists(io::join_path(job_.model_dir, evaluation::kMetricsFile))) return false;
+    const evaluation::RunRecord run = evaluation::read_run(job_.model_dir);
     return run.end && run.end->value("why", "") == "done" &&
            (!job_.last_step || run.of == *job_.last_step) &&
-           (run.time >= begun_ || !folder_worker(job_.model_dir));
+           (run.time >= begun_ || !io::folder_worker(job_.model_dir));
   }
 
   void log_last() const {
@@ -72,14 +72,14 @@ class Follower {
   }
 
   void take(std::int64_t step) {
-    const std::string path = committed_path(job_.model_dir, step);
-    const auto is_there = [&] { return exists(join_path(path, kCommitFile)); };
+    const std::string path = checkpoint::committed_path(job_.model_dir, step);
+    const auto is_there = [&] { return io::exists(io::join_path(path, checkpoint::kCommitFile)); };
     try {
       const auto scalars = job_.evaluate(path);
       ++evaluated_;
       if (!events_) events_.emplace(job_.folder, step);
       events_->add(step, scalars);
-    } catch (const DamagedCheckpoint& error) {
+    } catch (const checkpoint::DamagedCheckpoint& error) {
       if (is_there())
         log_error("{}\n  skipped: this checkpoint is not evaluated", error.what());
       else
@@ -99,15 +99,15 @@ class Follower {
   }
 
   const FollowJob& job_;
-  const FolderLock lock_;
-  const double begun_ = wall_seconds();
+  const io::FolderLock lock_;
+  const double begun_ = evaluation::wall_seconds();
   std::optional<std::int64_t> newest_, skipped_;
   std::int64_t evaluated_ = 0;
-  std::optional<EventLog> events_;
+  std::optional<evaluation::EventLog> events_;
 };
 
 }  // namespace
 
 void follow_checkpoints(const FollowJob& job) { Follower(job).run(); }
 
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -10,7 +10,7 @@
 
 #include "io/formats/event_file.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 struct FollowJob {
   std::string model_dir;
@@ -29,7 +29,7 @@ struct FollowJob {
                                             bool run_is_done)>
       next;
   // Evaluates the checkpoint at `path` and returns its scalars for TensorBoard.
-  std::function<std::vector<Scalar>(const std::string& path)> evaluate;
+  std::function<std::vector<io::Scalar>(const std::string& path)> evaluate;
   // Called after a step was evaluated or skipped. next() must not return it again.
   std::function<void(std::int64_t step, const std::string& path)> done;
 };
@@ -41,4 +41,4 @@ struct FollowJob {
 // SIGINT or SIGHUP.
 void follow_checkpoints(const FollowJob& job);
 
-}  // namespace smelt
+}  // namespace smelt::execution

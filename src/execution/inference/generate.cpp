@@ -11,7 +11,7 @@
 #include "base/progress.h"
 #include "execution/inference/answering_placement.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 // few distinct lengths, so that few programs are compiled
@@ -23,8 +23,9 @@ std::int64_t power_of_two(std::int64_t least) {
 
 }  // namespace
 
-Generator::Generator(std::shared_ptr<const Client> client, GenerateJob job, SlicedTensors weights,
-                     std::string where, std::shared_ptr<const void> owner)
+Generator::Generator(std::shared_ptr<const pjrt::Client> client, GenerateJob job,
+                     checkpoint::SlicedTensors weights, std::string where,
+                     std::shared_ptr<const void> owner)
     : client_(std::move(client)),
       job_(std::move(job)),
       weights_(std::move(weights)),
@@ -46,7 +47,8 @@ std::size_t Generator::next_batch(std::span<const std::vector<std::int32_t>> lef
   for (std::size_t count = asked;; count = (count + 1) / 2) {
     const auto [rows, S] = sizes_of(left.first(count));
     // On the CPU, devices share the host's memory. Others have their own, which is smaller.
-    const std::int64_t of_machine = job_.device == "cpu" ? rows * rows_of_text(job_.search) : 0;
+    const std::int64_t of_machine =
+        job_.device == "cpu" ? rows * model::rows_of_text(job_.search) : 0;
     const double kept = job_.bytes(of_machine, S, job_.search.most_tokens);
     if (kept <= memory) {
       if (count < asked && !std::exchange(has_logged_memory_, true))
@@ -76,7 +78,7 @@ const Generator::CompiledModel& Generator::compiled(std::int64_t rows, std::int6
   const auto found = compiled_.find({rows, S});
   if (found != compiled_.end()) return found->second;
   CompiledModel made{
-      .program = predict_program(
+      .program = model::predict_program(
           job_.answers(S, job_.search), rows,
           with_int8_matmuls(weights_, {.exact_products = job_.exact_products}), placement_),
       .step = nullptr};
@@ -84,7 +86,7 @@ const Generator::CompiledModel& Generator::compiled(std::int64_t rows, std::int6
   return compiled_.emplace(std::pair{rows, S}, std::move(made)).first->second;
 }
 
-void Generator::take(SlicedTensors weights, std::string where) {
+void Generator::take(checkpoint::SlicedTensors weights, std::string where) {
   weights_ = std::move(weights);
   where_ = std::move(where);
   state_.reset();
@@ -113,7 +115,7 @@ std::vector<std::vector<Answer>> Generator::generate_batch(
   if (!state_)
     state_ = std::make_unique<const ModelState>(
         ModelState::restore(*client_, placement_, model.program.state, weights_, where_));
-  Batch batch = empty_batch(model.program.features, rows);
+  data::Batch batch = data::empty_batch(model.program.features, rows);
   for (std::size_t row = 0; row < inputs.size(); ++row)
     std::ranges::copy(inputs[row], batch.arrays[0].values<std::int32_t>().begin() +
                                        static_cast<std::ptrdiff_t>(row) * S);
@@ -122,8 +124,8 @@ std::vector<std::vector<Answer>> Generator::generate_batch(
     batch.arrays[1].values<std::int32_t>()[at] = static_cast<std::int32_t>(first + row);
     batch.arrays[2].values<std::int32_t>()[at] = static_cast<std::int32_t>(job_.seed);
   }
-  const Execution done = fitting(advice(), [&] {
-    Execution execution = model.step->run(batch, *state_);
+  const pjrt::Execution done = fitting(advice(), [&] {
+    pjrt::Execution execution = model.step->run(batch, *state_);
     execution.await();
     return execution;
   });
@@ -185,4 +187,4 @@ void take_options(GenerateJob& job, const GenerateOptions& with) {
   if (!job.prefix) job.prefix = own;
 }
 
-}  // namespace smelt
+}  // namespace smelt::execution

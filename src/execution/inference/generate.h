@@ -18,11 +18,11 @@
 #include "model/tasks/task.h"
 #include "model/train_step/sharding_plan.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 // Settings that a user can choose.
 struct GenerateOptions {
-  Search search = {};
+  model::Search search = {};
   // Text to prepend to each input, such as "summarize: "; nullopt: the prefix that the model was
   // fine-tuned with.
   std::optional<std::string> prefix = {};
@@ -31,7 +31,7 @@ struct GenerateOptions {
   std::int64_t batch_size = 32;  // texts per batch
   std::int64_t seed = 12345;     // seed of sampling
   std::int64_t devices = 1;
-  MeshChoice mesh = {};  // how the model and the batch are sharded over the devices
+  model::MeshChoice mesh = {};  // how the model and the batch are sharded over the devices
   // Hint of an out-of-memory error, in terms of the command's flags.
   std::string hint = "lower --batch, --max-length, --max-inputs or --beams";
   std::string inputs_name = "--max-inputs";  // name of `most_inputs` in messages
@@ -41,7 +41,7 @@ struct GenerateOptions {
 struct GenerateJob : GenerateOptions {
   // Returns the prediction for inputs of S tokens, from the feature inputs and, with sampling, row
   // and seed (model/tasks/t5_answers.h).
-  std::function<Prediction(std::int64_t S, const Search& search)> answers;
+  std::function<model::Prediction(std::int64_t S, const model::Search& search)> answers;
   // `encode` returns the ids of a text, with the end token; `decode` the text of ids without it.
   std::function<std::vector<std::int32_t>(std::string_view text)> encode;
   std::function<std::string(std::span<const std::int32_t> ids)> decode;
@@ -49,7 +49,7 @@ struct GenerateJob : GenerateOptions {
   // generated tokens.
   std::function<double(std::int64_t rows, std::int64_t S, std::int64_t T)> bytes;
   // Dimension names, for a mesh.
-  std::function<DimNames(std::string_view parameter)> dim_names = {};
+  std::function<model::DimNames(std::string_view parameter)> dim_names = {};
   std::int32_t end = 1, unknown = -1;  // ids of the end and unknown tokens; -1: none
   std::string device = "cpu";
   bool exact_products = false;
@@ -69,8 +69,9 @@ class Generator {
  public:
   // `owner` keeps the memory of `weights` alive. `where` begins the error message if a weight is
   // missing. Throws UsageError for a search that the model does not support.
-  Generator(std::shared_ptr<const Client> client, GenerateJob job, SlicedTensors weights,
-            std::string where, std::shared_ptr<const void> owner = {});
+  Generator(std::shared_ptr<const pjrt::Client> client, GenerateJob job,
+            checkpoint::SlicedTensors weights, std::string where,
+            std::shared_ptr<const void> owner = {});
 
   // Returns search.answers texts for each input, the best first. `first` is the index of the first
   // input: samples depend on an input's index, not on its batch. If batch_size inputs do not fit
@@ -85,12 +86,12 @@ class Generator {
   // Returns the number of inputs in that batch.
   std::size_t prepare(std::span<const std::vector<std::int32_t>> inputs);
   // Uses other weights of the same model from now on. The caller keeps them alive.
-  void take(SlicedTensors weights, std::string where);
+  void take(checkpoint::SlicedTensors weights, std::string where);
   const GenerateJob& job() const { return job_; }
 
  private:
   struct CompiledModel {
-    StepProgram program;
+    model::StepProgram program;
     std::unique_ptr<const CompiledStep> step;
   };
   const CompiledModel& compiled(std::int64_t rows, std::int64_t S);
@@ -107,10 +108,10 @@ class Generator {
   std::size_t next_batch(std::span<const std::vector<std::int32_t>> left);
   MemoryAdvice advice() const;
 
-  std::shared_ptr<const Client> client_;
+  std::shared_ptr<const pjrt::Client> client_;
   GenerateJob job_;
-  ShardingPlan placement_;
-  SlicedTensors weights_;
+  model::ShardingPlan placement_;
+  checkpoint::SlicedTensors weights_;
   std::string where_;
   std::shared_ptr<const void> owner_;
   std::map<std::pair<std::int64_t, std::int64_t>, CompiledModel> compiled_;  // key: rows and S
@@ -118,4 +119,4 @@ class Generator {
   bool has_logged_memory_ = false;
 };
 
-}  // namespace smelt
+}  // namespace smelt::execution

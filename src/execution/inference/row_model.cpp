@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <bit>
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 constexpr std::array<std::int64_t, 10> kLengths{16, 32, 64, 96, 128, 192, 256, 320, 384, 448};
 
 // Returns a batch of `count` rows: the given rows, then empty ones.
-Batch padded_batch(const Features& features, const std::vector<TokenRow>& rows,
-                   std::int64_t count) {
-  Batch batch = empty_batch(features, count);
+data::Batch padded_batch(const io::Features& features, const std::vector<TokenRow>& rows,
+                         std::int64_t count) {
+  data::Batch batch = data::empty_batch(features, count);
   const auto put = [&](std::string_view name, std::size_t row, const auto& values) {
     for (std::size_t i = 0; i < features.size(); ++i)
       if (features[i].name == name)
@@ -39,7 +39,7 @@ std::int64_t padded_length(std::int64_t tokens, std::int64_t most) {
   return found == kLengths.end() ? most : std::min(*found, most);
 }
 
-RowModel::RowModel(std::shared_ptr<const Client> client, Predictions predictions,
+RowModel::RowModel(std::shared_ptr<const pjrt::Client> client, Predictions predictions,
                    RowModelOptions options, HostWeights weights)
     : client_(std::move(client)),
       predictions_(std::move(predictions)),
@@ -68,10 +68,10 @@ RowModel::Shape RowModel::shape_of(const std::vector<TokenRow>& rows) const {
 const RowModel::Compiled& RowModel::compiled(const Shape& shape) {
   const auto found = compiled_.find(shape);
   if (found != compiled_.end()) return found->second;
-  Compiled made{
-      .program = predict_program(predictions_(shape[1], shape[2]), shape[0],
-                                 {.exact_products = options_.exact_products}, options_.placement),
-      .step = nullptr};
+  Compiled made{.program = model::predict_program(predictions_(shape[1], shape[2]), shape[0],
+                                                  {.exact_products = options_.exact_products},
+                                                  options_.placement),
+                .step = nullptr};
   made.step = std::make_unique<const CompiledStep>(client_, made.program, advice_);
   return compiled_.emplace(shape, std::move(made)).first->second;
 }
@@ -81,17 +81,17 @@ void RowModel::prepare(const std::vector<TokenRow>& rows) { (void)compiled(shape
 RowModel::Predicted RowModel::predict(const std::vector<TokenRow>& rows) {
   const Shape shape = shape_of(rows);
   const Compiled& model = compiled(shape);
-  const Batch batch = padded_batch(model.program.features, rows, shape[0]);
-  Execution execution = fitting(advice_, [&] {
+  const data::Batch batch = padded_batch(model.program.features, rows, shape[0]);
+  pjrt::Execution execution = fitting(advice_, [&] {
     if (!state_)
       state_ = std::make_unique<const ModelState>(
           ModelState::restore(*client_, model.program.placement, model.program.state,
                               *weights_.tensors, weights_.where));
-    Execution run = model.step->run(batch, *state_);
+    pjrt::Execution run = model.step->run(batch, *state_);
     run.await();
     return run;
   });
   return {.tokens = shape[1], .positions = shape[2], .execution = std::move(execution)};
 }
 
-}  // namespace smelt
+}  // namespace smelt::execution

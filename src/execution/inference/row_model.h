@@ -17,7 +17,7 @@
 #include "model/train_step/sharding_plan.h"
 #include "pjrt/executable.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 // A tokenized text. `positions` are the positions to predict, if the prediction takes any; `labels`
 // are the tokens to score there.
@@ -27,7 +27,7 @@ struct TokenRow {
 
 // Weights by name in host memory.
 struct HostWeights {
-  std::shared_ptr<const SlicedTensors> tensors = {};
+  std::shared_ptr<const checkpoint::SlicedTensors> tensors = {};
   std::string where = {};  // begins the message if a tensor is missing
 };
 
@@ -39,7 +39,7 @@ struct RowModelOptions {
   std::string command;           // begins messages about memory
   std::int64_t most_tokens = 0;  // maximum length of a row
   bool exact_products = false;
-  ShardingPlan placement = {};
+  model::ShardingPlan placement = {};
 };
 
 // A model on one device or a mesh that predicts one batch of token rows after another. Its weights
@@ -50,15 +50,15 @@ class RowModel {
   // Returns the prediction for rows of this many tokens and positions. Its features are input_ids,
   // input_mask, segment_ids and, if rows have them, masked_lm_positions and masked_lm_ids; or only
   // inputs, padded with 0.
-  using Predictions = std::function<Prediction(std::int64_t tokens, std::int64_t positions)>;
+  using Predictions = std::function<model::Prediction(std::int64_t tokens, std::int64_t positions)>;
   // The padded shape and the results.
   struct Predicted {
     std::int64_t tokens, positions;
-    Execution execution;
+    pjrt::Execution execution;
   };
 
-  RowModel(std::shared_ptr<const Client> client, Predictions predictions, RowModelOptions options,
-           HostWeights weights = {});
+  RowModel(std::shared_ptr<const pjrt::Client> client, Predictions predictions,
+           RowModelOptions options, HostWeights weights = {});
   // Predicts with other weights of the same model from now on; frees those on the device.
   void take(HostWeights weights);
   // Compiles the program for these rows, which predict() does otherwise.
@@ -67,14 +67,14 @@ class RowModel {
 
  private:
   struct Compiled {
-    StepProgram program;
+    model::StepProgram program;
     std::unique_ptr<const CompiledStep> step;
   };
   using Shape = std::array<std::int64_t, 3>;  // rows, tokens, positions
   Shape shape_of(const std::vector<TokenRow>& rows) const;
   const Compiled& compiled(const Shape& shape);
 
-  std::shared_ptr<const Client> client_;
+  std::shared_ptr<const pjrt::Client> client_;
   Predictions predictions_;
   RowModelOptions options_;
   HostWeights weights_;
@@ -83,4 +83,4 @@ class RowModel {
   std::unique_ptr<const ModelState> state_;  // on the device
 };
 
-}  // namespace smelt
+}  // namespace smelt::execution

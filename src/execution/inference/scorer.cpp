@@ -11,21 +11,21 @@
 #include "base/watchdog.h"
 #include "model/train_step/averages.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
-std::vector<std::size_t> row_weights_of(const Task& task, const HeldOut& held_out) {
+std::vector<std::size_t> row_weights_of(const model::Task& task, const HeldOut& held_out) {
   std::vector<std::size_t> out;
   if (held_out.as_original) return out;
   for (const std::string& name : task.row_weights) {
-    const auto found = std::ranges::find(task.features, name, &Feature::name);
+    const auto found = std::ranges::find(task.features, name, &io::Feature::name);
     CHECK(found != task.features.end(), name);
     out.push_back(static_cast<std::size_t>(found - task.features.begin()));
   }
   return out;
 }
 
-std::int64_t count_batches(const HeldOut& held_out, const ExampleSource& source, bool pads,
+std::int64_t count_batches(const HeldOut& held_out, const data::ExampleSource& source, bool pads,
                            const Fields& fields) {
   if (held_out.repeats && held_out.steps > 0 && source.size() > 0) return held_out.steps;
   auto all = static_cast<std::int64_t>(source.whole_batches(held_out.batch_size));
@@ -37,33 +37,34 @@ std::int64_t count_batches(const HeldOut& held_out, const ExampleSource& source,
   return held_out.steps > 0 ? std::min(held_out.steps, all) : all;
 }
 
-StepProgram scoring_program(const Task& task, const ShardingPlan& placement,
-                            const ComputePolicy& compute, const HeldOut& held_out, bool together) {
-  StepProgram out =
-      eval_program(task, held_out.batch_size, placement, compute, held_out.passes, together);
-  if (held_out.averages) take_averages(out.state);
+model::StepProgram scoring_program(const model::Task& task, const model::ShardingPlan& placement,
+                                   const model::ComputePolicy& compute, const HeldOut& held_out,
+                                   bool together) {
+  model::StepProgram out =
+      model::eval_program(task, held_out.batch_size, placement, compute, held_out.passes, together);
+  if (held_out.averages) model::take_averages(out.state);
   return out;
 }
 
 }  // namespace
 
-const MeasuredValue& Evaluation::measure(std::string_view name) const {
-  const auto found = std::ranges::find(measures, name, &MeasuredValue::name);
+const model::MeasuredValue& Evaluation::measure(std::string_view name) const {
+  const auto found = std::ranges::find(measures, name, &model::MeasuredValue::name);
   CHECK(found != measures.end(), name);
   return *found;
 }
 
-Scorer::Scorer(std::shared_ptr<const Client> client, const Task& task,
-               const ShardingPlan& placement, const ComputePolicy& compute, const HeldOut& held_out,
-               const Fields& fields, bool together)
+Scorer::Scorer(std::shared_ptr<const pjrt::Client> client, const model::Task& task,
+               const model::ShardingPlan& placement, const model::ComputePolicy& compute,
+               const HeldOut& held_out, const Fields& fields, bool together)
     : fields_(fields),
       held_out_(held_out),
       row_weights_(row_weights_of(task, held_out)),
-      source_(open_examples({.input = held_out.data,
-                             .features = task.features,
-                             .kind = task.record_kind,
-                             .foreign = task.foreign,
-                             .windows = task.windows})),
+      source_(data::open_examples({.input = held_out.data,
+                                   .features = task.features,
+                                   .kind = task.record_kind,
+                                   .foreign = task.foreign,
+                                   .windows = task.windows})),
       batches_(count_batches(held_out, *source_, pads(), fields)),
       program_(scoring_program(task, placement, compute, held_out, together)),
       compiled_(std::move(client), program_, advice("eval: a batch")) {}
@@ -83,8 +84,9 @@ std::int64_t Scorer::examples() const {
   return (batches_ - 1) * held_out_.batch_size + rows_of(batches_ - 1);
 }
 
-Batch Scorer::batch(std::int64_t number) const {
-  Batch out = source_->batch_in_order(static_cast<std::uint64_t>(number), held_out_.batch_size);
+data::Batch Scorer::batch(std::int64_t number) const {
+  data::Batch out =
+      source_->batch_in_order(static_cast<std::uint64_t>(number), held_out_.batch_size);
   const auto real = static_cast<std::size_t>(rows_of(number));
   for (const std::size_t feature : row_weights_) {
     const std::span bytes(out.arrays[feature].bytes);
@@ -100,23 +102,24 @@ void Scorer::throw_stopped(std::int64_t batches_done) const {
                 "run the same command again");
 }
 
-Evaluation Scorer::score(const ModelState& state, std::int64_t step, Watchdog* watchdog) const {
-  ReportSums sums(program_.report), one(program_.report);
+Evaluation Scorer::score(const ModelState& state, std::int64_t step,
+                         smelt::Watchdog* watchdog) const {
+  model::ReportSums sums(program_.report), one(program_.report);
   double loss = 0;
   Progress progress("eval", batches_, "batches");
   for (std::int64_t i = 0; i < batches_; ++i) {
     const bool is_to_stop = StopSignal::raised();
     if (is_to_stop && !program_.takes_wishes) throw_stopped(i);
-    const Batch batch = this->batch(i);
+    const data::Batch batch = this->batch(i);
     const auto number = program_.takes_step ? std::optional(i) : std::nullopt;
-    const Watchdog::Watch watch(watchdog, str("the evaluation at step ", step));
-    const Execution execution = compiled_.run(batch, state, number, {.stop = is_to_stop});
+    const smelt::Watchdog::Watch watch(watchdog, str("the evaluation at step ", step));
+    const pjrt::Execution execution = compiled_.run(batch, state, number, {.stop = is_to_stop});
     const auto report = fitting(advice("eval: a batch"),
                                 [&] { return execution.results.front().front().to_host<float>(); });
     sums.add(report);
     one.clear();
     one.add(report);
-    if (program_.takes_wishes && one.figure(kStopWishes) > 0) throw_stopped(i + 1);
+    if (program_.takes_wishes && one.figure(model::kStopWishes) > 0) throw_stopped(i + 1);
     loss += one.figure("loss") * static_cast<double>(rows_of(i));
     progress.update(i + 1);
   }
@@ -129,14 +132,16 @@ Evaluation Scorer::score(const ModelState& state, std::int64_t step, Watchdog* w
   return out;
 }
 
-void add_bits_per_character(const std::optional<DataDescription>& description, Evaluation& out) {
+void add_bits_per_character(const std::optional<data::DataDescription>& description,
+                            Evaluation& out) {
   if (!description || !description->characters_per_token) return;
-  const auto loss = std::ranges::find(out.measures, "masked_lm_loss", &MeasuredValue::name);
+  const auto loss = std::ranges::find(out.measures, "masked_lm_loss", &model::MeasuredValue::name);
   if (loss == out.measures.end() || loss->weight == 0) return;
   out.measures.push_back(bits_per_character(*loss, *description->characters_per_token));
 }
 
-MeasuredValue bits_per_character(const MeasuredValue& loss, double characters_per_item) {
+model::MeasuredValue bits_per_character(const model::MeasuredValue& loss,
+                                        double characters_per_item) {
   return {.name = std::string(kBitsPerCharacter),
           .value = loss.value / std::numbers::ln2 / characters_per_item,
           .weight = loss.weight * characters_per_item};
@@ -161,4 +166,4 @@ void Scorer::read() const {
   for (std::int64_t i = 0; i < batches_; ++i) (void)batch(i);
 }
 
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -13,8 +13,10 @@
 #include "model/train_step/report.h"
 
 namespace smelt {
-
 class Watchdog;
+}  // namespace smelt
+
+namespace smelt::execution {
 
 struct HeldOut {
   std::string data;              // path of the examples, in the format of open_examples()
@@ -34,21 +36,23 @@ struct Evaluation {
   double loss =
       // Mean loss over all items; with as_original, the mean of the batches' losses.
       0;
-  std::vector<MeasuredValue> measures;  // over all batches: losses, then metrics
+  std::vector<model::MeasuredValue> measures;  // over all batches: losses, then metrics
 
   // Returns the metric with this name, which must exist.
-  const MeasuredValue& measure(std::string_view name) const;
+  const model::MeasuredValue& measure(std::string_view name) const;
 };
 
 inline constexpr std::string_view kBitsPerCharacter = "bits_per_character";
 
 // Converts a loss per item, in nats, into bits per character. An item stands for
 // `characters_per_item` characters of text.
-MeasuredValue bits_per_character(const MeasuredValue& loss, double characters_per_item);
+model::MeasuredValue bits_per_character(const model::MeasuredValue& loss,
+                                        double characters_per_item);
 // Adds bits_per_character, which is loss / ln 2 / characters per token, if the evaluation has a
 // masked_lm_loss (nats per masked token) and the description knows the number of characters per
 // token.
-void add_bits_per_character(const std::optional<DataDescription>& description, Evaluation& out);
+void add_bits_per_character(const std::optional<data::DataDescription>& description,
+                            Evaluation& out);
 
 class Scorer {
  public:
@@ -57,21 +61,22 @@ class Scorer {
   // "mesh" to their names in messages. `together`: the devices belong to several processes, which
   // score together. Throws UsageError for fewer examples than one batch, or if the batch size is
   // not a multiple of the number of devices.
-  Scorer(std::shared_ptr<const Client> client, const Task& task, const ShardingPlan& placement,
-         const ComputePolicy& compute, const HeldOut& held_out, const Fields& fields,
-         bool together = false);
+  Scorer(std::shared_ptr<const pjrt::Client> client, const model::Task& task,
+         const model::ShardingPlan& placement, const model::ComputePolicy& compute,
+         const HeldOut& held_out, const Fields& fields, bool together = false);
 
   // Evaluates `state`, which must be on the placement's devices; uses only its parameters. Throws
   // Stopped if a StopSignal is raised; in a multi-process run every process throws after the batch
   // in which any process was signaled. The watchdog, if any, watches each batch.
-  Evaluation score(const ModelState& state, std::int64_t step, Watchdog* watchdog = nullptr) const;
+  Evaluation score(const ModelState& state, std::int64_t step,
+                   smelt::Watchdog* watchdog = nullptr) const;
   // Logs how many of the examples are scored, and warns if some are dropped.
   void announce() const;
   // Reads all batches and computes nothing.
   void read() const;
 
-  const StepProgram& program() const { return program_; }
-  const ExampleSource& source() const { return *source_; }
+  const model::StepProgram& program() const { return program_; }
+  const data::ExampleSource& source() const { return *source_; }
   std::int64_t batches() const { return batches_; }
   std::int64_t examples() const;  // in all batches
   // Returns the message and hint of an out-of-memory error.
@@ -81,16 +86,16 @@ class Scorer {
   // Returns how many rows of a batch are examples; the others are padding.
   std::int64_t rows_of(std::int64_t batch) const;
   bool pads() const { return !row_weights_.empty(); }
-  Batch batch(std::int64_t number) const;
+  data::Batch batch(std::int64_t number) const;
   [[noreturn]] void throw_stopped(std::int64_t batches_done) const;
 
   Fields fields_;
   HeldOut held_out_;
   std::vector<std::size_t> row_weights_;  // indices of features; empty: complete batches only
-  std::unique_ptr<const ExampleSource> source_;
+  std::unique_ptr<const data::ExampleSource> source_;
   std::int64_t batches_;
-  StepProgram program_;
+  model::StepProgram program_;
   CompiledStep compiled_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::execution

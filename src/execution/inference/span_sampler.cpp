@@ -7,7 +7,7 @@
 #include "base/number_format.h"
 #include "model/tasks/t5_answers.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 constexpr std::string_view kMaskWord = "[MASK]";
@@ -66,8 +66,8 @@ std::vector<std::vector<std::int32_t>> spans_of(const SpanJob& job, std::size_t 
   return out;
 }
 
-SpanSampler::SpanSampler(std::shared_ptr<const Client> client, SpanJob job,
-                         std::vector<std::string> texts, const ShardingPlan& placement)
+SpanSampler::SpanSampler(std::shared_ptr<const pjrt::Client> client, SpanJob job,
+                         std::vector<std::string> texts, const model::ShardingPlan& placement)
     : job_(std::move(job)),
       texts_(std::move(texts)),
       rows_(span_rows(job_, texts_)),
@@ -77,7 +77,7 @@ SpanSampler::SpanSampler(std::shared_ptr<const Client> client, SpanJob job,
   model_ = std::make_unique<RowModel>(
       std::move(client),
       [model = job_.model, words = job_.words, most = most_tokens_](std::int64_t S, std::int64_t) {
-        return t5_answers(model, S, {.most_tokens = most}, words);
+        return model::t5_answers(model, S, {.most_tokens = most}, words);
       },
       RowModelOptions{.command = "fill",
                       .most_tokens = longest,
@@ -86,10 +86,10 @@ SpanSampler::SpanSampler(std::shared_ptr<const Client> client, SpanJob job,
   model_->prepare(rows_);
 }
 
-std::vector<TextSample> SpanSampler::sample(const SlicedTensors& tensors,
+std::vector<TextSample> SpanSampler::sample(const checkpoint::SlicedTensors& tensors,
                                             const std::string& where) const {
-  model_->take({std::make_shared<const SlicedTensors>(tensors), where});
-  const Execution execution = model_->predict(rows_).execution;
+  model_->take({std::make_shared<const checkpoint::SlicedTensors>(tensors), where});
+  const pjrt::Execution execution = model_->predict(rows_).execution;
   model_->take({});  // frees device memory for training
   const auto ids = execution.results[0][0].to_host<std::int32_t>();
   const auto scores = execution.results[0][1].to_host<float>();
@@ -97,12 +97,12 @@ std::vector<TextSample> SpanSampler::sample(const SlicedTensors& tensors,
   for (std::size_t row = 0; row < texts_.size(); ++row) {
     const auto length = static_cast<std::size_t>(most_tokens_);
     const auto answer = std::span(ids).subspan(row * length, length);
-    Record masks = Record::array();
+    evaluation::Record masks = evaluation::Record::array();
     std::string line = texts_[row] + " :";
     for (const auto& span : spans_of(job_, rows_[row].positions.size(), answer)) {
       const std::string filled = job_.decode(span);
-      masks.emplace_back(Record::array())
-          .push_back(Record::array({filled, to_f32_digits(std::exp(scores[row]))}));
+      masks.emplace_back(evaluation::Record::array())
+          .push_back(evaluation::Record::array({filled, to_f32_digits(std::exp(scores[row]))}));
       line += str(" '", filled, "'");
     }
     out.push_back(
@@ -111,4 +111,4 @@ std::vector<TextSample> SpanSampler::sample(const SlicedTensors& tensors,
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::execution

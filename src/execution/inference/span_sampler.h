@@ -13,10 +13,10 @@
 #include "execution/inference/text_sampler.h"
 #include "model/models/t5_config.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 struct SpanJob {
-  T5Config model = {};
+  model::T5Config model = {};
   // `encode` returns the ids of a text without the end token; `decode` the text of ids.
   std::function<std::vector<std::int32_t>(std::string_view text)> encode;
   std::function<std::string(std::span<const std::int32_t> ids)> decode;
@@ -39,12 +39,12 @@ class SpanSampler : public TextSampler {
  public:
   // Fills by greedy decoding. Places the model on one device, or on the placement's mesh. Throws
   // UsageError in the same cases as span_row().
-  SpanSampler(std::shared_ptr<const Client> client, SpanJob job, std::vector<std::string> texts,
-              const ShardingPlan& placement = {});
+  SpanSampler(std::shared_ptr<const pjrt::Client> client, SpanJob job,
+              std::vector<std::string> texts, const model::ShardingPlan& placement = {});
 
   std::string kind() const override { return "filled"; }
   // Returns the text for each mask, with the probability of the whole generated sequence.
-  std::vector<TextSample> sample(const SlicedTensors& tensors,
+  std::vector<TextSample> sample(const checkpoint::SlicedTensors& tensors,
                                  const std::string& where) const override;
 
  private:
@@ -55,4 +55,4 @@ class SpanSampler : public TextSampler {
   std::unique_ptr<RowModel> model_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -9,16 +9,19 @@
 #include "model/train_step/report.h"
 
 namespace smelt {
-
 class Watchdog;
+}  // namespace smelt
+
+namespace smelt::execution {
 
 class StateMeasures {
  public:
   virtual ~StateMeasures() = default;
   // Returns the metrics of a state. `where` begins the error message if a tensor is missing. Throws
   // Stopped if a StopSignal is raised. The watchdog, if any, watches each batch.
-  virtual std::vector<MeasuredValue> measure(const SlicedTensors& tensors, const std::string& where,
-                                             Watchdog* watchdog) = 0;
+  virtual std::vector<model::MeasuredValue> measure(const checkpoint::SlicedTensors& tensors,
+                                                    const std::string& where,
+                                                    smelt::Watchdog* watchdog) = 0;
 };
 
-}  // namespace smelt
+}  // namespace smelt::execution

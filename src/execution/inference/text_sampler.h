@@ -7,11 +7,11 @@
 #include "checkpoint/storage/slices.h"
 #include "evaluation/tracking/metrics_file.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 struct TextSample {
-  std::string line;  // for the log
-  Record fields;     // for metrics.jsonl
+  std::string line;           // for the log
+  evaluation::Record fields;  // for metrics.jsonl
 };
 
 class TextSampler {
@@ -21,8 +21,8 @@ class TextSampler {
   // also the name in TensorBoard.
   virtual std::string kind() const = 0;
   // Returns one sample for each text. `where` begins the error message if a tensor is missing.
-  virtual std::vector<TextSample> sample(const SlicedTensors& tensors,
+  virtual std::vector<TextSample> sample(const checkpoint::SlicedTensors& tensors,
                                          const std::string& where) const = 0;
 };
 
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -14,7 +14,7 @@
 #include "model/train_step/sharding_plan.h"
 #include "pjrt/executable.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 // The texts of an out-of-memory error.
 struct MemoryAdvice {
@@ -30,57 +30,60 @@ struct ProgramDoesNotFit : UsageError {
 
 // Throws a UsageError with the plugin's memory figures if `error` is an out-of-memory error;
 // otherwise rethrows the current exception. Call it from the catch block that caught `error`.
-[[noreturn]] void throw_does_not_fit(const PjrtError& error, const MemoryAdvice& advice);
+[[noreturn]] void throw_does_not_fit(const pjrt::PjrtError& error, const MemoryAdvice& advice);
 
 // Returns the result of work(). Turns an out-of-memory PjrtError into a UsageError.
 template <class Work>
 auto fitting(const MemoryAdvice& advice, Work&& work) try {
   return work();
-} catch (const PjrtError& error) {
+} catch (const pjrt::PjrtError& error) {
   throw_does_not_fit(error, advice);
 }
 
 // Returns the share of each batch that this process reads for its devices, if each process reads
 // its own share.
-HostShare own_share(const ShardingPlan& placement, const Client& client);
+data::HostShare own_share(const model::ShardingPlan& placement, const pjrt::Client& client);
 
 class CompiledStep {
  public:
   // Compiles the program. The client must have at least the placement's devices. Loads the values
   // of the program's frozen model onto the devices, unless `held` already has them from another
   // step with the same frozen model. Throws ProgramDoesNotFit if the program needs too much memory.
-  CompiledStep(std::shared_ptr<const Client> client, const StepProgram& program,
+  CompiledStep(std::shared_ptr<const pjrt::Client> client, const model::StepProgram& program,
                MemoryAdvice advice = advice_for_training("train: a step", recipe_field),
                std::shared_ptr<const ModelState> held = {});
 
   // Runs the step; each device gets its rows of the batch, which is the global batch or own_share()
   // of it. Pass `step` and `wishes` (stop and save requests) if the program takes them. Execution
   // is asynchronous: an out-of-memory error may appear only when the results are read.
-  Execution run(const Batch& batch, const ModelState& state, std::optional<std::int64_t> step = {},
-                const ConsensusFlags& wishes = {}) const;
+  pjrt::Execution run(const data::Batch& batch, const ModelState& state,
+                      std::optional<std::int64_t> step = {},
+                      const model::ConsensusFlags& wishes = {}) const;
 
-  const Executable& executable() const { return executable_; }
+  const pjrt::Executable& executable() const { return executable_; }
   // Returns the values of the frozen model on the devices, or null for a program without one.
   const std::shared_ptr<const ModelState>& held() const { return held_; }
 
  private:
-  Execution start(const Batch& batch, const ModelState& state, std::optional<std::int64_t> step,
-                  const ConsensusFlags& wishes) const;
-  void put_batch(const Batch& batch, const OwnDevice& to, std::vector<Buffer>& out) const;
-  Buffer put_wishes(const ConsensusFlags& wishes, int device) const;
+  pjrt::Execution start(const data::Batch& batch, const ModelState& state,
+                        std::optional<std::int64_t> step,
+                        const model::ConsensusFlags& wishes) const;
+  void put_batch(const data::Batch& batch, const pjrt::OwnDevice& to,
+                 std::vector<pjrt::Buffer>& out) const;
+  pjrt::Buffer put_wishes(const model::ConsensusFlags& wishes, int device) const;
 
-  std::shared_ptr<const Client> client_;
+  std::shared_ptr<const pjrt::Client> client_;
   MemoryAdvice advice_;
-  ShardingPlan placement_;
-  std::vector<OwnDevice> devices_;
-  HostShare share_;
+  model::ShardingPlan placement_;
+  std::vector<pjrt::OwnDevice> devices_;
+  data::HostShare share_;
   std::int64_t batch_rows_;  // over all devices
-  StateLayout held_layout_, state_;
+  model::StateLayout held_layout_, state_;
   bool takes_step_, takes_replica_, takes_wishes_;
   std::function<float(std::int64_t step)> rate_;
-  Executable executable_;
+  pjrt::Executable executable_;
   std::shared_ptr<const ModelState> held_;
-  std::vector<Buffer> keys_;  // seed keys on each device
+  std::vector<pjrt::Buffer> keys_;  // seed keys on each device
 };
 
-}  // namespace smelt
+}  // namespace smelt::execution

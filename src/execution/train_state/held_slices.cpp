@@ -5,30 +5,31 @@
 
 #include "execution/train_state/shards.h"
 
-namespace smelt {
+namespace smelt::execution {
 
-std::vector<HeldSlice> held_slices(const StateLayout& layout, const ShardingPlan& placement,
-                                   const Client& client) {
-  std::vector<HeldSlice> out;
-  for (const StateTensor& tensor : layout.tensors) {
+std::vector<checkpoint::HeldSlice> held_slices(const model::StateLayout& layout,
+                                               const model::ShardingPlan& placement,
+                                               const pjrt::Client& client) {
+  std::vector<checkpoint::HeldSlice> out;
+  for (const model::StateTensor& tensor : layout.tensors) {
     if (!tensor.saved) continue;
-    const Mesh& mesh = placement.partition.mesh;
-    std::map<Dims, std::set<int>> holders;  // processes by the first index of a slice
+    const compiler::Mesh& mesh = placement.partition.mesh;
+    std::map<compiler::Dims, std::set<int>> holders;  // processes by the first index of a slice
     for (int place = 0; place < placement.devices; ++place)
       holders[part_begin(mesh, tensor.sharding, tensor.shape, place)].insert(
           client.process_of(place));
     // The layer axis, which is never sharded.
     const std::size_t stacked = tensor.layers > 0 ? 1 : 0;
-    const Dims dims = part_shape(mesh, tensor.sharding, tensor.shape).dims;
+    const compiler::Dims dims = part_shape(mesh, tensor.sharding, tensor.shape).dims;
     for (const std::string& name : tensor.stored_names())
       for (const auto& [begin, processes] : holders)
         out.push_back({.tensor = name,
                        .whole = tensor.shape_of_one(),
-                       .begin = Dims(begin.begin() + stacked, begin.end()),
-                       .dims = Dims(dims.begin() + stacked, dims.end()),
+                       .begin = compiler::Dims(begin.begin() + stacked, begin.end()),
+                       .dims = compiler::Dims(dims.begin() + stacked, dims.end()),
                        .holders = {processes.begin(), processes.end()}});
   }
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -8,11 +8,12 @@
 #include "model/train_step/state_layout.h"
 #include "pjrt/client.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 // Returns every slice of every saved tensor, with the client's indices of the processes that hold
 // it. The slices are those of HostState. Every process gets the same result.
-std::vector<HeldSlice> held_slices(const StateLayout& layout, const ShardingPlan& placement,
-                                   const Client& client);
+std::vector<checkpoint::HeldSlice> held_slices(const model::StateLayout& layout,
+                                               const model::ShardingPlan& placement,
+                                               const pjrt::Client& client);
 
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -16,26 +16,27 @@
 #include "text/tokenizers/unigram_json.h"
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 // Returns the rows that both shapes have, or nullopt if the shapes differ in more than the number
 // of rows.
-std::optional<TensorView> common_rows(const TensorView& given, const Shape& wanted) {
-  Shape shape = given.shape;
+std::optional<io::TensorView> common_rows(const io::TensorView& given,
+                                          const compiler::Shape& wanted) {
+  compiler::Shape shape = given.shape;
   if (shape.dims.empty() || wanted.dims.empty()) return std::nullopt;
   shape.dims[0] = std::min(shape.dims[0], wanted.dims[0]);
-  Shape as_wanted = wanted;
+  compiler::Shape as_wanted = wanted;
   as_wanted.dims[0] = shape.dims[0];
   if (shape != as_wanted) return std::nullopt;
-  return TensorView{shape, given.data.first(shape.size_bytes())};
+  return io::TensorView{shape, given.data.first(shape.size_bytes())};
 }
 
-void take(const std::string& name, const Shape& wanted, const RowsMayDiffer& rows_may_differ,
-          InitialWeights& out) {
+void take(const std::string& name, const compiler::Shape& wanted,
+          const RowsMayDiffer& rows_may_differ, InitialWeights& out) {
   const auto found = out.given.parameters.find(name);
   if (found == out.given.parameters.end()) return out.fresh.push_back(name);
-  const TensorView& given = found->second;
+  const io::TensorView& given = found->second;
   if (given.shape == wanted) {
     out.parameters.emplace(name, given);
     return;
@@ -50,8 +51,8 @@ void take(const std::string& name, const Shape& wanted, const RowsMayDiffer& row
   out.resized.push_back(str(name, " ", given.shape, " to ", wanted));
 }
 
-void rename(const std::string& prefix, const std::string& other, TensorMap& parameters) {
-  TensorMap renamed;
+void rename(const std::string& prefix, const std::string& other, io::TensorMap& parameters) {
+  io::TensorMap renamed;
   for (const auto& [name, view] : parameters)
     if (name.starts_with(prefix)) renamed.emplace(other + name.substr(prefix.size()), view);
   for (const auto& [name, view] : renamed)
@@ -80,7 +81,7 @@ constexpr std::array kOtherScopes{"generator/", "generator_ltr/", "generator_rtl
 bool is_of_encoder(std::string_view parameter) {
   return std::ranges::any_of(kOtherScopes,
                              [&](const char* scope) { return parameter.starts_with(scope); }) ||
-         std::ranges::any_of(encoder_families(), [&](const EncoderFamily& family) {
+         std::ranges::any_of(model::encoder_families(), [&](const model::EncoderFamily& family) {
            return parameter.starts_with(str(family.name, "/"));
          });
 }
@@ -106,19 +107,19 @@ std::string line(const char* title, std::size_t count, std::span<const std::stri
 
 }  // namespace
 
-InitialWeights take_weights(const StateLayout& layout, PretrainedWeights given,
+InitialWeights take_weights(const model::StateLayout& layout, checkpoint::PretrainedWeights given,
                             const RowsMayDiffer& rows_may_differ) {
   InitialWeights out;
   out.given = std::move(given);
   const auto values = std::span(layout.tensors).first(layout.values);
   std::set<std::string, std::less<>> wanted;
-  for (const StateTensor& tensor : values)
+  for (const model::StateTensor& tensor : values)
     for (const std::string& name : tensor.stored_names()) wanted.insert(name);
   for (const auto& [prefix, other] : out.given.else_under)
     if (const auto first = wanted.lower_bound(prefix);
         first == wanted.end() || !first->starts_with(prefix))
       rename(prefix, other, out.given.parameters);
-  for (const StateTensor& tensor : values)
+  for (const model::StateTensor& tensor : values)
     for (const std::string& name : tensor.stored_names())
       take(name, tensor.shape_of_one(), rows_may_differ, out);
   for (const auto& [name, view] : out.given.parameters)
@@ -145,22 +146,22 @@ std::string missing_encoder_parameters(const InitialWeights& taken) {
              " start with random values: ", first_names(fresh));
 }
 
-std::string other_vocabulary(const PretrainedWeights& given, const std::string& vocab) {
+std::string other_vocabulary(const checkpoint::PretrainedWeights& given, const std::string& vocab) {
   if (vocab.empty()) return "";
-  const std::string mine = vocabulary_bytes(vocab);
+  const std::string mine = text::vocabulary_bytes(vocab);
   const std::string way = "; embeddings are copied by row number";
   if (given.vocab_txt.empty()) {
-    const std::uint32_t crc = vocabulary_crc32c(vocab);
+    const std::uint32_t crc = text::vocabulary_crc32c(vocab);
     if (given.vocabulary_crc32c.value_or(crc) == crc) return "";
     return str("has another vocabulary than ", vocab, ": its crc32c is ", *given.vocabulary_crc32c,
                ", not ", crc, way);
   }
-  if (is_sentencepiece_file(vocab)) {
-    const std::int64_t other = first_other_piece(given.vocab_txt, mine);
+  if (text::is_sentencepiece_file(vocab)) {
+    const std::int64_t other = text::first_other_piece(given.vocab_txt, mine);
     return other < 0 ? "" : str("has another vocabulary than ", vocab, " from id ", other, way);
   }
-  const auto theirs = vocabulary_from_bytes(given.vocab_txt, given.where).tokens(),
-             ours = vocabulary_from_bytes(mine, vocab).tokens();
+  const auto theirs = text::vocabulary_from_bytes(given.vocab_txt, given.where).tokens(),
+             ours = text::vocabulary_from_bytes(mine, vocab).tokens();
   for (std::size_t i = 0; i < std::min(theirs.size(), ours.size()); ++i)
     if (theirs[i] != ours[i])
       return str("has another vocabulary than ", vocab, ": row ", i, " is '", theirs[i],
@@ -177,4 +178,4 @@ std::string table_of(const InitialWeights& taken) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::execution

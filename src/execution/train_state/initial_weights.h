@@ -9,17 +9,17 @@
 #include "checkpoint/interop/pretrained_weights.h"
 #include "model/train_step/state_layout.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 struct InitialWeights {
   // Pretrained values of the run's parameters; a resized one has the first rows, as many as both
   // shapes have.
-  TensorMap parameters;
+  io::TensorMap parameters;
   // Resized parameters: "bert/embeddings/word_embeddings f32[100,16] to f32[120,16]".
   std::vector<std::string> resized;
-  std::vector<std::string> fresh;   // parameters of the run that the pretrained weights lack
-  std::vector<std::string> unused;  // pretrained weights that the run does not use
-  PretrainedWeights given;          // owns the memory of `parameters`
+  std::vector<std::string> fresh;       // parameters of the run that the pretrained weights lack
+  std::vector<std::string> unused;      // pretrained weights that the run does not use
+  checkpoint::PretrainedWeights given;  // owns the memory of `parameters`
 };
 
 // Returns whether a parameter's first dimension may differ from that of the pretrained weights.
@@ -27,12 +27,12 @@ using RowsMayDiffer = std::function<bool(std::string_view parameter)>;
 
 // Matches the weights with the layout's parameters. Throws UsageError if none of them, or none of
 // the encoder's, is a parameter of the run, and for a shape that does not fit.
-InitialWeights take_weights(const StateLayout& layout, PretrainedWeights given,
+InitialWeights take_weights(const model::StateLayout& layout, checkpoint::PretrainedWeights given,
                             const RowsMayDiffer& rows_may_differ);
 
 // Returns text for a warning that describes how the vocabulary file `vocab` differs from that of
 // the weights. Empty if one is a prefix of the other, or if either is unknown.
-std::string other_vocabulary(const PretrainedWeights& given, const std::string& vocab);
+std::string other_vocabulary(const checkpoint::PretrainedWeights& given, const std::string& vocab);
 
 // Returns text for a warning that names the parameters of the run's encoder (and of a T5's decoder)
 // that the pretrained weights lack. Empty if all were given.
@@ -42,4 +42,4 @@ std::string missing_encoder_parameters(const InitialWeights& taken);
 // names.
 std::string table_of(const InitialWeights& taken);
 
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/philox.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 // Maps random bits to a float in (-1, 1).
@@ -50,10 +50,10 @@ void draw(std::uint64_t key, std::span<float> values, Value value) {
 
 }  // namespace
 
-void draw_initial(const StateTensor& tensor, std::uint64_t seed, std::span<float> values) {
+void draw_initial(const model::StateTensor& tensor, std::uint64_t seed, std::span<float> values) {
   CHECK(std::ssize(values) == tensor.shape.elements(), values.size(), " values for ", tensor.shape);
-  const Init& init = tensor.init;
-  if (init.kind == Init::constant) {
+  const model::Init& init = tensor.init;
+  if (init.kind == model::Init::constant) {
     std::ranges::fill(values, static_cast<float>(init.value));
     return;
   }
@@ -62,7 +62,7 @@ void draw_initial(const StateTensor& tensor, std::uint64_t seed, std::span<float
     const std::uint64_t key = random_key(seed, name);
     const std::span here = values.first(one);
     values = values.subspan(one);
-    if (init.kind == Init::uniform)
+    if (init.kind == model::Init::uniform)
       draw(key, here, [limit = static_cast<float>(init.limit)](float t) { return limit * t; });
     else
       draw(key, here, [deviation = static_cast<float>(init.stddev)](float t) {
@@ -71,4 +71,4 @@ void draw_initial(const StateTensor& tensor, std::uint64_t seed, std::span<float
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -7,9 +7,9 @@
 
 #include "model/train_step/state_layout.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 // Fills `values`, in row-major order, with the initial values of the tensor.
-void draw_initial(const StateTensor& tensor, std::uint64_t seed, std::span<float> values);
+void draw_initial(const model::StateTensor& tensor, std::uint64_t seed, std::span<float> values);
 
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -11,11 +11,11 @@
 #include "execution/train_state/initialize.h"
 #include "execution/train_state/shards.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
-void require_tensor(const SlicedTensors& tensors, const std::string& name, const Shape& shape,
-                    const std::string& where) {
+void require_tensor(const checkpoint::SlicedTensors& tensors, const std::string& name,
+                    const compiler::Shape& shape, const std::string& where) {
   const auto found = tensors.find(name);
   if (found == tensors.end())
     throw UsageError(str(where, ": no tensor ", name),
@@ -28,13 +28,14 @@ void require_tensor(const SlicedTensors& tensors, const std::string& name, const
 
 // Returns the slices of a tensor. A stack's layers are separate tensors in a checkpoint; each
 // becomes a slice along the first axis.
-std::vector<TensorSlice> saved_slices(const SlicedTensors& tensors, const StateTensor& tensor) {
+std::vector<checkpoint::TensorSlice> saved_slices(const checkpoint::SlicedTensors& tensors,
+                                                  const model::StateTensor& tensor) {
   if (tensor.layers == 0) return tensors.find(tensor.name)->second.slices;
-  std::vector<TensorSlice> out;
+  std::vector<checkpoint::TensorSlice> out;
   std::int64_t layer = 0;
   for (const std::string& name : tensor.stored_names()) {
-    for (TensorSlice slice : tensors.find(name)->second.slices) {
-      Dims& dims = slice.part.shape.dims;
+    for (checkpoint::TensorSlice slice : tensors.find(name)->second.slices) {
+      compiler::Dims& dims = slice.part.shape.dims;
       slice.begin.insert(slice.begin.begin(), layer);
       dims.insert(dims.begin(), 1);
       out.push_back(std::move(slice));
@@ -44,12 +45,14 @@ std::vector<TensorSlice> saved_slices(const SlicedTensors& tensors, const StateT
   return out;
 }
 
-std::vector<TensorSlice> in_one(const StateTensor& tensor, std::span<const std::byte> values) {
-  return {{.begin = Dims(tensor.shape.dims.size()), .part = {tensor.shape, values}}};
+std::vector<checkpoint::TensorSlice> in_one(const model::StateTensor& tensor,
+                                            std::span<const std::byte> values) {
+  return {{.begin = compiler::Dims(tensor.shape.dims.size()), .part = {tensor.shape, values}}};
 }
 
 // Overwrites the initial values with the given ones.
-void put_given(const StateTensor& tensor, const TensorMap& given, std::span<std::byte> values) {
+void put_given(const model::StateTensor& tensor, const io::TensorMap& given,
+               std::span<std::byte> values) {
   const std::size_t size = tensor.shape_of_one().size_bytes();
   for (const std::string& name : tensor.drawn_names()) {
     if (const auto found = given.find(name); found != given.end())
@@ -58,11 +61,12 @@ void put_given(const StateTensor& tensor, const TensorMap& given, std::span<std:
   }
 }
 
-void draw(const StateTensor& tensor, std::uint64_t seed, std::span<std::byte> room) {
+void draw(const model::StateTensor& tensor, std::uint64_t seed, std::span<std::byte> room) {
   draw_initial(tensor, seed, {reinterpret_cast<float*>(room.data()), room.size() / sizeof(float)});
 }
 
-bool overlap(const TensorSlice& slice, const Dims& begin, const Dims& part) {
+bool overlap(const checkpoint::TensorSlice& slice, const compiler::Dims& begin,
+             const compiler::Dims& part) {
   for (std::size_t i = 0; i < part.size(); ++i)
     if (slice.begin[i] >= begin[i] + part[i] ||
         begin[i] >= slice.begin[i] + slice.part.shape.dims[i])
@@ -72,7 +76,7 @@ bool overlap(const TensorSlice& slice, const Dims& begin, const Dims& part) {
 
 // Returns the tensors' indices by descending size, so that the threads finish at about the same
 // time.
-std::vector<std::size_t> by_size(const StateLayout& layout) {
+std::vector<std::size_t> by_size(const model::StateLayout& layout) {
   std::vector<std::size_t> order(layout.tensors.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, std::greater{},
@@ -86,14 +90,16 @@ class ModelState::Staging {
  public:
   // Loads each slice that overlaps one of the parts into memory once, and returns the slices; the
   // others are returned unchanged.
-  std::span<const TensorSlice> read_once(std::span<const TensorSlice> slices,
-                                         const std::vector<Dims>& begins, const Dims& part) {
+  std::span<const checkpoint::TensorSlice> read_once(
+      std::span<const checkpoint::TensorSlice> slices, const std::vector<compiler::Dims>& begins,
+      const compiler::Dims& part) {
     read_.assign(slices.begin(), slices.end());
     memory_.resize(std::max(memory_.size(), read_.size()));
     for (std::size_t i = 0; i < read_.size(); ++i) {
-      TensorSlice& slice = read_[i];
-      if (!slice.put || std::ranges::none_of(
-                            begins, [&](const Dims& begin) { return overlap(slice, begin, part); }))
+      checkpoint::TensorSlice& slice = read_[i];
+      if (!slice.put || std::ranges::none_of(begins, [&](const compiler::Dims& begin) {
+            return overlap(slice, begin, part);
+          }))
         continue;
       const auto bytes = memory_[i].of(slice.part.shape.size_bytes());
       std::exchange(slice.put, {})(bytes);
@@ -102,62 +108,65 @@ class ModelState::Staging {
     return read_;
   }
 
-  Scratch whole, part;
+  checkpoint::Scratch whole, part;
 
  private:
-  std::vector<TensorSlice> read_;
-  std::vector<Scratch> memory_;
+  std::vector<checkpoint::TensorSlice> read_;
+  std::vector<checkpoint::Scratch> memory_;
 };
 
-ModelState::ModelState(std::vector<OwnDevice> devices, const ShardingPlan& placement,
-                       const StateLayout& layout)
-    : layout_(std::make_shared<const StateLayout>(layout)),
+ModelState::ModelState(std::vector<pjrt::OwnDevice> devices, const model::ShardingPlan& placement,
+                       const model::StateLayout& layout)
+    : layout_(std::make_shared<const model::StateLayout>(layout)),
       mesh_(placement.partition.mesh),
       devices_(std::move(devices)),
       buffers_(devices_.size()) {}
 
 // The number of threads is limited because each holds a whole tensor in memory.
-ModelState::ModelState(const Client& client, const ShardingPlan& placement,
-                       const StateLayout& layout, const Source& source)
+ModelState::ModelState(const pjrt::Client& client, const model::ShardingPlan& placement,
+                       const model::StateLayout& layout, const Source& source)
     : ModelState(client.own_devices(placement.devices), placement, layout) {
   constexpr int kMostThreads = 8;
   const std::vector<std::size_t> order = by_size(layout);
-  std::vector<std::vector<Buffer>> made(order.size());
+  std::vector<std::vector<pjrt::Buffer>> made(order.size());
   std::atomic<std::size_t> next = 0;
   run_parallel(std::min(available_threads(), kMostThreads), [&](int) {
     Staging staging;
     for (std::size_t n; (n = next++) < order.size();) {
-      const StateTensor& tensor = layout_->tensors[order[n]];
+      const model::StateTensor& tensor = layout_->tensors[order[n]];
       made[order[n]] = put(client, tensor, source(tensor, staging), staging);
     }
   });
-  for (std::vector<Buffer>& tensor : made)
+  for (std::vector<pjrt::Buffer>& tensor : made)
     for (std::size_t own = 0; own < buffers_.size(); ++own)
       buffers_[own].push_back(std::move(tensor[own]));
 }
 
-std::vector<Buffer> ModelState::put(const Client& client, const StateTensor& tensor,
-                                    std::span<const TensorSlice> slices, Staging& staging) const {
-  const Shape shape = part_shape(mesh_, tensor.sharding, tensor.shape);
-  std::vector<Dims> begins;
-  for (const OwnDevice& own : devices_)
+std::vector<pjrt::Buffer> ModelState::put(const pjrt::Client& client,
+                                          const model::StateTensor& tensor,
+                                          std::span<const checkpoint::TensorSlice> slices,
+                                          Staging& staging) const {
+  const compiler::Shape shape = part_shape(mesh_, tensor.sharding, tensor.shape);
+  std::vector<compiler::Dims> begins;
+  for (const pjrt::OwnDevice& own : devices_)
     begins.push_back(part_begin(mesh_, tensor.sharding, tensor.shape, own.place));
-  if (std::ranges::any_of(begins, [&](const Dims& begin) { return begin != begins.front(); }))
+  if (std::ranges::any_of(begins,
+                          [&](const compiler::Dims& begin) { return begin != begins.front(); }))
     slices = staging.read_once(slices, begins, shape.dims);
-  std::vector<Buffer> made;
+  std::vector<pjrt::Buffer> made;
   std::span<const std::byte> bytes;
   for (std::size_t own = 0; own < begins.size(); ++own) {
     if (own == 0 || begins[own] != begins[own - 1])
-      bytes = part_of(slices, begins[own], shape, staging.part);
+      bytes = checkpoint::part_of(slices, begins[own], shape, staging.part);
     made.push_back(client.to_device(bytes, shape, devices_[own].device));
   }
   return made;
 }
 
-ModelState ModelState::fresh(const Client& client, const ShardingPlan& placement,
-                             const StateLayout& layout, std::uint64_t seed,
-                             const TensorMap& given) {
-  return {client, placement, layout, [&](const StateTensor& tensor, Staging& staging) {
+ModelState ModelState::fresh(const pjrt::Client& client, const model::ShardingPlan& placement,
+                             const model::StateLayout& layout, std::uint64_t seed,
+                             const io::TensorMap& given) {
+  return {client, placement, layout, [&](const model::StateTensor& tensor, Staging& staging) {
             const std::span<std::byte> room = staging.whole.of(tensor.shape.size_bytes());
             draw(tensor, seed, room);
             put_given(tensor, given, room);
@@ -165,15 +174,15 @@ ModelState ModelState::fresh(const Client& client, const ShardingPlan& placement
           }};
 }
 
-ModelState ModelState::restore(const Client& client, const ShardingPlan& placement,
-                               const StateLayout& layout, const SlicedTensors& tensors,
-                               const std::string& where) {
+ModelState ModelState::restore(const pjrt::Client& client, const model::ShardingPlan& placement,
+                               const model::StateLayout& layout,
+                               const checkpoint::SlicedTensors& tensors, const std::string& where) {
   // In layout order, so that the first missing tensor is reported.
-  for (const StateTensor& tensor : layout.tensors)
+  for (const model::StateTensor& tensor : layout.tensors)
     if (tensor.saved)
       for (const std::string& name : tensor.stored_names())
         require_tensor(tensors, name, tensor.shape_of_one(), where);
-  return {client, placement, layout, [&](const StateTensor& tensor, Staging& staging) {
+  return {client, placement, layout, [&](const model::StateTensor& tensor, Staging& staging) {
             if (tensor.saved) return saved_slices(tensors, tensor);
             const std::span<std::byte> room = staging.whole.of(tensor.shape.size_bytes());
             draw(tensor, 0, room);
@@ -181,15 +190,15 @@ ModelState ModelState::restore(const Client& client, const ShardingPlan& placeme
           }};
 }
 
-ModelState ModelState::restore(const Client& client, const ShardingPlan& placement,
-                               const StateLayout& layout, const TensorMap& tensors,
+ModelState ModelState::restore(const pjrt::Client& client, const model::ShardingPlan& placement,
+                               const model::StateLayout& layout, const io::TensorMap& tensors,
                                const std::string& where) {
-  return restore(client, placement, layout, slices_of(tensors), where);
+  return restore(client, placement, layout, checkpoint::slices_of(tensors), where);
 }
 
-ModelState ModelState::of_results(const Client& client, const ShardingPlan& placement,
-                                  const StateLayout& layout,
-                                  std::vector<std::vector<Buffer>>& results) {
+ModelState ModelState::of_results(const pjrt::Client& client, const model::ShardingPlan& placement,
+                                  const model::StateLayout& layout,
+                                  std::vector<std::vector<pjrt::Buffer>>& results) {
   ModelState state(client.own_devices(placement.devices), placement, layout);
   for (std::size_t own = 0; own < results.size(); ++own)
     for (std::size_t i = 0; i < layout.tensors.size(); ++i)
@@ -197,20 +206,21 @@ ModelState ModelState::of_results(const Client& client, const ShardingPlan& plac
   return state;
 }
 
-std::vector<const Buffer*> ModelState::on_device(std::size_t own, const StateLayout& layout) const {
+std::vector<const pjrt::Buffer*> ModelState::on_device(std::size_t own,
+                                                       const model::StateLayout& layout) const {
   const auto& buffers = buffers_[own];
-  std::vector<const Buffer*> handles;
-  for (const StateTensor& tensor : layout.tensors) {
+  std::vector<const pjrt::Buffer*> handles;
+  for (const model::StateTensor& tensor : layout.tensors) {
     auto at = layout_->tensors.begin() + std::ssize(handles);  // usually at the same index
     if (handles.size() >= layout_->tensors.size() || at->name != tensor.name)
-      at = std::ranges::find(layout_->tensors, tensor.name, &StateTensor::name);
+      at = std::ranges::find(layout_->tensors, tensor.name, &model::StateTensor::name);
     CHECK(at != layout_->tensors.end() && at->shape == tensor.shape, tensor.name);
     handles.push_back(&buffers[static_cast<std::size_t>(at - layout_->tensors.begin())]);
   }
   return handles;
 }
 
-void ModelState::replace(std::vector<std::vector<Buffer>>& results) {
+void ModelState::replace(std::vector<std::vector<pjrt::Buffer>>& results) {
   for (std::size_t own = 0; own < buffers_.size(); ++own)
     for (std::size_t i = 0; i < layout_->tensors.size(); ++i)
       buffers_[own][i] = std::move(results[own][i]);
@@ -218,4 +228,4 @@ void ModelState::replace(std::vector<std::vector<Buffer>>& results) {
 
 StateCopy ModelState::start_copy() const { return {layout_, mesh_, devices_, buffers_}; }
 
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -16,35 +16,36 @@
 #include "model/train_step/sharding_plan.h"
 #include "model/train_step/state_layout.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 class ModelState {
  public:
   // Initializes each tensor as its Init specifies, then overwrites the first rows of the tensors
   // that `given` contains.
-  static ModelState fresh(const Client& client, const ShardingPlan& placement,
-                          const StateLayout& layout, std::uint64_t seed,
-                          const TensorMap& given = {});
+  static ModelState fresh(const pjrt::Client& client, const model::ShardingPlan& placement,
+                          const model::StateLayout& layout, std::uint64_t seed,
+                          const io::TensorMap& given = {});
   // Copies named tensors from the host. Throws UsageError, whose message begins with `where`, if a
   // tensor is missing or has another shape.
-  static ModelState restore(const Client& client, const ShardingPlan& placement,
-                            const StateLayout& layout, const SlicedTensors& tensors,
-                            const std::string& where);
-  static ModelState restore(const Client& client, const ShardingPlan& placement,
-                            const StateLayout& layout, const TensorMap& tensors,
+  static ModelState restore(const pjrt::Client& client, const model::ShardingPlan& placement,
+                            const model::StateLayout& layout,
+                            const checkpoint::SlicedTensors& tensors, const std::string& where);
+  static ModelState restore(const pjrt::Client& client, const model::ShardingPlan& placement,
+                            const model::StateLayout& layout, const io::TensorMap& tensors,
                             const std::string& where);
 
   // Takes over the first results of a program, which are the layout's tensors, from `results`.
-  static ModelState of_results(const Client& client, const ShardingPlan& placement,
-                               const StateLayout& layout,
-                               std::vector<std::vector<Buffer>>& results);
+  static ModelState of_results(const pjrt::Client& client, const model::ShardingPlan& placement,
+                               const model::StateLayout& layout,
+                               std::vector<std::vector<pjrt::Buffer>>& results);
 
   // Returns the buffers of the layout's tensors on one device, as the last arguments of a program.
   // `own` is the device's index in Client::own_devices(). The state may have more tensors than the
   // layout.
-  std::vector<const Buffer*> on_device(std::size_t own, const StateLayout& layout) const;
+  std::vector<const pjrt::Buffer*> on_device(std::size_t own,
+                                             const model::StateLayout& layout) const;
   // Takes over the first results of a training step as the new state.
-  void replace(std::vector<std::vector<Buffer>>& results);
+  void replace(std::vector<std::vector<pjrt::Buffer>>& results);
   // Starts copying all saved tensors, as far as this process's devices hold them, to the host.
   StateCopy start_copy() const;
   // Copies them to the host and waits for the copy.
@@ -52,20 +53,21 @@ class ModelState {
 
  private:
   class Staging;  // buffers of one thread
-  using Source =
-      std::function<std::vector<TensorSlice>(const StateTensor& tensor, Staging& staging)>;
+  using Source = std::function<std::vector<checkpoint::TensorSlice>(
+      const model::StateTensor& tensor, Staging& staging)>;
 
-  ModelState(std::vector<OwnDevice> devices, const ShardingPlan& placement,
-             const StateLayout& layout);
-  ModelState(const Client& client, const ShardingPlan& placement, const StateLayout& layout,
-             const Source& source);
-  std::vector<Buffer> put(const Client& client, const StateTensor& tensor,
-                          std::span<const TensorSlice> slices, Staging& staging) const;
+  ModelState(std::vector<pjrt::OwnDevice> devices, const model::ShardingPlan& placement,
+             const model::StateLayout& layout);
+  ModelState(const pjrt::Client& client, const model::ShardingPlan& placement,
+             const model::StateLayout& layout, const Source& source);
+  std::vector<pjrt::Buffer> put(const pjrt::Client& client, const model::StateTensor& tensor,
+                                std::span<const checkpoint::TensorSlice> slices,
+                                Staging& staging) const;
 
-  std::shared_ptr<const StateLayout> layout_;
-  Mesh mesh_;
-  std::vector<OwnDevice> devices_;
+  std::shared_ptr<const model::StateLayout> layout_;
+  compiler::Mesh mesh_;
+  std::vector<pjrt::OwnDevice> devices_;
   StateCopy::Buffers buffers_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::execution

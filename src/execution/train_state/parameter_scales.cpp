@@ -6,15 +6,16 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::execution {
 
-std::vector<ParameterScale> parameter_scales(const StateLayout& layout, const HostState& state) {
+std::vector<ParameterScale> parameter_scales(const model::StateLayout& layout,
+                                             const HostState& state) {
   std::vector<ParameterScale> out;
-  Scratch scratch;
-  for (const StateTensor& tensor : std::span(layout.tensors).first(layout.values))
+  checkpoint::Scratch scratch;
+  for (const model::StateTensor& tensor : std::span(layout.tensors).first(layout.values))
     for (const std::string& name : tensor.stored_names()) {
-      const TensorView view = whole(state.tensors.at(name), scratch);
-      CHECK(view.shape.dtype == DType::f32, name);
+      const io::TensorView view = checkpoint::whole(state.tensors.at(name), scratch);
+      CHECK(view.shape.dtype == compiler::DType::f32, name);
       const std::span values(reinterpret_cast<const float*>(view.data.data()),
                              view.data.size() / sizeof(float));
       out.push_back({name, view.shape.dims, root_mean_square(values)});
@@ -22,7 +23,7 @@ std::vector<ParameterScale> parameter_scales(const StateLayout& layout, const Ho
   return out;
 }
 
-std::string tuple_text(const Dims& dims) {
+std::string tuple_text(const compiler::Dims& dims) {
   return str("(", join(dims, ", "), dims.size() == 1 ? ",)" : ")");
 }
 
@@ -40,4 +41,4 @@ std::string table_of(const std::vector<ParameterScale>& parameters) {
   return out.str();
 }
 
-}  // namespace smelt
+}  // namespace smelt::execution

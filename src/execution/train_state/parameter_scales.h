@@ -8,7 +8,7 @@
 
 #include "execution/train_state/model_state.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 // Returns the root mean square of the values, or 0 if there are none.
 template <class Real>
@@ -20,18 +20,19 @@ double root_mean_square(std::span<const Real> values) {
 
 struct ParameterScale {
   std::string name;
-  Dims dims;
+  compiler::Dims dims;
   double rms = 0;  // root mean square of its elements
 };
 
 // Returns the scales of the layout's parameters, in its order. Each layer of a stack has its own
 // entry.
-std::vector<ParameterScale> parameter_scales(const StateLayout& layout, const HostState& state);
+std::vector<ParameterScale> parameter_scales(const model::StateLayout& layout,
+                                             const HostState& state);
 
 // Returns the dimensions as a Python tuple: "()", "(768,)", "(768, 3072)".
-std::string tuple_text(const Dims& dims);
+std::string tuple_text(const compiler::Dims& dims);
 
 // Returns a table with a line per parameter: name, shape, root mean square.
 std::string table_of(const std::vector<ParameterScale>& parameters);
 
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -1,13 +1,13 @@
 #include "execution/train_state/placement_options.h"
 
-namespace smelt {
+namespace smelt::execution {
 
-CompileOptions compile_options(const ShardingPlan& placement) {
-  CompileOptions options;
+pjrt::CompileOptions compile_options(const model::ShardingPlan& placement) {
+  pjrt::CompileOptions options;
   const int devices = static_cast<int>(placement.devices);
-  (placement.spread == Parallelism::replicas ? options.num_replicas : options.num_partitions) =
-      devices;
+  (placement.spread == model::Parallelism::replicas ? options.num_replicas
+                                                    : options.num_partitions) = devices;
   return options;
 }
 
-}  // namespace smelt
+}  // namespace smelt::execution

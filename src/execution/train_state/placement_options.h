@@ -4,8 +4,8 @@
 #include "model/train_step/sharding_plan.h"
 #include "pjrt/compile_options.h"
 
-namespace smelt {
+namespace smelt::execution {
 
-CompileOptions compile_options(const ShardingPlan& placement);
+pjrt::CompileOptions compile_options(const model::ShardingPlan& placement);
 
-}  // namespace smelt
+}  // namespace smelt::execution

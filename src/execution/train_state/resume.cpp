@@ -15,7 +15,7 @@
 #include "text/readers/composed_json.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 constexpr const char* kSchedule = "schedule";
@@ -27,7 +27,7 @@ constexpr const char* kSpikes = "spikes";
 constexpr const char* kAnswers = "answers";
 constexpr const char* kLabels = "labels";
 
-std::optional<std::uint32_t> vocabulary_of_data(const ExampleSource& source) {
+std::optional<std::uint32_t> vocabulary_of_data(const data::ExampleSource& source) {
   const auto description = source.description();
   return description ? description->vocabulary_crc32c : std::nullopt;
 }
@@ -78,16 +78,16 @@ std::string field_of(const std::string& setting, const Fields& fields) {
     return fields(found->second);
   if (setting.starts_with(kObjective)) return fields("model." + setting.substr(kObjective.size()));
   const bool has_no_field = setting.starts_with("data.") || setting.starts_with("optimizer.") ||
-                            setting == kVocabularyCrc32c || setting == "special_ids";
+                            setting == checkpoint::kVocabularyCrc32c || setting == "special_ids";
   return has_no_field ? setting : fields(setting);
 }
 
-void refuse_differences(const std::vector<JsonDifference>& found, const std::string& where,
+void refuse_differences(const std::vector<io::JsonDifference>& found, const std::string& where,
                         const std::string& hint, const Fields& fields) {
   constexpr std::size_t kMostListed = 5;
   if (found.empty()) return;
   std::vector<std::string> listed;
-  for (const JsonDifference& d : std::span(found).first(std::min(kMostListed, found.size())))
+  for (const io::JsonDifference& d : std::span(found).first(std::min(kMostListed, found.size())))
     listed.push_back(
         str(field_of(d.name, fields), " ", d.was.dump(), ", this run has ", d.is.dump()));
   const std::string more =
@@ -105,23 +105,23 @@ Json without_training(const Json& model) {
 
 // Returns the settings with labels in Unicode NFC.
 Json with_composed_labels(Json settings) {
-  if (settings.contains(kLabels)) settings[kLabels] = composed(std::move(settings[kLabels]));
+  if (settings.contains(kLabels)) settings[kLabels] = text::composed(std::move(settings[kLabels]));
   return settings;
 }
 
 }  // namespace
 
-Json run_settings(const Task& task, const TrainingConfig& c, const ExampleSource& source,
-                  const std::string& vocab) {
+Json run_settings(const model::Task& task, const model::TrainingConfig& c,
+                  const data::ExampleSource& source, const std::string& vocab) {
   Json out = task.settings;
   out["task"] = task.name;
-  out["data"] = data_fingerprint(source);
+  out["data"] = data::data_fingerprint(source);
   out["seed"] = c.seed;
   out["batch_size"] = c.batch_size;
   if (!vocab.empty())
-    out[kVocabularyCrc32c] = vocabulary_crc32c(vocab);
+    out[checkpoint::kVocabularyCrc32c] = text::vocabulary_crc32c(vocab);
   else if (const auto crc = vocabulary_of_data(source))
-    out[kVocabularyCrc32c] = *crc;
+    out[checkpoint::kVocabularyCrc32c] = *crc;
   out[kSchedule] = {
       {"learning_rate", c.schedule.learning_rate}, {"warmup_steps", c.schedule.warmup_steps},
       {"lr_decay_power", c.schedule.power},        {"decay_to_step", c.schedule.decay_to_step},
@@ -133,15 +133,15 @@ Json run_settings(const Task& task, const TrainingConfig& c, const ExampleSource
   if (!c.optimizer.settings.contains("clip_value")) out["optimizer"]["clip_value"] = c.clip_value;
   out["optimizer"]["rules"] = c.rules.settings();
   out["ema_decay"] = c.ema_decay;
-  if (c.spikes.action != SpikeAction::none)
-    out[kSpikes] = {{"action", c.spikes.action == SpikeAction::skip ? "skip" : "rewind"},
+  if (c.spikes.action != model::SpikeAction::none)
+    out[kSpikes] = {{"action", c.spikes.action == model::SpikeAction::skip ? "skip" : "rewind"},
                     {"window", c.spikes.window},
                     {"sigmas", c.spikes.sigmas},
                     {"rewind_skip", c.spikes.skip_batches}};
-  out["reduction"] = c.reduction == Reduction::global ? "global" : "per_replica";
+  out["reduction"] = c.reduction == model::Reduction::global ? "global" : "per_replica";
   // With per_replica the devices' gradients are summed, not averaged, so that the number of devices
   // changes the result.
-  if (c.reduction == Reduction::per_replica) out["devices"] = c.devices;
+  if (c.reduction == model::Reduction::per_replica) out["devices"] = c.devices;
   return out;
 }
 
@@ -156,27 +156,28 @@ void check_same_run(const Json& saved, const Json& now, const std::string& where
   const Json was = with_composed_labels(saved);
   Json held = with_composed_labels(now);
   for (const char* free : {kSchedule, kSpikes, kAnswers}) held.erase(free);
-  refuse_differences(differences(was, held), where,
+  refuse_differences(io::differences(was, held), where,
                      "use the same settings, or choose another output folder for a new run",
                      fields);
 }
 
 void check_vocabulary(const Json& saved, const std::string& vocab, const std::string& where) {
-  if (vocab.empty() || !saved.contains(kVocabularyCrc32c)) return;
-  const std::uint32_t found = vocabulary_crc32c(vocab);
-  if (saved[kVocabularyCrc32c] != found)
+  if (vocab.empty() || !saved.contains(checkpoint::kVocabularyCrc32c)) return;
+  const std::uint32_t found = text::vocabulary_crc32c(vocab);
+  if (saved[checkpoint::kVocabularyCrc32c] != found)
     throw UsageError(str(where, ": ", vocab,
                          " is not the vocabulary that the model was made with: ", "its crc32c is ",
-                         found, ", not ", saved[kVocabularyCrc32c]),
+                         found, ", not ", saved[checkpoint::kVocabularyCrc32c]),
                      "use the original vocabulary file, or train a new model with this one");
 }
 
-void check_data_vocabulary(const Json& saved, const ExampleSource& source,
+void check_data_vocabulary(const Json& saved, const data::ExampleSource& source,
                            const std::string& where) {
   const auto found = vocabulary_of_data(source);
-  if (found && saved.contains(kVocabularyCrc32c) && saved[kVocabularyCrc32c] != *found)
+  if (found && saved.contains(checkpoint::kVocabularyCrc32c) &&
+      saved[checkpoint::kVocabularyCrc32c] != *found)
     throw UsageError(str(source.files().front(), ": its vocabulary has crc32c ", *found,
-                         ", that of ", where, " has ", saved[kVocabularyCrc32c]),
+                         ", that of ", where, " has ", saved[checkpoint::kVocabularyCrc32c]),
                      "preprocess the data again with the model's vocabulary");
 }
 
@@ -210,16 +211,16 @@ std::string changed_settings(const Json& saved, const Json& now, const Fields& f
   return join(changes, "; ");
 }
 
-std::optional<RateChange> rate_change(const Json& saved, const Schedule& now, std::int64_t step,
-                                      const Fields& fields) {
+std::optional<RateChange> rate_change(const Json& saved, const model::Schedule& now,
+                                      std::int64_t step, const Fields& fields) {
   const Json was = saved.value(kSchedule, Json::object());
   const std::int64_t total = was.value(kTotalSteps, std::int64_t{0});
   if (total == 0 || total == now.total_steps || step == 0) return std::nullopt;
-  Schedule before = now;  // changed_settings() reports its other settings
+  model::Schedule before = now;  // changed_settings() reports its other settings
   before.total_steps = total;
   before.learning_rate = was.value("learning_rate", now.learning_rate);
   before.warmup_steps = was.value("warmup_steps", now.warmup_steps);
-  const float last = learning_rate(before, step - 1), next = learning_rate(now, step);
+  const float last = model::learning_rate(before, step - 1), next = model::learning_rate(now, step);
   const std::string text = str(fields("steps"), " was ", total, ", is ", now.total_steps,
                                ": the learning rate continues at ", scientific(next, 2),
                                ", it was ", scientific(last, 2), " at step ", step);
@@ -233,18 +234,20 @@ std::optional<RateChange> rate_change(const Json& saved, const Schedule& now, st
 TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,
                                 const Json& model, const std::string& vocab, bool averaged,
                                 const Fields& fields) {
-  auto checkpoint = is_checkpoint_path(model_dir) ? load_sliced_checkpoint(model_dir)
-                                                  : load_latest_sliced_checkpoint(model_dir);
+  auto checkpoint = checkpoint::is_checkpoint_path(model_dir)
+                        ? checkpoint::load_sliced_checkpoint(model_dir)
+                        : checkpoint::load_latest_sliced_checkpoint(model_dir);
   if (!checkpoint)
     throw UsageError(str(command, ": no checkpoint in ", model_dir), "train a model first");
   std::string where = checkpoint->path;
   check_vocabulary(checkpoint->state, vocab, where);
   if (checkpoint->state.contains("model") && !model.is_null())
-    refuse_differences(differences(checkpoint->state["model"], without_training(model), "model"),
-                       where, "use the settings that it was trained with", fields);
-  if (averaged && put_averages_in_place(checkpoint->tensors))
+    refuse_differences(
+        io::differences(checkpoint->state["model"], without_training(model), "model"), where,
+        "use the settings that it was trained with", fields);
+  if (averaged && model::put_averages_in_place(checkpoint->tensors))
     log_info("{}: using the moving averages of the weights", where);
   return {.checkpoint = std::move(*checkpoint), .where = std::move(where)};
 }
 
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -12,12 +12,12 @@
 #include "model/train_step/program.h"
 #include "model/train_step/sharding_plan.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 // Returns the settings that are stored in every checkpoint: those of data reading and of the
 // computation, and the CRC-32C of the vocabulary file if it is known.
-Json run_settings(const Task& task, const TrainingConfig& config, const ExampleSource& source,
-                  const std::string& vocab);
+Json run_settings(const model::Task& task, const model::TrainingConfig& config,
+                  const data::ExampleSource& source, const std::string& vocab);
 
 // Throws UsageError, whose message begins with `where`, if settings differ; it names the fields, by
 // `fields`, with both values. Settings that only one side has (from another version) are not
@@ -31,7 +31,7 @@ void check_vocabulary(const Json& saved, const std::string& vocab, const std::st
 
 // Throws UsageError if the examples were made with another vocabulary than the model's. Does
 // nothing if either is unknown.
-void check_data_vocabulary(const Json& saved, const ExampleSource& source,
+void check_data_vocabulary(const Json& saved, const data::ExampleSource& source,
                            const std::string& where);
 
 // Returns the old and new values of settings that a resumed run may change and that have changed,
@@ -48,11 +48,11 @@ struct RateChange {
 };
 // Compares the learning rates before and after `step`. Returns nullopt if the number of steps is
 // unchanged or was not recorded.
-std::optional<RateChange> rate_change(const Json& saved, const Schedule& now, std::int64_t step,
-                                      const Fields& fields);
+std::optional<RateChange> rate_change(const Json& saved, const model::Schedule& now,
+                                      std::int64_t step, const Fields& fields);
 
 struct TrainedModel {
-  SlicedCheckpoint checkpoint;
+  checkpoint::SlicedCheckpoint checkpoint;
   std::string where;  // path of the checkpoint, for messages
 };
 
@@ -66,4 +66,4 @@ TrainedModel load_trained_model(std::string_view command, const std::string& mod
                                 const Json& model, const std::string& vocab, bool averaged = true,
                                 const Fields& fields = recipe_field);
 
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -2,17 +2,17 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
-std::int64_t mesh_size(const Mesh& mesh, const std::string& axis) {
-  const std::int64_t size = axis_size(mesh, axis);
+std::int64_t mesh_size(const compiler::Mesh& mesh, const std::string& axis) {
+  const std::int64_t size = compiler::axis_size(mesh, axis);
   CHECK(size > 0, axis);
   return size;
 }
 
 // Returns the device's coordinate on a mesh axis.
-std::int64_t coordinate(const Mesh& mesh, const std::string& axis, std::int64_t device) {
+std::int64_t coordinate(const compiler::Mesh& mesh, const std::string& axis, std::int64_t device) {
   for (auto it = mesh.rbegin(); it != mesh.rend(); ++it) {
     if (it->first == axis) return device % it->second;
     device /= it->second;
@@ -22,17 +22,18 @@ std::int64_t coordinate(const Mesh& mesh, const std::string& axis, std::int64_t 
 
 }  // namespace
 
-Shape part_shape(const Mesh& mesh, const Sharding& sharding, const Shape& whole) {
-  Shape part = whole;
+compiler::Shape part_shape(const compiler::Mesh& mesh, const compiler::Sharding& sharding,
+                           const compiler::Shape& whole) {
+  compiler::Shape part = whole;
   for (std::size_t i = 0; i < sharding.axes.size(); ++i)
     for (const std::string& axis : sharding.axes[i]) part.dims[i] /= mesh_size(mesh, axis);
   return part;
 }
 
-Dims part_begin(const Mesh& mesh, const Sharding& sharding, const Shape& whole,
-                std::int64_t device) {
-  const Shape part = part_shape(mesh, sharding, whole);
-  Dims begin(whole.dims.size());
+compiler::Dims part_begin(const compiler::Mesh& mesh, const compiler::Sharding& sharding,
+                          const compiler::Shape& whole, std::int64_t device) {
+  const compiler::Shape part = part_shape(mesh, sharding, whole);
+  compiler::Dims begin(whole.dims.size());
   for (std::size_t i = 0; i < sharding.axes.size(); ++i)
     for (const std::string& axis : sharding.axes[i])
       begin[i] = begin[i] * mesh_size(mesh, axis) + coordinate(mesh, axis, device);
@@ -40,4 +41,4 @@ Dims part_begin(const Mesh& mesh, const Sharding& sharding, const Shape& whole,
   return begin;
 }
 
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -5,14 +5,15 @@
 
 #include "compiler/ir/mesh.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 // Returns the shape of each device's shard.
-Shape part_shape(const Mesh& mesh, const Sharding& sharding, const Shape& whole);
+compiler::Shape part_shape(const compiler::Mesh& mesh, const compiler::Sharding& sharding,
+                           const compiler::Shape& whole);
 
 // Returns the index of the first element of a device's shard. Devices are numbered with the last
 // mesh axis varying fastest.
-Dims part_begin(const Mesh& mesh, const Sharding& sharding, const Shape& whole,
-                std::int64_t device);
+compiler::Dims part_begin(const compiler::Mesh& mesh, const compiler::Sharding& sharding,
+                          const compiler::Shape& whole, std::int64_t device);
 
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "execution/train_state/shards.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 // Returns whether all f32 values are finite. Tests bits in blocks without branches, so that the
@@ -30,14 +30,14 @@ bool all_finite(std::span<const std::byte> bytes) {
 std::optional<std::string> first_not_finite(const HostState& state) {
   for (const auto& [name, tensor] : state.tensors) {
     // Integer tensors, such as the ids of a recorded batch.
-    if (tensor.shape.dtype != DType::f32) continue;
-    for (const TensorSlice& slice : tensor.slices)
+    if (tensor.shape.dtype != compiler::DType::f32) continue;
+    for (const checkpoint::TensorSlice& slice : tensor.slices)
       if (!all_finite(slice.part.data)) return name;
   }
   return std::nullopt;
 }
 
-StateCopy::Part::Part(const Buffer& buffer, std::size_t tensor, Dims begin)
+StateCopy::Part::Part(const pjrt::Buffer& buffer, std::size_t tensor, compiler::Dims begin)
     : tensor(tensor),
       begin(std::move(begin)),
       shape(buffer.shape()),
@@ -48,19 +48,19 @@ StateCopy::Part::~Part() {
   if (values == nullptr) return;
   try {
     copied.await();
-  } catch (const PjrtError&) {  // the values are not needed any more
+  } catch (const pjrt::PjrtError&) {  // the values are not needed any more
   }
 }
 
-StateCopy::StateCopy(std::shared_ptr<const StateLayout> layout, const Mesh& mesh,
-                     std::span<const OwnDevice> devices, const Buffers& buffers)
+StateCopy::StateCopy(std::shared_ptr<const model::StateLayout> layout, const compiler::Mesh& mesh,
+                     std::span<const pjrt::OwnDevice> devices, const Buffers& buffers)
     : layout_(std::move(layout)) {
   for (std::size_t i = 0; i < layout_->tensors.size(); ++i) {
-    const StateTensor& tensor = layout_->tensors[i];
+    const model::StateTensor& tensor = layout_->tensors[i];
     if (!tensor.saved) continue;
-    std::set<Dims> begun;
+    std::set<compiler::Dims> begun;
     for (std::size_t own = 0; own < buffers.size(); ++own) {
-      Dims begin = part_begin(mesh, tensor.sharding, tensor.shape, devices[own].place);
+      compiler::Dims begin = part_begin(mesh, tensor.sharding, tensor.shape, devices[own].place);
       if (begun.insert(begin).second) parts_.emplace_back(buffers[own][i], i, std::move(begin));
     }
   }
@@ -69,8 +69,8 @@ StateCopy::StateCopy(std::shared_ptr<const StateLayout> layout, const Mesh& mesh
 // Splits a stack into one slice per layer; the layer axis is never sharded.
 void StateCopy::add(Part& part) {
   part.copied.await();
-  const StateTensor& tensor = layout_->tensors[part.tensor];
-  const Shape of_one = tensor.shape_of_one();
+  const model::StateTensor& tensor = layout_->tensors[part.tensor];
+  const compiler::Shape of_one = tensor.shape_of_one();
   if (tensor.layers > 0) {
     CHECK(part.shape.dims.front() == tensor.layers, tensor.name, " ", part.shape);
     part.begin.erase(part.begin.begin());
@@ -79,7 +79,7 @@ void StateCopy::add(Part& part) {
   const std::size_t size = part.shape.size_bytes();
   const std::byte* values = part.values.get();
   for (const std::string& name : tensor.stored_names()) {
-    SlicedTensor& out = host_.tensors[name];
+    checkpoint::SlicedTensor& out = host_.tensors[name];
     out.shape = of_one;
     out.slices.push_back({.begin = part.begin, .part = {part.shape, {values, size}}});
     values += size;
@@ -98,4 +98,4 @@ HostState StateCopy::take() {
   return std::move(host_);
 }
 
-}  // namespace smelt
+}  // namespace smelt::execution

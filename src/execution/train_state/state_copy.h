@@ -12,14 +12,14 @@
 #include "model/train_step/state_layout.h"
 #include "pjrt/buffer.h"
 
-namespace smelt {
+namespace smelt::execution {
 
 // Named tensors on the host, with the memory that they refer to.
 struct HostState {
   using Memory = std::unique_ptr<std::byte[]>;  // not initialized before the copy
 
   // The slices that this process's devices hold, each once; they are not assembled.
-  SlicedTensors tensors;
+  checkpoint::SlicedTensors tensors;
   std::vector<Memory> memory;
 };
 
@@ -30,9 +30,9 @@ std::optional<std::string> first_not_finite(const HostState& state);
 // buffers, even one that they are donated to, waits until they have been read. Not thread-safe.
 class StateCopy {
  public:
-  using Buffers = std::vector<std::vector<Buffer>>;  // [own device][tensor]
-  StateCopy(std::shared_ptr<const StateLayout> layout, const Mesh& mesh,
-            std::span<const OwnDevice> devices, const Buffers& buffers);
+  using Buffers = std::vector<std::vector<pjrt::Buffer>>;  // [own device][tensor]
+  StateCopy(std::shared_ptr<const model::StateLayout> layout, const compiler::Mesh& mesh,
+            std::span<const pjrt::OwnDevice> devices, const Buffers& buffers);
 
   // Waits for the copy. Throws PjrtError if the values could not be computed.
   const HostState& host();
@@ -40,21 +40,21 @@ class StateCopy {
 
  private:
   struct Part {
-    Part(const Buffer& buffer, std::size_t tensor, Dims begin);
+    Part(const pjrt::Buffer& buffer, std::size_t tensor, compiler::Dims begin);
     Part(Part&&) = default;
     ~Part();  // waits for the copy, which writes to `values`
 
     std::size_t tensor;
-    Dims begin;  // index of the first element in the tensor
-    Shape shape;
+    compiler::Dims begin;  // index of the first element in the tensor
+    compiler::Shape shape;
     HostState::Memory values;
-    Event copied;
+    pjrt::Event copied;
   };
   void add(Part& part);
 
-  std::shared_ptr<const StateLayout> layout_;
+  std::shared_ptr<const model::StateLayout> layout_;
   std::deque<Part> parts_;
   HostState host_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -8,7 +8,7 @@
 #include "io/credentials/redact.h"
 #include "io/credentials/token_exchange.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr const char* kImpersonationUrl = "service_account_impersonation_url";
@@ -140,4 +140,4 @@ std::unique_ptr<Credentials> external_credentials(const CredentialFields& file) 
   return std::make_unique<ExternalCredentials>(file);
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

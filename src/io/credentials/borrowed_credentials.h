@@ -6,7 +6,7 @@
 
 #include "io/credentials/credentials.h"
 
-namespace smelt {
+namespace smelt::io {
 
 // Reads credentials of type "impersonated_service_account", which 'gcloud auth application-default
 // login --impersonate-service-account' writes.
@@ -17,4 +17,4 @@ std::unique_ptr<Credentials> impersonated_credentials(const CredentialFields& fi
 // not run.
 std::unique_ptr<Credentials> external_credentials(const CredentialFields& file);
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/host.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr const char* kVariable = "GOOGLE_APPLICATION_CREDENTIALS";
@@ -146,4 +146,4 @@ std::optional<CredentialFields> find_credential_file() {
   return open_file(*path, environment(kVariable).empty() ? "gcloud's" : kVariable);
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

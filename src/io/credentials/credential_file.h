@@ -12,7 +12,7 @@
 #include "io/http/secret.h"
 #include "io/http/url.h"
 
-namespace smelt {
+namespace smelt::io {
 
 // Thrown if Google rejects the credentials or an ssh key is locked; the user has to sign in again
 // or unlock the key.
@@ -87,4 +87,4 @@ std::optional<std::string> credential_file_path();
 // secret is readable by everyone, or if it is not a JSON object with a type.
 std::optional<CredentialFields> find_credential_file();
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -6,7 +6,7 @@
 #include "io/credentials/jwt.h"
 #include "io/credentials/token_exchange.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using std::chrono::duration_cast;
@@ -147,4 +147,4 @@ std::unique_ptr<Credentials> google_credentials() {
                    "gcloud auth application-default login");
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -9,7 +9,7 @@
 #include "io/http/http.h"
 #include "io/http/secret.h"
 
-namespace smelt {
+namespace smelt::io {
 
 // The OAuth scope for all Google APIs; IAM decides what is permitted.
 inline constexpr const char* kScope = "https://www.googleapis.com/auth/cloud-platform";
@@ -64,4 +64,4 @@ std::unique_ptr<Credentials> no_credentials(const std::string& source);
 // UsageError if there are neither.
 std::unique_ptr<Credentials> google_credentials();
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 
-namespace smelt {
+namespace smelt::io {
 
 // Returns a text field, or "" if it is missing or not a text.
 inline std::string text_in(const Json& object, const char* name) {
@@ -42,4 +42,4 @@ inline std::string zone_in(const std::string& name) {
   return name.substr(begin, name.find('/', begin) - begin);
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/json.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using Key = std::unique_ptr<::EVP_PKEY, decltype(&::EVP_PKEY_free)>;
@@ -66,4 +66,4 @@ Secret signed_claims(const Json& claims, const Secret& key_text, const std::stri
   return Secret(str(text, ".", base64url(signature(key, text))));
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

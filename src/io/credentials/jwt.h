@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "io/http/secret.h"
 
-namespace smelt {
+namespace smelt::io {
 
 // Encodes bytes as base64: RFC 4648, section 4 with padding, and section 5 without.
 std::string base64(std::string_view bytes);
@@ -18,4 +18,4 @@ std::string base64url(std::string_view bytes);
 Secret signed_claims(const Json& claims, const Secret& key, const std::string& key_id,
                      std::string_view what);
 
-}  // namespace smelt
+}  // namespace smelt::io

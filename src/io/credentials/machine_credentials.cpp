@@ -4,7 +4,7 @@
 #include "io/credentials/metadata.h"
 #include "io/credentials/token_exchange.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 class MachineCredentials final : public Credentials {
@@ -30,4 +30,4 @@ std::unique_ptr<Credentials> machine_credentials() {
                                               ask_metadata("project/project-id").value_or(""));
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

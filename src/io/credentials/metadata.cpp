@@ -5,7 +5,7 @@
 #include "io/credentials/credential_file.h"
 #include "io/http/http.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using std::chrono::milliseconds;
@@ -57,4 +57,4 @@ std::optional<std::string> ask_metadata(const std::string& path) {
   return answer.body;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

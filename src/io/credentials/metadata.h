@@ -4,11 +4,11 @@
 #include <optional>
 #include <string>
 
-namespace smelt {
+namespace smelt::io {
 
 // Returns the value at computeMetadata/v1/<path>, or nullopt if it does not exist or there is no
 // such server. GCE_METADATA_HOST or GCE_METADATA_ROOT overrides its HOST:PORT. Throws SystemError
 // if retries are exhausted.
 std::optional<std::string> ask_metadata(const std::string& path);
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -5,7 +5,7 @@
 #include "base/plural.h"
 #include "io/http/url.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr std::size_t kMostCharacters = 300;
@@ -36,4 +36,4 @@ std::string fit_for_message(const std::string& text, const std::vector<Secret>& 
   return shortened(trim(out), kMostCharacters);
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

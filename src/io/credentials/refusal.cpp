@@ -2,7 +2,7 @@
 
 #include "base/str.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 // Returns " --project=N" of Google's sentence "… has not been used in project N before …", or "" if
@@ -36,4 +36,4 @@ std::optional<std::string> refusal_hint(std::string_view message, std::string_vi
   return std::nullopt;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

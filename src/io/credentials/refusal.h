@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-namespace smelt {
+namespace smelt::io {
 
 // Returns the hint for Google's error message, or nullopt if it only names a missing permission.
 // `api` is the service that rejected the call, such as "storage".
 std::optional<std::string> refusal_hint(std::string_view message, std::string_view api);
 
-}  // namespace smelt
+}  // namespace smelt::io

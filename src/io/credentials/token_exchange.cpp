@@ -9,7 +9,7 @@
 #include "io/credentials/json_text.h"
 #include "io/credentials/redact.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using std::chrono::seconds;
@@ -121,4 +121,4 @@ std::string impersonated_account(const Url& url) {
   return url.path.substr(begin, url.path.find(':', begin) - begin);
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

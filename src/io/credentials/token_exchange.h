@@ -8,7 +8,7 @@
 #include "io/credentials/credentials.h"
 #include "io/http/url.h"
 
-namespace smelt {
+namespace smelt::io {
 
 using FormFields = std::vector<std::pair<std::string, std::string>>;
 
@@ -28,4 +28,4 @@ std::string impersonated_account(const Url& url);
 // Parses {"access_token": …, "expires_in": …}. Throws SystemError for anything else.
 Token token_in(const HttpAnswer& answer, const std::string& where);
 
-}  // namespace smelt
+}  // namespace smelt::io

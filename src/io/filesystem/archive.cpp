@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "io/filesystem/file.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr std::size_t kReadBytes = 1 << 18;
@@ -199,4 +199,4 @@ bool holds_file(const std::string& path, const std::string& name) {
   return false;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

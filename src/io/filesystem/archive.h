@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-namespace smelt {
+namespace smelt::io {
 
 // Default limit for the unpacked size of an archive in bytes.
 constexpr std::uint64_t kMostArchiveBytes = std::uint64_t{1} << 30;
@@ -21,4 +21,4 @@ std::map<std::string, std::string> read_archive(const std::string& path,
 // file. Throws the same errors as read_archive().
 bool holds_file(const std::string& path, const std::string& name);
 
-}  // namespace smelt
+}  // namespace smelt::io

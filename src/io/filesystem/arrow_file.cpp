@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "io/filesystem/object_store.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 class WatchedFile : public arrow::io::RandomAccessFile {
@@ -83,4 +83,4 @@ void ArrowFile::check() const {
   if (!failure.ok()) throw_failure("read", path_, failure);
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

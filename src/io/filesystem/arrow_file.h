@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-namespace smelt {
+namespace smelt::io {
 
 // Wraps a file and remembers I/O errors, because Arrow's readers report a damaged file and a
 // storage failure in the same way.
@@ -24,4 +24,4 @@ class ArrowFile {
   std::shared_ptr<arrow::io::RandomAccessFile> file_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

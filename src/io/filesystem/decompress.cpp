@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr std::size_t kPackedBytes = 1 << 18;
@@ -156,4 +156,4 @@ std::size_t DecompressedFile::read(std::span<char> out) {
   return done;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

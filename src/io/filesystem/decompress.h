@@ -16,7 +16,7 @@ namespace arrow::util {
 class Decompressor;
 }
 
-namespace smelt {
+namespace smelt::io {
 
 // Throws UsageError if the file name has the suffix of an unsupported compression.
 void check_packing(const std::string& path);
@@ -54,4 +54,4 @@ class DecompressedFile {
   std::shared_ptr<arrow::util::Decompressor> decompressor_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

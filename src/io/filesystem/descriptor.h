@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace smelt {
+namespace smelt::io {
 
 class Descriptor {
  public:
@@ -28,4 +28,4 @@ class Descriptor {
   int fd_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

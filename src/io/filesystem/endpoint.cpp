@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/host.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 // "?scheme=http&endpoint_override=h:1" -> {{"scheme", "http"}, {"endpoint_override", "h:1"}}
@@ -98,4 +98,4 @@ Endpoint endpoint_of(const RemotePath& path) {
   return endpoint;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -5,7 +5,7 @@
 
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::io {
 
 struct Endpoint {
   std::string scheme;           // "" = https
@@ -24,4 +24,4 @@ struct Endpoint {
 // values.
 Endpoint endpoint_of(const RemotePath& path);
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -21,7 +21,7 @@
 #include "io/filesystem/path.h"
 #include "io/filesystem/remote_file.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace fs = std::filesystem;
 namespace {
 
@@ -311,4 +311,4 @@ void OutputDirectory::commit() {
   partial_.clear();
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -15,7 +15,7 @@
 #include "io/filesystem/descriptor.h"
 #include "io/filesystem/write_buffer.h"
 
-namespace smelt {
+namespace smelt::io {
 
 class RemoteReader;
 class RemoteWriter;
@@ -127,4 +127,4 @@ class OutputDirectory {
   std::string partial_;  // temporary name; empty after commit()
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -12,7 +12,7 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 // Returns whether the file is on a local disk. A network disk may fail at any time, which a mapped
@@ -73,4 +73,4 @@ FileContent::FileContent(const std::string& path) {
   bytes_ = *read;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace smelt {
+namespace smelt::io {
 
 // A file on a local disk is memory-mapped after reading it once, so that read errors are detected.
 // It must not be truncated while it is mapped. Files on object stores and network disks are read
@@ -22,4 +22,4 @@ class FileContent {
   std::string_view bytes_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -17,7 +17,7 @@
 #include "io/filesystem/object_store.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace fs = std::filesystem;
 namespace {
 
@@ -204,4 +204,4 @@ void check_writable(const std::string& folder) {
   if (::access(there.c_str(), W_OK | X_OK) != 0) throw_errno("write to", there, errno);
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smelt {
+namespace smelt::io {
 
 struct FileStatus {
   bool is_folder = false;
@@ -62,4 +62,4 @@ void make_folders(const std::string& path);
 void remove_file(const std::string& path);
 void remove_tree(const std::string& path);  // removes a file, or a folder and its contents
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -16,7 +16,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 // folder_worker() holds a lock, too, as long as it looks.
@@ -176,4 +176,4 @@ void FolderLock::clear_folder() const {
     if (name != kLockName) remove_tree(join_path(folder_, name));
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

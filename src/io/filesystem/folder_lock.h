@@ -11,7 +11,7 @@
 #include "io/filesystem/descriptor.h"
 #include "io/filesystem/remote_lock.h"
 
-namespace smelt {
+namespace smelt::io {
 
 // The result of locking an open file: locked until the descriptor is closed; locked by another
 // process; or another process has removed or replaced the file at `path`.
@@ -85,4 +85,4 @@ class FileLock {
   Descriptor file_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -10,7 +10,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::io {
 
 GrowingFile::GrowingFile(std::string path) : path_(std::move(path)) {
   if (exists(path_)) throw UsageError(str(path_, ": exists already"), "choose another name");
@@ -54,4 +54,4 @@ void GrowingFile::continue_in(std::string path) {
   path_ = std::move(path);
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

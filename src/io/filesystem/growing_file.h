@@ -10,7 +10,7 @@
 #include "io/filesystem/descriptor.h"
 #include "io/filesystem/growing_object.h"
 
-namespace smelt {
+namespace smelt::io {
 
 class GrowingFile {
  public:
@@ -50,4 +50,4 @@ class GrowingFile {
   std::unique_ptr<GrowingObject> completing_;  // the previous object
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

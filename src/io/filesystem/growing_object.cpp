@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "io/filesystem/file.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr double kShareOfTime = 10;  // at most 1 / 10 of the time is spent on writing
@@ -123,4 +123,4 @@ void GrowingObject::tell(std::string_view what_follows) const try {
   log_warning("{}\n  {} {}", error.what(), path_, what_follows);
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 
-namespace smelt {
+namespace smelt::io {
 
 // Thread-safe.
 class GrowingObject {
@@ -61,4 +61,4 @@ class GrowingObject {
   std::jthread writing_;  // declared last, because it uses the other members
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

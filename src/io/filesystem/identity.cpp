@@ -6,7 +6,7 @@
 #include "io/credentials/credentials.h"
 #include "io/filesystem/metadata_server.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 bool file_exists(const std::string& path) {
@@ -58,4 +58,4 @@ Identity aws_identity() {
   return {"this machine's role, or anonymous (no credentials were found)", "", true};
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -6,7 +6,7 @@
 
 #include "io/http/secret.h"
 
-namespace smelt {
+namespace smelt::io {
 
 struct Identity {
   std::string words;   // "service account x@y.iam.gserviceaccount.com (…)"
@@ -28,4 +28,4 @@ Identity aws_identity();
 // Returns an anonymous identity that was requested by the user.
 Identity chosen_anonymous(const std::string& why, const std::string& remedy = {});
 
-}  // namespace smelt
+}  // namespace smelt::io

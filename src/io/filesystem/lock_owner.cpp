@@ -15,7 +15,7 @@
 #include "base/plural.h"
 #include "base/str.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr std::size_t kCommand = 80;  // characters
@@ -96,4 +96,4 @@ bool LockOwner::has_ended() const {
   return is_of_this_machine() && start_of_process(process) != started;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

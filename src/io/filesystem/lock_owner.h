@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace smelt {
+namespace smelt::io {
 
 struct LockOwner {
   std::string words;    // "process 12 on host a since 2026-11-22 07:05:16 UTC: smelt run x.yaml"
@@ -23,4 +23,4 @@ struct LockOwner {
   bool has_ended() const;
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "io/filesystem/descriptor.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using std::chrono::milliseconds;
@@ -132,4 +132,4 @@ std::optional<std::string> metadata_server_account(milliseconds patience) {
   return email;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace smelt {
+namespace smelt::io {
 
 // Returns the value at computeMetadata/v1/<path> without surrounding white space, or nullopt if it
 // does not exist or no metadata server is reachable within a second (not a Google machine). Retries
@@ -18,4 +18,4 @@ std::optional<std::string> metadata_server_value(const std::string& path,
 std::optional<std::string> metadata_server_account(
     std::chrono::milliseconds patience = std::chrono::seconds(15));
 
-}  // namespace smelt
+}  // namespace smelt::io

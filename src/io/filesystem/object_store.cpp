@@ -13,7 +13,7 @@
 #include "io/filesystem/endpoint.h"
 #include "io/filesystem/s3_patience.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using FileSystem = std::shared_ptr<arrow::fs::FileSystem>;
@@ -178,4 +178,4 @@ std::vector<arrow::fs::FileInfo> list_objects(const Place& bucket, const std::st
   return found;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -13,7 +13,7 @@
 #include "io/filesystem/identity.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::io {
 
 // A path on an object store and the filesystem that serves it. Filesystems are created once for
 // each user and set of options (on S3 also each bucket, for its region), live as long as the
@@ -72,4 +72,4 @@ std::vector<std::string> list_names(const Place& folder, std::string_view action
 std::vector<arrow::fs::FileInfo> list_objects(const Place& bucket, const std::string& folder,
                                               Depth depth, std::string_view action);
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 bool is_lower_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
@@ -173,4 +173,4 @@ RemotePath parse_remote(std::string_view path) {
   return parts;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

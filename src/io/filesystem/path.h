@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace smelt {
+namespace smelt::io {
 
 // Returns whether the path begins with gs:// or s3://. Throws UsageError for any other
 // "<scheme>://".
@@ -55,4 +55,4 @@ struct RemotePath {
 // or password.
 RemotePath parse_remote(std::string_view path);
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -11,7 +11,7 @@
 #include "io/filesystem/object_store.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr std::string_view kWildcards = "*?[";
@@ -109,4 +109,4 @@ std::vector<std::string> expand_patterns(std::string_view patterns, std::string_
   return paths;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -10,7 +10,7 @@
 #include "io/filesystem/path.h"
 #include "io/filesystem/remote_file.h"
 
-namespace smelt {
+namespace smelt::io {
 
 RandomAccessFile::RandomAccessFile(std::string path) : path_(std::move(path)) {
   if (is_remote(path_)) {
@@ -40,4 +40,4 @@ std::size_t RandomAccessFile::read_at(std::uint64_t offset, std::span<char> out)
   return done;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

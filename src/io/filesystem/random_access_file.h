@@ -8,7 +8,7 @@
 
 #include "io/filesystem/descriptor.h"
 
-namespace smelt {
+namespace smelt::io {
 
 class RemoteFile;
 
@@ -30,4 +30,4 @@ class RandomAccessFile {
   std::uint64_t size_ = 0;
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr std::size_t kBlockBytes = 4 << 20;
@@ -194,4 +194,4 @@ void RemoteWriter::commit() {
   stream_.reset();
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

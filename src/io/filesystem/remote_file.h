@@ -11,7 +11,7 @@
 
 #include "io/filesystem/object_store.h"
 
-namespace smelt {
+namespace smelt::io {
 
 // An object, in the version that existed when it was opened. Thread-safe.
 class RemoteFile {
@@ -81,4 +81,4 @@ class RemoteWriter {
   std::future<arrow::Status> sending_;  // declared last, because its thread uses on_way_
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

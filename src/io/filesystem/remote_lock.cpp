@@ -13,7 +13,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr std::string_view kHeld = "held\n", kMade = "claimed\n";
@@ -196,4 +196,4 @@ void RemoteLock::require_held() const {
                       "stop one of the two; what was saved before is good");
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

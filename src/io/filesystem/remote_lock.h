@@ -15,7 +15,7 @@
 
 #include "io/filesystem/lock_owner.h"
 
-namespace smelt {
+namespace smelt::io {
 
 inline constexpr const char* kLockName = "smelt.lock";
 
@@ -76,4 +76,4 @@ class RemoteLock {
   std::jthread renewing_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

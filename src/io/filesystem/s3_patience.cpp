@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr std::int64_t kFirstDelay = 200, kMostDelay = 10'000;  // milliseconds
@@ -28,4 +28,4 @@ std::int64_t S3Patience::CalculateDelayBeforeNextRetry(const AWSErrorDetail&,
   return delay_before(retries);
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

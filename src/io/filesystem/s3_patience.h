@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-namespace smelt {
+namespace smelt::io {
 
 // Retries with exponential backoff, from 0.2 to at most 10 seconds, until the waits add up to a
 // given number of seconds. Arrow's default gives up after six seconds.
@@ -22,4 +22,4 @@ class S3Patience final : public arrow::fs::S3RetryStrategy {
   std::atomic<double> seconds_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

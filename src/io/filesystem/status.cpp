@@ -11,7 +11,7 @@
 #include "io/filesystem/object_store.h"
 #include "io/http/url.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 bool says_any(const arrow::Status& status, std::initializer_list<std::string_view> words) {
@@ -199,4 +199,4 @@ void throw_status(std::string_view action, const Place& place, Access access,
   throw_unanswered(where, path, identity, status);
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -9,7 +9,7 @@
 #include <new>
 #include <utility>
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 // The alignment of direct writes, in memory and in the file, that every disk accepts.
@@ -70,4 +70,4 @@ bool WriteBuffer::stop_bypassing(int fd) {
   return flags >= 0 && ::fcntl(fd, F_SETFL, flags & ~O_DIRECT) == 0;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

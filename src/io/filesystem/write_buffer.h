@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace smelt {
+namespace smelt::io {
 
 class WriteBuffer {
  public:
@@ -35,4 +35,4 @@ class WriteBuffer {
   bool direct_ = false;
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr std::size_t kPlacesOfByte = 8;
@@ -63,4 +63,4 @@ void put_bitmask_values(std::span<const float> values, std::span<const std::uint
         out[laid == Laid::as_is ? r * columns + c : c * rows + r] = *next++;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

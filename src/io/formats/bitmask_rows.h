@@ -9,7 +9,7 @@
 
 #include "io/formats/int8_rows.h"
 
-namespace smelt {
+namespace smelt::io {
 
 struct BitmaskRows {
   std::vector<float> values;       // [K]
@@ -31,4 +31,4 @@ std::size_t count_bits(std::span<const std::uint8_t> bits, std::size_t rows, std
 void put_bitmask_values(std::span<const float> values, std::span<const std::uint8_t> bits,
                         std::size_t rows, std::span<float> out, Laid laid = Laid::as_is);
 
-}  // namespace smelt
+}  // namespace smelt::io

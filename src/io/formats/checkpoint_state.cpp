@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 [[noreturn]] void refuse_line(std::string_view origin, std::size_t number, std::string_view line) {
@@ -81,4 +81,4 @@ std::string checkpoint_state_text(const CheckpointState& state) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smelt {
+namespace smelt::io {
 
 struct CheckpointState {
   std::string newest;            // a path, mostly relative to the file's folder; may be empty
@@ -18,4 +18,4 @@ struct CheckpointState {
 CheckpointState parse_checkpoint_state(std::string_view text, std::string_view origin);
 std::string checkpoint_state_text(const CheckpointState& state);
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -1,6 +1,6 @@
 #include "io/formats/config.h"
 
-namespace smelt {
+namespace smelt::io {
 
 const char* kind_name(const Json& value) {
   if (value.is_string()) return "a text";
@@ -20,4 +20,4 @@ void check_kind(const Json& value, const Json& default_value, const std::string&
         "correct the value");
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "base/json.h"
 
-namespace smelt {
+namespace smelt::io {
 
 struct ConfigField {
   std::string name;
@@ -123,4 +123,4 @@ Config parse_config(const Json& object, const std::string& where) {
   return config;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

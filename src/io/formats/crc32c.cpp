@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace smelt {
+namespace smelt::io {
 
 std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed) {
   constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // the library's length is an int
@@ -25,4 +25,4 @@ std::string hex_text(std::uint32_t crc) {
   return digits;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

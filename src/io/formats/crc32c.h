@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace smelt {
+namespace smelt::io {
 
 // Returns the checksum of `bytes`. With `seed`, continues the checksum of preceding bytes.
 std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed = 0);
@@ -24,4 +24,4 @@ constexpr std::uint32_t unmask_crc(std::uint32_t masked) {
   return (rotated >> 17) | (rotated << 15);
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -9,7 +9,7 @@
 #include "io/formats/tfrecord.h"
 #include "io/formats/wire.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 // Numbers of the fields of Event, Summary, Summary.Value and SessionLog (tensorflow/core:
@@ -236,4 +236,4 @@ void append_hyperparameters(std::string& out, double wall_time, const Json& sett
   append_event(out, wall_time, 0, summary);
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

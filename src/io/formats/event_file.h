@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 
-namespace smelt {
+namespace smelt::io {
 
 struct Scalar {
   std::string tag;  // "train/valid_loss"
@@ -54,4 +54,4 @@ void append_texts(std::string& out, double wall_time, std::int64_t step,
 // Appends the run's hyperparameters: numbers, booleans and texts by name.
 void append_hyperparameters(std::string& out, double wall_time, const Json& settings);
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 enum Kind : std::uint32_t { kBytes = 1, kReals = 2, kIntegers = 3 };  // field numbers of Feature
@@ -131,4 +131,4 @@ std::vector<ExampleFeature> Example::features() const {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -13,7 +13,7 @@
 
 #include "io/formats/wire.h"
 
-namespace smelt {
+namespace smelt::io {
 
 // Writes features in the order of the calls, as protobuf's pure-Python runtime does. (The C
 // runtimes write a map in the order of a hash that changes from run to run.)
@@ -76,4 +76,4 @@ class Example {
   std::vector<Feature> features_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);
@@ -166,4 +166,4 @@ bool fill_slots(std::string_view message, std::span<const FeatureSlot> slots) {
   return std::popcount(filled) == static_cast<int>(slots.size());
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace smelt {
+namespace smelt::io {
 
 // A feature that every example has, and its destination: `integers` or `reals`, `count` values.
 struct FeatureSlot {
@@ -25,4 +25,4 @@ constexpr std::size_t kMostSlots = 32;
 // slots.
 bool fill_slots(std::string_view message, std::span<const FeatureSlot> slots);
 
-}  // namespace smelt
+}  // namespace smelt::io

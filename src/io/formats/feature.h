@@ -7,17 +7,17 @@
 
 #include "compiler/ir/shape.h"
 
-namespace smelt {
+namespace smelt::io {
 
 struct Feature {
-  std::string name;          // of the tf.Example's feature: "input_ids"
-  DType dtype = DType::s32;  // s32 or f32
-  Dims row = {};             // shape in one record; {}: one number
-  std::int64_t limit = 0;    // s32: values are in [0, limit), at most 2^31
-  std::string limit_name{};  // what gives the limit, for messages: "vocab_size"
+  std::string name;                              // of the tf.Example's feature: "input_ids"
+  compiler::DType dtype = compiler::DType::s32;  // s32 or f32
+  compiler::Dims row = {};                       // shape in one record; {}: one number
+  std::int64_t limit = 0;                        // s32: values are in [0, limit), at most 2^31
+  std::string limit_name{};                      // what gives the limit, for messages: "vocab_size"
 
   // Numbers in one record.
-  std::int64_t count() const { return Shape{dtype, row}.elements(); }
+  std::int64_t count() const { return compiler::Shape{dtype, row}.elements(); }
 };
 
 using Features = std::vector<Feature>;
@@ -28,4 +28,4 @@ struct ForeignFeature {
   std::string name, kind;
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr float kInt4ToEachSide = 7.5F, kLeastInt4Scale = std::numeric_limits<float>::epsilon();
@@ -68,4 +68,4 @@ void put_int4_values(std::span<const std::uint32_t> words, std::span<const float
         out[c * rows + r] = value(r * columns + c);
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

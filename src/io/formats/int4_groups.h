@@ -12,7 +12,7 @@
 
 #include "io/formats/int8_rows.h"
 
-namespace smelt {
+namespace smelt::io {
 
 inline constexpr std::int64_t kCodesOfWord = 8;
 
@@ -36,4 +36,4 @@ Int4Groups int4_groups(std::span<const float> values, std::size_t rows, std::siz
 void put_int4_values(std::span<const std::uint32_t> words, std::span<const float> scales,
                      std::size_t rows, std::span<float> out, Laid laid = Laid::as_is);
 
-}  // namespace smelt
+}  // namespace smelt::io

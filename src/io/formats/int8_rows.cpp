@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr float kCodesToEachSide = 127.5F;
@@ -103,4 +103,4 @@ double middle_to_noise_db(std::span<const float> values, std::span<const float> 
   return -10 * std::log10(noise / static_cast<double>(inexact));
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace smelt {
+namespace smelt::io {
 
 struct Int8Rows {
   std::vector<std::int8_t> codes;  // [R,C]
@@ -37,4 +37,4 @@ double signal_to_noise_db(std::span<const float> values, std::span<const float> 
 double middle_to_noise_db(std::span<const float> values, std::span<const float> said,
                           std::size_t rows);
 
-}  // namespace smelt
+}  // namespace smelt::io

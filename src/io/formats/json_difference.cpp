@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 
-namespace smelt {
+namespace smelt::io {
 
 std::vector<JsonDifference> differences(const Json& was, const Json& is, const std::string& name) {
   std::vector<JsonDifference> out;
@@ -32,4 +32,4 @@ std::optional<JsonDifference> first_difference(const Json& was, const Json& is,
   return all.front();
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 
-namespace smelt {
+namespace smelt::io {
 
 struct JsonDifference {
   std::string name;  // "model.num_hidden_layers"; an element of a list bears the list's name
@@ -22,4 +22,4 @@ std::vector<JsonDifference> differences(const Json& was, const Json& is,
 std::optional<JsonDifference> first_difference(const Json& was, const Json& is,
                                                const std::string& name = "");
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 std::string shown(const Json& value) {
@@ -50,4 +50,4 @@ void JsonField::refuse(std::string_view problem) const {
   throw UsageError(str(path_, ": ", name_, name_.empty() ? "" : " is ", problem), hint_);
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 
-namespace smelt {
+namespace smelt::io {
 
 // The whole file, or a field of it by its path: "model.vocab". A missing field is null. Lives no
 // longer than the file and what `path` and `hint` refer to.
@@ -65,4 +65,4 @@ class JsonField {
   std::string_view path_, hint_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

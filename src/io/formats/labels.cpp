@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/str.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 // Returns the names of a JSON list without white space around them, and without those that are
@@ -50,4 +50,4 @@ std::string class_names_text(const std::vector<std::string>& names) {
   return class_names_in(text) == names ? text : Json(names).dump();
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -12,7 +12,7 @@
 
 #include "base/choice.h"
 
-namespace smelt {
+namespace smelt::io {
 
 enum class Problem {
   single_label,  // one of several classes
@@ -78,4 +78,4 @@ std::vector<std::string> class_names_in(std::string_view text,
 // otherwise.
 std::string class_names_text(const std::vector<std::string>& names);
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -13,7 +13,7 @@
 
 #include "compiler/ir/shape.h"
 
-namespace smelt {
+namespace smelt::io {
 
 // Writes all bytes of a tensor to the span. May be called repeatedly and from several threads.
 using PutBytes = std::function<void(std::span<std::byte>)>;
@@ -21,7 +21,7 @@ using PutBytes = std::function<void(std::span<std::byte>)>;
 struct LazyCodes;
 
 struct LazyTensor {
-  Shape shape;
+  compiler::Shape shape;
   // shape.size_bytes() bytes, row-major, little-endian; may throw as its source does. Each call
   // reads or makes them again.
   std::function<std::vector<std::byte>()> read;
@@ -44,4 +44,4 @@ struct LazyCodes {
 
 using LazyTensors = std::map<std::string, LazyTensor, std::less<>>;
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace smelt {
+namespace smelt::io {
 
 template <class Unsigned>
 std::array<char, sizeof(Unsigned)> to_little_endian(Unsigned value) {
@@ -31,4 +31,4 @@ Unsigned from_little_endian(std::string_view bytes) {
   return value;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

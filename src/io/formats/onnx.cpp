@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 // Field numbers of onnx.proto's messages.
@@ -26,17 +26,17 @@ constexpr std::uint32_t kValueName = 1, kValueType = 2, kTypeTensor = 1, kTypeEl
 
 constexpr std::uint32_t kDelimited = static_cast<std::uint32_t>(WireType::bytes);
 
-std::int64_t type_number(DType type) {
+std::int64_t type_number(compiler::DType type) {
   switch (type) {
-    case DType::f32:
+    case compiler::DType::f32:
       return 1;
-    case DType::u8:
+    case compiler::DType::u8:
       return 2;
-    case DType::s8:
+    case compiler::DType::s8:
       return 3;
-    case DType::s32:
+    case compiler::DType::s32:
       return 6;
-    case DType::s64:
+    case compiler::DType::s64:
       return 7;
     default:
       CHECK(false, "no ONNX type for ", type);
@@ -61,7 +61,8 @@ WireWriter attribute_message(const OnnxAttribute& a) {
   return out;
 }
 
-WireWriter value_message(const std::string& of, DType type, const std::vector<std::string>& sizes) {
+WireWriter value_message(const std::string& of, compiler::DType type,
+                         const std::vector<std::string>& sizes) {
   WireWriter all_dims, tensor, type_of, out;
   for (const std::string& size : sizes) {
     WireWriter one;
@@ -88,7 +89,7 @@ std::string begun(std::uint32_t field, std::uint64_t size) {
 }
 
 template <class T>
-LazyTensor held(DType type, Dims sizes, std::vector<T> values) {
+LazyTensor held(compiler::DType type, compiler::Dims sizes, std::vector<T> values) {
   return {{type, std::move(sizes)}, [values = std::move(values)] {
             std::vector<std::byte> bytes(values.size() * sizeof(T));
             std::memcpy(bytes.data(), values.data(), bytes.size());
@@ -98,13 +99,14 @@ LazyTensor held(DType type, Dims sizes, std::vector<T> values) {
 
 }  // namespace
 
-std::string OnnxGraph::input(const std::string& of, DType type,
+std::string OnnxGraph::input(const std::string& of, compiler::DType type,
                              const std::vector<std::string>& sizes) {
   inputs_.message(kGraphInput, value_message(of, type, sizes));
   return of;
 }
 
-void OnnxGraph::output(const std::string& of, DType type, const std::vector<std::string>& sizes) {
+void OnnxGraph::output(const std::string& of, compiler::DType type,
+                       const std::vector<std::string>& sizes) {
   outputs_.message(kGraphOutput, value_message(of, type, sizes));
 }
 
@@ -121,17 +123,18 @@ std::string OnnxGraph::constant(const std::string& of, LazyTensor tensor) {
 std::string OnnxGraph::constant(float number) {
   char digits[32];  // all of them: another number has another name
   std::snprintf(digits, sizeof digits, "%.9g", number);
-  return constant(str("constant/", digits), held(DType::f32, {}, std::vector{number}));
+  return constant(str("constant/", digits), held(compiler::DType::f32, {}, std::vector{number}));
 }
 
 std::string OnnxGraph::scalar(std::int64_t number) {
-  return constant(str("constant/", number, "i"), held(DType::s64, {}, std::vector{number}));
+  return constant(str("constant/", number, "i"),
+                  held(compiler::DType::s64, {}, std::vector{number}));
 }
 
 std::string OnnxGraph::constant(const std::vector<std::int64_t>& values) {
   std::string of = "constant/";
   for (const std::int64_t each : values) of += str("[", each, "]");
-  return constant(of, held(DType::s64, {std::ssize(values)}, values));
+  return constant(of, held(compiler::DType::s64, {std::ssize(values)}, values));
 }
 
 std::string OnnxGraph::node(const std::string& op, const std::vector<std::string>& inputs,
@@ -202,4 +205,4 @@ void OnnxGraph::write(const Properties& properties,
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -14,7 +14,7 @@
 #include "io/formats/lazy_tensor.h"
 #include "io/formats/wire.h"
 
-namespace smelt {
+namespace smelt::io {
 
 inline constexpr std::int64_t kOnnxIrVersion = 8, kOnnxOpset = 17;
 
@@ -29,8 +29,9 @@ class OnnxGraph {
   explicit OnnxGraph(std::string name) : name_(std::move(name)) {}
 
   // A dimension is a number, "512", or a name, which stands for any size.
-  std::string input(const std::string& name, DType type, const std::vector<std::string>& dims);
-  void output(const std::string& value, DType type, const std::vector<std::string>& dims);
+  std::string input(const std::string& name, compiler::DType type,
+                    const std::vector<std::string>& dims);
+  void output(const std::string& value, compiler::DType type, const std::vector<std::string>& dims);
   // Adds a constant of f32, u8, s8, s32 or s64, which is read when the graph is written. A constant
   // of this name that exists is reused.
   std::string constant(const std::string& name, LazyTensor tensor);
@@ -64,4 +65,4 @@ class OnnxGraph {
   std::int64_t count_ = 0;
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

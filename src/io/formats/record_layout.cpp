@@ -8,7 +8,7 @@
 #include "io/formats/little_endian.h"
 #include "io/formats/tfrecord.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 static_assert(std::endian::native ==
@@ -132,4 +132,4 @@ RecordLayout decode_record_layout(std::string_view bytes, std::string_view where
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

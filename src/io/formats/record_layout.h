@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace smelt {
+namespace smelt::io {
 
 // Numbers in as few bytes each as the largest of them needs: 1, 2, 4 or 8.
 class NarrowNumbers {
@@ -48,4 +48,4 @@ std::string encode_record_layout(const RecordLayout& layout);
 // UsageError beginning with `where` for bytes that no encode_record_layout made.
 RecordLayout decode_record_layout(std::string_view bytes, std::string_view where);
 
-}  // namespace smelt
+}  // namespace smelt::io

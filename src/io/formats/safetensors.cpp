@@ -10,7 +10,7 @@
 #include "base/nearest_name.h"
 #include "io/formats/little_endian.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr std::size_t kLengthBytes = kSafetensorsLengthBytes;
@@ -18,20 +18,21 @@ constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the official reader's
 constexpr std::string_view kMetadataKey = "__metadata__";
 
 // In the order in which the official writer places them: the widest first.
-constexpr std::array<std::pair<DType, std::string_view>, 12> kDTypes{{{DType::u64, "U64"},
-                                                                      {DType::s64, "I64"},
-                                                                      {DType::f64, "F64"},
-                                                                      {DType::f32, "F32"},
-                                                                      {DType::u32, "U32"},
-                                                                      {DType::s32, "I32"},
-                                                                      {DType::bf16, "BF16"},
-                                                                      {DType::f16, "F16"},
-                                                                      {DType::u16, "U16"},
-                                                                      {DType::s8, "I8"},
-                                                                      {DType::u8, "U8"},
-                                                                      {DType::pred, "BOOL"}}};
+constexpr std::array<std::pair<compiler::DType, std::string_view>, 12> kDTypes{
+    {{compiler::DType::u64, "U64"},
+     {compiler::DType::s64, "I64"},
+     {compiler::DType::f64, "F64"},
+     {compiler::DType::f32, "F32"},
+     {compiler::DType::u32, "U32"},
+     {compiler::DType::s32, "I32"},
+     {compiler::DType::bf16, "BF16"},
+     {compiler::DType::f16, "F16"},
+     {compiler::DType::u16, "U16"},
+     {compiler::DType::s8, "I8"},
+     {compiler::DType::u8, "U8"},
+     {compiler::DType::pred, "BOOL"}}};
 
-std::size_t place(DType dtype) {
+std::size_t place(compiler::DType dtype) {
   const auto found = std::find_if(kDTypes.begin(), kDTypes.end(),
                                   [&](const auto& item) { return item.first == dtype; });
   CHECK(found != kDTypes.end());
@@ -161,15 +162,15 @@ class HeaderReader {
     return value.get<std::uint64_t>();
   }
 
-  Shape read_shape(std::string_view name, const Json& value) const {
+  compiler::Shape read_shape(std::string_view name, const Json& value) const {
     const Json& dtype = value.at("dtype");
     const auto known = std::find_if(kDTypes.begin(), kDTypes.end(), [&](const auto& item) {
       return dtype.is_string() && dtype == item.second;
     });
     if (dtype.is_structured()) refuse(name, "dtype is not a text");
     if (known == kDTypes.end()) refuse(name, str("dtype ", dtype.dump(), " is not supported"));
-    Shape shape{known->first, {}};
-    std::uint64_t size = dtype_size_bytes(shape.dtype);
+    compiler::Shape shape{known->first, {}};
+    std::uint64_t size = compiler::dtype_size_bytes(shape.dtype);
     if (!value.at("shape").is_array()) refuse(name, "shape is not a list");
     for (const Json& dim : value.at("shape")) whole_number(name, dim, "a dimension");
     for (const Json& dim : value.at("shape")) {
@@ -188,7 +189,7 @@ class HeaderReader {
     if (!value.is_object() || value.size() != 3 || !value.contains("dtype") ||
         !value.contains("shape") || !value.contains("data_offsets"))
       refuse(name, "its entry is not {dtype, shape, data_offsets}");
-    const Shape shape = read_shape(name, value);
+    const compiler::Shape shape = read_shape(name, value);
     const Json& offsets = value.at("data_offsets");
     if (!offsets.is_array() || offsets.size() != 2)
       refuse(name, "data_offsets is not [begin, end]");
@@ -231,7 +232,7 @@ class HeaderReader {
 
 }  // namespace
 
-std::string_view safetensors_dtype(DType dtype) { return kDTypes[place(dtype)].second; }
+std::string_view safetensors_dtype(compiler::DType dtype) { return kDTypes[place(dtype)].second; }
 
 void write_safetensors(const TensorMap& tensors, const Metadata& metadata,
                        const std::function<void(std::string_view)>& write) {
@@ -292,4 +293,4 @@ const TensorView& SafetensorsFile::at(std::string_view name) const {
   throw UsageError(str(origin_, ": no tensor '", name, "'"), did_you_mean(name, known));
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -15,11 +15,11 @@
 #include "compiler/ir/shape.h"
 #include "io/formats/lazy_tensor.h"
 
-namespace smelt {
+namespace smelt::io {
 
 // A non-owning view of a tensor: row-major, little-endian, shape.size_bytes() bytes.
 struct TensorView {
-  Shape shape;
+  compiler::Shape shape;
   std::span<const std::byte> data;
 };
 
@@ -29,14 +29,14 @@ using Metadata = std::map<std::string, std::string, std::less<>>;
 // Returns the elements as T, which must have the size of the tensor's dtype.
 template <class T>
 std::vector<T> tensor_values(const TensorView& tensor) {
-  CHECK(sizeof(T) == dtype_size_bytes(tensor.shape.dtype), tensor.shape);
+  CHECK(sizeof(T) == compiler::dtype_size_bytes(tensor.shape.dtype), tensor.shape);
   std::vector<T> values(tensor.data.size() / sizeof(T));
   if (!values.empty()) std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
   return values;
 }
 
 // Returns the dtype's name: F32, F64, BF16, F16, I8, I32, I64, U8, U16, U32, U64 or BOOL.
-std::string_view safetensors_dtype(DType dtype);
+std::string_view safetensors_dtype(compiler::DType dtype);
 
 // Passes the file to `write` in pieces, without copying tensor data. The same tensors give the same
 // bytes as the official writer: wider dtypes first (so that every tensor is aligned), then by name.
@@ -53,7 +53,7 @@ std::string safetensors_bytes(const TensorMap& tensors, const Metadata& metadata
 // The parsed header of a file, without the data.
 struct SafetensorsHeader {
   struct Place {
-    Shape shape;
+    compiler::Shape shape;
     std::uint64_t offset = 0;  // in the file
   };
   std::map<std::string, Place, std::less<>> tensors;
@@ -90,4 +90,4 @@ class SafetensorsFile {
   Metadata metadata_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

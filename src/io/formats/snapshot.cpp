@@ -10,7 +10,7 @@
 #include "io/formats/tensorflow_type.h"
 #include "io/formats/wire.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr std::uint32_t kRunField = 2, kVersionField = 4, kTypeField = 5, kElementsField = 6,
@@ -220,4 +220,4 @@ void TokenTensors::append(std::string_view message, const RecordPlace& place,
   with_type(type_, [&](auto number) { append_numbers<decltype(number)>(content, place, ids); });
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -10,7 +10,7 @@
 
 #include "io/formats/tfrecord.h"
 
-namespace smelt {
+namespace smelt::io {
 
 inline constexpr std::string_view kSnapshotMetadata = "snapshot.metadata";  // file of the folder
 constexpr std::int64_t kSnapshotVersion = 2;
@@ -61,4 +61,4 @@ class TokenTensors {
   std::size_t size_ = 0;  // of that message
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

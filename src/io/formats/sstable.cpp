@@ -8,7 +8,7 @@
 #include "io/formats/little_endian.h"
 #include "io/formats/wire.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr std::uint64_t kTableMagic = 0xDB4775248B80FB57;
@@ -209,4 +209,4 @@ std::string sstable_bytes(const std::vector<std::pair<std::string, std::string>>
   return file + footer;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

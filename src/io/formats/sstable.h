@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace smelt {
+namespace smelt::io {
 
 struct TableEntry {
   std::string key;
@@ -26,4 +26,4 @@ inline constexpr std::size_t kTableBlockBytes = 262144;
 std::string sstable_bytes(const std::vector<std::pair<std::string, std::string>>& entries,
                           std::size_t block_bytes = kTableBlockBytes);
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -10,7 +10,7 @@
 #include "io/formats/tensorflow_type.h"
 #include "io/formats/wire.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 // BundleHeaderProto, BundleEntryProto, TensorShapeProto and TensorSliceProto.
@@ -40,18 +40,18 @@ std::int64_t integer_of(const WireField& field, std::string_view where) {
 }
 
 // Returns the number of elements. Throws UsageError if such a tensor cannot exist.
-std::int64_t elements_of(const Dims& dims, std::string_view where) {
+std::int64_t elements_of(const compiler::Dims& dims, std::string_view where) {
   std::int64_t product = 1;
   for (const std::int64_t dim : dims) {
     if (dim < 0 || (dim > 0 && product > std::numeric_limits<std::int64_t>::max() / 16 / dim))
-      refuse(where, str("impossible shape ", dims_text(dims)));
+      refuse(where, str("impossible shape ", compiler::dims_text(dims)));
     product *= dim;
   }
   return product;
 }
 
-Dims parse_dims(std::string_view message, std::string_view where) {
-  Dims dims;
+compiler::Dims parse_dims(std::string_view message, std::string_view where) {
+  compiler::Dims dims;
   each_field(message, where, [&](const WireField& field) {
     if (field.number == kUnknownRank && integer_of(field, where) != 0)
       refuse(where, "a tensor of unknown rank");
@@ -136,12 +136,12 @@ void check_bytes(const BundleEntry& entry, std::int64_t shards, const std::strin
   const std::int64_t elements = elements_of(entry.dims, where);
   const auto dtype = dtype_of_tensorflow(entry.type);
   if (!dtype) return;
-  const Shape shape{*dtype, entry.dims};
-  if (static_cast<std::uint64_t>(elements) * dtype_size_bytes(*dtype) != entry.size)
+  const compiler::Shape shape{*dtype, entry.dims};
+  if (static_cast<std::uint64_t>(elements) * compiler::dtype_size_bytes(*dtype) != entry.size)
     refuse(where, str("has ", entry.size, " bytes, but is ", shape));
 }
 
-bool fits(const BundleSlice& slice, const Dims& whole) {
+bool fits(const BundleSlice& slice, const compiler::Dims& whole) {
   if (slice.extents.size() != whole.size()) return false;
   for (std::size_t i = 0; i < whole.size(); ++i) {
     const auto [start, length] = slice.extents[i];
@@ -168,7 +168,7 @@ void check_parts(const BundleEntry& tensor, const std::string& name, const Bundl
   for (std::size_t i = 0; i < tensor.slices.size(); ++i) {
     const BundleSlice& slice = tensor.slices[i];
     if (!fits(slice, tensor.dims)) refuse(where, "a part reaches beyond the tensor");
-    const Dims dims = bundle_part_dims(slice, tensor.dims);
+    const compiler::Dims dims = bundle_part_dims(slice, tensor.dims);
     const auto part = index.parts.find(bundle_part_key(name, slice));
     if (part == index.parts.end()) refuse(where, str("its part ", i, " is missing"));
     if (part->second.dims != dims || part->second.type != tensor.type)
@@ -182,7 +182,7 @@ void check_parts(const BundleEntry& tensor, const std::string& name, const Bundl
 
 // ---- Writing
 
-std::string shape_message(const Dims& dims) {
+std::string shape_message(const compiler::Dims& dims) {
   WireWriter shape;
   for (const std::int64_t size : dims) {
     WireWriter dim;
@@ -276,9 +276,9 @@ std::string bundle_part_key(std::string_view tensor, const BundleSlice& slice) {
   return key;
 }
 
-Dims bundle_part_dims(const BundleSlice& slice, const Dims& whole) {
+compiler::Dims bundle_part_dims(const BundleSlice& slice, const compiler::Dims& whole) {
   CHECK(slice.extents.size() == whole.size());
-  Dims dims = whole;
+  compiler::Dims dims = whole;
   for (std::size_t i = 0; i < dims.size(); ++i)
     if (slice.extents[i].length != -1) dims[i] = slice.extents[i].length;
   return dims;
@@ -320,4 +320,4 @@ std::string bundle_index_bytes(const BundleIndex& index) {
   return sstable_bytes(items);
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

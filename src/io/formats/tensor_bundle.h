@@ -10,7 +10,7 @@
 
 #include "compiler/ir/shape.h"
 
-namespace smelt {
+namespace smelt::io {
 
 // A part of a tensor: where it begins in each dimension, and how long it is there.
 struct BundleSlice {
@@ -25,7 +25,7 @@ struct BundleSlice {
 
 struct BundleEntry {
   std::int64_t type = 0;  // tensorflow.DataType
-  Dims dims = {};
+  compiler::Dims dims = {};
   std::int64_t shard = 0;
   std::uint64_t offset = 0, size = 0;  // bytes in the shard
   std::uint32_t crc32c = 0;            // of these bytes
@@ -50,10 +50,10 @@ std::string bundle_index_bytes(const BundleIndex& index);
 
 std::string bundle_part_key(std::string_view tensor, const BundleSlice& slice);
 // Returns the dimensions of a slice, which must fit `whole`.
-Dims bundle_part_dims(const BundleSlice& slice, const Dims& whole);
+compiler::Dims bundle_part_dims(const BundleSlice& slice, const compiler::Dims& whole);
 
 // What is added to a checkpoint's name: ".index", ".data-00000-of-00002".
 inline constexpr std::string_view kBundleIndexSuffix = ".index";
 std::string bundle_shard_suffix(std::int64_t shard, std::int64_t shards);
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -7,7 +7,7 @@
 
 #include "compiler/ir/shape.h"
 
-namespace smelt {
+namespace smelt::io {
 
 inline constexpr std::int64_t kTensorflowString = 7;
 
@@ -15,7 +15,7 @@ inline constexpr std::int64_t kTensorflowString = 7;
 std::string tensorflow_type_name(std::int64_t type);
 // Returns nullopt for types that smelt does not support: strings, signed 8- and 16-bit integers,
 // complex numbers.
-std::optional<DType> dtype_of_tensorflow(std::int64_t type);
-std::int64_t tensorflow_type(DType dtype);
+std::optional<compiler::DType> dtype_of_tensorflow(std::int64_t type);
+std::int64_t tensorflow_type(compiler::DType dtype);
 
-}  // namespace smelt
+}  // namespace smelt::io

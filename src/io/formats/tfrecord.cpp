@@ -8,7 +8,7 @@
 #include "io/formats/crc32c.h"
 #include "io/formats/little_endian.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr std::string_view kHint = "the file is damaged: make or copy it again";
@@ -112,4 +112,4 @@ std::optional<std::string_view> RecordReader::next() {
   return check_record_data(data, place);
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace smelt {
+namespace smelt::io {
 
 // u64 length, u32 masked CRC-32C of the length; then the data; then u32 masked CRC-32C of the data.
 // All little-endian.
@@ -50,4 +50,4 @@ class RecordReader {
   std::uint64_t at_ = 0;
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -9,7 +9,7 @@
 #include "io/formats/crc32c.h"
 #include "io/formats/little_endian.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr std::uint32_t kStoreVersion = 1;
@@ -221,4 +221,4 @@ void TokenStoreWriter::finish() {
   sink_(foot_of(layout_));
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smelt {
+namespace smelt::io {
 
 inline constexpr std::string_view kTokenStoreMagic = "SMELTTOK";
 constexpr std::size_t kTokenStoreHeadBytes = 16, kTokenStoreFootBytes = 48;
@@ -87,4 +87,4 @@ class TokenStoreWriter {
   std::vector<std::uint64_t> ends_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 
-namespace smelt {
+namespace smelt::io {
 
 // Keys what is drawn for one window: the run's seed or evaluation, and the example's place in
 // their order. No two examples of a run have the same.
@@ -30,4 +30,4 @@ struct WindowTransform {
       make;
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

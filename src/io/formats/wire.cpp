@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "io/formats/little_endian.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr std::uint32_t kMaxField = (1u << 29) - 1;
@@ -155,4 +155,4 @@ void append_floats(const WireField& field, std::string_view what, std::vector<fl
   while (!packed.done()) out.push_back(std::bit_cast<float>(packed.raw_fixed32()));
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

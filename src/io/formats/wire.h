@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smelt {
+namespace smelt::io {
 
 enum class WireType : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32 = 5 };
 
@@ -92,4 +92,4 @@ void append_integers(const WireField& field, std::string_view what, std::vector<
 // Appends the values of a repeated float field to `out`, packed or not.
 void append_floats(const WireField& field, std::string_view what, std::vector<float>& out);
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -12,7 +12,7 @@
 #include "io/http/transfer.h"
 #include "io/http/url.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using std::chrono::milliseconds;
@@ -157,4 +157,4 @@ HttpAnswer HttpClient::send(const HttpRequest& request) {
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

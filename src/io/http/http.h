@@ -17,7 +17,7 @@
 #include "io/http/retry.h"
 #include "io/http/secret.h"
 
-namespace smelt {
+namespace smelt::io {
 
 struct HttpRequest {
   std::string method = "GET";
@@ -72,4 +72,4 @@ class HttpClient {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

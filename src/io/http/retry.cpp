@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace smelt {
+namespace smelt::io {
 
 bool is_passing(int status) {
   return status == 408 || status == 429 || status == 500 || (status >= 502 && status <= 504);
@@ -16,4 +16,4 @@ std::chrono::milliseconds retry_delay(const RetryRules& rules, int failures, dou
       std::llround(std::min(grown.count(), static_cast<double>(rules.most.count()))));
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

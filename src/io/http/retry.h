@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace smelt {
+namespace smelt::io {
 
 struct RetryRules {
   std::chrono::milliseconds first{1000};     // delay after the first failure
@@ -26,4 +26,4 @@ bool is_passing(int status);
 // 1) + random, most / first) times `first`, with random in [0, 1).
 std::chrono::milliseconds retry_delay(const RetryRules& rules, int failures, double random);
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace smelt {
+namespace smelt::io {
 
 class Secret {
  public:
@@ -36,4 +36,4 @@ class Secret {
   std::string text_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/host.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 constexpr std::size_t kMostHeaderBytes = 256 << 10;
@@ -191,4 +191,4 @@ std::string_view hint_of_fault(CURLcode code) {
   return {};
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -12,7 +12,7 @@
 #include "io/http/http.h"
 #include "io/http/url.h"
 
-namespace smelt {
+namespace smelt::io {
 
 using MultiHandle = std::unique_ptr<CURLM, decltype(&::curl_multi_cleanup)>;
 MultiHandle new_multi();
@@ -35,4 +35,4 @@ Transfer transfer(CURLM* multi, const HttpRequest& request, const Url& url,
 bool is_passing_fault(CURLcode code);
 std::string_view hint_of_fault(CURLcode code);
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/str.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using Handle = std::unique_ptr<CURLU, decltype(&::curl_url_cleanup)>;
@@ -88,4 +88,4 @@ std::string form_of(const std::vector<std::pair<std::string, std::string>>& fiel
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace smelt {
+namespace smelt::io {
 
 struct Url {
   std::string scheme;  // http or https
@@ -33,4 +33,4 @@ std::string percent_encoded(std::string_view text);
 // Encodes fields as application/x-www-form-urlencoded, for a query or the body of a token request.
 std::string form_of(const std::vector<std::pair<std::string, std::string>>& fields);
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -4,7 +4,11 @@
 #include "model/nn/einsum.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::reshape;
+using compiler::slice_axis;
+using compiler::Tensor;
 
 DimNames bert_dim_names(const BertConfig& c, std::string_view parameter) {
   if (parameter.ends_with("/pooler/dense/kernel")) return {"embed", ""};
@@ -45,4 +49,4 @@ Tensor next_sentence_logits(const Scope& root, const BertConfig& c, Tensor poole
   return einsum("bh,ch->bc", in_f32(pooled), kernel) + s.parameter("output_bias", {2}, {});
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -6,27 +6,29 @@
 
 #include "model/models/encoder.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Returns the dimension names of a parameter for model/nn/partition_rules.h.
 DimNames bert_dim_names(const BertConfig& config, std::string_view parameter);
 
 // Outputs of the encoder.
 struct BertEncoded {
-  Tensor sequence;  // [B,S,H] in the scope's dtype
-  Tensor pooled;    // [B,H] in the scope's dtype
+  compiler::Tensor sequence;  // [B,S,H] in the scope's dtype
+  compiler::Tensor pooled;    // [B,H] in the scope's dtype
 };
 
 // Returns [B,S,H] in the scope's dtype, without the pooler. Throws UsageError if S exceeds
 // max_position_embeddings.
-Tensor bert_sequence(const Scope& root, const BertConfig& config, const EncoderInputs& inputs);
+compiler::Tensor bert_sequence(const Scope& root, const BertConfig& config,
+                               const EncoderInputs& inputs);
 // Like bert_sequence(), with the pooler.
 BertEncoded bert(const Scope& root, const BertConfig& config, const EncoderInputs& inputs);
 
 // Returns the masked-LM head on the B*P rows of `sequence` at `positions` [B,P].
-LmHead masked_lm_head(const Scope& root, const BertConfig& config, Tensor sequence,
-                      Tensor positions);
+LmHead masked_lm_head(const Scope& root, const BertConfig& config, compiler::Tensor sequence,
+                      compiler::Tensor positions);
 // Returns f32 [B,2].
-Tensor next_sentence_logits(const Scope& root, const BertConfig& config, Tensor pooled);
+compiler::Tensor next_sentence_logits(const Scope& root, const BertConfig& config,
+                                      compiler::Tensor pooled);
 
-}  // namespace smelt
+}  // namespace smelt::model

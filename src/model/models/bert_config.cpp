@@ -10,7 +10,7 @@
 #include "io/formats/config.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
 namespace {
 
 // Fields of released configs that have no effect here.
@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 6> kIgnored{
 
 void check_unknown_fields(const Json& json, const std::string& where) {
   std::vector<std::string> known;
-  for (const ConfigField& field : config_fields<BertConfig>()) known.push_back(field.name);
+  for (const io::ConfigField& field : io::config_fields<BertConfig>()) known.push_back(field.name);
   for (const auto& [key, value] : json.items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     if (std::find(kIgnored.begin(), kIgnored.end(), key) != kIgnored.end()) continue;
@@ -77,10 +77,10 @@ BertConfig parse_bert_config(const std::string& text, const std::string& where) 
   if (!json.contains("vocab_size"))
     throw UsageError(str(where, ": vocab_size is missing"),
                      "set it to the number of lines of vocab.txt");
-  auto config = parse_config<BertConfig>(json, where);
+  auto config = io::parse_config<BertConfig>(json, where);
   if (config.hidden_act == "gelu_new") config.hidden_act = "gelu";  // the name in transformers
   check_bert_config(config, where);
   return config;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

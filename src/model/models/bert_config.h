@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Fields and defaults of BertConfig in google-research/bert modeling.py.
 struct BertConfig {
@@ -71,4 +71,4 @@ void check_bert_config(const BertConfig& config, const std::string& where);
 void check_bert_config(const BertConfig& config,
                        const std::function<std::string(const std::string& field)>& where);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -8,7 +8,9 @@
 #include "model/nn/einsum.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Tensor;
 namespace {
 
 class BertEncoder final : public EncoderModel {
@@ -17,7 +19,7 @@ class BertEncoder final : public EncoderModel {
 
   std::string_view family() const override { return "bert"; }
   BertConfig sizes() const override { return config_; }
-  Json config() const override { return config_json(config_); }
+  Json config() const override { return io::config_json(config_); }
   DimNames dim_names(std::string_view parameter) const override {
     return bert_dim_names(config_, parameter);
   }
@@ -57,7 +59,7 @@ class BertEncoder final : public EncoderModel {
 };
 
 Encoder parse_bert_encoder(const Json& config, const std::string& where) {
-  auto bert = parse_config<BertConfig>(config, where);
+  auto bert = io::parse_config<BertConfig>(config, where);
   check_bert_config(bert, where);
   return bert_encoder(std::move(bert));
 }
@@ -68,4 +70,4 @@ Encoder bert_encoder(BertConfig config) { return std::make_shared<BertEncoder>(s
 
 EncoderFamily bert_encoder_family() { return {.name = "bert", .parse = parse_bert_encoder}; }
 
-}  // namespace smelt
+}  // namespace smelt::model

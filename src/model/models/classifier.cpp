@@ -9,7 +9,9 @@
 #include "model/models/families.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Tensor;
 
 #define SMELT_DECLARE(name) EncoderFamily name##_encoder_family();
 #define SMELT_NOTHING(name)
@@ -86,4 +88,4 @@ Tensor answer_logits(const Scope& root, const Encoder& encoder, const EncoderInp
   return encoder->answer_head(root, in_f32(encoder->sequence(root, in)));
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

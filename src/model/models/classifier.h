@@ -8,7 +8,7 @@
 
 #include "model/models/encoder_family.h"
 
-namespace smelt {
+namespace smelt::model {
 
 std::string_view encoder_name(const Encoder& encoder);  // "bert", "electra"
 // Returns the sizes of the encoder, converted to BERT's fields.
@@ -31,12 +31,13 @@ DimNames classifier_dim_names(const Encoder& encoder, std::string_view parameter
 
 // Returns f32 [B,C]. `dropout` is applied to the input of the head. Throws UsageError if S exceeds
 // the maximum sequence length.
-Tensor class_logits(const Scope& root, const Encoder& encoder, const EncoderInputs& inputs,
-                    std::int64_t classes, double dropout);
+compiler::Tensor class_logits(const Scope& root, const Encoder& encoder,
+                              const EncoderInputs& inputs, std::int64_t classes, double dropout);
 // Returns f32 [B,S,C].
-Tensor token_logits(const Scope& root, const Encoder& encoder, const EncoderInputs& inputs,
-                    std::int64_t classes, double dropout);
+compiler::Tensor token_logits(const Scope& root, const Encoder& encoder,
+                              const EncoderInputs& inputs, std::int64_t classes, double dropout);
 // Returns f32 [B,S,2]: the scores of each token as the start and the end of an answer.
-Tensor answer_logits(const Scope& root, const Encoder& encoder, const EncoderInputs& inputs);
+compiler::Tensor answer_logits(const Scope& root, const Encoder& encoder,
+                               const EncoderInputs& inputs);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -3,7 +3,17 @@
 #include "compiler/ops/ops.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Compare;
+using compiler::compare;
+using compiler::concatenate;
+using compiler::convert;
+using compiler::DType;
+using compiler::iota;
+using compiler::reshape;
+using compiler::slice_axis;
+using compiler::Tensor;
 namespace {
 
 // The encoder at `s` over the embeddings [V,E] at `embeddings`. For `mask` see encode().
@@ -107,4 +117,4 @@ Tensor electra_replaced_logits(const Scope& root, const ElectraConfig& c, Tensor
   return reshape(dense(s / "dense_1", in_f32(hidden), 1, glorot_uniform(H, 1)), {B, S});
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

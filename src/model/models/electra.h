@@ -9,16 +9,16 @@
 #include "model/models/encoder.h"
 #include "model/nn/lm_head.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Returns the dimension names of a parameter for model/nn/partition_rules.h.
 DimNames electra_dim_names(const ElectraConfig& config, std::string_view parameter);
 
 // Outputs of an encoder.
 struct ElectraEncoded {
-  Tensor sequence;  // [B,S,H] in the scope's dtype
-  Tensor pooled;    // [B,H]: the first token
-  Tensor words;     // f32 [V,E]: the embedding table
+  compiler::Tensor sequence;  // [B,S,H] in the scope's dtype
+  compiler::Tensor pooled;    // [B,H]: the first token
+  compiler::Tensor words;     // f32 [V,E]: the embedding table
 };
 
 // The part of the discriminator that the generator has already declared.
@@ -39,9 +39,11 @@ ElectraEncoded electra_two_towers(const Scope& root, const ElectraConfig& config
                                   const EncoderInputs& inputs);
 
 // Returns the generator's masked-LM head at `s` for rows [I,…].
-LmHead electra_word_head(const Scope& s, const ElectraConfig& config, Tensor rows, Tensor words);
+LmHead electra_word_head(const Scope& s, const ElectraConfig& config, compiler::Tensor rows,
+                         compiler::Tensor words);
 
 // Returns f32 [B,S]: positive where the discriminator considers a token replaced.
-Tensor electra_replaced_logits(const Scope& root, const ElectraConfig& config, Tensor sequence);
+compiler::Tensor electra_replaced_logits(const Scope& root, const ElectraConfig& config,
+                                         compiler::Tensor sequence);
 
-}  // namespace smelt
+}  // namespace smelt::model

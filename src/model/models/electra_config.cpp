@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/nearest_name.h"
 
-namespace smelt {
+namespace smelt::model {
 namespace {
 
 struct ElectraSize {
@@ -115,4 +115,4 @@ void check_electra_config(const ElectraConfig& c, const Where& where) {
   if (c.untied_generator) check_generator(c, where);
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -9,7 +9,7 @@
 
 #include "model/models/bert_config.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // The settings of google-research/electra: model_size, model_hparam_overrides and the generator
 // settings of configure_pretraining.py, with the rules of util/training_utils.py. Values of 0 are
@@ -78,4 +78,4 @@ BertConfig generator_config(const ElectraConfig& config);
 void check_electra_config(const ElectraConfig& config,
                           const std::function<std::string(const std::string& field)>& where);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -8,7 +8,9 @@
 #include "model/models/electra.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Tensor;
 namespace {
 
 class ElectraEncoder final : public EncoderModel {
@@ -17,7 +19,7 @@ class ElectraEncoder final : public EncoderModel {
 
   std::string_view family() const override { return "electra"; }
   BertConfig sizes() const override { return discriminator_config(config_); }
-  Json config() const override { return config_json(config_); }
+  Json config() const override { return io::config_json(config_); }
   DimNames dim_names(std::string_view parameter) const override {
     return electra_dim_names(config_, parameter);
   }
@@ -48,7 +50,7 @@ class ElectraEncoder final : public EncoderModel {
 };
 
 Encoder parse_electra_encoder(const Json& config, const std::string& where) {
-  auto electra = parse_config<ElectraConfig>(config, where);
+  auto electra = io::parse_config<ElectraConfig>(config, where);
   check_electra_config(electra, [&](const std::string&) { return where; });
   return std::make_shared<ElectraEncoder>(std::move(electra));
 }
@@ -59,4 +61,4 @@ EncoderFamily electra_encoder_family() {
   return {.name = "electra", .parse = parse_electra_encoder};
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

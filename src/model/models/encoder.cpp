@@ -8,7 +8,14 @@
 #include "model/nn/einsum.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::convert;
+using compiler::DType;
+using compiler::gather_rows;
+using compiler::reshape;
+using compiler::slice_axis;
+using compiler::Tensor;
 namespace {
 
 // Multi-head attention (Vaswani et al. 2017) with one matmul for q, k and v. Stores q and k in
@@ -117,7 +124,7 @@ Tensor encode(const Scope& s, const BertConfig& c, Tensor x, Tensor mask, LayerS
   x = constrain_batch_sharding(s, x);
   const LayerResults all = layer_stack_outputs(
       s, "layer", c.num_hidden_layers, {x.expect({B, S, H})},
-      [&](const Scope& layer, const std::vector<Tensor>& in) -> ScanStep {
+      [&](const Scope& layer, const std::vector<Tensor>& in) -> compiler::ScanStep {
         std::vector<Tensor> queries_and_keys;
         const Tensor out = encoder_layer(layer, c, in[0], mask, queries_and_keys);
         return {.carry = {out}, .outputs = states_of_layer(states, out, queries_and_keys)};
@@ -140,4 +147,4 @@ DimNames encoder_dim_names(const BertConfig& c, std::string_view parameter) {
   return dims_by_end(named_dims(), parameter, head_width(c));
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -10,7 +10,7 @@
 #include "model/nn/lm_head.h"
 #include "model/nn/scope.h"
 
-namespace smelt {
+namespace smelt::model {
 
 constexpr double kLayerNormEpsilon = 1e-12;
 constexpr double kMaskedScore = -10000.0;  // added to the scores of masked keys
@@ -20,10 +20,11 @@ Init encoder_weights(const BertConfig& config);
 
 // Inputs of an encoder.
 struct EncoderInputs {
-  Tensor input_ids;       // s32 [B,S]
-  Tensor input_mask;      // s32 [B,S]: 1 for tokens, 0 for padding
-  Tensor segment_ids;     // s32 [B,S]
-  Tensor positions = {};  // s32 [B,S], below max_position_embeddings; empty: 0 … S-1 in each row
+  compiler::Tensor input_ids;    // s32 [B,S]
+  compiler::Tensor input_mask;   // s32 [B,S]: 1 for tokens, 0 for padding
+  compiler::Tensor segment_ids;  // s32 [B,S]
+  compiler::Tensor positions =
+      {};  // s32 [B,S], below max_position_embeddings; empty: 0 … S-1 in each row
   LayerStates* states = nullptr;  // if not null, receives the hidden states of the layers
 };
 
@@ -32,26 +33,26 @@ void check_positions(std::string_view where, const BertConfig& config, std::int6
 
 // Returns the embeddings [B,S,E] in the scope's dtype: the sum of word, segment and position
 // embeddings after layer norm and dropout. Throws like check_positions().
-Tensor embed_tokens(const Scope& s, const BertConfig& config, std::int64_t E,
-                    const EncoderInputs& inputs);
+compiler::Tensor embed_tokens(const Scope& s, const BertConfig& config, std::int64_t E,
+                              const EncoderInputs& inputs);
 
 // Converts a mask to an f32 bias: 0 where a query may attend to a key, -10000 elsewhere. s32 [B,S]
 // (per key) becomes [B,1,1,S]; s32 [B,S,S] (per query and key) becomes [B,1,S,S].
-Tensor attention_mask(Tensor mask);
+compiler::Tensor attention_mask(compiler::Tensor mask);
 
 // Applies the layers below `s`: [B,S,H] -> [B,S,H]. `mask` is added to the scores [B,N,S,S].
-Tensor encode(const Scope& s, const BertConfig& config, Tensor x, Tensor mask,
-              LayerStates* states = nullptr);
+compiler::Tensor encode(const Scope& s, const BertConfig& config, compiler::Tensor x,
+                        compiler::Tensor mask, LayerStates* states = nullptr);
 
 // Returns the rows of `sequence` [B,S,H] at `positions` s32 [B,P]: [B,P,H].
-Tensor gather_positions(Tensor sequence, Tensor positions);
+compiler::Tensor gather_positions(compiler::Tensor sequence, compiler::Tensor positions);
 
 // Returns a masked-LM head on rows x [I,E] whose output weights are the embedding table `words`
 // [V,E]. Declares "output_bias" in `s`.
-LmHead tied_word_head(const Scope& s, Tensor x, Tensor words);
+LmHead tied_word_head(const Scope& s, compiler::Tensor x, compiler::Tensor words);
 
 // Returns the dimension names of a parameter for model/nn/partition_rules.h, or an empty list if it
 // does not belong to the encoder.
 DimNames encoder_dim_names(const BertConfig& config, std::string_view parameter);
 
-}  // namespace smelt
+}  // namespace smelt::model

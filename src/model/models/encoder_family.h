@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "model/models/encoder.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // An encoder of one family with a config. Immutable.
 class EncoderModel {
@@ -32,17 +32,19 @@ class EncoderModel {
 
   // Returns [B,S,H] in the scope's dtype. Throws UsageError if S exceeds the maximum sequence
   // length.
-  virtual Tensor sequence(const Scope& root, const EncoderInputs& inputs) const = 0;
+  virtual compiler::Tensor sequence(const Scope& root, const EncoderInputs& inputs) const = 0;
   // Returns f32 [B,C]. `dropout` is applied to the input of the head.
-  virtual Tensor class_logits(const Scope& root, const EncoderInputs& inputs, std::int64_t classes,
-                              double dropout) const = 0;
+  virtual compiler::Tensor class_logits(const Scope& root, const EncoderInputs& inputs,
+                                        std::int64_t classes, double dropout) const = 0;
   // Returns the masked-LM head on the B*P rows of `sequence` at `positions` [B,P]. Throws BugError
   // in families that do not override it.
-  virtual LmHead word_head(const Scope& root, Tensor sequence, Tensor positions) const;
+  virtual LmHead word_head(const Scope& root, compiler::Tensor sequence,
+                           compiler::Tensor positions) const;
   // Applies the token classification head to f32 [B,S,H] (after dropout) and returns f32 [B,S,C].
-  virtual Tensor token_head(const Scope& root, Tensor tokens, std::int64_t classes) const = 0;
+  virtual compiler::Tensor token_head(const Scope& root, compiler::Tensor tokens,
+                                      std::int64_t classes) const = 0;
   // Applies the question answering head to f32 [B,S,H] and returns f32 [B,S,2].
-  virtual Tensor answer_head(const Scope& root, Tensor tokens) const = 0;
+  virtual compiler::Tensor answer_head(const Scope& root, compiler::Tensor tokens) const = 0;
 };
 
 using Encoder = std::shared_ptr<const EncoderModel>;
@@ -57,4 +59,4 @@ struct EncoderFamily {
 // Returns all families, in the order of model/models/families.h.
 std::span<const EncoderFamily> encoder_families();
 
-}  // namespace smelt
+}  // namespace smelt::model

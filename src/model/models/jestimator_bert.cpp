@@ -9,7 +9,19 @@
 #include "model/nn/attention.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::broadcast_to;
+using compiler::concatenate;
+using compiler::convert;
+using compiler::Dims;
+using compiler::DType;
+using compiler::gather_rows;
+using compiler::iota;
+using compiler::reshape;
+using compiler::rounded;
+using compiler::slice_axis;
+using compiler::Tensor;
 namespace {
 
 const Init kZeros{};
@@ -153,4 +165,4 @@ LmHead jestimator_word_head(const Scope& root, const JestimatorBertConfig& c, Te
           .bias = s.parameter("bias", {c.vocab_size}, kZeros)};
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -11,7 +11,7 @@
 #include "model/nn/lm_head.h"
 #include "model/nn/scope.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Returns the dimension names of a parameter for model/nn/partition_rules.h.
 DimNames jestimator_bert_dim_names(const JestimatorBertConfig& config, std::string_view parameter);
@@ -20,10 +20,12 @@ DimNames jestimator_bert_dim_names(const JestimatorBertConfig& config, std::stri
 // segment 0. `input_mask` s32 [B,S] is 0 for padding; empty: no padding. `at` s32 [B,S], below
 // max_length, holds the positions of the tokens for variants with position embeddings or rotary
 // positions; empty: 0 … S-1 in each row. Throws UsageError if S exceeds max_length.
-Tensor jestimator_bert(const Scope& root, const JestimatorBertConfig& config, Tensor token_ids,
-                       Tensor input_mask = {}, Tensor at = {});
+compiler::Tensor jestimator_bert(const Scope& root, const JestimatorBertConfig& config,
+                                 compiler::Tensor token_ids, compiler::Tensor input_mask = {},
+                                 compiler::Tensor at = {});
 
 // The masked-LM head, "mlm_head/…", on rows [I,H] of the encoder.
-LmHead jestimator_word_head(const Scope& root, const JestimatorBertConfig& config, Tensor rows);
+LmHead jestimator_word_head(const Scope& root, const JestimatorBertConfig& config,
+                            compiler::Tensor rows);
 
-}  // namespace smelt
+}  // namespace smelt::model

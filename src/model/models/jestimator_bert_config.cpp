@@ -8,7 +8,7 @@
 #include "base/nearest_name.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
 namespace {
 
 using Where = std::function<std::string(const std::string& field)>;
@@ -55,4 +55,4 @@ void check_jestimator_bert_config(const JestimatorBertConfig& c, const Where& wh
                  "0.02 and 1e-12 are usual");
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -7,7 +7,7 @@
 #include <string>
 #include <type_traits>
 
-namespace smelt {
+namespace smelt::model {
 
 // Fields and defaults of the original's ModelConfig, and the variant.
 struct JestimatorBertConfig {
@@ -59,4 +59,4 @@ void check_jestimator_bert_config(
     const JestimatorBertConfig& config,
     const std::function<std::string(const std::string& field)>& where);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -1,6 +1,8 @@
 #include "model/models/layer_states.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Tensor;
 
 std::vector<Tensor> states_of_layer(const LayerStates* states, Tensor out,
                                     const std::vector<Tensor>& queries_and_keys) {
@@ -21,4 +23,4 @@ void take_states(LayerStates& states, Tensor x, const std::vector<std::vector<Te
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -6,22 +6,24 @@
 
 #include "compiler/ir/graph.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Hidden states of a stack.
 struct LayerStates {
-  bool with_heads = false;  // whether to collect q and k
-  Tensor mask = {};         // s32 [B,S]: 1 for tokens, 0 for padding
+  bool with_heads = false;     // whether to collect q and k
+  compiler::Tensor mask = {};  // s32 [B,S]: 1 for tokens, 0 for padding
   // [B,S,H]: the input of the first layer, then the output of each layer
-  std::vector<Tensor> hidden = {};
-  std::vector<Tensor> q = {}, k = {};  // [B,S,N,D] of each layer's self-attention
+  std::vector<compiler::Tensor> hidden = {};
+  std::vector<compiler::Tensor> q = {}, k = {};  // [B,S,N,D] of each layer's self-attention
 };
 
 // Returns the tensors that a layer must output for `states`: `out`, and q and k if collected.
-std::vector<Tensor> states_of_layer(const LayerStates* states, Tensor out,
-                                    const std::vector<Tensor>& queries_and_keys);
+std::vector<compiler::Tensor> states_of_layer(
+    const LayerStates* states, compiler::Tensor out,
+    const std::vector<compiler::Tensor>& queries_and_keys);
 // Stores the outputs of all layers, from layer_stack_outputs() (model/nn/scope.h), and their input
 // x.
-void take_states(LayerStates& states, Tensor x, const std::vector<std::vector<Tensor>>& layers);
+void take_states(LayerStates& states, compiler::Tensor x,
+                 const std::vector<std::vector<compiler::Tensor>>& layers);
 
-}  // namespace smelt
+}  // namespace smelt::model

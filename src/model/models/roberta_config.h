@@ -8,7 +8,7 @@
 
 #include "model/models/classifier.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Fields and defaults of roberta-base. XLM-RoBERTa (Conneau et al. 2020) has the same fields.
 struct RobertaConfig {
@@ -57,4 +57,4 @@ void visit_fields(Config& c, Visitor&& visit) {
 // Throws UsageError that begins with `where` if sizes contradict each other.
 Encoder roberta_encoder(RobertaConfig config, const std::string& where);
 
-}  // namespace smelt
+}  // namespace smelt::model

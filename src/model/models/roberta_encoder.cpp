@@ -6,7 +6,11 @@
 #include "model/models/roberta_config.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::reshape;
+using compiler::slice_axis;
+using compiler::Tensor;
 namespace {
 
 class RobertaEncoder final : public EncoderModel {
@@ -14,7 +18,7 @@ class RobertaEncoder final : public EncoderModel {
   explicit RobertaEncoder(RobertaConfig config) : config_(std::move(config)) {}
 
   std::string_view family() const override { return "roberta"; }
-  Json config() const override { return config_json(config_); }
+  Json config() const override { return io::config_json(config_); }
   bool has_pooler() const override { return false; }
   BertConfig sizes() const override;
 
@@ -89,7 +93,7 @@ Tensor RobertaEncoder::class_logits(const Scope& root, const EncoderInputs& in, 
 }
 
 Encoder parse_roberta_encoder(const Json& config, const std::string& where) {
-  return roberta_encoder(parse_config<RobertaConfig>(config, where), where);
+  return roberta_encoder(io::parse_config<RobertaConfig>(config, where), where);
 }
 
 }  // namespace
@@ -111,4 +115,4 @@ EncoderFamily roberta_encoder_family() {
   return {.name = "roberta", .parse = parse_roberta_encoder};
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

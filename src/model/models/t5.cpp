@@ -9,7 +9,24 @@
 #include "model/nn/attention.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Compare;
+using compiler::compare;
+using compiler::constant;
+using compiler::convert;
+using compiler::DType;
+using compiler::dynamic_slice;
+using compiler::dynamic_update_slice;
+using compiler::gather_rows;
+using compiler::Graph;
+using compiler::iota;
+using compiler::pad;
+using compiler::reshape;
+using compiler::slice_axis;
+using compiler::Tensor;
+using compiler::transpose;
+using compiler::zeros_like;
 namespace {
 
 constexpr const char* kWords = "shared/embedding";
@@ -126,7 +143,8 @@ Tensor stack_of_blocks(const Scope& s, std::int64_t count, Tensor x,
                        const std::function<Tensor(const Scope& block, Tensor in)>& layer,
                        LayerStates* states) {
   const LayerResults all = layer_stack_outputs(
-      s, "block", count, {x}, [&](const Scope& block, const std::vector<Tensor>& in) -> ScanStep {
+      s, "block", count, {x},
+      [&](const Scope& block, const std::vector<Tensor>& in) -> compiler::ScanStep {
         const Tensor out = layer(block, in[0]);
         return {.carry = {out}, .outputs = states_of_layer(states, out, {})};
       });
@@ -333,4 +351,4 @@ Tensor t5(const Scope& root, const T5Config& c, Tensor inputs, Tensor decoder_in
   return t5_decoder(root, c, decoder_embedded, T5Encoded{states, mask}, decoder);
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -15,32 +15,32 @@
 #include "model/nn/lm_head.h"
 #include "model/nn/scope.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Returns the dimension names of a parameter for model/nn/partition_rules.h.
 DimNames t5_dim_names(const T5Config& config, std::string_view parameter);
 
 // Embeds ids s32 [B,S]: [B,S,E] in the scope's dtype. Declares the embedding table, or reuses it.
-Tensor t5_embed(const Scope& root, const T5Config& config, Tensor ids);
+compiler::Tensor t5_embed(const Scope& root, const T5Config& config, compiler::Tensor ids);
 
 // The encoder, "encoder/…", on embedded tokens [B,S,E]. `mask` s32 [B,S] is 0 for padding.
-Tensor t5_encoder(const Scope& root, const T5Config& config, Tensor x, Tensor mask,
-                  LayerStates* states = nullptr);
+compiler::Tensor t5_encoder(const Scope& root, const T5Config& config, compiler::Tensor x,
+                            compiler::Tensor mask, LayerStates* states = nullptr);
 
 // The encoder's output, for cross-attention.
 struct T5Encoded {
-  Tensor states;  // [B,S,E]
-  Tensor mask;    // s32 [B,S]
+  compiler::Tensor states;  // [B,S,E]
+  compiler::Tensor mask;    // s32 [B,S]
 };
 // The decoder, "decoder/…", on embedded tokens [B,T,E]. Each token attends to itself and earlier
 // tokens, and to the encoder's output. Without `encoded` (decoder-only) there are no
 // cross-attention layers.
-Tensor t5_decoder(const Scope& root, const T5Config& config, Tensor x,
-                  const std::optional<T5Encoded>& encoded, LayerStates* states = nullptr);
+compiler::Tensor t5_decoder(const Scope& root, const T5Config& config, compiler::Tensor x,
+                            const std::optional<T5Encoded>& encoded, LayerStates* states = nullptr);
 
 // Keys and values of an attention layer.
 struct T5Keys {
-  Tensor k, v;  // [B,S,N,D]
+  compiler::Tensor k, v;  // [B,S,N,D]
 };
 
 // Decodes one token at a time, up to T tokens, with a KV cache. Layers are unrolled.
@@ -51,33 +51,35 @@ class T5Decoding {
 
   // Returns the empty KV cache, which a loop carries: for each layer keys [B,N,D,T], then values
   // [B,N,T,D].
-  const std::vector<Tensor>& empty_cache() const { return cache_; }
+  const std::vector<compiler::Tensor>& empty_cache() const { return cache_; }
   // Decodes one step inside a region: returns [B,E] for tokens s32 [B] at `position` (s32 scalar)
   // of the output, and updates `cache`.
-  Tensor next(Graph& graph, Tensor ids, Tensor position, std::vector<Tensor>& cache) const;
+  compiler::Tensor next(compiler::Graph& graph, compiler::Tensor ids, compiler::Tensor position,
+                        std::vector<compiler::Tensor>& cache) const;
 
  private:
   Scope root_;
   T5Config config_;
   std::int64_t length_;
-  Tensor bias_, encoded_bias_;   // [1,N,T,T], [B,1,1,S]
-  std::vector<T5Keys> encoded_;  // [B,N,D,S], [B,N,S,D]
-  std::vector<Tensor> cache_;
+  compiler::Tensor bias_, encoded_bias_;  // [1,N,T,T], [B,1,1,S]
+  std::vector<T5Keys> encoded_;           // [B,N,D,S], [B,N,S,D]
+  std::vector<compiler::Tensor> cache_;
 };
 
 // Returns the LM head on the decoder's rows [I,E].
-LmHead t5_word_head(const Scope& root, const T5Config& config, Tensor rows);
+LmHead t5_word_head(const Scope& root, const T5Config& config, compiler::Tensor rows);
 
 // Shifts ids s32 [B,T] to the right by one; 0 is the start token.
-Tensor t5_decoder_inputs(Tensor targets);
+compiler::Tensor t5_decoder_inputs(compiler::Tensor targets);
 
 // Encoder and decoder: returns [B,T,E] for inputs s32 [B,S] (0 is padding) and decoder inputs s32
 // [B,T].
-Tensor t5(const Scope& root, const T5Config& config, Tensor inputs, Tensor decoder_inputs,
-          LayerStates* encoder = nullptr, LayerStates* decoder = nullptr);
+compiler::Tensor t5(const Scope& root, const T5Config& config, compiler::Tensor inputs,
+                    compiler::Tensor decoder_inputs, LayerStates* encoder = nullptr,
+                    LayerStates* decoder = nullptr);
 
 // Returns the relative position bucket of a distance key - query, like T5's
 // relative_position_bucket. `both_sides` is true in the encoder; the decoder has no later keys.
 std::int64_t t5_bucket(const T5Config& config, std::int64_t distance, bool both_sides);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/nearest_name.h"
 
-namespace smelt {
+namespace smelt::model {
 
 void check_t5_config(const T5Config& c,
                      const std::function<std::string(const std::string& field)>& where) {
@@ -41,4 +41,4 @@ void check_t5_config(const T5Config& c,
         did_you_mean(c.feed_forward_proj, known));
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

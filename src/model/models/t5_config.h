@@ -7,7 +7,7 @@
 #include <string>
 #include <type_traits>
 
-namespace smelt {
+namespace smelt::model {
 
 // The defaults are those of T5-small (Raffel et al. 2020).
 struct T5Config {
@@ -62,4 +62,4 @@ void visit_fields(Config& c, Visitor&& visit) {
 void check_t5_config(const T5Config& config,
                      const std::function<std::string(const std::string& field)>& where);
 
-}  // namespace smelt
+}  // namespace smelt::model

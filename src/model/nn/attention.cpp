@@ -7,7 +7,38 @@
 #include "model/nn/einsum.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::broadcast_to;
+using compiler::concatenate;
+using compiler::constant;
+using compiler::convert;
+using compiler::cos;
+using compiler::Dims;
+using compiler::DType;
+using compiler::dynamic_slice;
+using compiler::exp;
+using compiler::full_like;
+using compiler::Graph;
+using compiler::KeepDims;
+using compiler::log;
+using compiler::optimization_barrier;
+using compiler::pad;
+using compiler::reduce_max;
+using compiler::reduce_sum;
+using compiler::RematPolicy;
+using compiler::reshape;
+using compiler::round_like_mxu;
+using compiler::scan;
+using compiler::ScanBody;
+using compiler::ScanStep;
+using compiler::sin;
+using compiler::slice_axis;
+using compiler::stop_gradient;
+using compiler::straight_through;
+using compiler::Tensor;
+using compiler::transpose;
+using compiler::zeros_like;
 namespace {
 
 // ---- relative positions ----
@@ -249,4 +280,4 @@ Tensor rotated(Tensor x, const Rotary& by) {
   return convert(wide * by.cos + rotated_half * by.sin, x.dtype());
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -7,20 +7,20 @@
 
 #include "model/nn/scope.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Inputs of attention().
 struct AttentionInputs {
-  Tensor q;     // [B,Q,N,D]: queries
-  Tensor k, v;  // [B,S,N,D]: keys and values
+  compiler::Tensor q;     // [B,Q,N,D]: queries
+  compiler::Tensor k, v;  // [B,S,N,D]: keys and values
   // Added to the scores: masks and learned position biases. Each is f32 of rank 4 with dimensions B
   // or 1, N or 1, Q or 1, and S; they are broadcast, not added up to [B,N,Q,S] first.
-  std::vector<Tensor> biases = {};
+  std::vector<compiler::Tensor> biases = {};
   double dropout = 0;  // of the probabilities, drawn in the scope "dropout"
   bool scaled = true;  // whether scores are divided by sqrt(D)
   // Relative position embeddings (Shaw et al. 2018), [Q+S-1,N,D] in the type of q, or empty. Row s
   // - q + Q-1 is added to key s and value s for query q.
-  Tensor relative_k = {}, relative_v = {};
+  compiler::Tensor relative_k = {}, relative_v = {};
 };
 
 // Returns softmax(q k / sqrt(D) + biases) v, [B,Q,N,D] in the type of q; without the division if
@@ -31,19 +31,19 @@ struct AttentionInputs {
 // over blocks of R rows. Scores are then [B,N,R,S] and are recomputed in the backward pass instead
 // of stored (Rabe & Staats 2021, over queries only). Random bits do not depend on the blocks, and
 // values agree up to rounding. Without `stored_scores` all queries form one such block.
-Tensor attention(const Scope& s, const AttentionInputs& in);
+compiler::Tensor attention(const Scope& s, const AttentionInputs& in);
 
 // Converts a learned bias by distance [N,Q+S-1] to a bias [1,N,Q,S]. Entry s - q + Q-1 applies to
 // query q and key s.
-Tensor bias_of_distances(Tensor by_distance, std::int64_t Q);
+compiler::Tensor bias_of_distances(compiler::Tensor by_distance, std::int64_t Q);
 
 // Rotary position embeddings (Su et al. 2021). Dimension i is paired with dimension i + D/2, as in
 // flaxformer. `positions` f32 is [S] or [B,S]; cos and sin are f32 [...,1,D]. Throws UsageError if
 // D is odd.
 struct Rotary {
-  Tensor cos, sin;
+  compiler::Tensor cos, sin;
 };
-Rotary rotary(Tensor positions, std::int64_t D, double base = 10000);
-Tensor rotated(Tensor x, const Rotary& by);  // x [B,S,N,D]
+Rotary rotary(compiler::Tensor positions, std::int64_t D, double base = 10000);
+compiler::Tensor rotated(compiler::Tensor x, const Rotary& by);  // x [B,S,N,D]
 
-}  // namespace smelt
+}  // namespace smelt::model

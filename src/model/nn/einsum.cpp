@@ -5,7 +5,14 @@
 #include "base/error.h"
 #include "compiler/ops/ops.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Dims;
+using compiler::dot_general;
+using compiler::DotDims;
+using compiler::DType;
+using compiler::Tensor;
+using compiler::transpose;
 namespace {
 
 bool has(std::string_view letters, char letter) {
@@ -56,4 +63,4 @@ Tensor einsum(std::string_view pattern, Tensor a, Tensor b, std::optional<DType>
   return transpose(product, permutation);
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

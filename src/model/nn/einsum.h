@@ -6,12 +6,13 @@
 
 #include "compiler/ir/graph.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Each letter names one dimension. A letter in both inputs and the result is a batch dimension. A
 // letter in both inputs only is summed over. A letter in one input must also be in the result.
 // Throws UsageError if two dimensions with the same letter differ. A malformed pattern is a bug.
 // For `result` see dot_general().
-Tensor einsum(std::string_view pattern, Tensor a, Tensor b, std::optional<DType> result = {});
+compiler::Tensor einsum(std::string_view pattern, compiler::Tensor a, compiler::Tensor b,
+                        std::optional<compiler::DType> result = {});
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -2,7 +2,23 @@
 
 #include "compiler/ops/ops.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::abs;
+using compiler::broadcast_to;
+using compiler::constant;
+using compiler::DType;
+using compiler::full_like;
+using compiler::KeepDims;
+using compiler::maximum;
+using compiler::minimum;
+using compiler::optimization_barrier;
+using compiler::reduce_max;
+using compiler::reshape;
+using compiler::round_nearest_even;
+using compiler::stop_gradient;
+using compiler::straight_through;
+using compiler::Tensor;
 namespace {
 
 constexpr double kMinScale = 0x1p-23;
@@ -32,4 +48,4 @@ FakeCodes fake_kernel(Tensor kernel) {
           .scales = reshape(scales, {kernel.dim(1)})};
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -7,18 +7,18 @@
 
 #include "compiler/ir/graph.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // A quantized tensor: codes * scales. No gradient flows through the scales.
 struct FakeCodes {
-  Tensor codes;   // f32 with integer values, in the shape of x
-  Tensor scales;  // f32
+  compiler::Tensor codes;   // f32 with integer values, in the shape of x
+  compiler::Tensor scales;  // f32
 };
 
 // Quantizes x f32 [..., I] per row with scale max|x| / 127; scales are [..., 1].
-FakeCodes fake_rows(Tensor x);
+FakeCodes fake_rows(compiler::Tensor x);
 // Quantizes a kernel f32 [I,O] per output with scale max|w| / 127.5 and codes up to 127; scales are
 // [O].
-FakeCodes fake_kernel(Tensor kernel);
+FakeCodes fake_kernel(compiler::Tensor kernel);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -10,7 +10,41 @@
 #include "compiler/ops/ops.h"
 #include "model/nn/fake_quant.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::abs;
+using compiler::broadcast_to;
+using compiler::Compare;
+using compiler::compare;
+using compiler::concatenate;
+using compiler::convert;
+using compiler::Dims;
+using compiler::dot_general;
+using compiler::DType;
+using compiler::dtype_size_bytes;
+using compiler::erf;
+using compiler::exp;
+using compiler::full_like;
+using compiler::gather_rows;
+using compiler::iota;
+using compiler::KeepDims;
+using compiler::log;
+using compiler::log1p;
+using compiler::matmul;
+using compiler::maximum;
+using compiler::minimum;
+using compiler::reduce_max;
+using compiler::reduce_sum;
+using compiler::reshape;
+using compiler::round_nearest_even;
+using compiler::rounded;
+using compiler::select;
+using compiler::slice_axis;
+using compiler::sqrt;
+using compiler::stop_gradient;
+using compiler::tanh;
+using compiler::Tensor;
+using compiler::zeros_like;
 
 Tensor in_f32(Tensor x) { return dtype_size_bytes(x.dtype()) < 4 ? convert(x, DType::f32) : x; }
 
@@ -247,4 +281,4 @@ Tensor cross_entropy(Tensor logits, Tensor labels) {
   return log_sum_exp(logits) - picked;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

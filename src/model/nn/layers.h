@@ -8,78 +8,84 @@
 #include "model/nn/random.h"
 #include "model/nn/scope.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Converts x to f32 if its type is narrower. Norms, softmax, activations and sums are computed in
 // f32 and return the type of their operand.
-Tensor in_f32(Tensor x);
-Tensor mean(Tensor x, const Dims& axes);  // keeps the axes with size 1
-Tensor square(Tensor x);
+compiler::Tensor in_f32(compiler::Tensor x);
+compiler::Tensor mean(compiler::Tensor x,
+                      const compiler::Dims& axes);  // keeps the axes with size 1
+compiler::Tensor square(compiler::Tensor x);
 // Softmax over the last axis.
-Tensor softmax(Tensor x);
+compiler::Tensor softmax(compiler::Tensor x);
 // The numerator and denominator of softmax in f32: exp(x - maximum) and the sums [..., 1].
 struct Exponentials {
-  Tensor exponentials, sums;
+  compiler::Tensor exponentials, sums;
 };
-Exponentials softmax_exponentials(Tensor x);
+Exponentials softmax_exponentials(compiler::Tensor x);
 // Returns log(sum(exp(x))) over the last axis, which is removed.
-Tensor log_sum_exp(Tensor x);
+compiler::Tensor log_sum_exp(compiler::Tensor x);
 // Returns [..., depth] with 0 and 1 in `dtype`.
-Tensor one_hot(Tensor ids, std::int64_t depth, DType dtype);
+compiler::Tensor one_hot(compiler::Tensor ids, std::int64_t depth, compiler::DType dtype);
 
 // Returns 0.5x(1 + tanh(sqrt(2/pi)(x + 0.044715x^3))), the approximation in the original BERT
 // (Hendrycks & Gimpel 2016).
-Tensor gelu_tanh(Tensor x);
+compiler::Tensor gelu_tanh(compiler::Tensor x);
 // Returns the exact form, 0.5x(1 + erf(x / sqrt(2))).
-Tensor gelu_erf(Tensor x);
-Tensor relu(Tensor x);
+compiler::Tensor gelu_erf(compiler::Tensor x);
+compiler::Tensor relu(compiler::Tensor x);
 // The form of gelu that a model uses.
 enum class Gelu { tanh, erf };
 // Applies "linear", "relu", "gelu" or "tanh". Throws UsageError for another name.
-Tensor activation(std::string_view name, Tensor x, Gelu gelu = Gelu::tanh);
+compiler::Tensor activation(std::string_view name, compiler::Tensor x, Gelu gelu = Gelu::tanh);
 // Returns the names that activation() accepts.
 const std::vector<std::string>& activation_names();
 
 // Returns the rows of a position table [M,E] at `positions` s32 [B,S]: [B,S,E]. If `positions` is
 // empty returns the first S rows: [S,E].
-Tensor rows_of_positions(Tensor table, Tensor positions, std::int64_t S);
+compiler::Tensor rows_of_positions(compiler::Tensor table, compiler::Tensor positions,
+                                   std::int64_t S);
 
 // Returns TensorFlow's default initializer of kernels (Glorot & Bengio 2010).
 Init glorot_uniform(std::int64_t in, std::int64_t out);
 
 // Dense layer: [..., in] x kernel [in, out] + bias [out]; declares "kernel" and "bias".
-Tensor dense(const Scope& s, Tensor x, std::int64_t out, Init kernel);
+compiler::Tensor dense(const Scope& s, compiler::Tensor x, std::int64_t out, Init kernel);
 // Several dense layers on the same input; returns one result per layer.
 struct DenseLayer {
   Scope scope;
   Init kernel;
 };
-std::vector<Tensor> fused_dense(std::span<const DenseLayer> layers, Tensor x, std::int64_t out);
+std::vector<compiler::Tensor> fused_dense(std::span<const DenseLayer> layers, compiler::Tensor x,
+                                          std::int64_t out);
 // Multiplies x [..., in] with each kernel [in, out], without biases. Results have the type of x.
 // Uses one joined matmul if `s` requests it. Quantized kernels (QuantizedKernel) use integer
 // matmuls on quantized rows of x, with a scale per row or the kernel's input_scale. Within layers,
 // ComputePolicy::fake_quant emulates quantization.
-std::vector<Tensor> fused_matmul(const Scope& s, Tensor x, const std::vector<Tensor>& kernels);
+std::vector<compiler::Tensor> fused_matmul(const Scope& s, compiler::Tensor x,
+                                           const std::vector<compiler::Tensor>& kernels);
 // The parameter names of a layer norm: those of TensorFlow, or of Flax.
 struct NormNames {
   const char *scale = "gamma", *shift = "beta";
 };
 constexpr NormNames kFlaxNorm{.scale = "scale", .shift = "bias"};
 // Layer norm over the last axis (Ba et al. 2016).
-Tensor layer_norm(const Scope& s, Tensor x, double epsilon, const NormNames& names = {});
+compiler::Tensor layer_norm(const Scope& s, compiler::Tensor x, double epsilon,
+                            const NormNames& names = {});
 // RMS norm (Zhang & Sennrich 2019): x over its root mean square, times the parameter "scale".
-Tensor rms_norm(const Scope& s, Tensor x, double epsilon);
+compiler::Tensor rms_norm(const Scope& s, compiler::Tensor x, double epsilon);
 // Dropout (Srivastava et al. 2014): zeroes elements with probability `rate` and scales the rest by
 // 1/(1-rate), with the scope's random bits. x may be a block of a larger tensor.
-Tensor dropout(const Scope& s, Tensor x, double rate, const std::optional<Block>& block = {});
+compiler::Tensor dropout(const Scope& s, compiler::Tensor x, double rate,
+                         const std::optional<Block>& block = {});
 // Dropout without the scale 1 / (1 - rate).
-Tensor dropout_unscaled(const Scope& s, Tensor x, double rate,
-                        const std::optional<Block>& block = {});
+compiler::Tensor dropout_unscaled(const Scope& s, compiler::Tensor x, double rate,
+                                  const std::optional<Block>& block = {});
 
 // Returns log(1 + e^x) - x * label elementwise: binary cross entropy of logits x. The gradient is
 // logistic(x) - label everywhere, also at 0.
-Tensor sigmoid_cross_entropy(Tensor logits, Tensor labels);
+compiler::Tensor sigmoid_cross_entropy(compiler::Tensor logits, compiler::Tensor labels);
 // Returns -log p(label) per row: logits [N, V], labels s32 [N] -> [N].
-Tensor cross_entropy(Tensor logits, Tensor labels);
+compiler::Tensor cross_entropy(compiler::Tensor logits, compiler::Tensor labels);
 
-}  // namespace smelt
+}  // namespace smelt::model

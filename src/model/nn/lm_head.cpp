@@ -6,7 +6,32 @@
 #include "model/nn/einsum.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::argmax;
+using compiler::broadcast_to;
+using compiler::Compare;
+using compiler::compare;
+using compiler::constant;
+using compiler::convert;
+using compiler::Dims;
+using compiler::DType;
+using compiler::exp;
+using compiler::full_like;
+using compiler::Graph;
+using compiler::log;
+using compiler::maximum;
+using compiler::pad;
+using compiler::reduce_max;
+using compiler::reduce_sum;
+using compiler::RematPolicy;
+using compiler::reshape;
+using compiler::rounded;
+using compiler::scan;
+using compiler::ScanBody;
+using compiler::select;
+using compiler::stop_gradient;
+using compiler::Tensor;
 namespace {
 
 constexpr double kNever = -1e30;  // a score whose exponential is 0
@@ -206,4 +231,4 @@ Tensor divergence_of_scores(Tensor student, Tensor teacher) {
   return reduce_sum(softmax(teacher) * log_ratio, {1});
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -6,38 +6,40 @@
 
 #include "model/nn/scope.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // An output layer: the score of word v in row i is scale * rows[i] . words[v] + bias[v].
 struct LmHead {
-  Tensor rows;       // [I,E]
-  Tensor words;      // f32 [V,E]
-  Tensor bias;       // f32 [V]
-  double scale = 1;  // applied to the f32 result, as narrow rows may not represent it
+  compiler::Tensor rows;   // [I,E]
+  compiler::Tensor words;  // f32 [V,E]
+  compiler::Tensor bias;   // f32 [V]
+  double scale = 1;        // applied to the f32 result, as narrow rows may not represent it
 };
 
-Tensor lm_logits(const LmHead& head);  // f32 [I,V]
+compiler::Tensor lm_logits(const LmHead& head);  // f32 [I,V]
 
 // Scores of labels.
 struct LabelScores {
-  Tensor loss;  // f32 [I]: -log p(label), where p is the softmax of a row's scores
-  Tensor rank;  // f32 [I]: 1 + number of other words with at least the label's score; no gradient
-  Tensor best;  // s32 [I]: the word with the largest score, the first on ties; no gradient
-  Tensor log_sum;  // f32 [I]: log of the sum of exp(score) over all words
+  compiler::Tensor loss;  // f32 [I]: -log p(label), where p is the softmax of a row's scores
+  compiler::Tensor
+      rank;  // f32 [I]: 1 + number of other words with at least the label's score; no gradient
+  compiler::Tensor
+      best;  // s32 [I]: the word with the largest score, the first on ties; no gradient
+  compiler::Tensor log_sum;  // f32 [I]: log of the sum of exp(score) over all words
 };
 
 // Scores labels s32 [I]. Uses blocks of words if the scores on a device exceed
 // `s.compute().logits_bytes`, except over a mesh that shards the vocabulary, where each device has
 // only a part of the scores. The values agree up to rounding.
-LabelScores score_labels(const Scope& s, const LmHead& head, Tensor labels);
+LabelScores score_labels(const Scope& s, const LmHead& head, compiler::Tensor labels);
 
 // Returns KL(teacher || student), f32 [I], of the softmaxes of scores [I,C].
-Tensor divergence_of_scores(Tensor student, Tensor teacher);
+compiler::Tensor divergence_of_scores(compiler::Tensor student, compiler::Tensor teacher);
 
 // Returns KL(teacher || student), f32 [I], of the softmaxes of both heads' scores divided by
 // `temperature`. No gradient flows into the teacher. Uses blocks of words if the scores of both
 // heads on a device exceed `s.compute().logits_bytes`.
-Tensor word_divergence(const Scope& s, const LmHead& student, const LmHead& teacher,
-                       double temperature);
+compiler::Tensor word_divergence(const Scope& s, const LmHead& student, const LmHead& teacher,
+                                 double temperature);
 
-}  // namespace smelt
+}  // namespace smelt::model

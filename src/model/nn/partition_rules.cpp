@@ -5,7 +5,11 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::axis_size;
+using compiler::DimAxes;
+using compiler::Dims;
 
 DimNames dims_by_end(const std::vector<NamedDims>& table, std::string_view parameter,
                      std::int64_t head_size) {
@@ -88,4 +92,4 @@ DimAxes PartitionRules::of_slots(std::string_view parameter, std::int64_t rank) 
   return axes(parameter, rank, false, split_slots);
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -14,7 +14,7 @@
 
 #include "compiler/ir/mesh.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // The name of a parameter's dimension; "" for one that is never sharded. Shards are multiples of
 // `unit`, so that heads are not cut.
@@ -37,7 +37,7 @@ DimNames dims_by_end(const std::vector<NamedDims>& table, std::string_view param
 
 // The sharding rules of a model on a mesh.
 struct PartitionRules {
-  Mesh mesh = {};  // only axes larger than 1; empty: no sharding
+  compiler::Mesh mesh = {};  // only axes larger than 1; empty: no sharding
   std::map<std::string, std::string, std::less<>> rules = {
       {"embed", "fsdp"}, {"heads", "tensor"}, {"mlp", "tensor"}, {"vocab", "tensor"}};
   std::function<DimNames(std::string_view parameter)> names = {};
@@ -54,18 +54,18 @@ struct PartitionRules {
 
   // Return the axes that shard each of the `rank` dimensions of a parameter, including that of
   // stacked layers: while stored, in use, and for optimizer slots.
-  DimAxes at_rest(std::string_view parameter, std::int64_t rank) const;
-  DimAxes in_use(std::string_view parameter, std::int64_t rank) const;
-  DimAxes of_slots(std::string_view parameter, std::int64_t rank) const;
+  compiler::DimAxes at_rest(std::string_view parameter, std::int64_t rank) const;
+  compiler::DimAxes in_use(std::string_view parameter, std::int64_t rank) const;
+  compiler::DimAxes of_slots(std::string_view parameter, std::int64_t rank) const;
 
   // Throws UsageError if an axis does not divide a dimension of the parameter, or splits two of
   // them.
-  void check(std::string_view parameter, const Dims& dims) const;
+  void check(std::string_view parameter, const compiler::Dims& dims) const;
 
  private:
   // Returns the axis that shards dimensions of this name, or "".
   std::string axis_of(std::string_view dim, bool use) const;
-  DimAxes axes(std::string_view parameter, std::int64_t rank, bool use, bool slots) const;
+  compiler::DimAxes axes(std::string_view parameter, std::int64_t rank, bool use, bool slots) const;
 };
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -8,7 +8,24 @@
 #include "base/philox.h"
 #include "compiler/ops/ops.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::bitcast_convert;
+using compiler::bitwise_xor;
+using compiler::broadcast_to;
+using compiler::Compare;
+using compiler::compare;
+using compiler::constant;
+using compiler::convert;
+using compiler::Dims;
+using compiler::DType;
+using compiler::full_like;
+using compiler::Graph;
+using compiler::iota;
+using compiler::reshape;
+using compiler::shift_right_logical;
+using compiler::slice_axis;
+using compiler::Tensor;
 namespace {
 
 // Odd constants. The multipliers and shifts of the mixers are those of MurmurHash3's finalizer and
@@ -143,4 +160,4 @@ Tensor uniform(const Scope& s, const Dims& dims) {
   return convert(shift_right_logical(bits, full_like(bits, 8)), DType::f32) * 0x1p-24;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

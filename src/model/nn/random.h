@@ -6,26 +6,27 @@
 
 #include "model/nn/scope.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // The position of a block in a larger tensor: from index `first` (s32 scalar) of `whole` along
 // `axis`, which is not the batch axis.
 struct Block {
   std::int64_t axis = 0;
-  Tensor first;
+  compiler::Tensor first;
   std::int64_t whole = 0;
 };
 
 // Returns u32 `dims` with 32 random bits each. dims[0] indexes the rows of the batch
 // (RandomSource). The scope must have a random source. A block gets the same bits as in the whole
 // tensor.
-Tensor random_bits(const Scope& s, const Dims& dims, const std::optional<Block>& block = {});
+compiler::Tensor random_bits(const Scope& s, const compiler::Dims& dims,
+                             const std::optional<Block>& block = {});
 
 // Returns pred `dims` that are false with probability `rate` in [0, 1). Cheaper than random_bits().
-Tensor random_keep(const Scope& s, const Dims& dims, double rate,
-                   const std::optional<Block>& block = {});
+compiler::Tensor random_keep(const Scope& s, const compiler::Dims& dims, double rate,
+                             const std::optional<Block>& block = {});
 
 // Returns f32 `dims` in [0, 1), multiples of 2^-24.
-Tensor uniform(const Scope& s, const Dims& dims);
+compiler::Tensor uniform(const Scope& s, const compiler::Dims& dims);
 
-}  // namespace smelt
+}  // namespace smelt::model

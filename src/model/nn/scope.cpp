@@ -3,7 +3,23 @@
 #include "base/error.h"
 #include "compiler/ops/ops.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::constant;
+using compiler::convert;
+using compiler::DimAxes;
+using compiler::Dims;
+using compiler::DType;
+using compiler::Graph;
+using compiler::reshape;
+using compiler::scan;
+using compiler::ScanBody;
+using compiler::ScanStep;
+using compiler::Shape;
+using compiler::sharding_constraint;
+using compiler::slice_axis;
+using compiler::Tensor;
+using compiler::transpose;
 namespace {
 
 std::string joined_path(const std::string& path, std::string_view name) {
@@ -255,4 +271,4 @@ Tensor layer_stack(const Scope& s, std::string_view kind, std::int64_t count, Te
                      })[0];
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -16,7 +16,7 @@
 #include "compiler/ir/graph.h"
 #include "model/nn/partition_rules.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // The initializer of a parameter.
 struct Init {
@@ -29,13 +29,13 @@ struct Init {
 // A parameter, or the stacked parameters of several layers.
 struct Parameter {
   std::string name;  // "*" stands for the layer number of stacked parameters
-  Tensor tensor;
+  compiler::Tensor tensor;
   Init init;
   std::int64_t layers = 0;  // above 0: number of layers stacked along axis 0
 
   // Returns the names of the stacked parameters, and the shape of one.
   std::vector<std::string> names() const;
-  Dims dims_of_one() const;
+  compiler::Dims dims_of_one() const;
 };
 
 // Returns the name in one layer: "layer_*/kernel", 3 -> "layer_3/kernel".
@@ -43,13 +43,13 @@ std::string layer_name(std::string_view stacked, std::int64_t layer);
 // Returns the names in all layers; if `layers` is 0, the name itself.
 std::vector<std::string> layer_names(const std::string& name, std::int64_t layers);
 // Returns the dimensions with a leading axis of `layers`; unchanged if `layers` is 0.
-Dims stacked_dims(std::int64_t layers, Dims of_one);
+compiler::Dims stacked_dims(std::int64_t layers, compiler::Dims of_one);
 
 // An int8 kernel [I,O] with one scale per output: kernel[i,o] = codes[o,i] * scales[o].
 struct QuantizedKernel {
-  Tensor codes;             // s8 [O,I]
-  Tensor scales;            // f32 [O]
-  Tensor input_scale = {};  // f32 [1]; only for RowScales::given
+  compiler::Tensor codes;             // s8 [O,I]
+  compiler::Tensor scales;            // f32 [O]
+  compiler::Tensor input_scale = {};  // f32 [1]; only for RowScales::given
 };
 // How the input rows of a quantized matmul are scaled.
 enum class RowScales {
@@ -75,7 +75,7 @@ class Parameters {
   friend class Scope;
   std::vector<Parameter> list_;
   std::map<std::string, std::size_t, std::less<>> index_;
-  std::unordered_map<Tensor, QuantizedKernel> coded_;  // by the dequantized tensor
+  std::unordered_map<compiler::Tensor, QuantizedKernel> coded_;  // by the dequantized tensor
   std::shared_ptr<Parameters> held_;
 };
 
@@ -84,7 +84,7 @@ class Parameters {
 struct SeedKeys {
   static constexpr std::size_t kMostPlaces = 64;  // the layers of a stack share their places
 
-  Tensor words;                     // u32 [2 * kMostPlaces]: two words per place
+  compiler::Tensor words;           // u32 [2 * kMostPlaces]: two words per place
   std::vector<std::string> places;  // places that have drawn so far
 
   std::vector<std::uint32_t> of_seed(std::uint64_t seed) const;
@@ -95,9 +95,9 @@ struct SeedKeys {
 // whole batch would.
 struct RandomSource {
   std::uint64_t seed = 0;
-  Tensor step;            // s32 scalar
-  Tensor stream = {};     // s32 scalar that separates independent draws; empty: one stream
-  Tensor first_row = {};  // s32 scalar; empty: 0
+  compiler::Tensor step;         // s32 scalar
+  compiler::Tensor stream = {};  // s32 scalar that separates independent draws; empty: one stream
+  compiler::Tensor first_row = {};  // s32 scalar; empty: 0
   std::int64_t row_stride = 1;
   bool training = true;  // false in evaluation: dropout is off, only the task may draw
   std::shared_ptr<SeedKeys> keys = {};  // null: keys come from `seed` and are constants
@@ -112,10 +112,11 @@ enum class Layers {
 // How a model is computed. It affects neither parameter names nor, up to rounding, values.
 struct ComputePolicy {
   // The type of activations and matmuls. Parameters, norms, softmax, losses and sums are f32.
-  DType dtype = DType::f32;
+  compiler::DType dtype = compiler::DType::f32;
   bool exact_products = false;  // HloForm::exact_products
   Layers layers = Layers::unrolled;
-  RematPolicy save = RematPolicy::all;  // what a scanned layer stores for its backward pass
+  compiler::RematPolicy save =
+      compiler::RematPolicy::all;  // what a scanned layer stores for its backward pass
   // Computes dense layers with the same input as one matmul. Faster on CPUs; a TPU would copy the
   // slices of the result.
   bool joined_products = false;
@@ -144,19 +145,19 @@ struct ComputePolicy {
 class Scope {
  public:
   // Without a random source, or in evaluation, dropout is the identity.
-  Scope(Graph& graph, Parameters& parameters, std::optional<RandomSource> random = {},
+  Scope(compiler::Graph& graph, Parameters& parameters, std::optional<RandomSource> random = {},
         ComputePolicy compute = {})
       : graph_(&graph), parameters_(&parameters), random_(random), compute_(std::move(compute)) {}
 
   Scope operator/(std::string_view name) const;
   // Returns the scope of layer `number` (s32 scalar) of a stack: path ".../layer_<label>", place
   // ".../layer_*". In a scan of `count` layers with loop `body` the label is "*".
-  Scope layer(std::string_view name, std::string_view label, Tensor number) const;
-  Scope stacked(std::string_view name, std::int64_t count, ScanBody& body) const;
+  Scope layer(std::string_view name, std::string_view label, compiler::Tensor number) const;
+  Scope stacked(std::string_view name, std::int64_t count, compiler::ScanBody& body) const;
 
   // Returns the same scope inside a region, possibly on other rows. Its parameters must already be
   // declared.
-  Scope within(Graph& graph, std::optional<RandomSource> random) const;
+  Scope within(compiler::Graph& graph, std::optional<RandomSource> random) const;
   // Returns a scope that uses the same parameters a second time. `use` separates its random
   // numbers.
   Scope again(std::string_view use) const;
@@ -172,61 +173,64 @@ class Scope {
   const std::string& path() const { return path_; }
   // The path with "*" for the layer number. Random numbers are keyed by it and by layer().
   const std::string& place() const { return place_; }
-  Tensor layer() const { return layer_; }  // s32 scalar; empty outside a stack
-  Graph& graph() const { return *graph_; }
+  compiler::Tensor layer() const { return layer_; }  // s32 scalar; empty outside a stack
+  compiler::Graph& graph() const { return *graph_; }
   const std::optional<RandomSource>& random_source() const { return random_; }
   bool training() const { return random_ && random_->training; }
   const ComputePolicy& compute() const { return compute_; }
 
   // Declares a new f32 parameter. If the kernel is quantized (ComputePolicy::in_codes), declares
   // the codes and returns the dequantized values. Declaring a name twice is a bug; see shared().
-  Tensor parameter(std::string_view name, Dims dims, Init init) const;
+  compiler::Tensor parameter(std::string_view name, compiler::Dims dims, Init init) const;
   // Returns a parameter that was declared before, by its full name.
-  Tensor shared(std::string_view full_name) const;
+  compiler::Tensor shared(std::string_view full_name) const;
   // Returns the quantized form of a dequantized parameter, or null if it is not quantized.
-  const QuantizedKernel* coded(Tensor kernel) const;
+  const QuantizedKernel* coded(compiler::Tensor kernel) const;
 
  private:
   const Parameter& find(std::string_view full_name) const;
-  void declare(std::string full_name, Shape shape, Init init) const;
+  void declare(std::string full_name, compiler::Shape shape, Init init) const;
   // Returns the parameter gathered over fsdp for use.
-  Tensor gathered(std::string_view full_name, Tensor tensor) const;
+  compiler::Tensor gathered(std::string_view full_name, compiler::Tensor tensor) const;
 
-  Graph* graph_;
+  compiler::Graph* graph_;
   Parameters* parameters_;
   std::optional<RandomSource> random_;
   ComputePolicy compute_;
   std::string path_, place_;
-  Tensor layer_;
-  ScanBody* body_ = nullptr;
+  compiler::Tensor layer_;
+  compiler::ScanBody* body_ = nullptr;
   std::int64_t count_ = 0;
   bool again_ = false;  // parameter() returns already declared parameters
 };
 
 // Prepares a parameter for row lookup: its gradient is summed before it is sharded.
-Tensor table(const Scope& s, std::string_view full_name, Tensor parameter);
+compiler::Tensor table(const Scope& s, std::string_view full_name, compiler::Tensor parameter);
 
 // Shards x, whose rows are those of the batch, like the batch.
-Tensor constrain_batch_sharding(const Scope& s, Tensor x);
+compiler::Tensor constrain_batch_sharding(const Scope& s, compiler::Tensor x);
 
 // Applies `count` layers, each to the result of the previous one, unrolled or scanned as
 // s.compute() says. `layer` is called with a scope named by `kind` and the layer number ("layer_0"
 // …). Captured outer tensors are the same for all layers, and their gradients are summed. Layers
 // may carry several tensors; those with as many rows as the first are sharded like the batch.
-using Layer = std::function<std::vector<Tensor>(const Scope& s, const std::vector<Tensor>& xs)>;
-std::vector<Tensor> layer_stack(const Scope& s, std::string_view kind, std::int64_t count,
-                                std::vector<Tensor> xs, const Layer& layer);
-Tensor layer_stack(const Scope& s, std::string_view kind, std::int64_t count, Tensor x,
-                   const std::function<Tensor(const Scope& s, Tensor x)>& layer);
+using Layer = std::function<std::vector<compiler::Tensor>(const Scope& s,
+                                                          const std::vector<compiler::Tensor>& xs)>;
+std::vector<compiler::Tensor> layer_stack(const Scope& s, std::string_view kind, std::int64_t count,
+                                          std::vector<compiler::Tensor> xs, const Layer& layer);
+compiler::Tensor layer_stack(
+    const Scope& s, std::string_view kind, std::int64_t count, compiler::Tensor x,
+    const std::function<compiler::Tensor(const Scope& s, compiler::Tensor x)>& layer);
 
 // Like layer_stack, but each layer also returns outputs, which are collected per layer.
-using LayerStep = std::function<ScanStep(const Scope& s, const std::vector<Tensor>& xs)>;
+using LayerStep =
+    std::function<compiler::ScanStep(const Scope& s, const std::vector<compiler::Tensor>& xs)>;
 // The final carry and the outputs of each layer.
 struct LayerResults {
-  std::vector<Tensor> carry;
-  std::vector<std::vector<Tensor>> outputs;  // [layer][output]
+  std::vector<compiler::Tensor> carry;
+  std::vector<std::vector<compiler::Tensor>> outputs;  // [layer][output]
 };
 LayerResults layer_stack_outputs(const Scope& s, std::string_view kind, std::int64_t count,
-                                 std::vector<Tensor> xs, const LayerStep& layer);
+                                 std::vector<compiler::Tensor> xs, const LayerStep& layer);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace smelt {
+namespace smelt::model {
 
 // "ema/bert/pooler/dense/bias": the moving average of "bert/pooler/dense/bias".
 inline constexpr const char* kAveragePrefix = "ema/";
@@ -29,4 +29,4 @@ inline bool is_beside_weights(std::string_view name) {
   return name.starts_with(kAveragePrefix) || name.starts_with(kRunPrefix);
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -9,7 +9,19 @@
 #include "compiler/ops/ops.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::convert;
+using compiler::Dims;
+using compiler::DType;
+using compiler::full_like;
+using compiler::KeepDims;
+using compiler::maximum;
+using compiler::power;
+using compiler::reduce_sum;
+using compiler::rsqrt;
+using compiler::sqrt;
+using compiler::Tensor;
 namespace {
 
 // The two factored dimensions of one layer's parameter, in ascending order; nullopt if it is not
@@ -131,4 +143,4 @@ Optimizer adafactor(const Adafactor& o) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

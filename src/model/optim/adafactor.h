@@ -5,7 +5,7 @@
 
 #include "model/optim/optimizer.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Settings of Adafactor.
 struct Adafactor {
@@ -32,4 +32,4 @@ struct Adafactor {
 // separately.
 Optimizer adafactor(const Adafactor& config);
 
-}  // namespace smelt
+}  // namespace smelt::model

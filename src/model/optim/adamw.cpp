@@ -3,7 +3,15 @@
 #include "compiler/ops/ops.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::convert;
+using compiler::Dims;
+using compiler::DType;
+using compiler::full_like;
+using compiler::power;
+using compiler::sqrt;
+using compiler::Tensor;
 
 bool has_weight_decay(std::string_view name) {
   for (const std::string_view excluded : {"LayerNorm", "layer_norm", "bias"})
@@ -61,4 +69,4 @@ Optimizer adamw(const AdamW& config) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -7,7 +7,7 @@
 
 #include "model/optim/optimizer.h"
 
-namespace smelt {
+namespace smelt::model {
 
 enum class BiasCorrection { off, on };
 enum class DecayOf { all, kernels };  // kernels: if has_weight_decay(name)
@@ -30,14 +30,14 @@ bool decays(const AdamW& config, const Parameter& parameter);
 
 // One Adam update before it is scaled by the learning rate.
 struct AdamStep {
-  Tensor direction;  // includes weight decay
-  std::vector<Tensor> slots;
+  compiler::Tensor direction;  // includes weight decay
+  std::vector<compiler::Tensor> slots;
 };
 // Computes an Adam update and the new slots.
 AdamStep adam_step(const AdamW& config, const OptimizerStep& step, const Parameter& parameter,
-                   std::span<const Tensor> slots, Tensor gradient);
+                   std::span<const compiler::Tensor> slots, compiler::Tensor gradient);
 
 // Slots: adam_m and adam_v, in the parameter's shape.
 Optimizer adamw(const AdamW& config);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -2,7 +2,9 @@
 
 #include "model/optim/pruning.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Tensor;
 
 Optimizer with_added_slots(Optimizer optimizer, std::vector<std::string> names, AddedSlots update) {
   Optimizer out = optimizer;
@@ -24,4 +26,4 @@ Optimizer with_added_slots(Optimizer optimizer, std::vector<std::string> names, 
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -7,7 +7,23 @@
 #include "model/nn/layers.h"
 #include "model/optim/clip.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::convert;
+using compiler::Dims;
+using compiler::dims_text;
+using compiler::DType;
+using compiler::full_like;
+using compiler::KeepDims;
+using compiler::maximum;
+using compiler::power;
+using compiler::reduce_sum;
+using compiler::reshape;
+using compiler::rsqrt;
+using compiler::slice_axis;
+using compiler::sqrt;
+using compiler::Tensor;
+using compiler::zeros_like;
 namespace {
 
 double eta_of(const NameRules& rules, const std::string& name, const Dims& dims) {
@@ -134,4 +150,4 @@ Optimizer amos(const Amos& o) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -9,7 +9,7 @@
 #include "model/optim/optimizer.h"
 #include "model/optim/rules.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Settings of Amos.
 struct Amos {
@@ -31,4 +31,4 @@ struct Amos {
 // of a stack have slots of different shapes.
 Optimizer amos(const Amos& config);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace smelt {
+namespace smelt::model {
 namespace {
 
 // All presets use one slot element per output of a kernel [in, out] and per row of an embedding
@@ -69,4 +69,4 @@ AmosPreset amos_preset_for(std::string_view model_type) {
   return found == amos_presets().end() ? AmosPreset{} : *found;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -6,7 +6,7 @@
 
 #include "model/optim/rules.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // The rules for one family of parameter names.
 struct AmosPreset {
@@ -20,4 +20,4 @@ const std::vector<AmosPreset>& amos_presets();
 // Returns the preset for a model type, or one without rules if there is none.
 AmosPreset amos_preset_for(std::string_view model_type);
 
-}  // namespace smelt
+}  // namespace smelt::model

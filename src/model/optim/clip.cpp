@@ -4,7 +4,16 @@
 #include "compiler/ops/ops.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::clamp;
+using compiler::constant;
+using compiler::Dims;
+using compiler::full_like;
+using compiler::minimum;
+using compiler::reduce_sum;
+using compiler::sqrt;
+using compiler::Tensor;
 
 Tensor global_norm(std::span<const Tensor> tensors) {
   CHECK(!tensors.empty());
@@ -32,4 +41,4 @@ Tensor clip_by_value(Tensor tensor, double limit) {
   return clamp(scalar(-limit), tensor, scalar(limit));
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

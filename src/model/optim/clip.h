@@ -6,15 +6,16 @@
 
 #include "compiler/ir/graph.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Returns the square root of the sum of squares over all tensors, a scalar.
-Tensor global_norm(std::span<const Tensor> tensors);
+compiler::Tensor global_norm(std::span<const compiler::Tensor> tensors);
 // Multiplies each tensor by min(1, limit / norm). If the norm is not finite, all elements become
 // NaN, as in the original, so that the problem is noticed.
-std::vector<Tensor> clip_by_global_norm(std::span<const Tensor> tensors, Tensor norm, double limit);
+std::vector<compiler::Tensor> clip_by_global_norm(std::span<const compiler::Tensor> tensors,
+                                                  compiler::Tensor norm, double limit);
 
 // Clamps every element to [-limit, limit].
-Tensor clip_by_value(Tensor tensor, double limit);
+compiler::Tensor clip_by_value(compiler::Tensor tensor, double limit);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -3,7 +3,23 @@
 #include "compiler/ops/ops.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::abs;
+using compiler::bitwise_and;
+using compiler::Compare;
+using compiler::compare;
+using compiler::Dims;
+using compiler::full_like;
+using compiler::KeepDims;
+using compiler::maximum;
+using compiler::minimum;
+using compiler::ones_like;
+using compiler::reduce_sum;
+using compiler::select;
+using compiler::sqrt;
+using compiler::Tensor;
+using compiler::zeros_like;
 namespace {
 
 // Returns the norm of the parameter, or of each layer; it broadcasts over the parameter.
@@ -44,4 +60,4 @@ Optimizer lamb(const Lamb& config) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

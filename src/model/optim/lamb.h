@@ -4,7 +4,7 @@
 
 #include "model/optim/adamw.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Settings of LAMB.
 struct Lamb {
@@ -19,4 +19,4 @@ struct Lamb {
 // either norm is 0.
 Optimizer lamb(const Lamb& config);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::model {
 
 NmPattern parse_nm(const std::string& text, const std::string& what) {
   const auto number = [](std::string_view digits) {
@@ -30,4 +30,4 @@ NmPattern parse_nm(const std::string& text, const std::string& what) {
 
 std::string nm_text(const NmPattern& nm) { return str(nm.kept, ":", nm.of); }
 
-}  // namespace smelt
+}  // namespace smelt::model

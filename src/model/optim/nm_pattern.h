@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace smelt {
+namespace smelt::model {
 
 // Keeps `kept` of each group of `of` weights.
 struct NmPattern {
@@ -16,4 +16,4 @@ NmPattern parse_nm(const std::string& text, const std::string& what);
 // Returns "2:4".
 std::string nm_text(const NmPattern& nm);
 
-}  // namespace smelt
+}  // namespace smelt::model

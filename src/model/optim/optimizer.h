@@ -10,36 +10,38 @@
 #include "compiler/ops/ops.h"
 #include "model/nn/scope.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // A per-parameter tensor that is kept from step to step (f32, of any shape). For a stacked
 // parameter it holds one per layer, stacked in the same way.
 struct Slot {
-  std::string name;  // "adam_m"; stored in checkpoints as "<parameter>/adam_m"
-  Dims dims;         // for one layer
+  std::string name;     // "adam_m"; stored in checkpoints as "<parameter>/adam_m"
+  compiler::Dims dims;  // for one layer
   double start = 0;
 };
 
 // Inputs of an update that do not depend on the parameter.
 struct OptimizerStep {
-  Tensor rate;                  // f32; broadcasts over the parameter
-  Tensor step;                  // s32 scalar: number of earlier steps
+  compiler::Tensor rate;        // f32; broadcasts over the parameter
+  compiler::Tensor step;        // s32 scalar: number of earlier steps
   bool sums_in_slices = false;  // split long sums; for CPUs without a mesh
-  Tensor apply = {};            // pred scalar; if false nothing changes; empty: always true
-  Tensor weight_decay = {};  // broadcasts over the parameter; empty: from the optimizer's settings
+  compiler::Tensor apply = {};  // pred scalar; if false nothing changes; empty: always true
+  compiler::Tensor weight_decay =
+      {};  // broadcasts over the parameter; empty: from the optimizer's settings
 };
 
 // Returns `after` if the step is applied, otherwise `before`. Compute everything that follows from
 // a slot's new value from this result: otherwise both the old and the new value would stay alive
 // and the old one would be copied.
-inline Tensor renewed(const OptimizerStep& step, Tensor before, Tensor after) {
-  return step.apply ? select(step.apply, after, before) : after;
+inline compiler::Tensor renewed(const OptimizerStep& step, compiler::Tensor before,
+                                compiler::Tensor after) {
+  return step.apply ? compiler::select(step.apply, after, before) : after;
 }
 
 // The result of an update.
 struct UpdatedParameter {
-  Tensor value;
-  std::vector<Tensor> slots;
+  compiler::Tensor value;
+  std::vector<compiler::Tensor> slots;
 };
 
 // An optimizer.
@@ -52,8 +54,9 @@ struct Optimizer {
   // parameter's shape. Layers of a stacked parameter are independent. Returned slots come from
   // renewed(); the caller selects the value.
   std::function<UpdatedParameter(const OptimizerStep& step, const Parameter& parameter,
-                                 std::span<const Tensor> slots, Tensor gradient)>
+                                 std::span<const compiler::Tensor> slots,
+                                 compiler::Tensor gradient)>
       update;
 };
 
-}  // namespace smelt
+}  // namespace smelt::model

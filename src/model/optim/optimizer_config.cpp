@@ -10,7 +10,7 @@
 #include "model/optim/amos_presets.h"
 #include "model/optim/lamb.h"
 
-namespace smelt {
+namespace smelt::model {
 namespace {
 
 // Returns the config's own rules, then the preset's.
@@ -103,4 +103,4 @@ ParameterRules parameter_rules_of(const OptimizerConfig& config, const std::stri
           rules_of("train.optimizer.decay_rules", config.decay_rules, {})};
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

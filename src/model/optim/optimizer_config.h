@@ -10,7 +10,7 @@
 #include "model/optim/optimizer.h"
 #include "model/optim/parameter_rules.h"
 
-namespace smelt {
+namespace smelt::model {
 
 struct OptimizerConfig {
   std::string type = "bert_adamw";  // one of optimizer_names()
@@ -86,4 +86,4 @@ double clip_value_of(const OptimizerConfig& config);
 ParameterRules parameter_rules_of(const OptimizerConfig& config,
                                   const std::string& layer_rates = {});
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -6,7 +6,14 @@
 #include "base/error.h"
 #include "compiler/ops/ops.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::broadcast_to;
+using compiler::Compare;
+using compiler::compare;
+using compiler::select;
+using compiler::Tensor;
+using compiler::zeros_like;
 
 std::vector<double> ParameterRules::values(const NameRules& rules, const Parameter& p,
                                            double otherwise) const {
@@ -72,4 +79,4 @@ Json ParameterRules::settings() const {
   return {{"rate", rate_.settings()}, {"decay", decay_.settings()}};
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -6,7 +6,7 @@
 #include "model/optim/optimizer.h"
 #include "model/optim/rules.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Rules that change the learning rate and weight decay of single parameters.
 class ParameterRules {
@@ -23,10 +23,10 @@ class ParameterRules {
   // Returns whether all layers of the parameter are frozen; it then has no gradient.
   bool frozen(const Parameter& parameter) const;
   // Sets the gradient of frozen layers of a stack to 0.
-  Tensor mask_frozen(const Parameter& parameter, Tensor gradient) const;
+  compiler::Tensor mask_frozen(const Parameter& parameter, compiler::Tensor gradient) const;
   // Returns `after`, the updated parameter, with frozen layers of a stack restored. Needed because
   // weight decay that is not multiplied by the rate would change them.
-  Tensor keep_frozen(const Parameter& parameter, Tensor after) const;
+  compiler::Tensor keep_frozen(const Parameter& parameter, compiler::Tensor after) const;
   // Returns the step with the parameter's rate and weight decay. `decay` is the optimizer's, for
   // layers without a rule.
   OptimizerStep of(const Parameter& parameter, OptimizerStep step, double decay) const;
@@ -45,4 +45,4 @@ class ParameterRules {
   NameRules rate_, decay_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -6,7 +6,14 @@
 #include "compiler/ops/ops.h"
 #include "model/optim/added_slots.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Compare;
+using compiler::compare;
+using compiler::Dims;
+using compiler::select;
+using compiler::Tensor;
+using compiler::zeros_like;
 
 PruningSchedule pruning_over(std::int64_t steps, std::int64_t warmup_steps, double sparsity) {
   constexpr std::int64_t kEvery = 100, kParts = 20;
@@ -81,4 +88,4 @@ Optimizer counting_movement(Optimizer optimizer) {
       });
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -9,7 +9,7 @@
 #include "model/optim/nm_pattern.h"
 #include "model/optim/optimizer.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Prunes after every `every` steps from `begin` to `end`, inclusive.
 struct PruningSchedule {
@@ -51,7 +51,7 @@ std::uint64_t kept_of(std::uint64_t n, double sparsity);
 
 // Returns whether the parameter is an attention or feed-forward matrix of a layer. `one` are its
 // dimensions, or those of one layer if stacked.
-bool is_prunable(std::string_view parameter, const Dims& one);
+bool is_prunable(std::string_view parameter, const compiler::Dims& one);
 
 // Returns the optimizer with zeros of prunable matrices kept at 0.
 Optimizer keeping_zeros(Optimizer optimizer);
@@ -59,4 +59,4 @@ Optimizer keeping_zeros(Optimizer optimizer);
 Optimizer counting_movement(Optimizer optimizer);
 inline constexpr const char* kMovement = "movement";
 
-}  // namespace smelt
+}  // namespace smelt::model

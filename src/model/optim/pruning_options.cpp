@@ -4,7 +4,7 @@
 
 #include "model/optim/soft_pruning.h"
 
-namespace smelt {
+namespace smelt::model {
 
 Pruning make_pruning(const PruningOptions& options, std::int64_t steps, std::int64_t warmup_steps) {
   if (!options.nm.empty()) return prune_in_pattern(parse_nm(options.nm, "train.pruning.nm"));
@@ -22,4 +22,4 @@ Optimizer with_pruning(Optimizer optimizer, const PruningOptions& options, const
   return optimizer;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

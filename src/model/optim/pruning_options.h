@@ -9,7 +9,7 @@
 #include "base/choice.h"
 #include "model/optim/pruning.h"
 
-namespace smelt {
+namespace smelt::model {
 
 inline constexpr NamedValues<PruneBy, 3> kPruningMethods{
     {{"magnitude", PruneBy::magnitude}, {"movement", PruneBy::movement}, {"soft", PruneBy::soft}}};
@@ -46,4 +46,4 @@ Pruning make_pruning(const PruningOptions& options, std::int64_t steps, std::int
 // Returns the optimizer with the slots and updates that the pruning needs.
 Optimizer with_pruning(Optimizer optimizer, const PruningOptions& options, const Pruning& pruning);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -7,7 +7,14 @@
 #include "base/nearest_name.h"
 #include "compiler/ops/ops.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::constant;
+using compiler::Dims;
+using compiler::dims_text;
+using compiler::DType;
+using compiler::Graph;
+using compiler::Tensor;
 namespace {
 
 constexpr std::size_t kMaxRuleBytes = 4096;  // parsing is recursive and uses stack
@@ -118,4 +125,4 @@ Tensor by_layer(const Parameter& p, const std::vector<double>& values) {
   return constant(graph, values, {dtype, dims});
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

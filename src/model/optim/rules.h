@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "model/nn/scope.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // One rule as text.
 struct NameRule {
@@ -36,9 +36,9 @@ class NameRules {
 
   // Returns the value of the first matching rule for a parameter. Throws UsageError if no rule
   // matches or the expression fails.
-  RuleValue of(const std::string& name, const Dims& dims) const;
+  RuleValue of(const std::string& name, const compiler::Dims& dims) const;
   // Like of(), but returns nullopt if no rule matches.
-  std::optional<RuleValue> find(const std::string& name, const Dims& dims) const;
+  std::optional<RuleValue> find(const std::string& name, const compiler::Dims& dims) const;
 
   // Throws UsageError, with the nearest name as hint, if a pattern matches no name.
   void check_used(std::span<const std::string> names) const;
@@ -60,6 +60,6 @@ class NameRules {
 };
 
 // Returns a constant that broadcasts over the parameter: one value, or one per layer.
-Tensor by_layer(const Parameter& parameter, const std::vector<double>& values);
+compiler::Tensor by_layer(const Parameter& parameter, const std::vector<double>& values);
 
-}  // namespace smelt
+}  // namespace smelt::model

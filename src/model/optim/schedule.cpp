@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace smelt {
+namespace smelt::model {
 namespace {
 
 float up_to_1(float x) { return std::clamp(x, 0.0f, 1.0f); }
@@ -73,4 +73,4 @@ float learning_rate(const Schedule& o, std::int64_t step) {
   return step < o.warmup_steps ? static_cast<float>(o.learning_rate) * done : decayed;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

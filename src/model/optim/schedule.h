@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace smelt {
+namespace smelt::model {
 
 // How the warm-up (step < warmup_steps) combines with the decay.
 enum class Warmup {
@@ -48,4 +48,4 @@ struct Schedule {
 // Returns the learning rate at an optimizer step, computed in f32 like the originals.
 float learning_rate(const Schedule& schedule, std::int64_t step);
 
-}  // namespace smelt
+}  // namespace smelt::model

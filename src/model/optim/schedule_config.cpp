@@ -2,7 +2,7 @@
 
 #include <map>
 
-namespace smelt {
+namespace smelt::model {
 namespace {
 
 struct NamedSchedule {
@@ -77,4 +77,4 @@ Schedule make_schedule(const ScheduleConfig& config, double learning_rate, std::
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -9,7 +9,7 @@
 
 #include "model/optim/schedule.h"
 
-namespace smelt {
+namespace smelt::model {
 
 struct ScheduleConfig {
   std::string type = "bert";  // one of schedule_names()
@@ -54,4 +54,4 @@ const std::vector<std::string>& decay_type_names();
 // Returns the schedule of a run of `steps` steps. The words of the config must be known.
 Schedule make_schedule(const ScheduleConfig& config, double learning_rate, std::int64_t steps);
 
-}  // namespace smelt
+}  // namespace smelt::model

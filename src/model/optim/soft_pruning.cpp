@@ -7,7 +7,19 @@
 #include "model/optim/adamw.h"
 #include "model/optim/added_slots.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::broadcast_to;
+using compiler::clamp;
+using compiler::Compare;
+using compiler::compare;
+using compiler::convert;
+using compiler::DType;
+using compiler::exp;
+using compiler::full_like;
+using compiler::select;
+using compiler::Tensor;
+using compiler::zeros_like;
 namespace {
 
 Tensor sigmoid(Tensor x) { return 1.0 / (1.0 + exp(-x)); }
@@ -65,4 +77,4 @@ float least_score(const PruningSchedule& schedule, std::int64_t step) {
   return static_cast<float>(std::log(threshold / (1 - threshold)));
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

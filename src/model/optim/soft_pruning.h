@@ -8,7 +8,7 @@
 
 #include "model/optim/pruning.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Settings of soft movement pruning.
 struct SoftPruning {
@@ -31,4 +31,4 @@ inline constexpr const char* kSoftScore = "score";
 // Returns the smallest score that is kept after `step` steps.
 float least_score(const PruningSchedule& schedule, std::int64_t step);
 
-}  // namespace smelt
+}  // namespace smelt::model

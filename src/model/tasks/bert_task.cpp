@@ -8,7 +8,21 @@
 #include "model/tasks/metrics.h"
 #include "model/tasks/token_features.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::argmax;
+using compiler::broadcast_in_dim;
+using compiler::convert;
+using compiler::Dims;
+using compiler::DType;
+using compiler::full_like;
+using compiler::ones_like;
+using compiler::reduce_max;
+using compiler::reduce_sum;
+using compiler::reshape;
+using compiler::slice_axis;
+using compiler::Tensor;
+using compiler::top_k;
 namespace {
 
 void add_masked_lm(const BertTask& c, const Scope& root, const Inputs& in, Tensor sequence,
@@ -90,7 +104,7 @@ Task bert_task(const BertTask& c) {
   check_positions("bert", c.model, c.seq_length);
   Task task;
   task.name = "bert";
-  task.settings = {{"model", config_json(c.model)},
+  task.settings = {{"model", io::config_json(c.model)},
                    {"seq_length", c.seq_length},
                    {"max_predictions", c.max_predictions},
                    {"next_sentence", c.next_sentence}};
@@ -123,7 +137,7 @@ Teacher bert_teacher(const BertConfig& c, FrozenModel model) {
   model.dim_names = [c](std::string_view parameter) { return bert_dim_names(c, parameter); };
   return {.model = std::move(model),
           .sizes = output_spec(c),
-          .settings = config_json(c),
+          .settings = io::config_json(c),
           .forward = [c](const Scope& root, const Inputs& in, ForwardOutputs& outputs) {
             const Tensor sequence = bert_sequence(root, c, encoder_inputs(in, &outputs));
             outputs.words = masked_lm_head(root, c, sequence, in["masked_lm_positions"]);
@@ -177,4 +191,4 @@ Prediction bert_mask_guesses(const BertConfig& model, std::int64_t S, std::int64
   return mask_guesses(bert_encoder(model), S, P, top);
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -10,7 +10,7 @@
 #include "model/tasks/distill.h"
 #include "model/tasks/task.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Settings of BERT pretraining.
 struct BertTask {
@@ -49,4 +49,4 @@ Prediction pooled_states(const Encoder& encoder, std::int64_t S);
 Prediction bert_mask_guesses(const BertConfig& model, std::int64_t S, std::int64_t P,
                              std::int64_t top);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -9,7 +9,13 @@
 #include "model/nn/einsum.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::concatenate;
+using compiler::ones_like;
+using compiler::reduce_sum;
+using compiler::reshape;
+using compiler::Tensor;
 namespace {
 
 struct Counts {
@@ -89,4 +95,4 @@ double pearson(std::span<const double> m) {
   return xx <= 0 || yy <= 0 ? 0 : std::clamp(xy / std::sqrt(xx * yy), -1.0, 1.0);
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -6,12 +6,13 @@
 
 #include "compiler/ir/graph.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Returns the counts that the following metrics need, f32 [3C]: for each class the number of
 // correct predictions, of predictions, and of labels. `predicted` and `actual` are f32 [I,C] with
 // values 0 and 1; `weights` is f32 [I].
-Tensor class_counts(Tensor predicted, Tensor actual, Tensor weights);
+compiler::Tensor class_counts(compiler::Tensor predicted, compiler::Tensor actual,
+                              compiler::Tensor weights);
 // The metrics as defined by scikit-learn: the mean F1 over classes that are predicted or occur as
 // labels, the F1 of the last class (0 if it does neither), the F1 over all classes together, and
 // R_K (Gorodkin 2004) for one class per row.
@@ -23,8 +24,9 @@ double matthews(std::span<const double> counts);
 // Returns the weighted sums of 1, x, y, x², y² and xy, f32 [6], after subtracting `center` from x
 // and y. Without it, squares of values far from 0 would lose their differences in f32. x, y and
 // weights are f32 [I].
-Tensor moments(Tensor x, Tensor y, Tensor weights, double center);
+compiler::Tensor moments(compiler::Tensor x, compiler::Tensor y, compiler::Tensor weights,
+                         double center);
 // Returns Pearson's correlation, which does not depend on the center; 0 if x or y is constant.
 double pearson(std::span<const double> moments);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -10,7 +10,24 @@
 #include "model/tasks/metrics.h"
 #include "model/tasks/token_features.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::abs;
+using compiler::argmax;
+using compiler::broadcast_to;
+using compiler::Compare;
+using compiler::compare;
+using compiler::constant;
+using compiler::convert;
+using compiler::Dims;
+using compiler::DType;
+using compiler::logistic;
+using compiler::maximum;
+using compiler::reduce_sum;
+using compiler::reshape;
+using compiler::slice;
+using compiler::Tensor;
+using compiler::zeros_like;
 namespace {
 
 constexpr const char* kLabels = "label_ids";
@@ -161,8 +178,8 @@ Objective answer_spans(const ClassifyTask& c, const Scope& root, const Inputs& i
 
 Objective objective(const ClassifyTask& c, const Scope& root, const Inputs& in,
                     ForwardOutputs* outputs) {
-  if (c.labels.problem == Problem::token_labels) return token_labels(c, root, in, outputs);
-  if (c.labels.problem == Problem::answer_spans) return answer_spans(c, root, in, outputs);
+  if (c.labels.problem == io::Problem::token_labels) return token_labels(c, root, in, outputs);
+  if (c.labels.problem == io::Problem::answer_spans) return answer_spans(c, root, in, outputs);
   const std::int64_t C = c.labels.outputs();
   const Scored scored{
       .logits = class_logits(root, c.encoder, encoder_inputs(in, outputs), C, c.dropout),
@@ -170,11 +187,11 @@ Objective objective(const ClassifyTask& c, const Scope& root, const Inputs& in,
       .weights = convert(in[kRealExample], DType::f32)};
   store_scores(outputs, {scored.logits}, scored.weights);
   switch (c.labels.problem) {
-    case Problem::single_label:
+    case io::Problem::single_label:
       return single_label(c, root, scored, C);
-    case Problem::multi_label:
+    case io::Problem::multi_label:
       return multi_label(scored, C);
-    case Problem::regression:
+    case io::Problem::regression:
       return regression(scored, c.label_center);
     default:
       throw BugError("classify: unknown problem");
@@ -183,10 +200,10 @@ Objective objective(const ClassifyTask& c, const Scope& root, const Inputs& in,
 
 OutputSpec output_spec(const ClassifyTask& c) {
   const BertConfig sizes = encoder_sizes(c.encoder);
-  const bool spans = c.labels.problem == Problem::answer_spans;
+  const bool spans = c.labels.problem == io::Problem::answer_spans;
   Scores scores = Scores::classes;
-  if (c.labels.problem == Problem::multi_label) scores = Scores::labels;
-  if (c.labels.problem == Problem::regression) scores = Scores::numbers;
+  if (c.labels.problem == io::Problem::multi_label) scores = Scores::labels;
+  if (c.labels.problem == io::Problem::regression) scores = Scores::numbers;
   return {.scores = scores,
           .columns = spans ? 1 : c.labels.outputs(),
           .of_words = false,
@@ -196,20 +213,20 @@ OutputSpec output_spec(const ClassifyTask& c) {
           .stacks = encoder_stack(sizes)};
 }
 
-Json required_settings(const Labels& labels) {
-  return {{"problem", field_json(labels.problem)}, {"labels", labels.names}};
+Json required_settings(const io::Labels& labels) {
+  return {{"problem", io::field_json(labels.problem)}, {"labels", labels.names}};
 }
 
-Features label_features(const Labels& labels, std::int64_t S) {
+io::Features label_features(const io::Labels& labels, std::int64_t S) {
   const std::int64_t C = labels.outputs();
   switch (labels.problem) {
-    case Problem::single_label:
+    case io::Problem::single_label:
       return {{.name = kLabels, .row = {}, .limit = C, .limit_name = "classes"}};
-    case Problem::multi_label:
+    case io::Problem::multi_label:
       return {{.name = kLabels, .row = {C}, .limit = 2, .limit_name = "labels of"}};
-    case Problem::token_labels:
+    case io::Problem::token_labels:
       return {{.name = kLabels, .row = {S}, .limit = C + 1, .limit_name = "classes"}};
-    case Problem::answer_spans:
+    case io::Problem::answer_spans:
       return {{.name = kStart, .row = {}, .limit = S, .limit_name = "seq_length"},
               {.name = kEnd, .row = {}, .limit = S, .limit_name = "seq_length"}};
     default:
@@ -220,14 +237,14 @@ Features label_features(const Labels& labels, std::int64_t S) {
 Json settings_of_classifier(const ClassifyTask& c) {
   Json out{{"encoder", encoder_name(c.encoder)},
            {"model", encoder_config_json(c.encoder)},
-           {"problem", field_json(c.labels.problem)},
+           {"problem", io::field_json(c.labels.problem)},
            {"labels", c.labels.names},
            {"seq_length", c.seq_length},
            {"dropout", c.dropout},
            {"class_weights", c.class_weights},
            {"label_smoothing", c.label_smoothing}};
   if (c.labels.no_answer) out["no_answer"] = true;
-  if (c.labels.problem == Problem::answer_spans) out["answers"] = config_json(c.answers);
+  if (c.labels.problem == io::Problem::answer_spans) out["answers"] = io::config_json(c.answers);
   return out;
 }
 
@@ -241,11 +258,11 @@ Task classify_task(const ClassifyTask& c) {
   task.name = "classify";
   task.settings = settings_of_classifier(c);
   task.described = {{"seq_length", c.seq_length},
-                    {"problem", field_json(c.labels.problem)},
+                    {"problem", io::field_json(c.labels.problem)},
                     {"labels", c.labels.names}};
   task.record_kind = "classify";
   task.features = token_features(sizes, c.seq_length);
-  for (Feature& feature : label_features(c.labels, c.seq_length))
+  for (io::Feature& feature : label_features(c.labels, c.seq_length))
     task.features.push_back(std::move(feature));
   task.features.push_back({.name = kRealExample, .row = {}, .limit = 2, .limit_name = "a mask of"});
   task.tokens = "input_mask";
@@ -253,7 +270,7 @@ Task classify_task(const ClassifyTask& c) {
   // Batches are shortened along features with one number per token. Labels of seq_length classes
   // look like one.
   const bool looks_like_tokens = task.features.at(3).row == Dims{c.seq_length};
-  if (c.labels.problem == Problem::token_labels || !looks_like_tokens) task.lengths = c.lengths;
+  if (c.labels.problem == io::Problem::token_labels || !looks_like_tokens) task.lengths = c.lengths;
   task.dim_names = [encoder = c.encoder](std::string_view parameter) {
     return classifier_dim_names(encoder, parameter);
   };
@@ -287,15 +304,15 @@ Prediction class_probabilities(const ClassifyTask& c, std::int64_t S) {
   out.features = token_features(encoder_sizes(c.encoder), S);
   out.outputs = [c](const Scope& root, const Inputs& in) -> std::vector<Tensor> {
     const std::int64_t C = c.labels.outputs();
-    if (c.labels.problem == Problem::token_labels)
+    if (c.labels.problem == io::Problem::token_labels)
       return {softmax(token_logits(root, c.encoder, encoder_inputs(in), C, c.dropout))};
-    if (c.labels.problem == Problem::answer_spans)
+    if (c.labels.problem == io::Problem::answer_spans)
       return {answer_logits(root, c.encoder, encoder_inputs(in))};
     const Tensor logits = class_logits(root, c.encoder, encoder_inputs(in), C, c.dropout);
     switch (c.labels.problem) {
-      case Problem::single_label:
+      case io::Problem::single_label:
         return {softmax(logits)};
-      case Problem::multi_label:
+      case io::Problem::multi_label:
         return {logistic(logits)};
       default:
         return {logits};
@@ -304,4 +321,4 @@ Prediction class_probabilities(const ClassifyTask& c, std::int64_t S) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

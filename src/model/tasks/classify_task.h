@@ -9,17 +9,17 @@
 #include "model/tasks/distill.h"
 #include "model/tasks/task.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Settings of a classifier.
 struct ClassifyTask {
   Encoder encoder = {};
   std::int64_t seq_length = 128;
   std::vector<std::int64_t> lengths = {};  // see Task::lengths
-  Labels labels = {};
-  double dropout = 0.1;       // on the input of the head
-  double label_center = 0;    // for regression: approximate mean of the labels, for pearson
-  AnswerLimits answers = {};  // for answer_spans
+  io::Labels labels = {};
+  double dropout = 0.1;           // on the input of the head
+  double label_center = 0;        // for regression: approximate mean of the labels, for pearson
+  io::AnswerLimits answers = {};  // for answer_spans
   // Weight of each class in the training loss, for single_label and token_labels; empty: all equal.
   std::vector<double> class_weights = {};
   // share of the label that is spread over all classes (single_label, token_labels)
@@ -49,4 +49,4 @@ Teacher classify_teacher(const ClassifyTask& config, FrozenModel model);
 // regression; probabilities [B,S,C] for token_labels; logits [B,S,2] for answer_spans.
 Prediction class_probabilities(const ClassifyTask& config, std::int64_t S);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -9,7 +9,18 @@
 #include "model/nn/einsum.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::convert;
+using compiler::Dims;
+using compiler::DType;
+using compiler::logistic;
+using compiler::reduce_sum;
+using compiler::RematPolicy;
+using compiler::reshape;
+using compiler::rsqrt;
+using compiler::stop_gradient;
+using compiler::Tensor;
 namespace {
 
 using LayerPairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
@@ -58,7 +69,7 @@ void check_outputs_match(const Task& student, const Teacher& t) {
 }
 
 void check_lengths_match(const Task& student, const Teacher& t) {
-  for (const Feature& feature : student.features)
+  for (const io::Feature& feature : student.features)
     if (feature.name == student.tokens && t.sizes.positions > 0 &&
         t.sizes.positions < feature.row[0])
       throw UsageError(str(t.model.where, " has a maximum sequence length of ", t.sizes.positions,
@@ -310,7 +321,7 @@ Task distilled(Task student, const Teacher& teacher, const Distillation& d) {
   check_lengths_match(student, teacher);
   check_layers_match(student, teacher, d);
   Task out = student;
-  out.settings["distill"] = config_json(d);
+  out.settings["distill"] = io::config_json(d);
   out.settings["distill"]["teacher"] = teacher.settings;
   out.frozen = teacher.model;
   out.objective = [student = std::move(student), teacher, d](const Scope& root, const Inputs& in) {
@@ -320,4 +331,4 @@ Task distilled(Task student, const Teacher& teacher, const Distillation& d) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

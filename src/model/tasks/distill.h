@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "model/tasks/task.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Settings of distillation. ce, kd, hidden, attention and cosine are factors of losses; 0 omits the
 // loss.
@@ -70,4 +70,4 @@ std::vector<std::pair<std::int64_t, std::int64_t>> layer_pairs(const std::string
 // the task does not support distillation or the teacher does not match it.
 Task distilled(Task student, const Teacher& teacher, const Distillation& settings);
 
-}  // namespace smelt
+}  // namespace smelt::model

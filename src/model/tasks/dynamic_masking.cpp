@@ -4,7 +4,31 @@
 #include "model/nn/layers.h"
 #include "model/nn/random.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::argmax;
+using compiler::broadcast_to;
+using compiler::clamp;
+using compiler::Compare;
+using compiler::compare;
+using compiler::convert;
+using compiler::Dims;
+using compiler::DType;
+using compiler::full_like;
+using compiler::iota;
+using compiler::KeepDims;
+using compiler::log;
+using compiler::maximum;
+using compiler::minimum;
+using compiler::ones_like;
+using compiler::reduce_sum;
+using compiler::reshape;
+using compiler::round_nearest_even;
+using compiler::select;
+using compiler::stop_gradient;
+using compiler::Tensor;
+using compiler::top_k;
+using compiler::zeros_like;
 namespace {
 
 constexpr double kMaskedShare = 0.85;
@@ -91,4 +115,4 @@ Tensor sample_ids(const Scope& s, Tensor logits) {
   return argmax(stop_gradient(logits) + noise, -1);
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

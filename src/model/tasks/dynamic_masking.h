@@ -10,7 +10,7 @@
 #include "base/choice.h"
 #include "model/nn/scope.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // How masked positions are drawn.
 enum class MaskDraws {
@@ -33,33 +33,36 @@ struct MaskingRule {
 
 // Masked positions of a batch.
 struct Masks {
-  Tensor positions;  // s32 [B,N]; 0: unused
-  Tensor ids;        // s32 [B,N]: original ids; 0 where unused
-  Tensor weights;    // f32 [B,N]: 1 where used
+  compiler::Tensor positions;  // s32 [B,N]; 0: unused
+  compiler::Tensor ids;        // s32 [B,N]: original ids; 0 where unused
+  compiler::Tensor weights;    // f32 [B,N]: 1 where used
 };
 
 // Returns s32 [B,S]: 1 where a token may be masked. Excludes padding, kept ids and position 0.
-Tensor maskable(const MaskingRule& rule, Tensor input_ids, Tensor input_mask);
+compiler::Tensor maskable(const MaskingRule& rule, compiler::Tensor input_ids,
+                          compiler::Tensor input_mask);
 
 // Draws round(probability * tokens) positions per row (half to even), at least 1 and at most N, but
 // not more than there are maskable tokens.
-Masks draw_masks(const Scope& s, const MaskingRule& rule, Tensor input_ids, Tensor input_mask);
+Masks draw_masks(const Scope& s, const MaskingRule& rule, compiler::Tensor input_ids,
+                 compiler::Tensor input_mask);
 
 // Returns the ids with [MASK] at 85 % of the positions; the others keep their token.
-Tensor put_masks(const Scope& s, const MaskingRule& rule, Tensor input_ids, const Masks& masks);
+compiler::Tensor put_masks(const Scope& s, const MaskingRule& rule, compiler::Tensor input_ids,
+                           const Masks& masks);
 
 // The result of replacing tokens.
 struct Replaced {
-  Tensor ids;    // s32 [B,S]
-  Tensor where;  // s32 [B,S]: 1 where replaced
+  compiler::Tensor ids;    // s32 [B,S]
+  compiler::Tensor where;  // s32 [B,S]: 1 where replaced
 };
 
 // Replaces the ids [B,S] at `positions` by tokens [B,N]; position 0 is ignored. Equal positions get
 // the mean of their tokens, rounded down, like the original's scatter_update.
-Replaced replace_tokens(Tensor ids, Tensor positions, Tensor tokens);
+Replaced replace_tokens(compiler::Tensor ids, compiler::Tensor positions, compiler::Tensor tokens);
 
 // Samples one id for each row of logits f32 [B,N,V] from softmax(logits): s32 [B,N]. Uses Gumbel
 // noise (Gumbel 1954), like the original.
-Tensor sample_ids(const Scope& s, Tensor logits);
+compiler::Tensor sample_ids(const Scope& s, compiler::Tensor logits);
 
-}  // namespace smelt
+}  // namespace smelt::model

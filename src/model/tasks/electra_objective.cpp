@@ -8,7 +8,24 @@
 #include "model/tasks/electra_task.h"
 #include "model/tasks/metrics.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::argmax;
+using compiler::broadcast_to;
+using compiler::Compare;
+using compiler::compare;
+using compiler::constant;
+using compiler::convert;
+using compiler::DType;
+using compiler::full_like;
+using compiler::KeepDims;
+using compiler::logistic;
+using compiler::reduce_max;
+using compiler::reduce_sum;
+using compiler::reshape;
+using compiler::stop_gradient;
+using compiler::Tensor;
+using compiler::zeros_like;
 namespace {
 
 Tensor flat(Tensor x) { return reshape(x, {x.shape().elements()}); }
@@ -175,4 +192,4 @@ Objective electra_objective(const Scope& root, const ElectraTask& c, const Maske
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

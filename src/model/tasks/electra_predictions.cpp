@@ -5,7 +5,17 @@
 #include "model/tasks/electra_task.h"
 #include "model/tasks/token_features.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::convert;
+using compiler::DType;
+using compiler::logistic;
+using compiler::ones_like;
+using compiler::reshape;
+using compiler::slice_axis;
+using compiler::Tensor;
+using compiler::top_k;
+using compiler::zeros_like;
 
 namespace {
 
@@ -76,4 +86,4 @@ Prediction electra_replaced(const ElectraTask& c, std::int64_t S, const std::str
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -7,7 +7,9 @@
 #include "model/nn/layers.h"
 #include "model/tasks/token_features.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Tensor;
 namespace {
 
 void fail(const std::string& what, const std::string& hint) {
@@ -49,8 +51,8 @@ void check_generator(const ElectraTask& c) {
 }
 
 Json settings(const ElectraTask& c) {
-  return {{"model", config_json(c.model)},
-          {"objective", config_json(c.settings)},
+  return {{"model", io::config_json(c.model)},
+          {"objective", io::config_json(c.settings)},
           {"seq_length", c.seq_length},
           {"special_ids", {c.ids.cls, c.ids.sep, c.ids.mask}}};
 }
@@ -99,4 +101,4 @@ Task electra_task(const ElectraTask& c) {
   return task;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -13,7 +13,7 @@
 #include "model/tasks/dynamic_masking.h"
 #include "model/tasks/task.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Fields and defaults of configure_pretraining.py of the original, and `masks`.
 struct ElectraSettings {
@@ -81,13 +81,13 @@ Task electra_task(const ElectraTask& config);
 
 // A masked batch.
 struct MaskedInputs {
-  EncoderInputs inputs;  // unmasked
-  Tensor masked_ids;     // s32 [B,S]: input of the generator
+  EncoderInputs inputs;         // unmasked
+  compiler::Tensor masked_ids;  // s32 [B,S]: input of the generator
   Masks masks;
 };
 
 // Samples ids s32 [B,N] from the generator's logits f32 [B,N,V].
-using Sampler = std::function<Tensor(Tensor logits)>;
+using Sampler = std::function<compiler::Tensor(compiler::Tensor logits)>;
 
 // Returns the losses and metrics for given masks; `sample` draws the replacement tokens.
 Objective electra_objective(const Scope& root, const ElectraTask& config, const MaskedInputs& in,
@@ -117,7 +117,7 @@ Prediction electra_replaced(const ElectraTask& config, std::int64_t S, const std
 
 // Outputs of the generator.
 struct Generated {
-  Tensor logits = {};               // f32 [B*N, V] for masked tokens
+  compiler::Tensor logits = {};     // f32 [B*N, V] for masked tokens
   LmHead all = {};                  // with two towers: LM head on the rows of all tokens
   Shared shared = Shared::nothing;  // the part of the discriminator already declared
 };
@@ -127,7 +127,7 @@ Generated electra_generated(const Scope& root, const ElectraTask& config, const 
 
 // Returns f32 [B*S]: positive where a token is predicted to be replaced. For Electric, the log-odds
 // include the likelihood of the tokens as noise.
-Tensor electra_found_logits(const Scope& root, const ElectraTask& config,
-                            const EncoderInputs& tokens, const Generated& generated);
+compiler::Tensor electra_found_logits(const Scope& root, const ElectraTask& config,
+                                      const EncoderInputs& tokens, const Generated& generated);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -1,6 +1,6 @@
 #include "model/tasks/fake_quant.h"
 
-namespace smelt {
+namespace smelt::model {
 
 Task fake_quantized(Task task) {
   task.settings[kFakeQuant] = true;
@@ -15,4 +15,4 @@ Task fake_quantized(Task task) {
   return task;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

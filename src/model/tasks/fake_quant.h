@@ -3,7 +3,7 @@
 
 #include "model/tasks/task.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // The name of the setting in a run's settings.
 inline constexpr const char* kFakeQuant = "fake_quant";
@@ -11,4 +11,4 @@ inline constexpr const char* kFakeQuant = "fake_quant";
 // Returns the task with fake quantization in training and evaluation; its settings record it.
 Task fake_quantized(Task task);
 
-}  // namespace smelt
+}  // namespace smelt::model

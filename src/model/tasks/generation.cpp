@@ -7,7 +7,39 @@
 #include "model/nn/layers.h"
 #include "model/nn/random.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::argmax;
+using compiler::bitwise_and;
+using compiler::broadcast_to;
+using compiler::Compare;
+using compiler::compare;
+using compiler::concatenate;
+using compiler::constant;
+using compiler::convert;
+using compiler::Dims;
+using compiler::DType;
+using compiler::dynamic_slice;
+using compiler::dynamic_update_slice;
+using compiler::full_like;
+using compiler::gather_items;
+using compiler::Graph;
+using compiler::iota;
+using compiler::KeepDims;
+using compiler::log;
+using compiler::maximum;
+using compiler::ones_like;
+using compiler::power;
+using compiler::reduce_max;
+using compiler::reduce_sum;
+using compiler::remainder;
+using compiler::reshape;
+using compiler::select;
+using compiler::slice_axis;
+using compiler::Tensor;
+using compiler::top_k;
+using compiler::while_loop;
+using compiler::zeros_like;
 namespace {
 
 constexpr double kNever = -1e9;
@@ -359,4 +391,4 @@ Answers answers(const Scope& s, const Search& search, const NextWords& next, Ten
   return generate_tokens(s, search, next, live);
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -10,7 +10,7 @@
 
 #include "model/nn/scope.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // When a beam search ends, once as many beams are finished as it has: when no running beam can
 // improve on them by its current score (no), immediately (yes), or when none can at any length
@@ -42,22 +42,24 @@ std::int64_t rows_of_text(const Search& search);
 struct NextWords {
   std::int64_t words = 0;  // number of usable ids, at most V
   std::int64_t start = 0, end = 1;
-  std::vector<Tensor> cache;  // the empty KV cache, rows first
+  std::vector<compiler::Tensor> cache;  // the empty KV cache, rows first
   // Called in a region: returns the scores f32 [R,V] of the token after `tokens` s32 [R] at
   // `position` (s32 scalar), and updates the cache.
-  std::function<Tensor(Graph& graph, Tensor tokens, Tensor position, std::vector<Tensor>& cache)>
+  std::function<compiler::Tensor(compiler::Graph& graph, compiler::Tensor tokens,
+                                 compiler::Tensor position, std::vector<compiler::Tensor>& cache)>
       scores;
 };
 
 // Generated outputs.
 struct Answers {
-  Tensor ids;     // s32 [B,A,T]: including the end token; 0 after it
-  Tensor scores;  // f32 [B,A]: sum of log p of the tokens; for beams divided by the length norm
+  compiler::Tensor ids;  // s32 [B,A,T]: including the end token; 0 after it
+  compiler::Tensor
+      scores;  // f32 [B,A]: sum of log p of the tokens; for beams divided by the length norm
 };
 
 // Generates outputs. `live` f32 [B] is 0 for padding rows. Samples are drawn from the scope's
 // random source, whose step must be set; they depend only on the row number and the number of the
 // output.
-Answers answers(const Scope& s, const Search& search, const NextWords& next, Tensor live);
+Answers answers(const Scope& s, const Search& search, const NextWords& next, compiler::Tensor live);
 
-}  // namespace smelt
+}  // namespace smelt::model

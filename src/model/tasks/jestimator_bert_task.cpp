@@ -8,7 +8,24 @@
 #include "model/nn/random.h"
 #include "model/tasks/token_features.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::bitwise_and;
+using compiler::broadcast_to;
+using compiler::Compare;
+using compiler::compare;
+using compiler::convert;
+using compiler::DType;
+using compiler::full_like;
+using compiler::KeepDims;
+using compiler::ones_like;
+using compiler::reduce_max;
+using compiler::reduce_sum;
+using compiler::reshape;
+using compiler::select;
+using compiler::Tensor;
+using compiler::top_k;
+using compiler::zeros_like;
 namespace {
 
 void check_settings(const JestimatorBertTask& c) {
@@ -54,7 +71,7 @@ MaskedScores masked_scores(const Scope& root, const JestimatorBertTask& c, Tenso
   return {score_labels(root, head, flattened(targets)), flattened(convert(masked, DType::f32))};
 }
 
-Features jestimator_features(const JestimatorBertConfig& model) {
+io::Features jestimator_features(const JestimatorBertConfig& model) {
   return {{.name = "targets",
            .row = {model.max_length},
            .limit = model.vocab_size,
@@ -84,7 +101,7 @@ Task jestimator_bert_task(const JestimatorBertTask& c) {
   check_settings(c);
   Task task;
   task.name = "jestimator_bert";
-  task.settings = {{"model", config_json(c.model)}, {"objective", config_json(c.settings)}};
+  task.settings = {{"model", io::config_json(c.model)}, {"objective", io::config_json(c.settings)}};
   task.described = {{"seq_length", c.model.max_length}};
   task.features = jestimator_features(c.model);
   task.tokens = "targets";
@@ -133,4 +150,4 @@ Prediction jestimator_mask_guesses(const JestimatorBertConfig& model, std::int64
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -10,7 +10,7 @@
 #include "model/models/jestimator_bert.h"
 #include "model/tasks/task.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Fields and defaults of the original's configuration, apart from the model's.
 struct JestimatorSettings {
@@ -39,8 +39,8 @@ struct JestimatorBertTask {
 Task jestimator_bert_task(const JestimatorBertTask& config);
 
 // The objective for given masks: targets s32 [B,S], `masked` pred [B,S].
-Objective jestimator_objective(const Scope& root, const JestimatorBertTask& config, Tensor targets,
-                               Tensor masked);
+Objective jestimator_objective(const Scope& root, const JestimatorBertTask& config,
+                               compiler::Tensor targets, compiler::Tensor masked);
 
 // Predicts for each example, from targets [max_length]: the sum over its masked tokens of the
 // losses, the sum of 1 / rank, and their number, each f32 [B] and averaged over `draws` random
@@ -53,4 +53,4 @@ Prediction jestimator_scores(const JestimatorBertTask& config, std::int64_t draw
 Prediction jestimator_mask_guesses(const JestimatorBertConfig& model, std::int64_t S,
                                    std::int64_t P, std::int64_t top);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -7,7 +7,18 @@
 #include "model/tasks/metrics.h"
 #include "model/tasks/token_features.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Compare;
+using compiler::compare;
+using compiler::convert;
+using compiler::Dims;
+using compiler::DType;
+using compiler::full_like;
+using compiler::reduce_sum;
+using compiler::reshape;
+using compiler::select;
+using compiler::Tensor;
 namespace {
 
 constexpr double kShownAsMask = 0.8, kReplaced = 0.9;  // cumulative shares of the masked positions
@@ -89,4 +100,4 @@ Task masked_lm_task(const MaskedLmTask& c) {
   return task;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -10,7 +10,7 @@
 #include "model/tasks/dynamic_masking.h"
 #include "model/tasks/task.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Settings of masked-LM pretraining.
 struct MaskedLmTask {
@@ -35,4 +35,4 @@ Task masked_lm_task(const MaskedLmTask& config);
 Objective masked_lm_objective(const Scope& root, const MaskedLmTask& config,
                               const EncoderInputs& in, const Masks& masks);
 
-}  // namespace smelt
+}  // namespace smelt::model

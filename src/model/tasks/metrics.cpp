@@ -5,7 +5,20 @@
 #include "model/nn/einsum.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::ceil;
+using compiler::clamp;
+using compiler::Compare;
+using compiler::compare;
+using compiler::concatenate;
+using compiler::convert;
+using compiler::DType;
+using compiler::full_like;
+using compiler::reduce_sum;
+using compiler::reshape;
+using compiler::Tensor;
+using compiler::zeros_like;
 namespace {
 
 // Thresholds are k / 199, with the first one below 0 and the last one above 1. They divide
@@ -65,4 +78,4 @@ Metric roc_auc(std::string name, Tensor probabilities, Tensor labels, Tensor wei
           .finish = area};
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -5,7 +5,21 @@
 #include "compiler/ops/ops.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::broadcast_to;
+using compiler::Compare;
+using compiler::compare;
+using compiler::convert;
+using compiler::Dims;
+using compiler::DType;
+using compiler::full_like;
+using compiler::Graph;
+using compiler::reduce_max;
+using compiler::reshape;
+using compiler::slice_axis;
+using compiler::Tensor;
+using compiler::zeros_like;
 namespace {
 
 constexpr std::uint64_t kSamples = 0x7435;  // combined with the user's seed
@@ -66,4 +80,4 @@ Prediction t5_answers(const T5Config& c, std::int64_t S, const Search& search, s
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

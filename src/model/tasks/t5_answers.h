@@ -7,7 +7,7 @@
 #include "model/tasks/generation.h"
 #include "model/tasks/task.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Returns the prediction. Inputs: texts `inputs` [S], padded with 0 (a row of zeros is a padding
 // row), and for sampling `row` and `seed`: the number of the text, and a seed that is equal in all
@@ -16,4 +16,4 @@ namespace smelt {
 Prediction t5_answers(const T5Config& model, std::int64_t S, const Search& search,
                       std::int64_t words);
 
-}  // namespace smelt
+}  // namespace smelt::model

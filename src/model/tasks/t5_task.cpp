@@ -7,7 +7,19 @@
 #include "io/formats/config.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::bitwise_and;
+using compiler::Compare;
+using compiler::compare;
+using compiler::convert;
+using compiler::DType;
+using compiler::full_like;
+using compiler::reduce_max;
+using compiler::reduce_sum;
+using compiler::reshape;
+using compiler::Tensor;
+using compiler::zeros_like;
 namespace {
 
 void check_t5_task(const T5Task& c) {
@@ -94,9 +106,9 @@ Task t5_task(const T5Task& c) {
   check_t5_task(c);
   Task task;
   task.name = "t5";
-  task.settings = {{"model", config_json(c.model)}, {"objective", config_json(c.settings)}};
+  task.settings = {{"model", io::config_json(c.model)}, {"objective", io::config_json(c.settings)}};
   const auto ids = [&](const char* name, std::int64_t length) {
-    return Feature{
+    return io::Feature{
         .name = name, .row = {length}, .limit = c.model.vocab_size, .limit_name = "vocab_size"};
   };
   task.features = {ids("inputs", c.inputs_length), ids("targets", c.targets_length)};
@@ -119,10 +131,10 @@ Teacher t5_teacher(const T5Config& c, FrozenModel model) {
   model.dim_names = [c](std::string_view parameter) { return t5_dim_names(c, parameter); };
   return {.model = std::move(model),
           .sizes = output_spec(c),
-          .settings = config_json(c),
+          .settings = io::config_json(c),
           .forward = [c](const Scope& root, const Inputs& in, ForwardOutputs& outputs) {
             (void)words_scored(root, c, in["inputs"], in["targets"], &outputs);
           }};
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -12,7 +12,7 @@
 #include "model/tasks/distill.h"
 #include "model/tasks/task.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // The count that normalizes the loss of a batch.
 enum class LossOver {
@@ -63,4 +63,4 @@ Task t5_task(const T5Task& config);
 // Returns a T5 as a teacher for target tokens.
 Teacher t5_teacher(const T5Config& config, FrozenModel model);
 
-}  // namespace smelt
+}  // namespace smelt::model

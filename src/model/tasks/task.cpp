@@ -3,7 +3,16 @@
 #include "base/error.h"
 #include "compiler/ops/ops.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Compare;
+using compiler::compare;
+using compiler::Dims;
+using compiler::ones_like;
+using compiler::rsqrt;
+using compiler::select;
+using compiler::Tensor;
+using compiler::zeros_like;
 
 Tensor norm_factor(Norm norm, Tensor weight) {
   // Without items the sum and the loss are 0.
@@ -24,12 +33,12 @@ Tensor norm_factor(Norm norm, Tensor weight) {
 
 Task with_length(Task task, std::int64_t length) {
   CHECK(!task.lengths.empty(), task.name);
-  for (Feature& feature : task.features)
+  for (io::Feature& feature : task.features)
     if (feature.row == Dims{task.lengths.back()}) feature.row = {length};
   return task;
 }
 
-Inputs::Inputs(const Features& features, std::span<const Tensor> tensors)
+Inputs::Inputs(const io::Features& features, std::span<const Tensor> tensors)
     : features_(features), tensors_(tensors) {
   CHECK(features.size() == tensors.size(), tensors.size(), " tensors");
 }
@@ -40,4 +49,4 @@ Tensor Inputs::operator[](std::string_view name) const {
   throw BugError(str("no feature ", name));
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

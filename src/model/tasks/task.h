@@ -21,7 +21,7 @@
 #include "model/nn/lm_head.h"
 #include "model/nn/scope.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // How the sum over a batch becomes its loss: a factor that depends only on the weight, so that sums
 // and weights add up over micro-batches, replicas and hosts.
@@ -41,7 +41,7 @@ struct Metric {
   std::string name;  // "masked_lm_loss"
   // f32 scalars. No gradient flows through the weight. With micro-batches it must not depend on
   // parameters.
-  Tensor sum, weight;
+  compiler::Tensor sum, weight;
   Norm norm = Norm::mean;
   double factor = 1;  // for losses: factor in the total loss
   // For metrics that are not a quotient of two sums: `sum` is a vector [n], and `finish` computes
@@ -56,19 +56,19 @@ struct Objective {
 };
 
 // Returns the factor f32 such that sum * factor is the loss.
-Tensor norm_factor(Norm norm, Tensor weight);
+compiler::Tensor norm_factor(Norm norm, compiler::Tensor weight);
 
 // The tensors of a batch by feature name.
 class Inputs {
  public:
   // Expects one tensor per feature, rows first.
-  Inputs(const Features& features, std::span<const Tensor> tensors);
+  Inputs(const io::Features& features, std::span<const compiler::Tensor> tensors);
   // Returns the tensor of a feature. An unknown name is a bug.
-  Tensor operator[](std::string_view name) const;
+  compiler::Tensor operator[](std::string_view name) const;
 
  private:
-  const Features& features_;
-  std::span<const Tensor> tensors_;
+  const io::Features& features_;
+  std::span<const compiler::Tensor> tensors_;
 };
 
 // ---- intermediate outputs, which serve as distillation targets and for calibration ----
@@ -83,9 +83,10 @@ enum class Scores {
 
 // Outputs of one model for a batch.
 struct ForwardOutputs {
-  std::vector<Tensor> scores = {};       // f32 [I,C] each, weighted equally; empty for LM heads
+  std::vector<compiler::Tensor> scores =
+      {};                                // f32 [I,C] each, weighted equally; empty for LM heads
   std::optional<LmHead> words = {};      // LM head, if scores are over words
-  Tensor weights = {};                   // f32 [I]: 0 for rows that do not count
+  compiler::Tensor weights = {};         // f32 [I]: 0 for rows that do not count
   std::vector<LayerStates> stacks = {};  // hidden states per stack, as in OutputSpec::stacks
 };
 
@@ -107,8 +108,8 @@ struct OutputSpec {
 
 // A frozen second model in an objective (Scope::held()). Its values are read when they are needed.
 struct FrozenModel {
-  std::string where;                          // prefix of error messages
-  std::shared_ptr<const LazyTensors> values;  // by parameter name
+  std::string where;                              // prefix of error messages
+  std::shared_ptr<const io::LazyTensors> values;  // by parameter name
   std::function<DimNames(std::string_view parameter)> dim_names;
 };
 
@@ -125,7 +126,7 @@ struct Tells {
 struct Task {
   std::string name;  // "bert"
   Json settings;     // JSON object with everything the objective depends on
-  Features features;
+  io::Features features;
   std::function<Objective(const Scope& root, const Inputs& inputs)> objective;
   // The feature whose nonzero values are the tokens that are not padding; empty: unknown.
   std::string tokens = {};
@@ -155,9 +156,9 @@ struct Task {
   std::vector<std::pair<std::string, Json>> described;
   // The kind of records, see RecordOptions (data/input_pipeline/example_source.h).
   std::string record_kind = {};
-  std::vector<ForeignFeature> foreign = {};
+  std::vector<io::ForeignFeature> foreign = {};
   // How windows of plain tokens become examples; nullopt: the window is the only feature.
-  std::optional<WindowTransform> windows = {};
+  std::optional<io::WindowTransform> windows = {};
 };
 
 // Returns the task for batches of another sequence length in `lengths`.
@@ -165,11 +166,12 @@ Task with_length(Task task, std::int64_t length);
 
 // The computation of a trained model's outputs for a batch.
 struct Prediction {
-  Features features;
-  std::function<std::vector<Tensor>(const Scope& root, const Inputs& inputs)> outputs = {};
+  io::Features features;
+  std::function<std::vector<compiler::Tensor>(const Scope& root, const Inputs& inputs)> outputs =
+      {};
   // Above 0: outputs (scalars and vectors) depend on random numbers, drawn per example as in an
   // evaluation, and are averaged over this number of draws.
   std::int64_t draws = 0;
 };
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -1,11 +1,11 @@
 #include "model/tasks/token_features.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Number of segments of a text pair. Models without segments accept them too.
 constexpr std::int64_t kSegments = 2;
 
-Features token_features(const BertConfig& model, std::int64_t S) {
+io::Features token_features(const BertConfig& model, std::int64_t S) {
   return {{.name = "input_ids", .row = {S}, .limit = model.vocab_size, .limit_name = "vocab_size"},
           {.name = "input_mask", .row = {S}, .limit = 2, .limit_name = "a mask of"},
           {.name = "segment_ids",
@@ -14,11 +14,11 @@ Features token_features(const BertConfig& model, std::int64_t S) {
            .limit_name = "type_vocab_size"}};
 }
 
-Feature masked_positions_feature(std::int64_t S, std::int64_t P) {
+io::Feature masked_positions_feature(std::int64_t S, std::int64_t P) {
   return {.name = "masked_lm_positions", .row = {P}, .limit = S, .limit_name = "seq_length"};
 }
 
-Feature masked_ids_feature(std::int64_t vocab_size, std::int64_t P) {
+io::Feature masked_ids_feature(std::int64_t vocab_size, std::int64_t P) {
   return {.name = "masked_lm_ids", .row = {P}, .limit = vocab_size, .limit_name = "vocab_size"};
 }
 
@@ -40,4 +40,4 @@ std::vector<StackSizes> encoder_stack(const BertConfig& model) {
            .heads = model.num_attention_heads}};
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -5,17 +5,17 @@
 #include "model/models/encoder.h"
 #include "model/tasks/task.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Returns input_ids, input_mask and segment_ids of S tokens.
-Features token_features(const BertConfig& model, std::int64_t S);
+io::Features token_features(const BertConfig& model, std::int64_t S);
 // Returns masked_lm_positions: P positions below S.
-Feature masked_positions_feature(std::int64_t S, std::int64_t P);
+io::Feature masked_positions_feature(std::int64_t S, std::int64_t P);
 // Returns masked_lm_ids: the ids of the words at P positions.
-Feature masked_ids_feature(std::int64_t vocab_size, std::int64_t P);
+io::Feature masked_ids_feature(std::int64_t vocab_size, std::int64_t P);
 // Returns the encoder's inputs. If `outputs` is not null, it receives the hidden states.
 EncoderInputs encoder_inputs(const Inputs& in, ForwardOutputs* outputs = nullptr);
 // Describes the layers of such an encoder.
 std::vector<StackSizes> encoder_stack(const BertConfig& model);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -2,7 +2,9 @@
 
 #include "compiler/ops/ops.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Tensor;
 
 void add_averages(StateLayout& layout) {
   for (std::size_t i = 0; i < layout.values; ++i) {
@@ -22,4 +24,4 @@ void take_averages(StateLayout& layout) {
   for (StateTensor& tensor : layout.tensors) tensor.name = kAveragePrefix + tensor.name;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

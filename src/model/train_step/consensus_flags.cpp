@@ -2,7 +2,17 @@
 
 #include "compiler/ops/ops.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::DimAxes;
+using compiler::DType;
+using compiler::Graph;
+using compiler::Program;
+using compiler::reduce_sum;
+using compiler::reshape;
+using compiler::Sharding;
+using compiler::slice_axis;
+using compiler::Tensor;
 
 std::vector<Tensor> consensus_flags_argument(Program& program, const ShardingPlan& placement) {
   Graph& graph = program.graph;
@@ -27,4 +37,4 @@ void report_consensus_flags(const std::vector<Tensor>& counts, std::vector<std::
   figures.insert(figures.end(), counts.begin(), counts.end());
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -10,7 +10,7 @@
 #include "compiler/stablehlo/writer.h"
 #include "model/train_step/sharding_plan.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // The requests of one process.
 struct ConsensusFlags {
@@ -23,9 +23,11 @@ inline constexpr const char* kSaveWishes = "save_wishes";
 
 // Adds the f32 argument to the program: [2] per replica, or [devices, 2] sharded over the whole
 // mesh. Returns the number of devices with each request.
-std::vector<Tensor> consensus_flags_argument(Program& program, const ShardingPlan& placement);
+std::vector<compiler::Tensor> consensus_flags_argument(compiler::Program& program,
+                                                       const ShardingPlan& placement);
 // Adds the counts to a report's figures; does nothing if `counts` is empty.
-void report_consensus_flags(const std::vector<Tensor>& counts, std::vector<std::string>& names,
-                            std::vector<Tensor>& figures);
+void report_consensus_flags(const std::vector<compiler::Tensor>& counts,
+                            std::vector<std::string>& names,
+                            std::vector<compiler::Tensor>& figures);
 
-}  // namespace smelt
+}  // namespace smelt::model

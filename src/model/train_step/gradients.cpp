@@ -4,7 +4,28 @@
 #include "compiler/autodiff/grad.h"
 #include "compiler/ops/ops.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Along;
+using compiler::concatenate;
+using compiler::constant;
+using compiler::dependents;
+using compiler::Dims;
+using compiler::DType;
+using compiler::grad;
+using compiler::Graph;
+using compiler::iota;
+using compiler::per_shard;
+using compiler::reduce_sum;
+using compiler::RematPolicy;
+using compiler::reshape;
+using compiler::scan;
+using compiler::ScanBody;
+using compiler::ScanStep;
+using compiler::slice_axis;
+using compiler::stop_gradient;
+using compiler::Tensor;
+using compiler::transpose;
 namespace {
 
 Tensor element(Tensor vector, std::size_t i) {
@@ -186,4 +207,4 @@ Gradients gradients_of(const GradientJob& job) {
   return {.of_parameters = {found.begin() + 1, found.end()}, .sums = split_like(found[0], sums)};
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -10,12 +10,13 @@
 #include "model/train_step/report.h"
 #include "model/train_step/sharding_plan.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Concatenates the elements of scalars and vectors to one f32 vector.
-Tensor vector_of(const std::vector<Tensor>& tensors);
+compiler::Tensor vector_of(const std::vector<compiler::Tensor>& tensors);
 // The inverse of vector_of(): splits a vector into tensors with the shapes of `like`.
-std::vector<Tensor> split_like(Tensor vector, const std::vector<Tensor>& like);
+std::vector<compiler::Tensor> split_like(compiler::Tensor vector,
+                                         const std::vector<compiler::Tensor>& like);
 
 // The losses and metrics of an objective over one program's rows; losses come first.
 struct Measures {
@@ -23,35 +24,36 @@ struct Measures {
 
   // Computes the loss from the sums of the losses. Normalizes by the weights of the whole batch, or
   // of this program's rows with Reduction::per_replica.
-  Tensor loss(const std::vector<Tensor>& sums, Reduction reduction) const;
+  compiler::Tensor loss(const std::vector<compiler::Tensor>& sums, Reduction reduction) const;
   // Returns the sums contained in totals().
-  std::vector<Tensor> sums_in(Tensor totals) const;
+  std::vector<compiler::Tensor> sums_in(compiler::Tensor totals) const;
   // Returns an f32 vector with sum, weight, sum, weight, … over the whole batch, from this
   // program's sums.
-  Tensor totals(const std::vector<Tensor>& sums, const ShardingPlan& placement) const;
+  compiler::Tensor totals(const std::vector<compiler::Tensor>& sums,
+                          const ShardingPlan& placement) const;
 
   std::vector<Metric> all;
   std::size_t losses = 0;
   std::vector<ReportedMeasure> reported;
-  std::vector<Tensor> sums;           // over this program's rows
-  std::vector<Tensor> total_weights;  // over the whole batch
+  std::vector<compiler::Tensor> sums;           // over this program's rows
+  std::vector<compiler::Tensor> total_weights;  // over the whole batch
 };
 
 // The inputs of gradients_of().
 struct GradientJob {
   const Task& task;
-  const std::vector<Tensor>& batch;  // in the order of the features
-  const Scope& root;                 // scope of the whole program
+  const std::vector<compiler::Tensor>& batch;  // in the order of the features
+  const Scope& root;                           // scope of the whole program
   const Measures& measures;
-  const std::vector<Tensor>& wrt;
+  const std::vector<compiler::Tensor>& wrt;
   std::int64_t micro_batches = 1;  // must divide the rows
   Reduction reduction = Reduction::global;
 };
 
 // The results of gradients_of().
 struct Gradients {
-  std::vector<Tensor> of_parameters;
-  std::vector<Tensor> sums;  // sums of the measures over this program's rows
+  std::vector<compiler::Tensor> of_parameters;
+  std::vector<compiler::Tensor> sums;  // sums of the measures over this program's rows
 };
 
 // Returns the gradients of this program's share of the loss. Micro-batch m of M contains the rows r
@@ -59,4 +61,4 @@ struct Gradients {
 // with a data axis each shard has a separate loop, and gradients are summed once after it.
 Gradients gradients_of(const GradientJob& job);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -7,7 +7,16 @@
 #include "compiler/ops/table.h"
 #include "model/nn/scope.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Dims;
+using compiler::DType;
+using compiler::Graph;
+using compiler::kDotGeneral;
+using compiler::kScan;
+using compiler::Node;
+using compiler::reachable;
+using compiler::Tensor;
 namespace {
 
 double dot_flops(const Node& node) {
@@ -50,7 +59,7 @@ double product_flops(std::span<const Tensor> results) {
 double training_flops(const Task& task) {
   Graph graph;
   std::vector<Tensor> batch;
-  for (const Feature& feature : task.features) {
+  for (const io::Feature& feature : task.features) {
     Dims dims = feature.row;
     dims.insert(dims.begin(), 1);
     batch.push_back(graph.argument({feature.dtype, std::move(dims)}));
@@ -66,4 +75,4 @@ double training_flops(const Task& task) {
   return step_flops(losses, parameters);
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -5,15 +5,15 @@
 
 #include "model/tasks/task.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Returns the FLOPs of the matmuls that `results` depend on (a multiplication and an addition
 // each), with the iterations of scans. Not for graphs with a reverse pass.
-double product_flops(std::span<const Tensor> results);
+double product_flops(std::span<const compiler::Tensor> results);
 
 // Returns the FLOPs of a training step per example: three times the matmuls of the forward pass;
 // matmuls of a frozen model (a teacher) count once. Rematerialization, lookups, norms, softmax and
 // the optimizer are not counted, as usual for MFU.
 double training_flops(const Task& task);
 
-}  // namespace smelt
+}  // namespace smelt::model

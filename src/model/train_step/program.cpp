@@ -10,7 +10,28 @@
 #include "model/train_step/gradients.h"
 #include "model/train_step/step_guard.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::concatenate;
+using compiler::constant;
+using compiler::convert;
+using compiler::DimAxes;
+using compiler::Dims;
+using compiler::DType;
+using compiler::full_like;
+using compiler::Graph;
+using compiler::Node;
+using compiler::Program;
+using compiler::reachable;
+using compiler::reduce_sum;
+using compiler::RematPolicy;
+using compiler::scan;
+using compiler::ScanBody;
+using compiler::select;
+using compiler::Sharding;
+using compiler::sqrt;
+using compiler::Tensor;
+using compiler::zeros_like;
 namespace {
 
 // ---- the state ----
@@ -151,10 +172,10 @@ std::int64_t take_frozen_model(const Task& task, const Scope& root, const Parame
 
 // ---- batches and shardings ----
 
-std::vector<Tensor> batch_arguments(Program& p, const Features& features, std::int64_t rows,
+std::vector<Tensor> batch_arguments(Program& p, const io::Features& features, std::int64_t rows,
                                     const ShardingPlan& placement) {
   std::vector<Tensor> tensors;
-  for (const Feature& feature : features) {
+  for (const io::Feature& feature : features) {
     Dims dims = feature.row;
     dims.insert(dims.begin(), rows);
     p.argument_sharding.push_back({DimAxes(dims.size())});
@@ -284,7 +305,7 @@ using Figures = std::function<std::vector<Tensor>(const Scope& root, const Input
 
 // Returns the means of `figures` over several random draws, in a loop. `first` are the figures of
 // one draw, which also declared the parameters.
-std::vector<Tensor> mean_over_draws(const Scope& root, const Features& features,
+std::vector<Tensor> mean_over_draws(const Scope& root, const io::Features& features,
                                     const std::vector<Tensor>& batch, std::int64_t draws,
                                     const Figures& figures, const std::vector<Tensor>& first) {
   const Tensor zeros = constant(root.graph(), 0, DType::f32, vector_of(first).dims());
@@ -507,4 +528,4 @@ StepProgram predict_program(const Prediction& prediction, std::int64_t batch_siz
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

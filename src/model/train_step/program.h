@@ -18,7 +18,7 @@
 #include "model/train_step/spikes.h"
 #include "model/train_step/state_layout.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Settings of a training run that its program depends on.
 struct TrainingConfig {
@@ -46,8 +46,8 @@ struct TrainingConfig {
 // (SeedKeys); the values of a frozen model; the state. Runs that differ only in seed and learning
 // rates share one program.
 struct StepProgram {
-  Program program = {};
-  Features features = {};
+  compiler::Program program = {};
+  io::Features features = {};
   bool takes_step = false, takes_replica = false, takes_wishes = false;
   std::function<float(std::int64_t step)> rate = {};  // empty: not an argument
   std::vector<std::uint32_t> keys = {};               // empty: not an argument
@@ -84,4 +84,4 @@ StepProgram eval_program(const Task& task, std::int64_t batch_size, const Shardi
 StepProgram predict_program(const Prediction& prediction, std::int64_t batch_size,
                             ComputePolicy compute = {}, const ShardingPlan& placement = {});
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -8,7 +8,35 @@
 #include "model/optim/pruning.h"
 #include "model/optim/soft_pruning.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::abs;
+using compiler::bitcast_convert;
+using compiler::bitwise_and;
+using compiler::bitwise_or;
+using compiler::broadcast_in_dim;
+using compiler::broadcast_to;
+using compiler::Compare;
+using compiler::compare;
+using compiler::constant;
+using compiler::convert;
+using compiler::Dims;
+using compiler::DType;
+using compiler::full_like;
+using compiler::Graph;
+using compiler::iota;
+using compiler::minimum;
+using compiler::Program;
+using compiler::reduce_sum;
+using compiler::RematPolicy;
+using compiler::reshape;
+using compiler::scan;
+using compiler::ScanBody;
+using compiler::ScanStep;
+using compiler::select;
+using compiler::Shape;
+using compiler::Tensor;
+using compiler::zeros_like;
 namespace {
 
 // Bits of an s32 key, whose order is the order of importance.
@@ -206,4 +234,4 @@ StepProgram prune_program(const StepProgram& training, const Pruning& pruning) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -3,7 +3,7 @@
 
 #include "model/train_step/program.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Builds the pruning program. Arguments: the number of weights to keep (s32; for soft pruning the
 // smallest score to keep, as f32 bits), then the state of the training program. Results: the state,
@@ -18,4 +18,4 @@ StepProgram prune_program(const StepProgram& training, const Pruning& pruning);
 // Returns the number of weights in the prunable matrices.
 std::uint64_t prunable_weights(const StateLayout& state);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::model {
 
 std::size_t ReportLayout::size() const {
   std::size_t size = figures.size();
@@ -53,4 +53,4 @@ double ReportSums::loss() const {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

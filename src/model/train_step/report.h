@@ -9,7 +9,7 @@
 
 #include "model/tasks/task.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // A loss or metric in a report.
 struct ReportedMeasure {
@@ -56,4 +56,4 @@ class ReportSums {
   std::size_t batches_ = 0;
 };
 
-}  // namespace smelt
+}  // namespace smelt::model

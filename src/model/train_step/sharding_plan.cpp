@@ -9,7 +9,17 @@
 #include "base/plural.h"
 #include "compiler/ops/ops.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::all_gather;
+using compiler::all_reduce_sum;
+using compiler::all_to_all;
+using compiler::DType;
+using compiler::pad;
+using compiler::RematPolicy;
+using compiler::reshape;
+using compiler::slice_axis;
+using compiler::Tensor;
 namespace {
 
 // Adds the rows of x [D, n] in order and returns [n].
@@ -158,9 +168,10 @@ ComputePolicy compute_for(std::string_view platform, const ComputeOptions& choic
   out.softmax_by_context = platform == "tpu";
   out.stored_scores = platform != "tpu" || out.save == RematPolicy::layer;
   if (out.layers == Layers::unrolled && less)
-    throw UsageError(str(fields("memory.remat_policy"), " '", word_of(*choice.save, kRematPolicies),
-                         "' with ", fields("memory.layers"), " 'unrolled': requires layers 'scan'"),
-                     str("set ", fields("memory.layers"), " to scan"));
+    throw UsageError(
+        str(fields("memory.remat_policy"), " '", word_of(*choice.save, compiler::kRematPolicies),
+            "' with ", fields("memory.layers"), " 'unrolled': requires layers 'scan'"),
+        str("set ", fields("memory.layers"), " to scan"));
   return out;
 }
 
@@ -170,4 +181,4 @@ Tensor sum_over_replicas(Tensor x, const ShardingPlan& placement) {
   return placement.ordered_sums ? ordered_sum(x, replicas) : all_reduce_sum(x, replicas);
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -13,7 +13,7 @@
 #include "compiler/stablehlo/writer.h"
 #include "model/nn/scope.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // Where the loss is normalized and the gradient clipped if several devices share a batch.
 //   global       one loss over the whole batch; the gradient of all devices is clipped (default)
@@ -37,7 +37,7 @@ struct ShardingPlan {
   // Add replica sums in a fixed order, with reproducible bits. Otherwise use the platform's
   // all-reduce.
   bool ordered_sums = false;
-  HloForm form = {};              // exact_products comes from ComputePolicy
+  compiler::HloForm form = {};    // exact_products comes from ComputePolicy
   PartitionRules partition = {};  // for a program over a mesh
 
   std::int64_t replicas() const { return spread == Parallelism::replicas ? devices : 1; }
@@ -85,16 +85,12 @@ constexpr const NamedValues<Precision, 3>& words_of(Precision) { return kPrecisi
 inline constexpr NamedValues<Layers, 2> kLayers{
     {{"unrolled", Layers::unrolled}, {"scan", Layers::scan}}};
 constexpr const NamedValues<Layers, 2>& words_of(Layers) { return kLayers; }
-inline constexpr NamedValues<RematPolicy, 3> kRematPolicies{{{"all", RematPolicy::all},
-                                                             {"products", RematPolicy::products},
-                                                             {"layer", RematPolicy::layer}}};
-constexpr const NamedValues<RematPolicy, 3>& words_of(RematPolicy) { return kRematPolicies; }
 
 // How a model is computed. Empty values are chosen by platform.
 struct ComputeOptions {
   Precision precision = Precision::f32;
   std::optional<Layers> layers = {};
-  std::optional<RematPolicy> save = {};
+  std::optional<compiler::RematPolicy> save = {};
   std::int64_t attention_rows = 0;
   std::int64_t logits_mb = 128;
 };
@@ -123,7 +119,7 @@ void visit_fields(C& c, Visitor&& visit) {
 Precision parse_precision(std::string_view where, std::string_view word);
 std::string name(Precision precision);
 std::optional<Layers> parse_layers(std::string_view where, std::string_view word);
-std::optional<RematPolicy> parse_save(std::string_view where, std::string_view word);
+std::optional<compiler::RematPolicy> parse_save(std::string_view where, std::string_view word);
 std::string name(Reduction reduction);
 Reduction parse_reduction(std::string_view where, std::string_view word);
 
@@ -142,6 +138,6 @@ struct DeviceConfig {
 };
 
 // Returns the sum of x over replicas; x itself if there is one.
-Tensor sum_over_replicas(Tensor x, const ShardingPlan& placement);
+compiler::Tensor sum_over_replicas(compiler::Tensor x, const ShardingPlan& placement);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -3,7 +3,19 @@
 #include "compiler/ops/ops.h"
 #include "model/nn/layers.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::bitwise_and;
+using compiler::Compare;
+using compiler::compare;
+using compiler::concatenate;
+using compiler::DType;
+using compiler::full_like;
+using compiler::reduce_sum;
+using compiler::reshape;
+using compiler::slice_axis;
+using compiler::sqrt;
+using compiler::Tensor;
 
 StateTensor spike_losses(const Spikes& spikes) {
   return {.name = kSpikeLosses, .shape = {DType::f32, {spikes.window}}, .init = {}};
@@ -21,4 +33,4 @@ Tensor next_losses(Tensor losses, Tensor loss) {
   return concatenate({slice_axis(losses, 0, 1, losses.dim(0)), reshape(loss, {1})}, 0);
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

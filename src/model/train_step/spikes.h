@@ -10,7 +10,7 @@
 #include "base/choice.h"
 #include "model/train_step/state_layout.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // The reaction to a spike: none, skip the update, or roll back to a checkpoint.
 enum class SpikeAction { none, skip, rewind };
@@ -49,8 +49,9 @@ inline constexpr const char* kSpikeLosses = "run/losses";
 StateTensor spike_losses(const Spikes& spikes);
 // Returns a pred: whether `loss` is a spike after these losses. `step` (s32) is the number of
 // previous steps.
-Tensor is_spike(const Spikes& spikes, Tensor losses, Tensor loss, Tensor step);
+compiler::Tensor is_spike(const Spikes& spikes, compiler::Tensor losses, compiler::Tensor loss,
+                          compiler::Tensor step);
 // Appends the loss and drops the oldest one.
-Tensor next_losses(Tensor losses, Tensor loss);
+compiler::Tensor next_losses(compiler::Tensor losses, compiler::Tensor loss);
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -4,7 +4,12 @@
 
 #include "base/str.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::DimAxes;
+using compiler::Dims;
+using compiler::DType;
+using compiler::Shape;
 
 namespace {
 
@@ -63,4 +68,4 @@ StateLayout training_layout(const Parameters& parameters, const Optimizer& optim
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

@@ -8,23 +8,23 @@
 #include "model/nn/scope.h"
 #include "model/optim/optimizer.h"
 
-namespace smelt {
+namespace smelt::model {
 
 // One tensor of the state.
 struct StateTensor {
   std::string name;  // "bert/pooler/dense/bias", "bert/encoder/layer_*/output/dense/bias/adam_m"
-  Shape shape;
+  compiler::Shape shape;
   Init init;
   // Above 0: number of layers stacked along axis 0. Checkpoints store them separately; "*" in the
   // name stands for the layer number.
   std::int64_t layers = 0;
-  Sharding sharding = {};
+  compiler::Sharding sharding = {};
   std::string drawn_as = {};  // name that determines its initial values; empty: its own
   bool saved = true;          // if false it starts from its initializer in every run
 
   // Return the names in a checkpoint, and the shape of each tensor there.
   std::vector<std::string> stored_names() const;
-  Shape shape_of_one() const;
+  compiler::Shape shape_of_one() const;
   std::vector<std::string> drawn_names() const;
 };
 
@@ -43,4 +43,4 @@ StateLayout values_layout(const Parameters& parameters, const PartitionRules& pa
 StateLayout training_layout(const Parameters& parameters, const Optimizer& optimizer,
                             const PartitionRules& partition = {});
 
-}  // namespace smelt
+}  // namespace smelt::model

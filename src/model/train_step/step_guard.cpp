@@ -4,7 +4,17 @@
 #include "compiler/ops/ops.h"
 #include "model/nn/state_names.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::bitwise_and;
+using compiler::Compare;
+using compiler::compare;
+using compiler::DType;
+using compiler::is_finite;
+using compiler::optimization_barrier;
+using compiler::select;
+using compiler::Tensor;
+using compiler::zeros_like;
 
 StateTensor step_flag() {
   return {.name = str(kRunPrefix, "good"),
@@ -25,4 +35,4 @@ Tensor next_flag(const StepVerdict& verdict, Tensor flag) {
   return select(verdict.good, flag, zeros_like(flag));
 }
 
-}  // namespace smelt
+}  // namespace smelt::model

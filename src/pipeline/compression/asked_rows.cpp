@@ -12,21 +12,21 @@
 #include "pipeline/objectives/classify_model.h"
 #include "pipeline/objectives/compress_checks.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr std::size_t kAskedAtOnce = 2048;
 
 // Returns the label in the same JSON form as predictions of the problem.
-OrderedJson label_json(const Labels& labels, const std::string& label) {
-  if (labels.problem == Problem::regression) {
+OrderedJson label_json(const io::Labels& labels, const std::string& label) {
+  if (labels.problem == io::Problem::regression) {
     const OrderedJson number = OrderedJson::parse_or_discard(label);
     if (number.is_number()) return number;
-    const auto other = label_number(label);  // "+1.5" and ".5" are not valid JSON
+    const auto other = data::label_number(label);  // "+1.5" and ".5" are not valid JSON
     return other ? OrderedJson(*other) : OrderedJson(label);
   }
-  if (labels.problem == Problem::multi_label)
-    return label_names(labels.problem, label, labels.names);
+  if (labels.problem == io::Problem::multi_label)
+    return data::label_names(labels.problem, label, labels.names);
   return label;
 }
 
@@ -34,13 +34,13 @@ std::string name_or(const std::string& name, const char* usual) {
   return name.empty() ? usual : name;
 }
 
-struct PlacedRow : LabelledRow {
+struct PlacedRow : data::LabelledRow {
   std::string place;  // "test.tsv:17"
 };
 
 // Passes rows to `take` in pieces of kAskedAtOnce. Throws if a row is unreadable.
-void in_pieces(const LabelledFiles& files, const std::string& what, auto&& take) {
-  LabelledRows rows(files, what);
+void in_pieces(const data::LabelledFiles& files, const std::string& what, auto&& take) {
+  data::LabelledRows rows(files, what);
   std::vector<PlacedRow> piece;
   const auto flush = [&] {
     if (StopSignal::raised())
@@ -48,7 +48,7 @@ void in_pieces(const LabelledFiles& files, const std::string& what, auto&& take)
     if (!piece.empty()) take(std::as_const(piece));
     piece.clear();
   };
-  for (LabelledRow row; rows.next(row);) {
+  for (data::LabelledRow row; rows.next(row);) {
     piece.push_back({std::move(row), rows.place()});
     if (piece.size() == kAskedAtOnce) flush();
   }
@@ -56,20 +56,20 @@ void in_pieces(const LabelledFiles& files, const std::string& what, auto&& take)
 }
 
 // Replaces runs of spaces by one, as exact_match in an evaluation does.
-std::string one_spaced(const std::string& text) { return join(words_in(text), " "); }
+std::string one_spaced(const std::string& text) { return join(text::words_in(text), " "); }
 
 // Returns an arbitrary id that every vocabulary contains.
 std::int32_t filler(std::size_t i) { return static_cast<std::int32_t>(i * 7 % 5); }
 
 }  // namespace
 
-OrderedJson asked_row_json(const LabelledRow& row, bool has_label, const Labels& labels,
+OrderedJson asked_row_json(const data::LabelledRow& row, bool has_label, const io::Labels& labels,
                            const std::vector<float>& numbers) {
   OrderedJson out{{"text", row.users_text()}};
   if (!row.pair.empty()) out["pair"] = row.users_pair();
-  if (labels.problem == Problem::token_labels) {
-    const auto words = words_in(row.users_text());
-    if (has_label) out["label"] = label_names(labels.problem, row.label);
+  if (labels.problem == io::Problem::token_labels) {
+    const auto words = text::words_in(row.users_text());
+    if (has_label) out["label"] = data::label_names(labels.problem, row.label);
     out.update(words_json(labels, {words.begin(), words.end()}, numbers));
     return out;
   }
@@ -88,11 +88,11 @@ AskedModel::AskedModel(const std::string& command, const std::string& path, cons
     classifier_.emplace(stored.classifier({.batch_size = options.batch_size}));
     return;
   }
-  GenerateOptions with{.prefix = options.rows.prefix,
-                       .most_inputs = options.rows.seq_length,
-                       .batch_size = options.batch_size,
-                       .hint = "lower --batch, --seq-length or --target-length",
-                       .inputs_name = "--seq-length"};
+  execution::GenerateOptions with{.prefix = options.rows.prefix,
+                                  .most_inputs = options.rows.seq_length,
+                                  .batch_size = options.batch_size,
+                                  .hint = "lower --batch, --seq-length or --target-length",
+                                  .inputs_name = "--seq-length"};
   with.search.most_tokens = options.rows.target_length;
   if (options.answer_tokens > 0) {
     with.search.most_tokens = with.search.least_tokens = options.answer_tokens;
@@ -101,7 +101,7 @@ AskedModel::AskedModel(const std::string& command, const std::string& path, cons
   generator_.emplace(stored.generator(with));
 }
 
-const Labels& AskedModel::labels() const {
+const io::Labels& AskedModel::labels() const {
   CHECK(classifier_);
   return classifier_->job().labels;
 }
@@ -109,13 +109,13 @@ const Labels& AskedModel::labels() const {
 std::string AskedModel::metric() const {
   if (is_t5()) return "accuracy";  // "exact-match" ignores signs, points and articles
   switch (labels().problem) {
-    case Problem::multi_label:
+    case io::Problem::multi_label:
       return "f1-micro";
-    case Problem::regression:
+    case io::Problem::regression:
       return "spearman";
-    case Problem::answer_spans:
+    case io::Problem::answer_spans:
       return "squad-f1";
-    case Problem::token_labels:
+    case io::Problem::token_labels:
       return has_entities(labels()) ? "entity-f1" : "accuracy";
     default:
       return "accuracy";
@@ -123,9 +123,9 @@ std::string AskedModel::metric() const {
 }
 
 std::vector<OrderedJson> AskedModel::say(const AskedRows& rows) {
-  LabelledFiles files = rows.files;
+  data::LabelledFiles files = rows.files;
   files.limits.strict = true;
-  const bool answers = !is_t5() && labels().problem == Problem::answer_spans;
+  const bool answers = !is_t5() && labels().problem == io::Problem::answer_spans;
   files.text = name_or(files.text, answers ? "question" : "text");
   files.label = name_or(files.label, answers ? "answers" : "label");
   std::vector<OrderedJson> out;
@@ -137,9 +137,9 @@ std::vector<OrderedJson> AskedModel::say(const AskedRows& rows) {
     files.answers = true;
     out = say_answers(files, rows.what);
   } else {
-    files.words = labels().problem == Problem::token_labels;
-    files.lists = labels().problem == Problem::multi_label;
-    files.needs_label = needs_label(labels().problem);
+    files.words = labels().problem == io::Problem::token_labels;
+    files.lists = labels().problem == io::Problem::multi_label;
+    files.needs_label = io::needs_label(labels().problem);
     files.known = labels().names;
     out = say_classes(files, rows.what);
   }
@@ -148,14 +148,14 @@ std::vector<OrderedJson> AskedModel::say(const AskedRows& rows) {
   return out;
 }
 
-std::vector<OrderedJson> AskedModel::say_classes(const LabelledFiles& files,
+std::vector<OrderedJson> AskedModel::say_classes(const data::LabelledFiles& files,
                                                  const std::string& what) {
   std::vector<OrderedJson> out;
-  const LabelReader reader(labels());
+  const data::LabelReader reader(labels());
   in_pieces(files, what, [&](const std::vector<PlacedRow>& piece) {
-    std::vector<PairOfTexts> texts;
+    std::vector<execution::PairOfTexts> texts;
     for (const PlacedRow& row : piece) {
-      if (labels().problem == Problem::regression)
+      if (labels().problem == io::Problem::regression)
         (void)reader.number(row.label, row.place);
       else
         (void)reader.classes(row.label, row.place);
@@ -168,26 +168,26 @@ std::vector<OrderedJson> AskedModel::say_classes(const LabelledFiles& files,
   return out;
 }
 
-std::vector<OrderedJson> AskedModel::say_answers(const LabelledFiles& files,
+std::vector<OrderedJson> AskedModel::say_answers(const data::LabelledFiles& files,
                                                  const std::string& what) {
   std::vector<OrderedJson> out;
   in_pieces(files, what, [&](const std::vector<PlacedRow>& piece) {
-    std::vector<TextQuestion> questions;
+    std::vector<execution::TextQuestion> questions;
     for (const PlacedRow& row : piece) {
-      TextQuestion& question = questions.emplace_back(
-          TextQuestion{.id = row.id, .question = row.text, .context = row.pair});
+      execution::TextQuestion& question = questions.emplace_back(
+          execution::TextQuestion{.id = row.id, .question = row.text, .context = row.pair});
       question.answers.emplace();
-      for (const RightAnswer& one : right_answers(row.label, row.pair, row.place))
+      for (const data::RightAnswer& one : data::right_answers(row.label, row.pair, row.place))
         question.answers->push_back(one.text);
     }
-    const auto found = find_answers(*classifier_, questions);
+    const auto found = execution::find_answers(*classifier_, questions);
     for (std::size_t i = 0; i < questions.size(); ++i)
-      out.push_back(answer_json(questions[i], found[i], labels().no_answer));
+      out.push_back(execution::answer_json(questions[i], found[i], labels().no_answer));
   });
   return out;
 }
 
-std::vector<OrderedJson> AskedModel::say_texts(const LabelledFiles& files,
+std::vector<OrderedJson> AskedModel::say_texts(const data::LabelledFiles& files,
                                                const std::string& what) {
   std::vector<OrderedJson> out;
   in_pieces(files, what, [&](const std::vector<PlacedRow>& piece) {
@@ -216,9 +216,9 @@ double AskedModel::seconds(std::int64_t texts, std::int64_t tokens) {
     (void)generator_->answer(std::span<const std::vector<std::int32_t>>(inputs));
     return seconds_since(begin);
   }
-  const std::vector<TextPairIds> inputs(B, TextPairIds{.ids = ids, .first = S});
+  const std::vector<text::TextPairIds> inputs(B, text::TextPairIds{.ids = ids, .first = S});
   const auto begin = Clock::now();
-  (void)classifier_->classify(std::span<const TextPairIds>(inputs));
+  (void)classifier_->classify(std::span<const text::TextPairIds>(inputs));
   return seconds_since(begin);
 }
 
@@ -226,4 +226,4 @@ std::int64_t AskedModel::most_tokens() const {
   return is_t5() ? options_.rows.seq_length : classifier_->job().most_tokens;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -11,17 +11,17 @@
 #include "pipeline/objectives/compress_checks.h"
 #include "pipeline/objectives/pretrained_model.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Returns {"text", "pair", "label", "prediction", "probabilities"} for a row and the outputs of a
 // classifier; fields without a value are left out. For token_labels it has the words instead, see
 // words_json().
-OrderedJson asked_row_json(const LabelledRow& row, bool has_label, const Labels& labels,
+OrderedJson asked_row_json(const data::LabelledRow& row, bool has_label, const io::Labels& labels,
                            const std::vector<float>& numbers);
 
 // Labelled rows to predict.
 struct AskedRows {
-  LabelledFiles files = {};                // an empty column has the default name of the problem
+  data::LabelledFiles files = {};          // an empty column has the default name of the problem
   std::int64_t seq_length = 512;           // T5: maximum tokens of a text
   std::int64_t target_length = 64;         // T5: maximum tokens of an answer
   std::optional<std::string> prefix = {};  // T5: text before each input; nullopt: the model's own
@@ -42,7 +42,7 @@ class AskedModel {
   AskedModel(const std::string& command, const std::string& path, const Options& options);
 
   bool is_t5() const { return generator_.has_value(); }
-  const Labels& labels() const;  // not for a T5
+  const io::Labels& labels() const;  // not for a T5
   // Returns the name of the default metric: "accuracy", "squad-f1", … (evaluation/metrics/named.h).
   std::string metric() const;
   // Returns a JSON object for each row in order: {"text", "label", "prediction", …}.
@@ -54,13 +54,13 @@ class AskedModel {
   std::int64_t most_tokens() const;
 
  private:
-  std::vector<OrderedJson> say_classes(const LabelledFiles& files, const std::string& what);
-  std::vector<OrderedJson> say_answers(const LabelledFiles& files, const std::string& what);
-  std::vector<OrderedJson> say_texts(const LabelledFiles& files, const std::string& what);
+  std::vector<OrderedJson> say_classes(const data::LabelledFiles& files, const std::string& what);
+  std::vector<OrderedJson> say_answers(const data::LabelledFiles& files, const std::string& what);
+  std::vector<OrderedJson> say_texts(const data::LabelledFiles& files, const std::string& what);
 
   Options options_;
-  std::optional<Classifier> classifier_;
-  std::optional<Generator> generator_;
+  std::optional<execution::Classifier> classifier_;
+  std::optional<execution::Generator> generator_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -5,7 +5,7 @@
 #include "io/filesystem/file.h"
 #include "pipeline/compression/compress_scores.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 // Returns every second row, beginning with index `first`.
@@ -15,7 +15,7 @@ SaidRows half_of(const SaidRows& rows, std::size_t first) {
   return out;
 }
 
-FolderScore score_folder(const ChoiceRows& with, const std::string& folder) {
+compress::FolderScore score_folder(const ChoiceRows& with, const std::string& folder) {
   AskedModel model("compress", folder,
                    {.stored = {.vocab = {}, .device = with.device},
                     .batch_size = with.batch_size,
@@ -34,15 +34,16 @@ FolderScore score_folder(const ChoiceRows& with, const std::string& folder) {
 
 }  // namespace
 
-DropLimit drop_limit(const ChoiceRows& with, double points, bool forced) {
+compress::DropLimit drop_limit(const ChoiceRows& with, double points, bool forced) {
   const double share = with.metric == "bleu" || with.metric == "mse" ? 1 : 100;
   const std::string& input = with.rows.files.input;
-  return {.score = [with](const std::string& folder) { return score_folder(with, folder); },
-          .most = points / share,
-          .forced = forced,
-          .rows = {{"input", input},
-                   {"input_crc32c", crc32c_of_files(expand_files(input, with.rows.what))},
-                   {"metric", with.metric}}};
+  return {
+      .score = [with](const std::string& folder) { return score_folder(with, folder); },
+      .most = points / share,
+      .forced = forced,
+      .rows = {{"input", input},
+               {"input_crc32c", compress::crc32c_of_files(io::expand_files(input, with.rows.what))},
+               {"metric", with.metric}}};
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

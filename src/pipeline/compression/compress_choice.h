@@ -7,7 +7,7 @@
 #include "compress/quantize.h"
 #include "pipeline/compression/asked_rows.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 struct ChoiceRows {
   AskedRows rows = {};      // development rows, not test rows
@@ -19,6 +19,6 @@ struct ChoiceRows {
 // Returns the limit on the drop of the score, in points. Choices use the rows 1, 3, 5, …; the
 // reported score uses the others. A point is a hundredth of a metric between 0 and 1, and 1 for
 // bleu and mse. Throws UsageError if there are fewer than two rows, and as AskedModel does.
-DropLimit drop_limit(const ChoiceRows& rows, double points, bool forced);
+compress::DropLimit drop_limit(const ChoiceRows& rows, double points, bool forced);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

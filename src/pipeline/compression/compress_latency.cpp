@@ -17,7 +17,7 @@
 #include "execution/train_state/model_state.h"
 #include "pjrt/hardware.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr int kTurnsBefore = 2;  // warm-up rounds
@@ -102,9 +102,9 @@ std::vector<std::vector<Latency>> latencies(std::span<AskedModel> models, const 
   return out;
 }
 
-Interval speed_up(const Latency& base, const Latency& other) {
+evaluation::Interval speed_up(const Latency& base, const Latency& other) {
   CHECK(base.seconds.size() == other.seconds.size());
-  return bootstrap(base.seconds.size(), [&](std::span<const std::size_t> rounds) {
+  return evaluation::bootstrap(base.seconds.size(), [&](std::span<const std::size_t> rounds) {
     std::vector<double> ratios;
     for (const std::size_t i : rounds) ratios.push_back(base.seconds[i] / other.seconds[i]);
     return middle(std::move(ratios));
@@ -118,17 +118,20 @@ std::string own_program() {
 }
 
 double seconds_of_weights(const std::string& folder, const std::string& device) {
-  const auto client = open_device(chosen_device(device), 1);
+  const auto client = pjrt::open_device(pjrt::chosen_device(device), 1);
   const auto begin = Clock::now();
-  const StoredModel model = open_stored_model(folder, "compress load");
-  LazyTensors weights = as_codes(model.tensors);
-  std::erase_if(weights, [&](const auto& item) { return is_slot(item.first, model.tensors); });
-  for (auto& [name, tensor] : weights) tensor = as_dtype(std::move(tensor), DType::f32);
-  const StoredTensors held = hold_as_stored(weights);
-  StateLayout layout;
+  const checkpoint::StoredModel model = checkpoint::open_stored_model(folder, "compress load");
+  io::LazyTensors weights = checkpoint::as_codes(model.tensors);
+  std::erase_if(weights,
+                [&](const auto& item) { return checkpoint::is_slot(item.first, model.tensors); });
+  for (auto& [name, tensor] : weights)
+    tensor = checkpoint::as_dtype(std::move(tensor), compiler::DType::f32);
+  const checkpoint::StoredTensors held = checkpoint::hold_as_stored(weights);
+  model::StateLayout layout;
   for (const auto& [name, tensor] : held.tensors)
     layout.tensors.push_back({.name = name, .shape = tensor.shape, .init = {}});
-  (void)ModelState::restore(*client, ShardingPlan(), layout, held.tensors, folder);
+  (void)execution::ModelState::restore(*client, model::ShardingPlan(), layout, held.tensors,
+                                       folder);
   return seconds_since(begin);
 }
 
@@ -152,4 +155,4 @@ std::vector<Loaded> load_each(const std::string& smelt, const std::vector<std::s
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

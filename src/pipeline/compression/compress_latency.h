@@ -9,7 +9,7 @@
 #include "evaluation/metrics/resample.h"
 #include "pipeline/compression/asked_rows.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Batch sizes and sequence lengths to measure.
 struct LatencyJob {
@@ -37,7 +37,7 @@ std::vector<std::vector<Latency>> latencies(std::span<AskedModel> models, const 
 
 // Returns how many times as fast as `base` the other model is: the median ratio over the rounds,
 // with an interval from resampling the rounds.
-Interval speed_up(const Latency& base, const Latency& other);
+evaluation::Interval speed_up(const Latency& base, const Latency& other);
 
 // Returns the seconds to load all weights of a folder from its files to the device, without
 // optimizer state, vocabulary, device start or compilation.
@@ -57,4 +57,4 @@ std::vector<Loaded> load_each(const std::string& smelt, const std::vector<std::s
                               const std::string& device, const LatencyJob& job,
                               std::int64_t answer_tokens, int loads);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -6,7 +6,7 @@
 #include "base/number_format.h"
 #include "base/str.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr double kBusy = 1.5;  // load average above which measured times are unreliable
@@ -148,4 +148,4 @@ void add_compress_notes(OrderedJson& report) {
   report["not_measured"] = not_measured(report);
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

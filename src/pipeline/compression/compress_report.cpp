@@ -16,7 +16,7 @@
 #include "pipeline/compression/compress_scores.h"
 #include "pipeline/objectives/compress_checks.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr std::size_t kChangedRows = 20;
@@ -25,13 +25,13 @@ constexpr int kLoads = 3;
 // A model in the report.
 struct Row {
   std::string name, path, role;
-  SourceFolder source;
+  compress::SourceFolder source;
 };
 
 std::string last_name(const std::string& path) {
   std::string plain = path;
   while (plain.size() > 1 && plain.ends_with('/')) plain.pop_back();
-  return path_name(plain);
+  return io::path_name(plain);
 }
 
 std::vector<Row> rows_of(const CompressReportJob& job) {
@@ -40,7 +40,7 @@ std::vector<Row> rows_of(const CompressReportJob& job) {
     Row row{.name = last_name(path),
             .path = path,
             .role = role,
-            .source = open_source_folder(path, InCodes::taken)};
+            .source = compress::open_source_folder(path, compress::InCodes::taken)};
     if (std::ranges::find(out, path, &Row::path) != out.end())
       throw UsageError(str("compress: ", path, " is named twice"), "name it once");
     if (std::ranges::find(out, row.name, &Row::name) != out.end()) row.name = path;
@@ -57,7 +57,7 @@ std::vector<Row> rows_of(const CompressReportJob& job) {
 
 // Returns the maximum number of tokens that all models accept.
 std::int64_t most_tokens(const std::vector<Row>& rows, const CompressReportJob& job) {
-  if (rows.front().source.kind == CompressKind::t5) return job.test.seq_length;
+  if (rows.front().source.kind == compress::CompressKind::t5) return job.test.seq_length;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
   for (const Row& row : rows)
     for (const char* limit : {"max_position_embeddings", "seq_length"})
@@ -139,7 +139,7 @@ class ReportScores {
     out.what = "--dev";
     return out;
   }
-  void check_labels(const Row& row, const Labels& own) const {
+  void check_labels(const Row& row, const io::Labels& own) const {
     const auto sorted = [](std::vector<std::string> names) {
       std::ranges::sort(names);
       return names;
@@ -153,12 +153,12 @@ class ReportScores {
 
   const CompressReportJob& job_;
   std::vector<std::string> metrics_;
-  Labels labels_;
+  io::Labels labels_;
   std::optional<Said> base_;
 };
 
 OrderedJson facts_json(const Row& row, const CompressReportJob& job) {
-  const ModelFacts facts = facts_of(row.source);
+  const compress::ModelFacts facts = compress::facts_of(row.source);
   const std::int64_t length = std::ranges::max(job.latency.lengths);
   return {{"name", row.name},
           {"path", row.path},
@@ -166,7 +166,7 @@ OrderedJson facts_json(const Row& row, const CompressReportJob& job) {
           {"bytes", facts.bytes},
           {"parameters", facts.parameters},
           {"parameters_without_tables", facts.parameters - facts.parameters_of_tables},
-          {"operations", operations_of(row.source, length, job.answer_tokens)},
+          {"operations", compress::operations_of(row.source, length, job.answer_tokens)},
           {"steps", facts.steps}};
 }
 
@@ -179,7 +179,7 @@ OrderedJson latency_json(const Latency& own, const Latency& base, bool is_base,
                   {"p90_ms", 1e3 * own.quantile(0.9)},
                   {"tokens_per_second", tokens_at_once / own.quantile(0.5)}};
   if (is_base) return out;
-  const Interval ratio = speed_up(base, own);
+  const evaluation::Interval ratio = speed_up(base, own);
   out["speed_up"] = {{"value", ratio.value}, {"low", ratio.low}, {"high", ratio.high}};
   return out;
 }
@@ -232,7 +232,8 @@ OrderedJson compress_report(CompressReportJob job) {
   const double load = machine_load();
   const std::vector<Row> rows = rows_of(job);
   job.latency = sizes_within(job.latency, most_tokens(rows, job));
-  const std::uint32_t crc = crc32c_of_files(expand_files(job.test.files.input, job.test.what));
+  const std::uint32_t crc =
+      compress::crc32c_of_files(io::expand_files(job.test.files.input, job.test.what));
   for (const Row& row : rows) check_unseen(row, job, crc);
   ReportScores scores(job);
   OrderedJson models = OrderedJson::array();
@@ -242,18 +243,19 @@ OrderedJson compress_report(CompressReportJob job) {
   }
   measure_loading(job, rows, models);
   measure_latency(job, rows, models);
-  OrderedJson out{{"format", "smelt compress report 1"},
-                  {"kind", rows.front().source.kind == CompressKind::t5 ? "t5" : "classifier"},
-                  {"metrics", scores.metrics()},
-                  {"rows", scores.rows_json(crc)},
-                  {"rounds", job.latency.rounds},
-                  {"answer_tokens", job.answer_tokens},
-                  {"operations_length", std::ranges::max(job.latency.lengths)},
-                  {"resampled", {{"samples", job.resample.samples}, {"seed", job.resample.seed}}},
-                  {"machine", machine_json(job, load)},
-                  {"models", models}};
+  OrderedJson out{
+      {"format", "smelt compress report 1"},
+      {"kind", rows.front().source.kind == compress::CompressKind::t5 ? "t5" : "classifier"},
+      {"metrics", scores.metrics()},
+      {"rows", scores.rows_json(crc)},
+      {"rounds", job.latency.rounds},
+      {"answer_tokens", job.answer_tokens},
+      {"operations_length", std::ranges::max(job.latency.lengths)},
+      {"resampled", {{"samples", job.resample.samples}, {"seed", job.resample.seed}}},
+      {"machine", machine_json(job, load)},
+      {"models", models}};
   add_compress_notes(out);
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -11,7 +11,7 @@
 #include "pipeline/compression/asked_rows.h"
 #include "pipeline/compression/compress_latency.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 struct CompressReportJob {
   std::string base = {};
@@ -30,7 +30,7 @@ struct CompressReportJob {
   std::string smelt = {};
   std::string command = {};  // the user's command line
   std::string version = {};  // version of smelt
-  ResampleOptions resample = {};
+  evaluation::ResampleOptions resample = {};
 };
 
 // Returns the report (docs/guides/compress.md). Throws UsageError if a model is not fine-tuned or
@@ -41,4 +41,4 @@ OrderedJson compress_report(CompressReportJob job);
 // Returns one line for each model.
 std::string compress_report_text(const OrderedJson& report);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -4,7 +4,7 @@
 #include "base/plural.h"
 #include "pipeline/compression/compress_report.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 double number_of_json(const OrderedJson& value) {
@@ -58,4 +58,4 @@ std::string compress_report_text(const OrderedJson& report) {
                    rounded(number_of_json(report["machine"]["load_before"]), 2), "\n");
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

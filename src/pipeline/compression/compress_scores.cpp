@@ -7,20 +7,20 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 struct Scored {
-  JsonValues said, is;
+  evaluation::JsonValues said, is;
 };
 
 // Returns whether the metric counts each word of a row as an example.
 bool is_of_words(const SaidRows& rows, const std::string& metric) {
-  return is_over_words(metric) && !rows.empty() && rows.front().contains("words");
+  return evaluation::is_over_words(metric) && !rows.empty() && rows.front().contains("words");
 }
 
 Scored scored_values(const SaidRows& rows, const std::string& metric) {
-  const std::string field = predicted_field(metric);
+  const std::string field = evaluation::predicted_field(metric);
   Scored out;
   for (const OrderedJson& row : rows) {
     if (!row.contains(field))
@@ -30,19 +30,21 @@ Scored scored_values(const SaidRows& rows, const std::string& metric) {
     out.is.emplace_back(row["label"]);
   }
   if (!is_of_words(rows, metric)) return out;
-  WordLabels words = labels_of_words(out.said, out.is);
+  evaluation::WordLabels words = evaluation::labels_of_words(out.said, out.is);
   return {.said = std::move(words.predicted), .is = std::move(words.wanted)};
 }
 
-OrderedJson mcnemar_json(const ScoreOf& model, const ScoreOf& base, std::size_t examples) {
+OrderedJson mcnemar_json(const evaluation::ScoreOf& model, const evaluation::ScoreOf& base,
+                         std::size_t examples) {
   std::int64_t only_model = 0, only_base = 0;
   for (std::size_t i = 0; i < examples; ++i) {
     const std::size_t one[] = {i};
     only_model += model(one) > base(one) ? 1 : 0;
     only_base += model(one) < base(one) ? 1 : 0;
   }
-  return {
-      {"only_model", only_model}, {"only_base", only_base}, {"p", mcnemar(only_model, only_base)}};
+  return {{"only_model", only_model},
+          {"only_base", only_base},
+          {"p", evaluation::mcnemar(only_model, only_base)}};
 }
 
 std::string key_of_row(const OrderedJson& row) {
@@ -63,24 +65,27 @@ std::string text_of_row(const OrderedJson& row) {
 }  // namespace
 
 OrderedJson scores_json(const SaidRows& rows, const std::vector<std::string>& metrics,
-                        const ResampleOptions& with) {
+                        const evaluation::ResampleOptions& with) {
   OrderedJson out = OrderedJson::object();
   for (const std::string& metric : metrics) {
     const Scored all = scored_values(rows, metric);
-    const Interval own = bootstrap(all.is.size(), metric_of(metric, all.said, all.is), with);
+    const evaluation::Interval own =
+        evaluation::bootstrap(all.is.size(), evaluation::metric_of(metric, all.said, all.is), with);
     out[metric] = {{"value", own.value}, {"low", own.low}, {"high", own.high}};
   }
   return out;
 }
 
 OrderedJson against_json(const SaidRows& rows, const SaidRows& base,
-                         const std::vector<std::string>& metrics, const ResampleOptions& with) {
+                         const std::vector<std::string>& metrics,
+                         const evaluation::ResampleOptions& with) {
   OrderedJson out = OrderedJson::object();
   for (const std::string& metric : metrics) {
     const Scored own = scored_values(rows, metric), theirs = scored_values(base, metric);
-    const ScoreOf first = metric_of(metric, own.said, own.is),
-                  second = metric_of(metric, theirs.said, theirs.is);
-    const PairedTest test = paired_bootstrap(own.is.size(), first, second, with);
+    const evaluation::ScoreOf first = evaluation::metric_of(metric, own.said, own.is),
+                              second = evaluation::metric_of(metric, theirs.said, theirs.is);
+    const evaluation::PairedTest test =
+        evaluation::paired_bootstrap(own.is.size(), first, second, with);
     out[metric] = {{"difference", test.difference.value},
                    {"low", test.difference.low},
                    {"high", test.difference.high},
@@ -110,7 +115,7 @@ OrderedJson changed_json(const SaidRows& rows, const SaidRows& base, std::size_t
 
 double score_of(const SaidRows& rows, const std::string& metric) {
   const Scored all = scored_values(rows, metric);
-  return score_of_all(metric_of(metric, all.said, all.is), all.is.size());
+  return evaluation::score_of_all(evaluation::metric_of(metric, all.said, all.is), all.is.size());
 }
 
 std::size_t rows_in_both(const SaidRows& first, const SaidRows& second) {
@@ -121,4 +126,4 @@ std::size_t rows_in_both(const SaidRows& first, const SaidRows& second) {
   return both;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

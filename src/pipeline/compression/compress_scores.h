@@ -9,7 +9,7 @@
 #include "evaluation/metrics/resample.h"
 #include "pipeline/compression/asked_rows.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Predictions of a model for rows, as AskedModel::say() returns them.
 using SaidRows = std::vector<OrderedJson>;
@@ -17,12 +17,13 @@ using SaidRows = std::vector<OrderedJson>;
 // Returns {metric: {"value", "low", "high"}}. If rows have labels of words, each word is an
 // example, except for the metrics entity-*.
 OrderedJson scores_json(const SaidRows& rows, const std::vector<std::string>& metrics,
-                        const ResampleOptions& with);
+                        const evaluation::ResampleOptions& with);
 
 // Returns {metric: {"difference", "low", "high", "p_value"}}, the difference is the model's score
 // minus the base's; for accuracy and exact-match also "mcnemar": {"only_model", "only_base", "p"}.
 OrderedJson against_json(const SaidRows& rows, const SaidRows& base,
-                         const std::vector<std::string>& metrics, const ResampleOptions& with);
+                         const std::vector<std::string>& metrics,
+                         const evaluation::ResampleOptions& with);
 
 // Returns {"count", "examples": [{"text", "label", "base", "prediction"}, …]}: the rows whose
 // prediction differs from the base's, with at most `most` examples. For regression, those that
@@ -35,4 +36,4 @@ double score_of(const SaidRows& rows, const std::string& metric);
 // Returns the number of rows of `second` whose text and label also occur in `first`.
 std::size_t rows_in_both(const SaidRows& first, const SaidRows& second);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -19,12 +19,12 @@
 #include "pipeline/objectives/distill_recipe.h"
 #include "text/readers/lines.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 // Returns the description of a file of rows that this stage wrote.
-LabelledFiles gather_positions(const std::string& file, bool has_pair) {
-  LabelledFiles out{.input = file, .format = FileFormat::jsonl};
+data::LabelledFiles gather_positions(const std::string& file, bool has_pair) {
+  data::LabelledFiles out{.input = file, .format = text::FileFormat::jsonl};
   if (has_pair) out.pair = "pair";
   return out;
 }
@@ -41,7 +41,7 @@ class CompressedModel {
   // Keeps the previous output until the new one is complete.
   void make() {
     put_back_former();  // after a kill between two renames
-    if (exists(folder_)) {
+    if (io::exists(folder_)) {
       if (!is_own())
         throw UsageError(
             str("compress: ", folder_, " contains files that this recipe did not write"),
@@ -54,21 +54,21 @@ class CompressedModel {
       put_back_former();
       throw;
     }
-    if (exists(former_)) remove_tree(former_);
+    if (io::exists(former_)) io::remove_tree(former_);
   }
 
  private:
   // Returns whether the folder was made by this stage. Rows are written first, so an incomplete
   // folder contains nothing else.
   bool is_own() const {
-    return exists(at("train.jsonl")) ||
-           std::ranges::all_of(list_folder(folder_), [](const std::string& name) {
+    return io::exists(at("train.jsonl")) ||
+           std::ranges::all_of(io::list_folder(folder_), [](const std::string& name) {
              return name.starts_with("train.jsonl");
            });
   }
   void put_back_former() const {
-    if (!exists(former_)) return;
-    if (exists(folder_)) remove_tree(folder_);
+    if (!io::exists(former_)) return;
+    if (io::exists(folder_)) io::remove_tree(folder_);
     std::filesystem::rename(former_, folder_);
   }
   void make_anew() {
@@ -80,7 +80,7 @@ class CompressedModel {
     if (r_.compress.int8) models.push_back(in_eight_bits(newest));
     report(models);
   }
-  std::string at(const char* name) const { return join_path(folder_, name); }
+  std::string at(const char* name) const { return io::join_path(folder_, name); }
 
   void write_parts() const {
     r_.type->write_rows(r_, ExampleSet::train, at("train.jsonl"));
@@ -90,8 +90,8 @@ class CompressedModel {
       return;
     }
     r_.type->write_rows(r_, ExampleSet::heldout, at("heldout.jsonl"));
-    OutputFile dev(at("dev.jsonl")), test(at("test.jsonl"));
-    LineReader lines(at("heldout.jsonl"));
+    io::OutputFile dev(at("dev.jsonl")), test(at("test.jsonl"));
+    text::LineReader lines(at("heldout.jsonl"));
     for (std::string line; lines.next(line);)
       (lines.number() % 2 == 1 ? dev : test).write(line + "\n");
     dev.commit();
@@ -107,8 +107,8 @@ class CompressedModel {
     out.target_length = r_.data.value("targets_length", out.target_length);
     return out;
   }
-  PruneData rows_to_choose_by() const {
-    PruneData out{
+  compress::PruneData rows_to_choose_by() const {
+    compress::PruneData out{
         .rows = gather_positions(at("train.jsonl"), has_pair()),
         .seq_length = r_.data.value(is_t5(r_) ? "inputs_length" : "seq_length", std::int64_t{128}),
         .target_length = r_.data.value("targets_length", std::int64_t{64}),
@@ -119,16 +119,16 @@ class CompressedModel {
   }
   std::string cut(const std::string& from) const {
     const CompressSection& c = r_.compress;
-    PruneJob job{.from = from,
-                 .to = at("cut"),
-                 .ffn = c.ffn,
-                 .heads = c.heads,
-                 .macs = c.macs,
-                 .rescale = c.rescale};
+    compress::PruneJob job{.from = from,
+                           .to = at("cut"),
+                           .ffn = c.ffn,
+                           .heads = c.heads,
+                           .macs = c.macs,
+                           .rescale = c.rescale};
     if (c.layers > 0) job.layers.count = c.layers;
     if (c.decoder_layers > 0) job.decoder_layers.count = c.decoder_layers;
     if (c.ffn < 1 || c.heads < 1 || c.macs < 1) job.data = rows_to_choose_by();
-    const Pruned done = prune_model(job);
+    const compress::Pruned done = compress::prune_model(job);
     log_info("compress: {} of {} parameters are left: {}", done.parameters, done.parameters_before,
              job.to);
     return job.to;
@@ -140,11 +140,11 @@ class CompressedModel {
     return at("taught");
   }
   std::string in_eight_bits(const std::string& from) const {
-    QuantizeJob job{.from = from,
-                    .to = at("int8"),
-                    .embeddings = r_.compress.embeddings,
-                    .activations = activations_of(r_)};
-    if (job.activations == Activations::by_input_scale) {
+    compress::QuantizeJob job{.from = from,
+                              .to = at("int8"),
+                              .embeddings = r_.compress.embeddings,
+                              .activations = activations_of(r_)};
+    if (job.activations == compress::Activations::by_input_scale) {
       const std::int64_t most = job.rows.examples;
       job.rows = rows_to_choose_by();
       job.rows.examples = std::min(job.rows.examples, most);
@@ -159,7 +159,7 @@ class CompressedModel {
       job.limit->what = "compress.max_drop";
       job.limit->hint = "raise compress.max_drop";
     }
-    const Quantized done = quantize_weights(job);
+    const compress::Quantized done = compress::quantize_weights(job);
     log_info("compress: {} of {} bytes: {}", done.bytes, done.bytes_before, job.to);
     return job.to;
   }
@@ -173,8 +173,8 @@ class CompressedModel {
     job.device = r_.train.device;
     job.smelt = own_program();
     const OrderedJson said = compress_report(job);
-    write_file(at("report.json"), said.dump(1, ' ', false, JsonInvalidUtf8::replace) + "\n");
-    write_file(at("report.html"), compress_page(said));
+    io::write_file(at("report.json"), said.dump(1, ' ', false, JsonInvalidUtf8::replace) + "\n");
+    io::write_file(at("report.html"), evaluation::compress_page(said));
     log_info("compress: {}\n{}", at("report.html"), compress_report_text(said));
   }
 
@@ -185,8 +185,8 @@ class CompressedModel {
 
 }  // namespace
 
-std::string compress_folder(const Recipe& r) { return join_path(r.out, "compress"); }
+std::string compress_folder(const Recipe& r) { return io::join_path(r.out, "compress"); }
 
 void compress_model(const Recipe& r, const RunRecipe& run) { CompressedModel(r, run).make(); }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -6,7 +6,7 @@
 
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Returns <out>/compress.
 std::string compress_folder(const Recipe& recipe);
@@ -20,4 +20,4 @@ using RunRecipe = std::function<void(const Recipe&)>;
 // turn. `run` runs the recipe of a pruned model.
 void compress_model(const Recipe& recipe, const RunRecipe& run);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -17,7 +17,7 @@
 #include "pipeline/config/objective_type.h"
 #include "pipeline/config/recipe_paths.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr const char* kField = "distill.teacher";
@@ -27,18 +27,18 @@ std::string_view bytes_as_text(std::span<const std::byte> bytes) {
 }
 
 // Returns a checksum of all values.
-std::uint32_t teachers_fingerprint(const LazyTensors& tensors) {
+std::uint32_t teachers_fingerprint(const io::LazyTensors& tensors) {
   std::string all;
   for (const auto& [name, tensor] : tensors) {
-    if (is_slot(name, tensors)) continue;
+    if (checkpoint::is_slot(name, tensors)) continue;
     const auto bytes = tensor.read();
-    all += str(name, " ", tensor.shape, " ", crc32c(bytes_as_text(bytes)), "\n");
+    all += str(name, " ", tensor.shape, " ", io::crc32c(bytes_as_text(bytes)), "\n");
   }
-  return crc32c(all);
+  return io::crc32c(all);
 }
 
-void refuse_generator(const StoredModel& m) {
-  const StoredFamily* family = family_of_tensors(m.tensors);
+void refuse_generator(const checkpoint::StoredModel& m) {
+  const checkpoint::StoredFamily* family = checkpoint::family_of_tensors(m.tensors);
   if (family != nullptr && family->is_auxiliary(m.tensors))
     throw UsageError(
         str(kField, ": ", m.where,
@@ -46,15 +46,15 @@ void refuse_generator(const StoredModel& m) {
         "use a model that was fine-tuned for the same task");
 }
 
-void check_vocabulary_of_teacher(const Recipe& r, const StoredModel& m) {
+void check_vocabulary_of_teacher(const Recipe& r, const checkpoint::StoredModel& m) {
   const std::string made = RecipePaths(r).vocab;
-  const std::string vocab = exists(made) ? made : given_vocabulary(r);
-  if (vocab.empty() || !exists(vocab)) return;
-  PretrainedWeights its{.where = m.where, .parameters = {}, .model = {}, .owners = {}};
+  const std::string vocab = io::exists(made) ? made : given_vocabulary(r);
+  if (vocab.empty() || !io::exists(vocab)) return;
+  checkpoint::PretrainedWeights its{.where = m.where, .parameters = {}, .model = {}, .owners = {}};
   its.vocab_txt = m.vocab_txt;
-  if (m.settings.is_object() && m.settings.contains(kVocabularyCrc32c))
-    its.vocabulary_crc32c = m.settings[kVocabularyCrc32c].get<std::uint32_t>();
-  if (const std::string other = other_vocabulary(its, vocab); !other.empty())
+  if (m.settings.is_object() && m.settings.contains(checkpoint::kVocabularyCrc32c))
+    its.vocabulary_crc32c = m.settings[checkpoint::kVocabularyCrc32c].get<std::uint32_t>();
+  if (const std::string other = execution::other_vocabulary(its, vocab); !other.empty())
     throw UsageError(
         str(kField, ": ", m.where, " ", other.substr(0, other.find(';'))),
         "teacher and student need the same vocabulary: set vocab.file to the teacher's vocabulary");
@@ -64,10 +64,10 @@ void check_vocabulary_of_teacher(const Recipe& r, const StoredModel& m) {
 const OpenedTeacher& open_teacher(const Recipe& r) {
   OpenedTeacher& opened = *r.distill.opened;
   if (opened.model) return opened;
-  const auto model = std::make_shared<const StoredModel>(
-      open_stored_model(exported_of(r.distill.teacher), kField));
+  const auto model = std::make_shared<const checkpoint::StoredModel>(
+      checkpoint::open_stored_model(checkpoint::exported_of(r.distill.teacher), kField));
   refuse_generator(*model);
-  check_vocabulary_rows(*model, kField);
+  checkpoint::check_vocabulary_rows(*model, kField);
   opened.crc32c = teachers_fingerprint(model->tensors);
   opened.model = model;
   return opened;
@@ -75,39 +75,39 @@ const OpenedTeacher& open_teacher(const Recipe& r) {
 
 }  // namespace
 
-Teacher teacher_of(const Recipe& r) {
+model::Teacher teacher_of(const Recipe& r) {
   if (!r.type->teacher)
     throw UsageError(
         str(kField, ": a model of type ", r.type->name, " does not support distillation"),
         "use model.type classify, bert, t5 or text_to_text");
   const auto& [model, crc] = open_teacher(r);
-  const std::shared_ptr<const LazyTensors> values(model, &model->tensors);
-  Teacher out = r.type->teacher(
+  const std::shared_ptr<const io::LazyTensors> values(model, &model->tensors);
+  model::Teacher out = r.type->teacher(
       r, *model, {.where = str(kField, ": ", model->where), .values = values, .dim_names = {}});
   out.settings = {{"model", out.settings}, {"values_crc32c", crc}};
   return out;
 }
 
-Task shrinking_task(const Recipe& r, Task task) {
+model::Task shrinking_task(const Recipe& r, model::Task task) {
   if (!r.type->write_rows) return task;  // this type of model cannot be compressed
   // Stored even if off, so that a resumed run must have the same value.
-  task.settings[kFakeQuant] = false;
+  task.settings[model::kFakeQuant] = false;
   task.settings["sparsity"] = r.train.pruning.sparsity;
   task.settings["nm"] = r.train.pruning.nm;
-  task.settings["prune_by"] = word_of(r.train.pruning.method, kPruningMethods);
-  return r.train.fake_quant ? fake_quantized(std::move(task)) : task;
+  task.settings["prune_by"] = word_of(r.train.pruning.method, model::kPruningMethods);
+  return r.train.fake_quant ? model::fake_quantized(std::move(task)) : task;
 }
 
-Task distilled_task(const Recipe& r, Task task, DistilledFor use) {
+model::Task distilled_task(const Recipe& r, model::Task task, DistilledFor use) {
   task = shrinking_task(r, std::move(task));
   if (r.distill.teacher.empty()) return task;
-  if (use == DistilledFor::asking && has_begun(r) && !exists(r.distill.teacher)) return task;
-  const Teacher teacher = teacher_of(r);
+  if (use == DistilledFor::asking && has_begun(r) && !io::exists(r.distill.teacher)) return task;
+  const model::Teacher teacher = teacher_of(r);
   if (use == DistilledFor::asking && task.tells && task.tells->sizes.of_words &&
-      !exists(RecipePaths(r).vocab))
+      !io::exists(RecipePaths(r).vocab))
     return task;  // the vocabulary size is not known yet
   check_vocabulary_of_teacher(r, *open_teacher(r).model);
-  return distilled(std::move(task), teacher, r.distill);
+  return model::distilled(std::move(task), teacher, r.distill);
 }
 
 void check_same_teacher(const Recipe& r) {
@@ -118,10 +118,10 @@ void check_same_teacher(const Recipe& r) {
   if (const auto found = begun->state.find(kSetting); found != begun->state.end())
     was[kSetting]["teacher"] = found->value("teacher", Json());
   if (!r.distill.teacher.empty()) {
-    if (!exists(r.distill.teacher)) return;
+    if (!io::exists(r.distill.teacher)) return;
     is[kSetting]["teacher"] = teacher_of(r).settings;
   }
-  check_same_run(was, is, begun->path);
+  execution::check_same_run(was, is, begun->path);
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

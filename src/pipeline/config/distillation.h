@@ -4,24 +4,24 @@
 #include "model/tasks/distill.h"
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Opens distill.teacher, once for all copies of a recipe; its values are read on demand. Throws
 // UsageError if it does not match the recipe's task.
-Teacher teacher_of(const Recipe& recipe);
+model::Teacher teacher_of(const Recipe& recipe);
 
 // Returns shrinking_task() with the teacher's losses added, if the recipe names a teacher
 // (model/tasks/distill.h). Throws UsageError if the teacher is missing, does not fit or has another
 // vocabulary. For inference with a run that has begun, the teacher may be missing.
 enum class DistilledFor { training, asking };
-Task distilled_task(const Recipe& recipe, Task task, DistilledFor use);
+model::Task distilled_task(const Recipe& recipe, model::Task task, DistilledFor use);
 
 // Returns the task with the changes that train.fake_quant (model/tasks/fake_quant.h) and
 // train.pruning make. A resumed run must have the same ones.
-Task shrinking_task(const Recipe& recipe, Task task);
+model::Task shrinking_task(const Recipe& recipe, model::Task task);
 
 // Throws UsageError if the model in the recipe's folder was trained with another teacher, or if
 // only one of the two has a teacher. The path may differ. Does nothing if the teacher is missing.
 void check_same_teacher(const Recipe& recipe);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

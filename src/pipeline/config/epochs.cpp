@@ -7,7 +7,7 @@
 #include "pipeline/config/recipe_paths.h"
 #include "pipeline/config/text_size.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 std::int64_t at_least_one(double steps) {
@@ -17,7 +17,7 @@ std::int64_t at_least_one(double steps) {
 }  // namespace
 
 Recipe with_epochs(Recipe r) {
-  TrainConfig& t = r.train;
+  train::TrainConfig& t = r.train;
   if (t.epochs > 0 || r.eval.every_epochs > 0)
     if (const auto examples = training_examples(r)) {
       const double steps = *examples / static_cast<double>(t.batch_size);  // per epoch
@@ -45,4 +45,4 @@ std::string uncounted_epochs(const Recipe& r) {
                            : ", train.steps");
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -3,7 +3,7 @@
 
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Returns the recipe with train.steps, train.schedule.warmup_steps and eval.every computed from
 // train.epochs, train.tokens, train.schedule.warmup_ratio and eval.every_epochs. Before the
@@ -15,4 +15,4 @@ Recipe with_epochs(Recipe recipe);
 // steps is unknown; otherwise empty.
 std::string uncounted_epochs(const Recipe& recipe);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -20,30 +20,30 @@
 #include "text/tokenizers/unigram_json.h"
 #include "train/trainer.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 // File names in folders of BERT and ELECTRA, of T5, and of recipes.
-constexpr std::array kVocabularyNames{"vocab.txt", kT5VocabularyFile, "vocab.model",
+constexpr std::array kVocabularyNames{"vocab.txt", checkpoint::kT5VocabularyFile, "vocab.model",
                                       "tokenizer.json"};
 
 // Returns the vocabulary of a checkpoint, or of the newest one in a folder of checkpoints.
 std::optional<std::string> beside_checkpoint(const std::string& weights) {
-  const bool one = is_checkpoint_path(weights);
-  const std::string folder = one ? parent_path(weights) : weights;
+  const bool one = checkpoint::is_checkpoint_path(weights);
+  const std::string folder = one ? io::parent_path(weights) : weights;
   Json state;
   if (one)
-    state = checkpoint_state(weights);
-  else if (const auto newest = load_latest_state(weights))
+    state = checkpoint::checkpoint_state(weights);
+  else if (const auto newest = checkpoint::load_latest_state(weights))
     state = newest->state;
   std::optional<std::uint32_t> crc;
-  if (const auto said = state.find(kVocabularyCrc32c); said != state.end())
+  if (const auto said = state.find(checkpoint::kVocabularyCrc32c); said != state.end())
     crc = said->get<std::uint32_t>();
-  for (const std::string& place : {folder, parent_path(folder)})
+  for (const std::string& place : {folder, io::parent_path(folder)})
     for (const char* name : kVocabularyNames) {
-      const std::string path = join_path(place, name);
-      if (!exists(path) || (!crc && place != folder)) continue;
-      if (!crc || vocabulary_crc32c(path) == *crc) return path;
+      const std::string path = io::join_path(place, name);
+      if (!io::exists(path) || (!crc && place != folder)) continue;
+      if (!crc || text::vocabulary_crc32c(path) == *crc) return path;
     }
   return std::nullopt;
 }
@@ -51,44 +51,49 @@ std::optional<std::string> beside_checkpoint(const std::string& weights) {
 }  // namespace
 
 std::optional<std::string> vocabulary_beside(const std::string& weights) {
-  if (const auto model = model_in_run(weights, "train.init_from")) return vocabulary_beside(*model);
-  if (is_checkpoint_path(weights) || (is_folder(weights) && latest_checkpoint(weights)))
+  if (const auto model = checkpoint::model_in_run(weights, "train.init_from"))
+    return vocabulary_beside(*model);
+  if (checkpoint::is_checkpoint_path(weights) ||
+      (io::is_folder(weights) && checkpoint::latest_checkpoint(weights)))
     return beside_checkpoint(weights);
   std::vector<std::string> folders;
-  if (const auto prefix = tensorflow_prefix(weights))
-    folders = {parent_path(*prefix)};
+  if (const auto prefix = checkpoint::tensorflow_prefix(weights))
+    folders = {io::parent_path(*prefix)};
   else
-    folders = hugging_face_folders(weights);
+    folders = checkpoint::hugging_face_folders(weights);
   for (const std::string& folder : folders)
     for (const char* name : kVocabularyNames)
-      if (std::string path = join_path(folder, name); exists(path)) return path;
+      if (std::string path = io::join_path(folder, name); io::exists(path)) return path;
   return std::nullopt;
 }
 
-std::optional<SavedState> begun_state(const Recipe& r) {
+std::optional<checkpoint::SavedState> begun_state(const Recipe& r) {
   check_kept_type(r);
-  return r.anew ? std::nullopt : load_latest_state(RecipePaths(r).model_dir);
+  return r.anew ? std::nullopt : checkpoint::load_latest_state(RecipePaths(r).model_dir);
 }
 
 bool has_begun(const Recipe& r) {
   const RecipePaths paths(r);
-  return !r.anew && exists(paths.vocab) && latest_checkpoint(paths.model_dir).has_value();
+  return !r.anew && io::exists(paths.vocab) &&
+         checkpoint::latest_checkpoint(paths.model_dir).has_value();
 }
 
 std::string given_vocabulary(const Recipe& r) {
   if (!r.vocab.file.empty() || r.train.init_from.empty() || !r.type->has_vocabulary())
     return r.vocab.file;
   try {
-    check_weights_folder(r.train.init_from);
+    checkpoint::check_weights_folder(r.train.init_from);
   } catch (const UsageError&) {
     // A run that has begun does not need the weights: its vocabulary stage accepts missing inputs.
     if (!has_begun(r)) throw;
-    return join_path(r.train.init_from, kVocabularyNames.front());
+    return io::join_path(r.train.init_from, kVocabularyNames.front());
   }
   if (auto found = vocabulary_beside(r.train.init_from)) {
-    const std::string folder = parent_path(*found);
-    const std::string config = join_path(folder, "config.json");
-    if (exists(config)) family_of_config(read_model_config(folder), config).check_tokenizer(folder);
+    const std::string folder = io::parent_path(*found);
+    const std::string config = io::join_path(folder, "config.json");
+    if (io::exists(config))
+      checkpoint::family_of_config(checkpoint::read_model_config(folder), config)
+          .check_tokenizer(folder);
     return *found;
   }
   throw UsageError(
@@ -101,7 +106,7 @@ std::string given_vocabulary(const Recipe& r) {
 
 std::optional<std::string> vocabulary_in_run(const std::string& run) {
   for (const char* name : {"vocab.txt", "tokenizer.json"})
-    if (std::string path = join_path(run, name); exists(path)) return path;
+    if (std::string path = io::join_path(run, name); io::exists(path)) return path;
   return std::nullopt;
 }
 
@@ -112,7 +117,7 @@ namespace {
 std::optional<bool> own_copy_is_subword(const Recipe& r) {
   const auto own = r.anew ? std::nullopt : vocabulary_in_run(r.out);
   if (!own) return std::nullopt;
-  return path_name(*own) == "tokenizer.json";
+  return io::path_name(*own) == "tokenizer.json";
 }
 
 // If vocab.file exists, it decides, because a run may be given another one later. Weights come last
@@ -120,11 +125,11 @@ std::optional<bool> own_copy_is_subword(const Recipe& r) {
 bool vocabulary_is_subword(const Recipe& r) {
   const bool is_named = !r.vocab.file.empty();
   if (!is_named && r.train.init_from.empty()) return false;  // vocab.type decides
-  if (is_named && exists(r.vocab.file)) return is_subword_file(r.vocab.file);
+  if (is_named && io::exists(r.vocab.file)) return text::is_subword_file(r.vocab.file);
   if (const auto own = own_copy_is_subword(r)) return *own;
   if (is_named) return false;
   const auto beside = vocabulary_beside(r.train.init_from);
-  return beside && is_subword_file(*beside);
+  return beside && text::is_subword_file(*beside);
 }
 
 }  // namespace
@@ -140,20 +145,20 @@ void take_vocabulary_form(Recipe& r) {
     }
   };
   auto is_subword = reachable(vocabulary_is_subword);
-  if (!is_subword && !is_remote(r.out)) is_subword = reachable(own_copy_is_subword);
+  if (!is_subword && !io::is_remote(r.out)) is_subword = reachable(own_copy_is_subword);
   if (is_subword.value_or(false)) r.vocab.type = "auto";
 }
 
 Recipe with_given_size(Recipe r) {
   if (const std::string given = given_vocabulary(r); !given.empty()) {
     const std::string own = RecipePaths(r).vocab;
-    const std::string vocab = !exists(given) && has_begun(r) ? own : given;
-    r.vocab.size = load_tokenizer(vocab, {})->size();
+    const std::string vocab = !io::exists(given) && has_begun(r) ? own : given;
+    r.vocab.size = text::load_tokenizer(vocab, {})->size();
     r.type->check(r);
     if (r.type->reads == Reads::rows && r.program->job)
       if (const Json& model = r.program->job->task.settings.value("model", Json());
           model.is_object() && model.contains("vocab_size"))
-        check_rows(vocab, model["vocab_size"].get<std::int64_t>(), "vocab");
+        text::check_rows(vocab, model["vocab_size"].get<std::int64_t>(), "vocab");
   }
   return r;
 }
@@ -165,4 +170,4 @@ void warn_of_unread_size(const Recipe& r, const std::string& given, std::int64_t
   log_warning("vocab.size {} is ignored: {} has {} pieces", size, given, pieces);
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -7,7 +7,7 @@
 #include "checkpoint/storage/checkpoint.h"
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Returns the vocabulary (vocab.txt, tokenizer.json or a T5's spiece.model) of weights that
 // train.init_from names. It is in their folder or, for a smelt checkpoint that stores its
@@ -17,7 +17,7 @@ std::optional<std::string> vocabulary_beside(const std::string& weights);
 
 // Returns the latest state in the recipe's model folder, from which the run resumes; nullopt if the
 // model is to be overwritten.
-std::optional<SavedState> begun_state(const Recipe& recipe);
+std::optional<checkpoint::SavedState> begun_state(const Recipe& recipe);
 // Returns whether the run has a checkpoint and its own vocabulary, so that it no longer needs the
 // original weights and vocabulary.
 bool has_begun(const Recipe& recipe);
@@ -44,4 +44,4 @@ Recipe with_given_size(Recipe recipe);
 // vocabulary.
 void warn_of_unread_size(const Recipe& recipe, const std::string& given, std::int64_t pieces);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -11,17 +11,17 @@
 #include "pipeline/config/objective_type.h"
 #include "pipeline/config/row_commands.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr const char* kKeptName = "recipe.yaml";
 
 bool keeps_recipe(const std::string& folder) {
-  return exists(join_path(folder, ".stages")) && exists(kept_recipe_path(folder));
+  return io::exists(io::join_path(folder, ".stages")) && io::exists(kept_recipe_path(folder));
 }
 
 std::string absolute_path(const std::string& path) {
-  if (path.empty() || is_remote(path)) return path;
+  if (path.empty() || io::is_remote(path)) return path;
   return std::filesystem::absolute(path).lexically_normal().string();
 }
 
@@ -62,15 +62,15 @@ void add_scalars(const YAML::Node& node, const std::string& prefix, FieldValues&
 
 FieldValues recipe_file_fields(const std::string& file) {
   FieldValues out;
-  add_scalars(YAML::Load(read_file(file, kSmallFileBytes)), "", out);
+  add_scalars(YAML::Load(io::read_file(file, io::kSmallFileBytes)), "", out);
   return out;
 }
 
-std::string kept_recipe_path(const std::string& run) { return join_path(run, kKeptName); }
+std::string kept_recipe_path(const std::string& run) { return io::join_path(run, kKeptName); }
 
 void check_kept_type(const Recipe& r) {
-  if (r.anew || is_remote(r.out) || !keeps_recipe(r.out)) return;
-  const YAML::Node kept = YAML::Load(read_file(kept_recipe_path(r.out), kSmallFileBytes));
+  if (r.anew || io::is_remote(r.out) || !keeps_recipe(r.out)) return;
+  const YAML::Node kept = YAML::Load(io::read_file(kept_recipe_path(r.out), io::kSmallFileBytes));
   const YAML::Node type = kept["model"] ? kept["model"]["type"] : YAML::Node();
   if (!type || !type.IsScalar() || type.Scalar() == r.type->name) return;
   throw UsageError(str(r.origin({"out"}), ": out: ", r.out, " contains a run of model.type ",
@@ -104,17 +104,17 @@ void keep_recipe(const Recipe& r) {
     if (!section.empty()) out << section << ":\n";
     out << section_yaml(fields, section.empty() ? "" : "  ");
   }
-  write_file(kept_recipe_path(r.out), out.str());
+  io::write_file(kept_recipe_path(r.out), out.str());
 }
 
 std::optional<std::string> run_named_by(const std::string& path) {
-  if (is_folder(path) && keeps_recipe(path)) return path;
-  const std::string name = path_name(path);
+  if (io::is_folder(path) && keeps_recipe(path)) return path;
+  const std::string name = io::path_name(path);
   if (name != "model" && name != kKeptName) return std::nullopt;
   std::string whole = path;
   while (whole.size() > 1 && whole.back() == '/') whole.pop_back();
-  const std::string above = parent_path(whole), folder = above.empty() ? "." : above;
+  const std::string above = io::parent_path(whole), folder = above.empty() ? "." : above;
   return keeps_recipe(folder) ? std::optional(folder) : std::nullopt;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

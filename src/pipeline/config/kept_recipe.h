@@ -6,7 +6,7 @@
 
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Writes <out>/recipe.yaml with every field and its value, except those that an existing vocabulary
 // determines. Local paths are written as absolute paths, so that they are valid from any working
@@ -26,4 +26,4 @@ FieldValues recipe_file_fields(const std::string& file);
 // Returns the path of a run's recipe file.
 std::string kept_recipe_path(const std::string& run);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -25,7 +25,7 @@
 #include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // The split that examples are made from. Test examples are made after the others.
 enum class ExampleSet { train, heldout, test };
@@ -57,11 +57,11 @@ struct EvaluateTextJob {
   std::int64_t max_tokens = 0;
   // Writes records of `seq_length` tokens. Throws UsageError if the text has no words. If empty,
   // records are sequences without masks (data/preprocess/electra_examples.h).
-  std::function<ExampleSummary(const ExampleJob& job, const TokenizerFlags& tokenizer,
-                               std::int64_t seq_length)>
+  std::function<data::ExampleSummary(
+      const data::ExampleJob& job, const text::TokenizerFlags& tokenizer, std::int64_t seq_length)>
       make_examples = {};
-  std::function<Task(std::int64_t seq_length, const std::string& records,
-                     const Vocabulary& vocabulary)>
+  std::function<model::Task(std::int64_t seq_length, const std::string& records,
+                            const text::Vocabulary& vocabulary)>
       task;
 };
 
@@ -69,20 +69,20 @@ struct EvaluateTextJob {
 // the task. Each throws UsageError if the model lacks the head that the task needs. For a model
 // that is not trained yet, StoredModel contains only the names and shapes of its tensors.
 struct InferenceJobs {
-  std::function<FillMaskJob(const StoredModel&)> fill_mask = {};
-  std::function<DetectJob(const StoredModel&)> detect = {};
-  std::function<ClassifyJob(const StoredModel&)> classify = {};
-  std::function<GenerateJob(const StoredModel&)> generate = {};
-  std::function<EvaluateTextJob(const StoredModel&)> evaluate_text = {};
+  std::function<execution::FillMaskJob(const checkpoint::StoredModel&)> fill_mask = {};
+  std::function<execution::DetectJob(const checkpoint::StoredModel&)> detect = {};
+  std::function<execution::ClassifyJob(const checkpoint::StoredModel&)> classify = {};
+  std::function<execution::GenerateJob(const checkpoint::StoredModel&)> generate = {};
+  std::function<EvaluateTextJob(const checkpoint::StoredModel&)> evaluate_text = {};
 };
 
 struct ObjectiveType {
   std::string name;
   std::string help;  // one line
   // Fields of the sections model: and data:.
-  std::vector<ConfigField> model, data;
+  std::vector<io::ConfigField> model, data;
   // Handling of control characters, if it differs from the default tokenizer's.
-  std::optional<ControlCharacters> control = {};
+  std::optional<text::ControlCharacters> control = {};
   // Returns values for fields that are unset, derived from `set`, the fields that are set.
   std::function<FieldValues(const FieldValues& set)> preset = {};
   // Returns the config of the model in a folder of weights. Set only if the recipe has fields for
@@ -107,31 +107,34 @@ struct ObjectiveType {
   std::function<std::uint64_t(const Recipe&, ExampleSet, const std::string& file)> write_rows = {};
   // Makes records from text and vocabulary. Returns the number of examples.
   std::function<std::uint64_t(const Recipe&, ExampleSet)> make_examples;
-  std::function<Task(const Recipe&)> task;
+  std::function<model::Task(const Recipe&)> task;
   // Returns the teacher for knowledge distillation of a model of this type; empty if not supported.
   // Throws UsageError, which begins with the teacher's `where`, if the teacher has another task.
-  std::function<Teacher(const Recipe&, const StoredModel&, FrozenModel)> teacher = {};
+  std::function<model::Teacher(const Recipe&, const checkpoint::StoredModel&, model::FrozenModel)>
+      teacher = {};
   RecordReport record_report = {};  // for the files of its examples
   // Returns files to write next to the checkpoints, by name, such as the original program's config.
   std::function<std::map<std::string, std::string>(const Recipe&)> model_files = [](const Recipe&) {
     return std::map<std::string, std::string>();
   };
   // Returns one line of text about an evaluation, or an empty string.
-  std::function<std::string(const Recipe&, const Evaluation&)> remark =
-      [](const Recipe&, const Evaluation&) { return std::string(); };
+  std::function<std::string(const Recipe&, const execution::Evaluation&)> remark =
+      [](const Recipe&, const execution::Evaluation&) { return std::string(); };
   // Returns a sentence on the results that models of this size usually reach; empty if unknown.
   std::function<std::string(const Recipe&)> typical = [](const Recipe&) { return std::string(); };
   // Returns metrics that are computed on the host, in addition to those of the model's program.
-  std::function<std::vector<MeasuredValue>(const Recipe&, const Evaluation&)> more_measures = {};
+  std::function<std::vector<model::MeasuredValue>(const Recipe&, const execution::Evaluation&)>
+      more_measures = {};
   // Writes a prediction for each example of RecipePaths::scored. Returns metrics of the
   // predictions, which are added to those of the model's program and replace metrics of the same
   // name.
-  std::function<std::vector<MeasuredValue>(const Recipe&)> write_predictions = {};
+  std::function<std::vector<model::MeasuredValue>(const Recipe&)> write_predictions = {};
   // Metrics that are computed from generated or decoded predictions during training. They are valid
   // for train.checkpoint.best_metric, like the metrics of the model's program.
   std::vector<std::string> answered_measures = {};
   // Returns the object that computes answered_measures.
-  std::function<std::unique_ptr<StateMeasures>(const Recipe&, std::shared_ptr<const Client>)>
+  std::function<std::unique_ptr<execution::StateMeasures>(const Recipe&,
+                                                          std::shared_ptr<const pjrt::Client>)>
       state_measures = {};
   // Returns the metric that compares runs by default (evaluation/metrics/named.h); empty if it
   // depends on labels that are known once the examples are made.
@@ -145,9 +148,9 @@ struct ObjectiveType {
   };
   // Returns the sampler that prints track.fill's texts at evaluations; empty: inference.fill_mask,
   // if the type supports it.
-  std::function<std::unique_ptr<const TextSampler>(const Recipe&, std::vector<std::string> texts,
-                                                   std::shared_ptr<const Client>,
-                                                   const ShardingPlan&)>
+  std::function<std::unique_ptr<const execution::TextSampler>(
+      const Recipe&, std::vector<std::string> texts, std::shared_ptr<const pjrt::Client>,
+      const model::ShardingPlan&)>
       sampler = {};
   BaselineMeasures baseline = {};  // empty: none
   bool weighs_classes = false;     // supports train.class_weights and train.label_smoothing
@@ -161,4 +164,4 @@ struct ObjectiveType {
   std::function<void(const Recipe&, const std::string& folder)> export_folder;
 };
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -5,12 +5,12 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 // Checks that `field` is used by the recipe's schedule.
-void check_read_by(const RecipeChecks& checks, const TrainConfig& t, const std::string& field,
-                   bool given, const std::vector<std::string>& readers) {
+void check_read_by(const RecipeChecks& checks, const train::TrainConfig& t,
+                   const std::string& field, bool given, const std::vector<std::string>& readers) {
   const bool read = std::ranges::find(readers, t.schedule.type) != readers.end();
   checks.require(
       read || !given, {field, "train.schedule.type"},
@@ -18,8 +18,8 @@ void check_read_by(const RecipeChecks& checks, const TrainConfig& t, const std::
       str("remove it; it is used by ", join(readers, ", ")));
 }
 
-void check_readers(const RecipeChecks& checks, const TrainConfig& t) {
-  const TrainConfig unset;
+void check_readers(const RecipeChecks& checks, const train::TrainConfig& t) {
+  const train::TrainConfig unset;
   const auto read_by = [&](const std::string& field, bool given,
                            const std::vector<std::string>& readers) {
     check_read_by(checks, t, field, given, readers);
@@ -36,7 +36,7 @@ void check_readers(const RecipeChecks& checks, const TrainConfig& t) {
   read_by("train.schedule.decay_type", t.schedule.decay_type != unset.schedule.decay_type, {"wsd"});
 }
 
-void check_decay_to_step(const RecipeChecks& checks, const TrainConfig& t) {
+void check_decay_to_step(const RecipeChecks& checks, const train::TrainConfig& t) {
   checks.at_least("train.schedule.decay_to_step", 0);
   checks.require(
       t.schedule.decay_to_step == 0 || t.schedule.type == "jestimator",
@@ -53,7 +53,7 @@ void check_decay_to_step(const RecipeChecks& checks, const TrainConfig& t) {
 }
 
 // Checks that `field` is used by the recipe's optimizer.
-void check_optimizer_reads(const RecipeChecks& checks, const TrainConfig& t, bool reads,
+void check_optimizer_reads(const RecipeChecks& checks, const train::TrainConfig& t, bool reads,
                            const std::string& field, bool given, const char* reader) {
   checks.require(
       reads || !given, {field, "train.optimizer.type"},
@@ -61,10 +61,10 @@ void check_optimizer_reads(const RecipeChecks& checks, const TrainConfig& t, boo
       str("set train.optimizer.type to ", reader, ", or remove ", field));
 }
 
-void check_adafactor_alone(const RecipeChecks& checks, const TrainConfig& t) {
-  const TrainConfig unset;
+void check_adafactor_alone(const RecipeChecks& checks, const train::TrainConfig& t) {
+  const train::TrainConfig unset;
   const auto read = [&](const std::string& field, bool given) {
-    check_optimizer_reads(checks, t, is_adafactor(t.optimizer), field, given, "adafactor");
+    check_optimizer_reads(checks, t, model::is_adafactor(t.optimizer), field, given, "adafactor");
   };
   read("train.optimizer.adafactor_clip",
        t.optimizer.adafactor_clip != unset.optimizer.adafactor_clip);
@@ -83,8 +83,8 @@ void check_adafactor_alone(const RecipeChecks& checks, const TrainConfig& t) {
                  "use 0 for none, as T5 does");
 }
 
-void check_amos_alone(const RecipeChecks& checks, const TrainConfig& t) {
-  const TrainConfig unset;
+void check_amos_alone(const RecipeChecks& checks, const train::TrainConfig& t) {
+  const train::TrainConfig unset;
   const auto read = [&](const std::string& field, bool given) {
     check_optimizer_reads(checks, t, t.optimizer.type == "amos", field, given, "amos");
   };
@@ -101,9 +101,9 @@ void check_clip(const RecipeChecks& checks, const std::string& field, const std:
                  "correct the value");
 }
 
-void check_rules(const RecipeChecks& checks, const TrainConfig& t) {
+void check_rules(const RecipeChecks& checks, const train::TrainConfig& t) {
   for (const char* field : {"train.optimizer.rate_rules", "train.optimizer.decay_rules"})
-    checks.accepts({field}, [&] { (void)parameter_rules_of(t.optimizer); });
+    checks.accepts({field}, [&] { (void)model::parameter_rules_of(t.optimizer); });
   checks.require(t.optimizer.type != "amos" || t.optimizer.decay_rules.empty(),
                  {"train.optimizer.decay_rules", "train.optimizer.type"},
                  "train.optimizer.decay_rules is set, but train.optimizer.type amos defines its "
@@ -113,12 +113,12 @@ void check_rules(const RecipeChecks& checks, const TrainConfig& t) {
 
 }  // namespace
 
-void check_schedule(const RecipeChecks& checks, const TrainConfig& t) {
-  checks.one_of("train.schedule.type", schedule_names());
+void check_schedule(const RecipeChecks& checks, const train::TrainConfig& t) {
+  checks.one_of("train.schedule.type", model::schedule_names());
   checks.at_least("train.schedule.warmup_steps", 0);
   check_decay_to_step(checks, t);
-  checks.one_of("train.schedule.warmup_form", warmup_form_names());
-  checks.one_of("train.schedule.decay_type", decay_type_names());
+  checks.one_of("train.schedule.warmup_form", model::warmup_form_names());
+  checks.one_of("train.schedule.decay_type", model::decay_type_names());
   check_readers(checks, t);
   checks.within("train.schedule.power", 0);
   checks.within("train.schedule.min_lr_rate", 0, 1);
@@ -137,9 +137,9 @@ void check_schedule(const RecipeChecks& checks, const TrainConfig& t) {
                  "lower one of the two");
 }
 
-void check_optimizer(const RecipeChecks& checks, const TrainConfig& t) {
-  checks.one_of("train.optimizer.type", optimizer_names());
-  checks.one_of("train.optimizer.amos_preset", amos_preset_names());
+void check_optimizer(const RecipeChecks& checks, const train::TrainConfig& t) {
+  checks.one_of("train.optimizer.type", model::optimizer_names());
+  checks.one_of("train.optimizer.amos_preset", model::amos_preset_names());
   for (const char* field : {"train.optimizer.learning_rate", "train.optimizer.weight_decay",
                             "train.optimizer.trust_norm"})
     checks.within(field, 0);
@@ -150,13 +150,14 @@ void check_optimizer(const RecipeChecks& checks, const TrainConfig& t) {
       "use 0.9");
   check_amos_alone(checks, t);
   check_adafactor_alone(checks, t);
-  check_clip(checks, "train.optimizer.clip_norm", t.optimizer.clip_norm, clip_norm_of(t.optimizer));
+  check_clip(checks, "train.optimizer.clip_norm", t.optimizer.clip_norm,
+             model::clip_norm_of(t.optimizer));
   check_clip(checks, "train.optimizer.clip_value", t.optimizer.clip_value,
-             clip_value_of(t.optimizer));
+             model::clip_value_of(t.optimizer));
   check_optimizer_reads(checks, t, t.optimizer.type == "lamb", "train.optimizer.trust_norm",
                         t.optimizer.trust_norm != 0, "lamb");
   check_rules(checks, t);
   check_schedule(checks, t);
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -1,6 +1,6 @@
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 std::string Recipe::origin(std::initializer_list<std::string> fields) const {
   std::string out = "recipe";
@@ -12,4 +12,4 @@ std::string Recipe::origin(std::initializer_list<std::string> fields) const {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

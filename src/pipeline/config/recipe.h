@@ -16,12 +16,21 @@
 #include "model/tasks/distill.h"
 #include "train/train_config.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
+struct StoredModel;
+}  // namespace smelt::checkpoint
+
+namespace smelt::model {
+struct StepProgram;
+}  // namespace smelt::model
+
+namespace smelt::train {
+struct TrainJob;
+}  // namespace smelt::train
+
+namespace smelt::pipeline {
 
 struct ObjectiveType;
-struct StepProgram;
-struct StoredModel;
-struct TrainJob;
 
 // Values of fields as written in YAML, by their paths.
 using FieldValues = std::map<std::string, std::string>;
@@ -95,11 +104,11 @@ struct CompressSection {
 
 // The model of distill.teacher after it was opened (pipeline/config/distillation.h).
 struct OpenedTeacher {
-  std::shared_ptr<const StoredModel> model;
+  std::shared_ptr<const checkpoint::StoredModel> model;
   std::uint32_t crc32c = 0;  // checksum of its tensors
 };
 
-struct DistillSection : Distillation {
+struct DistillSection : model::Distillation {
   std::string teacher;
   // Shared by all copies of a recipe.
   std::shared_ptr<OpenedTeacher> opened = std::make_shared<OpenedTeacher>();
@@ -111,9 +120,9 @@ struct ProgramFacts {
   // Bytes of parameters, optimizer state and batch, over all devices.
   std::int64_t value_bytes = 0, slot_bytes = 0, batch_bytes = 0;
   double flops_per_example = 0;
-  std::shared_ptr<const StepProgram> step;
+  std::shared_ptr<const model::StepProgram> step;
   // Job of the step.
-  std::shared_ptr<const TrainJob> job;
+  std::shared_ptr<const train::TrainJob> job;
 };
 
 struct Recipe {
@@ -121,7 +130,7 @@ struct Recipe {
   TextSection text;
   VocabSection vocab;
   ReadySection ready;
-  TrainConfig train;
+  train::TrainConfig train;
   EvalSection eval;
   TrackSection track;
   CompressSection compress;
@@ -143,9 +152,9 @@ struct Recipe {
 
   bool is_set(const std::string& field) const { return set.contains(field); }
   // Returns the path of `name` in the output folder.
-  std::string path(std::string_view name) const { return join_path(out, name); }
+  std::string path(std::string_view name) const { return io::join_path(out, name); }
   // Returns the source of the one of these fields that was set last. Messages begin with it.
   std::string origin(std::initializer_list<std::string> fields) const;
 };
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

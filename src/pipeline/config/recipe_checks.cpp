@@ -16,11 +16,11 @@
 #include "text/tokenizers/tokenizer_json.h"
 #include "text/tokenizers/wordpiece_trainer.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 bool is_sentencepiece(const Recipe& r) {
   const std::string& file = r.vocab.file;
-  const bool says_type = file.empty() || is_tokenizer_json(file);
+  const bool says_type = file.empty() || text::is_tokenizer_json(file);
   if (!says_type) return file.ends_with(".model");
   return r.type->sentencepiece && r.vocab.type != "wordpiece";
 }
@@ -99,9 +99,9 @@ void RecipeChecks::fits_positions(std::int64_t seq_length, std::int64_t position
 }
 
 void RecipeChecks::divides_over_devices(const std::string& field, std::int64_t parts) const {
-  const TrainConfig& t = recipe_.train;
+  const train::TrainConfig& t = recipe_.train;
   const std::int64_t rows = value(field);
-  const std::int64_t devices = partition_for(t.mesh, t.devices).row_shards();
+  const std::int64_t devices = model::partition_for(t.mesh, t.devices).row_shards();
   require(rows % devices == 0, {field, "train.devices"},
           str(field, " ", rows, " does not divide over ",
               devices == t.devices ? "train.devices " : "the data and fsdp axes, ", devices),
@@ -112,20 +112,22 @@ void RecipeChecks::divides_over_devices(const std::string& field, std::int64_t p
           str("choose a number of micro-batches that divides ", rows / devices));
 }
 
-static void check_spread(const RecipeChecks& checks, const TrainConfig& t) {
+static void check_spread(const RecipeChecks& checks, const train::TrainConfig& t) {
   checks.accepts({"train.parallelism.mesh", "train.devices"},
-                 [&] { (void)partition_for({.mesh = t.mesh.mesh}, t.devices); });
-  checks.accepts({"train.parallelism.rules"}, [&] { (void)partition_for(t.mesh, t.devices); });
+                 [&] { (void)model::partition_for({.mesh = t.mesh.mesh}, t.devices); });
+  checks.accepts({"train.parallelism.rules"},
+                 [&] { (void)model::partition_for(t.mesh, t.devices); });
   checks.accepts({"train.parallelism.reduction", "train.parallelism.mesh"}, [&] {
-    (void)placement_for(t.device, t.devices, t.reduction, partition_for(t.mesh, t.devices));
+    (void)model::placement_for(t.device, t.devices, t.reduction,
+                               model::partition_for(t.mesh, t.devices));
   });
   checks.accepts({"train.memory.remat_policy", "train.memory.layers"},
-                 [&] { (void)compute_for(t.device, *t.compute); });
+                 [&] { (void)model::compute_for(t.device, *t.compute); });
   checks.divides_over_devices("train.batch_size", t.gradient_accumulation_steps);
   checks.divides_over_devices("eval.batch_size");
 }
 
-static void check_steadiness(const RecipeChecks& checks, const TrainConfig& t) {
+static void check_steadiness(const RecipeChecks& checks, const train::TrainConfig& t) {
   const double decay = t.ema_decay;
   checks.require(decay >= 0 && decay < 1, {"train.ema_decay"},
                  str("train.ema_decay is ", decay, ", must be at least 0 and below 1"),
@@ -133,14 +135,15 @@ static void check_steadiness(const RecipeChecks& checks, const TrainConfig& t) {
   checks.at_least("train.loss_spike.window", 2);
   checks.within("train.loss_spike.sigmas", 0);
   checks.at_least("train.loss_spike.skip_batches", 0);
-  checks.require(t.loss_spike.skip_batches == 0 || t.loss_spike.action == SpikeAction::rewind,
-                 {"train.loss_spike.skip_batches", "train.loss_spike.action"},
-                 str("train.loss_spike.skip_batches is set, but train.loss_spike.action ",
-                     word_of(t.loss_spike.action, kSpikeActions), " does not use it"),
-                 "set train.loss_spike.action to rewind, or remove train.loss_spike.skip_batches");
+  checks.require(
+      t.loss_spike.skip_batches == 0 || t.loss_spike.action == model::SpikeAction::rewind,
+      {"train.loss_spike.skip_batches", "train.loss_spike.action"},
+      str("train.loss_spike.skip_batches is set, but train.loss_spike.action ",
+          word_of(t.loss_spike.action, model::kSpikeActions), " does not use it"),
+      "set train.loss_spike.action to rewind, or remove train.loss_spike.skip_batches");
 }
 
-static void check_training(const RecipeChecks& checks, const TrainConfig& train) {
+static void check_training(const RecipeChecks& checks, const train::TrainConfig& train) {
   for (const char* field :
        {"train.devices", "train.batch_size", "train.steps", "train.checkpoint.save_interval_steps",
         "train.logging_steps", "train.checkpoint.max_to_keep", "eval.batch_size"})
@@ -180,8 +183,8 @@ static void check_vocabulary(const RecipeChecks& checks, const Recipe& r) {
   for (const char* field : {"vocab.unused", "vocab.alphabet"}) checks.at_least(field, 0);
   checks.within("vocab.coverage", 0.5, 1);
   checks.accepts({"vocab.language"},
-                 [&] { (void)has_turkic_case(r.vocab.language, "vocab.language"); });
-  const auto special = std::ssize(first_tokens({}));
+                 [&] { (void)text::has_turkic_case(r.vocab.language, "vocab.language"); });
+  const auto special = std::ssize(text::first_tokens({}));
   checks.require(
       !r.type->reads_text() || !r.vocab.file.empty() || r.vocab.size - special > r.vocab.unused,
       {"vocab.size", "vocab.unused"},
@@ -262,15 +265,16 @@ static void check_pruned_run(const RecipeChecks& checks, const Recipe& r, const 
 
 // Checks train.pruning.
 static void check_pruning(const RecipeChecks& checks, const Recipe& r) {
-  const TrainConfig& t = r.train;
+  const train::TrainConfig& t = r.train;
   const bool by_share = t.pruning.sparsity != 0, by_pattern = !t.pruning.nm.empty(),
-             softly = t.pruning.method == PruneBy::soft;
+             softly = t.pruning.method == model::PruneBy::soft;
   checks.require(
       t.pruning.sparsity >= 0 && t.pruning.sparsity < 1, {"train.pruning.sparsity"},
       str("train.pruning.sparsity is ", t.pruning.sparsity, ", must be at least 0 and below 1"),
       "use 0.9 to keep a tenth of the weights, or 0 for no pruning");
   if (by_pattern)
-    checks.accepts({"train.pruning.nm"}, [&] { parse_nm(t.pruning.nm, "train.pruning.nm"); });
+    checks.accepts({"train.pruning.nm"},
+                   [&] { model::parse_nm(t.pruning.nm, "train.pruning.nm"); });
   checks.require(!by_share || !by_pattern, {"train.pruning.sparsity", "train.pruning.nm"},
                  "train.pruning.sparsity and train.pruning.nm are both set, but a pattern "
                  "determines the sparsity",
@@ -282,9 +286,9 @@ static void check_pruning(const RecipeChecks& checks, const Recipe& r) {
                  "train.pruning.method soft cannot be used with train.pruning.sparsity or "
                  "train.pruning.nm: train.pruning.penalty determines the sparsity",
                  "remove them");
-  checks.require(by_share || softly || t.pruning.method == PruneBy::magnitude,
+  checks.require(by_share || softly || t.pruning.method == model::PruneBy::magnitude,
                  {"train.pruning.method", "train.pruning.sparsity"},
-                 str("train.pruning.method is ", word_of(t.pruning.method, kPruningMethods),
+                 str("train.pruning.method is ", word_of(t.pruning.method, model::kPruningMethods),
                      ", but train.pruning.sparsity is not set"),
                  "set train.pruning.sparsity; train.pruning.nm needs method magnitude");
   const char* const field = by_pattern ? "train.pruning.nm"
@@ -310,7 +314,7 @@ static void check_shrinking(const RecipeChecks& checks, const Recipe& r) {
 static void check_length_of_run(const RecipeChecks& checks, const Recipe& r) {
   for (const char* field : {"train.epochs", "train.tokens", "train.budget.usd"})
     checks.within(field, 0);
-  const TrainConfig& t = r.train;
+  const train::TrainConfig& t = r.train;
   checks.is_not_replaced("train.steps", "train.epochs");
   checks.is_not_replaced("train.steps", "train.tokens");
   checks.require(t.epochs == 0 || t.tokens == 0, {"train.epochs", "train.tokens"},
@@ -322,7 +326,7 @@ static void check_length_of_run(const RecipeChecks& checks, const Recipe& r) {
       "train.budget.usd is set with train.epochs or train.tokens, but each determines train.steps",
       "set only one of them");
   checks.accepts({"train.budget.type"}, [&] {
-    const auto types = find_accelerators("train.budget.type", t.budget.type);
+    const auto types = cost_model::find_accelerators("train.budget.type", t.budget.type);
     if (types.size() != 1)
       throw UsageError("train.budget.type names several types", "name one, such as v3-8");
   });
@@ -341,10 +345,10 @@ static void check_text(const RecipeChecks& checks, const Recipe& r) {
                  str("text.heldout is ", r.text.heldout, ", must be above 0 and at most 0.5"),
                  "use 0.05");
   const auto named = [&](const char* field) { return str(r.origin({field}), ": ", field); };
-  (void)parse_file_format(r.text.format, named("text.format"));
-  (void)parse_sentences(r.text.sentences, named("text.sentences"));
-  (void)parse_dedup(r.text.dedup, named("text.dedup"));
-  (void)parse_normalization(r.text.normalize, named("text.normalize"));
+  (void)text::parse_file_format(r.text.format, named("text.format"));
+  (void)text::parse_sentences(r.text.sentences, named("text.sentences"));
+  (void)text::parse_dedup(r.text.dedup, named("text.dedup"));
+  (void)text::parse_normalization(r.text.normalize, named("text.normalize"));
   checks.at_least("text.max_lines", 0);
 }
 
@@ -357,7 +361,7 @@ void check_sections(const Recipe& r) {
       r.out.find_first_of(",*?[") == std::string::npos, {"out"},
       str("out is '", r.out, "': must not contain a comma, *, ? or [, which form a file pattern"),
       "name a folder without them");
-  checks.require(is_remote(r.out) || !exists(r.out) || is_folder(r.out), {"out"},
+  checks.require(io::is_remote(r.out) || !io::exists(r.out) || io::is_folder(r.out), {"out"},
                  str("out is '", r.out, "', which is a file, not a folder"), "name a folder");
   check_text(checks, r);
   check_vocabulary(checks, r);
@@ -384,4 +388,4 @@ void check_sections(const Recipe& r) {
                  "set eval.every");
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -10,7 +10,7 @@
 
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Checks of fields, which are named by their paths: "train.steps". Each check throws UsageError for
 // the first invalid value.
@@ -55,4 +55,4 @@ void check_validation_share(const Recipe& recipe);
 // Checks the sections that every recipe has.
 void check_sections(const Recipe& recipe);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -8,10 +8,10 @@
 #include "pipeline/config/objective_type.h"
 #include "pipeline/config/recipe_checks.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
-TokenizerFlags tokenizer_flags(const Recipe& r) {
-  TokenizerFlags flags{.control = r.type->control};
+text::TokenizerFlags tokenizer_flags(const Recipe& r) {
+  text::TokenizerFlags flags{.control = r.type->control};
   flags.segment_command_name = "vocab.segment_command";
   if (!r.vocab.segment_command.empty()) flags.segment_command = r.vocab.segment_command;
   if (is_sentencepiece(r)) return flags;  // the stored recipe sets every field
@@ -32,61 +32,63 @@ static const char* vocabulary_name(const Recipe& r) {
 }
 
 RecipePaths::RecipePaths(const Recipe& r)
-    : train_text(join_path(r.out, "text/train.txt")),
-      heldout_text(join_path(r.out, "text/heldout.txt")),
-      vocab(join_path(r.out, vocabulary_name(r))),
-      train_output(join_path(r.out, str("data/train.", r.type->records))),
-      heldout_output(join_path(r.out, str("data/heldout.", r.type->records))),
+    : train_text(io::join_path(r.out, "text/train.txt")),
+      heldout_text(io::join_path(r.out, "text/heldout.txt")),
+      vocab(io::join_path(r.out, vocabulary_name(r))),
+      train_output(io::join_path(r.out, str("data/train.", r.type->records))),
+      heldout_output(io::join_path(r.out, str("data/heldout.", r.type->records))),
       train_records(r.ready.records),
       heldout_records(r.ready.heldout),
-      model_dir(join_path(r.out, "model")),
-      evaluation(join_path(r.out, "model/eval_results.txt")),
-      hugging_face(join_path(r.out, "huggingface")),
+      model_dir(io::join_path(r.out, "model")),
+      evaluation(io::join_path(r.out, "model/eval_results.txt")),
+      hugging_face(io::join_path(r.out, "huggingface")),
       trained(!r.trained->empty() ? *r.trained
-              : r.eval.best       ? join_path(model_dir, "best")
+              : r.eval.best       ? io::join_path(model_dir, "best")
                                   : model_dir) {
   name_records(r);
   const bool test = r.eval.split == "test";
-  if (test) evaluation = join_path(model_dir, "test_results.txt");
+  if (test) evaluation = io::join_path(model_dir, "test_results.txt");
   scored = test ? test_records : heldout_records;
-  predictions = join_path(model_dir, test ? "test_predictions.jsonl" : "predictions.jsonl");
+  predictions = io::join_path(model_dir, test ? "test_predictions.jsonl" : "predictions.jsonl");
 }
 
 void RecipePaths::name_records(const Recipe& r) {
   if (!train_records.empty()) return;
   if (!r.data.value("test", "").empty())
-    test_records = join_path(r.out, str("data/test.", r.type->records));
-  train_records =
-      r.ready.shards == 1 ? train_output : join(output_names(train_output, r.ready.shards), ",");
+    test_records = io::join_path(r.out, str("data/test.", r.type->records));
+  train_records = r.ready.shards == 1 ? train_output
+                                      : join(data::output_names(train_output, r.ready.shards), ",");
   heldout_records = holds_nothing_out(r) ? "" : heldout_output;
 }
 
 std::vector<std::string> record_files(const std::string& records) {
   std::vector<std::string> out;
   for (const std::string_view one : split(records, ','))
-    for (std::string& file : match_pattern(std::string(trim(one)), "data.records"))
+    for (std::string& file : io::match_pattern(std::string(trim(one)), "data.records"))
       out.push_back(std::move(file));
   return out;
 }
 
 std::string vocabulary_path(const Recipe& r) {
   std::string vocab = RecipePaths(r).vocab;
-  if (!exists(vocab))
+  if (!io::exists(vocab))
     throw UsageError(str(r.out, ": the vocabulary is not made yet (", vocab, ")"),
                      "run the recipe with `smelt run`");
   return vocab;
 }
 
-Vocabulary vocabulary_of(const Recipe& r) { return Vocabulary::load(vocabulary_path(r)); }
+text::Vocabulary vocabulary_of(const Recipe& r) {
+  return text::Vocabulary::load(vocabulary_path(r));
+}
 
 std::string made_vocabulary(const RecipePaths& paths) {
-  return exists(paths.vocab) ? paths.vocab : "";
+  return io::exists(paths.vocab) ? paths.vocab : "";
 }
 
 std::vector<std::string> text_inputs(const Recipe& r) {
   if (r.text.input.empty())
     throw UsageError("text.input: no text", "give files or patterns with --set text.input=…");
-  return expand_files(r.text.input, "text.input");
+  return io::expand_files(r.text.input, "text.input");
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -8,7 +8,7 @@
 #include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Paths of a recipe's inputs and outputs.
 struct RecipePaths {
@@ -37,13 +37,13 @@ std::vector<std::string> record_files(const std::string& records);
 std::string made_vocabulary(const RecipePaths& paths);
 
 // Returns the tokenizer settings of the recipe.
-TokenizerFlags tokenizer_flags(const Recipe& recipe);
+text::TokenizerFlags tokenizer_flags(const Recipe& recipe);
 
 // Returns the path of the recipe's vocabulary. Throws UsageError if it is not made yet.
 std::string vocabulary_path(const Recipe& recipe);
-Vocabulary vocabulary_of(const Recipe& recipe);
+text::Vocabulary vocabulary_of(const Recipe& recipe);
 
 // Returns the files of text.input. Throws UsageError if there are none.
 std::vector<std::string> text_inputs(const Recipe& recipe);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -6,7 +6,7 @@
 
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 template <class Config, class Section>
 concept SectionOf = std::same_as<std::remove_const_t<Config>, Section>;
@@ -176,8 +176,9 @@ void visit_fields(C& c, Visitor&& visit) {
       "teacher", c.teacher,
       "teacher model for knowledge distillation, of any size: a run's folder, or a Hugging Face "
       "folder with the same task and vocabulary (docs/guides/distill.md); empty: no distillation");
-  using Base = std::conditional_t<std::is_const_v<C>, const Distillation, Distillation>;
-  visit_fields(static_cast<Base&>(c), visit);
+  using Base =
+      std::conditional_t<std::is_const_v<C>, const model::Distillation, model::Distillation>;
+  model::visit_fields(static_cast<Base&>(c), visit);
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -9,22 +9,23 @@
 #include "data/input_pipeline/record_kind.h"
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Functions that format the statistics which `find` computes.
 struct RecordReport {
-  FindRecordKind find = nullptr;  // null: no report
-  std::function<void(const KindStatistics&, SpecialIds, OrderedJson& out)> put_json;
+  data::FindRecordKind find = nullptr;  // null: no report
+  std::function<void(const data::KindStatistics&, data::SpecialIds, OrderedJson& out)> put_json;
   // Returns lines to print before and after the general report; `good` is the number of valid
   // records.
-  std::function<std::string(const KindStatistics&, SpecialIds, std::uint64_t good)> summary;
-  std::function<std::string(const KindStatistics&)> histograms;
+  std::function<std::string(const data::KindStatistics&, data::SpecialIds, std::uint64_t good)>
+      summary;
+  std::function<std::string(const data::KindStatistics&)> histograms;
   // Format a sample, and the line that explains the marks in all samples; `colour` is for a
   // terminal.
-  std::function<std::string(const std::string& place, const Batch& row, const Vocabulary*,
-                            bool colour)>
+  std::function<std::string(const std::string& place, const data::Batch& row,
+                            const text::Vocabulary*, bool colour)>
       sample;
   std::function<std::string(bool colour)> legend;
 };
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -12,7 +12,7 @@
 #include "io/formats/crc32c.h"
 #include "pipeline/config/recipe_checks.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr std::array<const char*, 3> kParts{"train", "validation", "test"};
@@ -24,15 +24,16 @@ std::string command_of(const std::string& value) {
 }
 
 std::string kept_rows(const Recipe& r, const std::string& part) {
-  return join_path(r.out, str("rows/", part, ".jsonl"));
+  return io::join_path(r.out, str("rows/", part, ".jsonl"));
 }
 
 void keep_rows(const Recipe& r, const std::string& part) {
-  const CommandRowsJob job{.command = command_of(value_of(r, part)),
-                           .what = str("data.", part),
-                           .output = kept_rows(r, part)};
+  const data::CommandRowsJob job{.command = command_of(value_of(r, part)),
+                                 .what = str("data.", part),
+                                 .output = kept_rows(r, part)};
   log_info("rows: {}: running '{}'", job.what, shortened(job.command, 80));
-  log_info("rows: {}: {} in {}", job.what, counted(write_command_rows(job), "row"), job.output);
+  log_info("rows: {}: {} in {}", job.what, counted(data::write_command_rows(job), "row"),
+           job.output);
 }
 
 }  // namespace
@@ -48,8 +49,8 @@ std::vector<std::string> row_files(const Recipe& r) {
   std::vector<std::string> out;
   for (const char* part : kParts) {
     const std::string input = row_input(r, part);
-    if (input.empty() || (is_row_command(value_of(r, part)) && !exists(input))) continue;
-    for (std::string& file : expand_files(input, str("data.", part)))
+    if (input.empty() || (is_row_command(value_of(r, part)) && !io::exists(input))) continue;
+    for (std::string& file : io::expand_files(input, str("data.", part)))
       out.push_back(std::move(file));
   }
   return out;
@@ -75,10 +76,10 @@ Json scripts_of(const std::string& command) {
   Json out = Json::object();
   for (const std::string_view word : split(command, ' ')) {
     const std::string path(word);
-    if (path.empty() || is_remote(path)) continue;
-    const auto status = file_status(path);
+    if (path.empty() || io::is_remote(path)) continue;
+    const auto status = io::file_status(path);
     if (status && !status->is_folder && status->size > 0 && status->size <= kLargest)
-      out[path] = hex_text(crc32c(read_file(path, kLargest)));
+      out[path] = io::hex_text(io::crc32c(io::read_file(path, kLargest)));
   }
   return out;
 }
@@ -101,4 +102,4 @@ std::vector<std::string> kept_row_settings(const Recipe& r) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -10,7 +10,7 @@
 #include "pipeline/config/recipe.h"
 #include "pipeline/incremental/stage.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 bool is_row_command(const std::string& value);
 // Returns the file in which a command's rows are stored, or the files that data: names. `part` is
@@ -30,4 +30,4 @@ std::optional<Stage> rows_stage(const Recipe& recipe, const std::string& part);
 // Returns settings that replace the recipe's commands by the files of their stored rows.
 std::vector<std::string> kept_row_settings(const Recipe& recipe);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

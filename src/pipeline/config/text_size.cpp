@@ -19,7 +19,7 @@
 #include "text/readers/rows.h"
 #include "text/readers/sentences.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr double kCharactersOfToken = 4.5;
@@ -79,7 +79,7 @@ struct LineCounts {
 LineCounts count_lines(const std::vector<std::string_view>& all) {
   constexpr double kFull = 0.75;
   constexpr std::size_t kLongestUnmarked = 900;
-  SentenceSplitter splitter;
+  text::SentenceSplitter splitter;
   std::vector<std::string> sentences;
   LineCounts out;
   std::size_t longest = 0;
@@ -124,7 +124,7 @@ std::string sample_of(const std::vector<std::string>& files) {
     if (out.size() >= kSampleBytes) break;
     if (is_packed(file)) continue;
     std::string part(kSampleBytes - out.size(), ' ');
-    part.resize(InputFile(file).read(part));
+    part.resize(io::InputFile(file).read(part));
     out += part;
   }
   return out;
@@ -134,7 +134,7 @@ std::string sample_of(const std::vector<std::string>& files) {
 std::optional<double> described_examples(const Recipe& r) {
   const auto files = record_files(RecipePaths(r).train_records);
   if (files.empty()) return std::nullopt;
-  const auto described = find_description(files);
+  const auto described = data::find_description(files);
   if (!described || !described->examples) return std::nullopt;
   return static_cast<double>(*described->examples);
 }
@@ -143,8 +143,8 @@ std::optional<double> described_examples(const Recipe& r) {
 std::optional<double> made_examples(const Recipe& r) {
   if (record_files(RecipePaths(r).train_records).empty()) return std::nullopt;
   if (const auto described = described_examples(r)) return described;
-  const Task task = r.type->task(r);
-  const auto source = open_examples(
+  const model::Task task = r.type->task(r);
+  const auto source = data::open_examples(
       {.input = RecipePaths(r).train_records, .features = task.features, .windows = task.windows});
   return static_cast<double>(source->epoch_size());
 }
@@ -159,18 +159,19 @@ double unpacked_bytes(const std::vector<std::string>& files) {
                            file.ends_with(".zst") || file.ends_with(".parquet");
     (is_packed ? packed : plain).push_back(file);
   }
-  return static_cast<double>(total_size(plain)) + 4 * static_cast<double>(total_size(packed));
+  return static_cast<double>(io::total_size(plain)) +
+         4 * static_cast<double>(io::total_size(packed));
 }
 
 std::optional<TextSize> text_size(const std::vector<std::string>& files) {
-  if (files.empty() || std::ranges::any_of(files, is_remote)) return std::nullopt;
+  if (files.empty() || std::ranges::any_of(files, io::is_remote)) return std::nullopt;
   TextSize out{.bytes = unpacked_bytes(files)};
   const auto plain = std::ranges::find_if_not(files, is_packed);
   double tokens = 1 / kCharactersOfToken;  // tokens per byte
   if (plain != files.end()) {
     const std::string sample = sample_of(files);
     tokens = token_share(sample);
-    if (format_of(*plain, FileFormat::by_name) == FileFormat::text)
+    if (text::format_of(*plain, text::FileFormat::by_name) == text::FileFormat::text)
       out.has_sentence_lines = has_sentence_lines(sample);
   }
   out.tokens = out.bytes * tokens;
@@ -193,8 +194,8 @@ VocabularySize suitable_vocabulary(const TextSize& text) {
 std::optional<TextSize> training_text(const Recipe& r) {
   if (!r.type->reads_text() || !r.ready.records.empty()) return std::nullopt;
   const std::string made = RecipePaths(r).train_text;
-  if (exists(made)) return text_size({made});
-  if (r.text.input.empty() || is_remote(r.text.input)) return std::nullopt;
+  if (io::exists(made)) return text_size({made});
+  if (r.text.input.empty() || io::is_remote(r.text.input)) return std::nullopt;
   try {
     auto size = text_size(text_inputs(r));
     if (size) size->bytes *= 1 - r.text.heldout, size->tokens *= 1 - r.text.heldout;
@@ -207,7 +208,7 @@ std::optional<TextSize> training_text(const Recipe& r) {
 std::int64_t tokens_of_example(const Recipe& r) {
   if (!r.program->step) return 0;
   std::int64_t tokens = 0;
-  for (const Feature& feature : r.program->step->features)
+  for (const io::Feature& feature : r.program->step->features)
     tokens = std::max(tokens, feature.count());
   return tokens;
 }
@@ -278,4 +279,4 @@ std::string run_length_text(const Recipe& r) {
               : out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -6,7 +6,7 @@
 
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Estimated size of a text. A token is about 4.5 characters, or one Chinese, Japanese or Korean
 // character.
@@ -54,4 +54,4 @@ std::string run_length_text(const Recipe& recipe);
 // Formats a count: 128000000 as "128.0 million".
 std::string count_text(double value);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

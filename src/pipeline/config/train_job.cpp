@@ -8,7 +8,7 @@
 #include "train/job_checks.h"
 #include "train/job_program.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 // Returns whether the model is so deep that only a loop over its layers is compiled.
@@ -18,26 +18,26 @@ bool is_deep(const Recipe& r) {
   return layers > 100 && !r.train.compute->layers;
 }
 
-ProgramFacts facts_of(const StepProgram& program, std::int64_t batch_size) {
+ProgramFacts facts_of(const model::StepProgram& program, std::int64_t batch_size) {
   ProgramFacts out;
   out.parameters = program.state.parameters();
-  const auto bytes = [](const Shape& shape) {
-    return shape.elements() * static_cast<std::int64_t>(dtype_size_bytes(shape.dtype));
+  const auto bytes = [](const compiler::Shape& shape) {
+    return shape.elements() * static_cast<std::int64_t>(compiler::dtype_size_bytes(shape.dtype));
   };
   for (std::size_t i = 0; i < program.state.tensors.size(); ++i) {
-    const Shape& shape = program.state.tensors[i].shape;
+    const compiler::Shape& shape = program.state.tensors[i].shape;
     (i < program.state.values ? out.value_bytes : out.slot_bytes) += bytes(shape);
   }
-  for (const Feature& feature : program.features)
+  for (const io::Feature& feature : program.features)
     out.batch_bytes += batch_size * bytes({feature.dtype, feature.row});
   return out;
 }
 
 }  // namespace
 
-TrainJob train_job(const TrainConfig& t, Task task) {
-  TrainJob job;
-  job.config = step_config(t, task);
+train::TrainJob train_job(const train::TrainConfig& t, model::Task task) {
+  train::TrainJob job;
+  job.config = train::step_config(t, task);
   job.task = std::move(task);
   job.on = t;
   job.checkpoint = t.checkpoint;
@@ -48,9 +48,9 @@ TrainJob train_job(const TrainConfig& t, Task task) {
   return job;
 }
 
-void check_program(const Recipe& r, const Task& of_model) {
+void check_program(const Recipe& r, const model::Task& of_model) {
   const RecipeChecks checks(r);
-  const Task task = distilled_task(r, of_model, DistilledFor::asking);
+  const model::Task task = distilled_task(r, of_model, DistilledFor::asking);
 
   checks.require(
       r.eval.passes == 1 || task.draws, {"eval.passes"},
@@ -66,17 +66,19 @@ void check_program(const Recipe& r, const Task& of_model) {
        "train.memory.attention_rows", "train.optimizer.eta_rules", "train.optimizer.slot_rules",
        "train.optimizer.amos_preset", "train.optimizer.rate_rules", "train.optimizer.decay_rules"},
       [&] {
-        auto job = std::make_shared<TrainJob>(train_job(r.train, task));
+        auto job = std::make_shared<train::TrainJob>(train_job(r.train, task));
         job->state_measures = r.type->answered_measures;
-        if (is_deep(r)) job->on.compute->layers = Layers::scan;
-        auto step = std::make_shared<const StepProgram>(training_program(*job, r.train.device));
+        if (is_deep(r)) job->on.compute->layers = model::Layers::scan;
+        auto step = std::make_shared<const model::StepProgram>(
+            train::training_program(*job, r.train.device));
         *r.program = facts_of(*step, r.train.batch_size);
         r.program->step = std::move(step);
         if (!r.train.checkpoint.best_metric.empty())
-          check_best(*job, eval_program(task, 1, ShardingPlan()).report.measures);
+          train::check_best(*job,
+                            model::eval_program(task, 1, model::ShardingPlan()).report.measures);
         r.program->job = std::move(job);
       });
-  r.program->flops_per_example = training_flops(task);
+  r.program->flops_per_example = model::training_flops(task);
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

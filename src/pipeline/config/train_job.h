@@ -4,14 +4,14 @@
 #include "pipeline/config/recipe.h"
 #include "train/trainer.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Returns a job with the settings of `train`. Its files, callbacks and checkpoints are not set.
-TrainJob train_job(const TrainConfig& train, Task task);
+train::TrainJob train_job(const train::TrainConfig& train, model::Task task);
 
 // Builds the training program and discards it, so that its errors appear before hours of other
 // stages. The task's vocabulary may still have another size. Stores the properties of the program
 // in recipe.program.
-void check_program(const Recipe& recipe, const Task& task);
+void check_program(const Recipe& recipe, const model::Task& task);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -3,9 +3,9 @@
 #include "base/error.h"
 #include "data/input_pipeline/description.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
-std::int64_t vocabulary_rows(std::int64_t size, const Vocabulary& vocabulary,
+std::int64_t vocabulary_rows(std::int64_t size, const text::Vocabulary& vocabulary,
                              const std::string& name) {
   return vocabulary_rows(size, size == 0 ? vocabulary.size() : vocabulary.rows(),
                          vocabulary.origin(), name);
@@ -21,8 +21,8 @@ std::int64_t vocabulary_rows(std::int64_t size, std::int64_t lines, const std::s
 }
 
 std::optional<std::int32_t> majority_token(const std::vector<std::string>& records,
-                                           const Vocabulary& vocabulary) {
-  const auto description = find_description(records);
+                                           const text::Vocabulary& vocabulary) {
+  const auto description = data::find_description(records);
   if (!description || !description->majority_token) return std::nullopt;
   const std::int32_t id = description->majority_token->id;
   if (id < 0 || id >= vocabulary.size())
@@ -32,4 +32,4 @@ std::optional<std::int32_t> majority_token(const std::vector<std::string>& recor
   return id;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -8,12 +8,12 @@
 
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Returns the number of embedding rows: `size`, or one per token if it is 0. Throws UsageError if
 // there are fewer rows than tokens, because ids beyond them would train to NaN. `name` is the name
 // of the size in the message.
-std::int64_t vocabulary_rows(std::int64_t size, const Vocabulary& vocabulary,
+std::int64_t vocabulary_rows(std::int64_t size, const text::Vocabulary& vocabulary,
                              const std::string& name);
 // Overload for a vocabulary of `lines` tokens.
 std::int64_t vocabulary_rows(std::int64_t size, std::int64_t lines, const std::string& origin,
@@ -22,6 +22,6 @@ std::int64_t vocabulary_rows(std::int64_t size, std::int64_t lines, const std::s
 // Returns the most frequent token of the training data, if their description contains it. Throws
 // UsageError if the vocabulary lacks that token.
 std::optional<std::int32_t> majority_token(const std::vector<std::string>& records,
-                                           const Vocabulary& vocabulary);
+                                           const text::Vocabulary& vocabulary);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

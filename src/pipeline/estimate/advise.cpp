@@ -14,7 +14,7 @@
 #include "pipeline/config/recipe.h"
 #include "pipeline/estimate/budget.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr std::int64_t kAdvisedBatch = 256, kAdvisedTokens = 128;
@@ -28,7 +28,7 @@ constexpr double kFilled = 0.85;  // share of an example's tokens that are not p
 // `smelt plan`, without the factor between published and planned run times. Sources:
 // tests/golden/published_runs.json; for v2 and v5e, plans of recipes/bert-from-scratch.yaml
 // (docs/explanation/cost-model.md). Other TPUs are assumed to reach 0.4.
-double share_of_peak(const Accelerator& type) {
+double share_of_peak(const cost_model::Accelerator& type) {
   static const std::map<std::string, double> kShares{
       {"v2", 0.63}, {"v3", 0.48}, {"v4", 0.36}, {"v5e", 0.43}};
   constexpr double kOfOtherTpus = 0.4, kOfGpus = 0.53;
@@ -58,40 +58,41 @@ double example_operations(const AdvisedStep& step) {
 
 // Returns the bytes of parameters, gradients and Adam's state in f32, and of a device's
 // activations.
-double device_memory_of(const ModelSize& m, double parameters, const Accelerator& type) {
+double device_memory_of(const ModelSize& m, double parameters,
+                        const cost_model::Accelerator& type) {
   const double rows = static_cast<double>(kAdvisedBatch) / type.devices;
   return 16 * parameters + rows * kAdvisedTokens * m.hidden * 34.0 * m.layers;
 }
 
 // Widens the interval: for base and large models, the compiled work differs from the estimate by up
 // to a quarter.
-Estimate widened(const Estimate& step) {
+cost_model::Estimate widened(const cost_model::Estimate& step) {
   constexpr double kWithin = 1.25;
   return {.low = step.low / kWithin, .likely = step.likely, .high = step.high * kWithin};
 }
 
 // Returns the plan row for the recipe of starter_text(), with default values for other fields.
-PlanRow planned_row(const AdviceRow& row, const Accelerator& type, const Price* price,
-                    const AdviceJob& job, const TextSize& text) {
+PlanRow planned_row(const AdviceRow& row, const cost_model::Accelerator& type,
+                    const cost_model::Price* price, const AdviceJob& job, const TextSize& text) {
   PlanRow out;
   out.type = type;
   out.price = price;
   out.batch = kAdvisedBatch;
   out.tokens = kAdvisedTokens;
-  out.factor = usual_factor(type);
-  out.longest_run = longest_run(type);
-  const StepWork work = advised_work({.size = row.size,
-                                      .kind = job.kind,
-                                      .vocabulary = row.vocabulary,
-                                      .batch = kAdvisedBatch,
-                                      .tokens = kAdvisedTokens},
-                                     type);
+  out.factor = cost_model::usual_factor(type);
+  out.longest_run = cost_model::longest_run(type);
+  const cost_model::StepWork work = advised_work({.size = row.size,
+                                                  .kind = job.kind,
+                                                  .vocabulary = row.vocabulary,
+                                                  .batch = kAdvisedBatch,
+                                                  .tokens = kAdvisedTokens},
+                                                 type);
   out.tried = {{.settings = {},
                 .words = "by arithmetic",
                 .compiled = {},
                 .products = {},
                 .work = work,
-                .step = widened(*step_seconds(work, out.factor))}};
+                .step = widened(*cost_model::step_seconds(work, out.factor))}};
   out.best = 0;
   const auto eval_batch = static_cast<double>(EvalSection().batch_size);
   out.final_evaluations =
@@ -99,14 +100,14 @@ PlanRow planned_row(const AdviceRow& row, const Accelerator& type, const Price* 
   // A forward pass takes a third of a step.
   out.scored = out.form().step->times(eval_batch / kAdvisedBatch / 3);
   out.work = {.steps = kStarterEvalEvery,
-              .save_every = CheckpointOptions().save_interval_steps,
+              .save_every = train::CheckpointOptions().save_interval_steps,
               .checkpoint_bytes = 12 * row.parameters,
               .evaluations = 2 * out.final_evaluations};
   return out;
 }
 
-AdviceRow row_of(const ModelSize& m, const Accelerator& type, const Price* price,
-                 const AdviceJob& job, const TextSize& text) {
+AdviceRow row_of(const ModelSize& m, const cost_model::Accelerator& type,
+                 const cost_model::Price* price, const AdviceJob& job, const TextSize& text) {
   AdviceRow row;
   row.size = m;
   row.vocabulary = suitable_vocabulary(text).pieces;
@@ -119,8 +120,8 @@ AdviceRow row_of(const ModelSize& m, const Accelerator& type, const Price* price
   const double wanted = std::ceil(kUsualPasses * text.tokens / tokens_of_step);
   row.steps = static_cast<std::int64_t>(std::min(static_cast<double>(paid), wanted));
   row.passes = static_cast<double>(row.steps) * tokens_of_step / std::max(1.0, text.tokens);
-  const RunTime time = time_of(row.plan, row.steps);
-  const RunCost cost = run_cost(type, time, price);
+  const cost_model::RunTime time = time_of(row.plan, row.steps);
+  const cost_model::RunCost cost = cost_model::run_cost(type, time, price);
   row.hours = (row.spot ? time.spot_seconds : time.seconds).times(1 / 3600.0);
   row.dollars = row.spot ? *cost.spot : *cost.on_demand;
   return row;
@@ -148,14 +149,14 @@ std::optional<std::size_t> best_of(const Advice& advice) {
 }
 
 // Formats a factor: "1.07 (0.8 to 1.5)".
-std::string factor_text(const Estimate& factor) {
+std::string factor_text(const cost_model::Estimate& factor) {
   return str(significant(factor.likely, 3), " (", significant(factor.low, 3), " to ",
              significant(factor.high, 3), ")");
 }
 
 // Returns the machine type of a factor and the published runs it comes from
 // (docs/explanation/cost-model.md).
-std::string factor_source(const Accelerator& type) {
+std::string factor_source(const cost_model::Accelerator& type) {
   if (type.is_gpu()) return " on GPUs (NVIDIA's BERT and ELECTRA on A100s)";
   if (type.generation == "v4") return " on v4 (MLPerf's BERT-large)";
   return " on TPUs (Chinese-ELECTRA on a v3-8)";
@@ -169,7 +170,7 @@ std::string sources_text(const Advice& advice) {
   };
   bool has_tpus = false;
   for (const AdviceRow& row : advice.rows) {
-    const Accelerator& type = row.plan.type;
+    const cost_model::Accelerator& type = row.plan.type;
     has_tpus = has_tpus || !type.is_gpu();
     add_once(shares, str(type.name, " ", percent(share_of_peak(type))));
     add_once(factors, str(factor_text(row.plan.factor), factor_source(type)));
@@ -180,14 +181,14 @@ std::string sources_text(const Advice& advice) {
       join(shares, ", "),
       ".\nFactor, from published runs (measured by planned time): ", join(factors, "; "), ".\n",
       has_tpus ? str("The slowest known run on TPUs (of the BERT paper) took ",
-                     significant(kLongestRun, 3), " times its likely time.\n")
+                     significant(cost_model::kLongestRun, 3), " times its likely time.\n")
                : "",
       "docs/explanation/cost-model.md lists these runs. `smelt plan RECIPE --budget N` compiles "
       "the step: its "
       "estimate is better.\n");
 }
 
-std::string estimate_text(const Estimate& e, int digits) {
+std::string estimate_text(const cost_model::Estimate& e, int digits) {
   return str(rounded(e.likely, digits), " (", rounded(e.low, digits), " to ",
              rounded(e.high, digits), ")");
 }
@@ -207,40 +208,40 @@ std::vector<std::string> advice_cells(const AdviceRow& row, std::size_t number, 
 
 }  // namespace
 
-StepWork advised_work(const AdvisedStep& step, const Accelerator& type) {
+cost_model::StepWork advised_work(const AdvisedStep& step, const cost_model::Accelerator& type) {
   const double operations = static_cast<double>(step.batch) * example_operations(step);
   // In data parallelism, the gradients of all parameters are all-reduced. The tied embedding table
   // counts twice, as input embedding and as output layer.
   const double vocabulary = static_cast<double>(step.vocabulary), n = type.devices;
   const double gradients = 4 * (encoder_parameters(step.size, 2 * vocabulary));
-  const double told =
-      telling_seconds(type, {.axes = "data", .all_reduce = 2 * (n - 1) / n * gradients});
+  const double told = cost_model::telling_seconds(
+      type, {.axes = "data", .all_reduce = 2 * (n - 1) / n * gradients});
   return {.work = operations / (type.flops * n * share_of_peak(type) * share_of_size(step.size)),
           .told = told,
           .behind = told};
 }
 
-Advice advise(const AdviceJob& job, const Prices& prices) {
-  const auto text = text_size(expand_files(job.input, "advise"));
+Advice advise(const AdviceJob& job, const cost_model::Prices& prices) {
+  const auto text = text_size(io::expand_files(job.input, "advise"));
   if (!text)
     throw UsageError(str("advise: ", job.input, " is not on this machine"),
                      "name local files; a part of the text is enough");
   if (text->tokens < 1)
     throw UsageError(str("advise: ", job.input, " contains no text"), "give files with text");
-  DocumentOptions read;
+  text::DocumentOptions read;
   read.input = job.input;
-  read.sentences = Cut::prose;
-  check_prose(read, kCheckedBytes);
+  read.sentences = text::Cut::prose;
+  data::check_prose(read, kCheckedBytes);
   Advice out{.text = *text, .rows = {}, .unpriced = {}, .best = {}};
-  const auto price_of = [&](const Accelerator& type) {
-    const Price* price = prices.find(type.generation);
+  const auto price_of = [&](const cost_model::Accelerator& type) {
+    const cost_model::Price* price = prices.find(type.generation);
     return price != nullptr && price->on_demand ? price : nullptr;
   };
-  for (const Accelerator& type : job.types)
+  for (const cost_model::Accelerator& type : job.types)
     if (price_of(type) == nullptr) out.unpriced.push_back(type.name);
   for (const ModelSize& size : model_sizes())
-    for (const Accelerator& type : job.types)
-      if (const Price* price = price_of(type))
+    for (const cost_model::Accelerator& type : job.types)
+      if (const cost_model::Price* price = price_of(type))
         out.rows.push_back(row_of(size, type, price, job, *text));
   if (out.rows.empty())
     throw UsageError(
@@ -282,7 +283,7 @@ std::string advice_text(const Advice& advice, const AdviceJob& job) {
 std::string advised_recipe(const AdviceRow& row, const AdviceJob& job, const TextSize& text) {
   StarterRecipe starter{.kind = job.kind, .input = job.input};
   starter.size = row.size;
-  const Accelerator& type = row.plan.type;
+  const cost_model::Accelerator& type = row.plan.type;
   starter.text = text;
   starter.steps = row.steps;
   starter.device = type.is_gpu() ? "gpu" : "tpu";
@@ -293,4 +294,4 @@ std::string advised_recipe(const AdviceRow& row, const AdviceJob& job, const Tex
   return starter_text(starter);
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

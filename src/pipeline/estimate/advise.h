@@ -15,14 +15,14 @@
 #include "pipeline/estimate/plan_recipe.h"
 #include "pipeline/starter/starter.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 struct AdviceJob {
   std::string input;          // text files or patterns
   double budget = 50;         // US dollars
   bool spot = false;          // at spot prices, of types that have one
   std::string kind = "bert";  // or "electra"
-  std::vector<Accelerator> types;
+  std::vector<cost_model::Accelerator> types;
 };
 
 // A size of model on a machine.
@@ -37,7 +37,7 @@ struct AdviceRow {
   PlanRow plan;
   std::int64_t steps = 0;
   double passes = 0;  // over the text
-  Estimate hours, dollars;
+  cost_model::Estimate hours, dollars;
   bool fits() const { return memory < 0.9 * plan.type.memory; }
 };
 
@@ -50,7 +50,7 @@ struct AdvisedStep {
 };
 // Returns the estimated work of the step: its operations at a typical share of the type's peak,
 // before usual_factor() is applied.
-StepWork advised_work(const AdvisedStep& step, const Accelerator& type);
+cost_model::StepWork advised_work(const AdvisedStep& step, const cost_model::Accelerator& type);
 
 struct Advice {
   TextSize text;
@@ -64,10 +64,10 @@ struct Advice {
 
 // Throws UsageError if the text is not on this machine, is empty or in another encoding, or if no
 // type has a price.
-Advice advise(const AdviceJob& job, const Prices& prices);
+Advice advise(const AdviceJob& job, const cost_model::Prices& prices);
 // Returns a table in which the recommended row is marked, and the assumptions of its estimates.
 std::string advice_text(const Advice& advice, const AdviceJob& job);
 // Returns the recipe of a row for the text.
 std::string advised_recipe(const AdviceRow& row, const AdviceJob& job, const TextSize& text);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -15,13 +15,13 @@
 #include "pipeline/estimate/plan_text.h"
 #include "pipeline/objectives/load_recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 40;
 
-std::optional<Estimate> cost_of(const PlanRow& row, std::int64_t steps, bool spot) {
-  const RunCost cost = run_cost(row.type, time_of(row, steps), row.price);
+std::optional<cost_model::Estimate> cost_of(const PlanRow& row, std::int64_t steps, bool spot) {
+  const cost_model::RunCost cost = cost_model::run_cost(row.type, time_of(row, steps), row.price);
   return spot ? cost.spot : cost.on_demand;
 }
 
@@ -46,9 +46,9 @@ std::string range_words(double low, double high, int digits) {
 
 std::vector<std::string> offer_cells(
     const Offer& o, const std::function<std::optional<double>(std::int64_t)>& passes) {
-  const RunTime time = time_of(*o.row, o.steps);
-  const Estimate seconds = o.spot ? time.spot_seconds : time.seconds;
-  const Estimate cost = *cost_of(*o.row, o.steps, o.spot);
+  const cost_model::RunTime time = time_of(*o.row, o.steps);
+  const cost_model::Estimate seconds = o.spot ? time.spot_seconds : time.seconds;
+  const cost_model::Estimate cost = *cost_of(*o.row, o.steps, o.spot);
   const auto over = passes(o.steps);
   return {
       o.row->type.name,
@@ -118,13 +118,13 @@ bool sets_steps(const Recipe& r) {
 
 }  // namespace
 
-RunTime time_of(const PlanRow& row, std::int64_t steps) {
-  RunWork work = row.work;
+cost_model::RunTime time_of(const PlanRow& row, std::int64_t steps) {
+  cost_model::RunWork work = row.work;
   const auto before = static_cast<double>(std::max<std::int64_t>(1, work.steps));
   const double during = work.evaluations - row.final_evaluations;
   work.evaluations = row.final_evaluations + during * static_cast<double>(steps) / before;
   work.steps = steps;
-  return run_seconds(row.type, *row.form().step, work, row.scored, row.longest_run);
+  return cost_model::run_seconds(row.type, *row.form().step, work, row.scored, row.longest_run);
 }
 
 std::optional<std::int64_t> steps_within(const PlanRow& row, double usd, bool spot) {
@@ -188,14 +188,17 @@ std::vector<std::string> with_steps_of_budget(const std::string& path,
     settings.push_back("train.steps=" + *kept);
     return settings;
   }
-  const auto types = find_accelerators("train.budget.type", r.train.budget.type);
+  const auto types = cost_model::find_accelerators("train.budget.type", r.train.budget.type);
   log_info("plan: how many steps ${} pay for on a {}", rounded(r.train.budget.usd, 2),
            types.front().name);
-  const Prices prices;  // the plan's rows have pointers to it
-  const Plan plan = plan_run(
-      {.run_on = [&](const Accelerator& on) { return planned_run(recipe_on(on, path, settings)); },
-       .types = types},
-      TpuCompiles(TpuCompiles::users_folder()), prices);
+  const cost_model::Prices prices;  // the plan's rows have pointers to it
+  const Plan plan =
+      plan_run({.run_on =
+                    [&](const cost_model::Accelerator& on) {
+                      return planned_run(recipe_on(on, path, settings));
+                    },
+                .types = types},
+               cost_model::TpuCompiles(cost_model::TpuCompiles::users_folder()), prices);
   const PlanRow& row = plan.rows.front();
   const auto steps = steps_within(row, r.train.budget.usd, r.train.budget.spot);
   if (!steps || *steps < 1)
@@ -211,4 +214,4 @@ std::vector<std::string> with_steps_of_budget(const std::string& path,
   return settings;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

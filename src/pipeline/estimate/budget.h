@@ -9,14 +9,14 @@
 
 #include "pipeline/estimate/plan_recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Returns the maximum number of steps of a planned row whose likely cost is at most `usd`, at the
 // on-demand or spot price. nullopt if the row does not fit or has no such price; 0 if the budget
 // does not cover the startup.
 std::optional<std::int64_t> steps_within(const PlanRow& row, double usd, bool spot);
 // Returns the time of the row's run with another number of steps.
-RunTime time_of(const PlanRow& row, std::int64_t steps);
+cost_model::RunTime time_of(const PlanRow& row, std::int64_t steps);
 
 // Describes what each type of a plan achieves for `usd` dollars: steps, passes over the text, hours
 // and dollars with their range, the date of the price, and which type to choose. `passes(steps)`
@@ -38,4 +38,4 @@ std::vector<std::string> with_steps_of_budget(const std::string& recipe,
 // train.budget, batch size and model and example sizes as `recipe`; nullopt if one of them differs.
 std::optional<std::string> steps_of_budget_in(const std::string& file, const Recipe& recipe);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -32,7 +32,7 @@
 #include "text/tokenizers/tokenizer.h"
 #include "train/job_checks.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 // Lines of the form "  name            value".
@@ -59,14 +59,14 @@ class Lines {
     out_ << others.out_.str();
     lacks_.insert(lacks_.end(), others.lacks_.begin(), others.lacks_.end());
   }
-  void planned(const RunTime& time) { planned_ = time; }
+  void planned(const cost_model::RunTime& time) { planned_ = time; }
   DryRun result() const { return {out_.str(), misfit_, planned_}; }
 
  private:
   std::ostringstream out_;
   std::vector<std::string> lacks_;
   std::string misfit_;
-  std::optional<RunTime> planned_;
+  std::optional<cost_model::RunTime> planned_;
 };
 
 void add_fields(const Recipe& r, Lines& lines) {
@@ -87,10 +87,10 @@ void add_fields(const Recipe& r, Lines& lines) {
 void check_vocab_size(const Recipe& r) {
   const std::int64_t rows = r.sections.at("model").value("vocab_size", std::int64_t{0});
   if (const std::string given = given_vocabulary(r);
-      !given.empty() && !exists(given) && has_begun(r))
+      !given.empty() && !io::exists(given) && has_begun(r))
     return;
   else if (!given.empty())
-    (void)vocabulary_rows(rows, load_tokenizer(given, {})->size(), given, "model.vocab_size");
+    (void)vocabulary_rows(rows, text::load_tokenizer(given, {})->size(), given, "model.vocab_size");
   else if (rows != 0 && rows < r.vocab.size)
     log_warning(
         "model.vocab_size {} is smaller than vocab.size {}: the run will stop before training "
@@ -105,14 +105,15 @@ void add_text(const Recipe& r, Lines& lines) {
   const auto files = text_inputs(r);
   check_text(r);
   lines.add("text.input", str(counted(files.size(), "file"), ", ",
-                              bytes_text(static_cast<double>(total_size(files)))));
+                              bytes_text(static_cast<double>(io::total_size(files)))));
 }
 
 void add_vocabulary(const Recipe& r, Lines& lines) {
   if (const std::string given = given_vocabulary(r); !given.empty())
-    lines.add("vocabulary", !exists(given) && has_begun(r)
-                                ? str(given, ": missing; using the run's own copy")
-                                : str(given, ", ", load_tokenizer(given, {})->size(), " pieces"));
+    lines.add("vocabulary",
+              !io::exists(given) && has_begun(r)
+                  ? str(given, ": missing; using the run's own copy")
+                  : str(given, ", ", text::load_tokenizer(given, {})->size(), " pieces"));
   check_vocab_size(r);
 }
 
@@ -124,11 +125,13 @@ void add_inputs(const Recipe& r, Lines& lines) {
   for (const auto& [name, files] :
        {std::pair{"data.records", r.ready.records}, {"data.heldout", r.ready.heldout}})
     if (!files.empty())
-      lines.add(name, str(counted(expand_files(files, name).size(), "file"), ", ",
-                          bytes_text(static_cast<double>(total_size(expand_files(files, name))))));
+      lines.add(
+          name,
+          str(counted(io::expand_files(files, name).size(), "file"), ", ",
+              bytes_text(static_cast<double>(io::total_size(io::expand_files(files, name))))));
   if (!r.train.init_from.empty()) {
-    const bool begun = latest_checkpoint(RecipePaths(r).model_dir).has_value();
-    if (!begun) check_weights_folder(r.train.init_from);
+    const bool begun = checkpoint::latest_checkpoint(RecipePaths(r).model_dir).has_value();
+    if (!begun) checkpoint::check_weights_folder(r.train.init_from);
     lines.add("train.init_from",
               str(r.train.init_from, begun ? "" : ", " + initial_weights_text(r)));
   }
@@ -136,7 +139,9 @@ void add_inputs(const Recipe& r, Lines& lines) {
 
 // Returns whether the recipe's devices, or a stand-in for them, are on this machine. Recipes for
 // other devices can be checked on any machine.
-bool has_devices(const Recipe& r) { return r.train.device == "cpu" || is_here(r.train.device); }
+bool has_devices(const Recipe& r) {
+  return r.train.device == "cpu" || pjrt::is_here(r.train.device);
+}
 
 void add_memory(const Recipe& r, Lines& lines) {
   const DeviceMemory one = device_memory(r);
@@ -150,16 +155,16 @@ void add_memory(const Recipe& r, Lines& lines) {
 }
 
 // Plans the step for a type of TPU with the TPU compiler, without a device.
-PlanRow planned(const Recipe& r, const Accelerator* type) {
-  if (type == nullptr) type = usual_slice(r.train.devices);
+PlanRow planned(const Recipe& r, const cost_model::Accelerator* type) {
+  if (type == nullptr) type = cost_model::usual_slice(r.train.devices);
   if (type == nullptr)
     throw UsageError(str("no standard TPU slice has ", r.train.devices,
                          " devices; `smelt compile` accepts any number"));
   log_info("dry run: compiling for a {}", type->name);
-  const auto run_on = [&](const Accelerator&) { return planned_run(r); };
-  static const Prices prices;  // the returned row has a pointer to it
-  return plan_run({.run_on = run_on, .types = {*type}}, TpuCompiles(TpuCompiles::users_folder()),
-                  prices)
+  const auto run_on = [&](const cost_model::Accelerator&) { return planned_run(r); };
+  static const cost_model::Prices prices;  // the returned row has a pointer to it
+  return plan_run({.run_on = run_on, .types = {*type}},
+                  cost_model::TpuCompiles(cost_model::TpuCompiles::users_folder()), prices)
       .rows.front();
 }
 
@@ -169,7 +174,7 @@ void add_plan(const PlanRow& row, Lines& lines) {
     const std::string why = row.tried.empty() ? row.problem : row.tried.front().compiled.problem;
     lines.add(on, "not possible: " + why);
     const bool known =
-        !row.tried.empty() && row.tried.back().compiled.end == CompileEnd::does_not_fit;
+        !row.tried.empty() && row.tried.back().compiled.end == cost_model::CompileEnd::does_not_fit;
     if (known)
       return lines.misfit(str("the training step does not fit in the memory of a ", row.type.name));
     return lines.lack(str("whether the training step fits a ", row.type.name, " is not known"));
@@ -184,7 +189,7 @@ void add_plan(const PlanRow& row, Lines& lines) {
 }
 
 // Describes a recipe whose devices are not on this machine.
-void add_absent(const Recipe& r, const Accelerator* on, Lines& lines) {
+void add_absent(const Recipe& r, const cost_model::Accelerator* on, Lines& lines) {
   const bool tpu = r.train.device == "tpu";
   lines.add("device", str(r.train.devices, " x ", r.train.device, ": none on this machine"));
   lines.lack(str("no ", tpu ? "TPU" : "GPU", " on this machine"));
@@ -197,7 +202,7 @@ void add_absent(const Recipe& r, const Accelerator* on, Lines& lines) {
   }
 }
 
-void add_program(const Recipe& r, const Accelerator* on, Lines& lines) {
+void add_program(const Recipe& r, const cost_model::Accelerator* on, Lines& lines) {
   const ProgramFacts& p = *r.program;
   const auto examples =
       static_cast<double>(r.train.steps) * static_cast<double>(r.train.batch_size);
@@ -210,8 +215,8 @@ void add_program(const Recipe& r, const Accelerator* on, Lines& lines) {
   lines.add("operations", scientific(examples * p.flops_per_example, 2));
   if (const std::string remark = uncounted_epochs(r); !remark.empty()) lines.add("epochs", remark);
   if (!has_devices(r)) return add_absent(r, on, lines);
-  lines.add("device",
-            str(r.train.devices, " x ", r.train.device, ", by ", ready_plugin(r.train.device)));
+  lines.add("device", str(r.train.devices, " x ", r.train.device, ", by ",
+                          pjrt::ready_plugin(r.train.device)));
   lines.add("time", time_text(r));
 }
 
@@ -228,8 +233,8 @@ void add_disk(const Recipe& r, Lines& lines) {
 }
 
 void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
-  check_writable(r.out);
-  if (const auto worker = folder_worker(r.out))
+  io::check_writable(r.out);
+  if (const auto worker = io::folder_worker(r.out))
     throw UsageError(str(r.out, " is in use by ", *worker),
                      "wait for it, stop it, or choose another folder");
   const RecipePaths p(r);
@@ -238,7 +243,7 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
   lines.title("writes");
   const auto place = [&](std::string_view name, const std::string& path,
                          const std::string& remark = {}) {
-    lines.add(name, str(path, remark, exists(path) ? "   (exists)" : ""));
+    lines.add(name, str(path, remark, io::exists(path) ? "   (exists)" : ""));
   };
   if (r.type->reads_text() && r.ready.records.empty()) {
     place("text", p.train_text);
@@ -252,29 +257,31 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
   place("checkpoints", p.model_dir,
         str(", every ", counted(r.train.checkpoint.save_interval_steps, "step"), ", ",
             bytes_text(state), " each, the newest ", r.train.checkpoint.max_to_keep, " kept"));
-  place("metrics", join_path(p.model_dir, "metrics.jsonl"));
-  place("TensorBoard", join_path(p.model_dir, "train"));
+  place("metrics", io::join_path(p.model_dir, "metrics.jsonl"));
+  place("TensorBoard", io::join_path(p.model_dir, "train"));
   place("evaluation", p.evaluation);
   if (r.type->export_folder) place("Hugging Face", p.hugging_face);
   add_disk(r, lines);
   if (beginning.overwrite) return lines.add("deletes", p.model_dir);
   check_finished_run_keeps_settings(r);
-  auto step = latest_checkpoint(p.model_dir);
+  auto step = checkpoint::latest_checkpoint(p.model_dir);
   if (!step) return;
   const bool whole =
-      (!r.type->has_vocabulary() || exists(p.vocab)) && !record_files(p.train_records).empty();
+      (!r.type->has_vocabulary() || io::exists(p.vocab)) && !record_files(p.train_records).empty();
   if (whole) step = check_goes_on(r);
   lines.add("resumes from", str("step ", *step, whole ? "" : ", after its data are regenerated"));
 }
 
 }  // namespace
 
-DryRun dry_run(const Recipe& recipe, const Beginning& beginning, const Accelerator* on) {
+DryRun dry_run(const Recipe& recipe, const Beginning& beginning,
+               const cost_model::Accelerator* on) {
   const Recipe r = with_given_size(recipe);
   if (const std::string given = given_vocabulary(r); !given.empty())
     warn_of_unread_size(r, given, r.vocab.size);
-  warn_of_warmup(make_schedule(r.train.schedule, r.train.optimizer.learning_rate, r.train.steps),
-                 make_optimizer(r.train.optimizer, r.type->name), recipe_field);
+  train::warn_of_warmup(
+      model::make_schedule(r.train.schedule, r.train.optimizer.learning_rate, r.train.steps),
+      model::make_optimizer(r.train.optimizer, r.type->name), recipe_field);
   Lines lines;
   add_fields(r, lines);
   add_inputs(r, lines);
@@ -294,4 +301,4 @@ std::string dry_run_text(const Recipe& recipe, const Beginning& beginning) {
   return dry_run(recipe, beginning).text;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

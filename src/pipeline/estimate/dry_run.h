@@ -8,14 +8,14 @@
 #include "cost_model/estimate.h"
 #include "pipeline/stages/pipeline.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 struct DryRun {
   std::string text;
   // Why the step does not fit on its devices; empty if it does or this is unknown.
   std::string misfit;
   // Time on devices that are not on this machine, if the step fits them.
-  std::optional<RunTime> planned = {};
+  std::optional<cost_model::RunTime> planned = {};
 };
 
 // Checks the recipe and describes it: every field, the size of the model, memory, steps, and output
@@ -24,7 +24,7 @@ struct DryRun {
 // or device plugin, or a model of other data in the folder. For TPUs that are not on this machine,
 // checks whether the step fits on `on`; null: on the usual slice with the same number of devices.
 DryRun dry_run(const Recipe& recipe, const Beginning& beginning = {},
-               const Accelerator* on = nullptr);
+               const cost_model::Accelerator* on = nullptr);
 std::string dry_run_text(const Recipe& recipe, const Beginning& beginning = {});
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -7,14 +7,14 @@
 #include "evaluation/tracking/page_style.h"
 #include "pipeline/estimate/plan_text.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr double kWidth = 480, kName = 96, kBar = 22, kLine = 34, kFigure = 84;
 
 struct Bar {
   std::string name, figure;
-  Estimate value;
+  cost_model::Estimate value;
 };
 
 // Draws a bar, its range and its labels at height `top`. `most` is the value at full width.
@@ -22,13 +22,13 @@ std::string bar_svg(const Bar& bar, double top, double most) {
   const auto length = [&](double value) { return value / most * (kWidth - kName - kFigure); };
   const auto at = [&](double value) { return rounded(kName + length(value), 1); };
   const double middle = top + kBar / 2;
-  return str("<text class=\"tick\" x=\"0\" y=\"", middle + 4, "\">", html_text(bar.name),
-             "</text><rect x=\"", kName, "\" y=\"", top, "\" width=\"",
-             rounded(length(bar.value.likely), 1), "\" height=\"", kBar,
+  return str("<text class=\"tick\" x=\"0\" y=\"", middle + 4, "\">",
+             evaluation::html_text(bar.name), "</text><rect x=\"", kName, "\" y=\"", top,
+             "\" width=\"", rounded(length(bar.value.likely), 1), "\" height=\"", kBar,
              "\" rx=\"3\" fill=\"var(--run0)\" opacity=\"0.75\"/><line class=\"axis\" x1=\"",
              at(bar.value.low), "\" x2=\"", at(bar.value.high), "\" y1=\"", middle, "\" y2=\"",
              middle, "\"/><text class=\"tick\" x=\"", kWidth - kFigure + 8, "\" y=\"", middle + 4,
-             "\">", html_text(bar.figure), "</text>");
+             "\">", evaluation::html_text(bar.figure), "</text>");
 }
 
 // Draws a chart with a bar for each value: its length is the likely value, with a line from low to
@@ -45,7 +45,7 @@ std::string bars(const std::string& title, const std::vector<Bar>& all) {
   return out + "</svg></figure>\n";
 }
 
-Estimate estimate_of(const Json& figure) {
+cost_model::Estimate estimate_of(const Json& figure) {
   return {.low = figure.at("low").get<double>(),
           .likely = figure.at("likely").get<double>(),
           .high = figure.at("high").get<double>()};
@@ -58,12 +58,12 @@ std::string plan_charts(std::string_view where, const Json& plan) try {
   for (const Json& row : plan.at("rows")) {
     if (!row.at("fits").get<bool>()) continue;
     const auto type = row.at("type").get<std::string>();
-    const Estimate run = estimate_of(row.at("run_seconds")).times(1.0 / 3600);
+    const cost_model::Estimate run = estimate_of(row.at("run_seconds")).times(1.0 / 3600);
     hours.push_back({type, rounded(run.likely, 1) + " h", run});
     for (const auto& [cost, list] :
          {std::pair{"on_demand_dollars", &demand}, {"spot_dollars", &spot}}) {
       if (row.at(cost).is_null()) continue;
-      const Estimate dollars = estimate_of(row.at(cost));
+      const cost_model::Estimate dollars = estimate_of(row.at(cost));
       list->push_back({type, "$" + rounded(dollars.likely, 1), dollars});
     }
   }
@@ -78,12 +78,13 @@ std::string plan_charts(std::string_view where, const Json& plan) try {
 }
 
 std::string plan_page(const Plan& plan) {
-  return str(kPageHead,
+  return str(evaluation::kPageHead,
              "<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
              "content=\"width=device-width, initial-scale=1\">\n<title>smelt plan</title>\n<style>",
-             kPageStyle, "</style>\n</head>\n<body>\n<h1>Which machine, how long, how much</h1>\n",
+             evaluation::kPageStyle,
+             "</style>\n</head>\n<body>\n<h1>Which machine, how long, how much</h1>\n",
              plan_charts("plan", plan_json(plan)), "<h2>Rows</h2>\n<div class=\"scroll\"><pre>",
-             html_text(plan_text(plan)), "</pre></div>\n</body>\n</html>\n");
+             evaluation::html_text(plan_text(plan)), "</pre></div>\n</body>\n</html>\n");
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -14,26 +14,27 @@
 #include "train/job_program.h"
 #include "train/memory_variant.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
-const MemoryVariant kOwn{};
+const train::MemoryVariant kOwn{};
 
-std::string own_words(const TrainJob& job) {
-  const bool unrolled = compute_of(job, "tpu").layers == Layers::unrolled;
+std::string own_words(const train::TrainJob& job) {
+  const bool unrolled = train::compute_of(job, "tpu").layers == model::Layers::unrolled;
   const std::int64_t parts = job.config.micro_batches;
   return str(unrolled ? "unrolled" : "loop", parts > 1 ? str(", ", parts, " micro-batches") : "");
 }
 
-double bytes_of(const Shape& shape) {
-  return static_cast<double>(shape.elements()) * static_cast<double>(dtype_size_bytes(shape.dtype));
+double bytes_of(const compiler::Shape& shape) {
+  return static_cast<double>(shape.elements()) *
+         static_cast<double>(compiler::dtype_size_bytes(shape.dtype));
 }
 
 // Adds the bytes of parameters and optimizer state per device, sharded and replicated.
-void add_state(PlanRow& row, const StepProgram& step) {
-  const PartitionRules& mesh = step.placement.partition;
+void add_state(PlanRow& row, const model::StepProgram& step) {
+  const model::PartitionRules& mesh = step.placement.partition;
   const auto split = static_cast<double>(mesh.size("fsdp") * mesh.size("tensor"));
-  for (const StateTensor& tensor : step.held.tensors)
+  for (const model::StateTensor& tensor : step.held.tensors)
     row.parameter_bytes += bytes_of(tensor.shape) / split;
   for (std::size_t i = 0; i < step.state.tensors.size(); ++i) {
     const double bytes = bytes_of(step.state.tensors[i].shape);
@@ -45,43 +46,44 @@ void add_state(PlanRow& row, const StepProgram& step) {
 void add_factor(PlanRow& row, const PlanJob& job) {
   const auto found = job.factors.find(row.type.generation);
   const bool measured = found != job.factors.end();
-  row.factor = measured ? found->second : usual_factor(row.type);
-  row.longest_run = measured ? 1 : longest_run(row.type);
+  row.factor = measured ? found->second : cost_model::usual_factor(row.type);
+  row.longest_run = measured ? 1 : cost_model::longest_run(row.type);
 }
 
 // Adapts the job to a type. Work on a GPU is estimated from a TPU program, so automatic layers are
 // resolved as on a GPU.
-TrainJob as_on(const Accelerator& type, TrainJob job) {
+train::TrainJob as_on(const cost_model::Accelerator& type, train::TrainJob job) {
   if (!type.is_gpu()) return job;
-  if (!job.on.compute) job.on.compute = ComputeOptions();
-  job.on.compute->layers = compute_of(job, "gpu").layers;
+  if (!job.on.compute) job.on.compute = model::ComputeOptions();
+  job.on.compute->layers = train::compute_of(job, "gpu").layers;
   return job;
 }
 
-StepProducts products_of(const Accelerator& type, const StepProgram& step, const TrainJob& job) {
+cost_model::StepProducts products_of(const cost_model::Accelerator& type,
+                                     const model::StepProgram& step, const train::TrainJob& job) {
   if (!type.is_gpu()) return {};
-  const ComputePolicy compute = compute_of(job, "tpu");
-  return {.flops = product_flops(step.program.results) / type.devices,
+  const model::ComputePolicy compute = train::compute_of(job, "tpu");
+  return {.flops = model::product_flops(step.program.results) / type.devices,
           .of = compute.dtype,
           .exact = compute.exact_products};
 }
 
 // Checks that the program fits a GPU, where driver and libraries use some of the memory.
-Compiled as_fits(const Accelerator& type, Compiled compiled) {
+cost_model::Compiled as_fits(const cost_model::Accelerator& type, cost_model::Compiled compiled) {
   constexpr double kOwn = 0.06;
-  if (!type.is_gpu() || compiled.end != CompileEnd::fits) return compiled;
+  if (!type.is_gpu() || compiled.end != cost_model::CompileEnd::fits) return compiled;
   const double room = type.memory * (1 - kOwn);
   if (compiled.bytes() <= room) return compiled;
-  compiled.end = CompileEnd::does_not_fit;
+  compiled.end = cost_model::CompileEnd::does_not_fit;
   compiled.problem = str(bytes_text(compiled.bytes()), " of ", bytes_text(room), " that are free");
   return compiled;
 }
 
 class Planner {
  public:
-  Planner(const PlanJob& job, const TpuCompiles& compiles, const PlanTold& told)
+  Planner(const PlanJob& job, const cost_model::TpuCompiles& compiles, const PlanTold& told)
       : job_(job), compiles_(compiles), told_(told) {
-    for (const Accelerator& type : job_.types) {
+    for (const cost_model::Accelerator& type : job_.types) {
       rows_.emplace_back();
       rows_.back().type = type;
       add_factor(rows_.back(), job_);
@@ -95,20 +97,22 @@ class Planner {
   std::vector<PlanRow> rows(const std::function<void(PlanRow&)>& finish) {
     const auto any = [](const PlanRow&) { return true; };
     if (told_.first && is_unrolled_by_itself())
-      compile_round(kScanVariant, any, [&](PlanRow row) {
+      compile_round(train::kScanVariant, any, [&](PlanRow row) {
         finish(row);
         told_.first(row);
       });
     compile_round(kOwn, any);
     if (job_.all_forms)  // the run's own variant is one of them
-      for (const MemoryVariant& form : {kUnrolledVariant, kScanVariant}) compile_round(form, any);
-    for (const MemoryVariant& form : memory_fallbacks(any_job()))
+      for (const train::MemoryVariant& form : {train::kUnrolledVariant, train::kScanVariant})
+        compile_round(form, any);
+    for (const train::MemoryVariant& form : train::memory_fallbacks(any_job()))
       compile_round(form, [&](const PlanRow& row) {
         // If the compiler died or timed out, only a loop over layers, which is easier to compile,
         // is tried next.
-        const bool too_large = row.tried.empty() ||
-                               row.tried.back().compiled.end == CompileEnd::does_not_fit ||
-                               form.words == kScanVariant.words;
+        const bool too_large =
+            row.tried.empty() ||
+            row.tried.back().compiled.end == cost_model::CompileEnd::does_not_fit ||
+            form.words == train::kScanVariant.words;
         return !row.fits() && too_large;
       });
     compile_evaluation();
@@ -121,10 +125,11 @@ class Planner {
     PlannedRun run = job_.run_on(row.type);
     if (job_.steps_only) run.evaluation.reset();
     run.job = as_on(row.type, std::move(run.job));
-    const StepProgram step = training_program(run.job, "tpu");
+    const model::StepProgram step = train::training_program(run.job, "tpu");
     row.batch = run.job.config.batch_size;
-    for (const Feature& feature : step.features) row.tokens = std::max(row.tokens, feature.count());
-    row.flops = static_cast<double>(row.batch) * training_flops(run.job.task);
+    for (const io::Feature& feature : step.features)
+      row.tokens = std::max(row.tokens, feature.count());
+    row.flops = static_cast<double>(row.batch) * model::training_flops(run.job.task);
     add_state(row, step);
     row.unknown = run.unknown;
     row.work.steps = run.job.config.schedule.total_steps;
@@ -143,7 +148,7 @@ class Planner {
   }
 
   // Returns one of the jobs; they differ only in their devices.
-  const TrainJob& any_job() const {
+  const train::TrainJob& any_job() const {
     return std::ranges::find_if(runs_, [](const auto& run) { return run.has_value(); })
         ->value()
         .job;
@@ -152,24 +157,24 @@ class Planner {
   bool is_unrolled_by_itself() const {
     return std::ranges::any_of(runs_, [](const auto& run) {
       return run && (!run->job.on.compute || !run->job.on.compute->layers) &&
-             compute_of(run->job, "tpu").layers == Layers::unrolled;
+             train::compute_of(run->job, "tpu").layers == model::Layers::unrolled;
     });
   }
 
   struct Made {
-    CompileRequest request;
-    StepProducts products;
+    cost_model::CompileRequest request;
+    cost_model::StepProducts products;
   };
-  static Made made(const PlanRow& row, const TrainJob& job, const StepProgram& step) {
-    return {
-        .request = {.program = emit_module(step.program, "step"), .topology = row.type.topology},
-        .products = products_of(row.type, step, job)};
+  static Made made(const PlanRow& row, const train::TrainJob& job, const model::StepProgram& step) {
+    return {.request = {.program = compiler::emit_module(step.program, "step"),
+                        .topology = row.type.topology},
+            .products = products_of(row.type, step, job)};
   }
 
   // Returns the row's step; nullopt if the variant is not possible, such as micro-batches that do
   // not divide the batch.
-  static std::optional<Made> request(const PlanRow& row, const TrainJob& job) try {
-    return made(row, job, training_program(job, "tpu"));
+  static std::optional<Made> request(const PlanRow& row, const train::TrainJob& job) try {
+    return made(row, job, train::training_program(job, "tpu"));
   } catch (const UsageError&) {
     return std::nullopt;
   }
@@ -179,8 +184,8 @@ class Planner {
   template <class Wanted, class Make, class Take>
   void round(const std::string& what, const Wanted& wanted, const Make& make, const Take& take) {
     std::vector<std::size_t> of;
-    std::vector<CompileRequest> requests;
-    std::vector<StepProducts> products;
+    std::vector<cost_model::CompileRequest> requests;
+    std::vector<cost_model::StepProducts> products;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       if (!runs_[i] || !wanted(rows_[i])) continue;
       if (auto made = make(i)) {
@@ -190,7 +195,7 @@ class Planner {
       }
     }
     asked_ += requests.size();
-    const auto done = [&](std::size_t i, const Compiled& compiled) {
+    const auto done = [&](std::size_t i, const cost_model::Compiled& compiled) {
       take(of[i], as_fits(rows_[of[i]].type, compiled), products[i]);
       ++done_;
       if (told_.progress) told_.progress(done_, asked_);
@@ -202,7 +207,7 @@ class Planner {
   }
 
   template <class Wanted>
-  void compile_round(const MemoryVariant& form, const Wanted& wanted,
+  void compile_round(const train::MemoryVariant& form, const Wanted& wanted,
                      const std::function<void(const PlanRow&)>& tell = {}) {
     round(
         form.words.empty() ? str("the step, ", own_words(any_job()))
@@ -210,52 +215,55 @@ class Planner {
         wanted,
         [&](std::size_t i) -> std::optional<Made> {
           if (is_tried(i, form)) return std::nullopt;
-          return request(rows_[i], in_form(runs_[i]->job, form));
+          return request(rows_[i], train::in_form(runs_[i]->job, form));
         },
-        [&](std::size_t i, const Compiled& compiled, const StepProducts& products) {
+        [&](std::size_t i, const cost_model::Compiled& compiled,
+            const cost_model::StepProducts& products) {
           add(i, form, compiled, products);
           if (tell) tell(rows_[i]);
         });
   }
 
-  bool is_tried(std::size_t at, const MemoryVariant& form) const {
+  bool is_tried(std::size_t at, const train::MemoryVariant& form) const {
     const auto tried = forms_.find(rows_[at].type.name);
     return tried != forms_.end() &&
-           std::ranges::any_of(tried->second, [&](const MemoryVariant& other) {
-             return is_same_variant(runs_[at]->job, form, other, "tpu");
+           std::ranges::any_of(tried->second, [&](const train::MemoryVariant& other) {
+             return train::is_same_variant(runs_[at]->job, form, other, "tpu");
            });
   }
-  std::optional<std::size_t> turn_of(std::size_t at, const MemoryVariant& form) const {
-    const TrainJob& job = runs_[at]->job;
-    std::vector<MemoryVariant> order{kOwn};
-    if (allows_memory_fallback(job))
-      for (MemoryVariant& smaller : memory_fallbacks(job)) order.push_back(std::move(smaller));
-    const auto found = std::ranges::find_if(order, [&](const MemoryVariant& other) {
-      return is_same_variant(job, other, form, "tpu");
+  std::optional<std::size_t> turn_of(std::size_t at, const train::MemoryVariant& form) const {
+    const train::TrainJob& job = runs_[at]->job;
+    std::vector<train::MemoryVariant> order{kOwn};
+    if (train::allows_memory_fallback(job))
+      for (train::MemoryVariant& smaller : train::memory_fallbacks(job))
+        order.push_back(std::move(smaller));
+    const auto found = std::ranges::find_if(order, [&](const train::MemoryVariant& other) {
+      return train::is_same_variant(job, other, form, "tpu");
     });
     if (found == order.end()) return std::nullopt;
     return found - order.begin();
   }
 
-  void add(std::size_t at, const MemoryVariant& form, const Compiled& compiled,
-           const StepProducts& products) {
+  void add(std::size_t at, const train::MemoryVariant& form, const cost_model::Compiled& compiled,
+           const cost_model::StepProducts& products) {
     PlanRow& row = rows_[at];
-    row.tried.push_back({.settings = settings_of(form, runs_[at]->job.fields),
+    row.tried.push_back({.settings = train::settings_of(form, runs_[at]->job.fields),
                          .words = form.words.empty() ? own_words(runs_[at]->job) : form.words,
                          .turn = turn_of(at, form),
                          .compiled = compiled,
                          .products = products,
-                         .work = step_work(row.type, compiled, products),
+                         .work = cost_model::step_work(row.type, compiled, products),
                          .step = {}});
     forms_[row.type.name].push_back(form);
     PlannedForm& tried = row.tried.back();
-    if (compiled.end == CompileEnd::fits) tried.step = step_seconds(tried.work, row.factor);
+    if (compiled.end == cost_model::CompileEnd::fits)
+      tried.step = cost_model::step_seconds(tried.work, row.factor);
     if (!tried.step) return;
     if (!row.best || tried.step->likely < row.form().step->likely) row.best = row.tried.size() - 1;
   }
 
-  TrainJob best_job(std::size_t i) const {
-    return in_form(runs_[i]->job, forms_.at(rows_[i].type.name).at(*rows_[i].best));
+  train::TrainJob best_job(std::size_t i) const {
+    return train::in_form(runs_[i]->job, forms_.at(rows_[i].type.name).at(*rows_[i].best));
   }
 
   void compile_evaluation() {
@@ -264,18 +272,21 @@ class Planner {
         [&](std::size_t i) -> std::optional<Made> {
           if (!runs_[i]->evaluation) return std::nullopt;
           const PlannedEvaluation& e = *runs_[i]->evaluation;
-          const TrainJob job = best_job(i);
-          const ShardingPlan placement =
-              placement_for("tpu", job.on.devices, Reduction::global,
-                            partition_for(job.on.mesh, job.on.devices, job.fields));
+          const train::TrainJob job = best_job(i);
+          const model::ShardingPlan placement =
+              model::placement_for("tpu", job.on.devices, model::Reduction::global,
+                                   model::partition_for(job.on.mesh, job.on.devices, job.fields));
           return made(rows_[i], job,
-                      eval_program(job.task, e.batch, placement, compute_of(job, "tpu"), e.passes));
+                      model::eval_program(job.task, e.batch, placement,
+                                          train::compute_of(job, "tpu"), e.passes));
         },
-        [&](std::size_t i, const Compiled& compiled, const StepProducts& products) {
+        [&](std::size_t i, const cost_model::Compiled& compiled,
+            const cost_model::StepProducts& products) {
           PlanRow& row = rows_[i];
           row.evaluation = compiled;
-          if (compiled.end == CompileEnd::fits)
-            row.scored = step_seconds(step_work(row.type, compiled, products), row.factor);
+          if (compiled.end == cost_model::CompileEnd::fits)
+            row.scored = cost_model::step_seconds(
+                cost_model::step_work(row.type, compiled, products), row.factor);
         });
   }
 
@@ -289,7 +300,7 @@ class Planner {
       find_batch(
           [&](const PlanRow& row) {
             return !row.largest_batch && row.batch % factor == 0 && !row.tried.empty() &&
-                   row.tried.back().compiled.end == CompileEnd::does_not_fit;
+                   row.tried.back().compiled.end == cost_model::CompileEnd::does_not_fit;
           },
           [&](std::int64_t batch) { return batch / factor; });
     }
@@ -301,26 +312,26 @@ class Planner {
     round(
         "another batch size", wanted,
         [&](std::size_t i) {
-          TrainJob job = rows_[i].fits()
-                             ? best_job(i)
-                             : in_form(runs_[i]->job, forms_.at(rows_[i].type.name).back());
+          train::TrainJob job =
+              rows_[i].fits() ? best_job(i)
+                              : train::in_form(runs_[i]->job, forms_.at(rows_[i].type.name).back());
           job.config.batch_size = other(job.config.batch_size);
           return request(rows_[i], job);
         },
-        [&](std::size_t i, const Compiled& compiled, const StepProducts&) {
-          if (compiled.end == CompileEnd::fits)
+        [&](std::size_t i, const cost_model::Compiled& compiled, const cost_model::StepProducts&) {
+          if (compiled.end == cost_model::CompileEnd::fits)
             rows_[i].largest_batch = other(rows_[i].batch);
-          else if (compiled.end != CompileEnd::does_not_fit)
+          else if (compiled.end != cost_model::CompileEnd::does_not_fit)
             rows_[i].larger_unknown = compiled.problem;
         });
   }
 
   const PlanJob& job_;
-  const TpuCompiles& compiles_;
+  const cost_model::TpuCompiles& compiles_;
   const PlanTold& told_;
   std::vector<PlanRow> rows_;
-  std::vector<std::optional<PlannedRun>> runs_;              // one per row
-  std::map<std::string, std::vector<MemoryVariant>> forms_;  // by the type's name
+  std::vector<std::optional<PlannedRun>> runs_;                     // one per row
+  std::map<std::string, std::vector<train::MemoryVariant>> forms_;  // by the type's name
   std::size_t done_ = 0, asked_ = 0;
 };
 
@@ -345,43 +356,46 @@ void choose(Plan& plan) {
 
 }  // namespace
 
-std::pair<std::string, Estimate> calibration(const std::string& run, const TpuCompiles& compiles) {
-  const RunRecord told = read_run(run);
+std::pair<std::string, cost_model::Estimate> calibration(const std::string& run,
+                                                         const cost_model::TpuCompiles& compiles) {
+  const evaluation::RunRecord told = evaluation::read_run(run);
   const std::string kind = told.start.value("device", "");
   const std::int64_t devices = told.start.value("devices", std::int64_t{0});
-  const Accelerator* type = slice_of(kind, devices);
+  const cost_model::Accelerator* type = cost_model::slice_of(kind, devices);
   const std::string where = "--calibrate: " + run;
   if (type == nullptr)
     throw UsageError(str(where, ": unknown machine: the run used ", devices, " x ", kind),
                      "use a run on a machine type that --on accepts");
   std::vector<double> rates;
   if (const auto curve = told.lines.find("sequences_per_second"); curve != told.lines.end())
-    for (const CurvePoint& p : curve->second) rates.push_back(p.value);
+    for (const evaluation::CurvePoint& p : curve->second) rates.push_back(p.value);
   if (rates.empty())
     throw UsageError(where + " has logged no steps", "name a run that has trained");
   std::ranges::nth_element(rates, rates.begin() + std::ssize(rates) / 2);
   const double seconds = told.start.at("batch_size").get<double>() / rates[rates.size() / 2];
   const Plan plan = plan_run(
-      {.run_on = [&](const Accelerator& on) { return planned_run(recipe_on(on, run, {})); },
+      {.run_on =
+           [&](const cost_model::Accelerator& on) { return planned_run(recipe_on(on, run, {})); },
        .types = {*type}},
-      compiles, Prices());
+      compiles, cost_model::Prices());
   const PlanRow& row = plan.rows.front();
   const auto taken = row.taken();
   if (!taken)
     throw UsageError(str(where, ": ", row.tried.front().compiled.problem),
                      "use a run whose own step fits its devices");
-  const double factor = measured_factor(row.tried[*taken].work, seconds);
+  const double factor = cost_model::measured_factor(row.tried[*taken].work, seconds);
   return {type->generation, {0.9 * factor, factor, 1.1 * factor}};
 }
 
-Plan plan_run(const PlanJob& job, const TpuCompiles& compiles, const Prices& prices,
-              const PlanTold& told) {
-  (void)find_plugin("tpu");  // throws with instructions if it is missing
+Plan plan_run(const PlanJob& job, const cost_model::TpuCompiles& compiles,
+              const cost_model::Prices& prices, const PlanTold& told) {
+  (void)pjrt::find_plugin("tpu");  // throws with instructions if it is missing
   const auto finish = [&](PlanRow& row) {
     if (!row.fits()) return;
     row.price = prices.find(row.type.generation, job.region);
-    row.time = run_seconds(row.type, *row.form().step, row.work, row.scored, row.longest_run);
-    row.cost = run_cost(row.type, row.time, row.price);
+    row.time =
+        cost_model::run_seconds(row.type, *row.form().step, row.work, row.scored, row.longest_run);
+    row.cost = cost_model::run_cost(row.type, row.time, row.price);
   };
   Plan plan{.rows = Planner(job, compiles, told).rows(finish), .cheapest = {}, .fastest = {}};
   std::ranges::for_each(plan.rows, finish);
@@ -389,4 +403,4 @@ Plan plan_run(const PlanJob& job, const TpuCompiles& compiles, const Prices& pri
   return plan;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

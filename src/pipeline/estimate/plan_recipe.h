@@ -16,7 +16,7 @@
 #include "pipeline/config/recipe.h"
 #include "train/trainer.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Evaluations of a run, during and after training.
 struct PlannedEvaluation {
@@ -28,7 +28,7 @@ struct PlannedEvaluation {
 };
 
 struct PlannedRun {
-  TrainJob job;
+  train::TrainJob job;
   std::optional<PlannedEvaluation> evaluation = {};
   // What is not known before the data are made: "train.epochs 3 are …".
   std::string unknown = {};
@@ -36,21 +36,21 @@ struct PlannedRun {
 
 struct PlanJob {
   // Returns the run on a type's devices. Throws UsageError if the run is not possible there.
-  std::function<PlannedRun(const Accelerator& type)> run_on;
-  std::vector<Accelerator> types;
+  std::function<PlannedRun(const cost_model::Accelerator& type)> run_on;
+  std::vector<cost_model::Accelerator> types;
   bool all_forms = false;  // compile all variants of the step, not only up to the first that fits
   bool largest_batch = false;  // also find the largest batch size that fits
   bool steps_only = false;     // leave out evaluations
   std::string region = {};     // region of the prices; empty: the first known one
   // step_seconds()'s factor by accelerator generation, measured on smelt's own runs.
-  std::map<std::string, Estimate> factors = {};
+  std::map<std::string, cost_model::Estimate> factors = {};
 };
 
 // Returns the run of a recipe whose train.devices are the type's. Throws UsageError if the type of
 // model needs its data to build the step.
 PlannedRun planned_run(const Recipe& recipe);
 // Loads a recipe with `settings` and with the type's devices, which have precedence.
-Recipe recipe_on(const Accelerator& type, const std::string& recipe,
+Recipe recipe_on(const cost_model::Accelerator& type, const std::string& recipe,
                  std::vector<std::string> settings);
 
 // A variant of the run's step for a type: its layers and rematerialization.
@@ -62,15 +62,15 @@ struct PlannedForm {
   // Position at which a run with automatic settings tries the variant: 0 is the first. nullopt:
   // never.
   std::optional<std::size_t> turn = {};
-  Compiled compiled;
-  StepProducts products;  // per device; empty for TPUs
-  StepWork work = {};
+  cost_model::Compiled compiled;
+  cost_model::StepProducts products;  // per device; empty for TPUs
+  cost_model::StepWork work = {};
   // Step time in seconds; nullopt if the step does not fit.
-  std::optional<Estimate> step;
+  std::optional<cost_model::Estimate> step;
 };
 
 struct PlanRow {
-  Accelerator type;
+  cost_model::Accelerator type;
   std::string unknown;                         // see PlannedRun
   std::string problem;                         // why no variant could be compiled
   std::vector<PlannedForm> tried;              // in the order in which they were tried
@@ -78,19 +78,19 @@ struct PlanRow {
   std::int64_t batch = 0, tokens = 0;          // examples per step, tokens per example
   double flops = 0;                            // per step on all devices, by the model's formula
   double parameter_bytes = 0, slot_bytes = 0;  // per device
-  Estimate factor;         // measured over estimated step time, for step_seconds()
-  double longest_run = 1;  // factor of the run time's upper bound, for run_seconds()
-  RunWork work;
-  double final_evaluations = 0;        // number of work.evaluations that come after training
-  std::optional<Compiled> evaluation;  // an evaluation batch, with the variant `best`
-  std::optional<Estimate> scored;      // seconds per evaluation batch
+  cost_model::Estimate factor;  // measured over estimated step time, for step_seconds()
+  double longest_run = 1;       // factor of the run time's upper bound, for run_seconds()
+  cost_model::RunWork work;
+  double final_evaluations = 0;  // number of work.evaluations that come after training
+  std::optional<cost_model::Compiled> evaluation;  // an evaluation batch, with the variant `best`
+  std::optional<cost_model::Estimate> scored;      // seconds per evaluation batch
   std::optional<std::int64_t> largest_batch;
   // Why the compiler could not check the next larger batch size.
   std::string larger_unknown = {};
-  RunTime time;
-  RunCost cost;
+  cost_model::RunTime time;
+  cost_model::RunCost cost;
   // In the Prices passed to plan_run().
-  const Price* price = nullptr;
+  const cost_model::Price* price = nullptr;
 
   bool fits() const { return best.has_value(); }
   // Returns the index in `tried` of the variant that a run selects automatically: the first in its
@@ -121,10 +121,11 @@ struct PlanTold {
 // Returns the accelerator generation of a finished smelt run, given its folder, and the measured
 // factor of its step time, with an interval of 10 % around it. Throws UsageError if the run used
 // other devices, logged no steps or has no recipe.
-std::pair<std::string, Estimate> calibration(const std::string& run, const TpuCompiles& compiles);
+std::pair<std::string, cost_model::Estimate> calibration(const std::string& run,
+                                                         const cost_model::TpuCompiles& compiles);
 
 // Throws UsageError if no type supports the run, or libtpu is missing.
-Plan plan_run(const PlanJob& job, const TpuCompiles& compiles, const Prices& prices,
-              const PlanTold& told = {});
+Plan plan_run(const PlanJob& job, const cost_model::TpuCompiles& compiles,
+              const cost_model::Prices& prices, const PlanTold& told = {});
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

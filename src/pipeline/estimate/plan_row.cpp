@@ -3,7 +3,7 @@
 
 #include "pipeline/estimate/plan_recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 std::optional<std::size_t> PlanRow::taken() const {
   // Leaves out variants that are not possible for this batch size.
@@ -12,16 +12,16 @@ std::optional<std::size_t> PlanRow::taken() const {
     if (tried[i].turn) by_turn.emplace(*tried[i].turn, i);
   if (!by_turn.contains(0)) return std::nullopt;
   for (const auto& [turn, i] : by_turn) {
-    if (tried[i].compiled.end == CompileEnd::fits) return i;
-    if (tried[i].compiled.end != CompileEnd::does_not_fit) return std::nullopt;
+    if (tried[i].compiled.end == cost_model::CompileEnd::fits) return i;
+    if (tried[i].compiled.end != cost_model::CompileEnd::does_not_fit) return std::nullopt;
   }
   return std::nullopt;
 }
 
 double PlanRow::share_of_peak() const {
   if (!fits()) return 0;
-  const StepProducts& p = form().products;
+  const cost_model::StepProducts& p = form().products;
   return flops / (form().step->likely * type.flops_of(p.of, p.exact) * type.devices);
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -9,7 +9,7 @@
 #include "base/number_format.h"
 #include "base/plural.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 // Formats a duration: "4.2 h", "12 min", "3.1 days".
@@ -24,18 +24,18 @@ std::string dollars(double value) {
   return str("$", rounded(value, value < 10 ? 2 : value < 100 ? 1 : 0));
 }
 
-std::string dollars(const std::optional<Estimate>& cost) {
+std::string dollars(const std::optional<cost_model::Estimate>& cost) {
   return cost ? dollars(cost->likely) : "?";
 }
 
 // Formats a cost: "$101 ($75 to $580)".
-std::string dollars_with_range(const std::optional<Estimate>& cost) {
+std::string dollars_with_range(const std::optional<cost_model::Estimate>& cost) {
   return cost ? str(dollars(cost->likely), " (", dollars(cost->low), " to ", dollars(cost->high),
                     ")")
               : "?";
 }
 
-std::string step_words(const Estimate& step) {
+std::string step_words(const cost_model::Estimate& step) {
   return str(rounded(1e3 * step.likely, step.likely < 0.1 ? 1 : 0), " ms (",
              rounded(1e3 * step.low, step.low < 0.1 ? 1 : 0), "-",
              rounded(1e3 * step.high, step.high < 0.1 ? 1 : 0), ")");
@@ -50,7 +50,8 @@ std::string memory_words(const PlanRow& row) {
 }
 
 std::vector<std::string> cells(const PlanRow& row) {
-  const bool unknown = !row.tried.empty() && row.tried.back().compiled.end == CompileEnd::failed;
+  const bool unknown =
+      !row.tried.empty() && row.tried.back().compiled.end == cost_model::CompileEnd::failed;
   if (!row.fits()) return {row.type.name, unknown ? "not known" : "no"};
   const double examples = static_cast<double>(row.batch) / row.form().step->likely;
   return {row.type.name,
@@ -96,7 +97,7 @@ std::string why_not(const PlanRow& row) {
   if (!row.problem.empty()) return row.problem;
   if (row.tried.empty()) return "no variant of the step could be compiled";
   const PlannedForm& last = row.tried.back();
-  if (row.type.is_gpu() && last.compiled.end == CompileEnd::does_not_fit)
+  if (row.type.is_gpu() && last.compiled.end == cost_model::CompileEnd::does_not_fit)
     return str("the step does not fit, by its state and the temporaries of a TPU program: ",
                last.compiled.problem, " (", last.words, ")");
   return str(last.compiled.problem, " (", last.words, ")");
@@ -104,23 +105,24 @@ std::string why_not(const PlanRow& row) {
 
 // Returns the memory of a device by use.
 std::string parts(const PlanRow& row) {
-  const Compiled& c = row.form().compiled;
+  const cost_model::Compiled& c = row.form().compiled;
   return str(bytes_text(row.parameter_bytes), " parameters, ", bytes_text(row.slot_bytes),
              " optimizer, ", bytes_text(c.temporaries), " activations and temporaries, ",
              bytes_text(c.code), " program; ", bytes_text(row.memory() - c.bytes()), " free");
 }
 
 // Returns the communication of a step along axes of the mesh.
-std::string sent_words(const PlanRow& row, const SentBytes& s) {
+std::string sent_words(const PlanRow& row, const cost_model::SentBytes& s) {
   return str("  sent       over axes ", s.axes, ": ", bytes_text(s.all_reduce + s.other),
              " per device and step, ", bytes_text(s.asynchronous_all_reduce + s.asynchronous_other),
              " of them overlapped with computation; ",
-             rounded(1e3 * telling_seconds(row.type, s), 1), " ms at link speed\n");
+             rounded(1e3 * cost_model::telling_seconds(row.type, s), 1), " ms at link speed\n");
 }
 
 std::string evaluation_words(const PlanRow& row) {
-  const Compiled& c = *row.evaluation;
-  if (c.end != CompileEnd::fits) return str("not possible: ", c.problem, "; lower eval.batch_size");
+  const cost_model::Compiled& c = *row.evaluation;
+  if (c.end != cost_model::CompileEnd::fits)
+    return str("not possible: ", c.problem, "; lower eval.batch_size");
   return str(row.scored ? step_words(*row.scored) + " per batch, " : "", bytes_text(c.bytes()),
              " per device; ",
              row.work.evaluations > 0
@@ -162,8 +164,8 @@ std::string spot_words(const PlanRow& row) {
 
 std::string price_words(const PlanRow& row, std::string_view now) {
   if (row.price == nullptr) return "  price      unknown: set one with --prices\n";
-  const Price& price = *row.price;
-  const std::string old = old_price_words(price, now);
+  const cost_model::Price& price = *row.price;
+  const std::string old = cost_model::old_price_words(price, now);
   const auto rented = [&](std::string_view how, const std::optional<double>& of_chip) {
     return of_chip ? str(dollars(*of_chip * row.type.chips), " an hour ", how, ", ")
                    : std::string();
@@ -174,7 +176,7 @@ std::string price_words(const PlanRow& row, std::string_view now) {
 }
 
 std::string run_words(const PlanRow& row) {
-  const Estimate steps = row.form().step->times(static_cast<double>(row.work.steps));
+  const cost_model::Estimate steps = row.form().step->times(static_cast<double>(row.work.steps));
   return str("  run        ", time_words(row.time.seconds.low), " to ",
              time_words(row.time.seconds.high), ", its steps ", time_words(steps.low), " to ",
              time_words(steps.high), "\n");
@@ -197,7 +199,7 @@ std::string row_text(const PlanRow& row, std::string_view now) {
   }
   out << "  memory     " << parts(row) << "\n";
   out << form_words(row);
-  for (const SentBytes& sent : row.form().compiled.sent) out << sent_words(row, sent);
+  for (const cost_model::SentBytes& sent : row.form().compiled.sent) out << sent_words(row, sent);
   if (row.largest_batch && row.larger_unknown.empty())
     out << "  batch      up to " << *row.largest_batch << " fit in this form\n";
   else if (row.largest_batch)
@@ -205,7 +207,7 @@ std::string row_text(const PlanRow& row, std::string_view now) {
         << " fit in this form; for twice as many, " << row.larger_unknown << "\n";
   out << speed_words(row) << run_words(row) << spot_words(row);
   if (row.evaluation) out << "  evaluation " << evaluation_words(row) << "\n";
-  const double save = seconds_to_save(row.type, row.work.checkpoint_bytes);
+  const double save = cost_model::seconds_to_save(row.type, row.work.checkpoint_bytes);
   out << "  checkpoint " << bytes_text(row.work.checkpoint_bytes) << ", about " << time_words(save)
       << " to write" << (save > 30 ? ": longer than the 30 s of a preemption's notice" : "")
       << "\n";
@@ -231,20 +233,22 @@ std::string advice(const Plan& plan) {
              told(fast), ".\n");
 }
 
-Json json(const Estimate& e) { return {{"low", e.low}, {"likely", e.likely}, {"high", e.high}}; }
-Json json(const std::optional<Estimate>& e) { return e ? json(*e) : Json(); }
+Json json(const cost_model::Estimate& e) {
+  return {{"low", e.low}, {"likely", e.likely}, {"high", e.high}};
+}
+Json json(const std::optional<cost_model::Estimate>& e) { return e ? json(*e) : Json(); }
 
-Json json(const PlannedForm& form, const Accelerator& type) {
-  const Compiled& c = form.compiled;
+Json json(const PlannedForm& form, const cost_model::Accelerator& type) {
+  const cost_model::Compiled& c = form.compiled;
   Json sent = Json::object();
-  for (const SentBytes& s : c.sent)
+  for (const cost_model::SentBytes& s : c.sent)
     sent[s.axes] = {{"all_reduce_bytes", s.all_reduce},
                     {"other_bytes", s.other},
                     {"asynchronous_bytes", s.asynchronous_all_reduce + s.asynchronous_other},
-                    {"seconds", telling_seconds(type, s)}};
+                    {"seconds", cost_model::telling_seconds(type, s)}};
   return {{"form", form.words},
           {"settings", form.settings},
-          {"fits", c.end == CompileEnd::fits},
+          {"fits", c.end == cost_model::CompileEnd::fits},
           {"problem", c.problem},
           {"device_bytes", c.bytes()},
           {"argument_bytes", c.arguments},
@@ -263,7 +267,7 @@ Json json(const PlannedForm& form, const Accelerator& type) {
 }
 
 Json evaluation_json(const PlanRow& row) {
-  return {{"fits", row.evaluation->end == CompileEnd::fits},
+  return {{"fits", row.evaluation->end == cost_model::CompileEnd::fits},
           {"problem", row.evaluation->problem},
           {"device_bytes", row.evaluation->bytes()},
           {"batch_seconds", json(row.scored)},
@@ -331,7 +335,7 @@ std::string longest_words(const Plan& plan) {
 }  // namespace
 
 std::string plan_text(const Plan& plan) {
-  const std::string now = this_month();
+  const std::string now = cost_model::this_month();
   std::string out = table(plan) + "\n";
   for (const PlanRow& row : plan.rows) out += row_text(row, now);
   return out + "\n" + advice(plan) +
@@ -361,4 +365,4 @@ Json plan_json(const Plan& plan) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "pipeline/estimate/plan_recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Returns a line for each type, in which the cheapest and the fastest are marked, then the parts of
 // each estimate, and a recommendation. This machine's clock decides whether prices are out of date.
@@ -24,4 +24,4 @@ std::string plan_charts(std::string_view where, const Json& plan);
 // compiler's results in bytes, seconds and US dollars.
 Json plan_json(const Plan& plan);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -12,7 +12,7 @@
 #include "pipeline/objectives/load_recipe.h"
 #include "pipeline/stages/run_needs.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 // Returns the number of held-out examples to evaluate, estimated from the text if eval.steps is 0.
@@ -21,11 +21,11 @@ std::optional<double> planned_held_out(const Recipe& r) {
   if (!r.type->reads_text() || !r.ready.records.empty()) return std::nullopt;
   try {
     double tokens = 1;
-    for (const Feature& feature : r.program->step->features)
+    for (const io::Feature& feature : r.program->step->features)
       tokens = std::max(tokens, static_cast<double>(feature.count()));
     const std::string made = RecipePaths(r).heldout_text;
-    const double bytes = exists(made) ? static_cast<double>(total_size({made}))
-                                      : unpacked_bytes(text_inputs(r)) * r.text.heldout;
+    const double bytes = io::exists(made) ? static_cast<double>(io::total_size({made}))
+                                          : unpacked_bytes(text_inputs(r)) * r.text.heldout;
     return held_out_examples(bytes, tokens);
   } catch (const UsageError&) {
     return std::nullopt;  // the text is not on this machine
@@ -43,7 +43,7 @@ std::string missing_weights(const Recipe& r) try {
 
 }  // namespace
 
-Recipe recipe_on(const Accelerator& type, const std::string& recipe,
+Recipe recipe_on(const cost_model::Accelerator& type, const std::string& recipe,
                  std::vector<std::string> settings) {
   settings.insert(settings.end(), {type.is_gpu() ? "train.device=gpu" : "train.device=tpu",
                                    str("train.devices=", type.devices)});
@@ -67,4 +67,4 @@ PlannedRun planned_run(const Recipe& recipe) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -16,46 +16,48 @@
 #include "io/formats/crc32c.h"
 #include "io/formats/json_difference.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr const char* kNames = "names";  // file name of the list of stages
 
-std::string stages_folder(const std::string& out) { return join_path(out, ".stages"); }
+std::string stages_folder(const std::string& out) { return io::join_path(out, ".stages"); }
 
 std::string record_path(const std::string& out, const std::string& name) {
-  return join_path(stages_folder(out), name + ".json");
+  return io::join_path(stages_folder(out), name + ".json");
 }
 
 // Returns the name of a file in a record: relative to the recipe's folder if it is in there, so
 // that the folder can be moved, otherwise absolute, so that the working directory does not matter.
 std::string name_in(const std::string& out, const std::string& path) {
-  const std::string folder = join_path(out, "");
+  const std::string folder = io::join_path(out, "");
   if (path.starts_with(folder)) return path.substr(folder.size());
-  return is_remote(path) ? path : canonical_path(path);
+  return io::is_remote(path) ? path : io::canonical_path(path);
 }
 
 // Converts a recorded name to the form of name_in(). Older records have paths as the user gave
 // them.
 std::string recorded_name(const std::string& out, const std::string& name) {
-  const std::string folder = join_path(out, "");
+  const std::string folder = io::join_path(out, "");
   if (name.starts_with(folder)) return name.substr(folder.size());
-  const bool given = !is_remote(name) && exists(name) && !exists(join_path(out, name));
-  return given ? canonical_path(name) : name;
+  const bool given =
+      !io::is_remote(name) && io::exists(name) && !io::exists(io::join_path(out, name));
+  return given ? io::canonical_path(name) : name;
 }
 
 // Appends [name, size, modification time] for each file. A checksum is added later if needed. A
 // folder stands for all files in it.
 void add_states(const std::string& out, const std::vector<std::string>& paths, Json& states) {
   for (const std::string& path : paths) {
-    const auto status = file_status(path);
+    const auto status = io::file_status(path);
     if (!status) continue;
     if (!status->is_folder) {
       states.push_back({name_in(out, path), status->size, status->modified});
       continue;
     }
     std::vector<std::string> below;
-    for (const std::string& name : list_folder(path)) below.push_back(join_path(path, name));
+    for (const std::string& name : io::list_folder(path))
+      below.push_back(io::join_path(path, name));
     add_states(out, below, states);
   }
 }
@@ -69,20 +71,20 @@ Json states_of(const std::string& out, const std::vector<std::string>& paths) {
 // Returns the CRC32C of a local file, or null for a remote object (reading it would cost time and
 // money).
 Json checksum(const std::string& path) {
-  if (is_remote(path)) return nullptr;
-  const RandomAccessFile file(path);
+  if (io::is_remote(path)) return nullptr;
+  const io::RandomAccessFile file(path);
   std::vector<char> block(std::size_t{1} << 20);
   std::uint32_t crc = 0;
   for (std::uint64_t at = 0; at < file.size(); at += block.size()) {
     const auto count = std::min<std::uint64_t>(block.size(), file.size() - at);
     file.read_at(at, {block.data(), count});
-    crc = crc32c({block.data(), count}, crc);
+    crc = io::crc32c({block.data(), count}, crc);
   }
-  return hex_text(crc);
+  return io::hex_text(crc);
 }
 
 std::string path_of_name(const std::string& out, const std::string& name) {
-  return is_remote(name) || name.starts_with('/') ? name : join_path(out, name);
+  return io::is_remote(name) || name.starts_with('/') ? name : io::join_path(out, name);
 }
 
 bool same_file(const Json& a, const Json& b) {
@@ -93,7 +95,7 @@ bool same_file(const Json& a, const Json& b) {
 void add_checksums(const std::string& out, Json& states) {
   for (auto& state : states) {
     const std::string path = path_of_name(out, state.at(0));
-    const auto status = file_status(path);
+    const auto status = io::file_status(path);
     if (state.size() > 3 || !status || status->size != state.at(1) ||
         status->modified != state.at(2))
       continue;
@@ -136,7 +138,7 @@ Json fingerprint(const std::string& out, const Stage& stage) {
 void write_record(const std::string& out, const Stage& stage, Json now) {
   now["outputs"] = states_of(out, stage.outputs());
   for (const char* side : {"inputs", "outputs"}) add_checksums(out, now[side]);
-  write_file(record_path(out, stage.name), now.dump(1) + "\n");
+  io::write_file(record_path(out, stage.name), now.dump(1) + "\n");
 }
 
 // Adds the default value of fields that did not exist yet when the settings were recorded.
@@ -152,8 +154,8 @@ void add_defaults(const Json& defaults, Json& settings) {
 // is missing or not readable.
 Json recorded(const std::string& out, const Stage& stage) {
   const std::string record = record_path(out, stage.name);
-  if (!exists(record)) return nullptr;
-  auto was = Json::parse_or_discard(read_file(record, kSmallFileBytes));
+  if (!io::exists(record)) return nullptr;
+  auto was = Json::parse_or_discard(io::read_file(record, io::kSmallFileBytes));
   if (was.is_discarded() || !was.is_object() || !was.contains("settings")) return nullptr;
   add_defaults(stage.defaults, was["settings"]);
   for (const std::string& path : stage.formerly)
@@ -173,7 +175,7 @@ Json recorded(const std::string& out, const Stage& stage) {
 std::vector<std::string> stage_names(const std::string& out) {
   const std::string path = record_path(out, kNames);
   const auto names =
-      exists(path) ? Json::parse_or_discard(read_file(path, kSmallFileBytes)) : Json();
+      io::exists(path) ? Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes)) : Json();
   if (names.is_array()) return names.get<std::vector<std::string>>();
   return {"text", "vocab", "data"};  // as in older versions
 }
@@ -181,7 +183,7 @@ std::vector<std::string> stage_names(const std::string& out) {
 // Returns the first missing input; empty if all exist.
 std::string missing_input(const Stage& stage) {
   for (const std::string& input : stage.inputs())
-    if (!exists(input)) return input;
+    if (!io::exists(input)) return input;
   return "";
 }
 
@@ -190,7 +192,7 @@ std::string missing_input(const Stage& stage) {
 std::optional<std::string> other_setting(const Json& was, const Json& is) {
   if (was.at("settings").type() != is.at("settings").type()) return std::nullopt;
   std::vector<std::string> changes;
-  for (const JsonDifference& d : differences(was.at("settings"), is.at("settings"), ""))
+  for (const io::JsonDifference& d : io::differences(was.at("settings"), is.at("settings"), ""))
     changes.push_back(str(d.name, " was ", d.was.dump(), ", is ", d.is.dump()));
   if (changes.empty()) return std::nullopt;
   return join(changes, "; ");
@@ -217,7 +219,7 @@ std::optional<std::string> other_input(const std::string& out, const Stage& stag
   if (same_contents(out, recorded_inputs, inputs, Names::any)) return std::nullopt;
   std::set<std::string> own;
   for (const std::string& path : stage.inputs())
-    if (path.starts_with(join_path(out, ""))) own.insert(name_in(out, path));
+    if (path.starts_with(io::join_path(out, ""))) own.insert(name_in(out, path));
   const auto foreign = [&](Json states) {
     std::erase_if(states.elements(), [&](const auto& state) { return own.contains(state.at(0)); });
     return states;
@@ -251,7 +253,7 @@ std::optional<std::string> other_input(const std::string& out, const Stage& stag
 std::optional<std::string> other_outputs(const std::string& out, const Stage& stage,
                                          const Json& was, Json& now) {
   const auto outputs = stage.outputs();
-  if (!std::ranges::all_of(outputs, [](const auto& path) { return exists(path); }))
+  if (!std::ranges::all_of(outputs, [](const auto& path) { return io::exists(path); }))
     return "its output is missing";
   now["outputs"] = states_of(out, outputs);
   // Files that a user has added to an output folder are ignored.
@@ -296,17 +298,17 @@ std::optional<std::string> changed_since(const std::string& out, const Stage& st
 
 bool is_finished(const std::string& out, const Stage& stage) {
   return !recorded(out, stage).is_null() && !changed_since(out, stage) &&
-         std::ranges::all_of(stage.outputs(), [](const auto& path) { return exists(path); });
+         std::ranges::all_of(stage.outputs(), [](const auto& path) { return io::exists(path); });
 }
 
 // Returns whether the record has an input, or a folder of inputs, with the name of this file. The
 // parent folder may differ because inputs can be moved. Patterns always match.
 static bool was_input(const Json& was, const std::string& path) {
   if (path.find_first_of("*?[") != path.npos) return true;
-  const std::string name = path_name(path);
+  const std::string name = io::path_name(path);
   return std::ranges::any_of(was.at("inputs"), [&](const Json& state) {
     const std::string recorded = state.at(0);
-    return path_name(recorded) == name || recorded.find(str("/", name, "/")) != recorded.npos ||
+    return io::path_name(recorded) == name || recorded.find(str("/", name, "/")) != recorded.npos ||
            recorded.starts_with(name + "/");
   });
 }
@@ -316,35 +318,35 @@ bool outlives_its_inputs(const std::string& out, const Stage& stage) {
   const Json was = recorded(out, stage);
   if (was.is_null()) return false;
   for (const std::string& input : stage.inputs())
-    if (!exists(input) && !was_input(was, input)) return false;
+    if (!io::exists(input) && !was_input(was, input)) return false;
   Json now = fingerprint(out, stage);
   return !other_setting(was, now) && !other_outputs(out, stage, was, now);
 }
 
 std::optional<std::string> stage_before_training(const std::string& out) {
-  if (!exists(stages_folder(out))) return std::nullopt;
+  if (!io::exists(stages_folder(out))) return std::nullopt;
   for (const std::string& name : stage_names(out))
-    if (name == "train" || !exists(record_path(out, name))) return name;
+    if (name == "train" || !io::exists(record_path(out, name))) return name;
   return "train";
 }
 
 void check_output_folder(const std::string& out) {
-  const auto status = file_status(out);
+  const auto status = io::file_status(out);
   if (status && !status->is_folder) throw_errno("out", out, ENOTDIR);
-  if (status && !list_folder(out).empty() && !exists(stages_folder(out)))
+  if (status && !io::list_folder(out).empty() && !io::exists(stages_folder(out)))
     throw UsageError(str("out: ", out, " already holds something else"),
                      "choose another folder with --set out=…");
 }
 
 void claim_output_folder(const std::string& out, const std::vector<Stage>& stages) {
-  make_folders(stages_folder(out));
+  io::make_folders(stages_folder(out));
   Json names = Json::array();
   for (const Stage& stage : stages) names.push_back(stage.name);
-  write_file(record_path(out, kNames), names.dump() + "\n");
+  io::write_file(record_path(out, kNames), names.dump() + "\n");
 }
 
 void forget_stage(const std::string& out, const std::string& name) {
-  remove_file(record_path(out, name));
+  io::remove_file(record_path(out, name));
 }
 
 void note_stage(const std::string& out, const Stage& stage) {
@@ -354,7 +356,7 @@ void note_stage(const std::string& out, const Stage& stage) {
 std::optional<Json> begin_stage(const std::string& out, const Stage& stage) {
   const std::string record = record_path(out, stage.name);
   if (const std::string missing = missing_input(stage); !missing.empty()) {
-    if (!outlives_its_inputs(out, stage)) throw_missing(stage.name, missing);
+    if (!outlives_its_inputs(out, stage)) io::throw_missing(stage.name, missing);
     log_warning("{}: {} is missing; continuing with what was made from it", stage.name, missing);
     send_stage(stage, "skipped");
     return std::nullopt;
@@ -366,7 +368,7 @@ std::optional<Json> begin_stage(const std::string& out, const Stage& stage) {
       log_info("{}: up to date", stage.name);
       send_stage(stage, "skipped");
       // The modification times differ in a copied folder.
-      if (now != was) write_file(record, now.dump(1) + "\n");
+      if (now != was) io::write_file(record, now.dump(1) + "\n");
       return std::nullopt;
     }
     log_info("{}: started again: {}", stage.name, *why);
@@ -375,7 +377,7 @@ std::optional<Json> begin_stage(const std::string& out, const Stage& stage) {
     log_info("{}: started", stage.name);
     send_stage(stage, "started");
   }
-  remove_file(record);
+  io::remove_file(record);
   return now;
 }
 
@@ -393,4 +395,4 @@ bool run_stage(const std::string& out, const Stage& stage) {
   return true;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -11,7 +11,7 @@
 
 #include "base/json.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Returns files or folders. Called each time a stage is checked, because the newest checkpoint is
 // known only then.
@@ -70,4 +70,4 @@ void check_output_folder(const std::string& out);
 // Creates the folder and records the names of the stages in it.
 void claim_output_folder(const std::string& out, const std::vector<Stage>& stages);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

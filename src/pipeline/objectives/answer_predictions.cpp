@@ -14,12 +14,12 @@
 #include "text/readers/lines.h"
 #include "train/process_group.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr std::size_t kQuestionsAtOnce = 1024;
 
-TextQuestion question_in(const std::string& line, const LineReader& lines) {
+execution::TextQuestion question_in(const std::string& line, const text::LineReader& lines) {
   const auto all = Json::parse_or_discard(line);
   if (!all.is_object())
     throw UsageError(str(lines.path(), ":", lines.number(), ": not a question"),
@@ -32,35 +32,37 @@ TextQuestion question_in(const std::string& line, const LineReader& lines) {
 
 }  // namespace
 
-std::vector<MeasuredValue> write_answer_predictions(const Recipe& r) {
+std::vector<model::MeasuredValue> write_answer_predictions(const Recipe& r) {
   const RecipePaths paths(r);
-  const std::string file = questions_file(paths.scored);
-  if (!exists(file)) {
+  const std::string file = data::questions_file(paths.scored);
+  if (!io::exists(file)) {
     log_warning("eval: no answers were extracted: {}, the questions of {}, is missing", file,
                 paths.scored);
     return {};
   }
-  Classifier classifier = PretrainedModel::of_recipe(r).classifier(
-      {.batch_size = r.eval.batch_size, .devices = local_inference_devices(r.train.devices)});
+  execution::Classifier classifier = PretrainedModel::of_recipe(r).classifier(
+      {.batch_size = r.eval.batch_size,
+       .devices = train::local_inference_devices(r.train.devices)});
   const bool may_have_none = classifier.job().labels.no_answer;
-  OutputFile out(paths.predictions);
-  AnswerScore sum;
+  io::OutputFile out(paths.predictions);
+  evaluation::AnswerScore sum;
   double count = 0;
-  std::vector<TextQuestion> questions;
+  std::vector<execution::TextQuestion> questions;
   const auto flush = [&] {
-    const auto found = find_answers(classifier, questions);
+    const auto found = execution::find_answers(classifier, questions);
     for (std::size_t i = 0; i < questions.size(); ++i) {
-      const AnswerScore score = squad_score(found[i].text, *questions[i].answers);
+      const evaluation::AnswerScore score =
+          evaluation::squad_score(found[i].text, *questions[i].answers);
       sum.exact += score.exact;
       sum.f1 += score.f1;
-      out.write(answer_json(questions[i], found[i], may_have_none)
+      out.write(execution::answer_json(questions[i], found[i], may_have_none)
                     .dump(-1, ' ', false, JsonInvalidUtf8::replace) +
                 "\n");
     }
     count += static_cast<double>(questions.size());
     questions.clear();
   };
-  LineReader lines(file);
+  text::LineReader lines(file);
   for (std::string line; lines.next(line);) {
     questions.push_back(question_in(line, lines));
     if (questions.size() == kQuestionsAtOnce) flush();
@@ -72,4 +74,4 @@ std::vector<MeasuredValue> write_answer_predictions(const Recipe& r) {
           {.name = "f1", .value = sum.f1 / count, .weight = count}};
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -21,7 +21,7 @@
 #include "pipeline/objectives/objectives.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr const char* kBertType = "bert";
@@ -63,12 +63,14 @@ void visit_fields(C& c, Visitor&& visit) {
         "shuffled: all cores, bounded memory; original: the same bytes as the original program");
 }
 
-BertData data_of(const Recipe& r) { return parse_config<BertData>(r.data, "data"); }
-BertConfig model_of(const Recipe& r) { return parse_config<BertConfig>(r.model, "model"); }
+BertData data_of(const Recipe& r) { return io::parse_config<BertData>(r.data, "data"); }
+model::BertConfig model_of(const Recipe& r) {
+  return io::parse_config<model::BertConfig>(r.model, "model");
+}
 
 // Returns the model config with the size of the vocabulary.
-BertConfig resolved_model(const Recipe& r) {
-  BertConfig model = model_of(r);
+model::BertConfig resolved_model(const Recipe& r) {
+  model::BertConfig model = model_of(r);
   model.vocab_size = vocabulary_rows(model.vocab_size, vocabulary_of(r), "model.vocab_size");
   return model;
 }
@@ -76,7 +78,7 @@ BertConfig resolved_model(const Recipe& r) {
 void check(const Recipe& r) {
   const RecipeChecks checks(r);
   const BertData data = data_of(r);
-  BertConfig model = model_of(r);
+  model::BertConfig model = model_of(r);
   checks.at_least("data.seq_length", 5);  // [CLS] a [SEP] b [SEP]
   checks.at_least("data.max_predictions", 1);
   checks.at_least("data.dupe_factor", 1);
@@ -85,7 +87,7 @@ void check(const Recipe& r) {
   checks.one_of("data.order", {"shuffled", "original"});
   checks.at_least("model.vocab_size", 0);
   if (model.vocab_size == 0) model.vocab_size = r.vocab.size;
-  check_bert_config(model, [&](const std::string& field) {
+  model::check_bert_config(model, [&](const std::string& field) {
     const bool heads = field == "hidden_size";
     return str(r.origin({"model." + field, heads ? "model.num_attention_heads" : "model." + field}),
                ": model");
@@ -96,22 +98,22 @@ void check(const Recipe& r) {
                  str("model.type_vocab_size ", model.type_vocab_size,
                      " has no segment type for the second sentence of data.next_sentence"),
                  "set model.type_vocab_size to 2, or data.next_sentence to false");
-  check_program(r, bert_task({.model = model,
-                              .seq_length = data.seq_length,
-                              .max_predictions = data.max_predictions,
-                              .next_sentence = data.next_sentence}));
+  check_program(r, model::bert_task({.model = model,
+                                     .seq_length = data.seq_length,
+                                     .max_predictions = data.max_predictions,
+                                     .next_sentence = data.next_sentence}));
 }
 
 std::uint64_t make_bert_examples(const Recipe& r, ExampleSet set) {
   const RecipePaths paths(r);
   const BertData data = data_of(r);
   const bool train = set == ExampleSet::train;
-  BertExamplesJob job;
+  data::BertExamplesJob job;
   job.text.input = train ? paths.train_text : paths.heldout_text;
   job.vocab = paths.vocab;
   job.output = train ? paths.train_output : paths.heldout_output;
   job.shards = train ? r.ready.shards : 1;
-  job.order = parse_example_order(data.order);
+  job.order = data::parse_example_order(data.order);
   job.tokenizer = tokenizer_flags(r);
   job.overwrite = true;
   job.seed = data.seed;
@@ -122,25 +124,25 @@ std::uint64_t make_bert_examples(const Recipe& r, ExampleSet set) {
                .short_seq_prob = data.short_seq_prob,
                .whole_word_mask = data.whole_word_mask,
                .next_sentence = data.next_sentence};
-  return build_bert_examples(job).examples;
+  return data::build_bert_examples(job).examples;
 }
 
-Task task(const Recipe& r) {
+model::Task task(const Recipe& r) {
   const BertData data = data_of(r);
-  return bert_task({.model = resolved_model(r),
-                    .seq_length = data.seq_length,
-                    .max_predictions = data.max_predictions,
-                    .next_sentence = data.next_sentence,
-                    .majority_token = majority_token(record_files(RecipePaths(r).train_records),
-                                                     vocabulary_of(r))});
+  return model::bert_task({.model = resolved_model(r),
+                           .seq_length = data.seq_length,
+                           .max_predictions = data.max_predictions,
+                           .next_sentence = data.next_sentence,
+                           .majority_token = majority_token(
+                               record_files(RecipePaths(r).train_records), vocabulary_of(r))});
 }
 
-std::string remark(const Recipe& r, const Evaluation& e) {
-  const MeasuredValue& right = e.measure("masked_lm_accuracy");
+std::string remark(const Recipe& r, const execution::Evaluation& e) {
+  const model::MeasuredValue& right = e.measure("masked_lm_accuracy");
   std::ostringstream out;
   out << std::fixed << std::setprecision(1) << "masked tokens correct: " << 100 * right.value
       << " % of " << std::setprecision(0) << right.weight << " held-out tokens";
-  const Vocabulary vocabulary = vocabulary_of(r);
+  const text::Vocabulary vocabulary = vocabulary_of(r);
   if (const auto token = majority_token(record_files(RecipePaths(r).train_records), vocabulary))
     out << "; always predicting '" << vocabulary.token(*token) << "': " << std::setprecision(1)
         << 100 * e.measure("majority_token_accuracy").value << " %";
@@ -162,16 +164,16 @@ std::string typical(const Recipe& r) {
              " of text: ", share, " of masked tokens correct; fewer with less text");
 }
 
-FillMaskJob fill_stored_bert(const StoredModel& m) {
+execution::FillMaskJob fill_stored_bert(const checkpoint::StoredModel& m) {
   if (!m.tensors.contains("cls/predictions/output_bias"))
     throw UsageError(str("fill: ", m.named(), " has no masked-language-model head"), kMaskedLmHint);
-  const BertConfig model = parse_bert_config(m.config.dump(), m.where);
-  FillMaskJob job;
+  const model::BertConfig model = model::parse_bert_config(m.config.dump(), m.where);
+  execution::FillMaskJob job;
   job.guesses = [model](std::int64_t S, std::int64_t P, std::int64_t top) {
-    return bert_mask_guesses(model, S, P, top);
+    return model::bert_mask_guesses(model, S, P, top);
   };
   job.scores = [model](std::int64_t S, std::int64_t P) {
-    return word_scores(bert_encoder(model), S, P);
+    return model::word_scores(model::bert_encoder(model), S, P);
   };
   job.max_tokens = model.max_position_embeddings;
   job.vocab_size = model.vocab_size;
@@ -179,57 +181,61 @@ FillMaskJob fill_stored_bert(const StoredModel& m) {
 }
 
 // Evaluates without next sentence prediction, because plain text has no sentence pairs.
-EvaluateTextJob score_stored_bert(const StoredModel& m) {
+EvaluateTextJob score_stored_bert(const checkpoint::StoredModel& m) {
   if (!m.tensors.contains("cls/predictions/output_bias"))
     throw UsageError(str("eval: ", m.named(), " has no masked-language-model head"), kMaskedLmHint);
-  const BertConfig model = parse_bert_config(m.config.dump(), m.where);
+  const model::BertConfig model = model::parse_bert_config(m.config.dump(), m.where);
   const auto masks = [](std::int64_t S) { return (kMaskedLmShare * S + 99) / 100; };
   EvaluateTextJob job{.max_tokens = model.max_position_embeddings, .make_examples = {}, .task = {}};
-  job.make_examples = [masks](const ExampleJob& common, const TokenizerFlags& tokenizer,
+  job.make_examples = [masks](const data::ExampleJob& common, const text::TokenizerFlags& tokenizer,
                               std::int64_t S) {
-    BertExamplesJob examples;
-    static_cast<ExampleJob&>(examples) = common;
+    data::BertExamplesJob examples;
+    static_cast<data::ExampleJob&>(examples) = common;
     examples.tokenizer = tokenizer;
     examples.pairs = {.seq_length = S,
                       .max_predictions = masks(S),
                       .dupe_factor = 1,
                       .masked_lm_prob = kMaskedLmShare / 100.0,
                       .next_sentence = false};
-    const BuildSummary made = build_bert_examples(examples);
-    return ExampleSummary{.text = made.text, .examples = made.examples, .counts = {}};
+    const data::BuildSummary made = data::build_bert_examples(examples);
+    return data::ExampleSummary{.text = made.text, .examples = made.examples, .counts = {}};
   };
-  job.task = [model, masks](std::int64_t S, const std::string& records, const Vocabulary& words) {
-    return bert_task({.model = model,
-                      .seq_length = S,
-                      .max_predictions = masks(S),
-                      .next_sentence = false,
-                      .has_pooler = false,
-                      .majority_token = majority_token({records}, words)});
+  job.task = [model, masks](std::int64_t S, const std::string& records,
+                            const text::Vocabulary& words) {
+    return model::bert_task({.model = model,
+                             .seq_length = S,
+                             .max_predictions = masks(S),
+                             .next_sentence = false,
+                             .has_pooler = false,
+                             .majority_token = majority_token({records}, words)});
   };
   return job;
 }
 
-Teacher bert_of_words(const Recipe&, const StoredModel& m, FrozenModel held) {
-  if (model_type_of(m.tensors) != kBertType || m.config.is_null() ||
+model::Teacher bert_of_words(const Recipe&, const checkpoint::StoredModel& m,
+                             model::FrozenModel held) {
+  if (checkpoint::model_type_of(m.tensors) != kBertType || m.config.is_null() ||
       !m.tensors.contains("cls/predictions/output_bias"))
     throw UsageError(str(held.where, " has no masked-LM head"),
                      "use a pre-trained BERT with its masked-LM head");
-  return bert_teacher(parse_bert_config(m.config.dump(), m.where), std::move(held));
+  return model::bert_teacher(model::parse_bert_config(m.config.dump(), m.where), std::move(held));
 }
 
 void export_folder(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r);
-  const Json config = config_json(resolved_model(r));
-  const Checkpoint checkpoint = parameters_of(
-      load_trained_model("export", paths.trained, config, paths.vocab, r.eval.averaged).checkpoint);
-  HuggingFaceBert bert;
+  const Json config = io::config_json(resolved_model(r));
+  const checkpoint::Checkpoint checkpoint = checkpoint::parameters_of(
+      execution::load_trained_model("export", paths.trained, config, paths.vocab, r.eval.averaged)
+          .checkpoint);
+  checkpoint::HuggingFaceBert bert;
   bert.config = config;
   bert.parameters = checkpoint.tensors;
-  bert.vocab_txt = vocabulary_bytes(paths.vocab);
-  bert.tokenizer = tokenizer_options(paths.vocab, tokenizer_flags(r));
-  export_hugging_face(folder, bert,
-                      folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
-                                                   : OutputDirectory::Earlier::refused);
+  bert.vocab_txt = text::vocabulary_bytes(paths.vocab);
+  bert.tokenizer = text::tokenizer_options(paths.vocab, tokenizer_flags(r));
+  checkpoint::export_hugging_face(folder, bert,
+                                  folder == paths.hugging_face
+                                      ? io::OutputDirectory::Earlier::replaced
+                                      : io::OutputDirectory::Earlier::refused);
   log_info("export: {} holds step {} for transformers' BertForPreTraining", folder,
            checkpoint.step);
 }
@@ -240,17 +246,18 @@ ObjectiveType bert_objective() {
   ObjectiveType type;
   type.name = kBertType;
   type.help = "masked tokens and next sentences (Devlin et al. 2019)";
-  type.model = config_fields<BertConfig>();
-  type.data = config_fields<BertData>();
+  type.model = io::config_fields<model::BertConfig>();
+  type.data = io::config_fields<BertData>();
   type.check = check;
   type.preset = [](const FieldValues& set) {
     return sizes_of_given_model(set, [](const std::string& init) {
-      const Encoder encoder = encoder_in(init, "train.init_from");
-      return encoder_name(encoder) == kBertType ? encoder_config_json(encoder) : Json::object();
+      const model::Encoder encoder = encoder_in(init, "train.init_from");
+      return model::encoder_name(encoder) == kBertType ? model::encoder_config_json(encoder)
+                                                       : Json::object();
     });
   };
   type.sizes_of_weights = [](const std::string& weights, const std::string& where) {
-    return encoder_config_json(encoder_in(weights, where));
+    return model::encoder_config_json(encoder_in(weights, where));
   };
   type.make_examples = make_bert_examples;
   type.task = task;
@@ -258,7 +265,7 @@ ObjectiveType bert_objective() {
   type.record_report = bert_record_report();
   type.model_files = [](const Recipe& r) {
     return std::map<std::string, std::string>{
-        {"bert_config.json", config_json(resolved_model(r)).dump(2) + "\n"}};
+        {"bert_config.json", io::config_json(resolved_model(r)).dump(2) + "\n"}};
   };
   type.remark = remark;
   type.typical = typical;
@@ -271,4 +278,4 @@ ObjectiveType bert_objective() {
   return type;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

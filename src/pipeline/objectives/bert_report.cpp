@@ -8,11 +8,11 @@
 #include "data/preprocess/bert_statistics.h"
 #include "pipeline/objectives/show_example.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
-const BertStatistics& of_bert(const KindStatistics& statistics) {
-  return dynamic_cast<const BertStatistics&>(statistics);
+const data::BertStatistics& of_bert(const data::KindStatistics& statistics) {
+  return dynamic_cast<const data::BertStatistics&>(statistics);
 }
 
 // Returns a histogram with at most `most` bars, each for an equal number of lengths.
@@ -36,8 +36,8 @@ std::string histogram(const std::vector<std::uint64_t>& counts, std::size_t most
   return out;
 }
 
-void put_json(const KindStatistics& statistics, SpecialIds ids, OrderedJson& out) {
-  const BertStatistics& s = of_bert(statistics);
+void put_json(const data::KindStatistics& statistics, data::SpecialIds ids, OrderedJson& out) {
+  const data::BertStatistics& s = of_bert(statistics);
   out["seq_length"] = s.shape.seq_length;
   out["max_predictions"] = s.shape.max_predictions;
   out["tokens"] = s.tokens;
@@ -53,7 +53,7 @@ void put_json(const KindStatistics& statistics, SpecialIds ids, OrderedJson& out
   if (ids.unknown >= 0) out["unknown"] = s.unknown;
 }
 
-std::string masks_text(const BertStatistics& s, SpecialIds ids) {
+std::string masks_text(const data::BertStatistics& s, data::SpecialIds ids) {
   std::string out =
       str("masked:      ", percent(share(s.predictions, s.tokens)), " of the tokens, ");
   if (ids.mask < 0) return out + "give --vocab to see how\n";
@@ -62,8 +62,9 @@ std::string masks_text(const BertStatistics& s, SpecialIds ids) {
                    percent(share(s.masks.random, s.predictions)), " random\n");
 }
 
-std::string summary(const KindStatistics& statistics, SpecialIds ids, std::uint64_t good) {
-  const BertStatistics& s = of_bert(statistics);
+std::string summary(const data::KindStatistics& statistics, data::SpecialIds ids,
+                    std::uint64_t good) {
+  const data::BertStatistics& s = of_bert(statistics);
   const std::uint64_t places = good * static_cast<std::uint64_t>(s.shape.seq_length);
   std::string out = str("sequences:   ", s.shape.seq_length, " tokens, ",
                         percent(share(places - s.tokens, places)), " padding\n",
@@ -76,8 +77,8 @@ std::string summary(const KindStatistics& statistics, SpecialIds ids, std::uint6
   return out;
 }
 
-std::string histograms(const KindStatistics& statistics) {
-  const BertStatistics& s = of_bert(statistics);
+std::string histograms(const data::KindStatistics& statistics) {
+  const data::BertStatistics& s = of_bert(statistics);
   return str("tokens of a sequence, without padding:\n", histogram(s.lengths, 17),
              "predictions of a sequence:\n", histogram(s.mask_positions, 24));
 }
@@ -86,13 +87,14 @@ std::string histograms(const KindStatistics& statistics) {
 
 RecordReport bert_record_report() {
   return {
-      .find = find_bert_records,
+      .find = data::find_bert_records,
       .put_json = put_json,
       .summary = summary,
       .histograms = histograms,
-      .sample = [](const std::string& place, const Batch& row, const Vocabulary* vocabulary,
-                   bool colour) { return show_example(place, BertRow(row), vocabulary, colour); },
+      .sample =
+          [](const std::string& place, const data::Batch& row, const text::Vocabulary* vocabulary,
+             bool colour) { return show_example(place, data::BertRow(row), vocabulary, colour); },
       .legend = example_legend};
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -3,8 +3,8 @@
 
 #include "pipeline/config/record_report.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 RecordReport bert_record_report();
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -26,7 +26,7 @@
 #include "pipeline/objectives/classify_fields.h"
 #include "pipeline/objectives/row_source.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 double part_of(std::uint64_t part, std::uint64_t of) {
@@ -38,34 +38,34 @@ std::string or_else(const std::string& said, const char* otherwise) {
 }
 
 std::vector<std::string> named_classes(const ClassifyData& data) {
-  return composed_labels(class_names_in(data.labels));
+  return checkpoint::composed_labels(io::class_names_in(data.labels));
 }
 
-LabelledFiles files_of(const Recipe& r, const std::string& input) {
+data::LabelledFiles files_of(const Recipe& r, const std::string& input) {
   const ClassifyData data = classify_data(r);
   const bool answers = of_answers(r);
   return {.input = input,
-          .format = parse_file_format(data.format, "data.format"),
+          .format = text::parse_file_format(data.format, "data.format"),
           .text = or_else(data.text, answers ? "question" : "text"),
           .pair = or_else(data.pair, answers ? "context" : ""),
           .label = or_else(data.label, answers ? "answers" : "label"),
           .header = data.header,
           .id = answers ? "id" : "",
-          .words = classify_model(r).problem == Problem::token_labels,
-          .lists = classify_model(r).problem == Problem::multi_label,
+          .words = classify_model(r).problem == io::Problem::token_labels,
+          .lists = classify_model(r).problem == io::Problem::multi_label,
           .answers = answers,
-          .needs_label = needs_label(classify_model(r).problem),
+          .needs_label = io::needs_label(classify_model(r).problem),
           .known = named_classes(data),
           .limits = {.max_bad = data.max_bad, .held_to = "data.max_bad"}};
 }
 
 // Returns the labels of the training rows, counted once for all splits.
-Labels labels_for(const Recipe& r) {
+io::Labels labels_for(const Recipe& r) {
   const ClassifyData data = classify_data(r);
-  Labels out{.problem = classify_model(r).problem, .names = named_classes(data)};
+  io::Labels out{.problem = classify_model(r).problem, .names = named_classes(data)};
   if (!out.has_classes() || !out.names.empty()) return out;
   for (const auto& [name, count] :
-       count_labels(files_of(r, data.train), out.problem, "data.train")) {
+       data::count_labels(files_of(r, data.train), out.problem, "data.train")) {
     out.names.push_back(name);
     if (count == 1)
       log_warning("data.train: class '{}' has only one example, which is used for training", name);
@@ -81,16 +81,16 @@ struct Part : RowSource {
 
 std::uint64_t write_questions(const Recipe& r, const Part& part) {
   const ClassifyData data = classify_data(r);
-  const QuestionSummary s = write_question_examples({.rows = files_of(r, part.input),
-                                                     .what = part.what,
-                                                     .split = part.split,
-                                                     .no_answer = data.no_answer,
-                                                     .vocab = RecipePaths(r).vocab,
-                                                     .tokenizer = tokenizer_flags(r),
-                                                     .seq_length = data.seq_length,
-                                                     .windows = windows_of(data),
-                                                     .output = part.output,
-                                                     .keep_questions = part.scored});
+  const data::QuestionSummary s = data::write_question_examples({.rows = files_of(r, part.input),
+                                                                 .what = part.what,
+                                                                 .split = part.split,
+                                                                 .no_answer = data.no_answer,
+                                                                 .vocab = RecipePaths(r).vocab,
+                                                                 .tokenizer = tokenizer_flags(r),
+                                                                 .seq_length = data.seq_length,
+                                                                 .windows = windows_of(data),
+                                                                 .output = part.output,
+                                                                 .keep_questions = part.scored});
   log_info(
       "data: {} of {}, {} without an answer, in {} of {} tokens, {} unknown tokens{}",
       counted(s.questions, "question"), part.what, s.without_answer, counted(s.examples, "window"),
@@ -99,28 +99,28 @@ std::uint64_t write_questions(const Recipe& r, const Part& part) {
   return s.examples;
 }
 
-std::uint64_t write_texts(const Recipe& r, const Labels& labels, const Part& part) {
+std::uint64_t write_texts(const Recipe& r, const io::Labels& labels, const Part& part) {
   const ClassifyData data = classify_data(r);
-  const LabelledExamplesJob job{.rows = files_of(r, part.input),
-                                .what = part.what,
-                                .split = part.split,
-                                .both_orders = data.both_orders && !part.scored,
-                                .labels = labels,
-                                .vocab = RecipePaths(r).vocab,
-                                .tokenizer = tokenizer_flags(r),
-                                .seq_length = data.seq_length,
-                                .output = part.output,
-                                .keeps_rows = part.scored};
-  const LabelledSummary s = write_labelled_examples(job);
+  const data::LabelledExamplesJob job{.rows = files_of(r, part.input),
+                                      .what = part.what,
+                                      .split = part.split,
+                                      .both_orders = data.both_orders && !part.scored,
+                                      .labels = labels,
+                                      .vocab = RecipePaths(r).vocab,
+                                      .tokenizer = tokenizer_flags(r),
+                                      .seq_length = data.seq_length,
+                                      .output = part.output,
+                                      .keeps_rows = part.scored};
+  const data::LabelledSummary s = data::write_labelled_examples(job);
   log_info("data: {} of {}: {} of them truncated to {} tokens, {} unknown tokens",
            counted(s.examples, "example"), part.what, percent(part_of(s.cut, s.examples)),
            job.seq_length, percent(part_of(s.unknown, s.tokens)));
   return s.examples;
 }
 
-RowOverviewJob overview_job(const Recipe& r) {
+data::RowOverviewJob overview_job(const Recipe& r) {
   const ClassifyData data = classify_data(r);
-  RowOverviewJob job{
+  data::RowOverviewJob job{
       .splits = {}, .problem = classify_model(r).problem, .seq_length = data.seq_length};
   for (const auto& [name, input] :
        {std::pair{"train", data.train}, {"validation", data.validation}, {"test", data.test}}) {
@@ -134,8 +134,9 @@ RowOverviewJob overview_job(const Recipe& r) {
 // Writes an overview of the rows for the report page. Missing rows are not an error.
 void write_overview(const Recipe& r) {
   try {
-    write_file(join_path(r.out, kRowOverviewFile),
-               row_overview(overview_job(r)).dump(1, ' ', false, JsonInvalidUtf8::replace));
+    io::write_file(
+        io::join_path(r.out, evaluation::kRowOverviewFile),
+        data::row_overview(overview_job(r)).dump(1, ' ', false, JsonInvalidUtf8::replace));
   } catch (const UsageError& error) {
     log_warning("data: could not write the overview of the rows: {}", error.what());
   }
@@ -144,10 +145,10 @@ void write_overview(const Recipe& r) {
 }  // namespace
 
 ClassifyModel classify_model(const Recipe& r) {
-  return parse_config<ClassifyModel>(r.model, "model");
+  return io::parse_config<ClassifyModel>(r.model, "model");
 }
 ClassifyData classify_data(const Recipe& r) {
-  auto data = parse_config<ClassifyData>(r.data, "data");
+  auto data = io::parse_config<ClassifyData>(r.data, "data");
   data.train = row_input(r, "train");
   data.validation = row_input(r, "validation");
   data.test = row_input(r, "test");
@@ -158,11 +159,11 @@ std::string example_flags(const Recipe& r) {
   return classify_data(r).pair.empty() ? "--text 'a text'" : "--text 'a text' --pair 'another'";
 }
 
-bool of_answers(const Recipe& r) { return classify_model(r).problem == Problem::answer_spans; }
-WindowRules windows_of(const ClassifyData& data) {
+bool of_answers(const Recipe& r) { return classify_model(r).problem == io::Problem::answer_spans; }
+text::WindowRules windows_of(const ClassifyData& data) {
   return {.question_tokens = data.question_tokens, .stride = data.doc_stride};
 }
-AnswerLimits answer_limits(const ClassifyData& data) {
+io::AnswerLimits answer_limits(const ClassifyData& data) {
   return {.question_tokens = data.question_tokens,
           .doc_stride = data.doc_stride,
           .answer_tokens = data.answer_tokens};
@@ -198,21 +199,22 @@ std::vector<double> class_weights_of(const std::string& text, const std::vector<
 }
 
 std::vector<std::string> known_labels(const Recipe& r) {
-  if (!Labels{.problem = classify_model(r).problem}.has_classes()) return {};
+  if (!io::Labels{.problem = classify_model(r).problem}.has_classes()) return {};
   if (const ClassifyData data = classify_data(r); !data.labels.empty()) return named_classes(data);
   const RecipePaths paths(r);
   const auto files = record_files(paths.train_records);
-  if (const auto described = files.empty() ? std::nullopt : find_description(files))
-    return composed_labels(described->all.value("labels", std::vector<std::string>()));
+  if (const auto described = files.empty() ? std::nullopt : data::find_description(files))
+    return checkpoint::composed_labels(described->all.value("labels", std::vector<std::string>()));
   const auto begun = begun_state(r);
-  return begun ? composed_labels(begun->state.value("labels", std::vector<std::string>()))
-               : std::vector<std::string>();
+  return begun
+             ? checkpoint::composed_labels(begun->state.value("labels", std::vector<std::string>()))
+             : std::vector<std::string>();
 }
 
 std::vector<std::string> labels_to_come(const Recipe& r) {
   const auto known = known_labels(r);
   const bool is_printed =
-      !is_row_command(r.data.value("train", "")) || exists(row_input(r, "train"));
+      !is_row_command(r.data.value("train", "")) || io::exists(row_input(r, "train"));
   return known.empty() && is_printed && r.ready.records.empty() ? labels_for(r).names : known;
 }
 
@@ -225,28 +227,28 @@ std::vector<std::string> labelled_row_files(const Recipe& r) {
 
 std::uint64_t write_rows_of(const Recipe& r, ExampleSet set, const std::string& file) {
   const RowSource source = row_source(classify_data(r), set);
-  LabelledExamplesJob job;
+  data::LabelledExamplesJob job;
   job.rows = files_of(r, source.input);
   job.what = source.what;
   job.split = source.split;
   job.labels = labels_for(r);
   job.output = file;
-  return write_labelled_rows(job);
+  return data::write_labelled_rows(job);
 }
 
 void check_labelled_rows(const Recipe& r) {
   each_row_source(r, classify_data(r), [&](const RowSource& source) {
     if (source.what == "data.train") (void)labels_for(r);  // a run counts these first
-    check_rows(files_of(r, source.input), source.what,
-               of_answers(r) ? "give rows of questions, texts and answers"
-                             : "give rows of texts and labels");
+    data::check_rows(files_of(r, source.input), source.what,
+                     of_answers(r) ? "give rows of questions, texts and answers"
+                                   : "give rows of texts and labels");
   });
 }
 
 std::uint64_t make_labelled(const Recipe& r, ExampleSet set) {
   const RecipePaths paths(r);
   const ClassifyData data = classify_data(r);
-  Labels labels{.problem = classify_model(r).problem};
+  io::Labels labels{.problem = classify_model(r).problem};
   if (set == ExampleSet::test)
     labels.names = known_labels(r);
   else
@@ -264,4 +266,4 @@ std::uint64_t make_labelled(const Recipe& r, ExampleSet set) {
   return examples;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

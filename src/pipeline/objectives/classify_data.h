@@ -8,7 +8,7 @@
 #include "pipeline/config/objective_type.h"
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Returns the files of data.train, data.validation and data.test. Throws UsageError if there is
 // nothing to train on.
@@ -35,4 +35,4 @@ std::uint64_t make_labelled(const Recipe& recipe, ExampleSet set);
 // Writes the rows of a split, see ObjectiveType::write_rows. Not for answer_spans.
 std::uint64_t write_rows_of(const Recipe& recipe, ExampleSet set, const std::string& file);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -12,11 +12,11 @@
 #include "text/readers/rows.h"
 #include "text/tokenizers/answer_windows.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 struct ClassifyModel {
   std::string like;
-  Problem problem = Problem::single_label;
+  io::Problem problem = io::Problem::single_label;
   double dropout = 0.1;
 };
 
@@ -36,14 +36,15 @@ void visit_fields(C& c, Visitor&& visit) {
 struct ClassifyData {
   std::string train, validation, test;
   std::string format = "auto", text, pair, label, labels;
-  Header header = Header::names;
+  text::Header header = text::Header::names;
   bool both_orders = false;
   std::string glue, glue_folder = "glue_data";
   std::int64_t seq_length = 128;
   std::string lengths = "auto";
   bool no_answer = false;
-  std::int64_t question_tokens = AnswerLimits().question_tokens,
-               doc_stride = AnswerLimits().doc_stride, answer_tokens = AnswerLimits().answer_tokens;
+  std::int64_t question_tokens = io::AnswerLimits().question_tokens,
+               doc_stride = io::AnswerLimits().doc_stride,
+               answer_tokens = io::AnswerLimits().answer_tokens;
   double validation_share = 0.1;
   std::int64_t seed = 12345;
   double max_bad = 0.01;
@@ -121,7 +122,7 @@ std::vector<double> class_weights_of(const std::string& text, const std::vector<
 ClassifyModel classify_model(const Recipe& recipe);
 ClassifyData classify_data(const Recipe& recipe);
 bool of_answers(const Recipe& recipe);  // whether model.problem is answer_spans
-WindowRules windows_of(const ClassifyData& data);
-AnswerLimits answer_limits(const ClassifyData& data);
+text::WindowRules windows_of(const ClassifyData& data);
+io::AnswerLimits answer_limits(const ClassifyData& data);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

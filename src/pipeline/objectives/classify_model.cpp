@@ -22,48 +22,48 @@
 #include "pipeline/objectives/pretrained_model.h"
 #include "train/process_group.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr std::int64_t kExamplesAtOnce = 4096;
 
 // The features of a task's batch, in order.
 struct LabelledBatch {
-  const Batch& batch;
+  const data::Batch& batch;
 
   std::span<const std::int32_t> row(std::size_t feature, std::size_t row) const {
     const auto all = batch.arrays[feature].values<std::int32_t>();
     const std::size_t size = all.size() / static_cast<std::size_t>(batch.rows);
     return all.subspan(row * size, size);
   }
-  TextPairIds text(std::size_t at) const {
+  text::TextPairIds text(std::size_t at) const {
     const auto mask = row(1, at), segments = row(2, at);
     const auto tokens = static_cast<std::size_t>(std::ranges::count(mask, 1));
-    TextPairIds out;
+    text::TextPairIds out;
     out.ids.assign(row(0, at).begin(), row(0, at).begin() + static_cast<std::ptrdiff_t>(tokens));
     out.first = tokens - static_cast<std::size_t>(std::ranges::count(segments.first(tokens), 1));
     return out;
   }
   // Returns the ids of a text of token_labels.
-  TextPairIds text_of_words(std::size_t at) const {
-    TextPairIds out = text(at);
+  text::TextPairIds text_of_words(std::size_t at) const {
+    text::TextPairIds out = text(at);
     const auto labels = row(3, at);
     for (std::size_t i = 0; i < out.ids.size(); ++i)
       if (labels[i] > 0) out.words.push_back(i);
     return out;
   }
-  std::vector<std::string> labels_of_words(const Labels& labels, std::size_t at) const {
+  std::vector<std::string> labels_of_words(const io::Labels& labels, std::size_t at) const {
     std::vector<std::string> out;
     for (const std::int32_t one : row(3, at))
       if (one > 0) out.push_back(labels.names[static_cast<std::size_t>(one - 1)]);
     return out;
   }
   // Returns the label of an example as the outputs of a model that predicts it with certainty.
-  std::vector<float> label(const Labels& labels, std::size_t at) const {
-    if (labels.problem == Problem::regression) return {batch.arrays[3].values<float>()[at]};
+  std::vector<float> label(const io::Labels& labels, std::size_t at) const {
+    if (labels.problem == io::Problem::regression) return {batch.arrays[3].values<float>()[at]};
     std::vector<float> out(labels.names.size(), 0);
     const auto said = row(3, at);
-    if (labels.problem == Problem::single_label)
+    if (labels.problem == io::Problem::single_label)
       out[static_cast<std::size_t>(said.front())] = 1;
     else
       std::ranges::copy(said, out.begin());
@@ -73,7 +73,8 @@ struct LabelledBatch {
 
 // Returns the original text and pair. If the original rows are not stored, decodes them from the
 // ids without [CLS] and [SEP].
-OrderedJson text_json(KeptRows& kept, const BertTokenizer& tokenizer, const TextPairIds& text) {
+OrderedJson text_json(KeptRows& kept, const text::BertTokenizer& tokenizer,
+                      const text::TextPairIds& text) {
   if (kept.are_there()) {
     OrderedJson row = kept.next();
     row.erase("label");
@@ -90,9 +91,10 @@ OrderedJson text_json(KeptRows& kept, const BertTokenizer& tokenizer, const Text
 // Returns the words that the text's pieces belong to: the first words of `written`, the original
 // text, or the decoded pieces if it is not stored.
 std::vector<std::string> words_of(const std::optional<std::string>& written,
-                                  const BertTokenizer& tokenizer, const TextPairIds& text) {
+                                  const text::BertTokenizer& tokenizer,
+                                  const text::TextPairIds& text) {
   if (written) {
-    const auto words = words_in(*written);
+    const auto words = text::words_in(*written);
     const std::size_t count = std::min(words.size(), text.words.size());
     return {words.begin(), words.begin() + static_cast<std::ptrdiff_t>(count)};
   }
@@ -109,7 +111,7 @@ std::vector<std::string> words_of(const std::optional<std::string>& written,
 OrderedJson entities_json(const std::vector<std::string>& words,
                           const std::vector<std::string>& labels) {
   OrderedJson out = OrderedJson::array();
-  for (const Entity& e : entities_of(labels)) {
+  for (const evaluation::Entity& e : evaluation::entities_of(labels)) {
     const auto begin = words.begin() + static_cast<std::ptrdiff_t>(e.first);
     const auto end = words.begin() + static_cast<std::ptrdiff_t>(e.last) + 1;
     out.push_back({{"type", e.type},
@@ -123,7 +125,7 @@ OrderedJson entities_json(const std::vector<std::string>& words,
 // Statistics of the predictions that have been written.
 struct ToldExamples {
   std::string lines;
-  EntityCounts entities = {};
+  evaluation::EntityCounts entities = {};
   std::vector<double> said = {}, is = {};
   // Number of predictions and of labels of each class.
   std::map<std::string, std::int64_t> predicted = {}, labelled = {};
@@ -133,9 +135,10 @@ struct ToldExamples {
   }
 };
 
-ToldExamples tell_words(Classifier& classifier, const LabelledBatch& batch, KeptRows& kept) {
-  const Labels& labels = classifier.job().labels;
-  std::vector<TextPairIds> texts;
+ToldExamples tell_words(execution::Classifier& classifier, const LabelledBatch& batch,
+                        KeptRows& kept) {
+  const io::Labels& labels = classifier.job().labels;
+  std::vector<text::TextPairIds> texts;
   for (std::size_t i = 0; i < static_cast<std::size_t>(batch.batch.rows); ++i)
     texts.push_back(batch.text_of_words(i));
   const auto numbers = classifier.classify(texts);
@@ -151,14 +154,15 @@ ToldExamples tell_words(Classifier& classifier, const LabelledBatch& batch, Kept
     for (const std::string& label : wanted) ++told.labelled[label];
     for (const std::string& label : said_labels(labels, numbers[i])) ++told.predicted[label];
     if (has_entities(labels))
-      told.entities += entity_counts(said_labels(labels, numbers[i]), wanted);
+      told.entities += evaluation::entity_counts(said_labels(labels, numbers[i]), wanted);
   }
   return told;
 }
 
-ToldExamples tell_texts(Classifier& classifier, const LabelledBatch& batch, KeptRows& kept) {
-  const Labels& labels = classifier.job().labels;
-  std::vector<TextPairIds> texts;
+ToldExamples tell_texts(execution::Classifier& classifier, const LabelledBatch& batch,
+                        KeptRows& kept) {
+  const io::Labels& labels = classifier.job().labels;
+  std::vector<text::TextPairIds> texts;
   for (std::size_t i = 0; i < static_cast<std::size_t>(batch.batch.rows); ++i)
     texts.push_back(batch.text(i));
   const auto numbers = classifier.classify(texts);
@@ -170,11 +174,11 @@ ToldExamples tell_texts(Classifier& classifier, const LabelledBatch& batch, Kept
     line["prediction"] = said_json(labels, numbers[i]);
     if (!labels.names.empty()) line["probabilities"] = probabilities_json(labels, numbers[i]);
     told.add(line);
-    if (labels.problem == Problem::single_label) {
+    if (labels.problem == io::Problem::single_label) {
       ++told.labelled[line["label"].get<std::string>()];
       ++told.predicted[line["prediction"].get<std::string>()];
     }
-    if (labels.problem != Problem::regression) continue;
+    if (labels.problem != io::Problem::regression) continue;
     told.said.push_back(numbers[i].front());
     told.is.push_back(label.front());
   }
@@ -182,18 +186,18 @@ ToldExamples tell_texts(Classifier& classifier, const LabelledBatch& batch, Kept
 }
 
 // Returns the metrics of all examples. The correlation with a constant is 0.
-std::vector<MeasuredValue> measures_of(const ToldExamples& told, const Labels& labels) {
-  if (labels.problem == Problem::regression) {
-    const auto measured = [&](const char* name, double value) -> MeasuredValue {
+std::vector<model::MeasuredValue> measures_of(const ToldExamples& told, const io::Labels& labels) {
+  if (labels.problem == io::Problem::regression) {
+    const auto measured = [&](const char* name, double value) -> model::MeasuredValue {
       return {.name = name,
               .value = std::isnan(value) ? 0 : value,
               .weight = static_cast<double>(told.is.size())};
     };
-    return {measured("pearson", pearson(told.said, told.is)),
-            measured("spearman", spearman(told.said, told.is))};
+    return {measured("pearson", evaluation::pearson(told.said, told.is)),
+            measured("spearman", evaluation::spearman(told.said, told.is))};
   }
-  if (labels.problem != Problem::token_labels || !has_entities(labels)) return {};
-  const PrecisionRecall score = told.entities.score();
+  if (labels.problem != io::Problem::token_labels || !has_entities(labels)) return {};
+  const evaluation::PrecisionRecall score = told.entities.score();
   const auto all = static_cast<double>(told.entities.wanted);
   return {{.name = "entity_precision", .value = score.precision, .weight = all},
           {.name = "entity_recall", .value = score.recall, .weight = all},
@@ -219,14 +223,14 @@ std::string never_predicted(const std::map<std::string, std::int64_t>& labelled,
              "train.class_weights=balanced, if it is not set yet");
 }
 
-OrderedJson said_json(const Labels& labels, std::span<const float> numbers) {
-  CHECK(labels.problem != Problem::answer_spans);
-  if (labels.problem == Problem::regression) return to_f32_digits(numbers.front());
-  if (labels.problem == Problem::single_label) return said_label(labels, numbers);
-  return predicted_classes(labels, numbers);
+OrderedJson said_json(const io::Labels& labels, std::span<const float> numbers) {
+  CHECK(labels.problem != io::Problem::answer_spans);
+  if (labels.problem == io::Problem::regression) return to_f32_digits(numbers.front());
+  if (labels.problem == io::Problem::single_label) return execution::said_label(labels, numbers);
+  return execution::predicted_classes(labels, numbers);
 }
 
-std::vector<std::string> said_labels(const Labels& labels, std::span<const float> numbers) {
+std::vector<std::string> said_labels(const io::Labels& labels, std::span<const float> numbers) {
   std::vector<std::string> out;
   const std::size_t C = labels.names.size();
   for (std::size_t at = 0; at < numbers.size(); at += C) {
@@ -235,14 +239,14 @@ std::vector<std::string> said_labels(const Labels& labels, std::span<const float
         labels
             .names[static_cast<std::size_t>(std::ranges::max_element(of_word) - of_word.begin())]);
   }
-  return with_entity_begins(std::move(out), labels.names);
+  return evaluation::with_entity_begins(std::move(out), labels.names);
 }
 
-bool has_entities(const Labels& labels) {
-  return std::ranges::any_of(labels.names, is_entity_label);
+bool has_entities(const io::Labels& labels) {
+  return std::ranges::any_of(labels.names, evaluation::is_entity_label);
 }
 
-OrderedJson words_json(const Labels& labels, std::vector<std::string> words,
+OrderedJson words_json(const io::Labels& labels, std::vector<std::string> words,
                        std::span<const float> numbers) {
   const std::size_t C = labels.names.size();
   const auto said = said_labels(labels, numbers);
@@ -260,29 +264,31 @@ OrderedJson words_json(const Labels& labels, std::vector<std::string> words,
   return out;
 }
 
-OrderedJson probabilities_json(const Labels& labels, std::span<const float> numbers) {
+OrderedJson probabilities_json(const io::Labels& labels, std::span<const float> numbers) {
   OrderedJson out = OrderedJson::object();
   for (std::size_t i = 0; i < labels.names.size(); ++i)
     out[labels.names[i]] = to_f32_digits(numbers[i]);
   return out;
 }
 
-std::vector<MeasuredValue> write_class_predictions(const Recipe& r, const ClassifyTask& task) {
+std::vector<model::MeasuredValue> write_class_predictions(const Recipe& r,
+                                                          const model::ClassifyTask& task) {
   const RecipePaths paths(r);
   const auto source =
-      open_examples({.input = paths.scored, .features = classify_task(task).features});
-  Classifier classifier = PretrainedModel::of_recipe(r).classifier(
-      {.batch_size = r.eval.batch_size, .devices = local_inference_devices(r.train.devices)});
-  const bool of_words = task.labels.problem == Problem::token_labels;
+      data::open_examples({.input = paths.scored, .features = model::classify_task(task).features});
+  execution::Classifier classifier = PretrainedModel::of_recipe(r).classifier(
+      {.batch_size = r.eval.batch_size,
+       .devices = train::local_inference_devices(r.train.devices)});
+  const bool of_words = task.labels.problem == io::Problem::token_labels;
   ToldExamples all;
   KeptRows kept(paths.scored, source->size());
   if (!kept.are_there())
     log_warning("eval: {} not found: predictions.jsonl has texts decoded from token ids",
-                rows_beside(paths.scored));
-  OutputFile file(paths.predictions);
+                data::rows_beside(paths.scored));
+  io::OutputFile file(paths.predictions);
   for (std::uint64_t first = 0; first < source->size(); first += kExamplesAtOnce) {
     const auto count = std::min<std::uint64_t>(kExamplesAtOnce, source->size() - first);
-    const Batch batch = source->examples_in_order(first, count);
+    const data::Batch batch = source->examples_in_order(first, count);
     const ToldExamples told =
         of_words ? tell_words(classifier, {batch}, kept) : tell_texts(classifier, {batch}, kept);
     file.write(told.lines);
@@ -298,24 +304,24 @@ std::vector<MeasuredValue> write_class_predictions(const Recipe& r, const Classi
   return measures_of(all, task.labels);
 }
 
-ClassifyJob classify_job(const ClassifyTask& task) {
-  ClassifyJob job;
-  job.probabilities = [task](std::int64_t S) { return class_probabilities(task, S); };
+execution::ClassifyJob classify_job(const model::ClassifyTask& task) {
+  execution::ClassifyJob job;
+  job.probabilities = [task](std::int64_t S) { return model::class_probabilities(task, S); };
   job.labels = task.labels;
   job.answers = task.answers;
   job.most_tokens = task.seq_length;
   return job;
 }
 
-ClassifyTask stored_classifier(const StoredModel& m) {
-  const ClassifierHead head = stored_head(m);
-  ClassifyTask task{.encoder = encoder_of(m),
-                    .labels = head.labels,
-                    .dropout = head.dropout,
-                    .answers = head.answers};
-  const std::int64_t most = encoder_sizes(task.encoder).max_position_embeddings;
+model::ClassifyTask stored_classifier(const checkpoint::StoredModel& m) {
+  const checkpoint::ClassifierHead head = checkpoint::stored_head(m);
+  model::ClassifyTask task{.encoder = encoder_of(m),
+                           .labels = head.labels,
+                           .dropout = head.dropout,
+                           .answers = head.answers};
+  const std::int64_t most = model::encoder_sizes(task.encoder).max_position_embeddings;
   task.seq_length = head.seq_length > 0 ? std::min(head.seq_length, most) : most;
   return task;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

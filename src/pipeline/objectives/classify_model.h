@@ -11,19 +11,20 @@
 #include "model/train_step/report.h"
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Returns the inference job of a task.
-ClassifyJob classify_job(const ClassifyTask& task);
+execution::ClassifyJob classify_job(const model::ClassifyTask& task);
 // Writes a JSON object for each example of eval.split to RecipePaths::predictions: text (joined
 // from its pieces, with "pair" for a second text), label, prediction and probabilities; for
 // token_labels these are lists, and there are entities. Returns precision, recall and F1 of
 // entities (evaluation/metrics/entities.h), or Spearman's correlation for regression.
-std::vector<MeasuredValue> write_class_predictions(const Recipe& recipe, const ClassifyTask& task);
+std::vector<model::MeasuredValue> write_class_predictions(const Recipe& recipe,
+                                                          const model::ClassifyTask& task);
 
 // Writes the answers to the questions of eval.split to RecipePaths::predictions. Returns
 // exact_match and f1; if the file of the questions is missing, returns nothing and logs a warning.
-std::vector<MeasuredValue> write_answer_predictions(const Recipe& recipe);
+std::vector<model::MeasuredValue> write_answer_predictions(const Recipe& recipe);
 
 // Returns a sentence with the classes that are labels of held-out examples but are never predicted,
 // and a suggestion. Empty if every such class is predicted. Both maps have counts by class.
@@ -31,21 +32,21 @@ std::string never_predicted(const std::map<std::string, std::int64_t>& labelled,
                             const std::map<std::string, std::int64_t>& predicted);
 
 // Returns a prediction as JSON: a class, a list of classes, or a number. Not for token_labels.
-OrderedJson said_json(const Labels& labels, std::span<const float> numbers);
+OrderedJson said_json(const io::Labels& labels, std::span<const float> numbers);
 // Returns the most likely class of each word. An "I-" class that does not follow its entity becomes
 // "B-", if there is such a class.
-std::vector<std::string> said_labels(const Labels& labels, std::span<const float> numbers);
+std::vector<std::string> said_labels(const io::Labels& labels, std::span<const float> numbers);
 // Returns whether word labels have the BIO scheme: a class begins with "B-" or "I-".
-bool has_entities(const Labels& labels);
+bool has_entities(const io::Labels& labels);
 // Returns {"words", "prediction", "probabilities", "entities"} for a text of token_labels;
 // "entities" only for BIO classes. Words beyond `numbers`, which were truncated, have the label "O"
 // if there is such a class, else null.
-OrderedJson words_json(const Labels& labels, std::vector<std::string> words,
+OrderedJson words_json(const io::Labels& labels, std::vector<std::string> words,
                        std::span<const float> numbers);
 // Returns {"class": probability, …}. Not for token_labels.
-OrderedJson probabilities_json(const Labels& labels, std::span<const float> numbers);
+OrderedJson probabilities_json(const io::Labels& labels, std::span<const float> numbers);
 
 // Returns the task of a stored classifier. Throws UsageError if its classes are not stored.
-ClassifyTask stored_classifier(const StoredModel& model);
+model::ClassifyTask stored_classifier(const checkpoint::StoredModel& model);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -30,16 +30,16 @@
 #include "pipeline/objectives/objectives.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 // Returns the encoder of the recipe. A run that has begun reads it from its state.
-Encoder resolved_encoder(const Recipe& r) {
+model::Encoder resolved_encoder(const Recipe& r) {
   const ClassifyModel model = classify_model(r);
   const auto begun = begun_state(r);
   if (begun && begun->state.contains("encoder"))
-    return parse_encoder(begun->state["encoder"].get<std::string>(), begun->state["model"],
-                         begun->path);
+    return model::parse_encoder(begun->state["encoder"].get<std::string>(), begun->state["model"],
+                                begun->path);
   if (!model.like.empty()) return encoder_in(model.like, "model.like");
   if (!r.train.init_from.empty()) return encoder_in(r.train.init_from, "train.init_from");
   throw UsageError("train.init_from: no pre-trained model to fine-tune",
@@ -50,14 +50,14 @@ Encoder resolved_encoder(const Recipe& r) {
 // Returns the mean label from the description of the examples; 0 if they are not made yet.
 double mean_label_of(const Recipe& r) {
   const auto files = record_files(RecipePaths(r).train_records);
-  const auto described = files.empty() ? std::nullopt : find_description(files);
+  const auto described = files.empty() ? std::nullopt : data::find_description(files);
   return described ? described->all.value("mean_label", 0.0) : 0.0;
 }
 
 // Returns the count of each class in the training examples; empty if they are not made yet.
 std::vector<double> training_counts(const Recipe& r) {
   const auto files = record_files(RecipePaths(r).train_records);
-  const auto described = files.empty() ? std::nullopt : find_description(files);
+  const auto described = files.empty() ? std::nullopt : data::find_description(files);
   return described ? described->all.value("of_class", std::vector<double>())
                    : std::vector<double>();
 }
@@ -70,7 +70,7 @@ std::vector<std::int64_t> lengths_of(const Recipe& r) {
   std::vector<std::int64_t> out;
   if (data.lengths == "auto") {
     const auto files = record_files(RecipePaths(r).train_records);
-    const auto described = files.empty() ? std::nullopt : find_description(files);
+    const auto described = files.empty() ? std::nullopt : data::find_description(files);
     if (described) out = described->all.value("lengths", out);
     return !out.empty() && out.back() == data.seq_length ? out : std::vector<std::int64_t>();
   }
@@ -90,7 +90,7 @@ std::vector<std::int64_t> lengths_of(const Recipe& r) {
   return out;
 }
 
-ClassifyTask classifier_task(const Recipe& r, std::vector<std::string> labels) {
+model::ClassifyTask classifier_task(const Recipe& r, std::vector<std::string> labels) {
   const ClassifyModel model = classify_model(r);
   const ClassifyData data = classify_data(r);
   const auto weights = class_weights_of(r.train.class_weights, labels, training_counts(r));
@@ -107,9 +107,9 @@ ClassifyTask classifier_task(const Recipe& r, std::vector<std::string> labels) {
           .label_smoothing = r.train.label_smoothing};
 }
 
-ClassifyTask finished_classifier(const Recipe& r) {
+model::ClassifyTask finished_classifier(const Recipe& r) {
   auto labels = known_labels(r);
-  if (labels.empty() && Labels{.problem = classify_model(r).problem}.has_classes())
+  if (labels.empty() && io::Labels{.problem = classify_model(r).problem}.has_classes())
     throw UsageError(str(r.out, ": the classes are not known yet"),
                      "make the examples with `smelt run`, or set data.labels");
   return classifier_task(r, std::move(labels));
@@ -147,8 +147,9 @@ void check_labels_of_loss(const RecipeChecks& checks, const Recipe& r) {
       r.train.label_smoothing >= 0 && r.train.label_smoothing < 1, {"train.label_smoothing"},
       str("train.label_smoothing is ", r.train.label_smoothing, ", must be at least 0 and below 1"),
       "use 0.1");
-  const Problem problem = classify_model(r).problem;
-  const bool one_of_several = problem == Problem::single_label || problem == Problem::token_labels;
+  const io::Problem problem = classify_model(r).problem;
+  const bool one_of_several =
+      problem == io::Problem::single_label || problem == io::Problem::token_labels;
   const bool given = !r.train.class_weights.empty() || r.train.label_smoothing > 0;
   checks.require(one_of_several || !given,
                  {"train.class_weights", "train.label_smoothing", "model.problem"},
@@ -160,12 +161,12 @@ void check_labels_of_loss(const RecipeChecks& checks, const Recipe& r) {
 // Returns the classes, or placeholders if they are not known before the data are made.
 std::vector<std::string> labels_to_check(const Recipe& r) {
   auto labels = known_labels(r);
-  const Problem problem = classify_model(r).problem;
-  if (!labels.empty() || !Labels{.problem = problem}.has_classes()) return labels;
+  const io::Problem problem = classify_model(r).problem;
+  if (!labels.empty() || !io::Labels{.problem = problem}.has_classes()) return labels;
   if (!r.distill.teacher.empty())  // the data must have the same classes
     return teacher_of(r).asked.at("labels").get<std::vector<std::string>>();
   // f1 needs two classes.
-  std::size_t count = problem == Problem::token_labels ? 3 : 2;
+  std::size_t count = problem == io::Problem::token_labels ? 3 : 2;
   if (const auto weights = split(r.train.class_weights, ','); weights.size() > 1)
     count = weights.size();
   while (labels.size() < count) labels.push_back(str(labels.size()));
@@ -200,7 +201,7 @@ void check_classify(const Recipe& r) {
   checks.one_of("data.format",
                 {"auto", "jsonl", "tsv", "tsv-quoted", "csv", "parquet", "conll", "squad"});
   check_row_commands(r);
-  checks.require(classify_model(r).problem != Problem::token_labels || data.pair.empty(),
+  checks.require(classify_model(r).problem != io::Problem::token_labels || data.pair.empty(),
                  {"model.problem", "data.pair"},
                  "data.pair cannot be set with model.problem token_labels",
                  "leave data.pair empty");
@@ -213,31 +214,32 @@ void check_classify(const Recipe& r) {
   checks.require(!data.both_orders || (!data.pair.empty() && !of_answers(r)),
                  {"data.both_orders", "data.pair"}, "data.both_orders requires pairs of texts",
                  "name the second text's column with data.pair");
-  const auto given = class_names_in(data.labels);
+  const auto given = io::class_names_in(data.labels);
   checks.require(given.empty() || std::set(given.begin(), given.end()).size() == given.size(),
                  {"data.labels"}, "data.labels names a class twice", "name each once");
   checks.require(data.labels.empty() || given.size() > 1, {"data.labels"},
                  "data.labels names only one class", "name all classes, separated by commas");
   check_kept_measure(r);
   const auto labels = labels_to_check(r);
-  Task task;
-  ClassifyTask classifier;
+  model::Task task;
+  model::ClassifyTask classifier;
   checks.accepts({"train.class_weights"}, [&] { classifier = classifier_task(r, labels); });
-  checks.fits_positions(data.seq_length, encoder_sizes(classifier.encoder).max_position_embeddings);
-  checks.accepts({"data.seq_length"}, [&] { task = classify_task(classifier); });
+  checks.fits_positions(data.seq_length,
+                        model::encoder_sizes(classifier.encoder).max_position_embeddings);
+  checks.accepts({"data.seq_length"}, [&] { task = model::classify_task(classifier); });
   check_program(r, task);
 }
 
 // Returns the accuracy of predicting the most frequent training class. Empty if only some of the
 // held-out rows were evaluated, because the classes of those rows are not known.
-std::vector<MeasuredValue> majority_class(const Recipe& r, const Evaluation& e) {
-  const Problem problem = classify_model(r).problem;
-  if (problem != Problem::single_label && problem != Problem::token_labels) return {};
-  const auto scored = find_description(record_files(RecipePaths(r).scored));
+std::vector<model::MeasuredValue> majority_class(const Recipe& r, const execution::Evaluation& e) {
+  const io::Problem problem = classify_model(r).problem;
+  if (problem != io::Problem::single_label && problem != io::Problem::token_labels) return {};
+  const auto scored = data::find_description(record_files(RecipePaths(r).scored));
   if (scored && scored->examples && e.examples < static_cast<std::int64_t>(*scored->examples))
     return {};
   const auto counts = [](const std::string& records) {
-    const auto described = find_description(record_files(records));
+    const auto described = data::find_description(record_files(records));
     return described ? described->all.value("of_class", std::vector<double>())
                      : std::vector<double>();
   };
@@ -256,13 +258,13 @@ std::vector<MeasuredValue> majority_class(const Recipe& r, const Evaluation& e) 
 std::string usual_metric(const Recipe& r) {
   if (const std::string metric = glue_metric(r); !metric.empty()) return metric;
   switch (classify_model(r).problem) {
-    case Problem::regression:
+    case io::Problem::regression:
       return "pearson";
-    case Problem::token_labels: {
-      const Labels labels{.problem = Problem::token_labels, .names = known_labels(r)};
+    case io::Problem::token_labels: {
+      const io::Labels labels{.problem = io::Problem::token_labels, .names = known_labels(r)};
       return labels.names.empty() ? "" : has_entities(labels) ? "entity-f1" : "accuracy";
     }
-    case Problem::answer_spans:
+    case io::Problem::answer_spans:
       return "squad-f1";
     default:
       return "accuracy";
@@ -272,45 +274,48 @@ std::string usual_metric(const Recipe& r) {
 SamplePrediction sample_of(const Recipe& r) {
   using Texts = std::vector<std::string>;
   switch (classify_model(r).problem) {
-    case Problem::regression:
+    case io::Problem::regression:
       return {.said = 0.5, .is = 1};
-    case Problem::token_labels:
+    case io::Problem::token_labels:
       return {.said = Texts{"a", "a"}, .is = Texts{"a", "a"}, .of_words = true};
-    case Problem::multi_label:
+    case io::Problem::multi_label:
       return {.said = Texts{"a"}, .is = Texts{"a", "b"}};
-    case Problem::answer_spans:
+    case io::Problem::answer_spans:
       return {.said = "a", .is = Texts{"a", "b"}};
     default:
       return {};
   }
 }
 
-Teacher teaching_classifier(const Recipe&, const StoredModel& m, FrozenModel held) {
-  if (model_type_of(m.tensors) != "classify")
+model::Teacher teaching_classifier(const Recipe&, const checkpoint::StoredModel& m,
+                                   model::FrozenModel held) {
+  if (checkpoint::model_type_of(m.tensors) != "classify")
     throw UsageError(str(held.where, " has no classification head"),
                      "use a model that was fine-tuned for the same task");
-  return classify_teacher(stored_classifier(m), std::move(held));
+  return model::classify_teacher(stored_classifier(m), std::move(held));
 }
 
 void export_classifier(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r);
-  const ClassifyTask task = finished_classifier(r);
-  const Checkpoint checkpoint =
-      parameters_of(load_trained_model("export", paths.trained, encoder_config_json(task.encoder),
-                                       paths.vocab, r.eval.averaged)
-                        .checkpoint);
-  HuggingFaceClassifier model{.encoder = task.encoder, .labels = task.labels, .folder = {}};
+  const model::ClassifyTask task = finished_classifier(r);
+  const checkpoint::Checkpoint checkpoint = checkpoint::parameters_of(
+      execution::load_trained_model("export", paths.trained,
+                                    model::encoder_config_json(task.encoder), paths.vocab,
+                                    r.eval.averaged)
+          .checkpoint);
+  checkpoint::HuggingFaceClassifier model{
+      .encoder = task.encoder, .labels = task.labels, .folder = {}};
   model.dropout = task.dropout;
   model.seq_length = task.seq_length;
   model.answers = task.answers;
-  model.folder.vocab_txt = vocabulary_bytes(paths.vocab);
-  model.folder.tokenizer = tokenizer_options(paths.vocab, tokenizer_flags(r));
-  export_hugging_face(
-      folder, std::move(model), lazy_tensors(checkpoint.tensors),
-      {.earlier = folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
-                                               : OutputDirectory::Earlier::refused});
+  model.folder.vocab_txt = text::vocabulary_bytes(paths.vocab);
+  model.folder.tokenizer = text::tokenizer_options(paths.vocab, tokenizer_flags(r));
+  checkpoint::export_hugging_face(
+      folder, std::move(model), checkpoint::lazy_tensors(checkpoint.tensors),
+      {.earlier = folder == paths.hugging_face ? io::OutputDirectory::Earlier::replaced
+                                               : io::OutputDirectory::Earlier::refused});
   log_info("export: {} holds step {} for transformers' {}", folder, checkpoint.step,
-           classifier_class(task.encoder, task.labels.problem));
+           checkpoint::classifier_class(task.encoder, task.labels.problem));
 }
 
 }  // namespace
@@ -321,8 +326,8 @@ ObjectiveType classify_objective() {
   type.help =
       "fine-tunes a BERT or ELECTRA for classification, regression, token labels or question "
       "answering";
-  type.model = config_fields<ClassifyModel>();
-  type.data = config_fields<ClassifyData>();
+  type.model = io::config_fields<ClassifyModel>();
+  type.data = io::config_fields<ClassifyData>();
   type.preset = classify_preset;
   type.weighs_classes = true;
   type.reads = Reads::rows;
@@ -332,7 +337,7 @@ ObjectiveType classify_objective() {
   type.beside_examples = {"answer_tokens"};
   type.check = check_classify;
   type.make_examples = make_labelled;
-  type.task = [](const Recipe& r) { return classify_task(finished_classifier(r)); };
+  type.task = [](const Recipe& r) { return model::classify_task(finished_classifier(r)); };
   type.teacher = teaching_classifier;
   type.remark = glue_remark;
   type.more_measures = majority_class;
@@ -348,8 +353,10 @@ ObjectiveType classify_objective() {
                    .of = "majority_accuracy",
                    .meaning = "always the most frequent class"};
   type.export_folder = export_classifier;
-  type.inference.classify = [](const StoredModel& m) { return classify_job(stored_classifier(m)); };
+  type.inference.classify = [](const checkpoint::StoredModel& m) {
+    return classify_job(stored_classifier(m));
+  };
   return type;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

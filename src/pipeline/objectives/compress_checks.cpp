@@ -8,7 +8,7 @@
 #include "pipeline/config/recipe_checks.h"
 #include "pipeline/objectives/classify_fields.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 std::vector<std::int64_t> numbers_in(const Recipe& r, const std::string& field,
                                      const std::string& list) {
@@ -26,14 +26,14 @@ std::vector<std::int64_t> numbers_in(const Recipe& r, const std::string& field,
   return out;
 }
 
-Activations activations_of(const Recipe& r) {
+compress::Activations activations_of(const Recipe& r) {
   return choose_of(str(r.origin({"compress.activations"}), ": compress.activations"),
-                   r.compress.activations, kActivations);
+                   r.compress.activations, compress::kActivations);
 }
 
-Calibration calibration_of(const Recipe& r) {
+compress::Calibration calibration_of(const Recipe& r) {
   return choose_of(str(r.origin({"compress.calibration"}), ": compress.calibration"),
-                   r.compress.calibration, kCalibrations);
+                   r.compress.calibration, compress::kCalibrations);
 }
 
 bool is_t5(const Recipe& r) { return r.type->name == "text_to_text"; }
@@ -67,7 +67,7 @@ void check_compress(const Recipe& r) {
   const CompressSection& c = r.compress;
   if (!c.is_on()) return;
   const RecipeChecks checks(r);
-  checks.require(!is_remote(r.out), {"out", "compress.layers", "compress.ffn", "compress.int8"},
+  checks.require(!io::is_remote(r.out), {"out", "compress.layers", "compress.ffn", "compress.int8"},
                  str("compress: ", r.out, " is remote, but compression needs a local folder"),
                  "remove the section, download the exported model and use `smelt compress`");
   checks.require(!holds_nothing_out(r),
@@ -75,20 +75,21 @@ void check_compress(const Recipe& r) {
                  "compress: data.validation_share is 0, but compression needs held-out rows",
                  "name rows with data.validation, or raise data.validation_share");
   check_cuts(checks, r);
-  const Activations activations = activations_of(r);
-  checks.require(activations == Activations::floats || c.int8, {"compress.activations"},
+  const compress::Activations activations = activations_of(r);
+  checks.require(activations == compress::Activations::floats || c.int8, {"compress.activations"},
                  "compress.activations needs compress.int8, which is false",
                  "set compress.int8 to true");
   (void)calibration_of(r);
   checks.require(
-      c.calibration == CompressSection().calibration || activations == Activations::by_input_scale,
+      c.calibration == CompressSection().calibration ||
+          activations == compress::Activations::by_input_scale,
       {"compress.calibration"},
       str("compress.calibration needs compress.activations static, but it is ", c.activations),
       "remove it, or set compress.activations to static");
   checks.require(c.max_drop < 0 || c.int8, {"compress.max_drop"},
                  "compress.max_drop needs compress.int8, which is false",
                  "set compress.int8 to true");
-  checks.require(is_t5(r) || classify_model(r).problem != Problem::answer_spans,
+  checks.require(is_t5(r) || classify_model(r).problem != io::Problem::answer_spans,
                  {"compress.layers", "compress.ffn", "compress.int8"},
                  "compress: model.problem answer_spans is not supported",
                  "use `smelt compress` on the exported model");
@@ -96,4 +97,4 @@ void check_compress(const Recipe& r) {
   (void)numbers_in(r, "compress.lengths", c.lengths);
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -8,7 +8,7 @@
 #include "compress/quantize.h"
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Throws UsageError if values of the section contradict each other or do not fit the type of model.
 void check_compress(const Recipe& recipe);
@@ -19,10 +19,10 @@ std::vector<std::int64_t> numbers_in(const Recipe& recipe, const std::string& fi
                                      const std::string& list);
 
 // Return compress.activations and compress.calibration. Throw UsageError for an unknown word.
-Activations activations_of(const Recipe& recipe);
-Calibration calibration_of(const Recipe& recipe);
+compress::Activations activations_of(const Recipe& recipe);
+compress::Calibration calibration_of(const Recipe& recipe);
 
 // Returns whether the recipe fine-tunes a T5 on rows.
 bool is_t5(const Recipe& recipe);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -4,7 +4,7 @@
 #include "pipeline/config/objective_type.h"
 #include "pipeline/objectives/load_recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr const char* kTeaching = "compress distill";
@@ -39,4 +39,4 @@ Recipe taught_recipe(const std::string& run, const std::string& student, const s
   return load_recipe(run, all);
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

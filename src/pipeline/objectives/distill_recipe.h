@@ -6,7 +6,7 @@
 
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Returns the recipe of `run` with its model as the teacher, the weights of `student` and the
 // output folder `out`; compression is off. Throws UsageError as load_recipe() does, and if the
@@ -14,4 +14,4 @@ namespace smelt {
 Recipe taught_recipe(const std::string& run, const std::string& student, const std::string& out,
                      const std::vector<std::string>& settings);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -9,38 +9,40 @@
 #include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
-ElectraIds special_ids(const Vocabulary& vocabulary) {
+model::ElectraIds special_ids(const text::Vocabulary& vocabulary) {
   return {.cls = vocabulary.id("[CLS]"),
           .sep = vocabulary.id("[SEP]"),
           .mask = vocabulary.id("[MASK]")};
 }
 
-ElectraTask with_files(ElectraTask settings, const Vocabulary& vocabulary,
-                       const std::vector<std::string>& records, const std::string& size_name) {
+model::ElectraTask with_files(model::ElectraTask settings, const text::Vocabulary& vocabulary,
+                              const std::vector<std::string>& records,
+                              const std::string& size_name) {
   settings.model.vocab_size = vocabulary_rows(settings.model.vocab_size, vocabulary, size_name);
   settings.ids = special_ids(vocabulary);
   settings.majority_token = majority_token(records, vocabulary);
   return settings;
 }
 
-bool has_hugging_face_generator(const ElectraTask& c) {
+bool has_hugging_face_generator(const model::ElectraTask& c) {
   return !c.settings.uniform_generator && !c.has_two_towers() && c.model.hidden_act == "gelu";
 }
 
 void export_electra(const ElectraExportJob& job) {
-  ElectraTask c = job.task;
-  const Checkpoint checkpoint = parameters_of(
-      load_trained_model("export", job.model_dir, config_json(c.model), job.vocab, job.averaged)
+  model::ElectraTask c = job.task;
+  const checkpoint::Checkpoint checkpoint = checkpoint::parameters_of(
+      execution::load_trained_model("export", job.model_dir, io::config_json(c.model), job.vocab,
+                                    job.averaged)
           .checkpoint);
-  ModelFolder model;
+  checkpoint::ModelFolder model;
   model.parameters = checkpoint.tensors;
-  model.vocab_txt = vocabulary_bytes(job.vocab);
-  model.tokenizer = load_tokenizer_config(job.vocab).value_or(job.tokenizer);
-  const auto put = [&](const char* name, const ElectraPart& part, const char* cls) {
-    const std::string to = join_path(job.folder, name);
-    export_hugging_face(to, part, model, job.earlier);
+  model.vocab_txt = text::vocabulary_bytes(job.vocab);
+  model.tokenizer = text::load_tokenizer_config(job.vocab).value_or(job.tokenizer);
+  const auto put = [&](const char* name, const checkpoint::ElectraPart& part, const char* cls) {
+    const std::string to = io::join_path(job.folder, name);
+    checkpoint::export_hugging_face(to, part, model, job.earlier);
     log_info("export: {} holds step {} for transformers' {}", to, checkpoint.step, cls);
   };
   if (c.settings.electric_objective)
@@ -48,13 +50,13 @@ void export_electra(const ElectraExportJob& job) {
         "export: the exported logit of Electric is its energy alone, without the generator's "
         "likelihood of the token, so it is not the log-odds of a replaced token");
   if (c.has_discriminator())
-    put("discriminator", electra_discriminator(c.model), "ElectraForPreTraining");
+    put("discriminator", checkpoint::electra_discriminator(c.model), "ElectraForPreTraining");
   else
     c.model.untied_generator = false;  // the generator is the only encoder
   if (!has_hugging_face_generator(c))
     log_info("export: transformers has no class for this generator; it is not exported");
   else
-    put("generator", electra_generator_part(c.model), "ElectraForMaskedLM");
+    put("generator", checkpoint::electra_generator_part(c.model), "ElectraForMaskedLM");
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -10,25 +10,26 @@
 #include "text/tokenizers/tokenizer_options.h"
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Throws UsageError if a special token is missing.
-ElectraIds special_ids(const Vocabulary& vocabulary);
+model::ElectraIds special_ids(const text::Vocabulary& vocabulary);
 
 // Returns the settings completed by vocabulary and training data: vocab_size, ids and
 // majority_token. Throws UsageError as described in pipeline/config/vocabulary_facts.h.
-ElectraTask with_files(ElectraTask settings, const Vocabulary& vocabulary,
-                       const std::vector<std::string>& records, const std::string& size_name);
+model::ElectraTask with_files(model::ElectraTask settings, const text::Vocabulary& vocabulary,
+                              const std::vector<std::string>& records,
+                              const std::string& size_name);
 
 // Returns whether the generator fits transformers' ElectraForMaskedLM, whose head uses gelu.
-bool has_hugging_face_generator(const ElectraTask& task);
+bool has_hugging_face_generator(const model::ElectraTask& task);
 
 struct ElectraExportJob {
-  ElectraTask task;
+  model::ElectraTask task;
   std::string model_dir, vocab;
-  TokenizerOptions tokenizer;  // used if the vocabulary has no stored settings
+  text::TokenizerOptions tokenizer;  // used if the vocabulary has no stored settings
   std::string folder;
-  OutputDirectory::Earlier earlier = OutputDirectory::Earlier::refused;
+  io::OutputDirectory::Earlier earlier = io::OutputDirectory::Earlier::refused;
   bool averaged = true;  // see load_trained_model()
 };
 // Writes the Hugging Face folders discriminator/ and generator/, if the model has that part and
@@ -36,4 +37,4 @@ struct ElectraExportJob {
 // another model or vocabulary, or if a folder already exists.
 void export_electra(const ElectraExportJob& job);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -15,7 +15,7 @@
 #include "pipeline/objectives/encoder_source.h"
 #include "pipeline/objectives/objectives.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr const char* kElectraType = "electra";
@@ -36,16 +36,16 @@ void visit_fields(C& c, Visitor&& visit) {
         "shuffled: all cores, bounded memory; original: the same examples as the original program");
 }
 
-ElectraTask settings_of(const Recipe& r) {
-  ElectraTask c;
-  c.model = parse_config<ElectraConfig>(r.model, "model");
-  c.settings = parse_config<ElectraSettings>(r.model, "model");
-  c.seq_length = parse_config<ElectraData>(r.data, "data").seq_length;
+model::ElectraTask settings_of(const Recipe& r) {
+  model::ElectraTask c;
+  c.model = io::parse_config<model::ElectraConfig>(r.model, "model");
+  c.settings = io::parse_config<model::ElectraSettings>(r.model, "model");
+  c.seq_length = io::parse_config<ElectraData>(r.data, "data").seq_length;
   return c;
 }
 
 // Returns the task completed by the vocabulary and the data.
-ElectraTask finished_task(const Recipe& r) {
+model::ElectraTask finished_task(const Recipe& r) {
   return with_files(settings_of(r), vocabulary_of(r), record_files(RecipePaths(r).train_records),
                     "model.vocab_size");
 }
@@ -53,12 +53,12 @@ ElectraTask finished_task(const Recipe& r) {
 void check_electra(const Recipe& r) {
   const RecipeChecks checks(r);
   checks.one_of("model.masks", {"distinct", "original"});
-  ElectraTask c = settings_of(r);
+  model::ElectraTask c = settings_of(r);
   checks.at_least("data.seq_length", 5);  // [CLS] a [SEP] b [SEP]
   checks.one_of("data.order", {"shuffled", "original"});
   checks.at_least("model.vocab_size", 0);
   if (c.model.vocab_size == 0) c.model.vocab_size = r.vocab.size;
-  check_electra_config(c.model, [&](const std::string& field) {
+  model::check_electra_config(c.model, [&](const std::string& field) {
     return str(r.origin({"model." + field}), ": model");
   });
   checks.require(c.has_discriminator() || has_hugging_face_generator(c), {"model.hidden_act"},
@@ -68,32 +68,32 @@ void check_electra(const Recipe& r) {
                  "set it to gelu");
   checks.fits_positions(c.seq_length, c.model.max_position_embeddings);
   c.ids = {.cls = 2, .sep = 3, .mask = 4};  // placeholders until there is a vocabulary
-  Task task;
+  model::Task task;
   checks.accepts({"model.mask_prob", "data.seq_length", "model.temperature"},
-                 [&] { task = electra_task(c); });
+                 [&] { task = model::electra_task(c); });
   check_program(r, task);
 }
 
 std::uint64_t make_electra_examples(const Recipe& r, ExampleSet set) {
   const RecipePaths paths(r);
-  const auto data = parse_config<ElectraData>(r.data, "data");
+  const auto data = io::parse_config<ElectraData>(r.data, "data");
   const bool train = set == ExampleSet::train;
-  ElectraExamplesJob job;
+  data::ElectraExamplesJob job;
   job.text.input = train ? paths.train_text : paths.heldout_text;
   job.vocab = paths.vocab;
   job.output = train ? paths.train_output : paths.heldout_output;
   job.shards = train ? r.ready.shards : 1;
-  job.order = parse_example_order(data.order);
+  job.order = data::parse_example_order(data.order);
   job.tokenizer = tokenizer_flags(r);
   job.options.seq_length = data.seq_length;
   job.overwrite = true;
   job.seed = data.seed;
-  return build_electra_examples(job).examples;
+  return data::build_electra_examples(job).examples;
 }
 
 // Returns the accuracy of the discriminator and the generator, compared with constant predictions.
-std::string electra_remark(const Recipe& r, const Evaluation& e) {
-  const ElectraTask c = finished_task(r);
+std::string electra_remark(const Recipe& r, const execution::Evaluation& e) {
+  const model::ElectraTask c = finished_task(r);
   const auto share = [&](const char* name) { return percent(e.measure(name).value); };
   const auto count = [&](const char* name) {
     return static_cast<std::int64_t>(e.measure(name).weight);
@@ -114,51 +114,52 @@ std::string electra_remark(const Recipe& r, const Evaluation& e) {
 
 // Returns the task of a stored model. A checkpoint of another program does not contain its
 // objective, so it is derived from the heads.
-ElectraTask stored_task(const StoredModel& m) {
+model::ElectraTask stored_task(const checkpoint::StoredModel& m) {
   const auto has = [&](const char* name) { return m.tensors.contains(name); };
-  ElectraTask c;
-  c.model = parse_config<ElectraConfig>(m.config, m.where);
+  model::ElectraTask c;
+  c.model = io::parse_config<model::ElectraConfig>(m.config, m.where);
   c.settings.electra_objective = has("discriminator_predictions/dense/bias");
   c.settings.two_tower_generator = has("cloze_predictions/output_bias");
-  if (m.objective.is_object()) c.settings = parse_config<ElectraSettings>(m.objective, m.where);
+  if (m.objective.is_object())
+    c.settings = io::parse_config<model::ElectraSettings>(m.objective, m.where);
   return c;
 }
 
 // ELECTRA with two towers and Electric have the same heads, but their logits have different
 // meanings.
-DetectJob detect_stored_electra(const StoredModel& m) {
-  const ElectraTask c = stored_task(m);
+execution::DetectJob detect_stored_electra(const checkpoint::StoredModel& m) {
+  const model::ElectraTask c = stored_task(m);
   if (!m.objective.is_object() && c.settings.electra_objective && c.settings.two_tower_generator)
     throw UsageError(
         str("detect: ", m.where,
             ": may be Electric or ELECTRA with two towers, its objective is not known"),
         R"(add "objective": {"electric_objective": true} to the electra_config.json beside it, or )"
         R"({"two_tower_generator": true})");
-  DetectJob job;
-  job.replaced = [c](std::int64_t S) { return electra_replaced(c, S, "detect"); };
+  execution::DetectJob job;
+  job.replaced = [c](std::int64_t S) { return model::electra_replaced(c, S, "detect"); };
   job.max_tokens = c.model.max_position_embeddings;
   return job;
 }
 
-FillMaskJob fill_stored_electra(const StoredModel& m) {
-  const ElectraTask c = stored_task(m);
+execution::FillMaskJob fill_stored_electra(const checkpoint::StoredModel& m) {
+  const model::ElectraTask c = stored_task(m);
   if (!c.has_two_towers() && !m.tensors.contains("generator_predictions/output_bias"))
     throw UsageError(str("fill: ", m.named(), " has no generator"),
                      "name the generator's folder, or the one that contains both");
-  FillMaskJob job;
+  execution::FillMaskJob job;
   job.guesses = [c](std::int64_t S, std::int64_t P, std::int64_t top) {
-    return electra_mask_guesses(c, S, P, top, "fill");
+    return model::electra_mask_guesses(c, S, P, top, "fill");
   };
   job.scores = [c](std::int64_t S, std::int64_t P) {
-    return electra_word_scores(c, S, P, "score");
+    return model::electra_word_scores(c, S, P, "score");
   };
   job.max_tokens = c.model.max_position_embeddings;
   job.vocab_size = c.model.vocab_size;
   return job;
 }
 
-EvaluateTextJob score_stored_electra(const StoredModel& m) {
-  const ElectraTask c = stored_task(m);
+EvaluateTextJob score_stored_electra(const checkpoint::StoredModel& m) {
+  const model::ElectraTask c = stored_task(m);
   const bool guesses = m.tensors.contains(c.has_two_towers() ? "cloze_predictions/output_bias"
                                                              : "generator_predictions/output_bias");
   if (!guesses && !c.settings.uniform_generator)
@@ -166,10 +167,10 @@ EvaluateTextJob score_stored_electra(const StoredModel& m) {
                      "name the folder or checkpoint that contains both");
   EvaluateTextJob job{
       .max_tokens = c.model.max_position_embeddings, .make_examples = {}, .task = {}};
-  job.task = [c](std::int64_t S, const std::string& records, const Vocabulary& words) {
-    ElectraTask task = with_files(c, words, {records}, "vocab_size");
+  job.task = [c](std::int64_t S, const std::string& records, const text::Vocabulary& words) {
+    model::ElectraTask task = with_files(c, words, {records}, "vocab_size");
     task.seq_length = S;
-    return electra_task(task);
+    return model::electra_task(task);
   };
   return job;
 }
@@ -179,19 +180,19 @@ void export_recipes_model(const Recipe& r, const std::string& folder) {
   export_electra({.task = finished_task(r),
                   .model_dir = paths.trained,
                   .vocab = paths.vocab,
-                  .tokenizer = options_of(tokenizer_flags(r)),
+                  .tokenizer = text::options_of(tokenizer_flags(r)),
                   .folder = folder,
-                  .earlier = folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
-                                                          : OutputDirectory::Earlier::refused,
+                  .earlier = folder == paths.hugging_face ? io::OutputDirectory::Earlier::replaced
+                                                          : io::OutputDirectory::Earlier::refused,
                   .averaged = r.eval.averaged});
 }
 
 // Returns whether the folder contains a generator. Its config does not contain the discriminator's
 // sizes.
 bool is_generator(const std::string& folder) {
-  const std::string path = join_path(folder, "config.json");
-  if (!exists(path)) return false;
-  const Json config = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+  const std::string path = io::join_path(folder, "config.json");
+  if (!io::exists(path)) return false;
+  const Json config = Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes));
   return config.is_object() &&
          config.value("architectures", Json()).dump().find("ForMaskedLM") != std::string::npos;
 }
@@ -199,8 +200,9 @@ bool is_generator(const std::string& folder) {
 FieldValues sizes_of_given_electra(const FieldValues& set) {
   return sizes_of_given_model(set, [](const std::string& init) {
     if (is_generator(init)) return Json::object();
-    const Encoder encoder = encoder_in(init, "train.init_from");
-    return encoder_name(encoder) == kElectraType ? encoder_config_json(encoder) : Json::object();
+    const model::Encoder encoder = encoder_in(init, "train.init_from");
+    return model::encoder_name(encoder) == kElectraType ? model::encoder_config_json(encoder)
+                                                        : Json::object();
   });
 }
 
@@ -210,18 +212,18 @@ ObjectiveType electra_objective() {
   ObjectiveType type;
   type.name = kElectraType;
   type.help = "detection of tokens that a generator replaced (Clark et al. 2020)";
-  type.model = config_fields<ElectraConfig>();
-  const auto objective = config_fields<ElectraSettings>();
+  type.model = io::config_fields<model::ElectraConfig>();
+  const auto objective = io::config_fields<model::ElectraSettings>();
   type.model.insert(type.model.end(), objective.begin(), objective.end());
-  type.data = config_fields<ElectraData>();
-  type.control = ControlCharacters::electra;
+  type.data = io::config_fields<ElectraData>();
+  type.control = text::ControlCharacters::electra;
   type.check = check_electra;
   type.preset = sizes_of_given_electra;
   type.make_examples = make_electra_examples;
-  type.task = [](const Recipe& r) { return electra_task(finished_task(r)); };
+  type.task = [](const Recipe& r) { return model::electra_task(finished_task(r)); };
   type.model_files = [](const Recipe& r) {
     return std::map<std::string, std::string>{
-        {"electra_config.json", config_json(finished_task(r).model).dump(2) + "\n"}};
+        {"electra_config.json", io::config_json(finished_task(r).model).dump(2) + "\n"}};
   };
   type.remark = electra_remark;
   type.inference = {.fill_mask = fill_stored_electra,
@@ -235,4 +237,4 @@ ObjectiveType electra_objective() {
   return type;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

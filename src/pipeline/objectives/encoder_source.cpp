@@ -9,38 +9,40 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 // Returns the encoder in the settings of a smelt checkpoint. A classifier's settings name it.
-Encoder by_settings(const Json& settings, const std::string& where) {
-  return parse_encoder(settings.value("encoder", settings.value("task", std::string())),
-                       settings.value("model", Json::object()), where);
+model::Encoder by_settings(const Json& settings, const std::string& where) {
+  return model::parse_encoder(settings.value("encoder", settings.value("task", std::string())),
+                              settings.value("model", Json::object()), where);
 }
 
 }  // namespace
 
-Encoder encoder_of(const StoredModel& m) {
+model::Encoder encoder_of(const checkpoint::StoredModel& m) {
   if (m.settings.is_object() && m.settings.contains("task") && m.settings.contains("model"))
     return by_settings(m.settings, m.where);
-  require_sizes(m, "model");
-  const StoredFamily* family = family_of_tensors(m.tensors);
-  return parse_encoder(family != nullptr ? family->name() : "", m.config, m.where);
+  checkpoint::require_sizes(m, "model");
+  const checkpoint::StoredFamily* family = checkpoint::family_of_tensors(m.tensors);
+  return model::parse_encoder(family != nullptr ? family->name() : "", m.config, m.where);
 }
 
-Encoder encoder_in(const std::string& weights, const std::string& where) {
-  check_weights_folder(weights);
-  const std::string folder = model_in_run(weights, where).value_or(weights);
-  if (is_checkpoint_path(folder)) return by_settings(checkpoint_state(folder), folder);
-  if (is_folder(folder))
-    if (const auto newest = load_latest_state(folder)) return by_settings(newest->state, folder);
-  return encoder_of(open_stored_model(folder, where));
+model::Encoder encoder_in(const std::string& weights, const std::string& where) {
+  checkpoint::check_weights_folder(weights);
+  const std::string folder = checkpoint::model_in_run(weights, where).value_or(weights);
+  if (checkpoint::is_checkpoint_path(folder))
+    return by_settings(checkpoint::checkpoint_state(folder), folder);
+  if (io::is_folder(folder))
+    if (const auto newest = checkpoint::load_latest_state(folder))
+      return by_settings(newest->state, folder);
+  return encoder_of(checkpoint::open_stored_model(folder, where));
 }
 
 FieldValues sizes_of_given_model(const FieldValues& set,
                                  const std::function<Json(const std::string& init)>& sizes_of) {
   const auto init = set.find("train.init_from");
-  if (init == set.end() || init->second.empty() || is_remote(init->second)) return {};
+  if (init == set.end() || init->second.empty() || io::is_remote(init->second)) return {};
   FieldValues out;
   try {
     const Json sizes = sizes_of(init->second);
@@ -57,4 +59,4 @@ FieldValues sizes_of_given_model(const FieldValues& set,
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

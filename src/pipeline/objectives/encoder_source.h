@@ -8,13 +8,13 @@
 #include "model/models/classifier.h"
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Returns the config of the encoder in a folder that train.init_from names, without reading its
 // weights. Throws UsageError, which begins with `where`, if it is not a BERT or ELECTRA or its
 // sizes are unknown.
-Encoder encoder_in(const std::string& weights, const std::string& where);
-Encoder encoder_of(const StoredModel& model);
+model::Encoder encoder_in(const std::string& weights, const std::string& where);
+model::Encoder encoder_of(const checkpoint::StoredModel& model);
 
 // Returns settings of model: for continued pre-training from train.init_from: the sizes in the
 // config of that model, which `sizes_of(train.init_from)` returns. Empty if train.init_from is
@@ -22,4 +22,4 @@ Encoder encoder_of(const StoredModel& model);
 FieldValues sizes_of_given_model(const FieldValues& set,
                                  const std::function<Json(const std::string& init)>& sizes_of);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -5,7 +5,7 @@
 #include "pipeline/config/objective_type.h"
 #include "pipeline/objectives/objective_registry.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 std::vector<std::string> type_names() {
@@ -27,11 +27,11 @@ std::map<std::string, std::vector<std::string>> all_choices() {
           {"data.order", {"shuffled", "original"}},
           {"model.type", type_names()},
           {"train.device", {"auto", "cpu", "gpu", "tpu"}},
-          {"train.schedule.type", schedule_names()},
-          {"train.schedule.decay_type", decay_type_names()},
-          {"train.schedule.warmup_form", warmup_form_names()},
-          {"train.optimizer.amos_preset", amos_preset_names()},
-          {"train.optimizer.type", optimizer_names()},
+          {"train.schedule.type", model::schedule_names()},
+          {"train.schedule.decay_type", model::decay_type_names()},
+          {"train.schedule.warmup_form", model::warmup_form_names()},
+          {"train.optimizer.amos_preset", model::amos_preset_names()},
+          {"train.optimizer.type", model::optimizer_names()},
           {"eval.split", {"validation", "test"}}};
 }
 
@@ -45,4 +45,4 @@ std::vector<std::string> field_choices(const RecipeField& field) {
   return found == all.end() ? std::vector<std::string>() : found->second;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -6,10 +6,10 @@
 
 #include "pipeline/objectives/load_recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Returns the words that a field takes, "true" and "false" of a switch; empty for a field with any
 // value.
 std::vector<std::string> field_choices(const RecipeField& field);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "data/preprocess/glue.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 std::string glue_of(const Recipe& r) { return r.data.value("glue", std::string()); }
@@ -19,18 +19,18 @@ FieldValues glue_preset(const FieldValues& set) {
     return found == set.end() ? std::string() : found->second;
   };
   if (said("data.glue").empty()) return {};
-  const GlueTask& task = glue_task(said("data.glue"), "data.glue");
+  const data::GlueTask& task = data::glue_task(said("data.glue"), "data.glue");
   FieldValues out{{"data.format", "tsv"},
-                  {"data.header", std::string(word_of(task.header, kHeaders))},
+                  {"data.header", std::string(word_of(task.header, text::kHeaders))},
                   {"data.text", task.text},
                   {"data.pair", task.pair},
                   {"data.label", task.label},
                   {"data.labels", join(task.labels, ",")},
                   {"data.both_orders", task.both_orders ? "true" : "false"},
-                  {"model.problem", std::string(word_of(task.problem, kProblems))}};
+                  {"model.problem", std::string(word_of(task.problem, io::kProblems))}};
   if (set.contains("data.train") || !said("data.records").empty()) return out;
   const std::string folder = said("data.glue_folder");
-  const GlueFiles files = glue_files(task, folder.empty() ? "glue_data" : folder);
+  const data::GlueFiles files = data::glue_files(task, folder.empty() ? "glue_data" : folder);
   out["data.train"] = files.train;
   out["data.validation"] = files.dev;
   out["data.test"] = files.other;
@@ -39,19 +39,19 @@ FieldValues glue_preset(const FieldValues& set) {
 
 std::string glue_metric(const Recipe& r) {
   const std::string name = glue_of(r);
-  return name.empty() ? "" : glue_task(name, "data.glue").metric;
+  return name.empty() ? "" : data::glue_task(name, "data.glue").metric;
 }
 
-std::string glue_remark(const Recipe& r, const Evaluation& e) {
+std::string glue_remark(const Recipe& r, const execution::Evaluation& e) {
   const std::string name = glue_of(r);
   if (name.empty()) return {};
-  const GlueTask& task = glue_task(name, "data.glue");
+  const data::GlueTask& task = data::glue_task(name, "data.glue");
   std::vector<std::string> figures;
   for (const std::string& measure : task.measures)
-    if (const auto found = std::ranges::find(e.measures, measure, &MeasuredValue::name);
+    if (const auto found = std::ranges::find(e.measures, measure, &model::MeasuredValue::name);
         found != e.measures.end())
       figures.push_back(str(measure, " ", rounded(100 * found->value, 2)));
   return str("GLUE metrics of ", task.name(), ", times 100: ", join(figures, ", "));
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -6,7 +6,7 @@
 #include "execution/inference/evaluate.h"
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Returns the files, columns, labels and problem of the task in `set`; empty if data.glue is unset.
 // Searches for the files if data.train is not set. Throws UsageError if the task is unknown.
@@ -15,6 +15,6 @@ FieldValues glue_preset(const FieldValues& set);
 // Returns the metric that compares runs of the task; empty without a task.
 std::string glue_metric(const Recipe& recipe);
 // Returns a line with GLUE's official metrics of the task; empty without a task.
-std::string glue_remark(const Recipe& recipe, const Evaluation& evaluation);
+std::string glue_remark(const Recipe& recipe, const execution::Evaluation& evaluation);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -13,14 +13,14 @@
 #include "io/filesystem/folder.h"
 #include "pipeline/objectives/pretrained_model.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr std::int64_t kBatchesAtOnce = 64;
 
 // Formats a prediction in the benchmark's terms. STS-B scores are limited to 0 to 5.
-std::string prediction_text(const Labels& labels, const std::vector<float>& numbers) {
-  if (labels.problem != Problem::regression) return said_label(labels, numbers);
+std::string prediction_text(const io::Labels& labels, const std::vector<float>& numbers) {
+  if (labels.problem != io::Problem::regression) return execution::said_label(labels, numbers);
   std::ostringstream out;
   out << std::fixed << std::setprecision(3) << std::clamp(numbers.front(), 0.0F, 5.0F);
   return out.str();
@@ -28,13 +28,14 @@ std::string prediction_text(const Labels& labels, const std::vector<float>& numb
 
 class SubmissionFile {
  public:
-  SubmissionFile(Classifier& classifier, const std::string& path, std::int64_t batch_size)
+  SubmissionFile(execution::Classifier& classifier, const std::string& path,
+                 std::int64_t batch_size)
       : classifier_(classifier),
         most_(static_cast<std::size_t>(kBatchesAtOnce * batch_size)),
         file_(path) {
     file_.write("index\tprediction\n");
   }
-  void add(LabelledRow row) {
+  void add(data::LabelledRow row) {
     waiting_.push_back({std::move(row.text), std::move(row.pair)});
     if (waiting_.size() == most_) flush();
   }
@@ -52,31 +53,31 @@ class SubmissionFile {
     waiting_.clear();
   }
 
-  Classifier& classifier_;
+  execution::Classifier& classifier_;
   std::size_t most_;
-  OutputFile file_;
-  std::vector<PairOfTexts> waiting_;
+  io::OutputFile file_;
+  std::vector<execution::PairOfTexts> waiting_;
   std::uint64_t rows_ = 0;
 };
 
 struct Test {
-  GlueTest test;
+  data::GlueTest test;
   std::string input, output;
 };
 
-std::vector<Test> tests_of(const GlueTask& task, const std::string& glue_folder,
+std::vector<Test> tests_of(const data::GlueTask& task, const std::string& glue_folder,
                            const std::string& folder) {
   std::vector<Test> out;
-  const std::string place = glue_files(task, glue_folder).folder;
-  for (const GlueTest& test : task.tests) {
+  const std::string place = data::glue_files(task, glue_folder).folder;
+  for (const data::GlueTest& test : task.tests) {
     Test one{.test = test,
-             .input = join_path(place, test.file + ".tsv"),
-             .output = join_path(folder, test.submission + ".tsv")};
-    if (!exists(one.input) && !test.is_needed) continue;
-    if (!exists(one.input))
+             .input = io::join_path(place, test.file + ".tsv"),
+             .output = io::join_path(folder, test.submission + ".tsv")};
+    if (!io::exists(one.input) && !test.is_needed) continue;
+    if (!io::exists(one.input))
       throw UsageError(str("predict: --glue: ", one.input, " is missing"),
                        "name the folder of GLUE's files with --set data.glue_folder=…");
-    if (exists(one.output))
+    if (io::exists(one.output))
       throw UsageError(str("predict: --out: ", one.output, " already exists"),
                        "give another folder, or move that file away");
     out.push_back(std::move(one));
@@ -93,15 +94,16 @@ std::vector<std::string> write_glue_submission(const Recipe& r, const std::strin
     throw UsageError(str("predict: --glue: ", r.out, " is not a run of a GLUE task"),
                      "train one with recipes/classify-glue.yaml, which sets data.glue");
   const auto tests =
-      tests_of(glue_task(name, "data.glue"), r.data.value("glue_folder", ""), folder);
-  Classifier classifier = PretrainedModel::of_recipe(r, {.task = InferenceTask::classify})
-                              .classifier({.batch_size = batch_size, .devices = devices});
+      tests_of(data::glue_task(name, "data.glue"), r.data.value("glue_folder", ""), folder);
+  execution::Classifier classifier =
+      PretrainedModel::of_recipe(r, {.task = InferenceTask::classify})
+          .classifier({.batch_size = batch_size, .devices = devices});
   std::vector<SubmissionFile> files;
   std::vector<std::string> out;
   for (const Test& test : tests) {
     files.emplace_back(classifier, test.output, batch_size);
-    LabelledRows rows(glue_test_rows(test.test, test.input), "--glue");
-    for (LabelledRow row; rows.next(row);) files.back().add(std::move(row));
+    data::LabelledRows rows(data::glue_test_rows(test.test, test.input), "--glue");
+    for (data::LabelledRow row; rows.next(row);) files.back().add(std::move(row));
     files.back().finish();
     log_info("predict: {} of {} in {}", counted(files.back().rows(), "row"), test.input,
              test.output);
@@ -111,4 +113,4 @@ std::vector<std::string> write_glue_submission(const Recipe& r, const std::strin
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -7,7 +7,7 @@
 
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Predicts the test set and writes MRPC.tsv (or that of another task; for MNLI MNLI-m.tsv,
 // MNLI-mm.tsv and, if its folder has diagnostic.tsv, AX.tsv) into `folder`. The header is
@@ -18,4 +18,4 @@ namespace smelt {
 std::vector<std::string> write_glue_submission(const Recipe& recipe, const std::string& folder,
                                                std::int64_t batch_size, std::int64_t devices);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

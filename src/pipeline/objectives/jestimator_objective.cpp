@@ -13,16 +13,16 @@
 #include "pipeline/objectives/objectives.h"
 #include "text/tokenizers/tokenizer.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
-JestimatorBertTask jestimator_settings(const Recipe& r) {
-  return {.model = parse_config<JestimatorBertConfig>(r.model, "model"),
-          .settings = parse_config<JestimatorSettings>(r.model, "model")};
+model::JestimatorBertTask jestimator_settings(const Recipe& r) {
+  return {.model = io::parse_config<model::JestimatorBertConfig>(r.model, "model"),
+          .settings = io::parse_config<model::JestimatorSettings>(r.model, "model")};
 }
 
 // Returns the id of [MASK]. Throws UsageError if the vocabulary lacks it.
-std::int32_t mask_id(const Tokenizer& vocabulary, const std::string& origin) {
+std::int32_t mask_id(const text::Tokenizer& vocabulary, const std::string& origin) {
   for (std::int32_t id = 0; id < vocabulary.size(); ++id)
     if (vocabulary.token(id) == "[MASK]") return id;
   throw UsageError(str(origin, ": no piece '[MASK]'"),
@@ -30,10 +30,10 @@ std::int32_t mask_id(const Tokenizer& vocabulary, const std::string& origin) {
 }
 
 // Returns the task completed by the vocabulary.
-JestimatorBertTask finished_jestimator(const Recipe& r) {
-  JestimatorBertTask c = jestimator_settings(r);
+model::JestimatorBertTask finished_jestimator(const Recipe& r) {
+  model::JestimatorBertTask c = jestimator_settings(r);
   const std::string origin = vocabulary_path(r);
-  const auto vocabulary = load_tokenizer(origin, tokenizer_flags(r));
+  const auto vocabulary = text::load_tokenizer(origin, tokenizer_flags(r));
   c.model.vocab_size =
       vocabulary_rows(c.model.vocab_size, vocabulary->size(), origin, "model.vocab_size");
   if (c.settings.mask_token_id < 0) c.settings.mask_token_id = mask_id(*vocabulary, origin);
@@ -42,19 +42,19 @@ JestimatorBertTask finished_jestimator(const Recipe& r) {
 
 void check_jestimator(const Recipe& r) {
   const RecipeChecks checks(r);
-  JestimatorBertTask c = jestimator_settings(r);
+  model::JestimatorBertTask c = jestimator_settings(r);
   checks.at_least("model.vocab_size", 0);
   checks.at_least("model.mask_token_id", -1);
   if (c.model.vocab_size == 0) c.model.vocab_size = r.vocab.size;
-  check_jestimator_bert_config(c.model, [&](const std::string& field) {
+  model::check_jestimator_bert_config(c.model, [&](const std::string& field) {
     const bool heads = field == "hidden_size";
     return str(r.origin({"model." + field, heads ? "model.num_heads" : "model." + field}),
                ": model");
   });
   if (c.settings.mask_token_id < 0) c.settings.mask_token_id = 4;  // until there is a vocabulary
-  Task task;
+  model::Task task;
   checks.accepts({"model.mask_token_id", "model.vocab_size", "model.mask_rate"},
-                 [&] { task = jestimator_bert_task(c); });
+                 [&] { task = model::jestimator_bert_task(c); });
   check_program(r, task);
 }
 
@@ -62,20 +62,21 @@ void check_jestimator(const Recipe& r) {
 std::uint64_t make_jestimator_examples(const Recipe& r, ExampleSet set) {
   const RecipePaths paths(r);
   const bool train = set == ExampleSet::train;
-  TextTokensJob job;
+  data::TextTokensJob job;
   job.text.input = train ? paths.train_text : paths.heldout_text;
   job.vocab = paths.vocab;
   job.tokenizer = tokenizer_flags(r);
   job.output = train ? paths.train_output : paths.heldout_output;
   job.overwrite = true;
-  write_text_tokens(job);
-  const auto source = open_examples(
-      {.input = job.output, .features = jestimator_bert_task(finished_jestimator(r)).features});
+  data::write_text_tokens(job);
+  const auto source = data::open_examples(
+      {.input = job.output,
+       .features = model::jestimator_bert_task(finished_jestimator(r)).features});
   return train ? source->epoch_size() : source->size();
 }
 
-std::string jestimator_remark(const Recipe&, const Evaluation& e) {
-  const MeasuredValue& right = e.measure("masked_lm_accuracy");
+std::string jestimator_remark(const Recipe&, const execution::Evaluation& e) {
+  const model::MeasuredValue& right = e.measure("masked_lm_accuracy");
   std::ostringstream out;
   out << std::fixed << std::setprecision(1) << "masked tokens correct: " << 100 * right.value
       << " % of " << std::setprecision(0) << right.weight
@@ -84,11 +85,11 @@ std::string jestimator_remark(const Recipe&, const Evaluation& e) {
   return out.str();
 }
 
-FillMaskJob fill_with_jestimator(const StoredModel& m) {
-  const auto model = parse_config<JestimatorBertConfig>(m.config, m.where);
-  FillMaskJob job;
+execution::FillMaskJob fill_with_jestimator(const checkpoint::StoredModel& m) {
+  const auto model = io::parse_config<model::JestimatorBertConfig>(m.config, m.where);
+  execution::FillMaskJob job;
   job.guesses = [model](std::int64_t S, std::int64_t P, std::int64_t top) {
-    return jestimator_mask_guesses(model, S, P, top);
+    return model::jestimator_mask_guesses(model, S, P, top);
   };
   job.max_tokens = model.max_length;
   job.vocab_size = model.vocab_size;
@@ -102,17 +103,17 @@ ObjectiveType jestimator_bert_objective() {
   ObjectiveType type;
   type.name = "jestimator_bert";
   type.help = "masked tokens, as in JEstimator's BERT (Tian & Parikh 2022)";
-  type.model = config_fields<JestimatorBertConfig>();
-  const auto objective = config_fields<JestimatorSettings>();
+  type.model = io::config_fields<model::JestimatorBertConfig>();
+  const auto objective = io::config_fields<model::JestimatorSettings>();
   type.model.insert(type.model.end(), objective.begin(), objective.end());
   type.check = check_jestimator;
   type.records = "tokens";
   type.sentencepiece = true;
   type.make_examples = make_jestimator_examples;
-  type.task = [](const Recipe& r) { return jestimator_bert_task(finished_jestimator(r)); };
+  type.task = [](const Recipe& r) { return model::jestimator_bert_task(finished_jestimator(r)); };
   type.remark = jestimator_remark;
   type.inference.fill_mask = fill_with_jestimator;
   return type;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

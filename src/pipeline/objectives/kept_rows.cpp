@@ -5,13 +5,13 @@
 #include "data/preprocess/row_records.h"
 #include "io/filesystem/folder.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr const char* kMakeAgain = "delete it and the records; `smelt run` makes both again";
 
 void check_count(const std::string& path, std::uint64_t records) {
-  LineReader lines(path);
+  text::LineReader lines(path);
   std::uint64_t rows = 0;
   for (std::string line; lines.next(line);) ++rows;
   if (rows != records)
@@ -21,8 +21,9 @@ void check_count(const std::string& path, std::uint64_t records) {
 
 }  // namespace
 
-KeptRows::KeptRows(const std::string& records, std::uint64_t count) : path_(rows_beside(records)) {
-  if (!exists(path_)) return;
+KeptRows::KeptRows(const std::string& records, std::uint64_t count)
+    : path_(data::rows_beside(records)) {
+  if (!io::exists(path_)) return;
   check_count(path_, count);  // checked before the first prediction, as predicting may take hours
   lines_.emplace(path_);
 }
@@ -39,4 +40,4 @@ OrderedJson KeptRows::next() {
   return row;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

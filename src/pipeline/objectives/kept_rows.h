@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "text/readers/lines.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Reads the file that rows_beside() names.
 class KeptRows {
@@ -24,7 +24,7 @@ class KeptRows {
 
  private:
   std::string path_;
-  std::optional<LineReader> lines_;
+  std::optional<text::LineReader> lines_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -24,7 +24,7 @@
 #include "text/readers/unicode.h"
 #include "text/tokenizers/segmenter.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr std::string_view kPaths[] = {
@@ -104,18 +104,18 @@ std::string without_yaml(const std::string& name) {
 // recipes/.
 [[noreturn]] void throw_no_recipe(const std::string& given) {
   std::vector<std::string> known;
-  const std::string beside = parent_path(given);
+  const std::string beside = io::parent_path(given);
   for (const std::string& folder :
        {beside.empty() ? std::string(".") : beside, std::string("recipes")}) {
-    if (!is_folder(folder)) continue;
-    for (const std::string& name : list_folder(folder))
-      if (const std::string path = folder == "." ? name : join_path(folder, name);
+    if (!io::is_folder(folder)) continue;
+    for (const std::string& name : io::list_folder(folder))
+      if (const std::string path = folder == "." ? name : io::join_path(folder, name);
           name.ends_with(".yaml") || run_named_by(path) == path)
         known.push_back(path);
   }
   std::vector<std::string> names;
-  for (const std::string& path : known) names.push_back(without_yaml(path_name(path)));
-  const auto nearest = nearest_name(without_yaml(path_name(given)), names);
+  for (const std::string& path : known) names.push_back(without_yaml(io::path_name(path)));
+  const auto nearest = nearest_name(without_yaml(io::path_name(given)), names);
   throw UsageError(
       str(given, ": no such recipe file or run folder"),
       nearest
@@ -132,7 +132,7 @@ void check_encoding(const std::string& path, const std::string& text) {
   for (const std::string_view line : split(text, '\n')) {
     ++number;
     std::size_t dropped = 0;
-    (void)decode_utf8_ignore(line, &dropped);
+    (void)text::decode_utf8_ignore(line, &dropped);
     if (dropped > 0)
       throw UsageError(str(path, ":", number, ": not UTF-8 (", counted(dropped, "byte"), ")"),
                        "save the file as UTF-8");
@@ -189,15 +189,15 @@ std::optional<std::size_t> line_with_tab(const std::string& text) {
 
 Settings read_settings(const std::string& path, const std::vector<std::string>& over) {
   Settings out;
-  if (is_folder(path) && exists(kept_recipe_path(path)))
+  if (io::is_folder(path) && io::exists(kept_recipe_path(path)))
     throw UsageError(
         str(path, ": contains recipe.yaml but not .stages, so the finished stages are not known"),
         str("`smelt run ", kept_recipe_path(path),
             " --set out=…` starts a new run in another folder"));
-  if (is_folder(path))
+  if (io::is_folder(path))
     throw UsageError(str(path, ": the folder contains no recipe.yaml of a run"),
                      "name a run's folder or a recipe file; see the examples in recipes/");
-  const std::string text = read_file(path, kSmallFileBytes);
+  const std::string text = io::read_file(path, io::kSmallFileBytes);
   if (trim(text).empty() && over.empty())
     throw UsageError(str(path, ": the file is empty"),
                      str("write a recipe: smelt new bert --input 'text/*.txt' > ", path));
@@ -215,7 +215,7 @@ Settings read_settings(const std::string& path, const std::vector<std::string>& 
 }
 
 // Converts the value to the type of the field's default.
-Json converted(const Setting& setting, const std::string& path, const ConfigField& field) {
+Json converted(const Setting& setting, const std::string& path, const io::ConfigField& field) {
   const Json& default_value = field.default_value;
   try {
     if (default_value.is_string()) {
@@ -235,30 +235,30 @@ Json converted(const Setting& setting, const std::string& path, const ConfigFiel
     return setting.value.as<double>();
   } catch (const YAML::Exception&) {
     throw UsageError(str(setting.origin, ": ", path, " is '", setting.value.Scalar(), "', not ",
-                         kind_name(default_value)),
+                         io::kind_name(default_value)),
                      str("correct the value; ", kListsFields));
   }
 }
 
-using Sections = std::vector<std::pair<std::string, std::vector<ConfigField>>>;
+using Sections = std::vector<std::pair<std::string, std::vector<io::ConfigField>>>;
 
 // Returns all sections of a type's recipe. Section "" contains the fields outside of sections.
 Sections sections_of(const ObjectiveType& type) {
-  const std::vector<ConfigField> top{{"out", Recipe().out, "output folder of the run"}};
-  std::vector<ConfigField> data = config_fields<ReadySection>();
+  const std::vector<io::ConfigField> top{{"out", Recipe().out, "output folder of the run"}};
+  std::vector<io::ConfigField> data = io::config_fields<ReadySection>();
   data.insert(data.end(), type.data.begin(), type.data.end());
-  std::vector<ConfigField> model{{"type", type.name, str("kind of model: ", type.help)}};
+  std::vector<io::ConfigField> model{{"type", type.name, str("kind of model: ", type.help)}};
   model.insert(model.end(), type.model.begin(), type.model.end());
   Sections out{{"", top},
-               {"text", config_fields<TextSection>()},
-               {"vocab", config_fields<VocabSection>()},
+               {"text", io::config_fields<TextSection>()},
+               {"vocab", io::config_fields<VocabSection>()},
                {"data", data},
                {"model", model},
-               {"train", config_fields<TrainConfig>()},
-               {"eval", config_fields<EvalSection>()},
-               {"track", config_fields<TrackSection>()},
-               {"distill", config_fields<DistillSection>()}};
-  if (type.write_rows) out.emplace_back("compress", config_fields<CompressSection>());
+               {"train", io::config_fields<train::TrainConfig>()},
+               {"eval", io::config_fields<EvalSection>()},
+               {"track", io::config_fields<TrackSection>()},
+               {"distill", io::config_fields<DistillSection>()}};
+  if (type.write_rows) out.emplace_back("compress", io::config_fields<CompressSection>());
   return out;
 }
 
@@ -398,7 +398,7 @@ std::string known_elsewhere_as(std::string_view name) {
 void check_names(const Settings& settings, const Sections& sections) {
   std::vector<std::string> known;
   for (const auto& [section, fields] : sections)
-    for (const ConfigField& field : fields) known.push_back(path_of(section, field.name));
+    for (const io::ConfigField& field : fields) known.push_back(path_of(section, field.name));
   for (const auto& [path, setting] : settings)
     if (std::ranges::find(known, path) == known.end()) {
       throw UsageError(str(setting.origin, ": unknown field '", path, "'"),
@@ -423,9 +423,9 @@ void add_preset(const ObjectiveType& type, const std::string& origin, Settings& 
 // If the default of a field has changed since the run in the folder began, keeps the run's value,
 // so that the run can resume.
 void take_kept_defaults(Recipe& r) {
-  if (r.anew || is_remote(r.out) || !run_named_by(r.out)) return;
+  if (r.anew || io::is_remote(r.out) || !run_named_by(r.out)) return;
   const std::string file = kept_recipe_path(r.out);
-  const YAML::Node kept = YAML::Load(read_file(file, kSmallFileBytes))["vocab"];
+  const YAML::Node kept = YAML::Load(io::read_file(file, io::kSmallFileBytes))["vocab"];
   if (!kept || !kept.IsMap()) return;
   Json& vocab = r.sections["vocab"];
   for (const char* field : {"lower_case", "strip_accents", "alphabet"}) {
@@ -447,7 +447,7 @@ void set_fields(const Settings& settings, const std::string& path, const Section
                 Recipe& recipe) {
   for (const auto& [section, fields] : sections) {
     Json& object = recipe.sections[section];
-    for (const ConfigField& field : fields) {
+    for (const io::ConfigField& field : fields) {
       const std::string at = path_of(section, field.name);
       const auto set = settings.find(at);
       recipe.defaults[section][field.name] = field.default_value;
@@ -471,19 +471,19 @@ Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew)
   set_fields(settings, path, sections, recipe);
   recipe.out = recipe.sections[""]["out"];
   take_kept_defaults(recipe);
-  recipe.text = parse_config<TextSection>(recipe.sections["text"], path);
-  recipe.vocab = parse_config<VocabSection>(recipe.sections["vocab"], path);
+  recipe.text = io::parse_config<TextSection>(recipe.sections["text"], path);
+  recipe.vocab = io::parse_config<VocabSection>(recipe.sections["vocab"], path);
   // The vocabulary is that of the pretrained model.
   if (recipe.type->reads == Reads::rows && recipe.type->sentencepiece)
     recipe.vocab.type = "unigram";
-  recipe.ready = parse_config<ReadySection>(recipe.sections["data"], path);
-  recipe.train = parse_config<TrainConfig>(recipe.sections["train"], path);
-  recipe.train.device = chosen_device(recipe.train.device);
-  recipe.eval = parse_config<EvalSection>(recipe.sections["eval"], path);
-  recipe.track = parse_config<TrackSection>(recipe.sections["track"], path);
-  recipe.distill = parse_config<DistillSection>(recipe.sections["distill"], path);
+  recipe.ready = io::parse_config<ReadySection>(recipe.sections["data"], path);
+  recipe.train = io::parse_config<train::TrainConfig>(recipe.sections["train"], path);
+  recipe.train.device = pjrt::chosen_device(recipe.train.device);
+  recipe.eval = io::parse_config<EvalSection>(recipe.sections["eval"], path);
+  recipe.track = io::parse_config<TrackSection>(recipe.sections["track"], path);
+  recipe.distill = io::parse_config<DistillSection>(recipe.sections["distill"], path);
   if (recipe.type->write_rows)
-    recipe.compress = parse_config<CompressSection>(recipe.sections["compress"], path);
+    recipe.compress = io::parse_config<CompressSection>(recipe.sections["compress"], path);
   recipe.model = recipe.sections["model"];
   recipe.data = recipe.sections["data"];
   take_vocabulary_form(recipe);
@@ -539,7 +539,7 @@ std::string unknown_field_hint(const std::string& path, const std::vector<std::s
 std::vector<RecipeField> recipe_fields(const std::string& type) {
   std::vector<RecipeField> out;
   for (const auto& [section, fields] : sections_of(objective_type(type, "help")))
-    for (const ConfigField& field : fields)
+    for (const io::ConfigField& field : fields)
       out.push_back(
           {path_of(section, field.name), field.default_value.dump(), field.help, field.choices});
   return out;
@@ -548,25 +548,26 @@ std::vector<RecipeField> recipe_fields(const std::string& type) {
 Recipe load_recipe(const std::string& given, const std::vector<std::string>& over, bool anew) {
   const auto run = run_named_by(given);
   const std::string path = run ? kept_recipe_path(*run) : given;
-  if (!is_remote(path) && !exists(path)) throw_no_recipe(path);
+  if (!io::is_remote(path) && !io::exists(path)) throw_no_recipe(path);
   Settings settings = read_settings(path, over);
   // The folder may have been moved since.
   if (run && settings["out"].origin != "--set") settings["out"] = {YAML::Node(*run), path};
   Recipe recipe = recipe_of_settings(std::move(settings), path, anew);
   // Only a file or setting that the user chose is trusted; a run's folder may come from anyone.
-  if (!run || !is_folder(given) || recipe.origins.at("vocab.segment_command") == "--set")
+  if (!run || !io::is_folder(given) || recipe.origins.at("vocab.segment_command") == "--set")
     allow_segment_command(recipe);
   return recipe;
 }
 
 void allow_segment_command(const Recipe& recipe) {
   const std::string& command = recipe.vocab.segment_command;
-  if (!command.empty() && command != kNoSegmentCommand) allow_segment_command(command);
+  if (!command.empty() && command != text::kNoSegmentCommand) text::allow_segment_command(command);
 }
 
 void try_segment_command(const Recipe& recipe) {
   const std::string& command = recipe.vocab.segment_command;
-  if (!command.empty() && command != kNoSegmentCommand) Segmenter::of(command)->try_out();
+  if (!command.empty() && command != text::kNoSegmentCommand)
+    text::Segmenter::of(command)->try_out();
 }
 
 Recipe recipe_of(const FieldValues& fields, const std::string& origin,
@@ -579,4 +580,4 @@ Recipe recipe_of(const FieldValues& fields, const std::string& origin,
   return recipe;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

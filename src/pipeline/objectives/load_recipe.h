@@ -6,7 +6,7 @@
 
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // A field as `smelt help recipe` lists it.
 struct RecipeField {
@@ -43,4 +43,4 @@ void try_segment_command(const Recipe& recipe);
 Recipe recipe_of(const FieldValues& fields, const std::string& origin,
                  const std::vector<std::string>& settings = {}, bool anew = false);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -4,7 +4,7 @@
 #include "base/nearest_name.h"
 #include "pipeline/objectives/objectives.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 std::map<std::string, ObjectiveType> built_in() {
@@ -40,4 +40,4 @@ const ObjectiveType& objective_type(const std::string& name, const std::string& 
   throw UsageError(str(where, ": model.type is '", name, "'"), did_you_mean(name, known));
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

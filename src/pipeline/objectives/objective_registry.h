@@ -6,7 +6,7 @@
 
 #include "pipeline/config/objective_type.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Adds a type. Its name must not be in use yet.
 void add_objective_type(ObjectiveType type);
@@ -14,4 +14,4 @@ std::vector<const ObjectiveType*> objective_types();
 // Returns the type of this name. Throws UsageError, which begins with `where`, if there is none.
 const ObjectiveType& objective_type(const std::string& name, const std::string& where);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

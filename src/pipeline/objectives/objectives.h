@@ -6,7 +6,7 @@
 #include "model/models/families.h"
 #include "pipeline/config/objective_type.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // The pretraining of each family, in <name>_objective.cpp.
 #define SMELT_DECLARE(name) ObjectiveType name##_objective();
@@ -22,4 +22,4 @@ inline std::vector<ObjectiveType> all_objectives() {
 #undef SMELT_ENTRY
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -3,11 +3,11 @@
 #include "base/error.h"
 #include "text/readers/lines.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 ReadPredictions read_predictions(const std::string& path, const std::string& field) {
   ReadPredictions out;
-  LineReader lines(path);
+  text::LineReader lines(path);
   for (std::string line; lines.next(line);) {
     const auto row = Json::parse_or_discard(line);
     if (!row.is_object() || !row.contains(field) || !row.contains("label"))
@@ -21,4 +21,4 @@ ReadPredictions read_predictions(const std::string& path, const std::string& fie
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -5,14 +5,14 @@
 
 #include "evaluation/metrics/named.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 struct ReadPredictions {
-  JsonValues said, is;
+  evaluation::JsonValues said, is;
   bool of_words = false;  // lists of word labels (metric_of_words())
 };
 // Reads the file RecipePaths::predictions. `field` is the name of the prediction
 // (evaluation/metrics/named.h). Throws UsageError if a line lacks it or "label".
 ReadPredictions read_predictions(const std::string& path, const std::string& field = "prediction");
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

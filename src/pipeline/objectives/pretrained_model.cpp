@@ -33,56 +33,59 @@
 #include "text/tokenizers/sentencepiece.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 // Returns the weights, or their moving averages, in host memory. int8 weights stay int8 unless
 // `as_floats`.
-HostWeights host_weights(const StoredModel& model, bool as_floats) {
-  LazyTensors weights = as_floats ? model.tensors : as_codes(model.tensors);
+execution::HostWeights host_weights(const checkpoint::StoredModel& model, bool as_floats) {
+  io::LazyTensors weights = as_floats ? model.tensors : checkpoint::as_codes(model.tensors);
   std::erase_if(weights, [&](const auto& item) {
-    return is_slot(item.first, model.tensors) && !item.first.starts_with(kAveragePrefix);
+    return checkpoint::is_slot(item.first, model.tensors) &&
+           !item.first.starts_with(model::kAveragePrefix);
   });
-  for (auto& [name, tensor] : weights) tensor = as_dtype(std::move(tensor), DType::f32);
-  auto held = std::make_shared<StoredTensors>(hold_as_stored(weights));
-  if (put_averages_in_place(held->tensors))
+  for (auto& [name, tensor] : weights)
+    tensor = checkpoint::as_dtype(std::move(tensor), compiler::DType::f32);
+  auto held = std::make_shared<checkpoint::StoredTensors>(checkpoint::hold_as_stored(weights));
+  if (model::put_averages_in_place(held->tensors))
     log_info("{}: using the moving averages of the weights", model.where);
   return {.tensors = {held, &held->tensors}, .where = model.where};
 }
 
-std::string stored_type(const StoredModel& model) {
-  const std::string by_tensors = model_type_of(model.tensors);
+std::string stored_type(const checkpoint::StoredModel& model) {
+  const std::string by_tensors = checkpoint::model_type_of(model.tensors);
   return model.settings.is_object() ? model.settings.value("task", by_tensors) : by_tensors;
 }
 
-bool is_vocabulary_of(const StoredModel& model, const std::string& path) {
-  const std::string bytes = vocabulary_bytes(path);
-  return is_sentencepiece_file(path) ? first_other_piece(bytes, model.vocab_txt) < 0
-                                     : vocabulary_lines(bytes) == vocabulary_lines(model.vocab_txt);
+bool is_vocabulary_of(const checkpoint::StoredModel& model, const std::string& path) {
+  const std::string bytes = text::vocabulary_bytes(path);
+  return text::is_sentencepiece_file(path)
+             ? text::first_other_piece(bytes, model.vocab_txt) < 0
+             : text::vocabulary_lines(bytes) == text::vocabulary_lines(model.vocab_txt);
 }
 
 // Returns whether the type supports a task. Also creates the job of `model`, unless it is null;
 // that throws UsageError if the model lacks the head.
-using MakesJob = bool(const InferenceJobs& jobs, const StoredModel* model);
+using MakesJob = bool(const InferenceJobs& jobs, const checkpoint::StoredModel* model);
 
 template <auto kJob>
-bool makes(const InferenceJobs& jobs, const StoredModel* model) {
+bool makes(const InferenceJobs& jobs, const checkpoint::StoredModel* model) {
   if (jobs.*kJob && model != nullptr) (void)(jobs.*kJob)(*model);
   return static_cast<bool>(jobs.*kJob);
 }
 
 // Every T5 can generate. Its job is not created here because that loads the vocabulary.
-bool generates(const InferenceJobs& jobs, const StoredModel*) {
+bool generates(const InferenceJobs& jobs, const checkpoint::StoredModel*) {
   return static_cast<bool>(jobs.generate);
 }
 
-bool embeds(const InferenceJobs&, const StoredModel* model) {
+bool embeds(const InferenceJobs&, const checkpoint::StoredModel* model) {
   if (model == nullptr) return true;
-  const StoredFamily* family = family_of_tensors(model->tensors);
+  const checkpoint::StoredFamily* family = checkpoint::family_of_tensors(model->tensors);
   return family != nullptr && family->has_encoder(model->tensors);
 }
 
-bool scores(const InferenceJobs& jobs, const StoredModel* model) {
+bool scores(const InferenceJobs& jobs, const checkpoint::StoredModel* model) {
   return jobs.fill_mask && (model == nullptr || jobs.fill_mask(*model).scores);
 }
 
@@ -114,7 +117,8 @@ const TaskWords& words_of(InferenceTask task) {
 }
 
 // Throws UsageError if the type or the model does not support the task.
-void check_task(InferenceTask task, const ObjectiveType& type, const StoredModel* model) {
+void check_task(InferenceTask task, const ObjectiveType& type,
+                const checkpoint::StoredModel* model) {
   const TaskWords& words = words_of(task);
   if (words.makes(type.inference, model)) return;
   throw UsageError(str(words.command, ": a model of type ", type.name,
@@ -128,7 +132,7 @@ std::string command_of(const LoadOptions& o) {
 }
 
 // Adds the fields of a model that are in a run's settings.
-void take_settings(Json settings, StoredModel& m) {
+void take_settings(Json settings, checkpoint::StoredModel& m) {
   m.config = settings.value("model", Json());
   m.objective = settings.value("objective", Json());
   if (const Json* sentinels = settings.pointer("/data/window/sentinels"))
@@ -139,7 +143,8 @@ void take_settings(Json settings, StoredModel& m) {
 }
 
 // Selects the vocabulary of --vocab, or the one in the model's folder.
-void choose_vocabulary(const LoadOptions& o, const std::string& command, StoredModel& m) {
+void choose_vocabulary(const LoadOptions& o, const std::string& command,
+                       checkpoint::StoredModel& m) {
   if (!o.vocab.empty()) {
     const bool by_crc = m.settings.is_object();  // checked in check_vocabulary()
     if (!by_crc && !m.vocab_txt.empty() && !is_vocabulary_of(m, o.vocab))
@@ -153,12 +158,13 @@ void choose_vocabulary(const LoadOptions& o, const std::string& command, StoredM
                      command == "compress"
                          ? "put its vocab.txt, spiece.model or tokenizer.json there"
                          : "name it with --vocab");
-  const TokenizerFlags& words = o.tokenizer;
-  if (is_sentencepiece_file(m.vocab) && (words.lower_case || words.strip_accents || words.control))
+  const text::TokenizerFlags& words = o.tokenizer;
+  if (text::is_sentencepiece_file(m.vocab) &&
+      (words.lower_case || words.strip_accents || words.control))
     throw UsageError(str(command, ": ", m.vocab,
                          " is a SentencePiece model, which has its own normalization rules"),
                      "remove --lower-case, --cased, --strip-accents and --control-characters");
-  if (m.settings.is_object()) check_vocabulary(m.settings, m.vocab, m.where);
+  if (m.settings.is_object()) execution::check_vocabulary(m.settings, m.vocab, m.where);
 }
 
 // Returns the batch size, at most `most`, that leaves out the fewest examples: incomplete batches
@@ -170,30 +176,31 @@ std::int64_t batch_for(std::int64_t count, std::int64_t most) {
   return best;
 }
 
-ExampleSummary make_examples(const EvaluateTextJob& job, const ExampleJob& common,
-                             const TokenizerFlags& tokenizer, std::int64_t S) {
+data::ExampleSummary make_examples(const EvaluateTextJob& job, const data::ExampleJob& common,
+                                   const text::TokenizerFlags& tokenizer, std::int64_t S) {
   if (job.make_examples) return job.make_examples(common, tokenizer, S);
-  ElectraExamplesJob examples;
-  static_cast<ExampleJob&>(examples) = common;
+  data::ElectraExamplesJob examples;
+  static_cast<data::ExampleJob&>(examples) = common;
   examples.tokenizer = tokenizer;
   examples.options.seq_length = S;
-  return build_electra_examples(examples);
+  return data::build_electra_examples(examples);
 }
 
 // Passes the rows to `take` in pieces of `size`.
-void each_piece(const std::vector<TokenRow>& rows, std::int64_t size, auto&& take) {
+void each_piece(const std::vector<execution::TokenRow>& rows, std::int64_t size, auto&& take) {
   const auto most = static_cast<std::size_t>(std::max<std::int64_t>(size, 1));
   for (std::size_t at = 0; at < rows.size(); at += most) {
     const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(at);
     const auto count = static_cast<std::ptrdiff_t>(std::min(most, rows.size() - at));
-    take(std::vector<TokenRow>(begin, begin + count));
+    take(std::vector<execution::TokenRow>(begin, begin + count));
   }
 }
 
 }  // namespace
 
 bool is_stored_model(const std::string& path) {
-  return is_folder(path) || is_checkpoint_path(path) || tensorflow_prefix(path).has_value();
+  return io::is_folder(path) || checkpoint::is_checkpoint_path(path) ||
+         checkpoint::tensorflow_prefix(path).has_value();
 }
 
 PretrainedModel PretrainedModel::load(const std::string& path, const LoadOptions& o) {
@@ -210,15 +217,15 @@ PretrainedModel PretrainedModel::of_folder(const std::string& path, const LoadOp
   PretrainedModel out;
   out.options_ = options;
   LoadOptions& o = out.options_;
-  StoredModel& m = out.model_;
-  m = open_stored_model(path, command);
-  o.device = chosen_device(o.device);
+  checkpoint::StoredModel& m = out.model_;
+  m = checkpoint::open_stored_model(path, command);
+  o.device = pjrt::chosen_device(o.device);
   choose_vocabulary(o, command, m);
-  require_sizes(m, command);
-  check_vocabulary_rows(m, command);
+  checkpoint::require_sizes(m, command);
+  checkpoint::check_vocabulary_rows(m, command);
   out.type_ = &objective_type(stored_type(m), str(command, ": ", m.where));
-  o.tokenizer = as_vocabulary_is(o.tokenizer, m.vocab, out.type_->control);
-  if (const auto splits = Segmenter::of(segment_command_of(m.vocab, o.tokenizer)))
+  o.tokenizer = text::as_vocabulary_is(o.tokenizer, m.vocab, out.type_->control);
+  if (const auto splits = text::Segmenter::of(text::segment_command_of(m.vocab, o.tokenizer)))
     splits->check_allowed(m.vocab);
   m.segment_command = o.tokenizer.segment_command;
   if (o.task) out.require(*o.task);
@@ -229,7 +236,7 @@ PretrainedModel PretrainedModel::of_folder(const std::string& path, const LoadOp
 PretrainedModel PretrainedModel::of_recipe(const Recipe& r, LoadOptions o) {
   if (o.task) check_task(*o.task, *r.type, nullptr);
   o.device = r.train.device;
-  o.precision = r.train.compute->precision == Precision::f32_exact ? "f32_exact" : "f32";
+  o.precision = r.train.compute->precision == model::Precision::f32_exact ? "f32_exact" : "f32";
   const std::string vocab = vocabulary_path(r);
   return of_run({.type = r.type,
                  .settings = r.type->task(r).settings,
@@ -245,14 +252,14 @@ PretrainedModel PretrainedModel::of_run(const TrainedRun& run, const LoadOptions
   out.options_ = options;
   out.options_.tokenizer = run.tokenizer;
   out.type_ = run.type;
-  const auto trained = std::make_shared<const TrainedModel>(
-      load_trained_model(command_of(options), run.model_dir, run.settings.value("model", Json()),
-                         run.vocab, run.averaged));
+  const auto trained = std::make_shared<const execution::TrainedModel>(
+      execution::load_trained_model(command_of(options), run.model_dir,
+                                    run.settings.value("model", Json()), run.vocab, run.averaged));
   out.weights_ = {.tensors = {trained, &trained->checkpoint.tensors}, .where = trained->where};
-  StoredModel& m = out.model_;
+  checkpoint::StoredModel& m = out.model_;
   m.where = trained->where;
   m.step = trained->checkpoint.step;
-  m.tensors = lazy_tensors(trained->checkpoint.tensors);
+  m.tensors = checkpoint::lazy_tensors(trained->checkpoint.tensors);
   m.vocab = run.vocab;
   m.segment_command = run.tokenizer.segment_command;
   Json settings = trained->checkpoint.state;
@@ -283,68 +290,71 @@ void PretrainedModel::require(InferenceTask task) const try {
   throw UsageError(parts.what, str(parts.hint, "; this model can ", join(verbs, ", ")));
 }
 
-BertTokenizer PretrainedModel::tokenizer() const {
-  return BertTokenizer::load(model_.vocab, options_.tokenizer);
+text::BertTokenizer PretrainedModel::tokenizer() const {
+  return text::BertTokenizer::load(model_.vocab, options_.tokenizer);
 }
 
-HostWeights PretrainedModel::floats() const {
+execution::HostWeights PretrainedModel::floats() const {
   const bool in_codes = std::ranges::any_of(model_.tensors, [](const auto& item) {
     return item.second.codes && item.second.codes->of_rows;
   });
   return in_codes ? host_weights(model_, true) : weights_;
 }
 
-const Labels& PretrainedModel::labels() { return kept_classifier(classify_options_).job().labels; }
+const io::Labels& PretrainedModel::labels() {
+  return kept_classifier(classify_options_).job().labels;
+}
 
-std::vector<FilledText> PretrainedModel::fill_mask(const std::vector<std::string>& texts,
-                                                   std::int64_t top) {
+std::vector<execution::FilledText> PretrainedModel::fill_mask(const std::vector<std::string>& texts,
+                                                              std::int64_t top) {
   if (!filler_ || top_ != top) {
     require(InferenceTask::fill_mask);
-    if (is_sentencepiece_file(model_.vocab))
+    if (text::is_sentencepiece_file(model_.vocab))
       throw UsageError(
           str("fill: ", model_.vocab, " is a SentencePiece vocabulary, which has no [MASK] token"),
           "use a WordPiece model (BERT, ELECTRA), or `smelt generate` for a T5");
-    FillMaskJob job = type_->inference.fill_mask(model_);
+    execution::FillMaskJob job = type_->inference.fill_mask(model_);
     job.top = top_ = top;
     job.exact_products = exact();
-    filler_.emplace(open_device(options_.device, 1), std::move(job), tokenizer(), floats());
+    filler_.emplace(pjrt::open_device(options_.device, 1), std::move(job), tokenizer(), floats());
   }
   return filler_->fill(texts);
 }
 
-std::vector<std::vector<JudgedToken>> PretrainedModel::detect(
+std::vector<std::vector<execution::JudgedToken>> PretrainedModel::detect(
     const std::vector<std::string>& texts) {
   if (!detector_) {
     require(InferenceTask::detect);
-    DetectJob job = type_->inference.detect(model_);
+    execution::DetectJob job = type_->inference.detect(model_);
     job.exact_products = exact();
-    detector_.emplace(open_device(options_.device, 1), job, tokenizer(), floats());
+    detector_.emplace(pjrt::open_device(options_.device, 1), job, tokenizer(), floats());
   }
   return detector_->detect(texts);
 }
 
-Classifier PretrainedModel::classifier(const ClassifyOptions& with) const {
+execution::Classifier PretrainedModel::classifier(const execution::ClassifyOptions& with) const {
   require(InferenceTask::classify);
-  ClassifyJob job = type_->inference.classify(model_);
-  static_cast<ClassifyOptions&>(job) = with;
+  execution::ClassifyJob job = type_->inference.classify(model_);
+  static_cast<execution::ClassifyOptions&>(job) = with;
   job.exact_products = exact();
-  return Classifier(open_device(options_.device, static_cast<int>(job.devices)), job, tokenizer(),
-                    *weights_.tensors, weights_.where, weights_.tensors);
+  return execution::Classifier(pjrt::open_device(options_.device, static_cast<int>(job.devices)),
+                               job, tokenizer(), *weights_.tensors, weights_.where,
+                               weights_.tensors);
 }
 
-Generator PretrainedModel::generator(const GenerateOptions& with) const {
+execution::Generator PretrainedModel::generator(const execution::GenerateOptions& with) const {
   require(InferenceTask::generate);
-  GenerateJob job = type_->inference.generate(model_);
-  take_options(job, with);
+  execution::GenerateJob job = type_->inference.generate(model_);
+  execution::take_options(job, with);
   job.device = options_.device;
   job.exact_products = exact();
   // int8 weights cannot be sharded over a mesh.
-  const HostWeights weights = job.devices == 1 ? weights_ : floats();
-  return Generator(open_device(job.device, static_cast<int>(job.devices)), job, *weights.tensors,
-                   weights.where, weights.tensors);
+  const execution::HostWeights weights = job.devices == 1 ? weights_ : floats();
+  return execution::Generator(pjrt::open_device(job.device, static_cast<int>(job.devices)), job,
+                              *weights.tensors, weights.where, weights.tensors);
 }
 
-Classifier& PretrainedModel::kept_classifier(const ClassifyOptions& options) {
+execution::Classifier& PretrainedModel::kept_classifier(const execution::ClassifyOptions& options) {
   if (!classifier_ || classify_options_ != options) {
     classifier_.emplace(classifier(options));
     classify_options_ = options;
@@ -353,26 +363,28 @@ Classifier& PretrainedModel::kept_classifier(const ClassifyOptions& options) {
 }
 
 // Throws UsageError if the model's problem does not fit the method.
-static void check_problem(const Labels& labels, bool fits, std::string_view call) {
+static void check_problem(const io::Labels& labels, bool fits, std::string_view call) {
   if (fits) return;
-  const char* own = labels.problem == Problem::token_labels   ? "token_labels()"
-                    : labels.problem == Problem::answer_spans ? "answer_question()"
-                                                              : "classify()";
-  throw UsageError(str("predict: ", call, ": the model's problem is ", field_json(labels.problem)),
-                   str("call ", own));
+  const char* own = labels.problem == io::Problem::token_labels   ? "token_labels()"
+                    : labels.problem == io::Problem::answer_spans ? "answer_question()"
+                                                                  : "classify()";
+  throw UsageError(
+      str("predict: ", call, ": the model's problem is ", io::field_json(labels.problem)),
+      str("call ", own));
 }
 
-std::vector<TextLabel> PretrainedModel::classify(std::span<const PairOfTexts> texts,
-                                                 const ClassifyOptions& options) {
-  Classifier& model = kept_classifier(options);
-  const Labels& labels = model.job().labels;
-  check_problem(labels,
-                labels.problem != Problem::token_labels && labels.problem != Problem::answer_spans,
-                "classify()");
+std::vector<TextLabel> PretrainedModel::classify(std::span<const execution::PairOfTexts> texts,
+                                                 const execution::ClassifyOptions& options) {
+  execution::Classifier& model = kept_classifier(options);
+  const io::Labels& labels = model.job().labels;
+  check_problem(
+      labels,
+      labels.problem != io::Problem::token_labels && labels.problem != io::Problem::answer_spans,
+      "classify()");
   std::vector<TextLabel> out;
   for (std::vector<float>& numbers : model.classify(texts)) {
-    const bool single = labels.problem == Problem::single_label;
-    out.push_back({.label = said_label(labels, numbers),
+    const bool single = labels.problem == io::Problem::single_label;
+    out.push_back({.label = execution::said_label(labels, numbers),
                    .probability = single ? std::ranges::max(numbers) : 0,
                    .outputs = std::move(numbers)});
   }
@@ -380,17 +392,17 @@ std::vector<TextLabel> PretrainedModel::classify(std::span<const PairOfTexts> te
 }
 
 std::vector<std::vector<TokenLabel>> PretrainedModel::token_labels(
-    const std::vector<std::string>& texts, const ClassifyOptions& options) {
-  Classifier& model = kept_classifier(options);
-  const Labels& labels = model.job().labels;
-  check_problem(labels, labels.problem == Problem::token_labels, "token_labels()");
-  std::vector<PairOfTexts> singles;
+    const std::vector<std::string>& texts, const execution::ClassifyOptions& options) {
+  execution::Classifier& model = kept_classifier(options);
+  const io::Labels& labels = model.job().labels;
+  check_problem(labels, labels.problem == io::Problem::token_labels, "token_labels()");
+  std::vector<execution::PairOfTexts> singles;
   for (const std::string& text : texts) singles.push_back({.text = text});
   const auto numbers = model.classify(singles);
   std::vector<std::vector<TokenLabel>> out(texts.size());
   const std::size_t C = labels.names.size();
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    const auto words = words_in(texts[i]);
+    const auto words = text::words_in(texts[i]);
     const auto said = said_labels(labels, numbers[i]);
     for (std::size_t w = 0; w < said.size(); ++w) {
       const auto begin = static_cast<std::size_t>(words[w].data() - texts[i].data());
@@ -404,16 +416,16 @@ std::vector<std::vector<TokenLabel>> PretrainedModel::token_labels(
   return out;
 }
 
-std::vector<FoundAnswer> PretrainedModel::answer_question(std::span<const TextQuestion> questions,
-                                                          const ClassifyOptions& options) {
-  Classifier& model = kept_classifier(options);
-  const Labels& labels = model.job().labels;
-  check_problem(labels, labels.problem == Problem::answer_spans, "answer_question()");
-  return find_answers(model, questions);
+std::vector<execution::FoundAnswer> PretrainedModel::answer_question(
+    std::span<const execution::TextQuestion> questions, const execution::ClassifyOptions& options) {
+  execution::Classifier& model = kept_classifier(options);
+  const io::Labels& labels = model.job().labels;
+  check_problem(labels, labels.problem == io::Problem::answer_spans, "answer_question()");
+  return execution::find_answers(model, questions);
 }
 
-std::vector<std::vector<Answer>> PretrainedModel::generate(const std::vector<std::string>& texts,
-                                                           const GenerateOptions& options) {
+std::vector<std::vector<execution::Answer>> PretrainedModel::generate(
+    const std::vector<std::string>& texts, const execution::GenerateOptions& options) {
   if (!generator_ || generate_options_ != options) {
     generator_.emplace(generator(options));
     generate_options_ = options;
@@ -423,26 +435,27 @@ std::vector<std::vector<Answer>> PretrainedModel::generate(const std::vector<std
 
 std::vector<Embedding> PretrainedModel::embed(const std::vector<std::string>& texts) {
   require(InferenceTask::embed);
-  const Encoder encoder = encoder_of(model_);
-  const std::int64_t positions = encoder_sizes(encoder).max_position_embeddings;
+  const model::Encoder encoder = encoder_of(model_);
+  const std::int64_t positions = model::encoder_sizes(encoder).max_position_embeddings;
   const std::int64_t most =
       options_.max_length > 0 ? std::min(options_.max_length, positions) : positions;
   if (!encoder_)
     encoder_.emplace(
-        open_device(options_.device, 1),
-        [encoder](std::int64_t S, std::int64_t) { return pooled_states(encoder, S); },
-        RowModelOptions{.command = "embed", .most_tokens = most, .exact_products = exact()},
+        pjrt::open_device(options_.device, 1),
+        [encoder](std::int64_t S, std::int64_t) { return model::pooled_states(encoder, S); },
+        execution::RowModelOptions{
+            .command = "embed", .most_tokens = most, .exact_products = exact()},
         floats());
-  const BertTokenizer words = tokenizer();
-  const TextPairEncoder pairs(words, most);
-  std::vector<TokenRow> rows;
+  const text::BertTokenizer words = tokenizer();
+  const text::TextPairEncoder pairs(words, most);
+  std::vector<execution::TokenRow> rows;
   for (const std::string& text : texts) rows.push_back({.ids = pairs.encode(text, "").ids});
   std::vector<Embedding> out;
-  each_piece(rows, options_.batch_size, [&](const std::vector<TokenRow>& piece) {
+  each_piece(rows, options_.batch_size, [&](const std::vector<execution::TokenRow>& piece) {
     const auto found = encoder_->predict(piece);
     const auto means = found.execution.results[0][0].to_host<float>();
     const auto firsts = found.execution.results[0][1].to_host<float>();
-    const auto H = static_cast<std::size_t>(encoder_sizes(encoder).hidden_size);
+    const auto H = static_cast<std::size_t>(model::encoder_sizes(encoder).hidden_size);
     const auto row_of = [&](const std::vector<float>& all, std::size_t i) {
       const auto row = std::span(all).subspan(i * H, H);
       return std::vector<float>(row.begin(), row.end());
@@ -455,35 +468,35 @@ std::vector<Embedding> PretrainedModel::embed(const std::vector<std::string>& te
 
 std::vector<TextScore> PretrainedModel::score(const std::vector<std::string>& texts) {
   require(InferenceTask::score);
-  const FillMaskJob job = type_->inference.fill_mask(model_);
+  const execution::FillMaskJob job = type_->inference.fill_mask(model_);
   if (!scorer_)
     scorer_.emplace(
-        open_device(options_.device, 1), job.scores,
-        RowModelOptions{
+        pjrt::open_device(options_.device, 1), job.scores,
+        execution::RowModelOptions{
             .command = "score", .most_tokens = job.max_tokens, .exact_products = exact()},
         floats());
-  const BertTokenizer words = tokenizer();
+  const text::BertTokenizer words = tokenizer();
   const std::int32_t mask = words.vocabulary().id("[MASK]");
-  const TextPairEncoder pairs(words, job.max_tokens);
+  const text::TextPairEncoder pairs(words, job.max_tokens);
   std::vector<TextScore> out(texts.size());
-  std::vector<TokenRow> rows;
+  std::vector<execution::TokenRow> rows;
   std::vector<std::size_t> texts_of_rows;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    const TextPairIds text = pairs.encode(texts[i], "");
+    const text::TextPairIds text = pairs.encode(texts[i], "");
     if (text.cut > 0)
       throw UsageError(str("score: text ", i + 1, " has ", text.ids.size() + text.cut,
                            " tokens, but the model accepts at most ", job.max_tokens),
                        "split it and score the parts");
     out[i].tokens = std::ssize(text.ids) - 2;
     for (std::size_t at = 1; at + 1 < text.ids.size(); ++at) {
-      TokenRow& row = rows.emplace_back(TokenRow{.ids = text.ids});
+      execution::TokenRow& row = rows.emplace_back(execution::TokenRow{.ids = text.ids});
       row.positions = {static_cast<std::int32_t>(at)};
       row.labels = {std::exchange(row.ids[at], mask)};
       texts_of_rows.push_back(i);
     }
   }
   std::size_t done = 0;
-  each_piece(rows, options_.batch_size, [&](const std::vector<TokenRow>& piece) {
+  each_piece(rows, options_.batch_size, [&](const std::vector<execution::TokenRow>& piece) {
     const auto found = scorer_->predict(piece).execution.results[0][0].to_host<float>();
     for (std::size_t i = 0; i < piece.size(); ++i)
       out[texts_of_rows[done++]].log_likelihood += found[i];
@@ -495,32 +508,32 @@ EvaluatedText PretrainedModel::evaluate_text(const TextToEvaluate& t) const {
   require(InferenceTask::evaluate_text);
   const EvaluateTextJob job = type_->inference.evaluate_text(model_);
   const std::int64_t S = std::min(t.seq_length, job.max_tokens);
-  WorkFolder work(temporary_work_folder("score", model_.where));
+  data::WorkFolder work(data::temporary_work_folder("score", model_.where));
   work.remove_at_signal();
   work.begin({{"score", str(model_.where, " ", ::getpid())}});
-  ExampleJob examples;
+  data::ExampleJob examples;
   examples.text = t.text;
   examples.vocab = model_.vocab;
   examples.output = work.file("text.tfrecord");
   examples.seed = t.seed;
-  const ExampleSummary made = make_examples(job, examples, options_.tokenizer, S);
+  const data::ExampleSummary made = make_examples(job, examples, options_.tokenizer, S);
   const auto count = static_cast<std::int64_t>(made.examples);
   if (count == 0) throw UsageError("eval: --text yields no example", "give more text");
-  EvaluateJob scored;
-  scored.task = job.task(S, examples.output, Vocabulary::load(model_.vocab));
+  execution::EvaluateJob scored;
+  scored.task = job.task(S, examples.output, text::Vocabulary::load(model_.vocab));
   scored.batch_size = batch_for(count, t.batch_size);
   scored.data = examples.output;
-  scored.on = {
-      .device = options_.device,
-      .compute = ComputeOptions{.precision = parse_precision("--precision", options_.precision)}};
+  scored.on = {.device = options_.device,
+               .compute = model::ComputeOptions{
+                   .precision = model::parse_precision("--precision", options_.precision)}};
   scored.fields = flag;
-  const HostWeights weights = floats();
-  const SlicedCheckpoint checkpoint{.step = model_.step,
-                                    .path = model_.where,
-                                    .tensors = *weights.tensors,
-                                    .state = Json::object(),
-                                    .owners = {}};
-  const Evaluator evaluator(scored);
+  const execution::HostWeights weights = floats();
+  const checkpoint::SlicedCheckpoint checkpoint{.step = model_.step,
+                                                .path = model_.where,
+                                                .tensors = *weights.tensors,
+                                                .state = Json::object(),
+                                                .owners = {}};
+  const execution::Evaluator evaluator(scored);
   evaluator.scorer().announce();
   EvaluatedText out{.text = made.text,
                     .evaluation = evaluator({checkpoint, model_.where}),
@@ -529,13 +542,14 @@ EvaluatedText PretrainedModel::evaluate_text(const TextToEvaluate& t) const {
   return out;
 }
 
-FillMaskJob fill_job_to_train(const ObjectiveType& type, const Task& task) {
-  StoredModel m;
+execution::FillMaskJob fill_job_to_train(const ObjectiveType& type, const model::Task& task) {
+  checkpoint::StoredModel m;
   m.where = "train";
-  for (const StateTensor& tensor : eval_program(task, 1, ShardingPlan()).state.tensors)
-    m.tensors.emplace(tensor.name, LazyTensor{.shape = tensor.shape, .read = {}});
+  for (const model::StateTensor& tensor :
+       model::eval_program(task, 1, model::ShardingPlan()).state.tensors)
+    m.tensors.emplace(tensor.name, io::LazyTensor{.shape = tensor.shape, .read = {}});
   take_settings(task.settings, m);
   return type.inference.fill_mask(m);
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -36,7 +36,7 @@
 #include "pipeline/config/objective_type.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 enum class InferenceTask { fill_mask, detect, classify, generate, evaluate_text, embed, score };
 
@@ -47,8 +47,8 @@ struct LoadOptions {
   std::string vocab = {};         // empty: the vocabulary in the model's folder
   std::string device = "cpu";     // cpu, gpu, tpu or auto
   std::string precision = "f32";  // or f32_exact
-  TokenizerFlags tokenizer = {};  // overrides the settings stored with the vocabulary
-  std::int64_t batch_size = 32;   // texts per batch in embed(), masked rows per batch in score()
+  text::TokenizerFlags tokenizer = {};  // overrides the settings stored with the vocabulary
+  std::int64_t batch_size = 32;  // texts per batch in embed(), masked rows per batch in score()
   std::int64_t max_length =
       0;  // embed() truncates texts to this many tokens; 0: the model's maximum
 };
@@ -81,15 +81,15 @@ struct TextScore {
 };
 
 struct TextToEvaluate {
-  DocumentOptions text;
+  text::DocumentOptions text;
   std::int64_t seq_length = 128;  // tokens per example, at most the model's number of positions
   std::int64_t batch_size = 32;   // reduced to the number of examples
   std::int64_t seed = 12345;      // random seed of sentence pairs, masks and sampling
 };
 
 struct EvaluatedText {
-  CorpusCounts text;
-  Evaluation evaluation;
+  data::CorpusCounts text;
+  execution::Evaluation evaluation;
   std::int64_t seq_length = 0;  // tokens of an example
   BaselineMeasures baseline;    // of the family, for verdict() (pipeline/stages/evaluation.h)
 };
@@ -99,7 +99,7 @@ struct TrainedRun {
   const ObjectiveType* type = nullptr;
   Json settings;  // of its task
   std::string model_dir, vocab;
-  TokenizerFlags tokenizer = {};
+  text::TokenizerFlags tokenizer = {};
   bool averaged = true;  // see load_trained_model()
 };
 
@@ -124,25 +124,27 @@ class PretrainedModel {
 
   bool can(InferenceTask task) const;
   // Returns the labels of a classifier.
-  const Labels& labels();
+  const io::Labels& labels();
 
   // Throws UsageError for a text without [MASK] or longer than the model's positions.
-  std::vector<FilledText> fill_mask(const std::vector<std::string>& texts, std::int64_t top = 5);
+  std::vector<execution::FilledText> fill_mask(const std::vector<std::string>& texts,
+                                               std::int64_t top = 5);
   // Returns the probability that each token was replaced, from an ELECTRA discriminator.
-  std::vector<std::vector<JudgedToken>> detect(const std::vector<std::string>& texts);
+  std::vector<std::vector<execution::JudgedToken>> detect(const std::vector<std::string>& texts);
   // Classifies texts and pairs.
-  std::vector<TextLabel> classify(std::span<const PairOfTexts> texts,
-                                  const ClassifyOptions& options = {});
+  std::vector<TextLabel> classify(std::span<const execution::PairOfTexts> texts,
+                                  const execution::ClassifyOptions& options = {});
   // Labels the words of texts, which are separated by spaces. Omits words beyond the model's
   // maximum length.
   std::vector<std::vector<TokenLabel>> token_labels(const std::vector<std::string>& texts,
-                                                    const ClassifyOptions& options = {});
+                                                    const execution::ClassifyOptions& options = {});
   // Finds the answers to questions in their contexts.
-  std::vector<FoundAnswer> answer_question(std::span<const TextQuestion> questions,
-                                           const ClassifyOptions& options = {});
+  std::vector<execution::FoundAnswer> answer_question(
+      std::span<const execution::TextQuestion> questions,
+      const execution::ClassifyOptions& options = {});
   // Returns options.search.answers texts for each text, best first.
-  std::vector<std::vector<Answer>> generate(const std::vector<std::string>& texts,
-                                            const GenerateOptions& options = {});
+  std::vector<std::vector<execution::Answer>> generate(
+      const std::vector<std::string>& texts, const execution::GenerateOptions& options = {});
   std::vector<Embedding> embed(const std::vector<std::string>& texts);
   std::vector<TextScore> score(const std::vector<std::string>& texts);
   // Evaluates a pretrained model on its pretraining objective. Makes examples from the text in a
@@ -151,38 +153,38 @@ class PretrainedModel {
 
   // Return the objects behind classify() and generate(), which accept streams of batches and token
   // ids.
-  Classifier classifier(const ClassifyOptions& options = {}) const;
-  Generator generator(const GenerateOptions& options = {}) const;
+  execution::Classifier classifier(const execution::ClassifyOptions& options = {}) const;
+  execution::Generator generator(const execution::GenerateOptions& options = {}) const;
 
  private:
   PretrainedModel() = default;
   // Throws UsageError if the model does not support the task, with a hint that lists the supported
   // tasks.
   void require(InferenceTask task) const;
-  BertTokenizer tokenizer() const;
+  text::BertTokenizer tokenizer() const;
   bool exact() const { return options_.precision == "f32_exact"; }
   // Returns the weights as floats, for programs without int8 matmuls.
-  HostWeights floats() const;
+  execution::HostWeights floats() const;
   // Returns a classifier with these options and caches it for the next call.
-  Classifier& kept_classifier(const ClassifyOptions& options);
+  execution::Classifier& kept_classifier(const execution::ClassifyOptions& options);
 
   LoadOptions options_;
-  StoredModel model_;
+  checkpoint::StoredModel model_;
   const ObjectiveType* type_ = nullptr;
-  HostWeights weights_;
+  execution::HostWeights weights_;
 
-  std::optional<MaskFiller> filler_;
+  std::optional<execution::MaskFiller> filler_;
   std::int64_t top_ = 0;  // of filler_
-  std::optional<Detector> detector_;
-  std::optional<Classifier> classifier_;
-  ClassifyOptions classify_options_;
-  std::optional<Generator> generator_;
-  GenerateOptions generate_options_;
-  std::optional<RowModel> encoder_, scorer_;
+  std::optional<execution::Detector> detector_;
+  std::optional<execution::Classifier> classifier_;
+  execution::ClassifyOptions classify_options_;
+  std::optional<execution::Generator> generator_;
+  execution::GenerateOptions generate_options_;
+  std::optional<execution::RowModel> encoder_, scorer_;
 };
 
 // Returns the fill-mask job of a model that is not trained yet, from its type and the settings of
 // its task.
-FillMaskJob fill_job_to_train(const ObjectiveType& type, const Task& task);
+execution::FillMaskJob fill_job_to_train(const ObjectiveType& type, const model::Task& task);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -11,11 +11,11 @@
 #include "pipeline/config/objective_type.h"
 #include "pipeline/config/row_commands.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 struct RowSource {
-  std::string what, input;             // "data.train", and its files
-  std::optional<RowSplit> split = {};  // none: all rows
+  std::string what, input;                   // "data.train", and its files
+  std::optional<data::RowSplit> split = {};  // none: all rows
 };
 
 // Returns the rows of a split. Held-out rows have their own files or are a share of the training
@@ -28,9 +28,10 @@ RowSource row_source(const Data& data, ExampleSet set) {
     return {.what = "data.validation", .input = data.validation};
   RowSource out{.what = "data.train", .input = data.train};
   if (data.validation.empty() && data.validation_share > 0)
-    out.split = RowSplit{.heldout = data.validation_share,
-                         .seed = static_cast<std::uint64_t>(data.seed),
-                         .part = train ? RowSplit::Part::train : RowSplit::Part::heldout};
+    out.split =
+        data::RowSplit{.heldout = data.validation_share,
+                       .seed = static_cast<std::uint64_t>(data.seed),
+                       .part = train ? data::RowSplit::Part::train : data::RowSplit::Part::heldout};
   return out;
 }
 
@@ -44,9 +45,9 @@ void each_row_source(const Recipe& r, const Data& data,
                                   {ExampleSet::test, "test"}}) {
     const RowSource source = row_source(data, set);
     const bool is_share = set == ExampleSet::heldout && data.validation.empty();
-    const bool is_to_come = is_row_command(r.data.value(part, "")) && !exists(source.input);
+    const bool is_to_come = is_row_command(r.data.value(part, "")) && !io::exists(source.input);
     if (!source.input.empty() && !is_share && !is_to_come) check(source);
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

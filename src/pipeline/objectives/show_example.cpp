@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "data/input_pipeline/inspect.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr std::string_view kRight = "\033[1;32m", kShown = "\033[31m", kKept = "\033[33m",
@@ -14,7 +14,7 @@ constexpr std::string_view kRight = "\033[1;32m", kShown = "\033[31m", kKept = "
 
 class ExampleText {
  public:
-  ExampleText(const Vocabulary* vocabulary, bool colour)
+  ExampleText(const text::Vocabulary* vocabulary, bool colour)
       : vocabulary_(vocabulary), colour_(colour) {}
 
   std::string token(std::int64_t id) const {
@@ -40,7 +40,7 @@ class ExampleText {
     return vocabulary_ != nullptr && id >= 0 && id < vocabulary_->size();
   }
 
-  const Vocabulary* vocabulary_;
+  const text::Vocabulary* vocabulary_;
   bool colour_;
 };
 
@@ -68,8 +68,8 @@ std::string example_legend(bool colour) {
              text.prediction("kept", "kept"), "\n");
 }
 
-std::string show_example(const std::string& place, const BertRow& example,
-                         const Vocabulary* vocabulary, bool colour) {
+std::string show_example(const std::string& place, const data::BertRow& example,
+                         const text::Vocabulary* vocabulary, bool colour) {
   const ExampleText text(vocabulary, colour);
   std::map<std::int32_t, std::int32_t> answers;
   for (std::size_t i = 0; i < example.masked_lm_ids.size(); ++i)
@@ -95,7 +95,7 @@ std::string show_example(const std::string& place, const BertRow& example,
   return out + "\n";
 }
 
-static std::string words_of(std::vector<std::int64_t> ids, const Vocabulary& vocabulary) {
+static std::string words_of(std::vector<std::int64_t> ids, const text::Vocabulary& vocabulary) {
   while (!ids.empty() && ids.back() == 0) ids.pop_back();
   const ExampleText text(&vocabulary, false);
   std::string out;
@@ -106,7 +106,7 @@ static std::string words_of(std::vector<std::int64_t> ids, const Vocabulary& voc
   return out;
 }
 
-static std::string pieces_of(std::vector<std::int64_t> ids, const Tokenizer& pieces) {
+static std::string pieces_of(std::vector<std::int64_t> ids, const text::Tokenizer& pieces) {
   while (!ids.empty() && ids.back() == 0) ids.pop_back();
   std::string out;
   for (const std::int64_t id : ids)
@@ -115,22 +115,23 @@ static std::string pieces_of(std::vector<std::int64_t> ids, const Tokenizer& pie
   return out;
 }
 
-std::string show_features(const std::string& place, const Example& example,
-                          const Vocabulary* vocabulary, const Tokenizer* pieces) {
+std::string show_features(const std::string& place, const io::Example& example,
+                          const text::Vocabulary* vocabulary, const text::Tokenizer* pieces) {
   std::string out = place + "\n";
-  for (const ExampleFeature& feature : example.features()) {
+  for (const io::ExampleFeature& feature : example.features()) {
     out += str("  ", feature.name, ":");
-    const bool words = vocabulary != nullptr && feature.name == kTokenIds;
+    const bool words = vocabulary != nullptr && feature.name == data::kTokenIds;
     const bool ids = feature.name == "inputs" || feature.name == "targets";
-    if (feature.kind == ExampleKind::integers)
+    if (feature.kind == io::ExampleKind::integers)
       out += words                      ? words_of(example.integers(feature.name), *vocabulary)
              : ids && pieces != nullptr ? pieces_of(example.integers(feature.name), *pieces)
                                         : first_of(example.integers(feature.name));
-    if (feature.kind == ExampleKind::reals) out += first_of(example.reals(feature.name));
-    if (feature.kind == ExampleKind::bytes) out += first_of(quoted(example.bytes(feature.name)));
+    if (feature.kind == io::ExampleKind::reals) out += first_of(example.reals(feature.name));
+    if (feature.kind == io::ExampleKind::bytes)
+      out += first_of(quoted(example.bytes(feature.name)));
     out += "\n";
   }
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -7,7 +7,7 @@
 #include "text/tokenizers/tokenizer.h"
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Returns one line that explains the marks of show_example().
 std::string example_legend(bool colour);
@@ -15,15 +15,15 @@ std::string example_legend(bool colour);
 // Formats a BERT example: its place, then a line for each segment, with pieces joined to words. A
 // prediction is shown as "{right < shown}", or "{right =}" if the input is the right token. Without
 // a vocabulary, tokens are ids. `colour` is for a terminal.
-std::string show_example(const std::string& place, const BertRow& example,
-                         const Vocabulary* vocabulary, bool colour);
+std::string show_example(const std::string& place, const data::BertRow& example,
+                         const text::Vocabulary* vocabulary, bool colour);
 
 // Formats any example: its place, then a line for each feature with its name and first values. With
 // a vocabulary, the ids of kTokenIds (data/input_pipeline/inspect.h) are shown as tokens, without
 // padding (id 0) at the end; with `pieces`, a SentencePiece model, so are those of inputs and
 // targets.
-std::string show_features(const std::string& place, const Example& example,
-                          const Vocabulary* vocabulary = nullptr,
-                          const Tokenizer* pieces = nullptr);
+std::string show_features(const std::string& place, const io::Example& example,
+                          const text::Vocabulary* vocabulary = nullptr,
+                          const text::Tokenizer* pieces = nullptr);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

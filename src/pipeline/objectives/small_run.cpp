@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "pipeline/config/objective_type.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr std::int64_t kSmallSteps = 300, kSmallBatch = 32;
@@ -85,7 +85,7 @@ std::vector<std::string> all_settings(const Recipe& r) {
   out.emplace_back("train.checkpoint.keep_period=0");
   if (r.train.schedule.type == "wsd") out.emplace_back("train.schedule.decay_ratio=0.1");
   if (!r.train.init_from.empty()) return out;  // the sizes are those of the initial weights
-  for (const ConfigField& field : r.type->model)
+  for (const io::ConfigField& field : r.type->model)
     if (const auto found = small_sizes().find(field.name); found != small_sizes().end())
       out.push_back(str("model.", field.name, "=", found->second));
   // Narrow models need a higher learning rate.
@@ -110,4 +110,4 @@ void add_step_settings(std::vector<std::string>& settings) {
     settings.insert(settings.begin(), kOtherLengths.begin(), kOtherLengths.end());
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

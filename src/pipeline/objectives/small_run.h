@@ -6,7 +6,7 @@
 
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Returns settings that reduce a recipe's model and training to a few minutes on a CPU. Text,
 // vocabulary and examples are unchanged; the output folder has the suffix "-small".
@@ -16,4 +16,4 @@ std::vector<std::string> small_settings(const Recipe& recipe);
 // determine the length of the training, such as train.epochs.
 void add_step_settings(std::vector<std::string>& settings);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

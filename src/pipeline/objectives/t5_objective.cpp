@@ -30,7 +30,7 @@
 #include "text/tokenizers/sentinels.h"
 #include "text/tokenizers/tokenizer.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr const char* kEndPiece = "</s>";
@@ -45,7 +45,7 @@ constexpr const NamedValues<Documents, 2>& words_of(Documents) { return kDocumen
 
 // Fields of data: that determine how examples are made from text.
 struct T5Data {
-  TextObjective objective = TextObjective::span_corruption;
+  data::TextObjective objective = data::TextObjective::span_corruption;
   std::int64_t inputs_length = 512, targets_length = 0;
   double noise_density = 0.15, mean_noise_span_length = 3.0;
   Documents documents = Documents::packed;
@@ -76,16 +76,16 @@ void visit_fields(C& c, Visitor&& visit) {
 
 // The settings of a T5 recipe, completed by its vocabulary once it is made.
 struct T5Recipe {
-  T5Task task;
-  TextToText text;
+  model::T5Task task;
+  data::TextToText text;
   std::int64_t on_top = 0;  // sentinels that are not pieces of the vocabulary
 };
 
 T5Recipe t5_settings(const Recipe& r) {
-  const auto data = parse_config<T5Data>(r.data, "data");
+  const auto data = io::parse_config<T5Data>(r.data, "data");
   T5Recipe out;
-  out.task.model = parse_config<T5Config>(r.model, "model");
-  out.task.settings = parse_config<T5Settings>(r.model, "model");
+  out.task.model = io::parse_config<model::T5Config>(r.model, "model");
+  out.task.settings = io::parse_config<model::T5Settings>(r.model, "model");
   out.text = {.objective = data.objective,
               .inputs_length = data.inputs_length,
               .targets_length = data.targets_length,
@@ -96,16 +96,16 @@ T5Recipe t5_settings(const Recipe& r) {
 }
 
 std::int64_t extra_ids_of(const Recipe& r) {
-  return parse_config<T5Data>(r.data, "data").extra_ids;
+  return io::parse_config<T5Data>(r.data, "data").extra_ids;
 }
 
 // Returns the ids of all pieces except padding, end of sequence and sentinels.
-std::vector<IdRange> words_among(std::int64_t pieces, const Sentinels& sentinels,
-                                 std::int32_t end) {
+std::vector<model::IdRange> words_among(std::int64_t pieces, const text::Sentinels& sentinels,
+                                        std::int32_t end) {
   std::vector<std::pair<std::int64_t, std::int64_t>> others{
       {0, 1}, {end, end + 1}, {sentinels.first - sentinels.count + 1, sentinels.first + 1}};
   std::ranges::sort(others);
-  std::vector<IdRange> out;
+  std::vector<model::IdRange> out;
   std::int64_t begin = 0;
   for (const auto& [low, high] : others) {
     if (std::min(low, pieces) > begin) out.push_back({begin, std::min(low, pieces)});
@@ -116,9 +116,9 @@ std::vector<IdRange> words_among(std::int64_t pieces, const Sentinels& sentinels
 }
 
 // Adds the properties of a vocabulary to the settings: its size, sentinels and end of sequence.
-T5Recipe with_vocabulary(T5Recipe c, const Sentinels& sentinels, std::int32_t end,
+T5Recipe with_vocabulary(T5Recipe c, const text::Sentinels& sentinels, std::int32_t end,
                          std::int64_t pieces, const std::string& where) {
-  T5Config& model = c.task.model;
+  model::T5Config& model = c.task.model;
   if (model.vocab_size == 0)
     model.vocab_size = (sentinels.ids + kRowsUnit - 1) / kRowsUnit * kRowsUnit;
   if (model.vocab_size < sentinels.ids)
@@ -129,7 +129,7 @@ T5Recipe with_vocabulary(T5Recipe c, const Sentinels& sentinels, std::int32_t en
   c.text.end = end;
   c.text.sentinel = sentinels.first;
   c.text.sentinels = sentinels.count;
-  const TextLengths lengths = text_lengths(c.text, where);
+  const data::TextLengths lengths = data::text_lengths(c.text, where);
   c.task.inputs_length = lengths.inputs;
   c.task.targets_length = lengths.targets;
   c.task.words = words_among(pieces, sentinels, end);
@@ -142,12 +142,13 @@ T5Recipe with_vocabulary(T5Recipe c, const Sentinels& sentinels, std::int32_t en
 // Adds the properties of a vocabulary file. Messages about settings that do not fit it begin with
 // `where`.
 T5Recipe of_vocabulary(const Recipe& r, const std::string& origin, const std::string& where) {
-  const auto vocabulary = load_tokenizer(origin, tokenizer_flags(r));
+  const auto vocabulary = text::load_tokenizer(origin, tokenizer_flags(r));
   if (vocabulary->token(0) != "<pad>")
     throw UsageError(str(origin, ": piece 0 is '", vocabulary->token(0), "', not <pad>"),
                      "T5 pads sequences with id 0; use a vocabulary such as T5's spiece.model");
-  return with_vocabulary(t5_settings(r), sentinels_of(*vocabulary, origin, extra_ids_of(r)),
-                         id_of_piece(*vocabulary, origin, kEndPiece), vocabulary->size(), where);
+  return with_vocabulary(t5_settings(r), text::sentinels_of(*vocabulary, origin, extra_ids_of(r)),
+                         text::id_of_piece(*vocabulary, origin, kEndPiece), vocabulary->size(),
+                         where);
 }
 
 T5Recipe finished(const Recipe& r) { return of_vocabulary(r, vocabulary_path(r), ""); }
@@ -157,7 +158,7 @@ std::string readable_vocabulary(const Recipe& r) {
   const std::string own = RecipePaths(r).vocab;
   try {
     const std::string given = given_vocabulary(r);
-    if (given.empty() || exists(given)) return given;
+    if (given.empty() || io::exists(given)) return given;
   } catch (const UsageError&) {  // the stage that needs it reports the error
   }
   return has_begun(r) ? own : "";
@@ -167,7 +168,8 @@ T5Recipe expected(const Recipe& r, const std::string& where) {
   if (const std::string given = readable_vocabulary(r); !given.empty())
     return of_vocabulary(r, given, where);
   const std::int64_t pieces = r.vocab.size, extra = extra_ids_of(r);
-  const Sentinels on_top{static_cast<std::int32_t>(pieces + extra - 1), extra, pieces + extra};
+  const text::Sentinels on_top{static_cast<std::int32_t>(pieces + extra - 1), extra,
+                               pieces + extra};
   return with_vocabulary(t5_settings(r), on_top, 1, pieces, where);
 }
 
@@ -183,9 +185,9 @@ void check_sentinels(const Recipe& r, const T5Recipe& c) {
                      str("set data.extra_ids to ", *weights));
 }
 
-Task task_of(const T5Recipe& c) {
-  Task task = t5_task(c.task);
-  task.windows = text_to_text(c.text);
+model::Task task_of(const T5Recipe& c) {
+  model::Task task = model::t5_task(c.task);
+  task.windows = data::text_to_text(c.text);
   return task;
 }
 
@@ -200,9 +202,9 @@ void check_t5(const Recipe& r) {
                  "spiece.model");
   checks.at_least("model.vocab_size", 0);
   checks.at_least("data.extra_ids", 0);
-  T5Config sized = t5_settings(r).task.model;
+  model::T5Config sized = t5_settings(r).task.model;
   if (sized.vocab_size == 0) sized.vocab_size = 1;  // set from the vocabulary below
-  check_t5_config(sized, [&](const std::string& field) {
+  model::check_t5_config(sized, [&](const std::string& field) {
     return str(r.origin({"model." + field}), ": model");
   });
   const std::string where = str(
@@ -211,7 +213,7 @@ void check_t5(const Recipe& r) {
       ": ");
   const T5Recipe sizes = expected(r, where);
   checks.accepts({"train.init_from", "data.extra_ids"}, [&] { check_sentinels(r, sizes); });
-  Task task;
+  model::Task task;
   checks.accepts({"model.z_loss"}, [&] { task = task_of(sizes); });
   check_program(r, task);
 }
@@ -221,15 +223,15 @@ std::uint64_t make_t5_examples(const Recipe& r, ExampleSet set) {
   const RecipePaths paths(r);
   const T5Recipe c = finished(r);
   const bool train = set == ExampleSet::train;
-  TextTokensJob job;
+  data::TextTokensJob job;
   job.text.input = train ? paths.train_text : paths.heldout_text;
   job.vocab = paths.vocab;
   job.tokenizer = tokenizer_flags(r);
-  if (c.text.objective == TextObjective::lm) job.document_end = kEndPiece;
+  if (c.text.objective == data::TextObjective::lm) job.document_end = kEndPiece;
   job.output = train ? paths.train_output : paths.heldout_output;
   job.overwrite = true;
-  const CorpusCounts made = write_text_tokens(job);
-  const Task task = task_of(c);
+  const data::CorpusCounts made = data::write_text_tokens(job);
+  const model::Task task = task_of(c);
   if (c.text.across_documents && made.tokens < static_cast<std::uint64_t>(task.windows->tokens))
     throw UsageError(
         str("data: the ", train ? "text to train on" : "held-out text", " is ", made.tokens,
@@ -237,13 +239,13 @@ std::uint64_t make_t5_examples(const Recipe& r, ExampleSet set) {
         train ? "give more text.input, or lower data.inputs_length"
               : "raise text.heldout, give more text.input, or lower "
                 "data.inputs_length");
-  const auto source =
-      open_examples({.input = job.output, .features = task.features, .windows = task.windows});
+  const auto source = data::open_examples(
+      {.input = job.output, .features = task.features, .windows = task.windows});
   return train ? source->epoch_size() : source->size();
 }
 
 // Returns the loss of a unigram model of the words, and the model's loss per character.
-std::vector<MeasuredValue> of_unigram(const Recipe& r, const Evaluation& e) {
+std::vector<model::MeasuredValue> of_unigram(const Recipe& r, const execution::Evaluation& e) {
   const T5Recipe c = finished(r);
   const RecipePaths paths(r);
   const UnigramJob job{.name = "unigram_loss",
@@ -253,15 +255,15 @@ std::vector<MeasuredValue> of_unigram(const Recipe& r, const Evaluation& e) {
                        .feature = "targets",
                        .words = c.task.words,
                        .examples = static_cast<std::uint64_t>(e.examples)};
-  std::vector<MeasuredValue> out{unigram_measure(job)};
-  const auto vocabulary = load_tokenizer(vocabulary_path(r), tokenizer_flags(r));
+  std::vector<model::MeasuredValue> out{unigram_measure(job)};
+  const auto vocabulary = text::load_tokenizer(vocabulary_path(r), tokenizer_flags(r));
   if (const double of_word = characters_of_words(job, *vocabulary); of_word > 0)
-    out.push_back(bits_per_character(e.measure("word_loss"), of_word));
+    out.push_back(execution::bits_per_character(e.measure("word_loss"), of_word));
   return out;
 }
 
-std::string t5_remark(const Recipe&, const Evaluation& e) {
-  const MeasuredValue& loss = e.measure("word_loss");
+std::string t5_remark(const Recipe&, const execution::Evaluation& e) {
+  const model::MeasuredValue& loss = e.measure("word_loss");
   std::ostringstream out;
   out << std::fixed << std::setprecision(3) << "words of the targets: loss " << loss.value
       << " a token, by their frequencies alone " << e.measure("unigram_loss").value << "; "
@@ -272,31 +274,33 @@ std::string t5_remark(const Recipe&, const Evaluation& e) {
 
 void export_t5(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r);
-  const T5Config config = finished(r).task.model;
-  const Checkpoint checkpoint = parameters_of(
-      load_trained_model("export", paths.trained, config_json(config), paths.vocab, r.eval.averaged)
+  const model::T5Config config = finished(r).task.model;
+  const checkpoint::Checkpoint checkpoint = checkpoint::parameters_of(
+      execution::load_trained_model("export", paths.trained, io::config_json(config), paths.vocab,
+                                    r.eval.averaged)
           .checkpoint);
-  export_hugging_face_t5(
-      folder, config, paths.vocab, extra_ids_of(r), lazy_tensors(checkpoint.tensors),
-      {.earlier = folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
-                                               : OutputDirectory::Earlier::refused});
+  checkpoint::export_hugging_face_t5(
+      folder, config, paths.vocab, extra_ids_of(r), checkpoint::lazy_tensors(checkpoint.tensors),
+      {.earlier = folder == paths.hugging_face ? io::OutputDirectory::Earlier::replaced
+                                               : io::OutputDirectory::Earlier::refused});
   log_info("export: {} holds step {} for transformers' T5ForConditionalGeneration", folder,
            checkpoint.step);
 }
 
 // Returns the tokenizer's pieces with the sentinels above them. Sentinels are not text.
-SpanJob span_job(const Recipe& r) {
+execution::SpanJob span_job(const Recipe& r) {
   const T5Recipe c = finished(r);
-  const std::shared_ptr<const Tokenizer> tokenizer =
-      load_tokenizer(vocabulary_path(r), tokenizer_flags(r));
-  SpanJob job{.model = c.task.model,
-              .encode = {},
-              .decode = {},
-              .end = c.text.end,
-              .sentinel = c.text.sentinel,
-              .sentinels = c.text.sentinels,
-              .words = std::max<std::int64_t>(tokenizer->size(), c.text.sentinel + 1),
-              .exact_products = r.train.compute->precision == Precision::f32_exact};
+  const std::shared_ptr<const text::Tokenizer> tokenizer =
+      text::load_tokenizer(vocabulary_path(r), tokenizer_flags(r));
+  execution::SpanJob job{
+      .model = c.task.model,
+      .encode = {},
+      .decode = {},
+      .end = c.text.end,
+      .sentinel = c.text.sentinel,
+      .sentinels = c.text.sentinels,
+      .words = std::max<std::int64_t>(tokenizer->size(), c.text.sentinel + 1),
+      .exact_products = r.train.compute->precision == model::Precision::f32_exact};
   job.encode = [tokenizer](std::string_view text) {
     std::vector<std::int32_t> ids;
     tokenizer->encode(text, ids);
@@ -308,12 +312,12 @@ SpanJob span_job(const Recipe& r) {
 
 FieldValues sizes_of_given_t5(const FieldValues& set) {
   return sizes_of_given_model(set, [](const std::string& init) {
-    return config_json(t5_in(init, "train.init_from").model);
+    return io::config_json(t5_in(init, "train.init_from").model);
   });
 }
 
 Json sizes_of_weights(const std::string& weights, const std::string& where) {
-  return config_json(t5_in(weights, where).model);
+  return io::config_json(t5_in(weights, where).model);
 }
 
 }  // namespace
@@ -322,10 +326,10 @@ ObjectiveType t5_objective() {
   ObjectiveType type;
   type.name = "t5";
   type.help = "text to text, pre-trained on plain text with corrupted spans (Raffel et al. 2020)";
-  type.model = config_fields<T5Config>();
-  const auto objective = config_fields<T5Settings>();
+  type.model = io::config_fields<model::T5Config>();
+  const auto objective = io::config_fields<model::T5Settings>();
   type.model.insert(type.model.end(), objective.begin(), objective.end());
-  type.data = config_fields<T5Data>();
+  type.data = io::config_fields<T5Data>();
   type.check = check_t5;
   type.preset = sizes_of_given_t5;
   type.records = "tokens";
@@ -336,16 +340,17 @@ ObjectiveType t5_objective() {
   type.sizes_of_weights = sizes_of_weights;
   type.teacher = t5_teacher_of;
   type.model_files = [](const Recipe& r) {
-    Json config = config_json(finished(r).task.model);
-    put_t5_words({.extra_ids = extra_ids_of(r)}, config);
+    Json config = io::config_json(finished(r).task.model);
+    checkpoint::put_t5_words({.extra_ids = extra_ids_of(r)}, config);
     return std::map<std::string, std::string>{{"t5_config.json", config.dump(2) + "\n"}};
   };
   type.export_folder = export_t5;
   type.inference.generate = stored_t5_job;
   type.sampler = [](const Recipe& r, std::vector<std::string> texts,
-                    std::shared_ptr<const Client> client, const ShardingPlan& placement) {
-    return std::make_unique<const SpanSampler>(std::move(client), span_job(r), std::move(texts),
-                                               placement);
+                    std::shared_ptr<const pjrt::Client> client,
+                    const model::ShardingPlan& placement) {
+    return std::make_unique<const execution::SpanSampler>(std::move(client), span_job(r),
+                                                          std::move(texts), placement);
   };
   type.more_measures = of_unigram;
   type.remark = t5_remark;
@@ -356,4 +361,4 @@ ObjectiveType t5_objective() {
   return type;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

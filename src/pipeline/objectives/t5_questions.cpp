@@ -12,15 +12,15 @@
 #include "text/tokenizers/tokenizer.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr std::string_view kSpaceSign = "\xE2\x96\x81";  // U+2581
 
 std::string sentinel_name(std::int64_t number) { return str("<extra_id_", number, ">"); }
 
-TokenizerFlags of_words(TokenizerFlags flags) {
-  flags.segment_command = std::string(kNoSegmentCommand);
+text::TokenizerFlags of_words(text::TokenizerFlags flags) {
+  flags.segment_command = std::string(text::kNoSegmentCommand);
   return flags;
 }
 
@@ -29,19 +29,20 @@ TokenizerFlags of_words(TokenizerFlags flags) {
 // normalized text.
 class T5Text {
  public:
-  T5Text(const T5Config& model, const std::string& vocab, const TokenizerFlags& flags,
+  T5Text(const model::T5Config& model, const std::string& vocab, const text::TokenizerFlags& flags,
          std::optional<std::int64_t> extra_ids)
-      : segmenter_(Segmenter::of(segment_command_of(vocab, flags))),
-        tokenizer_(load_tokenizer(vocab, of_words(flags))),
-        added_(added_pieces(vocab)),
-        sentinels_(sentinels_of(*tokenizer_, vocab,
-                                extra_ids.value_or(sentinels_on_top(
-                                    tokenizer_->size(), model.vocab_size, added_.tokens)))),
-        signs_(space_signs(vocab)),
-        end_(id_of_piece(*tokenizer_, vocab, "</s>")) {
-    check_added_pieces(added_, model.vocab_size, vocab);
+      : segmenter_(text::Segmenter::of(text::segment_command_of(vocab, flags))),
+        tokenizer_(text::load_tokenizer(vocab, of_words(flags))),
+        added_(text::added_pieces(vocab)),
+        sentinels_(text::sentinels_of(*tokenizer_, vocab,
+                                      extra_ids.value_or(text::sentinels_on_top(
+                                          tokenizer_->size(), model.vocab_size, added_.tokens)))),
+        signs_(text::space_signs(vocab)),
+        end_(text::id_of_piece(*tokenizer_, vocab, "</s>")) {
+    text::check_added_pieces(added_, model.vocab_size, vocab);
     if (signs_.of_spaces || signs_.behind_sentinels != signs_.at_begin || !added_.tokens.empty())
-      other_ = std::make_unique<SentencePieceTokenizer>(vocab, !signs_.at_begin, of_words(flags));
+      other_ =
+          std::make_unique<text::SentencePieceTokenizer>(vocab, !signs_.at_begin, of_words(flags));
     add_sentinels();
     add_tokens(vocab);
   }
@@ -50,7 +51,7 @@ class T5Text {
     std::vector<std::int32_t> out;
     Before before = Before::nothing;
     as_written_.for_each(text, nullptr,
-                         [&](const AddedToken* token, std::size_t begin, std::size_t end) {
+                         [&](const text::AddedToken* token, std::size_t begin, std::size_t end) {
                            if (token == nullptr)
                              return encode_part(text.substr(begin, end - begin), before, out);
                            out.push_back(token->id);
@@ -104,7 +105,7 @@ class T5Text {
     for (std::int64_t i = 0; i < sentinels_.count; ++i) {
       const auto id = static_cast<std::int32_t>(sentinels_.first - i);
       const std::string name = sentinel_name(i);
-      const auto found = std::ranges::find(added_.tokens, name, &AddedToken::content);
+      const auto found = std::ranges::find(added_.tokens, name, &text::AddedToken::content);
       if (found != added_.tokens.end()) continue;  // it has a different id
       as_written_.add(name, {.id = id, .content = name, .lstrip = strip, .rstrip = strip});
       names_[id] = name;
@@ -113,11 +114,11 @@ class T5Text {
 
   void add_tokens(const std::string& vocab) {
     ids_ = sentinels_.ids;
-    for (const AddedToken& token : added_.tokens) {
+    for (const text::AddedToken& token : added_.tokens) {
       // An added token that is also a piece of the vocabulary is matched as a piece.
       if (token.id < tokenizer_->size() && tokenizer_->token(token.id) == token.content) continue;
       if (token.normalized && raw_ == nullptr) {
-        raw_ = std::make_unique<SentencePieceTokenizer>(vocab, false, of_words({}), true);
+        raw_ = std::make_unique<text::SentencePieceTokenizer>(vocab, false, of_words({}), true);
       }
       (token.normalized ? normalized_ : as_written_)
           .add(token.normalized ? normalize(token.content) : token.content, token);
@@ -142,7 +143,7 @@ class T5Text {
       spaced += is_sign ? ' ' : marked[at];
       at += is_sign ? kSpaceSign.size() : 1;
     }
-    spaced.resize(white_space_begin(spaced));
+    spaced.resize(text::white_space_begin(spaced));
     for (std::size_t at = 0; at < spaced.size();) {
       const std::size_t stop = std::min(spaced.find_first_not_of(' ', at), spaced.size());
       if (stop > at + 1 && !added_.by_words)
@@ -160,7 +161,7 @@ class T5Text {
     // Added tokens stay whole.
     std::string words;
     kept_whole_.for_each(
-        text, nullptr, [&](const AddedToken* token, std::size_t begin, std::size_t end) {
+        text, nullptr, [&](const text::AddedToken* token, std::size_t begin, std::size_t end) {
           const std::string_view part = text.substr(begin, end - begin);
           const std::string more = token != nullptr ? std::string(part) : segmenter_->split(part);
           if (!words.empty() && !words.ends_with(' ') && !more.starts_with(' ')) words += ' ';
@@ -179,7 +180,7 @@ class T5Text {
     if (normalized_.empty()) return encode_pieces(part, sign, out);
     const std::string text = normalize(part);
     normalized_.for_each(
-        text, nullptr, [&](const AddedToken* token, std::size_t begin, std::size_t end) {
+        text, nullptr, [&](const text::AddedToken* token, std::size_t begin, std::size_t end) {
           if (token != nullptr) return out.push_back(token->id);
           const std::string_view rest = std::string_view(text).substr(begin, end - begin);
           if (rest.size() == text.size()) return encode_pieces(part, sign, out);
@@ -199,20 +200,20 @@ class T5Text {
     (sign == signs_.at_begin ? *tokenizer_ : *other_).encode(text, out);
   }
 
-  std::shared_ptr<const Segmenter> segmenter_;  // null: no word segmentation
+  std::shared_ptr<const text::Segmenter> segmenter_;  // null: no word segmentation
   // Tokenizers for text after word segmentation.
-  std::unique_ptr<const Tokenizer> tokenizer_;
+  std::unique_ptr<const text::Tokenizer> tokenizer_;
   // With the opposite setting for a leading space, if needed.
-  std::unique_ptr<const Tokenizer> other_;
-  std::unique_ptr<const SentencePieceTokenizer> raw_;  // keeps all spaces and adds none
-  AddedPieces added_;
-  Sentinels sentinels_;
-  SpaceSigns signs_;
+  std::unique_ptr<const text::Tokenizer> other_;
+  std::unique_ptr<const text::SentencePieceTokenizer> raw_;  // keeps all spaces and adds none
+  text::AddedPieces added_;
+  text::Sentinels sentinels_;
+  text::SpaceSigns signs_;
   std::int32_t end_;
   std::int64_t ids_ = 0;
-  TokenFinder as_written_, normalized_;
+  text::TokenFinder as_written_, normalized_;
   // Tokens of `normalized_`, found by their unnormalized text.
-  TokenFinder kept_whole_;
+  text::TokenFinder kept_whole_;
   std::map<std::int32_t, std::string> names_;  // of sentinels and added tokens
 };
 
@@ -220,7 +221,7 @@ class T5Text {
 // stacks, the encoder's attention scores before and after the softmax, and three copies of the
 // output scores. Shared by all rows: the position biases.
 // rows together the biases of distances.
-double bytes_kept(const T5Config& c, double rows, double S, double T) {
+double bytes_kept(const model::T5Config& c, double rows, double S, double T) {
   const auto layers = static_cast<double>(c.decoder_layers()),
              heads = static_cast<double>(c.num_heads), width = heads * static_cast<double>(c.d_kv);
   const double keys = 2 * layers * width * (S + 2 * T);
@@ -231,12 +232,13 @@ double bytes_kept(const T5Config& c, double rows, double S, double T) {
 
 }  // namespace
 
-GenerateJob t5_generate_job(const T5Config& model, const std::string& vocab,
-                            const TokenizerFlags& flags, std::optional<std::int64_t> extra_ids) {
+execution::GenerateJob t5_generate_job(const model::T5Config& model, const std::string& vocab,
+                                       const text::TokenizerFlags& flags,
+                                       std::optional<std::int64_t> extra_ids) {
   const auto text = std::make_shared<const T5Text>(model, vocab, flags, extra_ids);
-  GenerateJob job;
-  job.answers = [model, words = text->ids()](std::int64_t S, const Search& search) {
-    return t5_answers(model, S, search, words);
+  execution::GenerateJob job;
+  job.answers = [model, words = text->ids()](std::int64_t S, const model::Search& search) {
+    return model::t5_answers(model, S, search, words);
   };
   job.encode = [text](std::string_view of) { return text->encode(of); };
   job.decode = [text](std::span<const std::int32_t> ids) { return text->decode(ids); };
@@ -244,17 +246,20 @@ GenerateJob t5_generate_job(const T5Config& model, const std::string& vocab,
     return bytes_kept(model, static_cast<double>(rows), static_cast<double>(S),
                       static_cast<double>(T));
   };
-  job.dim_names = [model](std::string_view parameter) { return t5_dim_names(model, parameter); };
+  job.dim_names = [model](std::string_view parameter) {
+    return model::t5_dim_names(model, parameter);
+  };
   job.end = text->end();
   job.unknown = text->unknown();
   return job;
 }
 
-GenerateJob stored_t5_job(const StoredModel& m) {
-  GenerateJob job = t5_generate_job(parse_config<T5Config>(m.config, m.where), m.vocab,
-                                    {.segment_command = m.segment_command}, m.t5.extra_ids);
+execution::GenerateJob stored_t5_job(const checkpoint::StoredModel& m) {
+  execution::GenerateJob job =
+      t5_generate_job(io::parse_config<model::T5Config>(m.config, m.where), m.vocab,
+                      {.segment_command = m.segment_command}, m.t5.extra_ids);
   job.prefix = m.t5.prefix;
   return job;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

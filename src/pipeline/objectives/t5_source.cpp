@@ -10,17 +10,17 @@
 #include "io/formats/config.h"
 #include "model/tasks/t5_task.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 // Reads settings that are missing in the state from t5_config.json next to the checkpoint.
 PretrainedT5 t5_of_checkpoint(const Json& state, const std::string& where,
                               const std::string& folder) {
   PretrainedT5 out = t5_of_settings(state, where);
-  const std::string file = join_path(folder, "t5_config.json");
-  if (out.extra_ids || !exists(file)) return out;
-  auto config = Json::parse_or_discard(read_file(file, kSmallFileBytes));
-  out.extra_ids = take_t5_words(config).extra_ids;
+  const std::string file = io::join_path(folder, "t5_config.json");
+  if (out.extra_ids || !io::exists(file)) return out;
+  auto config = Json::parse_or_discard(io::read_file(file, io::kSmallFileBytes));
+  out.extra_ids = checkpoint::take_t5_words(config).extra_ids;
   return out;
 }
 
@@ -31,32 +31,34 @@ PretrainedT5 t5_of_settings(const Json& state, const std::string& where) {
     throw UsageError(
         str(where, ": the model is a ", state.value("task", "another kind"), ", not a T5"),
         "name a T5's folder with train.init_from");
-  PretrainedT5 out{.model = parse_config<T5Config>(state.at("model"), where), .extra_ids = {}};
+  PretrainedT5 out{.model = io::parse_config<model::T5Config>(state.at("model"), where),
+                   .extra_ids = {}};
   if (const Json* sentinels = state.pointer("/data/window/sentinels"))
     out.extra_ids = sentinels->get<std::int64_t>();
   if (state.contains("extra_ids")) out.extra_ids = state["extra_ids"].get<std::int64_t>();
   return out;
 }
 
-Teacher t5_teacher_of(const Recipe&, const StoredModel& m, FrozenModel held) {
-  if (model_type_of(m.tensors) != "t5" || m.config.is_null())
+model::Teacher t5_teacher_of(const Recipe&, const checkpoint::StoredModel& m,
+                             model::FrozenModel held) {
+  if (checkpoint::model_type_of(m.tensors) != "t5" || m.config.is_null())
     throw UsageError(str(held.where, " is not a T5 with known sizes"), "name a T5's folder");
-  return t5_teacher(parse_config<T5Config>(m.config, m.where), std::move(held));
+  return model::t5_teacher(io::parse_config<model::T5Config>(m.config, m.where), std::move(held));
 }
 
 PretrainedT5 t5_in(const std::string& weights, const std::string& where) {
-  check_weights_folder(weights);
-  const std::string folder = model_in_run(weights, where).value_or(weights);
-  if (is_checkpoint_path(folder))
-    return t5_of_checkpoint(checkpoint_state(folder), folder, parent_path(folder));
-  if (is_folder(folder))
-    if (const auto newest = load_latest_state(folder))
+  checkpoint::check_weights_folder(weights);
+  const std::string folder = checkpoint::model_in_run(weights, where).value_or(weights);
+  if (checkpoint::is_checkpoint_path(folder))
+    return t5_of_checkpoint(checkpoint::checkpoint_state(folder), folder, io::parent_path(folder));
+  if (io::is_folder(folder))
+    if (const auto newest = checkpoint::load_latest_state(folder))
       return t5_of_checkpoint(newest->state, folder, folder);
-  const StoredModel m = open_stored_model(folder, where);
-  if (model_type_of(m.tensors) != "t5" || m.config.is_null())
+  const checkpoint::StoredModel m = checkpoint::open_stored_model(folder, where);
+  if (checkpoint::model_type_of(m.tensors) != "t5" || m.config.is_null())
     throw UsageError(str(where, ": ", m.where, " is not a T5 with known sizes"),
                      "name a T5's folder");
-  return {parse_config<T5Config>(m.config, m.where), m.t5.extra_ids};
+  return {io::parse_config<model::T5Config>(m.config, m.where), m.t5.extra_ids};
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -11,10 +11,10 @@
 #include "model/tasks/distill.h"
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 struct PretrainedT5 {
-  T5Config model;
+  model::T5Config model;
   // Sentinels added to its vocabulary; nullopt: not stored.
   std::optional<std::int64_t> extra_ids;
 };
@@ -27,6 +27,7 @@ PretrainedT5 t5_of_settings(const Json& state, const std::string& where);
 PretrainedT5 t5_in(const std::string& weights, const std::string& where);
 
 // Returns a T5 as a teacher for distillation (ObjectiveType::teacher).
-Teacher t5_teacher_of(const Recipe& recipe, const StoredModel& model, FrozenModel held);
+model::Teacher t5_teacher_of(const Recipe& recipe, const checkpoint::StoredModel& model,
+                             model::FrozenModel held);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -23,11 +23,11 @@
 #include "text/tokenizers/text_pair.h"
 #include "train/process_group.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 // Returns the ids of a row up to the end token.
-std::vector<std::int32_t> row_of(const HostArray& array, std::size_t row, std::int32_t end) {
+std::vector<std::int32_t> row_of(const data::HostArray& array, std::size_t row, std::int32_t end) {
   const auto all = array.values<std::int32_t>();
   const auto length = static_cast<std::size_t>(array.shape.dims[1]);
   std::vector<std::int32_t> out;
@@ -39,13 +39,14 @@ std::vector<std::int32_t> row_of(const HostArray& array, std::size_t row, std::i
   return out;
 }
 
-std::string text_of(const GenerateJob& job, std::vector<std::int32_t> ids) {
+std::string text_of(const execution::GenerateJob& job, std::vector<std::int32_t> ids) {
   if (!ids.empty() && ids.back() == job.end) ids.pop_back();
   return job.decode(ids);
 }
 
 // Returns the next original row, or one decoded from the record's ids.
-OrderedJson scored_row(KeptRows& kept, const GenerateJob& job, const Batch& batch, std::size_t at) {
+OrderedJson scored_row(KeptRows& kept, const execution::GenerateJob& job, const data::Batch& batch,
+                       std::size_t at) {
   if (kept.are_there()) return kept.next();
   return {{"text", text_of(job, row_of(batch.arrays[0], at, job.end))},
           {"label", text_of(job, row_of(batch.arrays[1], at, job.end))}};
@@ -56,13 +57,14 @@ std::uint64_t scored_rows(const Recipe& r, std::uint64_t all) {
   return asked == 0 ? all : std::min(all, asked);
 }
 
-GenerateOptions options_for(const Recipe& r, const TextsToAnswer& of) {
-  const std::int64_t devices = local_inference_devices(r.train.devices);
-  GenerateOptions out{.most_inputs = of.inputs_length,
-                      .batch_size = r.eval.batch_size,
-                      .devices = devices,
-                      .mesh = devices == r.train.devices ? r.train.mesh : MeshChoice(),
-                      .hint = "lower eval.batch_size, data.targets_length or data.inputs_length"};
+execution::GenerateOptions options_for(const Recipe& r, const TextsToAnswer& of) {
+  const std::int64_t devices = train::local_inference_devices(r.train.devices);
+  execution::GenerateOptions out{
+      .most_inputs = of.inputs_length,
+      .batch_size = r.eval.batch_size,
+      .devices = devices,
+      .mesh = devices == r.train.devices ? r.train.mesh : model::MeshChoice(),
+      .hint = "lower eval.batch_size, data.targets_length or data.inputs_length"};
   out.search.most_tokens = of.targets_length;
   return out;
 }
@@ -78,10 +80,10 @@ using Answered = std::function<void(OrderedJson row, const std::string& said)>;
 
 // Generates texts for a batch. The watchdog allows unlimited time for compilation, but not for
 // generation.
-std::vector<std::vector<Answer>> watched_answers(Generator& generator,
-                                                 std::span<const std::vector<std::int32_t>> inputs,
-                                                 Watchdog* watchdog) {
-  std::vector<std::vector<Answer>> out;
+std::vector<std::vector<execution::Answer>> watched_answers(
+    execution::Generator& generator, std::span<const std::vector<std::int32_t>> inputs,
+    Watchdog* watchdog) {
+  std::vector<std::vector<execution::Answer>> out;
   while (!inputs.empty()) {
     std::size_t count = 0;
     {
@@ -95,22 +97,22 @@ std::vector<std::vector<Answer>> watched_answers(Generator& generator,
   return out;
 }
 
-void answer_rows(Generator& generator, const Recipe& r, const Features& features,
+void answer_rows(execution::Generator& generator, const Recipe& r, const io::Features& features,
                  const std::string& records, Watchdog* watchdog, const Answered& give) {
-  const GenerateJob& job = generator.job();
-  const auto source = open_examples({.input = records, .features = features});
+  const execution::GenerateJob& job = generator.job();
+  const auto source = data::open_examples({.input = records, .features = features});
   KeptRows rows(records, source->size());
   if (!rows.are_there())
     log_warning(
         "eval: {} not found: comparing answers with labels decoded from their token ids, not with "
         "the original labels",
-        rows_beside(records));
+        data::rows_beside(records));
   const std::uint64_t all = scored_rows(r, source->size());
   Progress progress("eval", static_cast<std::int64_t>(all), "answers");
   for (std::uint64_t first = 0; first < all;) {
     check_stop(first, all);
     const auto count = std::min(static_cast<std::uint64_t>(job.batch_size), all - first);
-    const Batch batch = source->examples_in_order(first, count);
+    const data::Batch batch = source->examples_in_order(first, count);
     std::vector<std::vector<std::int32_t>> inputs;
     for (std::size_t i = 0; i < count; ++i) inputs.push_back(row_of(batch.arrays[0], i, job.end));
     const auto answers = watched_answers(generator, inputs, watchdog);
@@ -122,12 +124,12 @@ void answer_rows(Generator& generator, const Recipe& r, const Features& features
 }
 
 bool is_exact(const std::string& said, const OrderedJson& row) {
-  return words_in(said) == words_in(row["label"].get<std::string>());
+  return text::words_in(said) == text::words_in(row["label"].get<std::string>());
 }
 
 // Generated answers and their labels.
 struct Compared {
-  JsonValues said, is;
+  evaluation::JsonValues said, is;
   std::uint64_t right = 0;
 
   void add(const OrderedJson& row, const std::string& answer) {
@@ -135,26 +137,27 @@ struct Compared {
     said.emplace_back(answer);
     is.emplace_back(row["label"].get<std::string>());
   }
-  std::vector<MeasuredValue> values() const {
+  std::vector<model::MeasuredValue> values() const {
     const auto all = static_cast<double>(said.size());
-    return {{.name = "exact_match", .value = static_cast<double>(right) / all, .weight = all},
-            {.name = "bleu",
-             .value = score_of_all(metric_of("bleu", said, is), said.size()),
-             .weight = all}};
+    return {
+        {.name = "exact_match", .value = static_cast<double>(right) / all, .weight = all},
+        {.name = "bleu",
+         .value = evaluation::score_of_all(evaluation::metric_of("bleu", said, is), said.size()),
+         .weight = all}};
   }
 };
 
-class AnswerMeasures : public StateMeasures {
+class AnswerMeasures : public execution::StateMeasures {
  public:
-  AnswerMeasures(const Recipe& r, TextsToAnswer of, std::shared_ptr<const Client> client,
-                 GenerateJob job)
+  AnswerMeasures(const Recipe& r, TextsToAnswer of, std::shared_ptr<const pjrt::Client> client,
+                 execution::GenerateJob job)
       : recipe_(r),
         records_(RecipePaths(r).heldout_records),
         of_(std::move(of)),
         generator_(std::move(client), std::move(job), {}, "train") {}
 
-  std::vector<MeasuredValue> measure(const SlicedTensors& tensors, const std::string& where,
-                                     Watchdog* watchdog) override {
+  std::vector<model::MeasuredValue> measure(const checkpoint::SlicedTensors& tensors,
+                                            const std::string& where, Watchdog* watchdog) override {
     generator_.take(tensors, where);
     Compared compared;
     answer_rows(
@@ -168,15 +171,15 @@ class AnswerMeasures : public StateMeasures {
   const Recipe recipe_;
   std::string records_;
   TextsToAnswer of_;
-  Generator generator_;
+  execution::Generator generator_;
 };
 
 }  // namespace
 
-std::vector<MeasuredValue> write_text_predictions(const Recipe& r, const TextsToAnswer& of) {
+std::vector<model::MeasuredValue> write_text_predictions(const Recipe& r, const TextsToAnswer& of) {
   const RecipePaths paths(r);
-  Generator generator = PretrainedModel::of_recipe(r).generator(options_for(r, of));
-  OutputFile file(paths.predictions);
+  execution::Generator generator = PretrainedModel::of_recipe(r).generator(options_for(r, of));
+  io::OutputFile file(paths.predictions);
   Compared compared;
   answer_rows(generator, r, of.features, paths.scored, nullptr,
               [&](OrderedJson line, const std::string& said) {
@@ -188,13 +191,13 @@ std::vector<MeasuredValue> write_text_predictions(const Recipe& r, const TextsTo
   return compared.values();
 }
 
-std::unique_ptr<StateMeasures> answer_measures(const Recipe& r, const TextsToAnswer& of,
-                                               std::shared_ptr<const Client> client,
-                                               GenerateJob job) {
-  take_options(job, options_for(r, of));
+std::unique_ptr<execution::StateMeasures> answer_measures(
+    const Recipe& r, const TextsToAnswer& of, std::shared_ptr<const pjrt::Client> client,
+    execution::GenerateJob job) {
+  execution::take_options(job, options_for(r, of));
   job.device = r.train.device;
-  job.exact_products = r.train.compute->precision == Precision::f32_exact;
+  job.exact_products = r.train.compute->precision == model::Precision::f32_exact;
   return std::make_unique<AnswerMeasures>(r, of, std::move(client), std::move(job));
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -6,10 +6,10 @@
 
 #include "pipeline/config/objective_type.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 struct TextsToAnswer {
-  Features features;  // features of the records
+  io::Features features;  // features of the records
   std::int64_t inputs_length = 0, targets_length = 0;
 };
 
@@ -19,12 +19,13 @@ struct TextsToAnswer {
 // (evaluation/metrics/named.h). If the original rows are missing (rows_beside()), uses the labels
 // decoded from the records and logs a warning. Throws UsageError if there are fewer rows than
 // records, and Stopped after a signal.
-std::vector<MeasuredValue> write_text_predictions(const Recipe& recipe, const TextsToAnswer& of);
+std::vector<model::MeasuredValue> write_text_predictions(const Recipe& recipe,
+                                                         const TextsToAnswer& of);
 
 // Returns an object that computes the same two metrics on the held-out rows during training. `job`
 // is the generation job of the recipe's model.
-std::unique_ptr<StateMeasures> answer_measures(const Recipe& recipe, const TextsToAnswer& of,
-                                               std::shared_ptr<const Client> client,
-                                               GenerateJob job);
+std::unique_ptr<execution::StateMeasures> answer_measures(
+    const Recipe& recipe, const TextsToAnswer& of, std::shared_ptr<const pjrt::Client> client,
+    execution::GenerateJob job);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -22,13 +22,13 @@
 #include "pipeline/objectives/t5_source.h"
 #include "pipeline/objectives/text_predictions.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 struct AnswerModel {
   std::string like;
   double dropout = 0.1;
-  LossOver loss_over = LossOver::tokens;
+  model::LossOver loss_over = model::LossOver::tokens;
 };
 
 template <class C, class Visitor>
@@ -78,7 +78,7 @@ void visit_fields(C& c, Visitor&& visit) {
 }
 
 AnswerData answer_data(const Recipe& r) {
-  auto data = parse_config<AnswerData>(r.data, "data");
+  auto data = io::parse_config<AnswerData>(r.data, "data");
   data.train = row_input(r, "train");
   data.validation = row_input(r, "validation");
   data.test = row_input(r, "test");
@@ -87,7 +87,7 @@ AnswerData answer_data(const Recipe& r) {
 
 // Returns the T5 of the recipe. A run that has begun reads it from its state.
 PretrainedT5 resolved_t5(const Recipe& r) {
-  const auto model = parse_config<AnswerModel>(r.model, "model");
+  const auto model = io::parse_config<AnswerModel>(r.model, "model");
   PretrainedT5 out;
   if (const auto begun = begun_state(r))
     out = t5_of_settings(begun->state, begun->path);
@@ -103,15 +103,15 @@ PretrainedT5 resolved_t5(const Recipe& r) {
   return out;
 }
 
-Task answer_task(const Recipe& r) {
+model::Task answer_task(const Recipe& r) {
   const AnswerData data = answer_data(r);
   const PretrainedT5 pretrained = resolved_t5(r);
-  Task task =
-      t5_task({.model = pretrained.model,
-               .settings = {.z_loss = 0,
-                            .loss_over = parse_config<AnswerModel>(r.model, "model").loss_over},
-               .inputs_length = data.inputs_length,
-               .targets_length = data.targets_length});
+  model::Task task = model::t5_task(
+      {.model = pretrained.model,
+       .settings = {.z_loss = 0,
+                    .loss_over = io::parse_config<AnswerModel>(r.model, "model").loss_over},
+       .inputs_length = data.inputs_length,
+       .targets_length = data.targets_length});
   task.record_kind = "text_to_text";
   if (pretrained.extra_ids) task.settings["extra_ids"] = *pretrained.extra_ids;
   if (!data.prefix.empty()) task.settings["prefix"] = data.prefix;
@@ -137,7 +137,7 @@ void check_generation(const Recipe& r) {
           r.model.value("like", "").empty(),
       {"model.like", "vocab.file"}, "model.like needs vocab.file",
       "model.like only determines sizes: name the vocabulary with --set vocab.file=…/spiece.model");
-  Task task;
+  model::Task task;
   checks.accepts({"model.like", "train.init_from"}, [&] { task = answer_task(r); });
   check_program(r, task);
 }
@@ -150,17 +150,17 @@ std::vector<std::string> answer_files(const Recipe& r) {
 }
 
 // Returns the generation job. Sentinels are numbered as in the original model.
-GenerateJob answer_job(const Recipe& r) {
+execution::GenerateJob answer_job(const Recipe& r) {
   const PretrainedT5 pretrained = resolved_t5(r);
-  GenerateJob job = t5_generate_job(pretrained.model, vocabulary_path(r), tokenizer_flags(r),
-                                    pretrained.extra_ids);
+  execution::GenerateJob job = t5_generate_job(pretrained.model, vocabulary_path(r),
+                                               tokenizer_flags(r), pretrained.extra_ids);
   job.prefix = answer_data(r).prefix;
   return job;
 }
 
-LabelledFiles answer_rows(const AnswerData& data, const std::string& input) {
+data::LabelledFiles answer_rows(const AnswerData& data, const std::string& input) {
   return {.input = input,
-          .format = parse_file_format(data.format, "data.format"),
+          .format = text::parse_file_format(data.format, "data.format"),
           .text = data.source,
           .label = data.target,
           .limits = {.max_bad = data.max_bad, .held_to = "data.max_bad"}};
@@ -168,19 +168,19 @@ LabelledFiles answer_rows(const AnswerData& data, const std::string& input) {
 
 std::uint64_t write_answers(const Recipe& r, const RowSource& source, const std::string& output) {
   const AnswerData data = answer_data(r);
-  const GenerateJob pieces = answer_job(r);
-  TextToTextExamplesJob job{.rows = answer_rows(data, source.input),
-                            .what = source.what,
-                            .split = source.split,
-                            .prefix = data.prefix,
-                            .encode = pieces.encode,
-                            .inputs_length = data.inputs_length,
-                            .targets_length = data.targets_length,
-                            .unknown = pieces.unknown,
-                            .vocab = RecipePaths(r).vocab,
-                            .output = output,
-                            .keeps_rows = output != RecipePaths(r).train_output};
-  const TextToTextSummary s = write_text_to_text(job);
+  const execution::GenerateJob pieces = answer_job(r);
+  data::TextToTextExamplesJob job{.rows = answer_rows(data, source.input),
+                                  .what = source.what,
+                                  .split = source.split,
+                                  .prefix = data.prefix,
+                                  .encode = pieces.encode,
+                                  .inputs_length = data.inputs_length,
+                                  .targets_length = data.targets_length,
+                                  .unknown = pieces.unknown,
+                                  .vocab = RecipePaths(r).vocab,
+                                  .output = output,
+                                  .keeps_rows = output != RecipePaths(r).train_output};
+  const data::TextToTextSummary s = data::write_text_to_text(job);
   log_info("data: {} of {}; {} truncated, {} of them with answers longer than {} tokens",
            counted(s.examples, "example"), source.what, s.cut, s.cut_targets, data.targets_length);
   if (s.unknown_texts + s.unknown_targets > 0)
@@ -194,18 +194,19 @@ std::uint64_t write_answers(const Recipe& r, const RowSource& source, const std:
 std::uint64_t write_answer_rows(const Recipe& r, ExampleSet set, const std::string& file) {
   const AnswerData data = answer_data(r);
   const RowSource source = row_source(data, set);
-  TextToTextExamplesJob job;
+  data::TextToTextExamplesJob job;
   job.rows = answer_rows(data, source.input);
   job.what = source.what;
   job.split = source.split;
   job.output = file;
-  return write_text_to_text_rows(job);
+  return data::write_text_to_text_rows(job);
 }
 
 void check_answer_rows(const Recipe& r) {
   const AnswerData data = answer_data(r);
   each_row_source(r, data, [&](const RowSource& source) {
-    check_rows(answer_rows(data, source.input), source.what, "give rows of texts and answers");
+    data::check_rows(answer_rows(data, source.input), source.what,
+                     "give rows of texts and answers");
   });
 }
 
@@ -227,14 +228,15 @@ TextsToAnswer texts_to_answer(const Recipe& r) {
 void export_answers(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r);
   const PretrainedT5 pretrained = resolved_t5(r);
-  const Checkpoint checkpoint =
-      parameters_of(load_trained_model("export", paths.trained, config_json(pretrained.model),
-                                       paths.vocab, r.eval.averaged)
-                        .checkpoint);
-  export_hugging_face_t5(
-      folder, pretrained.model, paths.vocab, pretrained.extra_ids, lazy_tensors(checkpoint.tensors),
-      {.earlier = folder == paths.hugging_face ? OutputDirectory::Earlier::replaced
-                                               : OutputDirectory::Earlier::refused},
+  const checkpoint::Checkpoint checkpoint = checkpoint::parameters_of(
+      execution::load_trained_model("export", paths.trained, io::config_json(pretrained.model),
+                                    paths.vocab, r.eval.averaged)
+          .checkpoint);
+  checkpoint::export_hugging_face_t5(
+      folder, pretrained.model, paths.vocab, pretrained.extra_ids,
+      checkpoint::lazy_tensors(checkpoint.tensors),
+      {.earlier = folder == paths.hugging_face ? io::OutputDirectory::Earlier::replaced
+                                               : io::OutputDirectory::Earlier::refused},
       answer_data(r).prefix);
   log_info("export: {} holds step {} for transformers' T5ForConditionalGeneration", folder,
            checkpoint.step);
@@ -242,8 +244,9 @@ void export_answers(const Recipe& r, const std::string& folder) {
 
 std::map<std::string, std::string> answer_files_of_model(const Recipe& r) {
   const PretrainedT5 pretrained = resolved_t5(r);
-  Json config = config_json(pretrained.model);
-  put_t5_words({.extra_ids = pretrained.extra_ids, .prefix = answer_data(r).prefix}, config);
+  Json config = io::config_json(pretrained.model);
+  checkpoint::put_t5_words({.extra_ids = pretrained.extra_ids, .prefix = answer_data(r).prefix},
+                           config);
   return {{"t5_config.json", config.dump(2) + "\n"}};
 }
 
@@ -253,8 +256,8 @@ ObjectiveType text_to_text_objective() {
   ObjectiveType type;
   type.name = "text_to_text";
   type.help = "fine-tunes a T5 to generate texts from texts";
-  type.model = config_fields<AnswerModel>();
-  type.data = config_fields<AnswerData>();
+  type.model = io::config_fields<AnswerModel>();
+  type.data = io::config_fields<AnswerData>();
   type.reads = Reads::rows;
   type.rows = answer_files;
   type.check_rows = check_answer_rows;
@@ -269,7 +272,7 @@ ObjectiveType text_to_text_objective() {
     return write_text_predictions(r, texts_to_answer(r));
   };
   type.answered_measures = {"exact_match", "bleu"};
-  type.state_measures = [](const Recipe& r, std::shared_ptr<const Client> client) {
+  type.state_measures = [](const Recipe& r, std::shared_ptr<const pjrt::Client> client) {
     return answer_measures(r, texts_to_answer(r), std::move(client), answer_job(r));
   };
   type.write_rows = write_answer_rows;
@@ -278,4 +281,4 @@ ObjectiveType text_to_text_objective() {
   return type;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -8,7 +8,7 @@
 #include "base/plural.h"
 #include "data/input_pipeline/example_source.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr std::uint64_t kTrainExamples = 4096;
@@ -17,21 +17,21 @@ constexpr std::int64_t kRowsAtOnce = 64;
 // Returns the count of each word in the first examples.
 std::map<std::int32_t, double> count_words_of(const UnigramJob& job, const std::string& data,
                                               std::uint64_t examples) {
-  const Features& features = job.task.features;
-  const auto feature = std::ranges::find(features, job.feature, &Feature::name);
+  const io::Features& features = job.task.features;
+  const auto feature = std::ranges::find(features, job.feature, &io::Feature::name);
   CHECK(feature != features.end(), job.feature);
-  const auto source = open_examples({.input = data,
-                                     .features = features,
-                                     .kind = job.task.record_kind,
-                                     .foreign = job.task.foreign,
-                                     .windows = job.task.windows});
+  const auto source = data::open_examples({.input = data,
+                                           .features = features,
+                                           .kind = job.task.record_kind,
+                                           .foreign = job.task.foreign,
+                                           .windows = job.task.windows});
   std::map<std::int32_t, double> counts;
-  for (const IdRange& range : job.words)
+  for (const model::IdRange& range : job.words)
     for (std::int64_t id = range.begin; id < range.end; ++id)
       counts[static_cast<std::int32_t>(id)] = 0;
   examples = std::min(examples, source->size());
   for (std::uint64_t first = 0; first < examples; first += kRowsAtOnce) {
-    const Batch batch = source->batch_in_order(first / kRowsAtOnce, kRowsAtOnce);
+    const data::Batch batch = source->batch_in_order(first / kRowsAtOnce, kRowsAtOnce);
     const auto ids =
         batch.arrays[static_cast<std::size_t>(feature - features.begin())].values<std::int32_t>();
     const std::size_t rows = std::min<std::size_t>(kRowsAtOnce, examples - first);
@@ -43,7 +43,7 @@ std::map<std::int32_t, double> count_words_of(const UnigramJob& job, const std::
 
 }  // namespace
 
-MeasuredValue unigram_measure(const UnigramJob& job) {
+model::MeasuredValue unigram_measure(const UnigramJob& job) {
   const auto known = count_words_of(job, job.train, kTrainExamples),
              wanted = count_words_of(job, job.heldout, job.examples);
   double all = 0, loss = 0, weight = 0;
@@ -57,7 +57,7 @@ MeasuredValue unigram_measure(const UnigramJob& job) {
 
 // Returns the number of characters of a piece. A byte piece such as "<0xD0>" counts as 1 if it
 // begins a character. The unknown piece counts as 0.
-static double characters_of_piece(const Tokenizer& tokenizer, std::int32_t id) {
+static double characters_of_piece(const text::Tokenizer& tokenizer, std::int32_t id) {
   if (id == tokenizer.unknown()) return 0;
   const std::string& piece = tokenizer.token(id);
   const bool is_byte = piece.size() == 6 && piece.starts_with("<0x") && piece.ends_with('>');
@@ -65,7 +65,7 @@ static double characters_of_piece(const Tokenizer& tokenizer, std::int32_t id) {
   return (std::stoi(piece.substr(3, 2), nullptr, 16) & 0xC0) == 0x80 ? 0 : 1;
 }
 
-double characters_of_words(const UnigramJob& job, const Tokenizer& tokenizer) {
+double characters_of_words(const UnigramJob& job, const text::Tokenizer& tokenizer) {
   double all = 0, words = 0;
   for (const auto& [word, count] : count_words_of(job, job.heldout, job.examples)) {
     if (count == 0 || word >= tokenizer.size()) continue;
@@ -75,4 +75,4 @@ double characters_of_words(const UnigramJob& job, const Tokenizer& tokenizer) {
   return words > 0 ? all / words : 0;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -10,24 +10,24 @@
 #include "model/tasks/t5_task.h"
 #include "text/tokenizers/tokenizer.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 struct UnigramJob {
   std::string name;  // of the metric
   // Files, as open_examples() accepts them.
   std::string train, heldout;
-  Task task;
-  std::string feature;         // feature of the task whose ids are counted
-  std::vector<IdRange> words;  // ids of words; other ids are ignored
-  std::uint64_t examples = 0;  // number of held-out examples to use
+  model::Task task;
+  std::string feature;                // feature of the task whose ids are counted
+  std::vector<model::IdRange> words;  // ids of words; other ids are ignored
+  std::uint64_t examples = 0;         // number of held-out examples to use
 };
 
 // Returns the mean of -log p(word) over the words of the held-out examples. p is the word's share
 // of the words in the first 4096 training examples, with 1 added to each count.
-MeasuredValue unigram_measure(const UnigramJob& job);
+model::MeasuredValue unigram_measure(const UnigramJob& job);
 
 // Returns the mean number of characters per word id in the held-out examples, including the space
 // before a word. The tokenizer is a SentencePiece model.
-double characters_of_words(const UnigramJob& job, const Tokenizer& tokenizer);
+double characters_of_words(const UnigramJob& job, const text::Tokenizer& tokenizer);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -17,23 +17,24 @@
 #include "pipeline/stages/pipeline.h"
 #include "train/rewind.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 std::uint64_t bytes_below(const std::string& path) {
-  const auto status = file_status(path);
+  const auto status = io::file_status(path);
   if (!status) return 0;
   if (!status->is_folder) return status->size;
   std::uint64_t bytes = 0;
-  for (const std::string& name : list_folder(path)) bytes += bytes_below(join_path(path, name));
+  for (const std::string& name : io::list_folder(path))
+    bytes += bytes_below(io::join_path(path, name));
   return bytes;
 }
 
 // Returns whether training has ended, at its last step or by early stopping.
 bool has_ended(const std::string& model_dir, std::int64_t newest, std::int64_t steps) {
   if (newest >= steps) return true;
-  if (!exists(join_path(model_dir, kMetricsFile))) return false;
-  const RunRecord run = read_run(model_dir);
+  if (!io::exists(io::join_path(model_dir, evaluation::kMetricsFile))) return false;
+  const evaluation::RunRecord run = evaluation::read_run(model_dir);
   return run.end && run.end->value("why", "") == "done" && run.step == newest && run.of == steps;
 }
 
@@ -44,11 +45,11 @@ class Finder {
   explicit Finder(const std::string& run) : recipe_(load_recipe(run, {})), paths_(recipe_) {}
 
   std::vector<Leftover> found() {
-    const auto newest = latest_checkpoint(paths_.model_dir);
+    const auto newest = checkpoint::latest_checkpoint(paths_.model_dir);
     const bool is_done = newest && has_ended(paths_.model_dir, *newest, recipe_.train.steps);
     if (newest) older_checkpoints(*newest, is_done);
     const bool spare = is_done && recipe_.type->reads_text() && can_make_text_again(recipe_);
-    for (const std::string& path : {parent_path(paths_.train_text), data_folder()})
+    for (const std::string& path : {io::parent_path(paths_.train_text), data_folder()})
       spare ? finished(path) : abandoned(path);
     abandoned(recipe_.out);
     return std::move(found_);
@@ -57,44 +58,45 @@ class Finder {
  private:
   // Returns the folder of the examples; empty for data.records, which belong to the user.
   std::string data_folder() const {
-    return recipe_.ready.records.empty() ? parent_path(paths_.train_output) : "";
+    return recipe_.ready.records.empty() ? io::parent_path(paths_.train_output) : "";
   }
 
   void add(const std::string& path, const std::string& what) {
-    if (path.empty() || !exists(path)) return;
+    if (path.empty() || !io::exists(path)) return;
     found_.push_back({.path = path, .what = what, .bytes = bytes_below(path)});
   }
 
   void older_checkpoints(std::int64_t newest, bool is_done) {
-    const auto steps = checkpoint_steps(paths_.model_dir);
+    const auto steps = checkpoint::checkpoint_steps(paths_.model_dir);
     if (steps.size() < 2) return;
     // Throws if the checkpoint is damaged.
-    load_sliced_checkpoint(paths_.model_dir, newest);
-    const TrainConfig& train = recipe_.train;
-    const bool may_rewind = !is_done && train.loss_spike.action == SpikeAction::rewind;
-    const auto rewound = rewind_target(steps, newest + 1, train.checkpoint.save_interval_steps, 0);
+    checkpoint::load_sliced_checkpoint(paths_.model_dir, newest);
+    const train::TrainConfig& train = recipe_.train;
+    const bool may_rewind = !is_done && train.loss_spike.action == model::SpikeAction::rewind;
+    const auto rewound =
+        train::rewind_target(steps, newest + 1, train.checkpoint.save_interval_steps, 0);
     for (const std::int64_t step : steps)
       if (step != newest && !(may_rewind && step == rewound))
-        add(committed_path(paths_.model_dir, step),
+        add(checkpoint::committed_path(paths_.model_dir, step),
             str("an older checkpoint than that of step ", newest));
   }
 
   // `smelt eval` reads the held-out examples, and for some types also the training examples.
   void finished(const std::string& folder) {
-    if (folder.empty() || !exists(folder)) return;
-    const bool data = parent_path(paths_.heldout_output) == folder;
+    if (folder.empty() || !io::exists(folder)) return;
+    const bool data = io::parent_path(paths_.heldout_output) == folder;
     if (data && recipe_.type->more_measures) return abandoned(folder);
     const std::string kept = data ? "heldout." : "";
     if (kept.empty()) return add(folder, kAgain);
-    for (const std::string& name : list_folder(folder))
-      if (!name.starts_with(kept)) add(join_path(folder, name), kAgain);
+    for (const std::string& name : io::list_folder(folder))
+      if (!name.starts_with(kept)) add(io::join_path(folder, name), kAgain);
   }
 
   void abandoned(const std::string& folder) {
-    if (folder.empty() || !exists(folder)) return;
-    for (const std::string& name : list_folder(folder))
-      if (name.ends_with(".work") || place_of_partial(name))
-        add(join_path(folder, name), "left by an interrupted job");
+    if (folder.empty() || !io::exists(folder)) return;
+    for (const std::string& name : io::list_folder(folder))
+      if (name.ends_with(".work") || io::place_of_partial(name))
+        add(io::join_path(folder, name), "left by an interrupted job");
   }
 
   Recipe recipe_;
@@ -112,16 +114,16 @@ std::vector<Leftover> leftovers(const std::string& run) {
 }
 
 void clean(const std::string& run, const std::vector<Leftover>& leftovers) {
-  const FolderLock lock(run, "clean");
-  const FolderLock training(join_path(run, "model"), "clean");
-  const auto now = smelt::leftovers(run);  // the run may have continued since
+  const io::FolderLock lock(run, "clean");
+  const io::FolderLock training(io::join_path(run, "model"), "clean");
+  const auto now = smelt::pipeline::leftovers(run);  // the run may have continued since
   for (const Leftover& leftover : leftovers)
     if (std::ranges::find(now, leftover.path, &Leftover::path) == now.end())
       continue;
-    else if (is_checkpoint_path(leftover.path))
-      remove_checkpoint(leftover.path);
+    else if (checkpoint::is_checkpoint_path(leftover.path))
+      checkpoint::remove_checkpoint(leftover.path);
     else
-      remove_tree(leftover.path);
+      io::remove_tree(leftover.path);
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

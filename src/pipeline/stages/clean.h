@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace smelt {
+namespace smelt::pipeline {
 
 struct Leftover {
   std::string path;
@@ -22,4 +22,4 @@ std::vector<Leftover> leftovers(const std::string& run);
 // Deletes them. Throws UsageError if another process is working in the folder.
 void clean(const std::string& run, const std::vector<Leftover>& leftovers);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

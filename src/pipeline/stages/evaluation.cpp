@@ -25,10 +25,10 @@
 #include "pipeline/stages/pipeline.h"
 #include "train/process_group.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
-EvaluateJob recipe_evaluation(const Recipe& r) {
+execution::EvaluateJob recipe_evaluation(const Recipe& r) {
   const RecipePaths paths(r);
   if (paths.scored.empty())
     throw UsageError(
@@ -38,7 +38,7 @@ EvaluateJob recipe_evaluation(const Recipe& r) {
         holds_nothing_out(r) ? "name labelled rows with --set data.test=… --set eval.split=test"
                              : "name some with --set data.heldout=…");
   if (r.eval.split == "test") make_test_examples(r);
-  EvaluateJob job;
+  execution::EvaluateJob job;
   job.task = shrinking_task(r, r.type->task(r));
   const HeldOutBatches batches = held_out_batches(r, job.task, paths.scored);
   job.batch_size = batches.size;
@@ -57,7 +57,7 @@ EvaluateJob recipe_evaluation(const Recipe& r) {
 HeldOutBatches batches_of(const Recipe& r, std::int64_t held_out, bool pads) {
   HeldOutBatches out{.size = r.eval.batch_size, .steps = r.eval.steps};
   if (held_out >= out.size) return out;
-  const std::int64_t parts = partition_for(r.train.mesh, r.train.devices).row_shards();
+  const std::int64_t parts = model::partition_for(r.train.mesh, r.train.devices).row_shards();
   if (pads) {
     out.size = (held_out + parts - 1) / parts * parts;
     return out;
@@ -67,7 +67,7 @@ HeldOutBatches batches_of(const Recipe& r, std::int64_t held_out, bool pads) {
   return {.size = parts, .steps = 1, .repeats = true};
 }
 
-std::int64_t evaluated_step(const Record& record) {
+std::int64_t evaluated_step(const evaluation::Record& record) {
   return record.value("global_step", std::int64_t{-1});
 }
 
@@ -75,56 +75,62 @@ std::int64_t evaluated_step(const Record& record) {
 // same step that was made after a rollback. Empty if the checkpoint is gone. `model` is a
 // checkpoint or a folder of checkpoints.
 std::string mark_of(const std::string& model, std::int64_t step) {
-  const std::string marker =
-      join_path(is_checkpoint_path(model) ? model : committed_path(model, step), kCommitFile);
-  return exists(marker) ? std::string(trim(read_file(marker, kSmallFileBytes))) : std::string();
+  const std::string marker = io::join_path(
+      checkpoint::is_checkpoint_path(model) ? model : checkpoint::committed_path(model, step),
+      checkpoint::kCommitFile);
+  return io::exists(marker) ? std::string(trim(io::read_file(marker, io::kSmallFileBytes)))
+                            : std::string();
 }
 
-std::vector<Record> stored_evaluations(const std::string& model_dir) {
-  const std::string path = join_path(model_dir, kEvaluationsFile);
-  return exists(path) ? read_metrics(path) : std::vector<Record>();
+std::vector<evaluation::Record> stored_evaluations(const std::string& model_dir) {
+  const std::string path = io::join_path(model_dir, evaluation::kEvaluationsFile);
+  return io::exists(path) ? evaluation::read_metrics(path) : std::vector<evaluation::Record>();
 }
 
 // Writes the results of an evaluation. `mark` identifies the checkpoint, see mark_of().
-void write_evaluation(const Recipe& r, const Evaluation& e, const std::string& mark) {
+void write_evaluation(const Recipe& r, const execution::Evaluation& e, const std::string& mark) {
   const RecipePaths paths(r);
-  write_file(paths.evaluation, evaluation_text(e));
-  Record told = evaluation_json(e);
-  write_file(paths.evaluation.substr(0, paths.evaluation.rfind('.')) + ".json",
-             told.dump(2) + "\n");
+  io::write_file(paths.evaluation, evaluation_text(e));
+  evaluation::Record told = evaluation_json(e);
+  io::write_file(paths.evaluation.substr(0, paths.evaluation.rfind('.')) + ".json",
+                 told.dump(2) + "\n");
   // evaluations.jsonl contains only evaluations on the validation examples.
   if (r.eval.split == "test") return;
   told["checkpoint"] = mark;
   // A run and a follower may write at the same time.
-  const FileLock turn(join_path(paths.model_dir, str(kEvaluationsFile, ".lock")));
+  const io::FileLock turn(
+      io::join_path(paths.model_dir, str(evaluation::kEvaluationsFile, ".lock")));
   auto all = stored_evaluations(paths.model_dir);
-  const std::int64_t newest = latest_checkpoint(paths.model_dir).value_or(e.global_step);
+  const std::int64_t newest =
+      checkpoint::latest_checkpoint(paths.model_dir).value_or(e.global_step);
   // This step's evaluation, and those of steps that were rolled back.
-  std::erase_if(all, [&](const Record& other) {
+  std::erase_if(all, [&](const evaluation::Record& other) {
     return evaluated_step(other) == e.global_step ||
            evaluated_step(other) > std::max(newest, e.global_step);
   });
   all.push_back(told);
   std::ranges::stable_sort(all, {}, evaluated_step);
   std::string lines;
-  for (const Record& one : all) lines += one.dump() + "\n";
-  write_file(join_path(paths.model_dir, kEvaluationsFile), lines);
+  for (const evaluation::Record& one : all) lines += one.dump() + "\n";
+  io::write_file(io::join_path(paths.model_dir, evaluation::kEvaluationsFile), lines);
 }
 
-Evaluation with_more_measures(const Recipe& r, Evaluation e) {
+execution::Evaluation with_more_measures(const Recipe& r, execution::Evaluation e) {
   if (!r.type->more_measures) return e;
-  for (MeasuredValue& m : r.type->more_measures(r, e)) e.measures.push_back(std::move(m));
+  for (model::MeasuredValue& m : r.type->more_measures(r, e)) e.measures.push_back(std::move(m));
   return e;
 }
 
 // Evaluates a checkpoint with predictions. Calls `keep` with the metrics before the predictions are
 // made, because these may run out of memory.
-Evaluation evaluate_and_keep(const Recipe& r, const std::function<void(const Evaluation&)>& keep) {
-  Evaluation e = with_more_measures(r, evaluate(recipe_evaluation(r)));
+execution::Evaluation evaluate_and_keep(
+    const Recipe& r, const std::function<void(const execution::Evaluation&)>& keep) {
+  execution::Evaluation e = with_more_measures(r, execution::evaluate(recipe_evaluation(r)));
   keep(e);
   if (!r.type->write_predictions) return e;
-  for (MeasuredValue& m : r.type->write_predictions(r)) {
-    std::erase_if(e.measures, [&](const MeasuredValue& other) { return other.name == m.name; });
+  for (model::MeasuredValue& m : r.type->write_predictions(r)) {
+    std::erase_if(e.measures,
+                  [&](const model::MeasuredValue& other) { return other.name == m.name; });
     e.measures.push_back(std::move(m));
   }
   keep(e);
@@ -161,24 +167,25 @@ std::string loss_text(double loss) {
 
 class RecipeFollower {
  public:
-  RecipeFollower(const Recipe& r, const std::function<void(const Evaluation&)>& told)
+  RecipeFollower(const Recipe& r, const std::function<void(const execution::Evaluation&)>& told)
       : recipe_(r), model_dir_(RecipePaths(r).model_dir), on_evaluation_(told) {}
 
   void run() {
-    follow_checkpoints({.model_dir = model_dir_,
-                        .folder = join_path(model_dir_, "eval"),
-                        .last_step = recipe_.train.steps,
-                        // Polling interval; requests to a remote store cost money.
-                        .seconds = is_remote(model_dir_) ? 15.0 : 1.0,
-                        .newest = [&] { return newest_evaluated(); },
-                        .next = [&](const auto& steps, bool) { return next(steps); },
-                        .evaluate = [&](const std::string& path) { return evaluate(path); },
-                        .done = [&](std::int64_t step, const auto&) { marks_[step] = mark_; }});
+    execution::follow_checkpoints(
+        {.model_dir = model_dir_,
+         .folder = io::join_path(model_dir_, "eval"),
+         .last_step = recipe_.train.steps,
+         // Polling interval; requests to a remote store cost money.
+         .seconds = io::is_remote(model_dir_) ? 15.0 : 1.0,
+         .newest = [&] { return newest_evaluated(); },
+         .next = [&](const auto& steps, bool) { return next(steps); },
+         .evaluate = [&](const std::string& path) { return evaluate(path); },
+         .done = [&](std::int64_t step, const auto&) { marks_[step] = mark_; }});
   }
 
  private:
   std::optional<std::int64_t> newest_evaluated() {
-    for (const Record& record : stored_evaluations(model_dir_))
+    for (const evaluation::Record& record : stored_evaluations(model_dir_))
       marks_[evaluated_step(record)] = record.value("checkpoint", "");
     log_info("eval: following {} to step {}", model_dir_, recipe_.train.steps);
     return marks_.empty() ? std::nullopt : std::optional(marks_.rbegin()->first);
@@ -197,16 +204,16 @@ class RecipeFollower {
     return std::nullopt;
   }
 
-  std::vector<Scalar> evaluate(const std::string& path) {
+  std::vector<io::Scalar> evaluate(const std::string& path) {
     if (!evaluator_) start();
-    const Evaluation e = with_more_measures(
+    const execution::Evaluation e = with_more_measures(
         recipe_,
-        (*evaluator_)(load_trained_model("eval", path, job_.task.settings.value("model", Json()),
-                                         job_.vocab, job_.averaged)));
+        (*evaluator_)(execution::load_trained_model(
+            "eval", path, job_.task.settings.value("model", Json()), job_.vocab, job_.averaged)));
     write_evaluation(recipe_, e, mark_);
     on_evaluation_(e);
-    std::vector<Scalar> scalars;
-    for (const MeasuredValue& m : e.measures)
+    std::vector<io::Scalar> scalars;
+    for (const model::MeasuredValue& m : e.measures)
       scalars.push_back({"eval/" + m.name, static_cast<float>(m.value)});
     return scalars;
   }
@@ -220,37 +227,37 @@ class RecipeFollower {
 
   const Recipe& recipe_;
   std::string model_dir_;
-  const std::function<void(const Evaluation&)>& on_evaluation_;
+  const std::function<void(const execution::Evaluation&)>& on_evaluation_;
   // Marks of the evaluated checkpoints, by step.
   std::map<std::int64_t, std::string> marks_;
   std::string mark_;  // of the current checkpoint
-  EvaluateJob job_;
-  std::optional<Evaluator> evaluator_;
+  execution::EvaluateJob job_;
+  std::optional<execution::Evaluator> evaluator_;
 };
 
 }  // namespace
 
-HeldOutBatches held_out_batches(const Recipe& r, const Task& task, const std::string& data) {
-  const auto source = open_examples({.input = data,
-                                     .features = task.features,
-                                     .kind = task.record_kind,
-                                     .foreign = task.foreign,
-                                     .windows = task.windows});
+HeldOutBatches held_out_batches(const Recipe& r, const model::Task& task, const std::string& data) {
+  const auto source = data::open_examples({.input = data,
+                                           .features = task.features,
+                                           .kind = task.record_kind,
+                                           .foreign = task.foreign,
+                                           .windows = task.windows});
   if (source->size() == 0)
     throw UsageError(str("eval: ", data, " contains no examples"),
                      "raise text.heldout, or give more text");
   return batches_of(r, static_cast<std::int64_t>(source->size()), !task.row_weights.empty());
 }
 
-OrderedJson evaluation_json(const Evaluation& e) {
+OrderedJson evaluation_json(const execution::Evaluation& e) {
   OrderedJson out{{"global_step", e.global_step}, {"examples", e.examples}, {"loss", e.loss}};
-  for (const MeasuredValue& m : e.measures) out[m.name] = m.value;
-  for (const MeasuredValue& m : e.measures) out["weights"][m.name] = m.weight;
+  for (const model::MeasuredValue& m : e.measures) out[m.name] = m.value;
+  for (const model::MeasuredValue& m : e.measures) out["weights"][m.name] = m.weight;
   return out;
 }
 
-Evaluation evaluation_of_json(const OrderedJson& json) {
-  Evaluation out;
+execution::Evaluation evaluation_of_json(const OrderedJson& json) {
+  execution::Evaluation out;
   out.global_step = json.value("global_step", out.global_step);
   out.examples = json.value("examples", out.examples);
   out.loss = json.value("loss", out.loss);
@@ -261,16 +268,16 @@ Evaluation evaluation_of_json(const OrderedJson& json) {
   return out;
 }
 
-std::string evaluation_text(const Evaluation& e) {
+std::string evaluation_text(const execution::Evaluation& e) {
   std::ostringstream out;
   out << "global_step = " << e.global_step << "\nloss = " << e.loss << "\n";
   auto measures = e.measures;
-  std::ranges::sort(measures, {}, &MeasuredValue::name);
-  for (const MeasuredValue& m : measures) out << m.name << " = " << m.value << "\n";
+  std::ranges::sort(measures, {}, &model::MeasuredValue::name);
+  for (const model::MeasuredValue& m : measures) out << m.name << " = " << m.value << "\n";
   return out.str();
 }
 
-std::string evaluation_report(const Recipe& r, const Evaluation& e) {
+std::string evaluation_report(const Recipe& r, const execution::Evaluation& e) {
   std::string judged =
       divergence_verdict(loss_course(RecipePaths(r).model_dir), e, r.train.optimizer.learning_rate);
   const std::string remark = overfitting_remark(RecipePaths(r).model_dir);
@@ -282,28 +289,29 @@ std::string evaluation_report(const Recipe& r, const Evaluation& e) {
 }
 
 std::optional<LossCourse> loss_course(const std::string& model_dir) {
-  if (!exists(join_path(model_dir, "metrics.jsonl"))) return std::nullopt;
-  const RunRecord run = read_run(model_dir);
+  if (!io::exists(io::join_path(model_dir, "metrics.jsonl"))) return std::nullopt;
+  const evaluation::RunRecord run = evaluation::read_run(model_dir);
   const auto found = run.lines.find("loss");
   if (found == run.lines.end() || found->second.empty()) return std::nullopt;
-  const Curve& losses = found->second;
+  const evaluation::Curve& losses = found->second;
   LossCourse out{.best = losses.front(), .last = losses.back()};
-  for (const CurvePoint& point : losses)
+  for (const evaluation::CurvePoint& point : losses)
     if (point.value < out.best.value || !std::isfinite(out.best.value)) out.best = point;
   return out;
 }
 
 std::string overfitting_remark(const std::string& model_dir) {
   constexpr double kRise = 1.05;
-  if (!exists(join_path(model_dir, "metrics.jsonl"))) return "";
-  const RunRecord run = read_run(model_dir);
+  if (!io::exists(io::join_path(model_dir, "metrics.jsonl"))) return "";
+  const evaluation::RunRecord run = evaluation::read_run(model_dir);
   const auto found = std::ranges::find_if(run.valid, [](const auto& curve) {
     return curve.first.ends_with("_loss") && !curve.first.starts_with("next_sentence");
   });
   if (found == run.valid.end()) return "";
   const auto& [name, curve] = *found;
-  const CurvePoint best = *std::ranges::min_element(curve, {}, &CurvePoint::value);
-  const CurvePoint last = curve.back();
+  const evaluation::CurvePoint best =
+      *std::ranges::min_element(curve, {}, &evaluation::CurvePoint::value);
+  const evaluation::CurvePoint last = curve.back();
   if (!(last.value > kRise * best.value)) return "";
   return str("the held-out ", name, " was lowest at step ", best.step, " (", rounded(best.value, 3),
              ") and is ", rounded(last.value, 3), " at step ", last.step,
@@ -316,13 +324,14 @@ bool has_diverged(const LossCourse& course) {
   return !std::isfinite(last) || last > best + std::max(1.0, 0.5 * std::abs(best));
 }
 
-std::string divergence_verdict(const std::optional<LossCourse>& course, const Evaluation& e,
-                               double learning_rate) {
+std::string divergence_verdict(const std::optional<LossCourse>& course,
+                               const execution::Evaluation& e, double learning_rate) {
   // A uniform guess among a million words has a loss of 14.
   constexpr double kMostLossOfWord = 20;
-  const bool is_beyond_guessing = std::ranges::any_of(e.measures, [](const MeasuredValue& m) {
-    return (m.name == "masked_lm_loss" || m.name == "word_loss") && m.value > kMostLossOfWord;
-  });
+  const bool is_beyond_guessing =
+      std::ranges::any_of(e.measures, [](const model::MeasuredValue& m) {
+        return (m.name == "masked_lm_loss" || m.name == "word_loss") && m.value > kMostLossOfWord;
+      });
   const bool in_training = course && has_diverged(*course);
   if (!in_training && !is_beyond_guessing && std::isfinite(e.loss)) return "";
   const std::string what =
@@ -335,12 +344,14 @@ std::string divergence_verdict(const std::optional<LossCourse>& course, const Ev
              significant(learning_rate, 3));
 }
 
-static std::optional<MeasuredValue> measure_of(const Evaluation& e, const std::string& name) {
-  const auto found = std::ranges::find(e.measures, name, &MeasuredValue::name);
+static std::optional<model::MeasuredValue> measure_of(const execution::Evaluation& e,
+                                                      const std::string& name) {
+  const auto found = std::ranges::find(e.measures, name, &model::MeasuredValue::name);
   return found == e.measures.end() ? std::nullopt : std::optional(*found);
 }
 
-std::optional<bool> is_clearly_better(const BaselineMeasures& baseline, const Evaluation& e) {
+std::optional<bool> is_clearly_better(const BaselineMeasures& baseline,
+                                      const execution::Evaluation& e) {
   const auto model = measure_of(e, baseline.measure), base = measure_of(e, baseline.of);
   if (!model || !base || model->weight <= 0) return std::nullopt;
   const double p = model->value, b = base->value;
@@ -349,7 +360,8 @@ std::optional<bool> is_clearly_better(const BaselineMeasures& baseline, const Ev
   return p - b > std::max(3 * error, 0.1 * std::min(b, 1 - b));
 }
 
-std::string verdict(const BaselineMeasures& baseline, const Evaluation& e, bool overfits) {
+std::string verdict(const BaselineMeasures& baseline, const execution::Evaluation& e,
+                    bool overfits) {
   constexpr double kFewItems = 100;
   const auto value = [&](const std::string& name) { return measure_of(e, name); };
   const auto model = value(baseline.measure), base = value(baseline.of);
@@ -376,15 +388,15 @@ std::string verdict(const BaselineMeasures& baseline, const Evaluation& e, bool 
              advice_text(is_worse, overfits));
 }
 
-Evaluation evaluate_model(const Recipe& r) {
-  if (!is_rank_zero()) return evaluate(recipe_evaluation(r));
-  return evaluate_and_keep(r, [&](const Evaluation& e) {
+execution::Evaluation evaluate_model(const Recipe& r) {
+  if (!train::is_rank_zero()) return execution::evaluate(recipe_evaluation(r));
+  return evaluate_and_keep(r, [&](const execution::Evaluation& e) {
     write_evaluation(r, e, mark_of(RecipePaths(r).trained, e.global_step));
   });
 }
 
-Evaluation evaluate_and_try_to_keep(const Recipe& r) {
-  return evaluate_and_keep(r, [&](const Evaluation& e) {
+execution::Evaluation evaluate_and_try_to_keep(const Recipe& r) {
+  return evaluate_and_keep(r, [&](const execution::Evaluation& e) {
     try {
       write_evaluation(r, e, mark_of(RecipePaths(r).trained, e.global_step));
     } catch (const Error& error) {
@@ -393,8 +405,8 @@ Evaluation evaluate_and_try_to_keep(const Recipe& r) {
   });
 }
 
-void follow_model(const Recipe& r, const std::function<void(const Evaluation&)>& told) {
+void follow_model(const Recipe& r, const std::function<void(const execution::Evaluation&)>& told) {
   RecipeFollower(r, told).run();
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -10,7 +10,7 @@
 #include "execution/inference/evaluate.h"
 #include "pipeline/config/objective_type.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Batches of a recipe's held-out examples.
 struct HeldOutBatches {
@@ -21,21 +21,22 @@ struct HeldOutBatches {
 // Returns the batches of the records `data`, from eval.batch_size and eval.steps. A batch is
 // smaller if there are fewer examples than eval.batch_size. Throws UsageError if the records are
 // empty.
-HeldOutBatches held_out_batches(const Recipe& recipe, const Task& task, const std::string& data);
+HeldOutBatches held_out_batches(const Recipe& recipe, const model::Task& task,
+                                const std::string& data);
 
 // Returns {"global_step": …, "examples": …, "loss": …, every metric, "weights": {…}}.
-OrderedJson evaluation_json(const Evaluation& evaluation);
+OrderedJson evaluation_json(const execution::Evaluation& evaluation);
 // Parses the result of evaluation_json().
-Evaluation evaluation_of_json(const OrderedJson& json);
+execution::Evaluation evaluation_of_json(const OrderedJson& json);
 // Returns the lines of eval_results.txt, "name = value": global_step, loss, then every metric by
 // name.
-std::string evaluation_text(const Evaluation& evaluation);
+std::string evaluation_text(const execution::Evaluation& evaluation);
 // Returns these lines with a title, the remark of the type of model, and the verdict.
-std::string evaluation_report(const Recipe& recipe, const Evaluation& evaluation);
+std::string evaluation_report(const Recipe& recipe, const execution::Evaluation& evaluation);
 
 // The lowest and the last training loss of a run, from its log.
 struct LossCourse {
-  CurvePoint best, last;  // over all log lines
+  evaluation::CurvePoint best, last;  // over all log lines
 };
 // Returns the losses of the newest run in a model folder; nullopt if it has logged no loss.
 std::optional<LossCourse> loss_course(const std::string& model_dir);
@@ -45,7 +46,7 @@ bool has_diverged(const LossCourse& course);
 // Returns "verdict: diverged: …" if the run has diverged or the loss of the evaluation is not
 // finite; otherwise an empty string.
 std::string divergence_verdict(const std::optional<LossCourse>& course,
-                               const Evaluation& evaluation, double learning_rate);
+                               const execution::Evaluation& evaluation, double learning_rate);
 
 // Returns a sentence about the lowest held-out loss of the run's evaluations if the last one is
 // more than a twentieth above it: the model memorizes its training text. Empty otherwise.
@@ -56,23 +57,24 @@ std::string overfitting_remark(const std::string& model_dir);
 // standard errors and also by a tenth of the smaller of the baseline's accuracy and error rate (for
 // losses: by a twentieth). `overfits`: the held-out loss rises, so that more steps do not help.
 // Empty if the type has no baseline.
-std::string verdict(const BaselineMeasures& baseline, const Evaluation& evaluation,
+std::string verdict(const BaselineMeasures& baseline, const execution::Evaluation& evaluation,
                     bool overfits = false);
 // Returns whether the model is clearly better than its type's baseline by the rule of verdict().
 // nullopt if the type has no baseline.
 std::optional<bool> is_clearly_better(const BaselineMeasures& baseline,
-                                      const Evaluation& evaluation);
+                                      const execution::Evaluation& evaluation);
 
 // Evaluates the model and writes eval_results.txt in the original program's format,
 // eval_results.json, and a line of evaluations.jsonl (docs/reference/formats/metrics.md) into the
 // model folder. With eval.split test, writes test_results.txt and test_results.json.
-Evaluation evaluate_model(const Recipe& recipe);
+execution::Evaluation evaluate_model(const Recipe& recipe);
 // Evaluates the model as above, but if the files cannot be written (a read-only folder), only logs
 // a warning.
-Evaluation evaluate_and_try_to_keep(const Recipe& recipe);
+execution::Evaluation evaluate_and_try_to_keep(const Recipe& recipe);
 
 // Evaluates each checkpoint that is not in evaluations.jsonl, the oldest first, and waits for new
 // ones. Returns after the recipe's last step or a signal. Calls `told` with each evaluation.
-void follow_model(const Recipe& recipe, const std::function<void(const Evaluation&)>& told);
+void follow_model(const Recipe& recipe,
+                  const std::function<void(const execution::Evaluation&)>& told);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

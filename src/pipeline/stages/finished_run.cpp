@@ -14,7 +14,7 @@
 #include "pipeline/config/recipe_paths.h"
 #include "train/initial_state.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 // Fields of train: about devices and memory, which evaluation of a finished run also uses.
@@ -38,11 +38,11 @@ constexpr std::array<std::string_view, 5> kOfTraining{
 constexpr std::array<std::string_view, 4> kKeptByResume{"train.batch_size", "train.optimizer.type",
                                                         "train.seed", "train.precision.compute"};
 
-bool is_trained_to_the_end(const Recipe& r, const SavedState& saved) {
-  if (saved.step == 0 || saved.state.contains(kUnchecked)) return false;
+bool is_trained_to_the_end(const Recipe& r, const checkpoint::SavedState& saved) {
+  if (saved.step == 0 || saved.state.contains(train::kUnchecked)) return false;
   const bool is_out_of_patience =
       r.train.early_stopping.patience > 0 &&
-      saved.state.value(kSinceBest, std::int64_t{0}) >= r.train.early_stopping.patience;
+      saved.state.value(train::kSinceBest, std::int64_t{0}) >= r.train.early_stopping.patience;
   return saved.step == r.train.steps || (saved.step < r.train.steps && is_out_of_patience);
 }
 
@@ -94,7 +94,7 @@ std::string hint_of_changes(const Recipe& r, const std::vector<std::string>& cha
 
 void check_finished_run_keeps_settings(const Recipe& given) {
   if (given.anew || !run_named_by(given.out)) return;
-  const auto saved = load_latest_state(RecipePaths(given).model_dir);
+  const auto saved = checkpoint::load_latest_state(RecipePaths(given).model_dir);
   if (!saved) return;
   const Recipe r = with_epochs(given);
   if (!is_trained_to_the_end(r, *saved)) return;
@@ -106,4 +106,4 @@ void check_finished_run_keeps_settings(const Recipe& given) {
                    hint_of_changes(r, changes, by_patience));
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -3,7 +3,7 @@
 
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Throws UsageError if the run in the recipe's folder has finished training and the recipe changes
 // a training setting, which would have no effect. Settings of devices and memory may change,
@@ -11,4 +11,4 @@ namespace smelt {
 // nothing.
 void check_finished_run_keeps_settings(const Recipe& recipe);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

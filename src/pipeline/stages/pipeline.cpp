@@ -24,7 +24,7 @@
 #include "train/job_checks.h"
 #include "train/job_program.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 // Returns whether answers are generated at evaluations. Generation is slow, so this is only done if
@@ -35,27 +35,30 @@ bool answers_are_measured(const Recipe& r) {
 }
 
 // Returns the sampler that fills the masks of track.fill during training.
-decltype(TrackChoice::sampler) sampler_of(const Recipe& r, const Task& task) {
+decltype(train::TrackChoice::sampler) sampler_of(const Recipe& r, const model::Task& task) {
   std::vector<std::string> texts;
   for (const std::string_view text : split(r.track.fill, '|')) texts.emplace_back(trim(text));
   if (r.type->sampler)
-    return [r, texts](std::shared_ptr<const Client> client, const ShardingPlan& placement) {
+    return [r, texts](std::shared_ptr<const pjrt::Client> client,
+                      const model::ShardingPlan& placement) {
       return r.type->sampler(r, texts, std::move(client), placement);
     };
-  FillMaskJob job = fill_job_to_train(*r.type, task);
-  job.exact_products = r.train.compute->precision == Precision::f32_exact;
-  const auto tokenizer = BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r));
-  return [job, texts, tokenizer](std::shared_ptr<const Client> client,
-                                 const ShardingPlan& placement) {
-    return std::make_unique<const MaskSampler>(std::move(client), job, tokenizer, texts, placement);
+  execution::FillMaskJob job = fill_job_to_train(*r.type, task);
+  job.exact_products = r.train.compute->precision == model::Precision::f32_exact;
+  const auto tokenizer = text::BertTokenizer::load(vocabulary_path(r), tokenizer_flags(r));
+  return [job, texts, tokenizer](std::shared_ptr<const pjrt::Client> client,
+                                 const model::ShardingPlan& placement) {
+    return std::make_unique<const execution::MaskSampler>(std::move(client), job, tokenizer, texts,
+                                                          placement);
   };
 }
 
 // Returns the settings that a resumed run must have in common with the earlier one. Epochs are
 // already converted to steps.
-TrainJob same_job(const Recipe& r) {
+train::TrainJob same_job(const Recipe& r) {
   const RecipePaths paths(r);
-  TrainJob job = train_job(r.train, distilled_task(r, r.type->task(r), DistilledFor::training));
+  train::TrainJob job =
+      train_job(r.train, distilled_task(r, r.type->task(r), DistilledFor::training));
   job.data = paths.train_records;
   job.vocab = made_vocabulary(paths);
   job.model_dir = paths.model_dir;
@@ -65,20 +68,20 @@ TrainJob same_job(const Recipe& r) {
 }  // namespace
 
 std::optional<std::int64_t> check_goes_on(const Recipe& r) {
-  return check_resume(same_job(with_epochs(r)));
+  return train::check_resume(same_job(with_epochs(r)));
 }
 
-TrainSummary train_model(const Recipe& given, const Beginning& beginning) {
+train::TrainSummary train_model(const Recipe& given, const Beginning& beginning) {
   const Recipe r = with_epochs(given);
   const RecipePaths paths(r);
-  TrainJob job = same_job(r);
+  train::TrainJob job = same_job(r);
   job.begin = beginning.begin;
   job.overwrite = beginning.overwrite;
   job.track.settings = r.sections;
   job.accepted = [&] {
     keep_recipe(r);
     for (const auto& [name, content] : r.type->model_files(r))
-      write_file(join_path(paths.model_dir, name), content);
+      io::write_file(io::join_path(paths.model_dir, name), content);
   };
   log_info("train: {}", run_length_text(r));
   job.track.histograms_every = r.track.histograms_every;
@@ -95,19 +98,20 @@ TrainSummary train_model(const Recipe& given, const Beginning& beginning) {
     job.check_every = r.eval.every;
     if (answers_are_measured(r)) {
       job.state_measures = r.type->answered_measures;
-      job.make_state_measures = [&r](std::shared_ptr<const Client> client) {
+      job.make_state_measures = [&r](std::shared_ptr<const pjrt::Client> client) {
         return r.type->state_measures(r, std::move(client));
       };
     }
   }
-  return train(job);
+  return train::train(job);
 }
 
-GradientReport replay_model(const Recipe& r, const std::string& folder) {
+train::GradientReport replay_model(const Recipe& r, const std::string& folder) {
   const RecipePaths paths(r);
-  TrainJob job = train_job(r.train, distilled_task(r, r.type->task(r), DistilledFor::training));
+  train::TrainJob job =
+      train_job(r.train, distilled_task(r, r.type->task(r), DistilledFor::training));
   job.vocab = made_vocabulary(paths);
-  return replay(job, folder.empty() ? newest_bad_batch(paths.model_dir) : folder);
+  return train::replay(job, folder.empty() ? train::newest_bad_batch(paths.model_dir) : folder);
 }
 
 void export_model(const Recipe& r, const std::string& folder) {
@@ -117,4 +121,4 @@ void export_model(const Recipe& r, const std::string& folder) {
   r.type->export_folder(r, folder);
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -12,7 +12,7 @@
 #include "train/bad_batch.h"
 #include "train/trainer.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Returns whether some of the text is missing, but the text stage's output is complete.
 bool goes_on_without_text(const Recipe& recipe);
@@ -24,15 +24,15 @@ bool can_make_text_again(const Recipe& recipe);
 void make_test_examples(const Recipe& recipe);
 // How training starts (train/trainer.h).
 struct Beginning {
-  ResumeMode begin = ResumeMode::either;
+  train::ResumeMode begin = train::ResumeMode::either;
   bool overwrite = false;
 };
-TrainSummary train_model(const Recipe& recipe, const Beginning& beginning = {});
+train::TrainSummary train_model(const Recipe& recipe, const Beginning& beginning = {});
 // Returns the step that train_model() would resume from. Throws UsageError if it would not start.
 std::optional<std::int64_t> check_goes_on(const Recipe& recipe);
 // Computes the gradients of a batch whose step was not finite, without an update. `folder` contains
 // the saved batch; empty: the newest one.
-GradientReport replay_model(const Recipe& recipe, const std::string& folder);
+train::GradientReport replay_model(const Recipe& recipe, const std::string& folder);
 // Writes a Hugging Face folder. Replaces an earlier one if `folder` is the recipe's own.
 void export_model(const Recipe& recipe, const std::string& folder);
 
@@ -42,6 +42,6 @@ void check_stages(const Recipe& recipe, const Beginning& beginning = {});
 // Runs all stages in order, except those that are up to date. Calls `evaluated` if the evaluation
 // stage ran.
 void run_recipe(const Recipe& recipe, const Beginning& beginning = {},
-                const std::function<void(const Evaluation&)>& evaluated = {});
+                const std::function<void(const execution::Evaluation&)>& evaluated = {});
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -9,15 +9,15 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 10> kMade{
-    "config.json", "generation_config.json",  "tokenizer.json", "tokenizer_config.json",
-    "vocab.txt",   "special_tokens_map.json", "spiece.model",   "discriminator",
-    "generator",   kSegmentCommandNote};
+    "config.json", "generation_config.json",       "tokenizer.json", "tokenizer_config.json",
+    "vocab.txt",   "special_tokens_map.json",      "spiece.model",   "discriminator",
+    "generator",   checkpoint::kSegmentCommandNote};
 
 bool is_made(std::string_view name) {
   return std::ranges::find(kMade, name) != kMade.end() ||
@@ -27,19 +27,19 @@ bool is_made(std::string_view name) {
 }  // namespace
 
 void replace_keeping_others(const std::string& folder, const std::function<void()>& make) {
-  if (is_remote(folder)) return make();
+  if (io::is_remote(folder)) return make();
   const fs::path place = folder, aside = folder + ".yours";
   if (fs::is_directory(place))
-    for (const std::string& name : list_folder(folder)) {
+    for (const std::string& name : io::list_folder(folder)) {
       if (is_made(name)) continue;
       fs::create_directory(aside);
       fs::rename(place / name, aside / name);
     }
   make();
   if (!fs::is_directory(aside)) return;
-  for (const std::string& name : list_folder(aside.string()))
+  for (const std::string& name : io::list_folder(aside.string()))
     fs::rename(aside / name, place / name);
   fs::remove(aside);
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

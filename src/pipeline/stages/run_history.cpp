@@ -14,7 +14,7 @@
 #include "pipeline/config/recipe_paths.h"
 #include "pipeline/incremental/stage.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 // Returns the files that identify weights. For a checkpoint this is its marker, which contains the
@@ -22,22 +22,23 @@ namespace {
 std::vector<std::string> weight_files(const std::string& weights) {
   if (weights.empty()) return {};
   try {
-    check_weights_folder(weights);
+    checkpoint::check_weights_folder(weights);
   } catch (const UsageError&) {
     return {weights};
   }
-  const std::string place = model_in_run(weights, "train.init_from").value_or(weights);
-  if (is_checkpoint_path(place)) return {join_path(place, kCommitFile)};
-  if (const auto newest = is_folder(place) ? latest_checkpoint(place) : std::nullopt)
-    return {join_path(committed_path(place, *newest), kCommitFile)};
-  if (const auto prefix = tensorflow_prefix(place))
-    return match_pattern(*prefix + ".*", "train.init_from");
+  const std::string place = checkpoint::model_in_run(weights, "train.init_from").value_or(weights);
+  if (checkpoint::is_checkpoint_path(place)) return {io::join_path(place, checkpoint::kCommitFile)};
+  if (const auto newest =
+          io::is_folder(place) ? checkpoint::latest_checkpoint(place) : std::nullopt)
+    return {io::join_path(checkpoint::committed_path(place, *newest), checkpoint::kCommitFile)};
+  if (const auto prefix = checkpoint::tensorflow_prefix(place))
+    return io::match_pattern(*prefix + ".*", "train.init_from");
   std::vector<std::string> out;
-  for (const std::string& folder : hugging_face_folders(place))
-    for (const std::string& name : list_folder(folder))
+  for (const std::string& folder : checkpoint::hugging_face_folders(place))
+    for (const std::string& name : io::list_folder(folder))
       if (name == "config.json" || name.ends_with(".safetensors") || name.ends_with(".bin") ||
           name.ends_with(".msgpack"))
-        out.push_back(join_path(folder, name));
+        out.push_back(io::join_path(folder, name));
   return out;
 }
 
@@ -67,7 +68,7 @@ Stage beginning_of(const Recipe& r, Json settings) {
 }
 
 std::optional<std::string> begun_but(const Recipe& r, Json settings) {
-  if (!latest_checkpoint(RecipePaths(r).model_dir)) return std::nullopt;
+  if (!checkpoint::latest_checkpoint(RecipePaths(r).model_dir)) return std::nullopt;
   return changed_since(r.out, beginning_of(r, std::move(settings)));
 }
 
@@ -81,4 +82,4 @@ std::optional<std::string> begun_with_other_weights(const Recipe& r) {
   return begun_but(r, Json::object());
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -7,7 +7,7 @@
 
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Stores them next to the records of the stages, before a new model starts training.
 void note_beginning(const Recipe& recipe);
@@ -21,4 +21,4 @@ std::optional<std::string> begun_otherwise(const Recipe& recipe);
 // Returns the difference in the initial weights alone.
 std::optional<std::string> begun_with_other_weights(const Recipe& recipe);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

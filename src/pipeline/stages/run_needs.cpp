@@ -17,18 +17,18 @@
 #include "pipeline/stages/pipeline.h"
 #include "train/initial_state.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 // Returns the maximum number of checkpoints that exist at the same time, including all those that
 // keep_period keeps forever.
 double checkpoints_at_most(const Recipe& r) {
-  const CheckpointOptions& c = r.train.checkpoint;
+  const train::CheckpointOptions& c = r.train.checkpoint;
   const std::int64_t steps = r.train.steps;
   const std::int64_t saved =
       c.save_interval_minutes > 0 ? c.max_to_keep : steps / c.save_interval_steps + 1;
   const std::int64_t for_ever = c.keep_period > 0 ? steps / c.keep_period : 0;
-  const bool rolls_back = r.train.loss_spike.action == SpikeAction::rewind;
+  const bool rolls_back = r.train.loss_spike.action == model::SpikeAction::rewind;
   return static_cast<double>(std::min(c.max_to_keep, saved)) + 1 + static_cast<double>(for_ever) +
          (c.best_metric.empty() ? 0
           : rolls_back          ? 3
@@ -37,15 +37,15 @@ double checkpoints_at_most(const Recipe& r) {
 
 // Returns the bytes of the checkpoints of an existing run.
 double checkpoints_there(const std::string& model_dir) {
-  std::size_t count = checkpoint_steps(model_dir).size();
+  std::size_t count = checkpoint::checkpoint_steps(model_dir).size();
   for (const char* kept : {"save", "best"})
-    count += checkpoint_steps(join_path(model_dir, kept)).size();
+    count += checkpoint::checkpoint_steps(io::join_path(model_dir, kept)).size();
   return static_cast<double>(count);
 }
 
 // Returns the free disk space for a folder that may not exist yet; nullopt for a remote store.
 std::optional<double> free_space(const std::string& folder) {
-  if (is_remote(folder)) return std::nullopt;
+  if (io::is_remote(folder)) return std::nullopt;
   std::error_code error;
   std::filesystem::path at = std::filesystem::absolute(folder, error);
   while (!std::filesystem::exists(at, error) && at.has_relative_path()) at = at.parent_path();
@@ -58,9 +58,9 @@ std::optional<double> free_space(const std::string& folder) {
 // record take two bytes.
 double records_bytes(const Recipe& r, double text) {
   if (!r.program->step) return 0;
-  const Features& features = r.program->step->features;
+  const io::Features& features = r.program->step->features;
   double row = 0, tokens = 1;
-  for (const Feature& feature : features) {
+  for (const io::Feature& feature : features) {
     row += static_cast<double>(feature.count());
     tokens = std::max(tokens, static_cast<double>(feature.count()));
   }
@@ -76,7 +76,7 @@ double state_bytes(const ProgramFacts& facts) {
 DeviceMemory device_memory(const Recipe& r) {
   const ProgramFacts& facts = *r.program;
   if (!facts.step) return {};
-  const ShardingPlan& placement = facts.step->placement;
+  const model::ShardingPlan& placement = facts.step->placement;
   const auto fsdp = static_cast<double>(placement.partition.size("fsdp"));
   const auto tensor = static_cast<double>(placement.partition.size("tensor"));
   return {.values = static_cast<double>(facts.value_bytes) / fsdp / tensor,
@@ -106,7 +106,7 @@ DiskNeed disk_need(const Recipe& r) {
   DiskNeed need;
   if (r.type->reads_text() && r.ready.records.empty() && !goes_on_without_text(r)) {
     const double text = unpacked_bytes(text_inputs(r));
-    if (!exists(p.train_text)) need.text = text;
+    if (!io::exists(p.train_text)) need.text = text;
     if (record_files(p.train_records).empty()) need.records = records_bytes(r, text);
   }
   need.checkpoint = state_bytes(*r.program);
@@ -136,10 +136,10 @@ void check_disk(const Recipe& r, const DiskNeed& need) {
 
 std::string initial_weights_text(const Recipe& r) {
   if (r.train.init_from.empty() || !r.program->step) return "";
-  const StateLayout& layout = r.program->step->state;
-  const InitialValues taken =
-      initial_values(r.train.init_from, r.program->job->task, layout, given_vocabulary(r));
+  const model::StateLayout& layout = r.program->step->state;
+  const train::InitialValues taken =
+      train::initial_values(r.train.init_from, r.program->job->task, layout, given_vocabulary(r));
   return str(taken.taken, " of ", taken.taken + taken.fresh, " parameters");
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

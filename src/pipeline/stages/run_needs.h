@@ -8,7 +8,7 @@
 
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Bytes of memory on one device that are known without a compiler.
 struct DeviceMemory {
@@ -46,4 +46,4 @@ std::string initial_weights_text(const Recipe& recipe);
 // the estimate is based on.
 std::string time_text(const Recipe& recipe);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -28,7 +28,7 @@
 #include "train/initial_state.h"
 #include "train/process_group.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 // Warns if train.init_from differs from the weights that the model started with; a resumed run does
@@ -41,16 +41,16 @@ void warn_of_other_weights(const Recipe& r) {
 
 // Removes partial files of killed exports and evaluations in the locked folder of the run.
 void remove_unfinished(const std::string& out, const std::string& model_dir) {
-  if (is_remote(out)) return;
-  remove_abandoned_in(model_dir);
-  for (const std::string& name : list_folder(out))
-    if (place_of_partial(name) && is_folder(join_path(out, name)))
-      remove_tree(join_path(out, name));
+  if (io::is_remote(out)) return;
+  io::remove_abandoned_in(model_dir);
+  for (const std::string& name : io::list_folder(out))
+    if (io::place_of_partial(name) && io::is_folder(io::join_path(out, name)))
+      io::remove_tree(io::join_path(out, name));
 }
 
 // Checks that there is at least one device per process, before hours of text processing. The real
 // number of devices is known once they are opened.
-void check_devices(const Recipe& r, const ProcessGroup& all) {
+void check_devices(const Recipe& r, const train::ProcessGroup& all) {
   if (r.train.devices >= all.size) return;
   throw UsageError(
       str("train.devices is ", r.train.devices, ", but ", all.size, " processes train together"),
@@ -73,13 +73,13 @@ class RecipeRun {
   void is_done(const Stage& stage);
   void make_shared(const std::string& name);
   Trained trained() {
-    return [this](const TrainSummary& summary) {
+    return [this](const train::TrainSummary& summary) {
       stopped_ = summary.signalled;
       keeps_recipe_ = !summary.is_beyond;
       *recipe_.trained = trained_checkpoint(summary);
     };
   }
-  std::string trained_checkpoint(const TrainSummary& summary) const;
+  std::string trained_checkpoint(const train::TrainSummary& summary) const;
   void require_folder() const {
     if (lock_) lock_->require_held_now();
   }
@@ -87,7 +87,7 @@ class RecipeRun {
   const Recipe& recipe_;
   const Beginning beginning_;
   const Evaluated evaluated_;
-  const ProcessGroup all_ = together_now("run");
+  const train::ProcessGroup all_ = train::together_now("run");
   std::vector<Stage> stages_;
   std::size_t at_ = 0;  // index in stages_
   // Record of the current shared stage, without its outputs.
@@ -96,15 +96,15 @@ class RecipeRun {
   // False if the model was trained to a later step than the recipe's train.steps.
   bool keeps_recipe_ = true;
   // Prevents another run from replacing the files that this one reads.
-  std::optional<FolderLock> lock_;
+  std::optional<io::FolderLock> lock_;
 };
 
 // Warns if data.records contain many unknown tokens. Records that the run makes are checked when
 // they are made.
 void warn_of_unknown_tokens(const Recipe& r) {
   if (r.ready.records.empty()) return;
-  if (const auto description = find_description(record_files(r.ready.records)))
-    smelt::warn_of_unknown_tokens(*description);
+  if (const auto description = data::find_description(record_files(r.ready.records)))
+    smelt::data::warn_of_unknown_tokens(*description);
 }
 
 void RecipeRun::begin() {
@@ -113,11 +113,11 @@ void RecipeRun::begin() {
   try_segment_command(r);
   stages_ = stages_of(r, beginning_, evaluated_, trained());
   const std::string model_dir = RecipePaths(r).model_dir;
-  if (!beginning_.overwrite) check_resume_mode(beginning_.begin, model_dir);
+  if (!beginning_.overwrite) train::check_resume_mode(beginning_.begin, model_dir);
   // A missing plugin is reported before hours of text processing.
-  ready_plugin(r.train.device);
+  pjrt::ready_plugin(r.train.device);
   check_machine_memory(r);
-  if (beginning_.overwrite || !latest_checkpoint(model_dir))
+  if (beginning_.overwrite || !checkpoint::latest_checkpoint(model_dir))
     (void)initial_weights_text(with_given_size(r));  // throws if the weights have another shape
   check_output_folder(r.out);
   if (!beginning_.overwrite) check_finished_run_keeps_settings(r);
@@ -128,8 +128,8 @@ void RecipeRun::begin() {
   check_model_is_of(r, stages_, beginning_);
   // The recipe is stored only after the checkpoint has accepted it (in train_model()); otherwise a
   // rejected recipe would prevent the next start.
-  const bool begins = beginning_.overwrite || !latest_checkpoint(model_dir);
-  if (!latest_checkpoint(model_dir)) keep_recipe(r);
+  const bool begins = beginning_.overwrite || !checkpoint::latest_checkpoint(model_dir);
+  if (!checkpoint::latest_checkpoint(model_dir)) keep_recipe(r);
   if (begins) {
     note_beginning(r);
     warn_of_unknown_tokens(r);
@@ -142,11 +142,11 @@ void RecipeRun::begin() {
 
 // Returns the checkpoint that this training ended with, or its best one with eval.best; empty if no
 // best checkpoint exists. Another process may have written a newer checkpoint to the folder.
-std::string RecipeRun::trained_checkpoint(const TrainSummary& summary) const {
+std::string RecipeRun::trained_checkpoint(const train::TrainSummary& summary) const {
   const std::string model_dir = RecipePaths(recipe_).model_dir;
-  if (!recipe_.eval.best) return committed_path(model_dir, summary.last_step);
+  if (!recipe_.eval.best) return checkpoint::committed_path(model_dir, summary.last_step);
   if (!summary.best_step) return {};
-  return committed_path(join_path(model_dir, "best"), *summary.best_step);
+  return checkpoint::committed_path(io::join_path(model_dir, "best"), *summary.best_step);
 }
 
 void RecipeRun::is_done(const Stage& stage) {
@@ -185,7 +185,7 @@ void RecipeRun::make_shared(const std::string& name) {
 void RecipeRun::run() {
   const StopNotice notice;  // also between stages
   all_.run_on_rank_zero("alone/begin", [&] { begin(); });
-  if (!all_.leads()) ready_plugin(recipe_.train.device);
+  if (!all_.leads()) pjrt::ready_plugin(recipe_.train.device);
   all_.require_one_folder(recipe_.out);
   for (int round = 1;; ++round) {
     const std::string name = all_.told(str("alone/", round), [&] { return next_shared(); });
@@ -200,4 +200,4 @@ void run_recipe(const Recipe& r, const Beginning& beginning, const Evaluated& ev
   RecipeRun(r, beginning, evaluated).run();
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -8,7 +8,7 @@
 #include "pipeline/config/recipe_paths.h"
 #include "pipeline/stages/evaluation.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 std::string evaluation_file(const RecipePaths& paths) {
@@ -17,7 +17,7 @@ std::string evaluation_file(const RecipePaths& paths) {
 
 OrderedJson metrics_of_run(const RecipePaths& paths) {
   const std::string file = evaluation_file(paths);
-  return exists(file) ? OrderedJson::parse_or_discard(read_file(file)) : OrderedJson();
+  return io::exists(file) ? OrderedJson::parse_or_discard(io::read_file(file)) : OrderedJson();
 }
 
 // Returns the paths of existing files and folders.
@@ -25,12 +25,12 @@ OrderedJson paths_json(const Recipe& recipe) {
   const RecipePaths paths(recipe);
   OrderedJson out = OrderedJson::object();
   const auto add = [&](const char* name, const std::string& path) {
-    if (!path.empty() && exists(path)) out[name] = path;
+    if (!path.empty() && io::exists(path)) out[name] = path;
   };
   add("model", paths.model_dir);
-  if (const auto step = latest_checkpoint(paths.model_dir))
-    out["checkpoint"] = committed_path(paths.model_dir, *step);
-  add("best_checkpoint", join_path(paths.model_dir, "best"));
+  if (const auto step = checkpoint::latest_checkpoint(paths.model_dir))
+    out["checkpoint"] = checkpoint::committed_path(paths.model_dir, *step);
+  add("best_checkpoint", io::join_path(paths.model_dir, "best"));
   add("hugging_face", paths.hugging_face);
   add("compressed", compress_folder(recipe));
   add("vocabulary", made_vocabulary(paths));
@@ -42,7 +42,7 @@ OrderedJson paths_json(const Recipe& recipe) {
 }  // namespace
 
 OrderedJson model_result_json(const Recipe& recipe) {
-  const auto step = latest_checkpoint(RecipePaths(recipe).model_dir);
+  const auto step = checkpoint::latest_checkpoint(RecipePaths(recipe).model_dir);
   return {{"out", recipe.out},
           {"step", step ? OrderedJson(*step) : OrderedJson()},
           {"paths", paths_json(recipe)}};
@@ -54,7 +54,7 @@ OrderedJson run_result_json(const Recipe& recipe) {
   out["metrics"] = metrics;
   out["verdict"] = out["better_than_baseline"] = nullptr;
   if (!metrics.is_object()) return out;
-  const Evaluation evaluation = evaluation_of_json(metrics);
+  const execution::Evaluation evaluation = evaluation_of_json(metrics);
   const auto better = is_clearly_better(recipe.type->baseline, evaluation);
   out["verdict"] = divergence_verdict(loss_course(RecipePaths(recipe).model_dir), evaluation,
                                       recipe.train.optimizer.learning_rate);
@@ -69,4 +69,4 @@ OrderedJson run_result_json(const Recipe& recipe) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Returns {"out", "step", "metrics", "verdict", "better_than_baseline", "paths"} from the files of
 // the run's folder (docs/reference/json.md, "run").
@@ -13,4 +13,4 @@ OrderedJson run_result_json(const Recipe& recipe);
 // Returns {"out", "step", "paths"} for a model without an evaluation.
 OrderedJson model_result_json(const Recipe& recipe);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -9,7 +9,7 @@
 #include "pjrt/client.h"
 #include "pjrt/measured_speed.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 std::string long_time(double seconds) {
@@ -31,10 +31,10 @@ std::string time_text(const Recipe& r) {
   if (r.train.device != "cpu") return "not known before the first steps";
   const double operations = static_cast<double>(r.train.steps) *
                             static_cast<double>(r.train.batch_size) * r.program->flops_per_example;
-  const double speed = measured_product_flops(*open_device("cpu", 1));
+  const double speed = pjrt::measured_product_flops(*pjrt::open_device("cpu", 1));
   return str("about ", long_time(operations / speed / kShareOfProducts), ", if a step reaches ",
              std::lround(100 * kShareOfProducts), " % of the ", std::lround(speed / 1e9),
              " GFLOP/s of a single matmul on this machine");
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -19,12 +19,13 @@
 #include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 void warn_of_added_tokens(const std::string& vocab) {
   std::vector<std::string> names;
-  for (const AddedToken& token : added_pieces(vocab).tokens) names.push_back(token.content);
+  for (const text::AddedToken& token : text::added_pieces(vocab).tokens)
+    names.push_back(token.content);
   if (!names.empty())
     log_warning("{}: pre-training splits added tokens into pieces: {}", vocab,
                 shortened(join(names, ", "), 80));
@@ -33,18 +34,18 @@ void warn_of_added_tokens(const std::string& vocab) {
 // Copies an existing vocabulary. Settings of the tokenizer that are not set follow from its pieces.
 void take_vocabulary(const Recipe& r, const std::string& file) {
   const std::string to = RecipePaths(r).vocab,
-                    command = segment_command_of(file, tokenizer_flags(r));
-  if (!command.empty()) Segmenter::of(command)->check_allowed(file);
+                    command = text::segment_command_of(file, tokenizer_flags(r));
+  if (!command.empty()) text::Segmenter::of(command)->check_allowed(file);
   if (is_sentencepiece(r)) {
-    write_file(to, sentencepiece_model(file));
+    io::write_file(to, text::sentencepiece_model(file));
     // The settings have their own file because the model file does not contain them.
-    const std::string beside = join_path(parent_path(to), "tokenizer_config.json");
+    const std::string beside = io::join_path(io::parent_path(to), "tokenizer_config.json");
     if (r.type->reads_text()) warn_of_added_tokens(file);
-    const std::string config = config_beside_copy(file);
-    config.empty() ? remove_file(beside) : write_file(beside, config);
-    return store_segment_command(to, command);
+    const std::string config = text::config_beside_copy(file);
+    config.empty() ? io::remove_file(beside) : io::write_file(beside, config);
+    return text::store_segment_command(to, command);
   }
-  const BertTokenizer given = BertTokenizer::load(file, tokenizer_flags(r));
+  const text::BertTokenizer given = text::BertTokenizer::load(file, tokenizer_flags(r));
   // A recipe stored in a run's folder sets every field, so the default value does not count as the
   // user's choice.
   const bool is_users = r.vocab.split_chinese != VocabSection().split_chinese ||
@@ -65,18 +66,18 @@ void take_vocabulary(const Recipe& r, const std::string& file) {
 void remove_other_form(const Recipe& r, const std::string& given) {
   const std::string made = RecipePaths(r).vocab;
   for (const char* name : {"vocab.txt", "tokenizer.json"})
-    if (const std::string path = join_path(r.out, name); path != made && path != given)
-      remove_file(path);
+    if (const std::string path = io::join_path(r.out, name); path != made && path != given)
+      io::remove_file(path);
 }
 
-DocumentOptions text_of(const Recipe& r) {
-  DocumentOptions text;
+text::DocumentOptions text_of(const Recipe& r) {
+  text::DocumentOptions text;
   text.input = r.text.input;
-  text.format = {.file = parse_file_format(r.text.format),
+  text.format = {.file = text::parse_file_format(r.text.format),
                  .field = r.text.field,
-                 .normalize = parse_normalization(r.text.normalize)};
-  text.sentences = parse_sentences(r.text.sentences);
-  text.dedup = parse_dedup(r.text.dedup);
+                 .normalize = text::parse_normalization(r.text.normalize)};
+  text.sentences = text::parse_sentences(r.text.sentences);
+  text.dedup = text::parse_dedup(r.text.dedup);
   text.max_lines = r.text.max_lines;
   text.limits = {.strict = r.text.strict, .max_bad = r.text.max_bad};
   return text;
@@ -86,18 +87,18 @@ DocumentOptions text_of(const Recipe& r) {
 
 void check_text(const Recipe& r) {
   constexpr std::uint64_t kMostBytes = 64 << 20;
-  check_prose(text_of(r), kMostBytes);
+  data::check_prose(text_of(r), kMostBytes);
 }
 
 void make_text(const Recipe& r) {
   const RecipePaths paths(r);
-  if (!is_remote(r.out)) remove_abandoned({paths.train_text, paths.heldout_text});
-  ProseJob job;
+  if (!io::is_remote(r.out)) io::remove_abandoned({paths.train_text, paths.heldout_text});
+  data::ProseJob job;
   job.text = text_of(r);
   job.train_out = paths.train_text;
   job.heldout_out = paths.heldout_text;
   job.heldout = r.text.heldout;
-  const ProseSummary s = prepare_prose(job);
+  const data::ProseSummary s = data::prepare_prose(job);
   log_info(
       "text: {} in {}, {} of them held out, {} repeated paragraphs, lines or documents removed",
       counted(s.sentences, "sentence"), counted(s.documents, "document"), s.heldout_documents,
@@ -109,11 +110,12 @@ void make_vocabulary(const Recipe& r) {
   remove_other_form(r, given);
   if (!given.empty()) return take_vocabulary(r, given);
   const RecipePaths paths(r);
-  VocabularyJob job;
+  data::VocabularyJob job;
   job.text.input = paths.train_text;
   job.out = paths.vocab;
-  job.type = is_sentencepiece(r) && r.vocab.type == "auto" ? VocabularyType::unigram
-                                                           : parse_vocabulary_type(r.vocab.type);
+  job.type = is_sentencepiece(r) && r.vocab.type == "auto"
+                 ? data::VocabularyType::unigram
+                 : data::parse_vocabulary_type(r.vocab.type);
   job.trainer = {
       .vocab_size = r.vocab.size,
       .min_frequency = r.vocab.min_frequency,
@@ -123,12 +125,12 @@ void make_vocabulary(const Recipe& r) {
   job.byte_fallback = r.vocab.byte_fallback;
   job.unused = r.vocab.unused;
   job.coverage = r.vocab.coverage;
-  TokenizerFlags flags = tokenizer_flags(r);
+  text::TokenizerFlags flags = tokenizer_flags(r);
   if (r.vocab.strip_accents == "auto") flags.strip_accents = r.vocab.lower_case;
-  job.tokenizer = new_vocabulary_options(flags, r.vocab.language, "vocab.language");
+  job.tokenizer = text::new_vocabulary_options(flags, r.vocab.language, "vocab.language");
   job.tokenizer.split_chinese = r.vocab.split_chinese;
   job.overwrite = true;
-  const VocabularySummary s = train_vocabulary(job);
+  const data::VocabularySummary s = data::train_vocabulary(job);
   if (s.words > 0)
     log_info("vocab: {} from {} ({} distinct)", counted(s.size, "piece"),
              counted(s.words, "word or punctuation mark", "words and punctuation marks"),
@@ -153,4 +155,4 @@ void make_examples(const Recipe& r) {
   log_info("data: {} to train on, {} held out", counted(train, "example"), heldout);
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -3,7 +3,7 @@
 
 #include "pipeline/config/recipe.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // Reads the beginning of each file of text.input and throws the UsageError that make_text() would
 // throw for it.
@@ -16,4 +16,4 @@ void make_vocabulary(const Recipe& recipe);
 // Writes the records of both splits, the held-out ones first.
 void make_examples(const Recipe& recipe);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -7,10 +7,10 @@
 #include "pipeline/incremental/stage.h"
 #include "pipeline/stages/pipeline.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
-using Evaluated = std::function<void(const Evaluation&)>;
-using Trained = std::function<void(const TrainSummary&)>;
+using Evaluated = std::function<void(const execution::Evaluation&)>;
+using Trained = std::function<void(const train::TrainSummary&)>;
 
 // Returns the stages in order. Throws UsageError if their inputs are missing.
 std::vector<Stage> stages_of(const Recipe& recipe, const Beginning& beginning,
@@ -24,4 +24,4 @@ std::vector<Stage> shared_stages(const Recipe& recipe, const Beginning& beginnin
 void check_model_is_of(const Recipe& recipe, const std::vector<Stage>& stages,
                        const Beginning& beginning);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

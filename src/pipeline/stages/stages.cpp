@@ -23,7 +23,7 @@
 #include "pipeline/stages/stage_list.h"
 #include "train/initial_state.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 StagePaths always(std::vector<std::string> paths) {
@@ -50,8 +50,8 @@ StagePaths all_of(std::vector<StagePaths> parts) {
 // Returns the newest checkpoint, from any process; the folder if it has no checkpoint.
 StagePaths model_at(const std::string& model_dir) {
   return [model_dir]() -> std::vector<std::string> {
-    const auto step = latest_checkpoint(model_dir);
-    return {step ? committed_path(model_dir, *step) : model_dir};
+    const auto step = checkpoint::latest_checkpoint(model_dir);
+    return {step ? checkpoint::committed_path(model_dir, *step) : model_dir};
   };
 }
 
@@ -59,7 +59,7 @@ StagePaths model_at(const std::string& model_dir) {
 StagePaths trained_model(const Recipe& r) {
   return [r]() -> std::vector<std::string> {
     const std::string trained = RecipePaths(r).trained;
-    return is_checkpoint_path(trained) ? std::vector{trained} : model_at(trained)();
+    return checkpoint::is_checkpoint_path(trained) ? std::vector{trained} : model_at(trained)();
   };
 }
 
@@ -90,7 +90,7 @@ std::vector<std::string> files_or_patterns(const std::string& patterns) {
   std::vector<std::string> out;
   for (const std::string_view piece : split(patterns, ',')) {
     const std::string pattern(trim(piece));
-    auto files = match_pattern(pattern, "text.input");
+    auto files = io::match_pattern(pattern, "text.input");
     if (files.empty() && !pattern.empty()) files = {pattern};
     out.insert(out.end(), files.begin(), files.end());
   }
@@ -110,7 +110,7 @@ Stage text_stage(const Recipe& r) {
 Stage vocabulary_stage(const Recipe& r) {
   const RecipePaths p(r);
   Json settings = without_paths(r, "vocab");
-  if (r.type->control) settings["control_characters"] = name(*r.type->control);
+  if (r.type->control) settings["control_characters"] = text::name(*r.type->control);
   const std::string given = given_vocabulary(r);
   return {
       .name = "vocab",
@@ -137,7 +137,7 @@ Json example_settings(const Recipe& r) {
       {"data", std::move(data)}, {beside, without_paths(r, beside)}, {"model.type", r.type->name}};
   for (const std::string& field : r.type->example_fields)
     settings["model"][field] = r.sections.at("model").at(field);
-  for (const ConfigField& field : r.type->data)
+  for (const io::ConfigField& field : r.type->data)
     if (std::ranges::find(r.type->beside_examples, field.name) != r.type->beside_examples.end())
       settings["data"][field.name] = field.default_value;
   settings["segment_script"] = scripts_of(r.vocab.segment_command);
@@ -226,7 +226,7 @@ Stage evaluation_stage(const Recipe& r, const Json& training, const Evaluated& e
           .outputs = always(outputs),
           .make =
               [r, evaluated] {
-                const Evaluation evaluation = evaluate_model(r);
+                const execution::Evaluation evaluation = evaluate_model(r);
                 if (evaluated) evaluated(evaluation);
               },
           .defaults = r.defaults};
@@ -280,7 +280,8 @@ Recipe of_trained(Recipe r) {
 std::string hint_of_other_data(const Recipe& r) {
   const RecipePaths p(r);
   // The file has a different name if vocab.type has changed.
-  const std::string vocab = exists(p.vocab) ? p.vocab : vocabulary_in_run(r.out).value_or(p.vocab);
+  const std::string vocab =
+      io::exists(p.vocab) ? p.vocab : vocabulary_in_run(r.out).value_or(p.vocab);
   const std::string weights = str(" --set train.init_from=", p.model_dir,
                                   r.type->has_vocabulary() ? " --set vocab.file=" + vocab : "");
   return str(
@@ -301,7 +302,7 @@ std::vector<Stage> shared_stages(const Recipe& r, const Beginning& beginning,
                              .outputs = model_at(p.model_dir),
                              .make =
                                  [r, beginning, trained] {
-                                   const TrainSummary summary = train_model(r, beginning);
+                                   const train::TrainSummary summary = train_model(r, beginning);
                                    if (trained) trained(summary);
                                  },
                              .defaults = r.defaults}};
@@ -325,10 +326,10 @@ void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages,
                        const Beginning& beginning) {
   const std::string model_dir = RecipePaths(r).model_dir;
   if (!beginning.overwrite) check_kept_type(r);
-  check_weights_stay(r.train.init_from, model_dir, beginning.overwrite);
-  if (!beginning.overwrite) check_resume_mode(beginning.begin, model_dir);
-  if (beginning.overwrite || !latest_checkpoint(model_dir)) {
-    if (!r.train.init_from.empty()) check_weights_folder(r.train.init_from);
+  train::check_weights_stay(r.train.init_from, model_dir, beginning.overwrite);
+  if (!beginning.overwrite) train::check_resume_mode(beginning.begin, model_dir);
+  if (beginning.overwrite || !checkpoint::latest_checkpoint(model_dir)) {
+    if (!r.train.init_from.empty()) checkpoint::check_weights_folder(r.train.init_from);
     return;
   }
   const auto train = std::ranges::find(stages, "train", &Stage::name);
@@ -344,7 +345,7 @@ bool goes_on_without_text(const Recipe& r) { return outlives_its_inputs(r.out, t
 
 bool can_make_text_again(const Recipe& r) {
   const Stage text = text_stage(r);
-  return std::ranges::all_of(text.inputs(), [](const auto& path) { return exists(path); }) &&
+  return std::ranges::all_of(text.inputs(), [](const auto& path) { return io::exists(path); }) &&
          !changed_since(r.out, text);
 }
 
@@ -354,7 +355,7 @@ void make_test_examples(const Recipe& r) {
   if (auto rows = rows_stage(r, "test")) stages.push_back(std::move(*rows));
   stages.push_back(test_stage(r));
   if (std::ranges::all_of(stages, [&](const Stage& s) { return is_finished(r.out, s); })) return;
-  const FolderLock lock(r.out, "eval");
+  const io::FolderLock lock(r.out, "eval");
   for (const Stage& stage : stages) run_stage(r.out, stage);
 }
 
@@ -363,4 +364,4 @@ void check_stages(const Recipe& r, const Beginning& beginning) {
   check_model_is_of(r, stages_of(r, beginning), beginning);
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -7,7 +7,7 @@
 #include "base/nearest_name.h"
 #include "base/number_format.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 std::string yaml_line(const std::string& name, const std::string& value,
@@ -276,4 +276,4 @@ std::string starter_text(const StarterRecipe& recipe) {
                    did_you_mean(recipe.kind, names));
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -8,7 +8,7 @@
 
 #include "pipeline/config/text_size.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 // A standard size of an encoder.
 struct ModelSize {
@@ -52,4 +52,4 @@ const std::vector<StarterKind>& starter_kinds();
 // Returns the recipe as YAML with comments. Throws UsageError if the kind is unknown.
 std::string starter_text(const StarterRecipe& recipe);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -24,7 +24,7 @@
 #include "pipeline/stages/pipeline.h"
 #include "pipeline/stages/run_history.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 constexpr const char* kTrials = "trials";
@@ -96,7 +96,7 @@ bool is_error(const std::string& metric) { return metric == "mse"; }
 
 bool fits(const Recipe& r, const std::string& metric) {
   SamplePrediction sample = r.type->sample_prediction(r);
-  const bool of_probabilities = predicted_field(metric) == "probabilities";
+  const bool of_probabilities = evaluation::predicted_field(metric) == "probabilities";
   if (of_probabilities && sample.of_words) return false;
   if (of_probabilities) sample.said = {{"a", 0.5}, {"b", 0.5}};
   if (const auto colon = metric.find(':'); colon != std::string::npos) {
@@ -105,7 +105,7 @@ bool fits(const Recipe& r, const std::string& metric) {
     if (sample.is.is_string()) sample.said = sample.is = label;
   }
   try {
-    (void)metric_of(metric, {sample.said}, {sample.is}, sample.of_words);
+    (void)evaluation::metric_of(metric, {sample.said}, {sample.is}, sample.of_words);
     return true;
   } catch (const UsageError&) {
     return false;
@@ -116,9 +116,9 @@ bool fits(const Recipe& r, const std::string& metric) {
 // predictions. Accepts an empty metric: the default, not yet known.
 void check_metric(const Recipe& r, const std::string& metric) {
   if (metric.empty() || fits(r, metric)) return;
-  auto known = metric_names();
+  auto known = evaluation::metric_names();
   if (std::ranges::find(known, metric) == known.end() && metric.find(':') == std::string::npos)
-    (void)metric_of(metric, {}, {});  // throws if the name is unknown
+    (void)evaluation::metric_of(metric, {}, {});  // throws if the name is unknown
   std::erase_if(known, [&](const std::string& name) { return !fits(r, name); });
   const SamplePrediction sample = r.type->sample_prediction(r);
   throw UsageError(str("--metric: ", metric, " does not fit this model's predictions, such as ",
@@ -158,7 +158,7 @@ std::string folder_name(const std::vector<std::string>& settings) {
     std::string out = name.substr(0, most);
     for (char& c : out)
       if (kPlain.find(c) == std::string_view::npos) c = '_';
-    return out == name ? name : str(out, "-", hex_text(crc32c(name)));
+    return out == name ? name : str(out, "-", io::hex_text(io::crc32c(name)));
   };
   std::vector<std::string> parts;
   for (const std::string& setting : settings)
@@ -168,9 +168,10 @@ std::string folder_name(const std::vector<std::string>& settings) {
 
 std::vector<std::string> folders_in(const std::string& folder) {
   std::vector<std::string> out;
-  if (!is_folder(folder)) return out;
-  for (const std::string& name : list_folder(folder))
-    if (const std::string path = join_path(folder, name); is_folder(path)) out.push_back(path);
+  if (!io::is_folder(folder)) return out;
+  for (const std::string& name : io::list_folder(folder))
+    if (const std::string path = io::join_path(folder, name); io::is_folder(path))
+      out.push_back(path);
   return out;
 }
 
@@ -193,10 +194,10 @@ class Trials {
   TrialsSummary run() {
     TrialsSummary out;
     for (const Kinds& kinds : all_kinds()) {
-      const ScoreOf first = run_kind(kinds.own, out.trials);
+      const evaluation::ScoreOf first = run_kind(kinds.own, out.trials);
       if (!kinds.other) continue;
-      const ScoreOf second = run_kind(*kinds.other, out.against);
-      out.margins.push_back(paired_bootstrap(examples_, first, second, job_.resample));
+      const evaluation::ScoreOf second = run_kind(*kinds.other, out.against);
+      out.margins.push_back(evaluation::paired_bootstrap(examples_, first, second, job_.resample));
     }
     out.metric = metric_;
     out.lower_is_better = is_error(metric_);
@@ -259,29 +260,29 @@ class Trials {
     return load_recipe(job_.recipe, all);
   }
   std::string place(const std::string& arm, const std::vector<std::string>& words) const {
-    return join_path(join_path(base_.out, arm), folder_name(words));
+    return io::join_path(io::join_path(base_.out, arm), folder_name(words));
   }
 
   // Runs all seeds. Returns their mean score for resampled examples.
-  ScoreOf run_kind(const Kind& kind, std::vector<Trial>& out) {
+  evaluation::ScoreOf run_kind(const Kind& kind, std::vector<Trial>& out) {
     Trial trial;
     trial.name = kind.name;
     trial.settings = kind.settings;
-    std::vector<ScoreOf> scores;
+    std::vector<evaluation::ScoreOf> scores;
     for (std::int64_t i = 0; i < job_.seeds; ++i) {
-      const std::string folder = join_path(kind.place, str(kSeed, base_.train.seed + i));
+      const std::string folder = io::join_path(kind.place, str(kSeed, base_.train.seed + i));
       trial.folders.push_back(folder);
       scores.push_back(run_one(kind.settings, folder, base_.train.seed + i));
     }
     std::vector<std::size_t> all(examples_);
     std::iota(all.begin(), all.end(), std::size_t{0});
-    for (const ScoreOf& score : scores) trial.scores.push_back(score(all));
+    for (const evaluation::ScoreOf& score : scores) trial.scores.push_back(score(all));
     const auto mean = [scores](std::span<const std::size_t> examples) {
       double sum = 0;
-      for (const ScoreOf& score : scores) sum += score(examples);
+      for (const evaluation::ScoreOf& score : scores) sum += score(examples);
       return sum / static_cast<double>(scores.size());
     };
-    trial.mean = bootstrap(examples_, mean, job_.resample);
+    trial.mean = evaluation::bootstrap(examples_, mean, job_.resample);
     double squares = 0;
     for (const double score : trial.scores)
       squares += (score - trial.mean.value) * (score - trial.mean.value);
@@ -290,7 +291,8 @@ class Trials {
     return mean;
   }
 
-  ScoreOf run_one(std::vector<std::string> settings, const std::string& folder, std::int64_t seed) {
+  evaluation::ScoreOf run_one(std::vector<std::string> settings, const std::string& folder,
+                              std::int64_t seed) {
     settings.insert(settings.end(), rows_.begin(), rows_.end());
     settings.push_back("out=" + folder);
     settings.push_back(str("train.seed=", seed));
@@ -303,13 +305,13 @@ class Trials {
     if (rows_.empty()) rows_ = kept_row_settings(recipe);
     if (metric_.empty()) metric_ = recipe.type->metric(recipe);
     const std::string path = RecipePaths(recipe).predictions;
-    const ReadPredictions predicted = read_predictions(path, predicted_field(metric_));
+    const ReadPredictions predicted = read_predictions(path, evaluation::predicted_field(metric_));
     if (examples_ == 0) labels_ = predicted.is;
     examples_ = predicted.said.size();
     if (predicted.is != labels_)
       throw UsageError(str(path, ": the examples differ from those of the other runs"),
                        "remove fields of data: from --grid and --against, or delete the folder");
-    return metric_of(metric_, predicted.said, predicted.is, predicted.of_words);
+    return evaluation::metric_of(metric_, predicted.said, predicted.is, predicted.of_words);
   }
 
   const TrialsJob& job_;
@@ -317,7 +319,7 @@ class Trials {
   // Empty until the first run has made its examples, if the default metric depends on them.
   std::string metric_;
   std::size_t examples_ = 0;
-  JsonValues labels_;
+  evaluation::JsonValues labels_;
   // Files with the output of row commands in the first run, which the other runs use.
   std::vector<std::string> rows_;
 };
@@ -335,7 +337,7 @@ void put_trial(const Trial& trial, const std::string& mark, std::ostringstream& 
       << number(trial.mean.low) << ", " << number(trial.mean.high) << "]" << mark << "\n";
 }
 
-OrderedJson interval_json(const Interval& i) {
+OrderedJson interval_json(const evaluation::Interval& i) {
   return {{"value", i.value}, {"low", i.low}, {"high", i.high}};
 }
 
@@ -369,8 +371,8 @@ std::optional<std::string> best_folder(const TrialsSummary& s) {
 std::vector<std::string> trial_folders(const std::string& out) {
   std::vector<std::string> folders;
   for (const char* arm : {kTrials, kAgainst})
-    for (const std::string& kind : folders_in(join_path(out, arm))) {
-      if (path_name(kind).starts_with(kSeed)) {  // trials without a grid
+    for (const std::string& kind : folders_in(io::join_path(out, arm))) {
+      if (io::path_name(kind).starts_with(kSeed)) {  // trials without a grid
         folders.push_back(kind);
         continue;
       }
@@ -393,7 +395,7 @@ std::string trials_text(const TrialsSummary& s) {
     Trial other = s.against[i];
     other.name = "variant of --against";
     put_trial(other, "", out);
-    const PairedTest& margin = s.margins[i];
+    const evaluation::PairedTest& margin = s.margins[i];
     out << "    difference " << number(margin.difference.value) << " ["
         << number(margin.difference.low) << ", " << number(margin.difference.high) << "], p "
         << margin.p_value << (s.lower_is_better ? "; below 0 is better" : "; above 0 is better")
@@ -411,7 +413,7 @@ OrderedJson trials_json(const TrialsSummary& s) {
   OrderedJson out{{"metric", s.metric}, {"examples", s.examples}};
   for (const Trial& trial : s.trials) out["trials"].push_back(trial_json(trial));
   for (const Trial& trial : s.against) out["against"].push_back(trial_json(trial));
-  for (const PairedTest& margin : s.margins)
+  for (const evaluation::PairedTest& margin : s.margins)
     out["margins"].push_back(
         {{"difference", interval_json(margin.difference)}, {"p_value", margin.p_value}});
   out["lower_is_better"] = s.lower_is_better;
@@ -421,4 +423,4 @@ OrderedJson trials_json(const TrialsSummary& s) {
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "evaluation/metrics/resample.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 
 struct TrialsJob {
   std::string recipe;                 // file or run folder, see load_recipe()
@@ -27,7 +27,7 @@ struct TrialsJob {
   bool against_fresh = false;
   // Name of the metric (evaluation/metrics/named.h); empty: the default of the type of model.
   std::string metric = {};
-  ResampleOptions resample;
+  evaluation::ResampleOptions resample;
 };
 
 // Results of the runs with one combination of settings, which differ only in their seeds.
@@ -37,15 +37,15 @@ struct Trial {
   std::vector<std::string> folders;   // one folder for each run
   std::vector<double> scores;         // one score for each seed
   // Mean over the seeds; its interval comes from resampling the examples.
-  Interval mean;
+  evaluation::Interval mean;
   double spread = 0;  // standard deviation over the seeds; 0 for one seed
 };
 
 struct TrialsSummary {
   std::string metric;
-  std::vector<Trial> trials;        // in the order of the grid
-  std::vector<Trial> against;       // control runs of each trial; may be empty
-  std::vector<PairedTest> margins;  // difference of each trial from its control
+  std::vector<Trial> trials;                    // in the order of the grid
+  std::vector<Trial> against;                   // control runs of each trial; may be empty
+  std::vector<evaluation::PairedTest> margins;  // difference of each trial from its control
   // Whether a lower metric is better, so that margins below 0 are improvements.
   bool lower_is_better = false;
   std::optional<std::size_t> best;  // index in `trials`; nullopt if no mean is a number
@@ -70,4 +70,4 @@ std::vector<std::string> trial_folders(const std::string& out);
 std::string trials_text(const TrialsSummary& summary);
 OrderedJson trials_json(const TrialsSummary& summary);
 
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 // Titles and references that precede the word they belong to, in English, German, French, Spanish,
@@ -120,4 +120,4 @@ bool is_abbreviation(const icu::UnicodeString& text, std::int32_t end) {
          (u_isdigit(next) && is_one_of(kBeforeNumbers, word));
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

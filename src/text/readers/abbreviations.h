@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace smelt {
+namespace smelt::text {
 
 // Returns whether the period before `end` (with white space between them) belongs to an
 // abbreviation or an initial, such as "Dr. ", "И. " or "z. ", or to a German date, such as
@@ -13,4 +13,4 @@ namespace smelt {
 // that often begins a sentence, such as "He", ends one.
 bool is_abbreviation(const icu::UnicodeString& text, std::int32_t end);
 
-}  // namespace smelt
+}  // namespace smelt::text

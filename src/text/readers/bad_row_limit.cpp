@@ -8,7 +8,7 @@
 #include "base/plural.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 constexpr std::size_t kPlacesTold = 3;
@@ -147,4 +147,4 @@ void EncodingCheck::add(const TextFault& fault) {
           "leaves such bytes out"));
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smelt {
+namespace smelt::text {
 
 struct TextFault {
   // ill_formed: bytes that are not UTF-8; surrogate: an unpaired surrogate escaped in JSON; zeros:
@@ -86,4 +86,4 @@ class EncodingCheck {
   std::uint64_t text_bytes_ = 0, ill_formed_ = 0;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

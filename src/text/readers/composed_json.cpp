@@ -2,7 +2,7 @@
 
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::text {
 
 Json composed(Json value) {
   if (value.is_string()) return nfc(value.get<std::string>());
@@ -11,4 +11,4 @@ Json composed(Json value) {
   return value;
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

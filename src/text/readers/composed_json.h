@@ -3,9 +3,9 @@
 
 #include "base/json.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // Returns the value with all strings normalized to NFC. Names of fields are not changed.
 Json composed(Json value);
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -10,7 +10,7 @@
 #include "base/plural.h"
 #include "text/readers/lines.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 constexpr std::int64_t kMostWords = 100000;
@@ -30,7 +30,7 @@ std::optional<std::size_t> column_number(const std::string& name) {
 std::vector<std::string_view> columns_of(std::string_view line) {
   std::vector<std::string_view> cells;
   const char between = line.find('\t') != std::string_view::npos ? '\t' : ' ';
-  for (const std::string_view cell : split(line, between))
+  for (const std::string_view cell : smelt::split(line, between))
     if (!trim(cell).empty()) cells.push_back(trim(cell));
   return cells;
 }
@@ -212,4 +212,4 @@ std::unique_ptr<RowReader> open_conll(const std::string& path, const std::vector
   return std::make_unique<ConllRows>(path, fields, std::move(faults));
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

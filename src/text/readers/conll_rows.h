@@ -4,7 +4,7 @@
 
 #include "text/readers/rows.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // Returns a reader whose rows are sentences. The first field is the words, joined by spaces; the
 // second, if any, is the labels in the last column. A field whose name is a number is that column,
@@ -17,4 +17,4 @@ namespace smelt {
 std::unique_ptr<RowReader> open_conll(const std::string& path, const std::vector<Field>& fields,
                                       FaultSink faults);
 
-}  // namespace smelt
+}  // namespace smelt::text

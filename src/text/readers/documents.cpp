@@ -13,7 +13,7 @@
 #include "text/readers/sentences.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::text {
 
 namespace {
 
@@ -52,7 +52,7 @@ struct DocumentReader::State {
         blanks_end_documents(options.blanks_end_documents),
         memory(options.dedup_memory),
         lines_left(parse_max_lines(options.max_lines)),
-        source(expand_files(options.input, "input"), options.format, options.limits,
+        source(io::expand_files(options.input, "input"), options.format, options.limits,
                options.threads),
         exact(options.dedup_memory),
         lines(options.dedup_memory),
@@ -219,4 +219,4 @@ const std::vector<std::string>& DocumentReader::files() const { return state_->s
 std::uint64_t DocumentReader::bytes_read() const { return state_->source.bytes_read(); }
 std::uint64_t DocumentReader::total_bytes() const { return state_->source.total_bytes(); }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -10,7 +10,7 @@
 #include "text/readers/duplicates.h"
 #include "text/readers/line_source.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // The sentences of one document, concatenated in `text`; sentence i ends before ends[i].
 struct Document {
@@ -101,4 +101,4 @@ class DocumentReader {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

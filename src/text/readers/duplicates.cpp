@@ -4,7 +4,7 @@
 
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -136,4 +136,4 @@ bool NearDuplicates::seen(std::string_view text) {
   return texts_.seen(signature);
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

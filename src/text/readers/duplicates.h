@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace smelt {
+namespace smelt::text {
 
 constexpr std::size_t kDuplicatesBytes = std::size_t{512} << 20;
 
@@ -97,4 +97,4 @@ class NearDuplicates {
   Generations<Signatures> texts_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -6,7 +6,7 @@
 
 #include "io/filesystem/path.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 constexpr std::size_t kBatchesAhead = 2;  // batches buffered per file
@@ -15,14 +15,15 @@ constexpr std::size_t kBatchesAhead = 2;  // batches buffered per file
 
 FilesAhead::FilesAhead(const std::vector<std::string>& files, Read read, int threads)
     : files_(files), read_(std::move(read)), queues_(files.size()) {
-  const bool waits = std::ranges::any_of(files, [](const auto& path) { return is_remote(path); });
+  const bool waits =
+      std::ranges::any_of(files, [](const auto& path) { return io::is_remote(path); });
   const int wanted = waits ? kMostThreads : threads > 0 ? threads : available_threads();
   const auto count =
       std::min<std::size_t>(files.size(), static_cast<std::size_t>(std::min(wanted, kMostThreads)));
   window_ = 2 * count;
   for (const std::string& path : files) {
     std::error_code unknown;
-    waits_turn_.push_back(!is_remote(path) && std::filesystem::exists(path, unknown) &&
+    waits_turn_.push_back(!io::is_remote(path) && std::filesystem::exists(path, unknown) &&
                           !std::filesystem::is_regular_file(path, unknown));
   }
   threads_.reserve(count);
@@ -84,4 +85,4 @@ LineBatch FilesAhead::next() {
   return batch;
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -13,7 +13,7 @@
 #include "base/parallel.h"
 #include "text/readers/line_batches.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // Prefetches files with at most kMostThreads threads. Memory is bounded: a few batches are buffered
 // for each of at most twice as many files as threads. For object stores all kMostThreads threads
@@ -55,4 +55,4 @@ class FilesAhead {
   std::vector<std::jthread> threads_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

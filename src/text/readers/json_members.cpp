@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 class Skimmer {
@@ -93,4 +93,4 @@ bool for_each_member(std::string_view object, const VisitMember& visit) {
   return Skimmer(object).object(visit);
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string_view>
 
-namespace smelt {
+namespace smelt::text {
 
 // Called with the key as written between its quotes, escapes included, and the text of the value.
 // The value is only checked for matching quotes and brackets: it may be NaN, 1e999 or invalid
@@ -15,4 +15,4 @@ using VisitMember = std::function<void(std::string_view key, std::string_view va
 // apart from white space around it.
 bool for_each_member(std::string_view object, const VisitMember& visit);
 
-}  // namespace smelt
+}  // namespace smelt::text

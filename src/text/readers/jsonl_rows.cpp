@@ -13,7 +13,7 @@
 #include "text/readers/lines.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 // Returns the 16-bit value of the "\uXXXX" escape at the beginning of `text`, if there is one.
@@ -225,4 +225,4 @@ std::unique_ptr<RowReader> open_jsonl(const std::string& path, const std::vector
   return std::make_unique<JsonlRows>(path, fields, std::move(faults));
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -4,9 +4,9 @@
 
 #include "text/readers/rows.h"
 
-namespace smelt {
+namespace smelt::text {
 
 std::unique_ptr<RowReader> open_jsonl(const std::string& path, const std::vector<Field>& fields,
                                       FaultSink faults);
 
-}  // namespace smelt
+}  // namespace smelt::text

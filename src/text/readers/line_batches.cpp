@@ -8,7 +8,7 @@
 #include "text/readers/lines.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 constexpr NamedValues<Normalization, 2> kNormalizations{
@@ -75,7 +75,8 @@ void read_text(const std::string& path, BatchMaker& batches) {
   for (std::string line; lines.next(line);) {
     clean_text(line, lines.number(), faults);
     while (line.ends_with('\r')) line.pop_back();
-    for (const std::string_view part : split(line, '\r')) batches.add_line(python_strip(part));
+    for (const std::string_view part : smelt::split(line, '\r'))
+      batches.add_line(python_strip(part));
     if (!batches.pass_on(lines.bytes_read())) return;
   }
   batches.pass_on(lines.bytes_read());
@@ -118,4 +119,4 @@ void read_line_batches(const std::string& path, const TextFormat& format, const 
   batches.finish(std::move(failure));
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

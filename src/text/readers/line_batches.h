@@ -11,7 +11,7 @@
 #include "text/readers/bad_row_limit.h"
 #include "text/readers/rows.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // Unicode normalization of the input text: none, or NFC.
 enum class Normalization { none, nfc };
@@ -57,4 +57,4 @@ constexpr std::size_t kLineBatchBytes = std::size_t{256} << 10;
 void read_line_batches(const std::string& path, const TextFormat& format,
                        const std::function<bool(LineBatch)>& put);
 
-}  // namespace smelt
+}  // namespace smelt::text

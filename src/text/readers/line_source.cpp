@@ -3,7 +3,7 @@
 #include "base/number_format.h"
 #include "io/filesystem/folder.h"
 
-namespace smelt {
+namespace smelt::text {
 
 LineSource::LineSource(std::vector<std::string> files, const TextFormat& format,
                        const TextLimits& limits, int threads)
@@ -67,6 +67,6 @@ double LineSource::share_read() const {
   return (static_cast<double>(bytes_before_ + batch_begin_) + read) / static_cast<double>(total);
 }
 
-std::uint64_t LineSource::total_bytes() const { return total_size(files_); }
+std::uint64_t LineSource::total_bytes() const { return io::total_size(files_); }
 
-}  // namespace smelt
+}  // namespace smelt::text

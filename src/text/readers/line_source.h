@@ -10,7 +10,7 @@
 #include "text/readers/files_ahead.h"
 #include "text/readers/line_batches.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // Reads files in order. Further files are opened, decompressed and parsed in the background
 // (text/readers/files_ahead.h); the result does not depend on the number of threads.
@@ -61,4 +61,4 @@ class LineSource {
   std::size_t item_ = 0, fault_ = 0;  // next item and fault in batch_
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

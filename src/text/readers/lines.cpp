@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 18;
@@ -18,7 +18,7 @@ bool is_utf16(std::string_view head) {
 void check_head(const std::string& path, std::string_view head) {
   if (is_utf16(head))
     throw UsageError(str(path, ": is UTF-16, not UTF-8"), "convert it: `iconv -f utf-16 -t utf-8`");
-  check_packing(path, head);
+  io::check_packing(path, head);
 }
 
 }  // namespace
@@ -51,4 +51,4 @@ bool LineReader::next(std::string& line) {
   return true;
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -10,7 +10,7 @@
 
 #include "io/filesystem/decompress.h"
 
-namespace smelt {
+namespace smelt::text {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::size_t kMaxLineBytes = std::size_t{64} << 20;
@@ -31,10 +31,10 @@ class LineReader {
  private:
   bool refill();
 
-  DecompressedFile file_;
+  io::DecompressedFile file_;
   std::vector<char> buffer_;
   std::string_view rest_;  // unread part of buffer_
   std::int64_t number_ = 0;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 const icu::Normalizer2& nfc_form() {
@@ -116,4 +116,4 @@ bool is_quickly_nfc(std::string_view text) {
   return true;
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -16,7 +16,7 @@
 #include "base/nearest_name.h"
 #include "io/filesystem/arrow_file.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 constexpr std::int64_t kBatchRows = 256;
@@ -254,7 +254,7 @@ class ParquetRows : public RowReader {
   }
 
   std::string path_;
-  ArrowFile file_;
+  io::ArrowFile file_;
   FaultSink faults_;
   std::uint64_t bytes_ = 0;
   std::unique_ptr<parquet::ParquetFileReader> reader_;
@@ -271,4 +271,4 @@ std::unique_ptr<RowReader> open_parquet(const std::string& path, const std::vect
   return std::make_unique<ParquetRows>(path, fields, std::move(faults));
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -3,7 +3,7 @@
 
 #include "text/readers/rows.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // Maximum size of a cell.
 constexpr std::size_t kMaxCellBytes = std::size_t{64} << 20;
@@ -14,4 +14,4 @@ constexpr std::size_t kMaxCellBytes = std::size_t{64} << 20;
 std::unique_ptr<RowReader> open_parquet(const std::string& path, const std::vector<Field>& fields,
                                         FaultSink faults);
 
-}  // namespace smelt
+}  // namespace smelt::text

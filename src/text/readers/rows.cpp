@@ -11,7 +11,7 @@
 #include "text/readers/squad_rows.h"
 #include "text/readers/table_rows.h"
 
-namespace smelt {
+namespace smelt::text {
 
 namespace {
 
@@ -26,7 +26,7 @@ constexpr NamedValues<FileFormat, 9> kFormats{{{"auto", FileFormat::by_name},
                                                {"squad", FileFormat::squad}}};
 
 FileFormat format_by_name(const std::string& path) {
-  const std::string file = lower_case_name(path);
+  const std::string file = io::lower_case_name(path);
   std::string_view name = file;
   for (const std::string_view packed : {".gz", ".bz2", ".zst"})
     if (name.ends_with(packed)) name.remove_suffix(packed.size());
@@ -58,7 +58,7 @@ std::string_view name(FileFormat format) { return word_of(format, kFormats); }
 
 FileFormat format_of(const std::string& path, FileFormat said) {
   const FileFormat format = said == FileFormat::by_name ? format_by_name(path) : said;
-  if (format != FileFormat::parquet) check_packing(path);
+  if (format != FileFormat::parquet) io::check_packing(path);
   return format;
 }
 
@@ -93,4 +93,4 @@ std::unique_ptr<RowReader> open_rows(const std::string& path, FileFormat format,
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

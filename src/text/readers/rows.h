@@ -10,7 +10,7 @@
 #include "base/choice.h"
 #include "text/readers/bad_row_limit.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // quoted_tsv: a TSV whose fields may be quoted as in a CSV.
 enum class FileFormat { by_name, text, jsonl, tsv, quoted_tsv, csv, parquet, conll, squad };
@@ -76,4 +76,4 @@ std::unique_ptr<RowReader> open_rows(const std::string& path, FileFormat format,
                                      const std::vector<Field>& fields, FaultSink faults,
                                      Header header = Header::names);
 
-}  // namespace smelt
+}  // namespace smelt::text

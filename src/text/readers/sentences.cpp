@@ -9,7 +9,7 @@
 #include "text/readers/abbreviations.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using Breaks = std::unique_ptr<icu::BreakIterator>;
@@ -172,4 +172,4 @@ void SentenceSplitter::split(std::string_view utf8, std::vector<std::string>& se
   paragraph.append_to(sentences);
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

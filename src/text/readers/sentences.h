@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smelt {
+namespace smelt::text {
 
 // Splits paragraphs into sentences by the rules of Unicode Standard Annex 29 (ICU), with these
 // corrections:
@@ -32,4 +32,4 @@ class SentenceSplitter {
 // Minimum number of characters of a Thai or Lao sentence that ends at a space.
 constexpr int kUnmarkedSentence = 40;
 
-}  // namespace smelt
+}  // namespace smelt::text

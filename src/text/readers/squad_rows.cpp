@@ -9,14 +9,14 @@
 #include "base/nearest_name.h"
 #include "io/filesystem/decompress.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{2} << 30;
 constexpr std::array<const char*, 5> kSquadFields{"title", "context", "id", "question", "answers"};
 
 std::string whole_file(const std::string& path, std::uint64_t& bytes) {
-  DecompressedFile file(path);
+  io::DecompressedFile file(path);
   std::string out;
   constexpr std::size_t kAtOnce = std::size_t{1} << 20;
   for (std::size_t got = kAtOnce; got == kAtOnce;) {
@@ -132,4 +132,4 @@ std::unique_ptr<RowReader> open_squad(const std::string& path, const std::vector
   return std::make_unique<SquadRows>(path, fields, std::move(faults));
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

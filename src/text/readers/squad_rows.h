@@ -5,7 +5,7 @@
 
 #include "text/readers/rows.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // Returns a reader whose rows are questions with the fields title, context, id, question and
 // answers (the array as JSON). Holds the whole file in memory. Throws UsageError if the file has
@@ -13,4 +13,4 @@ namespace smelt {
 std::unique_ptr<RowReader> open_squad(const std::string& path, const std::vector<Field>& fields,
                                       FaultSink faults);
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -13,7 +13,7 @@
 #include "base/plural.h"
 #include "text/readers/lines.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 // Returns the number in "3" or "-1"; nullopt for 0 and other text.
@@ -207,7 +207,7 @@ class TsvRows : public TableRows {
 
   bool read_cells() override {
     opens_quote_ = false;
-    for (const std::string_view cell : split(line_, '\t')) {
+    for (const std::string_view cell : smelt::split(line_, '\t')) {
       cells_.emplace_back(cell);
       if (!cell.starts_with('"')) continue;
       if (is_quoted_cell(cell))
@@ -328,4 +328,4 @@ std::unique_ptr<RowReader> open_quoted_tsv(const std::string& path,
   return open<QuotedRows<'\t'>>(path, fields, header, std::move(faults));
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -3,7 +3,7 @@
 
 #include "text/readers/rows.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // In all formats every row must have as many fields as the first line, if that holds the column
 // names. Empty lines are skipped.
@@ -23,4 +23,4 @@ std::unique_ptr<RowReader> open_quoted_tsv(const std::string& path,
                                            const std::vector<Field>& fields, Header header,
                                            FaultSink faults);
 
-}  // namespace smelt
+}  // namespace smelt::text

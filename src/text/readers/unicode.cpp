@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "text/readers/nfc_check.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 // Calls visit(code point or negative, begin, end) for each well-formed sequence and for each run of
@@ -189,4 +189,4 @@ std::string_view python_strip(std::string_view utf8) {
   return first < 0 ? std::string_view() : utf8.substr(first, last - first);
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace smelt {
+namespace smelt::text {
 
 // Returns the text without ill-formed bytes, as Python's bytes.decode("utf-8", "ignore") does, and
 // counts them.
@@ -51,4 +51,4 @@ bool is_python_space(char32_t code_point);
 // Returns the text stripped as by Python's str.strip().
 std::string_view python_strip(std::string_view utf8);
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -11,7 +11,7 @@
 #include "text/tokenizers/text_normalizer.h"
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 // Matches \w of a regular expression: letters, marks, decimal digits, connectors and joiners.
@@ -127,4 +127,4 @@ std::vector<AddedTokens::Part> AddedTokens::split(std::string_view utf8) const {
   return parts;
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -12,7 +12,7 @@
 #include "text/tokenizers/character_table.h"
 #include "text/tokenizers/tokenizer_options.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // Returns where the trailing white space of the text begins, or its size if the text has none.
 std::size_t white_space_begin(std::string_view text);
@@ -89,4 +89,4 @@ class AddedTokens {
   TokenFinder as_written_, normalized_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 // Returns run_squad.py's score, times 100, of the context of piece `at` in a window of pieces
@@ -79,4 +79,4 @@ AnswerWindows AnswerWindowEncoder::encode(std::string_view question, std::string
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -9,7 +9,7 @@
 
 #include "text/tokenizers/text_pair.h"
 
-namespace smelt {
+namespace smelt::text {
 
 struct WindowRules {
   std::int64_t question_tokens = 64;  // maximum tokens of a question
@@ -47,4 +47,4 @@ class AnswerWindowEncoder {
   std::int32_t cls_, sep_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

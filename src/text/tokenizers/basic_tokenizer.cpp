@@ -3,7 +3,7 @@
 #include "text/readers/unicode.h"
 #include "text/tokenizers/word_scanner.h"
 
-namespace smelt {
+namespace smelt::text {
 void BasicTokenizer::tokenize(std::string_view utf8, std::vector<std::string>& words) const {
   const auto add = [&](const std::string& word) { words.push_back(word); };
   if (nfc_ && !is_nfc(utf8))
@@ -11,4 +11,4 @@ void BasicTokenizer::tokenize(std::string_view utf8, std::vector<std::string>& w
   for_each_word(table_, utf8, std::string::npos, add);
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

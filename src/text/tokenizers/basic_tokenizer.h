@@ -10,7 +10,7 @@
 #include "text/tokenizers/character_table.h"
 #include "text/tokenizers/tokenizer_options.h"
 
-namespace smelt {
+namespace smelt::text {
 
 class BasicTokenizer {
  public:
@@ -27,4 +27,4 @@ class BasicTokenizer {
   bool nfc_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 // Words with more symbols are merged with a priority queue.
@@ -167,4 +167,4 @@ void BpeModel::merge_long(std::vector<WordPart>& symbols) const {
   std::erase_if(symbols, [](const WordPart& part) { return part.bytes == 0; });
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

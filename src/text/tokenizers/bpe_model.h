@@ -11,7 +11,7 @@
 #include "text/tokenizers/flat_map.h"
 #include "text/tokenizers/subword_model.h"
 
-namespace smelt {
+namespace smelt::text {
 
 struct BpeSettings {
   bool bytes = false;          // split words into bytes first; false: into characters
@@ -60,4 +60,4 @@ class BpeModel final : public SubwordModel {
   std::vector<std::int32_t> merged_;    // by rank: resulting piece
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

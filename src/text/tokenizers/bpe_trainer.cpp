@@ -8,7 +8,7 @@
 #include "base/progress.h"
 #include "text/tokenizers/byte_level.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using BpePair = std::pair<std::int32_t, std::int32_t>;
@@ -160,4 +160,4 @@ TrainedBpe train_byte_bpe(const std::map<std::string, std::int64_t>& word_counts
   return BpeTrainer(word_counts, first, options).run();
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace smelt {
+namespace smelt::text {
 
 struct BpeTrainerOptions {
   std::int64_t vocab_size = 30522;
@@ -29,4 +29,4 @@ struct TrainedBpe {
 TrainedBpe train_byte_bpe(const std::map<std::string, std::int64_t>& word_counts,
                           const std::vector<std::string>& first, const BpeTrainerOptions& options);
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -9,7 +9,7 @@
 
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 enum class CharacterKind : std::uint8_t { letter, number, space, other };
@@ -118,4 +118,4 @@ std::size_t byte_level_word_end(std::string_view text, std::size_t at) {
   return end;
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

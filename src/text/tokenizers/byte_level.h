@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace smelt {
+namespace smelt::text {
 
 // Returns each byte as a character: printable bytes of Latin-1 unchanged, the others as U+0100 and
 // up. A space becomes "Ġ".
@@ -21,4 +21,4 @@ std::optional<std::string> from_byte_characters(std::string_view characters);
 // space.
 std::size_t byte_level_word_end(std::string_view text, std::size_t at);
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -9,7 +9,7 @@
 #include "text/readers/unicode.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 // Returns whether normalization changes the character, so that no normalized text contains it.
@@ -68,4 +68,4 @@ void warn_of_case(const Vocabulary& vocabulary, const TokenizerOptions& options,
                                : "lower-cases the text");
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -9,7 +9,7 @@
 #include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // Returns the number of pieces that normalization with these options can never produce: pieces with
 // capital letters, and, if accents are stripped, with accents, voiced kana or Hangul syllables.
@@ -32,4 +32,4 @@ TokenizerFlags as_vocabulary_is(TokenizerFlags flags, const std::string& vocab,
 void warn_of_case(const Vocabulary& vocabulary, const TokenizerOptions& options,
                   std::string_view who);
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -13,7 +13,7 @@
 #include "base/number_format.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 constexpr char32_t kCapitalSigma = U'Σ', kSmallSigma = U'σ', kFinalSigma = U'ς';
@@ -215,4 +215,4 @@ std::u32string CharacterTable::read_contextual(std::string_view text, std::size_
   return kept;
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -13,7 +13,7 @@
 
 #include "text/tokenizers/tokenizer_options.h"
 
-namespace smelt {
+namespace smelt::text {
 
 class CharacterTable {
  public:
@@ -68,4 +68,4 @@ class CharacterTable {
   std::string replacements_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

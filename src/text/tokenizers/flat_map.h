@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace smelt {
+namespace smelt::text {
 
 class FlatMap {
  public:
@@ -40,4 +40,4 @@ class FlatMap {
   std::vector<Slot> slots_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/str.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -24,13 +24,13 @@ bool is_subtag(std::string_view tag, bool is_first) {
 
 bool has_turkic_case(std::string_view language, std::string_view where) {
   if (language.empty()) return false;
-  const auto subtags = split(language, '-');
+  const auto subtags = smelt::split(language, '-');
   for (std::size_t i = 0; i < subtags.size(); ++i)
     if (!is_subtag(subtags[i], i == 0))
       throw UsageError(str(where, ": '", language, "' is not a language tag (BCP 47)"),
                        "use a tag such as en, tr or zh-Hant");
-  const std::string first = lower_case(subtags[0]);
+  const std::string first = smelt::lower_case(subtags[0]);
   return first == "tr" || first == "az";
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -6,7 +6,7 @@
 
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::text {
 
 MappedText MappedText::of(std::string_view utf8, std::size_t offset, bool keep_sources) {
   MappedText out{.text = {}, .sources = {}, .has_sources = keep_sources};
@@ -30,4 +30,4 @@ void MappedText::append(const MappedText& other, std::size_t begin, std::size_t 
                  first + static_cast<std::ptrdiff_t>(end));
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

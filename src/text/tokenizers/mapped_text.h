@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace smelt {
+namespace smelt::text {
 
 struct MappedText {
   using Source = std::pair<std::size_t, std::size_t>;  // [begin, end) in the original text
@@ -37,4 +37,4 @@ struct MappedText {
   void append(const MappedText& other, std::size_t begin, std::size_t end);
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -7,7 +7,7 @@
 
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 int script_of(char32_t c) {
@@ -54,4 +54,4 @@ std::vector<ScriptCount> ScriptCounts::sorted() const {
   return counts;
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -9,7 +9,7 @@
 
 #include "text/tokenizers/tokenizer.h"
 
-namespace smelt {
+namespace smelt::text {
 
 struct LetterCounts {
   std::uint64_t letters = 0;
@@ -40,4 +40,4 @@ class ScriptCounts {
   std::map<int, ScriptCount> counts_;  // by ICU's script code
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

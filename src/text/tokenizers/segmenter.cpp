@@ -10,7 +10,7 @@
 #include "base/run_program.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 constexpr const char* kFlag = "--segment-command (vocab.segment_command)";
@@ -190,4 +190,4 @@ std::vector<std::string> Segmenter::split_lines(std::span<const std::string> lin
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

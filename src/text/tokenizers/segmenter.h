@@ -11,7 +11,7 @@
 #include "base/line_filter.h"
 #include "text/tokenizers/mapped_text.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // Allows this process to run a command that is stored with a vocabulary. The command must come from
 // the user, because a model folder may come from an untrusted source.
@@ -51,4 +51,4 @@ class Segmenter {
   mutable std::vector<std::unique_ptr<LineFilter>> idle_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -11,7 +11,7 @@
 #include "text/tokenizers/segmenter.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 // U+2581, represents the space before a word
@@ -44,7 +44,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(const std::string& path,
   if (begins_with_space || keeps_spaces) {
     // Protobuf merges an appended message: ModelProto.normalizer_spec is field 3; its
     // add_dummy_prefix is 3 and remove_extra_whitespaces is 4.
-    WireWriter normalizer, more;
+    io::WireWriter normalizer, more;
     if (begins_with_space) normalizer.varint(3, *begins_with_space);
     if (keeps_spaces) normalizer.varint(4, false);
     more.message(3, normalizer);
@@ -132,4 +132,4 @@ std::string SentencePieceTokenizer::decode(std::span<const std::int32_t> ids) co
   return text;
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -14,7 +14,7 @@ namespace sentencepiece {
 class SentencePieceProcessor;
 }
 
-namespace smelt {
+namespace smelt::text {
 
 class Segmenter;
 
@@ -54,4 +54,4 @@ class SentencePieceTokenizer final : public Tokenizer {
   std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

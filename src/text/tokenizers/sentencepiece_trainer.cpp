@@ -20,7 +20,7 @@
 #include "io/formats/wire.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 // Number of parts that the work is split into. Their sums are added in order, so that the model
@@ -57,7 +57,7 @@ class Texts : public sentencepiece::SentenceIterator {
       const std::size_t size = rest_.size() > kMostTextBytes ? first_part(rest_) : rest_.size();
       text_ = rest_.substr(0, size);
       rest_.remove_prefix(size);
-    } while (trim(text_).empty());
+    } while (smelt::trim(text_).empty());
   }
   const std::string& value() const override { return text_; }
   sentencepiece::util::Status status() const override { return {}; }
@@ -174,7 +174,7 @@ std::string nfc_rules() {
 std::string without_rules_path(std::string model) {
   // Protobuf merges an appended message: ModelProto.normalizer_spec is field 3; its
   // normalization_rule_tsv is 6.
-  WireWriter normalizer, more;
+  io::WireWriter normalizer, more;
   normalizer.bytes(6, "");
   more.message(3, normalizer);
   model += more.take();
@@ -272,4 +272,4 @@ std::vector<std::string> as_wordpieces(const std::string& model, std::int64_t li
   return pieces;
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

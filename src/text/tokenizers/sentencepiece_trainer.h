@@ -8,7 +8,7 @@
 
 #include "base/choice.h"
 
-namespace smelt {
+namespace smelt::text {
 
 struct SentencePieceOptions {
   std::string type = "unigram";  // "unigram" or "bpe"
@@ -51,4 +51,4 @@ std::vector<std::pair<std::string, float>> scored_pieces(const std::string& mode
 // first. Returns at most `limit` pieces; throws UsageError if that has no room for the characters.
 std::vector<std::string> as_wordpieces(const std::string& model, std::int64_t limit);
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 constexpr std::string_view kSentinelBegin = "<extra_id_", kSpaceMark = "\xE2\x96\x81";
@@ -63,4 +63,4 @@ std::int32_t id_of_piece(const Tokenizer& tokenizer, const std::string& origin,
                        "vocab train --type unigram --out x.model"));
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

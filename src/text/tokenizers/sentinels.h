@@ -7,7 +7,7 @@
 
 #include "text/tokenizers/tokenizer.h"
 
-namespace smelt {
+namespace smelt::text {
 
 struct Sentinels {
   std::int32_t first = 0;  // id of <extra_id_0>
@@ -28,4 +28,4 @@ std::int64_t sentinels_on_top(std::int64_t pieces, std::int64_t rows,
 std::int32_t id_of_piece(const Tokenizer& tokenizer, const std::string& origin,
                          const std::string& piece);
 
-}  // namespace smelt
+}  // namespace smelt::text

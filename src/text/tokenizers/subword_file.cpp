@@ -13,7 +13,7 @@
 #include "text/tokenizers/tokenizer_json.h"
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using Prepend = PreTokenizer::Prepend;
@@ -30,11 +30,11 @@ std::int32_t id_of(const std::vector<std::string>& pieces, std::string_view piec
   return found == pieces.end() ? -1 : static_cast<std::int32_t>(found - pieces.begin());
 }
 
-void expect_empty(const JsonField& field) {
+void expect_empty(const io::JsonField& field) {
   if (!field.is_null() && field.value() != "") field.throw_unexpected(", not null");
 }
 
-void parse_unigram(const JsonField& model, SubwordFile& out) {
+void parse_unigram(const io::JsonField& model, SubwordFile& out) {
   out.model = SubwordFile::Model::unigram;
   if (model["byte_fallback"].as_switch().value_or(false))
     model["byte_fallback"].throw_unexpected(", not false");
@@ -52,14 +52,14 @@ void parse_unigram(const JsonField& model, SubwordFile& out) {
 
 // Throws UsageError if the id is so far beyond the number of tokens that it must be a mistake. A
 // table indexed by it would need too much memory.
-std::int32_t close_id(const JsonField& field, std::size_t tokens) {
+std::int32_t close_id(const io::JsonField& field, std::size_t tokens) {
   const std::int32_t id = token_id_of(field);
   if (static_cast<std::size_t>(id) > 8 * tokens + 1024)
     field.throw_unexpected(str(", far beyond the number of tokens, ", tokens));
   return id;
 }
 
-void parse_pieces(const JsonField& vocab, SubwordFile& out) {
+void parse_pieces(const io::JsonField& vocab, SubwordFile& out) {
   if (!vocab.value().is_object()) vocab.throw_unexpected(", not an object of pieces and ids");
   for (const auto& [piece, id] : vocab.value().items()) {
     const auto at = static_cast<std::size_t>(close_id(vocab[piece], vocab.value().size()));
@@ -100,7 +100,7 @@ void add_merge_line(std::string_view line, const std::string& where, const Piece
                 space == std::string_view::npos ? "" : line.substr(space + 1), where, out);
 }
 
-void parse_bpe(const JsonField& model, const std::string& path, SubwordFile& out) {
+void parse_bpe(const io::JsonField& model, const std::string& path, SubwordFile& out) {
   out.model = SubwordFile::Model::bpe;
   for (const char* field : {"continuing_subword_prefix", "end_of_word_suffix"})
     expect_empty(model[field]);
@@ -111,7 +111,7 @@ void parse_bpe(const JsonField& model, const std::string& path, SubwordFile& out
   out.fuse_unknown = model["fuse_unk"].as_switch().value_or(false);
   out.ignore_merges = model["ignore_merges"].as_switch().value_or(false);
   parse_pieces(model["vocab"], out);
-  if (const JsonField unknown = model["unk_token"]; !unknown.is_null()) {
+  if (const io::JsonField unknown = model["unk_token"]; !unknown.is_null()) {
     out.unknown = id_of(out.pieces, unknown.as<std::string>());
     if (out.unknown < 0) unknown.throw_unexpected(", which is not a piece");
   }
@@ -126,7 +126,7 @@ void parse_bpe(const JsonField& model, const std::string& path, SubwordFile& out
   }
 }
 
-void parse_metaspace(const JsonField& step, PreTokenizer& out) {
+void parse_metaspace(const io::JsonField& step, PreTokenizer& out) {
   out.kind = PreTokenizer::Kind::metaspace;
   step["replacement"].expect(kWordSign);
   out.splits = step["split"].as_switch().value_or(true);
@@ -139,7 +139,7 @@ void parse_metaspace(const JsonField& step, PreTokenizer& out) {
   out.prepend = found->second;
 }
 
-PreTokenizer parse_pre_tokenizer(const JsonField& field, const std::string& path) {
+PreTokenizer parse_pre_tokenizer(const io::JsonField& field, const std::string& path) {
   PreTokenizer out;
   std::vector<Json> steps{field.value()};
   if (field["type"].value() == "Sequence") steps = field["pretokenizers"].as<std::vector<Json>>();
@@ -149,7 +149,7 @@ PreTokenizer parse_pre_tokenizer(const JsonField& field, const std::string& path
     steps.erase(steps.begin());
   }
   if (steps.size() != 1) field.throw_unexpected(", not one step");
-  const JsonField step(steps[0], path, kSubwordHint);
+  const io::JsonField step(steps[0], path, kSubwordHint);
   if (step["type"].value() == "ByteLevel" && !out.splits_spaces) {
     out.kind = PreTokenizer::Kind::byte_level;
     out.add_prefix_space = step["add_prefix_space"].as_switch().value_or(true);
@@ -179,12 +179,12 @@ OrderedJson pre_tokenizer_json(const PreTokenizer& p) {
   return {{"type", "Sequence"}, {"pretokenizers", steps}};
 }
 
-std::vector<AddedToken> added_tokens_of(const JsonField& root, const std::string& path,
+std::vector<AddedToken> added_tokens_of(const io::JsonField& root, const std::string& path,
                                         std::size_t pieces) {
   std::vector<AddedToken> out;
   if (root["added_tokens"].is_null()) return out;
   for (const Json& added : root["added_tokens"].as<std::vector<Json>>()) {
-    const JsonField field(added, path, kSubwordHint);
+    const io::JsonField field(added, path, kSubwordHint);
     out.push_back(parse_added_token(field, close_id(field["id"], pieces)));
   }
   std::ranges::sort(out, {}, &AddedToken::id);
@@ -192,14 +192,14 @@ std::vector<AddedToken> added_tokens_of(const JsonField& root, const std::string
 }
 
 // Throws UsageError if a file with [CLS] adds other tokens around a text than smelt does.
-void check_tokens_around(const JsonField& processor, const std::string& path,
+void check_tokens_around(const io::JsonField& processor, const std::string& path,
                          const SubwordFile& file) {
   const bool has_cls = id_of(file.pieces, "[CLS]") >= 0 ||
                        std::ranges::count(file.added, "[CLS]", &AddedToken::content) > 0;
   if (!has_cls) return;
   if (processor["type"].value() == "Sequence") {
     for (const Json& step : processor["processors"].as<std::vector<Json>>())
-      check_tokens_around(JsonField(step, path, kSubwordHint), path, file);
+      check_tokens_around(io::JsonField(step, path, kSubwordHint), path, file);
     return;
   }
   if (processor["type"].value() != "TemplateProcessing") return;
@@ -283,7 +283,7 @@ OrderedJson model_json(const SubwordFile& file) {
 
 bool is_pieces_file(const std::string& path) {
   const std::string merges = merges_path(path);
-  return !merges.empty() && exists(path) && exists(merges);
+  return !merges.empty() && io::exists(path) && io::exists(merges);
 }
 
 // Returns the ByteLevel decoder, which is also a post-processor that excludes spaces from offsets.
@@ -299,14 +299,14 @@ const PreTokenizer kPlainByteLevel{.kind = PreTokenizer::Kind::byte_level,
 
 // Loads GPT-2's format: a byte-level BPE without a file for its settings.
 SubwordFile load_pieces_and_merges(const std::string& path) {
-  const Json file = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+  const Json file = Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes));
   SubwordFile out;
   out.model = SubwordFile::Model::bpe;
   out.pre_tokenizer = kPlainByteLevel;
-  parse_pieces(JsonField(file, path, kSubwordHint), out);
+  parse_pieces(io::JsonField(file, path, kSubwordHint), out);
   const PieceIds ids(out.pieces);
-  const std::string merges = merges_path(path), text = read_file(merges, kSmallFileBytes);
-  for (std::string_view line : split(text, '\n')) {
+  const std::string merges = merges_path(path), text = io::read_file(merges, io::kSmallFileBytes);
+  for (std::string_view line : smelt::split(text, '\n')) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (!line.empty() && !line.starts_with("#version")) add_merge_line(line, merges, ids, out);
   }
@@ -349,15 +349,15 @@ bool is_subword_json(std::string_view text) {
 }
 
 bool is_subword_file(const std::string& path) {
-  if (!is_tokenizer_json(path) || !exists(path)) return false;
-  return is_pieces_file(path) || is_subword_json(read_file(path, kSmallFileBytes));
+  if (!is_tokenizer_json(path) || !io::exists(path)) return false;
+  return is_pieces_file(path) || is_subword_json(io::read_file(path, io::kSmallFileBytes));
 }
 
 SubwordFile parse_subword_json(std::string_view text, const std::string& path) {
   const Json file = Json::parse_or_discard(text);
   if (!file.is_object()) throw UsageError(str(path, ": is not a JSON object"), kSubwordHint);
-  const JsonField root(file, path, kSubwordHint);
-  const JsonField model = root["model"];
+  const io::JsonField root(file, path, kSubwordHint);
+  const io::JsonField model = root["model"];
   SubwordFile out;
   if (model.value().is_object() && is_bpe(model.value())) {
     parse_bpe(model, path, out);
@@ -414,7 +414,7 @@ const SpecialTokenNames& special_tokens_of(const SubwordFile& file) {
 
 SubwordFile load_subword_file(const std::string& path) {
   if (is_pieces_file(path)) return load_pieces_and_merges(path);
-  return parse_subword_json(read_file(path, kSmallFileBytes), path);
+  return parse_subword_json(io::read_file(path, io::kSmallFileBytes), path);
 }
 
 std::string merges_path(const std::string& path) {
@@ -487,4 +487,4 @@ SubwordFile own_subword_file(SubwordKind kind, std::vector<std::string> pieces,
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -13,7 +13,7 @@
 #include "text/tokenizers/tokenizer_options.h"
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // U+2581, represents the space before a word
 constexpr std::string_view kWordSign = "\xE2\x96\x81";
@@ -89,4 +89,4 @@ std::vector<NormalizerStep> own_normalizer(SubwordKind kind, TokenizerOptions op
 SubwordFile own_subword_file(SubwordKind kind, std::vector<std::string> pieces,
                              const TokenizerOptions& options);
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smelt {
+namespace smelt::text {
 
 // A piece of a word: its id and the number of bytes it covers.
 struct WordPart {
@@ -26,4 +26,4 @@ class SubwordModel {
   virtual void encode(std::string_view word, std::vector<WordPart>& parts) const = 0;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

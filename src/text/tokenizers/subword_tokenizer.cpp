@@ -15,7 +15,7 @@
 #include "text/tokenizers/script_counts.h"
 #include "text/tokenizers/unigram_model.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 // Returns all pieces by id: those of the model, then the added tokens.
@@ -328,7 +328,7 @@ std::string SubwordTokenizer::readable_token(std::int32_t id) const {
 
 void SubwordTokenizer::save(const std::string& path) const {
   const std::string merges = merges_path(path);
-  if (merges.empty()) return write_file(path, subword_json(file_));
+  if (merges.empty()) return io::write_file(path, subword_json(file_));
   if (!is_byte_level() || file_.model != SubwordFile::Model::bpe)
     throw UsageError(str(path, ": only a byte-level BPE vocabulary has a vocab.json"),
                      "write a tokenizer.json");
@@ -336,8 +336,8 @@ void SubwordTokenizer::save(const std::string& path) const {
     throw UsageError(
         str(path, ": a vocab.json cannot store this vocabulary's normalizer and add_prefix_space"),
         "write a tokenizer.json");
-  write_file(path, pieces_json(file_));
-  write_file(merges, merges_text(file_));
+  io::write_file(path, pieces_json(file_));
+  io::write_file(merges, merges_text(file_));
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -13,7 +13,7 @@
 #include "text/tokenizers/tokenizer.h"
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // Immutable and thread-safe.
 class SubwordTokenizer final : public Tokenizer {
@@ -74,4 +74,4 @@ class SubwordTokenizer final : public Tokenizer {
   bool trims_ = false, trims_with_prefix_ = false;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using StepKind = NormalizerStep::Kind;
@@ -159,7 +159,7 @@ MappedText stripped(const NormalizerStep& step, const MappedText& in) {
   return out;
 }
 
-NormalizerStep bert_step(const JsonField& step) {
+NormalizerStep bert_step(const io::JsonField& step) {
   if (!step["clean_text"].as_switch().value_or(true))
     step["clean_text"].throw_unexpected(", not true");
   if (step["handle_chinese_chars"].as_switch().value_or(true))
@@ -171,9 +171,9 @@ NormalizerStep bert_step(const JsonField& step) {
                       .split_chinese = false}};
 }
 
-NormalizerStep replace_step(const JsonField& step) {
+NormalizerStep replace_step(const io::JsonField& step) {
   NormalizerStep out{.kind = StepKind::replace, .content = step["content"].as<std::string>()};
-  const JsonField pattern = step["pattern"];
+  const io::JsonField pattern = step["pattern"];
   if (!pattern["Regex"].is_null()) {
     pattern["Regex"].expect(kSpaceRuns);
     out.kind = StepKind::replace_spaces;
@@ -184,7 +184,7 @@ NormalizerStep replace_step(const JsonField& step) {
   return out;
 }
 
-NormalizerStep parse_step(const JsonField& step) {
+NormalizerStep parse_step(const io::JsonField& step) {
   const std::string type = step["type"].as<std::string>("");
   for (const auto& [name, kind] : kForms)
     if (type == name) return {.kind = kind};
@@ -220,13 +220,13 @@ OrderedJson step_json(const NormalizerStep& step) {
 
 }  // namespace
 
-std::vector<NormalizerStep> parse_normalizer_steps(const JsonField& normalizer,
+std::vector<NormalizerStep> parse_normalizer_steps(const io::JsonField& normalizer,
                                                    std::string_view path, std::string_view hint) {
   if (normalizer.is_null()) return {};
   if (normalizer["type"].value() != "Sequence") return {parse_step(normalizer)};
   std::vector<NormalizerStep> steps;
   for (const Json& step : normalizer["normalizers"].as<std::vector<Json>>())
-    steps.push_back(parse_step(JsonField(step, path, hint)));
+    steps.push_back(parse_step(io::JsonField(step, path, hint)));
   return steps;
 }
 
@@ -304,4 +304,4 @@ MappedText normalise_characters(const CharacterTable& table, const MappedText& i
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -12,7 +12,7 @@
 #include "text/tokenizers/mapped_text.h"
 #include "text/tokenizers/tokenizer_options.h"
 
-namespace smelt {
+namespace smelt::text {
 
 struct NormalizerStep {
   enum class Kind {
@@ -35,7 +35,7 @@ struct NormalizerStep {
 
 // Parses the "normalizer" of a tokenizer.json: a step, a Sequence of steps, or null. Throws
 // UsageError for any other step.
-std::vector<NormalizerStep> parse_normalizer_steps(const JsonField& normalizer,
+std::vector<NormalizerStep> parse_normalizer_steps(const io::JsonField& normalizer,
                                                    std::string_view path, std::string_view hint);
 // Returns the steps for the options of a tokenizer that smelt writes. ControlCharacters::bert is
 // not represented.
@@ -62,4 +62,4 @@ MappedText nfc_text(MappedText text);
 // becomes spaces.
 MappedText normalise_characters(const CharacterTable& table, const MappedText& text);
 
-}  // namespace smelt
+}  // namespace smelt::text

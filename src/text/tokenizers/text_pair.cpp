@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 // Truncates the texts until both together have at most `most` pieces.
@@ -16,7 +16,7 @@ void cut_longer(std::vector<std::int32_t>& a, std::vector<std::int32_t>& b, std:
 
 std::vector<std::string_view> words_in(std::string_view text) {
   std::vector<std::string_view> out;
-  for (const std::string_view word : split(text, ' '))
+  for (const std::string_view word : smelt::split(text, ' '))
     if (!word.empty()) out.push_back(word);
   return out;
 }
@@ -61,4 +61,4 @@ TextPairIds TextPairEncoder::encode_words(std::span<const std::string_view> word
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

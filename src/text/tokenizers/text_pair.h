@@ -9,7 +9,7 @@
 
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::text {
 
 struct TextPairIds {
   std::vector<std::int32_t> ids;
@@ -40,4 +40,4 @@ class TextPairEncoder {
   std::int32_t cls_, sep_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -10,7 +10,7 @@
 #include "text/tokenizers/unigram_json.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::text {
 
 std::vector<TokenSpan> in_characters(std::string_view text, std::vector<TokenSpan> spans) {
   // Number of characters that begin before each byte.
@@ -75,4 +75,4 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path, const Tokeniz
   return std::make_unique<SentencePieceTokenizer>(path, std::nullopt, flags);
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

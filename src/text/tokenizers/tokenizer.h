@@ -10,7 +10,7 @@
 
 #include "text/tokenizers/tokenizer_config.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // A piece and the range of bytes it covers in the text.
 struct TokenSpan {
@@ -62,4 +62,4 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path, const Tokeniz
 // `rows`, the number of rows of a model's embeddings.
 void check_rows(const std::string& vocab, std::int64_t rows, std::string_view where);
 
-}  // namespace smelt
+}  // namespace smelt::text

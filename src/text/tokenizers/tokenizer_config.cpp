@@ -19,7 +19,7 @@
 #include "text/tokenizers/tokenizer_json.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 constexpr const char *kDecoder = "added_tokens_decoder", *kAdditional = "additional_special_tokens",
@@ -59,18 +59,18 @@ bool is_json_class(std::string_view name) {
 }
 
 Json object_in(const std::string& path, const std::string& hint) {
-  Json file = Json::parse_or_discard(read_file(path, kSmallFileBytes));
+  Json file = Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes));
   if (!file.is_object()) throw UsageError(str(path, ": is not a JSON object"), hint);
   return file;
 }
 
 // Returns the text of a token that is stored as a string or object; empty for null.
-std::string content_of(const JsonField& token) {
+std::string content_of(const io::JsonField& token) {
   return token.value().is_object() ? token["content"].as<std::string>() : token.as<std::string>("");
 }
 
-ControlCharacters control_of(const JsonField& config, std::string_view tokenizer_class) {
-  const JsonField control = config["control_characters"];
+ControlCharacters control_of(const io::JsonField& config, std::string_view tokenizer_class) {
+  const io::JsonField control = config["control_characters"];
   for (const auto known : {ControlCharacters::bert, ControlCharacters::electra})
     if (control.value() == name(known)) return known;
   if (!control.is_null()) control.throw_unexpected(", not \"bert\" or \"electra\"");
@@ -79,14 +79,14 @@ ControlCharacters control_of(const JsonField& config, std::string_view tokenizer
 }
 
 // Throws UsageError if the fields for special tokens name other ones than BERT's.
-void check_roles(const JsonField& file) {
+void check_roles(const io::JsonField& file) {
   for (const auto& [field, ours] : kSpecialTokenRoles)
     if (!file[field].is_null() && content_of(file[field]) != ours)
       file[field].throw_unexpected(str(", not \"", ours, "\""));
 }
 
 // Throws UsageError for settings of other tokenizers that would give different ids.
-void check_rules(const JsonField& config) {
+void check_rules(const io::JsonField& config) {
   for (const auto& [field, ours] :
        {std::pair{"word_tokenizer_type", "basic"}, {"subword_tokenizer_type", "wordpiece"}})
     if (!config[field].is_null()) config[field].expect(ours);
@@ -130,11 +130,11 @@ bool has_decoder(const TokenizerFiles& files) {
 // Sets `out.special` from special_tokens_map.json at `path`, as transformers does.
 void take_special_tokens_map(const std::string& path, TokenizerFiles& out) {
   Json map = object_in(path, out.hint);
-  if (!is_json_class(out.tokenizer_class)) check_roles(JsonField(map, path, out.hint));
+  if (!is_json_class(out.tokenizer_class)) check_roles(io::JsonField(map, path, out.hint));
   const auto mark = [&](Json& token) {
     if (!token.is_object()) return;
     token["special"] = true;
-    parse_added_token(JsonField(token, path, out.hint), 0);
+    parse_added_token(io::JsonField(token, path, out.hint), 0);
   };
   for (auto&& [field, value] : map.items()) {
     if (field != kAdditional || !value.is_array()) {
@@ -158,14 +158,14 @@ TokenizerFiles files_of(const std::string& config, const std::string& model) {
   out.path = config;
   out.hint = str("use the files that the model was saved with: ", config, " says how its text is ",
                  "split");
-  if (exists(config)) {
+  if (io::exists(config)) {
     out.config = object_in(config, out.hint);
     out.tokenizer_class =
-        JsonField(*out.config, config, out.hint)["tokenizer_class"].as<std::string>("");
+        io::JsonField(*out.config, config, out.hint)["tokenizer_class"].as<std::string>("");
     out.class_origin = config;
   }
-  if (out.tokenizer_class.empty() && !model.empty() && exists(model)) {
-    const Json said = Json::parse_or_discard(read_file(model, kSmallFileBytes));
+  if (out.tokenizer_class.empty() && !model.empty() && io::exists(model)) {
+    const Json said = Json::parse_or_discard(io::read_file(model, io::kSmallFileBytes));
     if (said.is_object() && said.value("tokenizer_class", Json()).is_string())
       out.tokenizer_class = said["tokenizer_class"].get<std::string>();
     out.class_origin = model;
@@ -174,8 +174,8 @@ TokenizerFiles files_of(const std::string& config, const std::string& model) {
     for (const auto& [field, value] : out.config->items())
       if (field.ends_with("_token") || field.ends_with("_special_tokens"))
         out.special[field] = value;
-  const std::string map = join_path(parent_path(config), "special_tokens_map.json");
-  if (!model.empty() && !has_decoder(out) && exists(map)) take_special_tokens_map(map, out);
+  const std::string map = io::join_path(io::parent_path(config), "special_tokens_map.json");
+  if (!model.empty() && !has_decoder(out) && io::exists(map)) take_special_tokens_map(map, out);
   return out;
 }
 
@@ -192,7 +192,7 @@ void append_tokens(const Json& value, std::vector<Json>& tokens) {
 AddedToken named_token(const Json& value, const TokenizerFiles& files) {
   if (value.is_string())
     return {.content = value.get<std::string>(), .normalized = false, .special = true};
-  AddedToken token = parse_added_token(JsonField(value, files.path, files.hint), 0);
+  AddedToken token = parse_added_token(io::JsonField(value, files.path, files.hint), 0);
   token.special = true;
   return token;
 }
@@ -228,7 +228,7 @@ void add_named_tokens(const TokenizerFiles& files, const std::vector<std::string
 std::vector<AddedToken> tokens_in_decoder(const TokenizerFiles& files) {
   std::vector<AddedToken> tokens;
   if (!files.config) return tokens;
-  const JsonField decoder = JsonField(*files.config, files.path, files.hint)[kDecoder];
+  const io::JsonField decoder = io::JsonField(*files.config, files.path, files.hint)[kDecoder];
   if (decoder.is_null()) return tokens;
   if (!decoder.value().is_object()) decoder.throw_unexpected(", not an object by ids");
   for (const auto& [key, value] : decoder.value().items()) {
@@ -243,9 +243,9 @@ std::vector<AddedToken> tokens_in_decoder(const TokenizerFiles& files) {
 // if `files` name it as a special token.
 std::vector<AddedToken> tokens_in_list(const std::string& path, const TokenizerFiles& files) {
   std::vector<AddedToken> tokens;
-  if (path.empty() || !exists(path)) return tokens;
+  if (path.empty() || !io::exists(path)) return tokens;
   const Json file = object_in(path, files.hint);
-  const JsonField root(file, path, files.hint);
+  const io::JsonField root(file, path, files.hint);
   std::vector<Json> named;
   append_tokens(files.special, named);
   const auto is_named = [&](const std::string& content) {
@@ -281,14 +281,14 @@ std::vector<AddedToken> added_tokens(const TokenizerFiles& files, const std::str
 
 // Sets the options from tokenizer_config.json, with transformers' defaults for missing fields.
 void take_config(const TokenizerFiles& files, TokenizerOptions& options) {
-  const JsonField config(*files.config, files.path, files.hint);
+  const io::JsonField config(*files.config, files.path, files.hint);
   check_rules(config);
   const TokenizerOptions defaults;
   options.lower_case = config["do_lower_case"].as_switch().value_or(defaults.lower_case);
   options.strip_accents = config["strip_accents"].as_switch();
   options.split_chinese =
       config["tokenize_chinese_chars"].as_switch().value_or(defaults.split_chinese);
-  const JsonField limit = config["max_input_chars_per_word"];
+  const io::JsonField limit = config["max_input_chars_per_word"];
   const auto characters = limit.as_number<std::uint32_t>();
   if (characters == 0u) limit.throw_unexpected(", not at least 1");
   if (characters) options.max_characters_per_word = *characters;
@@ -315,7 +315,7 @@ void warn_of_other_pieces(const std::vector<std::string>& lines, const Vocabular
     const std::lock_guard lock(mutex);
     if (warned.insert(vocab).second)
       log_warning("{}: id {} is '{}', but '{}' in {}: {} is used", vocab, id, here, there,
-                  json.origin(), path_name(vocab));
+                  json.origin(), io::path_name(vocab));
     return;
   }
 }
@@ -331,15 +331,16 @@ std::string_view yes_or_no(bool value) { return value ? "true" : "false"; }
 
 // Returns the path of the file that stores the segment command of a vocabulary of any kind.
 std::string segment_config_path(const std::string& vocab) {
-  const std::string file = path_name(vocab);
+  const std::string file = io::path_name(vocab);
   const bool is_usual = file == "tokenizer.json" || file == "spiece.model";
-  return is_usual ? join_path(parent_path(vocab), "tokenizer_config.json")
+  return is_usual ? io::join_path(io::parent_path(vocab), "tokenizer_config.json")
                   : tokenizer_config_path(vocab);
 }
 
 // Returns the JSON object in the file; empty if the file or the object is missing.
 Json config_or_empty(const std::string& path) {
-  Json config = exists(path) ? Json::parse_or_discard(read_file(path, kSmallFileBytes)) : Json();
+  Json config =
+      io::exists(path) ? Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes)) : Json();
   return config.is_object() ? config : Json::object();
 }
 
@@ -351,7 +352,7 @@ std::string given_segment_command(const TokenizerFlags& flags) {
 std::string stored_segment_command(const std::string& vocab) {
   const std::string path = segment_config_path(vocab);
   const Json config = config_or_empty(path);
-  return JsonField(config, path, "correct the file")[kSegmentCommand].as<std::string>("");
+  return io::JsonField(config, path, "correct the file")[kSegmentCommand].as<std::string>("");
 }
 
 }  // namespace
@@ -370,18 +371,18 @@ OrderedJson tokenizer_settings(const TokenizerOptions& options) {
 }
 
 std::string tokenizer_config_path(const std::string& vocab) {
-  const std::string file = path_name(vocab);
+  const std::string file = io::path_name(vocab);
   const std::string stem = file.substr(0, file.rfind('.'));
-  return join_path(parent_path(vocab),
-                   str(stem == "vocab" ? "" : stem + ".", "tokenizer_config.json"));
+  return io::join_path(io::parent_path(vocab),
+                       str(stem == "vocab" ? "" : stem + ".", "tokenizer_config.json"));
 }
 
-std::int32_t token_id_of(const JsonField& field) {
+std::int32_t token_id_of(const io::JsonField& field) {
   if (!is_token_id(field.value())) field.throw_unexpected(", not the id of a token");
   return field.as<std::int32_t>();
 }
 
-AddedToken parse_added_token(const JsonField& field, std::int32_t id) {
+AddedToken parse_added_token(const io::JsonField& field, std::int32_t id) {
   AddedToken out{.id = id, .content = field["content"].as<std::string>()};
   if (out.content.empty()) field["content"].refuse("empty");
   out.special = field["special"].as_switch().value_or(false);
@@ -406,7 +407,7 @@ void merge_added_tokens(std::vector<AddedToken> more, std::vector<AddedToken>& t
 }
 
 std::vector<AddedToken> tokens_beside(const std::string& vocab) {
-  const auto beside = [&](const char* name) { return join_path(parent_path(vocab), name); };
+  const auto beside = [&](const char* name) { return io::join_path(io::parent_path(vocab), name); };
   const TokenizerFiles files = files_of(beside("tokenizer_config.json"), "");
   std::vector<AddedToken> tokens = tokens_in_decoder(files);
   merge_added_tokens(tokens_in_list(beside("added_tokens.json"), files), tokens);
@@ -414,9 +415,10 @@ std::vector<AddedToken> tokens_beside(const std::string& vocab) {
 }
 
 std::string wordpiece_file_in(const std::string& folder) {
-  std::string lines = join_path(folder, "vocab.txt"), json = join_path(folder, "tokenizer.json");
-  if (exists(lines)) return lines;
-  return exists(json) && !is_sentencepiece_file(json) ? json : std::string();
+  std::string lines = io::join_path(folder, "vocab.txt"),
+              json = io::join_path(folder, "tokenizer.json");
+  if (io::exists(lines)) return lines;
+  return io::exists(json) && !is_sentencepiece_file(json) ? json : std::string();
 }
 
 std::string segment_command_of(const std::string& vocab, const TokenizerFlags& flags) {
@@ -435,12 +437,12 @@ void store_segment_command(const std::string& vocab, const std::string& command)
   Json config = config_or_empty(path);
   config.erase(kSegmentCommand);
   if (!command.empty()) config[kSegmentCommand] = command;
-  write_file(path, config.dump(2) + "\n");
+  io::write_file(path, config.dump(2) + "\n");
 }
 
 // Returns the options stored in a tokenizer.json and its accompanying files.
 static std::optional<TokenizerOptions> options_of_json(const std::string& path) {
-  if (!exists(path) || is_sentencepiece_file(path)) return std::nullopt;
+  if (!io::exists(path) || is_sentencepiece_file(path)) return std::nullopt;
   TokenizerOptions options =
       is_subword_file(path) ? SubwordTokenizer(path).options() : load_tokenizer_json(path).options;
   options.segment_command = stored_segment_command(path);
@@ -450,20 +452,21 @@ static std::optional<TokenizerOptions> options_of_json(const std::string& path) 
 std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab) {
   if (vocab.ends_with(".model")) return std::nullopt;
   if (is_tokenizer_json(vocab)) return options_of_json(vocab);
-  const bool of_folder = path_name(vocab) == "vocab.txt";
+  const bool of_folder = io::path_name(vocab) == "vocab.txt";
   const auto beside = [&](const char* name) {
-    return of_folder ? join_path(parent_path(vocab), name) : std::string();
+    return of_folder ? io::join_path(io::parent_path(vocab), name) : std::string();
   };
   TokenizerFiles files = files_of(tokenizer_config_path(vocab), beside("config.json"));
   const std::string json = beside("tokenizer.json");
-  const bool has_json = of_folder && exists(json) && !is_sentencepiece_file(json);
+  const bool has_json = of_folder && io::exists(json) && !is_sentencepiece_file(json);
   check_class(files, has_json);
-  if (has_json) files.json = parse_tokenizer_json(read_file(json, kSmallFileBytes), json);
-  const bool has_added = of_folder && exists(beside("added_tokens.json"));
+  if (has_json) files.json = parse_tokenizer_json(io::read_file(json, io::kSmallFileBytes), json);
+  const bool has_added = of_folder && io::exists(beside("added_tokens.json"));
   const bool has_named = std::ranges::any_of(
       kNamedTokens, [&](const char* field) { return files.special.contains(field); });
   if (!files.config && !files.json && !has_added && !has_named) return std::nullopt;
-  const auto lines = vocabulary_lines(exists(vocab) ? read_file(vocab, kSmallFileBytes) : "");
+  const auto lines =
+      vocabulary_lines(io::exists(vocab) ? io::read_file(vocab, io::kSmallFileBytes) : "");
   TokenizerOptions options;
   if (files.json) {
     options = files.json->options;
@@ -472,7 +475,7 @@ std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab) 
   if (files.config) {
     if (!is_json_class(files.tokenizer_class) || !files.json) take_config(files, options);
     options.control =
-        control_of(JsonField(*files.config, files.path, files.hint), files.tokenizer_class);
+        control_of(io::JsonField(*files.config, files.path, files.hint), files.tokenizer_class);
     options.segment_command = stored_segment_command(vocab);
   }
   options.added = added_tokens(files, beside("added_tokens.json"), std::move(options.added), lines);
@@ -491,21 +494,21 @@ TokenizerOptions tokenizer_options(const std::string& vocab, const TokenizerFlag
     return *stored;
   }
   const std::string config = tokenizer_config_path(vocab);
-  check_flags(flags, *stored, is_tokenizer_json(vocab) || !exists(config) ? vocab : config);
+  check_flags(flags, *stored, is_tokenizer_json(vocab) || !io::exists(config) ? vocab : config);
   return *stored;
 }
 
 void apply_tokenizer_config(const std::string& tokenizer_json,
                             const std::vector<std::string>& tokens, TokenizerOptions& options) {
-  if (path_name(tokenizer_json) != "tokenizer.json") return;
-  const std::string folder = parent_path(tokenizer_json);
-  const auto beside = [&](const char* name) { return join_path(folder, name); };
+  if (io::path_name(tokenizer_json) != "tokenizer.json") return;
+  const std::string folder = io::parent_path(tokenizer_json);
+  const auto beside = [&](const char* name) { return io::join_path(folder, name); };
   const TokenizerFiles files = files_of(beside("tokenizer_config.json"), beside("config.json"));
   check_class(files, true);
   if (files.config) {
     const bool lower_case = options.lower_case;
     if (!is_json_class(files.tokenizer_class)) take_config(files, options);
-    const JsonField config(*files.config, files.path, files.hint);
+    const io::JsonField config(*files.config, files.path, files.hint);
     if (!config["control_characters"].is_null())
       options.control = control_of(config, files.tokenizer_class);
     if (options.lower_case != lower_case)
@@ -548,7 +551,8 @@ Json tokenizer_config_json(const TokenizerOptions& options) {
 
 void store_options_beside(const std::string& tokenizer_json, const TokenizerOptions& options) {
   if (options.segment_command.empty() && stored_segment_command(tokenizer_json).empty()) return;
-  write_file(segment_config_path(tokenizer_json), tokenizer_config_json(options).dump(2) + "\n");
+  io::write_file(segment_config_path(tokenizer_json),
+                 tokenizer_config_json(options).dump(2) + "\n");
 }
 
 std::string vocab_txt_config(const TokenizerOptions& options) {
@@ -559,7 +563,7 @@ std::string vocab_txt_config(const TokenizerOptions& options) {
 }
 
 void save_tokenizer_config(const std::string& vocab, const TokenizerOptions& options) {
-  write_file(tokenizer_config_path(vocab), vocab_txt_config(options));
+  io::write_file(tokenizer_config_path(vocab), vocab_txt_config(options));
 }
 
 void check_flags(const TokenizerFlags& flags, const TokenizerOptions& options,
@@ -598,4 +602,4 @@ TokenizerOptions new_vocabulary_options(const TokenizerFlags& flags, std::string
   return out;
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -15,7 +15,7 @@
 #include "io/formats/json_field.h"
 #include "text/tokenizers/tokenizer_options.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // The fields that name BERT's special tokens.
 inline constexpr std::array<std::pair<const char*, const char*>, 5> kSpecialTokenRoles{
@@ -73,9 +73,9 @@ void store_segment_command(const std::string& vocab, const std::string& command)
 void store_options_beside(const std::string& tokenizer_json, const TokenizerOptions& options);
 
 // Parses an object of added_tokens or added_tokens_decoder. Throws UsageError if it is malformed.
-AddedToken parse_added_token(const JsonField& field, std::int32_t id);
+AddedToken parse_added_token(const io::JsonField& field, std::int32_t id);
 // Throws UsageError if the id is negative or too large for a vocabulary.
-std::int32_t token_id_of(const JsonField& field);
+std::int32_t token_id_of(const io::JsonField& field);
 // Returns the flags of an added token in the format of both files.
 OrderedJson added_token_json(const AddedToken& token);
 // Returns the tokens in added_tokens_decoder of tokenizer_config.json and in added_tokens.json,
@@ -107,4 +107,4 @@ std::string_view name(ControlCharacters control);
 // (docs/reference/formats/description.md).
 OrderedJson tokenizer_settings(const TokenizerOptions& options);
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -8,7 +8,7 @@
 #include "text/tokenizers/text_normalizer.h"
 #include "text/tokenizers/tokenizer_config.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 constexpr std::string_view kUnknown = "[UNK]",
@@ -20,17 +20,17 @@ struct Replacement {
 };
 constexpr Replacement kSpace{"\u200b", " "}, kDotted{"İ", "i"}, kDotless{"I", "ı"};
 
-bool is_replacement(const JsonField& step, const Replacement& r) {
+bool is_replacement(const io::JsonField& step, const Replacement& r) {
   return step["type"].value() == "Replace" && step["pattern"]["String"].value() == r.from &&
          step["content"].value() == r.to;
 }
 
 // Returns the BertNormalizer at the end of a Sequence and applies the steps before it, which must
 // be those of normalizer_steps() in that order.
-JsonField take_sequence(const JsonField& sequence, const std::string& path,
-                        const std::vector<Json>& steps, TokenizerOptions& options) {
+io::JsonField take_sequence(const io::JsonField& sequence, const std::string& path,
+                            const std::vector<Json>& steps, TokenizerOptions& options) {
   std::size_t at = 0;
-  const auto next = [&] { return JsonField(steps[at], path, kHint); };
+  const auto next = [&] { return io::JsonField(steps[at], path, kHint); };
   const auto take = [&](bool is_there) {
     if (is_there) ++at;
     return is_there;
@@ -47,13 +47,13 @@ JsonField take_sequence(const JsonField& sequence, const std::string& path,
   return next();
 }
 
-TokenizerOptions parse_options(const JsonField& root, const std::string& path) {
-  const JsonField found = root["normalizer"], model = root["model"];
+TokenizerOptions parse_options(const io::JsonField& root, const std::string& path) {
+  const io::JsonField found = root["normalizer"], model = root["model"];
   TokenizerOptions options;
   const bool is_sequence = found["type"].value() == "Sequence";
   const std::vector<Json> steps =
       is_sequence ? found["normalizers"].as<std::vector<Json>>() : std::vector<Json>();
-  const JsonField normalizer = is_sequence ? take_sequence(found, path, steps, options) : found;
+  const io::JsonField normalizer = is_sequence ? take_sequence(found, path, steps, options) : found;
   normalizer["type"].expect("BertNormalizer");
   root["pre_tokenizer"]["type"].expect("BertPreTokenizer");
   if (!normalizer["clean_text"].as_switch().value_or(true))
@@ -64,24 +64,24 @@ TokenizerOptions parse_options(const JsonField& root, const std::string& path) {
     normalizer["lowercase"].throw_unexpected(", not true behind I replaced by ı");
   options.split_chinese = normalizer["handle_chinese_chars"].as_switch().value_or(true);
   options.control = ControlCharacters::electra;
-  const JsonField limit = model["max_input_chars_per_word"];
+  const io::JsonField limit = model["max_input_chars_per_word"];
   const auto characters = limit.as(static_cast<std::int64_t>(options.max_characters_per_word));
   if (characters < 1) limit.throw_unexpected(", not at least 1");
   options.max_characters_per_word = static_cast<std::size_t>(characters);
   return options;
 }
 
-std::vector<AddedToken> added_tokens(const JsonField& root, const std::string& path) {
+std::vector<AddedToken> added_tokens(const io::JsonField& root, const std::string& path) {
   std::vector<AddedToken> tokens;
   for (const Json& added : root["added_tokens"].value()) {
-    const JsonField field(added, path, kHint);
+    const io::JsonField field(added, path, kHint);
     tokens.push_back(parse_added_token(field, token_id_of(field["id"])));
   }
   return tokens;
 }
 
 // Returns the model's tokens by id, including the special ones among the added tokens.
-std::vector<std::string> tokens_by_id(const JsonField& root, const std::string& path,
+std::vector<std::string> tokens_by_id(const io::JsonField& root, const std::string& path,
                                       const std::vector<AddedToken>& added) {
   std::vector<std::string> tokens;
   const auto add = [&](const std::string& token, std::int32_t id) {
@@ -92,7 +92,7 @@ std::vector<std::string> tokens_by_id(const JsonField& root, const std::string& 
                        kHint);
     tokens[at] = token;
   };
-  const JsonField vocab = root["model"]["vocab"];
+  const io::JsonField vocab = root["model"]["vocab"];
   if (!vocab.value().is_object()) vocab.throw_unexpected(", not an object of tokens and ids");
   for (const auto& [token, id] : vocab.value().items())
     add(std::string(python_strip(token)), token_id_of(vocab[token]));
@@ -103,8 +103,8 @@ std::vector<std::string> tokens_by_id(const JsonField& root, const std::string& 
 }
 
 // Throws UsageError if the special tokens around a text are not those that smelt adds.
-void check_special_tokens_around(const JsonField& root) {
-  const JsonField processor = root["post_processor"];
+void check_special_tokens_around(const io::JsonField& root) {
+  const io::JsonField processor = root["post_processor"];
   if (processor.is_null() || processor["type"].value() == "BertProcessing") return;
   processor["type"].expect("TemplateProcessing");
   std::vector<std::string> around;
@@ -150,12 +150,12 @@ OrderedJson added_tokens_json(const Vocabulary& vocabulary, std::vector<AddedTok
 
 }  // namespace
 
-bool is_tokenizer_json(std::string_view path) { return path_name(path).ends_with(".json"); }
+bool is_tokenizer_json(std::string_view path) { return io::path_name(path).ends_with(".json"); }
 
 WordPieceModel parse_tokenizer_json(std::string_view text, const std::string& path) {
   const Json file = Json::parse_or_discard(text);
   if (!file.is_object()) throw UsageError(str(path, ": is not a JSON object"), kHint);
-  const JsonField root(file, path, kHint);
+  const io::JsonField root(file, path, kHint);
   if (!root["model"]["type"].is_null() || root["model"]["continuing_subword_prefix"].is_null())
     root["model"]["type"].expect("WordPiece");
   root["model"]["unk_token"].expect(kUnknown);
@@ -170,7 +170,7 @@ WordPieceModel parse_tokenizer_json(std::string_view text, const std::string& pa
 }
 
 WordPieceModel load_tokenizer_json(const std::string& path) {
-  WordPieceModel model = parse_tokenizer_json(read_file(path, kSmallFileBytes), path);
+  WordPieceModel model = parse_tokenizer_json(io::read_file(path, io::kSmallFileBytes), path);
   const std::vector<AddedToken> known = model.options.added;
   apply_tokenizer_config(path, model.vocabulary.tokens(), model.options);
   if (model.options.added != known)
@@ -210,4 +210,4 @@ std::string tokenizer_json(const Vocabulary& vocabulary, const TokenizerOptions&
   return file.dump(2) + "\n";
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

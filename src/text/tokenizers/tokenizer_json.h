@@ -14,7 +14,7 @@
 #include "text/tokenizers/tokenizer_options.h"
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::text {
 
 struct WordPieceModel {
   Vocabulary vocabulary;
@@ -34,4 +34,4 @@ WordPieceModel load_tokenizer_json(const std::string& path);
 // for pairs. Throws UsageError if the vocabulary lacks these tokens.
 std::string tokenizer_json(const Vocabulary& vocabulary, const TokenizerOptions& options);
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace smelt {
+namespace smelt::text {
 
 constexpr std::size_t kMaxCharactersPerWord = 200;
 // The limit of new vocabularies, equal to that of transformers.
@@ -54,4 +54,4 @@ struct TokenizerOptions {
   bool operator==(const TokenizerOptions&) const = default;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

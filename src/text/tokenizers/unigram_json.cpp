@@ -19,7 +19,7 @@
 #include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/tokenizer_json.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 constexpr const char *kOwnSigns = "space_signs", *kAtBegin = "at_begin", *kOfSpaces = "of_spaces",
@@ -36,7 +36,7 @@ struct Normalizer {
   SpaceSigns signs = {};
 };
 
-std::string from_base64(std::string_view text, const JsonField& field) {
+std::string from_base64(std::string_view text, const io::JsonField& field) {
   constexpr std::string_view kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   while (text.ends_with('=')) text.remove_suffix(1);
@@ -55,20 +55,20 @@ std::string from_base64(std::string_view text, const JsonField& field) {
 }
 
 // Returns the steps of a "Sequence" or similar, or the single step; empty for null.
-std::vector<Json> steps_of(const JsonField& field, const char* list) {
+std::vector<Json> steps_of(const io::JsonField& field, const char* list) {
   if (field.is_null()) return {};
   if (field["type"].value() != "Sequence") return {field.value()};
   return field[list].as<std::vector<Json>>();
 }
 
 // Parses T5's normalizer, which strips spaces at both ends and merges repeated ones.
-Normalizer parse_normalizer(const JsonField& root, const std::string& path) {
+Normalizer parse_normalizer(const io::JsonField& root, const std::string& path) {
   Normalizer out;
   for (const Json& step : steps_of(root["normalizer"], "normalizers")) {
-    const JsonField field(step, path, kUnigramHint);
+    const io::JsonField field(step, path, kUnigramHint);
     const std::string type = field["type"].as<std::string>("");
     if (type == "Precompiled") {
-      const JsonField map = field["precompiled_charsmap"];
+      const io::JsonField map = field["precompiled_charsmap"];
       out.charsmap = from_base64(map.as<std::string>(), map);
     } else if (type == "Replace") {
       field["pattern"]["Regex"].expect(" {2,}");
@@ -83,10 +83,10 @@ Normalizer parse_normalizer(const JsonField& root, const std::string& path) {
   return out;
 }
 
-void parse_pre_tokenizer(const JsonField& root, const std::string& path, Normalizer& out) {
+void parse_pre_tokenizer(const io::JsonField& root, const std::string& path, Normalizer& out) {
   std::string scheme;
   for (const Json& step : steps_of(root["pre_tokenizer"], "pretokenizers")) {
-    const JsonField field(step, path, kUnigramHint);
+    const io::JsonField field(step, path, kUnigramHint);
     const std::string type = field["type"].as<std::string>("");
     if (type == "WhitespaceSplit") {
       out.by_words = out.squeezes_spaces = true;
@@ -128,14 +128,14 @@ struct Piece {
   PieceType type = PieceType::normal;
 };
 
-std::size_t added_id(const JsonField& added) {
+std::size_t added_id(const io::JsonField& added) {
   const auto id = added["id"].as_number<std::size_t>();
   if (!id) added["id"].throw_unexpected(", no id");
   return *id;
 }
 
-std::vector<Piece> pieces_of(const JsonField& root, const std::string& path) {
-  const JsonField model = root["model"];
+std::vector<Piece> pieces_of(const io::JsonField& root, const std::string& path) {
+  const io::JsonField model = root["model"];
   std::vector<Piece> out;
   for (const Json& entry : model["vocab"].as<std::vector<Json>>()) {
     if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number())
@@ -152,7 +152,7 @@ std::vector<Piece> pieces_of(const JsonField& root, const std::string& path) {
     model["unk_id"].throw_unexpected(", no piece's number");
   out[*unknown].type = PieceType::unknown;
   for (const Json& added : root["added_tokens"].as<std::vector<Json>>({})) {
-    const JsonField field(added, path, kUnigramHint);
+    const io::JsonField field(added, path, kUnigramHint);
     const std::size_t id = added_id(field);
     const auto text = field["content"].as<std::string>();
     if (id >= out.size()) continue;
@@ -200,11 +200,11 @@ void erase_usual_tokens(std::vector<AddedToken>& tokens, bool sentinels) {
 }
 
 // Returns the added tokens with ids not less than `first`.
-std::vector<AddedToken> tokens_behind(const JsonField& root, const std::string& path,
+std::vector<AddedToken> tokens_behind(const io::JsonField& root, const std::string& path,
                                       std::size_t first) {
   std::vector<AddedToken> out;
   for (const Json& added : root["added_tokens"].as<std::vector<Json>>({})) {
-    const JsonField field(added, path, kUnigramHint);
+    const io::JsonField field(added, path, kUnigramHint);
     if (added_id(field) >= first)
       merge_added_tokens({parse_added_token(field, token_id_of(field["id"]))}, out);
   }
@@ -215,7 +215,7 @@ std::vector<AddedToken> tokens_behind(const JsonField& root, const std::string& 
 // other added tokens behind the pieces in out.added. A sentinel may be a piece, an added token or
 // both. Their ids must descend to that of <extra_id_0>, which is the highest: added tokens that
 // break this rule stay added tokens (text/tokenizers/sentinels.h).
-void take_added(const JsonField& root, const std::string& path, std::vector<Piece>& pieces,
+void take_added(const io::JsonField& root, const std::string& path, std::vector<Piece>& pieces,
                 UnigramJson& out) {
   std::map<std::size_t, std::string> sentinels;
   for (; !pieces.empty() && is_extra_id(pieces.back().text); pieces.pop_back())
@@ -246,12 +246,12 @@ void take_added(const JsonField& root, const std::string& path, std::vector<Piec
 // Serializes ModelProto of sentencepiece_model.proto: pieces 1, trainer_spec 2, normalizer_spec 3.
 std::string model_bytes(const std::vector<Piece>& pieces, const Normalizer& n) {
   constexpr std::uint64_t kUnigram = 1;
-  WireWriter out, trainer, normalizer;
+  io::WireWriter out, trainer, normalizer;
   std::map<std::string_view, std::int64_t> control{{"<s>", -1}, {"</s>", -1}, {"<pad>", -1}};
   std::int64_t unknown = 0;
   for (std::int64_t id = 0; id < std::ssize(pieces); ++id) {
     const Piece& piece = pieces[static_cast<std::size_t>(id)];
-    WireWriter one;
+    io::WireWriter one;
     one.bytes(1, piece.text);
     one.real(2, piece.score);
     one.varint(3, static_cast<std::uint64_t>(piece.type));
@@ -284,7 +284,7 @@ std::string model_bytes(const std::vector<Piece>& pieces, const Normalizer& n) {
 UnigramJson parse_unigram_json(std::string_view text, const std::string& path) {
   const Json file = Json::parse_or_discard(text);
   if (!file.is_object()) throw UsageError(str(path, ": is not a JSON object"), kUnigramHint);
-  const JsonField root(file, path, kUnigramHint);
+  const io::JsonField root(file, path, kUnigramHint);
   root["model"]["type"].expect("Unigram");
   Normalizer normalizer = parse_normalizer(root, path);
   parse_pre_tokenizer(root, path, normalizer);
@@ -298,9 +298,9 @@ UnigramJson parse_unigram_json(std::string_view text, const std::string& path) {
 }
 
 bool is_sentencepiece_file(const std::string& path) {
-  if (!is_tokenizer_json(path)) return path_name(path).ends_with(".model");
-  if (!exists(path)) return false;
-  const std::string text = read_file(path, kSmallFileBytes);
+  if (!is_tokenizer_json(path)) return io::path_name(path).ends_with(".model");
+  if (!io::exists(path)) return false;
+  const std::string text = io::read_file(path, io::kSmallFileBytes);
   if (is_subword_json(text)) return false;
   const Json file = Json::parse_or_discard(text);
   return file.is_object() && file.contains("model") && file["model"].is_object() &&
@@ -308,17 +308,17 @@ bool is_sentencepiece_file(const std::string& path) {
 }
 
 std::string sentencepiece_model(const std::string& path) {
-  std::string bytes = read_file(path, kSmallFileBytes);
+  std::string bytes = io::read_file(path, io::kSmallFileBytes);
   return is_tokenizer_json(path) ? parse_unigram_json(bytes, path).model : bytes;
 }
 
 SpaceSigns space_signs(const std::string& path) {
   if (is_tokenizer_json(path))
-    return parse_unigram_json(read_file(path, kSmallFileBytes), path).signs;
+    return parse_unigram_json(io::read_file(path, io::kSmallFileBytes), path).signs;
   SpaceSigns out;
-  const std::string config = join_path(parent_path(path), "tokenizer_config.json");
-  if (!exists(config)) return out;
-  const Json file = Json::parse_or_discard(read_file(config, kSmallFileBytes));
+  const std::string config = io::join_path(io::parent_path(path), "tokenizer_config.json");
+  if (!io::exists(config)) return out;
+  const Json file = Json::parse_or_discard(io::read_file(config, io::kSmallFileBytes));
   if (!file.is_object()) return out;
   out.behind_sentinels = file.value("legacy", Json()) != false;
   if (const Json own = file.value(kOwnSigns, Json()); own.is_object()) {
@@ -330,14 +330,14 @@ SpaceSigns space_signs(const std::string& path) {
 
 AddedPieces added_pieces(const std::string& path) {
   if (is_tokenizer_json(path))
-    return parse_unigram_json(read_file(path, kSmallFileBytes), path).added;
+    return parse_unigram_json(io::read_file(path, io::kSmallFileBytes), path).added;
   AddedPieces out{.tokens = tokens_beside(path)};
   for (const AddedToken& token : out.tokens)
     if (is_extra_id(token.content)) out.sentinels_strip = token.rstrip;
   erase_usual_tokens(out.tokens, sentinels_descend(out.tokens));
-  const std::string config = join_path(parent_path(path), "tokenizer_config.json");
-  if (out.tokens.empty() || !exists(config)) return out;
-  const Json file = Json::parse_or_discard(read_file(config, kSmallFileBytes));
+  const std::string config = io::join_path(io::parent_path(path), "tokenizer_config.json");
+  if (out.tokens.empty() || !io::exists(config)) return out;
+  const Json file = Json::parse_or_discard(io::read_file(config, io::kSmallFileBytes));
   if (const Json own = file.value(kOwnSigns, Json()); own.is_object()) {
     out.by_words = own.value(kByWords, Json()) == true;
     if (own.value(kSentinelsStrip, Json()) == false) out.sentinels_strip = false;
@@ -374,17 +374,17 @@ std::string config_beside_copy(const std::string& path) {
 }
 
 std::uint32_t vocabulary_crc32c(const std::string& path) {
-  const std::uint32_t crc = crc32c(vocabulary_bytes(path));
+  const std::uint32_t crc = io::crc32c(vocabulary_bytes(path));
   if (!is_sentencepiece_file(path)) return crc;
   const std::string config = config_beside_copy(path);
-  return config.empty() ? crc : crc32c(config, crc);
+  return config.empty() ? crc : io::crc32c(config, crc);
 }
 
 std::string vocabulary_bytes(const std::string& path) {
   if (is_sentencepiece_file(path)) return sentencepiece_model(path);
   if (is_subword_file(path)) return subword_json(load_subword_file(path));
-  if (!is_tokenizer_json(path)) return read_file(path, kSmallFileBytes);
+  if (!is_tokenizer_json(path)) return io::read_file(path, io::kSmallFileBytes);
   return load_tokenizer_json(path).vocabulary.text();
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "text/tokenizers/tokenizer_options.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // Where the space sign is added in a text that is split at sentinels.
 struct SpaceSigns {
@@ -68,4 +68,4 @@ std::string vocabulary_bytes(const std::string& path);
 // non-default handling of spaces.
 std::uint32_t vocabulary_crc32c(const std::string& path);
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -4,7 +4,7 @@
 
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 std::size_t total_bytes(const std::vector<std::string>& pieces) {
@@ -85,4 +85,4 @@ void UnigramModel::encode(std::string_view word, std::vector<WordPart>& parts) c
   std::reverse(parts.begin() + static_cast<std::ptrdiff_t>(first), parts.end());
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -8,7 +8,7 @@
 #include "text/tokenizers/flat_map.h"
 #include "text/tokenizers/subword_model.h"
 
-namespace smelt {
+namespace smelt::text {
 
 class UnigramModel final : public SubwordModel {
  public:
@@ -39,4 +39,4 @@ class UnigramModel final : public SubwordModel {
   std::vector<std::int32_t> nodes_;  // piece that ends at a node; -1: none
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

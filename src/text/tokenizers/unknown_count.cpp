@@ -13,7 +13,7 @@
 #include "text/readers/unicode.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 std::string text_of_character(char32_t character) {
@@ -110,4 +110,4 @@ void UnknownCount::warn(std::string_view what, std::string_view vocab) const {
             "or with vocab.type byte_bpe");
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -8,7 +8,7 @@
 
 #include "text/tokenizers/tokenizer.h"
 
-namespace smelt {
+namespace smelt::text {
 
 using CharacterCounts = std::map<char32_t, std::uint64_t>;
 
@@ -43,4 +43,4 @@ struct UnknownCount {
   void warn(std::string_view what, std::string_view vocab) const;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -14,7 +14,7 @@
 #include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/tokenizer_json.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 // Returns whether every line has a piece, a tab and a number, as in a SentencePiece .vocab.
@@ -74,7 +74,7 @@ Vocabulary vocabulary_from_bytes(std::string_view bytes, const std::string& orig
 Vocabulary Vocabulary::load(const std::string& path) {
   if (is_subword_file(path)) return SubwordTokenizer(path).vocabulary();
   if (is_tokenizer_json(path)) return load_tokenizer_json(path).vocabulary;
-  const std::string content = read_file(path, kSmallFileBytes);
+  const std::string content = io::read_file(path, io::kSmallFileBytes);
   if (content.starts_with('\n') && content.find('\0') != std::string::npos)
     throw UsageError(str(path, ": is a SentencePiece model, not a vocabulary of word pieces"),
                      "give a vocab.txt or tokenizer.json; `smelt vocab train` makes one");
@@ -195,7 +195,7 @@ std::string Vocabulary::text() const {
 
 void Vocabulary::save(const std::string& path) const {
   check_fits_text(path);
-  write_file(path, text());
+  io::write_file(path, text());
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -13,7 +13,7 @@
 
 #include "text/tokenizers/tokenizer_options.h"
 
-namespace smelt {
+namespace smelt::text {
 
 constexpr std::string_view kContinuingPrefix = "##";
 // The special tokens of BERT and ELECTRA. In a text they are ordinary text.
@@ -102,4 +102,4 @@ std::vector<std::string> vocabulary_lines(std::string_view text);
 Vocabulary vocabulary_from_bytes(std::string_view bytes, const std::string& origin,
                                  std::span<const AddedToken> added = {});
 
-}  // namespace smelt
+}  // namespace smelt::text

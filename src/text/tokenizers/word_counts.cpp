@@ -16,7 +16,7 @@
 #include "text/tokenizers/word_runs.h"
 #include "text/tokenizers/word_scanner.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 constexpr std::size_t kBatchBytes = 1 << 20;
@@ -117,7 +117,8 @@ WordCounts keep_most_frequent(const ForEachWord& for_each, std::uint64_t memory)
 }  // namespace
 
 SampledLines::SampledLines(const LinesOptions& options, int threads)
-    : source_(expand_patterns(options.input, "--input"), options.format, options.limits, threads),
+    : source_(io::expand_patterns(options.input, "--input"), options.format, options.limits,
+              threads),
       sample_(options.sample),
       segmenter_(Segmenter::of(options.segment_command)) {
   if (!(sample_ > 0 && sample_ <= 1))
@@ -192,7 +193,7 @@ WordSplitter bert_words(const TokenizerOptions& options, LongWords* long_words) 
       if (long_words != nullptr) long_words->add(word);
     };
     if (nfc && !is_nfc(text))
-      return for_each_word(table, smelt::nfc(std::string(text)), longest, emit, add_long);
+      return for_each_word(table, smelt::text::nfc(std::string(text)), longest, emit, add_long);
     for_each_word(table, text, longest, emit, add_long);
   };
 }
@@ -247,4 +248,4 @@ WordCounts count_words(SampledLines& lines, const WordSplitter& split, int threa
   return keep_most_frequent([&](const WordRuns::Visit& visit) { runs.merge(visit); }, bytes);
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

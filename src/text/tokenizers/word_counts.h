@@ -18,7 +18,7 @@
 #include "text/readers/line_source.h"
 #include "text/tokenizers/tokenizer_options.h"
 
-namespace smelt {
+namespace smelt::text {
 
 constexpr std::int64_t kWordMemory = std::int64_t{4} << 30;  // bytes
 
@@ -103,4 +103,4 @@ constexpr std::size_t bytes_of_word(std::size_t length) { return 256 + 24 * leng
 WordCounts count_words(SampledLines& lines, const WordSplitter& split, int threads,
                        std::int64_t memory = kWordMemory);
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 constexpr std::size_t kRunBuffer = 64 << 10;
@@ -22,17 +22,17 @@ struct RunHead {
   std::int64_t count = 0;
 };
 
-Descriptor make_unnamed_file() {
+io::Descriptor make_unnamed_file() {
   std::error_code error;
   const auto folder = std::filesystem::temp_directory_path(error);
   std::string path = (error ? std::filesystem::path("/tmp") : folder) / "smelt-words-XXXXXX";
-  Descriptor file(::mkstemp(path.data()));
+  io::Descriptor file(::mkstemp(path.data()));
   if (!file.is_open()) throw_errno("make", path, errno);
   ::unlink(path.c_str());
   return file;
 }
 
-void write_at(const Descriptor& file, std::string_view bytes, std::uint64_t at) {
+void write_at(const io::Descriptor& file, std::string_view bytes, std::uint64_t at) {
   while (!bytes.empty()) {
     const ssize_t done = ::pwrite(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
     if (done < 0 && errno == EINTR) continue;
@@ -66,7 +66,7 @@ void WordRuns::add(const std::vector<Count>& sorted) {
 
 class WordRuns::Reader {
  public:
-  Reader(const Descriptor& file, Run run) : file_(&file), at_(run.begin), end_(run.end) {}
+  Reader(const io::Descriptor& file, Run run) : file_(&file), at_(run.begin), end_(run.end) {}
 
   // Reads the next word; returns false at the end of the run.
   bool next() {
@@ -104,7 +104,7 @@ class WordRuns::Reader {
     rest_ = buffer_;
   }
 
-  const Descriptor* file_;
+  const io::Descriptor* file_;
   std::uint64_t at_, end_;
   std::string buffer_;
   std::string_view rest_, word_;  // views into buffer_: rest_ begins with word_
@@ -136,4 +136,4 @@ void WordRuns::merge(const Visit& visit) const {
   }
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -11,7 +11,7 @@
 
 #include "io/filesystem/descriptor.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // The temporary file is in the system's folder for such files and is unlinked at once, so that it
 // never remains.
@@ -35,8 +35,8 @@ class WordRuns {
   class Reader;
 
   std::mutex mutex_;
-  Descriptor file_;
+  io::Descriptor file_;
   std::vector<Run> runs_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

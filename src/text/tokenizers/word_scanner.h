@@ -10,7 +10,7 @@
 #include "text/readers/unicode.h"
 #include "text/tokenizers/character_table.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // Passes the words of one text to `sink`; ill-formed UTF-8 is skipped. A Sink has
 //   from(begin, end)          sets the source bytes of the following append calls
@@ -119,4 +119,4 @@ void for_each_word(const CharacterTable& table, std::string_view text, std::size
   for_each_word(table, text, longest, emit, [](std::string_view) {});
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -17,7 +17,7 @@
 #include "text/tokenizers/tokenizer_json.h"
 #include "text/tokenizers/word_scanner.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // Splits each word into pieces while it is scanned.
 struct BertTokenizer::IdSink {
@@ -101,9 +101,9 @@ BertTokenizer BertTokenizer::load(const std::string& path, const TokenizerFlags&
   const TokenizerOptions options = tokenizer_options(path, flags);
   Vocabulary vocabulary = Vocabulary::load(path);
   if (options.lower_case && !is_tokenizer_json(path))
-    warn_of_case(
-        vocabulary, options,
-        exists(tokenizer_config_path(path)) ? tokenizer_config_path(path) : flags.lower_case_name);
+    warn_of_case(vocabulary, options,
+                 io::exists(tokenizer_config_path(path)) ? tokenizer_config_path(path)
+                                                         : flags.lower_case_name);
   return {std::move(vocabulary), options};
 }
 
@@ -156,20 +156,21 @@ void BertTokenizer::save(const std::string& path) const {
     return store_segment_command(path, options_.segment_command);
   }
   if (is_tokenizer_json(path)) {
-    write_file(path, tokenizer_json(vocabulary_, options_));
+    io::write_file(path, tokenizer_json(vocabulary_, options_));
     return store_options_beside(path, options_);
   }
   vocabulary_.check_fits_text(path);
   const std::string config = tokenizer_config_path(path), settings = vocab_txt_config(options_);
-  OutputFile vocabulary(path);
+  io::OutputFile vocabulary(path);
   vocabulary.write(vocabulary_.text());
   vocabulary.flush();
-  if (!exists(config) || read_file(config, kSmallFileBytes) != settings) {
-    OutputFile other(config);
+  if (!io::exists(config) || io::read_file(config, io::kSmallFileBytes) != settings) {
+    io::OutputFile other(config);
     other.write(settings);
     other.flush();
     // Removed first, so that no vocabulary is ever read with the settings of another.
-    if (const auto old = file_status(path); old && old->size > 0) remove_file(canonical_path(path));
+    if (const auto old = io::file_status(path); old && old->size > 0)
+      io::remove_file(io::canonical_path(path));
     other.commit();
   }
   vocabulary.commit();
@@ -319,4 +320,4 @@ std::vector<std::string> BertTokenizer::tokenize(std::string_view utf8) const {
   return tokens;
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -15,7 +15,7 @@
 #include "text/tokenizers/vocabulary.h"
 #include "text/tokenizers/wordpiece_trie.h"
 
-namespace smelt {
+namespace smelt::text {
 
 class AddedTokens;
 class Segmenter;
@@ -93,4 +93,4 @@ class BertTokenizer final : public Tokenizer {
   std::int32_t unknown_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

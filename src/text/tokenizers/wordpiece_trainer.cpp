@@ -14,7 +14,7 @@
 #include "text/tokenizers/character_table.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using PieceId = std::int32_t;
@@ -371,4 +371,4 @@ std::vector<std::string> train_wordpiece(const std::map<std::string, std::int64_
   return pieces;
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

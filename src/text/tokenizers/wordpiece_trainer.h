@@ -11,7 +11,7 @@
 
 #include "text/tokenizers/tokenizer_options.h"
 
-namespace smelt {
+namespace smelt::text {
 
 constexpr std::int64_t kMaxVocabularySize = std::int64_t{1} << 22;
 
@@ -49,4 +49,4 @@ void fill_with_unused(std::vector<std::string>& tokens, std::int64_t size);
 std::vector<std::string> train_wordpiece(const std::map<std::string, std::int64_t>& word_counts,
                                          const WordPieceTrainerOptions& options);
 
-}  // namespace smelt
+}  // namespace smelt::text

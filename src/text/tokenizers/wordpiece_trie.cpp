@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // The sorted pieces that begin with the node's string, of `depth` bytes.
 struct WordPieceTrie::Range {
@@ -142,4 +142,4 @@ bool WordPieceTrie::finish_from(Node node, std::vector<std::int32_t>& ids) const
   return true;
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

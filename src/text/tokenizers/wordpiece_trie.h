@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace smelt {
+namespace smelt::text {
 
 // Immutable and thread-safe.
 class WordPieceTrie {
@@ -70,4 +70,4 @@ class WordPieceTrie {
   Node first_free_ = kRest + 1;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

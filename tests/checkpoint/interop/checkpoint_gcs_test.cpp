@@ -18,7 +18,7 @@
 #include "support/gcs_emulator.h"
 #include "support/oracle.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 using testing::ElementsAre;
@@ -38,13 +38,13 @@ class CheckpointGcsTest : public testing::Test {
   }
   static void save(const std::string& dir, std::int64_t step, const std::string& note = "") {
     const std::vector<float> values = weights(step);
-    const TensorView view{{DType::f32, {5000}}, std::as_bytes(std::span(values))};
+    const io::TensorView view{{compiler::DType::f32, {5000}}, std::as_bytes(std::span(values))};
     save_checkpoint(dir, step, {{"a", view}, {"b", view}}, {{"note", note}},
                     {.max_to_keep = 2, .shard_bytes = 20000});
   }
   static void expect_whole(const Checkpoint& checkpoint) {
-    EXPECT_EQ(tensor_values<float>(checkpoint.tensors.at("a")), weights(checkpoint.step));
-    EXPECT_EQ(tensor_values<float>(checkpoint.tensors.at("b")), weights(checkpoint.step));
+    EXPECT_EQ(io::tensor_values<float>(checkpoint.tensors.at("a")), weights(checkpoint.step));
+    EXPECT_EQ(io::tensor_values<float>(checkpoint.tensors.at("b")), weights(checkpoint.step));
   }
 
   std::unique_ptr<GcsEmulator> emulator_;
@@ -55,7 +55,7 @@ TEST_F(CheckpointGcsTest, LoadsWhatWasSavedAndRemovesTheOldest) {
   EXPECT_EQ(latest_checkpoint(model_), std::nullopt);
   for (const std::int64_t step : {1, 2, 10}) save(model_, step);
   EXPECT_THAT(checkpoint_steps(model_), ElementsAre(2, 10));
-  EXPECT_THAT(list_folder(model_), ElementsAre("checkpoint-10", "checkpoint-2"));
+  EXPECT_THAT(io::list_folder(model_), ElementsAre("checkpoint-10", "checkpoint-2"));
   expect_whole(*load_latest_checkpoint(model_));
   expect_whole(load_checkpoint(model_, 2));
   EXPECT_THAT(
@@ -67,14 +67,14 @@ TEST_F(CheckpointGcsTest, ReplacesCheckpointOfTheSameStep) {
   save(model_, 5, "first");
   save(model_, 5, "second");
   EXPECT_EQ(load_checkpoint(model_, 5).state.at("note"), "second");
-  EXPECT_THAT(list_folder(model_), ElementsAre("checkpoint-5"));
+  EXPECT_THAT(io::list_folder(model_), ElementsAre("checkpoint-5"));
 }
 
 // Each time that the save makes sure of its lock it is cut off once, as by a kill, and what is
 // there must be whole; then it goes on from there.
 TEST_F(CheckpointGcsTest, KeepsACompleteCopyWhileReplacingAStep) {
   const std::vector<float> values = weights(5);
-  const TensorView view{{DType::f32, {5000}}, std::as_bytes(std::span(values))};
+  const io::TensorView view{{compiler::DType::f32, {5000}}, std::as_bytes(std::span(values))};
   save(model_, 5, "first");
   int cuts = 0;
   for (int last = 1;; ++last) {
@@ -94,17 +94,17 @@ TEST_F(CheckpointGcsTest, KeepsACompleteCopyWhileReplacingAStep) {
   }
   EXPECT_EQ(cuts, 4);
   EXPECT_EQ(load_checkpoint(model_, 5).state.at("note"), "second");
-  EXPECT_THAT(list_folder(model_), ElementsAre("checkpoint-5"));
+  EXPECT_THAT(io::list_folder(model_), ElementsAre("checkpoint-5"));
 }
 
 TEST_F(CheckpointGcsTest, IgnoresAndRemovesCheckpointWithoutCommitMarker) {
   save(model_, 1);
   save(model_, 2);
-  remove_file(join_path(model_, "checkpoint-2/COMMIT"));
+  io::remove_file(io::join_path(model_, "checkpoint-2/COMMIT"));
   EXPECT_EQ(latest_checkpoint(model_), 1);
-  write_file(join_path(model_, "checkpoint-3/another.txt"), "not ours");
+  io::write_file(io::join_path(model_, "checkpoint-3/another.txt"), "not ours");
   save(model_, 4);
-  EXPECT_THAT(list_folder(model_), ElementsAre("checkpoint-1", "checkpoint-3", "checkpoint-4"));
+  EXPECT_THAT(io::list_folder(model_), ElementsAre("checkpoint-1", "checkpoint-3", "checkpoint-4"));
 }
 
 // Each process is killed at another moment of its saves; only then does this one talk to the store.
@@ -136,8 +136,8 @@ TEST_F(CheckpointGcsTest, ResumesARunKilledAtAnyMoment) {
     EXPECT_GT(latest->step, static_cast<std::int64_t>(round % 4));
     expect_whole(*latest);
     save(models[round], latest->step + 1);
-    for (const std::string& name : list_folder(models[round]))
-      EXPECT_TRUE(exists(join_path(models[round], name + "/COMMIT"))) << name;
+    for (const std::string& name : io::list_folder(models[round]))
+      EXPECT_TRUE(io::exists(io::join_path(models[round], name + "/COMMIT"))) << name;
   }
 }
 
@@ -146,7 +146,7 @@ TEST_F(CheckpointGcsTest, ReadsTensorflowCheckpoints) {
   const std::string prefix = emulator_->path("tf/bert_model.ckpt");
   convert_checkpoint({.from = model_, .to = prefix});
   EXPECT_THAT(
-      list_folder(emulator_->path("tf")),
+      io::list_folder(emulator_->path("tf")),
       ElementsAre("bert_model.ckpt.data-00000-of-00001", "bert_model.ckpt.index", "checkpoint"));
   EXPECT_EQ(tensorflow_prefix(emulator_->path("tf")), prefix);
   EXPECT_EQ(load_weights(prefix).parameters.size(), 2u);
@@ -155,4 +155,4 @@ TEST_F(CheckpointGcsTest, ReadsTensorflowCheckpoints) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -12,7 +12,7 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -39,9 +39,9 @@ TEST_F(MadeElectra, RoundTripKeepsLogits) {
   convert("made/generator", "g", ModelForm::smelt);
   convert("g", "alone", ModelForm::hugging_face);
   EXPECT_FALSE(fs::exists(dir_.file("alone/discriminator")));
-  EXPECT_EQ(read_file(dir_.file("alone/generator/model.safetensors")),
-            read_file(dir_.file("back/generator/model.safetensors")));
-  const SafetensorsFile want(read_file(dir_.file("made/out.safetensors")), "out");
+  EXPECT_EQ(io::read_file(dir_.file("alone/generator/model.safetensors")),
+            io::read_file(dir_.file("back/generator/model.safetensors")));
+  const io::SafetensorsFile want(io::read_file(dir_.file("made/out.safetensors")), "out");
   for (const auto& [part, logits] :
        {std::pair{"discriminator", "disc_logits"}, {"generator", "mlm_logits"}}) {
     const auto result =
@@ -50,10 +50,10 @@ TEST_F(MadeElectra, RoundTripKeepsLogits) {
                        dir_.file("out"), " --text 'word7 word9 [MASK]'"));
     ASSERT_EQ(result.status, 0) << result.text;
     EXPECT_THAT(result.text, HasSubstr("ids 2 7 9 4 3\n"));
-    const SafetensorsFile out(read_file(dir_.file("out")), "out");
+    const io::SafetensorsFile out(io::read_file(dir_.file("out")), "out");
     EXPECT_EQ(out.at(logits).shape, want.at(logits).shape);
-    EXPECT_LT(largest_difference(tensor_values<float>(out.at(logits)),
-                                 tensor_values<float>(want.at(logits))),
+    EXPECT_LT(largest_difference(io::tensor_values<float>(out.at(logits)),
+                                 io::tensor_values<float>(want.at(logits))),
               1e-5);
   }
 }
@@ -69,4 +69,4 @@ TEST_F(MadeElectra, RejectsGeneratorWithAnotherNumberOfHeads) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -11,22 +11,22 @@
 #include "support/captured_log.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
 
 // Every tensor whose first dimension is even in two halves.
-SlicedTensors halves_of(const TensorMap& tensors) {
+SlicedTensors halves_of(const io::TensorMap& tensors) {
   SlicedTensors out = slices_of(tensors);
   for (auto& [name, tensor] : out) {
     if (tensor.shape.dims[0] % 2 != 0) continue;
     const std::span<const std::byte> all = tensor.slices.front().part.data;
-    Shape half = tensor.shape;
+    compiler::Shape half = tensor.shape;
     half.dims[0] /= 2;
-    Dims second(half.dims.size());
+    compiler::Dims second(half.dims.size());
     second[0] = half.dims[0];
-    tensor.slices = {{Dims(half.dims.size()), {half, all.first(half.size_bytes())}},
+    tensor.slices = {{compiler::Dims(half.dims.size()), {half, all.first(half.size_bytes())}},
                      {second, {half, all.last(half.size_bytes())}}};
   }
   return out;
@@ -36,10 +36,10 @@ class ConvertSliced : public testing::Test {
  protected:
   // The golden tiny BERT, whole in "run" and in halves in "cut".
   void SetUp() override {
-    const SafetensorsFile golden(read_file(source_path("tests/golden/bert_tiny.safetensors")),
-                                 "bert_tiny");
-    const auto facts = Json::parse(read_file(source_path("tests/golden/bert_tiny.json")));
-    TensorMap tensors;
+    const io::SafetensorsFile golden(
+        io::read_file(source_path("tests/golden/bert_tiny.safetensors")), "bert_tiny");
+    const auto facts = Json::parse(io::read_file(source_path("tests/golden/bert_tiny.json")));
+    io::TensorMap tensors;
     for (const auto& [name, tensor] : golden.tensors())
       if (name.starts_with("param/"))
         for (const char* slot : {"", "/adam_m", "/adam_v"})
@@ -47,11 +47,11 @@ class ConvertSliced : public testing::Test {
     std::string words = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
     for (int i = 5; i < 99; ++i) words += str("word", i, "\n");
     const Json state{
-        {"task", "bert"}, {"model", facts["config"]}, {"vocabulary_crc32c", crc32c(words)}};
+        {"task", "bert"}, {"model", facts["config"]}, {"vocabulary_crc32c", io::crc32c(words)}};
     save_checkpoint(dir_.file("run/model"), 10, tensors, state);
     save_sliced_checkpoint(dir_.file("cut/model"), 10, halves_of(tensors), state);
     for (const char* folder : {"run", "cut"})
-      write_file(dir_.file(str(folder, "/vocab.txt")), words);
+      io::write_file(dir_.file(str(folder, "/vocab.txt")), words);
   }
 
   const CapturedLog log_;
@@ -73,7 +73,8 @@ TEST_F(ConvertSliced, GivesTheSameBytesAsAWholeCheckpoint) {
     for (const auto& entry : fs::recursive_directory_iterator(dir_.file(str("run", form)))) {
       if (!entry.is_regular_file()) continue;
       const std::string name = fs::relative(entry.path(), dir_.path()).string().substr(3);
-      EXPECT_EQ(read_file(dir_.file("cut" + name)), read_file(dir_.file("run" + name))) << name;
+      EXPECT_EQ(io::read_file(dir_.file("cut" + name)), io::read_file(dir_.file("run" + name)))
+          << name;
       ++files;
     }
   EXPECT_GT(files, 10u);
@@ -95,4 +96,4 @@ TEST_F(ConvertSliced, OpenedModelListsItsSlices) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -20,7 +20,7 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -33,7 +33,7 @@ std::string vocabulary_of(std::int64_t words) {
   return text;
 }
 
-std::map<std::string, std::vector<std::byte>> bytes_of(const LazyTensors& tensors) {
+std::map<std::string, std::vector<std::byte>> bytes_of(const io::LazyTensors& tensors) {
   std::map<std::string, std::vector<std::byte>> out;
   for (const auto& [name, tensor] : tensors) out.emplace(name, tensor.read());
   return out;
@@ -43,22 +43,22 @@ std::map<std::string, std::vector<std::byte>> bytes_of(const LazyTensors& tensor
 class Convert : public testing::Test {
  protected:
   Convert()
-      : golden_(read_file(source_path("tests/golden/bert_tiny.safetensors")), "bert_tiny"),
-        facts_(Json::parse(read_file(source_path("tests/golden/bert_tiny.json")))) {
+      : golden_(io::read_file(source_path("tests/golden/bert_tiny.safetensors")), "bert_tiny"),
+        facts_(Json::parse(io::read_file(source_path("tests/golden/bert_tiny.json")))) {
     for (const auto& [name, tensor] : golden_.tensors()) {
       if (!name.starts_with("param/")) continue;
       tensors_.emplace(name.substr(6), tensor);
       tensors_.emplace(name.substr(6) + "/adam_m", tensor);
       tensors_.emplace(name.substr(6) + "/adam_v", tensor);
     }
-    write_file(vocab(), vocabulary_of(99));
+    io::write_file(vocab(), vocabulary_of(99));
     save(tensors_);
   }
-  void save(const TensorMap& tensors, std::int64_t step = 10) const {
+  void save(const io::TensorMap& tensors, std::int64_t step = 10) const {
     save_checkpoint(dir_.file("run/model"), step, tensors,
                     {{"task", "bert"},
                      {"model", facts_["config"]},
-                     {"vocabulary_crc32c", crc32c(vocabulary_of(99))}});
+                     {"vocabulary_crc32c", io::crc32c(vocabulary_of(99))}});
   }
   Converted convert(const std::string& from, const std::string& to, ConvertJob job = {}) const {
     job.from = dir_.file(from);
@@ -72,8 +72,8 @@ class Convert : public testing::Test {
   StoredModel open(const std::string& name) const {
     return open_stored_model(dir_.file(name), "open");
   }
-  LazyTensors parameters() const {
-    LazyTensors out = lazy_tensors(tensors_);
+  io::LazyTensors parameters() const {
+    io::LazyTensors out = lazy_tensors(tensors_);
     std::erase_if(out,
                   [](const auto& item) { return item.first.find("/adam_") != item.first.npos; });
     return out;
@@ -81,9 +81,9 @@ class Convert : public testing::Test {
   std::string vocab() const { return dir_.file("run/vocab.txt"); }
   static ConvertJob to(ModelForm form) { return {.form = form}; }
 
-  SafetensorsFile golden_;
+  io::SafetensorsFile golden_;
   Json facts_;
-  TensorMap tensors_;
+  io::TensorMap tensors_;
   TempDir dir_;
 };
 
@@ -94,18 +94,18 @@ TEST_F(Convert, RoundTripThroughTensorflowIsBitIdentical) {
   const TensorflowCheckpoint bundle(dir_.file("tf/model.ckpt-10"));
   EXPECT_EQ(bundle.entries().size(), 46u * 3 + 1);
   EXPECT_EQ(bundle.global_step(), 10);
-  EXPECT_EQ(read_file(dir_.file("tf/vocab.txt")), vocabulary_of(99));
+  EXPECT_EQ(io::read_file(dir_.file("tf/vocab.txt")), vocabulary_of(99));
   convert("tf", "back", to(ModelForm::smelt));
   const Checkpoint back = load_checkpoint(dir_.file("back"), 10);
   EXPECT_EQ(bytes_of(lazy_tensors(back.tensors)), bytes_of(lazy_tensors(tensors_)));
   EXPECT_EQ(back.state["task"], "bert");
   EXPECT_EQ(back.state["model"], facts_["config"]);
-  EXPECT_EQ(back.state["vocabulary_crc32c"], crc32c(vocabulary_of(99)));
+  EXPECT_EQ(back.state["vocabulary_crc32c"], io::crc32c(vocabulary_of(99)));
   // Once more the same bundle.
   convert("back", "tf2/model.ckpt-10");
   for (const char* suffix : {".index", ".data-00000-of-00001"})
-    EXPECT_EQ(read_file(dir_.file(str("tf2/model.ckpt-10", suffix))),
-              read_file(dir_.file(str("tf/model.ckpt-10", suffix))));
+    EXPECT_EQ(io::read_file(dir_.file(str("tf2/model.ckpt-10", suffix))),
+              io::read_file(dir_.file(str("tf/model.ckpt-10", suffix))));
 }
 
 TEST_F(Convert, WithoutSlotsWritesOnlyParameters) {
@@ -117,9 +117,9 @@ TEST_F(Convert, WithoutSlotsWritesOnlyParameters) {
 }
 
 TEST_F(Convert, DropsAveragesAndRunStateTogetherWithSlots) {
-  const TensorMap plain = tensors_;
-  const TensorView& some = plain.at("bert/pooler/dense/bias");
-  TensorMap all = plain;
+  const io::TensorMap plain = tensors_;
+  const io::TensorView& some = plain.at("bert/pooler/dense/bias");
+  io::TensorMap all = plain;
   all.emplace("ema/bert/pooler/dense/bias", some);
   all.emplace("run/losses", some);
   save(all);
@@ -139,11 +139,12 @@ TEST_F(Convert, RoundTripThroughHuggingFaceIsBitIdentical) {
   EXPECT_EQ(bytes_of(open("hf").tensors), bytes_of(parameters()));
   convert("hf", "tf/bert_model.ckpt");
   EXPECT_EQ(bytes_of(open("tf").tensors), bytes_of(parameters()));
-  EXPECT_EQ(Json::parse(read_file(dir_.file("tf/bert_config.json"))), facts_["config"]);
+  EXPECT_EQ(Json::parse(io::read_file(dir_.file("tf/bert_config.json"))), facts_["config"]);
   convert("tf", "hf2", to(ModelForm::hugging_face));
   for (const char* name :
        {"model.safetensors", "config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json"})
-    EXPECT_EQ(read_file(dir_.file(str("hf2/", name))), read_file(dir_.file(str("hf/", name))))
+    EXPECT_EQ(io::read_file(dir_.file(str("hf2/", name))),
+              io::read_file(dir_.file(str("hf/", name))))
         << name;
 }
 
@@ -154,20 +155,20 @@ TEST_F(Convert, ReadsTransformers5FolderAndWritesVocabTxt) {
   EXPECT_EQ(model.vocab, dir_.file("hf/tokenizer.json"));
   EXPECT_EQ(model.vocab_txt, vocabulary_of(99));
   convert("hf", "back", to(ModelForm::smelt));
-  EXPECT_EQ(read_file(dir_.file("back/vocab.txt")), vocabulary_of(99));
+  EXPECT_EQ(io::read_file(dir_.file("back/vocab.txt")), vocabulary_of(99));
   fs::rename(dir_.file("hf/tokenizer.json"), dir_.file("tokenizer.json"));
   convert("hf", "tf/model.ckpt", {.vocab = dir_.file("tokenizer.json")});
-  EXPECT_EQ(read_file(dir_.file("tf/vocab.txt")), vocabulary_of(99));
+  EXPECT_EQ(io::read_file(dir_.file("tf/vocab.txt")), vocabulary_of(99));
 }
 
 TEST_F(Convert, KeepsAddedTokensInAllFormats) {
   const std::string lines = vocabulary_of(96);
-  write_file(dir_.file("added/vocab.txt"), lines);
-  write_file(dir_.file("added/tokenizer_config.json"),
-             R"({"do_lower_case": false, "added_tokens_decoder": {
+  io::write_file(dir_.file("added/vocab.txt"), lines);
+  io::write_file(dir_.file("added/tokenizer_config.json"),
+                 R"({"do_lower_case": false, "added_tokens_decoder": {
                    "96": {"content": "<ent>", "normalized": false, "special": true},
                    "97": {"content": "new york", "single_word": true, "rstrip": true}}})");
-  write_file(dir_.file("added/added_tokens.json"), R"({"last": 98})");
+  io::write_file(dir_.file("added/added_tokens.json"), R"({"last": 98})");
   convert("run/model", "tf/model.ckpt", {.slots = false});
   fs::remove(dir_.file("tf/vocab.txt"));
   ConvertJob job = to(ModelForm::hugging_face);
@@ -176,15 +177,16 @@ TEST_F(Convert, KeepsAddedTokensInAllFormats) {
   const auto added = open("hf").tokenizer->added;
   ASSERT_EQ(added.size(), 3u);
   EXPECT_EQ(added[0],
-            (AddedToken{.id = 96, .content = "<ent>", .normalized = false, .special = true}));
-  EXPECT_EQ(added[1],
-            (AddedToken{.id = 97, .content = "new york", .single_word = true, .rstrip = true}));
+            (text::AddedToken{.id = 96, .content = "<ent>", .normalized = false, .special = true}));
+  EXPECT_EQ(added[1], (text::AddedToken{
+                          .id = 97, .content = "new york", .single_word = true, .rstrip = true}));
   EXPECT_EQ(added[2].content, "last");
   convert("hf", "back", to(ModelForm::smelt));
-  EXPECT_EQ(read_file(dir_.file("back/vocab.txt")), lines);
+  EXPECT_EQ(io::read_file(dir_.file("back/vocab.txt")), lines);
   convert("back", "hf2", to(ModelForm::hugging_face));
   for (const char* name : {"vocab.txt", "tokenizer.json", "tokenizer_config.json"})
-    EXPECT_EQ(read_file(dir_.file(str("hf2/", name))), read_file(dir_.file(str("hf/", name))))
+    EXPECT_EQ(io::read_file(dir_.file(str("hf2/", name))),
+              io::read_file(dir_.file(str("hf/", name))))
         << name;
   fs::remove(dir_.file("hf/vocab.txt"));
   EXPECT_EQ(open("hf").tokenizer->added, added);
@@ -193,9 +195,9 @@ TEST_F(Convert, KeepsAddedTokensInAllFormats) {
 
 TEST_F(Convert, RejectsMoreTokensThanEmbeddingRows) {
   convert("run/model", "tf/model.ckpt", {.slots = false});
-  write_file(dir_.file("tf/vocab.txt"), vocabulary_of(99) + "\n\n");
+  io::write_file(dir_.file("tf/vocab.txt"), vocabulary_of(99) + "\n\n");
   convert("tf", "blank", to(ModelForm::smelt));
-  write_file(dir_.file("tf/vocab.txt"), vocabulary_of(100));
+  io::write_file(dir_.file("tf/vocab.txt"), vocabulary_of(100));
   for (const ModelForm form : {ModelForm::smelt, ModelForm::hugging_face})
     EXPECT_THAT(refusal_of("tf", "more", to(form)),
                 testing::AllOf(HasSubstr("tf/vocab.txt has 100 tokens, the model has 99 rows of "
@@ -206,9 +208,9 @@ TEST_F(Convert, RejectsMoreTokensThanEmbeddingRows) {
 
 TEST_F(Convert, InfersLowerCaseFromTheVocabulary) {
   convert("run/model", "tf/model.ckpt", {.slots = false});
-  write_file(dir_.file("tf/vocab.txt"), vocabulary_of(97) + "\ud55c\n##\uad6d\n");
+  io::write_file(dir_.file("tf/vocab.txt"), vocabulary_of(97) + "\ud55c\n##\uad6d\n");
   convert("tf", "hf", to(ModelForm::hugging_face));
-  const Json config = Json::parse(read_file(dir_.file("hf/tokenizer_config.json")));
+  const Json config = Json::parse(io::read_file(dir_.file("hf/tokenizer_config.json")));
   EXPECT_EQ(config["do_lower_case"], false) << "NFD would take Hangul apart";
 }
 
@@ -217,7 +219,7 @@ TEST_F(Convert, SplitsLargeFoldersIntoFilesWithAnIndex) {
   job.shard_bytes = 40'000;
   convert("run/model", "hf", job);
   EXPECT_FALSE(fs::exists(dir_.file("hf/model.safetensors")));
-  const Json index = Json::parse(read_file(dir_.file("hf/model.safetensors.index.json")));
+  const Json index = Json::parse(io::read_file(dir_.file("hf/model.safetensors.index.json")));
   EXPECT_EQ(index["weight_map"].size(), 46u);
   std::uint64_t bytes = 0;
   for (const auto& [name, data] : bytes_of(parameters())) bytes += data.size();
@@ -228,30 +230,30 @@ TEST_F(Convert, SplitsLargeFoldersIntoFilesWithAnIndex) {
   fs::remove(dir_.file("hf/" + first));
   EXPECT_THAT(refusal_of("hf", "x.ckpt"),
               HasSubstr(first + ": missing, but model.safetensors.index.json lists it"));
-  write_file(dir_.file("hf/model.safetensors.index.json"), R"({"weight_map": {"a": "../b"}})");
+  io::write_file(dir_.file("hf/model.safetensors.index.json"), R"({"weight_map": {"a": "../b"}})");
   EXPECT_THAT(refusal_of("hf", "x.ckpt"), HasSubstr("lists ../b, which is outside its folder"));
-  write_file(dir_.file("hf/model.safetensors.index.json"), "{}");
+  io::write_file(dir_.file("hf/model.safetensors.index.json"), "{}");
   EXPECT_THAT(refusal_of("hf", "x.ckpt"), HasSubstr("lists no files under weight_map"));
 }
 
 TEST_F(Convert, RoundsToNarrowTypesOnce) {
-  for (const DType dtype : {DType::bf16, DType::f16}) {
-    const std::string name{dtype_name(dtype)};
+  for (const compiler::DType dtype : {compiler::DType::bf16, compiler::DType::f16}) {
+    const std::string name{compiler::dtype_name(dtype)};
     ConvertJob job = to(ModelForm::hugging_face);
     job.dtype = dtype;
     convert("run/model", name + "-hf", job);
     job = {.dtype = dtype, .slots = false};
     convert("run/model", name + ".ckpt", job);
-    LazyTensors rounded;
+    io::LazyTensors rounded;
     for (const auto& [key, tensor] : parameters())
-      rounded.emplace(key, as_dtype(as_dtype(tensor, dtype), DType::f32));
+      rounded.emplace(key, as_dtype(as_dtype(tensor, dtype), compiler::DType::f32));
     EXPECT_EQ(bytes_of(open(name + "-hf").tensors), bytes_of(rounded));
-    const LazyTensors bundle = open(name + ".ckpt").tensors;
+    const io::LazyTensors bundle = open(name + ".ckpt").tensors;
     EXPECT_EQ(bundle.at("bert/pooler/dense/bias").shape.dtype, dtype);
     convert(name + ".ckpt", name + "-back", to(ModelForm::smelt));
     EXPECT_EQ(bytes_of(open(name + "-back").tensors), bytes_of(rounded));
   }
-  const Json config = Json::parse(read_file(dir_.file("bf16-hf/config.json")));
+  const Json config = Json::parse(io::read_file(dir_.file("bf16-hf/config.json")));
   EXPECT_EQ(config["torch_dtype"], "bfloat16");
 }
 
@@ -261,7 +263,7 @@ TEST_F(Convert, AcceptsModelWithoutHeads) {
     std::erase_if(tensors_, [&](const auto& item) { return item.first.starts_with(without); });
     save(tensors_, 20);
     convert("run/model", class_name, to(ModelForm::hugging_face));
-    const Json config = Json::parse(read_file(dir_.file(str(class_name, "/config.json"))));
+    const Json config = Json::parse(io::read_file(dir_.file(str(class_name, "/config.json"))));
     EXPECT_EQ(config["architectures"], Json::array({class_name}));
     EXPECT_EQ(bytes_of(open(class_name).tensors), bytes_of(parameters()));
   }
@@ -270,16 +272,16 @@ TEST_F(Convert, AcceptsModelWithoutHeads) {
 TEST_F(Convert, ReplacesWeightsByTheirAverages) {
   EXPECT_THAT(refusal_of("run/model", "a.ckpt", {.averages = true}),
               HasSubstr("checkpoint-10 has no moving averages"));
-  const TensorView bias = tensors_.at("bert/pooler/dense/bias");
+  const io::TensorView bias = tensors_.at("bert/pooler/dense/bias");
   const std::vector<float> mean(32, 0.5F);
   tensors_.emplace("ema/bert/pooler/dense/bias",
-                   TensorView{bias.shape, std::as_bytes(std::span(mean))});
+                   io::TensorView{bias.shape, std::as_bytes(std::span(mean))});
   save(tensors_, 20);
   convert("run/model", "kept.ckpt");
   convert("kept.ckpt", "back", to(ModelForm::smelt));
   EXPECT_EQ(bytes_of(open("back").tensors), bytes_of(lazy_tensors(tensors_)));
   convert("run/model", "a.ckpt", {.averages = true});
-  LazyTensors averaged = parameters();
+  io::LazyTensors averaged = parameters();
   averaged.at("bert/pooler/dense/bias") = averaged.extract("ema/bert/pooler/dense/bias").mapped();
   EXPECT_EQ(bytes_of(open("a.ckpt").tensors), bytes_of(averaged));
 }
@@ -289,13 +291,13 @@ TEST_F(Convert, ReadsEncoderWithoutPrefix) {
   std::erase_if(tensors_, [&](const auto& item) { return item.first.starts_with("cls/"); });
   save(tensors_, 20);
   convert("run/model", "hf", to(ModelForm::hugging_face));
-  const SafetensorsFile file(read_file(dir_.file("hf/model.safetensors")), "model");
-  TensorMap bare;
+  const io::SafetensorsFile file(io::read_file(dir_.file("hf/model.safetensors")), "model");
+  io::TensorMap bare;
   for (const auto& [name, tensor] : file.tensors()) bare.emplace(name.substr(5), tensor);
   std::vector<std::byte> ids(32);
-  bare.emplace("embeddings.position_ids", TensorView{{DType::s64, {1, 4}}, ids});
-  bare.emplace("extra.weight", TensorView{{DType::f32, {8}}, ids});
-  write_file(dir_.file("hf/model.safetensors"), safetensors_bytes(bare));
+  bare.emplace("embeddings.position_ids", io::TensorView{{compiler::DType::s64, {1, 4}}, ids});
+  bare.emplace("extra.weight", io::TensorView{{compiler::DType::f32, {8}}, ids});
+  io::write_file(dir_.file("hf/model.safetensors"), io::safetensors_bytes(bare));
   const StoredModel read = open("hf");
   EXPECT_EQ(bytes_of(read.tensors), bytes_of(parameters()));
   EXPECT_THAT(read.skipped, ElementsAre("bert.extra.weight"));
@@ -305,18 +307,18 @@ TEST_F(Convert, TransformersComputesTheSameLogitsFromATensorflowCheckpoint) {
   REQUIRE_ORACLE();
   convert("run/model", "tf/bert_model.ckpt");
   convert("tf/bert_model.ckpt", "hf", to(ModelForm::hugging_face));
-  TensorMap inputs;
+  io::TensorMap inputs;
   for (const char* name : {"input_ids", "input_mask", "segment_ids", "masked_lm_positions"})
     inputs.emplace(name, golden_.at(str("input/0/", name)));
-  write_file(dir_.file("in"), safetensors_bytes(inputs));
+  io::write_file(dir_.file("in"), io::safetensors_bytes(inputs));
   const auto result =
       run_oracle(str(source_path("tools/check_hf_folder.py"), " ", dir_.file("hf"), " --inputs ",
                      dir_.file("in"), " --outputs ", dir_.file("out")));
   ASSERT_EQ(result.status, 0) << result.text;
-  const SafetensorsFile out(read_file(dir_.file("out")), "out");
+  const io::SafetensorsFile out(io::read_file(dir_.file("out")), "out");
   for (const char* name : {"mlm_logits", "nsp_logits"})
-    EXPECT_LT(largest_difference(tensor_values<float>(out.at(name)),
-                                 tensor_values<float>(golden_.at(str("output/", name)))),
+    EXPECT_LT(largest_difference(io::tensor_values<float>(out.at(name)),
+                                 io::tensor_values<float>(golden_.at(str("output/", name)))),
               1e-5)
         << name;
 }
@@ -334,14 +336,15 @@ TEST_F(Convert, ReportsErrorsBeforeWriting) {
   EXPECT_THAT(refusal_of("run/model", "out"),
               HasSubstr("out: cannot infer the format from the name\n  hint: give --to"));
   EXPECT_THAT(refusal_of("none", "x.ckpt"), HasSubstr("none: No such file or directory"));
-  write_file(dir_.file("old.ckpt"), "x");
+  io::write_file(dir_.file("old.ckpt"), "x");
   EXPECT_THAT(refusal_of("old.ckpt", "x.ckpt"), HasSubstr("TensorFlow 0.12 or later"));
-  EXPECT_THAT(refusal_of("run/model", "out", {.form = ModelForm::smelt, .dtype = DType::bf16}),
-              HasSubstr("smelt checkpoints store only f32 parameters"));
+  EXPECT_THAT(
+      refusal_of("run/model", "out", {.form = ModelForm::smelt, .dtype = compiler::DType::bf16}),
+      HasSubstr("smelt checkpoints store only f32 parameters"));
   fs::remove(vocab());
   EXPECT_THAT(refusal_of("run/model", "out", to(ModelForm::hugging_face)),
               HasSubstr("found no vocab.txt in its folder\n  hint: give --vocab"));
-  write_file(vocab(), "other\n");  // not the one that the checkpoint names
+  io::write_file(vocab(), "other\n");  // not the one that the checkpoint names
   EXPECT_THAT(refusal_of("run/model", "out", to(ModelForm::hugging_face)),
               HasSubstr("found no vocab.txt in its folder"));
   ConvertJob other = to(ModelForm::hugging_face);
@@ -354,14 +357,14 @@ TEST_F(Convert, ReportsErrorsBeforeWriting) {
   convert("tf/m.ckpt", "copy/checkpoint-3");
   EXPECT_THAT(refusal_of("tf/m.ckpt", "copy/checkpoint-3"), HasSubstr("already exists"));
   {
-    const FolderLock training(dir_.file("copy"), "train");
+    const io::FolderLock training(dir_.file("copy"), "train");
     EXPECT_THAT(refusal_of("tf/m.ckpt", "copy/checkpoint-4"),
                 HasSubstr("copy is in use by process "));
   }
   EXPECT_EQ(checkpoint_steps(dir_.file("copy")), std::vector<std::int64_t>{3});
   fs::remove(dir_.file("tf/bert_config.json"));
   ConvertJob given = to(ModelForm::hugging_face);
-  write_file(dir_.file("v.txt"), vocabulary_of(99));
+  io::write_file(dir_.file("v.txt"), vocabulary_of(99));
   given.vocab = dir_.file("v.txt");
   EXPECT_THAT(refusal_of("tf/m.ckpt", "hf", given),
               HasSubstr("the model's sizes are unknown: its folder has no bert_config.json"));
@@ -370,24 +373,24 @@ TEST_F(Convert, ReportsErrorsBeforeWriting) {
 }
 
 TEST_F(Convert, RejectsAnotherModelsFilesInTheFolder) {
-  write_file(dir_.file("v/vocab.txt"), "other\n");
+  io::write_file(dir_.file("v/vocab.txt"), "other\n");
   EXPECT_THAT(refusal_of("run/model", "v/m.ckpt"),
               HasSubstr("v/vocab.txt exists and is not the vocabulary of "));
-  write_file(dir_.file("c/bert_config.json"), R"({"hidden_size": 77})");
+  io::write_file(dir_.file("c/bert_config.json"), R"({"hidden_size": 77})");
   EXPECT_THAT(refusal_of("run/model", "c/m.ckpt"),
               HasSubstr("c/bert_config.json exists with another hidden_size: 77, but "));
   EXPECT_THAT(
       refusal_of("run/model", "c", to(ModelForm::tensorflow)),
       AllOf(HasSubstr("c is a folder, expected a prefix\n  hint: give a prefix in it, such as "),
             HasSubstr("c/model.ckpt")));
-  EXPECT_EQ(list_folder(dir_.file("c")), std::vector<std::string>{"bert_config.json"});
-  EXPECT_EQ(list_folder(dir_.file("v")), std::vector<std::string>{"vocab.txt"});
+  EXPECT_EQ(io::list_folder(dir_.file("c")), std::vector<std::string>{"bert_config.json"});
+  EXPECT_EQ(io::list_folder(dir_.file("v")), std::vector<std::string>{"vocab.txt"});
 }
 
 TEST_F(Convert, AcceptsARunFolder) {
   EXPECT_EQ(open_stored_model(dir_.file("run"), "convert").where,
             open_stored_model(dir_.file("run/model"), "convert").where);
-  const std::string name = path_name(
+  const std::string name = io::path_name(
       committed_path(dir_.file("run/model"), latest_checkpoint(dir_.file("run/model")).value()));
   fs::rename(dir_.file("run/model/" + name), dir_.file("mine"));
   EXPECT_THAT(refusal_of("mine", "m.ckpt"),
@@ -399,7 +402,7 @@ TEST_F(Convert, RejectsAnotherArchitectureWithBothShapes) {
   convert("run/model", "tf/m.ckpt");
   Json config = facts_["config"];
   config["intermediate_size"] = 128;
-  write_file(dir_.file("c.json"), config.dump());
+  io::write_file(dir_.file("c.json"), config.dump());
   ConvertJob job = to(ModelForm::hugging_face);
   job.config = dir_.file("c.json");
   EXPECT_THAT(
@@ -410,7 +413,7 @@ TEST_F(Convert, RejectsAnotherArchitectureWithBothShapes) {
 
 // Keras layers of TensorFlow 2 have numbers where the original's scopes have LayerNorm.
 TEST_F(Convert, ReadsNumberedLayerNorms) {
-  LazyTensors numbered;
+  io::LazyTensors numbered;
   int norms = 0;
   for (const auto& [name, tensor] : parameters()) {
     std::string keras = name;
@@ -428,11 +431,11 @@ TEST_F(Convert, ReadsNumberedLayerNorms) {
 // ELECTRA's two parts are two folders, and one model again.
 TEST(ConvertElectra, AllFormatsHaveTheSameBits) {
   const TempDir dir;
-  const SafetensorsFile golden(read_file(source_path("tests/golden/electra_tiny.safetensors")),
-                               "e");
+  const io::SafetensorsFile golden(
+      io::read_file(source_path("tests/golden/electra_tiny.safetensors")), "e");
   const Json h = Json::parse(
-      read_file(source_path("tests/golden/electra_tiny.json")))["cases"]["electra"]["hparams"];
-  TensorMap tensors;
+      io::read_file(source_path("tests/golden/electra_tiny.json")))["cases"]["electra"]["hparams"];
+  io::TensorMap tensors;
   for (const auto& [key, tensor] : golden.tensors())
     if (key.starts_with("electra/param/")) tensors.emplace(key.substr(14), tensor);
   Json config{{"vocab_size", h["vocab_size"]},
@@ -441,7 +444,7 @@ TEST(ConvertElectra, AllFormatsHaveTheSameBits) {
               {"generator_hidden_size", h["generator_hidden_size"]}};
   config.update(h["model_hparam_overrides"]);
   save_checkpoint(dir.file("m"), 5, tensors, {{"task", "electra"}, {"model", config}});
-  write_file(dir.file("m/vocab.txt"), vocabulary_of(h["vocab_size"]));
+  io::write_file(dir.file("m/vocab.txt"), vocabulary_of(h["vocab_size"]));
   const auto convert = [&](const char* from, const char* to, ModelForm form) {
     convert_checkpoint({.from = dir.file(from), .to = dir.file(to), .form = form});
     EXPECT_EQ(bytes_of(open_stored_model(dir.file(to), "t").tensors),
@@ -453,10 +456,10 @@ TEST(ConvertElectra, AllFormatsHaveTheSameBits) {
   EXPECT_TRUE(fs::exists(dir.file("hf/discriminator/config.json")));
   // Released checkpoints come without the file: sizes are then those of the parameters.
   const auto generator_width = [&](const Json& said) {
-    write_file(dir.file("tf/electra_config.json"), said.dump());
+    io::write_file(dir.file("tf/electra_config.json"), said.dump());
     return open_stored_model(dir.file("tf/model.ckpt-5"), "t").config["generator_hidden_size"];
   };
-  EXPECT_EQ(generator_width(Json::parse(read_file(dir.file("hf/discriminator/config.json")))),
+  EXPECT_EQ(generator_width(Json::parse(io::read_file(dir.file("hf/discriminator/config.json")))),
             h["generator_hidden_size"]);
   Json wrong = config;
   wrong["generator_hidden_size"] = 1.0;
@@ -475,15 +478,15 @@ TEST(ConvertElectra, AllFormatsHaveTheSameBits) {
   convert("back", "hf2", ModelForm::hugging_face);
   for (const char* file : {"discriminator/model.safetensors", "generator/model.safetensors",
                            "generator/config.json", "discriminator/config.json"})
-    EXPECT_EQ(read_file(dir.file(str("hf2/", file))), read_file(dir.file(str("hf/", file))))
+    EXPECT_EQ(io::read_file(dir.file(str("hf2/", file))), io::read_file(dir.file(str("hf/", file))))
         << file;
 }
 
 TEST(ConvertJestimator, SupportsTensorflowButNotHuggingFace) {
   const TempDir dir;
   const std::vector<float> values{1, 2};
-  const TensorMap tensors{{"encoder/embedder_block/token_embed/embedding",
-                           {{DType::f32, {2}}, std::as_bytes(std::span(values))}}};
+  const io::TensorMap tensors{{"encoder/embedder_block/token_embed/embedding",
+                               {{compiler::DType::f32, {2}}, std::as_bytes(std::span(values))}}};
   save_checkpoint(dir.file("m"), 5, tensors, {}, {.names = CheckpointNames::jestimator});
   convert_checkpoint({.from = dir.file("m/checkpoint_5"), .to = dir.file("m.ckpt")});
   EXPECT_EQ(bytes_of(open_stored_model(dir.file("m.ckpt"), "t").tensors),
@@ -496,4 +499,4 @@ TEST(ConvertJestimator, SupportsTensorflowButNotHuggingFace) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 using testing::ElementsAre;
@@ -75,4 +75,4 @@ TEST(CutHeads, RejectsInvalidHeads) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::checkpoint

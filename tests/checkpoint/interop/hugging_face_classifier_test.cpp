@@ -13,7 +13,7 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 using testing::HasSubstr;
@@ -35,18 +35,18 @@ TEST_P(ClassifierFolder, TransformersComputesTheSameScores) {
   REQUIRE_ORACLE();
   const GoldenClassify golden(GetParam());
   golden.write_folder(dir_.file("hf"));
-  const Batch batch = golden.batch();
-  TensorMap inputs;
+  const data::Batch batch = golden.batch();
+  io::TensorMap inputs;
   for (const auto& [i, name] : {std::pair{0, "input_ids"}, {1, "input_mask"}, {2, "segment_ids"}})
     inputs[name] = {batch.arrays[static_cast<std::size_t>(i)].shape,
                     batch.arrays[static_cast<std::size_t>(i)].bytes};
-  write_file(dir_.file("in"), safetensors_bytes(inputs));
+  io::write_file(dir_.file("in"), io::safetensors_bytes(inputs));
   const auto result =
       run_oracle(str(source_path("tools/check_hf_folder.py"), " ", dir_.file("hf"), " --inputs ",
                      dir_.file("in"), " --outputs ", dir_.file("out")));
   ASSERT_EQ(result.status, 0) << result.text;
-  const SafetensorsFile out(read_file(dir_.file("out")), "out");
-  const auto got = tensor_values<float>(out.at("class_logits")), want = golden.values("scores");
+  const io::SafetensorsFile out(io::read_file(dir_.file("out")), "out");
+  const auto got = io::tensor_values<float>(out.at("class_logits")), want = golden.values("scores");
   ASSERT_EQ(got.size(), want.size());
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5) << i;
 }
@@ -106,21 +106,21 @@ TEST(ClassifierHead, ReadsConfigWrittenByTransformers) {
   EXPECT_FALSE(head(R"({"architectures": ["BertModel"]})"));
   const auto plain = head(R"({"architectures": ["BertForSequenceClassification"]})");
   EXPECT_EQ(plain->labels.names, (std::vector<std::string>{"LABEL_0", "LABEL_1"}));
-  EXPECT_EQ(plain->labels.problem, Problem::single_label);
+  EXPECT_EQ(plain->labels.problem, io::Problem::single_label);
   const auto one = head(
       R"({"architectures": ["ElectraForSequenceClassification"], "id2label": {"0": "score"},
           "classifier_dropout": null, "hidden_dropout_prob": 0.3})");
-  EXPECT_EQ(one->labels.problem, Problem::regression);
+  EXPECT_EQ(one->labels.problem, io::Problem::regression);
   EXPECT_EQ(one->dropout, 0.3);
   const auto answers = head(R"({"architectures": ["BertForQuestionAnswering"]})");
-  EXPECT_EQ(answers->labels.problem, Problem::answer_spans);
+  EXPECT_EQ(answers->labels.problem, io::Problem::answer_spans);
   EXPECT_FALSE(answers->labels.no_answer);
-  EXPECT_EQ(answers->answers, AnswerLimits());
+  EXPECT_EQ(answers->answers, io::AnswerLimits());
   EXPECT_EQ(answers->seq_length, 0);
   const auto trained = head(R"({"architectures": ["BertForQuestionAnswering"], "seq_length": 48,
       "answers": {"question_tokens": 12, "doc_stride": 16, "answer_tokens": 5}})");
   EXPECT_EQ(trained->seq_length, 48);
-  EXPECT_EQ(trained->answers, (AnswerLimits{12, 16, 5}));
+  EXPECT_EQ(trained->answers, (io::AnswerLimits{12, 16, 5}));
   const auto refused = [&](const char* json) { return error_of<UsageError>([&] { head(json); }); };
   EXPECT_THAT(refused(R"({"architectures": ["BertForSequenceClassification"],
                           "id2label": {"0": "a", "2": "b"}})"),
@@ -136,4 +136,4 @@ TEST(ClassifierHead, ReadsConfigWrittenByTransformers) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -14,12 +14,12 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 using testing::HasSubstr;
 
-ElectraConfig config_of(const Json& h) {
+model::ElectraConfig config_of(const Json& h) {
   const Json& o = h["model_hparam_overrides"];
   return {.vocab_size = h["vocab_size"],
           .embedding_size = h["embedding_size"],
@@ -38,8 +38,9 @@ ElectraConfig config_of(const Json& h) {
 class ElectraFolder : public testing::Test {
  protected:
   ElectraFolder()
-      : golden_(read_file(source_path("tests/golden/electra_tiny.safetensors")), "electra_tiny"),
-        facts_(Json::parse(read_file(source_path("tests/golden/electra_tiny.json")))) {
+      : golden_(io::read_file(source_path("tests/golden/electra_tiny.safetensors")),
+                "electra_tiny"),
+        facts_(Json::parse(io::read_file(source_path("tests/golden/electra_tiny.json")))) {
     take("electra");
   }
 
@@ -53,17 +54,17 @@ class ElectraFolder : public testing::Test {
       if (key.starts_with(prefix)) model_.parameters.emplace(key.substr(prefix.size()), tensor);
     model_.vocab_txt = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
     for (std::int64_t i = 5; i < config_.vocab_size; ++i) model_.vocab_txt += str("word", i, "\n");
-    model_.tokenizer.control = ControlCharacters::electra;
+    model_.tokenizer.control = text::ControlCharacters::electra;
   }
 
-  const TensorView& golden(const std::string& name) const {
+  const io::TensorView& golden(const std::string& name) const {
     return golden_.at(str(case_, "/", name));
   }
   // With the samples in their places; several of one place are their mean, rounded down.
   std::vector<std::int32_t> replaced_ids() const {
-    auto ids = tensor_values<std::int32_t>(golden("input/0/input_ids"));
-    const auto positions = tensor_values<std::int32_t>(golden("input/0/masked_lm_positions"));
-    const auto samples = tensor_values<std::int32_t>(golden("input/0/sampled_ids"));
+    auto ids = io::tensor_values<std::int32_t>(golden("input/0/input_ids"));
+    const auto positions = io::tensor_values<std::int32_t>(golden("input/0/masked_lm_positions"));
+    const auto samples = io::tensor_values<std::int32_t>(golden("input/0/sampled_ids"));
     const std::int64_t rows = golden("input/0/input_ids").shape.dims[0];
     const std::int64_t S = std::ssize(ids) / rows, N = std::ssize(positions) / rows;
     std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>> sums;
@@ -78,19 +79,20 @@ class ElectraFolder : public testing::Test {
     return ids;
   }
   // What transformers answers to these ids.
-  SafetensorsFile answers(const std::string& folder, const std::vector<std::int32_t>& ids) const {
-    TensorMap inputs;
+  io::SafetensorsFile answers(const std::string& folder,
+                              const std::vector<std::int32_t>& ids) const {
+    io::TensorMap inputs;
     for (const char* name : {"input_mask", "segment_ids", "masked_lm_positions"})
       inputs.emplace(name, golden(str("input/0/", name)));
-    inputs.emplace("input_ids",
-                   TensorView{golden("input/0/input_ids").shape, std::as_bytes(std::span(ids))});
-    write_file(dir_.file("in"), safetensors_bytes(inputs));
+    inputs.emplace("input_ids", io::TensorView{golden("input/0/input_ids").shape,
+                                               std::as_bytes(std::span(ids))});
+    io::write_file(dir_.file("in"), io::safetensors_bytes(inputs));
     const auto result = run_oracle(str(source_path("tools/check_hf_folder.py"), " ", folder,
                                        " --inputs ", dir_.file("in"), " --outputs ",
                                        dir_.file("out"), " --text 'word7 word9 [MASK]'"));
     EXPECT_EQ(result.status, 0) << result.text;
     EXPECT_THAT(result.text, HasSubstr("ids 2 7 9 4 3\n"));
-    return SafetensorsFile(read_file(dir_.file("out")), "out");
+    return io::SafetensorsFile(io::read_file(dir_.file("out")), "out");
   }
   void expect_discriminator() {
     export_hugging_face(dir_.file(case_ + "-d"), electra_discriminator(config_), model_);
@@ -99,22 +101,22 @@ class ElectraFolder : public testing::Test {
   }
   void expect_generator() {
     export_hugging_face(dir_.file(case_ + "-g"), electra_generator_part(config_), model_);
-    const auto out =
-        answers(dir_.file(case_ + "-g"), tensor_values<std::int32_t>(golden("input/0/masked_ids")));
+    const auto out = answers(dir_.file(case_ + "-g"),
+                             io::tensor_values<std::int32_t>(golden("input/0/masked_ids")));
     EXPECT_LT(difference(out.at("mlm_logits"), golden("output/generator_logits")), 1e-5);
   }
-  static double difference(const TensorView& a, const TensorView& b) {
+  static double difference(const io::TensorView& a, const io::TensorView& b) {
     EXPECT_EQ(a.shape, b.shape);
-    return largest_difference(tensor_values<float>(a), tensor_values<float>(b));
+    return largest_difference(io::tensor_values<float>(a), io::tensor_values<float>(b));
   }
   std::string refusal(const ElectraPart& part) const {
     return error_of([&] { export_hugging_face(dir_.file("refused"), part, model_); });
   }
 
-  SafetensorsFile golden_;
+  io::SafetensorsFile golden_;
   Json facts_;
   std::string case_;
-  ElectraConfig config_;
+  model::ElectraConfig config_;
   ModelFolder model_;
   TempDir dir_;
 };
@@ -147,8 +149,8 @@ TEST_F(ElectraFolder, TransformersComputesLogitsOfAMaskedLanguageModel) {
 TEST_F(ElectraFolder, ConfigsHaveClassAndSizes) {
   export_hugging_face(dir_.file("d"), electra_discriminator(config_), model_);
   export_hugging_face(dir_.file("g"), electra_generator_part(config_), model_);
-  const Json d = Json::parse(read_file(dir_.file("d/config.json"))),
-             g = Json::parse(read_file(dir_.file("g/config.json")));
+  const Json d = Json::parse(io::read_file(dir_.file("d/config.json"))),
+             g = Json::parse(io::read_file(dir_.file("g/config.json")));
   EXPECT_EQ(d["architectures"], Json::array({"ElectraForPreTraining"}));
   EXPECT_EQ(g["architectures"], Json::array({"ElectraForMaskedLM"}));
   EXPECT_EQ(d["model_type"], "electra");
@@ -158,7 +160,7 @@ TEST_F(ElectraFolder, ConfigsHaveClassAndSizes) {
   EXPECT_EQ(g["embedding_size"], 24);
   EXPECT_EQ(g["hidden_size"], 16);
   EXPECT_EQ(g["num_hidden_layers"], 1);
-  EXPECT_EQ(Json::parse(read_file(dir_.file("d/tokenizer_config.json")))["tokenizer_class"],
+  EXPECT_EQ(Json::parse(io::read_file(dir_.file("d/tokenizer_config.json")))["tokenizer_class"],
             "ElectraTokenizer");
 }
 
@@ -170,7 +172,7 @@ TEST_F(ElectraFolder, ImportReturnsWhatWasExported) {
   EXPECT_EQ(d.model.tokenizer, model_.tokenizer);
   EXPECT_EQ(g.part.head, ElectraPart::Head::generator);
   EXPECT_EQ(d.part.encoder.hidden_size, 32);
-  EXPECT_EQ(d.part.encoder.gelu, Gelu::erf);
+  EXPECT_EQ(d.part.encoder.gelu, model::Gelu::erf);
   EXPECT_EQ(g.part.encoder.num_attention_heads, 1);
   std::size_t shared = 0;
   for (const auto& [name, tensor] : model_.parameters) {
@@ -193,13 +195,13 @@ TEST_F(ElectraFolder, VocabularyWithoutConfigUsesElectraDefaults) {
   export_hugging_face(dir_.file("d"), electra_discriminator(config_), model_);
   for (const char* file : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"})
     std::filesystem::remove(dir_.file(str("d/", file)));
-  Json config = Json::parse(read_file(dir_.file("d/config.json")));
+  Json config = Json::parse(io::read_file(dir_.file("d/config.json")));
   config["hidden_act"] = nullptr;
-  write_file(dir_.file("d/config.json"), config.dump());
-  EXPECT_EQ(
-      import_hugging_face_electra(dir_.file("d")).model.tokenizer,
-      (TokenizerOptions{
-          .lower_case = true, .strip_accents = false, .control = ControlCharacters::electra}));
+  io::write_file(dir_.file("d/config.json"), config.dump());
+  EXPECT_EQ(import_hugging_face_electra(dir_.file("d")).model.tokenizer,
+            (text::TokenizerOptions{.lower_case = true,
+                                    .strip_accents = false,
+                                    .control = text::ControlCharacters::electra}));
 }
 
 TEST_F(ElectraFolder, RejectsMismatches) {
@@ -218,9 +220,9 @@ TEST_F(ElectraFolder, RejectsMismatches) {
 
 TEST_F(ElectraFolder, RejectsOtherFolders) {
   export_hugging_face(dir_.file("d"), electra_discriminator(config_), model_);
-  Json config = Json::parse(read_file(dir_.file("d/config.json")));
+  Json config = Json::parse(io::read_file(dir_.file("d/config.json")));
   const auto refusal_of = [&] {
-    write_file(dir_.file("d/config.json"), config.dump());
+    io::write_file(dir_.file("d/config.json"), config.dump());
     return error_of([&] { import_hugging_face_electra(dir_.file("d")); });
   };
   config["position_embedding_type"] = "relative_key_query";
@@ -232,10 +234,10 @@ TEST_F(ElectraFolder, RejectsOtherFolders) {
   config["architectures"] = {"BertForPreTraining"};
   EXPECT_THAT(refusal_of(),
               HasSubstr("config.json: not the config of an ELECTRA model that smelt can read"));
-  write_file(dir_.file("d/config.json"), "{");
+  io::write_file(dir_.file("d/config.json"), "{");
   EXPECT_THAT(error_of([&] { import_hugging_face_electra(dir_.file("d")); }),
               HasSubstr("config.json: not the config of an ELECTRA model that smelt can read"));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::checkpoint

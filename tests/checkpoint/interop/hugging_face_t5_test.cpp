@@ -29,7 +29,7 @@
 #include "text/tokenizers/sentinels.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 using nlohmann::json;
@@ -39,25 +39,27 @@ using testing::HasSubstr;
 class T5Folder : public testing::TestWithParam<std::string> {
  protected:
   T5Folder()
-      : golden_(read_file(source_path("tests/golden/t5_tiny.safetensors")), "t5_tiny"),
-        config_(parse_config<T5Config>(
-            Json::parse(read_file(source_path("tests/golden/t5_tiny.json")))[GetParam()]["config"],
+      : golden_(io::read_file(source_path("tests/golden/t5_tiny.safetensors")), "t5_tiny"),
+        config_(io::parse_config<model::T5Config>(
+            Json::parse(
+                io::read_file(source_path("tests/golden/t5_tiny.json")))[GetParam()]["config"],
             "t5_tiny.json")) {
     const std::string prefix = GetParam() + "/param/";
     for (const auto& [name, view] : golden_.tensors())
       if (name.starts_with(prefix)) state_[name.substr(prefix.size())] = view;
-    write_file(dir_.file("run/vocab.model"), golden_t5_vocabulary());
+    io::write_file(dir_.file("run/vocab.model"), golden_t5_vocabulary());
   }
-  const TensorView& golden(const std::string& name) const {
+  const io::TensorView& golden(const std::string& name) const {
     return golden_.at(str(GetParam(), "/", name));
   }
-  LazyTensors tensors() const { return lazy_tensors(state_); }
+  io::LazyTensors tensors() const { return lazy_tensors(state_); }
   void save() const {
-    save_checkpoint(dir_.file("run/model"), 10, state_,
-                    {{"task", "t5"},
-                     {"model", config_json(config_)},
-                     {"data", {{"window", {{"sentinels", kGoldenT5Sentinels}}}}},
-                     {"vocabulary_crc32c", crc32c(read_file(dir_.file("run/vocab.model")))}});
+    save_checkpoint(
+        dir_.file("run/model"), 10, state_,
+        {{"task", "t5"},
+         {"model", io::config_json(config_)},
+         {"data", {{"window", {{"sentinels", kGoldenT5Sentinels}}}}},
+         {"vocabulary_crc32c", io::crc32c(io::read_file(dir_.file("run/vocab.model")))}});
   }
   Converted convert(const std::string& from, const std::string& to, ModelForm form) const {
     return convert_checkpoint({.from = dir_.file(from), .to = dir_.file(to), .form = form});
@@ -69,9 +71,9 @@ class T5Folder : public testing::TestWithParam<std::string> {
   }
 
   TempDir dir_;
-  SafetensorsFile golden_;
-  T5Config config_;
-  TensorMap state_;
+  io::SafetensorsFile golden_;
+  model::T5Config config_;
+  io::TensorMap state_;
 };
 INSTANTIATE_TEST_SUITE_P(Kinds, T5Folder, testing::Values("small", "gated"),
                          [](const auto& info) { return info.param; });
@@ -80,7 +82,7 @@ TEST_P(T5Folder, RoundTripThroughAllFormatsIsBitIdentical) {
   save();
   const Converted tf = convert("run/model", "tf/model.ckpt-10", ModelForm::tensorflow);
   EXPECT_EQ(tf.parameters, state_.size());
-  const LazyTensors original = TensorflowCheckpoint(dir_.file("tf/model.ckpt-10")).tensors();
+  const io::LazyTensors original = TensorflowCheckpoint(dir_.file("tf/model.ckpt-10")).tensors();
   EXPECT_TRUE(original.contains("decoder/block_002/layer_001/EncDecAttention/q"));
   EXPECT_TRUE(
       original.contains("encoder/block_000/layer_000/SelfAttention/relative_attention_bias"));
@@ -91,7 +93,7 @@ TEST_P(T5Folder, RoundTripThroughAllFormatsIsBitIdentical) {
     const StoredModel read = open_stored_model(dir_.file(form), "open");
     expect_own_tensors(read);
     EXPECT_THAT(read.skipped, testing::IsEmpty()) << form;
-    T5Config sizes = parse_config<T5Config>(read.config, form);
+    model::T5Config sizes = io::parse_config<model::T5Config>(read.config, form);
     EXPECT_EQ(sizes.num_heads, 3);
     EXPECT_EQ(sizes.d_kv, 6);
     EXPECT_EQ(sizes.decoder_layers(), 3);
@@ -99,28 +101,29 @@ TEST_P(T5Folder, RoundTripThroughAllFormatsIsBitIdentical) {
     EXPECT_EQ(sizes.feed_forward_proj, config_.feed_forward_proj);
     EXPECT_EQ(sizes.tie_word_embeddings, config_.tie_word_embeddings);
   }
-  EXPECT_EQ(read_file(dir_.file("hf/spiece.model")), read_file(dir_.file("run/vocab.model")));
+  EXPECT_EQ(io::read_file(dir_.file("hf/spiece.model")),
+            io::read_file(dir_.file("run/vocab.model")));
 }
 
 TEST_P(T5Folder, TransformersComputesTheSameScoresAndTokens) {
   REQUIRE_ORACLE();
   save();
   convert("run/model", "hf", ModelForm::hugging_face);
-  TensorMap inputs;
+  io::TensorMap inputs;
   for (const char* name : {"inputs", "targets"}) inputs.emplace(name, golden(name));
-  write_file(dir_.file("in"), safetensors_bytes(inputs));
+  io::write_file(dir_.file("in"), io::safetensors_bytes(inputs));
   const auto result =
       run_oracle(str(source_path("tools/check_hf_folder.py"), " ", dir_.file("hf"), " --inputs ",
                      dir_.file("in"), " --outputs ", dir_.file("out"), " --text 'a bad cab'"));
   ASSERT_EQ(result.status, 0) << result.text;
-  const SafetensorsFile out(read_file(dir_.file("out")), "out");
-  EXPECT_LT(largest_difference(tensor_values<float>(out.at("logits")),
-                               tensor_values<float>(golden("scores"))),
+  const io::SafetensorsFile out(io::read_file(dir_.file("out")), "out");
+  EXPECT_LT(largest_difference(io::tensor_values<float>(out.at("logits")),
+                               io::tensor_values<float>(golden("scores"))),
             1e-4);
-  const auto tokenizer = load_tokenizer(dir_.file("run/vocab.model"), {});
+  const auto tokenizer = text::load_tokenizer(dir_.file("run/vocab.model"), {});
   std::vector<std::int32_t> ids;
   tokenizer->encode("a bad cab", ids);
-  ids.push_back(id_of_piece(*tokenizer, "vocab", "</s>"));
+  ids.push_back(text::id_of_piece(*tokenizer, "vocab", "</s>"));
   EXPECT_THAT(result.text, HasSubstr(str("ids ", join(ids, " "), "\n")));
   EXPECT_THAT(result.text, HasSubstr(str("sentinels ", kGoldenT5Pieces + kGoldenT5Sentinels - 1,
                                          " ", kGoldenT5Pieces + kGoldenT5Sentinels - 2)));
@@ -135,15 +138,15 @@ TEST_P(T5Folder, ReadsVocabularyFromTokenizerJson) {
                                      " --save-tokenizer ", dir_.file("fast")));
   ASSERT_EQ(result.status, 0) << result.text;
   std::filesystem::rename(dir_.file("fast/tokenizer.json"), dir_.file("hf/tokenizer.json"));
-  const auto own = load_tokenizer(dir_.file("hf/spiece.model"), {});
+  const auto own = text::load_tokenizer(dir_.file("hf/spiece.model"), {});
   std::filesystem::remove(dir_.file("hf/spiece.model"));
   std::filesystem::remove(dir_.file("hf/tokenizer_config.json"));
   const StoredModel read = open_stored_model(dir_.file("hf"), "open");
   EXPECT_EQ(read.vocab, dir_.file("hf/tokenizer.json"));
   EXPECT_EQ(read.t5.extra_ids, kGoldenT5Sentinels);
-  write_file(dir_.file("made.model"), read.vocab_txt);
+  io::write_file(dir_.file("made.model"), read.vocab_txt);
   for (const std::string& path : {read.vocab, dir_.file("made.model")}) {
-    const auto tokenizer = load_tokenizer(path, {});
+    const auto tokenizer = text::load_tokenizer(path, {});
     ASSERT_EQ(tokenizer->size(), own->size());
     for (std::int32_t id = 0; id < own->size(); ++id)
       EXPECT_EQ(tokenizer->token(id), own->token(id));
@@ -156,7 +159,7 @@ TEST_P(T5Folder, ReadsVocabularyFromTokenizerJson) {
     }
   }
   convert("hf", "again", ModelForm::smelt);
-  EXPECT_EQ(read_file(dir_.file("again/spiece.model")), read.vocab_txt);
+  EXPECT_EQ(io::read_file(dir_.file("again/spiece.model")), read.vocab_txt);
   EXPECT_EQ(load_weights(dir_.file("hf")).vocab_txt, read.vocab_txt);
 }
 
@@ -172,9 +175,9 @@ TEST_P(T5Folder, ReadsFlaxWeights) {
     json* node = &tree;
     const std::string path = name.hugging_face.substr(0, name.hugging_face.rfind('.'));
     for (const std::string_view part : split(path, '.')) node = &(*node)[std::string(part)];
-    const TensorView& value = state_.at(name.original);
-    Dims dims = value.shape.dims;
-    std::vector<float> values = tensor_values<float>(value);
+    const io::TensorView& value = state_.at(name.original);
+    compiler::Dims dims = value.shape.dims;
+    std::vector<float> values = io::tensor_values<float>(value);
     if (is_table && name.transposed) {  // the only table that is turned: it stays as it is there
       std::vector<float> turned;
       for (std::int64_t c = 0; c < dims[1]; ++c)
@@ -192,12 +195,12 @@ TEST_P(T5Folder, ReadsFlaxWeights) {
   const auto packed = json::to_msgpack(tree);
   const std::string file(packed.begin(), packed.end());
   std::filesystem::remove(dir_.file("hf/model.safetensors"));
-  write_file(dir_.file("hf/flax_model.msgpack"), file);
+  io::write_file(dir_.file("hf/flax_model.msgpack"), file);
   expect_own_tensors(open_stored_model(dir_.file("hf"), "open"));
   EXPECT_EQ(load_weights(dir_.file("hf")).parameters.size(), state_.size());
 
   const auto refusal = [&](const std::string& bytes) {
-    write_file(dir_.file("hf/flax_model.msgpack"), bytes);
+    io::write_file(dir_.file("hf/flax_model.msgpack"), bytes);
     return error_of<UsageError>([&] { open_stored_model(dir_.file("hf"), "open"); });
   };
   EXPECT_THAT(refusal(file.substr(0, file.size() - 9)),
@@ -219,12 +222,12 @@ TEST_P(T5Folder, InitializesARun) {
                          tensors(), {});
   const PretrainedWeights given = load_weights(dir_.file("hf"));
   EXPECT_EQ(given.parameters.size(), state_.size());
-  EXPECT_EQ(given.model, config_json(config_));
-  EXPECT_EQ(given.vocab_txt, read_file(dir_.file("run/vocab.model")));
+  EXPECT_EQ(given.model, io::config_json(config_));
+  EXPECT_EQ(given.vocab_txt, io::read_file(dir_.file("run/vocab.model")));
 }
 
 TEST_P(T5Folder, ReportsMismatches) {
-  const auto refusal = [&](const T5Config& config, std::int64_t extra) {
+  const auto refusal = [&](const model::T5Config& config, std::int64_t extra) {
     return error_of<UsageError>([&] {
       export_hugging_face_t5(dir_.file("none"), config, dir_.file("run/vocab.model"), extra,
                              tensors(), {});
@@ -233,29 +236,29 @@ TEST_P(T5Folder, ReportsMismatches) {
   EXPECT_THAT(refusal(config_, 100),
               HasSubstr("vocab.model: 12 pieces and 100 sentinels are more than the config's "
                         "vocab_size 53\n  hint: use the vocabulary"));
-  T5Config wide = config_;
+  model::T5Config wide = config_;
   wide.d_ff = 25;
   EXPECT_THAT(refusal(wide, kGoldenT5Sentinels), HasSubstr("the config expects f32[16,25]"));
   EXPECT_FALSE(std::filesystem::exists(dir_.file("none")));
 
   export_hugging_face_t5(dir_.file("hf"), config_, dir_.file("run/vocab.model"), kGoldenT5Sentinels,
                          tensors(), {});
-  json other = json::parse(read_file(dir_.file("hf/config.json")));
+  json other = json::parse(io::read_file(dir_.file("hf/config.json")));
   other["feed_forward_proj"] = "gated-silu";
-  write_file(dir_.file("hf/config.json"), other.dump());
+  io::write_file(dir_.file("hf/config.json"), other.dump());
   EXPECT_THAT(error_of<UsageError>([&] { load_weights(dir_.file("hf")); }),
               HasSubstr("config.json: feed_forward_proj is 'gated-silu', must be one of relu, "
                         "gated-gelu\n  hint: use a model with"));
   other["feed_forward_proj"] = 3;
-  write_file(dir_.file("hf/config.json"), other.dump());
+  io::write_file(dir_.file("hf/config.json"), other.dump());
   EXPECT_THAT(error_of<UsageError>([&] { load_weights(dir_.file("hf")); }),
               HasSubstr("hf/config.json: feed_forward_proj is 3, must be a string"));
   other["feed_forward_proj"] = nullptr;
-  write_file(dir_.file("hf/config.json"), other.dump());
+  io::write_file(dir_.file("hf/config.json"), other.dump());
   if (GetParam() == "small") load_weights(dir_.file("hf"));
   for (const char* file : {"hf/spiece.model", "hf/tokenizer.json"}) {
     std::filesystem::remove(dir_.file("hf/spiece.model"));
-    write_file(dir_.file(file), "version https://git-lfs.github.com/spec/v1\noid sha256:01\n");
+    io::write_file(dir_.file(file), "version https://git-lfs.github.com/spec/v1\noid sha256:01\n");
     if (GetParam() == "small") {
       EXPECT_THAT(error_of<UsageError>([&] { load_weights(dir_.file("hf")); }),
                   HasSubstr(str(file, ": is a Git LFS pointer")));
@@ -265,7 +268,7 @@ TEST_P(T5Folder, ReportsMismatches) {
 
 // As newer Mesh TensorFlow writes it: scopes have names, not numbers.
 TEST_P(T5Folder, ReadsScopesOfNewerMeshTensorFlow) {
-  LazyTensors renamed;
+  io::LazyTensors renamed;
   for (auto& [name, tensor] : to_original_t5(tensors())) {
     std::string newer = name;
     const bool decoder = name.starts_with("decoder/");
@@ -289,11 +292,11 @@ TEST_P(T5Folder, ReadsScopesOfNewerMeshTensorFlow) {
 
 // The sizes are then unknown, which is an error of what needs them alone.
 TEST_P(T5Folder, InfersSizesOfACheckpoint) {
-  LazyTensors some = tensors();
+  io::LazyTensors some = tensors();
   some.erase("encoder/block_000/layer_000/SelfAttention/relative_attention_bias");
   write_tensorflow_checkpoint(dir_.file("t/model.ckpt-7"), to_original_t5(some));
   EXPECT_TRUE(open_stored_model(dir_.file("t/model.ckpt-7"), "test").config.is_null());
-  write_file(dir_.file("sizes.json"), config_json(config_).dump());
+  io::write_file(dir_.file("sizes.json"), io::config_json(config_).dump());
   const auto refusal = [&](const std::string& config) {
     return error_of<UsageError>([&] {
       convert_checkpoint({.from = dir_.file("t/model.ckpt-7"),
@@ -312,9 +315,9 @@ TEST_P(T5Folder, InfersSizesOfACheckpoint) {
 TEST_P(T5Folder, RejectsAnotherStartToken) {
   export_hugging_face_t5(dir_.file("hf"), config_, dir_.file("run/vocab.model"), kGoldenT5Sentinels,
                          tensors(), {});
-  json other = json::parse(read_file(dir_.file("hf/config.json")));
+  json other = json::parse(io::read_file(dir_.file("hf/config.json")));
   other["decoder_start_token_id"] = 5;
-  write_file(dir_.file("hf/config.json"), other.dump());
+  io::write_file(dir_.file("hf/config.json"), other.dump());
   EXPECT_THAT(error_of<UsageError>([&] { load_weights(dir_.file("hf")); }),
               HasSubstr("config.json: decoder_start_token_id is 5, must be 0"));
 }
@@ -322,7 +325,7 @@ TEST_P(T5Folder, RejectsAnotherStartToken) {
 TEST_P(T5Folder, RejectsAnotherTokenizer) {
   export_hugging_face_t5(dir_.file("hf"), config_, dir_.file("run/vocab.model"), kGoldenT5Sentinels,
                          tensors(), {});
-  write_file(dir_.file("hf/tokenizer_config.json"), R"({"tokenizer_class": "ByT5Tokenizer"})");
+  io::write_file(dir_.file("hf/tokenizer_config.json"), R"({"tokenizer_class": "ByT5Tokenizer"})");
   load_weights(dir_.file("hf"));  // which another vocabulary may be named for
   EXPECT_THAT(error_of<UsageError>([&] { open_stored_model(dir_.file("hf"), "test"); }),
               HasSubstr("tokenizer_class is \"ByT5Tokenizer\", not \"T5Tokenizer\""));
@@ -331,19 +334,19 @@ TEST_P(T5Folder, RejectsAnotherTokenizer) {
 TEST_P(T5Folder, KeepsAddedTokensInASmeltCheckpoint) {
   export_hugging_face_t5(dir_.file("hf"), config_, dir_.file("run/vocab.model"), kGoldenT5Sentinels,
                          tensors(), {});
-  write_file(dir_.file("hf/tokenizer_config.json"),
-             R"({"extra_ids": 10, "added_tokens_decoder": {"30": {"content": "covid"}}})");
+  io::write_file(dir_.file("hf/tokenizer_config.json"),
+                 R"({"extra_ids": 10, "added_tokens_decoder": {"30": {"content": "covid"}}})");
   convert("hf", "own", ModelForm::smelt);
   convert("own", "again", ModelForm::hugging_face);
-  const auto tokens = added_pieces(dir_.file("again/spiece.model")).tokens;
+  const auto tokens = text::added_pieces(dir_.file("again/spiece.model")).tokens;
   ASSERT_EQ(tokens.size(), 1u);
   EXPECT_EQ(tokens[0].content, "covid");
   EXPECT_EQ(tokens[0].id, 30);
 }
 
 TEST(T5Names, IncludeGatedAndUntiedModels) {
-  const LazyTensor one{{DType::f32, {1}}, [] { return std::vector<std::byte>(4); }};
-  LazyTensors original;
+  const io::LazyTensor one{{compiler::DType::f32, {1}}, [] { return std::vector<std::byte>(4); }};
+  io::LazyTensors original;
   for (const char* name :
        {"shared/embedding", "encoder/block_011/layer_001/rms_norm/scale", "decoder/rms_norm/scale",
         "decoder/block_003/layer_000/SelfAttention/q_slot_vr"})
@@ -354,9 +357,9 @@ TEST(T5Names, IncludeGatedAndUntiedModels) {
               ElementsAre("decoder/final_layer_norm/scale",
                           "encoder/block_11/layer_001/layer_norm/scale", "shared/embedding"));
   EXPECT_THAT(skipped, ElementsAre("1 slot of Adafactor"));
-  LazyTensors bert{{"bert/rms_norm/scale", one}};
+  io::LazyTensors bert{{"bert/rms_norm/scale", one}};
   EXPECT_TRUE(from_original_t5(bert, skipped).contains("bert/rms_norm/scale"));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -14,7 +14,7 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -32,8 +32,8 @@ std::string vocab_of(int words) {
 class HuggingFace : public testing::Test {
  protected:
   HuggingFace()
-      : golden_(read_file(source_path("tests/golden/bert_tiny.safetensors")), "bert_tiny"),
-        record_(Json::parse(read_file(source_path("tests/golden/bert_tiny.json")))) {
+      : golden_(io::read_file(source_path("tests/golden/bert_tiny.safetensors")), "bert_tiny"),
+        record_(Json::parse(io::read_file(source_path("tests/golden/bert_tiny.json")))) {
     bert_.config = record_["config"];
     bert_.vocab_txt = vocab_of(99);
     for (const auto& [name, tensor] : golden_.tensors())
@@ -49,7 +49,7 @@ class HuggingFace : public testing::Test {
     return "no error";
   }
 
-  SafetensorsFile golden_;
+  io::SafetensorsFile golden_;
   Json record_;
   HuggingFaceBert bert_;
   TempDir dir_;
@@ -64,9 +64,9 @@ std::string import_refusal(const std::string& folder) {
   return "no error";
 }
 
-double difference(const TensorView& a, const TensorView& b) {
+double difference(const io::TensorView& a, const io::TensorView& b) {
   EXPECT_EQ(a.shape, b.shape);
-  return largest_difference(tensor_values<float>(a), tensor_values<float>(b));
+  return largest_difference(io::tensor_values<float>(a), io::tensor_values<float>(b));
 }
 
 TEST_F(HuggingFace, WritesTheFilesThatTransformersReads) {
@@ -77,7 +77,7 @@ TEST_F(HuggingFace, WritesTheFilesThatTransformersReads) {
   EXPECT_THAT(
       names, UnorderedElementsAre("config.json", "model.safetensors", "vocab.txt", "tokenizer.json",
                                   "tokenizer_config.json", "special_tokens_map.json"));
-  const Json config = Json::parse(read_file(dir_.file("hf/config.json")));
+  const Json config = Json::parse(io::read_file(dir_.file("hf/config.json")));
   EXPECT_EQ(config["architectures"], Json::array({"BertForPreTraining"}));
   EXPECT_EQ(config["model_type"], "bert");
   EXPECT_EQ(config["hidden_act"], "gelu_new");
@@ -85,34 +85,35 @@ TEST_F(HuggingFace, WritesTheFilesThatTransformersReads) {
   EXPECT_EQ(config["pad_token_id"], 0);
   EXPECT_EQ(config["num_hidden_layers"], 2);
   EXPECT_EQ(config["vocab_size"], 99);
-  const Json tokenizer = Json::parse(read_file(dir_.file("hf/tokenizer_config.json")));
+  const Json tokenizer = Json::parse(io::read_file(dir_.file("hf/tokenizer_config.json")));
   EXPECT_EQ(tokenizer["tokenizer_class"], "BertTokenizer");
   EXPECT_EQ(tokenizer["do_lower_case"], true);
   EXPECT_EQ(tokenizer["model_max_length"], 40);
-  EXPECT_EQ(read_file(dir_.file("hf/vocab.txt")), bert_.vocab_txt);
+  EXPECT_EQ(io::read_file(dir_.file("hf/vocab.txt")), bert_.vocab_txt);
 }
 
 TEST_F(HuggingFace, StoresKernelsTransposedAndTheTiedTableOnce) {
   export_hugging_face(dir_.file("hf"), bert_);
-  const SafetensorsFile file(read_file(dir_.file("hf/model.safetensors")), "model");
+  const io::SafetensorsFile file(io::read_file(dir_.file("hf/model.safetensors")), "model");
   EXPECT_EQ(file.tensors().size(), bert_.parameters.size());
-  EXPECT_EQ(file.metadata(), (Metadata{{"format", "pt"}}));
+  EXPECT_EQ(file.metadata(), (io::Metadata{{"format", "pt"}}));
   const auto& kernel = bert_.parameters.at("bert/encoder/layer_1/intermediate/dense/kernel");
   const auto& weight = file.at("bert.encoder.layer.1.intermediate.dense.weight");
-  ASSERT_EQ(kernel.shape.dims, (Dims{32, 64}));
-  ASSERT_EQ(weight.shape.dims, (Dims{64, 32}));
-  EXPECT_EQ(tensor_values<float>(kernel)[3 * 64 + 5], tensor_values<float>(weight)[5 * 32 + 3]);
-  EXPECT_EQ(file.at("cls.seq_relationship.weight").shape.dims, (Dims{2, 32}));
+  ASSERT_EQ(kernel.shape.dims, (compiler::Dims{32, 64}));
+  ASSERT_EQ(weight.shape.dims, (compiler::Dims{64, 32}));
+  EXPECT_EQ(io::tensor_values<float>(kernel)[3 * 64 + 5],
+            io::tensor_values<float>(weight)[5 * 32 + 3]);
+  EXPECT_EQ(file.at("cls.seq_relationship.weight").shape.dims, (compiler::Dims{2, 32}));
   EXPECT_EQ(file.tensors().count("cls.predictions.decoder.weight"), 0);
 }
 
 TEST_F(HuggingFace, TransformersComputesTheSameLogits) {
   REQUIRE_ORACLE();
   export_hugging_face(dir_.file("hf"), bert_);
-  TensorMap inputs;
+  io::TensorMap inputs;
   for (const char* name : {"input_ids", "input_mask", "segment_ids", "masked_lm_positions"})
     inputs.emplace(name, golden_.at(str("input/0/", name)));
-  write_file(dir_.file("in"), safetensors_bytes(inputs));
+  io::write_file(dir_.file("in"), io::safetensors_bytes(inputs));
   const auto result = run_oracle(str(source_path("tools/check_hf_folder.py"), " ", dir_.file("hf"),
                                      " --inputs ", dir_.file("in"), " --outputs ", dir_.file("out"),
                                      " --text 'Hello, H\u00c9LLO unable [MASK] word9'"));
@@ -121,14 +122,14 @@ TEST_F(HuggingFace, TransformersComputesTheSameLogits) {
   EXPECT_THAT(result.text, HasSubstr("tokens hello [UNK] hello un ##able [MASK] word9\n"));
   EXPECT_THAT(result.text, HasSubstr("ids 2 7 1 7 5 6 4 9 3\n"));
   EXPECT_THAT(result.text, HasSubstr("model_max_length 40\n"));
-  const SafetensorsFile out(read_file(dir_.file("out")), "out");
+  const io::SafetensorsFile out(io::read_file(dir_.file("out")), "out");
   for (const char* name : {"mlm_logits", "nsp_logits"})
     EXPECT_LT(difference(out.at(name), golden_.at(str("output/", name))), 1e-5) << name;
 }
 
 TEST_F(HuggingFace, ImportReturnsWhatWasExported) {
   bert_.tokenizer = {
-      .lower_case = false, .strip_accents = true, .control = ControlCharacters::electra};
+      .lower_case = false, .strip_accents = true, .control = text::ControlCharacters::electra};
   export_hugging_face(dir_.file("hf"), bert_);
   const HuggingFaceBert back = import_hugging_face(dir_.file("hf"));
   EXPECT_EQ(back.config, bert_.config);
@@ -141,8 +142,8 @@ TEST_F(HuggingFace, ImportReturnsWhatWasExported) {
 
 TEST_F(HuggingFace, ReadsOldNamesOfLayerNorm) {
   export_hugging_face(dir_.file("hf"), bert_);
-  const SafetensorsFile file(read_file(dir_.file("hf/model.safetensors")), "model");
-  TensorMap old;
+  const io::SafetensorsFile file(io::read_file(dir_.file("hf/model.safetensors")), "model");
+  io::TensorMap old;
   for (const auto& [name, tensor] : file.tensors()) {
     std::string key = name;
     if (const auto at = key.find("LayerNorm.weight"); at != key.npos)
@@ -150,7 +151,7 @@ TEST_F(HuggingFace, ReadsOldNamesOfLayerNorm) {
     if (const auto at = key.find("LayerNorm.bias"); at != key.npos) key.replace(at + 10, 4, "beta");
     old.emplace(key, tensor);
   }
-  write_file(dir_.file("hf/model.safetensors"), safetensors_bytes(old));
+  io::write_file(dir_.file("hf/model.safetensors"), io::safetensors_bytes(old));
   const auto back = import_hugging_face(dir_.file("hf"));
   const char* name = "bert/encoder/layer_0/output/LayerNorm/gamma";
   EXPECT_EQ(difference(back.parameters.at(name), bert_.parameters.at(name)), 0);
@@ -158,9 +159,9 @@ TEST_F(HuggingFace, ReadsOldNamesOfLayerNorm) {
 
 TEST_F(HuggingFace, ReplacesErfGeluWithAWarning) {
   export_hugging_face(dir_.file("hf"), bert_);
-  Json config = Json::parse(read_file(dir_.file("hf/config.json")));
+  Json config = Json::parse(io::read_file(dir_.file("hf/config.json")));
   config["hidden_act"] = "gelu";
-  write_file(dir_.file("hf/config.json"), config.dump());
+  io::write_file(dir_.file("hf/config.json"), config.dump());
   const CapturedLog log;
   EXPECT_EQ(import_hugging_face(dir_.file("hf")).config["hidden_act"], "gelu");
   EXPECT_THAT(log.text(), HasSubstr("gelu (erf) is replaced by BERT's tanh approximation of gelu"));
@@ -170,7 +171,7 @@ TEST_F(HuggingFace, ReplacesErfGeluWithAWarning) {
     EXPECT_EQ(again.text(), "");
   }
   config["hidden_act"] = "gelu_python";
-  write_file(dir_.file("hf/config.json"), config.dump());
+  io::write_file(dir_.file("hf/config.json"), config.dump());
   EXPECT_EQ(import_hugging_face(dir_.file("hf")).config["hidden_act"], "gelu");
   EXPECT_THAT(log.text(),
               HasSubstr("gelu_python (erf) is replaced by BERT's tanh approximation of gelu"));
@@ -178,26 +179,26 @@ TEST_F(HuggingFace, ReplacesErfGeluWithAWarning) {
 
 TEST_F(HuggingFace, RejectsOtherActivationsAndCausalModels) {
   export_hugging_face(dir_.file("hf"), bert_);
-  Json config = Json::parse(read_file(dir_.file("hf/config.json")));
+  Json config = Json::parse(io::read_file(dir_.file("hf/config.json")));
   for (const char* name : {"silu", "gelu_10"}) {
     config["hidden_act"] = name;
-    write_file(dir_.file("hf/config.json"), config.dump());
+    io::write_file(dir_.file("hf/config.json"), config.dump());
     EXPECT_THAT(import_refusal(dir_.file("hf")),
                 HasSubstr(str("config.json: hidden_act is '", name,
                               "', must be one of linear, relu, gelu, tanh\n  hint: use a model")));
   }
   config["hidden_act"] = "gelu_new";
   config["is_decoder"] = true;
-  write_file(dir_.file("hf/config.json"), config.dump());
+  io::write_file(dir_.file("hf/config.json"), config.dump());
   EXPECT_THAT(import_refusal(dir_.file("hf")),
               HasSubstr("config.json: is_decoder is true: causal"));
 }
 
 TEST_F(HuggingFace, ReportsHowToConvertOtherWeightFormats) {
   export_hugging_face(dir_.file("hf"), bert_);
-  const std::string weights = dir_.file("hf/model.safetensors"), bytes = read_file(weights);
+  const std::string weights = dir_.file("hf/model.safetensors"), bytes = io::read_file(weights);
   std::filesystem::remove(weights);
-  write_file(dir_.file("hf/pytorch_model.bin"), "PK");
+  io::write_file(dir_.file("hf/pytorch_model.bin"), "PK");
   EXPECT_THAT(
       import_refusal(dir_.file("hf")),
       HasSubstr(str("hf: cannot read pytorch_model.bin (pickled PyTorch weights): "
@@ -209,29 +210,29 @@ TEST_F(HuggingFace, ReportsHowToConvertOtherWeightFormats) {
       import_refusal(dir_.file("hf")),
       AllOf(HasSubstr("tf_model.h5 (TensorFlow weights)"),
             HasSubstr("with transformers 4: BertForPreTraining"), HasSubstr("from_tf=True")));
-  const std::string config = read_file(dir_.file("hf/config.json"));
+  const std::string config = io::read_file(dir_.file("hf/config.json"));
   std::filesystem::remove(dir_.file("hf/config.json"));
   EXPECT_THAT(error_of<UsageError>([&] { weights_path(dir_.file("hf")); }),
               HasSubstr("with transformers 4: AutoModelForPreTraining.from_pretrained('"));
-  write_file(dir_.file("hf/config.json"), config);
+  io::write_file(dir_.file("hf/config.json"), config);
   const std::string pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:01\nsize 9\n";
-  write_file(weights, pointer);
+  io::write_file(weights, pointer);
   EXPECT_THAT(import_refusal(dir_.file("hf")),
               HasSubstr("model.safetensors: is a Git LFS pointer, not the file itself"));
   std::filesystem::remove(weights);
-  write_file(dir_.file("hf/flax_model.msgpack"), pointer);
+  io::write_file(dir_.file("hf/flax_model.msgpack"), pointer);
   EXPECT_THAT(import_refusal(dir_.file("hf")),
               HasSubstr("flax_model.msgpack: is a Git LFS pointer, not the file itself"));
-  write_file(weights, bytes);
+  io::write_file(weights, bytes);
   import_hugging_face(dir_.file("hf"));
-  write_file(dir_.file("hf/tokenizer.json"), pointer);
+  io::write_file(dir_.file("hf/tokenizer.json"), pointer);
   EXPECT_THAT(import_refusal(dir_.file("hf")), HasSubstr("tokenizer.json: is a Git LFS pointer"));
 }
 
 // As transformers does: a smaller model may have been saved over one in several files.
 TEST_F(HuggingFace, PrefersOneFileOverAnIndex) {
   export_hugging_face(dir_.file("hf"), bert_);
-  write_file(dir_.file("hf/model.safetensors.index.json"), R"({"weight_map": {"x": "gone"}})");
+  io::write_file(dir_.file("hf/model.safetensors.index.json"), R"({"weight_map": {"x": "gone"}})");
   const CapturedLog log;
   import_hugging_face(dir_.file("hf"));
   EXPECT_THAT(log.text(), HasSubstr("has both model.safetensors and model.safetensors.index.json"));
@@ -239,15 +240,15 @@ TEST_F(HuggingFace, PrefersOneFileOverAnIndex) {
 
 TEST_F(HuggingFace, RejectsRelativePositionsAndWarnsOfAnotherEpsilon) {
   export_hugging_face(dir_.file("hf"), bert_);
-  Json config = Json::parse(read_file(dir_.file("hf/config.json")));
+  Json config = Json::parse(io::read_file(dir_.file("hf/config.json")));
   config["layer_norm_eps"] = 1e-5;
-  write_file(dir_.file("hf/config.json"), config.dump());
+  io::write_file(dir_.file("hf/config.json"), config.dump());
   const CapturedLog log;
   EXPECT_EQ(import_hugging_face(dir_.file("hf")).config["hidden_size"], 32);
   EXPECT_THAT(log.text(),
               HasSubstr("hf/config.json: layer_norm_eps 1e-05 is not supported; using 1e-12"));
   config["position_embedding_type"] = "relative_key";
-  write_file(dir_.file("hf/config.json"), config.dump());
+  io::write_file(dir_.file("hf/config.json"), config.dump());
   EXPECT_THAT(import_refusal(dir_.file("hf")),
               HasSubstr("position_embedding_type is 'relative_key', not 'absolute'\n  hint: use a "
                         "model with absolute positions"));
@@ -255,24 +256,24 @@ TEST_F(HuggingFace, RejectsRelativePositionsAndWarnsOfAnotherEpsilon) {
 
 TEST_F(HuggingFace, RejectsUntiedOutputEmbeddings) {
   export_hugging_face(dir_.file("hf"), bert_);
-  Json config = Json::parse(read_file(dir_.file("hf/config.json")));
+  Json config = Json::parse(io::read_file(dir_.file("hf/config.json")));
   config["tie_word_embeddings"] = false;
-  write_file(dir_.file("hf/config.json"), config.dump());
+  io::write_file(dir_.file("hf/config.json"), config.dump());
   import_hugging_face(dir_.file("hf"));  // which has none of its own
-  const SafetensorsFile file(read_file(dir_.file("hf/model.safetensors")), "model");
-  TensorMap tensors = file.tensors();
+  const io::SafetensorsFile file(io::read_file(dir_.file("hf/model.safetensors")), "model");
+  io::TensorMap tensors = file.tensors();
   tensors["cls.predictions.decoder.weight"] = tensors.at("bert.embeddings.word_embeddings.weight");
-  write_file(dir_.file("hf/model.safetensors"), safetensors_bytes(tensors));
+  io::write_file(dir_.file("hf/model.safetensors"), io::safetensors_bytes(tensors));
   EXPECT_THAT(
       import_refusal(dir_.file("hf")),
       HasSubstr("hf: tie_word_embeddings is false and cls.predictions.decoder.weight exists"));
 }
 
 TEST_F(HuggingFace, AcceptsACheckpointWithSlots) {
-  const TensorView slot = bert_.parameters.at("bert/pooler/dense/bias");
+  const io::TensorView slot = bert_.parameters.at("bert/pooler/dense/bias");
   bert_.parameters.emplace("bert/pooler/dense/bias/adam_m", slot);
   export_hugging_face(dir_.file("hf"), bert_);
-  const SafetensorsFile file(read_file(dir_.file("hf/model.safetensors")), "model");
+  const io::SafetensorsFile file(io::read_file(dir_.file("hf/model.safetensors")), "model");
   EXPECT_EQ(file.tensors().size(), 46);
 }
 
@@ -310,20 +311,20 @@ TEST_F(HuggingFace, RejectsAnInvalidConfig) {
 }
 
 TEST_F(HuggingFace, DoesNotOverwriteOtherFolders) {
-  write_file(dir_.file("hf/notes.txt"), "mine");
+  io::write_file(dir_.file("hf/notes.txt"), "mine");
   EXPECT_THAT(refusal(dir_.file("hf")), HasSubstr("hf already holds something else"));
-  EXPECT_EQ(read_file(dir_.file("hf/notes.txt")), "mine");
+  EXPECT_EQ(io::read_file(dir_.file("hf/notes.txt")), "mine");
 }
 
 TEST_F(HuggingFace, RejectsAFolderThatIsNotABert) {
   EXPECT_THAT(import_refusal(dir_.file("none")), HasSubstr("none/config.json: No such file"));
   export_hugging_face(dir_.file("hf"), bert_);
-  Json config = Json::parse(read_file(dir_.file("hf/config.json")));
+  Json config = Json::parse(io::read_file(dir_.file("hf/config.json")));
   config["model_type"] = "gpt2";
-  write_file(dir_.file("hf/config.json"), config.dump());
+  io::write_file(dir_.file("hf/config.json"), config.dump());
   EXPECT_THAT(import_refusal(dir_.file("hf")),
               HasSubstr("config.json: not the config of a BERT model: model_type is 'gpt2'"));
-  write_file(dir_.file("hf/config.json"), "{");
+  io::write_file(dir_.file("hf/config.json"), "{");
   EXPECT_THAT(import_refusal(dir_.file("hf")),
               HasSubstr("config.json: not the config of a BERT model: model_type is missing"));
 }
@@ -331,35 +332,35 @@ TEST_F(HuggingFace, RejectsAFolderThatIsNotABert) {
 TEST_F(HuggingFace, InfersModelTypeFromClassOrFields) {
   export_hugging_face(dir_.file("hf"), bert_);
   const auto type_without = [&](const char* classes, const char* left_out) {
-    Json config = Json::parse(read_file(dir_.file("hf/config.json")));
+    Json config = Json::parse(io::read_file(dir_.file("hf/config.json")));
     config.erase("model_type");
     config.erase("architectures");
     if (*classes != 0) config["architectures"] = Json::array({classes});
     config.erase(left_out);
-    write_file(dir_.file("old/config.json"), config.dump());
+    io::write_file(dir_.file("old/config.json"), config.dump());
     return read_model_config(dir_.file("old")).value("model_type", "");
   };
   EXPECT_EQ(type_without("BertForMaskedLM", ""), "bert");
   EXPECT_EQ(type_without("", ""), "bert");
   EXPECT_EQ(type_without("", "type_vocab_size"), "");
   EXPECT_EQ(type_without("RobertaForMaskedLM", ""), "");
-  write_file(dir_.file("t5/config.json"), R"({"d_model": 8, "d_kv": 4, "d_ff": 16})");
+  io::write_file(dir_.file("t5/config.json"), R"({"d_model": 8, "d_kv": 4, "d_ff": 16})");
   EXPECT_EQ(read_model_config(dir_.file("t5")).value("model_type", ""), "t5");
 }
 
 TEST_F(HuggingFace, RejectsAModelWithoutPretrainingHeads) {
   export_hugging_face(dir_.file("hf"), bert_);
-  const SafetensorsFile file(read_file(dir_.file("hf/model.safetensors")), "model");
-  TensorMap tensors = file.tensors();
+  const io::SafetensorsFile file(io::read_file(dir_.file("hf/model.safetensors")), "model");
+  io::TensorMap tensors = file.tensors();
   tensors.erase("cls.seq_relationship.weight");
-  write_file(dir_.file("hf/model.safetensors"), safetensors_bytes(tensors));
+  io::write_file(dir_.file("hf/model.safetensors"), io::safetensors_bytes(tensors));
   EXPECT_THAT(import_refusal(dir_.file("hf")),
               HasSubstr("model.safetensors: no tensor 'cls.seq_relationship.weight'"));
-  TensorMap renamed;
+  io::TensorMap renamed;
   for (auto& [name, tensor] : tensors) renamed[name + ":0"] = tensor;
-  write_file(dir_.file("hf/model.safetensors"), safetensors_bytes(renamed));
+  io::write_file(dir_.file("hf/model.safetensors"), io::safetensors_bytes(renamed));
   EXPECT_THAT(import_refusal(dir_.file("hf")), HasSubstr(":0', which are TensorFlow's"));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::checkpoint

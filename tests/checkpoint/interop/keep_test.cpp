@@ -12,7 +12,7 @@
 #include "support/captured_log.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -24,7 +24,7 @@ class KeepTest : public testing::Test {
   // Two files of tensors.
   void save(std::int64_t step, const SaveOptions& options = {}) const {
     const std::vector<float> values(1000, static_cast<float>(step));
-    const TensorView view{{DType::f32, {1000}}, std::as_bytes(std::span(values))};
+    const io::TensorView view{{compiler::DType::f32, {1000}}, std::as_bytes(std::span(values))};
     SaveOptions two = options;
     two.shard_bytes = 4000;
     save_checkpoint(dir_.path(), step, {{"a", view}, {"b", view}}, {}, two);
@@ -44,7 +44,7 @@ TEST_F(KeepTest, KeptCheckpointSharesBytesAndOutlivesTheOriginal) {
   save(20, {.max_to_keep = 1});
   EXPECT_THAT(checkpoint_steps(dir_.path()), ElementsAre(20));
   const Checkpoint kept = load_checkpoint(kept_, 10);
-  EXPECT_EQ(tensor_values<float>(kept.tensors.at("b")), std::vector<float>(1000, 10));
+  EXPECT_EQ(io::tensor_values<float>(kept.tensors.at("b")), std::vector<float>(1000, 10));
 }
 
 // A kill between the two renames of a save that replaces a checkpoint of its step.
@@ -64,7 +64,7 @@ TEST_F(KeepTest, RecoversCheckpointsFromAnInterruptedReplacement) {
         take_back_checkpoints(dir_.path());
       EXPECT_EQ(load_latest_checkpoint(dir_.path())->step, 20);
       save(5);
-      EXPECT_THAT(list_folder(dir_.path()),
+      EXPECT_THAT(io::list_folder(dir_.path()),
                   ElementsAre("checkpoint-10", "checkpoint-20", "checkpoint-5"));
       remove_checkpoint(at(""));
     }
@@ -94,4 +94,4 @@ TEST_F(KeepTest, FallsBackToTheOlderCheckpointForAnyDamage) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -12,7 +12,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 using testing::AllOf;
@@ -21,17 +21,17 @@ using testing::HasSubstr;
 class ManifestTest : public testing::Test {
  protected:
   void SetUp() override {
-    const TensorView two{{DType::f32, {2}}, std::as_bytes(std::span(values_))};
+    const io::TensorView two{{compiler::DType::f32, {2}}, std::as_bytes(std::span(values_))};
     for (const int step : {1, 2})
       save_checkpoint(dir_.path(), step, {{"w", two}, {"w/adam_m", two}, {"ema/w", two}},
                       {{"seed", 7}});
   }
   std::string file(std::string_view name) const { return dir_.file(str("checkpoint-2/", name)); }
   void change(const std::function<void(Json&)>& how) const {
-    Json manifest = Json::parse(read_file(file(kManifestFile)));
+    Json manifest = Json::parse(io::read_file(file(kManifestFile)));
     how(manifest);
-    write_file(file(kManifestFile), manifest.dump());
-    write_file(file(kCommitFile), commit_text(manifest.dump()));
+    io::write_file(file(kManifestFile), manifest.dump());
+    io::write_file(file(kCommitFile), commit_text(manifest.dump()));
   }
 
   TempDir dir_;
@@ -39,7 +39,7 @@ class ManifestTest : public testing::Test {
 };
 
 TEST_F(ManifestTest, MissingOrMistypedFieldsAreDamage) {
-  const std::string before = read_file(file(kManifestFile));
+  const std::string before = io::read_file(file(kManifestFile));
   const CapturedLog log;
   for (const std::string patch :
        {R"({"files": null})", R"({"state": null})", R"({"step": null})", R"({"files": [3]})",
@@ -49,7 +49,7 @@ TEST_F(ManifestTest, MissingOrMistypedFieldsAreDamage) {
     EXPECT_THAT(error_of<DamagedCheckpoint>([&] { load_checkpoint(dir_.path(), 2); }),
                 HasSubstr("checkpoint-2: manifest.json has an invalid field: "));
     EXPECT_EQ(load_latest_checkpoint(dir_.path())->step, 1);
-    write_file(file(kManifestFile), before);
+    io::write_file(file(kManifestFile), before);
   }
   change([](Json& m) { m = Json::array(); });
   EXPECT_THAT(error_of<DamagedCheckpoint>([&] { checkpoint_state(dir_.file("checkpoint-2")); }),
@@ -57,11 +57,11 @@ TEST_F(ManifestTest, MissingOrMistypedFieldsAreDamage) {
 }
 
 TEST_F(ManifestTest, RequiresExactlyTheListedTensors) {
-  const std::string before = read_file(file(kManifestFile));
+  const std::string before = io::read_file(file(kManifestFile));
   const auto refusal = [&](const std::function<void(Json&)>& how) {
     change(how);
     const std::string said = error_of<DamagedCheckpoint>([&] { load_checkpoint(dir_.path(), 2); });
-    write_file(file(kManifestFile), before);
+    io::write_file(file(kManifestFile), before);
     return said;
   };
   EXPECT_THAT(refusal([](Json& m) { m["tensors"].erase("w"); }),
@@ -76,9 +76,9 @@ TEST_F(ManifestTest, DetectsTruncatedAndMissingFilesWithoutReadingTensors) {
   const CapturedLog log;
   const std::string name = "tensors-00000-of-00001.safetensors";
   EXPECT_EQ(load_latest_state(dir_.path())->step, 2);
-  write_file(file(name), read_file(file(name)).substr(1));
+  io::write_file(file(name), io::read_file(file(name)).substr(1));
   EXPECT_EQ(load_latest_state(dir_.path())->step, 1);
-  remove_file(file(name));
+  io::remove_file(file(name));
   EXPECT_EQ(load_latest_state(dir_.path())->step, 1);
   EXPECT_THAT(log.text(), AllOf(HasSubstr(name + " has "), HasSubstr(name + " is missing")));
 }
@@ -92,4 +92,4 @@ TEST_F(ManifestTest, ParametersExcludeSlotsAndAverages) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::checkpoint

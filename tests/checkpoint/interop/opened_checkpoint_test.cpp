@@ -11,7 +11,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 using testing::AllOf;
@@ -24,24 +24,24 @@ class OpenedCheckpoint : public testing::Test {
       return std::as_bytes(std::span(values));
     };
     SlicedTensors tensors;
-    tensors["b"] = {{DType::s32, {3}}, {{{0}, {{DType::s32, {3}}, bytes(b_)}}}};
-    tensors["w"] = {{DType::s32, {4, 2}},
-                    {{{0, 0}, {{DType::s32, {2, 2}}, bytes(top_)}},
-                     {{2, 0}, {{DType::s32, {2, 2}}, bytes(bottom_)}}}};
+    tensors["b"] = {{compiler::DType::s32, {3}}, {{{0}, {{compiler::DType::s32, {3}}, bytes(b_)}}}};
+    tensors["w"] = {{compiler::DType::s32, {4, 2}},
+                    {{{0, 0}, {{compiler::DType::s32, {2, 2}}, bytes(top_)}},
+                     {{2, 0}, {{compiler::DType::s32, {2, 2}}, bytes(bottom_)}}}};
     save_sliced_checkpoint(dir_.path(), 10, tensors, {});
   }
   std::string file(const std::string& name) const { return dir_.file("checkpoint-10/" + name); }
   SlicedCheckpoint opened() const { return open_sliced_checkpoint(dir_.path(), 10); }
   static std::vector<std::int32_t> values(const SlicedCheckpoint& opened, const char* name) {
     Scratch scratch;
-    return tensor_values<std::int32_t>(whole(opened.tensors.at(name), scratch));
+    return io::tensor_values<std::int32_t>(whole(opened.tensors.at(name), scratch));
   }
   // With its marker.
   void change_manifest(const std::function<void(Json&)>& change) const {
-    Json manifest = Json::parse(read_file(file("manifest.json")));
+    Json manifest = Json::parse(io::read_file(file("manifest.json")));
     change(manifest);
-    write_file(file("manifest.json"), manifest.dump());
-    write_file(file("COMMIT"), commit_text(manifest.dump()));
+    io::write_file(file("manifest.json"), manifest.dump());
+    io::write_file(file("COMMIT"), commit_text(manifest.dump()));
   }
 
   const std::string shard_ = "tensors-00000-of-00001.safetensors";
@@ -55,9 +55,9 @@ TEST_F(OpenedCheckpoint, ReturnsWhatWasSaved) {
 }
 
 TEST_F(OpenedCheckpoint, DetectsADamagedSliceWhenItIsRead) {
-  std::string bytes = read_file(file(shard_));
+  std::string bytes = io::read_file(file(shard_));
   bytes.back() ^= 1;
-  write_file(file(shard_), bytes);
+  io::write_file(file(shard_), bytes);
   const SlicedCheckpoint checkpoint = opened();
   EXPECT_EQ(values(checkpoint, "b"), b_);
   EXPECT_THAT(error_of<DamagedCheckpoint>([&] { values(checkpoint, "w"); }),
@@ -66,18 +66,18 @@ TEST_F(OpenedCheckpoint, DetectsADamagedSliceWhenItIsRead) {
 }
 
 TEST_F(OpenedCheckpoint, DetectsEveryChangedByte) {
-  const std::string bytes = read_file(file(shard_));
+  const std::string bytes = io::read_file(file(shard_));
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     std::string changed = bytes;
     changed[at] ^= 1;
-    write_file(file(shard_), changed);
+    io::write_file(file(shard_), changed);
     const auto read = [&] {
       const SlicedCheckpoint checkpoint = opened();
       for (const char* name : {"b", "w"}) values(checkpoint, name);
     };
     EXPECT_THROW(read(), DamagedCheckpoint) << at;
   }
-  write_file(file(shard_), bytes.substr(1));
+  io::write_file(file(shard_), bytes.substr(1));
   EXPECT_THAT(error_of<DamagedCheckpoint>([&] { opened(); }),
               HasSubstr(str(shard_, " has ", bytes.size() - 1, " bytes, but the manifest lists ")));
 }
@@ -92,4 +92,4 @@ TEST_F(OpenedCheckpoint, ReadsCheckpointsOfEarlierVersionsAtOnce) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -25,7 +25,7 @@
 #include "text/tokenizers/subword_tokenizer.h"
 #include "text/tokenizers/text_pair.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 using testing::HasSubstr;
@@ -37,65 +37,68 @@ class GoldenRoberta {
  public:
   explicit GoldenRoberta(std::string kind)
       : kind_(std::move(kind)),
-        file_(read_file(source_path("tests/golden/roberta_tiny.safetensors")), "roberta_tiny"),
-        facts_(Json::parse(read_file(source_path("tests/golden/roberta_tiny.json")))[kind_]) {}
+        file_(io::read_file(source_path("tests/golden/roberta_tiny.safetensors")), "roberta_tiny"),
+        facts_(Json::parse(io::read_file(source_path("tests/golden/roberta_tiny.json")))[kind_]) {}
 
   bool is_classifier() const { return kind_ != "words"; }
   double loss() const { return facts_["loss"]; }
-  Encoder encoder() const { return parse_encoder("roberta", facts_["config"], "golden"); }
-  std::vector<float> values(const std::string& name) const {
-    return tensor_values<float>(file_.at(str(kind_, "/", name)));
+  model::Encoder encoder() const {
+    return model::parse_encoder("roberta", facts_["config"], "golden");
   }
-  TensorMap state() const {
+  std::vector<float> values(const std::string& name) const {
+    return io::tensor_values<float>(file_.at(str(kind_, "/", name)));
+  }
+  io::TensorMap state() const {
     const std::string prefix = kind_ + "/param/";
-    TensorMap state;
+    io::TensorMap state;
     for (const auto& [name, view] : file_.tensors())
       if (name.starts_with(prefix)) state[name.substr(prefix.size())] = view;
     return state;
   }
-  Labels labels() const {
-    const Problem problem = kind_ == "texts"    ? Problem::single_label
-                            : kind_ == "tokens" ? Problem::token_labels
-                                                : Problem::answer_spans;
-    if (problem == Problem::answer_spans) return {.problem = problem, .names = {}};
+  io::Labels labels() const {
+    const io::Problem problem = kind_ == "texts"    ? io::Problem::single_label
+                                : kind_ == "tokens" ? io::Problem::token_labels
+                                                    : io::Problem::answer_spans;
+    if (problem == io::Problem::answer_spans) return {.problem = problem, .names = {}};
     return {.problem = problem, .names = {"a", "b", "c"}};
   }
   // The pretraining task has the golden masks instead of drawing its own.
-  Task task() const {
+  model::Task task() const {
     if (is_classifier())
-      return classify_task(
+      return model::classify_task(
           {.encoder = encoder(), .seq_length = kLength, .labels = labels(), .dropout = 0});
-    const MaskedLmTask settings{.encoder = encoder(), .seq_length = kLength};
-    Task task = masked_lm_task(settings);
-    task.features.push_back(masked_positions_feature(kLength, 2));
+    const model::MaskedLmTask settings{.encoder = encoder(), .seq_length = kLength};
+    model::Task task = model::masked_lm_task(settings);
+    task.features.push_back(model::masked_positions_feature(kLength, 2));
     task.features.push_back({.name = "masked_lm_ids", .row = {2}, .limit = 29});
-    task.features.push_back({.name = "masked_lm_weights", .dtype = DType::f32, .row = {2}});
+    task.features.push_back(
+        {.name = "masked_lm_weights", .dtype = compiler::DType::f32, .row = {2}});
     task.draws = false;
-    task.objective = [settings](const Scope& root, const Inputs& in) {
-      return masked_lm_objective(root, settings, encoder_inputs(in),
-                                 {.positions = in["masked_lm_positions"],
-                                  .ids = in["masked_lm_ids"],
-                                  .weights = in["masked_lm_weights"]});
+    task.objective = [settings](const model::Scope& root, const model::Inputs& in) {
+      return model::masked_lm_objective(root, settings, model::encoder_inputs(in),
+                                        {.positions = in["masked_lm_positions"],
+                                         .ids = in["masked_lm_ids"],
+                                         .weights = in["masked_lm_weights"]});
     };
     return task;
   }
-  Batch batch(const Features& features) const {
-    Batch out;
+  data::Batch batch(const io::Features& features) const {
+    data::Batch out;
     out.rows = 3;
-    for (const Feature& feature : features) {
+    for (const io::Feature& feature : features) {
       if (feature.name == "is_real_example") {
-        HostArray real{{DType::s32, {3}}, std::vector<std::byte>(12)};
+        data::HostArray real{{compiler::DType::s32, {3}}, std::vector<std::byte>(12)};
         std::ranges::fill(real.values<std::int32_t>(), 1);
         out.arrays.push_back(std::move(real));
         continue;
       }
-      const TensorView& view = file_.at(str(kind_, "/", feature.name));
+      const io::TensorView& view = file_.at(str(kind_, "/", feature.name));
       out.arrays.push_back({view.shape, {view.data.begin(), view.data.end()}});
     }
     return out;
   }
-  TensorMap inputs() const {
-    TensorMap out;
+  io::TensorMap inputs() const {
+    io::TensorMap out;
     for (const char* name : {"input_ids", "input_mask", "segment_ids"})
       out[name] = file_.at(str(kind_, "/", name));
     if (!is_classifier()) out["masked_lm_positions"] = file_.at("words/masked_lm_positions");
@@ -104,7 +107,7 @@ class GoldenRoberta {
 
  private:
   std::string kind_;
-  SafetensorsFile file_;
+  io::SafetensorsFile file_;
   Json facts_;
 };
 
@@ -147,8 +150,8 @@ class Roberta : public testing::TestWithParam<const char*> {
  protected:
   // Writes the golden weights as a checkpoint of smelt's and exports them to "hf".
   void export_folder(const GoldenRoberta& golden) const {
-    write_file(dir_.file("run/tokenizer.json"), tokenizer_text());
-    Json settings{{"task", "roberta"}, {"model", encoder_config_json(golden.encoder())}};
+    io::write_file(dir_.file("run/tokenizer.json"), tokenizer_text());
+    Json settings{{"task", "roberta"}, {"model", model::encoder_config_json(golden.encoder())}};
     if (golden.is_classifier()) {
       settings.update(classifier_settings("roberta", {.labels = golden.labels(), .dropout = 0}));
       settings["task"] = "classify";
@@ -161,14 +164,14 @@ class Roberta : public testing::TestWithParam<const char*> {
   }
   std::vector<float> scores_by(const char* tool, const std::string& of,
                                const GoldenRoberta& golden) const {
-    write_file(dir_.file("in"), safetensors_bytes(golden.inputs()));
+    io::write_file(dir_.file("in"), io::safetensors_bytes(golden.inputs()));
     const auto run =
         run_oracle(str(source_path(str("tools/", tool)), " ", dir_.file(of), " --inputs ",
                        dir_.file("in"), " --outputs ", dir_.file("out")));
     EXPECT_EQ(run.status, 0) << run.text;
     if (run.status != 0) return {};
-    const SafetensorsFile out(read_file(dir_.file("out")), "out");
-    return tensor_values<float>(out.at(golden.is_classifier() ? "class_logits" : "mlm_logits"));
+    const io::SafetensorsFile out(io::read_file(dir_.file("out")), "out");
+    return io::tensor_values<float>(out.at(golden.is_classifier() ? "class_logits" : "mlm_logits"));
   }
   TempDir dir_;
 };
@@ -178,8 +181,8 @@ INSTANTIATE_TEST_SUITE_P(Models, Roberta, testing::Values("words", "texts", "tok
 TEST_P(Roberta, LossAndEveryGradientMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenRoberta golden(GetParam());
-  const Task task = golden.task();
-  TrainingConfig config;
+  const model::Task task = golden.task();
+  model::TrainingConfig config;
   config.batch_size = 3;
   const auto [loss, gradients] =
       step_gradients(client, task, config, golden.batch(task.features), golden.state());
@@ -198,7 +201,7 @@ TEST_P(Roberta, TransformersComputesTheSameScoresFromAnExportedFolder) {
   std::vector<float> want = golden.values("scores");
   if (!golden.is_classifier()) {  // rows of the masked positions
     std::vector<float> picked;
-    const auto at = tensor_values<std::int32_t>(golden.inputs().at("masked_lm_positions"));
+    const auto at = io::tensor_values<std::int32_t>(golden.inputs().at("masked_lm_positions"));
     for (std::size_t i = 0; i < at.size(); ++i) {
       const auto row = (i / 2 * kLength + static_cast<std::size_t>(at[i])) * 29;
       picked.insert(picked.end(), want.begin() + static_cast<std::ptrdiff_t>(row),
@@ -216,7 +219,7 @@ TEST_P(Roberta, RoundTripOfAnExportedFolderIsUnchanged) {
   export_folder(golden);
   const StoredModel model = open_stored_model(dir_.file("hf"), "test");
   EXPECT_EQ(model_type_of(model.tensors), golden.is_classifier() ? "classify" : "roberta");
-  EXPECT_EQ(model.config, encoder_config_json(golden.encoder()));
+  EXPECT_EQ(model.config, model::encoder_config_json(golden.encoder()));
   EXPECT_TRUE(model.skipped.empty());
   EXPECT_EQ(model.tensors.size(), golden.state().size());
   for (const auto& [name, view] : golden.state())
@@ -230,13 +233,13 @@ TEST_P(Roberta, OnnxFileComputesTheSameScores) {
   const GoldenRoberta golden(GetParam());
   export_folder(golden);
   write_onnx_model(dir_.file("hf"), dir_.file("model.onnx"));
-  write_file(dir_.file("in"), safetensors_bytes(golden.inputs()));
+  io::write_file(dir_.file("in"), io::safetensors_bytes(golden.inputs()));
   const auto run = run_oracle(str(source_path("tools/check_onnx.py"), " ", dir_.file("model.onnx"),
                                   " --inputs ", dir_.file("in"), " --outputs ", dir_.file("out")));
   ASSERT_EQ(run.status, 0) << run.text;
-  const SafetensorsFile out(read_file(dir_.file("out")), "out");
-  const auto got = tensor_values<float>(out.at("class_logits")), want = golden.values("scores");
-  const auto mask = tensor_values<std::int32_t>(golden.inputs().at("input_mask"));
+  const io::SafetensorsFile out(io::read_file(dir_.file("out")), "out");
+  const auto got = io::tensor_values<float>(out.at("class_logits")), want = golden.values("scores");
+  const auto mask = io::tensor_values<std::int32_t>(golden.inputs().at("input_mask"));
   ASSERT_EQ(got.size(), want.size());
   const bool of_texts = std::string(GetParam()) == "texts";
   const std::size_t columns = of_texts ? 1 : got.size() / mask.size();
@@ -249,21 +252,21 @@ TEST_P(Roberta, OnnxFileComputesTheSameScores) {
 TEST(RobertaFolder, ReadsPrunedHeads) {
   const TempDir dir;
   GoldenRoberta golden("texts");
-  auto config = encoder_config_json(golden.encoder());
+  auto config = model::encoder_config_json(golden.encoder());
   config["num_attention_heads"] = 1;
   config["attention_head_size"] = 8;
-  LazyTensors tensors;
-  const Encoder encoder = parse_encoder("roberta", config, "test");
+  io::LazyTensors tensors;
+  const model::Encoder encoder = model::parse_encoder("roberta", config, "test");
   for (const ParameterName& name :
-       family_of_encoder("roberta").classifier(encoder, Problem::single_label, 2).names)
-    tensors.emplace(name.original, LazyTensor{name.shape, [bytes = name.shape.size_bytes()] {
-                                                return std::vector<std::byte>(bytes);
-                                              }});
+       family_of_encoder("roberta").classifier(encoder, io::Problem::single_label, 2).names)
+    tensors.emplace(name.original, io::LazyTensor{name.shape, [bytes = name.shape.size_bytes()] {
+                                                    return std::vector<std::byte>(bytes);
+                                                  }});
   HuggingFaceClassifier model{
       .encoder = encoder, .labels = {.names = {"a", "b"}}, .dropout = 0, .folder = {}};
   model.folder.vocab_txt = tokenizer_text();
   export_hugging_face(dir.file("hf"), std::move(model), tensors, {});
-  const Json written = Json::parse(read_file(dir.file("hf/config.json")));
+  const Json written = Json::parse(io::read_file(dir.file("hf/config.json")));
   EXPECT_EQ(written["num_attention_heads"], 2);
   EXPECT_EQ(written["pruned_heads"], Json::parse(R"({"0": [1], "1": [1]})"));
   EXPECT_EQ(open_stored_model(dir.file("hf"), "test").config, config);
@@ -272,13 +275,13 @@ TEST(RobertaFolder, ReadsPrunedHeads) {
 TEST(RobertaFillMask, BestGuessesMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenRoberta golden("words");
-  Prediction guesses = mask_guesses(golden.encoder(), kLength, 2, 1);
-  guesses.outputs = [all = guesses.outputs](const Scope& root, const Inputs& in) {
-    return std::vector<Tensor>{all(root, in)[0]};  // the probabilities
+  model::Prediction guesses = model::mask_guesses(golden.encoder(), kLength, 2, 1);
+  guesses.outputs = [all = guesses.outputs](const model::Scope& root, const model::Inputs& in) {
+    return std::vector<compiler::Tensor>{all(root, in)[0]};  // the probabilities
   };
   const Probe got = probe(client, guesses, golden.batch(guesses.features), golden.state());
   const auto scores = golden.values("scores");
-  const auto at = tensor_values<std::int32_t>(golden.inputs().at("masked_lm_positions"));
+  const auto at = io::tensor_values<std::int32_t>(golden.inputs().at("masked_lm_positions"));
   for (std::size_t i = 0; i < at.size(); ++i) {
     if (at[i] == 0) continue;
     const auto row = (i / 2 * kLength + static_cast<std::size_t>(at[i])) * 29;
@@ -291,10 +294,10 @@ TEST(RobertaFillMask, BestGuessesMatchTheReference) {
 }
 
 TEST(RobertaTokenizer, AddsSpecialTokensAroundAndBetweenTexts) {
-  const auto subword = std::make_shared<const SubwordTokenizer>(
-      parse_subword_json(tokenizer_text(), "tokenizer.json"), "tokenizer.json");
-  const BertTokenizer tokenizer(subword);
-  const TextPairEncoder encoder(tokenizer, 12);
+  const auto subword = std::make_shared<const text::SubwordTokenizer>(
+      text::parse_subword_json(tokenizer_text(), "tokenizer.json"), "tokenizer.json");
+  const text::BertTokenizer tokenizer(subword);
+  const text::TextPairEncoder encoder(tokenizer, 12);
   EXPECT_EQ(encoder.encode("abc", "").ids, (std::vector<std::int32_t>{0, 5, 8, 2}));
   EXPECT_EQ(encoder.encode("ab", "c").ids, (std::vector<std::int32_t>{0, 5, 2, 2, 8, 2}));
   EXPECT_EQ(tokenizer.vocabulary().id("[MASK]"), 28);
@@ -313,25 +316,28 @@ TEST(RobertaTokenizer, SupportsUnigramVocabularyOfXlmRoberta) {
   const Json text{{"Sequence", {{"id", "A"}}}};
   file["post_processor"] = {{"type", "TemplateProcessing"},
                             {"single", Json::array({token("<s>"), text, token("</s>")})}};
-  EXPECT_TRUE(is_subword_json(file.dump()));
-  const SubwordFile read = parse_subword_json(file.dump(), "tokenizer.json");
-  EXPECT_EQ(&special_tokens_of(read), &kRobertaTokens);
+  EXPECT_TRUE(text::is_subword_json(file.dump()));
+  const text::SubwordFile read = text::parse_subword_json(file.dump(), "tokenizer.json");
+  EXPECT_EQ(&text::special_tokens_of(read), &text::kRobertaTokens);
   file["post_processor"]["single"] = Json::array({text, token("</s>")});
-  EXPECT_EQ(&special_tokens_of(parse_subword_json(file.dump(), "tokenizer.json")), &kBertTokens);
+  EXPECT_EQ(&text::special_tokens_of(text::parse_subword_json(file.dump(), "tokenizer.json")),
+            &text::kBertTokens);
 }
 
 TEST(RobertaTask, DrawsDynamicMasksAndRequiresAtLeastOne) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenRoberta golden("words");
-  const MaskedLmTask settings{.encoder = golden.encoder(), .seq_length = kLength, .mask = 28};
+  const model::MaskedLmTask settings{
+      .encoder = golden.encoder(), .seq_length = kLength, .mask = 28};
   EXPECT_EQ(settings.masking().most, 1);
-  EXPECT_THAT(error_of<UsageError>([&] {
-                masked_lm_task({.encoder = golden.encoder(), .seq_length = 5, .mask_prob = 0.1});
-              }),
-              HasSubstr("roberta: mask_prob 0.1 of 5 tokens masks 0 of them, must be at least 1\n"
-                        "  hint: 0.15 is usual"));
-  const Task task = masked_lm_task(settings);
-  TrainingConfig config;
+  EXPECT_THAT(
+      error_of<UsageError>([&] {
+        model::masked_lm_task({.encoder = golden.encoder(), .seq_length = 5, .mask_prob = 0.1});
+      }),
+      HasSubstr("roberta: mask_prob 0.1 of 5 tokens masks 0 of them, must be at least 1\n"
+                "  hint: 0.15 is usual"));
+  const model::Task task = model::masked_lm_task(settings);
+  model::TrainingConfig config;
   config.batch_size = 3;
   const auto [loss, gradients] =
       step_gradients(client, task, config, golden.batch(task.features), golden.state());
@@ -340,24 +346,24 @@ TEST(RobertaTask, DrawsDynamicMasksAndRequiresAtLeastOne) {
 
 TEST(RobertaConfig, XlmRobertaHasItsOwnClassNames) {
   const Json config{{"model_type", "xlm-roberta"}, {"vocab_size", 29}};
-  const Encoder encoder = parse_encoder("roberta", config, "c");
-  EXPECT_EQ(classifier_class(encoder, Problem::single_label),
+  const model::Encoder encoder = model::parse_encoder("roberta", config, "c");
+  EXPECT_EQ(classifier_class(encoder, io::Problem::single_label),
             "XLMRobertaForSequenceClassification");
   EXPECT_EQ(family_of_config(config, "c").name(), "roberta");
   const Json classifier{{"model_type", "xlm-roberta"},
                         {"architectures", {"XLMRobertaForTokenClassification"}}};
-  EXPECT_EQ(classifier_head(classifier, "c")->labels.problem, Problem::token_labels);
+  EXPECT_EQ(classifier_head(classifier, "c")->labels.problem, io::Problem::token_labels);
 }
 
 TEST(RobertaConfig, PositionsMustReachBeyondThePadding) {
   const Json config{{"vocab_size", 29}, {"max_position_embeddings", 2}};
-  EXPECT_THAT(error_of<UsageError>([&] { parse_encoder("roberta", config, "c"); }),
+  EXPECT_THAT(error_of<UsageError>([&] { model::parse_encoder("roberta", config, "c"); }),
               HasSubstr("c: max_position_embeddings is 2, must be above pad_token_id + 1 = 2\n"
                         "  hint: roberta-base has max_position_embeddings 514 and pad_token_id 1"));
   const Json norm{{"vocab_size", 29}, {"layer_norm_eps", 0.0}};
-  EXPECT_THAT(error_of<UsageError>([&] { parse_encoder("roberta", norm, "c"); }),
+  EXPECT_THAT(error_of<UsageError>([&] { model::parse_encoder("roberta", norm, "c"); }),
               HasSubstr("c: layer_norm_eps is 0, must be above 0\n  hint: 1e-5 is usual"));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -13,7 +13,7 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,9 +25,9 @@ std::string golden_bundle(const std::string& name) {
 }
 
 template <class T>
-std::vector<T> numbers_of(const LazyTensor& tensor) {
+std::vector<T> numbers_of(const io::LazyTensor& tensor) {
   const std::vector<std::byte> bytes = tensor.read();
-  return tensor_values<T>({tensor.shape, bytes});
+  return io::tensor_values<T>({tensor.shape, bytes});
 }
 
 // A copy of the golden checkpoints, to be spoilt.
@@ -48,39 +48,39 @@ class TensorflowFiles : public testing::Test {
 
 TEST(Tensorflow, ReadsACheckpointWithAllTypes) {
   const TensorflowCheckpoint checkpoint(golden_bundle("types.ckpt"));
-  const LazyTensors tensors = checkpoint.tensors();
+  const io::LazyTensors tensors = checkpoint.tensors();
   EXPECT_EQ(numbers_of<float>(tensors.at("bert/embeddings/word_embeddings")),
             (std::vector<float>{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(numbers_of<float>(tensors.at("scalar")), std::vector<float>{0.5F});
   EXPECT_EQ(numbers_of<float>(tensors.at("empty")), std::vector<float>());
   EXPECT_EQ(numbers_of<double>(tensors.at("f64")), (std::vector<double>{1. / 3, 2. / 3}));
   EXPECT_EQ(numbers_of<std::uint8_t>(tensors.at("bool")), (std::vector<std::uint8_t>{1, 0}));
-  EXPECT_EQ(numbers_of<float>(as_dtype(tensors.at("bf16"), DType::f32)),
+  EXPECT_EQ(numbers_of<float>(as_dtype(tensors.at("bf16"), compiler::DType::f32)),
             (std::vector<float>{0.333984375F, 0.66796875F, 1}));
-  EXPECT_EQ(numbers_of<float>(as_dtype(tensors.at("f16"), DType::f32)),
+  EXPECT_EQ(numbers_of<float>(as_dtype(tensors.at("f16"), compiler::DType::f32)),
             (std::vector<float>{0.333251953125F, 0.66650390625F}));
   EXPECT_EQ(checkpoint.global_step(), std::int64_t{1} << 40);
   EXPECT_THAT(checkpoint.skipped(), ElementsAre("int8 (int8)", "words (string)"));
 }
 
 TEST(Tensorflow, JoinsPartitionedVariables) {
-  const LazyTensors tensors = TensorflowCheckpoint(golden_bundle("parts.ckpt")).tensors();
+  const io::LazyTensors tensors = TensorflowCheckpoint(golden_bundle("parts.ckpt")).tensors();
   std::vector<float> whole(1200);
   for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = static_cast<float>(i + 1);
-  EXPECT_EQ(tensors.at("table").shape, (Shape{DType::f32, {4, 300}}));
+  EXPECT_EQ(tensors.at("table").shape, (compiler::Shape{compiler::DType::f32, {4, 300}}));
   EXPECT_EQ(numbers_of<float>(tensors.at("table")), whole);
   EXPECT_EQ(numbers_of<float>(tensors.at("second/bias")), (std::vector<float>{1, 2}));
 }
 
 TEST_F(TensorflowFiles, DetectsEveryChangedByteOfTheData) {
   const std::string path = at("types.ckpt.data-00000-of-00001");
-  const std::string good = read_file(path);
-  const BundleEntry words = TensorflowCheckpoint(at("types.ckpt")).entries().at("words");
+  const std::string good = io::read_file(path);
+  const io::BundleEntry words = TensorflowCheckpoint(at("types.ckpt")).entries().at("words");
   for (std::size_t i = 0; i < good.size(); ++i) {
     if (i >= words.offset && i < words.offset + words.size) continue;  // not read
     std::string bad = good;
     bad[i] = static_cast<char>(bad[i] ^ 0x20);
-    write_file(path, bad);
+    io::write_file(path, bad);
     if (refusal_of("types.ckpt") != "no error")
       EXPECT_THAT(refusal_of("types.ckpt"), HasSubstr("is damaged: its crc32c is")) << i;
     else
@@ -104,12 +104,12 @@ TEST_F(TensorflowFiles, FindsThePrefixForPathsIndexFilesAndFolders) {
   EXPECT_EQ(tensorflow_prefix(at("parts.ckpt.index")), at("parts.ckpt"));
   EXPECT_EQ(tensorflow_prefix(at("nothing")), std::nullopt);
   EXPECT_EQ(tensorflow_prefix(dir_.file("tf")), at("types.ckpt"));  // as the state file says
-  write_file(at("checkpoint"), "model_checkpoint_path: \"/elsewhere/parts.ckpt\"\n");
+  io::write_file(at("checkpoint"), "model_checkpoint_path: \"/elsewhere/parts.ckpt\"\n");
   EXPECT_EQ(tensorflow_prefix(dir_.file("tf")), at("parts.ckpt"));
   // Without asking for the bucket, of which there is no network here.
-  write_file(at("checkpoint"), "model_checkpoint_path: \"gs://someones-bucket/parts.ckpt\"\n");
+  io::write_file(at("checkpoint"), "model_checkpoint_path: \"gs://someones-bucket/parts.ckpt\"\n");
   EXPECT_EQ(tensorflow_prefix(dir_.file("tf")), at("parts.ckpt"));
-  write_file(at("checkpoint"), "model_checkpoint_path: \"gone.ckpt\"\n");
+  io::write_file(at("checkpoint"), "model_checkpoint_path: \"gone.ckpt\"\n");
   EXPECT_THAT(error_of([&] { tensorflow_prefix(dir_.file("tf")); }),
               HasSubstr("checkpoint: names gone.ckpt, but there is no such .index file"));
   fs::remove(at("checkpoint"));
@@ -122,12 +122,12 @@ TEST_F(TensorflowFiles, FindsThePrefixForPathsIndexFilesAndFolders) {
 TEST_F(TensorflowFiles, ReportsAGitLfsPointer) {
   const std::string pointer =
       "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 9\n";
-  write_file(at("types.ckpt.data-00000-of-00001"), pointer);
+  io::write_file(at("types.ckpt.data-00000-of-00001"), pointer);
   EXPECT_THAT(
       error_of([&] { TensorflowCheckpoint(at("types.ckpt")); }),
       HasSubstr("types.ckpt.data-00000-of-00001: is a Git LFS pointer, not the file itself\n"
                 "  hint: download it: git lfs pull"));
-  write_file(at("types.ckpt.index"), pointer);
+  io::write_file(at("types.ckpt.index"), pointer);
   EXPECT_THAT(error_of([&] { TensorflowCheckpoint(at("types.ckpt")); }),
               HasSubstr("types.ckpt.index: is a Git LFS pointer"));
 }
@@ -135,7 +135,7 @@ TEST_F(TensorflowFiles, ReportsAGitLfsPointer) {
 TEST_F(TensorflowFiles, StateFileAppendsNewNames) {
   note_tensorflow_checkpoint(at("model.ckpt-7"));
   note_tensorflow_checkpoint(at("types.ckpt"));
-  EXPECT_EQ(read_file(at("checkpoint")),
+  EXPECT_EQ(io::read_file(at("checkpoint")),
             "model_checkpoint_path: \"types.ckpt\"\n"
             "all_model_checkpoint_paths: \"an \\\"old\\\" one\"\n"
             "all_model_checkpoint_paths: \"model.ckpt-7\"\n"
@@ -143,14 +143,14 @@ TEST_F(TensorflowFiles, StateFileAppendsNewNames) {
 }
 
 TEST_F(TensorflowFiles, LoadsOnlyParametersForARun) {
-  write_file(at("vocab.txt"), "[PAD]\nthe\n");
+  io::write_file(at("vocab.txt"), "[PAD]\nthe\n");
   const PretrainedWeights given = load_weights(at("types.ckpt"));
   EXPECT_EQ(given.step, std::int64_t{1} << 40);
   EXPECT_EQ(given.vocab_txt, "[PAD]\nthe\n");
   std::vector<std::string> names;
   for (const auto& [name, tensor] : given.parameters) {
     names.push_back(name);
-    EXPECT_EQ(tensor.shape.dtype, DType::f32) << name;
+    EXPECT_EQ(tensor.shape.dtype, compiler::DType::f32) << name;
   }
   EXPECT_THAT(names, ElementsAre("bert/embeddings/word_embeddings", "bf16", "empty", "f16", "f64",
                                  "scalar"));
@@ -159,11 +159,13 @@ TEST_F(TensorflowFiles, LoadsOnlyParametersForARun) {
 
 // Names of Keras' objects, which no variable of smelt's has.
 TEST_F(TensorflowFiles, RejectsObjectGraphs) {
-  LazyTensors tensors;
-  tensors.emplace("layer/kernel/.ATTRIBUTES/VARIABLE_VALUE",
-                  LazyTensor{{DType::f32, {}}, [] { return std::vector<std::byte>(4); }});
-  tensors.emplace("_CHECKPOINTABLE_OBJECT_GRAPH",
-                  LazyTensor{{DType::u8, {}}, [] { return std::vector<std::byte>(1); }});
+  io::LazyTensors tensors;
+  tensors.emplace(
+      "layer/kernel/.ATTRIBUTES/VARIABLE_VALUE",
+      io::LazyTensor{{compiler::DType::f32, {}}, [] { return std::vector<std::byte>(4); }});
+  tensors.emplace("_CHECKPOINTABLE_OBJECT_GRAPH", io::LazyTensor{{compiler::DType::u8, {}}, [] {
+                                                                   return std::vector<std::byte>(1);
+                                                                 }});
   write_tensorflow_checkpoint(at("keras"), tensors);
   EXPECT_THAT(error_of([&] { load_weights(at("keras")); }),
               HasSubstr("keras was saved by tf.train.Checkpoint or Keras"));
@@ -173,14 +175,15 @@ TEST_F(TensorflowFiles, RejectsObjectGraphs) {
 TEST(Tensorflow, ReadsSmeltsCheckpointsAndWritesTheSameBytes) {
   REQUIRE_ORACLE();
   const TempDir dir;
-  LazyTensors tensors = TensorflowCheckpoint(golden_bundle("types.ckpt")).tensors();
+  io::LazyTensors tensors = TensorflowCheckpoint(golden_bundle("types.ckpt")).tensors();
   tensors.merge(TensorflowCheckpoint(golden_bundle("parts.ckpt")).tensors());
-  LazyTensors many;  // an index of several blocks
+  io::LazyTensors many;  // an index of several blocks
   for (int i = 0; i < 9000; ++i)
-    many.emplace(str("bert/encoder/layer_", i / 16, "/attention/self/query/kernel_", i),
-                 LazyTensor{{DType::s32, {1}}, [] { return std::vector<std::byte>(4); }});
+    many.emplace(
+        str("bert/encoder/layer_", i / 16, "/attention/self/query/kernel_", i),
+        io::LazyTensor{{compiler::DType::s32, {1}}, [] { return std::vector<std::byte>(4); }});
   for (const auto& [name, what] :
-       {std::pair<const char*, const LazyTensors*>{"few", &tensors}, {"many", &many}}) {
+       {std::pair<const char*, const io::LazyTensors*>{"few", &tensors}, {"many", &many}}) {
     const std::string prefix = dir.file(str(name, "/model.ckpt-5"));
     const std::string again = dir.file(str(name, "/again"));
     write_tensorflow_checkpoint(prefix, *what);
@@ -190,7 +193,8 @@ TEST(Tensorflow, ReadsSmeltsCheckpointsAndWritesTheSameBytes) {
     ASSERT_EQ(out.status, 0) << out.text;
     EXPECT_THAT(out.text, HasSubstr("latest model.ckpt-5\n"));
     for (const char* suffix : {".index", ".data-00000-of-00001"})
-      EXPECT_TRUE(read_file(prefix + suffix) == read_file(again + suffix)) << name << suffix;
+      EXPECT_TRUE(io::read_file(prefix + suffix) == io::read_file(again + suffix))
+          << name << suffix;
     if (what != &tensors) continue;
     EXPECT_THAT(out.text, HasSubstr("table float32 [4, 300] sum 720600\n"));
     EXPECT_THAT(out.text, HasSubstr("global_step int64 [] sum 1.09951163e+12\n"));
@@ -198,4 +202,4 @@ TEST(Tensorflow, ReadsSmeltsCheckpointsAndWritesTheSameBytes) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::checkpoint

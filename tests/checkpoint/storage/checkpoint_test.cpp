@@ -16,7 +16,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -31,11 +31,12 @@ class State {
   explicit State(std::int64_t step, std::size_t size = 64) : step_(step), weights_(size) {
     for (std::size_t i = 0; i < size; ++i) weights_[i] = static_cast<float>(step) + 0.5F * i;
   }
-  TensorMap tensors() const {
+  io::TensorMap tensors() const {
     const auto count = static_cast<std::int64_t>(weights_.size());
-    return {{"bert/w", {{DType::f32, {2, count / 2}}, std::as_bytes(std::span(weights_))}},
-            {"bert/w/adam_m", {{DType::f32, {count}}, std::as_bytes(std::span(weights_))}},
-            {"global_step", {{DType::s64, {}}, std::as_bytes(std::span(&step_, 1))}}};
+    return {
+        {"bert/w", {{compiler::DType::f32, {2, count / 2}}, std::as_bytes(std::span(weights_))}},
+        {"bert/w/adam_m", {{compiler::DType::f32, {count}}, std::as_bytes(std::span(weights_))}},
+        {"global_step", {{compiler::DType::s64, {}}, std::as_bytes(std::span(&step_, 1))}}};
   }
   void save(const std::string& dir, const SaveOptions& options = {}) const {
     save_checkpoint(dir, step_, tensors(), {{"position", step_ * 32}, {"seed", 7}}, options);
@@ -52,9 +53,10 @@ void expect_state(const Checkpoint& checkpoint, std::int64_t step, std::size_t s
   EXPECT_EQ(checkpoint.step, step);
   ASSERT_EQ(checkpoint.tensors.size(), 3);
   EXPECT_EQ(checkpoint.tensors.at("bert/w").shape, want.tensors().at("bert/w").shape);
-  EXPECT_EQ(tensor_values<float>(checkpoint.tensors.at("bert/w")), want.weights());
-  EXPECT_EQ(tensor_values<float>(checkpoint.tensors.at("bert/w/adam_m")), want.weights());
-  EXPECT_THAT(tensor_values<std::int64_t>(checkpoint.tensors.at("global_step")), ElementsAre(step));
+  EXPECT_EQ(io::tensor_values<float>(checkpoint.tensors.at("bert/w")), want.weights());
+  EXPECT_EQ(io::tensor_values<float>(checkpoint.tensors.at("bert/w/adam_m")), want.weights());
+  EXPECT_THAT(io::tensor_values<std::int64_t>(checkpoint.tensors.at("global_step")),
+              ElementsAre(step));
   EXPECT_EQ(checkpoint.state.at("position"), step * 32);
 }
 
@@ -101,15 +103,15 @@ TEST(Checkpoint, TheSameStateGivesTheSameBytes) {
   State(10).save(dir.file("a"));
   State(10).save(dir.file("b"));
   for (const std::string& name : names_in(dir.file("a/checkpoint-10")))
-    EXPECT_EQ(read_file(dir.file("a/checkpoint-10/" + name)),
-              read_file(dir.file("b/checkpoint-10/" + name)))
+    EXPECT_EQ(io::read_file(dir.file("a/checkpoint-10/" + name)),
+              io::read_file(dir.file("b/checkpoint-10/" + name)))
         << name;
 }
 
 TEST(Checkpoint, TheManifestListsTensorsFilesAndState) {
   const TempDir dir;
   State(10).save(dir.path());
-  const auto manifest = Json::parse(read_file(dir.file("checkpoint-10/manifest.json")));
+  const auto manifest = Json::parse(io::read_file(dir.file("checkpoint-10/manifest.json")));
   EXPECT_EQ(manifest["format"], "smelt checkpoint 1");
   EXPECT_EQ(manifest["step"], 10);
   EXPECT_EQ(manifest["state"], (Json{{"position", 320}, {"seed", 7}}));
@@ -227,7 +229,7 @@ TEST(Checkpoint, KeepsFoldersOfOtherPrograms) {
                                          "checkpoint-x/COMMIT",
                                          "logs/COMMIT",
                                          "checkpoint-10.partial-mine/x"};
-  for (const std::string& name : foreign) write_file(dir.file(name), "x");
+  for (const std::string& name : foreign) io::write_file(dir.file(name), "x");
   EXPECT_EQ(latest_checkpoint(dir.path()), std::nullopt);
   State(10).save(dir.path(), {.max_to_keep = 1, .shard_bytes = 1000});
   State(11).save(dir.path(), {.max_to_keep = 1, .shard_bytes = 1000});
@@ -403,4 +405,4 @@ TEST(Checkpoint, ReportsAFullDiskAndKeepsTheOlderCheckpoint) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::checkpoint

@@ -14,7 +14,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 using testing::AllOf;
@@ -25,7 +25,7 @@ using testing::IsEmpty;
 
 HeldSlice slice(const std::string& tensor, std::int64_t of, std::int64_t begin, std::int64_t size,
                 std::vector<int> holders) {
-  return {tensor, {DType::f32, {of}}, {begin}, {size}, std::move(holders)};
+  return {tensor, {compiler::DType::f32, {of}}, {begin}, {size}, std::move(holders)};
 }
 
 std::vector<std::vector<std::string>> names_of(std::span<const HeldSlice> slices,
@@ -116,7 +116,8 @@ class SharedSaving : public testing::Test {
       if (std::ranges::find(s.holders, process) == s.holders.end()) continue;
       SlicedTensor& tensor = out[s.tensor];
       tensor.shape = s.whole;
-      tensor.slices.push_back({s.begin, {{DType::f32, s.dims}, bytes(s.begin[0], s.dims[0])}});
+      tensor.slices.push_back(
+          {s.begin, {{compiler::DType::f32, s.dims}, bytes(s.begin[0], s.dims[0])}});
     }
     return out;
   }
@@ -145,7 +146,7 @@ class SharedSaving : public testing::Test {
     threads.clear();
     return said;
   }
-  std::vector<std::string> there() const { return list_folder(dir_.file("model")); }
+  std::vector<std::string> there() const { return io::list_folder(dir_.file("model")); }
 
   TempDir dir_;
   std::vector<float> values_ = std::vector<float>(64);
@@ -157,26 +158,26 @@ TEST_F(SharedSaving, ReplicatedStateGivesTheFilesOfOneProcess) {
   save_sliced_checkpoint(dir_.file("alone"), 3, of(0), {{"x", 1}}, {.shard_bytes = 256});
   const std::string together = dir_.file("model/checkpoint-3"),
                     alone = dir_.file("alone/checkpoint-3");
-  EXPECT_EQ(list_folder(together), list_folder(alone));
-  EXPECT_EQ(list_folder(alone).size(), 5u);  // three of tensors
-  for (const std::string& name : list_folder(alone))
-    EXPECT_EQ(read_file(together + "/" + name), read_file(alone + "/" + name)) << name;
+  EXPECT_EQ(io::list_folder(together), io::list_folder(alone));
+  EXPECT_EQ(io::list_folder(alone).size(), 5u);  // three of tensors
+  for (const std::string& name : io::list_folder(alone))
+    EXPECT_EQ(io::read_file(together + "/" + name), io::read_file(alone + "/" + name)) << name;
 }
 
 TEST_F(SharedSaving, LoadsShardedStateWhole) {
   split_over_processes();
   EXPECT_THAT(save(3), Each("no error"));
   const Checkpoint read = load_checkpoint(dir_.file("model"), 3);
-  EXPECT_THAT(tensor_values<float>(read.tensors.at("w")),
+  EXPECT_THAT(io::tensor_values<float>(read.tensors.at("w")),
               testing::ElementsAreArray(std::span(values_).first(48)));
-  EXPECT_THAT(tensor_values<float>(read.tensors.at("b")), testing::ElementsAreArray(values_));
+  EXPECT_THAT(io::tensor_values<float>(read.tensors.at("b")), testing::ElementsAreArray(values_));
 }
 
 TEST_F(SharedSaving, FailureOfOneProcessFailsAllAndLeavesNothing) {
   EXPECT_THAT(save(3), Each("no error"));
   split_over_processes();
   const std::string file = dir_.file("no folder");
-  write_file(file, "");
+  io::write_file(file, "");
   const auto blind = [&](int rank, Gather gather) -> Gather {
     if (rank != 1) return gather;
     return [&file, gather](const std::string& key, const std::string& payload) {
@@ -194,7 +195,7 @@ TEST_F(SharedSaving, FailureOfOneProcessFailsAllAndLeavesNothing) {
 
 TEST_F(SharedSaving, DoesNotPublishFilesInvisibleToRank0) {
   const std::string elsewhere = dir_.file("elsewhere");
-  write_file(elsewhere + "/.here", "");
+  io::write_file(elsewhere + "/.here", "");
   const auto astray = [&](int rank, Gather gather) -> Gather {
     if (rank != 1) return gather;
     return [&elsewhere, gather](const std::string& key, const std::string& payload) {
@@ -211,7 +212,7 @@ TEST_F(SharedSaving, DoesNotPublishFilesInvisibleToRank0) {
 }
 
 TEST_F(SharedSaving, FailsOnAllRanksIfRank0CannotWrite) {
-  write_file(dir_.file("model"), "a file");
+  io::write_file(dir_.file("model"), "a file");
   const auto said = save(3);
   EXPECT_THAT(said, Each(said[0]));
   EXPECT_THAT(said[0], HasSubstr("model"));
@@ -256,4 +257,4 @@ TEST_F(SharedSaving, Rank0FailureIsThrownOnAllRanks) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::checkpoint

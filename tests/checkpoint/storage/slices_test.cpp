@@ -19,7 +19,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::checkpoint {
 namespace {
 
 using testing::HasSubstr;
@@ -27,11 +27,11 @@ using testing::HasSubstr;
 using Values = std::vector<std::int32_t>;
 
 // Every place of a box, the last dimension running fastest.
-std::vector<Dims> places_of(const Dims& begin, const Dims& dims) {
-  std::vector<Dims> out(1);
+std::vector<compiler::Dims> places_of(const compiler::Dims& begin, const compiler::Dims& dims) {
+  std::vector<compiler::Dims> out(1);
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    std::vector<Dims> longer;
-    for (const Dims& place : out)
+    std::vector<compiler::Dims> longer;
+    for (const compiler::Dims& place : out)
       for (std::int64_t at = 0; at < dims[i]; ++at) {
         longer.push_back(place);
         longer.back().push_back(begin[i] + at);
@@ -42,30 +42,32 @@ std::vector<Dims> places_of(const Dims& begin, const Dims& dims) {
 }
 
 // What stands at a place: its digits, and which tensor it is.
-std::int32_t value_at(const Dims& place, std::int32_t tensor) {
+std::int32_t value_at(const compiler::Dims& place, std::int32_t tensor) {
   std::int32_t value = tensor;
   for (const std::int64_t at : place) value = 20 * value + static_cast<std::int32_t>(at);
   return value;
 }
 
-Values values_of(const Dims& begin, const Dims& dims, std::int32_t tensor) {
+Values values_of(const compiler::Dims& begin, const compiler::Dims& dims, std::int32_t tensor) {
   Values out;
-  for (const Dims& place : places_of(begin, dims)) out.push_back(value_at(place, tensor));
+  for (const compiler::Dims& place : places_of(begin, dims)) out.push_back(value_at(place, tensor));
   return out;
 }
 
 // Tensors cut into so many parts along each dimension.
 class Cut {
  public:
-  void add(const std::string& name, const Dims& dims, const Dims& parts, std::int32_t number) {
+  void add(const std::string& name, const compiler::Dims& dims, const compiler::Dims& parts,
+           std::int32_t number) {
     SlicedTensor& out = tensors_[name];
-    out.shape = {DType::s32, dims};
-    Dims size = dims;
+    out.shape = {compiler::DType::s32, dims};
+    compiler::Dims size = dims;
     for (std::size_t i = 0; i < dims.size(); ++i) size[i] /= parts[i];
-    for (Dims begin : places_of(Dims(dims.size()), parts)) {
+    for (compiler::Dims begin : places_of(compiler::Dims(dims.size()), parts)) {
       for (std::size_t i = 0; i < dims.size(); ++i) begin[i] *= size[i];
-      memory_.push_back(smelt::values_of(begin, size, number));
-      out.slices.push_back({begin, {{DType::s32, size}, std::as_bytes(std::span(memory_.back()))}});
+      memory_.push_back(smelt::checkpoint::values_of(begin, size, number));
+      out.slices.push_back(
+          {begin, {{compiler::DType::s32, size}, std::as_bytes(std::span(memory_.back()))}});
     }
   }
   SlicedTensors& tensors() { return tensors_; }
@@ -86,10 +88,11 @@ Cut three_tensors(std::int32_t number = 7) {
 
 void expect_three_tensors(const Checkpoint& checkpoint, std::int32_t number = 7) {
   ASSERT_EQ(checkpoint.tensors.size(), 3);
-  const auto expect = [&](const char* name, const Dims& dims, std::int32_t tensor) {
-    const TensorView& view = checkpoint.tensors.at(name);
-    EXPECT_EQ(view.shape, (Shape{DType::s32, dims})) << name;
-    EXPECT_EQ(tensor_values<std::int32_t>(view), values_of(Dims(dims.size()), dims, tensor))
+  const auto expect = [&](const char* name, const compiler::Dims& dims, std::int32_t tensor) {
+    const io::TensorView& view = checkpoint.tensors.at(name);
+    EXPECT_EQ(view.shape, (compiler::Shape{compiler::DType::s32, dims})) << name;
+    EXPECT_EQ(io::tensor_values<std::int32_t>(view),
+              values_of(compiler::Dims(dims.size()), dims, tensor))
         << name;
   };
   expect("w", {8, 6}, number);
@@ -104,7 +107,7 @@ class SlicedCheckpointTest : public testing::Test {
                            {.shard_bytes = 100});
   }
   std::string file(const std::string& name) const { return dir_.file("checkpoint-10/" + name); }
-  Json manifest() const { return Json::parse(read_file(file("manifest.json"))); }
+  Json manifest() const { return Json::parse(io::read_file(file("manifest.json"))); }
   // What is said of a checkpoint whose manifest was changed, with its marker.
   std::string refusal_of(const std::function<void(Json&)>& change) {
     if (saved_.is_null()) {
@@ -148,8 +151,8 @@ TEST_F(SlicedCheckpointTest, LoadsSlicesWholeOrAsSaved) {
     ASSERT_EQ(got.slices.size(), tensor.slices.size()) << name;
     for (std::size_t i = 0; i < got.slices.size(); ++i) {
       EXPECT_EQ(got.slices[i].begin, tensor.slices[i].begin) << name;
-      EXPECT_EQ(tensor_values<std::int32_t>(got.slices[i].part),
-                tensor_values<std::int32_t>(tensor.slices[i].part))
+      EXPECT_EQ(io::tensor_values<std::int32_t>(got.slices[i].part),
+                io::tensor_values<std::int32_t>(tensor.slices[i].part))
           << name;
     }
   }
@@ -176,8 +179,9 @@ TEST_F(SlicedCheckpointTest, BytesDoNotDependOnTheOrderOfSlices) {
   for (auto& [name, tensor] : other.tensors()) std::ranges::reverse(tensor.slices);
   save_sliced_checkpoint(dir_.file("other"), 10, other.tensors(), {{"seed", 10}},
                          {.shard_bytes = 100});
-  for (const std::string& name : list_folder(dir_.file("checkpoint-10")))
-    EXPECT_EQ(read_file(file(name)), read_file(dir_.file("other/checkpoint-10/" + name))) << name;
+  for (const std::string& name : io::list_folder(dir_.file("checkpoint-10")))
+    EXPECT_EQ(io::read_file(file(name)), io::read_file(dir_.file("other/checkpoint-10/" + name)))
+        << name;
 }
 
 TEST_F(SlicedCheckpointTest, WithoutSlicesUsesTheEarlierFormat) {
@@ -185,25 +189,26 @@ TEST_F(SlicedCheckpointTest, WithoutSlicesUsesTheEarlierFormat) {
   const Checkpoint checkpoint = load_checkpoint(dir_.path(), 10);
   save_checkpoint(dir_.file("a"), 10, checkpoint.tensors, checkpoint.state);
   save_sliced_checkpoint(dir_.file("b"), 10, slices_of(checkpoint.tensors), checkpoint.state);
-  for (const std::string& name : list_folder(dir_.file("a/checkpoint-10")))
-    EXPECT_EQ(read_file(dir_.file("a/checkpoint-10/" + name)),
-              read_file(dir_.file("b/checkpoint-10/" + name)))
+  for (const std::string& name : io::list_folder(dir_.file("a/checkpoint-10")))
+    EXPECT_EQ(io::read_file(dir_.file("a/checkpoint-10/" + name)),
+              io::read_file(dir_.file("b/checkpoint-10/" + name)))
         << name;
-  EXPECT_THAT(read_file(dir_.file("b/checkpoint-10/manifest.json")),
+  EXPECT_THAT(io::read_file(dir_.file("b/checkpoint-10/manifest.json")),
               HasSubstr(R"("format": "smelt checkpoint 1")"));
 }
 
 TEST(Slices, CopiesAnyPartLikeTheReference) {
-  const std::vector<std::pair<Dims, std::vector<Dims>>> cases{
+  const std::vector<std::pair<compiler::Dims, std::vector<compiler::Dims>>> cases{
       {{}, {{}}},
       {{12}, {{1}, {3}, {4}, {12}}},
       {{6, 4}, {{1, 1}, {2, 1}, {1, 4}, {3, 2}, {6, 4}}},
       {{4, 6, 2}, {{1, 1, 1}, {4, 1, 1}, {1, 2, 1}, {1, 1, 2}, {2, 3, 2}}},
       {{2, 3, 2, 4}, {{1, 1, 1, 1}, {1, 3, 1, 2}, {2, 1, 2, 4}}}};
   for (const auto& [dims, ways] : cases)
-    for (const Dims& from : ways)
-      for (const Dims& to : ways) {
-        SCOPED_TRACE(str(dims_text(dims), " from ", dims_text(from), " to ", dims_text(to)));
+    for (const compiler::Dims& from : ways)
+      for (const compiler::Dims& to : ways) {
+        SCOPED_TRACE(str(compiler::dims_text(dims), " from ", compiler::dims_text(from), " to ",
+                         compiler::dims_text(to)));
         Cut given, wanted;
         given.add("t", dims, from, 1);
         wanted.add("t", dims, to, 1);
@@ -211,7 +216,7 @@ TEST(Slices, CopiesAnyPartLikeTheReference) {
         for (const auto& [begin, part, put] : wanted.tensors()["t"].slices) {
           Scratch scratch;
           const auto got = part_of(tensor.slices, begin, part.shape, scratch);
-          ASSERT_EQ(tensor_values<std::int32_t>({part.shape, got}),
+          ASSERT_EQ(io::tensor_values<std::int32_t>({part.shape, got}),
                     values_of(begin, part.shape.dims, 1));
         }
       }
@@ -224,7 +229,7 @@ TEST(Slices, DoesNotCopyAPartThatIsASlice) {
   const TensorSlice& some = w.slices[3];
   EXPECT_EQ(part_of(w.slices, some.begin, some.part.shape, scratch).data(), some.part.data.data());
   EXPECT_EQ(whole(z, scratch).data.data(), z.slices.front().part.data.data());
-  EXPECT_EQ(tensor_values<std::int32_t>(whole(w, scratch)), values_of({0, 0}, {8, 6}, 7));
+  EXPECT_EQ(io::tensor_values<std::int32_t>(whole(w, scratch)), values_of({0, 0}, {8, 6}, 7));
 }
 
 // ---- what is refused ----
@@ -316,7 +321,8 @@ TEST_F(SlicedCheckpointTest, RejectsSlicesMissingFromTheirFile) {
 
 // A manifest may hold anything: each is refused in words, none is computed with.
 TEST_F(SlicedCheckpointTest, RejectsAnInvalidManifest) {
-  const std::string not_numbers = "tensor 'w' [8,6]: the begin or shape of a slice is not 2 whole ";
+  const std::string not_numbers =
+      "tensor 'w' [8,6]: the begin or shape of a slice is not 2 non-negative ";
   for (const Json& wrong :
        {Json(), Json(3), Json("x"), Json::array({0}), Json::array({0, -1}), Json::array({0, 0.5}),
         Json::array({0, 0, 0}), Json::array({0, 18446744073709551615U}), Json::array({0, "2"})}) {
@@ -352,8 +358,8 @@ TEST_F(SlicedCheckpointTest, SkipsACheckpointWithAHole) {
 
 TEST_F(SlicedCheckpointTest, DetectsEveryChangedByte) {
   save(10);
-  for (const std::string& name : list_folder(dir_.file("checkpoint-10"))) {
-    const std::string before = read_file(file(name));
+  for (const std::string& name : io::list_folder(dir_.file("checkpoint-10"))) {
+    const std::string before = io::read_file(file(name));
     for (std::size_t at = 0; at < before.size(); at += 7) {
       std::string changed = before;
       changed[at] ^= 0x40;
@@ -396,4 +402,4 @@ TEST_F(SlicedCheckpointTest, ResumesARunKilledAtAnyMoment) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::checkpoint

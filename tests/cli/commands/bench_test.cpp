@@ -11,7 +11,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::AllOf;
@@ -34,7 +34,7 @@ class BenchTest : public testing::Test {
         "bench --model ", model, " --seq 16 --predictions 2 --batch 8 ", more, " --emit ", path));
     EXPECT_EQ(output.status, 0) << output.text;
     EXPECT_EQ(output.text, "");
-    return read_file(path);
+    return io::read_file(path);
   }
   TempDir dir_;
 };
@@ -89,7 +89,7 @@ TEST_F(BenchTest, WhatItEmitsIsCompiledForTpus) {
   emitted("--depth 1 --device tpu --devices 4");
   const CommandOutput output = run(str("compile ", dir_.file("step.mlir"),
                                        " --json --topology v5e:2x2 2>", dir_.file("messages")));
-  ASSERT_EQ(output.status, 0) << output.text << read_file(dir_.file("messages"));
+  ASSERT_EQ(output.status, 0) << output.text << io::read_file(dir_.file("messages"));
   const auto figures = Json::parse(output.text);
   EXPECT_EQ(figures["topology"], "v5e:2x2");
   EXPECT_EQ(figures["device_kind"], "TPU v5 lite");
@@ -97,11 +97,11 @@ TEST_F(BenchTest, WhatItEmitsIsCompiledForTpus) {
   for (const char* name : {"compile_s", "flops", "bytes_accessed", "argument_bytes", "output_bytes",
                            "alias_bytes", "temporary_bytes", "code_bytes", "peak_bytes"})
     EXPECT_GT(figures.at(name).get<double>(), 0) << name;
-  write_file(dir_.file("small.mlir"),
-             "module @small attributes {mhlo.num_partitions = 4 : i32} {\n"
-             "  func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
-             "    %y = stablehlo.add %x, %x : tensor<8xf32>\n"
-             "    return %y : tensor<8xf32>\n  }\n}\n");
+  io::write_file(dir_.file("small.mlir"),
+                 "module @small attributes {mhlo.num_partitions = 4 : i32} {\n"
+                 "  func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
+                 "    %y = stablehlo.add %x, %x : tensor<8xf32>\n"
+                 "    return %y : tensor<8xf32>\n  }\n}\n");
   EXPECT_THAT(run(str("compile ", dir_.file("small.mlir"), " --topology v5e:2x2")).text,
               AllOf(HasSubstr("for v5e:2x2: 4 devices, each a TPU v5 lite\nfits      yes, "),
                     HasSubstr(" at the peak of a device's 17.2 GB"), HasSubstr("\ncompiled  in ")));
@@ -180,7 +180,7 @@ TEST_F(BenchTest, CompileSaysWhatIsWrong) {
     return output.text;
   };
   const std::string program = dir_.file("p.mlir");
-  write_file(program, "module @broken {");
+  io::write_file(program, "module @broken {");
   EXPECT_THAT(refusal(program), HasSubstr("--topology is required"));
   EXPECT_THAT(refusal("--topology v5e:2x2"), HasSubstr("program is required"));
   EXPECT_THAT(refusal(program + " --topology ''"), HasSubstr("--topology: is empty"));
@@ -200,4 +200,4 @@ TEST_F(BenchTest, CompileSaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -12,9 +12,9 @@
 #include "distributed/stand_in/pod_run.h"
 #include "support/gcs_emulator.h"
 
-namespace smelt {
+namespace smelt::cli {
 
-class CloudJob : public TpuTest {
+class CloudJob : public cloud::TpuTest {
  protected:
   explicit CloudJob(int workers = 1) : workers_(workers) {}
   void SetUp() override;
@@ -27,7 +27,7 @@ class CloudJob : public TpuTest {
   static std::string folder();  // of the test, in the bucket
   std::string package() const { return home_.dir.file("smelt.tar.zst"); }
   std::string out() const { return home_.dir.file("result"); }
-  JobSpec spec() const;
+  cloud::JobSpec spec() const;
   // Of the recipe, with these settings; of a machine of this type.
   JobLead lead(const std::vector<std::string>& settings = {},
                const std::string& type = "v3-8") const;
@@ -51,7 +51,7 @@ class CloudJob : public TpuTest {
   std::optional<ScopedVariable> endpoint_, storage_;
   // One for all suites: a process finds its object store once.
   static inline std::unique_ptr<GcsEmulator> emulator_;
-  std::unique_ptr<SshServers> servers_;
+  std::unique_ptr<cloud::SshServers> servers_;
 
  private:
   void write_inputs() const;
@@ -59,6 +59,7 @@ class CloudJob : public TpuTest {
 };
 
 // Of a worker that is a process of the pod: who is who, as a launcher says it.
-std::string pod_environment(const Pod& pod, int processes, int worker, const std::string& hub);
+std::string pod_environment(const distributed::Pod& pod, int processes, int worker,
+                            const std::string& hub);
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -23,7 +23,7 @@
 #include "support/error_of.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::AllOf;
@@ -32,7 +32,7 @@ using testing::HasSubstr;
 TEST_F(CloudJob, APreemptedOneEndsAsAnUndisturbedRun) {
   emulator_->fault(R"([{"match": "checkpoint-20", "times": 100000, "do": "status 503"}])");
   const std::jthread preempts([this] { preempt_in_the_middle(); });
-  GoogleApi api = job_api();
+  cloud::GoogleApi api = job_api();
   testing::internal::CaptureStdout();
   lead_job(api, lead());
   const std::string said = testing::internal::GetCapturedStdout();
@@ -44,29 +44,30 @@ TEST_F(CloudJob, APreemptedOneEndsAsAnUndisturbedRun) {
   const std::string alone = home_.dir.file("alone");
   const CommandOutput undisturbed = run_smelt(str("run ", recipe(), " --set out=", alone));
   ASSERT_EQ(undisturbed.status, 0) << undisturbed.text;
-  EXPECT_EQ(read_file(out() + "/model/eval_results.txt"),
-            read_file(alone + "/model/eval_results.txt"));
+  EXPECT_EQ(io::read_file(out() + "/model/eval_results.txt"),
+            io::read_file(alone + "/model/eval_results.txt"));
   // What it printed is in the bucket, to its end, of the machine that ended well.
-  const auto logs = list_folder(folder() + "/log");
+  const auto logs = io::list_folder(folder() + "/log");
   ASSERT_EQ(logs.size(), 1u);
   EXPECT_THAT(logs[0], testing::EndsWith("Z-worker-0.txt"));
-  EXPECT_EQ(read_file(folder() + "/log/" + logs[0]), read_file(worker_home() + "/.smelt-job/log"));
+  EXPECT_EQ(io::read_file(folder() + "/log/" + logs[0]),
+            io::read_file(worker_home() + "/.smelt-job/log"));
   EXPECT_THAT(said, HasSubstr("its log is in " + folder() + "/log"));
   // The newest checkpoint came, the text stayed.
-  EXPECT_TRUE(exists(out() + "/model/checkpoint-20/COMMIT"));
-  EXPECT_FALSE(exists(out() + "/text"));
-  EXPECT_TRUE(exists(out() + "/cloud-job.json"));
+  EXPECT_TRUE(io::exists(out() + "/model/checkpoint-20/COMMIT"));
+  EXPECT_FALSE(io::exists(out() + "/text"));
+  EXPECT_TRUE(io::exists(out() + "/cloud-job.json"));
 }
 
 TEST_F(CloudJob, AnotherProcessTakesOverAndEndsIt) {
   // The first is stopped while the second checkpoint cannot be written.
   emulator_->fault(R"([{"match": "checkpoint-20", "times": 100000, "do": "status 503"}])");
   const std::jthread stops([this] {
-    while (!exists(folder() + "/run/model/checkpoint-10/COMMIT"))
+    while (!io::exists(folder() + "/run/model/checkpoint-10/COMMIT"))
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     ::kill(::getpid(), SIGINT);
   });
-  GoogleApi api = job_api();
+  cloud::GoogleApi api = job_api();
   testing::internal::CaptureStdout();
   EXPECT_THAT(error_of<Stopped>([&] { lead_job(api, lead()); }),
               AllOf(HasSubstr("no process monitors the job now"),
@@ -82,21 +83,23 @@ TEST_F(CloudJob, AnotherProcessTakesOverAndEndsIt) {
                           HasSubstr("everything that the job created is deleted")));
   EXPECT_EQ(count_requests("POST", "nodeId="), 1);
   EXPECT_TRUE(fake_.states().empty());
-  const JobJournal end = parse_journal(read_file(out() + "/cloud-job.json"), "journal");
+  const cloud::JobJournal end =
+      cloud::parse_journal(io::read_file(out() + "/cloud-job.json"), "journal");
   EXPECT_EQ(end.outcome, "asked");
   EXPECT_GE(*end.progress, 10);
-  EXPECT_GT(dollars_so_far(end, seconds_now()), 0);
+  EXPECT_GT(cloud::dollars_so_far(end, seconds_now()), 0);
 }
 
 TEST_F(CloudJob, OneThatIsLeftWithoutAMachineSaysSo) {
   fake_.quota = 0;
   const std::jthread stops([this] {
     const std::string journal = out() + "/cloud-job.json";
-    while (!exists(journal) || parse_journal(read_file(journal), "journal").refusals == 0)
+    while (!io::exists(journal) ||
+           cloud::parse_journal(io::read_file(journal), "journal").refusals == 0)
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     ::kill(::getpid(), SIGINT);
   });
-  GoogleApi api = job_api();
+  cloud::GoogleApi api = job_api();
   testing::internal::CaptureStdout();
   const std::string said = error_of<Stopped>([&] { lead_job(api, lead()); });
   testing::internal::GetCapturedStdout();
@@ -113,36 +116,39 @@ TEST_F(CloudJob, OneThatIsLeftWithoutAMachineSaysSo) {
 // The worker's own curl deletes the node that it is on, with the token of its service account, and
 // once.
 TEST_F(CloudJob, AMachineThatHearsOfNobodyDeletesItself) {
-  GoogleApi api = job_api();
-  TpuApi tpu(api, "p");
-  const JobSpec spec = this->spec();
+  cloud::GoogleApi api = job_api();
+  cloud::TpuApi tpu(api, "p");
+  const cloud::JobSpec spec = this->spec();
   fake_.node_looks = 1000;
-  tpu.create(kZone, "other", spec.node);
-  tpu.create(kZone, machine_name(spec), spec.node);
+  tpu.create(cloud::kZone, "other", spec.node);
+  tpu.create(cloud::kZone, cloud::machine_name(spec), spec.node);
   google_.answer("/computeMetadata/v1/instance/service-accounts/default/token",
                  {200, R"({"access_token":"PLANTED-machine","expires_in":3599})"});
-  const GuardPlace place{api_server("tpu").text(), worker_home(), api_server("storage").text()};
+  const cloud::GuardPlace place{cloud::api_server("tpu").text(), worker_home(),
+                                cloud::api_server("storage").text()};
   const auto on_it = [&](const std::string& command) {
     return run_command(str("env GCE_METADATA_HOST=", google_.host(), " SMELT_GUARD_POLL=0.1 HOME=",
                            worker_home(), " sh -c ", shell_word(command)));
   };
   // It lives on while somebody writes that it may.
-  EXPECT_EQ(on_it(look_command(600, 0)).text, "none 0\n");
-  EXPECT_EQ(on_it(guard_command(guard_script(spec, kZone, 0, place))).status, 0);
-  EXPECT_EQ(
-      on_it(start_job("trap 'echo saved; exit 75' TERM; echo begun; sleep 600 & wait")).status, 0);
+  EXPECT_EQ(on_it(cloud::look_command(600, 0)).text, "none 0\n");
+  EXPECT_EQ(on_it(cloud::guard_command(cloud::guard_script(spec, cloud::kZone, 0, place))).status,
+            0);
+  EXPECT_EQ(on_it(cloud::start_job("trap 'echo saved; exit 75' TERM; echo begun; sleep 600 & wait"))
+                .status,
+            0);
   on_it("until grep -q begun $HOME/.smelt-job/log; do sleep 0.1; done");
-  EXPECT_THAT(on_it(look_command(600, 0)).text, HasSubstr("running 6\nbegun\n"));
+  EXPECT_THAT(on_it(cloud::look_command(600, 0)).text, HasSubstr("running 6\nbegun\n"));
   EXPECT_EQ(google_.count("/computeMetadata/v1/instance/service-accounts/default/token"), 0);
   // The time comes: its job saves, then it goes.
-  EXPECT_THAT(on_it(look_command(0, 2)).text, HasSubstr("running 6\ngun\n"));
+  EXPECT_THAT(on_it(cloud::look_command(0, 2)).text, HasSubstr("running 6\ngun\n"));
   while (fake_.states().at("us-central1-a/smelt-abc123") != "DELETING")
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(fake_.states().at("us-central1-a/other"), "CREATING");
   // And the end of what it said stays.
-  const auto logs = list_folder(folder() + "/log");
+  const auto logs = io::list_folder(folder() + "/log");
   ASSERT_EQ(logs.size(), 1u);
-  EXPECT_EQ(read_file(folder() + "/log/" + logs[0]), "begun\nsaved\n");
+  EXPECT_EQ(io::read_file(folder() + "/log/" + logs[0]), "begun\nsaved\n");
   std::string bearer;
   for (const ServedRequest& request : guarded_.requests())
     if (request.method == "DELETE") bearer = request.headers.at("authorization");
@@ -150,9 +156,10 @@ TEST_F(CloudJob, AMachineThatHearsOfNobodyDeletesItself) {
   // Another worker of the same machine sees that it goes.
   on_it("kill -s KILL -- -$(cat $HOME/.smelt-guard/pid); rm $HOME/.smelt-guard/pid");
   const int looked = count_requests("GET", "/nodes/smelt-abc123");
-  EXPECT_EQ(
-      on_it("export TPU_WORKER_ID=1; " + guard_command(guard_script(spec, kZone, 0, place))).status,
-      0);
+  EXPECT_EQ(on_it("export TPU_WORKER_ID=1; " +
+                  cloud::guard_command(cloud::guard_script(spec, cloud::kZone, 0, place)))
+                .status,
+            0);
   while (count_requests("GET", "/nodes/smelt-abc123") < looked + 2)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(count_requests("DELETE", ""), 1);
@@ -176,7 +183,7 @@ TEST_F(CloudJob, ItAsksBeforeItMakesAnything) {
                                     HasSubstr("us-central1-a: $8.00 an hour"),
                                     HasSubstr("nothing was created; --yes runs it")));
   }
-  EXPECT_FALSE(exists("gs://bucket/asked"));
+  EXPECT_FALSE(io::exists("gs://bucket/asked"));
   EXPECT_EQ(count_requests("POST", "/locations/"), 0);
   // Standard output is the journal's alone.
   const CommandOutput json =
@@ -196,10 +203,10 @@ TEST_F(CloudJob, ABudgetBecomesStepsBeforeAMachineIsRentedAndTheyStay) {
   REQUIRE_PLUGIN("tpu");
   fake_.quota = 0;
   const ScopedVariable cache("XDG_CACHE_HOME", home_.dir.file("cache"));
-  std::string text = read_file(recipe());
+  std::string text = io::read_file(recipe());
   constexpr std::string_view kSteps = "steps: 20, ";
   text.replace(text.find(kSteps), kSteps.size(), "budget: {usd: 50, type: v3-8, spot: true}, ");
-  write_file(recipe(), text);
+  io::write_file(recipe(), text);
   const std::string line =
       str("cloud run ", recipe(),
           " --project p --zone us-central1-a --bucket gs://bucket --set out=", out(), " --package ",
@@ -210,10 +217,12 @@ TEST_F(CloudJob, ABudgetBecomesStepsBeforeAMachineIsRentedAndTheyStay) {
   ASSERT_NE(plan, std::string::npos) << first.text;
   EXPECT_LT(plan, first.text.find("us-central1-a: no quota")) << first.text;
   const std::string staged = "gs://bucket/budgeted/recipe.yaml";
-  const auto steps = steps_of_budget_in(staged, load_recipe(recipe(), {"out=" + out()}));
+  const auto steps =
+      pipeline::steps_of_budget_in(staged, pipeline::load_recipe(recipe(), {"out=" + out()}));
   ASSERT_TRUE(steps) << first.text;
-  EXPECT_EQ(str(load_recipe(staged, {}).train.steps), *steps);
-  EXPECT_EQ(with_steps_of_budget(staged, {}), std::vector<std::string>());  // it makes no plan
+  EXPECT_EQ(str(pipeline::load_recipe(staged, {}).train.steps), *steps);
+  EXPECT_EQ(pipeline::with_steps_of_budget(staged, {}),
+            std::vector<std::string>());  // it makes no plan
   const CommandOutput again = run_smelt(line);
   EXPECT_THAT(again.text, AllOf(HasSubstr(*steps + " steps of 8"), HasSubstr("no quota"),
                                 testing::Not(HasSubstr("plan: how many steps"))));
@@ -245,12 +254,14 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
   expect_refusal(run + rest + "--type v3-8 --budget inf",
                  HasSubstr("'inf' is not a number of dollars"));
   expect_refusal(good + "--silence 5m", HasSubstr("--silence: 5m is too short: a slow network"));
-  JobJournal done;
+  cloud::JobJournal done;
   done.outcome = "done";
-  done.step = JobStep::ended;
-  write_file("gs://bucket/finished/cloud-job.json", json_of(done).dump());
-  write_file("gs://bucket/finished/recipe.yaml",
-             staged_recipe(load_recipe(recipe(), {"out=" + out()}), "gs://bucket/finished").text);
+  done.step = cloud::JobStep::ended;
+  io::write_file("gs://bucket/finished/cloud-job.json", cloud::json_of(done).dump());
+  io::write_file(
+      "gs://bucket/finished/recipe.yaml",
+      staged_recipe(pipeline::load_recipe(recipe(), {"out=" + out()}), "gs://bucket/finished")
+          .text);
   expect_refusal(good + "--name finished",
                  HasSubstr("gs://bucket/finished: the job of this recipe is done"));
   expect_refusal(good + "--until soon", HasSubstr("'soon' is neither a date nor a duration"));
@@ -281,9 +292,9 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
   const CommandOutput unasked = run_smelt(good);
   EXPECT_EQ(unasked.status, 1);
   EXPECT_THAT(unasked.text, HasSubstr("nothing was created; --yes runs it"));
-  JobJournal other;
-  other.step = JobStep::train;
-  write_file("gs://bucket/other/cloud-job.json", json_of(other).dump());
+  cloud::JobJournal other;
+  other.step = cloud::JobStep::train;
+  io::write_file("gs://bucket/other/cloud-job.json", cloud::json_of(other).dump());
   expect_refusal(good + "--name other",
                  HasSubstr("gs://bucket/other: its running job has another recipe"));
   expect_refusal("cloud run pod --project p --command true --budget 5",
@@ -293,10 +304,10 @@ TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
                  HasSubstr("cannot sign in to a machine as root"));
   expect_refusal("cloud watch " + home_.dir.path(), HasSubstr("no job has results in this folder"));
   expect_refusal("cloud watch gs://bucket/none", HasSubstr("gs://bucket/none: contains no job"));
-  write_file("gs://bucket/none/cloud-job.json", "{}");
+  io::write_file("gs://bucket/none/cloud-job.json", "{}");
   expect_refusal("cloud watch gs://bucket/none", HasSubstr("not a 'smelt cloud job 1' file"));
   EXPECT_TRUE(fake_.states().empty());
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -13,7 +13,7 @@
 #include "support/plugins.h"
 #include "support/server_process.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::AllOf;
@@ -24,10 +24,10 @@ constexpr int kHosts = 4, kDevicesEach = 1;
 
 class CloudPodJob : public CloudJob {
  protected:
-  CloudPodJob() : CloudJob(kHosts) { fake_.zones[kZone].types.emplace_back("v2-32"); }
+  CloudPodJob() : CloudJob(kHosts) { fake_.zones[cloud::kZone].types.emplace_back("v2-32"); }
   void SetUp() override {
     REQUIRE_PLUGIN("cpu");
-    pod_.emplace(PodSize{.processes = kHosts, .devices_each = kDevicesEach},
+    pod_.emplace(distributed::PodSize{.processes = kHosts, .devices_each = kDevicesEach},
                  std::vector<std::string>{"--platform", "tpu"});
     CloudJob::SetUp();
   }
@@ -39,7 +39,7 @@ class CloudPodJob : public CloudJob {
   }
   // Once the first checkpoint is there: the command of one worker dies, and all are started anew.
   void lose_one_process() const {
-    while (!exists(folder() + "/run/model/checkpoint-10/COMMIT"))
+    while (!io::exists(folder() + "/run/model/checkpoint-10/COMMIT"))
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     const auto now = [&] { return run_command("cat " + worker_home(2) + "/.smelt-job/pid").text; };
     const std::string pid = now();
@@ -57,7 +57,7 @@ class CloudPodJob : public CloudJob {
   }
 
   const std::string hub_ = str("127.0.0.1:", free_port());
-  std::optional<Pod> pod_;
+  std::optional<distributed::Pod> pod_;
 };
 
 TEST_F(CloudPodJob, OneThatLosesAProcessAndIsPreemptedEndsAsAnUndisturbedRun) {
@@ -66,7 +66,7 @@ TEST_F(CloudPodJob, OneThatLosesAProcessAndIsPreemptedEndsAsAnUndisturbedRun) {
     lose_one_process();
     preempt_in_the_middle();
   });
-  GoogleApi api = job_api();
+  cloud::GoogleApi api = job_api();
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   lead_job(api, lead(settings(), "v2-32"));
@@ -85,10 +85,10 @@ TEST_F(CloudPodJob, OneThatLosesAProcessAndIsPreemptedEndsAsAnUndisturbedRun) {
   EXPECT_TRUE(fake_.states().empty());
   const std::string alone = home_.dir.file("alone");
   run_undisturbed(alone);
-  EXPECT_EQ(read_file(out() + "/model/eval_results.txt"),
-            read_file(alone + "/model/eval_results.txt"));
-  EXPECT_TRUE(exists(out() + "/model/checkpoint-20/COMMIT"));
+  EXPECT_EQ(io::read_file(out() + "/model/eval_results.txt"),
+            io::read_file(alone + "/model/eval_results.txt"));
+  EXPECT_TRUE(io::exists(out() + "/model/checkpoint-20/COMMIT"));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

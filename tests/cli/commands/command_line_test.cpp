@@ -11,7 +11,7 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::AllOf;
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 TEST(CommandLine, ATextBetweenBracketsIsThatText) {
   const TempDir dir;
-  write_file(dir.file("vocab.txt"), "[UNK]\n[\n]\n,\none\ntwo\n");
+  io::write_file(dir.file("vocab.txt"), "[UNK]\n[\n]\n,\none\ntwo\n");
   const std::string tokenize =
       str(smelt_program(), " tokenize --json --vocab ", dir.file("vocab.txt"));
   std::string all;
@@ -49,7 +49,7 @@ TEST(CommandLine, TheOriginalOrderRefusesANormalization) {
 }
 
 TEST(CommandLine, AFlagDoesNotTakeTheRecipeForAnotherOfItsValues) {
-  expect_refusal("eval --set out=x none.yaml", HasSubstr("none.yaml: neither a recipe"));
+  expect_refusal("eval --set out=x none.yaml", HasSubstr("none.yaml: no such recipe"));
 }
 
 TEST(CommandLine, WhatReadsAsASettingGetsItsForm) {
@@ -95,8 +95,9 @@ TEST(CommandLine, NumbersOutOfRangeAreSaidInShortWords) {
   expect_refusal(detect + "nan", HasSubstr("--threshold: 'nan' is not a number\n"));
   expect_refusal(detect + "abc", HasSubstr("--threshold: 'abc' is not a number\n"));
   expect_refusal(detect + "1.5", HasSubstr("--threshold: 1.5 is more than 1\n"));
-  EXPECT_THAT(run_smelt("bench --help").text, AllOf(HasSubstr("--depth INT:from 1 to 1000"),
-                                                    HasSubstr("queries that attention takes")));
+  EXPECT_THAT(run_smelt("bench --help").text,
+              AllOf(HasSubstr("--depth INT:from 1 to 1000"),
+                    HasSubstr("maximum number of queries that attention")));
 }
 
 TEST(CommandLine, AFlagHasOneValueAndNoEmptyOne) {
@@ -131,7 +132,7 @@ TEST(CommandLine, EveryCommandThatMakesOrReportsSomethingHasDocumentedJson) {
   const std::regex without(
       "(create_pretraining_data|run_pretraining|electra|jestimator|ttt|ctpu|tpu-vm|storage|help|"
       "completion|new|pod manifest|cloud (ssh|logs|cp)|bench|data bench)\\b.*");
-  const std::string page = read_file(source_path("docs/reference/json.md"));
+  const std::string page = io::read_file(source_path("docs/reference/json.md"));
   const auto all = commands_and_flags();
   EXPECT_GT(all.size(), 60U);
   for (const auto& [command, flags] : all) {
@@ -156,8 +157,8 @@ TEST(CommandLine, AFailureIsInTheLogFile) {
   const TempDir dir;
   const std::string log = dir.file("a.log");
   EXPECT_EQ(run_smelt(str("run none.yaml --quiet --log-file ", log)).status, 2);
-  EXPECT_THAT(read_file(log), testing::ContainsRegex("^....-..-..T..:..:..[+-]..:?.. error: "
-                                                     "none.yaml"));
+  EXPECT_THAT(io::read_file(log), testing::ContainsRegex("^....-..-..T..:..:..[+-]..:?.. error: "
+                                                         "none.yaml"));
 }
 
 TEST(CommandLine, WithoutACommandTheFirstScreenOfHelpIsPrinted) {
@@ -168,4 +169,4 @@ TEST(CommandLine, WithoutACommandTheFirstScreenOfHelpIsPrinted) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -13,7 +13,7 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -48,14 +48,15 @@ TEST_F(ConvertCommand, InspectTellsWhatACheckpointHolds) {
 
 TEST_F(ConvertCommand, InspectTellsWhatLiesInSlices) {
   const std::vector<float> twos(4, 2), threes(4, 3);
-  const Shape half{DType::f32, {2, 2}};
-  save_sliced_checkpoint(at("model"), 7,
-                         {{"bert/w",
-                           {{DType::f32, {2, 4}},
-                            {{{0, 0}, {half, std::as_bytes(std::span(twos))}},
-                             {{0, 2}, {half, std::as_bytes(std::span(twos))}}}}},
-                          {"bert/z", {half, {{{0, 0}, {half, std::as_bytes(std::span(threes))}}}}}},
-                         Json::object());
+  const compiler::Shape half{compiler::DType::f32, {2, 2}};
+  checkpoint::save_sliced_checkpoint(
+      at("model"), 7,
+      {{"bert/w",
+        {{compiler::DType::f32, {2, 4}},
+         {{{0, 0}, {half, std::as_bytes(std::span(twos))}},
+          {{0, 2}, {half, std::as_bytes(std::span(twos))}}}}},
+       {"bert/z", {half, {{{0, 0}, {half, std::as_bytes(std::span(threes))}}}}}},
+      Json::object());
   EXPECT_THAT(smelt_says("inspect " + at("model")).text,
               AllOf(HasSubstr("  bert/w f32[2,4] in 2 slices [0:2,0:2] … 2\n"),
                     HasSubstr("  bert/z f32[2,2] 3\n")));
@@ -67,9 +68,9 @@ TEST_F(ConvertCommand, InspectTellsWhatLiesInSlices) {
 
 TEST_F(ConvertCommand, InspectNamesEveryDamagedTensor) {
   const std::string data = at("tf/parts.ckpt.data-00001-of-00002");
-  std::string bytes = read_file(data);
+  std::string bytes = io::read_file(data);
   for (char& byte : bytes) byte ^= 1;
-  write_file(data, bytes);
+  io::write_file(data, bytes);
   const CommandOutput out = smelt_says("inspect " + at("tf/parts.ckpt"));
   EXPECT_EQ(out.status, 2);
   EXPECT_THAT(
@@ -92,10 +93,10 @@ TEST_F(ConvertCommand, BareNamesAreOfTheFolderAtHand) {
 // The index of the records is none of a TensorFlow checkpoint.
 TEST_F(ConvertCommand, RecordsAreNoCheckpoint) {
   std::string records;
-  append_record(records, "example");
-  write_file(at("x.tfrecord"), records);
-  write_file(at("x.tfrecord.index"), "SMELTIDX");
-  write_file(at("x.tokens"), "SMELTTOK and more");
+  io::append_record(records, "example");
+  io::write_file(at("x.tfrecord"), records);
+  io::write_file(at("x.tfrecord.index"), "SMELTIDX");
+  io::write_file(at("x.tokens"), "SMELTTOK and more");
   EXPECT_THAT(smelt_says("inspect " + at("x.tfrecord")).text,
               HasSubstr(at("x.tfrecord") +
                         " has records (TFRecord), expected a checkpoint\n  hint: show its content: "
@@ -119,4 +120,4 @@ TEST_F(ConvertCommand, WhatIsLeftOutIsSaid) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -18,7 +18,7 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 using std::chrono::microseconds;
 
 std::string text_of(const std::string& vocab) {
-  const std::string file = read_file(vocab);
+  const std::string file = io::read_file(vocab);
   const auto words = split(file, '\n');
   StreamRandom random(1, 0, 0);
   std::string text;
@@ -39,12 +39,12 @@ std::string text_of(const std::string& vocab) {
 }
 
 std::string fingerprint(const std::string& bytes) {
-  return str(bytes.size(), " bytes, ", crc32c(bytes));
+  return str(bytes.size(), " bytes, ", io::crc32c(bytes));
 }
 
 class DataBert : public testing::Test {
  protected:
-  void SetUp() override { write_file(dir_.file("in.txt"), text_of(vocab_)); }
+  void SetUp() override { io::write_file(dir_.file("in.txt"), text_of(vocab_)); }
 
   pid_t start(const std::string& folder) {
     const std::string out = dir_.file(folder + "/train.tfrecord"), in = dir_.file("in.txt");
@@ -68,7 +68,7 @@ class DataBert : public testing::Test {
     for (const auto& entry : fs::recursive_directory_iterator(dir_.file(folder)))
       if (entry.is_regular_file() &&
           entry.path().filename().string().find(".work") == std::string::npos)
-        out[entry.path().filename()] = fingerprint(read_file(entry.path()));
+        out[entry.path().filename()] = fingerprint(io::read_file(entry.path()));
     return out;
   }
 
@@ -109,4 +109,4 @@ TEST_F(DataBert, KilledAtTwentyRandomInstantsTheFinalBytesAreTheSame) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -14,7 +14,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::AllOf;
@@ -55,8 +55,8 @@ class DeviceForm : public testing::Test {
         for (int i = 0; i < 7; ++i)
           text += " " + words[static_cast<std::size_t>(random.randint(0, 5))];
       }
-    write_file(dir_.file("in.txt"), text);
-    write_file(dir_.file("r.yaml"), kElectra);
+    io::write_file(dir_.file("in.txt"), text);
+    io::write_file(dir_.file("r.yaml"), kElectra);
   }
 
   // What the command prints, on standard error, too, with `more` in the form of a device or not.
@@ -80,26 +80,28 @@ class DeviceForm : public testing::Test {
   // The last lines, which hold the answers.
   std::string answers(const std::string& arguments) const {
     const CommandOutput out = run_smelt(arguments + " 2>" + dir_.file("log"));
-    EXPECT_EQ(out.status, 0) << out.text << read_file(dir_.file("log"));
+    EXPECT_EQ(out.status, 0) << out.text << io::read_file(dir_.file("log"));
     return out.text;
   }
 
   // The words of a recipe for what compute_for() chooses on a TPU.
-  const ComputePolicy tpu_ = compute_for("tpu", {});
-  const std::string form_ = str(
-      kMesh, " --set train.memory.layers=", tpu_.layers == Layers::scan ? "scan" : "unrolled",
-      " --set train.memory.remat_policy=", tpu_.save == RematPolicy::products ? "products" : "all");
+  const model::ComputePolicy tpu_ = model::compute_for("tpu", {});
+  const std::string form_ =
+      str(kMesh,
+          " --set train.memory.layers=", tpu_.layers == model::Layers::scan ? "scan" : "unrolled",
+          " --set train.memory.remat_policy=",
+          tpu_.save == compiler::RematPolicy::products ? "products" : "all");
   TempDir dir_;
 };
 
 TEST_F(DeviceForm, EveryCommandOfARecipe) {
-  ASSERT_EQ(tpu_.layers, Layers::scan);
-  ASSERT_EQ(tpu_.save, RematPolicy::products);
+  ASSERT_EQ(tpu_.layers, model::Layers::scan);
+  ASSERT_EQ(tpu_.save, compiler::RematPolicy::products);
   EXPECT_THAT(on_mesh("run"), HasSubstr("step 4: the [MASK] house : "));
   EXPECT_THAT(on_mesh("run", " --set train.steps=6"),
               AllOf(HasSubstr("resuming from "), HasSubstr("model/checkpoint-4")));
   const std::string steps = " --set train.steps=6";
-  EXPECT_THAT(list_folder(dir_.file("out/model/best")), testing::SizeIs(1));
+  EXPECT_THAT(io::list_folder(dir_.file("out/model/best")), testing::SizeIs(1));
 
   // Whichever form a model was trained in, it is asked in any.
   const auto evaluations = lines_of_json(on_mesh("eval", steps + " --json"));
@@ -112,7 +114,7 @@ TEST_F(DeviceForm, EveryCommandOfARecipe) {
     const double want = value;
     EXPECT_NEAR(evaluations[0][name].get<double>(), want, kOtherForm * std::abs(want)) << name;
   }
-  remove_file(dir_.file("out/model/evaluations.jsonl"));
+  io::remove_file(dir_.file("out/model/evaluations.jsonl"));
   std::vector<std::int64_t> followed;
   for (const Json& one : lines_of_json(on_mesh("eval", steps + " --follow --json")))
     followed.push_back(one["global_step"]);
@@ -141,4 +143,4 @@ TEST_F(DeviceForm, EveryCommandOfARecipe) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -9,7 +9,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::AnyOf;
@@ -22,8 +22,8 @@ TEST(CompressDistill, TeachesWhatWasCutByItsTeachersRecipe) {
   std::string rows = "label\ttext\n";
   for (int i = 0; i < 20; ++i)
     rows += str(i % 2 == 0 ? "cats\tcat" : "dogs\tdog", " w", 8 + i % 7, "\n");
-  write_file(dir.file("train.tsv"), rows);
-  write_file(
+  io::write_file(dir.file("train.tsv"), rows);
+  io::write_file(
       dir.file("r.yaml"),
       str("out: ", dir.file("large"), "\ndata: {train: ", dir.file("train.tsv"),
           ", seq_length: 8, validation_share: 0.3}\nmodel: {type: classify}\ntrain: {init_from: ",
@@ -47,7 +47,7 @@ TEST(CompressDistill, TeachesWhatWasCutByItsTeachersRecipe) {
   fails(prune("base") + dir.file("taught"), "base has no stored recipe with data and task");
   fails(prune("large") + dir.file("large"), "large exists already, but");
   fails(prune("large") + dir.file("taught") + " --set distill.temperatur=3", "distill.temperatur");
-  EXPECT_FALSE(exists(dir.file("small")));
+  EXPECT_FALSE(io::exists(dir.file("small")));
   EXPECT_THAT(smelt(prune("large") + dir.file("taught") + " --set distill.temperature=3"),
               HasSubstr("kd_loss"));
   // As it would go on after it was killed.
@@ -70,17 +70,17 @@ TEST(CompressDistill, TeachesWhatWasCutByItsTeachersRecipe) {
       str("compress distill ", dir.file("large"), " ", dir.file("small"), " --out ");
   EXPECT_THAT(smelt(distill + dir.file("taught") + " --set distill.temperature=3"),
               HasSubstr("compress quantize"));
-  const auto config = Json::parse(read_file(dir.file("taught/huggingface/config.json")));
+  const auto config = Json::parse(io::read_file(dir.file("taught/huggingface/config.json")));
   EXPECT_EQ(config["num_hidden_layers"], 1);
   EXPECT_EQ(config["pruned_heads"], Json({{"0", {1}}}));
-  EXPECT_THAT(read_file(dir.file("taught/recipe.yaml")), HasSubstr("temperature: 3"));
+  EXPECT_THAT(io::read_file(dir.file("taught/recipe.yaml")), HasSubstr("temperature: 3"));
   EXPECT_THAT(smelt(str("predict ", dir.file("taught"), " --text 'cat w9'")),
               AnyOf(HasSubstr("cats"), HasSubstr("dogs")));
   fails(
       str("compress distill ", dir.file("base"), " ", dir.file("small"), " --out ", dir.file("no")),
       "base has no stored recipe with data and task");
-  EXPECT_FALSE(exists(dir.file("no")));
+  EXPECT_FALSE(io::exists(dir.file("no")));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

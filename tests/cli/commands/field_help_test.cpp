@@ -7,14 +7,14 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
 
 TEST(FieldHelp, WritesTheReferencePage) {
-  EXPECT_EQ(recipe_markdown(), read_file(source_path("docs/reference/recipe.md")))
+  EXPECT_EQ(recipe_markdown(), io::read_file(source_path("docs/reference/recipe.md")))
       << "smelt help recipe --markdown > docs/reference/recipe.md";
 }
 
@@ -42,4 +42,4 @@ TEST(FieldHelp, ListsTheWordsOfAnEnumeration) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

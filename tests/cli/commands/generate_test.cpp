@@ -11,7 +11,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -23,13 +23,14 @@ class Generate : public testing::Test {
     std::string text;
     for (int d = 0; d < 60; ++d)
       text += str("the cat sees a dog and ", d, " birds\na dog likes the cat ", d, " times\n\n");
-    write_file(dir_.file("text.txt"), text);
-    write_file(dir_.file("r.yaml"),
-               "text: {input: text.txt, sentences: lines, dedup: none, heldout: 0.3}\n"
-               "vocab: {type: unigram, size: 60}\ndata: {inputs_length: 24, extra_ids: 8}\n"
-               "model: {type: t5, d_model: 16, d_kv: 4, d_ff: 16, num_layers: 1, num_heads: 2}\n"
-               "train: {batch_size: 4, steps: 2, checkpoint.save_interval_steps: 2}\neval: "
-               "{batch_size: 4}\n");
+    io::write_file(dir_.file("text.txt"), text);
+    io::write_file(
+        dir_.file("r.yaml"),
+        "text: {input: text.txt, sentences: lines, dedup: none, heldout: 0.3}\n"
+        "vocab: {type: unigram, size: 60}\ndata: {inputs_length: 24, extra_ids: 8}\n"
+        "model: {type: t5, d_model: 16, d_kv: 4, d_ff: 16, num_layers: 1, num_heads: 2}\n"
+        "train: {batch_size: 4, steps: 2, checkpoint.save_interval_steps: 2}\neval: "
+        "{batch_size: 4}\n");
     const CommandOutput made = in("run r.yaml --set out=mine");
     ASSERT_EQ(made.status, 0) << made.text;
     EXPECT_THAT(made.text, HasSubstr("next:\n  smelt generate mine --text "));
@@ -53,16 +54,16 @@ TEST_F(Generate, GivesTheSameAnswersByTextFileAndLineAndScoresInJson) {
   const std::string texts[] = {"the cat sees <extra_id_0> birds", "a dog"};
   const CommandOutput by_text =
       answers(str("--text '", texts[0], "' --text '", texts[1], "' 2>log"));
-  EXPECT_EQ(by_text.status, 0) << read_file(dir_.file("log"));
+  EXPECT_EQ(by_text.status, 0) << io::read_file(dir_.file("log"));
   EXPECT_EQ(std::ranges::count(by_text.text, '\n'), 2);
-  write_file(dir_.file("in.txt"), texts[0] + "\n" + texts[1] + "\n");
+  io::write_file(dir_.file("in.txt"), texts[0] + "\n" + texts[1] + "\n");
   EXPECT_EQ(answers("--input in.txt --out out.txt").status, 0);
-  EXPECT_EQ(read_file(dir_.file("out.txt")), by_text.text);
+  EXPECT_EQ(io::read_file(dir_.file("out.txt")), by_text.text);
   EXPECT_EQ(answers("--batch 1 <in.txt 2>log").text, by_text.text);
-  write_file(dir_.file("in.jsonl"),
-             Json{{"q", texts[0]}}.dump() + "\n" + Json{{"q", texts[1]}}.dump());
+  io::write_file(dir_.file("in.jsonl"),
+                 Json{{"q", texts[0]}}.dump() + "\n" + Json{{"q", texts[1]}}.dump());
   const CommandOutput rows = answers("--input in.jsonl --field q --devices 2 2>log");
-  EXPECT_EQ(rows.text, by_text.text) << read_file(dir_.file("log"));
+  EXPECT_EQ(rows.text, by_text.text) << io::read_file(dir_.file("log"));
 
   const std::string beams = "--beams 3 --answers 2 --input in.txt ";
   const CommandOutput of_beams = answers(beams + "2>log");
@@ -70,7 +71,7 @@ TEST_F(Generate, GivesTheSameAnswersByTextFileAndLineAndScoresInJson) {
   EXPECT_EQ(answers(beams + "--devices 2 2>log").text, of_beams.text);
 
   const CommandOutput got = answers("--beams 3 --answers 2 --json --text 'the cat' 2>log");
-  ASSERT_EQ(got.status, 0) << read_file(dir_.file("log"));
+  ASSERT_EQ(got.status, 0) << io::read_file(dir_.file("log"));
   const Json answered = Json::parse(got.text);
   EXPECT_EQ(answered["text"], "the cat");
   ASSERT_EQ(answered["answers"].size(), 2u);
@@ -89,8 +90,8 @@ TEST_F(Generate, KnowsTheSentinelsOfEachFormOfTheModel) {
   ASSERT_EQ(in("convert tf/model.ckpt again --to smelt").status, 0);
   for (const char* form : {"mine/model", "mine/huggingface", "tf/model.ckpt", "again"})
     EXPECT_EQ(in(str("generate ", form, asked)).text, of_run)
-        << form << read_file(dir_.file("log"));
-  write_file(dir_.file("other.model"), "x");
+        << form << io::read_file(dir_.file("log"));
+  io::write_file(dir_.file("other.model"), "x");
   EXPECT_THAT(
       in("generate mine/huggingface --vocab other.model" + asked + "; cat log").text,
       HasSubstr("--vocab: other.model is not mine/huggingface/spiece.model, the vocabulary"));
@@ -112,11 +113,12 @@ TEST_F(Generate, AsksAFineTunedModelByItsPrefix) {
   std::string rows;
   for (int i = 0; i < 12; ++i)
     rows += Json{{"source", str("the cat ", i)}, {"target", "a dog"}}.dump() + "\n";
-  write_file(dir_.file("rows.jsonl"), rows);
-  write_file(dir_.file("ft.yaml"),
-             "data: {train: rows.jsonl, inputs_length: 16, targets_length: 6, prefix: 'a dog '}\n"
-             "model: {type: text_to_text}\ntrain: {init_from: mine, batch_size: 4, steps: 1}\n"
-             "eval: {batch_size: 4}\n");
+  io::write_file(dir_.file("rows.jsonl"), rows);
+  io::write_file(
+      dir_.file("ft.yaml"),
+      "data: {train: rows.jsonl, inputs_length: 16, targets_length: 6, prefix: 'a dog '}\n"
+      "model: {type: text_to_text}\ntrain: {init_from: mine, batch_size: 4, steps: 1}\n"
+      "eval: {batch_size: 4}\n");
   const CommandOutput made = in("run ft.yaml --set out=ft");
   ASSERT_EQ(made.status, 0) << made.text;
   EXPECT_THAT(made.text, HasSubstr("next:\n  smelt generate ft --text 'a text'\n"));
@@ -134,7 +136,7 @@ TEST_F(Generate, AsksAFineTunedModelByItsPrefix) {
 }
 
 TEST_F(Generate, RefusesWhatDoesNotFit) {
-  write_file(dir_.file("out.txt"), "mine");
+  io::write_file(dir_.file("out.txt"), "mine");
   expect_refused("--text a --out out.txt", "generate: --out out.txt exists already");
   expect_refused("--field question", "generate: --field without --input");
   expect_refused("--text a --mesh tensor=2", "--mesh 'tensor=2' has 2 devices, but --devices is 1");
@@ -144,7 +146,7 @@ TEST_F(Generate, RefusesWhatDoesNotFit) {
                  "early stopping and length penalty require beam search");
   EXPECT_THAT(in("generate mine --text a --max-length 1000000").text,
               HasSubstr("answers of 1000000 take about "));
-  write_file(dir_.file("rows.jsonl"), "{\"text\": \"a\"}\n{\"txt\": \"a\"}\n");
+  io::write_file(dir_.file("rows.jsonl"), "{\"text\": \"a\"}\n{\"txt\": \"a\"}\n");
   expect_refused("--input rows.jsonl", "rows.jsonl:2: unreadable row: ");
   EXPECT_THAT(in("generate mine --text \"$(printf 'a\\377b')\"").text,
               HasSubstr("--text: 1 byte left out: not UTF-8, or NUL"));
@@ -154,9 +156,9 @@ TEST_F(Generate, RefusesWhatDoesNotFit) {
               HasSubstr("answers of 100000000000 take about "));
   expect_refused("--text a --answers 2", "hint: add --sample or --beams");
   expect_refused("--input rows.jsonl", "rows.jsonl");
-  write_file(dir_.file("bad.jsonl"), "{\"text\": \"a\"}\nno row\n");
+  io::write_file(dir_.file("bad.jsonl"), "{\"text\": \"a\"}\nno row\n");
   expect_refused("--input bad.jsonl --out bad.txt", "bad.jsonl:2: unreadable row");
-  EXPECT_FALSE(exists(dir_.file("bad.txt")));
+  EXPECT_FALSE(io::exists(dir_.file("bad.txt")));
 
   const CommandOutput got = answers("--max-inputs 4 --text 'the cat sees a dog and birds'");
   EXPECT_EQ(got.status, 0);
@@ -164,4 +166,4 @@ TEST_F(Generate, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

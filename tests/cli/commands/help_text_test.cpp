@@ -12,7 +12,7 @@
 #include "support/environment.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 TEST(HelpText, IsWrappedBelowItsSecondColumn) {
@@ -60,7 +60,7 @@ TEST(HelpText, FindsCommandsByAWord) {
 
 TEST(CommandGuide, NamesPagesThatExist) {
   for (const CommandGuide& guide : command_guides()) {
-    EXPECT_TRUE(exists(source_path(str("docs/", guide.page, ".md")))) << guide.command;
+    EXPECT_TRUE(io::exists(source_path(str("docs/", guide.page, ".md")))) << guide.command;
     for (const std::string_view example : guide.examples)
       EXPECT_TRUE(example.starts_with(guide.command)) << example;
   }
@@ -68,4 +68,4 @@ TEST(CommandGuide, NamesPagesThatExist) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -17,7 +17,7 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::AllOf;
@@ -30,7 +30,7 @@ class InspectCommand : public testing::Test {
   InspectCommand() {
     std::string words = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n";
     for (int id = 5; id < 100; ++id) words += id == 11 ? "##ing\n" : str("w", id, "\n");
-    write_file(vocab_, words);
+    io::write_file(vocab_, words);
     write_test_examples(records_, 50, 4, [](int number, TestExample& e) {
       if (number == 51) e.input_ids[2] = 51;
     });
@@ -66,7 +66,7 @@ TEST_F(InspectCommand, PrintsTheFirstBadRecordAndContradictions) {
   write_test_examples(records_, 0, 3, [](int number, TestExample& e) {
     if (number == 1) e.input_ids[1] = 200;
   });
-  write_file(records_ + ".json", R"({"files": ["a.tfrecord"], "examples": 5})");
+  io::write_file(records_ + ".json", R"({"files": ["a.tfrecord"], "examples": 5})");
   const CommandOutput output = data(str("inspect ", records_, " --vocab ", vocab_));
   EXPECT_THAT(output.text,
               HasSubstr(str("description: ", records_,
@@ -105,14 +105,14 @@ TEST_F(InspectCommand, PrintsJson) {
 void write_other_records(const std::string& path) {
   std::string bytes;
   for (int i = 0; i < 3; ++i) {
-    ExampleWriter writer;
+    io::ExampleWriter writer;
     writer.integers("label", std::vector<std::int32_t>{i, -5});
     writer.reals("score", std::vector<float>{i == 2 ? std::numeric_limits<float>::infinity()
                                                     : static_cast<float>(i) / 2});
     writer.bytes("text", std::vector<std::string>{std::string(static_cast<std::size_t>(i), 'x')});
-    append_record(bytes, writer.take());
+    io::append_record(bytes, writer.take());
   }
-  write_file(path, bytes);
+  io::write_file(path, bytes);
 }
 
 TEST_F(InspectCommand, PrintsWhatAnyFeaturesHold) {
@@ -140,12 +140,12 @@ TEST_F(InspectCommand, PrintsWhatAnyFeaturesHold) {
 TEST_F(InspectCommand, NamesAndChecksTheIdsOfAnyRecords) {
   std::string bytes;
   for (const std::int32_t last : {11, 100}) {
-    ExampleWriter writer;
+    io::ExampleWriter writer;
     writer.integers("input_ids", std::vector<std::int32_t>{2, 60, last, 3, 0, 0});
     writer.integers("input_mask", std::vector<std::int32_t>{1, 1, 1, 1, 0, 0});
-    append_record(bytes, writer.take());
+    io::append_record(bytes, writer.take());
   }
-  write_file(records_, bytes);
+  io::write_file(records_, bytes);
   const CommandOutput output = data(str("inspect ", records_, " --vocab ", vocab_, " --samples 1"));
   EXPECT_EQ(output.status, 2);
   EXPECT_THAT(output.text, AllOf(HasSubstr("bad records: 1\n"),
@@ -153,18 +153,18 @@ TEST_F(InspectCommand, NamesAndChecksTheIdsOfAnyRecords) {
                                  HasSubstr("a.tfrecord: record 0\n  input_ids: [CLS] w60ing [SEP]\n"
                                            "  input_mask: 1 1 1 1 0 0\n")));
   EXPECT_EQ(data(str("inspect ", records_, " --vocab-size 101")).status, 0);
-  write_file(vocab_, "a\nb\n");
+  io::write_file(vocab_, "a\nb\n");
   EXPECT_THAT(data(str("inspect ", records_, " --vocab-size 61 --vocab ", vocab_)).text,
               HasSubstr("features of a record:\n"));
 }
 
 TEST_F(InspectCommand, ABadRecordIsCountedAndNoSample) {
   for (const std::int32_t bad : {-1, std::numeric_limits<std::int32_t>::max()}) {
-    ExampleWriter writer;
+    io::ExampleWriter writer;
     writer.integers("input_ids", std::vector<std::int32_t>{2, bad});
     std::string bytes;
-    append_record(bytes, writer.take());
-    write_file(records_, bytes);
+    io::append_record(bytes, writer.take());
+    io::write_file(records_, bytes);
     const CommandOutput out = data(str("inspect ", records_, " --samples 1 --vocab ", vocab_));
     EXPECT_EQ(out.status, 2);
     EXPECT_THAT(out.text, AllOf(HasSubstr(str("input_ids[1] = ", bad, " is out of range")),
@@ -173,7 +173,7 @@ TEST_F(InspectCommand, ABadRecordIsCountedAndNoSample) {
 }
 
 TEST_F(InspectCommand, RefusesAVocabularyWithoutMask) {
-  write_file(vocab_, "a\nb\n");
+  io::write_file(vocab_, "a\nb\n");
   const CommandOutput output = data(str("inspect ", records_, " --vocab ", vocab_));
   EXPECT_EQ(output.status, 2);
   EXPECT_THAT(output.text, HasSubstr("[MASK]"));
@@ -206,10 +206,10 @@ TEST_F(InspectCommand, BenchPrintsTheRecordsAndFiniteRates) {
 
 TEST_F(InspectCommand, BenchReadsWindowsOfTokensAndWhatBecomesOfThem) {
   std::string store;
-  TokenStoreWriter writer({}, 2, [&](std::string_view more) { store += more; });
+  io::TokenStoreWriter writer({}, 2, [&](std::string_view more) { store += more; });
   writer.add(std::vector<std::int32_t>(2000, 7));
   writer.finish();
-  write_file(dir_.file("x.tokens"), store);
+  io::write_file(dir_.file("x.tokens"), store);
   const auto windows = [&](const std::string& more) {
     const auto out = data(str("bench ", dir_.file("x.tokens"), " --batch 2 --seconds 0.01 ", more));
     EXPECT_EQ(out.status, 0) << out.text;
@@ -223,47 +223,49 @@ TEST_F(InspectCommand, BenchReadsWindowsOfTokensAndWhatBecomesOfThem) {
 }
 
 TEST_F(InspectCommand, BenchReadsSomeOfMoreFeaturesThanAreReadAtOnce) {
-  ExampleWriter writer;
+  io::ExampleWriter writer;
   for (int i = 0; i < 40; ++i) writer.integers(str("feature", i), std::vector<std::int32_t>{i});
   std::string file;
-  append_record(file, writer.take());
-  write_file(dir_.file("many"), file);
+  io::append_record(file, writer.take());
+  io::write_file(dir_.file("many"), file);
   const auto out = data(str("bench ", dir_.file("many"), " --batch 1 --seconds 0.01"));
   EXPECT_EQ(Json::parse(out.text)["records"], 1);
 }
 
 TEST(ShowExample, JoinsPiecesAsItsVocabularyDoes) {
-  const Vocabulary vocabulary({"[PAD]", "un", "@@do", "##x", "@@"}, "vocabulary", "@@");
-  Batch batch = empty_batch(bert_features({.seq_length = 5, .max_predictions = 1}, 100), 1);
+  const text::Vocabulary vocabulary({"[PAD]", "un", "@@do", "##x", "@@"}, "vocabulary", "@@");
+  data::Batch batch =
+      data::empty_batch(data::bert_features({.seq_length = 5, .max_predictions = 1}, 100), 1);
   const std::vector<std::vector<std::int32_t>> values{{1, 2, 3, 4, 2}, {1, 1, 1, 1, 1}};
   for (std::size_t i = 0; i < values.size(); ++i)
     std::ranges::copy(values[i], batch.arrays[i].values<std::int32_t>().begin());
-  EXPECT_EQ(show_example("here", BertRow(batch), &vocabulary, false),
+  EXPECT_EQ(pipeline::show_example("here", data::BertRow(batch), &vocabulary, false),
             "here, B follows A\n  A: undo ##x @@do\n");
 }
 
 TEST(ShowExample, ShowsIdsThatTheVocabularyDoesNotHave) {
-  const Vocabulary vocabulary({"[PAD]", "un", "##do"}, "vocabulary");
-  ExampleWriter writer;
+  const text::Vocabulary vocabulary({"[PAD]", "un", "##do"}, "vocabulary");
+  io::ExampleWriter writer;
   writer.integers("input_ids", std::vector<std::int32_t>{1, -1, 2, 3});
-  EXPECT_EQ(show_features("here", Example(writer.take(), "here"), &vocabulary),
+  EXPECT_EQ(pipeline::show_features("here", io::Example(writer.take(), "here"), &vocabulary),
             "here\n  input_ids: un -1do 3\n");
 }
 
 TEST(ShowExample, ColoursPredictionsOnATerminalAndShowsIdsWithoutAVocabulary) {
-  Batch batch = empty_batch(bert_features({.seq_length = 5, .max_predictions = 2}, 100), 1);
+  data::Batch batch =
+      data::empty_batch(data::bert_features({.seq_length = 5, .max_predictions = 2}, 100), 1);
   const std::vector<std::vector<std::int32_t>> values{
       {2, 8, 9, 3, 0}, {1, 1, 1, 1, 0}, {0, 0, 0, 0, 0}, {1, 2}, {7, 9}, {}, {1}};
   for (std::size_t i = 0; i < values.size(); ++i)
     if (i != 5) std::ranges::copy(values[i], batch.arrays[i].values<std::int32_t>().begin());
   std::ranges::fill(batch.arrays[5].values<float>(), 1.0f);
-  const BertRow row(batch);
-  EXPECT_EQ(show_example("here", row, nullptr, false),
+  const data::BertRow row(batch);
+  EXPECT_EQ(pipeline::show_example("here", row, nullptr, false),
             "here, B is random\n  A: 2 {7 < 8} {9 =} 3\n");
-  EXPECT_EQ(show_example("here", row, nullptr, true),
+  EXPECT_EQ(pipeline::show_example("here", row, nullptr, true),
             "\033[2mhere, B is random\033[0m\n  A: 2 {\033[1;32m7\033[0m < \033[31m8\033[0m} "
             "{\033[33m9\033[0m =} 3\n");
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -10,7 +10,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::AllOf;
@@ -23,8 +23,8 @@ class JobRecipe : public testing::Test {
     std::vector<std::string> settings{"out=" + dir_.file("out"),
                                       "text.input=" + dir_.file("a.txt")};
     settings.insert(settings.end(), more.begin(), more.end());
-    write_file(dir_.file("r.yaml"), "model: {hidden_size: 12}\n");
-    return staged_recipe(load_recipe(dir_.file("r.yaml"), settings), "gs://b/job");
+    io::write_file(dir_.file("r.yaml"), "model: {hidden_size: 12}\n");
+    return staged_recipe(pipeline::load_recipe(dir_.file("r.yaml"), settings), "gs://b/job");
   }
   static std::vector<std::string> there(const StagedRecipe& staged) {
     std::vector<std::string> out;
@@ -32,8 +32,8 @@ class JobRecipe : public testing::Test {
     return out;
   }
   void write(const std::string& name, const std::string& text = "x") const {
-    make_folders(parent_path(dir_.file(name)));
-    write_file(dir_.file(name), text);
+    io::make_folders(io::parent_path(dir_.file(name)));
+    io::write_file(dir_.file(name), text);
   }
 
   TempDir dir_;
@@ -52,8 +52,8 @@ TEST_F(JobRecipe, AVocabularyTakesWithItHowItIsUsed) {
 
 TEST_F(JobRecipe, RequiresTheDevicesThatARunSees) {
   write("a.txt");
-  const Accelerator type = made_by_tpu_api("--type", "v4-8");
-  write_file(dir_.file("r.yaml"), "text: {input: a.txt}\n");
+  const cost_model::Accelerator type = cost_model::made_by_tpu_api("--type", "v4-8");
+  io::write_file(dir_.file("r.yaml"), "text: {input: a.txt}\n");
   const auto said = [&](int devices) {
     return judge_recipe(dir_.file("r.yaml"),
                         {"text.input=" + dir_.file("gone.txt"), "train.device=tpu",
@@ -157,4 +157,4 @@ TEST_F(JobRecipe, OfAModelsFolderItsNewestCheckpointGoes) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -7,7 +7,7 @@
 #include "support/oracle.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 TEST(KillRuns, EightKillsChangeNothing) {
@@ -22,4 +22,4 @@ TEST(KillRuns, EightKillsChangeNothing) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

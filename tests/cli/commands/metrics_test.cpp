@@ -9,7 +9,7 @@
 #include "support/command.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 class Metrics : public testing::Test {
  protected:
   std::string file(const std::string& name, const std::string& text) {
-    write_file(dir_.file(name), text);
+    io::write_file(dir_.file(name), text);
     return dir_.file(name);
   }
   // Labels yes and no of 40 examples; of every `wrong`th the prediction is the other one.
@@ -116,7 +116,7 @@ TEST_F(Metrics, ProbabilitiesAndOneClassAreScoredByNames) {
 }
 
 TEST_F(Metrics, BlankLinesAreNoRows) {
-  const std::string rows = read_file(labels("rows.jsonl", 4)) + "\n\n";
+  const std::string rows = io::read_file(labels("rows.jsonl", 4)) + "\n\n";
   const CommandOutput result =
       run_smelt(str("metrics ", file("blank.jsonl", rows), " --samples 0"));
   EXPECT_EQ(result.status, 0);
@@ -194,4 +194,4 @@ TEST_F(Metrics, AThresholdDecidesTheExitStatus) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -8,14 +8,14 @@
 #include "support/command.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::HasSubstr;
 
 TEST(DataOverview, ATableWithoutNamesIsReadByNumbers) {
   const TempDir dir;
-  write_file(dir.file("rows.tsv"), "x\tyes\ta text\nx\tno\tanother\n");
+  io::write_file(dir.file("rows.tsv"), "x\tyes\ta text\nx\tno\tanother\n");
   const CommandOutput result = run_smelt(str("data overview ", dir.file("rows.tsv"),
                                              " --header none --field -1 --label-field 2 --json"));
   ASSERT_EQ(result.status, 0) << result.text;
@@ -28,7 +28,7 @@ TEST(DataOverview, ATableWithoutNamesIsReadByNumbers) {
 
 TEST(DataOverview, LabelsOfAConllFileAreThoseOfWords) {
   const TempDir dir;
-  write_file(dir.file("ner.conll"), "EU B-ORG\nsays O\n\nEU B-ORG\n");
+  io::write_file(dir.file("ner.conll"), "EU B-ORG\nsays O\n\nEU B-ORG\n");
   const CommandOutput result = run_smelt(str("data overview ", dir.file("ner.conll"), " --json"));
   ASSERT_EQ(result.status, 0) << result.text;
   EXPECT_EQ(Json::parse(result.text)["splits"][0]["labels"], Json({{"B-ORG", 2}, {"O", 1}}));
@@ -37,8 +37,8 @@ TEST(DataOverview, LabelsOfAConllFileAreThoseOfWords) {
 TEST(DataOverview, ATaskOfGlueIsNamed) {
   const TempDir dir;
   for (const char* file : {"train", "dev_matched", "dev_mismatched"})
-    write_file(dir.file(str("glue/MNLI/", file, ".tsv")),
-               str("header\n1\t2\t3\t4\t5\t6\t7\t8\t", file, "\ta b\tv\tneutral\n"));
+    io::write_file(dir.file(str("glue/MNLI/", file, ".tsv")),
+                   str("header\n1\t2\t3\t4\t5\t6\t7\t8\t", file, "\ta b\tv\tneutral\n"));
   const std::string glue = "data overview --glue mnli " + dir.file("glue");
   const CommandOutput result = run_smelt(glue + " --json");
   ASSERT_EQ(result.status, 0) << result.text;
@@ -58,4 +58,4 @@ TEST(DataOverview, ATaskOfGlueIsNamed) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -12,7 +12,7 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -28,17 +28,17 @@ class PodManifest : public testing::Test {
   }
   std::string file(const std::string& name) const { return dir_.file(name); }
   void fake(const std::string& name, const std::string& body) const {
-    write_file(file(name), str("#!/bin/bash\n", body, "\n"));
+    io::write_file(file(name), str("#!/bin/bash\n", body, "\n"));
     ASSERT_EQ(::chmod(file(name).c_str(), 0755), 0);
   }
   void ends_with(int status, int process = 0) const {
-    write_file(file(str("status-", process)), str(status));
+    io::write_file(file(str("status-", process)), str(status));
   }
   // The file that is printed for these words.
   std::string manifest(const std::string& words) const {
     const CommandOutput out = run_smelt("pod manifest " + words);
     EXPECT_EQ(out.status, 0) << out.text;
-    write_file(file("manifest"), out.text);
+    io::write_file(file("manifest"), out.text);
     return file("manifest");
   }
   CommandOutput run_with_fakes(const std::string& command) const {
@@ -65,7 +65,8 @@ TEST_F(PodManifest, OfTpuVmsRunsItOnAllOfThemAndAgainAfterAFailureOrACrash) {
       "exec 2>/dev/null; echo gcloud \"${@:1:5}\"\nfor word; do case $word in --command=*) bash -c "
       "\"${word#--command=}\";; esac; done");
   const std::string path = manifest(on_tpu_ + " --kind tpu-vm --zone us-central1-a");
-  EXPECT_THAT(read_file(path), HasSubstr("smelt cloud up jes --type v2-32 --zone us-central1-a"));
+  EXPECT_THAT(io::read_file(path),
+              HasSubstr("smelt cloud up jes --type v2-32 --zone us-central1-a"));
   fake("sleep", "");
   const std::string run = str("smelt\n<run>\n<jes.yaml>\n<--set>\n", kOut, "\n<--set>\n", kText,
                               "\n<--set>\n<train.devices=32>\n");
@@ -92,8 +93,8 @@ TEST_F(PodManifest, OfTpuVmsGivesUpWhatCrashesAtOnceEachTime) {
   EXPECT_EQ(given_up.status, 139);
   EXPECT_EQ(given_up.text,
             "5 starts in a row lasted less than 10 minutes or ended with 1: given up\n");
-  EXPECT_EQ(read_file(count), "\n\n\n\n\n");
-  write_file(count, "");
+  EXPECT_EQ(io::read_file(count), "\n\n\n\n\n");
+  io::write_file(count, "");
   fake("date", str("echo >> ", time, "; echo $((1000 * $(wc -l < ", time, ")))"));
   EXPECT_EQ(run_with_fakes("sh " + path).status, 0);
 }
@@ -105,7 +106,7 @@ TEST_F(PodManifest, OfGkeIsAJobSetByItsSchema) {
                                        " --set out=gs://b/JES_1/ --kind jobset --on v5litepod-16 "
                                        "--spot --image r.example/smelt:1")));
   ASSERT_EQ(found.size(), 2u) << found;
-  EXPECT_EQ(found[0]["data"]["recipe.yaml"], read_file(recipe_));
+  EXPECT_EQ(found[0]["data"]["recipe.yaml"], io::read_file(recipe_));
   EXPECT_EQ(found[1]["metadata"]["name"], "jes-1");
   EXPECT_EQ(found[1]["spec"]["failurePolicy"]["maxRestarts"], 50);
   const Json job = found[1]["spec"]["replicatedJobs"][0]["template"]["spec"];
@@ -132,9 +133,10 @@ TEST_F(PodManifest, OfSlurmIsReadBySbatchAndQueuedAgainWhenItIsStopped) {
   fake("scontrol", "echo scontrol \"$@\"");
   const std::string path =
       manifest(str(recipe_, " --kind slurm --on h100x8 --hosts 2 --set out=/net/jes"));
-  write_file(file("slurm.conf"),
-             "ClusterName=x\nSlurmctldHost=localhost(127.0.0.1)\nSlurmctldPort=1\nAuthType=auth/"
-             "none\nGresTypes=gpu\nMessageTimeout=1\n");
+  io::write_file(
+      file("slurm.conf"),
+      "ClusterName=x\nSlurmctldHost=localhost(127.0.0.1)\nSlurmctldPort=1\nAuthType=auth/"
+      "none\nGresTypes=gpu\nMessageTimeout=1\n");
   const std::string sbatch = str("SLURM_CONF=", file("slurm.conf"), " sbatch --test-only ");
   if (run_command("command -v sbatch").status != 0)
     SKIP_OR_FAIL_WITHOUT("oracle", "there is no sbatch; scripts/test installs it");
@@ -204,7 +206,7 @@ TEST_F(PodManifest, OfSkyPilotIsATaskByItsSchema) {
                                                       "--hosts 2 --set out=s3://b/j")))[0];
   EXPECT_EQ(gpu["resources"]["accelerators"], "A100-80GB:8");
   EXPECT_EQ(gpu["num_nodes"], 2);
-  write_file(file("run"), gpu["run"].get<std::string>());
+  io::write_file(file("run"), gpu["run"].get<std::string>());
   EXPECT_THAT(gpu["run"], HasSubstr("5 starts in a row"));
   EXPECT_EQ(run_with_fakes("HOME=/home/me SKYPILOT_NUM_NODES=2 SKYPILOT_NODE_RANK=1 "
                            "SKYPILOT_NODE_IPS=\"$(printf '10.0.0.1\\n10.0.0.2')\" bash run")
@@ -238,4 +240,4 @@ TEST_F(PodManifest, WhatCannotBeStartedIsRefused) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -10,7 +10,7 @@
 #include "support/http_server.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::AllOf;
@@ -100,12 +100,14 @@ TEST(PodTimes, ALongerSilenceLeavesTimeToBeStartedAgain) {
     });
   };
   for (const char* silence : {"", "4", "100", "1000"}) {
-    const PodTimes got = times(silence, "");
+    const distributed::PodTimes got = times(silence, "");
     EXPECT_GT(got.taken, got.silence + got.beat + got.told) << silence;
-    EXPECT_GE(got.connect, got.taken + PodTimes().connect - PodTimes().taken) << silence;
+    EXPECT_GE(got.connect,
+              got.taken + distributed::PodTimes().connect - distributed::PodTimes().taken)
+        << silence;
   }
   EXPECT_EQ(times("1000", "50").connect, std::chrono::seconds(50));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -10,7 +10,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -19,7 +19,7 @@ TEST(Predict, ATableWithoutNamesGivesWhatItsTextsGive) {
   REQUIRE_PLUGIN("cpu");
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("model"));
-  write_file(dir.file("rows.tsv"), "gj04\t1\t*\tcat w9\ngj04\t0\t\tdog \"w10\n");
+  io::write_file(dir.file("rows.tsv"), "gj04\t1\t*\tcat w9\ngj04\t0\t\tdog \"w10\n");
   const std::string predict = "predict " + dir.file("model") + " --json ";
   const auto printed = [&](const std::string& flags) {
     return run_command(str("(", smelt_program(), " ", predict, flags, " 2>/dev/null)"));
@@ -51,9 +51,9 @@ TEST(Predict, AThresholdDecidesWhetherThereIsAnAnswer) {
   REQUIRE_PLUGIN("cpu");
   const TempDir dir;
   GoldenClassify("bert-spans").write_folder(dir.file("model"));
-  Json config = Json::parse(read_file(dir.file("model/config.json")));
+  Json config = Json::parse(io::read_file(dir.file("model/config.json")));
   config["answers"] = {{"question_tokens", 2}, {"doc_stride", 2}, {"answer_tokens", 3}};
-  write_file(dir.file("model/config.json"), config.dump());
+  io::write_file(dir.file("model/config.json"), config.dump());
   const auto said = [&](const char* threshold) {
     const CommandOutput out =
         run_command(str("(", smelt_program(), " predict ", dir.file("model"),
@@ -74,4 +74,4 @@ TEST(Predict, AThresholdDecidesWhetherThereIsAnAnswer) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

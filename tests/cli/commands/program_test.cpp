@@ -15,7 +15,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -64,7 +64,7 @@ TEST(Program, WhatCannotBePrintedIsNotLostInSilence) {
 class RecipeTest : public testing::Test {
  protected:
   std::string recipe(std::string_view text) {
-    write_file(dir_.file("r.yaml"), text);
+    io::write_file(dir_.file("r.yaml"), text);
     return dir_.file("r.yaml");
   }
   void expect_refused(std::string_view text, const std::string& more,
@@ -133,7 +133,7 @@ TEST_F(RecipeTest, WrongFieldsAreNamed) {
   expect_refused("", "", HasSubstr("r.yaml: the file is empty\n  hint: write a recipe: smelt new"));
   expect_refusal("new bert --input " + dir_.path(),
                  HasSubstr(" is a folder\n  hint: name the files"));
-  write_file(dir_.file("uk.txt"), "Some text: of a corpus: and more.\nAnother line.\n");
+  io::write_file(dir_.file("uk.txt"), "Some text: of a corpus: and more.\nAnother line.\n");
   expect_refusal(str("run ", dir_.file("uk.txt")),
                  HasSubstr("uk.txt is neither a recipe nor a model\n  hint: name a recipe (YAML)"));
   expect_refused("out: x", "--set train.steps", HasSubstr("--set train.steps: no '='"));
@@ -164,19 +164,19 @@ TEST_F(RecipeTest, InputAndOutputAreCheckedFirst) {
   for (const char* input : {"sub", "su*"})
     expect_refused(out, "--set text.input=" + dir_.file(input),
                    AllOf(HasSubstr("text.input: "), HasSubstr(" is a folder\n  hint: name the ")));
-  write_file(dir_.file("text.txt"), "Some text.\n");
-  write_file(dir_.file("latin1.txt"), "fine\n\ncaf\xe9\n");
+  io::write_file(dir_.file("text.txt"), "Some text.\n");
+  io::write_file(dir_.file("latin1.txt"), "fine\n\ncaf\xe9\n");
   expect_refused(str("out: ", dir_.file("strict"),
                      "\ntext: {strict: true, input: ", dir_.file("latin1.txt"), "}"),
                  "", HasSubstr("latin1.txt:3: not UTF-8 (1 byte)"));
-  write_file(dir_.file("out/mine"), "precious");
+  io::write_file(dir_.file("out/mine"), "precious");
   expect_refused(out, "--set text.input=" + dir_.file("text.txt"),
                  HasSubstr("already holds something else"));
-  EXPECT_EQ(read_file(dir_.file("out/mine")), "precious");
+  EXPECT_EQ(io::read_file(dir_.file("out/mine")), "precious");
 }
 
 TEST_F(RecipeTest, ADeviceThatIsNotReadyIsSaidBeforeAnyStage) {
-  write_file(dir_.file("text.txt"), "Some text.\n");
+  io::write_file(dir_.file("text.txt"), "Some text.\n");
   const ScopedVariable plugin("SMELT_GPU_PLUGIN", "/no/such.so");
   expect_refused(str("out: ", dir_.file("out"),
                      "\ntrain: {device: gpu}\ntext: {input: ", dir_.file("text.txt"), "}"),
@@ -195,8 +195,8 @@ TEST(Program, HelpAloneIsThatOfTheProgram) {
 TEST(Program, HelpListsEveryFieldOfARecipe) {
   const CommandOutput output = run_smelt("help recipe");
   EXPECT_EQ(output.status, 0);
-  EXPECT_GT(recipe_fields().size(), 40u);
-  for (const RecipeField& field : recipe_fields())
+  EXPECT_GT(pipeline::recipe_fields().size(), 40u);
+  for (const pipeline::RecipeField& field : pipeline::recipe_fields())
     EXPECT_THAT(output.text, AllOf(HasSubstr(field.path), HasSubstr(field.help)));
 }
 
@@ -224,7 +224,7 @@ class WholeRecipe : public RecipeTest {
  protected:
   void SetUp() override {
     REQUIRE_PLUGIN("cpu");
-    write_file(dir_.file("text.txt"), grammar_text(60));
+    io::write_file(dir_.file("text.txt"), grammar_text(60));
     recipe(str("text: {input: ", dir_.file("text.txt"),
                ", sentences: lines, dedup: none, heldout: 0.1}\n", "vocab: {size: 150}\n",
                "data: {seq_length: 32, max_predictions: 5, dupe_factor: 2}\n",
@@ -244,7 +244,7 @@ class WholeRecipe : public RecipeTest {
     for (const auto& entry : fs::recursive_directory_iterator(dir_.file(folder)))
       if (entry.is_regular_file())
         content[fs::relative(entry.path(), dir_.file(folder)).string()] =
-            read_file(entry.path().string());
+            io::read_file(entry.path().string());
     return content;
   }
 };
@@ -252,7 +252,7 @@ class WholeRecipe : public RecipeTest {
 TEST_F(WholeRecipe, LearnsAndIsNotDoneTwice) {
   const CommandOutput first = run_smelt("run" + on("m"));
   ASSERT_EQ(first.status, 0) << first.text;
-  const std::string results = read_file(dir_.file("m/model/eval_results.txt"));
+  const std::string results = io::read_file(dir_.file("m/model/eval_results.txt"));
   EXPECT_THAT(results,
               testing::MatchesRegex("global_step = 300\nloss = .*\nmajority_token_accuracy = "
                                     ".*\nmasked_lm_accuracy = .*\nmasked_lm_loss = .*\n"
@@ -341,7 +341,7 @@ TEST_F(WholeRecipe, WithoutAReaderItGoesOnAndSavesAtASignal) {
     run_command(str("{ ", smelt_program(), " ", words, " & echo $! > ", pid,
                     "; wait $!; echo $? > ", status, "; } 2>&1 | { head -n 1; exec </dev/null; ",
                     rest, " }"));
-    return read_file(status);
+    return io::read_file(status);
   };
   EXPECT_EQ(run_unread("run" + on("m") + " --set train.steps=1000000000",
                        str("until [ -d ", seen, " ] || [ -s ", status,
@@ -395,4 +395,4 @@ TEST_F(WholeRecipe, KilledInTheMiddleItEndsWithTheSameBytes) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

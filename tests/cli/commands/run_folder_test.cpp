@@ -12,7 +12,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -30,8 +30,8 @@ class RunFolder : public testing::Test {
         text += str("the ", (document * i) % 3 == 0 ? "cat" : "dog", " sees house ", i % 5, ".\n");
       text += "\n";
     }
-    write_file(dir_.file("text.txt"), text);
-    write_file(
+    io::write_file(dir_.file("text.txt"), text);
+    io::write_file(
         dir_.file("r.yaml"),
         "text: {sentences: lines, dedup: none, heldout: 0.2}\nvocab: {size: 60}\n"
         "data: {seq_length: 32, max_predictions: 5}\nmodel: {hidden_size: 16, "
@@ -63,9 +63,9 @@ TEST_F(RunFolder, GoesOnFromAnywhereAndMoved) {
   const CommandOutput longer = in("sub", "run moved/ --set train.steps=6");
   EXPECT_EQ(longer.status, 0) << longer.text;
   EXPECT_THAT(longer.text, AllOf(HasSubstr("data: up to date"), HasSubstr("step 6/6")));
-  EXPECT_FALSE(exists(dir_.file("mine")));
+  EXPECT_FALSE(io::exists(dir_.file("mine")));
   EXPECT_THAT(in(".", "eval sub/moved --json").text, HasSubstr("\"global_step\":6"));
-  EXPECT_THAT(read_file(dir_.file("sub/moved/recipe.yaml")), HasSubstr("  steps: 6\n"));
+  EXPECT_THAT(io::read_file(dir_.file("sub/moved/recipe.yaml")), HasSubstr("  steps: 6\n"));
 }
 
 TEST_F(RunFolder, IsTakenByEveryCommandThatAsksForItsRecipeOrItsModel) {
@@ -80,7 +80,7 @@ TEST_F(RunFolder, IsTakenByEveryCommandThatAsksForItsRecipeOrItsModel) {
     const CommandOutput output = in(".", command);
     EXPECT_EQ(output.status, 0) << command << "\n" << output.text;
   }
-  EXPECT_TRUE(exists(dir_.file("mine/report.html")));
+  EXPECT_TRUE(io::exists(dir_.file("mine/report.html")));
   EXPECT_THAT(in(".", "report mine --out other/page.html").text,
               HasSubstr("report: other/page.html (other is a new folder)"));
   EXPECT_THAT(in(".", "report mine second").text,
@@ -95,7 +95,7 @@ TEST_F(RunFolder, FiguresThatCannotBeKeptAreToldAllTheSame) {
       Json::parse(in(".", "fill mine --text 'a [mask]' --top 2 --json 2>/dev/null | cat").text);
   EXPECT_EQ(filled.at("masks").at(0).size(), 2u);
   EXPECT_TRUE(filled["masks"][0][0].at("token").is_string());
-  remove_file(dir_.file("mine/model/eval_results.txt"));
+  io::remove_file(dir_.file("mine/model/eval_results.txt"));
   fs::create_directory(dir_.file("mine/model/eval_results.txt"));
   const CommandOutput told = in(".", "eval mine");
   EXPECT_EQ(told.status, 0);
@@ -142,12 +142,12 @@ TEST_F(RunFolder, WhatIsRefusedIsNotKeptAndADeletedVocabularyIsMadeAgain) {
   fs::rename(dir_.file("mine/vocab.txt"), dir_.file("vocab.txt"));  // of the same name elsewhere
   const CommandOutput again = in(".", "run mine");
   EXPECT_EQ(again.status, 0) << again.text;
-  EXPECT_EQ(read_file(dir_.file("mine/vocab.txt")), read_file(dir_.file("vocab.txt")));
+  EXPECT_EQ(io::read_file(dir_.file("mine/vocab.txt")), io::read_file(dir_.file("vocab.txt")));
 }
 
 TEST_F(RunFolder, CleanSaysWhatItWouldFreeAndFreesItOnDemand) {
   make_run();
-  write_file(dir_.file("mine/data/x.tfrecord.work/part"), "left");
+  io::write_file(dir_.file("mine/data/x.tfrecord.work/part"), "left");
   const auto clean = [&](const char* more) {
     return Json::parse(in(".", str("clean mine --json ", more)).text);
   };
@@ -156,13 +156,13 @@ TEST_F(RunFolder, CleanSaysWhatItWouldFreeAndFreesItOnDemand) {
     for (const auto& leftover : told.at("leftovers")) paths.push_back(leftover.at("path"));
     return paths;
   };
-  const std::string kept = read_file(dir_.file("mine/recipe.yaml"));
+  const std::string kept = io::read_file(dir_.file("mine/recipe.yaml"));
   std::string longer = kept;
   longer.replace(longer.find("  steps: 4\n"), 11, "  steps: 9\n");
-  write_file(dir_.file("mine/recipe.yaml"), longer);  // whose data are wanted
+  io::write_file(dir_.file("mine/recipe.yaml"), longer);  // whose data are wanted
   EXPECT_EQ(paths_of(clean("")),
             (std::vector<std::string>{"mine/model/checkpoint-2", "mine/data/x.tfrecord.work"}));
-  write_file(dir_.file("mine/recipe.yaml"), kept);
+  io::write_file(dir_.file("mine/recipe.yaml"), kept);
   const auto said = clean("");
   const auto paths = paths_of(said);
   EXPECT_THAT(paths,
@@ -171,11 +171,11 @@ TEST_F(RunFolder, CleanSaysWhatItWouldFreeAndFreesItOnDemand) {
   EXPECT_THAT(paths, testing::Each(Not(HasSubstr("heldout"))));
   EXPECT_THAT(in(".", "clean mine </dev/null").text, HasSubstr(" would be freed; --yes removes"));
   {
-    const FolderLock lock(dir_.file("mine/model"), "train");
+    const io::FolderLock lock(dir_.file("mine/model"), "train");
     EXPECT_THAT(in(".", "clean mine --yes").text, HasSubstr("mine/model is in use by "));
   }
   EXPECT_EQ(clean("--yes"), said);
-  for (const std::string& path : paths) EXPECT_FALSE(exists(dir_.file(path))) << path;
+  for (const std::string& path : paths) EXPECT_FALSE(io::exists(dir_.file(path))) << path;
   EXPECT_EQ(clean("").at("bytes"), 0);
   EXPECT_EQ(in(".", "eval mine").status, 0);
   EXPECT_EQ(in(".", "fill mine --text 'a [MASK]'").status, 0);
@@ -188,11 +188,11 @@ TEST_F(RunFolder, CleanSaysWhatItWouldFreeAndFreesItOnDemand) {
 
 TEST_F(RunFolder, WhatAUserPutsIntoTheExportedFolderStays) {
   make_run();
-  write_file(dir_.file("mine/huggingface/README.md"), "my card");
+  io::write_file(dir_.file("mine/huggingface/README.md"), "my card");
   EXPECT_THAT(in(".", "run mine").text, HasSubstr("export: up to date"));
   EXPECT_THAT(in(".", "run mine --set train.steps=6").text, HasSubstr("export: started again"));
-  EXPECT_EQ(read_file(dir_.file("mine/huggingface/README.md")), "my card");
-  EXPECT_FALSE(exists(dir_.file("mine/huggingface.yours")));
+  EXPECT_EQ(io::read_file(dir_.file("mine/huggingface/README.md")), "my card");
+  EXPECT_FALSE(io::exists(dir_.file("mine/huggingface.yours")));
 }
 
 TEST_F(RunFolder, ARunThatHasBegunNeedsItsFirstWeightsNoMore) {
@@ -216,7 +216,8 @@ TEST_F(RunFolder, WithoutACheckpointSaysWhatMakesOne) {
                               "inspect mine", "fill mine --device cpu --text 'a [MASK]'"}) {
     const CommandOutput output = in(".", command);
     EXPECT_EQ(output.status, 2) << output.text;
-    EXPECT_THAT(output.text, HasSubstr("mine: no checkpoint yet\n  hint: `smelt run mine` trains"));
+    EXPECT_THAT(output.text,
+                HasSubstr("mine: no checkpoint yet\n  hint: `smelt run mine` resumes"));
   }
   fs::remove_all(dir_.file("mine/.stages"));
   EXPECT_THAT(in(".", "run mine").text, HasSubstr("mine: contains recipe.yaml but not .stages"));
@@ -229,4 +230,4 @@ TEST_F(RunFolder, WithoutACheckpointSaysWhatMakesOne) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -13,7 +13,7 @@
 #include "support/oracle.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -31,7 +31,7 @@ class StorageTest : public testing::Test {
   }
   // Copies a local file into the bucket.
   void upload(const std::string& local, const std::string& key) const {
-    write_file(emulator_->path(key), read_file(local));
+    io::write_file(emulator_->path(key), io::read_file(local));
   }
 
   const TempDir dir_;
@@ -52,13 +52,14 @@ TEST_F(StorageTest, TheOriginalsProgramReadsPatternsAndWritesIntoABucket) {
                                        "english.txt --output_file=", dir_.file("x.tfrecord"),
                                        " --vocab_file=", golden, "vocab_uncased.txt", flags));
   ASSERT_EQ(here.status, 0) << here.text;
-  EXPECT_TRUE(read_file(emulator_->path("out/x.tfrecord")) == read_file(dir_.file("x.tfrecord")));
+  EXPECT_TRUE(io::read_file(emulator_->path("out/x.tfrecord")) ==
+              io::read_file(dir_.file("x.tfrecord")));
   const CommandOutput missing = smelt(
       "create_pretraining_data --input_file=gs://bucket/none "
       "--output_file=gs://bucket/y --vocab_file=gs://bucket/in/vocab_uncased.txt");
   EXPECT_EQ(missing.status, 2);
   EXPECT_THAT(missing.text, HasSubstr("gs://bucket/none: bucket 'bucket' has no object 'none'"));
-  EXPECT_FALSE(exists(emulator_->path("y")));
+  EXPECT_FALSE(io::exists(emulator_->path("y")));
 }
 
 TEST_F(StorageTest, ShardsSentSideBySideHaveTheBytesOfLocalOnes) {
@@ -72,7 +73,7 @@ TEST_F(StorageTest, ShardsSentSideBySideHaveTheBytesOfLocalOnes) {
   for (const char* suffix : {"", ".index"})
     for (int i = 0; i < 11; ++i) {
       const std::string name = str("x-", i < 10 ? "0000" : "000", i, "-of-00011.tfrecord", suffix);
-      EXPECT_TRUE(read_file(emulator_->path(name)) == read_file(dir_.file(name))) << name;
+      EXPECT_TRUE(io::read_file(emulator_->path(name)) == io::read_file(dir_.file(name))) << name;
     }
 }
 
@@ -85,10 +86,10 @@ TEST_F(StorageTest, AThousandFilesGoIntoABucket) {
                   golden, "vocab_uncased.txt --max-seq-length 16 --output-dir ", folder));
     ASSERT_EQ(made.status, 0) << made.text;
   }
-  EXPECT_EQ(list_folder(emulator_->path("electra")).size(), 1001u);  // and smelt-data.json
+  EXPECT_EQ(io::list_folder(emulator_->path("electra")).size(), 1001u);  // and smelt-data.json
   for (const int i : {0, 1, 7, 20, 999}) {
     const std::string name = str("electra/pretrain_data.tfrecord-", i, "-of-1000");
-    EXPECT_TRUE(read_file(emulator_->path(name)) == read_file(dir_.file(name))) << name;
+    EXPECT_TRUE(io::read_file(emulator_->path(name)) == io::read_file(dir_.file(name))) << name;
   }
   const CommandOutput again =
       smelt(str("electra build_pretraining_dataset --corpus-dir gs://bucket/text --vocab-file ",
@@ -103,21 +104,21 @@ TEST_F(StorageTest, TheOriginalElectraTrainsInABucket) {
     upload(source_path("tests/golden/electra/" + name), "electra/pretrain_tfrecords/" + name);
   }
   upload(source_path("tests/golden/pretraining/vocab_cased.txt"), "electra/vocab.txt");
-  const std::string vocab = read_file(emulator_->path("electra/vocab.txt"));
+  const std::string vocab = io::read_file(emulator_->path("electra/vocab.txt"));
   const std::string model = str(
       R"({"model_hparam_overrides": {"hidden_size": 16, "num_hidden_layers": 1}, "vocab_size": )",
       std::ranges::count(vocab, '\n'), R"(, "embedding_size": 8, "train_batch_size": 2, )",
       R"("eval_batch_size": 2, "num_train_steps": 2, "num_eval_steps": 1)");
-  write_file(emulator_->path("train.json"), model + "}");
-  write_file(emulator_->path("eval.json"), model + R"(, "do_train": false, "do_eval": true})");
+  io::write_file(emulator_->path("train.json"), model + "}");
+  io::write_file(emulator_->path("eval.json"), model + R"(, "do_train": false, "do_eval": true})");
   const std::string command =
       "electra run_pretraining --data-dir gs://bucket/electra --model-name m --hparams ";
   const CommandOutput trained = smelt(command + "gs://bucket/train.json");
   EXPECT_EQ(trained.status, 0) << trained.text;
-  EXPECT_TRUE(exists(emulator_->path("electra/models/m/checkpoint-2/COMMIT")));
+  EXPECT_TRUE(io::exists(emulator_->path("electra/models/m/checkpoint-2/COMMIT")));
   const CommandOutput evaluated = smelt(command + "gs://bucket/eval.json");
   EXPECT_EQ(evaluated.status, 0) << evaluated.text;
-  EXPECT_THAT(read_file(emulator_->path("electra/models/m/results/unsup_results.txt")),
+  EXPECT_THAT(io::read_file(emulator_->path("electra/models/m/results/unsup_results.txt")),
               HasSubstr("global_step = 2\n"));
 }
 
@@ -147,21 +148,21 @@ TEST_F(StorageTest, AWholeRecipeLivesInABucket) {
       "train: {batch_size: 4, steps: 12, checkpoint.save_interval_steps: 5, "
       "checkpoint.max_to_keep: 2}\neval: {batch_size: 2, steps: "
       "1}\n";
-  write_file(emulator_->path("r.yaml"), recipe);
+  io::write_file(emulator_->path("r.yaml"), recipe);
   for (const std::string& out : {std::string("gs://bucket/m"), dir_.file("m")}) {
     const CommandOutput run = smelt(str("run gs://bucket/r.yaml --set out=", out));
     ASSERT_EQ(run.status, 0) << run.text;
     const CommandOutput again = smelt(str("run gs://bucket/r.yaml --set out=", out));
     EXPECT_THAT(again.text, HasSubstr("train: up to date")) << again.text;
   }
-  EXPECT_EQ(list_folder(emulator_->path("m/model")), list_folder(dir_.file("m/model")));
+  EXPECT_EQ(io::list_folder(emulator_->path("m/model")), io::list_folder(dir_.file("m/model")));
   for (const char* name :
        {"vocab.txt", "data/train.tfrecord", "model/checkpoint-12/COMMIT", "model/eval_results.txt",
         "model/checkpoint-12/tensors-00000-of-00001.safetensors", "huggingface/model.safetensors"})
-    EXPECT_TRUE(read_file(emulator_->path(str("m/", name))) ==
-                read_file(join_path(dir_.file("m"), name)))
+    EXPECT_TRUE(io::read_file(emulator_->path(str("m/", name))) ==
+                io::read_file(io::join_path(dir_.file("m"), name)))
         << name;
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -14,7 +14,7 @@
 #include "support/paths.h"
 #include "support/snapshots.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::ElementsAre;
@@ -23,23 +23,23 @@ using testing::HasSubstr;
 class TokensCommand : public testing::Test {
  protected:
   TokensCommand() {
-    write_file(vocab_, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncat\nsat\n##s\ndog\n");
-    write_file(text_, "the cat\nsat\n\nthe dogs\n\n\nfish\n");
+    io::write_file(vocab_, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncat\nsat\n##s\ndog\n");
+    io::write_file(text_, "the cat\nsat\n\nthe dogs\n\n\nfish\n");
   }
   CommandOutput data(const std::string& arguments) const {
     return run_command(str("cd ", dir_.path(), " && ", smelt_program(), " data ", arguments));
   }
   static std::vector<std::int32_t> tokens_of(const std::string& path) {
-    const TokenFiles files({path});
+    const data::TokenFiles files({path});
     std::vector<std::int32_t> ids(files.tokens(0));
     files.read(0, 0, ids);
     return ids;
   }
   static std::vector<std::uint64_t> ends_of(const std::string& path) {
-    const RandomAccessFile file(path);
-    const TokenStoreLayout layout = read_token_store(file);
+    const io::RandomAccessFile file(path);
+    const io::TokenStoreLayout layout = data::read_token_store(file);
     std::vector<std::uint64_t> ends(layout.documents);
-    read_document_ends(file, layout, 0, ends);
+    data::read_document_ends(file, layout, 0, ends);
     return ends;
   }
   TempDir dir_;
@@ -54,10 +54,10 @@ TEST_F(TokensCommand, MakesAStoreOfText) {
                                   "unknown)\nwritten:  a.tokens\n"));
   EXPECT_THAT(tokens_of(store_), ElementsAre(5, 6, 7, 5, 9, 8, 1));
   EXPECT_THAT(ends_of(store_), ElementsAre(3, 6, 7));
-  const TokenStoreLayout layout = read_token_store(RandomAccessFile(store_));
+  const io::TokenStoreLayout layout = data::read_token_store(io::RandomAccessFile(store_));
   EXPECT_EQ(layout.id_bytes, 2u);
   EXPECT_EQ(layout.vocabulary.size, 10u);
-  EXPECT_EQ(layout.vocabulary.crc32c, crc32c(read_file(vocab_)));
+  EXPECT_EQ(layout.vocabulary.crc32c, io::crc32c(io::read_file(vocab_)));
   const CommandOutput other =
       data("tokens --input text.txt --vocab vocab.txt --out b.tokens --document-end [SEP] --json");
   EXPECT_EQ(Json::parse(other.text.substr(other.text.find('{')))["text"],
@@ -78,15 +78,15 @@ TEST_F(TokensCommand, GivesTheSameBytesForAnyNumberOfThreads) {
   std::string text;
   for (int i = 0; text.size() < std::size_t{3} << 20; ++i)
     text += i % 7 == 0 ? "\n" : str("the cat sat on dog", i % 3 == 0 ? "s" : "", "\n");
-  write_file(text_, text);
+  io::write_file(text_, text);
   std::string first;
   for (const int threads : {1, 2, 5}) {
     const CommandOutput out =
         data(str("tokens --input text.txt --vocab vocab.txt --out a.tokens --overwrite --threads ",
                  threads));
     ASSERT_EQ(out.status, 0) << out.text;
-    if (first.empty()) first = read_file(store_);
-    EXPECT_EQ(read_file(store_), first);
+    if (first.empty()) first = io::read_file(store_);
+    EXPECT_EQ(io::read_file(store_), first);
   }
   EXPECT_GT(first.size(), 1000000u);
 }
@@ -94,7 +94,7 @@ TEST_F(TokensCommand, GivesTheSameBytesForAnyNumberOfThreads) {
 TEST_F(TokensCommand, TakesSentencePieceModels) {
   std::string lines;
   for (int i = 0; i < 300; ++i) lines += str("the cat ", i % 13, " sat on the dog ", i % 7, "\n");
-  write_file(dir_.file("lines.txt"), lines);
+  io::write_file(dir_.file("lines.txt"), lines);
   const CommandOutput trained = run_command(
       str("cd ", dir_.path(), " && ", smelt_program(),
           " vocab train --input lines.txt --out x.model --type unigram --size 60 --special "
@@ -135,8 +135,8 @@ TEST_F(TokensCommand, AFolderThatCannotBeReadDoesNotKeepTheOthersFromTheirStores
   for (const std::string name : {"s0", "s1", "s2"})
     write_test_snapshot(dir_.file(name), dealt_out(0, 300, 1));
   const std::string shard = dir_.file("s1/17/00000000.shard/00000000.snapshot");
-  const std::string whole = read_file(shard);
-  write_file(shard, whole.substr(0, whole.size() - 3));
+  const std::string whole = io::read_file(shard);
+  io::write_file(shard, whole.substr(0, whole.size() - 3));
   const CommandOutput first = data("convert 's?' --out 'out/*.tokens' --threads 2");
   EXPECT_EQ(first.status, 2);
   EXPECT_THAT(first.text,
@@ -147,11 +147,11 @@ TEST_F(TokensCommand, AFolderThatCannotBeReadDoesNotKeepTheOthersFromTheirStores
   EXPECT_FALSE(std::filesystem::exists(dir_.file("out/s1.tokens")));
   EXPECT_THAT(data("convert 's?' --out '*-*.tokens'").text, HasSubstr("has more than one *"));
   EXPECT_THAT(data("convert s0 --out s0/a.tokens").text, HasSubstr("is inside the snapshot s0"));
-  write_file(dir_.file("out/s1.tokens"), "");
+  io::write_file(dir_.file("out/s1.tokens"), "");
   EXPECT_THAT(data("convert 's?' --out 'out/*.tokens' --skip-existing").text,
               HasSubstr("--out: out/s1.tokens exists"));
-  remove_file(dir_.file("out/s1.tokens"));
-  write_file(shard, whole);
+  io::remove_file(dir_.file("out/s1.tokens"));
+  io::write_file(shard, whole);
   const CommandOutput again = data("convert 's?' --out 'out/*.tokens' --skip-existing");
   EXPECT_EQ(again.status, 0) << again.text;
   EXPECT_THAT(again.text, AllOf(HasSubstr("out/s1.tokens: 300"), Not(HasSubstr("out/s0.tokens: 3")),
@@ -195,7 +195,7 @@ TEST_F(TokensCommand, InspectShowsStoresAndFolders) {
   EXPECT_THAT(bad.text,
               HasSubstr("inspect: 2 tokens are out of range for 10 pieces, first s: token "
                         "10 is 10"));
-  write_file(vocab_, read_file(vocab_) + "more\n");
+  io::write_file(vocab_, io::read_file(vocab_) + "more\n");
   EXPECT_THAT(data("inspect a.tokens --vocab vocab.txt").text,
               HasSubstr("inspect: the tokens were made with another vocabulary than vocab.txt"));
   const auto json = Json::parse(data("inspect a.tokens --json --samples 2").text);
@@ -207,11 +207,11 @@ TEST_F(TokensCommand, WrongWishesAreNamed) {
   EXPECT_THAT(
       data("tokens --input text.txt --vocab vocab.txt --out a.tokens --document-end '</s>'").text,
       HasSubstr("error: --document-end: vocab.txt has no piece '</s>'\n  hint: name one"));
-  write_file(text_, "\n\n");
+  io::write_file(text_, "\n\n");
   EXPECT_THAT(data("tokens --input text.txt --vocab vocab.txt --out a.tokens").text,
               HasSubstr("holds no text"));
   EXPECT_FALSE(std::filesystem::exists(store_));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -12,7 +12,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::AllOf;
@@ -31,18 +31,19 @@ class TrackedRun : public testing::Test {
         text += str("the ", (document * i) % 3 == 0 ? "cat" : "dog", " sees house ", i % 5, ".\n");
       text += "\n";
     }
-    write_file(dir_.file("text.txt"), text);
-    write_file(dir_.file("r.yaml"),
-               str("out: ", dir_.file("m"), "\ntext: {input: ", dir_.file("text.txt"),
-                   ", sentences: lines, dedup: none, heldout: 0.2}\nvocab: {size: 60}\n",
-                   "data: {seq_length: 32, max_predictions: 5}\nmodel: {hidden_size: 16, "
-                   "num_hidden_layers: 1, num_attention_heads: 2,\n  intermediate_size: 32, "
-                   "max_position_embeddings: 32}\ntrain: {batch_size: 8, steps: 20, "
-                   "schedule.warmup_steps: 2, "
-                   "checkpoint.save_interval_steps: 10, logging_steps: 5}\neval: {batch_size: 4, "
-                   "every: 10}\ntrack:\n  fill: the "
-                   "[MASK] "
-                   "sees house 1. | a [MASK] [MASK].\n  histograms_every: 10\n"));
+    io::write_file(dir_.file("text.txt"), text);
+    io::write_file(
+        dir_.file("r.yaml"),
+        str("out: ", dir_.file("m"), "\ntext: {input: ", dir_.file("text.txt"),
+            ", sentences: lines, dedup: none, heldout: 0.2}\nvocab: {size: 60}\n",
+            "data: {seq_length: 32, max_predictions: 5}\nmodel: {hidden_size: 16, "
+            "num_hidden_layers: 1, num_attention_heads: 2,\n  intermediate_size: 32, "
+            "max_position_embeddings: 32}\ntrain: {batch_size: 8, steps: 20, "
+            "schedule.warmup_steps: 2, "
+            "checkpoint.save_interval_steps: 10, logging_steps: 5}\neval: {batch_size: 4, "
+            "every: 10}\ntrack:\n  fill: the "
+            "[MASK] "
+            "sees house 1. | a [MASK] [MASK].\n  histograms_every: 10\n"));
   }
   std::string recipe(const std::string& more = {}) const { return dir_.file("r.yaml") + more; }
 
@@ -64,24 +65,24 @@ TEST_F(TrackedRun, ASignalBeforeTrainingEndsItAtOnceAndItsStateIsTold) {
                               "process "),
                     HasSubstr(" run "), HasSubstr("\xE2\x80\xA6\n"),  // a part of its command
                     HasSubstr("\nstopped: run the same command again to resume")));
-  EXPECT_FALSE(exists(dir_.file("m/text/train.txt")));
+  EXPECT_FALSE(io::exists(dir_.file("m/text/train.txt")));
   EXPECT_THAT(
       program("status --json " + dir_.file("m")).text,
       AllOf(HasSubstr("has not begun to train yet (stage text)\""), HasSubstr("\"alive\":false")));
   EXPECT_THAT(program("status " + dir_.path()).text, HasSubstr("no metrics.jsonl in it or in its"));
   ASSERT_EQ(program("run " + recipe(" --set train.steps=1 --set eval.every=1")).status, 0);
-  EXPECT_THAT(list_folder(dir_.file("m/text")),
+  EXPECT_THAT(io::list_folder(dir_.file("m/text")),
               testing::UnorderedElementsAre("train.txt", "heldout.txt"));
 }
 
 TEST(TrackedTrials, AreToldByTheFolderThatHoldsThem) {
   const TempDir dir;
   for (const char* run : {"trials/rate=1/seed-1", "trials/rate=2/seed-1", "against/fresh/seed-1"})
-    MetricsFile(dir.file(str("t/", run, "/model")), 0, {{"of", 1}});
-  make_folders(dir.file("t/trials/rate=2/seed-2/model"));  // has told nothing yet
+    evaluation::MetricsFile(dir.file(str("t/", run, "/model")), 0, {{"of", 1}});
+  io::make_folders(dir.file("t/trials/rate=2/seed-2/model"));  // has told nothing yet
   ASSERT_EQ(program("report " + dir.file("t")).status, 0);
   EXPECT_THAT(
-      read_file(dir.file("t/report.html")),
+      io::read_file(dir.file("t/report.html")),
       AllOf(HasSubstr(">rate=1/seed-1<"), HasSubstr(">rate=2/seed-1<"), HasSubstr("fresh/seed-1")));
   EXPECT_THAT(program("compare " + dir.file("t")).text, HasSubstr("rate=2/seed-1"));
 }
@@ -95,16 +96,16 @@ TEST_F(TrackedRun, TellsEverythingOfItselfAndIsFollowed) {
                                      "0:00 left"));
   EXPECT_THAT(run.text, HasSubstr("step 20: a [MASK] [MASK]. : "));
 
-  const RunRecord record = read_run(dir_.file("m"));
+  const evaluation::RunRecord record = evaluation::read_run(dir_.file("m"));
   EXPECT_EQ(record.step, 20);
   EXPECT_EQ(record.lines.at("loss").size(), 4u);
   EXPECT_EQ(record.valid.at("masked_lm_loss").size(), 2u);
   ASSERT_EQ(record.filled.size(), 2u);
   EXPECT_EQ(record.filled[1]["texts"][1]["masks"].size(), 2u);
   EXPECT_EQ(record.filled[1]["texts"][0]["masks"][0].size(), 5u);
-  EXPECT_EQ(flat_settings(record.start).at("train.steps"), 20);
-  EXPECT_GT(record.spent[GoodputBucket::step], 0);
-  EXPECT_GT(record.spent[GoodputBucket::compile], 0);
+  EXPECT_EQ(evaluation::flat_settings(record.start).at("train.steps"), 20);
+  EXPECT_GT(record.spent[evaluation::GoodputBucket::step], 0);
+  EXPECT_GT(record.spent[evaluation::GoodputBucket::compile], 0);
   EXPECT_EQ(record.evaluations.size(), 1u);
 
   const CommandOutput status = program("status " + dir_.file("m"));
@@ -113,16 +114,16 @@ TEST_F(TrackedRun, TellsEverythingOfItselfAndIsFollowed) {
   EXPECT_THAT(program("compare " + dir_.file("m")).text, HasSubstr("masked_lm_loss"));
   ASSERT_EQ(program(str("report ", dir_.file("m"), " --out ", dir_.file("page.html"))).status, 0);
   const std::string plan = dir_.file("plan.json"), page = dir_.file("page.html");
-  EXPECT_THAT(read_file(page),
+  EXPECT_THAT(io::read_file(page),
               AllOf(HasSubstr("the [MASK] sees house 1."), Not(HasSubstr("Hours of the run"))));
-  write_file(plan, R"({"rows": [{"type": "v3-8", "fits": true, "spot_dollars": null,
+  io::write_file(plan, R"({"rows": [{"type": "v3-8", "fits": true, "spot_dollars": null,
       "run_seconds": {"low": 3600, "likely": 7200, "high": 9000},
       "on_demand_dollars": {"low": 8, "likely": 16, "high": 20}}, {"fits": false}]})");
   const std::string planned = str("report ", dir_.file("m"), " --out ", page, " --plan ", plan);
   ASSERT_EQ(program(planned).status, 0);
-  EXPECT_THAT(read_file(page), AllOf(HasSubstr("Hours of the run"), HasSubstr("2.0 h"),
-                                     HasSubstr("$16.0"), Not(HasSubstr("on spot</"))));
-  write_file(plan, R"({"rows": 3})");
+  EXPECT_THAT(io::read_file(page), AllOf(HasSubstr("Hours of the run"), HasSubstr("2.0 h"),
+                                         HasSubstr("$16.0"), Not(HasSubstr("on spot</"))));
+  io::write_file(plan, R"({"rows": 3})");
   EXPECT_THAT(program(planned).text, AllOf(HasSubstr("--plan " + plan + " is not a plan"),
                                            HasSubstr("smelt plan RECIPE --json")));
   const std::string metrics = dir_.file("m/model/metrics.jsonl");
@@ -130,7 +131,7 @@ TEST_F(TrackedRun, TellsEverythingOfItselfAndIsFollowed) {
   EXPECT_EQ(over.status, 2);
   EXPECT_THAT(over.text, HasSubstr("--out " + metrics + " exists and is not an earlier report"));
 
-  remove_file(dir_.file("m/model/evaluations.jsonl"));
+  io::remove_file(dir_.file("m/model/evaluations.jsonl"));
   const CommandOutput followed =
       program(str("eval --follow --json ", recipe(), " 2>/dev/null | cat"));
   ASSERT_EQ(followed.status, 0) << followed.text;
@@ -138,30 +139,30 @@ TEST_F(TrackedRun, TellsEverythingOfItselfAndIsFollowed) {
   for (const auto line : split(trim(followed.text), '\n'))
     steps.push_back(Json::parse(line).at("global_step"));
   EXPECT_EQ(steps, (std::vector<std::int64_t>{10, 20}));  // the oldest first
-  EXPECT_EQ(read_run(dir_.file("m")).evaluations.size(), 2u);
-  EXPECT_EQ(Json::parse(read_file(dir_.file("m/model/eval_results.json")))["global_step"], 20);
+  EXPECT_EQ(evaluation::read_run(dir_.file("m")).evaluations.size(), 2u);
+  EXPECT_EQ(Json::parse(io::read_file(dir_.file("m/model/eval_results.json")))["global_step"], 20);
   EXPECT_EQ(program(str("eval --follow --json ", recipe(), " 2>/dev/null | cat")).text,
             "");  // all told
 
-  std::string lines = read_file(dir_.file("m/model/evaluations.jsonl"));
+  std::string lines = io::read_file(dir_.file("m/model/evaluations.jsonl"));
   lines.erase(0, lines.find('\n') + 1);  // a follower that was stopped before the last one came
-  write_file(dir_.file("m/model/evaluations.jsonl"), lines);
+  io::write_file(dir_.file("m/model/evaluations.jsonl"), lines);
   {
-    const FolderLock other(dir_.file("m/model/eval"), "eval");
+    const io::FolderLock other(dir_.file("m/model/eval"), "eval");
     EXPECT_THAT(program("eval --follow " + recipe()).text, HasSubstr("m/model/eval is in use by "));
   }
   EXPECT_THAT(program(str("eval --follow --json ", recipe(), " 2>/dev/null | cat")).text,
               testing::StartsWith("{\"global_step\":10,"));
 
   // As after a run that went back to before step 20 and came to another one.
-  lines = read_file(dir_.file("m/model/evaluations.jsonl"));
+  lines = io::read_file(dir_.file("m/model/evaluations.jsonl"));
   const std::size_t mark = lines.rfind("\"checkpoint\":\"") + 14;
   lines[mark] = lines[mark] == 'x' ? 'y' : 'x';
   const std::string beyond = "{\"global_step\":30,\"loss\":1.0}\n";
-  write_file(dir_.file("m/model/evaluations.jsonl"), lines + beyond);
+  io::write_file(dir_.file("m/model/evaluations.jsonl"), lines + beyond);
   EXPECT_THAT(program(str("eval --follow --json ", recipe(), " 2>/dev/null | cat")).text,
               testing::StartsWith("{\"global_step\":20,"));
-  EXPECT_EQ(read_run(dir_.file("m")).evaluations.size(), 2u);
+  EXPECT_EQ(evaluation::read_run(dir_.file("m")).evaluations.size(), 2u);
 
   REQUIRE_ORACLE();
   const CommandOutput tensorboard = run_oracle(
@@ -182,7 +183,7 @@ TEST_F(TrackedRun, ADryRunSaysWhatWouldBeAndMakesNothing) {
   EXPECT_THAT(dry.text,
               testing::ContainsRegex("steps +20 steps of 8: 160 examples, [0-9]+ tokens"));
   EXPECT_THAT(dry.text, HasSubstr("nothing was written"));
-  EXPECT_FALSE(exists(dir_.file("m")));
+  EXPECT_FALSE(io::exists(dir_.file("m")));
   EXPECT_THAT(dry.text, testing::ContainsRegex("disk +checkpoints need up to [0-9.]+ [kMG]?B, text "
                                                "and examples about [0-9.]+ [kMG]?B, "
                                                "[0-9.]+ [kMGT]?B are free\n"));
@@ -213,7 +214,7 @@ TEST_F(TrackedRun, ADryRunSaysWhatWouldEndTheRunLater) {
   EXPECT_THAT(few.text,
               HasSubstr("model.vocab_size 59 is smaller than vocab.size 60: the run will stop"));
   EXPECT_THAT(dry("model.vocab_size=60").text, testing::Not(HasSubstr("is smaller than")));
-  write_file(dir_.file("v.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n");
+  io::write_file(dir_.file("v.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n");
   const CommandOutput fewer = dry("model.vocab_size=5 --set vocab.file=" + dir_.file("v.txt"));
   EXPECT_EQ(fewer.status, 2);
   EXPECT_THAT(fewer.text, HasSubstr("model.vocab_size 5 is smaller than the 6 lines of "));
@@ -224,7 +225,7 @@ TEST_F(TrackedRun, ADryRunSaysWhatWouldEndTheRunLater) {
                   "out: the disk of [^ ]+ has [0-9.]+ [kMGT]?B left, the "
                   "checkpoints need up to [0-9.]+ [TP]B more: lower train.checkpoint.max_to_keep"));
   EXPECT_THAT(dry("train.schedule.warmup_steps=20").text,
-              HasSubstr("train: train.schedule.warmup_steps 20 of train.steps 20: "
+              HasSubstr("train: train.schedule.warmup_steps 20 is too long for train.steps 20: "
                         "train.optimizer.learning_rate "));
   for (const char* reached : {"train.schedule.warmup_steps=19",
                               "train.schedule.warmup_steps=20 --set train.optimizer.type=amos"})
@@ -236,7 +237,7 @@ TEST_F(TrackedRun, ADryRunSaysWhatAResumedRunWouldRefuse) {
   EXPECT_THAT(program("run --dry-run " + recipe()).text,
               testing::ContainsRegex("resumes from +st"));
   {
-    const FolderLock other(dir_.file("m"), "run");
+    const io::FolderLock other(dir_.file("m"), "run");
     EXPECT_THAT(program("run --dry-run " + recipe()).text,
                 HasSubstr("error: " + dir_.file("m") + " is in use by process "));
   }
@@ -245,11 +246,11 @@ TEST_F(TrackedRun, ADryRunSaysWhatAResumedRunWouldRefuse) {
   EXPECT_THAT(other.text,
               HasSubstr("checkpoint-2: was made with train.seed 12345, this run has 9"));
   std::filesystem::create_directory(dir_.file("m/model/checkpoint-5"));  // damaged
-  write_file(dir_.file("m/model/checkpoint-5/COMMIT"), "");
+  io::write_file(dir_.file("m/model/checkpoint-5/COMMIT"), "");
   EXPECT_THAT(program("run --dry-run " + recipe()).text,
               AllOf(HasSubstr("going back to step 2\n"), HasSubstr("   step 2\n")));
-  remove_tree(dir_.file("m/model/checkpoint-5"));
-  remove_file(dir_.file("m/data/train.tfrecord"));
+  io::remove_tree(dir_.file("m/model/checkpoint-5"));
+  io::remove_file(dir_.file("m/data/train.tfrecord"));
   EXPECT_THAT(program("run --dry-run " + recipe()).text,
               HasSubstr("step 2, after its data are regenerated"));
 }
@@ -367,4 +368,4 @@ TEST(Help, HasTheWordsThatPeopleSearchFor) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -20,12 +20,12 @@
 #include "support/plugins.h"
 #include "support/server_process.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 // The lines of a page's blocks that are marked sh.
 std::string commands_of(const std::string& page) {
-  std::istringstream lines(read_file(source_path("docs/tutorials/" + page)));
+  std::istringstream lines(io::read_file(source_path("docs/tutorials/" + page)));
   std::string out;
   bool inside = false;
   for (std::string line; std::getline(lines, line);) {
@@ -99,7 +99,7 @@ class Tutorials : public CloudJob {
   void SetUp() override {
     REQUIRE_PLUGIN("tpu");
     if (::geteuid() == 0) {
-      if (!exists(kOtherUsers)) SKIP_OR_FAIL_WITHOUT("sshd", "apt-get install libnss-wrapper");
+      if (!io::exists(kOtherUsers)) SKIP_OR_FAIL_WITHOUT("sshd", "apt-get install libnss-wrapper");
       be_somebody();
     }
     CloudJob::SetUp();
@@ -119,7 +119,7 @@ class Tutorials : public CloudJob {
   std::string follow(const std::string& page, const Replacements& sizes = {}) {
     if (page != "google-cloud.md")
       make("smelt storage ls gs://my-models || smelt storage mb gs://my-models");
-    write_file(file("page.sh"), "set -ex\n" + replaced(commands_of(page), sizes));
+    io::write_file(file("page.sh"), "set -ex\n" + replaced(commands_of(page), sizes));
     const CommandOutput out = in_home("bash page.sh < /dev/null");
     EXPECT_EQ(out.status, 0) << out.text;
     EXPECT_TRUE(fake_.states().empty()) << "of machines that are left";
@@ -138,8 +138,8 @@ class Tutorials : public CloudJob {
   }
   // Root does not sign in to a machine; tests that are root's go by another name.
   void be_somebody() {
-    write_file(file("passwd"),
-               str("somebody:x:0:0::", home_.dir.path(), ":/bin/sh\n", read_file("/etc/passwd")));
+    io::write_file(file("passwd"), str("somebody:x:0:0::", home_.dir.path(), ":/bin/sh\n",
+                                       io::read_file("/etc/passwd")));
     variables_.emplace_back("NSS_WRAPPER_PASSWD", file("passwd"));
     variables_.emplace_back("NSS_WRAPPER_GROUP", "/etc/group");
     variables_.emplace_back("LD_PRELOAD", kOtherUsers);
@@ -157,22 +157,23 @@ class Tutorials : public CloudJob {
       }
       text += "\n";
     }
-    for (const char* folder : {"bin", "given", "recipes"}) make_folders(file(folder));
-    write_file(file("given/a.txt"), text);
+    for (const char* folder : {"bin", "given", "recipes"}) io::make_folders(file(folder));
+    io::write_file(file("given/a.txt"), text);
     for (const char* name : {"bert-continue", "bert-from-scratch", "bert-from-scratch-small",
                              "electra-small", "ttt-covid", "jestimator-bert-base", "t5-demo"})
-      write_file(file(str("recipes/", name, ".yaml")),
-                 small(read_file(source_path(str("recipes/", name, ".yaml")))));
+      io::write_file(file(str("recipes/", name, ".yaml")),
+                     small(io::read_file(source_path(str("recipes/", name, ".yaml")))));
     // What a user types, how the stand-ins are reached, and one size to measure instead of nine.
-    write_file(file("bin/smelt"),
-               str("#!/bin/sh\ncase \"$1 $2\" in\n"
-                   "'cloud run') set -- \"$@\" --yes --poll 0.2 --ssh-config ",
-                   servers_->config(), ";;\n'cloud watch') set -- \"$@\" --poll 0.2 --ssh-config ",
-                   servers_->config(), ";;\n'cloud ssh'|'cloud cp') set -- \"$@\" --ssh-config ",
-                   servers_->config(),
-                   ";;\n'compress report') set -- \"$@\" --batches 8 --lengths 32 --rounds "
-                   "2;;\nesac\nexec ",
-                   smelt_program(), " \"$@\"\n"));
+    io::write_file(
+        file("bin/smelt"),
+        str("#!/bin/sh\ncase \"$1 $2\" in\n"
+            "'cloud run') set -- \"$@\" --yes --poll 0.2 --ssh-config ",
+            servers_->config(), ";;\n'cloud watch') set -- \"$@\" --poll 0.2 --ssh-config ",
+            servers_->config(), ";;\n'cloud ssh'|'cloud cp') set -- \"$@\" --ssh-config ",
+            servers_->config(),
+            ";;\n'compress report') set -- \"$@\" --batches 8 --lengths 32 --rounds "
+            "2;;\nesac\nexec ",
+            smelt_program(), " \"$@\"\n"));
     make(str("chmod +x bin/smelt && cp ", package(), " ", kPackage));
   }
 
@@ -203,7 +204,7 @@ TEST_F(Tutorials, FineTuneCompressAndExport) {
                                str("run classify.yaml ", init, " --set data.seq_length=32")}}),
       testing::HasSubstr("my-classifier/huggingface holds step"));
   follow("compress-and-export.md");
-  EXPECT_TRUE(exists(file("small-onnx/tokenizer.json")));
+  EXPECT_TRUE(io::exists(file("small-onnx/tokenizer.json")));
 }
 
 TEST_F(Tutorials, BertIsContinued) {
@@ -247,10 +248,10 @@ TEST_F(Tutorials, T5IsFineTuned) {
 // On four hosts, whose processes are a pod of the stand-in.
 class PodTutorial : public Tutorials {
  protected:
-  PodTutorial() : Tutorials(kHosts) { fake_.zones[kZone].types.emplace_back("v2-32"); }
+  PodTutorial() : Tutorials(kHosts) { fake_.zones[cloud::kZone].types.emplace_back("v2-32"); }
   void SetUp() override {
     REQUIRE_PLUGIN("cpu");
-    pod_.emplace(PodSize{.processes = kHosts, .devices_each = 8},
+    pod_.emplace(distributed::PodSize{.processes = kHosts, .devices_each = 8},
                  std::vector<std::string>{"--platform", "tpu"});
     Tutorials::SetUp();
     if (!IsSkipped())
@@ -260,9 +261,9 @@ class PodTutorial : public Tutorials {
   void mark_libtpu_as_installed(int worker) const {
     const std::string folder = worker_home(worker) + "/.local/share/smelt/tpu";
     std::string requirements;
-    for (const Wheel& wheel : plugin_wheels("tpu")) requirements += wheel.requirement;
-    make_folders(folder);
-    write_file(str(folder, "/", kWheelsFile), requirements);
+    for (const pjrt::Wheel& wheel : pjrt::plugin_wheels("tpu")) requirements += wheel.requirement;
+    io::make_folders(folder);
+    io::write_file(str(folder, "/", pjrt::kWheelsFile), requirements);
   }
   std::string environment_of(int worker) const override {
     return pod_environment(*pod_, kHosts, worker, hub_);
@@ -275,7 +276,7 @@ class PodTutorial : public Tutorials {
 
   static constexpr int kHosts = 4;
   const std::string hub_ = str("127.0.0.1:", free_port());
-  std::optional<Pod> pod_;
+  std::optional<distributed::Pod> pod_;
 };
 
 TEST_F(PodTutorial, Jestimator) {
@@ -283,4 +284,4 @@ TEST_F(PodTutorial, Jestimator) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -11,7 +11,7 @@
 #include "support/paths.h"
 #include "support/sha256.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::AllOf;
@@ -22,7 +22,7 @@ std::string golden(const std::string& name) {
 }
 
 std::string recorded_hash(const std::string& name) {
-  for (const auto& item : Json::parse(read_file(golden("hashes.json"))))
+  for (const auto& item : Json::parse(io::read_file(golden("hashes.json"))))
     if (item["name"] == name) return item["sha256"][0];
   return "no case " + name;
 }
@@ -37,7 +37,7 @@ std::string hash_with(const std::string& flags) {
   if (output.status != 0) return output.text;
   EXPECT_THAT(output.text, HasSubstr("total instances"));
   EXPECT_FALSE(std::filesystem::exists(dir.file("out.json")));
-  return sha256(read_file(dir.file("out")));
+  return sha256(io::read_file(dir.file("out")));
 }
 
 TEST(CreatePretrainingData, TakesEverySpellingOfABoolean) {
@@ -54,9 +54,10 @@ TEST(CreatePretrainingData, TakesEverySpellingOfABoolean) {
 
 TEST(CreatePretrainingData, TakesTheLastOfSeveralAndFilesOfFlags) {
   const TempDir dir;
-  write_file(dir.file("flags"), str("# the vocabulary\n--vocab_file=", golden("vocab_cased.txt"),
-                                    "\n\n--flagfile=", dir.file("more"), "\n"));
-  write_file(dir.file("more"), "// the case\n  --nodo_lower_case\n--random_seed=3\n");
+  io::write_file(dir.file("flags"),
+                 str("# the vocabulary\n--vocab_file=", golden("vocab_cased.txt"),
+                     "\n\n--flagfile=", dir.file("more"), "\n"));
+  io::write_file(dir.file("more"), "// the case\n  --nodo_lower_case\n--random_seed=3\n");
   EXPECT_EQ(hash_with(str("--do_lower_case --random_seed=1 --flagfile=", dir.file("flags"),
                           " --random_seed=12345")),
             recorded_hash("english_cased_12345"));
@@ -67,8 +68,8 @@ TEST(CreatePretrainingData, TakesTheLastOfSeveralAndFilesOfFlags) {
 // As absl takes them; an integer with a leading zero is decimal.
 TEST(CreatePretrainingData, TakesOneDashAndFlagsOfLoggingAndDecimalNumbers) {
   const TempDir dir;
-  write_file(dir.file("flags"),
-             str("-vocab_file=", golden("vocab_cased.txt"), "\n-nodo_lower_case\n"));
+  io::write_file(dir.file("flags"),
+                 str("-vocab_file=", golden("vocab_cased.txt"), "\n-nodo_lower_case\n"));
   EXPECT_EQ(
       hash_with(str("-flagfile=", dir.file("flags"),
                     " -random_seed=012345 --logtostderr -v=1 --verbosity 0 --noalsologtostderr "
@@ -91,11 +92,11 @@ TEST(CreatePretrainingData, NamesItsFlagsAsTheyAreWritten) {
     EXPECT_THAT(refusal(flag + "=maybe"),
                 AllOf(HasSubstr(flag + ": maybe not in {true,false,"),
                       HasSubstr("hint: `smelt create_pretraining_data --help` lists the flags")));
-  write_file(dir.file("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n");
-  write_file(dir.file("tokenizer_config.json"), R"({"do_lower_case": false})");
+  io::write_file(dir.file("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n");
+  io::write_file(dir.file("tokenizer_config.json"), R"({"do_lower_case": false})");
   EXPECT_THAT(refusal(""), AllOf(HasSubstr("--do_lower_case: true, but "),
                                  HasSubstr("hint: set --do_lower_case to false, or use")));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

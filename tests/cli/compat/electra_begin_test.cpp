@@ -6,7 +6,7 @@
 #include "cli/compat/electra_run_fixture.h"
 #include "io/filesystem/folder.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::AllOf;
@@ -23,19 +23,19 @@ TEST_F(ElectraRun, GoesOnFromWhatTheOriginalLeft) {
     ASSERT_EQ(converted.status, 0) << converted.text;
   }
   const auto of_step_4 = [&](const char* name) {
-    return read_file(
+    return io::read_file(
         data(str("models/", name, "/checkpoint-4/tensors-00000-of-00001.safetensors")));
   };
   const Json four = {{"num_train_steps", 4}};
   ASSERT_EQ(pretrain(four).status, 0);
   // What is refused has not become a run of the folder's, nor left its model there.
-  remove_file(data("models/o/electra_config.json"));
+  io::remove_file(data("models/o/electra_config.json"));
   const Json wrong = {{"embedding_size", 8}};
   EXPECT_EQ(pretrain(wrong, "", "o").status, 2);
   EXPECT_EQ(
       pretrain({{"embedding_size", 8}, {"do_train", false}, {"do_eval", true}}, "", "o").status, 2);
-  EXPECT_FALSE(exists(data("models/o/checkpoint-2")));
-  EXPECT_FALSE(exists(data("models/o/electra_config.json")));
+  EXPECT_FALSE(io::exists(data("models/o/checkpoint-2")));
+  EXPECT_FALSE(io::exists(data("models/o/electra_config.json")));
   EXPECT_THAT(
       pretrain(four, "", "o").text,
       AllOf(HasSubstr("models/o/model.ckpt-2, a TensorFlow checkpoint of step 2\n"),
@@ -50,15 +50,15 @@ TEST_F(ElectraRun, GoesOnFromWhatTheOriginalLeft) {
       "learning_rate 0.001 instead of 0.0005: the 2 steps after 2 begin at";
   EXPECT_THAT(pretrain(four, "--rescale-learning-rate", "p").text,
               AllOf(HasSubstr(rescaled), HasSubstr("4/4 = 100.0%")));
-  remove_tree(data("models/p/checkpoint-4"));  // as after a kill
+  io::remove_tree(data("models/p/checkpoint-4"));  // as after a kill
   EXPECT_THAT(pretrain(four, "--rescale-learning-rate", "p").text, HasSubstr(rescaled));
   EXPECT_NE(of_step_4("p"), of_step_4("m"));
 
   const Json evaluation = {{"do_train", false}, {"do_eval", true}, {"num_eval_steps", 1}};
   EXPECT_THAT(pretrain(evaluation, "", "q").text, HasSubstr("\nglobal_step = 2\n"));
   // What was taken over knows its sizes, without any file beside it.
-  write_file(data("models/q/vocab.txt"), read_file(data("vocab.txt")));
-  remove_file(data("models/q/electra_config.json"));
+  io::write_file(data("models/q/vocab.txt"), io::read_file(data("vocab.txt")));
+  io::remove_file(data("models/q/electra_config.json"));
   EXPECT_EQ(run_smelt(str("detect ", data("models/q"), " --text 'the river'")).status, 0);
   Json other = evaluation;
   other["model_hparam_overrides"] = {
@@ -69,7 +69,7 @@ TEST_F(ElectraRun, GoesOnFromWhatTheOriginalLeft) {
 
 TEST_F(ElectraRun, AFolderOfAnotherKindOfModelIsRefused) {
   make_data();
-  save_checkpoint(data("models/b"), 1, {}, {{"task", "bert"}});
+  checkpoint::save_checkpoint(data("models/b"), 1, {}, {{"task", "bert"}});
   EXPECT_THAT(pretrain(Json::object(), "", "b").text,
               HasSubstr("was made with the model type \"bert\", this run has \"electra\""));
 }
@@ -79,7 +79,7 @@ TEST_F(ElectraRun, AStepThatIsNotFiniteIsReplayedAndNothingElseIsDone) {
   const Json wild = {{"learning_rate", 1e30}, {"num_warmup_steps", 0}};
   EXPECT_EQ(pretrain(wild).status, 1);
   std::string folder;
-  for (const std::string& name : list_folder(data("models/m")))
+  for (const std::string& name : io::list_folder(data("models/m")))
     if (name.starts_with("bad-batch-")) folder = data("models/m/" + name);
   ASSERT_NE(folder, "");
   const std::string replay = "--replay " + folder;
@@ -92,7 +92,7 @@ TEST_F(ElectraRun, AStepThatIsNotFiniteIsReplayedAndNothingElseIsDone) {
     EXPECT_EQ(again.status, 0) << again.text;
     EXPECT_THAT(again.text, HasSubstr("norm of the gradient "));
   }
-  EXPECT_FALSE(exists(data("models/o/checkpoint-1")));
+  EXPECT_FALSE(io::exists(data("models/o/checkpoint-1")));
   EXPECT_THAT(pretrain({{"do_train", false}, {"do_eval", true}}, replay).text,
               HasSubstr("--replay " + folder +
                         ": only valid for training, and this command does not train\n"
@@ -110,7 +110,7 @@ TEST_F(ElectraRun, BeginsWithTheWeightsOfAnyForm) {
                 " has weights without step and optimizer slots: a run cannot resume from it\n"
                 "  hint: use --init " +
                 bare + " to start a new run from these weights, or choose"));
-  EXPECT_FALSE(exists(data("models/bare/metrics.jsonl")));
+  EXPECT_FALSE(io::exists(data("models/bare/metrics.jsonl")));
   EXPECT_THAT(pretrain({{"num_train_steps", 1}}, "--init " + bare, "bare").text,
               HasSubstr("weights of " + bare));
   const std::string prefix = dir_.file("tf/model.ckpt-1"), folder = dir_.file("hf");
@@ -124,19 +124,19 @@ TEST_F(ElectraRun, BeginsWithTheWeightsOfAnyForm) {
     EXPECT_EQ(begun.status, 0) << begun.text;
     EXPECT_THAT(begun.text, AllOf(HasSubstr("weights of "), HasSubstr("\n  loaded "),
                                   Not(HasSubstr("\n  random")), Not(HasSubstr("was made with"))));
-    remove_tree(data("models/n"));
+    io::remove_tree(data("models/n"));
   }
   for (const char* part : {"discriminator", "generator"}) {
     const std::string config = str(folder, "/", part, "/config.json");
-    Json other = Json::parse(read_file(config));
+    Json other = Json::parse(io::read_file(config));
     other["num_attention_heads"] = 2;
-    write_file(config, other.dump());
+    io::write_file(config, other.dump());
   }
   EXPECT_THAT(
       pretrain(one, "--init " + folder, "n").text,
       AllOf(HasSubstr("was made with the discriminator's num_attention_heads 2, this run has 1\n"),
             HasSubstr("was made with the generator's num_attention_heads 2, this run has 1\n")));
-  remove_tree(data("models/n"));
+  io::remove_tree(data("models/n"));
   const std::string both = "--rescale-learning-rate --init " + prefix;
   EXPECT_THAT(pretrain(one, both, "n").text,
               HasSubstr("models/n has not decayed: a run with the weights of --init begins at "
@@ -159,4 +159,4 @@ TEST_F(ElectraRun, AnElectricsFolderIsSaidToHoldTheEnergyAlone) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

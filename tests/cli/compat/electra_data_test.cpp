@@ -11,7 +11,7 @@
 #include "support/paths.h"
 #include "support/sha256.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::AllOf;
@@ -21,14 +21,14 @@ class ElectraData : public testing::Test {
  protected:
   ElectraData() {
     for (const char* name : {"english.txt", "languages.txt", "corners.txt"})
-      write_file(dir_.file(str("corpus/", name)), read_file(golden(name)));
+      io::write_file(dir_.file(str("corpus/", name)), io::read_file(golden(name)));
   }
   static std::string golden(const std::string& name) {
     return source_path("tests/golden/pretraining/" + name);
   }
   static std::string recorded_hash(const std::string& name) {
     const std::string file = source_path("tests/golden/electra/hashes.json");
-    for (const auto& item : Json::parse(read_file(file)))
+    for (const auto& item : Json::parse(io::read_file(file)))
       if (item["name"] == name) return item["sha256"];
     return "no case " + name;
   }
@@ -43,11 +43,11 @@ class ElectraData : public testing::Test {
     if (output.status != 0) return output.text;
     std::string lines;
     for (int i = 0; i < 1000; ++i)
-      lines +=
-          str(i, " ",
-              sha256(read_file(dir_.file(str(folder, "/pretrain_data.tfrecord-", i, "-of-1000")))),
-              "\n");
-    remove_tree(dir_.file(folder));
+      lines += str(
+          i, " ",
+          sha256(io::read_file(dir_.file(str(folder, "/pretrain_data.tfrecord-", i, "-of-1000")))),
+          "\n");
+    io::remove_tree(dir_.file(folder));
     return sha256(lines);
   }
 
@@ -83,32 +83,33 @@ TEST_F(ElectraData, TheOrderOfTheOriginalIsAlsoOneOfDataElectra) {
 // By a name that no pattern of the records' names matches.
 TEST_F(ElectraData, TheOriginalsFolderSaysWhatItHolds) {
   ASSERT_EQ(build("--max-seq-length=16" + uncased_).status, 0);
-  EXPECT_EQ(list_folder(dir_.file("out")).size(), 1001u);
-  const auto said = Json::parse(read_file(dir_.file("out/smelt-data.json")));
+  EXPECT_EQ(io::list_folder(dir_.file("out")).size(), 1001u);
+  const auto said = Json::parse(io::read_file(dir_.file("out/smelt-data.json")));
   EXPECT_EQ(said["kind"], "electra");
   EXPECT_EQ(said["files"].size(), 1000u);
   EXPECT_EQ(said["seq_length"], 16);
   EXPECT_EQ(said["vocabulary"]["file"], golden("vocab_uncased.txt"));
   EXPECT_THAT(run_smelt(str("data inspect ", dir_.file("out/smelt-data.json"))).text,
               HasSubstr("out/smelt-data.json names what describes records, and no records"));
-  write_file(dir_.file("out/smelt-data.json"), "{}");
+  io::write_file(dir_.file("out/smelt-data.json"), "{}");
   EXPECT_THAT(build(uncased_ + " --overwrite").text,
               HasSubstr("out/smelt-data.json is not a description of examples, and would be"));
 }
 
 TEST_F(ElectraData, OpenWebTextIsReadFromItsArchives) {
   const std::string golden_folder = source_path("tests/golden/electra/openwebtext");
-  for (const std::string& name : list_folder(golden_folder))
-    write_file(dir_.file("openwebtext/" + name), read_file(join_path(golden_folder, name)));
+  for (const std::string& name : io::list_folder(golden_folder))
+    io::write_file(dir_.file("openwebtext/" + name),
+                   io::read_file(io::join_path(golden_folder, name)));
   const std::string command = str("electra build_openwebtext_pretraining_dataset --data-dir ",
                                   dir_.path(), " --max-seq-length 24");
   EXPECT_THAT(run_smelt(command).text, HasSubstr("vocab.txt: No such file or directory"));
-  write_file(dir_.file("vocab.txt"), read_file(golden("vocab_uncased.txt")));
+  io::write_file(dir_.file("vocab.txt"), io::read_file(golden("vocab_uncased.txt")));
   EXPECT_EQ(hash_of(run_smelt(command), "pretrain_tfrecords"), recorded_hash("openwebtext_12345"));
 }
 
 TEST_F(ElectraData, AFolderThatHoldsSomethingIsRefused) {
-  write_file(dir_.file("out/notes.txt"), "keep");
+  io::write_file(dir_.file("out/notes.txt"), "keep");
   const CommandOutput refused = build(uncased_);
   EXPECT_EQ(refused.status, 2);
   EXPECT_THAT(refused.text,
@@ -117,17 +118,17 @@ TEST_F(ElectraData, AFolderThatHoldsSomethingIsRefused) {
                               "smelt-data.json there and "
                               "touches nothing else")));
   EXPECT_EQ(build(uncased_ + " --overwrite").status, 0);
-  EXPECT_EQ(read_file(dir_.file("out/notes.txt")), "keep");
+  EXPECT_EQ(io::read_file(dir_.file("out/notes.txt")), "keep");
   EXPECT_THAT(build(uncased_ + " --output-dir=" + dir_.file("corpus/../corpus/out")).text,
               AllOf(HasSubstr("/corpus, the folder of the text files\n"),
                     HasSubstr("hint: name a folder outside of it")));
 }
 
 TEST_F(ElectraData, OneLongLineIsSaidToBeCutOff) {
-  remove_tree(dir_.file("corpus"));
+  io::remove_tree(dir_.file("corpus"));
   std::string line;
   for (int i = 0; i < 1000; ++i) line += "the ";
-  write_file(dir_.file("corpus/line.txt"), line);
+  io::write_file(dir_.file("corpus/line.txt"), line);
   EXPECT_THAT(build(uncased_).text,
               AllOf(HasSubstr("of the text's 1000 tokens are not in any example: lines longer than "
                               "an example are truncated"),
@@ -157,8 +158,8 @@ TEST_F(ElectraData, WrongFlagsAreNamedAsTheyAreWritten) {
   EXPECT_THAT(build(uncased_ + " --blanks-separate-docs maybe").text,
               HasSubstr("--blanks-separate-docs"));
   EXPECT_THAT(build("").text, HasSubstr("--vocab-file is required"));
-  write_file(dir_.file("vocab.txt"), read_file(golden("vocab_uncased.txt")));
-  write_file(dir_.file("tokenizer_config.json"), R"({"strip_accents": false})");
+  io::write_file(dir_.file("vocab.txt"), io::read_file(golden("vocab_uncased.txt")));
+  io::write_file(dir_.file("tokenizer_config.json"), R"({"strip_accents": false})");
   EXPECT_THAT(build("--vocab-file " + dir_.file("vocab.txt")).text,
               AllOf(HasSubstr("--do-strip-accents: true, but "),
                     HasSubstr("hint: set --do-strip-accents to false, or use")));
@@ -167,4 +168,4 @@ TEST_F(ElectraData, WrongFlagsAreNamedAsTheyAreWritten) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -9,13 +9,13 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 TEST(ElectraFlops, AreTheOriginalsWithTheRealCostBeside) {
   const CommandOutput output = run_smelt(str("electra flops"));
   ASSERT_EQ(output.status, 0) << output.text;
-  std::istringstream golden(read_file(source_path("tests/golden/electra/flops.txt")));
+  std::istringstream golden(io::read_file(source_path("tests/golden/electra/flops.txt")));
   std::istringstream table(output.text);
   std::string line, want_model, want, model, original, real;
   std::getline(table, line);
@@ -34,4 +34,4 @@ TEST(ElectraFlops, AreTheOriginalsWithTheRealCostBeside) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -8,7 +8,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::AllOf;
@@ -32,9 +32,9 @@ TEST(ElectraHparamsTest, AreTheOriginalsByDefault) {
   EXPECT_EQ(h.learning_rate, 5e-4);
   EXPECT_EQ(h.train_batch_size, 128);
   EXPECT_EQ(h.num_train_steps, 1000000);
-  const ElectraTask task = electra_task_settings(h);
-  EXPECT_EQ(electra_embedding_size(task.model), 128);
-  EXPECT_EQ(generator_config(task.model).hidden_size, 64);
+  const model::ElectraTask task = electra_task_settings(h);
+  EXPECT_EQ(model::electra_embedding_size(task.model), 128);
+  EXPECT_EQ(model::generator_config(task.model).hidden_size, 64);
   EXPECT_EQ(task.masking().most, 19);
 }
 
@@ -42,8 +42,8 @@ TEST(ElectraHparamsTest, LargerModelsGetThePapersValuesUnlessTheyAreGiven) {
   const ElectraRunConfig base = parse_electra_hparams(R"({"model_size": "base"})", "D", "M");
   EXPECT_THAT(base.of_size, ElementsAre("generator_hidden_size 0.33333", "learning_rate 0.0002",
                                         "max_seq_length 512", "train_batch_size 256"));
-  EXPECT_EQ(electra_embedding_size(electra_task_settings(base.hparams).model), 768);
-  EXPECT_EQ(generator_config(electra_task_settings(base.hparams).model).hidden_size, 256);
+  EXPECT_EQ(model::electra_embedding_size(electra_task_settings(base.hparams).model), 768);
+  EXPECT_EQ(model::generator_config(electra_task_settings(base.hparams).model).hidden_size, 256);
   const ElectraRunConfig large =
       parse_electra_hparams(R"({"model_size": "large", "train_batch_size": 64})", "D", "M");
   EXPECT_THAT(large.of_size,
@@ -51,7 +51,7 @@ TEST(ElectraHparamsTest, LargerModelsGetThePapersValuesUnlessTheyAreGiven) {
   // Of another width, the original has no projection either.
   const ElectraHparams narrow =
       parsed(R"({"model_size": "large", "model_hparam_overrides": {"hidden_size": 128}})");
-  EXPECT_EQ(electra_embedding_size(electra_task_settings(narrow).model), 128);
+  EXPECT_EQ(model::electra_embedding_size(electra_task_settings(narrow).model), 128);
   EXPECT_EQ(large.hparams.train_batch_size, 64);
   EXPECT_EQ(electra_task_settings(large.hparams).masking().most, 130);
 }
@@ -65,7 +65,8 @@ TEST(ElectraHparamsTest, DebugIsASmallModelForAFewSteps) {
   EXPECT_EQ(run.hparams.num_eval_steps, 2);
   EXPECT_EQ(run.hparams.iterations_per_loop, 1);
   EXPECT_THAT(run.of_size, Not(testing::Contains(HasSubstr("train_batch_size"))));
-  const BertConfig model = discriminator_config(electra_task_settings(run.hparams).model);
+  const model::BertConfig model =
+      model::discriminator_config(electra_task_settings(run.hparams).model);
   EXPECT_EQ(model.num_hidden_layers, 3);
   EXPECT_EQ(model.hidden_size, 144);
   EXPECT_EQ(model.intermediate_size, 576);
@@ -78,13 +79,13 @@ TEST(ElectraHparamsTest, AreTakenAsPythonTakesThem) {
           "tpu_name": null, "model_hparam_overrides": {"hidden_size": 128, "num_hidden_layers": 3}})");
   EXPECT_EQ(h.num_train_steps, 1000000);
   EXPECT_EQ(h.keep_checkpoint_max, 0);
-  const BertConfig model = discriminator_config(electra_task_settings(h).model);
+  const model::BertConfig model = model::discriminator_config(electra_task_settings(h).model);
   EXPECT_EQ(model.hidden_size, 128);
   EXPECT_EQ(model.num_hidden_layers, 3);
   EXPECT_EQ(model.num_attention_heads, 2);
   EXPECT_EQ(model.intermediate_size, 512);
   const TempDir dir;
-  write_file(dir.file("h.json"), R"({"temperature": 0.5, "continued_from": 3})");
+  io::write_file(dir.file("h.json"), R"({"temperature": 0.5, "continued_from": 3})");
   EXPECT_EQ(parsed(dir.file("h.json")).objective.temperature, 0.5);
 }
 
@@ -131,4 +132,4 @@ TEST(ElectraHparamsTest, WrongOnesAreNamed) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

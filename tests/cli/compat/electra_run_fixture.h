@@ -13,13 +13,13 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::cli {
 
 class ElectraRun : public testing::Test {
  protected:
   void SetUp() override {
     REQUIRE_PLUGIN("cpu");
-    write_file(data("vocab.txt"), read_file(golden("vocab_uncased.txt")));
+    io::write_file(data("vocab.txt"), io::read_file(golden("vocab_uncased.txt")));
   }
   static std::string golden(const std::string& name) {
     return source_path("tests/golden/pretraining/" + name);
@@ -42,7 +42,7 @@ class ElectraRun : public testing::Test {
   }
   CommandOutput pretrain(const Json& more = Json::object(), const std::string& flags = "",
                          const std::string& model = "m") const {
-    write_file(dir_.file("h.json"), tiny(more).dump());
+    io::write_file(dir_.file("h.json"), tiny(more).dump());
     return run_smelt(str("electra run_pretraining --model-name ", model, " --data-dir ",
                          dir_.file("data"), " --hparams ", dir_.file("h.json"),
                          " --no-write-tf-checkpoint ", flags));
@@ -51,7 +51,7 @@ class ElectraRun : public testing::Test {
     return run_smelt(str("electra ", what, " --data-dir ", dir_.file("data"), " --model-name m"));
   }
   void make_data() const {
-    write_file(dir_.file("corpus/english.txt"), read_file(golden("english.txt")));
+    io::write_file(dir_.file("corpus/english.txt"), io::read_file(golden("english.txt")));
     const CommandOutput made = run_smelt(str(
         "electra build_pretraining_dataset --max-seq-length 16 --corpus-dir ", dir_.file("corpus"),
         " --vocab-file ", data("vocab.txt"), " --output-dir ", data("pretrain_tfrecords")));
@@ -59,22 +59,22 @@ class ElectraRun : public testing::Test {
   }
   // The last two of the vocabulary.
   void exchange_last_words() const {
-    std::string vocab = read_file(data("vocab.txt"));
+    std::string vocab = io::read_file(data("vocab.txt"));
     const std::size_t end = vocab.rfind('\n', vocab.size() - 2);
     const std::size_t start = vocab.rfind('\n', end - 1) + 1;
     std::rotate(vocab.begin() + static_cast<std::ptrdiff_t>(start),
                 vocab.begin() + static_cast<std::ptrdiff_t>(end) + 1, vocab.end());
-    write_file(data("vocab.txt"), vocab);
+    io::write_file(data("vocab.txt"), vocab);
   }
   // Three files of the original's, of 128 tokens of a cased vocabulary.
   void take_the_originals_data() const {
     for (const int i : {0, 1, 2}) {
       const std::string name = str("pretrain_data.tfrecord-", i, "-of-1000");
-      write_file(data("pretrain_tfrecords/" + name),
-                 read_file(source_path("tests/golden/electra/" + name)));
+      io::write_file(data("pretrain_tfrecords/" + name),
+                     io::read_file(source_path("tests/golden/electra/" + name)));
     }
   }
   TempDir dir_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -13,7 +13,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/folder_lock.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::AllOf;
@@ -59,14 +59,14 @@ TEST_F(ElectraRun, FromTextToResultsAndOn) {
                                   HasSubstr(" examples, a model (electra) of "),
                                   HasSubstr("the model is in " + data("models/m\n"))));
   for (const int step : {3, 6})
-    EXPECT_TRUE(exists(data(str("models/m/checkpoint-", step, "/COMMIT"))));
+    EXPECT_TRUE(io::exists(data(str("models/m/checkpoint-", step, "/COMMIT"))));
 
   const CommandOutput evaluated =
       pretrain({{"do_train", false}, {"do_eval", true}, {"num_eval_steps", 2}});
   ASSERT_EQ(evaluated.status, 0) << evaluated.text;
-  const std::string text = read_file(data("models/m/results/unsup_results.txt"));
+  const std::string text = io::read_file(data("models/m/results/unsup_results.txt"));
   EXPECT_THAT(evaluated.text, HasSubstr(text));
-  const Json figures = Json::parse(read_file(data("models/m/results/unsup_results.json")));
+  const Json figures = Json::parse(io::read_file(data("models/m/results/unsup_results.json")));
   std::string pattern;
   for (const char* name : kResults) {
     EXPECT_TRUE(figures.contains(name)) << name;
@@ -82,16 +82,17 @@ TEST_F(ElectraRun, FromTextToResultsAndOn) {
   EXPECT_THAT(
       pretrain({{"do_train", false}, {"do_eval", true}, {"num_eval_steps", 30}}).text,
       ContainsRegex("eval: 120 drawn repeatedly from the [0-9]+ examples, in 30 batches of 4\n"));
-  EXPECT_EQ(Json::parse(read_file(data("models/m/results/unsup_results.json")))["examples"], 120);
+  EXPECT_EQ(Json::parse(io::read_file(data("models/m/results/unsup_results.json")))["examples"],
+            120);
 
-  const std::string hparams = read_file(data("models/m/hparams.json"));
+  const std::string hparams = io::read_file(data("models/m/hparams.json"));
   EXPECT_THAT(pretrain({{"num_train_steps", 2}}).text,
               HasSubstr("checkpoint-6 is at step 6, beyond num_train_steps 2: no steps are left"));
   EXPECT_THAT(
       pretrain({{"learning_rate", 1}}).text,
       HasSubstr("is the last checkpoint of this run, num_train_steps 6, and was trained with other "
                 "settings: learning_rate was 0.0005, is 1.0\n"));
-  EXPECT_EQ(read_file(data("models/m/hparams.json")), hparams);
+  EXPECT_EQ(io::read_file(data("models/m/hparams.json")), hparams);
 
   const CommandOutput further =
       pretrain({{"num_train_steps", 9}, {"keep_checkpoint_max", 1}, {"num_warmup_steps", 1}});
@@ -102,21 +103,21 @@ TEST_F(ElectraRun, FromTextToResultsAndOn) {
             HasSubstr("resumes at 0.000167, not 0.0005; --rescale-learning-rate makes it"),
             HasSubstr("(learning_rate 0.0015)"), HasSubstr("resuming from "),
             HasSubstr("checkpoint-6: num_warmup_steps was 2, is 1\n"), HasSubstr("9/9 = 100.0%")));
-  EXPECT_FALSE(exists(data("models/m/checkpoint-6")));
+  EXPECT_FALSE(io::exists(data("models/m/checkpoint-6")));
   const CommandOutput rescaled = pretrain({{"num_train_steps", 12}}, "--rescale-learning-rate");
   EXPECT_THAT(rescaled.text,
               AllOf(HasSubstr("learning_rate 0.002 instead of 0.0005: the 3 steps after 9 begin "),
                     HasSubstr("12/12 = 100.0%"), Not(HasSubstr("is raised from"))));
   // As after a kill.
-  remove_tree(data("models/m/checkpoint-12"));
+  io::remove_tree(data("models/m/checkpoint-12"));
   const CommandOutput again = pretrain({{"num_train_steps", 12}}, "--rescale-learning-rate");
   EXPECT_THAT(again.text, AllOf(HasSubstr("learning_rate 0.002 instead of 0.0005"),
                                 HasSubstr("12/12 = 100.0%")));
   const CommandOutput squared =
       pretrain({{"num_train_steps", 15}, {"lr_decay_power", 2}}, "--rescale-learning-rate");
   EXPECT_THAT(squared.text, HasSubstr("learning_rate 0.0125 instead of 0.0005: the 3 steps after"));
-  for (const int step : {12, 15}) remove_tree(data(str("models/m/checkpoint-", step)));
-  for (const int step : {3, 6, 9}) remove_tree(data(str("models/m/checkpoint-", step)));
+  for (const int step : {12, 15}) io::remove_tree(data(str("models/m/checkpoint-", step)));
+  for (const int step : {3, 6, 9}) io::remove_tree(data(str("models/m/checkpoint-", step)));
   EXPECT_THAT(pretrain({{"num_train_steps", 15}}, "--rescale-learning-rate").text,
               HasSubstr("has no finished run of fewer steps than 15"));
 }
@@ -128,8 +129,10 @@ TEST_F(ElectraRun, RunsWithLayersInALoopOverSeveralDevices) {
   for (const int steps : {3, 6}) {
     const CommandOutput ran = pretrain({{"num_train_steps", steps}, {"vocab_size", 350}}, form);
     ASSERT_EQ(ran.status, 0) << ran.text;
-    EXPECT_THAT(ran.text, HasSubstr("vocab_size 350: the last 5 rows have no line in "));
-    EXPECT_EQ(TensorflowCheckpoint(data(str("models/m/model.ckpt-", steps))).global_step(), steps);
+    EXPECT_THAT(ran.text, HasSubstr("vocab_size 350: the last 5 ids have no line in "));
+    EXPECT_EQ(
+        checkpoint::TensorflowCheckpoint(data(str("models/m/model.ckpt-", steps))).global_step(),
+        steps);
   }
   const CommandOutput evaluated = pretrain(
       {{"do_train", false}, {"do_eval", true}, {"num_eval_steps", 1}, {"vocab_size", 350}}, form);
@@ -154,28 +157,29 @@ TEST_F(ElectraRun, ATrainedModelAnswersAndIsGoneOnWith) {
   EXPECT_THAT(filled.text, HasSubstr("the [MASK]\n    "));
   EXPECT_THAT(ask(R"(detect --text a --hparams '{"vocab_size": 344}')").text,
               HasSubstr("vocab_size is 344, but "));
-  const std::string hparams = data("models/m/hparams.json"), kept = read_file(hparams);
+  const std::string hparams = data("models/m/hparams.json"), kept = io::read_file(hparams);
   EXPECT_EQ(ask("detect --text a --hparams " + hparams).status, 0);
   for (const char* name : {"vocab_file", "num_train_steps"}) {
     Json foreign = Json::parse(kept);
     foreign[name] = Json::array();
-    write_file(hparams, foreign.dump());
+    io::write_file(hparams, foreign.dump());
     const CommandOutput refused = ask("detect --text a");
     EXPECT_EQ(refused.status, 2);
     EXPECT_THAT(refused.text, HasSubstr(str("--hparams: ", name, " is [], not a ")));
   }
   EXPECT_THAT(pretrain({{"num_train_steps", 3}}).text,
               HasSubstr("hparams.json: num_train_steps is [], not an integer\n  hint: corr"));
-  write_file(hparams, kept);
+  io::write_file(hparams, kept);
 
   const std::string to = "export --out " + dir_.file("hf");
   const CommandOutput exported = ask(to);
   EXPECT_EQ(exported.status, 0) << exported.text;
-  const HuggingFaceElectra part = import_hugging_face_electra(dir_.file("hf/discriminator"));
+  const checkpoint::HuggingFaceElectra part =
+      checkpoint::import_hugging_face_electra(dir_.file("hf/discriminator"));
   EXPECT_EQ(part.part.encoder.hidden_size, 32);
-  EXPECT_EQ(part.model.vocab_txt, read_file(data("vocab.txt")));
-  EXPECT_EQ(part.model.tokenizer.control, ControlCharacters::electra);
-  EXPECT_TRUE(exists(dir_.file("hf/generator/model.safetensors")));
+  EXPECT_EQ(part.model.vocab_txt, io::read_file(data("vocab.txt")));
+  EXPECT_EQ(part.model.tokenizer.control, text::ControlCharacters::electra);
+  EXPECT_TRUE(io::exists(dir_.file("hf/generator/model.safetensors")));
   EXPECT_THAT(ask(to).text, HasSubstr("hf/discriminator"));
 
   const std::string init = "--init " + data("models/m");
@@ -184,12 +188,12 @@ TEST_F(ElectraRun, ATrainedModelAnswersAndIsGoneOnWith) {
   EXPECT_THAT(begun.text, AllOf(HasSubstr("weights of " + data("models/m/checkpoint-2:\n")),
                                 HasSubstr("  loaded "), Not(HasSubstr("\n  random"))));
   EXPECT_THAT(pretrain({{"do_train", false}, {"do_eval", true}}, init).text,
-              HasSubstr("--init: do_eval evaluates the model's own checkpoint\n  hint: leave"));
+              HasSubstr("--init: do_eval evaluates the model's own checkpoint\n  hint: remove"));
 }
 
 TEST_F(ElectraRun, RecordsOfAnotherVocabularyOrKindAreRefused) {
   make_data();
-  const std::string vocab = read_file(data("vocab.txt"));
+  const std::string vocab = io::read_file(data("vocab.txt"));
   exchange_last_words();  // of the same size
   const CommandOutput other = pretrain();
   EXPECT_EQ(other.status, 2);
@@ -197,8 +201,8 @@ TEST_F(ElectraRun, RecordsOfAnotherVocabularyOrKindAreRefused) {
                                           "vocabulary's CRC-32C (" +
                                           data("vocab.txt") + ") is "),
                                 HasSubstr("hint: make the data again with " + data("vocab.txt"))));
-  write_file(data("vocab.txt"), vocab);
-  remove_tree(data("pretrain_tfrecords"));
+  io::write_file(data("vocab.txt"), vocab);
+  io::remove_tree(data("pretrain_tfrecords"));
   const CommandOutput made = run_smelt(
       str("create_pretraining_data --max_seq_length=16 --dupe_factor=1",
           " --input_file=", dir_.file("corpus/english.txt"), " --vocab_file=", data("vocab.txt"),
@@ -207,14 +211,14 @@ TEST_F(ElectraRun, RecordsOfAnotherVocabularyOrKindAreRefused) {
   const CommandOutput masked = pretrain();
   EXPECT_EQ(masked.status, 2);
   EXPECT_THAT(masked.text, HasSubstr("masked_lm_positions is of examples for bert, not electra\n"));
-  EXPECT_FALSE(exists(data("models/m/checkpoint-6")));
+  EXPECT_FALSE(io::exists(data("models/m/checkpoint-6")));
 }
 
 TEST_F(ElectraRun, AModelIsHeldToItsVocabularyAndToOneProcess) {
   make_data();
   ASSERT_EQ(pretrain({{"num_train_steps", 1}}).status, 0);
   {
-    const FolderLock other(data("models/m"), "train");
+    const io::FolderLock other(data("models/m"), "train");
     const CommandOutput second = pretrain({{"num_train_steps", 2}});
     EXPECT_EQ(second.status, 2);
     EXPECT_THAT(second.text, HasSubstr("train: " + data("models/m") + " is in use by process "));
@@ -224,7 +228,7 @@ TEST_F(ElectraRun, AModelIsHeldToItsVocabularyAndToOneProcess) {
   exchange_last_words();
   EXPECT_THAT(pretrain({{"num_train_steps", 2}}).text,
               HasSubstr("pretrain_tfrecords/smelt-data.json: says that the vocabulary's CRC-32C"));
-  remove_file(data("pretrain_tfrecords/smelt-data.json"));  // as of the original's
+  io::remove_file(data("pretrain_tfrecords/smelt-data.json"));  // as of the original's
   const auto other = HasSubstr("checkpoint-1: " + data("vocab.txt") +
                                " is not the vocabulary that the model was made with: its crc32c ");
   EXPECT_THAT(pretrain({{"num_train_steps", 2}}).text, other);
@@ -252,8 +256,8 @@ TEST_F(ElectraRun, HintsAreInItsOwnWords) {
 
 TEST_F(ElectraRun, ReadsTheOriginalsFilesAsTheyAre) {
   take_the_originals_data();
-  const std::string vocab = read_file(golden("vocab_cased.txt"));
-  write_file(data("vocab.txt"), vocab);
+  const std::string vocab = io::read_file(golden("vocab_cased.txt"));
+  io::write_file(data("vocab.txt"), vocab);
   const auto lines = std::ranges::count(vocab, '\n');
   const Json debug = {{"vocab_size", lines},
                       {"max_seq_length", 128},
@@ -273,14 +277,14 @@ TEST_F(ElectraRun, ReadsTheOriginalsFilesAsTheyAre) {
   EXPECT_THAT(pretrain(wrong, "--overwrite").text, HasSubstr("vocab_size is 7, but "));
   for (const char* init : {"models/m", "models/../models/m/", "models/m/checkpoint-2"})
     EXPECT_THAT(pretrain(debug, "--overwrite --init " + data(init)).text,
-                AllOf(HasSubstr(str("--init: ", data(init), " lies in ")),
+                AllOf(HasSubstr(str("--init: ", data(init), " is inside ")),
                       HasSubstr(", which --overwrite deletes\n  hint: copy the weights to")));
-  EXPECT_TRUE(exists(data("models/m/checkpoint-2/COMMIT")));
-  write_file(data("models/m/old"), "");
+  EXPECT_TRUE(io::exists(data("models/m/checkpoint-2/COMMIT")));
+  io::write_file(data("models/m/old"), "");
   const CommandOutput anew = pretrain(debug, "--overwrite");
   ASSERT_EQ(anew.status, 0) << anew.text;
   EXPECT_THAT(anew.text, AllOf(HasSubstr("2/2 = 100.0%"), Not(HasSubstr("resuming"))));
-  EXPECT_FALSE(exists(data("models/m/old")));
+  EXPECT_FALSE(io::exists(data("models/m/old")));
 }
 
 TEST_F(ElectraRun, SaysWhatDoesNotFit) {
@@ -316,8 +320,8 @@ TEST_F(ElectraRun, SaysWhatDoesNotFit) {
                             " --hparams ", data("vocab.txt")))
                   .text,
               HasSubstr("vocab.txt is not JSON, and a file name must end in .json\n  hint: rena"));
-  const std::string cased = read_file(golden("vocab_cased.txt"));
-  write_file(data("vocab.txt"), cased);
+  const std::string cased = io::read_file(golden("vocab_cased.txt"));
+  io::write_file(data("vocab.txt"), cased);
   EXPECT_THAT(refused({{"train_batch_size", 5},
                        {"max_seq_length", 128},
                        {"vocab_size", std::ranges::count(cased, '\n')}},
@@ -326,4 +330,4 @@ TEST_F(ElectraRun, SaysWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -15,7 +15,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::AllOf;
@@ -29,20 +29,20 @@ using Scalars = std::map<std::int64_t, std::map<std::string, float>>;  // by ste
 // What TensorBoard shows of a folder: a start of a run takes back what comes before it.
 Scalars scalars_of(const std::string& folder) {
   Scalars out;
-  for (const std::string& name : list_folder(folder)) {
+  for (const std::string& name : io::list_folder(folder)) {
     if (!name.starts_with("events.out.tfevents.")) continue;
-    const std::string bytes = read_file(join_path(folder, name));
-    RecordReader records(bytes);
+    const std::string bytes = io::read_file(io::join_path(folder, name));
+    io::RecordReader records(bytes);
     while (const auto record = records.next()) {
-      WireReader event(*record);
+      io::WireReader event(*record);
       std::int64_t step = 0;
       while (const auto field = event.next()) {
         if (field->number == 2) step = field->integer();
         if (field->number == 7) out.erase(out.lower_bound(step), out.end());
         if (field->number != 5) continue;
-        WireReader summary(field->bytes);
+        io::WireReader summary(field->bytes);
         while (const auto value = summary.next()) {
-          WireReader scalar(value->bytes);
+          io::WireReader scalar(value->bytes);
           const std::string tag(scalar.next()->bytes);
           if (tag.starts_with("run/") || tag.starts_with("_hparams_")) continue;
           out[step][tag] = scalar.next()->f32();
@@ -76,7 +76,7 @@ class JestimatorRun : public testing::Test {
         "--module_config.model_config.num_heads=2 --module_config.model_config.num_layers=1 ",
         "--module_config.model_config.mlp_size=64 --module_config.opt_config.optimizer=amos ",
         "--module_config.opt_config.learning_rate=0.01 --module_config.opt_config.warmup_steps=4 ",
-        "--model_dir='", is_remote(model) ? model : dir_.file(model), "' ", flags));
+        "--model_dir='", io::is_remote(model) ? model : dir_.file(model), "' ", flags));
   }
   std::string training(int steps) const {
     return str("--train_pattern=", dir_.file("train"),
@@ -89,10 +89,10 @@ class JestimatorRun : public testing::Test {
     ASSERT_EQ(out.status, 0) << out.text;
   }
   std::vector<std::string> files(const std::string& folder) const {
-    return list_folder(dir_.file(folder));
+    return io::list_folder(dir_.file(folder));
   }
   std::string tensors(const std::string& checkpoint) const {
-    return read_file(dir_.file(checkpoint + "/tensors-00000-of-00001.safetensors"));
+    return io::read_file(dir_.file(checkpoint + "/tensors-00000-of-00001.safetensors"));
   }
   std::string refused(const std::string& flags) const {
     const CommandOutput out = estimator("refused", flags);
@@ -128,7 +128,7 @@ TEST_F(JestimatorRun, AKilledAndResumedRunIsTheUndisturbedOne) {
   train("whole", 9);
   train("killed", 6);
   // As after a kill in the steps behind 3, whose checks were told.
-  remove_tree(dir_.file("killed/checkpoint_6"));
+  io::remove_tree(dir_.file("killed/checkpoint_6"));
   train("killed", 9);
   EXPECT_EQ(tensors("killed/checkpoint_9"), tensors("whole/checkpoint_9"));
   EXPECT_EQ(scalars_of(dir_.file("killed/train")), scalars_of(dir_.file("whole/train")));
@@ -144,14 +144,14 @@ TEST_F(JestimatorRun, ItsFolderMayBeInABucket) {
   const std::string model = emulator.path("models/m");
   train(model, 3);
   train(model, 6);
-  const Scalars scalars = scalars_of(join_path(model, "train"));
+  const Scalars scalars = scalars_of(io::join_path(model, "train"));
   ASSERT_EQ(scalars.size(), 2u);
   EXPECT_TRUE(scalars.at(6).contains("train/valid_mrr"));
   const CommandOutput wait = estimator(
       model, str("--mode=eval_wait --eval_pattern=", dir_.file("valid"),
                  ".tokens --eval_batch_size=4 --max_train_steps=6 --save_low=valid_loss"));
   ASSERT_EQ(wait.status, 0) << wait.text;
-  EXPECT_TRUE(exists(join_path(model, "eval/low_valid_loss/checkpoint_6/COMMIT")));
+  EXPECT_TRUE(io::exists(io::join_path(model, "eval/low_valid_loss/checkpoint_6/COMMIT")));
 }
 
 TEST_F(JestimatorRun, IsEvaluatedOnceOrCheckpointByCheckpoint) {
@@ -165,16 +165,16 @@ TEST_F(JestimatorRun, IsEvaluatedOnceOrCheckpointByCheckpoint) {
   const CommandOutput wait = estimator(
       "m", data + "--mode=eval_wait --save_low=valid_loss --save_high=valid_mrr --max_save=1");
   ASSERT_EQ(wait.status, 0) << wait.text;
-  EXPECT_EQ(read_file(dir_.file("m/eval/last_evaluated_ckpt")), dir_.file("m/checkpoint_9"));
+  EXPECT_EQ(io::read_file(dir_.file("m/eval/last_evaluated_ckpt")), dir_.file("m/checkpoint_9"));
   const Scalars scalars = scalars_of(dir_.file("m/eval"));
   ASSERT_EQ(scalars.size(), 3u);  // not of step 0, the oldest
   EXPECT_THAT(files("m/eval/low_valid_loss"), UnorderedElementsAre("checkpoint_9", "score"));
-  EXPECT_THAT(read_file(dir_.file("m/eval/low_valid_loss/score")), testing::StartsWith("-"));
-  EXPECT_TRUE(exists(dir_.file("m/eval/high_valid_mrr/score")));
+  EXPECT_THAT(io::read_file(dir_.file("m/eval/low_valid_loss/score")), testing::StartsWith("-"));
+  EXPECT_TRUE(io::exists(dir_.file("m/eval/high_valid_mrr/score")));
   // Layers in a loop are one tensor there and many in a checkpoint.
   const std::string loop = data + "--mode=eval_wait --layers scan --eval_label=loop --save_low=";
   ASSERT_EQ(estimator("m", loop + "valid_loss").status, 0);
-  remove_file(dir_.file("m/loop/last_evaluated_ckpt"));
+  io::remove_file(dir_.file("m/loop/last_evaluated_ckpt"));
   ASSERT_EQ(estimator("m", loop + "valid_loss").status, 0);
   EXPECT_EQ(tensors("m/loop/low_valid_loss/checkpoint_9"),
             tensors("m/eval/low_valid_loss/checkpoint_9"));
@@ -209,17 +209,17 @@ TEST_F(JestimatorRun, TheBestCheckpointIsKeptOnceAndOnlyWhereItIsBetter) {
       str("--mode=eval_wait --eval_pattern=", dir_.file("valid"),
           ".tokens --eval_batch_size=4 --max_train_steps=6 --save_low=valid_loss "
           "--save_high=valid_mrr");
-  write_file(dir_.file("m/eval/high_valid_mrr/score"), "0.99");
+  io::write_file(dir_.file("m/eval/high_valid_mrr/score"), "0.99");
   ASSERT_EQ(estimator("m", wait).status, 0);  // of the only checkpoint, since it is the last
   EXPECT_THAT(files("m/eval/high_valid_mrr"), ElementsAre("score"));
-  const std::string score = read_file(dir_.file("m/eval/low_valid_loss/score"));
+  const std::string score = io::read_file(dir_.file("m/eval/low_valid_loss/score"));
   for (const char* file : {"last_evaluated_ckpt", "low_valid_loss/checkpoint_6/COMMIT"})
-    remove_file(dir_.file(str("m/eval/", file)));
+    io::remove_file(dir_.file(str("m/eval/", file)));
   const CommandOutput again = estimator("m", wait);
   EXPECT_THAT(again.text, AllOf(HasSubstr("evaluating "), Not(HasSubstr("so far"))));
-  EXPECT_EQ(read_file(dir_.file("m/eval/low_valid_loss/score")), score);
-  write_file(dir_.file("m/checkpoint_6/manifest.json"), "{}");
-  remove_file(dir_.file("m/eval/last_evaluated_ckpt"));
+  EXPECT_EQ(io::read_file(dir_.file("m/eval/low_valid_loss/score")), score);
+  io::write_file(dir_.file("m/checkpoint_6/manifest.json"), "{}");
+  io::remove_file(dir_.file("m/eval/last_evaluated_ckpt"));
   EXPECT_THAT(estimator("m", wait).text, AllOf(HasSubstr("manifest.json is damaged"),
                                                HasSubstr("this checkpoint is not evaluated")));
 }
@@ -231,12 +231,12 @@ TEST_F(JestimatorRun, PredictsALineForEachExample) {
   const CommandOutput out =
       estimator("m", str(data, "--pred_batch_size=4 --output=", dir_.file("p.tsv")));
   ASSERT_EQ(out.status, 0) << out.text;
-  const std::string lines = read_file(dir_.file("p.tsv"));
+  const std::string lines = io::read_file(dir_.file("p.tsv"));
   EXPECT_THAT(lines, testing::StartsWith("example\tnll\tmrr\n0\t"));
   EXPECT_EQ(std::ranges::count(lines, '\n'), 8);
   // Masks are the example's, whatever the batch.
   estimator("m", str(data, "--pred_batch_size=7 --output=", dir_.file("q.tsv")));
-  const std::string other = read_file(dir_.file("q.tsv"));
+  const std::string other = io::read_file(dir_.file("q.tsv"));
   EXPECT_EQ(lines, other);
 }
 
@@ -272,7 +272,7 @@ TEST_F(JestimatorRun, ADryRunCompilesAndReadsAndWritesNothing) {
   ASSERT_EQ(out.status, 0) << out.text;
   EXPECT_THAT(out.text, AllOf(HasSubstr("dry run: 3 batches of 4 examples read"),
                               HasSubstr("dry run: 2 batches of the validation read")));
-  EXPECT_FALSE(exists(dir_.file("dry")));
+  EXPECT_FALSE(io::exists(dir_.file("dry")));
 }
 
 TEST_F(JestimatorRun, AnEpochIsTheEndWhereItIsAsked) {
@@ -287,18 +287,19 @@ TEST_F(JestimatorRun, AnEpochIsTheEndWhereItIsAsked) {
 }
 
 TEST_F(JestimatorRun, ARecipeMakesItsTokensAndIsValidatedWhileItTrains) {
-  write_file(dir_.file("r.yaml"),
-             "text: {heldout: 0.3, sentences: lines}\nvocab: {size: 300, min_frequency: 1}\n"
-             "model: {type: jestimator_bert, max_length: 8, hidden_size: 16, num_layers: 1,"
-             " num_heads: 2, mlp_size: 32}\n"
-             "train: {batch_size: 4, steps: 4, optimizer.type: amos, schedule.type: jestimator}\n"
-             "eval: {batch_size: 4, passes: 2, every: 2}\n");
+  io::write_file(
+      dir_.file("r.yaml"),
+      "text: {heldout: 0.3, sentences: lines}\nvocab: {size: 300, min_frequency: 1}\n"
+      "model: {type: jestimator_bert, max_length: 8, hidden_size: 16, num_layers: 1,"
+      " num_heads: 2, mlp_size: 32}\n"
+      "train: {batch_size: 4, steps: 4, optimizer.type: amos, schedule.type: jestimator}\n"
+      "eval: {batch_size: 4, passes: 2, every: 2}\n");
   const CommandOutput out =
       run_smelt(str("run ", dir_.file("r.yaml"),
                     " --set text.input=", source_path("tests/golden/pretraining/english.txt"),
                     " --set out=", dir_.file("out")));
   ASSERT_EQ(out.status, 0) << out.text;
-  EXPECT_TRUE(exists(dir_.file("out/data/heldout.tokens")));
+  EXPECT_TRUE(io::exists(dir_.file("out/data/heldout.tokens")));
   EXPECT_THAT(out.text, AllOf(HasSubstr("valid/masked_lm_loss at step 2: "),
                               HasSubstr("mean reciprocal rank")));
   const Scalars scalars = scalars_of(dir_.file("out/model/train"));
@@ -370,4 +371,4 @@ TEST_F(JestimatorRun, SaysWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -13,7 +13,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::AllOf;
@@ -35,7 +35,7 @@ class Ttt : public testing::Test {
     GoldenClassify("bert").write_folder(dir_.file("bert"));
     for (const auto& [name, first, last] :
          {std::tuple{"train", 0, 24}, std::tuple{"val", 24, 34}, std::tuple{"test", 34, 40}})
-      write_file(dir_.file(str("data/covid/", name, ".json")), tweets(first, last));
+      io::write_file(dir_.file(str("data/covid/", name, ".json")), tweets(first, last));
   }
   TttFlags flags() const {
     TttFlags f;
@@ -95,9 +95,10 @@ TEST_F(Ttt, IsARecipeOfTheOriginalsNumbers) {
   f.warmup_ratio = 1;
   EXPECT_EQ(ttt_recipe(f, "cpu", 1)["train.schedule.type"], "constant");
   f.warmup_ratio = 0.1;
-  EXPECT_EQ(recipe_of(ttt_recipe(f, "cpu", 1), "ttt", {"train.epochs=0", "train.steps=100"})
-                .train.schedule.decay_steps,
-            90);
+  EXPECT_EQ(
+      pipeline::recipe_of(ttt_recipe(f, "cpu", 1), "ttt", {"train.epochs=0", "train.steps=100"})
+          .train.schedule.decay_steps,
+      90);
 }
 
 TEST_F(Ttt, TrainsEvaluatesAndTests) {
@@ -105,15 +106,15 @@ TEST_F(Ttt, TrainsEvaluatesAndTests) {
   ASSERT_EQ(trained.status, 0) << trained.text;
   EXPECT_THAT(trained.text, AllOf(HasSubstr("val_eval_report:"), HasSubstr("UNINFORMATIVE"),
                                   HasSubstr("weighted avg"), HasSubstr("val_eval_acc: 0.")));
-  EXPECT_EQ(latest_checkpoint(dir_.file("run/model")), 6);  // two epochs of 24 by 8
-  const auto best = Json::parse(read_file(dir_.file("run/best_metrics.json")));
+  EXPECT_EQ(checkpoint::latest_checkpoint(dir_.file("run/model")), 6);  // two epochs of 24 by 8
+  const auto best = Json::parse(io::read_file(dir_.file("run/best_metrics.json")));
   EXPECT_EQ(best["examples"], 10);
-  EXPECT_EQ(Json::parse(read_file(dir_.file("run/args.json")))["max_seq_length"], 8);
-  EXPECT_TRUE(exists(dir_.file("run/huggingface/model.safetensors")));
+  EXPECT_EQ(Json::parse(io::read_file(dir_.file("run/args.json")))["max_seq_length"], 8);
+  EXPECT_TRUE(io::exists(dir_.file("run/huggingface/model.safetensors")));
   const CommandOutput tested = run_smelt(command("--do_test"));
   ASSERT_EQ(tested.status, 0) << tested.text;
   EXPECT_THAT(tested.text, HasSubstr("test_eval_acc: "));
-  EXPECT_THAT(read_file(dir_.file("run/test_report.txt")), HasSubstr("         6"));
+  EXPECT_THAT(io::read_file(dir_.file("run/test_report.txt")), HasSubstr("         6"));
 }
 
 TEST_F(Ttt, WithoutAValJsonAllRowsAreTrainedOn) {
@@ -131,11 +132,11 @@ TEST_F(Ttt, WithoutAValJsonAllRowsAreTrainedOn) {
 }
 
 TEST_F(Ttt, TestsALaterTestJsonWithTheFieldsThatAreSet) {
-  const std::string rows = read_file(dir_.file("data/covid/test.json"));
+  const std::string rows = io::read_file(dir_.file("data/covid/test.json"));
   remove(dir_.file("data/covid/test.json").c_str());
   const CommandOutput trained = run_smelt(command("--do_train"));
   ASSERT_EQ(trained.status, 0) << trained.text;
-  write_file(dir_.file("data/covid/test.json"), rows);
+  io::write_file(dir_.file("data/covid/test.json"), rows);
   const CommandOutput tested = run_smelt(command("--do_test --set eval.batch_size=3"));
   ASSERT_EQ(tested.status, 0) << tested.text;
   EXPECT_THAT(tested.text, AllOf(HasSubstr("in 2 batches of 3"), HasSubstr("test_eval_acc: ")));
@@ -179,4 +180,4 @@ TEST_F(Ttt, WhatDoesNotFitIsSaid) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

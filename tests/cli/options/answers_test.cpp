@@ -2,15 +2,16 @@
 
 #include <gtest/gtest.h>
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 TEST(MarkedText, HasTheTokensFromTheThresholdOnInBracketsOrRed) {
-  const std::vector<JudgedToken> tokens{{{7, 0, 3}, 0.1F}, {{8, 4, 7}, 0.5F}, {{9, 7, 8}, 0.9F}};
+  const std::vector<execution::JudgedToken> tokens{
+      {{7, 0, 3}, 0.1F}, {{8, 4, 7}, 0.5F}, {{9, 7, 8}, 0.9F}};
   EXPECT_EQ(marked_text("The cat. ", tokens, 0.5, false), "The [cat][.] ");
   EXPECT_EQ(marked_text("The cat. ", tokens, 0.9001, false), "The cat. ");
   EXPECT_EQ(marked_text("The cat. ", tokens, 0.6, true), "The cat\033[1;31m.\033[0m ");
-  const std::vector<JudgedToken> in_one{
+  const std::vector<execution::JudgedToken> in_one{
       {{5, 0, 3}, 0.1F}, {{6, 0, 3}, 0.9F}, {{7, 0, 3}, 0.2F}, {{8, 4, 8}, 0.4F}};
   EXPECT_EQ(marked_text("\uD55C bala", in_one, 0, false), "[\uD55C] [bala]");
   EXPECT_EQ(marked_text("\uD55C bala", in_one, 0.9F, false), "[\uD55C] bala");
@@ -19,7 +20,8 @@ TEST(MarkedText, HasTheTokensFromTheThresholdOnInBracketsOrRed) {
 TEST(Detected, NothingFoundIsSaid) {
   testing::internal::CaptureStdout();
   print_detected({.source = {.texts = {"The cat"}, .file = {}}, .threshold = 0.9}, [](const auto&) {
-    return std::vector<std::vector<JudgedToken>>{{{{7, 0, 3}, 0.1F}, {{8, 4, 7}, 0.25F}}};
+    return std::vector<std::vector<execution::JudgedToken>>{
+        {{{7, 0, 3}, 0.1F}, {{8, 4, 7}, 0.25F}}};
   });
   EXPECT_EQ(testing::internal::GetCapturedStdout(),
             "The cat\n    nothing found from 90.0 % on; the likeliest: cat 25.0 %\n");
@@ -35,11 +37,11 @@ TEST(TextSource, GivesComposedTexts) {
 TEST(Filled, GuessesAreNotMarkedIfOutputIsNoTerminal) {
   testing::internal::CaptureStdout();
   print_filled({.source = {.texts = {"[MASK]"}, .file = {}}}, [](const auto& texts) {
-    return std::vector<FilledText>{
+    return std::vector<execution::FilledText>{
         {.text = texts.front(), .masks = {{{.token = "\u0641\u064A", .probability = 0.5F}}}}};
   });
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "[MASK]\n    \u0641\u064A 50.0 %\n");
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

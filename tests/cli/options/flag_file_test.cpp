@@ -7,16 +7,16 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::ElementsAre;
 
 TEST(FlagFiles, StandInThePlaceOfTheFlagThatNamesThem) {
   const TempDir dir;
-  write_file(dir.file("a"),
-             "--one=1\n\n  # none\n// none\n --two x \r\n--flagfile=" + dir.file("b") + "\n--five");
-  write_file(dir.file("b"), "--three\n--flagfile=" + dir.file("a") + "\n--four=\n");
+  io::write_file(dir.file("a"), "--one=1\n\n  # none\n// none\n --two x \r\n--flagfile=" +
+                                    dir.file("b") + "\n--five");
+  io::write_file(dir.file("b"), "--three\n--flagfile=" + dir.file("a") + "\n--four=\n");
   EXPECT_THAT(with_flag_files({"run", "--flagfile=" + dir.file("a"), "--six"}),
               ElementsAre("run", "--one=1", "--two x", "--three", "--four=", "--five", "--six"));
   EXPECT_THAT(with_flag_files({"--flagfile", dir.file("b"), "--flagfile", dir.file("b")}),
@@ -33,4 +33,4 @@ TEST(FlagFiles, OneThatIsNotThereIsNamed) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

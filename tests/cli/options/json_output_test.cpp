@@ -16,7 +16,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -101,7 +101,7 @@ TEST(ExitCodes, EachKindOfErrorHasItsOwn) {
   EXPECT_EQ(code_of(SystemError("a")), kSystemExit);
   EXPECT_EQ(code_of(UsageError("a")), kUsageExit);
   EXPECT_EQ(code_of(BelowThreshold("a")), kBelowThresholdExit);
-  EXPECT_EQ(code_of(LostPeer("a")), kPodExit);
+  EXPECT_EQ(code_of(distributed::LostPeer("a")), kPodExit);
   EXPECT_EQ(code_of(BugError("a")), kBugExit);
   EXPECT_EQ(code_of(Stopped("a")), kStoppedExit);
   EXPECT_EQ(code_of(std::bad_alloc()), kSystemExit);
@@ -110,7 +110,7 @@ TEST(ExitCodes, EachKindOfErrorHasItsOwn) {
 }
 
 TEST(ExitCodes, AreDistinctAndTheDocumentHasTheSameTable) {
-  const std::string page = read_file(source_path("docs/reference/exit_codes.md"));
+  const std::string page = io::read_file(source_path("docs/reference/exit_codes.md"));
   std::set<int> codes;
   for (const ExitCode& row : kExitCodes) {
     EXPECT_TRUE(codes.insert(row.code).second) << row.code;
@@ -132,10 +132,10 @@ class TextSources : public testing::Test {
 TEST_F(TextSources, AreTheFlagsOrAFileOfLinesOrRows) {
   using All = std::vector<std::vector<std::string>>;
   EXPECT_EQ(batches({.texts = {"a", "b"}, .file = {}}), (All{{"a", "b"}}));
-  write_file(dir_.file("t.txt"), "one\r\n\ntwo\n");
+  io::write_file(dir_.file("t.txt"), "one\r\n\ntwo\n");
   EXPECT_EQ(batches({.texts = {}, .file = {.path = dir_.file("t.txt")}}),
             (All{{"one", "", "two"}}));
-  write_file(dir_.file("t.jsonl"), "{\"t\": \"one\"}\n{\"t\": \"two\"}\n");
+  io::write_file(dir_.file("t.jsonl"), "{\"t\": \"one\"}\n{\"t\": \"two\"}\n");
   EXPECT_EQ(batches({.texts = {}, .file = {.path = dir_.file("t.jsonl"), .field = "t"}}),
             (All{{"one", "two"}}));
   EXPECT_THAT(
@@ -147,8 +147,8 @@ TEST_F(TextSources, AreTheFlagsOrAFileOfLinesOrRows) {
 TEST_F(TextSources, RefuseAFileInAnotherEncodingAndWarnOfAnEmptyOne) {
   std::string latin1;
   for (int i = 0; i < 30; ++i) latin1 += "caf\xE9\n";
-  write_file(dir_.file("latin1.txt"), latin1);
-  write_file(dir_.file("empty.txt"), "");
+  io::write_file(dir_.file("latin1.txt"), latin1);
+  io::write_file(dir_.file("empty.txt"), "");
   EXPECT_THAT(error_of<UsageError>(
                   [&] { batches({.texts = {}, .file = {.path = dir_.file("latin1.txt")}}); }),
               HasSubstr("latin1.txt:20: the file is not UTF-8"));
@@ -186,7 +186,7 @@ TEST_F(TextSources, AreLinesOfStandardInputWhichAreAnsweredBeforeMoreIsAwaited) 
 TEST_F(TextSources, OfALongFileComeInBatches) {
   std::string lines;
   for (int i = 0; i < 600; ++i) lines += str(i, "\n");
-  write_file(dir_.file("t.txt"), lines);
+  io::write_file(dir_.file("t.txt"), lines);
   const auto found = batches({.texts = {}, .file = {.path = dir_.file("t.txt")}});
   ASSERT_EQ(found.size(), 3U);
   EXPECT_EQ(found[0].size(), 256U);
@@ -194,4 +194,4 @@ TEST_F(TextSources, OfALongFileComeInBatches) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

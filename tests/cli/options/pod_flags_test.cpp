@@ -4,11 +4,11 @@
 
 #include "pjrt/plugin.h"
 
-namespace smelt {
+namespace smelt::cli {
 namespace {
 
 bool is_lost(int code, const char* text) {
-  return is_lost_peer(PjrtError(text, static_cast<pjrt::ErrorCode>(code)));
+  return is_lost_peer(pjrt::PjrtError(text, static_cast<pjrt_abi::ErrorCode>(code)));
 }
 
 TEST(PodFlags, ATpuInUseIsNoLostPeer) {
@@ -21,4 +21,4 @@ TEST(PodFlags, ATpuInUseIsNoLostPeer) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::cli

@@ -12,6 +12,32 @@
 #include "reference/interpreter.h"
 
 namespace smelt::testing {
+
+using compiler::add;
+using compiler::argmax;
+using compiler::Compare;
+using compiler::compare;
+using compiler::concatenate;
+using compiler::constant;
+using compiler::Dims;
+using compiler::DType;
+using compiler::gather_rows;
+using compiler::grad;
+using compiler::Graph;
+using compiler::HloWriter;
+using compiler::maximum;
+using compiler::Node;
+using compiler::Op;
+using compiler::optimization_barrier;
+using compiler::power;
+using compiler::reduce_max;
+using compiler::reduce_sum;
+using compiler::reshape;
+using compiler::sort;
+using compiler::stop_gradient;
+using compiler::straight_through;
+using compiler::Tensor;
+using compiler::top_k;
 namespace {
 
 class Grad : public ::testing::Test {
@@ -163,13 +189,13 @@ TEST_F(Grad, OfAPowerAtZeroIsFinite) {
 
 const Op kWrongCount{
     .name = "wrong_count",
-    .infer = [](const Node& node) { return std::vector<Shape>{node.inputs[0].shape()}; },
+    .infer = [](const Node& node) { return std::vector<compiler::Shape>{node.inputs[0].shape()}; },
     .vjp = [](const Node&, std::span<const Tensor>) { return std::vector<Tensor>(); },
     .emit = nullptr,
     .examples = nullptr};
 const Op kWrongShape{
     .name = "wrong_shape",
-    .infer = [](const Node&) { return std::vector<Shape>{{DType::f64, {}}}; },
+    .infer = [](const Node&) { return std::vector<compiler::Shape>{{DType::f64, {}}}; },
     .vjp = [](const Node&, std::span<const Tensor> cts) { return std::vector{cts[0]}; },
     .emit = nullptr,
     .examples = nullptr};

@@ -3,6 +3,28 @@
 #include "compiler/ops/ops.h"
 
 namespace smelt::testing {
+
+using compiler::concatenate;
+using compiler::constant;
+using compiler::Dims;
+using compiler::DType;
+using compiler::exp;
+using compiler::full_like;
+using compiler::gather_rows;
+using compiler::Graph;
+using compiler::matmul;
+using compiler::OpExample;
+using compiler::reduce_sum;
+using compiler::remainder;
+using compiler::RematPolicy;
+using compiler::reshape;
+using compiler::scan;
+using compiler::ScanBody;
+using compiler::ScanStep;
+using compiler::slice_axis;
+using compiler::stop_gradient;
+using compiler::tanh;
+using compiler::Tensor;
 namespace {
 
 using Tensors = std::vector<Tensor>;

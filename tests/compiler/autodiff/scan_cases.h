@@ -13,39 +13,42 @@ namespace smelt::testing {
 // How a case runs its body: as a scan or unrolled.
 class Loop {
  public:
-  using Tensors = std::vector<Tensor>;
+  using Tensors = std::vector<compiler::Tensor>;
   // The inputs of the body: slices of the stacked tensors, and the index.
   struct Step {
-    std::function<Tensor(Tensor stacked)> slice;
-    Tensor index;  // s32
+    std::function<compiler::Tensor(compiler::Tensor stacked)> slice;
+    compiler::Tensor index;  // s32
     Tensors carry;
-    RematPolicy save;
+    compiler::RematPolicy save;
   };
-  using Body = std::function<ScanStep(const Step&)>;
+  using Body = std::function<compiler::ScanStep(const Step&)>;
 
   static Loop unrolled() { return {}; }
-  static Loop scanned(RematPolicy save) {
+  static Loop scanned(compiler::RematPolicy save) {
     Loop loop;
     loop.scan_ = true;
     loop.save_ = save;
     return loop;
   }
 
-  ScanStep run(Graph& graph, std::int64_t length, const Tensors& init, const Body& body) const;
+  compiler::ScanStep run(compiler::Graph& graph, std::int64_t length, const Tensors& init,
+                         const Body& body) const;
 
  private:
   bool scan_ = false;
-  RematPolicy save_ = RematPolicy::all;
+  compiler::RematPolicy save_ = compiler::RematPolicy::all;
 };
 
 struct ScanCase {
   std::string name;
-  std::vector<OpExample::Input> inputs;
+  std::vector<compiler::OpExample::Input> inputs;
   // Results of a program. The loss is a weighted sum of the floating-point results.
-  std::function<std::vector<Tensor>(Graph&, std::span<const Tensor>, const Loop&)> build;
+  std::function<std::vector<compiler::Tensor>(compiler::Graph&, std::span<const compiler::Tensor>,
+                                              const Loop&)>
+      build;
 };
 
 // Floating-point tensors have type `dtype`.
-std::vector<ScanCase> scan_cases(DType dtype);
+std::vector<ScanCase> scan_cases(compiler::DType dtype);
 
 }  // namespace smelt::testing

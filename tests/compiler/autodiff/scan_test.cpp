@@ -18,6 +18,35 @@
 #include "support/plugins.h"
 
 namespace smelt::testing {
+
+using compiler::constant;
+using compiler::convert;
+using compiler::cos;
+using compiler::Dims;
+using compiler::dot_general;
+using compiler::DType;
+using compiler::emit_module;
+using compiler::exp;
+using compiler::grad;
+using compiler::Graph;
+using compiler::iota;
+using compiler::is_float;
+using compiler::KeepDims;
+using compiler::matmul;
+using compiler::OpExample;
+using compiler::Program;
+using compiler::reduce_sum;
+using compiler::RematPolicy;
+using compiler::reshape;
+using compiler::scan;
+using compiler::ScanBody;
+using compiler::ScanStep;
+using compiler::Shape;
+using compiler::stop_gradient;
+using compiler::tanh;
+using compiler::Tensor;
+using compiler::top_k;
+using compiler::transpose;
 namespace {
 
 using ::testing::HasSubstr;

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cmath>
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 // Checks all neighbouring values of the format: a value between two of them rounds to the nearer
@@ -42,4 +42,4 @@ TEST(Float16, ConvertsKnownValues) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::compiler

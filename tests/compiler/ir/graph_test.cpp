@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "compiler/ir/op.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 const Op kBoth{.name = "both",
@@ -86,4 +86,4 @@ TEST(Shape, PrintsAndCounts) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::compiler

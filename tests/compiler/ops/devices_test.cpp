@@ -8,6 +8,15 @@
 #include "support/plugins.h"
 
 namespace smelt::testing {
+
+using compiler::all_gather;
+using compiler::all_reduce_sum;
+using compiler::all_to_all;
+using compiler::Dims;
+using compiler::DType;
+using compiler::Program;
+using compiler::Shape;
+using compiler::Tensor;
 namespace {
 
 using ::testing::ElementsAre;

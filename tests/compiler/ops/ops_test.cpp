@@ -19,34 +19,37 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::compiler {
 
 void PrintTo(const Op* op, std::ostream* out) { *out << op->name; }
 
-}  // namespace smelt
+}  // namespace smelt::compiler
 
 namespace smelt::testing {
 namespace {
 
-class EveryOp : public ::testing::TestWithParam<const Op*> {};
+class EveryOp : public ::testing::TestWithParam<const compiler::Op*> {};
 
-INSTANTIATE_TEST_SUITE_P(Ops, EveryOp, ::testing::ValuesIn(all_ops().begin(), all_ops().end()),
+INSTANTIATE_TEST_SUITE_P(Ops, EveryOp,
+                         ::testing::ValuesIn(compiler::all_ops().begin(),
+                                             compiler::all_ops().end()),
                          [](const auto& info) { return std::string(info.param->name); });
 
-std::vector<Value> arguments_of(const Program& program, const OpExample& example) {
+std::vector<Value> arguments_of(const Program& program, const compiler::OpExample& example) {
   std::vector<Value> values;
   for (std::size_t i = 0; i < program.graph.arguments().size(); ++i)
-    values.push_back(random_value(
-        i < example.inputs.size() ? example.inputs[i]
-                                  : OpExample::Input{program.graph.arguments()[i].shape(), -1, 1},
-        100 + i));
+    values.push_back(
+        random_value(i < example.inputs.size()
+                         ? example.inputs[i]
+                         : compiler::OpExample::Input{program.graph.arguments()[i].shape(), -1, 1},
+                     100 + i));
   return values;
 }
 
 // Returns the relative error of the coarsest float type on the path to the result.
 double tolerance(Tensor result) {
   double most = 1e-12;
-  for (const Node* node : reachable(std::array{result}))
+  for (const compiler::Node* node : reachable(std::array{result}))
     for (const Shape& shape : node->results) {
       if (shape.dtype == DType::f32) most = std::max(most, 2e-6);
       if (shape.dtype == DType::f16) most = std::max(most, 1e-3);
@@ -71,9 +74,9 @@ void expect_close(const Program& program, const std::vector<Value>& got,
   }
 }
 
-std::string golden_text(const Op& op) {
+std::string golden_text(const compiler::Op& op) {
   std::string text;
-  for (const OpExample& example : op.examples()) {
+  for (const compiler::OpExample& example : op.examples()) {
     Program program = example_program(example);
     if (op.name == "sharding_constraint") program.mesh = {{"data", 8}};
     text += str("// ", op.name, ": ", example.label, "\n", emit_module(program, op.name));
@@ -82,23 +85,23 @@ std::string golden_text(const Op& op) {
 }
 
 TEST_P(EveryOp, HasAllFieldsAndAnInterpreterRule) {
-  const Op& op = *GetParam();
+  const compiler::Op& op = *GetParam();
   EXPECT_FALSE(op.name.empty());
   EXPECT_NE(op.infer, nullptr);
   EXPECT_NE(op.emit, nullptr);
   ASSERT_NE(op.examples, nullptr);
   EXPECT_NE(find_rule(op.name), nullptr);
   ASSERT_FALSE(op.examples().empty());
-  for (const OpExample& example : op.examples()) {
+  for (const compiler::OpExample& example : op.examples()) {
     const Program program = example_program(example);
     bool used = false;
-    for (const Node* node : reachable(program.results)) used = used || node->op == &op;
+    for (const compiler::Node* node : reachable(program.results)) used = used || node->op == &op;
     EXPECT_TRUE(used) << "the example '" << example.label << "' does not use the op";
   }
 }
 
 TEST_P(EveryOp, EmitsTheGoldenText) {
-  const Op& op = *GetParam();
+  const compiler::Op& op = *GetParam();
   const std::string path = source_path(str("tests/golden/hlo/", op.name, ".mlir"));
   const std::string text = golden_text(op);
   EXPECT_EQ(text, golden_text(op)) << "emission is not deterministic";
@@ -116,7 +119,7 @@ TEST_P(EveryOp, EmitsTheGoldenText) {
 // The interpreter computes shapes independently and compares them with the inferred ones.
 TEST_P(EveryOp, MatchesTheInterpreterOnTheCpu) {
   REQUIRE_PLUGIN("cpu");
-  for (const OpExample& example : GetParam()->examples()) {
+  for (const compiler::OpExample& example : GetParam()->examples()) {
     SCOPED_TRACE(example.label);
     const Program program = example_program(example);
     const auto arguments = arguments_of(program, example);
@@ -155,8 +158,8 @@ void check_direction(const Program& program, const std::vector<Value>& arguments
 }
 
 TEST_P(EveryOp, HasTheGradientOfFiniteDifferences) {
-  const Op& op = *GetParam();
-  for (const OpExample& example : op.examples()) {
+  const compiler::Op& op = *GetParam();
+  for (const compiler::OpExample& example : op.examples()) {
     SCOPED_TRACE(example.label);
     if (op.vjp == nullptr) continue;
     const auto program = gradient_program(example);
@@ -166,7 +169,7 @@ TEST_P(EveryOp, HasTheGradientOfFiniteDifferences) {
 
 TEST_P(EveryOp, HasTheInterpretersGradientOnTheCpu) {
   REQUIRE_PLUGIN("cpu");
-  for (const OpExample& example : GetParam()->examples()) {
+  for (const compiler::OpExample& example : GetParam()->examples()) {
     SCOPED_TRACE(example.label);
     if (GetParam()->vjp == nullptr) continue;
     const auto program = gradient_program(example);
@@ -178,10 +181,10 @@ TEST_P(EveryOp, HasTheInterpretersGradientOnTheCpu) {
 }
 
 TEST_P(EveryOp, ThrowsIfItHasNoGradient) {
-  const Op& op = *GetParam();
+  const compiler::Op& op = *GetParam();
   if (op.vjp != nullptr) return;
   int refused = 0;
-  for (const OpExample& example : op.examples()) {
+  for (const compiler::OpExample& example : op.examples()) {
     try {
       if (gradient_program(example))
         ADD_FAILURE() << example.label << ": grad returned a gradient, expected an error";
@@ -198,7 +201,8 @@ TEST_P(EveryOp, ThrowsIfItHasNoGradient) {
 
 TEST(AllOps, HaveDifferentNames) {
   std::set<std::string_view> names;
-  for (const Op* op : all_ops()) EXPECT_TRUE(names.insert(op->name).second) << op->name;
+  for (const compiler::Op* op : compiler::all_ops())
+    EXPECT_TRUE(names.insert(op->name).second) << op->name;
 }
 
 }  // namespace

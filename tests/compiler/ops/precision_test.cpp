@@ -11,6 +11,28 @@
 #include "support/plugins.h"
 
 namespace smelt::testing {
+
+using compiler::broadcast_to;
+using compiler::convert;
+using compiler::Dims;
+using compiler::dot_general;
+using compiler::DType;
+using compiler::emit_module;
+using compiler::full_like;
+using compiler::grad;
+using compiler::Graph;
+using compiler::HloForm;
+using compiler::iota;
+using compiler::matmul;
+using compiler::Program;
+using compiler::reduce_sum;
+using compiler::remainder;
+using compiler::reshape;
+using compiler::round_like_mxu;
+using compiler::Shape;
+using compiler::slice_axis;
+using compiler::Tensor;
+using compiler::transpose;
 namespace {
 
 using ::testing::ElementsAre;
@@ -37,7 +59,7 @@ Value weight_gradient(const Dims& x_dims, Convert narrow, const Loss& loss) {
   const Tensor l = loss(x, narrow(w, DType::bf16));
   p.results = {grad(l, std::array{w})[0]};
   // Without this flag XLA may skip rounding steps.
-  const CompileOptions as_written{.overrides = {{"xla_allow_excess_precision", "false"}}};
+  const pjrt::CompileOptions as_written{.overrides = {{"xla_allow_excess_precision", "false"}}};
   return run_on_cpu(p, {ones_but_first(x.shape(), 256), ones_but_first(w.shape(), 1)},
                     as_written)[0];
 }
@@ -49,7 +71,7 @@ Tensor total(Tensor x) {
 TEST(Rounded, KeepsTheMatmulGradientInF32) {
   REQUIRE_PLUGIN("cpu");
   const auto product = [](Tensor x, Tensor w) { return total(matmul(x, w)); };
-  const Value got = weight_gradient({256, 1}, smelt::rounded, product);
+  const Value got = weight_gradient({256, 1}, smelt::compiler::rounded, product);
   EXPECT_EQ(got.shape, (Shape{DType::f32, {1, 1}}));
   EXPECT_EQ(got.real[0], 511);
   EXPECT_EQ(weight_gradient({256, 1}, convert, product).real[0], 512);  // rounded to even
@@ -62,7 +84,7 @@ TEST(Rounded, KeepsTheMatmulGradientInF32ThroughAReshape) {
     const Tensor wide = reshape(w, {1, 1, 1});
     return total(matmul(x, transpose(reshape(wide, {1, 1}), {1, 0})));
   };
-  EXPECT_EQ(weight_gradient({256, 1}, smelt::rounded, product).real[0], 511);
+  EXPECT_EQ(weight_gradient({256, 1}, smelt::compiler::rounded, product).real[0], 511);
   EXPECT_EQ(weight_gradient({256, 1}, convert, product).real[0], 512);
 }
 
@@ -71,22 +93,22 @@ TEST(Rounded, AddsGradientsOfSeveralUsesInF32) {
   const auto twice = [](Tensor x, Tensor w) {
     return total(matmul(slice_axis(x, 0, 0, 1), w)) + total(matmul(slice_axis(x, 0, 1, 2), w));
   };
-  EXPECT_EQ(weight_gradient({2, 1}, smelt::rounded, twice).real[0], 257);
+  EXPECT_EQ(weight_gradient({2, 1}, smelt::compiler::rounded, twice).real[0], 257);
   EXPECT_EQ(weight_gradient({2, 1}, convert, twice).real[0], 256);
   // One use is not a matmul: its contribution is bf16.
   const auto mixed = [](Tensor x, Tensor w) {
     return total(matmul(slice_axis(x, 0, 0, 1), w)) + total(w * slice_axis(x, 0, 1, 2));
   };
-  EXPECT_EQ(weight_gradient({2, 1}, smelt::rounded, mixed).real[0], 257);
+  EXPECT_EQ(weight_gradient({2, 1}, smelt::compiler::rounded, mixed).real[0], 257);
 }
 
 TEST(Rounded, ReturnsTheSameValueAsConvert) {
   Graph graph;
   const Tensor w = graph.argument({DType::f32, {3}});
-  const Tensor narrow = smelt::rounded(w, DType::bf16);
+  const Tensor narrow = smelt::compiler::rounded(w, DType::bf16);
   EXPECT_EQ(narrow.shape(), convert(w, DType::bf16).shape());
   EXPECT_EQ(narrow.node().op, convert(w, DType::bf16).node().op);
-  EXPECT_EQ(smelt::rounded(w, DType::f32), w);
+  EXPECT_EQ(smelt::compiler::rounded(w, DType::f32), w);
 }
 
 TEST(RoundLikeMxu, RoundsAValueAndItsCotangentUnlessProductsAreExact) {

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "compiler/ops/ops.h"
 
-namespace smelt {
+namespace smelt::compiler {
 namespace {
 
 class ShapeErrors : public ::testing::Test {
@@ -204,4 +204,4 @@ TEST_F(ShapeErrors, EqualShapesNeedNoBroadcastNodes) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::compiler

@@ -13,6 +13,29 @@
 #include "support/plugins.h"
 
 namespace smelt::testing {
+
+using compiler::bitcast_convert;
+using compiler::Compare;
+using compiler::compare;
+using compiler::constant;
+using compiler::DType;
+using compiler::emit_module;
+using compiler::exp;
+using compiler::Graph;
+using compiler::hlo_dense;
+using compiler::hlo_dims;
+using compiler::hlo_list;
+using compiler::hlo_sharding;
+using compiler::hlo_type;
+using compiler::literal;
+using compiler::Mesh;
+using compiler::Program;
+using compiler::reduce_sum;
+using compiler::Shape;
+using compiler::sharding_constraint;
+using compiler::tanh;
+using compiler::Tensor;
+using compiler::while_loop;
 namespace {
 
 const Shape kRows{DType::f64, {8, 3}};

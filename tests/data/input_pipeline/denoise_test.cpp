@@ -13,13 +13,13 @@
 #include "io/filesystem/file.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using Ids = std::vector<std::int32_t>;
 
 const Json& golden_denoise() {
-  static const Json kFacts = Json::parse(read_file(source_path("tests/golden/denoise.json")));
+  static const Json kFacts = Json::parse(io::read_file(source_path("tests/golden/denoise.json")));
   return kFacts;
 }
 
@@ -115,4 +115,4 @@ TEST(Denoise, NoSpanBeginsWithoutRoomOrSentinel) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

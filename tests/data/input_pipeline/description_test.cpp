@@ -10,7 +10,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::AllOf;
@@ -73,11 +73,11 @@ TEST(Description, HasTheExpectedLabelsInAnyUnicodeForm) {
 
 TEST(Description, ThrowsWithFoundAndExpectedValue) {
   const TempDir dir;
-  write_file(dir.file("vocab"), "a\nb\n");
+  io::write_file(dir.file("vocab"), "a\nb\n");
   const DataDescription d = parse_description(
       str(R"({"examples": 12, "seq_length": 64, "next_sentence": false, "order": "shuffled",
               "vocabulary": {"file": "v", "crc32c": )",
-          crc32c("a\nb\n"), "}}"),
+          io::crc32c("a\nb\n"), "}}"),
       "a.json");
   const auto message = [&](const ExpectedData& expected) {
     return error_of<UsageError>([&] { check_description(d, expected); });
@@ -101,11 +101,11 @@ TEST(Description, ThrowsWithFoundAndExpectedValue) {
   other.settings.emplace_back("next_sentence", true);
   EXPECT_THAT(message(other), HasSubstr("a.json: says next_sentence false, not true"));
   other = right;
-  write_file(dir.file("other"), "a\n");
+  io::write_file(dir.file("other"), "a\n");
   other.vocab = dir.file("other");
   EXPECT_EQ(message(other),
-            str("a.json: says that the vocabulary's CRC-32C (v) is ", crc32c("a\nb\n"), ", not ",
-                crc32c("a\n"), "\n  hint: make the data again with ", other.vocab,
+            str("a.json: says that the vocabulary's CRC-32C (v) is ", io::crc32c("a\nb\n"),
+                ", not ", io::crc32c("a\n"), "\n  hint: make the data again with ", other.vocab,
                 ", by `smelt run` or `smelt data`"));
 }
 
@@ -125,4 +125,4 @@ TEST(Description, TheWarningOfUnknownTokensFitsTheKindOfVocabulary) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

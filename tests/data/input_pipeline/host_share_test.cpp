@@ -12,7 +12,7 @@
 #include "io/formats/tfrecord.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 // Returns the bytes read by this process so far.
@@ -34,18 +34,19 @@ class HostShareTest : public testing::Test {
     const std::vector<std::string> image{std::string(600000, 'x')};
     std::string bytes;
     for (std::int32_t number = 0; number < kRecords; ++number) {
-      ExampleWriter writer;
+      io::ExampleWriter writer;
       writer.integers("number", std::vector<std::int32_t>{number});
       writer.bytes("image", image);
-      append_record(bytes, writer.take());
+      io::append_record(bytes, writer.take());
     }
-    write_file(dir_.file("r"), bytes);
+    io::write_file(dir_.file("r"), bytes);
     size_ = bytes.size();
   }
   RecordSource open() const {
-    return RecordSource({.input = dir_.file("r"),
-                         .features = {{"number", DType::s32, {}, kRecords, "numbers below"}},
-                         .seed = 1});
+    return RecordSource(
+        {.input = dir_.file("r"),
+         .features = {{"number", compiler::DType::s32, {}, kRecords, "numbers below"}},
+         .seed = 1});
   }
 
   TempDir dir_;
@@ -73,4 +74,4 @@ TEST_F(HostShareTest, AHostReadsOnlyItsShare) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

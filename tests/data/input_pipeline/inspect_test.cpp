@@ -17,7 +17,7 @@
 #include "support/bert_records.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::ElementsAre;
@@ -33,7 +33,7 @@ std::string vocabulary() {
 
 class Inspect : public testing::Test {
  protected:
-  Inspect() { write_file(vocab_, vocabulary()); }
+  Inspect() { io::write_file(vocab_, vocabulary()); }
   InspectOptions options() const {
     return {.input = dir_.file("*.tfrecord"), .vocab = vocab_, .kinds = {find_bert_records}};
   }
@@ -47,9 +47,9 @@ class Inspect : public testing::Test {
                      {"seq_length", 8},
                      {"max_predictions", 2},
                      {"masked_tokens", 6},
-                     {"vocabulary", {{"file", "v"}, {"crc32c", crc32c(vocabulary())}}}};
+                     {"vocabulary", {{"file", "v"}, {"crc32c", io::crc32c(vocabulary())}}}};
     description.update(change);
-    write_file(dir_.file("a.tfrecord.json"), description.dump());
+    io::write_file(dir_.file("a.tfrecord.json"), description.dump());
   }
   TempDir dir_;
   std::string vocab_ = dir_.file("vocab.txt");
@@ -69,7 +69,7 @@ TEST_F(Inspect, CountsByHand) {
   const RecordStatistics s = inspect_records(options());
   EXPECT_EQ(s.records, 6u);
   EXPECT_EQ(s.files, 1u);
-  EXPECT_EQ(s.bytes, read_file(dir_.file("a.tfrecord")).size());
+  EXPECT_EQ(s.bytes, io::read_file(dir_.file("a.tfrecord")).size());
   EXPECT_EQ(bert(s).tokens, 35u);
   EXPECT_THAT(bert(s).lengths, ElementsAre(0, 0, 0, 0, 0, 1, 5, 0, 0));
   EXPECT_EQ(bert(s).predictions, 6u);
@@ -120,7 +120,8 @@ TEST_F(Inspect, NothingIsReadAgainForABadRecord) {
   });
   InspectOptions one = options();
   one.threads = 1;
-  const std::uint64_t size = file_size(dir_.file("a.tfrecord")), before = bytes_this_process_read();
+  const std::uint64_t size = io::file_size(dir_.file("a.tfrecord")),
+                      before = bytes_this_process_read();
   EXPECT_EQ(inspect_records(one).bad_records, 2999u);
   EXPECT_LT(bytes_this_process_read() - before, 4 * size);
 }
@@ -130,10 +131,10 @@ TEST_F(Inspect, ReportsFileRecordAndOffsetOfTheFirstBadRecord) {
   write_test_examples(dir_.file("b.tfrecord"), 0, 5, [](int number, TestExample& e) {
     if (number == 3) e.input_ids[1] = 100;
   });
-  std::string bytes = read_file(dir_.file("b.tfrecord"));
+  std::string bytes = io::read_file(dir_.file("b.tfrecord"));
   const std::uint64_t size = bytes.size() / 5;
   bytes[4 * size + 30] = static_cast<char>(bytes[4 * size + 30] ^ 1);  // the last record's data
-  write_file(dir_.file("b.tfrecord"), bytes);
+  io::write_file(dir_.file("b.tfrecord"), bytes);
   const RecordStatistics s = inspect_records(options());
   EXPECT_EQ(s.bad_records, 2u);
   ASSERT_TRUE(s.first_bad.has_value());
@@ -170,13 +171,13 @@ TEST_F(Inspect, ADescriptionThatAgreesIsFoundAndOneThatDoesNotIsContradicted) {
             {"max_predictions", 3},
             {"masked_tokens", 5},
             {"vocabulary", {{"file", "v"}, {"crc32c", 1}}}});
-  EXPECT_THAT(
-      inspect_records(options()).contradictions,
-      ElementsAre(
-          "seq_length 16 in the description, 8 found",
-          "max_predictions 3 in the description, 2 found",
-          str("checksum of the vocabulary 1 in the description, ", crc32c(vocabulary()), " found"),
-          "examples 7 in the description, 6 found", "masked_tokens 5 in the description, 6 found"));
+  EXPECT_THAT(inspect_records(options()).contradictions,
+              ElementsAre("seq_length 16 in the description, 8 found",
+                          "max_predictions 3 in the description, 2 found",
+                          str("checksum of the vocabulary 1 in the description, ",
+                              io::crc32c(vocabulary()), " found"),
+                          "examples 7 in the description, 6 found",
+                          "masked_tokens 5 in the description, 6 found"));
 }
 
 TEST_F(Inspect, ADescriptionOfMoreFilesThanAreInspectedDoesNotCountThem) {
@@ -206,13 +207,13 @@ TEST_F(Inspect, CountsEmptyLists) {
 TEST_F(Inspect, AnyFeaturesAreCounted) {
   std::string bytes;
   for (int i = 0; i < 10; ++i) {
-    ExampleWriter writer;
+    io::ExampleWriter writer;
     writer.reals("x", std::vector<float>{static_cast<float>(i) - 2, NAN});
     writer.bytes("text", std::vector<std::string>{std::string(static_cast<std::size_t>(i), 'x')});
     if (i == 4) writer.integers("more", std::vector<std::int32_t>{1});
-    append_record(bytes, writer.take());
+    io::append_record(bytes, writer.take());
   }
-  write_file(dir_.file("a.tfrecord"), bytes);
+  io::write_file(dir_.file("a.tfrecord"), bytes);
   const RecordStatistics s = inspect_records(
       {.input = dir_.file("a.tfrecord"), .samples = 10, .kinds = {find_bert_records}});
   EXPECT_EQ(s.kind, nullptr);
@@ -222,7 +223,7 @@ TEST_F(Inspect, AnyFeaturesAreCounted) {
       HasSubstr("a.tfrecord: record 4: has more, text, x, not text, x as the first record"));
   ASSERT_EQ(s.features.size(), 2u);
   const FeatureStatistics &x = s.features[0], &text = s.features[1];
-  EXPECT_EQ(x.feature, (ExampleFeature{"x", ExampleKind::reals, 2}));
+  EXPECT_EQ(x.feature, (io::ExampleFeature{"x", io::ExampleKind::reals, 2}));
   EXPECT_EQ(x.values, 18u);
   EXPECT_EQ(x.zeros, 1u);
   EXPECT_EQ(x.not_finite, 9u);
@@ -248,7 +249,7 @@ struct NumberStatistics : KindStatistics {
   std::int64_t sum = 0;
 };
 
-std::optional<RecordKind> find_numbers(const std::vector<ExampleFeature>& features,
+std::optional<RecordKind> find_numbers(const std::vector<io::ExampleFeature>& features,
                                        std::int64_t id_limit) {
   if (features.size() != 1 || features[0].name != "number") return std::nullopt;
   return RecordKind{.features = {{.name = "number", .limit = id_limit}},
@@ -258,16 +259,17 @@ std::optional<RecordKind> find_numbers(const std::vector<ExampleFeature>& featur
 TEST_F(Inspect, AKindThatOnlyTheCallerKnowsIsCountedAndHeldToItsDescription) {
   std::string bytes;
   for (std::int32_t i = 0; i < 9000; ++i) {
-    ExampleWriter writer;
+    io::ExampleWriter writer;
     writer.integers("number", std::vector<std::int32_t>{i});
-    append_record(bytes, writer.take());
+    io::append_record(bytes, writer.take());
   }
-  write_file(dir_.file("a.tfrecord"), bytes);
+  io::write_file(dir_.file("a.tfrecord"), bytes);
   InspectOptions options{.input = dir_.file("a.tfrecord"),
                          .samples = 1,
                          .threads = 3,
                          .kinds = {find_bert_records, find_numbers}};
-  write_file(dir_.file("a.tfrecord.json"), R"({"files": ["a.tfrecord"], "numbers": 2, "sum": 7})");
+  io::write_file(dir_.file("a.tfrecord.json"),
+                 R"({"files": ["a.tfrecord"], "numbers": 2, "sum": 7})");
   const RecordStatistics s = inspect_records(options);
   EXPECT_EQ(s.kind_number, 1u);
   EXPECT_EQ(dynamic_cast<const NumberStatistics&>(*s.kind).sum, 8999 * 9000 / 2);
@@ -294,12 +296,12 @@ TEST_F(Inspect, WrongOptionsAreRefused) {
   EXPECT_THAT(refusal([&] { inspect_records(options); }),
               HasSubstr("inspect: samples -1 and threads 0"));
   std::string bytes;
-  append_record(bytes, "");
-  write_file(dir_.file("a.tfrecord"), bytes);
+  io::append_record(bytes, "");
+  io::write_file(dir_.file("a.tfrecord"), bytes);
   EXPECT_THAT(refusal([&] { inspect_records(this->options()); }),
               HasSubstr("a.tfrecord: record 0: no input_ids, which a vocabulary names\n"
                         "  hint: leave the vocabulary out"));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <set>
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 constexpr std::uint64_t kSize = 4;
@@ -78,9 +78,9 @@ TEST(LengthGroups, TheBatchesOfAGroupAreShuffled) {
 }
 
 TEST(LengthGroups, ABatchIsCutToTheShortestLengthThatHoldsItsTokens) {
-  const Features features{{.name = "ids", .row = {6}, .limit = 9},
-                          {.name = "mask", .row = {6}, .limit = 2},
-                          {.name = "label", .row = {}, .limit = 2}};
+  const io::Features features{{.name = "ids", .row = {6}, .limit = 9},
+                              {.name = "mask", .row = {6}, .limit = 2},
+                              {.name = "label", .row = {}, .limit = 2}};
   const LengthGroups groups{.tokens = "mask", .lengths = {2, 4, 6}};
   Batch batch = empty_batch(features, 2);
   const auto put = [&](std::size_t row, std::size_t tokens) {
@@ -92,14 +92,14 @@ TEST(LengthGroups, ABatchIsCutToTheShortestLengthThatHoldsItsTokens) {
   put(0, 1);
   put(1, 3);
   const Batch cut = cut_to_tokens(batch, features, groups);
-  EXPECT_EQ(cut.arrays[0].shape.dims, (Dims{2, 4}));
+  EXPECT_EQ(cut.arrays[0].shape.dims, (compiler::Dims{2, 4}));
   const auto ids = cut.arrays[0].values<std::int32_t>();
   EXPECT_EQ(std::vector<std::int32_t>(ids.begin(), ids.end()),
             (std::vector<std::int32_t>{1, 0, 0, 0, 1, 2, 3, 0}));
-  EXPECT_EQ(cut.arrays[2].shape.dims, Dims{2});
+  EXPECT_EQ(cut.arrays[2].shape.dims, compiler::Dims{2});
   EXPECT_EQ(with_length(cut, features, 6, 6).arrays[0].bytes, batch.arrays[0].bytes);
   put(0, 5);
-  EXPECT_EQ(cut_to_tokens(batch, features, groups).arrays[0].shape.dims, (Dims{2, 6}));
+  EXPECT_EQ(cut_to_tokens(batch, features, groups).arrays[0].shape.dims, (compiler::Dims{2, 6}));
 }
 
 TEST(LengthGroups, LengthsAreNearTheExamplesOwn) {
@@ -112,4 +112,4 @@ TEST(LengthGroups, LengthsAreNearTheExamplesOwn) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

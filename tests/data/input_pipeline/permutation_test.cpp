@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 std::vector<std::uint64_t> all(const Permutation& permutation, std::uint64_t size) {
@@ -82,4 +82,4 @@ TEST(Permutation, SendsEveryValueAnywhereWithEqualChance) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

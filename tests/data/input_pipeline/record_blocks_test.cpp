@@ -14,7 +14,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::HasSubstr;
@@ -56,10 +56,10 @@ TEST_F(RecordBlocksTest, GiveEachRecordsDataFromAnyThread) {
 
 TEST_F(RecordBlocksTest, AreReadOnceWhileTheyAreKept) {
   const RecordIndex index({path(0)});
-  const std::string bytes = read_file(path(0)), first = index.read(0), second = index.read(1);
+  const std::string bytes = io::read_file(path(0)), first = index.read(0), second = index.read(1);
   RecordBlocks blocks(index, 4, 2);
   EXPECT_EQ(read(blocks, 0), first);
-  write_file(path(0), bytes.substr(0, bytes.size() / 2));
+  io::write_file(path(0), bytes.substr(0, bytes.size() / 2));
   EXPECT_EQ(read(blocks, 1), second);
 }
 
@@ -74,9 +74,9 @@ TEST_F(RecordBlocksTest, RetriesFailedReads) {
 
 TEST_F(RecordBlocksTest, AFaultAffectsOnlyItsRecord) {
   const RecordIndex index({path(0)});
-  std::string bytes = read_file(path(0));
+  std::string bytes = io::read_file(path(0));
   bytes[index.offset(2) + 20] ^= 1;
-  write_file(path(0), bytes);
+  io::write_file(path(0), bytes);
   RecordBlocks blocks(index, 4, 2);
   read(blocks, 1);
   EXPECT_THAT(error_of<UsageError>([&] { read(blocks, 2); }), HasSubstr("r-0: record at offset"));
@@ -87,10 +87,10 @@ TEST_F(RecordBlocksTest, AreOfAPowerOfTwo) {
   EXPECT_EQ(block_of_records(RecordIndex({path(0)})), 1024u);
   std::string large;
   for (int i = 0; i < 3; ++i)
-    append_record(large, std::string(7000, 'x'));  // 149 of them in a megabyte
-  write_file(dir_.file("large"), large);
+    io::append_record(large, std::string(7000, 'x'));  // 149 of them in a megabyte
+  io::write_file(dir_.file("large"), large);
   EXPECT_EQ(block_of_records(RecordIndex({dir_.file("large")})), 128u);
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

@@ -15,7 +15,7 @@
 #include "support/captured_log.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::AllOf;
@@ -46,8 +46,8 @@ class RecordIndexTest : public testing::Test {
  protected:
   std::string write(std::string_view name, const std::vector<std::string>& records) {
     std::string bytes;
-    for (const std::string& record : records) append_record(bytes, record);
-    write_file(dir_.file(name), bytes);
+    for (const std::string& record : records) io::append_record(bytes, record);
+    io::write_file(dir_.file(name), bytes);
     return dir_.file(name);
   }
   // With an index beside it.
@@ -55,7 +55,7 @@ class RecordIndexTest : public testing::Test {
     RecordIndexBuilder builder;
     for (const std::string& record : records) {
       std::string framed;
-      append_record(framed, record);
+      io::append_record(framed, record);
       builder.add(framed, record.size());
     }
     builder.write(write(name, records));
@@ -107,7 +107,7 @@ TEST_F(RecordIndexTest, TheBuilderGivesTheSameIndexWhenItsPartsAreJoined) {
     RecordIndexBuilder next;
     for (int i = 0; i < part * 2; ++i) {  // the first part is empty
       std::string record;
-      append_record(record, std::string(static_cast<std::size_t>(part * 100 + i), 'x'));
+      io::append_record(record, std::string(static_cast<std::size_t>(part * 100 + i), 'x'));
       whole.add(record, static_cast<std::uint64_t>(i));
       next.add(record, static_cast<std::uint64_t>(i));
     }
@@ -115,7 +115,7 @@ TEST_F(RecordIndexTest, TheBuilderGivesTheSameIndexWhenItsPartsAreJoined) {
   }
   whole.write(dir_.file("whole"));
   joined.write(dir_.file("joined"));
-  EXPECT_EQ(read_file(dir_.file("whole.index")), read_file(dir_.file("joined.index")));
+  EXPECT_EQ(io::read_file(dir_.file("whole.index")), io::read_file(dir_.file("joined.index")));
 }
 
 TEST_F(RecordIndexTest, WarnsOfTheIndexOfAnotherFileAndIgnoresIt) {
@@ -128,9 +128,9 @@ TEST_F(RecordIndexTest, WarnsOfTheIndexOfAnotherFileAndIgnoresIt) {
 
 TEST_F(RecordIndexTest, WarnsOfADamagedIndexAndIgnoresIt) {
   const std::string path = write_indexed("a", {"one", "three"});
-  std::string bytes = read_file(record_index_path(path));
+  std::string bytes = io::read_file(record_index_path(path));
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
-  write_file(record_index_path(path), bytes);
+  io::write_file(record_index_path(path), bytes);
   const CapturedLog log;
   EXPECT_THAT(read_all(RecordIndex({path})), ElementsAre("one", "three"));
   EXPECT_THAT(log.text(), HasSubstr("a.index: wrong checksum"));
@@ -140,12 +140,12 @@ TEST_F(RecordIndexTest, WarnsOfADamagedIndexAndIgnoresIt) {
 TEST_F(RecordIndexTest, AnIndexWhoseSizesPass64BitsIsNotUsed) {
   const std::string path = write("a", {"one", "three"});
   const std::uint64_t bytes = std::filesystem::file_size(path);
-  RecordLayout layout = scan_records(RandomAccessFile(path));
+  io::RecordLayout layout = scan_records(io::RandomAccessFile(path));
   layout.sizes = {};
   for (const std::uint64_t size : {std::uint64_t{1} << 63, std::uint64_t{1} << 63, bytes})
     layout.sizes.push_back(size);
   ASSERT_EQ(layout.file_size(), bytes) << "modulo 2^64";
-  write_file(record_index_path(path), encode_record_layout(layout));
+  io::write_file(record_index_path(path), io::encode_record_layout(layout));
   const CapturedLog log;
   EXPECT_THAT(read_all(RecordIndex({path})), ElementsAre("one", "three"));
   EXPECT_THAT(log.text(), HasSubstr("a.index is the index of another file; it is not used"));
@@ -153,8 +153,8 @@ TEST_F(RecordIndexTest, AnIndexWhoseSizesPass64BitsIsNotUsed) {
 
 TEST_F(RecordIndexTest, SkipsIndexAndDescriptionFiles) {
   for (const char* name : {"t-0", "t-1"}) write_indexed(name, {"x"});
-  write_file(dir_.file("t-0.json"), "{}");
-  write_file(dir_.file("t-1.partial-0123456789abcdef"), "half");
+  io::write_file(dir_.file("t-0.json"), "{}");
+  io::write_file(dir_.file("t-1.partial-0123456789abcdef"), "half");
   EXPECT_THAT(record_files(dir_.file("t*"), "data"),
               ElementsAre(dir_.file("t-0"), dir_.file("t-1")));
   EXPECT_THAT(record_files(dir_.file("t-0.json"), "data"),
@@ -163,7 +163,7 @@ TEST_F(RecordIndexTest, SkipsIndexAndDescriptionFiles) {
 
 TEST_F(RecordIndexTest, ThrowsForIncompleteFiles) {
   write_indexed("t-0", {"x"});
-  write_file(dir_.file("t-0.work/job.json"), "{}");
+  io::write_file(dir_.file("t-0.work/job.json"), "{}");
   for (const char* pattern : {"t*", "t-0.work"})
     EXPECT_THAT(error_of([&] { record_files(dir_.file(pattern), "data"); }),
                 AllOf(HasSubstr("data: these files are not completely written: "),
@@ -173,12 +173,12 @@ TEST_F(RecordIndexTest, ThrowsForIncompleteFiles) {
 
 TEST_F(RecordIndexTest, EveryChangedByteIsRefusedWithFileAndOffset) {
   const std::vector<std::string> records{"first", "", "the third"};
-  const std::string whole = read_file(write("a", records));
+  const std::string whole = io::read_file(write("a", records));
   for (std::size_t at = 0; at < whole.size(); ++at) {
     const std::size_t start = at < 21 ? 0 : at < 37 ? 21 : 37;
     std::string broken = whole;
     broken[at] = static_cast<char>(broken[at] ^ (1 << at % 8));
-    write_file(dir_.file("a"), broken);
+    io::write_file(dir_.file("a"), broken);
     EXPECT_THAT(message_of([&] { read_all(RecordIndex({dir_.file("a")})); }),
                 HasSubstr(str("/a: record at offset ", start, ": ")))
         << at;
@@ -187,9 +187,9 @@ TEST_F(RecordIndexTest, EveryChangedByteIsRefusedWithFileAndOffset) {
 
 TEST_F(RecordIndexTest, ADamageThatTheIndexStepsOverIsFoundWhenTheRecordIsRead) {
   const std::string path = write_indexed("a", {"first", "second", "third"});
-  std::string bytes = read_file(path);
+  std::string bytes = io::read_file(path);
   bytes[21] = static_cast<char>(bytes[21] ^ 1);  // the second record's length
-  write_file(path, bytes);
+  io::write_file(path, bytes);
   const RecordIndex index({path});
   EXPECT_EQ(index.read(0), "first");
   EXPECT_EQ(index.read(2), "third");
@@ -238,7 +238,7 @@ TEST_F(RecordIndexTest, FilesOfExamplesAreIndexedWithTheirLengths) {
     if (number == 3) example.input_ids.pop_back();
   });
   EXPECT_EQ(index_records(path), 5u);
-  ExampleWriter writer;
+  io::ExampleWriter writer;
   writer.integers("colour", std::vector<std::int32_t>{-3, 1, 1});
   write("b", {writer.take()});
   EXPECT_EQ(index_records(dir_.file("b")), 1u);
@@ -259,7 +259,7 @@ TEST_F(RecordIndexTest, FilesOfExamplesAreIndexedWithTheirLengths) {
 }
 
 TEST_F(RecordIndexTest, FilesOfOtherProgramsWhoseListsVaryAreIndexed) {
-  ExampleWriter writer;
+  io::ExampleWriter writer;
   std::vector<std::string> records;
   for (std::int32_t length = 1; length < 4; ++length) {
     writer.integers("input_mask", std::vector<std::int32_t>(length, 1));
@@ -273,4 +273,4 @@ TEST_F(RecordIndexTest, FilesOfOtherProgramsWhoseListsVaryAreIndexed) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

@@ -20,7 +20,7 @@
 #include "io/formats/crc32c.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::ElementsAre;
@@ -268,15 +268,15 @@ TEST(RecordOrder, EqualsTheGoldenOrder) {
                       {"key", key},
                       {"first", drawn(order, 0, 20)},
                       {"epoch_1000", drawn(order, 1000 * records, 8)},
-                      {"crc32c", crc32c({reinterpret_cast<const char*>(all.data()),
-                                         all.size() * sizeof all[0]})}});
+                      {"crc32c", io::crc32c({reinterpret_cast<const char*>(all.data()),
+                                             all.size() * sizeof all[0]})}});
     }
   std::string text;
   for (const auto& one : made) text += str(text.empty() ? "[" : ",\n ", one.dump());
   text += "]\n";
   if (std::getenv("SMELT_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << text;
-  ASSERT_TRUE(exists(path)) << path << " is missing; make it with SMELT_UPDATE_GOLDEN=1";
-  EXPECT_EQ(made, OrderedJson::parse(read_file(path)));
+  ASSERT_TRUE(io::exists(path)) << path << " is missing; make it with SMELT_UPDATE_GOLDEN=1";
+  EXPECT_EQ(made, OrderedJson::parse(io::read_file(path)));
 }
 
 TEST(PositionsOfRows, EqualTheGoldenPositions) {
@@ -288,4 +288,4 @@ TEST(PositionsOfRows, EqualTheGoldenPositions) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

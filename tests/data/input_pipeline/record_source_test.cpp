@@ -21,7 +21,7 @@
 #include "support/paths.h"
 #include "support/thread_limit.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::ElementsAre;
@@ -77,9 +77,9 @@ TEST_F(RecordSourceTest, ReadsTheFeaturesInFileOrder) {
   const Batch batch = source.batch_in_order(0, 2);
   EXPECT_EQ(batch.rows, 2);
   ASSERT_EQ(batch.arrays.size(), 7u);
-  EXPECT_EQ(batch.arrays[0].shape, (Shape{DType::s32, {2, 8}}));
-  EXPECT_EQ(batch.arrays[5].shape, (Shape{DType::f32, {2, 2}}));
-  EXPECT_EQ(batch.arrays[6].shape, (Shape{DType::s32, {2, 1}}));
+  EXPECT_EQ(batch.arrays[0].shape, (compiler::Shape{compiler::DType::s32, {2, 8}}));
+  EXPECT_EQ(batch.arrays[5].shape, (compiler::Shape{compiler::DType::f32, {2, 2}}));
+  EXPECT_EQ(batch.arrays[6].shape, (compiler::Shape{compiler::DType::s32, {2, 1}}));
   EXPECT_THAT(integers(batch, 0), ElementsAre(2, 10, 4, 3, 11, 3, 0, 0, 2, 11, 4, 3, 11, 3, 0, 0));
   EXPECT_THAT(integers(batch, 1), ElementsAre(1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0));
   EXPECT_THAT(integers(batch, 2), ElementsAre(0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0));
@@ -91,24 +91,24 @@ TEST_F(RecordSourceTest, ReadsTheFeaturesInFileOrder) {
 
 TEST_F(RecordSourceTest, AnyListsOfNumbersInAnyOrderAreFeaturesAndOthersAreLeftAside) {
   RecordOptions options = this->options();
-  options.features = {{.name = "masked_lm_weights", .dtype = DType::f32, .row = {2, 1}},
-                      {"input_ids", DType::s32, {2, 4}, 50, "colours"},
-                      {"next_sentence_labels", DType::s32, {}, 2, "labels of"}};
+  options.features = {{.name = "masked_lm_weights", .dtype = compiler::DType::f32, .row = {2, 1}},
+                      {"input_ids", compiler::DType::s32, {2, 4}, 50, "colours"},
+                      {"next_sentence_labels", compiler::DType::s32, {}, 2, "labels of"}};
   const Batch batch = RecordSource(options).batch_in_order(1, 3);
-  EXPECT_EQ(batch.arrays[0].shape, (Shape{DType::f32, {3, 2, 1}}));
+  EXPECT_EQ(batch.arrays[0].shape, (compiler::Shape{compiler::DType::f32, {3, 2, 1}}));
   EXPECT_THAT(batch.arrays[0].values<float>(), ElementsAre(1, 0, 1, 0, 1, 0));
-  EXPECT_EQ(batch.arrays[1].shape, (Shape{DType::s32, {3, 2, 4}}));
+  EXPECT_EQ(batch.arrays[1].shape, (compiler::Shape{compiler::DType::s32, {3, 2, 4}}));
   EXPECT_EQ(integers(batch, 1)[8 + 1], 10 + 4);
-  EXPECT_EQ(batch.arrays[2].shape, (Shape{DType::s32, {3}}));
+  EXPECT_EQ(batch.arrays[2].shape, (compiler::Shape{compiler::DType::s32, {3}}));
   EXPECT_THAT(integers(batch, 2), ElementsAre(1, 0, 1));
   options.features[1].limit = 11;
   EXPECT_THAT(
       message_of(options),
       HasSubstr("a-0.tfrecord: record 0: input_ids[4] = 11 is out of range for colours 11"));
-  options.features = {{"title", DType::s32, {}, 2, "titles"}};
+  options.features = {{"title", compiler::DType::s32, {}, 2, "titles"}};
   EXPECT_THAT(message_of(options),
               HasSubstr("a-0.tfrecord: record 0: no feature 'title'; it has:"));
-  options.features = {{.name = "input_ids", .dtype = DType::f32, .row = {8}}};
+  options.features = {{.name = "input_ids", .dtype = compiler::DType::f32, .row = {8}}};
   EXPECT_THAT(message_of(options), HasSubstr("feature 'input_ids' is not a list of reals"));
 }
 
@@ -276,7 +276,7 @@ TEST_F(RecordSourceTest, TheFingerprintDistinguishesData) {
   for (std::uint64_t i = 0; i < 64; ++i)
     for (const std::byte value : values_of(source.batch_in_order(i * 19 / 63, 1)))
       all.push_back(static_cast<char>(value));
-  EXPECT_EQ(before["crc32c"], crc32c(all));
+  EXPECT_EQ(before["crc32c"], io::crc32c(all));
   write_test_examples(dir_.file("a-1.tfrecord"), 7, 13, [](int number, TestExample& example) {
     if (number == 19) example.masked_lm_weights[1] = 0.5;
   });
@@ -309,12 +309,12 @@ TEST_F(RecordSourceTest, ListsOfAnotherLengthAreRefused) {
 
 TEST_F(RecordSourceTest, DamagedFilesAreNamedWithTheOffset) {
   const std::string path = dir_.file("a-1.tfrecord");
-  std::string bytes = read_file(path);
-  write_file(path, bytes.substr(0, bytes.size() - 1));
+  std::string bytes = io::read_file(path);
+  io::write_file(path, bytes.substr(0, bytes.size() - 1));
   EXPECT_THAT(message_of(options()), HasSubstr("a-1.tfrecord: record at offset "));
   EXPECT_THAT(message_of(options()), HasSubstr(": cut short: "));
   bytes[40] = static_cast<char>(bytes[40] ^ 1);
-  write_file(path, bytes);
+  io::write_file(path, bytes);
   EXPECT_THAT(message_of(options()), HasSubstr("a-1.tfrecord: record at offset 0: data checksum "));
 }
 
@@ -329,7 +329,7 @@ TEST_F(RecordSourceTest, RecordsOfAnotherKindAreRefusedByTheirDescriptionOrAFeat
   options.foreign = {{.name = "another", .kind = "bert"}};
   EXPECT_EQ(message_of(options), "");
   const auto describe = [&](const std::string& name, const std::string& file) {
-    write_file(dir_.file(name), str(R"({"kind": "bert", "files": [")", file, R"("]})"));
+    io::write_file(dir_.file(name), str(R"({"kind": "bert", "files": [")", file, R"("]})"));
   };
   // In a folder with other records too, a description applies to the files that it lists.
   describe("smelt-data.json", "b.tfrecord");
@@ -340,14 +340,14 @@ TEST_F(RecordSourceTest, RecordsOfAnotherKindAreRefusedByTheirDescriptionOrAFeat
     EXPECT_THAT(message_of(options),
                 HasSubstr(name + ": says that these are examples for bert, not "
                                  "electra\n  hint: give records that"));
-    remove_file(dir_.file(name));
+    io::remove_file(dir_.file(name));
   }
 }
 
 TEST_F(RecordSourceTest, LogsMissingFilesOfTheDescription) {
   const CapturedLog log;
-  write_file(dir_.file("a-0.tfrecord.json"),
-             R"({"kind": "bert", "files": ["a-0.tfrecord", "a-1.tfrecord"], "examples": 99})");
+  io::write_file(dir_.file("a-0.tfrecord.json"),
+                 R"({"kind": "bert", "files": ["a-0.tfrecord", "a-1.tfrecord"], "examples": 99})");
   const RecordSource all(options_for(dir_.file("a-*.tfrecord")));
   EXPECT_EQ(log.text(), "");
   const RecordSource one(options_for(dir_.file("a-0.tfrecord")));
@@ -359,10 +359,10 @@ TEST_F(RecordSourceTest, LogsMissingFilesOfTheDescription) {
 
 TEST_F(RecordSourceTest, MissingAndEmptyFilesAreRefused) {
   EXPECT_THAT(message_of(options_for(dir_.file("none-*"))), HasSubstr("no file matches"));
-  write_file(dir_.file("empty.tfrecord"), "");
+  io::write_file(dir_.file("empty.tfrecord"), "");
   EXPECT_THAT(message_of(options_for(dir_.file("empty.tfrecord"))),
               HasSubstr("empty.tfrecord: no records"));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

@@ -16,7 +16,7 @@
 #include "support/gcs_emulator.h"
 #include "support/oracle.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::ElementsAre;
@@ -29,7 +29,7 @@ class RemoteRecords : public testing::Test {
     emulator_ = std::make_unique<GcsEmulator>();
     for (int file = 0; file < 3; ++file) {
       write_test_examples(local(file), file * 10, 10);
-      write_file(remote(file), read_file(local(file)));
+      io::write_file(remote(file), io::read_file(local(file)));
     }
   }
   std::string local(int file) const { return dir_.file(str("r-", file, ".tfrecord")); }
@@ -65,8 +65,8 @@ TEST_F(RemoteRecords, GiveTheBatchesOfLocalOnesWithAndWithoutIndexes) {
 }
 
 TEST_F(RemoteRecords, AreInspectedWithTheirDescription) {
-  write_file(append_to_path(remote(0), ".json"),
-             R"({"files": ["r-0.tfrecord", "r-1.tfrecord", "r-2.tfrecord"], "examples": 31})");
+  io::write_file(io::append_to_path(remote(0), ".json"),
+                 R"({"files": ["r-0.tfrecord", "r-1.tfrecord", "r-2.tfrecord"], "examples": 31})");
   const RecordStatistics s = inspect_records({.input = emulator_->path("data/r-*")});
   EXPECT_EQ(s.records, 30u);
   EXPECT_EQ(s.bad_records, 0u);
@@ -75,7 +75,7 @@ TEST_F(RemoteRecords, AreInspectedWithTheirDescription) {
 
 TEST_F(RemoteRecords, AnObjectThatVanishesIsNamed) {
   const RecordIndex index({remote(0), remote(1)});
-  remove_file(remote(1));
+  io::remove_file(remote(1));
   const RecordIndex whole({local(0)});
   EXPECT_EQ(index.read(0), whole.read(0));
   EXPECT_EQ(index.read(9), whole.read(9));
@@ -88,4 +88,4 @@ TEST_F(RemoteRecords, AnObjectThatVanishesIsNamed) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

@@ -13,7 +13,7 @@
 #include "support/oracle.h"
 #include "support/snapshots.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::HasSubstr;
@@ -27,14 +27,14 @@ TEST(RemoteTokens, GiveTheBatchesOfLocalOnes) {
     write_test_snapshot(dir.file(str("books-", file)), snapshot);
     write_test_snapshot(emulator.path(str("data/books-", file)), snapshot);
     std::string bytes;
-    TokenStoreWriter store({}, 2, [&](std::string_view more) { bytes += more; });
+    io::TokenStoreWriter store({}, 2, [&](std::string_view more) { bytes += more; });
     for (std::int32_t id = 0; id < 400; ++id) store.add(std::vector{file * 1000 + id});
     store.finish();
-    write_file(emulator.path(str("data/", file, ".tokens")), bytes);
+    io::write_file(emulator.path(str("data/", file, ".tokens")), bytes);
   }
   const auto open = [](const std::string& input) {
     return open_examples(
-        {.input = input, .features = {{"targets", DType::s32, {5}, 3000, "vocab_size"}}});
+        {.input = input, .features = {{"targets", compiler::DType::s32, {5}, 3000, "vocab_size"}}});
   };
   const auto local = open(dir.file("books-?"));
   for (const std::string name : {"data/books-?", "data/?.tokens"}) {
@@ -52,4 +52,4 @@ TEST(RemoteTokens, GiveTheBatchesOfLocalOnes) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

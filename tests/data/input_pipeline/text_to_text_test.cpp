@@ -13,7 +13,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::ElementsAre;
@@ -45,7 +45,7 @@ Ids without_padding(const Ids& ids) {
   return {ids.begin(), last.base()};
 }
 
-Made made_of_window(const TextToText& o, const Ids& window, const WindowKey& key) {
+Made made_of_window(const TextToText& o, const Ids& window, const io::WindowKey& key) {
   const TextLengths lengths = text_lengths(o, "");
   Ids inputs(static_cast<std::size_t>(lengths.inputs)),
       targets(static_cast<std::size_t>(lengths.targets));
@@ -144,7 +144,7 @@ TEST(TextToText, PlainTextIsAllTargets) {
 
 TEST(TextToText, IsAFunctionOfItsKeyAlone) {
   const TextToText o = of_objective(TextObjective::span_corruption, 64);
-  const auto inputs = [&](const WindowKey& key) {
+  const auto inputs = [&](const io::WindowKey& key) {
     return made_of_window(o, text_of(70), key).inputs;
   };
   EXPECT_EQ(inputs({1, 2}), inputs({1, 2}));
@@ -156,7 +156,7 @@ TEST(TextToText, LogsNoiseThatDoesNotFitInTheTargets) {
   const CapturedLog log;
   TextToText o = of_objective(TextObjective::iid_denoise_text, 64, 12);
   o.noise_density = 0.5;
-  const WindowTransform transform = text_to_text(o);
+  const io::WindowTransform transform = text_to_text(o);
   for (std::uint64_t place = 0; place < 100; ++place) {
     Ids inputs(64), targets(12);
     std::vector<std::span<std::int32_t>> arrays{inputs, targets};
@@ -215,7 +215,7 @@ class CorruptedStores : public testing::Test {
   // Writes documents of these lengths, with consecutive tokens from kFirstToken on.
   std::string store(const std::vector<std::size_t>& documents, std::size_t behind = 0) const {
     std::string bytes;
-    TokenStoreWriter store({}, 4, [&](std::string_view more) { bytes += more; });
+    io::TokenStoreWriter store({}, 4, [&](std::string_view more) { bytes += more; });
     std::int32_t next = kFirstToken;
     const auto add = [&](std::size_t count) {
       Ids ids(count);
@@ -229,13 +229,13 @@ class CorruptedStores : public testing::Test {
     }
     add(behind);
     store.finish();
-    write_file(dir_.file("f.tokens"), bytes);
+    io::write_file(dir_.file("f.tokens"), bytes);
     return dir_.file("f.tokens");
   }
   WindowSource open(const std::string& path, const TextToText& o, std::uint64_t seed = 1) const {
     const TextLengths lengths = text_lengths(o, "");
     const auto ids = [](const char* name, std::int64_t length) {
-      return Feature{name, DType::s32, {length}, kSentinel + 1, "vocab_size"};
+      return io::Feature{name, compiler::DType::s32, {length}, kSentinel + 1, "vocab_size"};
     };
     return WindowSource(
         {.input = path,
@@ -341,4 +341,4 @@ TEST_F(CorruptedStores, LayoutIncludesTheWindowTransform) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

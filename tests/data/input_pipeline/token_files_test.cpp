@@ -18,7 +18,7 @@
 #include "support/paths.h"
 #include "support/snapshots.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::ElementsAre;
@@ -122,9 +122,9 @@ TEST_F(TokenFilesTest, EveryCutAndChangeOfAFolderIsRefusedOrChangesNothing) {
   const auto tokens = counting(0, 6);
   int refused = 0, same = 0;
   for (const std::string name : {"snapshot.metadata", "17/00000001.shard/00000000.snapshot"}) {
-    const std::string file = path + "/" + name, whole = read_file(file);
+    const std::string file = path + "/" + name, whole = io::read_file(file);
     const auto try_it = [&](const std::string& bytes, std::size_t at) {
-      write_file(file, bytes);
+      io::write_file(file, bytes);
       for (const auto& read : {streamed, +[](const std::string& p) { return all_of(p); }}) {
         std::vector<std::int32_t> found;
         const std::string error = error_of<UsageError>([&] { found = read(path); });
@@ -143,7 +143,7 @@ TEST_F(TokenFilesTest, EveryCutAndChangeOfAFolderIsRefusedOrChangesNothing) {
       try_it(broken, at);
       try_it(whole.substr(0, at), at);
     }
-    write_file(file, whole);
+    io::write_file(file, whole);
   }
   EXPECT_GT(refused, 250);
   EXPECT_LT(same, 60);  // changes in the time of writing and in unknown fields
@@ -152,9 +152,9 @@ TEST_F(TokenFilesTest, EveryCutAndChangeOfAFolderIsRefusedOrChangesNothing) {
 TEST_F(TokenFilesTest, DamageIsNamedWithFileAndOffset) {
   const std::string path = write("s", dealt_out(0, 100, 1)),
                     file = path + "/17/00000000.shard/00000000.snapshot";
-  const std::string whole = read_file(file);
+  const std::string whole = io::read_file(file);
   const auto error = [&](const std::string& bytes) {
-    write_file(file, bytes);
+    io::write_file(file, bytes);
     return error_of<UsageError>([&] { (void)all_of(path); });
   };
   EXPECT_THAT(error(whole.substr(0, whole.size() - 3)),
@@ -187,8 +187,8 @@ TEST_F(TokenFilesTest, DamageOfAPackedSnapshotIsNamedWithItsPlace) {
   const std::string path = write("s", dealt_out(0, 30000, 1)),
                     file = path + "/17/00000000.shard/00000000.snapshot";
   pack(path);
-  const std::string whole = read_file(file);
-  write_file(file, whole.substr(0, whole.size() - 20));
+  const std::string whole = io::read_file(file);
+  io::write_file(file, whole.substr(0, whole.size() - 20));
   EXPECT_THAT(error_of<UsageError>([&] { (void)streamed(path); }),
               testing::ContainsRegex(file + ": not a whole gzip file: it ends too early behind "
                                             "29[0-9]+ unpacked bytes"));
@@ -199,9 +199,9 @@ TEST_F(TokenFilesTest, ARecordThatClaimsToBeHugeIsRefused) {
   const std::string path = write("s", dealt_out(0, 1, 1)),
                     file = path + "/17/00000000.shard/00000000.snapshot";
   std::string bytes;
-  append_little_endian(bytes, std::uint64_t{3} << 30);
-  append_little_endian(bytes, mask_crc(crc32c(bytes)));
-  write_file(file, bytes + std::string(1 << 20, '\0'));
+  io::append_little_endian(bytes, std::uint64_t{3} << 30);
+  io::append_little_endian(bytes, io::mask_crc(io::crc32c(bytes)));
+  io::write_file(file, bytes + std::string(1 << 20, '\0'));
   pack(path);
   EXPECT_EQ(error_of<UsageError>([&] { (void)streamed(path); }),
             file +
@@ -214,18 +214,18 @@ TEST_F(TokenFilesTest, ReportsTheOffsetOfAListAmongScalars) {
                     file = path + "/17/00000000.shard/00000000.snapshot";
   std::string bytes;  // a scalar that says its version twice is as long as a list of one number
   const std::string scalar("\x08\x09\x12\x00\x18\x00\x18\x00\x22\x08", 10);
-  append_record(bytes, scalar + std::string(8, '\0'));
-  append_record(bytes, tensor_message(9, false, {7}));
-  write_file(file, bytes);
+  io::append_record(bytes, scalar + std::string(8, '\0'));
+  io::append_record(bytes, tensor_message(9, false, {7}));
+  io::write_file(file, bytes);
   for (const auto& read : {streamed, +[](const std::string& p) { return all_of(p); }})
     EXPECT_EQ(error_of<UsageError>([&] { (void)read(path); }),
               file +
                   ": record at offset 34: a list of tokens among scalars\n  hint: save scalars "
                   "alone, or lists alone");
   bytes.clear();
-  append_record(bytes, tensor_message(9, false, {7, 8}));
-  append_record(bytes, tensor_message(9, true, {9}));
-  write_file(file, bytes);
+  io::append_record(bytes, tensor_message(9, false, {7, 8}));
+  io::append_record(bytes, tensor_message(9, true, {9}));
+  io::write_file(file, bytes);
   EXPECT_EQ(error_of<UsageError>([&] { (void)all_of(path); }),
             file +
                 ": record at offset 42: a scalar among lists\n  hint: save scalars alone, or "
@@ -235,27 +235,27 @@ TEST_F(TokenFilesTest, ReportsTheOffsetOfAListAmongScalars) {
 TEST_F(TokenFilesTest, ASnapshotAndAStoreOfTheSameTokensAreTheSame) {
   const std::string path = write("s", dealt_out(0, 3000, 2));
   std::string bytes;
-  TokenStoreWriter store({}, 2, [&](std::string_view more) { bytes += more; });
+  io::TokenStoreWriter store({}, 2, [&](std::string_view more) { bytes += more; });
   store.add(counting(0, 3000));
   store.finish();
-  write_file(dir_.file("s.tokens"), bytes);
+  io::write_file(dir_.file("s.tokens"), bytes);
   EXPECT_EQ(all_of(path), all_of(dir_.file("s.tokens")));
 }
 
 TEST_F(TokenFilesTest, FilesOfOtherKindsAndOfOtherVocabulariesAreRefused) {
   const auto write_store = [&](const std::string& name, std::uint32_t crc) {
     std::string bytes;
-    TokenStoreWriter store({.size = 9, .crc32c = crc}, 2,
-                           [&](std::string_view more) { bytes += more; });
+    io::TokenStoreWriter store({.size = 9, .crc32c = crc}, 2,
+                               [&](std::string_view more) { bytes += more; });
     store.finish();
-    write_file(dir_.file(name), bytes);
+    io::write_file(dir_.file(name), bytes);
     return dir_.file(name);
   };
   const std::string a = write_store("a", 1), b = write_store("b", 2);
   EXPECT_EQ(error_of<UsageError>([&] { TokenFiles({a, b}); }),
             str(b, ": made with a vocabulary whose CRC-32C is 2, ", a,
                 " with one of 1\n  hint: make all of them with the same vocabulary"));
-  write_file(dir_.file("c"), "some text");
+  io::write_file(dir_.file("c"), "some text");
   EXPECT_THAT(error_of<UsageError>([&] { TokenFiles({a, dir_.file("c")}); }),
               HasSubstr("/c: neither a token store nor a snapshot folder, as files before it"));
   std::filesystem::create_directory(dir_.file("d"));
@@ -288,7 +288,7 @@ TEST_F(TokenFilesTest, WhatTensorFlowSavesIsReadAsTensorFlowLoadsIt) {
     ++folders;
     const std::string path = entry.path().string();
     std::vector<std::int32_t> wanted;
-    const std::string saved = read_file(path + ".ids");
+    const std::string saved = io::read_file(path + ".ids");
     for (const std::string_view id : split(saved, ' '))
       wanted.push_back(std::stoi(std::string(id)));
     EXPECT_EQ(streamed(path), wanted) << path;
@@ -306,4 +306,4 @@ TEST(GoldenSnapshot, IsReadWithoutTensorFlow) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

@@ -16,7 +16,7 @@
 #include "support/paths.h"
 #include "support/snapshots.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::ElementsAre;
@@ -27,19 +27,19 @@ constexpr std::int32_t kFile = 1000000;  // token t of file f has id f * kFile +
 
 RecordOptions options_of(const std::string& input, std::uint64_t seed = 1) {
   return {.input = input,
-          .features = {{"targets", DType::s32, {kLength}, 2000000000, "vocab_size"}},
+          .features = {{"targets", compiler::DType::s32, {kLength}, 2000000000, "vocab_size"}},
           .seed = seed};
 }
 
 void write_store(const std::string& path, std::int32_t first, std::size_t count,
-                 const TokenVocabulary& vocabulary = {}) {
+                 const io::TokenVocabulary& vocabulary = {}) {
   std::vector<std::int32_t> ids(count);
   std::iota(ids.begin(), ids.end(), first);
   std::string bytes;
-  TokenStoreWriter store(vocabulary, 4, [&](std::string_view more) { bytes += more; });
+  io::TokenStoreWriter store(vocabulary, 4, [&](std::string_view more) { bytes += more; });
   store.add(ids);
   store.finish();
-  write_file(path, bytes);
+  io::write_file(path, bytes);
 }
 
 // Files of these numbers of tokens, as stores f<n>.tokens and snapshots f<n>.
@@ -225,7 +225,7 @@ TEST_F(WindowSourceTest, TheStoresVocabularyIsDescribed) {
   const auto description = open().description();
   ASSERT_TRUE(description);
   EXPECT_EQ(description->vocabulary_crc32c, 17u);
-  write_file(dir_.file("vocab.txt"), "a\nb\n");
+  io::write_file(dir_.file("vocab.txt"), "a\nb\n");
   EXPECT_THAT(
       error_of<UsageError>([&] {
         check_description(*description,
@@ -286,4 +286,4 @@ TEST_F(WindowSourceTest, OpenExamplesAlsoOpensRecords) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

@@ -18,7 +18,7 @@
 #include "support/paths.h"
 #include "support/sha256.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::HasSubstr;
@@ -58,7 +58,7 @@ std::string logged_examples(const std::string& log) {
 
 TEST(BertExamples, WarnIfEveryNextSentenceIsRandom) {
   const TempDir dir;
-  write_file(dir.file("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\none\ntwo\n");
+  io::write_file(dir.file("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\none\ntwo\n");
   BertExamplesJob job;
   job.vocab = dir.file("vocab.txt");
   job.order = ExampleOrder::original;
@@ -67,7 +67,7 @@ TEST(BertExamples, WarnIfEveryNextSentenceIsRandom) {
   job.text.input = dir.file("text.txt");
   job.output = dir.file("out");
   const auto logged = [&](const char* text) {
-    write_file(dir.file("text.txt"), text);
+    io::write_file(dir.file("text.txt"), text);
     job.output += "x";
     const CapturedLog log;
     build_bert_examples(job);
@@ -81,7 +81,7 @@ TEST(BertExamples, WarnIfEveryNextSentenceIsRandom) {
 }
 
 TEST(BertExamples, AreTheBytesOfTheOriginalProgram) {
-  const auto items = Json::parse(read_file(golden("hashes.json")));
+  const auto items = Json::parse(io::read_file(golden("hashes.json")));
   ASSERT_GE(items.size(), 20u);
   for (const auto& item : items) {
     const TempDir dir;
@@ -92,7 +92,7 @@ TEST(BertExamples, AreTheBytesOfTheOriginalProgram) {
     EXPECT_EQ(sha256(logged_examples(log.text())), item["log_sha256"]) << item["name"];
     EXPECT_EQ(summary.examples, item["instances"].get<std::uint64_t>()) << item["name"];
     for (std::size_t i = 0; i < item["sha256"].size(); ++i)
-      EXPECT_EQ(sha256(read_file(dir.file(str(i)))), item["sha256"][i])
+      EXPECT_EQ(sha256(io::read_file(dir.file(str(i)))), item["sha256"][i])
           << item["name"] << ", file " << i;
   }
 }
@@ -100,7 +100,7 @@ TEST(BertExamples, AreTheBytesOfTheOriginalProgram) {
 class BertExamplesTest : public testing::Test {
  protected:
   BertExamplesJob job(std::string_view text) {
-    write_file(dir_.file("in.txt"), text);
+    io::write_file(dir_.file("in.txt"), text);
     BertExamplesJob job;
     job.text.input = dir_.file("in.txt");
     job.vocab = golden("vocab_uncased.txt");
@@ -138,7 +138,7 @@ TEST_F(BertExamplesTest, RefusesMissingInput) {
 
 TEST_F(BertExamplesTest, RefusesAVocabularyWithoutMask) {
   BertExamplesJob without = job("a b.");
-  write_file(dir_.file("v.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n");
+  io::write_file(dir_.file("v.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\na\n");
   without.vocab = dir_.file("v.txt");
   EXPECT_THAT(refusal(without), HasSubstr("v.txt: has no token [MASK]"));
 }
@@ -169,13 +169,13 @@ TEST_F(BertExamplesTest, CountsBytesThatAreNotUtf8OrRefusesThem) {
 TEST_F(BertExamplesTest, TakesFilesWhoseNamesAreNotUtf8) {
   for (const ExampleOrder order : {ExampleOrder::original, ExampleOrder::shuffled}) {
     BertExamplesJob named = job("One sentence here.\nAnother one.\n\nA second document.\n");
-    write_file(dir_.file("gr\xfc.txt"), read_file(named.text.input));
+    io::write_file(dir_.file("gr\xfc.txt"), io::read_file(named.text.input));
     named.text.input = dir_.file("gr\xfc.txt");
     named.output = dir_.file("\xfc.tfrecord");
     named.order = order;
     named.overwrite = true;
     EXPECT_GT(build_bert_examples(named).examples, 0u);
-    const auto description = Json::parse(read_file(named.output + ".json"));
+    const auto description = Json::parse(io::read_file(named.output + ".json"));
     EXPECT_THAT(std::string(description["text"]["files"][0]), HasSubstr("gr\xef\xbf\xbd.txt"));
   }
 }
@@ -291,4 +291,4 @@ TEST_F(BertExamplesTest, InspectionCountsWhatWasWritten) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

@@ -10,7 +10,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::HasSubstr;
@@ -22,7 +22,7 @@ class CommandRows : public testing::Test {
   }
   std::string refusal(const CommandRowsJob& job) const {
     const std::string said = error_of<UsageError>([&] { write_command_rows(job); });
-    EXPECT_TRUE(list_folder(dir_.file("")).empty()) << said;
+    EXPECT_TRUE(io::list_folder(dir_.file("")).empty()) << said;
     return said;
   }
 
@@ -32,7 +32,7 @@ class CommandRows : public testing::Test {
 TEST_F(CommandRows, StoresRowsUnchanged) {
   // NaN in an unused field is accepted; the last line needs no line break.
   EXPECT_EQ(write_command_rows(job("echo '{\"a\": NaN}'; echo; printf '{\"a\": \"é\"}'")), 2u);
-  EXPECT_EQ(read_file(dir_.file("rows.jsonl")), "{\"a\": NaN}\n\n{\"a\": \"é\"}\n");
+  EXPECT_EQ(io::read_file(dir_.file("rows.jsonl")), "{\"a\": NaN}\n\n{\"a\": \"é\"}\n");
 }
 
 TEST_F(CommandRows, ErrorsIncludeTheCommandsStandardError) {
@@ -55,4 +55,4 @@ TEST_F(CommandRows, StopsACommandThatPrintsForever) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

@@ -16,7 +16,7 @@
 #include "support/paths.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::AllOf;
@@ -26,7 +26,7 @@ class DiskSpaceTest : public testing::Test {
  protected:
   // Returns a job with a sparse text file of `bytes` bytes.
   ExampleJob job(std::uint64_t bytes) const {
-    write_file(dir_.file("in.txt"), "One line.\n");
+    io::write_file(dir_.file("in.txt"), "One line.\n");
     std::filesystem::resize_file(dir_.file("in.txt"), bytes);
     ExampleJob job;
     job.text.input = dir_.file("in.txt");
@@ -35,7 +35,7 @@ class DiskSpaceTest : public testing::Test {
     return job;
   }
   std::string refusal(const ExampleJob& job) const {
-    const auto tokenizer = BertTokenizer::load(golden_vocabulary(), {});
+    const auto tokenizer = text::BertTokenizer::load(golden_vocabulary(), {});
     return error_of([&] { build_in_shuffled_order(CheckedJob(job), tokenizer, RunsBuilder(9)); });
   }
 
@@ -50,14 +50,14 @@ TEST_F(DiskSpaceTest, ThrowsBeforeReadingIfSpaceIsTooSmall) {
                     HasSubstr(" for temporary files and "),
                     HasSubstr("\n  hint: free some space, name a folder on another disk with "
                               "--work or --out, or say --ignore-space")));
-  EXPECT_EQ(list_folder(dir_.path()), std::vector<std::string>{"in.txt"});
+  EXPECT_EQ(io::list_folder(dir_.path()), std::vector<std::string>{"in.txt"});
 }
 
 TEST_F(DiskSpaceTest, ChecksTheDiskOfAFuturePath) {
-  const auto disk = disk_space(dir_.file("not/yet/there"));
+  const auto disk = io::disk_space(dir_.file("not/yet/there"));
   ASSERT_TRUE(disk);
-  EXPECT_EQ(disk->device, disk_space(dir_.path())->device);
-  EXPECT_EQ(disk_space("gs://bucket/x"), std::nullopt);
+  EXPECT_EQ(disk->device, io::disk_space(dir_.path())->device);
+  EXPECT_EQ(io::disk_space("gs://bucket/x"), std::nullopt);
 }
 
 TEST_F(DiskSpaceTest, AnObjectOnS3MayBeTooLarge) {
@@ -78,4 +78,4 @@ TEST_F(DiskSpaceTest, LogsTheFolderOfTemporaryFiles) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

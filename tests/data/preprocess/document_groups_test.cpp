@@ -7,18 +7,18 @@
 #include "support/paths.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 TEST(DocumentGroups, DivideALongSentenceBetweenWords) {
   const TempDir dir;
   std::string text;
   for (int i = 0; i < 100; ++i) text += "abc ";
-  write_file(dir.file("a.txt"), text);
-  const BertTokenizer tokenizer(Vocabulary({"[UNK]", "a", "##b", "##c"}), {});
-  DocumentOptions input;
+  io::write_file(dir.file("a.txt"), text);
+  const text::BertTokenizer tokenizer(text::Vocabulary({"[UNK]", "a", "##b", "##c"}), {});
+  text::DocumentOptions input;
   input.input = dir.file("a.txt");
-  DocumentReader reader(input);
+  text::DocumentReader reader(input);
   const ScatteredDocuments scattered = scatter_documents(
       reader, tokenizer,
       {.folder = dir.path(), .memory = 256 << 20, .longest_sentence = 40, .sizes = {}},
@@ -31,4 +31,4 @@ TEST(DocumentGroups, DivideALongSentenceBetweenWords) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

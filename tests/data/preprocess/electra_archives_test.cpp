@@ -8,14 +8,14 @@
 #include "support/captured_log.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 TEST(ElectraArchives, AreDescribedAsSuch) {
   const CapturedLog log;
   const TempDir dir;
-  write_file(dir.file("corpus/a.txt"),
-             read_file(source_path("tests/golden/pretraining/english.txt")));
+  io::write_file(dir.file("corpus/a.txt"),
+                 io::read_file(source_path("tests/golden/pretraining/english.txt")));
   ElectraExamplesJob job;
   job.vocab = source_path("tests/golden/pretraining/vocab_uncased.txt");
   job.order = ExampleOrder::original;
@@ -24,10 +24,10 @@ TEST(ElectraArchives, AreDescribedAsSuch) {
     job.folder = archives ? source_path("tests/golden/electra/openwebtext") : dir.file("corpus");
     job.output = dir.file(archives ? "archives" : "texts");
     build_electra_examples(job);
-    const auto description = Json::parse(read_file(job.output + ".json"));
+    const auto description = Json::parse(io::read_file(job.output + ".json"));
     EXPECT_EQ(description["text"]["format"], archives ? "archives" : "auto");
   }
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

@@ -31,7 +31,7 @@
 #include "support/paths.h"
 #include "support/sha256.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::AllOf;
@@ -45,7 +45,7 @@ std::string golden_electra(const std::string& name) {
   return source_path("tests/golden/electra/" + name);
 }
 
-Json golden_cases() { return Json::parse(read_file(golden_electra("hashes.json"))); }
+Json golden_cases() { return Json::parse(io::read_file(golden_electra("hashes.json"))); }
 Json golden_case(std::string_view name) {
   for (const auto& item : golden_cases())
     if (item["name"] == name) return item;
@@ -55,7 +55,7 @@ Json golden_case(std::string_view name) {
 class ElectraExamplesTest : public testing::Test {
  protected:
   ElectraExamplesJob job(std::string_view text = "One line.\nAnother line.\n\nA document.\n") {
-    write_file(dir_.file("in.txt"), text);
+    io::write_file(dir_.file("in.txt"), text);
     ElectraExamplesJob job;
     job.text.input = dir_.file("in.txt");
     job.vocab = golden_vocabulary();
@@ -77,7 +77,7 @@ class ElectraExamplesTest : public testing::Test {
   static std::string joined(const ElectraExamplesJob& job) {
     std::string out;
     for (const std::string& path : output_names(job.output, job.shards, job.shard_names))
-      out += read_file(path);
+      out += io::read_file(path);
     return out;
   }
   std::string bytes(const ElectraExamplesJob& job) {
@@ -86,7 +86,7 @@ class ElectraExamplesTest : public testing::Test {
   }
   static std::multiset<std::string> records(const std::string& bytes) {
     std::multiset<std::string> out;
-    RecordReader reader(bytes);
+    io::RecordReader reader(bytes);
     while (const auto record = reader.next()) out.emplace(*record);
     return out;
   }
@@ -114,9 +114,9 @@ ElectraExamplesJob ElectraExamplesTest::golden_job(const Json& item) {
   job.folder = dir_.file("corpus");
   job.archives = item["inputs"].empty();
   if (job.archives) job.folder = golden_electra("openwebtext");
-  remove_tree(dir_.file("corpus"));
+  io::remove_tree(dir_.file("corpus"));
   for (const std::string name : item["inputs"])
-    write_file(join_path(job.folder, name), read_file(golden_text(name)));
+    io::write_file(io::join_path(job.folder, name), io::read_file(golden_text(name)));
   const bool cased = item["cased"], accents = item["accents"];
   job.vocab = golden_text(cased ? "vocab_cased.txt" : "vocab_uncased.txt");
   job.output = dir_.file(item["name"].get<std::string>() + "/pretrain_data.tfrecord");
@@ -134,7 +134,7 @@ ElectraExamplesJob ElectraExamplesTest::golden_job(const Json& item) {
 std::string ElectraExamplesTest::hash_of_files(const ElectraExamplesJob& job) {
   std::string lines;
   for (int i = 0; i < 1000; ++i)
-    lines += str(i, " ", sha256(read_file(str(job.output, "-", i, "-of-1000"))), "\n");
+    lines += str(i, " ", sha256(io::read_file(str(job.output, "-", i, "-of-1000"))), "\n");
   return sha256(lines);
 }
 
@@ -145,7 +145,7 @@ TEST_F(ElectraExamplesTest, AreTheBytesOfTheOriginalPrograms) {
     const ElectraExamplesJob job = golden_job(item);
     EXPECT_EQ(build_electra_examples(job).examples, item["examples"]) << item["name"];
     EXPECT_EQ(hash_of_files(job), item["sha256"]) << item["name"];
-    EXPECT_EQ(list_folder(parent_path(job.output)).size(), 1000u);
+    EXPECT_EQ(io::list_folder(io::parent_path(job.output)).size(), 1000u);
   }
 }
 
@@ -156,7 +156,7 @@ TEST_F(ElectraExamplesTest, TheOriginalsFilesAreIndexedAndInspectedAsTheyAre) {
   std::uint64_t tokens = 0;
   for (int i = 0; i < 3; ++i) {
     const std::string file = dir_.file(original_name(i));
-    write_file(file, read_file(golden_electra(original_name(i))));
+    io::write_file(file, io::read_file(golden_electra(original_name(i))));
     EXPECT_EQ(index_records(file, ""), 1u);
     tokens += RecordIndex({file}).tokens(0).value();
   }
@@ -179,10 +179,11 @@ TEST_F(ElectraExamplesTest, TheOriginalsFilesHoldWhatOursHold) {
   const ElectraExamplesJob ours = golden_job(golden_case("cased_128_blanks_12345"));
   build_electra_examples(ours);
   for (int i = 0; i < 3; ++i) {
-    const std::string theirs = read_file(golden_electra(original_name(i))),
-                      made = read_file(join_path(parent_path(ours.output), original_name(i)));
-    const Example x(RecordReader(theirs).next().value(), "theirs"),
-        y(RecordReader(made).next().value(), "ours");
+    const std::string theirs = io::read_file(golden_electra(original_name(i))),
+                      made = io::read_file(
+                          io::join_path(io::parent_path(ours.output), original_name(i)));
+    const io::Example x(io::RecordReader(theirs).next().value(), "theirs"),
+        y(io::RecordReader(made).next().value(), "ours");
     for (const char* feature : {"input_ids", "input_mask", "segment_ids"})
       EXPECT_EQ(x.integers(feature), y.integers(feature)) << i << " " << feature;
   }
@@ -247,7 +248,7 @@ TEST_F(ElectraExamplesTest, BlankLinesEndDocumentsOnlyIfConfigured) {
 TEST_F(ElectraExamplesTest, TheDescriptionContainsSettingsAndCounts) {
   ElectraExamplesJob described = job();
   const ExampleSummary summary = build_electra_examples(described);
-  const auto json = Json::parse(read_file(dir_.file("out.json")));
+  const auto json = Json::parse(io::read_file(dir_.file("out.json")));
   EXPECT_EQ(json["kind"], "electra");
   EXPECT_EQ(json["seq_length"], 32);
   EXPECT_EQ(json["control_characters"], "electra");
@@ -255,10 +256,10 @@ TEST_F(ElectraExamplesTest, TheDescriptionContainsSettingsAndCounts) {
   EXPECT_EQ(json["example_tokens"], *RecordIndex({dir_.file("out")}).tokens(0) +
                                         *RecordIndex({dir_.file("out")}).tokens(1));
   std::map<std::int64_t, std::uint64_t> counts;
-  for (const std::string& record : records(read_file(dir_.file("out"))))
-    for (const Example example(record, "out"); const auto id : example.integers("input_ids"))
+  for (const std::string& record : records(io::read_file(dir_.file("out"))))
+    for (const io::Example example(record, "out"); const auto id : example.integers("input_ids"))
       ++counts[id];
-  const Vocabulary vocabulary = Vocabulary::load(described.vocab);
+  const text::Vocabulary vocabulary = text::Vocabulary::load(described.vocab);
   for (const char* special : {"[PAD]", "[CLS]", "[SEP]"}) counts.erase(vocabulary.id(special));
   const auto most = std::ranges::max_element(counts, {}, [](const auto& c) { return c.second; });
   EXPECT_EQ(json["majority_token"]["id"], most->first);
@@ -269,10 +270,10 @@ TEST_F(ElectraExamplesTest, TheDescriptionContainsSettingsAndCounts) {
 TEST_F(ElectraExamplesTest, StoredOptionsDecideControlCharacters) {
   ElectraExamplesJob stored = job();
   stored.vocab = dir_.file("vocab.txt");
-  write_file(stored.vocab, read_file(golden_vocabulary()));
-  write_file(dir_.file("tokenizer_config.json"), R"({"tokenizer_class": "BertTokenizer"})");
+  io::write_file(stored.vocab, io::read_file(golden_vocabulary()));
+  io::write_file(dir_.file("tokenizer_config.json"), R"({"tokenizer_class": "BertTokenizer"})");
   build_electra_examples(stored);
-  EXPECT_EQ(Json::parse(read_file(dir_.file("out.json")))["control_characters"], "bert");
+  EXPECT_EQ(Json::parse(io::read_file(dir_.file("out.json")))["control_characters"], "bert");
 }
 
 // Kills a run in the original order at random times; the output is a reserved folder.
@@ -314,7 +315,7 @@ TEST_F(ElectraExamplesTest, RefusesAVocabularyThatIsMissingOrLacksATokenOfItsOwn
   wrong.vocab = dir_.file("none.txt");
   EXPECT_THAT(refusal(wrong), HasSubstr("none.txt: No such file or directory"));
   wrong.vocab = dir_.file("v.txt");
-  write_file(wrong.vocab, "[PAD]\n[UNK]\n[SEP]\n[MASK]\na\n");
+  io::write_file(wrong.vocab, "[PAD]\n[UNK]\n[SEP]\n[MASK]\na\n");
   for (const auto order : {ExampleOrder::shuffled, ExampleOrder::original}) {
     wrong.order = order;
     EXPECT_THAT(refusal(wrong), HasSubstr("v.txt: has no token [CLS]"));
@@ -326,11 +327,11 @@ TEST_F(ElectraExamplesTest, RefusesAFolderWithoutFilesOrWithFolders) {
   wrong.order = ExampleOrder::original;
   wrong.folder = dir_.file("none");
   EXPECT_THAT(refusal(wrong), HasSubstr("none is not there\n  hint: name the folder that holds"));
-  make_folders(wrong.folder);
+  io::make_folders(wrong.folder);
   EXPECT_THAT(refusal(wrong),
               HasSubstr("none holds no files\n  hint: name the folder that holds the text files"));
-  write_file(dir_.file("corpus/a.txt"), "text\n");
-  write_file(dir_.file("corpus/b/c.txt"), "text\n");
+  io::write_file(dir_.file("corpus/a.txt"), "text\n");
+  io::write_file(dir_.file("corpus/b/c.txt"), "text\n");
   wrong.folder = dir_.file("corpus/a.txt");
   EXPECT_THAT(refusal(wrong), HasSubstr("a.txt is a file, not a folder\n  hint: name the folder"));
   wrong.folder = dir_.file("corpus");
@@ -353,7 +354,7 @@ TEST_F(ElectraExamplesTest, RefusesTextWithoutATokenAndWhatIsNoArchive) {
 TEST_F(ElectraExamplesTest, TheOriginalOrderReadsOnlyPlainText) {
   ElectraExamplesJob wrong = job();
   wrong.order = ExampleOrder::original;
-  wrong.text.sentences = Cut::prose;
+  wrong.text.sentences = text::Cut::prose;
   EXPECT_THAT(refusal(wrong),
               HasSubstr("order original reads only text files with one sentence per line\n"
                         "  hint: take the shuffled order"));
@@ -368,7 +369,7 @@ TEST_F(ElectraExamplesTest, TheOriginalOrderReadsOnlyPlainText) {
 TEST_F(ElectraExamplesTest, AReservedFolderIsNeverEmptied) {
   ElectraExamplesJob own = in_own_folder(job(), dir_.file("my,folder/r"), 2);
   own.description = false;
-  write_file(dir_.file("my,folder/thesis.txt"), "years");
+  io::write_file(dir_.file("my,folder/thesis.txt"), "years");
   const auto message = [&] { return error_of([&] { build_electra_examples(own); }); };
   EXPECT_THAT(message(), AllOf(HasSubstr("folder is not empty: it holds thesis.txt\n"),
                                HasSubstr("hint: choose another folder, or say --overwrite, which "
@@ -376,10 +377,10 @@ TEST_F(ElectraExamplesTest, AReservedFolderIsNeverEmptied) {
   own.overwrite = true;
   EXPECT_EQ(message(), "no error");
   EXPECT_EQ(message(), "no error");
-  EXPECT_EQ(read_file(dir_.file("my,folder/thesis.txt")), "years");
-  EXPECT_EQ(list_folder(dir_.file("my,folder")),
+  EXPECT_EQ(io::read_file(dir_.file("my,folder/thesis.txt")), "years");
+  EXPECT_EQ(io::list_folder(dir_.file("my,folder")),
             (std::vector<std::string>{"r-0-of-2", "r-1-of-2", "thesis.txt"}));
-  write_file(dir_.file("my,folder/r-2-of-3"), "");
+  io::write_file(dir_.file("my,folder/r-2-of-3"), "");
   EXPECT_THAT(message(),
               HasSubstr("folder holds r-2-of-3, which is not one of the 2 files that are "
                         "written, and would be read with them\n"
@@ -396,4 +397,4 @@ TEST_F(ElectraExamplesTest, AReservedFolderMayBeTheCurrentOne) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

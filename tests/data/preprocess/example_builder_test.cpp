@@ -28,7 +28,7 @@
 #include "support/error_of.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -36,7 +36,7 @@ using testing::HasSubstr;
 
 class ExampleBuilderTest : public testing::Test {
  protected:
-  void SetUp() override { write_file(dir_.file("in.txt"), small_text(600)); }
+  void SetUp() override { io::write_file(dir_.file("in.txt"), small_text(600)); }
 
   ExampleJob job(const std::string& output, std::int64_t shards = 1) {
     ExampleJob job;
@@ -59,7 +59,7 @@ class ExampleBuilderTest : public testing::Test {
   }
   static std::string joined(const ExampleJob& job) {
     std::string out;
-    for (const std::string& path : output_names(job.output, job.shards)) out += read_file(path);
+    for (const std::string& path : output_names(job.output, job.shards)) out += io::read_file(path);
     return out;
   }
   std::string in_memory(const ExampleJob& job, std::int64_t length);
@@ -68,17 +68,17 @@ class ExampleBuilderTest : public testing::Test {
 
   CapturedLog log_;
   TempDir dir_;
-  const BertTokenizer tokenizer_ = BertTokenizer::load(golden_vocabulary(), {});
+  const text::BertTokenizer tokenizer_ = text::BertTokenizer::load(golden_vocabulary(), {});
 };
 
 // Draws from every document separately and keeps all examples in a map.
 std::string ExampleBuilderTest::in_memory(const ExampleJob& job, std::int64_t length) {
-  DocumentReader reader(job.text);
+  text::DocumentReader reader(job.text);
   const RunsBuilder builder(length);
   const auto seed = static_cast<std::uint64_t>(job.seed);
   const auto encoder = builder.encoder();
   std::map<std::uint64_t, std::string> records;
-  Document document;
+  text::Document document;
   for (std::uint64_t number = 0; reader.next(document); ++number) {
     DocumentGroup group;
     for (std::size_t i = 0; i < document.size(); ++i)
@@ -159,7 +159,7 @@ TEST_F(ExampleBuilderTest, ManyPassesAreNeededHere) {
 
 TEST_F(ExampleBuilderTest, TheDescriptionContainsTheBuildersSettings) {
   const ExampleSummary summary = build(job("out"));
-  const auto json = Json::parse(read_file(dir_.file("out.json")));
+  const auto json = Json::parse(io::read_file(dir_.file("out.json")));
   EXPECT_EQ(json["kind"], "runs");
   EXPECT_EQ(json["run_length"], 9);
   EXPECT_EQ(json["drawn_tokens"], 2 * summary.text.tokens);
@@ -239,7 +239,7 @@ TEST_F(ExampleBuilderTest, ResumesDrawingWithTheNextGroup) {
     ASSERT_TRUE(WIFSIGNALED(status));
   }
   fs::rename(dir_.file("in.txt"), dir_.file("moved.txt"));
-  write_file(dir_.file("in.txt"), "");
+  io::write_file(dir_.file("in.txt"), "");
   EXPECT_THAT(error_of([&] { build_with(killed, GroupsBuilder()); }),
               HasSubstr("contains an interrupted run whose examples were drawn with "));
   fs::rename(dir_.file("moved.txt"), dir_.file("in.txt"));
@@ -248,7 +248,7 @@ TEST_F(ExampleBuilderTest, ResumesDrawingWithTheNextGroup) {
   EXPECT_EQ(rest.groups, all.groups - 3 - 5);
   EXPECT_TRUE(joined(killed) == joined(alone("whole")));
   const auto facts = [&](const std::string& name) {
-    auto json = Json::parse(read_file(dir_.file(name + "-00000-of-00004.json")));
+    auto json = Json::parse(io::read_file(dir_.file(name + "-00000-of-00004.json")));
     json.erase("files");
     return json;
   };
@@ -282,20 +282,20 @@ TEST_F(ExampleBuilderTest, OverwriteReplacesAnInterruptedRunInAReservedFolder) {
   own.own_folder = true;
   own.description = false;
   stop_while_writing(own);
-  write_file(dir_.file("own/r-1-of-2.partial-0123456789abcdef"), "half");
+  io::write_file(dir_.file("own/r-1-of-2.partial-0123456789abcdef"), "half");
   EXPECT_THAT(error_of([&] { build(own, 10); }),
               HasSubstr("r-0-of-2.work: contains an interrupted run whose examples were drawn with "
                         "settings/run_length 9, not 10\n"
                         "  hint: run the same command as before, or use --overwrite"));
   own.overwrite = true;
   EXPECT_EQ(error_of([&] { build(own, 10); }), "no error");
-  EXPECT_EQ(list_folder(dir_.file("own")), (std::vector<std::string>{"r-0-of-2", "r-1-of-2"}));
+  EXPECT_EQ(io::list_folder(dir_.file("own")), (std::vector<std::string>{"r-0-of-2", "r-1-of-2"}));
 }
 
 TEST_F(ExampleBuilderTest, ThrowsForFewerInputsOrOutputs) {
   ExampleJob stopped = job("out");
   stopped.output += "," + dir_.file("second");
-  write_file(dir_.file("more.txt"), "One more line.\n");
+  io::write_file(dir_.file("more.txt"), "One more line.\n");
   stopped.text.input += "," + dir_.file("more.txt");
   stop_while_writing(stopped);
   ExampleJob fewer = stopped;
@@ -314,13 +314,13 @@ TEST_F(ExampleBuilderTest, RewritesOutputsThatTheInterruptedRunDidNotWrite) {
   const std::vector<std::string> shards = output_names(stopped.output, 3);
   stop_while_writing(stopped, build(job("whole")).examples / 2);
   ASSERT_TRUE(fs::exists(shards[0]) && !fs::exists(shards[2]));
-  const std::string whole = read_file(shards[0]);
+  const std::string whole = io::read_file(shards[0]);
   for (const std::string& other : {std::string("short"), std::string(whole.size(), 'x')}) {
-    write_file(shards[0], other);
+    io::write_file(shards[0], other);
     EXPECT_THAT(error_of([&] { build(stopped); }), HasSubstr("out-00000-of-00003 exists already"));
-    EXPECT_EQ(read_file(shards[0]), other);
+    EXPECT_EQ(io::read_file(shards[0]), other);
   }
-  write_file(shards[2], "foreign");
+  io::write_file(shards[2], "foreign");
   stopped.overwrite = true;
   build(stopped);
   EXPECT_THAT(log_.text(), HasSubstr("0 of 3 files are complete"));
@@ -341,11 +341,11 @@ TEST_F(ExampleBuilderTest, AFileOfAnInterruptedRunIsCompleteOnlyWithItsIndex) {
   const ExampleJob stopped = job("out", 3);
   stop_while_writing(stopped, build(job("whole")).examples / 2);
   const std::string index = output_names(stopped.output, 3)[0] + ".index";
-  const std::string written = read_file(index);
+  const std::string written = io::read_file(index);
   fs::remove(index);
   build(stopped);
   EXPECT_THAT(log_.text(), HasSubstr("0 of 3 files are complete"));
-  EXPECT_TRUE(read_file(index) == written);
+  EXPECT_TRUE(io::read_file(index) == written);
   EXPECT_TRUE(joined(stopped) == in_memory(stopped, 9));
 }
 
@@ -355,7 +355,7 @@ TEST_F(ExampleBuilderTest, AFileOfAnInterruptedRunIsCompleteOnlyWithItsIndex) {
 TEST_F(ExampleBuilderTest, MemoryIsBoundedWhateverTheTextAndTheThreads) {
   constexpr std::size_t kMemory = 512 << 10, kFixed = 4 << 20;
   for (const int documents : {2000, 8000}) {
-    write_file(dir_.file("in.txt"), small_text(documents));
+    io::write_file(dir_.file("in.txt"), small_text(documents));
     for (const int threads : {1, 24}) {
       ExampleJob bounded = job(str("out", documents, threads), 16);
       bounded.threads = threads;
@@ -377,4 +377,4 @@ TEST_F(ExampleBuilderTest, MemoryIsBoundedWhateverTheTextAndTheThreads) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

@@ -20,7 +20,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::AllOf;
@@ -29,7 +29,7 @@ using testing::HasSubstr;
 class ExampleFilesTest : public testing::TestWithParam<ExampleOrder> {
  protected:
   BertExamplesJob job(const std::string& output) {
-    write_file(dir_.file("in.txt"), "The first line.\nThe second line.\n\nOne more.\n");
+    io::write_file(dir_.file("in.txt"), "The first line.\nThe second line.\n\nOne more.\n");
     BertExamplesJob job;
     job.text.input = dir_.file("in.txt");
     job.vocab = source_path("tests/golden/pretraining/vocab_uncased.txt");
@@ -47,7 +47,7 @@ class ExampleFilesTest : public testing::TestWithParam<ExampleOrder> {
 };
 
 TEST_P(ExampleFilesTest, NeverReplacesAFileThatIsNotAnIndexOrDescription) {
-  write_file(dir_.file("train.json"), R"({"settings": "of another program"})");
+  io::write_file(dir_.file("train.json"), R"({"settings": "of another program"})");
   BertExamplesJob made = job(dir_.file("train"));
   for (const bool overwrite : {false, true}) {
     made.overwrite = overwrite;
@@ -55,7 +55,7 @@ TEST_P(ExampleFilesTest, NeverReplacesAFileThatIsNotAnIndexOrDescription) {
   }
   std::filesystem::rename(dir_.file("train.json"), dir_.file("train.index"));
   EXPECT_THAT(refusal(made), HasSubstr("train.index is not an index of records"));
-  EXPECT_EQ(read_file(dir_.file("train.index")), R"({"settings": "of another program"})");
+  EXPECT_EQ(io::read_file(dir_.file("train.index")), R"({"settings": "of another program"})");
   EXPECT_FALSE(std::filesystem::exists(dir_.file("train")));
 }
 
@@ -64,9 +64,9 @@ TEST_P(ExampleFilesTest, ReplacesIndexAndDescriptionOnlyWithOverwrite) {
   ASSERT_EQ(refusal(made), "no error");
   for (const char* removed : {"train", "train.index"}) {
     std::filesystem::remove(dir_.file(removed));
-    const std::string left = read_file(dir_.file("train.json"));
+    const std::string left = io::read_file(dir_.file("train.json"));
     EXPECT_THAT(refusal(made), HasSubstr(" exists already, beside no "));
-    EXPECT_EQ(read_file(dir_.file("train.json")), left);
+    EXPECT_EQ(io::read_file(dir_.file("train.json")), left);
   }
   made.overwrite = true;
   EXPECT_EQ(refusal(made), "no error");
@@ -107,20 +107,20 @@ TEST_P(ExampleFilesTest, AFileHasOneNameAmongTheOutputsAndTheInputs) {
 
 TEST_P(ExampleFilesTest, ReplacesTheTargetOfALink) {
   std::filesystem::create_directory(dir_.file("disk"));
-  write_file(dir_.file("disk/old"), "old");
+  io::write_file(dir_.file("disk/old"), "old");
   std::filesystem::create_symlink(dir_.file("disk/old"), dir_.file("train"));
   BertExamplesJob made = job(dir_.file("train"));
   made.overwrite = true;
   EXPECT_EQ(refusal(made), "no error");
   EXPECT_TRUE(std::filesystem::is_symlink(dir_.file("train")));
   EXPECT_EQ(refusal(job(dir_.file("plain"))), "no error");
-  EXPECT_EQ(read_file(dir_.file("disk/old")), read_file(dir_.file("plain")));
+  EXPECT_EQ(io::read_file(dir_.file("disk/old")), io::read_file(dir_.file("plain")));
 }
 
 TEST_P(ExampleFilesTest, WritesToAPipeWithoutIndexOrDescription) {
   const std::string pipe = dir_.file("pipe");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  const Descriptor reader(::open(pipe.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  const io::Descriptor reader(::open(pipe.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   for (const bool overwrite : {false, true}) {
     BertExamplesJob made = job(pipe);
     made.overwrite = overwrite;
@@ -130,10 +130,10 @@ TEST_P(ExampleFilesTest, WritesToAPipeWithoutIndexOrDescription) {
     read.resize(static_cast<std::size_t>(std::max<ssize_t>(0, count)));
     made.output = dir_.file("plain");
     EXPECT_EQ(refusal(made), "no error");
-    EXPECT_TRUE(read == read_file(made.output)) << overwrite;
+    EXPECT_TRUE(read == io::read_file(made.output)) << overwrite;
   }
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
-  EXPECT_THAT(list_folder(dir_.path()),
+  EXPECT_THAT(io::list_folder(dir_.path()),
               testing::ElementsAre("in.txt", "pipe", "plain", "plain.index", "plain.json"));
 }
 
@@ -183,4 +183,4 @@ TEST(ExampleOrders, AreKnownByTheirNames) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

@@ -13,7 +13,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 __extension__ using Wide = unsigned __int128;
@@ -108,22 +108,22 @@ TEST_F(SpillTest, AListLoadsFromAMovedFolder) {
 
 TEST_F(SpillTest, ADamagedListIsRefused) {
   write(records(10)).save(dir_.file("list"));
-  std::string list = read_file(dir_.file("list"));
+  std::string list = io::read_file(dir_.file("list"));
   for (const std::size_t at : {std::size_t{0}, list.size() - 1}) {
     std::string damaged = list;
     damaged[at] ^= 1;
-    write_file(dir_.file("list"), damaged);
+    io::write_file(dir_.file("list"), damaged);
     EXPECT_THAT(error_of([&] { ExternalShuffle::load(dir_.file("list")); }),
                 HasSubstr("list: damaged"));
   }
 }
 
 TEST_F(SpillTest, NoFileOrLinkIsWrittenInto) {
-  write_file(dir_.file("mine"), "dear");
+  io::write_file(dir_.file("mine"), "dear");
   std::filesystem::create_symlink(dir_.file("mine"), dir_.file("link"));
   for (const char* name : {"mine", "link"})
     EXPECT_THAT(error_of([&] { SpillFile file(dir_.file(name)); }), HasSubstr("File exists"));
-  EXPECT_EQ(read_file(dir_.file("mine")), "dear");
+  EXPECT_EQ(io::read_file(dir_.file("mine")), "dear");
 }
 
 TEST(GroupRanges, AreOfAboutEqualSizeAndHoldEverything) {
@@ -154,4 +154,4 @@ TEST(GroupRanges, AreOfAboutEqualSizeAndHoldEverything) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

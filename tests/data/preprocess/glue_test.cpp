@@ -9,13 +9,13 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
 const Json& golden_tasks() {
-  static const Json kFacts = Json::parse(read_file(source_path("tests/golden/glue.json")));
+  static const Json kFacts = Json::parse(io::read_file(source_path("tests/golden/glue.json")));
   return kFacts.at("tasks");
 }
 
@@ -46,8 +46,8 @@ TEST(Glue, EachTasksFilesAreReadAsTheOriginalReadsThem) {
     const GlueTask& task = glue_task(name, "data.glue");
     const TempDir dir;
     for (const auto& [file, text] : facts["files"].items())
-      write_file(dir.file(facts["folder"].get<std::string>() + "/" + file),
-                 text.get<std::string>());
+      io::write_file(dir.file(facts["folder"].get<std::string>() + "/" + file),
+                     text.get<std::string>());
     const GlueFiles files = glue_files(task, dir.path());
     for (const auto& [split, file] :
          {std::pair{std::string("train"), files.train}, {task.dev, files.dev}}) {
@@ -77,7 +77,7 @@ TEST(Glue, LabelsInTheFilesEqualTheTasks) {
     const LabelReader reader({.problem = task.problem, .names = task.labels});
     for (const auto& e : facts["examples"]["train"]) {
       const std::string label = e[2];
-      if (task.problem == Problem::regression)
+      if (task.problem == io::Problem::regression)
         EXPECT_EQ(reader.number(label, ""), std::stof(label));
       else
         EXPECT_EQ(reader.classes(label, "").size(), 1u);
@@ -87,8 +87,8 @@ TEST(Glue, LabelsInTheFilesEqualTheTasks) {
 
 TEST(Glue, ATaskIsFoundByAnyOfItsNamesInAnyOfItsFolders) {
   const TempDir dir;
-  write_file(dir.file("stsb/train.tsv"), "");
-  write_file(dir.file("alone/train.tsv"), "");
+  io::write_file(dir.file("stsb/train.tsv"), "");
+  io::write_file(dir.file("alone/train.tsv"), "");
   const GlueTask& sts = glue_task("STS-B", "data.glue");
   EXPECT_EQ(sts.name(), "sts");
   EXPECT_EQ(glue_task("sst2", "data.glue").name(), "sst");
@@ -103,7 +103,7 @@ TEST(Glue, ATaskIsFoundByAnyOfItsNamesInAnyOfItsFolders) {
 TEST(Glue, TestsAreReadRowByRowAndCalledAsTheBenchmarkCallsThem) {
   const TempDir dir;
   const auto rows = [&](const GlueTest& test, const std::string& line) {
-    write_file(dir.file("t.tsv"), "header\n" + line + "\n");
+    io::write_file(dir.file("t.tsv"), "header\n" + line + "\n");
     LabelledRows all(glue_test_rows(test, dir.file("t.tsv")), "--glue");
     LabelledRow row;
     EXPECT_TRUE(all.next(row)) << line;
@@ -126,4 +126,4 @@ TEST(Glue, TestsAreReadRowByRowAndCalledAsTheBenchmarkCallsThem) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

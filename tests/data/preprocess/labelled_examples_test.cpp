@@ -14,7 +14,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::ElementsAre;
@@ -23,10 +23,10 @@ using testing::HasSubstr;
 class LabelledExamples : public testing::Test {
  protected:
   void SetUp() override {
-    write_file(dir_.file("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n");
+    io::write_file(dir_.file("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n");
   }
   std::string file(const char* name, const std::string& content) const {
-    write_file(dir_.file(name), content);
+    io::write_file(dir_.file(name), content);
     return dir_.file(name);
   }
   LabelledExamplesJob job(const std::string& input) const {
@@ -38,15 +38,17 @@ class LabelledExamples : public testing::Test {
     job.output = dir_.file("out.tfrecord");
     return job;
   }
-  std::vector<std::int32_t> values(const Features& features, std::size_t rows) const {
+  std::vector<std::int32_t> values(const io::Features& features, std::size_t rows) const {
     const auto source = open_examples({.input = dir_.file("out.tfrecord"), .features = features});
     EXPECT_EQ(source->size(), rows);
     const Batch batch = source->examples_in_order(0, rows);
     const auto all = batch.arrays.front().values<std::int32_t>();
     return {all.begin(), all.end()};
   }
-  static Features feature(const char* name, std::int64_t length) {
-    return {{.name = name, .row = length == 0 ? Dims{} : Dims{length}, .limit = 99}};
+  static io::Features feature(const char* name, std::int64_t length) {
+    return {{.name = name,
+             .row = length == 0 ? compiler::Dims{} : compiler::Dims{length},
+             .limit = 99}};
   }
 
   TempDir dir_;
@@ -58,7 +60,7 @@ TEST_F(LabelledExamples, TakeLabelsThatDifferByNormalizationAloneAsOne) {
   files.input = file(
       "r.tsv", "text\tlabel\n" + decomposed + "\t" + decomposed + "\nb\t" + composed + "\nc\tno\n");
   const CapturedLog log;
-  const auto counts = count_labels(files, Problem::single_label, "data.train");
+  const auto counts = count_labels(files, io::Problem::single_label, "data.train");
   EXPECT_THAT(counts, ElementsAre(std::pair{composed, 2u}, std::pair{std::string("no"), 1u}));
   LabelledRows rows(files, "data.train");
   LabelledRow row;
@@ -68,7 +70,7 @@ TEST_F(LabelledExamples, TakeLabelsThatDifferByNormalizationAloneAsOne) {
   EXPECT_THAT(log.text(), HasSubstr("1 label occurs in NFC and in NFD; both spellings count as "
                                     "one label: " +
                                     composed));
-  LabelReader reader({.problem = Problem::single_label, .names = {decomposed, "no"}});
+  LabelReader reader({.problem = io::Problem::single_label, .names = {decomposed, "no"}});
   EXPECT_THAT(reader.classes(composed, "here"), ElementsAre(0));
 }
 
@@ -78,13 +80,13 @@ TEST_F(LabelledExamples, RowsInAnotherEncodingAreRefused) {
   LabelledFiles files;
   files.input = file("latin1.tsv", rows);
   EXPECT_THAT(
-      error_of<UsageError>([&] { count_labels(files, Problem::single_label, "data.train"); }),
+      error_of<UsageError>([&] { count_labels(files, io::Problem::single_label, "data.train"); }),
       HasSubstr("the file is not UTF-8"));
 }
 
 TEST_F(LabelledExamples, KeepTheNumbersOfClassesBehindTwoFormsOfOneLabel) {
   const LabelReader reader(
-      {.problem = Problem::single_label, .names = {"caf\u00E9", "cafe\u0301", "no"}});
+      {.problem = io::Problem::single_label, .names = {"caf\u00E9", "cafe\u0301", "no"}});
   EXPECT_THAT(reader.classes("caf\u00E9", "here"), ElementsAre(0));
   EXPECT_THAT(reader.classes("no", "here"), ElementsAre(2));
 }
@@ -148,12 +150,13 @@ TEST_F(LabelledExamples, AClassOfOneRowIsTrainedOn) {
 }
 
 TEST_F(LabelledExamples, CountsLabelsAndReportsInvalidOnes) {
-  const auto counted = [&](const std::string& path, Problem problem = Problem::single_label) {
+  const auto counted = [&](const std::string& path,
+                           io::Problem problem = io::Problem::single_label) {
     return count_labels({.input = path}, problem, "data.train");
   };
   EXPECT_EQ(counted(file("a.tsv", "text\tlabel\na\tx\nb\ty\na\tx\n")),
             (std::map<std::string, std::uint64_t>{{"x", 2}, {"y", 1}}));
-  EXPECT_EQ(counted(file("m.tsv", "text\tlabel\na\tx, y\nb\t\nc\ty\n"), Problem::multi_label),
+  EXPECT_EQ(counted(file("m.tsv", "text\tlabel\na\tx, y\nb\t\nc\ty\n"), io::Problem::multi_label),
             (std::map<std::string, std::uint64_t>{{"x", 1}, {"y", 2}}));
   EXPECT_EQ(counted(file("j.jsonl", R"({"text":"a","label":1})"
                                     "\n"
@@ -171,7 +174,7 @@ TEST_F(LabelledExamples, CountsLabelsAndReportsInvalidOnes) {
   EXPECT_THAT(error_of<UsageError>([&] { counted(file("n.tsv", many)); }),
               HasSubstr("hint: name the column of the classes with data.label, or if it is the "
                         "right one, list all classes in data.labels"));
-  const LabelReader reader({.problem = Problem::single_label, .names = {"no", "yes"}});
+  const LabelReader reader({.problem = io::Problem::single_label, .names = {"no", "yes"}});
   EXPECT_THAT(error_of<UsageError>([&] { reader.classes("yess", "v.tsv:3"); }),
               HasSubstr("v.tsv:3: label 'yess' is not one of the 2 classes"));
 }
@@ -198,8 +201,8 @@ TEST_F(LabelledExamples, AnswersLoseTheirEndButForTheLastId) {
   EXPECT_EQ(s.unknown, 1u);
   EXPECT_EQ(s.unknown_texts, 1u);
   EXPECT_EQ(s.unknown_targets, 2u);
-  EXPECT_THAT(read_file(job.output + ".json"), HasSubstr("\"unknown_targets\": 2"));
-  EXPECT_EQ(read_file(rows_beside(job.output)),
+  EXPECT_THAT(io::read_file(job.output + ".json"), HasSubstr("\"unknown_targets\": 2"));
+  EXPECT_EQ(io::read_file(rows_beside(job.output)),
             "{\"text\":\"abc\",\"label\":\"de\"}\n"
             "{\"text\":\"abcdefgh\",\"label\":\"abcd\"}\n");
   EXPECT_THAT(values(feature("inputs", 6), 2), ElementsAre(4, 2, 3, 4, 1, 0, 4, 2, 3, 4, 5, 1));
@@ -208,7 +211,7 @@ TEST_F(LabelledExamples, AnswersLoseTheirEndButForTheLastId) {
 
 TEST_F(LabelledExamples, DoesNotCountTruncatedWords) {
   auto rows = job(file("w.tsv", "text\tlabel\na b c a b c\tno no yes no yes yes\n"));
-  rows.labels.problem = Problem::token_labels;
+  rows.labels.problem = io::Problem::token_labels;
   rows.rows.words = true;
   EXPECT_THAT(write_labelled_examples(rows).of_class, ElementsAre(3, 1));  // four of six words
 }
@@ -253,7 +256,7 @@ TEST_F(LabelledExamples, NumbersHaveAnySignAndPoint) {
 
 TEST_F(LabelledExamples, NamesOfSeveralLabelsMayHoldCommas) {
   const auto names = [](const std::string& label, const std::vector<std::string>& known = {}) {
-    return label_names(Problem::multi_label, label, known);
+    return label_names(io::Problem::multi_label, label, known);
   };
   EXPECT_THAT(names(" a, b ,,c"), ElementsAre("a", "b", "c"));
   EXPECT_THAT(names(R"(["lions, tigers", "bears", 3])"),
@@ -266,9 +269,9 @@ TEST_F(LabelledExamples, NamesOfSeveralLabelsMayHoldCommas) {
   EXPECT_THAT(names("y, x", {"x,y", "x", "y"}), ElementsAre("y", "x"));
   for (const std::vector<std::string>& list :
        std::vector<std::vector<std::string>>{{}, {"a", "b"}, {"x,y", "a"}, {"[1]"}, {"[a"}})
-    EXPECT_EQ(class_names_in(class_names_text(list)), list) << class_names_text(list);
-  EXPECT_EQ(class_names_text({"a", "b"}), "a,b");
-  EXPECT_EQ(class_names_text({"x,y", "a"}), R"(["x,y","a"])");
+    EXPECT_EQ(io::class_names_in(io::class_names_text(list)), list) << io::class_names_text(list);
+  EXPECT_EQ(io::class_names_text({"a", "b"}), "a,b");
+  EXPECT_EQ(io::class_names_text({"x,y", "a"}), R"(["x,y","a"])");
 }
 
 TEST_F(LabelledExamples, SeveralLabelsMayBeListsOfJson) {
@@ -276,12 +279,12 @@ TEST_F(LabelledExamples, SeveralLabelsMayBeListsOfJson) {
                        "{\"text\": \"a\", \"label\": [\"x, y\", \"no\"]}\n"
                        "{\"text\": \"b\", \"label\": []}\n{\"text\": \"c\", \"label\": \"no\"}\n"));
   rows.rows.lists = true;
-  rows.labels = {.problem = Problem::multi_label, .names = {"no", "x, y"}};
-  EXPECT_EQ(count_labels(rows.rows, Problem::multi_label, "data.train"),
+  rows.labels = {.problem = io::Problem::multi_label, .names = {"no", "x, y"}};
+  EXPECT_EQ(count_labels(rows.rows, io::Problem::multi_label, "data.train"),
             (std::map<std::string, std::uint64_t>{{"no", 2}, {"x, y", 1}}));
   EXPECT_EQ(write_labelled_examples(rows).examples, 3u);
   EXPECT_THAT(values(feature("label_ids", 2), 3), ElementsAre(1, 1, 0, 0, 1, 0));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

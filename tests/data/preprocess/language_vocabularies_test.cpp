@@ -16,7 +16,7 @@
 #include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 struct Language {
@@ -43,7 +43,7 @@ const std::vector<Language> kLanguages{
 
 // The text in NFC and without spaces.
 std::string letters_of(const std::string& text) {
-  std::string out = nfc(std::string(text));
+  std::string out = text::nfc(std::string(text));
   for (const std::string_view space : {" ", "\u200b"})
     for (std::size_t at; (at = out.find(space)) != std::string::npos;) out.erase(at, space.size());
   return out;
@@ -55,13 +55,13 @@ class LanguageVocabularies : public testing::Test {
     const std::string folder = dir_.file(str(language.tag, "/", static_cast<int>(type)));
     std::string text;
     for (int i = 0; i < 5; ++i) text += language.text + "\n";
-    write_file(dir_.file("text.txt"), text);
+    io::write_file(dir_.file("text.txt"), text);
     VocabularyJob job;
     job.text.input = dir_.file("text.txt");
     job.out = folder + "/tokenizer.json";
     job.type = type;
     job.trainer.vocab_size = 200;
-    job.tokenizer = new_vocabulary_options({}, "", "--language");
+    job.tokenizer = text::new_vocabulary_options({}, "", "--language");
     train_vocabulary(job);
     return folder;
   }
@@ -76,7 +76,8 @@ TEST_F(LanguageVocabularies, LoseNoLetterAndGiveTheIdsAndOffsetsOfTransformers) 
   for (const Language& language : kLanguages)
     for (const VocabularyType type : {VocabularyType::wordpiece, VocabularyType::choose}) {
       const std::string folder = train(language, type);
-      const BertTokenizer tokenizer = BertTokenizer::load(folder + "/tokenizer.json", {});
+      const text::BertTokenizer tokenizer =
+          text::BertTokenizer::load(folder + "/tokenizer.json", {});
       const std::vector<std::string> here{language.text, language.decomposed, "\u200b a"};
       for (const std::string& text : {language.text, language.decomposed}) {
         const auto ids = tokenizer.encode(text);
@@ -86,7 +87,7 @@ TEST_F(LanguageVocabularies, LoseNoLetterAndGiveTheIdsAndOffsetsOfTransformers) 
       cases += Json{{"folder", folder}, {"texts", here}}.dump() + "\n";
       for (const std::string& text : here) texts.emplace_back(folder, text);
     }
-  write_file(dir_.file("cases.jsonl"), cases);
+  io::write_file(dir_.file("cases.jsonl"), cases);
   const CommandOutput output =
       run_oracle(str(source_path("tests/data/preprocess/language_vocabularies.py"), " ",
                      dir_.file("cases.jsonl"), " ", dir_.file("out.jsonl")));
@@ -96,9 +97,10 @@ TEST_F(LanguageVocabularies, LoseNoLetterAndGiveTheIdsAndOffsetsOfTransformers) 
     std::string line;
     ASSERT_TRUE(std::getline(in, line));
     const Json expected = Json::parse(line);
-    const BertTokenizer tokenizer = BertTokenizer::load(folder + "/tokenizer.json", {});
+    const text::BertTokenizer tokenizer = text::BertTokenizer::load(folder + "/tokenizer.json", {});
     Json offsets = Json::array();
-    for (const TokenSpan& span : in_characters(text, tokenizer.encode_with_offsets(text)))
+    for (const text::TokenSpan& span :
+         text::in_characters(text, tokenizer.encode_with_offsets(text)))
       offsets.push_back({span.begin, span.end});
     EXPECT_EQ(Json(tokenizer.encode(text)), expected["ids"]) << folder << ": " << text;
     EXPECT_EQ(offsets, expected["offsets"]) << folder << ": " << text;
@@ -106,4 +108,4 @@ TEST_F(LanguageVocabularies, LoseNoLetterAndGiveTheIdsAndOffsetsOfTransformers) 
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

@@ -7,7 +7,7 @@
 #include "support/captured_log.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::AllOf;
@@ -17,19 +17,19 @@ using testing::Not;
 
 class MergedWordsTest : public testing::Test {
  protected:
-  LinesOptions text(const std::string& content) const {
-    write_file(dir_.file("text.txt"), content);
-    LinesOptions out;
+  text::LinesOptions text(const std::string& content) const {
+    io::write_file(dir_.file("text.txt"), content);
+    text::LinesOptions out;
     out.input = dir_.file("text.txt");
     return out;
   }
-  std::string log_of(const std::string& content, const TokenizerOptions& options) const {
+  std::string log_of(const std::string& content, const text::TokenizerOptions& options) const {
     const CapturedLog log;
     log_normalization(text(content), options);
     return log.text();
   }
   const TempDir dir_;
-  const TokenizerOptions lower_{.lower_case = true};
+  const text::TokenizerOptions lower_{.lower_case = true};
 };
 
 TEST_F(MergedWordsTest, CountsWordsThatBecomeEqualAndNamesTheMostFrequent) {
@@ -73,8 +73,8 @@ TEST_F(MergedWordsTest, TheLogNamesTheScriptsOfTheText) {
 
 TEST_F(MergedWordsTest, TurkishTextThatIsLowerCasedAsEnglishIsWarnedOf) {
   const std::string turkish = "Irmak kıyısında ışıklı bir şehir, dağ ve İzmir\n";
-  const TokenizerOptions lower{.lower_case = true, .strip_accents = false};
-  TokenizerOptions by_its_rules = lower;
+  const text::TokenizerOptions lower{.lower_case = true, .strip_accents = false};
+  text::TokenizerOptions by_its_rules = lower;
   by_its_rules.turkic_case = true;
   EXPECT_THAT(log_of(turkish, lower), HasSubstr("hint: --language tr (vocab.language=tr)"));
   EXPECT_THAT(
@@ -85,4 +85,4 @@ TEST_F(MergedWordsTest, TurkishTextThatIsLowerCasedAsEnglishIsWarnedOf) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

@@ -16,7 +16,7 @@
 #include "support/paths.h"
 #include "text/readers/lines.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::ElementsAre;
@@ -25,10 +25,10 @@ using testing::HasSubstr;
 class QuestionExamples : public testing::Test {
  protected:
   void SetUp() override {
-    write_file(dir_.file("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\nd\n##x\n");
+    io::write_file(dir_.file("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\nd\n##x\n");
   }
   QuestionExamplesJob job(const std::string& rows) const {
-    write_file(dir_.file("q.jsonl"), rows);
+    io::write_file(dir_.file("q.jsonl"), rows);
     QuestionExamplesJob job;
     job.rows = {.input = dir_.file("q.jsonl"),
                 .text = "question",
@@ -48,7 +48,7 @@ class QuestionExamples : public testing::Test {
                answers, "}\n");
   }
   std::vector<std::int32_t> values(const char* name, std::size_t rows) const {
-    const Features features{{.name = name, .row = {}, .limit = 99}};
+    const io::Features features{{.name = name, .row = {}, .limit = 99}};
     const auto source = open_examples({.input = dir_.file("out.tfrecord"), .features = features});
     EXPECT_EQ(source->size(), rows);
     const Batch batch = source->examples_in_order(0, rows);
@@ -70,7 +70,7 @@ TEST_F(QuestionExamples, AnswersArePlacesInEachWindowThatHoldsThemWhole) {
   EXPECT_EQ(s.questions, 2u);
   EXPECT_THAT(values("start_positions", 4), ElementsAre(0, 5, 3, 4));
   EXPECT_THAT(values("end_positions", 4), ElementsAre(0, 6, 4, 4));
-  LineReader kept(questions_file(dir_.file("out.tfrecord")));
+  text::LineReader kept(questions_file(dir_.file("out.tfrecord")));
   std::string line;
   ASSERT_TRUE(kept.next(line));
   EXPECT_EQ(line, R"({"id":"1","question":"d","context":"a bx é c a d","answers":["c a"]})");
@@ -102,7 +102,7 @@ TEST_F(QuestionExamples, AllQuestionsOnATextAreOnOneSide) {
   for (const auto side : {RowSplit::Part::train, RowSplit::Part::heldout}) {
     part.split = {.heldout = 0.34, .seed = 3, .part = side};
     questions += write_question_examples(part).questions;
-    LineReader kept(questions_file(part.output));
+    text::LineReader kept(questions_file(part.output));
     for (std::string line; kept.next(line);)
       sides[Json::parse(line)["context"]].insert(static_cast<int>(side));
   }
@@ -127,4 +127,4 @@ TEST_F(QuestionExamples, ThrowsForMalformedAnswers) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

@@ -9,7 +9,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::ElementsAre;
@@ -21,14 +21,14 @@ class RowOverview : public testing::Test {
                               const char* ending = ".tsv") const {
     RowOverviewJob::Split out{.name = name, .files = {}};
     out.files.input = dir_.file(std::string(name) + ending);
-    write_file(out.files.input, rows);
+    io::write_file(out.files.input, rows);
     return out;
   }
   TempDir dir_;
 };
 
 TEST_F(RowOverview, CountsEachSplit) {
-  write_file(dir_.file("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n");
+  io::write_file(dir_.file("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n");
   RowOverviewJob job{
       .splits = {split("train", "text\tlabel\na b\tyes\na\tno\na z a b c\tno\nbad\n")},
       .vocab = dir_.file("vocab.txt"),
@@ -102,7 +102,7 @@ TEST_F(RowOverview, FindsTheSameTextWithinAndAcrossSplits) {
 
 TEST_F(RowOverview, NamesOfKnownClassesMayHoldCommas) {
   RowOverviewJob job{.splits = {split("train", "text\tlabel\na\tlions, tigers,bears\nb\tbears\n")},
-                     .problem = Problem::multi_label};
+                     .problem = io::Problem::multi_label};
   job.splits[0].files.known = {"lions, tigers", "bears"};
   EXPECT_EQ(row_overview(job)["splits"][0]["labels"],
             OrderedJson({{"bears", 2}, {"lions, tigers", 1}}));
@@ -116,7 +116,7 @@ TEST_F(RowOverview, APairsTextsStayApart) {
 
 TEST_F(RowOverview, DescribesNumbersAndAnswers) {
   RowOverviewJob numbers{.splits = {split("train", "text\tlabel\na\t1\nb\t4.5\n")},
-                         .problem = Problem::regression};
+                         .problem = io::Problem::regression};
   EXPECT_EQ(row_overview(numbers)["splits"][0]["numbers"],
             OrderedJson({{"least", 1.0}, {"mean", 2.75}, {"largest", 4.5}}));
   RowOverviewJob answers{.splits = {split("train", "text\tlabel\na\tb c\nb\td\n")},
@@ -133,4 +133,4 @@ TEST_F(RowOverview, RefusesAColumnThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

@@ -7,7 +7,7 @@
 #include "io/formats/example.h"
 #include "io/formats/tfrecord.h"
 
-namespace smelt {
+namespace smelt::data {
 
 class RunsBuilder : public ExampleBuilder {
  public:
@@ -52,11 +52,11 @@ class RunsBuilder : public ExampleBuilder {
         ids.clear();
         while (!example.empty()) ids.push_back(take_value<std::int32_t>(example));
         writer.integers("ids", ids);
-        append_record(out, writer.take());
+        io::append_record(out, writer.take());
         return ids.size();
       }
       std::vector<std::int32_t> ids;
-      ExampleWriter writer;
+      io::ExampleWriter writer;
     };
     return std::make_unique<Encoder>();
   }
@@ -65,4 +65,4 @@ class RunsBuilder : public ExampleBuilder {
   std::int64_t length_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::data

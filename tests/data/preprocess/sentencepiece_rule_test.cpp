@@ -7,18 +7,18 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 TEST(SentencePieceRule, KeepsThePunctuationOfScriptsWithoutSpaces) {
-  using Rule = SentencePieceOptions::Rule;
+  using Rule = text::SentencePieceOptions::Rule;
   const TempDir dir;
-  LinesOptions text;
+  text::LinesOptions text;
   text.input = dir.file("a.txt");
-  write_file(text.input, "Plain English text with a word: 值.\n");
+  io::write_file(text.input, "Plain English text with a word: 值.\n");
   EXPECT_EQ(choose_rule("auto", text), Rule::nmt_nfkc);
   EXPECT_EQ(choose_rule("identity", text), Rule::identity);
-  write_file(text.input, "这是一个文本。 And some English.\n");
+  io::write_file(text.input, "这是一个文本。 And some English.\n");
   const CapturedLog log;
   EXPECT_EQ(choose_rule("auto", text), Rule::nfc);
   EXPECT_THAT(log.text(), testing::HasSubstr("vocab: normalization nfc, because "));
@@ -28,4 +28,4 @@ TEST(SentencePieceRule, KeepsThePunctuationOfScriptsWithoutSpaces) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

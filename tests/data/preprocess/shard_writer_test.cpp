@@ -8,7 +8,7 @@
 #include "io/filesystem/file.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 TEST(ShardWriter, EveryRangeHasOnePlaceAndThoseOfAShardComeInOrder) {
@@ -43,9 +43,9 @@ TEST(ShardSeal, IdentifiesAFileByItsSizeAndEnds) {
     ShardSeal seal;
     for (std::size_t at = 0, piece = 1; at < size; at += piece, piece = piece * 3 + 1)
       seal.add(std::string_view(bytes).substr(at, piece));
-    write_file(dir.file("seal"), seal.text());
+    io::write_file(dir.file("seal"), seal.text());
     const auto is_it = [&](const std::string& content) {
-      write_file(dir.file("records"), content);
+      io::write_file(dir.file("records"), content);
       return is_sealed(dir.file("records"), dir.file("seal"));
     };
     EXPECT_TRUE(is_it(bytes)) << size;
@@ -60,4 +60,4 @@ TEST(ShardSeal, IdentifiesAFileByItsSizeAndEnds) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

@@ -21,7 +21,7 @@
 #include "support/captured_log.h"
 #include "support/file_size_limit.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::HasSubstr;
@@ -33,7 +33,7 @@ class ShuffledOrder : public testing::Test {
   void write(const std::string& name, std::size_t first, std::size_t last) {
     std::string text;
     for (std::size_t i = first; i < last; ++i) text += documents_[i];
-    write_file(dir_.file(name), text);
+    io::write_file(dir_.file(name), text);
   }
   BertExamplesJob job(const std::string& input, const std::string& output) {
     BertExamplesJob job;
@@ -48,7 +48,7 @@ class ShuffledOrder : public testing::Test {
   std::string bytes(const BertExamplesJob& job) {
     build_bert_examples(job);
     EXPECT_FALSE(std::filesystem::exists(job.output + ".work"));
-    return read_file(job.output);
+    return io::read_file(job.output);
   }
   std::string refusal(const BertExamplesJob& job) {
     try {
@@ -89,12 +89,12 @@ TEST_F(ShuffledOrder, ShardsAreTheOneFileCutByTheExamplesKeys) {
   build_bert_examples(sharded);
   std::string joined;
   for (int i = 0; i < 7; ++i)
-    joined += read_file(dir_.file(str("train-0000", i, "-of-00007.tfrecord")));
+    joined += io::read_file(dir_.file(str("train-0000", i, "-of-00007.tfrecord")));
   EXPECT_EQ(joined, whole);
 }
 
 // Returns the tokens before masking, restored from the labels.
-std::vector<std::int64_t> unmasked(const Example& example) {
+std::vector<std::int64_t> unmasked(const io::Example& example) {
   std::vector<std::int64_t> ids = example.integers("input_ids");
   const auto& positions = example.integers("masked_lm_positions");
   const auto& labels = example.integers("masked_lm_ids");
@@ -116,9 +116,9 @@ TEST_F(ShuffledOrder, WithoutNextSentencesEveryTokenOccursOncePerPass) {
   const TokenCorpus corpus = reader.read({dir_.file("in.txt")}, false, counts);
   std::map<std::int64_t, std::int64_t> found, wanted;
   for (const std::int32_t id : corpus.ids()) wanted[id] += 3;
-  RecordReader records(file);
+  io::RecordReader records(file);
   while (const auto record = records.next()) {
-    const Example example(*record, "out");
+    const io::Example example(*record, "out");
     EXPECT_EQ(example.integers("next_sentence_labels")[0], 0);
     EXPECT_EQ(std::ranges::count(example.integers("segment_ids"), 0), 64);
     const std::vector<std::int64_t> ids = unmasked(example);
@@ -136,9 +136,9 @@ TEST_F(ShuffledOrder, MasksAboutTheWantedShareInTheOriginalsProportions) {
   const std::string file = bytes(many);
   const std::int64_t mask = CorpusReader(kVocabulary, {}).mask_vocabulary().mask;
   double masked = 0, replaced = 0, kept = 0, random_next = 0, examples = 0;
-  RecordReader records(file);
+  io::RecordReader records(file);
   while (const auto record = records.next()) {
-    const Example example(*record, "out");
+    const io::Example example(*record, "out");
     const std::vector<std::int64_t> ids = unmasked(example);
     const auto& weights = example.reals("masked_lm_weights");
     const auto count = std::ranges::count(weights, 1.0f);
@@ -177,14 +177,15 @@ TEST_F(ShuffledOrder, NeverReplacesWhatItReads) {
 TEST_F(ShuffledOrder, WithoutNextSentencesEachRunDrawsItsLength) {
   std::string text;
   for (int i = 0; i < 4000; ++i) text += i % 10 == 9 ? "the\n" : "the ";
-  write_file(dir_.file("in.txt"), text);
+  io::write_file(dir_.file("in.txt"), text);
   BertExamplesJob runs = job("in.txt", "out");
   runs.pairs = {.seq_length = 42, .dupe_factor = 10, .short_seq_prob = 0.1, .next_sentence = false};
   build_bert_examples(runs);
   std::map<std::size_t, int> lengths;
-  const std::string file = read_file(runs.output);
-  RecordReader records(file);
-  while (const auto record = records.next()) ++lengths[unmasked(Example(*record, "out")).size()];
+  const std::string file = io::read_file(runs.output);
+  io::RecordReader records(file);
+  while (const auto record = records.next())
+    ++lengths[unmasked(io::Example(*record, "out")).size()];
   int all = 0;
   for (const auto& [length, count] : lengths) all += count;
   EXPECT_GT(lengths[42], all * 0.85);
@@ -208,7 +209,7 @@ TEST_F(ShuffledOrder, RefusesOptionsThatDoNotFit) {
   wrong.output += ",other";
   EXPECT_THAT(refusal(wrong), HasSubstr("3 shards of 2 output files"));
   wrong = job("in.txt", "out");
-  write_file(wrong.vocab = dir_.file("empty.txt"), "");
+  io::write_file(wrong.vocab = dir_.file("empty.txt"), "");
   EXPECT_THAT(refusal(wrong), HasSubstr("empty.txt is empty, or a pipe"));
   wrong = job("in.txt", "out");
   wrong.threads = -1;
@@ -224,13 +225,13 @@ TEST_F(ShuffledOrder, DeduplicatedTextGivesTheSameExamples) {
   const std::string once = bytes(job("once.txt", "out"));
   BertExamplesJob twice = job("once.txt", "twice");
   twice.text.input += "," + dir_.file("again.txt");
-  twice.text.dedup = Dedup::exact;
+  twice.text.dedup = text::Dedup::exact;
   EXPECT_EQ(build_bert_examples(twice).text.duplicate_documents, 40u);
-  EXPECT_EQ(read_file(twice.output), once);
+  EXPECT_EQ(io::read_file(twice.output), once);
 }
 
 TEST_F(ShuffledOrder, RefusesDocumentsOfSingleSentences) {
-  write_file(dir_.file("in.txt"), "one line\n\nand another\n\n\na third\n");
+  io::write_file(dir_.file("in.txt"), "one line\n\nand another\n\n\na third\n");
   EXPECT_THAT(refusal(job("in.txt", "out")),
               HasSubstr("none of the 3 documents has more than one sentence, so every next "
                         "sentence would be random"));
@@ -260,7 +261,8 @@ TEST_F(ShuffledOrder, AFullDiskKeepsCompleteShardsAndResumesLater) {
   whole.output = dir_.file("whole.tfrecord");
   build_bert_examples(whole);
   for (const char* part : {"-00000-of-00002.tfrecord", "-00001-of-00002.tfrecord"})
-    EXPECT_EQ(read_file(dir_.file(str("train", part))), read_file(dir_.file(str("whole", part))));
+    EXPECT_EQ(io::read_file(dir_.file(str("train", part))),
+              io::read_file(dir_.file(str("whole", part))));
 }
 
 TEST_F(ShuffledOrder, AFailingWriteLeavesTheOldFiles) {
@@ -269,18 +271,18 @@ TEST_F(ShuffledOrder, AFailingWriteLeavesTheOldFiles) {
   build_bert_examples(again);
   write("in.txt", 0, documents_.size());
   std::map<std::string, std::string> old;
-  for (const char* end : {"", ".index", ".json"}) old[end] = read_file(again.output + end);
+  for (const char* end : {"", ".index", ".json"}) old[end] = io::read_file(again.output + end);
   again.threads = 1;
   again.overwrite = true;
   {
     const FileSizeLimit limit(1 << 20);
     EXPECT_THAT(refusal(again), HasSubstr("out: File too large"));
   }
-  for (const auto& [end, text] : old) EXPECT_TRUE(read_file(again.output + end) == text) << end;
+  for (const auto& [end, text] : old) EXPECT_TRUE(io::read_file(again.output + end) == text) << end;
   build_bert_examples(again);
   EXPECT_THAT(log_.text(), HasSubstr("resuming an interrupted run"));
   again.output = dir_.file("whole");
-  EXPECT_TRUE(bytes(again) == read_file(dir_.file("out")));
+  EXPECT_TRUE(bytes(again) == io::read_file(dir_.file("out")));
 }
 
 TEST_F(ShuffledOrder, AFailingWriteOfTheOriginalOrderLeavesTheOldFilesToo) {
@@ -289,14 +291,14 @@ TEST_F(ShuffledOrder, AFailingWriteOfTheOriginalOrderLeavesTheOldFilesToo) {
   again.order = ExampleOrder::original;
   build_bert_examples(again);
   std::map<std::string, std::string> old;
-  for (const char* end : {"", ".index", ".json"}) old[end] = read_file(again.output + end);
+  for (const char* end : {"", ".index", ".json"}) old[end] = io::read_file(again.output + end);
   again.seed = 2;
   again.overwrite = true;
   {
     const FileSizeLimit limit(100);
     EXPECT_THAT(refusal(again), HasSubstr("out: File too large"));
   }
-  for (const auto& [end, text] : old) EXPECT_TRUE(read_file(again.output + end) == text) << end;
+  for (const auto& [end, text] : old) EXPECT_TRUE(io::read_file(again.output + end) == text) << end;
 }
 
 TEST_F(ShuffledOrder, DamagedTemporaryFilesAreRefused) {
@@ -318,12 +320,12 @@ TEST_F(ShuffledOrder, WritesTheIndexThatReadingTheFileGives) {
   job.shards = 3;
   build_bert_examples(job);
   for (const char* shard : {"train-00000-of-00003.tfrecord", "train-00001-of-00003.tfrecord"}) {
-    const std::string path = dir_.file(shard), written = read_file(path + ".index");
+    const std::string path = dir_.file(shard), written = io::read_file(path + ".index");
     std::filesystem::remove(path + ".index");
     index_records(path);
-    EXPECT_TRUE(read_file(path + ".index") == written) << shard;
+    EXPECT_TRUE(io::read_file(path + ".index") == written) << shard;
   }
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

@@ -21,7 +21,7 @@
 #include "support/sha256.h"
 #include "text/tokenizers/tokenizer_json.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::HasSubstr;
@@ -80,7 +80,7 @@ std::uint64_t key_of(std::array<std::uint32_t, 4> bits) {
 class ShuffledPairs : public testing::Test {
  protected:
   BertExamplesJob job(const std::string& output, int documents = 300) {
-    write_file(dir_.file("in.txt"), small_text(documents));
+    io::write_file(dir_.file("in.txt"), small_text(documents));
     BertExamplesJob job;
     job.text.input = dir_.file("in.txt");
     job.vocab = golden_vocabulary();
@@ -91,10 +91,10 @@ class ShuffledPairs : public testing::Test {
     return job;
   }
   static Documents read(const BertExamplesJob& job) {
-    const BertTokenizer tokenizer = BertTokenizer::load(job.vocab, {});
-    DocumentReader reader(job.text);
+    const text::BertTokenizer tokenizer = text::BertTokenizer::load(job.vocab, {});
+    text::DocumentReader reader(job.text);
     Documents documents;
-    for (Document document; reader.next(document);) {
+    for (text::Document document; reader.next(document);) {
       TwinDocument& twin = documents.emplace_back();
       twin.number = documents.size() - 1;
       twin.key = key_of(philox(random_key(static_cast<std::uint64_t>(job.seed), "document buckets"),
@@ -143,13 +143,13 @@ std::string ShuffledPairs::in_memory(const BertExamplesJob& job) {
 TEST_F(ShuffledPairs, EqualPairsDrawnInMemory) {
   BertExamplesJob one = job("out");
   build_bert_examples(one);
-  EXPECT_TRUE(read_file(one.output) == in_memory(one));
+  EXPECT_TRUE(io::read_file(one.output) == in_memory(one));
   one.pairs.whole_word_mask = true;
   one.pairs.next_sentence = false;
   one.overwrite = true;
   one.seed = 3;
   build_bert_examples(one);
-  EXPECT_TRUE(read_file(one.output) == in_memory(one));
+  EXPECT_TRUE(io::read_file(one.output) == in_memory(one));
 }
 
 TEST_F(ShuffledPairs, OfManyGroupsEqualPairsDrawnInMemory) {
@@ -157,13 +157,13 @@ TEST_F(ShuffledPairs, OfManyGroupsEqualPairsDrawnInMemory) {
   many.sizes = small_sizes();
   ASSERT_GT(make_groups(read(many), many.sizes).size(), 5u);
   build_bert_examples(many);
-  EXPECT_TRUE(read_file(many.output) == in_memory(many));
+  EXPECT_TRUE(io::read_file(many.output) == in_memory(many));
   BertExamplesJob others = job("others");
   others.sizes = many.sizes;
   others.threads = 7;
   others.memory = 1 << 16;
   build_bert_examples(others);
-  EXPECT_TRUE(read_file(others.output) == read_file(many.output));
+  EXPECT_TRUE(io::read_file(others.output) == io::read_file(many.output));
 }
 
 // Returns the hashes for the settings in tests/golden/shuffled.json.
@@ -176,13 +176,13 @@ OrderedJson hashes(const OrderedJson& item, BertExamplesJob job) {
   build_bert_examples(job);
   OrderedJson out;
   for (const std::string& path : output_names(job.output, job.shards))
-    out.push_back(sha256(read_file(path)));
+    out.push_back(sha256(io::read_file(path)));
   return out;
 }
 
 TEST_F(ShuffledPairs, EqualTheGoldenHashes) {
   const std::string path = source_path("tests/golden/shuffled.json");
-  auto golden = OrderedJson::parse(read_file(path));
+  auto golden = OrderedJson::parse(io::read_file(path));
   const bool update = std::getenv("SMELT_UPDATE_GOLDEN") != nullptr;
   ASSERT_GE(golden["items"].size(), 6u);
   for (std::size_t i = 0; i < golden["items"].size(); ++i) {
@@ -191,7 +191,7 @@ TEST_F(ShuffledPairs, EqualTheGoldenHashes) {
     if (update) item["sha256"] = found;
     EXPECT_EQ(item["sha256"], found) << item;
   }
-  if (update) write_file(path, golden.dump(2) + "\n");
+  if (update) io::write_file(path, golden.dump(2) + "\n");
 }
 
 TEST_F(ShuffledPairs, TheirDescriptionHoldsTheAnswerThatIsMostFrequentInTheRecords) {
@@ -200,10 +200,10 @@ TEST_F(ShuffledPairs, TheirDescriptionHoldsTheAnswerThatIsMostFrequentInTheRecor
     counted.order = order;
     const BuildSummary summary = build_bert_examples(counted);
     std::map<std::int64_t, std::uint64_t> answers;
-    const std::string file = read_file(counted.output);
-    RecordReader records(file);
+    const std::string file = io::read_file(counted.output);
+    io::RecordReader records(file);
     while (const auto record = records.next()) {
-      const Example example(*record, "out");
+      const io::Example example(*record, "out");
       for (std::size_t i = 0; i < 10; ++i)
         if (example.reals("masked_lm_weights")[i] > 0)
           ++answers[example.integers("masked_lm_ids")[i]];
@@ -221,16 +221,16 @@ TEST_F(ShuffledPairs, WholeWordsAreKnownByTheVocabularysOwnPrefix) {
   BertExamplesJob hashes = job("hashes");
   hashes.pairs.whole_word_mask = true;
   build_bert_examples(hashes);
-  std::vector<std::string> tokens = Vocabulary::load(golden_vocabulary()).tokens();
+  std::vector<std::string> tokens = text::Vocabulary::load(golden_vocabulary()).tokens();
   for (std::string& token : tokens)
     if (token.starts_with("##")) token.replace(0, 2, "__");
   BertExamplesJob bars = hashes;
   bars.vocab = dir_.file("tokenizer.json");
   bars.output = dir_.file("bars");
-  write_file(bars.vocab, tokenizer_json(Vocabulary(tokens, "v", "__"), {}));
+  io::write_file(bars.vocab, text::tokenizer_json(text::Vocabulary(tokens, "v", "__"), {}));
   build_bert_examples(bars);
   // The text consists of pieces, and the two vocabularies have no piece in common.
-  EXPECT_TRUE(in_memory(bars) == read_file(bars.output));
+  EXPECT_TRUE(in_memory(bars) == io::read_file(bars.output));
   const MaskVocabulary mask = CorpusReader(bars.vocab, {}).mask_vocabulary();
   EXPECT_EQ(mask.continues, CorpusReader(golden_vocabulary(), {}).mask_vocabulary().continues);
   EXPECT_THAT(mask.continues, testing::Contains(true));
@@ -238,7 +238,7 @@ TEST_F(ShuffledPairs, WholeWordsAreKnownByTheVocabularysOwnPrefix) {
 
 TEST_F(ShuffledPairs, ABlankLastLineOfTheVocabularyIsDrawnInTheOriginalOrderAlone) {
   const std::string vocab = dir_.file("blank.txt");
-  write_file(vocab, "[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n\n");
+  io::write_file(vocab, "[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n\n");
   const CapturedLog log;
   EXPECT_EQ(CorpusReader(vocab, {}).mask_vocabulary().words,
             (std::vector<std::int32_t>{0, 1, 2, 3, 4}));
@@ -252,10 +252,10 @@ TEST_F(ShuffledPairs, ABlankLastLineOfTheVocabularyIsDrawnInTheOriginalOrderAlon
 TEST_F(ShuffledPairs, WholeWordsNeedAVocabularyThatMarksThem) {
   BertExamplesJob words = job("out", 3);
   words.pairs.whole_word_mask = true;
-  write_file(words.vocab = dir_.file("v.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n");
+  io::write_file(words.vocab = dir_.file("v.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n");
   EXPECT_THAT(error_of([&] { build_bert_examples(words); }),
               HasSubstr("whole_word_mask needs pieces that continue a word, and "));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

@@ -10,7 +10,7 @@
 #include "support/paths.h"
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::data {
 
 inline std::string golden_vocabulary() {
   return source_path("tests/golden/pretraining/vocab_uncased.txt");
@@ -18,7 +18,7 @@ inline std::string golden_vocabulary() {
 
 // Returns `count` documents, each followed by a blank line.
 inline std::vector<std::string> make_documents(int count) {
-  const Vocabulary vocabulary = Vocabulary::load(golden_vocabulary());
+  const text::Vocabulary vocabulary = text::Vocabulary::load(golden_vocabulary());
   StreamRandom random(7, 0, 0);
   std::vector<std::string> documents(static_cast<std::size_t>(count));
   for (std::string& document : documents) {
@@ -52,4 +52,4 @@ inline ShuffleSizes small_sizes() {
           .least_memory = 16 << 10};
 }
 
-}  // namespace smelt
+}  // namespace smelt::data

@@ -18,7 +18,7 @@
 #include "text/tokenizers/tokenizer.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using testing::HasSubstr;
@@ -26,7 +26,7 @@ using testing::HasSubstr;
 class VocabularyJobTest : public testing::Test {
  protected:
   VocabularyJob job(std::string_view text) {
-    write_file(dir_.file("in.txt"), text);
+    io::write_file(dir_.file("in.txt"), text);
     VocabularyJob job;
     job.text.input = dir_.file("in.txt");
     job.out = dir_.file("vocab.txt");
@@ -44,7 +44,7 @@ TEST_F(VocabularyJobTest, WritesAVocabularyThatLoads) {
                                    // cat the; h e a n ##c ##r ##s
   EXPECT_EQ(s.words, 8);
   EXPECT_EQ(s.distinct_words, 5);
-  Vocabulary::load(dir_.file("vocab.txt")).check_special_tokens();
+  text::Vocabulary::load(dir_.file("vocab.txt")).check_special_tokens();
 }
 
 TEST_F(VocabularyJobTest, MakesATokenizerJsonOfEachType) {
@@ -58,10 +58,10 @@ TEST_F(VocabularyJobTest, MakesATokenizerJsonOfEachType) {
     job.unused = 2;
     job.trainer.vocab_size = 300;
     const VocabularySummary s = train_vocabulary(job);
-    const std::string bytes = read_file(job.out);
+    const std::string bytes = io::read_file(job.out);
     train_vocabulary(job);
-    EXPECT_EQ(read_file(job.out), bytes);
-    const BertTokenizer tokenizer = BertTokenizer::load(job.out, {});
+    EXPECT_EQ(io::read_file(job.out), bytes);
+    const text::BertTokenizer tokenizer = text::BertTokenizer::load(job.out, {});
     ASSERT_NE(tokenizer.subword(), nullptr);
     EXPECT_EQ(tokenizer.size(), 300);
     EXPECT_EQ(s.size, 300);
@@ -77,7 +77,7 @@ TEST_F(VocabularyJobTest, MakesATokenizerJsonOfEachType) {
 TEST_F(VocabularyJobTest, CountsAndNamesWordsThatAreTooLong) {
   const std::string a(101, 'a'), b(150, 'b');
   VocabularyJob job = this->job(str("the ", a, " ", b, " ", a, " cat\n"));
-  job.tokenizer = new_vocabulary_options({}, "", "--language");
+  job.tokenizer = text::new_vocabulary_options({}, "", "--language");
   {
     const CapturedLog log;
     EXPECT_EQ(train_vocabulary(job).words, 2);
@@ -85,7 +85,7 @@ TEST_F(VocabularyJobTest, CountsAndNamesWordsThatAreTooLong) {
                 HasSubstr("vocab: 3 words of more than 100 characters are left out; "
                           "each is [UNK] (aaaaaaaaaaaaaaaaaaa…, bbbbbbbbbbbbbbbbbbb…)"));
   }
-  write_file(dir_.file("in.txt"), b + "\n");
+  io::write_file(dir_.file("in.txt"), b + "\n");
   job.overwrite = true;
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job); }),
               HasSubstr("in.txt: each of its 1 word has more than 100 characters"));
@@ -107,7 +107,7 @@ TEST_F(VocabularyJobTest, AutoTakesUnigramForScriptsWithoutSpacesBetweenWords) {
     job.overwrite = true;
     job.trainer.vocab_size = 60;
     train_vocabulary(job);
-    EXPECT_EQ(BertTokenizer::load(job.out, {}).subword() != nullptr, expected) << text;
+    EXPECT_EQ(text::BertTokenizer::load(job.out, {}).subword() != nullptr, expected) << text;
   }
   EXPECT_THAT(log.text(), HasSubstr("vocab: type unigram, because 100.0 % of the text's letters "
                                     "are of scripts without spaces between words"));
@@ -122,7 +122,7 @@ TEST_F(VocabularyJobTest, WritesAVocabJsonThatSplitsTextAsGpt2Does) {
               HasSubstr("vocab.json cannot store that case or accents are dropped"));
   job.tokenizer.lower_case = false;
   train_vocabulary(job);
-  const BertTokenizer tokenizer = BertTokenizer::load(job.out, {});
+  const text::BertTokenizer tokenizer = text::BertTokenizer::load(job.out, {});
   EXPECT_NE(tokenizer.encode("The cat"), tokenizer.encode(" The cat"));
   EXPECT_EQ(tokenizer.decode(tokenizer.encode("The cat")), "The cat");
 }
@@ -164,17 +164,17 @@ TEST_F(VocabularyJobTest, RefusesWrongInput) {
 
 TEST_F(VocabularyJobTest, ReadsTheTextOfAnyFormat) {
   train_vocabulary(job("The cat sat.\nThe cat ran.\n"));
-  const std::string want = read_file(dir_.file("vocab.txt"));
-  write_file(dir_.file("in.jsonl"), "{\"id\": 1, \"body\": \"The cat sat.\\nThe cat ran.\"}\n");
-  write_file(dir_.file("in.tsv"), "id\tbody\n1\tThe cat sat.\n2\tThe cat ran.\n");
-  write_file(dir_.file("in.csv"), "id,body\n1,\"The cat sat.\nThe cat ran.\"\n");
+  const std::string want = io::read_file(dir_.file("vocab.txt"));
+  io::write_file(dir_.file("in.jsonl"), "{\"id\": 1, \"body\": \"The cat sat.\\nThe cat ran.\"}\n");
+  io::write_file(dir_.file("in.tsv"), "id\tbody\n1\tThe cat sat.\n2\tThe cat ran.\n");
+  io::write_file(dir_.file("in.csv"), "id,body\n1,\"The cat sat.\nThe cat ran.\"\n");
   for (const char* name : {"in.jsonl", "in.tsv", "in.csv"}) {
     VocabularyJob rows = job("");
     rows.text.input = dir_.file(name);
     rows.text.format.field = "body";
     rows.overwrite = true;
     EXPECT_EQ(train_vocabulary(rows).text.lines, 2);
-    EXPECT_EQ(read_file(dir_.file("vocab.txt")), want) << name;
+    EXPECT_EQ(io::read_file(dir_.file("vocab.txt")), want) << name;
     rows.text.format.field = "bodi";
     EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(rows); }),
                 HasSubstr("did you mean 'body'?"));
@@ -186,7 +186,7 @@ TEST_F(VocabularyJobTest, WritesATokenizerJsonWhereTheNameSaysSo) {
   train_vocabulary(lines);
   json.out = dir_.file("json/tokenizer.json");
   train_vocabulary(json);
-  EXPECT_EQ(Vocabulary::load(json.out).tokens(), Vocabulary::load(lines.out).tokens());
+  EXPECT_EQ(text::Vocabulary::load(json.out).tokens(), text::Vocabulary::load(lines.out).tokens());
   EXPECT_FALSE(std::filesystem::exists(dir_.file("json/tokenizer.tokenizer_config.json")));
 }
 
@@ -202,7 +202,7 @@ TEST_F(VocabularyJobTest, SentencePieceReadsLongLinesInParts) {
   one.out = dir_.file("x.model");
   one.tokenizer.lower_case = false;
   EXPECT_EQ(train_vocabulary(one).text.lines, 1);
-  const auto tokenizer = load_tokenizer(one.out, {});
+  const auto tokenizer = text::load_tokenizer(one.out, {});
   for (const char* word : {"w12", "w299", "zebra"}) {
     std::vector<std::int32_t> ids;
     tokenizer->encode(word, ids);
@@ -218,7 +218,7 @@ TEST_F(VocabularyJobTest, AReservedTokenThatTheTextGivesIsOneToken) {
     same.trainer.reserved = {"the", "c"};
     same.overwrite = true;
     train_vocabulary(same);
-    const Vocabulary vocabulary = Vocabulary::load(same.out);
+    const text::Vocabulary vocabulary = text::Vocabulary::load(same.out);
     EXPECT_EQ(vocabulary.id("the"), 5);
     EXPECT_EQ(vocabulary.id("c"), 6);
     EXPECT_EQ(vocabulary.size(), 60);
@@ -233,13 +233,13 @@ TEST_F(VocabularyJobTest, NeverKeepsTheSettingsOfAnotherVocabulary) {
   // The settings file cannot be written because a folder has its name.
   std::filesystem::remove(dir_.file("tokenizer_config.json"));
   std::filesystem::create_directories(dir_.file("tokenizer_config.json/x"));
-  const std::string before = read_file(first.out);
+  const std::string before = io::read_file(first.out);
   EXPECT_THROW(train_vocabulary(first), Error);
-  EXPECT_EQ(read_file(first.out), before);
+  EXPECT_EQ(io::read_file(first.out), before);
   std::filesystem::remove_all(dir_.file("tokenizer_config.json"));
   train_vocabulary(first);
-  EXPECT_TRUE(Vocabulary::load(first.out).find("T"));
-  EXPECT_FALSE(load_tokenizer_config(first.out)->lower_case);
+  EXPECT_TRUE(text::Vocabulary::load(first.out).find("T"));
+  EXPECT_FALSE(text::load_tokenizer_config(first.out)->lower_case);
 }
 
 TEST_F(VocabularyJobTest, LeavesOutBytesThatAreNotUtf8AndWarnsOnce) {
@@ -250,23 +250,23 @@ TEST_F(VocabularyJobTest, LeavesOutBytesThatAreNotUtf8AndWarnsOnce) {
             4);
   EXPECT_THAT(log.text(), HasSubstr("4 bytes that are not UTF-8 were left out, the first in"));
   EXPECT_THAT(log.text(), HasSubstr("in.txt:2"));
-  EXPECT_TRUE(Vocabulary::load(dir_.file("vocab.txt")).find("##d"));
+  EXPECT_TRUE(text::Vocabulary::load(dir_.file("vocab.txt")).find("##d"));
 }
 
 TEST_F(VocabularyJobTest, ReplacesAVocabularyOnlyWhenTold) {
   train_vocabulary(job("a b"));
-  const std::string before = read_file(dir_.file("vocab.txt"));
+  const std::string before = io::read_file(dir_.file("vocab.txt"));
   VocabularyJob again = job("other words");
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(again); }),
               HasSubstr("vocab.txt exists"));
-  EXPECT_EQ(read_file(dir_.file("vocab.txt")), before);
+  EXPECT_EQ(io::read_file(dir_.file("vocab.txt")), before);
   again.overwrite = true;
   train_vocabulary(again);
-  EXPECT_NE(read_file(dir_.file("vocab.txt")), before);
+  EXPECT_NE(io::read_file(dir_.file("vocab.txt")), before);
 }
 
 TEST_F(VocabularyJobTest, ReplacesTheOptionsOfAnotherVocabularyOnlyWhenTold) {
-  write_file(dir_.file("tokenizer_config.json"), "{}");
+  io::write_file(dir_.file("tokenizer_config.json"), "{}");
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job("words")); }),
               HasSubstr("tokenizer_config.json exists"));
 }
@@ -274,13 +274,13 @@ TEST_F(VocabularyJobTest, ReplacesTheOptionsOfAnotherVocabularyOnlyWhenTold) {
 TEST_F(VocabularyJobTest, ReplacesNoFileBesideItsOutputUnlessTold) {
   VocabularyJob job = this->job("words");
   job.out = dir_.file("tokenizer.json");
-  write_file(dir_.file("tokenizer_config.json"), "{}");
+  io::write_file(dir_.file("tokenizer_config.json"), "{}");
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job); }),
               HasSubstr("tokenizer_config.json exists"));
   job.out = dir_.file("x-vocab.json");
   job.type = VocabularyType::byte_bpe;
   job.tokenizer.lower_case = false;
-  write_file(dir_.file("x-merges.txt"), "");
+  io::write_file(dir_.file("x-merges.txt"), "");
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job); }),
               HasSubstr("x-merges.txt exists"));
 }
@@ -311,38 +311,38 @@ TEST_F(VocabularyJobTest, RefusesNormalizationThatTheOutputCannotHave) {
 TEST_F(VocabularyJobTest, CountsTheWordsOfAVocabJsonAsItSplitsThem) {
   VocabularyJob job = this->job("cafe\u0301 a\ncafe\u0301 a\n");
   job.type = VocabularyType::byte_bpe;
-  job.tokenizer = new_vocabulary_options({}, "", "--language");
+  job.tokenizer = text::new_vocabulary_options({}, "", "--language");
   job.trainer.vocab_size = 300;
   job.out = dir_.file("vocab.json");
   EXPECT_EQ(train_vocabulary(job).distinct_words, 3);  // "cafe", U+0301, " a"
-  EXPECT_TRUE(BertTokenizer::load(job.out, {}).vocabulary().find("cafe"));
+  EXPECT_TRUE(text::BertTokenizer::load(job.out, {}).vocabulary().find("cafe"));
   job.out = dir_.file("tokenizer.json");
   EXPECT_EQ(train_vocabulary(job).distinct_words, 2);  // " café", " a"
-  EXPECT_TRUE(BertTokenizer::load(job.out, {}).vocabulary().find("ĠcafÃ©"));
+  EXPECT_TRUE(text::BertTokenizer::load(job.out, {}).vocabulary().find("ĠcafÃ©"));
 }
 
 TEST_F(VocabularyJobTest, TheCaseIsTheUsersChoice) {
   VocabularyJob cased = job("Über Über");
   cased.tokenizer.lower_case = false;
   train_vocabulary(cased);
-  EXPECT_TRUE(Vocabulary::load(cased.out).find("Über"));
-  EXPECT_FALSE(load_tokenizer_config(cased.out)->lower_case);
+  EXPECT_TRUE(text::Vocabulary::load(cased.out).find("Über"));
+  EXPECT_FALSE(text::load_tokenizer_config(cased.out)->lower_case);
   cased.tokenizer.lower_case = cased.overwrite = true;
   train_vocabulary(cased);
-  EXPECT_TRUE(Vocabulary::load(cased.out).find("uber"));
-  EXPECT_TRUE(load_tokenizer_config(cased.out)->lower_case);
+  EXPECT_TRUE(text::Vocabulary::load(cased.out).find("uber"));
+  EXPECT_TRUE(text::load_tokenizer_config(cased.out)->lower_case);
 }
 
 TEST_F(VocabularyJobTest, SplittingTheTextOverFilesChangesNothing) {
   train_vocabulary(job("the cat sat\nthe cats sat on the mat\n"));
-  const std::string whole = read_file(dir_.file("vocab.txt"));
+  const std::string whole = io::read_file(dir_.file("vocab.txt"));
   VocabularyJob parts = job("the cat sat");
-  write_file(dir_.file("in2.txt"), "the cats sat on the mat");
+  io::write_file(dir_.file("in2.txt"), "the cats sat on the mat");
   parts.text.input = dir_.file("in2.txt") + "," + dir_.file("in.txt");
   parts.out = dir_.file("vocab2.txt");
   train_vocabulary(parts);
-  EXPECT_EQ(read_file(parts.out), whole);
+  EXPECT_EQ(io::read_file(parts.out), whole);
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

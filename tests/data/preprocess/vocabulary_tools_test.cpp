@@ -17,7 +17,7 @@
 #include "text/tokenizers/tokenizer_json.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 using namespace std::string_literals;
@@ -58,9 +58,9 @@ class VocabularyTools : public testing::Test {
   }
   std::string trained(const VocabularyJob& job) {
     train_vocabulary(job);
-    return read_file(job.out);
+    return io::read_file(job.out);
   }
-  void SetUp() override { write_file(dir_.file("in.txt"), made_up_text(2000)); }
+  void SetUp() override { io::write_file(dir_.file("in.txt"), made_up_text(2000)); }
 
   TempDir dir_;
 };
@@ -72,10 +72,10 @@ TEST_F(VocabularyTools, AreTheSameForAnyThreadsAndCuttingOfTheText) {
     other.threads = threads;
     EXPECT_EQ(trained(other), whole);
   }
-  const std::string text = read_file(dir_.file("in.txt"));
+  const std::string text = io::read_file(dir_.file("in.txt"));
   const std::size_t half = text.find('\n', text.size() / 2) + 1;
-  write_file(dir_.file("part1.txt"), text.substr(0, half));
-  write_file(dir_.file("part2.txt"), text.substr(half));
+  io::write_file(dir_.file("part1.txt"), text.substr(0, half));
+  io::write_file(dir_.file("part2.txt"), text.substr(half));
   for (const double sample : {1.0, 0.25}) {
     VocabularyJob one = job(str("one", sample, ".txt")), cut = job(str("cut", sample, ".txt"));
     one.text.sample = cut.text.sample = sample;
@@ -88,18 +88,19 @@ TEST_F(VocabularyTools, AreTheSameForAnyThreadsAndCuttingOfTheText) {
 TEST_F(VocabularyTools, LeaveOutWordsThatAreTooLong) {
   const std::string longest(200, 'a');
   for (const std::string& more : {std::string("b"), std::string(1'000'000, 'b'), "\xC3\xA9"s}) {
-    write_file(dir_.file("in.txt"), longest + " " + longest + more + "\n" + longest + more + ".");
-    SampledLines lines({.input = dir_.file("in.txt")});
-    EXPECT_THAT(count_words(lines, bert_words({.lower_case = false}), 1),
+    io::write_file(dir_.file("in.txt"),
+                   longest + " " + longest + more + "\n" + longest + more + ".");
+    text::SampledLines lines({.input = dir_.file("in.txt")});
+    EXPECT_THAT(text::count_words(lines, text::bert_words({.lower_case = false}), 1),
                 ElementsAre(Pair(".", 1), Pair(longest, 1)));
   }
-  SampledLines lines({.input = dir_.file("in.txt")});
-  EXPECT_THAT(count_words(lines, bert_words({.max_characters_per_word = 1}), 1),
+  text::SampledLines lines({.input = dir_.file("in.txt")});
+  EXPECT_THAT(text::count_words(lines, text::bert_words({.max_characters_per_word = 1}), 1),
               ElementsAre(Pair(".", 1)));
 }
 
 TEST_F(VocabularyTools, ShowTheirProgressOnATerminal) {
-  write_file(dir_.file("in.txt"), "aa ab aa ab\n");
+  io::write_file(dir_.file("in.txt"), "aa ab aa ab\n");
   VocabularyJob job;
   job.text.input = dir_.file("in.txt");
   job.out = dir_.file("v.txt");
@@ -141,11 +142,11 @@ TEST_F(VocabularyTools, BySentencePieceKnowEveryWordOfTheText) {
     const VocabularyJob by = job(str(type, ".txt"), parse_vocabulary_type(type));
     const VocabularySummary s = train_vocabulary(by);
     EXPECT_EQ(s.size, 120);
-    const BertTokenizer tokenizer = BertTokenizer::load(by.out, {});
+    const text::BertTokenizer tokenizer = text::BertTokenizer::load(by.out, {});
     EXPECT_EQ(tokenizer.vocabulary().token(4), "[MASK]");
     EXPECT_FALSE(tokenizer.vocabulary().find("<unk>"));
     std::vector<std::int32_t> ids;
-    tokenizer.encode(read_file(dir_.file("in.txt")), ids);
+    tokenizer.encode(io::read_file(dir_.file("in.txt")), ids);
     EXPECT_EQ(std::ranges::count(ids, tokenizer.unknown()), 0) << type;
   }
 }
@@ -158,7 +159,7 @@ TEST_F(VocabularyTools, SentencePieceModelsAreThoseOfItsProgram) {
   for (const char* type : {"unigram", "bpe"}) {
     const VocabularyJob by = job(str(type, ".model"), parse_vocabulary_type(type));
     train_vocabulary(by);
-    const SentencePieceTokenizer model(by.out);
+    const text::SentencePieceTokenizer model(by.out);
     EXPECT_EQ(model.token(0), "<pad>");
     EXPECT_EQ(model.token(1), "</s>");
     EXPECT_EQ(model.token(2), "<unk>");
@@ -178,7 +179,7 @@ TEST_F(VocabularyTools, SentencePieceModelsHaveTheControlPiecesAndIdsThatAreName
     VocabularyJob by = job(name, VocabularyType::unigram);
     by.trainer.reserved = special;
     train_vocabulary(by);
-    const SentencePieceTokenizer model(by.out);
+    const text::SentencePieceTokenizer model(by.out);
     std::vector<std::string> pieces;
     for (std::int32_t id = 0; id < 6; ++id) pieces.push_back(model.token(id));
     std::vector<std::int32_t> ids;
@@ -226,17 +227,18 @@ TEST_F(VocabularyTools, ThrowForSettingsThatDoNotFit) {
   wrong.unused = -1;
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(wrong); }),
               HasSubstr("--unused -1 or --threads 0 is less than 0"));
-  write_file(dir_.file("in.txt"), "\n \n");
+  io::write_file(dir_.file("in.txt"), "\n \n");
   EXPECT_THAT(
       error_of<UsageError>([&] { train_vocabulary(job("b.txt", VocabularyType::unigram)); }),
       HasSubstr("the text holds no words"));
 }
 
 TEST_F(VocabularyTools, ExtensionPutsTheWordsThatSaveMostInUnusedPlaces) {
-  write_file(dir_.file("v.txt"),
-             "[PAD]\n[unused1]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ngene\n##tic\n##s\nthe\n[UNUSED_7]\n");
-  write_file(dir_.file("in.txt"),
-             "the genetics genetics genetics genetic genetic\nthe qua qua qua qua rare gene\n");
+  io::write_file(
+      dir_.file("v.txt"),
+      "[PAD]\n[unused1]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ngene\n##tic\n##s\nthe\n[UNUSED_7]\n");
+  io::write_file(dir_.file("in.txt"),
+                 "the genetics genetics genetics genetic genetic\nthe qua qua qua qua rare gene\n");
   ExtendJob extend;
   extend.text.input = dir_.file("in.txt");
   extend.vocab = dir_.file("v.txt");
@@ -245,7 +247,7 @@ TEST_F(VocabularyTools, ExtensionPutsTheWordsThatSaveMostInUnusedPlaces) {
   const ExtendSummary s = extend_vocabulary(extend);
   EXPECT_EQ(s.unused, 2);
   EXPECT_THAT(s.added, ElementsAre(Pair("genetics", 6), Pair("qua", 4)));
-  EXPECT_EQ(read_file(extend.out),
+  EXPECT_EQ(io::read_file(extend.out),
             "[PAD]\ngenetics\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ngene\n##tic\n##s\nthe\nqua\n");
   EXPECT_EQ(s.pieces_before, 2 + 3 * 3 + 2 * 2 + 4 + 1 + 1);
   EXPECT_EQ(s.pieces_after, s.pieces_before - 6);
@@ -260,7 +262,7 @@ TEST_F(VocabularyTools, ExtensionPutsTheWordsThatSaveMostInUnusedPlaces) {
   extend.min_frequency = 100;
   EXPECT_THAT(error_of<UsageError>([&] { extend_vocabulary(extend); }),
               HasSubstr("contains no word that would save a piece"));
-  write_file(dir_.file("full.txt"), "[PAD]\n[UNK]\nunused\n[unused]\n");
+  io::write_file(dir_.file("full.txt"), "[PAD]\n[UNK]\nunused\n[unused]\n");
   extend.vocab = dir_.file("full.txt");
   EXPECT_THAT(error_of<UsageError>([&] { extend_vocabulary(extend); }),
               HasSubstr("full.txt: has no [unusedN] token"));
@@ -270,9 +272,9 @@ TEST_F(VocabularyTools, ExtensionPutsTheWordsThatSaveMostInUnusedPlaces) {
 }
 
 TEST_F(VocabularyTools, ExtensionKeepsThePrefixOfATokenizerJson) {
-  const Vocabulary other({"[UNK]", "[CLS]", "[SEP]", "gene", "__s", "[unused0]"}, "x", "__");
-  write_file(dir_.file("v.json"), tokenizer_json(other, {}));
-  write_file(dir_.file("in.txt"), "genes qua qua");
+  const text::Vocabulary other({"[UNK]", "[CLS]", "[SEP]", "gene", "__s", "[unused0]"}, "x", "__");
+  io::write_file(dir_.file("v.json"), text::tokenizer_json(other, {}));
+  io::write_file(dir_.file("in.txt"), "genes qua qua");
   ExtendJob extend;
   extend.text.input = dir_.file("in.txt");
   extend.vocab = dir_.file("v.json");
@@ -282,15 +284,16 @@ TEST_F(VocabularyTools, ExtensionKeepsThePrefixOfATokenizerJson) {
               HasSubstr("w.txt: a vocab.txt's pieces continue words by '##'"));
   extend.out = dir_.file("w.json");
   EXPECT_THAT(extend_vocabulary(extend).added, ElementsAre(Pair("qua", 2)));
-  const BertTokenizer extended = BertTokenizer::load(extend.out, {});
+  const text::BertTokenizer extended = text::BertTokenizer::load(extend.out, {});
   EXPECT_EQ(extended.tokenize("genes qua"), (std::vector<std::string>{"gene", "__s", "qua"}));
 }
 
 TEST_F(VocabularyTools, ReportCountsPiecesWordsAndScripts) {
-  write_file(dir_.file("v.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nab\n##c\nd\n");
-  write_file(dir_.file("in.txt"), "abc ab\nd \xCE\xB1\xCE\xB2 ab\n");
-  const VocabularyReport r = report_vocabulary("v.txt", *load_tokenizer(dir_.file("v.txt"), {}),
-                                               words_of_report({.input = dir_.file("in.txt")}, 2));
+  io::write_file(dir_.file("v.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nab\n##c\nd\n");
+  io::write_file(dir_.file("in.txt"), "abc ab\nd \xCE\xB1\xCE\xB2 ab\n");
+  const VocabularyReport r =
+      report_vocabulary("v.txt", *text::load_tokenizer(dir_.file("v.txt"), {}),
+                        words_of_report({.input = dir_.file("in.txt")}, 2));
   EXPECT_EQ(r.size, 8);
   EXPECT_EQ(r.used, 4);
   EXPECT_EQ(r.words, 5);
@@ -305,4 +308,4 @@ TEST_F(VocabularyTools, ReportCountsPiecesWordsAndScripts) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

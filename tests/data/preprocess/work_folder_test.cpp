@@ -19,7 +19,7 @@
 #include "support/failing_flock.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -38,7 +38,7 @@ class WorkFolderTest : public testing::Test {
   std::string left_by(const OrderedJson& job) {
     WorkFolder folder(path_);
     folder.begin(job);
-    write_file(folder.file("hours"), "of work");
+    io::write_file(folder.file("hours"), "of work");
     folder.keep(true);
     return path_;
   }
@@ -54,10 +54,10 @@ TEST_F(WorkFolderTest, IsThisUsersAloneAndGoesAway) {
     EXPECT_EQ(folder.job(), std::nullopt);
     folder.begin(kJob);
     EXPECT_EQ(folder.job(), kJob);
-    write_file(folder.file("below/file"), "x");
+    io::write_file(folder.file("below/file"), "x");
   }
   EXPECT_FALSE(fs::exists(dir_.file("deep")));
-  make_folders(dir_.file("deep"));
+  io::make_folders(dir_.file("deep"));
   {
     const WorkFolder folder(path_);
   }
@@ -103,9 +103,9 @@ TEST_F(WorkFolderTest, GivesUpIfTheLockFileKeepsVanishing) {
 TEST_F(WorkFolderTest, RefusesOtherFolders) {
   fs::create_directories(path_);
   for (const char* name : {"letter.txt", "lock", "smelt-work.lock"}) {
-    write_file(path_ + "/" + name, "dear");
+    io::write_file(path_ + "/" + name, "dear");
     EXPECT_THAT(refusal(path_), HasSubstr("train.work: holds other files")) << name;
-    EXPECT_EQ(read_file(path_ + "/" + name), "dear");
+    EXPECT_EQ(io::read_file(path_ + "/" + name), "dear");
     fs::remove(path_ + "/" + name);
   }
   EXPECT_EQ(refusal(path_), "no error");  // it is empty
@@ -126,10 +126,10 @@ TEST_F(WorkFolderTest, LinksAndFoldersOfAllAreRefused) {
 
 TEST_F(WorkFolderTest, ALockThatIsALinkIsRefused) {
   fs::create_directories(path_);
-  write_file(dir_.file("victim"), "");
+  io::write_file(dir_.file("victim"), "");
   fs::create_symlink(dir_.file("victim"), path_ + "/smelt-work.lock");
   EXPECT_THAT(refusal(path_), HasSubstr("smelt-work.lock: Too many levels of symbolic links"));
-  EXPECT_EQ(read_file(dir_.file("victim")), "");
+  EXPECT_EQ(io::read_file(dir_.file("victim")), "");
 }
 
 TEST_F(WorkFolderTest, ATemporaryFolderIsFoundByItsJob) {
@@ -138,7 +138,7 @@ TEST_F(WorkFolderTest, ATemporaryFolderIsFoundByItsJob) {
   ::setenv("TMPDIR", dir_.path().c_str(), 1);
   const std::string first = temporary_work_folder("outputs", kJob["outputs"]);
   fs::create_directory(dir_.file("smelt-work-foreign"));
-  write_file(dir_.file("smelt-work-foreign/job.json"), kJob.dump());
+  io::write_file(dir_.file("smelt-work-foreign/job.json"), kJob.dump());
   {
     WorkFolder folder(first);
     folder.begin(kJob);
@@ -176,4 +176,4 @@ TEST_F(WorkFolderTest, WithoutAFolderForTemporaryFilesAnotherIsToBeNamed) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::data

@@ -14,7 +14,7 @@ namespace {
 std::string said(const char* variable) {
   const char* value = std::getenv(variable);
   if (value == nullptr)
-    throw Fault{pjrt::ErrorCode::unknown, std::string(variable) + " is not set"};
+    throw Fault{pjrt_abi::ErrorCode::unknown, std::string(variable) + " is not set"};
   return value;
 }
 
@@ -30,7 +30,7 @@ int connected() {
     return socket;
   const std::string why = std::strerror(errno);
   ::close(socket);
-  throw Fault{pjrt::ErrorCode::unavailable, path + ": " + why};
+  throw Fault{pjrt_abi::ErrorCode::unavailable, path + ": " + why};
 }
 
 std::string asked(int socket, Op op, std::string_view payload) {
@@ -38,11 +38,11 @@ std::string asked(int socket, Op op, std::string_view payload) {
   request += payload;
   std::optional<std::string> answer;
   if (send_frame(socket, request)) answer = receive_frame(socket);
-  if (!answer) throw Fault{pjrt::ErrorCode::unavailable, "the pod's server is gone"};
+  if (!answer) throw Fault{pjrt_abi::ErrorCode::unavailable, "the pod's server is gone"};
   Unpacker in(*answer);
-  const auto code = in.take<pjrt::ErrorCode>();
+  const auto code = in.take<pjrt_abi::ErrorCode>();
   std::string text(in.text());
-  if (code != pjrt::ErrorCode::ok) throw Fault{code, text};
+  if (code != pjrt_abi::ErrorCode::ok) throw Fault{code, text};
   return text;
 }
 

@@ -43,7 +43,7 @@ constexpr bool is_answered(Op op) {
 
 // What a call ends with.
 struct Fault {
-  pjrt::ErrorCode code = pjrt::ErrorCode::ok;
+  pjrt_abi::ErrorCode code = pjrt_abi::ErrorCode::ok;
   std::string text;
 };
 
@@ -107,7 +107,7 @@ std::optional<std::string> receive_frame(int socket);
 struct ProgramFacts {
   std::uint64_t number = 0;
   std::vector<std::int32_t> own_ids = {};       // of its devices that are this process's
-  std::vector<std::int32_t> result_types = {};  // pjrt::ElementType
+  std::vector<std::int32_t> result_types = {};  // pjrt_abi::ElementType
   std::vector<std::vector<std::int64_t>> result_dims = {};
   std::vector<std::int32_t> donated = {};  // arguments
 

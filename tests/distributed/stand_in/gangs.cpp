@@ -8,12 +8,12 @@ namespace {
 constexpr std::size_t kLaunchesInFlight = 32;
 
 [[noreturn]] void refuse(const std::string& text) {
-  throw Failed{{pjrt::ErrorCode::unknown, text}};
+  throw Failed{{pjrt_abi::ErrorCode::unknown, text}};
 }
 
 // libtpu's words.
 Fault unequal_launches(const Launch& leader, const Launch& peer) {
-  return {pjrt::ErrorCode::internal,
+  return {pjrt_abi::ErrorCode::internal,
           str("Core halted unexpectedly: An unexpected peer shows up in the launch group with a "
               "different launch id than the current group leader: ",
               peer.number, " of program ", peer.program->fingerprint, ", not ", leader.number,
@@ -22,7 +22,7 @@ Fault unequal_launches(const Launch& leader, const Launch& peer) {
 
 }  // namespace
 
-Fault fault_of(const PjrtError& error) {
+Fault fault_of(const pjrt::PjrtError& error) {
   const std::string_view text = error.what();
   const std::size_t colon = text.find(": ");  // behind the function's name
   return {error.code(), std::string(colon == text.npos ? text : text.substr(colon + 2))};
@@ -45,10 +45,10 @@ std::shared_ptr<Promise> Gangs::resolved(std::unique_lock<std::mutex>& lock,
   return found;
 }
 
-void Gangs::put(std::uint64_t value, Buffer array) {
+void Gangs::put(std::uint64_t value, pjrt::Buffer array) {
   const std::lock_guard lock(mutex_);
   promises_[value] = std::make_shared<Promise>(
-      Promise{.resolved = true, .array = std::make_shared<const Buffer>(std::move(array))});
+      Promise{.resolved = true, .array = std::make_shared<const pjrt::Buffer>(std::move(array))});
 }
 
 void Gangs::launch(int process, Launch launch) {
@@ -126,13 +126,13 @@ std::vector<Gangs::Taken*> Gangs::next_gang() {
 
 void Gangs::begin(const Promise& promise, HostCopy& copy) {
   if (promise.array == nullptr)
-    copy.fault = Fault{pjrt::ErrorCode::unknown, "Buffer has been deleted or donated."};
+    copy.fault = Fault{pjrt_abi::ErrorCode::unknown, "Buffer has been deleted or donated."};
   else
     try {
       copy.bytes.resize(promise.array->shape().size_bytes());
       copy.done.emplace(
           promise.array->start_copy_to_host(std::as_writable_bytes(std::span(copy.bytes))));
-    } catch (const PjrtError& error) {
+    } catch (const pjrt::PjrtError& error) {
       copy.fault = fault_of(error);
     }
 }
@@ -147,7 +147,7 @@ void Gangs::start(const std::vector<Taken*>& gang) {
   for (Taken* taken : gang)
     for (std::size_t i = 0; i < taken->launch.lists.size(); ++i)
       places[taken->launch.lists[i].id] = {taken, i};
-  std::vector<std::vector<const Buffer*>> arguments;
+  std::vector<std::vector<const pjrt::Buffer*>> arguments;
   for (const auto& [id, place] : places) {
     auto& list = arguments.emplace_back();
     for (const auto& argument : place.taken->arguments[place.list]) {
@@ -157,13 +157,13 @@ void Gangs::start(const std::vector<Taken*>& gang) {
     }
   }
   const ServedProgram& program = *gang.front()->launch.program;
-  const auto execution = std::make_shared<Execution>(program.real.execute(arguments));
+  const auto execution = std::make_shared<pjrt::Execution>(program.real.execute(arguments));
   std::size_t row = 0;
   for (const auto& [id, place] : places) {
     auto& results = place.taken->results[place.list];
     for (std::size_t i = 0; i < results.size(); ++i) {
       Promise& result = *results[i];
-      result.array = std::make_shared<const Buffer>(std::move(execution->results[row][i]));
+      result.array = std::make_shared<const pjrt::Buffer>(std::move(execution->results[row][i]));
       result.resolved = true;
       for (const auto& copy : result.copies) begin(result, *copy);
       result.copies.clear();
@@ -190,7 +190,7 @@ void Gangs::run(const std::vector<Taken*>& gang) {
   };
   try {
     start(gang);
-  } catch (const PjrtError& error) {
+  } catch (const pjrt::PjrtError& error) {
     fail_gang(fault_of(error));
   } catch (const Failed& failed) {
     fail_gang(failed.fault);
@@ -234,7 +234,7 @@ std::string Gangs::fetch(std::uint64_t number) {
   if (!copy->done) refuse("the pod began anew");
   try {
     copy->done->await();
-  } catch (const PjrtError& error) {
+  } catch (const pjrt::PjrtError& error) {
     throw Failed{fault_of(error)};
   }
   drop_copy(number);
@@ -253,7 +253,7 @@ void Gangs::drop_copy(std::uint64_t number) {
   }
   if (copy->done) try {
       copy->done->await();
-    } catch (const PjrtError&) {  // nobody wants the values any more
+    } catch (const pjrt::PjrtError&) {  // nobody wants the values any more
     }
 }
 
@@ -266,7 +266,7 @@ void Gangs::await(std::uint64_t promise) {
   try {
     if (execution) execution->await();
     if (array) array->await();
-  } catch (const PjrtError& error) {
+  } catch (const pjrt::PjrtError& error) {
     throw Failed{fault_of(error)};
   }
 }

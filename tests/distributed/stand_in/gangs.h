@@ -25,7 +25,7 @@ struct Failed {
 // A copy of an array on its way to the server's memory.
 struct HostCopy {
   std::string bytes;
-  std::optional<Event> done;  // empty: not begun
+  std::optional<pjrt::Event> done;  // empty: not begun
   std::optional<Fault> fault;
 };
 
@@ -33,9 +33,9 @@ struct HostCopy {
 struct Promise {
   bool resolved = false;
   std::optional<Fault> fault = {};
-  std::shared_ptr<const Buffer> array = {};            // none of a launch's end, or donated
-  std::shared_ptr<const Execution> execution = {};     // of a launch's end
-  std::vector<std::shared_ptr<HostCopy>> copies = {};  // wanted as soon as it is there
+  std::shared_ptr<const pjrt::Buffer> array = {};         // none of a launch's end, or donated
+  std::shared_ptr<const pjrt::Execution> execution = {};  // of a launch's end
+  std::vector<std::shared_ptr<HostCopy>> copies = {};     // wanted as soon as it is there
 };
 
 struct Launch {
@@ -56,7 +56,7 @@ class Gangs {
   // For ever, on a thread of its own.
   void dispatch();
 
-  void put(std::uint64_t value, Buffer array);
+  void put(std::uint64_t value, pjrt::Buffer array);
   // Blocks while too many launches of the process have not begun.
   void launch(int process, Launch launch);
   void copy(std::uint64_t number, std::uint64_t value);
@@ -96,6 +96,6 @@ class Gangs {
 };
 
 // Of what a real call threw.
-Fault fault_of(const PjrtError& error);
+Fault fault_of(const pjrt::PjrtError& error);
 
 }  // namespace smelt::stand_in

@@ -15,7 +15,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::distributed {
 
 class PodCommand : public testing::Test {
  protected:
@@ -38,4 +38,4 @@ class PodCommand : public testing::Test {
   TempDir dir_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::distributed

@@ -5,7 +5,7 @@
 #include "io/filesystem/path.h"
 #include "support/environment.h"
 
-namespace smelt {
+namespace smelt::distributed {
 namespace {
 
 using testing::AllOf;
@@ -23,7 +23,8 @@ TEST_F(PodCommand, ABertOfTwoProcessesIsThatOfOne) {
     expect_same_files(str("pod/", folder), str("alone/", folder));
   for (const char* file : {"vocab.txt", "data/train.tfrecord", "model/eval_results.txt",
                            "huggingface/model.safetensors"})
-    EXPECT_EQ(read_file(dir_.file(str("pod/", file))), read_file(dir_.file(str("alone/", file))));
+    EXPECT_EQ(io::read_file(dir_.file(str("pod/", file))),
+              io::read_file(dir_.file(str("alone/", file))));
   EXPECT_THAT(pod.said(0), AllOf(HasSubstr("pod: process 0 of 2, its hub at 127.0.0.1:"),
                                  HasSubstr("***** Eval results *****"), HasSubstr("next:")));
   EXPECT_THAT(pod.said(1), testing::MatchesRegex("[0-9:]+ pod: process 1 of 2, [^\n]*\n"))
@@ -39,21 +40,24 @@ TEST_F(PodCommand, AClassifierOfTwoProcessesIsThatOfOneAndSaysWhatRowsAre) {
   std::string rows = "text\tlabel\n";
   for (int i = 0; i < 40; ++i)
     rows += str(i % 2 == 0 ? "the cat sees a dog\tcats" : "some birds follow\tbirds", "\n");
-  write_file(dir_.file("rows.tsv"), rows);
-  write_file(recipe(), str("data: {train: ", dir_.file("rows.tsv"), ", seq_length: 16, ",
-                           "validation_share: 0.3}\nmodel: {type: classify}\ntrain: {device: cpu, "
-                           "devices: 4, batch_size: 8, steps: 2, init_from: ",
-                           dir_.file("base/huggingface"), "}\neval: {batch_size: 8}\n"));
+  io::write_file(dir_.file("rows.tsv"), rows);
+  io::write_file(recipe(),
+                 str("data: {train: ", dir_.file("rows.tsv"), ", seq_length: 16, ",
+                     "validation_share: 0.3}\nmodel: {type: classify}\ntrain: {device: cpu, "
+                     "devices: 4, batch_size: 8, steps: 2, init_from: ",
+                     dir_.file("base/huggingface"), "}\neval: {batch_size: 8}\n"));
   run_alone("alone");
   Pod pod({.processes = 2, .devices_each = 2});
   ASSERT_THAT(pod.run(run("pod", 2)), Each(0)) << pod.said(0) << pod.said(1);
   for (const char* file : {"model/eval_results.txt", "model/predictions.jsonl"})
-    EXPECT_EQ(read_file(dir_.file(str("pod/", file))), read_file(dir_.file(str("alone/", file))));
+    EXPECT_EQ(io::read_file(dir_.file(str("pod/", file))),
+              io::read_file(dir_.file(str("alone/", file))));
 }
 
 std::vector<double> curve_of(const std::string& model) {
   std::vector<double> out;
-  for (const CurvePoint& point : read_run(model).lines.at("loss")) out.push_back(point.value);
+  for (const evaluation::CurvePoint& point : evaluation::read_run(model).lines.at("loss"))
+    out.push_back(point.value);
   return out;
 }
 
@@ -70,7 +74,8 @@ TEST_F(PodCommand, AnElectraOverAMeshInTpusFormIsThatOfOne) {
   ASSERT_EQ(got.size(), want.size());
   ASSERT_EQ(want.size(), 4u);
   for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5 * want[i]);
-  EXPECT_EQ(read_run(dir_.file("pod")).valid.size(), read_run(dir_.file("alone")).valid.size());
+  EXPECT_EQ(evaluation::read_run(dir_.file("pod")).valid.size(),
+            evaluation::read_run(dir_.file("alone")).valid.size());
 }
 
 // Over data, unrolled.
@@ -86,13 +91,13 @@ TEST_F(PodCommand, AnElectraOfTwoProcessesIsThatOfOne) {
 TEST_F(PodCommand, ToolsPodRunsItWithALinePrefixedByItsProcess) {
   write_recipe("bert", 2, 2);
   const std::string tool = source_path("tools/pod");
-  const ScopedVariable build("SMELT_BUILD", parent_path(smelt_program()));
+  const ScopedVariable build("SMELT_BUILD", io::parent_path(smelt_program()));
   const CommandOutput out = run_command(
       str(tool, " --as cpu 2 1 -- smelt run ", recipe(), " --set out=", dir_.file("pod")));
   EXPECT_EQ(out.status, 0) << out.text;
   EXPECT_THAT(out.text, AllOf(HasSubstr("[1] "), HasSubstr("pod: process 1 of 2, its hub at"),
                               HasSubstr("[0] ***** Eval results *****")));
-  EXPECT_TRUE(exists(dir_.file("pod/model/checkpoint-2/COMMIT")));
+  EXPECT_TRUE(io::exists(dir_.file("pod/model/checkpoint-2/COMMIT")));
   const ScopedVariable none("SMELT_BUILD", "none");
   const CommandOutput missing = run_command(tool + " 2 1 -- smelt run r.yaml");
   EXPECT_EQ(missing.status, 1);
@@ -157,7 +162,7 @@ TEST_F(PodJestimator, ItsCommandOnFourWorkersIsStoppedAndGoesOn) {
   ASSERT_NE(at, stopped.npos) << stopped;
   const int step = std::stoi(stopped.substr(at + kBegin.size()));
   ASSERT_LT(step, kSteps);
-  EXPECT_TRUE(exists(dir_.file(str("pod/checkpoint_", step, "/COMMIT"))));
+  EXPECT_TRUE(io::exists(dir_.file(str("pod/checkpoint_", step, "/COMMIT"))));
   ASSERT_THAT(pod.run(words), Each(0)) << pod.said(0);
   EXPECT_THAT(pod.said(0), HasSubstr(str("checkpoint_", step)));
   expect_same_files(str("pod/checkpoint_", kSteps), str("alone/checkpoint_", kSteps));
@@ -184,4 +189,4 @@ TEST_F(PodJestimator, WhatIsForOneProcessSaysSo) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::distributed

@@ -4,7 +4,7 @@
 
 #include "distributed/stand_in/pod_command.h"
 
-namespace smelt {
+namespace smelt::distributed {
 namespace {
 
 using testing::AllOf;
@@ -87,13 +87,13 @@ TEST_F(PodEnd, ADamagedCheckpointIsPassedOverByAll) {
   Pod pod({.processes = 2, .devices_each = 2});
   ASSERT_THAT(pod.run(run("pod", 2, form)), Each(0)) << pod.said(0) << pod.said(1);
   const std::string newest = dir_.file("pod/model/checkpoint-4");
-  const auto files = list_folder(newest);
+  const auto files = io::list_folder(newest);
   const auto last = std::ranges::find_if(
       files.rbegin(), files.rend(), [](const auto& name) { return name.ends_with("tensors"); });
   ASSERT_NE(last, files.rend());
-  std::string bytes = read_file(newest + "/" + *last);
+  std::string bytes = io::read_file(newest + "/" + *last);
   bytes.back() ^= 1;
-  write_file(newest + "/" + *last, bytes);
+  io::write_file(newest + "/" + *last, bytes);
   ASSERT_THAT(pod.run(run("pod", 2, {form[0], "train.steps=6"})), Each(0)) << pod.said(0);
   EXPECT_THAT(pod.said(0), AllOf(HasSubstr(str("of ", *last, " is damaged: its crc32c is ")),
                                  HasSubstr("going back to step 2"), HasSubstr("resuming from ")));
@@ -115,7 +115,7 @@ TEST_F(PodEnd, ADiskThatIsFullForOneFailsTheSaveForAllAndTrainingGoesOn) {
   EXPECT_EQ(pod.wait(1), 0) << pod.said(1);
   EXPECT_THAT(pod.said(0), AllOf(HasSubstr("is not saved: host 1: "), HasSubstr("File too large")));
   EXPECT_THAT(pod.said(1), HasSubstr("error: host 1: train: the state of step "));
-  EXPECT_TRUE(exists(dir_.file("pod/model/checkpoint-60/COMMIT")));
+  EXPECT_TRUE(io::exists(dir_.file("pod/model/checkpoint-60/COMMIT")));
 }
 
 TEST_F(PodEnd, AnotherRecipeIsRefusedByTheFieldBeforeAnythingIsMade) {
@@ -131,7 +131,7 @@ TEST_F(PodEnd, AnotherRecipeIsRefusedByTheFieldBeforeAnythingIsMade) {
               HasSubstr("on host 0, 0.5 "
                         "on host 1\n  hint: start the same command with the same recipe on all")));
   }
-  EXPECT_FALSE(exists(dir_.file("pod")));
+  EXPECT_FALSE(io::exists(dir_.file("pod")));
 }
 
 TEST_F(PodEnd, DevicesOfSomeHostsAloneAreRefused) {
@@ -150,7 +150,7 @@ TEST_F(PodEnd, DevicesOfSomeHostsAloneAreRefused) {
 
 TEST_F(PodEnd, AnotherProgramIsRefused) {
   write_recipe("bert", 2, 2);
-  write_file(dir_.file("smelt"), read_file(smelt_program()) + "x");
+  io::write_file(dir_.file("smelt"), io::read_file(smelt_program()) + "x");
   ASSERT_EQ(run_command("chmod +x " + dir_.file("smelt")).status, 0);
   Pod pod({.processes = 2, .devices_each = 1});
   pod.start(0, run("pod", 2));
@@ -169,8 +169,8 @@ TEST_F(PodEnd, AnotherVocabularyIsRefused) {
   write_recipe("bert", 1, 2);
   run_alone("made");
   const std::string vocab = dir_.file("made/vocab.txt");
-  write_file(dir_.file("vocab-0.txt"), read_file(vocab));
-  write_file(dir_.file("vocab-1.txt"), read_file(vocab) + "another\n");
+  io::write_file(dir_.file("vocab-0.txt"), io::read_file(vocab));
+  io::write_file(dir_.file("vocab-1.txt"), io::read_file(vocab) + "another\n");
   Pod pod({.processes = 2, .devices_each = 1});
   for (int process = 0; process < 2; ++process)
     pod.start(process, smelt({"run_pretraining",
@@ -201,7 +201,7 @@ TEST_F(PodEnd, AnotherVocabularyIsRefused) {
   EXPECT_THAT(pod.said(0),
               AllOf(HasSubstr("host 1 ("), HasSubstr("says that the vocabulary's CRC-32C ("),
                     HasSubstr("make the data again with " + dir_.file("vocab-1.txt"))));
-  EXPECT_FALSE(exists(dir_.file("pod/checkpoint-2")));
+  EXPECT_FALSE(io::exists(dir_.file("pod/checkpoint-2")));
 }
 
 TEST_F(PodEnd, WhatOneCannotReadEndsAllInItsWords) {
@@ -219,4 +219,4 @@ TEST_F(PodEnd, WhatOneCannotReadEndsAllInItsWords) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::distributed

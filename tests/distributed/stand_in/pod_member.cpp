@@ -23,7 +23,7 @@
 #include "runs/mesh_bert.h"
 #include "runs/small_run.h"
 
-namespace smelt {
+namespace smelt::distributed {
 namespace {
 
 int process() {
@@ -32,7 +32,7 @@ int process() {
 }
 
 void say_facts() {
-  const auto client = open_device("cpu");
+  const auto client = pjrt::open_device("cpu");
   std::cout << "process " << client->process_index() << " of " << client->process_count() << "\n";
   for (int device = 0; device < client->device_count(); ++device)
     std::cout << client->id_of(device) << "@" << client->process_of(device) << " ";
@@ -41,8 +41,8 @@ void say_facts() {
   std::cout << "\n";
 }
 
-BertTask small_bert() {
-  BertTask bert = mesh_bert();
+model::BertTask small_bert() {
+  model::BertTask bert = mesh_bert();
   bert.model.vocab_size = 64;
   bert.model.hidden_size = 16;
   bert.model.num_attention_heads = 4;
@@ -50,47 +50,50 @@ BertTask small_bert() {
   return bert;
 }
 
-void say_state(const char* name, const HostState& state) {
+void say_state(const char* name, const execution::HostState& state) {
   for (const auto& [tensor, sliced] : state.tensors)
-    for (const TensorSlice& slice : sliced.slices) {
+    for (const checkpoint::TensorSlice& slice : sliced.slices) {
       const std::string_view bytes(reinterpret_cast<const char*>(slice.part.data.data()),
                                    slice.part.data.size());
-      std::cout << name << " " << tensor << slice_text(slice.begin, slice.part.shape.dims) << " "
-                << hex_text(crc32c(bytes)) << "\n";
+      std::cout << name << " " << tensor
+                << checkpoint::slice_text(slice.begin, slice.part.shape.dims) << " "
+                << io::hex_text(io::crc32c(bytes)) << "\n";
     }
 }
 
-Batch own_rows(const Batch& batch, const HostShare& share) {
+data::Batch own_rows(const data::Batch& batch, const data::HostShare& share) {
   const std::int64_t rows = batch.rows / share.hosts;
   return rows_of(batch, share.host * rows, (share.host + 1) * rows);
 }
 
 void train_here(int devices, const std::string& mesh, const std::string& form, int steps,
                 int die_at) {
-  const auto client = open_device("cpu", devices);
-  TrainingConfig config = mesh_config(devices);
+  const auto client = pjrt::open_device("cpu", devices);
+  model::TrainingConfig config = mesh_config(devices);
   config.batch_size = 8;
   config.takes_wishes = true;
-  if (form == "scan") config.compute = compute_for("tpu", {.precision = Precision::f32_exact});
-  const Task task = bert_task(small_bert());
-  const ShardingPlan placement =
-      placement_for("cpu", devices, Reduction::global,
-                    partition_for({.mesh = mesh == "replicas" ? "auto" : mesh}, devices));
-  const StepProgram program = train_program(task, config, placement);
-  const CompiledStep step(client, program);
-  ModelState state = ModelState::fresh(*client, placement, program.state, config.seed);
-  std::vector<Buffer> reports;
-  std::optional<StateCopy> copy;
+  if (form == "scan")
+    config.compute = model::compute_for("tpu", {.precision = model::Precision::f32_exact});
+  const model::Task task = model::bert_task(small_bert());
+  const model::ShardingPlan placement = model::placement_for(
+      "cpu", devices, model::Reduction::global,
+      model::partition_for({.mesh = mesh == "replicas" ? "auto" : mesh}, devices));
+  const model::StepProgram program = model::train_program(task, config, placement);
+  const execution::CompiledStep step(client, program);
+  execution::ModelState state =
+      execution::ModelState::fresh(*client, placement, program.state, config.seed);
+  std::vector<pjrt::Buffer> reports;
+  std::optional<execution::StateCopy> copy;
   for (int i = 0; i < steps; ++i) {
     if (i == die_at && process() == 1) ::_exit(9);
-    const Batch batch = own_rows(mesh_batch(task.features, config.batch_size, 1 + i),
-                                 own_share(placement, *client));
-    Execution execution = step.run(batch, state, i, {.stop = i == 1 && process() == 1});
+    const data::Batch batch = own_rows(mesh_batch(task.features, config.batch_size, 1 + i),
+                                       execution::own_share(placement, *client));
+    pjrt::Execution execution = step.run(batch, state, i, {.stop = i == 1 && process() == 1});
     state.replace(execution.results);
     reports.push_back(std::move(execution.results.front().back()));
     if (i == 0) copy.emplace(state.start_copy());  // before the next step takes what it copies
   }
-  for (const Buffer& buffer : reports) {
+  for (const pjrt::Buffer& buffer : reports) {
     const std::vector<float> report = buffer.to_host<float>();
     std::printf("loss %a\n", report[0]);
     if (report[3] > 0) std::printf("%g devices wish to stop\n", report[3]);
@@ -100,28 +103,29 @@ void train_here(int devices, const std::string& mesh, const std::string& form, i
   say_state("last", state.download());
 }
 
-TrainJob job_of(const std::vector<std::string>& words) {
-  TrainJob job = small_job(words.at(1), words.at(2), std::stoi(words.at(3)));
+train::TrainJob job_of(const std::vector<std::string>& words) {
+  train::TrainJob job = small_job(words.at(1), words.at(2), std::stoi(words.at(3)));
   job.on.devices = job.config.devices = std::stoi(words.at(4));
   if (words.at(5) != "replicas") job.on.mesh.mesh = words[5];
   if (words.at(6) != "unrolled")
-    job.config.compute = compute_for("tpu", {.precision = Precision::f32_exact});
+    job.config.compute = model::compute_for("tpu", {.precision = model::Precision::f32_exact});
   if (words.at(6) == "tpu") job.on.device = "tpu";
   job.check_every = 2;
   const std::string what = words.size() < 8 ? "" : words[7];
   if (what == "cut" || what == "validate")
-    job.validation = HeldOut{.data = job.data, .batch_size = 8, .steps = 20, .repeats = true};
+    job.validation =
+        execution::HeldOut{.data = job.data, .batch_size = 8, .steps = 20, .repeats = true};
   if (process() != 1) return job;
   if (what == "another") job.config.seed = 7;
   if (what == "longer") job.config.schedule.total_steps *= 2;
   const int at = words.size() < 9 ? -1 : std::stoi(words[8]);
-  job.checked = [what, at](const TrainCheck& check) {
+  job.checked = [what, at](const train::TrainCheck& check) {
     if (check.step != at) return;
     if (what == "die") ::_exit(9);
     if (what == "stop") std::raise(SIGTERM);
   };
   if (what != "cut") return job;
-  job.together = together_now("train");
+  job.together = train::together_now("train");
   job.together.doing = [at](const std::string& doing) {
     if (doing == str("the evaluation of step ", at)) std::raise(SIGTERM);
   };
@@ -129,11 +133,11 @@ TrainJob job_of(const std::vector<std::string>& words) {
 }
 
 void train_as(const std::vector<std::string>& words) {
-  if (train(job_of(words)).signalled) std::cerr << "signalled after the last step\n";
+  if (train::train(job_of(words)).signalled) std::cerr << "signalled after the last step\n";
 }
 
 void run_job(const std::vector<std::string>& words) {
-  const KeptClients clients;
+  const pjrt::KeptClients clients;
   const char* address = std::getenv("POD_HUB");
   if (address == nullptr) {
     train_as(words);
@@ -141,7 +145,7 @@ void run_job(const std::vector<std::string>& words) {
   }
   const std::shared_ptr<CoordinationService> hub = CoordinationService::connect(
       {.address = address, .rank = process(), .size = std::atoi(std::getenv("POD_SIZE"))}, {});
-  const TrainsTogether together(hub);
+  const train::TrainsTogether together(hub);
   try {
     train_as(words);
   } catch (const UsageError& error) {
@@ -157,10 +161,10 @@ void run_job(const std::vector<std::string>& words) {
 
 // Each letter is a program of its own, over all devices: x + the number of the letter.
 void launch_in_order(const std::string& names) {
-  const auto client = open_device("cpu");
-  CompileOptions options;
+  const auto client = pjrt::open_device("cpu");
+  pjrt::CompileOptions options;
   options.num_replicas = client->device_count();
-  std::map<char, Executable> programs;
+  std::map<char, pjrt::Executable> programs;
   const auto text = [&](char name) {
     return str("module @m attributes {mhlo.num_replicas = ", client->device_count(),
                " : i32, mhlo.num_partitions = 1 : i32} {\n  func.func public @main(%arg0: "
@@ -170,19 +174,19 @@ void launch_in_order(const std::string& names) {
                ".0> : tensor<f32>\n    %r = stablehlo.add %arg0, %c : tensor<f32>\n"
                "    func.return %r : tensor<f32>\n  }\n}\n");
   };
-  std::vector<Buffer> values;
+  std::vector<pjrt::Buffer> values;
   for (const int device : client->own_devices())
-    values.push_back(to_device<float>(*client, {0}, {DType::f32, {}}, device));
+    values.push_back(pjrt::to_device<float>(*client, {0}, {compiler::DType::f32, {}}, device));
   for (const char name : names) {
     const auto& program =
         programs.try_emplace(name, client->compile(text(name), options)).first->second;
-    std::vector<std::vector<const Buffer*>> arguments;
-    for (const Buffer& value : values) arguments.push_back({&value});
-    Execution execution = program.execute(arguments);
+    std::vector<std::vector<const pjrt::Buffer*>> arguments;
+    for (const pjrt::Buffer& value : values) arguments.push_back({&value});
+    pjrt::Execution execution = program.execute(arguments);
     CHECK(values[0].deleted());
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::move(execution.results[i][0]);
   }
-  for (const Buffer& value : values) std::cout << value.to_host<float>()[0] << "\n";
+  for (const pjrt::Buffer& value : values) std::cout << value.to_host<float>()[0] << "\n";
 }
 
 void run(const std::vector<std::string>& words) {
@@ -197,10 +201,10 @@ void run(const std::vector<std::string>& words) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::distributed
 
 int main(int count, char** words) try {
-  smelt::run({words + 1, words + count});
+  smelt::distributed::run({words + 1, words + count});
 } catch (const smelt::UsageError& error) {
   std::cerr << error.what() << "\n";
   return 2;

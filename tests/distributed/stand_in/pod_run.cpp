@@ -15,7 +15,7 @@
 #include "io/filesystem/folder.h"
 #include "support/server_process.h"
 
-namespace smelt {
+namespace smelt::distributed {
 namespace {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
@@ -57,7 +57,7 @@ Pod::Pod(const PodSize& size, const std::vector<std::string>& options)
   const std::string log = dir_.file("server.log");
   server_ = started(command, log, {});
   for (int waited = 0; !accepts(socket()); ++waited) {
-    CHECK(waited < 3000 && ::waitpid(server_, nullptr, WNOHANG) == 0, read_file(log));
+    CHECK(waited < 3000 && ::waitpid(server_, nullptr, WNOHANG) == 0, io::read_file(log));
     ::usleep(20000);
   }
 }
@@ -124,7 +124,7 @@ void Pod::send_to_devices(int signal) const { ::kill(server_, signal); }
 
 std::string Pod::said(int process) const {
   const std::string log = log_of(process);
-  return exists(log) ? read_file(log) : "";  // it may have only just been started
+  return io::exists(log) ? io::read_file(log) : "";  // it may have only just been started
 }
 
 std::vector<int> Pod::run(const std::vector<std::string>& command) {
@@ -134,4 +134,4 @@ std::vector<int> Pod::run(const std::vector<std::string>& command) {
   return statuses;
 }
 
-}  // namespace smelt
+}  // namespace smelt::distributed

@@ -9,7 +9,7 @@
 
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::distributed {
 
 struct PodSize {
   int processes = 2, devices_each = 2;
@@ -53,4 +53,4 @@ class Pod {
   std::string hub_;  // of those that run, for a hub of their own
 };
 
-}  // namespace smelt
+}  // namespace smelt::distributed

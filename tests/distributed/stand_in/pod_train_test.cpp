@@ -11,7 +11,7 @@
 #include "runs/small_run.h"
 #include "support/command.h"
 
-namespace smelt {
+namespace smelt::distributed {
 namespace {
 
 using testing::AllOf;
@@ -50,11 +50,11 @@ class PodRun : public SmallRun {
     }
   }
   void expect_same_files(const std::string& a, const std::string& b) const {
-    const auto names = list_folder(a);
-    ASSERT_EQ(names, list_folder(b));
+    const auto names = io::list_folder(a);
+    ASSERT_EQ(names, io::list_folder(b));
     EXPECT_GE(names.size(), 3u);
     for (const std::string& name : names)
-      EXPECT_EQ(read_file(a + "/" + name), read_file(b + "/" + name)) << name;
+      EXPECT_EQ(io::read_file(a + "/" + name), io::read_file(b + "/" + name)) << name;
   }
 };
 
@@ -64,7 +64,7 @@ TEST_F(PodRun, OfReplicasSavesTheBytesOfOneProcess) {
   ASSERT_THAT(pod.run(command("pod", "8 4 replicas unrolled")), Each(0)) << pod.said(0);
   for (const int step : {5, 8})
     expect_same_files(checkpoint("pod", step), checkpoint("alone", step));
-  EXPECT_EQ(list_folder(dir_.file("pod")), list_folder(dir_.file("alone")));
+  EXPECT_EQ(io::list_folder(dir_.file("pod")), io::list_folder(dir_.file("alone")));
 }
 
 TEST_F(PodRun, ASignalToOneStopsAllAtOneStepAndTheRunGoesOn) {
@@ -141,7 +141,7 @@ TEST_F(PodRun, OfUnequalSettingsIsRefusedByName) {
     EXPECT_THAT(pod.said(process),
                 AllOf(HasSubstr("seed"), HasSubstr("on host 0"), HasSubstr("on host 1"),
                       HasSubstr("hint: start the same command with the same files on all hosts")));
-  EXPECT_FALSE(exists(dir_.file("pod")));
+  EXPECT_FALSE(io::exists(dir_.file("pod")));
 }
 
 // The program is the same for any number of steps.
@@ -149,8 +149,8 @@ TEST_F(PodRun, OfUnequalStepsIsRefusedByName) {
   Pod pod({.processes = 2, .devices_each = 1});
   EXPECT_THAT(pod.run(command("pod", "8 2 replicas unrolled longer")), Each(2));
   EXPECT_THAT(pod.said(0), AllOf(HasSubstr("train.steps"), HasSubstr("on host 1")));
-  EXPECT_FALSE(exists(dir_.file("pod/checkpoint-2")));
+  EXPECT_FALSE(io::exists(dir_.file("pod/checkpoint-2")));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::distributed

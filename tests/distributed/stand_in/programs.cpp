@@ -10,20 +10,20 @@ namespace smelt::stand_in {
 namespace {
 
 struct OutputElementTypes {
-  static constexpr pjrt::Function kFunction{90, "PJRT_Executable_OutputElementTypes"};
+  static constexpr pjrt_abi::Function kFunction{90, "PJRT_Executable_OutputElementTypes"};
   std::size_t struct_size = 0;
   void* extension_start = nullptr;
-  pjrt::Executable* executable = nullptr;
-  pjrt::ElementType* output_types = nullptr;  // [out]
-  std::size_t num_output_types = 0;           // [out]
+  pjrt_abi::Executable* executable = nullptr;
+  pjrt_abi::ElementType* output_types = nullptr;  // [out]
+  std::size_t num_output_types = 0;               // [out]
   static constexpr auto kLast = &OutputElementTypes::num_output_types;
 };
 
 struct OutputDimensions {
-  static constexpr pjrt::Function kFunction{91, "PJRT_Executable_OutputDimensions"};
+  static constexpr pjrt_abi::Function kFunction{91, "PJRT_Executable_OutputDimensions"};
   std::size_t struct_size = 0;
   void* extension_start = nullptr;
-  pjrt::Executable* executable = nullptr;
+  pjrt_abi::Executable* executable = nullptr;
   std::size_t num_outputs = 0;
   const std::int64_t* dims = nullptr;      // [out] one output's after another's
   const std::size_t* dim_sizes = nullptr;  // [out]
@@ -48,9 +48,9 @@ std::vector<std::int32_t> donated_arguments(std::string_view module) {
 // Entries of a protobuf's map may stand anywhere in it.
 std::string with_cpu_overrides(const std::string& options) {
   constexpr std::uint32_t kOverrides = 7;
-  WireWriter more;
-  const std::string cpu = serialize(with_platform_overrides({}, "cpu"));
-  WireReader reader(cpu);
+  io::WireWriter more;
+  const std::string cpu = pjrt::serialize(pjrt::with_platform_overrides({}, "cpu"));
+  io::WireReader reader(cpu);
   while (const auto field = reader.next())
     if (field->number == kOverrides) more.bytes(kOverrides, field->bytes);
   return options + more.take();
@@ -66,14 +66,14 @@ ProgramFacts ServedProgram::facts(const PodLayout& layout, int process) const {
   return out;
 }
 
-std::shared_ptr<const ServedProgram> Programs::served(pjrt::LoadedExecutable* raw,
+std::shared_ptr<const ServedProgram> Programs::served(pjrt_abi::LoadedExecutable* raw,
                                                       std::uint32_t fingerprint,
                                                       std::vector<std::int32_t> donated) {
-  Handle<pjrt::LoadedExecutableDestroy> handle(client_->plugin(), raw);
-  pjrt::LoadedExecutableGetExecutable of_loaded{};
+  pjrt::Handle<pjrt_abi::LoadedExecutableDestroy> handle(client_->plugin(), raw);
+  pjrt_abi::LoadedExecutableGetExecutable of_loaded{};
   of_loaded.loaded_executable = raw;
-  const Handle<pjrt::ExecutableDestroy> executable(client_->plugin(),
-                                                   client_->plugin()->call(of_loaded).executable);
+  const pjrt::Handle<pjrt_abi::ExecutableDestroy> executable(
+      client_->plugin(), client_->plugin()->call(of_loaded).executable);
   OutputElementTypes types{};
   types.executable = executable.raw();
   types = client_->plugin()->call(types);
@@ -87,7 +87,7 @@ std::shared_ptr<const ServedProgram> Programs::served(pjrt::LoadedExecutable* ra
     result_dims.emplace_back(dimensions.dims, dimensions.dims + dimensions.dim_sizes[i]);
     dimensions.dims += dimensions.dim_sizes[i];
   }
-  Executable real(client_, std::move(handle), fingerprint);
+  pjrt::Executable real(client_, std::move(handle), fingerprint);
   std::set<int> processes;
   for (const int id : real.devices()) processes.insert(layout_.process_of(id));
   auto out = std::make_shared<const ServedProgram>(
@@ -103,12 +103,12 @@ std::shared_ptr<const ServedProgram> Programs::served(pjrt::LoadedExecutable* ra
 
 std::shared_ptr<const ServedProgram> Programs::compile(const std::string& module,
                                                        const std::string& options) {
-  const std::uint32_t fingerprint = crc32c(module, crc32c(options));
+  const std::uint32_t fingerprint = io::crc32c(module, io::crc32c(options));
   const std::lock_guard lock(mutex_);
   if (auto made = made_[fingerprint].lock()) return made;
-  const pjrt::Program program = stablehlo_program(module);
+  const pjrt_abi::Program program = pjrt::stablehlo_program(module);
   const std::string full = platform_ == "cpu" ? options : with_cpu_overrides(options);
-  pjrt::ClientCompile args{};
+  pjrt_abi::ClientCompile args{};
   args.client = client_->raw();
   args.program = &program;
   args.compile_options = full.data();
@@ -131,7 +131,7 @@ std::shared_ptr<const ServedProgram> Programs::load(std::string_view serialized)
   const std::string_view bytes = in.text();
   const std::lock_guard lock(mutex_);
   if (auto made = made_[fingerprint].lock()) return made;
-  pjrt::ExecutableDeserializeAndLoad args{};
+  pjrt_abi::ExecutableDeserializeAndLoad args{};
   args.client = client_->raw();
   args.serialized_executable = bytes.data();
   args.serialized_executable_size = bytes.size();

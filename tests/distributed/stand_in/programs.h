@@ -19,7 +19,7 @@ struct ServedProgram {
   std::vector<std::int32_t> result_types;
   std::vector<std::vector<std::int64_t>> result_dims;  // on a device
   std::vector<std::int32_t> donated;
-  Executable real;  // its devices are ids
+  pjrt::Executable real;  // its devices are ids
 
   ProgramFacts facts(const PodLayout& layout, int process) const;
 };
@@ -27,7 +27,8 @@ struct ServedProgram {
 class Programs {
  public:
   // `platform` is what processes are told; what the real one needs is added.
-  Programs(std::shared_ptr<const Client> client, const PodLayout& layout, std::string platform)
+  Programs(std::shared_ptr<const pjrt::Client> client, const PodLayout& layout,
+           std::string platform)
       : client_(std::move(client)), layout_(layout), platform_(std::move(platform)) {}
 
   std::shared_ptr<const ServedProgram> compile(const std::string& module,
@@ -36,11 +37,11 @@ class Programs {
   static std::string serialize(const ServedProgram& program);
 
  private:
-  std::shared_ptr<const ServedProgram> served(pjrt::LoadedExecutable* raw,
+  std::shared_ptr<const ServedProgram> served(pjrt_abi::LoadedExecutable* raw,
                                               std::uint32_t fingerprint,
                                               std::vector<std::int32_t> donated);
 
-  std::shared_ptr<const Client> client_;
+  std::shared_ptr<const pjrt::Client> client_;
   PodLayout layout_;
   std::string platform_;
   std::mutex mutex_;

@@ -17,12 +17,14 @@
 namespace smelt::stand_in {
 namespace {
 
-DType dtype_of(pjrt::ElementType type) {
-  for (const DType dtype :
-       {DType::pred, DType::s8, DType::s32, DType::s64, DType::u8, DType::u16, DType::u32,
-        DType::u64, DType::bf16, DType::f16, DType::f32, DType::f64})
-    if (element_type(dtype) == type) return dtype;
-  throw Failed{{pjrt::ErrorCode::unimplemented, "an element type that the stand-in does not know"}};
+compiler::DType dtype_of(pjrt_abi::ElementType type) {
+  for (const compiler::DType dtype :
+       {compiler::DType::pred, compiler::DType::s8, compiler::DType::s32, compiler::DType::s64,
+        compiler::DType::u8, compiler::DType::u16, compiler::DType::u32, compiler::DType::u64,
+        compiler::DType::bf16, compiler::DType::f16, compiler::DType::f32, compiler::DType::f64})
+    if (pjrt::element_type(dtype) == type) return dtype;
+  throw Failed{
+      {pjrt_abi::ErrorCode::unimplemented, "an element type that the stand-in does not know"}};
 }
 
 // Whether the other side has closed the connection, having nothing more to say.
@@ -41,8 +43,9 @@ class Server {
  public:
   explicit Server(ServerOptions options)
       : options_(std::move(options)),
-        client_(Client::create(Plugin::load(find_plugin("cpu")),
-                               {{"cpu_device_count", std::int64_t{options_.layout.devices()}}})),
+        client_(
+            pjrt::Client::create(pjrt::Plugin::load(pjrt::find_plugin("cpu")),
+                                 {{"cpu_device_count", std::int64_t{options_.layout.devices()}}})),
         programs_(client_, options_.layout, options_.platform),
         gangs_(options_.layout.processes),
         sessions_(options_.layout, gangs_, options_.fail_after) {
@@ -67,7 +70,7 @@ class Server {
   void execute(Unpacker& in, const Who& who);
 
   ServerOptions options_;
-  std::shared_ptr<const Client> client_;
+  std::shared_ptr<const pjrt::Client> client_;
   Programs programs_;
   Gangs gangs_;
   Sessions sessions_;
@@ -121,7 +124,7 @@ std::string Server::answer_of_program(Op op, Unpacker& in, const Who& who) {
     return "";
   }
   const auto found = program(number);
-  const CompiledProgram& made = found->real.program();
+  const pjrt::CompiledProgram& made = found->real.program();
   if (op == Op::serialize) return Programs::serialize(*found);
   if (op == Op::optimized) return made.optimized_module();
   Packer out;
@@ -155,10 +158,10 @@ std::string Server::answer_of_array(Op op, Unpacker& in, const Who& who) {
   if (op == Op::await) return gangs_.await(number), "";
   if (op == Op::ready) return Packer().add(gangs_.is_ready(number)).take();
   const auto id = in.take<std::int32_t>();
-  const DType dtype = dtype_of(in.take<pjrt::ElementType>());
-  const Shape shape{.dtype = dtype, .dims = in.list<std::int64_t>()};
+  const compiler::DType dtype = dtype_of(in.take<pjrt_abi::ElementType>());
+  const compiler::Shape shape{.dtype = dtype, .dims = in.list<std::int64_t>()};
   const std::string_view bytes = in.text();
-  Buffer buffer = client_->to_device(std::as_bytes(std::span(bytes)), shape, id);
+  pjrt::Buffer buffer = client_->to_device(std::as_bytes(std::span(bytes)), shape, id);
   gangs_.put(number, std::move(buffer));
   return "";
 }
@@ -187,14 +190,14 @@ void Server::serve(int socket) {
       answered = answer(op, in, who);
     } catch (const Failed& failed) {
       fault = failed.fault;
-    } catch (const PjrtError& error) {
+    } catch (const pjrt::PjrtError& error) {
       fault = fault_of(error);
     } catch (const std::exception& error) {
-      fault = {pjrt::ErrorCode::unknown, error.what()};
+      fault = {pjrt_abi::ErrorCode::unknown, error.what()};
     }
     if (!is_answered(op)) continue;
     out.add(fault.code);
-    if (fault.code == pjrt::ErrorCode::ok)
+    if (fault.code == pjrt_abi::ErrorCode::ok)
       out.text(answered);
     else
       out.text(fault.text);

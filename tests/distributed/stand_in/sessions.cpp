@@ -16,17 +16,18 @@ void Sessions::begin_if_all_came() {
 std::uint64_t Sessions::come(int started_as, int processes, const std::function<bool()>& is_gone) {
   std::unique_lock lock(mutex_);
   if (processes != layout_.processes || started_as < 0 || started_as >= processes)
-    throw Failed{{pjrt::ErrorCode::unknown, str("process ", started_as, " of ", processes,
-                                                " came to a pod of ", layout_.processes)}};
+    throw Failed{{pjrt_abi::ErrorCode::unknown, str("process ", started_as, " of ", processes,
+                                                    " came to a pod of ", layout_.processes)}};
   if (!coming_.insert(started_as).second)
-    throw Failed{{pjrt::ErrorCode::already_exists, str("process ", started_as, " is there twice")}};
+    throw Failed{
+        {pjrt_abi::ErrorCode::already_exists, str("process ", started_as, " is there twice")}};
   const std::uint64_t before = generation_;
   begin_if_all_came();
   while (generation_ == before) {
     changed_.wait_for(lock, std::chrono::milliseconds(50));
     if (generation_ != before || !is_gone()) continue;
     coming_.erase(started_as);
-    throw Failed{{pjrt::ErrorCode::unavailable, "gone"}};
+    throw Failed{{pjrt_abi::ErrorCode::unavailable, "gone"}};
   }
   return generation_;
 }
@@ -41,14 +42,15 @@ void Sessions::go(int started_as, std::uint64_t generation, bool well) {
     std::this_thread::sleep_for(std::chrono::seconds(fail_after_));
     const std::lock_guard lock(mutex_);
     if (generation == generation_ && !here_.empty())
-      gangs_.fail({pjrt::ErrorCode::unavailable,
+      gangs_.fail({pjrt_abi::ErrorCode::unavailable,
                    str("SliceBuilder controller missed 3 gRPC heartbeats from task ", started_as)});
   }).detach();
 }
 
 void Sessions::require(std::uint64_t generation) {
   const std::lock_guard lock(mutex_);
-  if (generation != generation_) throw Failed{{pjrt::ErrorCode::unavailable, "the pod began anew"}};
+  if (generation != generation_)
+    throw Failed{{pjrt_abi::ErrorCode::unavailable, "the pod began anew"}};
 }
 
 }  // namespace smelt::stand_in

@@ -10,7 +10,7 @@
 #include "pjrt/pjrt_abi_compile.h"
 #include "pjrt/pjrt_abi_processes.h"
 
-namespace smelt::pjrt {
+namespace smelt::pjrt_abi {
 
 using stand_in::Fault;
 using stand_in::Op;
@@ -392,9 +392,9 @@ Api make_api() {
 }
 
 }  // namespace
-}  // namespace smelt::pjrt
+}  // namespace smelt::pjrt_abi
 
-extern "C" smelt::pjrt::Api* GetPjrtApi() {
-  static smelt::pjrt::Api api = smelt::pjrt::make_api();
+extern "C" smelt::pjrt_abi::Api* GetPjrtApi() {
+  static smelt::pjrt_abi::Api api = smelt::pjrt_abi::make_api();
   return &api;
 }

@@ -12,7 +12,7 @@
 #include "support/command.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::distributed {
 namespace {
 
 using testing::AllOf;
@@ -137,4 +137,4 @@ TEST(PodDeath, IsToldAfterAWhileWhereThatIsWanted) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::distributed

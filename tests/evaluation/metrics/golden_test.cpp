@@ -18,7 +18,7 @@
 #include "io/filesystem/file.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 constexpr double kClose = 1e-9;
@@ -26,7 +26,7 @@ using Texts = std::vector<std::string>;
 using Numbers = std::vector<double>;
 
 const Json& golden(const char* group) {
-  static const Json kFacts = Json::parse(read_file(source_path("tests/golden/metrics.json")));
+  static const Json kFacts = Json::parse(io::read_file(source_path("tests/golden/metrics.json")));
   return kFacts.at(group);
 }
 
@@ -172,4 +172,4 @@ TEST(GoldenMetrics, McNemarIsTheExactBinomialTest) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::evaluation

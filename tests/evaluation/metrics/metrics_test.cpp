@@ -13,7 +13,7 @@
 #include "evaluation/metrics/resample.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 using Texts = std::vector<std::string>;
@@ -223,4 +223,4 @@ TEST(Entities, AnInsideLabelWithoutBeginStartsAnEntity) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::evaluation

@@ -11,7 +11,7 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 using testing::SizeIs;
@@ -24,9 +24,9 @@ std::vector<std::string> files_of_twenty_events(const std::string& folder) {
   {
     EventLog log(folder, 1, kMost);
     for (std::int64_t step = 1; step <= 20; ++step)
-      log.add(step, std::vector<NamedText>{{str("text/", step), text}});
+      log.add(step, std::vector<io::NamedText>{{str("text/", step), text}});
   }
-  return list_folder(folder);
+  return io::list_folder(folder);
 }
 
 TEST(EventLog, StartsAnotherFileOnAnObjectStoreWhenOneIsFull) {
@@ -37,7 +37,7 @@ TEST(EventLog, StartsAnotherFileOnAnObjectStoreWhenOneIsFull) {
   ASSERT_THAT(names, SizeIs(testing::Ge(2u)));
   std::string all;
   for (const std::string& name : names) {
-    const std::string content = read_file(join_path(folder, name));
+    const std::string content = io::read_file(io::join_path(folder, name));
     EXPECT_LT(content.size(), kMost + 300);
     EXPECT_NE(content.find("brain.Event:2"), std::string::npos) << name;
     all += content;
@@ -55,4 +55,4 @@ TEST(EventLog, WritesOneFileOnADisk) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::evaluation

@@ -4,7 +4,7 @@
 
 #include <set>
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 TEST(GoodputTimer, CountsEachMomentOnce) {
@@ -47,4 +47,4 @@ TEST(GoodputTimer, CategoriesUseMlGoodputNamesAndRoundTripThroughJson) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::evaluation

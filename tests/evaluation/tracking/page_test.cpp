@@ -13,7 +13,7 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 using testing::HasSubstr;
@@ -42,8 +42,8 @@ class PageTest : public testing::Test {
     file.add("check", 50000, {{"valid", {{"loss", 2.5}, {"accuracy", 0.5}}}});
     file.add("filled", 50000, Record::parse(R"({"texts": [{"text": "a <b>[MASK]</b>",
                                           "masks": [[["<i>", 0.5], ["dog", 0.25]]]}]})"));
-    write_file(dir_.file(name + "/evaluations.jsonl"),
-               "{\"global_step\":50000,\"loss\":2.4375,\"weights\":{\"loss\":3}}\n");
+    io::write_file(dir_.file(name + "/evaluations.jsonl"),
+                   "{\"global_step\":50000,\"loss\":2.4375,\"weights\":{\"loss\":3}}\n");
     return folder;
   }
 
@@ -53,9 +53,10 @@ class PageTest : public testing::Test {
                      const std::string& flags = {}) const {
     const std::string path = dir_.file("page.html");
     const auto body = page.find("<body>") + 6;
-    write_file(path, page.substr(0, body) +
-                         "<script>onerror = (e) => { document.title = 'error: ' + e; };</script>" +
-                         page.substr(body) + "<script>" + script + "</script>");
+    io::write_file(path,
+                   page.substr(0, body) +
+                       "<script>onerror = (e) => { document.title = 'error: ' + e; };</script>" +
+                       page.substr(body) + "<script>" + script + "</script>");
     const std::string shown =
         run_command(str(kBrowser,
                         " --no-sandbox --disable-gpu --disable-dev-shm-usage --window-size=", width,
@@ -147,4 +148,4 @@ TEST(Chart, IsEmptyWithoutFiniteValues) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::evaluation

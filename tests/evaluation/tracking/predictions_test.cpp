@@ -10,7 +10,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 using testing::ElementsAre;
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 class Predictions : public testing::Test {
  protected:
   std::optional<PredictionFigures> figures(const std::string& rows) const {
-    write_file(dir_.file("p.jsonl"), rows);
+    io::write_file(dir_.file("p.jsonl"), rows);
     return prediction_figures(dir_.file("p.jsonl"));
   }
   static std::vector<std::string> metrics(const PredictionFigures& figures) {
@@ -105,4 +105,4 @@ TEST_F(Predictions, RowsAreShownBySplit) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::evaluation

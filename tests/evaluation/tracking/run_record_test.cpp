@@ -17,7 +17,7 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::evaluation {
 namespace {
 
 using testing::HasSubstr;
@@ -109,7 +109,7 @@ void expect_goes_on(const std::string& folder) {
   file.add("line", 6, {{"loss", 0.5}, {"bad", std::nan("")}});
   file.add("end", 6, {{"why", "failed"}, {"message", "train: it broke\n  hint: mend it"}});
   const std::string last = file.path();
-  EXPECT_EQ(path_name(last), kMetricsFile);
+  EXPECT_EQ(io::path_name(last), kMetricsFile);
 }
 
 TEST(MetricsFile, ResumedRunAppendsToKeptRecords) {
@@ -136,12 +136,12 @@ TEST(MetricsFile, IsCompleteOnAnObjectStoreOnceClosed) {
 TEST(MetricsFile, SkipsAnIncompleteLastLine) {
   const TempDir dir;
   expect_goes_on(dir.file("m"));
-  const std::string path = dir.file("m/metrics.jsonl"), whole = read_file(path);
+  const std::string path = dir.file("m/metrics.jsonl"), whole = io::read_file(path);
   for (const std::size_t cut : {std::size_t{1}, std::size_t{20}, whole.size() / 2}) {
-    write_file(path, whole.substr(0, whole.size() - cut));
+    io::write_file(path, whole.substr(0, whole.size() - cut));
     EXPECT_GE(read_run(dir.file("m")).starts, 1);
   }
-  write_file(path, whole + "[1]\nnonsense\n\n");
+  io::write_file(path, whole + "[1]\nnonsense\n\n");
   EXPECT_EQ(read_run(dir.file("m")).step, 6);
 }
 
@@ -152,7 +152,7 @@ TEST(RunRecord, RejectsAFolderWithoutARun) {
   EXPECT_THAT(
       error_of([&] { read_run(dir.file("none")); }),
       HasSubstr("none: this folder does not exist\n  hint: pass the `out` folder of a recipe"));
-  write_file(dir.file("m/metrics.jsonl"), "nonsense\n");
+  io::write_file(dir.file("m/metrics.jsonl"), "nonsense\n");
   EXPECT_THAT(error_of([&] { read_run(dir.file("m")); }), HasSubstr("contains no start record"));
 }
 
@@ -246,4 +246,4 @@ TEST(Compare, DistinguishesFoldersOfTheSameName) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::evaluation

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 TEST(BestScore, PrefersLowerLossesAndHigherValuesOfOtherMetrics) {
@@ -35,4 +35,4 @@ TEST(BestScore, RestoresThePreviousBestIfASaveFails) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::execution

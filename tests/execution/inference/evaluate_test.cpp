@@ -20,27 +20,27 @@
 #include "runs/small_run.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 using testing::HasSubstr;
 
 // Writes the rows of batches as records.
-void write_records(const std::string& path, const Features& features,
-                   const std::vector<Batch>& batches) {
+void write_records(const std::string& path, const io::Features& features,
+                   const std::vector<data::Batch>& batches) {
   std::string out;
-  ExampleWriter writer;
-  for (const Batch& all : batches)
+  io::ExampleWriter writer;
+  for (const data::Batch& all : batches)
     for (std::int64_t row = 0; row < all.rows; ++row) {
-      const Batch one = rows_of(all, row, row + 1);
+      const data::Batch one = rows_of(all, row, row + 1);
       for (std::size_t i = 0; i < features.size(); ++i)
-        if (features[i].dtype == DType::f32)
+        if (features[i].dtype == compiler::DType::f32)
           writer.reals(features[i].name, one.arrays[i].values<float>());
         else
           writer.integers(features[i].name, one.arrays[i].values<std::int32_t>());
-      append_record(out, writer.take());
+      io::append_record(out, writer.take());
     }
-  write_file(path, out);
+  io::write_file(path, out);
 }
 
 // Returns the weighted share of rows whose largest logit is that of the label.
@@ -60,10 +60,10 @@ double accuracy(const std::vector<float>& logits, std::span<const std::int32_t> 
 class GoldenEvaluation : public testing::Test {
  protected:
   EvaluateJob job(std::int64_t devices, std::int64_t batch_size) {
-    save_checkpoint(dir_.file("model"), 7, golden_.state(), {});
-    BertTask bert = golden_.task();
+    checkpoint::save_checkpoint(dir_.file("model"), 7, golden_.state(), {});
+    model::BertTask bert = golden_.task();
     bert.majority_token = majority_;
-    const Task task = bert_task(bert);
+    const model::Task task = model::bert_task(bert);
     write_records(dir_.file("records"), task.features, {golden_.batch(0), golden_.batch(1)});
     return {.task = task,
             .batch_size = batch_size,
@@ -71,7 +71,7 @@ class GoldenEvaluation : public testing::Test {
             .data = dir_.file("records"),
             .model_dir = dir_.file("model")};
   }
-  std::span<const std::int32_t> labels(const Batch& batch, std::size_t feature) {
+  std::span<const std::int32_t> labels(const data::Batch& batch, std::size_t feature) {
     return batch.arrays[feature].values<std::int32_t>();
   }
 
@@ -83,7 +83,7 @@ class GoldenEvaluation : public testing::Test {
 
 TEST_F(GoldenEvaluation, LossesAndAccuraciesMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
-  const Batch batch = golden_.batch(0);
+  const data::Batch batch = golden_.batch(0);
   const auto answers = labels(batch, 4);
   const auto weights = batch.arrays[5].values<float>();
   majority_ = answers[0];
@@ -160,10 +160,10 @@ TEST_F(GoldenEvaluation, WarnsAboutDroppedExamplesOfATaskWithoutPadding) {
 
 // Evaluates five examples of arbitrary tokens, for tasks that draw masks or have targets of several
 // lengths.
-class PaddedEvaluation : public testing::TestWithParam<std::function<Task()>> {
+class PaddedEvaluation : public testing::TestWithParam<std::function<model::Task()>> {
  protected:
-  static Batch arbitrary_examples(const Features& features) {
-    Batch out = empty_batch(features, 5);
+  static data::Batch arbitrary_examples(const io::Features& features) {
+    data::Batch out = data::empty_batch(features, 5);
     for (std::size_t i = 0; i < features.size(); ++i)
       for (std::size_t at = 0; std::int32_t& value : out.arrays[i].values<std::int32_t>()) {
         value = static_cast<std::int32_t>(5 + ++at * (7 + i) % 20);
@@ -172,11 +172,11 @@ class PaddedEvaluation : public testing::TestWithParam<std::function<Task()>> {
       }
     return out;
   }
-  Evaluation in_batches_of(const std::shared_ptr<const Client>& client, std::int64_t size,
-                           const ShardingPlan& placement) const {
-    const Task task = GetParam()();
+  Evaluation in_batches_of(const std::shared_ptr<const pjrt::Client>& client, std::int64_t size,
+                           const model::ShardingPlan& placement) const {
+    const model::Task task = GetParam()();
     write_records(dir_.file("records"), task.features, {arbitrary_examples(task.features)});
-    const Scorer scorer(client, task, placement, ComputePolicy(),
+    const Scorer scorer(client, task, placement, model::ComputePolicy(),
                         {.data = dir_.file("records"), .batch_size = size}, recipe_field);
     const auto& program = scorer.program();
     return scorer.score(ModelState::fresh(*client, program.placement, program.state, 1), 0);
@@ -184,32 +184,32 @@ class PaddedEvaluation : public testing::TestWithParam<std::function<Task()>> {
   TempDir dir_;
 };
 
-Task tiny_electra() {
-  ElectraTask c{.seq_length = 8, .ids = {.cls = 1, .sep = 2, .mask = 3}};
+model::Task tiny_electra() {
+  model::ElectraTask c{.seq_length = 8, .ids = {.cls = 1, .sep = 2, .mask = 3}};
   c.model.vocab_size = 30;
   c.model.hidden_size = c.model.embedding_size = c.model.intermediate_size = 8;
   c.model.num_hidden_layers = c.model.num_attention_heads = 1;
   c.model.generator_hidden_size = 1;
   c.model.max_position_embeddings = 8;
   c.settings.mask_prob = 0.3;
-  c.settings.masks = MaskDraws::original;  // with it disc_auc counts padding tokens
-  return electra_task(c);
+  c.settings.masks = model::MaskDraws::original;  // with it disc_auc counts padding tokens
+  return model::electra_task(c);
 }
 
-Task tiny_jestimator() {
-  JestimatorBertTask c{.settings = {.mask_token_id = 4, .mask_rate = 0.3}};
+model::Task tiny_jestimator() {
+  model::JestimatorBertTask c{.settings = {.mask_token_id = 4, .mask_rate = 0.3}};
   c.model.vocab_size = 30;
   c.model.max_length = c.model.hidden_size = c.model.mlp_size = 8;
   c.model.num_heads = c.model.num_layers = 1;
-  return jestimator_bert_task(c);
+  return model::jestimator_bert_task(c);
 }
 
-Task tiny_t5() {
-  T5Task c{.inputs_length = 8, .targets_length = 4, .words = {{.begin = 5, .end = 20}}};
+model::Task tiny_t5() {
+  model::T5Task c{.inputs_length = 8, .targets_length = 4, .words = {{.begin = 5, .end = 20}}};
   c.model.vocab_size = 30;
   c.model.d_model = c.model.d_kv = c.model.d_ff = 8;
   c.model.num_layers = c.model.num_heads = 1;
-  return t5_task(c);
+  return model::t5_task(c);
 }
 
 INSTANTIATE_TEST_SUITE_P(Tasks, PaddedEvaluation,
@@ -217,8 +217,9 @@ INSTANTIATE_TEST_SUITE_P(Tasks, PaddedEvaluation,
 
 TEST_P(PaddedEvaluation, GivesTheMetricsOfOneBatchAlsoWithTpuSettings) {
   SMELT_OPEN_CPU(client, 1);
-  const Evaluation whole = in_batches_of(client, 5, ShardingPlan());
-  const Evaluation padded = in_batches_of(client, 4, placement_for("tpu", 1, Reduction::global));
+  const Evaluation whole = in_batches_of(client, 5, model::ShardingPlan());
+  const Evaluation padded =
+      in_batches_of(client, 4, model::placement_for("tpu", 1, model::Reduction::global));
   EXPECT_EQ(padded.examples, 5);
   EXPECT_NEAR(padded.loss, whole.loss, 1e-5 * whole.loss);
   for (std::size_t i = 0; i < whole.measures.size(); ++i) {
@@ -247,11 +248,12 @@ TEST_F(EvaluationErrors, NameWhatIsMissing) {
 TEST_F(EvaluationErrors, RejectACheckpointThatDoesNotMatchTheModel) {
   save_first_weights("model");
   enum class Settings { known, unknown };
-  const auto refusal = [&](Settings settings, const std::function<void(BertConfig&)>& change) {
-    BertTask changed = bert();
+  const auto refusal = [&](Settings settings,
+                           const std::function<void(model::BertConfig&)>& change) {
+    model::BertTask changed = bert();
     change(changed.model);
     EvaluateJob other = evaluation("model");
-    other.task = bert_task(changed);
+    other.task = model::bert_task(changed);
     if (settings == Settings::unknown) other.task.settings.erase("model");
     return error_of([&] { evaluate(other); });
   };
@@ -272,18 +274,19 @@ TEST_F(EvaluationErrors, RejectACheckpointThatDoesNotMatchTheModel) {
 }
 
 TEST(BitsPerCharacter, AreTheLossInBitsDividedByCharactersPerToken) {
-  const DataDescription described =
-      parse_description(R"({"text": {"characters": 30, "tokens": 12}})", "x.json");
-  const auto bits_of = [](const std::optional<DataDescription>& description, const char* loss) {
+  const data::DataDescription described =
+      data::parse_description(R"({"text": {"characters": 30, "tokens": 12}})", "x.json");
+  const auto bits_of = [](const std::optional<data::DataDescription>& description,
+                          const char* loss) {
     Evaluation e{.measures = {{.name = loss, .value = 5 * std::log(2.0), .weight = 8}}};
     add_bits_per_character(description, e);
     return e.measures.size() == 2 ? e.measure("bits_per_character").value : -1;
   };
   EXPECT_NEAR(bits_of(described, "masked_lm_loss"), 2, 1e-12);
   EXPECT_EQ(bits_of(described, "next_sentence_loss"), -1);
-  EXPECT_EQ(bits_of(parse_description("{}", "x.json"), "masked_lm_loss"), -1);
+  EXPECT_EQ(bits_of(data::parse_description("{}", "x.json"), "masked_lm_loss"), -1);
   EXPECT_EQ(bits_of(std::nullopt, "masked_lm_loss"), -1);
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -11,21 +11,21 @@
 #include "runs/small_run.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 using testing::HasSubstr;
 
 class FillMask : public SmallRun {
  protected:
-  BertTokenizer tokenizer() const {
-    return BertTokenizer(Vocabulary::load(vocab()), {.lower_case = true});
+  text::BertTokenizer tokenizer() const {
+    return text::BertTokenizer(text::Vocabulary::load(vocab()), {.lower_case = true});
   }
   FillMaskJob fill(std::int64_t top) const {
-    const BertConfig model = bert().model;
+    const model::BertConfig model = bert().model;
     FillMaskJob job;
     job.guesses = [model](std::int64_t S, std::int64_t P, std::int64_t k) {
-      return bert_mask_guesses(model, S, P, k);
+      return model::bert_mask_guesses(model, S, P, k);
     };
     job.max_tokens = model.max_position_embeddings;
     job.vocab_size = model.vocab_size;
@@ -34,9 +34,9 @@ class FillMask : public SmallRun {
   }
   // Creates a mask filler with the weights of the latest checkpoint.
   MaskFiller filler(const FillMaskJob& job) const {
-    const auto saved = std::make_shared<const SlicedCheckpoint>(
-        *load_latest_sliced_checkpoint(dir_.file("model")));
-    return {open_device("cpu", 1),
+    const auto saved = std::make_shared<const checkpoint::SlicedCheckpoint>(
+        *checkpoint::load_latest_sliced_checkpoint(dir_.file("model")));
+    return {pjrt::open_device("cpu", 1),
             job,
             tokenizer(),
             {.tensors = {saved, &saved->tensors}, .where = "model"}};
@@ -44,25 +44,25 @@ class FillMask : public SmallRun {
 };
 
 // Returns the softmax of the logits at one position, for a single text without padding.
-std::vector<double> probabilities(const BertConfig& model, const std::string& model_dir,
+std::vector<double> probabilities(const model::BertConfig& model, const std::string& model_dir,
                                   const std::vector<std::int32_t>& ids, std::int32_t position) {
   const auto S = std::ssize(ids);
-  Prediction direct{.features = {{.name = "ids", .row = {S}, .limit = model.vocab_size},
-                                 {.name = "position", .row = {1}, .limit = S}},
-                    .outputs = {}};
-  direct.outputs = [&](const Scope& root, const Inputs& in) {
-    const BertEncoded encoded =
-        bert(root, model, {in["ids"], ones_like(in["ids"]), zeros_like(in["ids"])});
-    return std::vector<Tensor>{
-        lm_logits(masked_lm_head(root, model, encoded.sequence, in["position"]))};
+  model::Prediction direct{.features = {{.name = "ids", .row = {S}, .limit = model.vocab_size},
+                                        {.name = "position", .row = {1}, .limit = S}},
+                           .outputs = {}};
+  direct.outputs = [&](const model::Scope& root, const model::Inputs& in) {
+    const model::BertEncoded encoded = model::bert(
+        root, model, {in["ids"], compiler::ones_like(in["ids"]), compiler::zeros_like(in["ids"])});
+    return std::vector<compiler::Tensor>{
+        model::lm_logits(model::masked_lm_head(root, model, encoded.sequence, in["position"]))};
   };
-  const auto client = open_device("cpu", 1);
-  const StepProgram program = predict_program(direct, 1);
+  const auto client = pjrt::open_device("cpu", 1);
+  const model::StepProgram program = model::predict_program(direct, 1);
   const CompiledStep step(client, program);
-  const auto checkpoint = load_latest_checkpoint(model_dir);
+  const auto checkpoint = checkpoint::load_latest_checkpoint(model_dir);
   const ModelState state =
       ModelState::restore(*client, program.placement, program.state, checkpoint->tensors, "model");
-  Batch batch = empty_batch(direct.features, 1);
+  data::Batch batch = data::empty_batch(direct.features, 1);
   std::ranges::copy(ids, batch.arrays[0].values<std::int32_t>().begin());
   batch.arrays[1].values<std::int32_t>()[0] = position;
   const auto logits = step.run(batch, state).results[0][0].to_host<float>();
@@ -75,9 +75,9 @@ std::vector<double> probabilities(const BertConfig& model, const std::string& mo
 }
 
 TEST_F(FillMask, GuessesHaveTheHighestLogitsForAnyPadding) {
-  train(job("model", 3));
-  const BertTokenizer tokenizer = this->tokenizer();
-  const Vocabulary& vocabulary = tokenizer.vocabulary();
+  train::train(job("model", 3));
+  const text::BertTokenizer tokenizer = this->tokenizer();
+  const text::Vocabulary& vocabulary = tokenizer.vocabulary();
   // The first text is shorter and needs padding.
   const auto filled = filler(fill(4)).fill({"[MASK]", "a [MASK] of [MASK] and the"});
   ASSERT_EQ(filled.size(), 2u);
@@ -105,14 +105,14 @@ TEST_F(FillMask, GuessesHaveTheHighestLogitsForAnyPadding) {
 }
 
 TEST_F(FillMask, SkipsIdsBeyondTheVocabulary) {
-  TrainJob wide = job("model", 0);
-  BertTask more = bert();
+  train::TrainJob wide = job("model", 0);
+  model::BertTask more = bert();
   more.model.vocab_size += 5;
-  wide.task = bert_task(more);
-  train(wide);
+  wide.task = model::bert_task(more);
+  train::train(wide);
   FillMaskJob all = fill(tokenizer().vocabulary().size());
   all.guesses = [more](std::int64_t S, std::int64_t P, std::int64_t top) {
-    return bert_mask_guesses(more.model, S, P, top);
+    return model::bert_mask_guesses(more.model, S, P, top);
   };
   all.vocab_size = more.model.vocab_size;
   const auto filled = filler(all).fill({"a [MASK]"});
@@ -127,9 +127,9 @@ TEST_F(FillMask, ReusesProgramAndDeviceWeightsForBatchesOfOneShape) {
     ++programs;
     return made(S, P, top);
   };
-  const auto checkpoint = load_latest_sliced_checkpoint(dir_.file("model"));
-  const auto weights = std::make_shared<SlicedTensors>(checkpoint->tensors);
-  MaskFiller filler(open_device("cpu", 1), counted, tokenizer(), {weights, "model"});
+  const auto checkpoint = checkpoint::load_latest_sliced_checkpoint(dir_.file("model"));
+  const auto weights = std::make_shared<checkpoint::SlicedTensors>(checkpoint->tensors);
+  MaskFiller filler(pjrt::open_device("cpu", 1), counted, tokenizer(), {weights, "model"});
   const auto first = filler.fill({"a [MASK] of", "the [MASK]"});
   weights->clear();
   const auto second = filler.fill({"the [MASK]", "a [MASK] of"});
@@ -147,8 +147,9 @@ TEST_F(FillMask, AcceptsMasksInLowerCase) {
 
 TEST_F(FillMask, PassesExactProductsToTheCompiler) {
   const auto text = [&](bool exact) {
-    return emit_module(
-        predict_program(fill(1).guesses(8, 1, 1), 1, {.exact_products = exact}).program, "fill");
+    return compiler::emit_module(
+        model::predict_program(fill(1).guesses(8, 1, 1), 1, {.exact_products = exact}).program,
+        "fill");
   };
   EXPECT_THAT(text(true), HasSubstr("HIGHEST"));
   EXPECT_THAT(text(false), testing::Not(HasSubstr("HIGHEST")));
@@ -168,4 +169,4 @@ TEST_F(FillMask, NamesInvalidInput) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::execution

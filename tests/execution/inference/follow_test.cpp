@@ -14,7 +14,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 using testing::AllOf;
@@ -25,7 +25,8 @@ using testing::Not;
 class FollowTest : public testing::Test {
  protected:
   void SetUp() override {
-    for (const std::int64_t step : {1, 2, 3}) save_checkpoint(dir_.path(), step, {}, {});
+    for (const std::int64_t step : {1, 2, 3})
+      checkpoint::save_checkpoint(dir_.path(), step, {}, {});
   }
   // Returns a job that evaluates each step once, in order.
   FollowJob job(std::optional<std::int64_t> last_step) {
@@ -41,8 +42,8 @@ class FollowTest : public testing::Test {
             },
             .evaluate =
                 [this](const std::string& path) {
-                  evaluated_.push_back(load_checkpoint(path).step);
-                  return std::vector<Scalar>{{"eval/loss", 1.0F}};
+                  evaluated_.push_back(checkpoint::load_checkpoint(path).step);
+                  return std::vector<io::Scalar>{{"eval/loss", 1.0F}};
                 },
             .done = [this](std::int64_t step, const auto&) { done_.push_back(step); }};
   }
@@ -52,7 +53,7 @@ class FollowTest : public testing::Test {
 };
 
 TEST_F(FollowTest, SkipsADamagedCheckpointAndLogsAnError) {
-  write_file(dir_.file("checkpoint-2/manifest.json"), "{}");
+  io::write_file(dir_.file("checkpoint-2/manifest.json"), "{}");
   follow_checkpoints(job(3));
   EXPECT_THAT(evaluated_, ElementsAre(1, 3));
   EXPECT_THAT(log_.text(), AllOf(HasSubstr("checkpoint-2: manifest.json is damaged"),
@@ -63,9 +64,9 @@ TEST_F(FollowTest, SkipsADamagedCheckpointAndLogsAnError) {
 TEST_F(FollowTest, SkipsACheckpointThatTheRunHasDeleted) {
   FollowJob removing = job(3);
   removing.evaluate = [&](const std::string& path) {
-    if (path.ends_with("-1")) remove_checkpoint(path);
-    evaluated_.push_back(load_checkpoint(path).step);
-    return std::vector<Scalar>();
+    if (path.ends_with("-1")) checkpoint::remove_checkpoint(path);
+    evaluated_.push_back(checkpoint::load_checkpoint(path).step);
+    return std::vector<io::Scalar>();
   };
   follow_checkpoints(removing);
   EXPECT_THAT(evaluated_, ElementsAre(2, 3));
@@ -76,10 +77,10 @@ TEST_F(FollowTest, SkipsACheckpointThatTheRunHasDeleted) {
 TEST_F(FollowTest, DoesNotReportACheckpointDeletedDuringReadingAsDamaged) {
   FollowJob removing = job(3);
   removing.evaluate = [&](const std::string& path) {
-    evaluated_.push_back(load_checkpoint(path).step);
-    if (!path.ends_with("-2")) return std::vector<Scalar>();
-    remove_file(dir_.file("checkpoint-2/COMMIT"));
-    throw DamagedCheckpoint("a file is missing", "restore it");
+    evaluated_.push_back(checkpoint::load_checkpoint(path).step);
+    if (!path.ends_with("-2")) return std::vector<io::Scalar>();
+    io::remove_file(dir_.file("checkpoint-2/COMMIT"));
+    throw checkpoint::DamagedCheckpoint("a file is missing", "restore it");
   };
   follow_checkpoints(removing);
   EXPECT_THAT(log_.text(), AllOf(HasSubstr("checkpoint-2 was removed before it was evaluated"),
@@ -87,7 +88,7 @@ TEST_F(FollowTest, DoesNotReportACheckpointDeletedDuringReadingAsDamaged) {
 }
 
 TEST_F(FollowTest, WarnsIfTheLastCheckpointWasSkipped) {
-  write_file(dir_.file("checkpoint-3/manifest.json"), "{}");
+  io::write_file(dir_.file("checkpoint-3/manifest.json"), "{}");
   follow_checkpoints(job(3));
   EXPECT_THAT(log_.text(), AllOf(HasSubstr("eval: the last checkpoint, step 3, was skipped"),
                                  Not(HasSubstr("step 3, is evaluated"))));
@@ -103,7 +104,7 @@ TEST_F(FollowTest, EvaluatesRemainingCheckpointsAfterTheLastStep) {
 
 // The run stopped early, before its last step.
 TEST_F(FollowTest, EndsIfTheRunStoppedBeforeItsLastStep) {
-  MetricsFile(dir_.path(), 0, {{"of", 9}}).add("end", 3, {{"why", "done"}});
+  evaluation::MetricsFile(dir_.path(), 0, {{"of", 9}}).add("end", 3, {{"why", "done"}});
   follow_checkpoints(job(9));
   EXPECT_THAT(evaluated_, ElementsAre(1, 2, 3));
   EXPECT_THAT(log_.text(),
@@ -112,18 +113,21 @@ TEST_F(FollowTest, EndsIfTheRunStoppedBeforeItsLastStep) {
 
 // metrics.jsonl still has the end record of an earlier start.
 TEST_F(FollowTest, IgnoresTheEndOfAnEarlierStartOfTheRun) {
-  const auto say_done = [&] { MetricsFile(dir_.path(), 3, {}).add("end", 3, {{"why", "done"}}); };
-  write_file(dir_.file(kMetricsFile), R"({"kind": "start", "step": 0, "time": 1, "of": 3})"
-                                      "\n"
-                                      R"({"kind": "end", "step": 3, "time": 2, "why": "done"})"
-                                      "\n");
-  const FolderLock run(dir_.path(), "train");
+  const auto say_done = [&] {
+    evaluation::MetricsFile(dir_.path(), 3, {}).add("end", 3, {{"why", "done"}});
+  };
+  io::write_file(dir_.file(evaluation::kMetricsFile),
+                 R"({"kind": "start", "step": 0, "time": 1, "of": 3})"
+                 "\n"
+                 R"({"kind": "end", "step": 3, "time": 2, "why": "done"})"
+                 "\n");
+  const io::FolderLock run(dir_.path(), "train");
   FollowJob endless = job({});
   int looks = 0;
   const auto next = endless.next;
   endless.next = [&](const auto& steps, bool run_is_done) {
     const auto step = next(steps, run_is_done);
-    if (!step && ++looks == 2) save_checkpoint(dir_.path(), 4, {}, {});
+    if (!step && ++looks == 2) checkpoint::save_checkpoint(dir_.path(), 4, {}, {});
     if (!step && looks == 3) say_done();
     return step;
   };
@@ -133,27 +137,30 @@ TEST_F(FollowTest, IgnoresTheEndOfAnEarlierStartOfTheRun) {
 
 TEST_F(FollowTest, LocksItsFolderAndWritesTensorBoardEvents) {
   follow_checkpoints(job(3));
-  EXPECT_THAT(list_folder(dir_.file("eval")),
+  EXPECT_THAT(io::list_folder(dir_.file("eval")),
               testing::Contains(testing::StartsWith("events.out.tfevents.")));
-  const FolderLock other(dir_.file("eval"), "eval");
+  const io::FolderLock other(dir_.file("eval"), "eval");
   EXPECT_THAT(error_of<UsageError>([&] { follow_checkpoints(job(3)); }), HasSubstr("eval"));
 }
 
 TEST_F(FollowTest, EndsOnOtherErrors) {
   FollowJob failing = job(3);
-  failing.evaluate = [](const std::string&) -> std::vector<Scalar> { throw UsageError("no data"); };
+  failing.evaluate = [](const std::string&) -> std::vector<io::Scalar> {
+    throw UsageError("no data");
+  };
   EXPECT_EQ(error_of([&] { follow_checkpoints(failing); }), "no data");
 }
 
 TEST_F(FollowTest, EndsWithTheRunIfTheLastStepIsUnknown) {
   {
-    MetricsFile told(dir_.path(), 0, {{"of", 3}});
+    evaluation::MetricsFile told(dir_.path(), 0, {{"of", 3}});
     told.add("end", 3, {{"why", "stopped"}});
   }
   FollowJob endless = job({});
   endless.done = [&](std::int64_t step, const auto&) {
     done_.push_back(step);
-    if (step == 3) MetricsFile(dir_.path(), 3, {{"of", 3}}).add("end", 3, {{"why", "done"}});
+    if (step == 3)
+      evaluation::MetricsFile(dir_.path(), 3, {{"of", 3}}).add("end", 3, {{"why", "done"}});
   };
   follow_checkpoints(endless);
   EXPECT_THAT(evaluated_, ElementsAre(1, 2, 3));
@@ -178,4 +185,4 @@ TEST_F(FollowTest, StopsAtASignalWithAMessage) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::execution

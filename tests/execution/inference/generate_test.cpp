@@ -10,7 +10,7 @@
 #include "support/error_of.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 using testing::ElementsAre;
@@ -21,13 +21,14 @@ using Ids = std::vector<std::int32_t>;
 GenerateJob echo(std::int64_t tokens) {
   GenerateJob job;
   job.search.most_tokens = tokens;
-  job.answers = [](std::int64_t S, const Search& search) {
-    Prediction out;
+  job.answers = [](std::int64_t S, const model::Search& search) {
+    model::Prediction out;
     out.features = {{.name = "inputs", .row = {S}}};
-    out.outputs = [T = search.most_tokens](const Scope& root, const Inputs& in) {
-      const Tensor ids = slice_axis(in["inputs"], 1, 0, T);
-      return std::vector{reshape(ids, {ids.dim(0), 1, T}),
-                         constant(root.graph(), -1, DType::f32, {ids.dim(0), 1})};
+    out.outputs = [T = search.most_tokens](const model::Scope& root, const model::Inputs& in) {
+      const compiler::Tensor ids = compiler::slice_axis(in["inputs"], 1, 0, T);
+      return std::vector{
+          compiler::reshape(ids, {ids.dim(0), 1, T}),
+          compiler::constant(root.graph(), -1, compiler::DType::f32, {ids.dim(0), 1})};
     };
     return out;
   };
@@ -61,9 +62,9 @@ TEST(Generator, UsesSmallerBatchesIfHostMemoryIsShort) {
   GenerateJob job = echo(2);
   std::int64_t most_rows = 0;
   job.bytes = [](std::int64_t rows, auto...) { return rows > 2 ? 1e18 : 0; };
-  job.answers = [&, answers = job.answers](std::int64_t S, const Search& search) {
-    Prediction out = answers(S, search);
-    out.outputs = [&, outputs = out.outputs](const Scope& root, const Inputs& in) {
+  job.answers = [&, answers = job.answers](std::int64_t S, const model::Search& search) {
+    model::Prediction out = answers(S, search);
+    out.outputs = [&, outputs = out.outputs](const model::Scope& root, const model::Inputs& in) {
       most_rows = std::max(most_rows, in["inputs"].dim(0));
       return outputs(root, in);
     };
@@ -94,4 +95,4 @@ TEST(Generator, RejectsAnInputThatDoesNotFitIntoMemory) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -5,7 +5,7 @@
 
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 using testing::ElementsAre;
@@ -38,4 +38,4 @@ TEST(SpanSampler, SplitsGeneratedIdsAtSentinels) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::execution

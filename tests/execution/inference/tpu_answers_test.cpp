@@ -12,31 +12,31 @@
 #include "runs/collectives.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 constexpr std::int64_t kRows = 16, kTokens = 32, kBeams = 4;
 
 struct CompiledAnswers {
   std::int64_t state_bytes = 0;
-  CompiledMemory memory;
+  pjrt::CompiledMemory memory;
   std::vector<Collective> collectives;
 };
 
-CompiledAnswers compile(const char* chips, const Search& search, const std::string& mesh) {
-  T5Config c;
+CompiledAnswers compile(const char* chips, const model::Search& search, const std::string& mesh) {
+  model::T5Config c;
   c.vocab_size = 1024;
   c.d_model = c.d_ff = 256;
   c.num_layers = 1;
   c.num_heads = 4;
-  const StepProgram program = predict_program(
-      t5_answers(c, 64, search, c.vocab_size), kRows, {},
+  const model::StepProgram program = model::predict_program(
+      model::t5_answers(c, 64, search, c.vocab_size), kRows, {},
       answering_placement("tpu", 8, {.mesh = mesh},
-                          [c](std::string_view name) { return t5_dim_names(c, name); }));
-  const CompiledProgram compiled = Topology::tpu(chips).compile(
-      emit_module(program.program, "answers"), compile_options(program.placement));
+                          [c](std::string_view name) { return model::t5_dim_names(c, name); }));
+  const pjrt::CompiledProgram compiled = pjrt::Topology::tpu(chips).compile(
+      compiler::emit_module(program.program, "answers"), compile_options(program.placement));
   CompiledAnswers out{.memory = compiled.memory(), .collectives = collectives_of(compiled)};
-  for (const StateTensor& t : program.state.tensors)
+  for (const model::StateTensor& t : program.state.tensors)
     out.state_bytes += static_cast<std::int64_t>(t.shape.size_bytes());
   return out;
 }
@@ -54,7 +54,8 @@ TEST_P(TpuAnswers, BeamSearchOverDataDoesNotExchangeTheKvCache) {
   // ended.
   constexpr std::int64_t kKeysOfDevice = kRows / 8 * kBeams * 4 * 64 * kTokens;
   for (const Collective& one : c.collectives)
-    EXPECT_LT((Shape{DType::f32, one.dims}.elements()), kKeysOfDevice / 16) << one;
+    EXPECT_LT((compiler::Shape{compiler::DType::f32, one.dims}.elements()), kKeysOfDevice / 16)
+        << one;
 }
 
 TEST_P(TpuAnswers, SamplingWithAShardedModelNeedsAShareOfItsMemory) {
@@ -71,4 +72,4 @@ INSTANTIATE_TEST_SUITE_P(Topologies, TpuAnswers, testing::Values("v3:2x2", "v5e:
                          });
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::execution

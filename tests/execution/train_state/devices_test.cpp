@@ -8,27 +8,27 @@
 #include "runs/small_run.h"
 #include "runs/state_values.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 using Values = std::map<std::string, std::vector<float>>;
 
 // Returns the first moments after one step on each batch, which are a tenth of the gradient that
 // the optimizer received. Uses only the first layer of the golden model, which compiles faster.
-std::vector<Values> first_moments(const std::shared_ptr<const Client>& client,
-                                  const GoldenBert& golden, const TrainingConfig& config,
-                                  const std::vector<Batch>& batches) {
-  BertTask bert = golden.task();
+std::vector<Values> first_moments(const std::shared_ptr<const pjrt::Client>& client,
+                                  const GoldenBert& golden, const model::TrainingConfig& config,
+                                  const std::vector<data::Batch>& batches) {
+  model::BertTask bert = golden.task();
   bert.model.num_hidden_layers = 1;
-  const StepProgram program =
-      train_program(bert_task(bert), config,
-                    placement_for(client->platform_name(), config.devices, config.reduction));
+  const model::StepProgram program = model::train_program(
+      model::bert_task(bert), config,
+      model::placement_for(client->platform_name(), config.devices, config.reduction));
   const CompiledStep step(client, program);
   std::vector<Values> moments;
-  for (const Batch& batch : batches) {
+  for (const data::Batch& batch : batches) {
     ModelState state =
         ModelState::restore(*client, program.placement, program.state, golden.state(), "golden");
-    Execution execution = step.run(batch, state, 0);
+    pjrt::Execution execution = step.run(batch, state, 0);
     state.replace(execution.results);
     auto& of_batch = moments.emplace_back();
     for (const auto& [name, values] : values_of(state))
@@ -41,15 +41,15 @@ std::vector<Values> first_moments(const std::shared_ptr<const Client>& client,
 TEST(PerReplica, ReplicasClipTheirGradientsBeforeTheSum) {
   SMELT_OPEN_CPU(client, 8);
   const GoldenBert golden;
-  TrainingConfig config = golden.config();
+  model::TrainingConfig config = golden.config();
   config.batch_size = config.devices = 8;
-  config.reduction = Reduction::per_replica;
-  const Batch batch = golden.double_batch(0);
+  config.reduction = model::Reduction::per_replica;
+  const data::Batch batch = golden.double_batch(0);
   const auto together = first_moments(client, golden, config, {batch})[0];
 
   config.batch_size = config.devices = 1;
-  config.reduction = Reduction::global;
-  std::vector<Batch> rows;
+  config.reduction = model::Reduction::global;
+  std::vector<data::Batch> rows;
   for (std::int64_t row = 0; row < 8; ++row) rows.push_back(rows_of(batch, row, row + 1));
   std::map<std::string, std::vector<double>> sums;
   for (const Values& moments : first_moments(client, golden, config, rows))
@@ -73,9 +73,9 @@ TEST(PerReplica, ReplicasClipTheirGradientsBeforeTheSum) {
 TEST(Devices, GlobalGradientIsThatOfOneDevice) {
   SMELT_OPEN_CPU(client, 8);
   const GoldenBert golden;
-  TrainingConfig config = golden.config();
+  model::TrainingConfig config = golden.config();
   config.batch_size = 8;
-  const Batch batch = golden.double_batch(0);
+  const data::Batch batch = golden.double_batch(0);
   const auto one = first_moments(client, golden, config, {batch})[0];
   config.devices = 8;
   const auto eight = first_moments(client, golden, config, {batch})[0];
@@ -93,17 +93,17 @@ using DevicesRun = SmallRun;
 TEST_F(DevicesRun, RunsOnEightDevicesAreBitIdenticalEvenIfResumed) {
   SMELT_OPEN_CPU(client, 8);
   const auto on_eight = [&](const std::string& model) {
-    TrainJob eight = job(model, 40);
+    train::TrainJob eight = job(model, 40);
     eight.on.devices = 8;
     eight.checkpoint.save_interval_steps = 20;
     return eight;
   };
-  train(on_eight("first"));
+  train::train(on_eight("first"));
   const auto want = state("first", 40);
-  train(on_eight("second"));
+  train::train(on_eight("second"));
   EXPECT_EQ(state("second", 40), want);
   cut_back(dir_.file("first"), dir_.file("resumed"), 20);
-  EXPECT_EQ(train(on_eight("resumed")).first_step, 20);
+  EXPECT_EQ(train::train(on_eight("resumed")).first_step, 20);
   EXPECT_EQ(state("resumed", 40), want);
 }
 
@@ -111,20 +111,20 @@ TEST_F(DevicesRun, RunsOnEightDevicesAreBitIdenticalEvenIfResumed) {
 // flight.
 TEST_F(DevicesRun, EightDevicesTrainTheDemosModel) {
   SMELT_OPEN_CPU(client, 8);
-  BertTask demo = bert();
+  model::BertTask demo = bert();
   demo.model.hidden_size = 128;
   demo.model.num_hidden_layers = 2;
   demo.model.intermediate_size = 512;
   demo.model.vocab_size = 1000;
-  TrainJob eight = job("demo", 16);
-  eight.task = bert_task(demo);
+  train::TrainJob eight = job("demo", 16);
+  eight.task = model::bert_task(demo);
   eight.on.devices = 8;
   eight.config.batch_size = 32;
   eight.checkpoint.save_interval_steps = 16;
-  const TrainSummary s = train(eight);
+  const train::TrainSummary s = train::train(eight);
   EXPECT_EQ(s.last_step, 16);
   EXPECT_LT(s.last.at("loss"), 7.2);  // starts at 7.6
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -14,7 +14,7 @@
 #include "pjrt/executable.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 struct Sizes {
@@ -30,18 +30,20 @@ enum class Weights { donated, kept };
 // Returns one step of gradient descent on |tanh(x w1) w2 - t|^2: (w1, w2, x, t) -> (w1', w2',
 // loss).
 std::string step_text(const Sizes& s, Weights weights) {
-  Program p;
+  compiler::Program p;
   const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
-    return p.graph.argument({DType::f32, {rows, columns}});
+    return p.graph.argument({compiler::DType::f32, {rows, columns}});
   };
   const std::array w{matrix(s.in, s.hidden), matrix(s.hidden, s.out)};
-  const Tensor x = matrix(s.tokens, s.in), t = matrix(s.tokens, s.out);
-  const Tensor error = matmul(tanh(matmul(x, w[0])), w[1]) - t;
-  const Tensor loss = reduce_sum(square(error), {0, 1}) / static_cast<double>(s.tokens);
-  const auto gradients = grad(loss, w);
+  const compiler::Tensor x = matrix(s.tokens, s.in), t = matrix(s.tokens, s.out);
+  const compiler::Tensor error =
+      compiler::matmul(compiler::tanh(compiler::matmul(x, w[0])), w[1]) - t;
+  const compiler::Tensor loss =
+      compiler::reduce_sum(model::square(error), {0, 1}) / static_cast<double>(s.tokens);
+  const auto gradients = compiler::grad(loss, w);
   p.results = {w[0] - 0.02 * gradients[0], w[1] - 0.02 * gradients[1], loss};
   if (weights == Weights::donated) p.donated_by = {0, 1, -1};
-  return emit_module(p, "step");
+  return compiler::emit_module(p, "step");
 }
 
 std::vector<float> draw(std::int64_t rows, std::int64_t columns, double range, std::int64_t seed) {
@@ -52,24 +54,24 @@ std::vector<float> draw(std::int64_t rows, std::int64_t columns, double range, s
 }
 
 // Returns the loss before each step.
-std::vector<float> losses(const Client& client, const Sizes& s, Weights weights) {
+std::vector<float> losses(const pjrt::Client& client, const Sizes& s, Weights weights) {
   const auto put = [&](std::int64_t rows, std::int64_t columns, double range, std::int64_t seed) {
-    return to_device<float>(client, draw(rows, columns, range, seed),
-                            {DType::f32, {rows, columns}});
+    return pjrt::to_device<float>(client, draw(rows, columns, range, seed),
+                                  {compiler::DType::f32, {rows, columns}});
   };
-  CompileOptions options;
+  pjrt::CompileOptions options;
   // By default XLA uses XNNPACK for matmuls on some processors only.
   options.overrides = {
       {"xla_cpu_experimental_xnn_graph_fusion_mode", "XNN_GRAPH_FUSION_MODE_BYPASS_COST_MODEL"}};
-  const Executable step = client.compile(step_text(s, weights), options);
-  std::vector<Buffer> buffers;  // kept alive, so that no address is reused
+  const pjrt::Executable step = client.compile(step_text(s, weights), options);
+  std::vector<pjrt::Buffer> buffers;  // kept alive, so that no address is reused
   buffers.push_back(put(s.in, s.hidden, 1 / std::sqrt(static_cast<double>(s.in)), 1));
   buffers.push_back(put(s.hidden, s.out, 1 / std::sqrt(static_cast<double>(s.hidden)), 2));
-  const Buffer x = put(s.tokens, s.in, 1, 3), t = put(s.tokens, s.out, 1, 4);
+  const pjrt::Buffer x = put(s.tokens, s.in, 1, 3), t = put(s.tokens, s.out, 1, 4);
   std::vector<float> out;
   for (int i = 0; i < 6; ++i) {
     const std::size_t w = buffers.size() - 2;
-    Execution run = step.execute({{&buffers[w], &buffers[w + 1], &x, &t}});
+    pjrt::Execution run = step.execute({{&buffers[w], &buffers[w + 1], &x, &t}});
     out.push_back(run.results[0][2].to_host<float>()[0]);
     buffers.push_back(std::move(run.results[0][0]));
     buffers.push_back(std::move(run.results[0][1]));
@@ -96,4 +98,4 @@ INSTANTIATE_TEST_SUITE_P(FromNarrowToWide, DonatedWeights,
                                          Sizes{4096, 64, 256, 64}, Sizes{4096, 1024, 64, 1024}));
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -14,7 +14,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 using testing::AllOf;
@@ -25,16 +25,19 @@ using testing::Not;
 
 // ---- matching, without a model ----
 
-StateTensor parameter(const std::string& name, Dims dims, std::int64_t layers = 0) {
+model::StateTensor parameter(const std::string& name, compiler::Dims dims,
+                             std::int64_t layers = 0) {
   if (layers > 0) dims.insert(dims.begin(), layers);
-  return {.name = name, .shape = {DType::f32, std::move(dims)}, .init = {}, .layers = layers};
+  return {
+      .name = name, .shape = {compiler::DType::f32, std::move(dims)}, .init = {}, .layers = layers};
 }
 
-PretrainedWeights given(const std::vector<std::pair<std::string, Dims>>& parameters) {
+checkpoint::PretrainedWeights given(
+    const std::vector<std::pair<std::string, compiler::Dims>>& parameters) {
   static const std::vector<std::byte> kZeros(1 << 12);
-  PretrainedWeights out{.where = "W", .parameters = {}, .model = {}, .owners = {}};
+  checkpoint::PretrainedWeights out{.where = "W", .parameters = {}, .model = {}, .owners = {}};
   for (const auto& [name, dims] : parameters) {
-    const Shape shape{DType::f32, dims};
+    const compiler::Shape shape{compiler::DType::f32, dims};
     out.parameters[name] = {shape, std::span(kZeros).first(shape.size_bytes())};
   }
   return out;
@@ -43,7 +46,7 @@ PretrainedWeights given(const std::vector<std::pair<std::string, Dims>>& paramet
 bool is_table(std::string_view name) { return name == "table"; }
 
 TEST(TakeWeights, MatchesByNameAndShape) {
-  StateLayout layout;
+  model::StateLayout layout;
   layout.tensors = {parameter("table", {6, 2}), parameter("layer_*/a", {3}, 2),
                     parameter("new", {2}), parameter("table/adam_m", {6, 2})};
   layout.values = 3;
@@ -54,7 +57,7 @@ TEST(TakeWeights, MatchesByNameAndShape) {
   EXPECT_THAT(taken.fresh, ElementsAre("layer_1/a", "new"));
   EXPECT_THAT(taken.unused, ElementsAre("old", "older"));
   ASSERT_EQ(taken.parameters.size(), 2u);
-  EXPECT_EQ(taken.parameters.at("table").shape, (Shape{DType::f32, {4, 2}}));
+  EXPECT_EQ(taken.parameters.at("table").shape, (compiler::Shape{compiler::DType::f32, {4, 2}}));
   EXPECT_EQ(table_of(taken),
             "weights of W:\n"
             "  loaded       1\n"
@@ -62,15 +65,15 @@ TEST(TakeWeights, MatchesByNameAndShape) {
             "  random       2  layer_1/a, new\n"
             "  unused       2  old, older");
   const InitialWeights shorter = take_weights(layout, given({{"table", {9, 2}}}), is_table);
-  EXPECT_EQ(shorter.parameters.at("table").shape, (Shape{DType::f32, {6, 2}}));
+  EXPECT_EQ(shorter.parameters.at("table").shape, (compiler::Shape{compiler::DType::f32, {6, 2}}));
   EXPECT_EQ(shorter.parameters.at("table").data.size(), 48u);
 }
 
 TEST(TakeWeights, RejectsOtherShapesAndOtherModels) {
-  StateLayout layout;
+  model::StateLayout layout;
   layout.tensors = {parameter("table", {6, 2}), parameter("a", {3})};
   layout.values = 2;
-  const auto refusal = [&](const std::vector<std::pair<std::string, Dims>>& parameters) {
+  const auto refusal = [&](const std::vector<std::pair<std::string, compiler::Dims>>& parameters) {
     return error_of([&] { take_weights(layout, given(parameters), is_table); });
   };
   const std::string hint =
@@ -85,13 +88,13 @@ TEST(TakeWeights, RejectsOtherShapesAndOtherModels) {
 }
 
 TEST(TakeWeights, WarnsAboutEncoderParametersWithRandomValues) {
-  StateLayout layout;
+  model::StateLayout layout;
   for (const char* name : {"bert/embeddings/LayerNorm/beta", "bert/embeddings/LayerNorm/gamma",
                            "bert/pooler/dense/bias", "cls/predictions/output_bias"})
     layout.tensors.push_back(parameter(name, {3}));
   layout.values = 4;
   const auto taken = [&](const std::vector<std::string>& names) {
-    std::vector<std::pair<std::string, Dims>> parameters;
+    std::vector<std::pair<std::string, compiler::Dims>> parameters;
     for (const std::string& name : names) parameters.push_back({name, {3}});
     return take_weights(layout, given(parameters), is_table);
   };
@@ -111,12 +114,12 @@ TEST(TakeWeights, WarnsAboutEncoderParametersWithRandomValues) {
 
 TEST(TakeWeights, UsesAlternativeNamesIfTheRunHasNoParametersUnderTheFirst) {
   const auto taken = [](const std::vector<std::string>& run, const std::vector<std::string>& from) {
-    StateLayout layout;
+    model::StateLayout layout;
     for (const std::string& name : run) layout.tensors.push_back(parameter(name, {3}));
     layout.values = run.size();
-    std::vector<std::pair<std::string, Dims>> parameters;
+    std::vector<std::pair<std::string, compiler::Dims>> parameters;
     for (const std::string& name : from) parameters.push_back({name, {3}});
-    PretrainedWeights weights = given(parameters);
+    checkpoint::PretrainedWeights weights = given(parameters);
     weights.else_under = {{"g/", "e/"}, {"g/words/", "e/words/"}};
     return take_weights(layout, std::move(weights), is_table);
   };
@@ -132,8 +135,8 @@ TEST(TakeWeights, UsesAlternativeNamesIfTheRunHasNoParametersUnderTheFirst) {
 TEST(OtherVocabulary, NamesTheFirstRowWithAnotherToken) {
   const TempDir dir;
   const std::string vocab = dir.file("vocab.txt");
-  write_file(vocab, "[PAD]\nthe\nriver\n");
-  PretrainedWeights weights = given({});
+  io::write_file(vocab, "[PAD]\nthe\nriver\n");
+  checkpoint::PretrainedWeights weights = given({});
   EXPECT_EQ(other_vocabulary(weights, vocab), "");
   for (const char* same : {"[PAD]\nthe\nriver", "[PAD]\r\nthe\r\n", "[PAD]\nthe\nriver\nbed\n"}) {
     weights.vocab_txt = same;
@@ -155,16 +158,16 @@ class GivenWeightsRun : public SmallRun {
  protected:
   void SetUp() override {
     SmallRun::SetUp();
-    train(job("given", 5));
+    train::train(job("given", 5));
   }
   // Uses another seed, so that values that are not loaded differ.
-  TrainJob from(
+  train::TrainJob from(
       const std::string& init, const std::string& model, std::int64_t steps,
-      const std::function<void(BertTask&)>& change = [](BertTask&) {}) const {
-    TrainJob out = job(model, steps);
-    BertTask task = bert();
+      const std::function<void(model::BertTask&)>& change = [](model::BertTask&) {}) const {
+    train::TrainJob out = job(model, steps);
+    model::BertTask task = bert();
     change(task);
-    out.task = bert_task(task);
+    out.task = model::bert_task(task);
     out.config.seed = 7;
     out.init = init.empty() ? "" : dir_.file(init);
     return out;
@@ -185,7 +188,7 @@ class GivenWeightsRun : public SmallRun {
 };
 
 TEST_F(GivenWeightsRun, StepZeroHasTheBitsOfThePretrainedWeights) {
-  train(from("given", "begun", 0));
+  train::train(from("given", "begun", 0));
   const auto begun = state("begun", 0);
   EXPECT_EQ(begun.size(), state("given", 5).size());
   expect_given(begun);
@@ -199,16 +202,17 @@ TEST_F(GivenWeightsRun, StepZeroHasTheBitsOfThePretrainedWeights) {
 }
 
 TEST_F(GivenWeightsRun, AdditionalLayersAndRowsStartAsInANewRun) {
-  const auto larger = [](BertTask& task) {
+  const auto larger = [](model::BertTask& task) {
     task.model.num_hidden_layers = 2;
     task.model.vocab_size += 9;
   };
-  for (const Layers layers : {Layers::unrolled, Layers::scan}) {
-    const std::string name = layers == Layers::scan ? "scan" : "unrolled";
-    TrainJob begun = from("given", name, 0, larger), fresh = from("", name + "_fresh", 0, larger);
-    begun.on.compute = fresh.on.compute = ComputeOptions{.layers = layers};
-    train(begun);
-    train(fresh);
+  for (const model::Layers layers : {model::Layers::unrolled, model::Layers::scan}) {
+    const std::string name = layers == model::Layers::scan ? "scan" : "unrolled";
+    train::TrainJob begun = from("given", name, 0, larger),
+                    fresh = from("", name + "_fresh", 0, larger);
+    begun.on.compute = fresh.on.compute = model::ComputeOptions{.layers = layers};
+    train::train(begun);
+    train::train(fresh);
     auto got = state(name, 0);
     const auto drawn = state(name + "_fresh", 0);
     for (const std::string table :
@@ -230,51 +234,53 @@ TEST_F(GivenWeightsRun, AdditionalLayersAndRowsStartAsInANewRun) {
 }
 
 TEST_F(GivenWeightsRun, HuggingFaceFolderGivesTheSameBits) {
-  const Checkpoint checkpoint = load_checkpoint(dir_.file("given"), 5);
-  HuggingFaceBert folder;
-  folder.config = config_json(bert().model);
+  const checkpoint::Checkpoint checkpoint = checkpoint::load_checkpoint(dir_.file("given"), 5);
+  checkpoint::HuggingFaceBert folder;
+  folder.config = io::config_json(bert().model);
   folder.parameters = checkpoint.tensors;
-  folder.vocab_txt = read_file(vocab());
-  export_hugging_face(dir_.file("hf"), folder);
-  TrainJob begun = from("hf", "begun", 0);
+  folder.vocab_txt = io::read_file(vocab());
+  checkpoint::export_hugging_face(dir_.file("hf"), folder);
+  train::TrainJob begun = from("hf", "begun", 0);
   begun.vocab = vocab();
-  train(begun);
+  train::train(begun);
   expect_given(state("begun", 0));
   EXPECT_THAT(log_.text(),
               AllOf(Not(HasSubstr("\n  random")), Not(HasSubstr("another vocabulary"))));
 
   std::ranges::replace(folder.vocab_txt, 'e', 'E');
-  export_hugging_face(dir_.file("other"), folder);
-  TrainJob other = from("other", "begun_2", 0);
+  checkpoint::export_hugging_face(dir_.file("other"), folder);
+  train::TrainJob other = from("other", "begun_2", 0);
   other.vocab = vocab();
-  train(other);
+  train::train(other);
   EXPECT_THAT(log_.text(), HasSubstr("other has another vocabulary than " + vocab() + ": row "));
 }
 
 TEST_F(GivenWeightsRun, ResumedRunDoesNotNeedThem) {
-  train(from("given", "whole", 10));
+  train::train(from("given", "whole", 10));
   cut_back(dir_.file("whole"), dir_.file("resumed"), 5);
-  remove_tree(dir_.file("given"));
-  const TrainSummary resumed = train(from("given", "resumed", 10));
+  io::remove_tree(dir_.file("given"));
+  const train::TrainSummary resumed = train::train(from("given", "resumed", 10));
   EXPECT_EQ(resumed.first_step, 5);
   EXPECT_EQ(state("resumed", 10), state("whole", 10));
   EXPECT_THAT(log_.text(), HasSubstr("given is not used: this run has a checkpoint of its own"));
-  EXPECT_EQ(load_checkpoint(dir_.file("resumed"), 10).state["init"],
+  EXPECT_EQ(checkpoint::load_checkpoint(dir_.file("resumed"), 10).state["init"],
             dir_.file("given/checkpoint-5"));
 }
 
 TEST_F(GivenWeightsRun, ReportsWeightsThatDoNotFit) {
-  const auto refusal = [&](const std::string& init, const std::function<void(BertTask&)>& change) {
-    return error_of([&] { train(from(init, "begun", 0, change)); });
+  const auto refusal = [&](const std::string& init,
+                           const std::function<void(model::BertTask&)>& change) {
+    return error_of([&] { train::train(from(init, "begun", 0, change)); });
   };
-  EXPECT_THAT(refusal("given", [](auto& t) { t.model.hidden_size = 32; }),
-              AllOf(HasSubstr("given/checkpoint-5: bert/embeddings/word_embeddings is f32[345,16], "
-                              "this run expects f32[345,32]"),
-                    HasSubstr("hint: set the model's sizes to those of the pretrained")));
+  EXPECT_THAT(
+      refusal("given", [](auto& t) { t.model.hidden_size = 32; }),
+      AllOf(HasSubstr("given/checkpoint-5: bert/embeddings/word_embeddings has shape f32[345,16], "
+                      "this run expects f32[345,32]"),
+            HasSubstr("hint: set the model's sizes to those of the pretrained")));
   EXPECT_THAT(refusal("given", [](auto& t) { t.model.max_position_embeddings = 64; }),
               HasSubstr("position_embeddings has shape f32[32,16], this run expects f32[64,16]"));
-  EXPECT_THAT(refusal("gone", [](auto&) {}),
-              AllOf(HasSubstr("init: there is no "), HasSubstr("gone\n  hint: give a smelt model")));
+  EXPECT_THAT(refusal("gone", [](auto&) {}), AllOf(HasSubstr("init: there is no "),
+                                                   HasSubstr("gone\n  hint: give a smelt model")));
   std::filesystem::create_directory(dir_.file("nothing"));
   EXPECT_THAT(refusal("nothing", [](auto&) {}),
               EndsWith("nothing has neither a checkpoint nor config.json\n  hint: give a smelt "
@@ -282,7 +288,8 @@ TEST_F(GivenWeightsRun, ReportsWeightsThatDoNotFit) {
                        "Face folder of a BERT, an ELECTRA or a T5"));
   std::filesystem::create_directory(dir_.file("out"));
   std::filesystem::rename(dir_.file("given"), dir_.file("out/model"));
-  EXPECT_EQ(load_weights(dir_.file("out")).where, load_weights(dir_.file("out/model")).where);
+  EXPECT_EQ(checkpoint::load_weights(dir_.file("out")).where,
+            checkpoint::load_weights(dir_.file("out/model")).where);
   std::filesystem::rename(dir_.file("out/model/checkpoint-5"), dir_.file("mine"));
   EXPECT_THAT(refusal("mine", [](auto&) {}),
               EndsWith("mine is checkpoint-5 of a run under another name\n  hint: rename the "
@@ -296,4 +303,4 @@ TEST_F(GivenWeightsRun, ReportsWeightsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -6,20 +6,24 @@
 
 #include "base/philox.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
-StateTensor tensor(const char* name, Dims dims, Init init, std::int64_t layers = 0) {
-  return {.name = name, .shape = {DType::f32, std::move(dims)}, .init = init, .layers = layers};
+model::StateTensor tensor(const char* name, compiler::Dims dims, model::Init init,
+                          std::int64_t layers = 0) {
+  return {.name = name,
+          .shape = {compiler::DType::f32, std::move(dims)},
+          .init = init,
+          .layers = layers};
 }
 
-std::vector<float> drawn(const StateTensor& t, std::uint64_t seed) {
+std::vector<float> drawn(const model::StateTensor& t, std::uint64_t seed) {
   std::vector<float> values(static_cast<std::size_t>(t.shape.elements()), NAN);
   draw_initial(t, seed, values);
   return values;
 }
 
-constexpr Init kNormal{.kind = Init::truncated_normal, .stddev = 0.02};
+constexpr model::Init kNormal{.kind = model::Init::truncated_normal, .stddev = 0.02};
 
 // Returns the uniform number in (-1, 1) from which value i of a tensor is computed.
 double place_of(const char* name, std::uint64_t seed, std::size_t i) {
@@ -52,7 +56,7 @@ TEST(Initialize, NormalValuesHaveTheMomentsOfTheTruncatedDistribution) {
 }
 
 TEST(Initialize, UniformValuesAreWithinTheLimit) {
-  const auto values = drawn(tensor("u", {5001}, {.kind = Init::uniform, .limit = 0.5}), 3);
+  const auto values = drawn(tensor("u", {5001}, {.kind = model::Init::uniform, .limit = 0.5}), 3);
   for (std::size_t i = 0; i < values.size(); ++i)
     ASSERT_NEAR(values[i], 0.5 * place_of("u", 3, i), 1e-7) << i;
 }
@@ -78,4 +82,4 @@ TEST(Initialize, AnotherSeedOrNameGivesOtherValues) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -10,7 +10,7 @@
 #include "runs/small_run.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
 using testing::HasSubstr;
@@ -19,22 +19,22 @@ using testing::Not;
 using ResumeTest = SmallRun;
 
 TEST_F(ResumeTest, RejectsAModelFolderInWhichAnotherProcessTrains) {
-  const FolderLock other(dir_.file("model"), "train");
-  EXPECT_THAT(error_of([&] { train(job("model", 1)); }),
+  const io::FolderLock other(dir_.file("model"), "train");
+  EXPECT_THAT(error_of([&] { train::train(job("model", 1)); }),
               HasSubstr("train: " + dir_.file("model") + " is in use by process "));
 }
 
 TEST_F(ResumeTest, WarnsAboutAChangedScheduleOfAResumedRun) {
-  train(job("model", 1));
-  TrainJob changed = job("model", 2);
+  train::train(job("model", 1));
+  train::TrainJob changed = job("model", 2);
   changed.config.schedule.learning_rate = 1e-4;
   changed.config.schedule.warmup_steps = 0;
-  train(changed);
+  train::train(changed);
   EXPECT_THAT(log_.text(),
               HasSubstr("checkpoint-1: train.optimizer.learning_rate was 0.001, is 0.0001; "
                         "train.schedule.warmup_steps was 2, is 0\n"));
   changed.config.schedule.total_steps = 3;
-  train(changed);
+  train::train(changed);
   EXPECT_THAT(log_.text(), Not(HasSubstr("checkpoint-2: ")));
 }
 
@@ -48,23 +48,23 @@ TEST(SameRun, AcceptsLabelsInAnyUnicodeNormalization) {
 }
 
 TEST_F(ResumeTest, RequiresTheVocabularyOfTheModel) {
-  remove_file(dir_.file("train.tfrecord.json"));  // its vocabulary would be compared first
-  save_first_weights("old");                      // as from a version that did not record it
-  TrainJob run = job("model", 0);
+  io::remove_file(dir_.file("train.tfrecord.json"));  // its vocabulary would be compared first
+  save_first_weights("old");                          // as from a version that did not record it
+  train::TrainJob run = job("model", 0);
   run.vocab = dir_.file("vocab.txt");
-  write_file(run.vocab, read_file(vocab()));
-  train(run);
+  io::write_file(run.vocab, io::read_file(vocab()));
+  train::train(run);
   EvaluateJob eval = evaluation("model");
   eval.vocab = run.vocab;
   EXPECT_EQ(evaluate(eval).global_step, 0);
-  write_file(run.vocab, "[PAD]\n");
+  io::write_file(run.vocab, "[PAD]\n");
   const std::string other =
       "checkpoint-0: " + run.vocab + " is not the vocabulary that the model was made with: its crc";
-  EXPECT_THAT(error_of([&] { train(run); }), HasSubstr(other));
+  EXPECT_THAT(error_of([&] { train::train(run); }), HasSubstr(other));
   EXPECT_THAT(error_of([&] { evaluate(eval); }), HasSubstr(other));
   run.model_dir = dir_.file("old");
-  EXPECT_EQ(error_of([&] { train(run); }), "no error");
+  EXPECT_EQ(error_of([&] { train::train(run); }), "no error");
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::execution

@@ -13,13 +13,13 @@
 #include "support/plugins.h"
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::execution {
 namespace {
 
-BertTask wide_bert(std::int64_t hidden, std::int64_t layers) {
-  BertTask bert{.seq_length = 32, .max_predictions = 5};
+model::BertTask wide_bert(std::int64_t hidden, std::int64_t layers) {
+  model::BertTask bert{.seq_length = 32, .max_predictions = 5};
   bert.model.vocab_size =
-      Vocabulary::load(source_path("tests/golden/pretraining/vocab_uncased.txt")).size();
+      text::Vocabulary::load(source_path("tests/golden/pretraining/vocab_uncased.txt")).size();
   bert.model.hidden_size = hidden;
   bert.model.intermediate_size = 4 * hidden;
   bert.model.num_hidden_layers = layers;
@@ -36,16 +36,17 @@ using WideModel = SmallRun;
 // in place, and on the same state in separate buffers.
 TEST_F(WideModel, InPlaceUpdatesGiveTheLossesOfCopiedWeights) {
   SMELT_OPEN_CPU(client, 1);
-  TrainJob job = this->job("model", 100);
-  job.task = bert_task(wide_bert(768, 1));
-  const RecordSource source({.input = job.data, .features = job.task.features});
-  const StepProgram program = train_program(job.task, job.config, placement_for("cpu", 1, {}));
+  train::TrainJob job = this->job("model", 100);
+  job.task = model::bert_task(wide_bert(768, 1));
+  const data::RecordSource source({.input = job.data, .features = job.task.features});
+  const model::StepProgram program =
+      model::train_program(job.task, job.config, model::placement_for("cpu", 1, {}));
   const CompiledStep step(client, program);
   ModelState in_place = ModelState::fresh(*client, program.placement, program.state, 1);
   std::deque<ModelState> copies;  // kept alive, so that no address is reused
   copies.push_back(ModelState::fresh(*client, program.placement, program.state, 1));
   const auto run = [&](ModelState& state, int i) {
-    Execution execution = step.run(source.batch(static_cast<std::uint64_t>(i), 8), state, i);
+    pjrt::Execution execution = step.run(source.batch(static_cast<std::uint64_t>(i), 8), state, i);
     const float loss = execution.results[0].back().to_host<float>()[0];
     state.replace(execution.results);
     return loss;
@@ -62,16 +63,16 @@ TEST_F(WideModel, InPlaceUpdatesGiveTheLossesOfCopiedWeights) {
 // Hidden size 256, feed-forward 1024, 256 tokens per step. The loss starts at 6.5, the logarithm of
 // the vocabulary size plus that of two; it grows if a step does not use the updated weights.
 TEST_F(WideModel, LearnsASmallText) {
-  TrainJob job = this->job("model", 150);
-  job.task = bert_task(wide_bert(256, 2));
+  train::TrainJob job = this->job("model", 150);
+  job.task = model::bert_task(wide_bert(256, 2));
   job.config.schedule = {
       .learning_rate = 5e-4, .warmup_steps = 20, .total_steps = 150, .power = 1.0};
   job.checkpoint.save_interval_steps = 150;
-  train(job);
+  train::train(job);
   EvaluateJob evaluation = this->evaluation("model");
   evaluation.task = job.task;
   EXPECT_LT(evaluate(evaluation).loss, 5.2);
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::execution

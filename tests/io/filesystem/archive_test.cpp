@@ -13,7 +13,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::ElementsAre;
@@ -151,4 +151,4 @@ TEST_F(ArchiveTest, RefusesMoreThanMemoryShallHold) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

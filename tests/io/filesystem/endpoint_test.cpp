@@ -7,7 +7,7 @@
 #include "support/environment.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::HasSubstr;
@@ -71,4 +71,4 @@ TEST_F(EndpointTest, AnEmulatorIsAskedByNobody) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

@@ -16,7 +16,7 @@
 #include "support/file_size_limit.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::ElementsAre;
@@ -251,4 +251,4 @@ TEST(InputFile, NamesWhatCannotBeRead) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

@@ -19,7 +19,7 @@
 #include "support/failing_flock.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 namespace fs = std::filesystem;
@@ -184,4 +184,4 @@ TEST(FileLock, IsNotWaitedForForEver) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

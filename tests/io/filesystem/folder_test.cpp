@@ -9,7 +9,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::HasSubstr;
@@ -66,4 +66,4 @@ TEST(CheckApart, FindsAnInputUnderEveryName) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

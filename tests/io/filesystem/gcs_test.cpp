@@ -15,7 +15,7 @@
 #include "support/oracle.h"
 #include "support/thread_limit.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::HasSubstr;
@@ -184,4 +184,4 @@ TEST_F(GcsTest, AnUnknownOptionIsRefused) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

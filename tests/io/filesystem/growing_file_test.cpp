@@ -12,7 +12,7 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::AllOf;
@@ -107,4 +107,4 @@ TEST(GrowingFile, WhatAStoreNeverTookIsMissedAtTheEndWithTheReason) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

@@ -23,7 +23,7 @@
 #include "support/oracle.h"
 #include "support/server_process.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::HasSubstr;
@@ -317,4 +317,4 @@ TEST_F(IdentityTest, AwsIdentitiesAreNamedByTheirSource) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

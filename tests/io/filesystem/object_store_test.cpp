@@ -12,7 +12,7 @@
 #include "io/filesystem/path.h"
 #include "io/filesystem/random_access_file.h"
 
-namespace smelt {
+namespace smelt::io {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -160,4 +160,4 @@ void expect_nothing_without_commit(const std::string& folder) {
   EXPECT_THAT(list_folder(at("folder")), ElementsAre("a"));
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

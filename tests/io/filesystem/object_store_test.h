@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace smelt {
+namespace smelt::io {
 
 // Bytes that look random, the same for the same seed.
 std::string test_bytes(std::size_t count, unsigned seed);
@@ -26,4 +26,4 @@ std::string message_of(Function&& function) {
   return "no error";
 }
 
-}  // namespace smelt
+}  // namespace smelt::io

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::HasSubstr;
@@ -172,4 +172,4 @@ TEST(Path, AnAtSignInAKeyIsNoPassword) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

@@ -7,7 +7,7 @@
 #include "io/filesystem/file.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 TEST(RandomAccessFile, ReadsAnyPartAndStopsAtTheEnd) {
@@ -29,4 +29,4 @@ TEST(RandomAccessFile, AMissingFileAndADirectoryAreTheUsersToMend) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 TEST(FitForMessage, HidesSecretsAlsoWherePercentEncoded) {
@@ -17,4 +17,4 @@ TEST(FitForMessage, TakesSecretsThatTheReplacementContains) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

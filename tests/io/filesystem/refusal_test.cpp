@@ -10,7 +10,7 @@
 #include "support/oracle.h"
 #include "support/server_process.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::AllOf;
@@ -95,4 +95,4 @@ TEST_F(RefusalTest, AServersFailureIsNotTheUsersToMend) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

@@ -18,7 +18,7 @@
 #include "support/gcs_emulator.h"
 #include "support/oracle.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::AllOf;
@@ -179,4 +179,4 @@ TEST_F(RemoteLockTest, AFolderThatMayNotBeWrittenToOrCleanedIsSaidAtOnce) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

@@ -16,7 +16,7 @@
 #include "support/oracle.h"
 #include "support/server_process.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::HasSubstr;
@@ -188,4 +188,4 @@ TEST_F(S3RefusalTest, ABucketOfAnotherRegionIsSaid) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

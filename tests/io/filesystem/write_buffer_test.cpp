@@ -14,7 +14,7 @@
 #include "support/file_size_limit.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::HasSubstr;
@@ -108,4 +108,4 @@ TEST(FileContent, NamesWhatCannotBeRead) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 // RFC 3720, appendix B.4.
@@ -37,4 +37,4 @@ TEST(Crc32c, UnmaskUndoesMask) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

@@ -12,7 +12,7 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 std::string small_file() {
@@ -94,4 +94,4 @@ TEST(EventFile, AHistogramCountsEveryNumberOnceAndNoOthers) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "io/formats/example.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::ElementsAre;
@@ -223,4 +223,4 @@ TEST(ExampleSlots, AVarintCutByTheListsEndIsRefused) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

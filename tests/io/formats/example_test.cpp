@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "support/hex.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::ElementsAre;
@@ -103,4 +103,4 @@ TEST(Example, EveryCutIsRefused) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

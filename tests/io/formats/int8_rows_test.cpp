@@ -10,7 +10,7 @@
 #include "io/formats/safetensors.h"
 #include "support/oracle.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::ElementsAre;
@@ -35,8 +35,9 @@ const std::vector<float> kCorners{127.5F, 0.5F,   1.5F,   2.5F,  -0.5F, -1.5F,  
 TEST(Int8Rows, AreThoseOfCompressedTensorsRuleInNumpy) {
   REQUIRE_ORACLE();
   const auto many = random_rows(257, 31, -7);
-  const TensorMap given{{"corners", {{DType::f32, {4, 8}}, std::as_bytes(std::span(kCorners))}},
-                        {"many", {{DType::f32, {257, 31}}, std::as_bytes(std::span(many))}}};
+  const TensorMap given{
+      {"corners", {{compiler::DType::f32, {4, 8}}, std::as_bytes(std::span(kCorners))}},
+      {"many", {{compiler::DType::f32, {257, 31}}, std::as_bytes(std::span(many))}}};
   const TempDir dir;
   write_file(dir.file("in"), safetensors_bytes(given));
   const auto result = run_oracle(
@@ -101,4 +102,4 @@ TEST(Int8Rows, OneScaleMayBeOfAllRows) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

@@ -9,7 +9,7 @@
 #include "io/formats/crc32c.h"
 #include "support/hex.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::HasSubstr;
@@ -127,4 +127,4 @@ TEST(RecordLayout, WrongValuesUnderARightChecksumAreNamed) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

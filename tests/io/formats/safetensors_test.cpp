@@ -7,13 +7,13 @@
 #include "support/oracle.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::HasSubstr;
 
 template <class T>
-TensorView view(DType dtype, Dims dims, const std::vector<T>& values) {
+TensorView view(compiler::DType dtype, compiler::Dims dims, const std::vector<T>& values) {
   return {{dtype, std::move(dims)}, std::as_bytes(std::span(values))};
 }
 
@@ -38,29 +38,29 @@ const std::vector<std::int64_t> kIntegers{-1, std::int64_t{1} << 40};
 const std::vector<std::uint8_t> kFlags{1, 0, 1};
 
 TensorMap small_tensors() {
-  return {{"flags", view(DType::pred, {3}, kFlags)},
-          {"w", view(DType::f32, {2, 3}, kFloats)},
-          {"none", {{DType::f32, {0, 4}}, {}}},
-          {"step", view(DType::s64, {2}, kIntegers)},
-          {"scalar", {{DType::u8, {}}, std::as_bytes(std::span(kFlags).first(1))}}};
+  return {{"flags", view(compiler::DType::pred, {3}, kFlags)},
+          {"w", view(compiler::DType::f32, {2, 3}, kFloats)},
+          {"none", {{compiler::DType::f32, {0, 4}}, {}}},
+          {"step", view(compiler::DType::s64, {2}, kIntegers)},
+          {"scalar", {{compiler::DType::u8, {}}, std::as_bytes(std::span(kFlags).first(1))}}};
 }
 
 TEST(Safetensors, WrittenTensorsComeBack) {
   const SafetensorsFile file(
       safetensors_bytes(small_tensors(), {{"format", "pt"}, {"by", "smelt"}}), "x");
   ASSERT_EQ(file.tensors().size(), 5);
-  EXPECT_EQ(file.at("w").shape, (Shape{DType::f32, {2, 3}}));
+  EXPECT_EQ(file.at("w").shape, (compiler::Shape{compiler::DType::f32, {2, 3}}));
   EXPECT_EQ(tensor_values<float>(file.at("w")), kFloats);
   EXPECT_EQ(tensor_values<std::int64_t>(file.at("step")), kIntegers);
   EXPECT_EQ(tensor_values<std::uint8_t>(file.at("flags")), kFlags);
-  EXPECT_EQ(file.at("none").shape, (Shape{DType::f32, {0, 4}}));
-  EXPECT_EQ(file.at("scalar").shape, (Shape{DType::u8, {}}));
+  EXPECT_EQ(file.at("none").shape, (compiler::Shape{compiler::DType::f32, {0, 4}}));
+  EXPECT_EQ(file.at("scalar").shape, (compiler::Shape{compiler::DType::u8, {}}));
   EXPECT_EQ(file.metadata(), (Metadata{{"by", "smelt"}, {"format", "pt"}}));
 }
 
 TEST(Safetensors, TheLayoutIsTheDocumentedOne) {
   const std::vector<std::uint8_t> byte{7};
-  EXPECT_EQ(safetensors_bytes({{"a", view(DType::u8, {1}, byte)}}),
+  EXPECT_EQ(safetensors_bytes({{"a", view(compiler::DType::u8, {1}, byte)}}),
             file_with(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}   )", "\x07"));
   EXPECT_EQ(safetensors_bytes({}), file_with("{}      ", ""));
 }
@@ -70,14 +70,16 @@ TEST(Safetensors, EveryTensorIsAlignedToItsElements) {
   const SafetensorsFile file(bytes, "x");
   const auto* start = file.at("step").data.data();  // 8 bytes wide: it comes first
   for (const auto& [name, tensor] : file.tensors())
-    EXPECT_EQ((tensor.data.data() - start) % dtype_size_bytes(tensor.shape.dtype), 0) << name;
+    EXPECT_EQ((tensor.data.data() - start) % compiler::dtype_size_bytes(tensor.shape.dtype), 0)
+        << name;
 }
 
 TEST(Safetensors, AFileOfTheOfficialWriterIsReproducedByteForByte) {
   const std::string official = read_file(source_path("tests/golden/bert_tiny.safetensors"));
   const SafetensorsFile file(official, "bert_tiny.safetensors");
-  EXPECT_EQ(file.at("param/bert/embeddings/word_embeddings").shape, (Shape{DType::f32, {99, 32}}));
-  EXPECT_EQ(file.at("input/0/input_ids").shape, (Shape{DType::s32, {4, 24}}));
+  EXPECT_EQ(file.at("param/bert/embeddings/word_embeddings").shape,
+            (compiler::Shape{compiler::DType::f32, {99, 32}}));
+  EXPECT_EQ(file.at("input/0/input_ids").shape, (compiler::Shape{compiler::DType::s32, {4, 24}}));
   EXPECT_TRUE(safetensors_bytes(file.tensors(), file.metadata()) == official);
 }
 
@@ -89,13 +91,13 @@ TEST(Safetensors, TheOfficialReaderSeesEveryDtypeAsWeWroteIt) {
   const std::vector<std::uint64_t> longs{std::uint64_t{1} << 63};
   const std::vector<std::int8_t> codes{-128, 127, -1, 0};
   TensorMap tensors = small_tensors();
-  tensors["b"] = view(DType::bf16, {1, 2}, halves);
-  tensors["h"] = view(DType::f16, {2}, halves);
-  tensors["u"] = view(DType::u16, {2}, halves);
-  tensors["d"] = view(DType::f64, {1}, doubles);
-  tensors["\u00e9 \"quoted\""] = view(DType::u32, {1}, words);
-  tensors["codes"] = view(DType::s8, {2, 2}, codes);
-  tensors["long"] = view(DType::u64, {1}, longs);
+  tensors["b"] = view(compiler::DType::bf16, {1, 2}, halves);
+  tensors["h"] = view(compiler::DType::f16, {2}, halves);
+  tensors["u"] = view(compiler::DType::u16, {2}, halves);
+  tensors["d"] = view(compiler::DType::f64, {1}, doubles);
+  tensors["\u00e9 \"quoted\""] = view(compiler::DType::u32, {1}, words);
+  tensors["codes"] = view(compiler::DType::s8, {2, 2}, codes);
+  tensors["long"] = view(compiler::DType::u64, {1}, longs);
   const TempDir dir;
   const std::string bytes = safetensors_bytes(tensors, {{"format", "pt"}});
   write_file(dir.file("ours"), bytes);
@@ -224,4 +226,4 @@ TEST(Safetensors, ViewsLiveAsLongAsAnyCopyOfTheFile) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

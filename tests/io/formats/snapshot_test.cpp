@@ -6,7 +6,7 @@
 #include "support/error_of.h"
 #include "support/snapshots.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::ElementsAre;
@@ -121,4 +121,4 @@ TEST(SnapshotPacking, IsNamedWhenItIsNotGzip) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

@@ -8,7 +8,7 @@
 #include "io/formats/little_endian.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::HasSubstr;
@@ -127,4 +127,4 @@ TEST(Sstable, KeysCannotGrowWithoutBound) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

@@ -12,7 +12,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::HasSubstr;
@@ -31,7 +31,7 @@ std::string bundle_refusal(const BundleIndex& index) {
 BundleIndex index_of(BundleEntry entry) {
   return {.tensors = {{"t", std::move(entry)}}, .parts = {}};
 }
-BundleEntry f32(Dims dims, std::uint64_t size) {
+BundleEntry f32(compiler::Dims dims, std::uint64_t size) {
   return {.type = 1, .dims = std::move(dims), .size = size};
 }
 
@@ -40,10 +40,10 @@ TEST(TensorBundle, TensorflowsIndexIsRead) {
   EXPECT_EQ(index.shards, 1);
   EXPECT_EQ(index.tensors.size(), 12u);
   const BundleEntry& table = index.tensors.at("bert/embeddings/word_embeddings");
-  EXPECT_EQ(table.dims, (Dims{3, 2}));
-  EXPECT_EQ(dtype_of_tensorflow(table.type), DType::f32);
-  EXPECT_EQ(index.tensors.at("scalar").dims, Dims());
-  EXPECT_EQ(index.tensors.at("empty").dims, (Dims{0, 4}));
+  EXPECT_EQ(table.dims, (compiler::Dims{3, 2}));
+  EXPECT_EQ(dtype_of_tensorflow(table.type), compiler::DType::f32);
+  EXPECT_EQ(index.tensors.at("scalar").dims, compiler::Dims());
+  EXPECT_EQ(index.tensors.at("empty").dims, (compiler::Dims{0, 4}));
   EXPECT_EQ(tensorflow_type_name(index.tensors.at("words").type), "string");
   const std::string data = golden("types.ckpt.data-00000-of-00001");
   for (const auto& [name, entry] : index.tensors) {
@@ -57,11 +57,11 @@ TEST(TensorBundle, PartsOfATensorAreFoundByTheirKeys) {
   const BundleIndex index = parse_bundle_index(golden("parts.ckpt.index"), "parts");
   EXPECT_EQ(index.shards, 2);
   const BundleEntry& table = index.tensors.at("table");
-  EXPECT_EQ(table.dims, (Dims{4, 300}));
+  EXPECT_EQ(table.dims, (compiler::Dims{4, 300}));
   ASSERT_EQ(table.slices.size(), 6u);
   EXPECT_EQ(index.parts.size(), 6u);
   for (const BundleSlice& slice : table.slices)
-    EXPECT_EQ(index.parts.at(bundle_part_key("table", slice)).dims, (Dims{2, 100}));
+    EXPECT_EQ(index.parts.at(bundle_part_key("table", slice)).dims, (compiler::Dims{2, 100}));
 }
 
 TEST(TensorBundle, WhatIsWrittenIsTensorflowsBytes) {
@@ -166,4 +166,4 @@ TEST(CheckpointState, OtherFieldsArePassedOverAndEscapesUndone) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

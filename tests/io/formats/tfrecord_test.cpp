@@ -9,7 +9,7 @@
 #include "io/formats/crc32c.h"
 #include "support/hex.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::ElementsAre;
@@ -110,4 +110,4 @@ TEST(TfRecord, ALengthNearTheLargestIsCutShortAndDoesNotOverflow) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

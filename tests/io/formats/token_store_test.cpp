@@ -10,7 +10,7 @@
 #include "support/error_of.h"
 #include "support/hex.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::HasSubstr;
@@ -164,4 +164,4 @@ TEST(TokenStore, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

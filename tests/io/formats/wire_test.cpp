@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using testing::ElementsAre;
@@ -157,4 +157,4 @@ TEST(Wire, ARealWhereAListOfIntegersBelongsIsRefused) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

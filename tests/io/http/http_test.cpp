@@ -16,7 +16,7 @@
 #include "support/paths.h"
 #include "support/server_process.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 using std::chrono::milliseconds;
@@ -274,4 +274,4 @@ TEST_F(HttpTest, ACertificateThatNobodyVouchesForIsRefused) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

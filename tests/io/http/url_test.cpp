@@ -7,7 +7,7 @@
 #include "io/http/secret.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::io {
 namespace {
 
 template <class T>
@@ -56,4 +56,4 @@ TEST(Secret, IsGoneWhereItWasMovedFrom) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::io

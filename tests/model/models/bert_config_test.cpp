@@ -10,7 +10,11 @@
 #include "io/formats/config.h"
 #include "model/models/bert.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Dims;
+using compiler::DType;
+using compiler::Graph;
 namespace {
 
 using testing::HasSubstr;
@@ -44,8 +48,8 @@ TEST(BertConfig, ReadsWhatItWrites) {
   c.vocab_size = 99;
   c.hidden_size = 24;
   c.hidden_dropout_prob = 0.25;
-  const BertConfig read = parse_bert_config(config_json(c).dump(), "c.json");
-  EXPECT_EQ(config_json(read), config_json(c));
+  const BertConfig read = parse_bert_config(io::config_json(c).dump(), "c.json");
+  EXPECT_EQ(io::config_json(read), io::config_json(c));
 }
 
 TEST(BertConfig, AcceptsTheExtraFieldsOfReleasedModels) {
@@ -131,4 +135,4 @@ TEST(Bert, DeclaresTheOriginalVariables) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

@@ -6,7 +6,10 @@
 #include "model/models/electra.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::DType;
+using compiler::Graph;
 namespace {
 
 ElectraConfig sized(const std::string& size) { return {.size = size, .vocab_size = 30522}; }
@@ -96,4 +99,4 @@ TEST(ElectraConfig, RejectsInvalidSettings) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

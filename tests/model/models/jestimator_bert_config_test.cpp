@@ -5,7 +5,7 @@
 
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::model {
 namespace {
 
 using testing::HasSubstr;
@@ -45,4 +45,4 @@ TEST(JestimatorBertConfig, RejectsInvalidValues) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

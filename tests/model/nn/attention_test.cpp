@@ -15,7 +15,20 @@
 #include "support/error_of.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::constant;
+using compiler::convert;
+using compiler::Dims;
+using compiler::DType;
+using compiler::emit_module;
+using compiler::grad;
+using compiler::Graph;
+using compiler::iota;
+using compiler::Program;
+using compiler::reduce_sum;
+using compiler::Shape;
+using compiler::Tensor;
 namespace {
 
 using namespace smelt::testing;
@@ -397,4 +410,4 @@ TEST(Rotary, SupportsAnyPositionsAndBase) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

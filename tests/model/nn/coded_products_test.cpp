@@ -15,6 +15,13 @@
 #include "support/plugins.h"
 
 namespace smelt::testing {
+
+using compiler::dot_general;
+using compiler::DType;
+using compiler::emit_module;
+using compiler::Program;
+using compiler::Shape;
+using compiler::Tensor;
 namespace {
 
 using ::testing::HasSubstr;
@@ -24,15 +31,15 @@ constexpr std::int64_t T = 4, I = 40, O = 24;
 
 // Two layers with one input: "a" is quantized, and "b" if `both`.
 struct TwoLayers {
-  explicit TwoLayers(bool both, RowScales of_a = RowScales::own) {
-    CodedKernels kernels{{"a/kernel", of_a}};
-    if (both) kernels["b/kernel"] = RowScales::own;
-    ComputePolicy compute;
-    compute.in_codes = std::make_shared<const CodedKernels>(kernels);
+  explicit TwoLayers(bool both, model::RowScales of_a = model::RowScales::own) {
+    model::CodedKernels kernels{{"a/kernel", of_a}};
+    if (both) kernels["b/kernel"] = model::RowScales::own;
+    model::ComputePolicy compute;
+    compute.in_codes = std::make_shared<const model::CodedKernels>(kernels);
     const Tensor x = program.graph.argument({DType::f32, {2, T / 2, I}});
-    const Scope root(program.graph, parameters, {}, compute);
-    const std::array layers{DenseLayer{root / "a", {}}, DenseLayer{root / "b", {}}};
-    program.results = fused_dense(layers, x, O);
+    const model::Scope root(program.graph, parameters, {}, compute);
+    const std::array layers{model::DenseLayer{root / "a", {}}, model::DenseLayer{root / "b", {}}};
+    program.results = model::fused_dense(layers, x, O);
   }
   std::vector<Value> values() const {
     std::vector<Value> out;
@@ -43,7 +50,7 @@ struct TwoLayers {
     return out;
   }
   Program program;
-  Parameters parameters;
+  model::Parameters parameters;
 };
 
 // Computes the result with plain loops and 64-bit sums. `given` is the scale of all rows; 0: each
@@ -89,7 +96,7 @@ TEST(CodedProducts, AreExactIntegerSums) {
 // x is within ±2. With scale 1/128 for all rows half of it is clamped to the largest code.
 TEST(CodedProducts, SupportStaticAndDynamicScalesTogether) {
   REQUIRE_PLUGIN("cpu");
-  const TwoLayers layers(true, RowScales::given);
+  const TwoLayers layers(true, model::RowScales::given);
   auto values = layers.values();  // x; codes, scales, input scale and bias of a; those of b
   ASSERT_EQ(values.size(), 8);
   ASSERT_EQ(values[3].shape, (Shape{DType::f32, {1}}));

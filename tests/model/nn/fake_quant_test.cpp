@@ -20,6 +20,14 @@
 #include "support/plugins.h"
 
 namespace smelt::testing {
+
+using compiler::constant;
+using compiler::DType;
+using compiler::emit_module;
+using compiler::grad;
+using compiler::Program;
+using compiler::reduce_sum;
+using compiler::Tensor;
 namespace {
 
 using ::testing::HasSubstr;
@@ -33,16 +41,16 @@ enum class Kernel { fake, in_codes };
 // cotangent) with respect to both.
 struct OneProduct {
   explicit OneProduct(Kernel kernel, bool in_layer = true, bool joined = false) {
-    ComputePolicy compute;
+    model::ComputePolicy compute;
     compute.joined_products = joined;
     if (kernel == Kernel::in_codes)
-      compute.in_codes = std::make_shared<const CodedKernels>(
-          CodedKernels{{in_layer ? "layer_0/kernel" : "kernel", RowScales::own}});
+      compute.in_codes = std::make_shared<const model::CodedKernels>(
+          model::CodedKernels{{in_layer ? "layer_0/kernel" : "kernel", model::RowScales::own}});
     const Tensor x = program.graph.argument({DType::f32, {2, kTokens / 2, kIn}});
-    Scope s(program.graph, parameters, {}, compute);
+    model::Scope s(program.graph, parameters, {}, compute);
     if (kernel == Kernel::fake) s = s.fake_quantized();
     if (in_layer) s = s.layer("layer", "0", constant(program.graph, 0, DType::s32));
-    const Tensor y = fused_matmul(s, x, {s.parameter("kernel", {kIn, kOut}, {})})[0];
+    const Tensor y = model::fused_matmul(s, x, {s.parameter("kernel", {kIn, kOut}, {})})[0];
     program.results = {y};
     if (kernel == Kernel::in_codes) return;
     const Tensor cotangent = program.graph.argument(y.shape());
@@ -51,7 +59,7 @@ struct OneProduct {
       program.results.push_back(g);
   }
   Program program;
-  Parameters parameters;
+  model::Parameters parameters;
 };
 
 struct Given {
@@ -74,21 +82,21 @@ TEST(FakeQuant, MatchesJaxAndTensorFlow) {
   const std::vector<float> x = floats_of(given.x), kernel = floats_of(given.kernel),
                            cotangent = floats_of(given.cotangent);
   const TempDir dir;
-  const TensorMap in{
+  const io::TensorMap in{
       {"x", {{DType::f32, {kTokens, kIn}}, std::as_bytes(std::span(x))}},
       {"kernel", {{DType::f32, {kIn, kOut}}, std::as_bytes(std::span(kernel))}},
       {"cotangent", {{DType::f32, {kTokens, kOut}}, std::as_bytes(std::span(cotangent))}}};
-  write_file(dir.file("in"), safetensors_bytes(in));
+  io::write_file(dir.file("in"), io::safetensors_bytes(in));
   const auto output = run_oracle(str(source_path("tools/fake_quant_twin.py"), " ", dir.file("in"),
                                      " ", dir.file("out"), " 2>&1"));
   ASSERT_EQ(output.status, 0) << output.text;
-  const SafetensorsFile out(read_file(dir.file("out")), "out");
+  const io::SafetensorsFile out(io::read_file(dir.file("out")), "out");
   for (const bool joined : {false, true}) {
     const OneProduct product(Kernel::fake, true, joined);
     const auto got = run_on_cpu(product.program, {given.x, given.kernel, given.cotangent});
-    expect_near(got[0], tensor_values<float>(out.at("y")), 2e-5);
-    expect_near(got[1], tensor_values<float>(out.at("dx")), 2e-5);
-    expect_near(got[2], tensor_values<float>(out.at("dkernel")), 2e-5);
+    expect_near(got[0], io::tensor_values<float>(out.at("y")), 2e-5);
+    expect_near(got[1], io::tensor_values<float>(out.at("dx")), 2e-5);
+    expect_near(got[2], io::tensor_values<float>(out.at("dkernel")), 2e-5);
   }
 }
 
@@ -100,7 +108,7 @@ TEST(FakeQuant, MatchesTheInt8Matmul) {
     for (std::int64_t o = 0; o < kOut; ++o)
       rows[static_cast<std::size_t>(o * kIn + i)] =
           static_cast<float>(given.kernel.real[static_cast<std::size_t>(i * kOut + o)]);
-  const Int8Rows in_codes = int8_rows(rows, kOut);
+  const io::Int8Rows in_codes = io::int8_rows(rows, kOut);
   Value codes{.shape = {DType::s8, {kOut, kIn}}, .real = {}, .bits = {}},
       scales{.shape = {DType::f32, {kOut}}, .real = {}, .bits = {}};
   for (const std::int8_t code : in_codes.codes)

@@ -14,7 +14,19 @@
 #include "reference/evaluate.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::broadcast_to;
+using compiler::constant;
+using compiler::convert;
+using compiler::DType;
+using compiler::grad;
+using compiler::Program;
+using compiler::reduce_sum;
+using compiler::RematPolicy;
+using compiler::reshape;
+using compiler::tanh;
+using compiler::Tensor;
 namespace {
 
 using namespace smelt::testing;
@@ -118,4 +130,4 @@ TEST(LayerStack, SumsGradientsOfSharedTensorsInF32) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

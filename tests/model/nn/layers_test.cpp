@@ -13,7 +13,14 @@
 #include "model/nn/einsum.h"
 #include "reference/evaluate.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::DType;
+using compiler::grad;
+using compiler::Graph;
+using compiler::reduce_sum;
+using compiler::Shape;
+using compiler::Tensor;
 namespace {
 
 using namespace smelt::testing;
@@ -211,4 +218,4 @@ TEST(Scope, RejectsDuplicateNames) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

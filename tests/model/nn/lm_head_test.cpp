@@ -15,7 +15,20 @@
 #include "reference/evaluate.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::convert;
+using compiler::Dims;
+using compiler::DType;
+using compiler::emit_module;
+using compiler::grad;
+using compiler::Graph;
+using compiler::iota;
+using compiler::Mesh;
+using compiler::Program;
+using compiler::reduce_sum;
+using compiler::Shape;
+using compiler::Tensor;
 namespace {
 
 using namespace smelt::testing;
@@ -234,4 +247,4 @@ TEST(LmHead, BlocksAccountForTheMesh) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

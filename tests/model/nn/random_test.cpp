@@ -13,6 +13,16 @@
 #include "support/plugins.h"
 
 namespace smelt::testing {
+
+using compiler::concatenate;
+using compiler::constant;
+using compiler::Dims;
+using compiler::dims_text;
+using compiler::DType;
+using compiler::ones_like;
+using compiler::Program;
+using compiler::Shape;
+using compiler::Tensor;
 namespace {
 
 struct Case {
@@ -47,19 +57,19 @@ std::uint32_t twin(const Case& c, std::int64_t at) {
 // A program that returns `draw(scope)`, and its arguments.
 struct Drawn {
   template <class Draw>
-  Drawn(const Case& c, const Draw& draw, const ComputePolicy& compute = {}) {
+  Drawn(const Case& c, const Draw& draw, const model::ComputePolicy& compute = {}) {
     const auto number = [&](std::uint32_t value) {
       arguments.push_back(integer_value({DType::s32, {}}, {value}));
       return program.graph.argument({DType::s32, {}});
     };
-    RandomSource source{.seed = c.drawer.seed, .step = number(c.drawer.step)};
+    model::RandomSource source{.seed = c.drawer.seed, .step = number(c.drawer.step)};
     source.row_stride = c.row_stride;
     if (c.drawer.stream > 0) source.stream = number(c.drawer.stream);
     if (c.first_row > 0) source.first_row = number(c.first_row);
     if (c.takes_keys) source.keys = keys_argument();
     const std::size_t keys_at = arguments.size() - 1;
-    Parameters parameters;
-    const Scope root(program.graph, parameters, source, compute);
+    model::Parameters parameters;
+    const model::Scope root(program.graph, parameters, source, compute);
     if (c.drawer.layer > 0)
       program.results = {draw(root.layer(c.drawer.place, "x", number(c.drawer.layer)))};
     else
@@ -68,11 +78,11 @@ struct Drawn {
     const std::vector<std::uint32_t> words = source.keys->of_seed(c.drawer.seed);
     arguments[keys_at].bits = {words.begin(), words.end()};
   }
-  std::shared_ptr<SeedKeys> keys_argument() {
-    const Shape shape{DType::u32, {2 * SeedKeys::kMostPlaces}};
+  std::shared_ptr<model::SeedKeys> keys_argument() {
+    const Shape shape{DType::u32, {2 * model::SeedKeys::kMostPlaces}};
     arguments.push_back(integer_value(shape, {}));
-    return std::make_shared<SeedKeys>(
-        SeedKeys{.words = program.graph.argument(shape), .places = {}});
+    return std::make_shared<model::SeedKeys>(
+        model::SeedKeys{.words = program.graph.argument(shape), .places = {}});
   }
   Value by_interpreter() const {
     return interpret(program.graph, program.results, arguments).front();
@@ -83,7 +93,7 @@ struct Drawn {
 };
 
 Drawn bits_of(const Case& c) {
-  return {c, [&](const Scope& s) { return random_bits(s, c.dims); }};
+  return {c, [&](const model::Scope& s) { return model::random_bits(s, c.dims); }};
 }
 
 // Returns the case with the name that a place has within a stack of layers.
@@ -120,8 +130,8 @@ TEST(RandomBits, DoNotChangeIfKeysAreAnArgument) {
 
 TEST(RandomBits, DifferBetweenPlaces) {
   const Case c{.dims = {11}, .takes_keys = true};
-  const Drawn both(c, [&](const Scope& s) {
-    return concatenate({random_bits(s, c.dims), random_bits(s / "other", c.dims)}, 0);
+  const Drawn both(c, [&](const model::Scope& s) {
+    return concatenate({model::random_bits(s, c.dims), model::random_bits(s / "other", c.dims)}, 0);
   });
   const Value got = both.by_interpreter();
   Case other = c;
@@ -162,7 +172,8 @@ TEST(RandomBits, DoNotRepeatInTensorsOfMoreThan2To32Elements) {
 TEST(RandomKeep, MatchesTheReferenceImplementation) {
   const Case c{.dims = {8, 64}, .drawer = {.step = 5}};
   for (const double rate : {0.1, 0.5, 0.999}) {
-    const Drawn drawn(c, [&](const Scope& s) { return random_keep(s, c.dims, rate); });
+    const Drawn drawn(c,
+                      [&](const model::Scope& s) { return model::random_keep(s, c.dims, rate); });
     const Value got = drawn.by_interpreter();
     ASSERT_EQ(got.shape, (Shape{DType::pred, c.dims}));
     for (std::uint32_t i = 0; i < 512; ++i)
@@ -174,7 +185,7 @@ TEST(RandomKeep, MatchesTheReferenceImplementation) {
 
 TEST(Uniform, IsTheUpper24BitsAsAFraction) {
   const Case c{.dims = {4, 64}};
-  const Drawn drawn(c, [&](const Scope& s) { return uniform(s, c.dims); });
+  const Drawn drawn(c, [&](const model::Scope& s) { return model::uniform(s, c.dims); });
   const Value got = drawn.by_interpreter();
   ASSERT_EQ(got.shape, (Shape{DType::f32, c.dims}));
   for (std::int64_t i = 0; i < got.size(); ++i) {
@@ -187,17 +198,17 @@ TEST(Uniform, IsTheUpper24BitsAsAFraction) {
 }
 
 // Six layers that each record, as a binary digit, which elements dropout keeps.
-std::vector<double> kept_by_layers(const ComputePolicy& compute, bool takes_keys = false) {
+std::vector<double> kept_by_layers(const model::ComputePolicy& compute, bool takes_keys = false) {
   const Shape shape{compute.dtype, {8, 16}};
   const Drawn drawn(
       {.dims = shape.dims, .drawer = {.step = 3}, .takes_keys = takes_keys},
-      [&](const Scope& s) {
+      [&](const model::Scope& s) {
         const Tensor start = constant(s.graph(), 0, shape.dtype, shape.dims);
-        const auto layer = [&](const Scope& layer, Tensor x) {
-          const Tensor kept = dropout(layer / "dropout", ones_like(x), 0.5);
+        const auto layer = [&](const model::Scope& layer, Tensor x) {
+          const Tensor kept = model::dropout(layer / "dropout", ones_like(x), 0.5);
           return 2.0 * x + 0.5 * kept;
         };
-        return layer_stack(s, "layer", 6, start, layer);
+        return model::layer_stack(s, "layer", 6, start, layer);
       },
       compute);
   return drawn.by_interpreter().real;
@@ -206,7 +217,7 @@ std::vector<double> kept_by_layers(const ComputePolicy& compute, bool takes_keys
 TEST(RandomBits, DoNotDependOnLoopsAndDtypes) {
   const auto want = kept_by_layers({});
   EXPECT_EQ(want.size(), 128u);
-  for (const Layers layers : {Layers::unrolled, Layers::scan})
+  for (const model::Layers layers : {model::Layers::unrolled, model::Layers::scan})
     for (const DType dtype : {DType::f32, DType::bf16})
       for (const bool takes_keys : {false, true})
         EXPECT_EQ(kept_by_layers({.dtype = dtype, .layers = layers}, takes_keys), want);

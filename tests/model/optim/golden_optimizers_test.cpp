@@ -21,7 +21,15 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Dims;
+using compiler::DType;
+using compiler::emit_module;
+using compiler::Graph;
+using compiler::Program;
+using compiler::Shape;
+using compiler::Tensor;
 namespace {
 
 constexpr double kSame = 1e-6;  // relative to the norm of a tensor
@@ -43,17 +51,18 @@ Optimizer adafactor_of(const Json& c) {
 
 struct Golden {
   explicit Golden(const std::string& made)
-      : file(read_file(source_path(str("tests/golden/", made, ".safetensors"))), made),
-        facts(Json::parse(read_file(source_path(str("tests/golden/", made, ".json"))))) {}
+      : file(io::read_file(source_path(str("tests/golden/", made, ".safetensors"))), made),
+        facts(Json::parse(io::read_file(source_path(str("tests/golden/", made, ".json"))))) {}
 
-  SafetensorsFile file;
+  io::SafetensorsFile file;
   Json facts;
 
   // Returns the values whose names begin with the prefix, which is removed.
   Values values(const std::string& prefix) const {
     Values out;
     for (const auto& [name, view] : file.tensors())
-      if (name.starts_with(prefix)) out[name.substr(prefix.size())] = tensor_values<float>(view);
+      if (name.starts_with(prefix))
+        out[name.substr(prefix.size())] = io::tensor_values<float>(view);
     return out;
   }
   Dims dims(const std::string& name) const { return file.at(name).shape.dims; }
@@ -163,28 +172,29 @@ TEST_P(GoldenOptimizers, MatchTheOriginalsAtEveryStep) {
   const Golden golden(file_of(name));
   const Json& c = golden.facts["cases"].at(name);
   const UpdateProgram update = update_program(golden, c);
-  const Executable executable = client->compile(emit_module(update.program, "update"));
+  const pjrt::Executable executable = client->compile(emit_module(update.program, "update"));
   Values state = golden.values("start/");
   std::size_t compared = 0;
   for (int step = 0; step < c["steps"]; ++step) {
-    std::vector<Buffer> buffers;
-    buffers.push_back(to_device<std::int32_t>(*client, {step}, {DType::s32, {}}));
+    std::vector<pjrt::Buffer> buffers;
+    buffers.push_back(pjrt::to_device<std::int32_t>(*client, {step}, {DType::s32, {}}));
     const float rate = learning_rate(schedule_of_case(c), step + update.first_step);
-    buffers.push_back(to_device<float>(*client, {rate}, {DType::f32, {}}));
+    buffers.push_back(pjrt::to_device<float>(*client, {rate}, {DType::f32, {}}));
     for (std::size_t i = 0; i < update.names.size(); ++i) {
       const Shape shape{DType::f32, update.dims[i]};
       auto& values = state[update.names[i]];  // slots start at zero
       values.resize(static_cast<std::size_t>(shape.elements()));
-      buffers.push_back(to_device<float>(*client, values, shape));
+      buffers.push_back(pjrt::to_device<float>(*client, values, shape));
     }
     for (const std::string& parameter : update.parameters) {
       const auto gradient = str("gradient/", step, "/", parameter);
-      buffers.push_back(to_device<float>(*client, tensor_values<float>(golden.file.at(gradient)),
-                                         {DType::f32, golden.dims(gradient)}));
+      buffers.push_back(pjrt::to_device<float>(*client,
+                                               io::tensor_values<float>(golden.file.at(gradient)),
+                                               {DType::f32, golden.dims(gradient)}));
     }
-    std::vector<const Buffer*> arguments;
-    for (const Buffer& buffer : buffers) arguments.push_back(&buffer);
-    const Execution run = executable.execute({arguments});
+    std::vector<const pjrt::Buffer*> arguments;
+    for (const pjrt::Buffer& buffer : buffers) arguments.push_back(&buffer);
+    const pjrt::Execution run = executable.execute({arguments});
     for (std::size_t i = 0; i < update.names.size(); ++i)
       state[update.names[i]] = run.results[0][i].to_host<float>();
     for (const auto& [tensor, want] : golden.values(str(name, "/", step + 1, "/"))) {
@@ -228,4 +238,4 @@ TEST(GoldenSchedules, MatchOptax) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

@@ -10,7 +10,12 @@
 #include "model/optim/schedule.h"
 #include "reference/evaluate.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::DType;
+using compiler::Graph;
+using compiler::Shape;
+using compiler::Tensor;
 namespace {
 
 using namespace smelt::testing;
@@ -211,4 +216,4 @@ TEST(AdamW, DecaysKernelsAndEmbeddingsOnly) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

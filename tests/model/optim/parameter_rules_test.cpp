@@ -15,7 +15,14 @@
 #include "reference/evaluate.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::constant;
+using compiler::Dims;
+using compiler::DType;
+using compiler::Graph;
+using compiler::Shape;
+using compiler::Tensor;
 namespace {
 
 using namespace smelt::testing;
@@ -179,4 +186,4 @@ TEST(ParameterRules, RejectUnmatchedRulesAndInvalidValues) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

@@ -8,13 +8,15 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Dims;
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-Json golden() { return Json::parse(read_file(source_path("tests/golden/amos.json"))); }
+Json golden() { return Json::parse(io::read_file(source_path("tests/golden/amos.json"))); }
 
 void expect_value(const RuleValue& got, const Json& want) {
   if (const double* number = std::get_if<double>(&got)) {
@@ -171,4 +173,4 @@ TEST(AmosPresets, T5MatchesTheAuthorsRecipe) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

@@ -10,7 +10,12 @@
 #include "reference/evaluate.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::DType;
+using compiler::Program;
+using compiler::Shape;
+using compiler::Tensor;
 namespace {
 
 using Counts = std::vector<double>;
@@ -69,4 +74,4 @@ TEST(ClassMetrics, PearsonIsAccurateFarFromZero) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

@@ -15,12 +15,21 @@
 #include "support/plugins.h"
 
 namespace smelt::testing {
+
+using compiler::broadcast_to;
+using compiler::constant;
+using compiler::DType;
+using compiler::Graph;
+using compiler::Program;
+using compiler::Shape;
+using compiler::Tensor;
+using compiler::zeros_like;
 namespace {
 
 constexpr std::int32_t kPad = 0, kCls = 1, kSep = 2, kMask = 3, kWord = 4;
 using Rows = std::vector<std::vector<std::int32_t>>;
 
-MaskingRule rule_of(double probability, std::int64_t most, MaskDraws draws) {
+model::MaskingRule rule_of(double probability, std::int64_t most, model::MaskDraws draws) {
   return {.probability = probability,
           .most = most,
           .mask_id = kMask,
@@ -56,18 +65,19 @@ Rows whole_rows(const Value& value) {
 }
 
 // Draws masks for rows `first_row`, … of a batch.
-Drawn draw(const MaskingRule& rule, const Rows& rows, std::uint32_t first_row = 0,
+Drawn draw(const model::MaskingRule& rule, const Rows& rows, std::uint32_t first_row = 0,
            std::uint64_t seed = 5) {
   Program p;
   const std::vector<Value> arguments{ids_value(rows), mask_value(rows),
                                      integer_value({DType::s32, {}}, {first_row})};
   const Tensor ids = p.graph.argument(arguments[0].shape), mask = p.graph.argument(ids.shape());
-  Parameters parameters;
+  model::Parameters parameters;
   const Tensor first = p.graph.argument({DType::s32, {}});
-  const Scope root(p.graph, parameters,
-                   RandomSource{.seed = seed, .step = zeros_like(first), .first_row = first});
-  const Masks masks = draw_masks(root, rule, ids, mask);
-  p.results = {masks.positions, masks.ids, put_masks(root, rule, ids, masks), masks.weights};
+  const model::Scope root(
+      p.graph, parameters,
+      model::RandomSource{.seed = seed, .step = zeros_like(first), .first_row = first});
+  const model::Masks masks = model::draw_masks(root, rule, ids, mask);
+  p.results = {masks.positions, masks.ids, model::put_masks(root, rule, ids, masks), masks.weights};
   const auto got = run_on_cpu(p, arguments);
   Drawn out{.positions = whole_rows(got[0]),
             .ids = whole_rows(got[1]),
@@ -81,7 +91,7 @@ Drawn draw(const MaskingRule& rule, const Rows& rows, std::uint32_t first_row = 
 }
 
 // Returns the number of masks of a row, after checking them.
-int check_row(const Rows& rows, const Drawn& drawn, std::size_t row, MaskDraws draws) {
+int check_row(const Rows& rows, const Drawn& drawn, std::size_t row, model::MaskDraws draws) {
   std::set<std::int32_t> places;
   int count = 0;
   for (std::size_t n = 0; n < drawn.positions[row].size(); ++n) {
@@ -97,7 +107,7 @@ int check_row(const Rows& rows, const Drawn& drawn, std::size_t row, MaskDraws d
     EXPECT_EQ(drawn.ids[row][n], id);
     places.insert(at);
   }
-  if (draws == MaskDraws::distinct) {
+  if (draws == model::MaskDraws::distinct) {
     EXPECT_EQ(places.size(), static_cast<std::size_t>(count));
   }
   for (std::size_t at = 0; at < rows[row].size(); ++at) {
@@ -108,7 +118,7 @@ int check_row(const Rows& rows, const Drawn& drawn, std::size_t row, MaskDraws d
   return count;
 }
 
-class Masking : public ::testing::TestWithParam<MaskDraws> {};
+class Masking : public ::testing::TestWithParam<model::MaskDraws> {};
 
 std::vector<std::int32_t> sentence(std::int64_t tokens, std::int64_t S) {
   std::vector<std::int32_t> row(static_cast<std::size_t>(S), kPad);
@@ -119,7 +129,7 @@ std::vector<std::int32_t> sentence(std::int64_t tokens, std::int64_t S) {
 
 TEST_P(Masking, CountsMatchTheOriginal) {
   REQUIRE_PLUGIN("cpu");
-  const MaskingRule rule = rule_of(0.25, 4, GetParam());
+  const model::MaskingRule rule = rule_of(0.25, 4, GetParam());
   Rows rows;
   for (const std::int64_t tokens : {3, 4, 10, 14, 16, 20}) rows.push_back(sentence(tokens, 20));
   const Drawn drawn = draw(rule, rows);
@@ -143,7 +153,7 @@ TEST_P(Masking, MasksNothingIfNothingIsMaskable) {
     EXPECT_EQ(drawn.shown[row], rows[row]);
   }
   // Only one token is maskable; the original draws it several times.
-  const int all = GetParam() == MaskDraws::distinct ? 1 : 4;
+  const int all = GetParam() == model::MaskDraws::distinct ? 1 : 4;
   EXPECT_EQ(check_row(rows, drawn, 3, GetParam()), all);
   EXPECT_EQ(drawn.positions[3][0], 2);
   check_row(rows, drawn, 4, GetParam());  // position 0 is unused
@@ -155,7 +165,7 @@ TEST_P(Masking, CanMaskAllTokens) {
   const Rows rows{sentence(12, 12)};
   const Drawn drawn = draw(rule_of(0.9, 11, GetParam()), rows);
   const std::set<std::int32_t> places(drawn.positions[0].begin(), drawn.positions[0].end());
-  if (GetParam() == MaskDraws::distinct) {
+  if (GetParam() == model::MaskDraws::distinct) {
     EXPECT_EQ(check_row(rows, drawn, 0, GetParam()), 10);
     EXPECT_EQ(places.size(), 11u);  // the ten words, and position 0
   } else {
@@ -167,7 +177,7 @@ TEST_P(Masking, CanMaskAllTokens) {
 TEST_P(Masking, PartsOfABatchDrawTheSameMasks) {
   REQUIRE_PLUGIN("cpu");
   const Rows rows(8, sentence(18, 20));
-  const MaskingRule rule = rule_of(0.25, 5, GetParam());
+  const model::MaskingRule rule = rule_of(0.25, 5, GetParam());
   const Drawn all = draw(rule, rows), second = draw(rule, Rows(rows.begin() + 4, rows.end()), 4);
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(second.positions[i], all.positions[i + 4]);
@@ -192,10 +202,10 @@ TEST_P(Masking, PicksAllPairsWithEqualProbability) {
   const Drawn drawn = draw(rule_of(0.17, 2, GetParam()), Rows(kRows, sentence(11, 14)));
   std::map<std::vector<std::int32_t>, int> counts;
   for (std::vector<std::int32_t> pair : drawn.positions) {
-    if (GetParam() == MaskDraws::distinct) std::ranges::sort(pair);
+    if (GetParam() == model::MaskDraws::distinct) std::ranges::sort(pair);
     ++counts[pair];
   }
-  const bool distinct = GetParam() == MaskDraws::distinct;
+  const bool distinct = GetParam() == model::MaskDraws::distinct;
   const std::size_t cells = distinct ? 36 : 81;
   const double limit = distinct ? 66.6 : 124.8;  // chi-square with 35 and 80 degrees of freedom
   EXPECT_LE(counts.size(), cells);
@@ -216,9 +226,10 @@ TEST_P(Masking, PutsTheMaskTokenAt85Percent) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Draws, Masking,
-                         ::testing::Values(MaskDraws::distinct, MaskDraws::original),
+                         ::testing::Values(model::MaskDraws::distinct, model::MaskDraws::original),
                          [](const auto& info) {
-                           return info.param == MaskDraws::distinct ? "Distinct" : "Original";
+                           return info.param == model::MaskDraws::distinct ? "Distinct"
+                                                                           : "Original";
                          });
 
 TEST(Samples, AreDrawnByTheirProbabilities) {
@@ -226,11 +237,11 @@ TEST(Samples, AreDrawnByTheirProbabilities) {
   constexpr std::int64_t kRows = 3000, kSlots = 2, kWords = 7;
   const std::vector<double> logits{0, 1, -1, 2, 0.5, -30, 1.5};
   Program p;
-  Parameters parameters;
+  model::Parameters parameters;
   const Tensor step = p.graph.argument({DType::s32, {}});
-  const Scope root(p.graph, parameters, RandomSource{.seed = 11, .step = step});
+  const model::Scope root(p.graph, parameters, model::RandomSource{.seed = 11, .step = step});
   const Tensor row = constant(p.graph, logits, {DType::f32, {1, 1, kWords}});
-  p.results = {sample_ids(root, broadcast_to(row, {kRows, kSlots, kWords}))};
+  p.results = {model::sample_ids(root, broadcast_to(row, {kRows, kSlots, kWords}))};
   const Rows drawn = whole_rows(run_on_cpu(p, {integer_value({DType::s32, {}}, {3})}).front());
   double sum = 0, chi = 0;
   for (const double logit : logits) sum += std::exp(logit);
@@ -257,7 +268,7 @@ TEST(Replace, UsesTheMeanForEqualPositions) {
   const Shape row{DType::s32, {2, 6}}, slots{DType::s32, {2, 4}};
   const Tensor ids = graph.argument(row), positions = graph.argument(slots),
                tokens = graph.argument(slots);
-  const Replaced replaced = replace_tokens(ids, positions, tokens);
+  const model::Replaced replaced = model::replace_tokens(ids, positions, tokens);
   const auto got = interpret(graph, {replaced.ids, replaced.where},
                              {integer_value(row, {9, 8, 7, 6, 5, 4, 9, 8, 7, 6, 5, 4}),
                               integer_value(slots, {3, 3, 0, 5, 1, 1, 1, 0}),

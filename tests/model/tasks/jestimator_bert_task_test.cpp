@@ -10,7 +10,11 @@
 #include "reference/evaluate.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::DType;
+using compiler::Graph;
+using compiler::Tensor;
 namespace {
 
 using namespace smelt::testing;
@@ -98,4 +102,4 @@ TEST(JestimatorBertTask, DrawsDifferentMasksPerRow) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

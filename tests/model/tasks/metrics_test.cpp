@@ -11,6 +11,11 @@
 #include "reference/evaluate.h"
 
 namespace smelt::testing {
+
+using compiler::DType;
+using compiler::Graph;
+using compiler::Shape;
+using compiler::Tensor;
 namespace {
 
 struct Answers {
@@ -35,7 +40,7 @@ std::vector<double> sums_of(const Answers& a, double* weight) {
   Graph graph;
   const Shape row{DType::f32, {std::ssize(a.labels)}};
   const Tensor p = graph.argument(row), labels = graph.argument(row), w = graph.argument(row);
-  const Metric m = roc_auc("auc", p, labels, w);
+  const model::Metric m = model::roc_auc("auc", p, labels, w);
   const auto got = interpret(
       graph, {m.sum, m.weight},
       {real_value(row, a.probabilities), real_value(row, a.labels), real_value(row, a.weights)});
@@ -46,7 +51,7 @@ std::vector<double> sums_of(const Answers& a, double* weight) {
 double auc_of(const std::vector<double>& sums) {
   Graph graph;
   const Tensor x = graph.argument({DType::f32, {1}});
-  return roc_auc("auc", x, x, x).finish(sums);
+  return model::roc_auc("auc", x, x, x).finish(sums);
 }
 
 // Like tf.metrics.auc: rates at 200 thresholds, each counted separately.
@@ -95,7 +100,7 @@ TEST(RocAuc, IsOneForPerfectAndHalfForConstantPredictions) {
 TEST(ShareOf, IsZeroWithoutItems) {
   Graph graph;
   const Tensor x = graph.argument({DType::f32, {}});
-  const Finish finish = share_of("precision", x, x, x).finish;
+  const model::Finish finish = model::share_of("precision", x, x, x).finish;
   EXPECT_EQ(finish(std::vector<double>{3, 4}), 0.75);
   EXPECT_EQ(finish(std::vector<double>{0, 0}), 0);
 }

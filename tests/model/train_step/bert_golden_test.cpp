@@ -11,7 +11,10 @@
 #include "runs/probe.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::emit_module;
+using compiler::Tensor;
 namespace {
 
 double global_norm(const GoldenBert& golden, const StateLayout& layout) {
@@ -23,7 +26,7 @@ double global_norm(const GoldenBert& golden, const StateLayout& layout) {
   return std::sqrt(sum);
 }
 
-Probe probe_golden(const std::shared_ptr<const Client>& client, const GoldenBert& golden,
+Probe probe_golden(const std::shared_ptr<const pjrt::Client>& client, const GoldenBert& golden,
                    const std::function<std::vector<Tensor>(const Scope&, const Inputs&)>& outputs) {
   return probe(client, {.features = bert_task(golden.task()).features, .outputs = outputs},
                golden.batch(0), golden.state());
@@ -92,22 +95,23 @@ TEST(Bert, BlocksOfWordsMatchTheReference) {
 }
 
 // Returns the losses of training steps that start from the golden weights.
-std::vector<float> train(const std::shared_ptr<const Client>& client, const GoldenBert& golden,
-                         const TrainingConfig& config, int steps, double dropout = -1) {
+std::vector<float> train(const std::shared_ptr<const pjrt::Client>& client,
+                         const GoldenBert& golden, const TrainingConfig& config, int steps,
+                         double dropout = -1) {
   BertTask bert = golden.task();
   if (dropout >= 0)
     bert.model.hidden_dropout_prob = bert.model.attention_probs_dropout_prob = dropout;
   const StepProgram program =
       train_program(bert_task(bert), config,
                     placement_for(client->platform_name(), config.devices, config.reduction));
-  const CompiledStep compiled(client, program);
-  ModelState state =
-      ModelState::restore(*client, program.placement, program.state, golden.state(), "golden");
+  const execution::CompiledStep compiled(client, program);
+  execution::ModelState state = execution::ModelState::restore(
+      *client, program.placement, program.state, golden.state(), "golden");
   const bool doubled = config.batch_size != golden.batch(0).rows;
   std::vector<float> losses;
   for (int step = 0; step < steps; ++step) {
-    const Batch batch = doubled ? golden.double_batch(step % 5) : golden.batch(step);
-    Execution execution = compiled.run(batch, state, step);
+    const data::Batch batch = doubled ? golden.double_batch(step % 5) : golden.batch(step);
+    pjrt::Execution execution = compiled.run(batch, state, step);
     losses.push_back(execution.results[0].back().to_host<float>()[0]);
     state.replace(execution.results);
   }
@@ -161,4 +165,4 @@ TEST(Bert, TenStepsOfPerReplicaReductionOnOneDeviceMatchTheReference) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

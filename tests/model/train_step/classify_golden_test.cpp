@@ -11,7 +11,10 @@
 #include "runs/probe.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::RematPolicy;
+using compiler::Tensor;
 namespace {
 
 class ClassifyGolden : public testing::TestWithParam<std::string> {};
@@ -27,8 +30,8 @@ INSTANTIATE_TEST_SUITE_P(Encoders, TokensGolden,
                            return name;
                          });
 
-Probe losses(const std::shared_ptr<const Client>& client, const GoldenClassify& golden,
-             Problem problem, const Batch& batch) {
+Probe losses(const std::shared_ptr<const pjrt::Client>& client, const GoldenClassify& golden,
+             io::Problem problem, const data::Batch& batch) {
   const Task task = classify_task(golden.settings(problem));
   return probe(client,
                {.features = task.features,
@@ -41,7 +44,7 @@ TEST_P(ClassifyGolden, ScoresMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenClassify golden(GetParam());
   ClassifyTask c = golden.settings();
-  Batch batch = golden.batch();
+  data::Batch batch = golden.batch();
   batch.arrays.resize(3);
   // Raw scores: a regression returns them unchanged.
   Prediction scores = class_probabilities(c, 12);
@@ -56,16 +59,16 @@ TEST_P(ClassifyGolden, ScoresMatchTheReference) {
 TEST_P(ClassifyGolden, LossesOfAllProblemsMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenClassify golden(GetParam());
-  for (const auto& [problem, name] : {std::pair{Problem::single_label, "single_label"},
-                                      {Problem::multi_label, "multi_label"},
-                                      {Problem::regression, "regression_of_first"}}) {
+  for (const auto& [problem, name] : {std::pair{io::Problem::single_label, "single_label"},
+                                      {io::Problem::multi_label, "multi_label"},
+                                      {io::Problem::regression, "regression_of_first"}}) {
     const double want = golden.facts()["losses"][name];
     const Probe got = losses(client, golden, problem, golden.batch(problem));
     EXPECT_NEAR(got.results[0][0], want, kLossTolerance * want) << name;
   }
 }
 
-void expect_golden_gradients(const std::shared_ptr<const Client>& client,
+void expect_golden_gradients(const std::shared_ptr<const pjrt::Client>& client,
                              const GoldenClassify& golden, const TrainingConfig& config) {
   const auto [loss, gradients] = step_gradients(client, classify_task(golden.settings()), config,
                                                 golden.batch(), golden.state());
@@ -95,11 +98,11 @@ TEST_P(TokensGolden, ScoresAndGradientsMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenClassify golden(GetParam());
   const ClassifyTask c = golden.settings();
-  Batch batch = golden.batch();
+  data::Batch batch = golden.batch();
   batch.arrays.resize(3);
   Prediction scores = class_probabilities(c, 12);
   scores.outputs = [c](const Scope& root, const Inputs& in) -> std::vector<Tensor> {
-    return {c.labels.problem == Problem::answer_spans
+    return {c.labels.problem == io::Problem::answer_spans
                 ? answer_logits(root, c.encoder, encoder_inputs(in))
                 : token_logits(root, c.encoder, encoder_inputs(in), 3, 0)};
   };
@@ -121,11 +124,11 @@ TEST_P(ClassifyGolden, PaddingDoesNotCount) {
   ClassifyTask settings = golden.settings();
   settings.lengths = {9, 12};
   const Task task = classify_task(settings);
-  Batch batch = golden.batch();
+  data::Batch batch = golden.batch();
   for (std::size_t i = 0; i < 3; ++i)  // rows of up to 9 tokens
     for (std::size_t row = 0; row < 4; ++row)
       std::ranges::fill(batch.arrays[i].values<std::int32_t>().subspan(12 * row + 9, 3), 0);
-  const auto of = [&](const Task& cut, const Batch& rows) {
+  const auto of = [&](const Task& cut, const data::Batch& rows) {
     return probe(client,
                  {.features = cut.features,
                   .outputs = [&](const Scope& root,
@@ -133,7 +136,7 @@ TEST_P(ClassifyGolden, PaddingDoesNotCount) {
                  rows, golden.state());
   };
   const Probe whole = of(task, batch),
-              cut = of(with_length(task, 9), with_length(batch, task.features, 12, 9));
+              cut = of(with_length(task, 9), data::with_length(batch, task.features, 12, 9));
   for (std::size_t i = 0; i < whole.results.size(); ++i) {
     const auto [difference, size] = distance(cut.results[i], whole.results[i]);
     EXPECT_LE(difference, kGradientTolerance * size + 1e-7) << i;
@@ -144,9 +147,10 @@ TEST_P(ClassifyGolden, PaddingDoesNotCount) {
 TEST_P(ClassifyGolden, PaddingExamplesDoNotCount) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenClassify golden(GetParam());
-  for (const Problem problem : {Problem::single_label, Problem::multi_label, Problem::regression}) {
-    Batch filled = golden.batch(problem), alone = filled;
-    for (HostArray& array : alone.arrays) {
+  for (const io::Problem problem :
+       {io::Problem::single_label, io::Problem::multi_label, io::Problem::regression}) {
+    data::Batch filled = golden.batch(problem), alone = filled;
+    for (data::HostArray& array : alone.arrays) {
       array.bytes.resize(array.bytes.size() / 4 * 3);
       array.shape.dims[0] = 3;
     }
@@ -189,10 +193,10 @@ SlowLoss slow_loss(const std::vector<float>& scores, std::span<const std::int32_
   return {sum / weight, bias};
 }
 
-void expect_slow_loss(const std::shared_ptr<const Client>& client, const GoldenClassify& golden,
-                      const ClassifyTask& task, const TrainingConfig& config,
-                      const ShardingPlan& placement) {
-  const Batch batch = golden.batch();
+void expect_slow_loss(const std::shared_ptr<const pjrt::Client>& client,
+                      const GoldenClassify& golden, const ClassifyTask& task,
+                      const TrainingConfig& config, const ShardingPlan& placement) {
+  const data::Batch batch = golden.batch();
   const SlowLoss want = slow_loss(golden.values("scores"), batch.arrays[3].values<std::int32_t>(),
                                   task.class_weights, task.label_smoothing);
   const auto [loss, gradients] =
@@ -245,4 +249,4 @@ TEST_P(ClassifyGolden, EvaluationLossIgnoresClassWeights) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

@@ -14,7 +14,12 @@
 #include "runs/state_values.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::DType;
+using compiler::emit_module;
+using compiler::RematPolicy;
+using compiler::Tensor;
 namespace {
 
 using testing::HasSubstr;
@@ -45,16 +50,16 @@ class ComputeTest : public testing::Test {
     return train_program(bert_task(bert), config, placement_for("cpu", devices, Reduction::global));
   }
 
-  static Ran run(const std::shared_ptr<const Client>& client, const ComputePolicy& compute,
+  static Ran run(const std::shared_ptr<const pjrt::Client>& client, const ComputePolicy& compute,
                  int devices = 1) {
     const GoldenBert golden;
     const StepProgram step = program(compute, devices);
-    const CompiledStep compiled(client, step);
-    ModelState state =
-        ModelState::restore(*client, step.placement, step.state, golden.state(), "golden");
+    const execution::CompiledStep compiled(client, step);
+    execution::ModelState state = execution::ModelState::restore(
+        *client, step.placement, step.state, golden.state(), "golden");
     Ran out;
     for (int i = 0; i < kSteps; ++i) {
-      Execution execution = compiled.run(golden.double_batch(i), state, i);
+      pjrt::Execution execution = compiled.run(golden.double_batch(i), state, i);
       out.losses.push_back(execution.results[0].back().to_host<float>()[0]);
       state.replace(execution.results);
       if (i == 0) out.first = values_of(state);
@@ -165,13 +170,13 @@ TEST(ComputeInBf16, TranscendentalFunctionsAreComputedInF32) {
 
 class ComputeRun : public SmallRun {
  protected:
-  TrainJob deep_job(const std::string& model, const ComputePolicy& compute) const {
+  train::TrainJob deep_job(const std::string& model, const ComputePolicy& compute) const {
     BertTask deep = bert();
     deep.model.num_hidden_layers = 2;
     // With an initializer range of 0.02 such a narrow model has scores near 0, and query gradients
     // are mostly rounding.
     deep.model.initializer_range = 0.1;
-    TrainJob out = job(model, 15);
+    train::TrainJob out = job(model, 15);
     out.task = bert_task(deep);
     out.config.compute = compute;
     return out;
@@ -179,14 +184,14 @@ class ComputeRun : public SmallRun {
 };
 
 TEST_F(ComputeRun, RunCanResumeWithScannedOrUnrolledLayers) {
-  train(deep_job("unrolled", {}));
+  train::train(deep_job("unrolled", {}));
   const auto want = state("unrolled", 15);
   EXPECT_TRUE(want.contains("bert/encoder/layer_1/output/dense/kernel/adam_m"));
   cut_back(dir_.file("unrolled"), dir_.file("scanned"), 5);
-  EXPECT_EQ(train(deep_job("scanned", scanned(RematPolicy::products))).first_step, 5);
+  EXPECT_EQ(train::train(deep_job("scanned", scanned(RematPolicy::products))).first_step, 5);
   expect_same_state(state("scanned", 15), want, kSame);
   cut_back(dir_.file("scanned"), dir_.file("unrolled_again"), 10);
-  EXPECT_EQ(train(deep_job("unrolled_again", {})).first_step, 10);
+  EXPECT_EQ(train::train(deep_job("unrolled_again", {})).first_step, 10);
   expect_same_state(state("unrolled_again", 15), want, kSame);
 }
 
@@ -194,9 +199,9 @@ TEST_F(ComputeRun, RunCanResumeWithScannedOrUnrolledLayers) {
 TEST_F(ComputeRun, StackedWeightsStartLikeUnrolledOnes) {
   SMELT_OPEN_CPU(client, 1);
   const auto fresh = [&](const ComputePolicy& compute) {
-    const TrainJob one = deep_job("model", compute);
+    const train::TrainJob one = deep_job("model", compute);
     const StepProgram program = train_program(one.task, one.config, placement_for("cpu", 1, {}));
-    return values_of(ModelState::fresh(*client, program.placement, program.state, 7));
+    return values_of(execution::ModelState::fresh(*client, program.placement, program.state, 7));
   };
   EXPECT_EQ(fresh({.layers = Layers::scan}), fresh({}));
 }
@@ -256,4 +261,4 @@ TEST(ComputeFor, RejectsUnknownValues) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

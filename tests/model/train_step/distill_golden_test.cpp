@@ -14,7 +14,10 @@
 #include "support/error_of.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::RematPolicy;
+using compiler::Tensor;
 namespace {
 
 using testing::HasSubstr;
@@ -41,13 +44,13 @@ struct StepForm {
 };
 
 DistilledStep distilled_step(const GoldenDistill& golden, const Task& task, const StepForm& form,
-                             const std::shared_ptr<const Client>& client) {
+                             const std::shared_ptr<const pjrt::Client>& client) {
   TrainingConfig config;
   config.optimizer = gradient_as_value();
   config.clip_norm = 0;
   config.compute = form.compute;
   config.micro_batches = form.micro_batches;
-  const Batch batch = golden.batch(task.features);
+  const data::Batch batch = golden.batch(task.features);
   config.batch_size = batch.rows;
   const bool meshed = !form.mesh.empty();
   const PartitionRules mesh = partition_for(
@@ -55,10 +58,10 @@ DistilledStep distilled_step(const GoldenDistill& golden, const Task& task, cons
   const StepProgram program = train_program(
       task, config,
       placement_for(form.mesh.empty() ? "cpu" : "tpu", form.devices, Reduction::global, mesh));
-  ModelState state = ModelState::restore(*client, program.placement, program.state,
-                                         golden.tensors("student"), "golden");
-  const CompiledStep step(client, program);
-  Execution execution = step.run(batch, state, 0);
+  execution::ModelState state = execution::ModelState::restore(
+      *client, program.placement, program.state, golden.tensors("student"), "golden");
+  const execution::CompiledStep step(client, program);
+  pjrt::Execution execution = step.run(batch, state, 0);
   const auto report = execution.results[0].back().to_host<float>();
   ReportSums sums(program.report);
   sums.add(report);
@@ -77,10 +80,11 @@ void expect_golden(const GoldenDistill& golden, const DistilledStep& got) {
         << name;
   const double want = golden.facts()["loss"];
   EXPECT_NEAR(got.loss, want, kLossTolerance * want);
-  const TensorMap gradients = golden.tensors("grad");
+  const io::TensorMap gradients = golden.tensors("grad");
   EXPECT_FALSE(gradients.empty());
   for (const auto& [name, view] : gradients) {
-    const auto [difference, size] = distance(got.gradients.at(name), tensor_values<float>(view));
+    const auto [difference, size] =
+        distance(got.gradients.at(name), io::tensor_values<float>(view));
     EXPECT_LE(difference, kGradientTolerance * size + 1e-6) << name;
   }
 }
@@ -96,10 +100,10 @@ TEST_P(DistillGolden, LossesAndGradientsMatchTheReference) {
   const GoldenDistill golden(GetParam());
   const DistilledStep got = distilled_step(golden, golden.task(), {}, client);
   expect_golden(golden, got);
-  const TensorMap teacher = golden.tensors("teacher");
+  const io::TensorMap teacher = golden.tensors("teacher");
   EXPECT_FALSE(got.held.empty());
   for (const auto& [name, values] : got.held)  // bit-identical
-    EXPECT_EQ(values, tensor_values<float>(teacher.at(name))) << name;
+    EXPECT_EQ(values, io::tensor_values<float>(teacher.at(name))) << name;
   for (const auto& [name, gradient] : got.gradients)
     EXPECT_TRUE(golden.tensors("student").contains(name)) << name;
 }
@@ -172,7 +176,7 @@ TEST(DistillGolden, LossIsZeroIfStudentEqualsTeacher) {
   const GoldenDistill golden("several");
   Teacher teacher = golden.teacher();
   teacher.model.values =
-      std::make_shared<const LazyTensors>(lazy_tensors(golden.tensors("student")));
+      std::make_shared<const io::LazyTensors>(checkpoint::lazy_tensors(golden.tensors("student")));
   const Task task = distilled(golden.student(), teacher,
                               {.ce = 0, .kd = 1, .hidden = 1, .attention = 1, .cosine = 1});
   const DistilledStep got = distilled_step(golden, task, {}, client);
@@ -257,9 +261,9 @@ TEST(Distill, RejectsAMismatchedTeacher) {
 TEST(Distill, RejectsATeacherWithWrongShapes) {
   const GoldenDistill golden("texts");
   Teacher teacher = golden.teacher();
-  LazyTensors values = *teacher.model.values;
+  io::LazyTensors values = *teacher.model.values;
   values.at("output_bias").shape.dims = {4};
-  teacher.model.values = std::make_shared<const LazyTensors>(values);
+  teacher.model.values = std::make_shared<const io::LazyTensors>(values);
   const auto program = [&] {
     TrainingConfig config;
     config.batch_size = 4;
@@ -268,9 +272,9 @@ TEST(Distill, RejectsATeacherWithWrongShapes) {
   EXPECT_THAT(error_of([&] { program(); }),
               HasSubstr("teacher: output_bias is f32[4], expected f32[3] by its config"));
   values.erase("output_bias");
-  teacher.model.values = std::make_shared<const LazyTensors>(values);
+  teacher.model.values = std::make_shared<const io::LazyTensors>(values);
   EXPECT_THAT(error_of([&] { program(); }), HasSubstr("teacher: tensor output_bias is missing"));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

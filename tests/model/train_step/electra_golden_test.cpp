@@ -14,7 +14,11 @@
 #include "runs/state_values.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::DType;
+using compiler::emit_module;
+using compiler::Tensor;
 namespace {
 
 class Electra : public testing::TestWithParam<std::string> {};
@@ -143,9 +147,9 @@ TEST_P(Electra, MetricsMatchTheOriginal) {
   const GoldenElectra golden(GetParam());
   const StepProgram program =
       eval_program(golden.task(), golden.batch(0).rows, placement_for("cpu", 1, {}));
-  const CompiledStep step(client, program);
-  const ModelState state =
-      ModelState::restore(*client, program.placement, program.state, golden.state(), "golden");
+  const execution::CompiledStep step(client, program);
+  const execution::ModelState state = execution::ModelState::restore(
+      *client, program.placement, program.state, golden.state(), "golden");
   ReportSums sums(program.report);
   for (std::int64_t i = 0; i < golden.batches(); ++i)
     sums.add(step.run(golden.batch(i), state).results[0][0].to_host<float>());
@@ -191,9 +195,9 @@ TEST(ElectraGolden, DiscriminatorLogitsMatchTheOriginal) {
 }
 
 // Returns the golden batch with other ids.
-Batch with_ids(const GoldenElectra& golden, const Features& features,
-               std::vector<std::int32_t> ids) {
-  Batch batch = golden.batch(0, features);
+data::Batch with_ids(const GoldenElectra& golden, const io::Features& features,
+                     std::vector<std::int32_t> ids) {
+  data::Batch batch = golden.batch(0, features);
   const auto bytes = std::as_bytes(std::span(ids));
   batch.arrays[0].bytes.assign(bytes.begin(), bytes.end());
   return batch;
@@ -253,14 +257,14 @@ TEST(ElectraGolden, TenStepsMatchTheOriginal) {
   const GoldenElectra golden("electra");
   const StepProgram program =
       train_program(golden.task(), golden.config(), placement_for("cpu", 1, Reduction::global));
-  const CompiledStep compiled(client, program);
-  ModelState state =
-      ModelState::restore(*client, program.placement, program.state, golden.state(), "golden");
+  const execution::CompiledStep compiled(client, program);
+  execution::ModelState state = execution::ModelState::restore(
+      *client, program.placement, program.state, golden.state(), "golden");
   const auto want = golden.facts()["train"].get<std::vector<float>>();
   ASSERT_EQ(want.size(), 10u);
   for (std::size_t step = 0; step < want.size(); ++step) {
     const auto at = static_cast<std::int64_t>(step);
-    Execution execution = compiled.run(golden.training_batch(at), state, at);
+    pjrt::Execution execution = compiled.run(golden.training_batch(at), state, at);
     EXPECT_NEAR(execution.results[0].back().to_host<float>()[0], want[step],
                 kLossTolerance * want[step])
         << "step " << step;
@@ -275,4 +279,4 @@ TEST(ElectraGolden, TenStepsMatchTheOriginal) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

@@ -15,7 +15,11 @@
 #include "support/error_of.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::DType;
+using compiler::emit_module;
+using compiler::RematPolicy;
 namespace {
 
 constexpr double kRounding = 1e-6;  // relative; f32 sums in another order
@@ -47,20 +51,21 @@ class ElectraDraws : public testing::Test {
     return c;
   }
 
-  static ElectraRun train(const std::shared_ptr<const Client>& client, const TrainingConfig& c,
-                          const ElectraTask& task = settings(), PartitionRules partition = {},
-                          Weights weights = Weights::golden) {
+  static ElectraRun train(const std::shared_ptr<const pjrt::Client>& client,
+                          const TrainingConfig& c, const ElectraTask& task = settings(),
+                          PartitionRules partition = {}, Weights weights = Weights::golden) {
     const GoldenElectra golden("electra");
     const StepProgram program = train_program(
         electra_task(task), c, placement_for("cpu", c.devices, c.reduction, std::move(partition)));
-    const CompiledStep compiled(client, program);
-    ModelState state = weights == Weights::drawn
-                           ? ModelState::fresh(*client, program.placement, program.state, c.seed)
-                           : ModelState::restore(*client, program.placement, program.state,
-                                                 golden.state(), "golden");
+    const execution::CompiledStep compiled(client, program);
+    execution::ModelState state =
+        weights == Weights::drawn
+            ? execution::ModelState::fresh(*client, program.placement, program.state, c.seed)
+            : execution::ModelState::restore(*client, program.placement, program.state,
+                                             golden.state(), "golden");
     ElectraRun out;
     for (std::int64_t i = 0; i < kElectraSteps; ++i) {
-      Execution execution = compiled.run(golden.tokens(i), state, i);
+      pjrt::Execution execution = compiled.run(golden.tokens(i), state, i);
       out.reports.push_back(execution.results[0].back().to_host<float>());
       state.replace(execution.results);
     }
@@ -69,18 +74,19 @@ class ElectraDraws : public testing::Test {
   }
 
   // Adds up the reports of batches numbered from 0, with `rows` examples each.
-  static ReportSums evaluate(const std::shared_ptr<const Client>& client, const ElectraTask& task,
-                             std::int64_t devices, std::int64_t rows) {
+  static ReportSums evaluate(const std::shared_ptr<const pjrt::Client>& client,
+                             const ElectraTask& task, std::int64_t devices, std::int64_t rows) {
     const GoldenElectra golden("electra");
     const StepProgram program =
         eval_program(electra_task(task), rows, placement_for("cpu", devices, Reduction::global));
-    const CompiledStep compiled(client, program);
-    const ModelState state =
-        ModelState::restore(*client, program.placement, program.state, golden.state(), "golden");
+    const execution::CompiledStep compiled(client, program);
+    const execution::ModelState state = execution::ModelState::restore(
+        *client, program.placement, program.state, golden.state(), "golden");
     ReportSums sums(program.report);
     for (std::int64_t i = 0; i < 16 / rows; ++i) {
       const std::int64_t first = i * rows % kElectraRows;
-      const Batch batch = rows_of(golden.tokens(i * rows / kElectraRows), first, first + rows);
+      const data::Batch batch =
+          rows_of(golden.tokens(i * rows / kElectraRows), first, first + rows);
       sums.add(compiled.run(batch, state, i).results[0][0].to_host<float>());
     }
     return sums;
@@ -214,9 +220,9 @@ TEST_F(ElectraDraws, EvaluationBatchesHaveDifferentMasks) {
   const GoldenElectra golden("electra");
   const StepProgram program = eval_program(electra_task(settings("electra", 0.5)), kElectraRows,
                                            placement_for("cpu", 1, Reduction::global));
-  const CompiledStep compiled(client, program);
-  const ModelState state =
-      ModelState::restore(*client, program.placement, program.state, golden.state(), "golden");
+  const execution::CompiledStep compiled(client, program);
+  const execution::ModelState state = execution::ModelState::restore(
+      *client, program.placement, program.state, golden.state(), "golden");
   const auto report = [&](std::int64_t number) {
     return compiled.run(golden.tokens(0), state, number).results[0][0].to_host<float>();
   };
@@ -269,4 +275,4 @@ TEST(ElectraTask, RejectsInvalidSettings) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

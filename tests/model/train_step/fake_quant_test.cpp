@@ -12,7 +12,10 @@
 #include "runs/probe.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::emit_module;
+using compiler::RematPolicy;
 namespace {
 
 void expect_same_gradients(const StepGradients& is, const StepGradients& was) {
@@ -32,7 +35,7 @@ TEST_P(FakeQuantStep, DoesNotDependOnLoopsMicroBatchesAndMeshes) {
   SMELT_OPEN_CPU(client, 2);
   const GoldenClassify golden(GetParam());
   const Task floats = classify_task(golden.settings()), task = fake_quantized(floats);
-  const Batch batch = golden.batch();
+  const data::Batch batch = golden.batch();
   const StepGradients was = step_gradients(client, task, {}, batch, golden.state());
   const StepGradients plain = step_gradients(client, floats, {}, batch, golden.state());
   EXPECT_GT(std::abs(was.loss - plain.loss), 10 * kLossTolerance * plain.loss);
@@ -75,4 +78,4 @@ TEST(FakeQuantTask, DoesNotQuantizeTheTeacher) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

@@ -13,7 +13,17 @@
 #include "runs/state_values.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Compare;
+using compiler::compare;
+using compiler::DType;
+using compiler::full_like;
+using compiler::RematPolicy;
+using compiler::reshape;
+using compiler::select;
+using compiler::Tensor;
+using compiler::zeros_like;
 namespace {
 
 class Jestimator : public testing::TestWithParam<std::string> {};
@@ -23,7 +33,7 @@ INSTANTIATE_TEST_SUITE_P(Variants, Jestimator, testing::ValuesIn(GoldenJestimato
 double golden_norm(const GoldenJestimator& golden) {
   double sum = 0;
   for (const auto& [name, view] : golden.tensors("grad/"))
-    for (const float g : tensor_values<float>(view)) sum += static_cast<double>(g) * g;
+    for (const float g : io::tensor_values<float>(view)) sum += static_cast<double>(g) * g;
   return std::sqrt(sum);
 }
 
@@ -89,12 +99,12 @@ TEST_P(Jestimator, MetricsMatchTheOriginal) {
   for (const std::int64_t logits_bytes : {0, 80 * 7 * 4}) {
     ComputePolicy compute;
     compute.logits_bytes = logits_bytes;
-    const Batch batch = golden.batch("input");
+    const data::Batch batch = golden.batch("input");
     const StepProgram program =
         eval_program(golden.task(), batch.rows, placement_for("cpu", 1, {}), compute);
-    const CompiledStep step(client, program);
-    const ModelState state =
-        ModelState::restore(*client, program.placement, program.state, golden.state(), "golden");
+    const execution::CompiledStep step(client, program);
+    const execution::ModelState state = execution::ModelState::restore(
+        *client, program.placement, program.state, golden.state(), "golden");
     ReportSums sums(program.report);
     sums.add(step.run(batch, state).results[0][0].to_host<float>());
     const double loss = golden.facts()["loss"];
@@ -116,15 +126,15 @@ TEST_P(Jestimator, TenStepsFromInitialZerosMatchTheOriginal) {
   TrainingConfig config = golden.config();
   const StepProgram program =
       train_program(golden.task(), config, placement_for("cpu", 1, Reduction::global));
-  const CompiledStep compiled(client, program);
-  ModelState state = ModelState::restore(*client, program.placement, program.state,
-                                         golden.state("first/"), "golden");
+  const execution::CompiledStep compiled(client, program);
+  execution::ModelState state = execution::ModelState::restore(
+      *client, program.placement, program.state, golden.state("first/"), "golden");
   std::map<std::string, std::int64_t> alive;
   const auto& facts = golden.facts()["train"];
   const auto losses = facts["losses"].get<std::vector<float>>();
   for (std::size_t i = 0; i < losses.size(); ++i) {
     const auto step = static_cast<std::int64_t>(i);
-    Execution execution = compiled.run(golden.batch(str("train/", i)), state, step);
+    pjrt::Execution execution = compiled.run(golden.batch(str("train/", i)), state, step);
     EXPECT_NEAR(execution.results[0].back().to_host<float>()[0], losses[i], 1e-4 * losses[i])
         << "step " << i;
     state.replace(execution.results);
@@ -146,7 +156,7 @@ TEST_P(Jestimator, InitialWeightsMatchTheOriginal) {
   const auto first = golden.tensors("first/");
   for (std::size_t i = 0; i < program.state.values; ++i) {
     const StateTensor& tensor = program.state.tensors[i];
-    const auto want = tensor_values<float>(first.at(tensor.name));
+    const auto want = io::tensor_values<float>(first.at(tensor.name));
     const bool constant = std::ranges::all_of(want, [&](float v) { return v == want[0]; });
     EXPECT_EQ(tensor.init.kind, constant ? Init::constant : Init::truncated_normal) << tensor.name;
     if (constant) {
@@ -159,4 +169,4 @@ TEST_P(Jestimator, InitialWeightsMatchTheOriginal) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

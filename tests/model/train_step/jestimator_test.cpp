@@ -19,7 +19,11 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::DType;
+using compiler::emit_module;
+using compiler::RematPolicy;
 namespace {
 
 using testing::HasSubstr;
@@ -38,7 +42,7 @@ JestimatorBertTask with_dropout(const std::string& variant) {
 }
 
 // Trains on 8 rows from the golden weights.
-JestimatorRun learn_from_golden(const std::shared_ptr<const Client>& client,
+JestimatorRun learn_from_golden(const std::shared_ptr<const pjrt::Client>& client,
                                 const std::string& variant,
                                 const std::function<void(TrainingConfig&)>& change = {},
                                 const std::string& mesh = "auto") {
@@ -50,12 +54,12 @@ JestimatorRun learn_from_golden(const std::shared_ptr<const Client>& client,
       train_program(jestimator_bert_task(with_dropout(variant)), c,
                     placement_for("cpu", c.devices, c.reduction,
                                   partition_for({.mesh = mesh, .rules = "vocab=none"}, c.devices)));
-  const CompiledStep compiled(client, program);
-  ModelState state =
-      ModelState::restore(*client, program.placement, program.state, golden.state(), "golden");
+  const execution::CompiledStep compiled(client, program);
+  execution::ModelState state = execution::ModelState::restore(
+      *client, program.placement, program.state, golden.state(), "golden");
   JestimatorRun out;
   for (std::int64_t i = 0; i < kJestimatorSteps; ++i) {
-    Execution execution = compiled.run(golden.tokens(i), state, i);
+    pjrt::Execution execution = compiled.run(golden.tokens(i), state, i);
     out.losses.push_back(execution.results[0].back().to_host<float>()[0]);
     state.replace(execution.results);
   }
@@ -132,26 +136,26 @@ TEST_P(JestimatorDraws, FirstLossInBf16IsNearF32) {
 class JestimatorEvaluation : public testing::Test {
  protected:
   void SetUp() override {
-    save_checkpoint(dir_.file("model"), 7, golden_.state(), {});
+    checkpoint::save_checkpoint(dir_.file("model"), 7, golden_.state(), {});
     std::string out;
-    ExampleWriter writer;
+    io::ExampleWriter writer;
     for (std::int64_t i = 0; i < 2; ++i) {
-      const Batch batch = golden_.tokens(i);
+      const data::Batch batch = golden_.tokens(i);
       for (std::int64_t row = 0; row < batch.rows; ++row) {
-        const Batch one = rows_of(batch, row, row + 1);
+        const data::Batch one = rows_of(batch, row, row + 1);
         writer.integers("targets", one.arrays[0].values<std::int32_t>());
-        append_record(out, writer.take());
+        io::append_record(out, writer.take());
       }
     }
-    write_file(dir_.file("records"), out);
+    io::write_file(dir_.file("records"), out);
   }
-  Evaluation run(std::int64_t devices, std::int64_t batch_size, std::int64_t passes) {
-    return evaluate({.task = jestimator_bert_task(with_dropout("bert")),
-                     .batch_size = batch_size,
-                     .on = {.devices = devices},
-                     .data = dir_.file("records"),
-                     .model_dir = dir_.file("model"),
-                     .passes = passes});
+  execution::Evaluation run(std::int64_t devices, std::int64_t batch_size, std::int64_t passes) {
+    return execution::evaluate({.task = jestimator_bert_task(with_dropout("bert")),
+                                .batch_size = batch_size,
+                                .on = {.devices = devices},
+                                .data = dir_.file("records"),
+                                .model_dir = dir_.file("model"),
+                                .passes = passes});
   }
 
   GoldenJestimator golden_{"bert"};
@@ -161,9 +165,9 @@ class JestimatorEvaluation : public testing::Test {
 
 TEST_F(JestimatorEvaluation, DoesNotDependOnBatchesAndDevices) {
   SMELT_OPEN_CPU(client, 8);
-  const Evaluation want = run(1, 16, 20);
+  const execution::Evaluation want = run(1, 16, 20);
   for (const auto& [devices, rows] : {std::pair{1, 4}, {8, 8}}) {
-    const Evaluation got = run(devices, rows, 20);
+    const execution::Evaluation got = run(devices, rows, 20);
     ASSERT_EQ(got.measures.size(), 3u);
     for (std::size_t i = 0; i < want.measures.size(); ++i) {
       const MeasuredValue &a = got.measures[i], &b = want.measures[i];
@@ -176,7 +180,7 @@ TEST_F(JestimatorEvaluation, DoesNotDependOnBatchesAndDevices) {
 // The mean over passes lies between the passes, and counts the same number of tokens on average.
 TEST_F(JestimatorEvaluation, PassesDrawDifferentMasks) {
   SMELT_OPEN_CPU(client, 1);
-  const Evaluation one = run(1, 8, 1), again = run(1, 8, 1), many = run(1, 8, 20);
+  const execution::Evaluation one = run(1, 8, 1), again = run(1, 8, 1), many = run(1, 8, 20);
   EXPECT_EQ(one.measure("mrr").value, again.measure("mrr").value);
   EXPECT_NE(one.measure("masked_lm_loss").value, many.measure("masked_lm_loss").value);
   EXPECT_NEAR(many.measure("mrr").weight, 0.15 * 16 * 20,
@@ -192,4 +196,4 @@ TEST_F(JestimatorEvaluation, PassesRequireATaskThatDraws) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

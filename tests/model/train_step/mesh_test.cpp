@@ -8,21 +8,22 @@
 #include "runs/state_values.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::model {
 namespace {
 
 constexpr double kSameLoss = 1e-5;   // relative; sums are in another order on several devices
 constexpr double kSameParts = 1e-6;  // relative, for micro-batches
 
 // Trains a model with one layer, or with a scan of two.
-MeshRan run(const std::shared_ptr<const Client>& client, const TrainingConfig& config,
+MeshRan run(const std::shared_ptr<const pjrt::Client>& client, const TrainingConfig& config,
             const ShardingPlan& placement) {
   BertTask bert = mesh_bert();
   if (config.compute.layers == Layers::unrolled) bert.model.num_hidden_layers = 1;
   return run_mesh_steps(client, bert, config, placement);
 }
 
-MeshRan run_on_one(const std::shared_ptr<const Client>& client, const TrainingConfig& config) {
+MeshRan run_on_one(const std::shared_ptr<const pjrt::Client>& client,
+                   const TrainingConfig& config) {
   const MeshRan one = run(client, config, placement_for("cpu", 1, Reduction::global));
   EXPECT_LT(one.losses.back(), one.losses.front() - 0.1);  // the loss decreases
   return one;
@@ -83,8 +84,9 @@ TEST(Mesh, LossesMatchOneDeviceInTheTpuForm) {
 
 // ---- micro-batches ----
 
-void expect_parts_learn_the_same(const std::shared_ptr<const Client>& client, TrainingConfig config,
-                                 const ShardingPlan& placement, std::int64_t parts) {
+void expect_parts_learn_the_same(const std::shared_ptr<const pjrt::Client>& client,
+                                 TrainingConfig config, const ShardingPlan& placement,
+                                 std::int64_t parts) {
   SCOPED_TRACE(str(text_of(placement), " ", parts));
   const MeshRan whole = run(client, config, placement);
   config.micro_batches = parts;
@@ -117,4 +119,4 @@ TEST(MicroBatches, MatchTheWholeBatchOverAMesh) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

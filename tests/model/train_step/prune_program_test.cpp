@@ -22,7 +22,10 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::DType;
+using compiler::emit_module;
 namespace {
 
 using testing::HasSubstr;
@@ -61,29 +64,32 @@ class PruneProgram : public testing::Test {
     return train_program(classify_task(golden_.settings()), config, form.placement);
   }
   // Prunes so that this number of weights is kept.
-  static void prune(const std::shared_ptr<const Client>& client, const StepProgram& step,
-                    std::int32_t kept, ModelState& state, const Pruning& pruning = {}) {
+  static void prune(const std::shared_ptr<const pjrt::Client>& client, const StepProgram& step,
+                    std::int32_t kept, execution::ModelState& state, const Pruning& pruning = {}) {
     const StepProgram program = prune_program(step, pruning);
-    const Executable executable = compile_cached(*client, emit_module(program.program, "prune"),
-                                                 compile_options(program.placement));
-    std::vector<Buffer> numbers;
+    const pjrt::Executable executable =
+        pjrt::compile_cached(*client, emit_module(program.program, "prune"),
+                             execution::compile_options(program.placement));
+    std::vector<pjrt::Buffer> numbers;
     const auto devices = client->own_devices(step.placement.devices);
-    for (const OwnDevice& to : devices)
+    for (const pjrt::OwnDevice& to : devices)
       numbers.push_back(
           client->to_device(std::as_bytes(std::span(&kept, 1)), {DType::s32, {}}, to.device));
-    std::vector<std::vector<const Buffer*>> arguments(devices.size());
+    std::vector<std::vector<const pjrt::Buffer*>> arguments(devices.size());
     for (std::size_t i = 0; i < devices.size(); ++i) {
       arguments[i].push_back(&numbers[i]);
-      for (const Buffer* buffer : state.on_device(i, step.state)) arguments[i].push_back(buffer);
+      for (const pjrt::Buffer* buffer : state.on_device(i, step.state))
+        arguments[i].push_back(buffer);
     }
-    Execution execution = executable.execute(arguments);
+    pjrt::Execution execution = executable.execute(arguments);
     state.replace(execution.results);
   }
   static bool is_matrix(const std::string& name) {
     return name.ends_with("/kernel") && name.find("/layer_") != name.npos;
   }
-  ModelState fresh(const std::shared_ptr<const Client>& client, const StepProgram& step) const {
-    return ModelState::fresh(*client, step.placement, step.state, 1, golden_.state());
+  execution::ModelState fresh(const std::shared_ptr<const pjrt::Client>& client,
+                              const StepProgram& step) const {
+    return execution::ModelState::fresh(*client, step.placement, step.state, 1, golden_.state());
   }
   GoldenClassify golden_{"bert"};
 };
@@ -99,7 +105,7 @@ TEST_F(PruneProgram, MatchesTensorFlowsRuleInEveryForm) {
   SMELT_OPEN_CPU(client, 2);
   const StepProgram one = training();
   const StateValues before = values_of(fresh(client, one));
-  TensorMap matrices;
+  io::TensorMap matrices;
   for (const auto& [name, values] : before)
     if (is_matrix(name))
       matrices[name] = {{DType::f32, {std::ssize(values)}}, std::as_bytes(std::span(values))};
@@ -107,13 +113,13 @@ TEST_F(PruneProgram, MatchesTensorFlowsRuleInEveryForm) {
   const std::uint64_t weights = prunable_weights(one.state);
   const std::uint64_t kept = kept_of(weights, 0.7);
   const TempDir dir;
-  write_file(dir.file("in"), safetensors_bytes(matrices));
+  io::write_file(dir.file("in"), io::safetensors_bytes(matrices));
   const auto output = run_oracle(
       str(source_path("tools/pruning_twin.py"), " ", dir.file("in"), " ", dir.file("out"),
           " --kept ", kept, " --begin 30 --end 830 --every 50 --steps 1000 --sparsity 0.7"));
   ASSERT_EQ(output.status, 0) << output.text;
-  const SafetensorsFile twin(read_file(dir.file("out")), "out");
-  const auto schedule = tensor_values<double>(twin.at("schedule"));
+  const io::SafetensorsFile twin(io::read_file(dir.file("out")), "out");
+  const auto schedule = io::tensor_values<double>(twin.at("schedule"));
   const PruningSchedule own{.sparsity = 0.7, .begin = 30, .end = 830, .every = 50};
   for (std::int64_t t = 0; t <= 1000; ++t) {  // at the begin step nothing is 0 yet
     const double want = schedule[static_cast<std::size_t>(t)];
@@ -123,7 +129,7 @@ TEST_F(PruneProgram, MatchesTensorFlowsRuleInEveryForm) {
     }
   }
   const auto expect_pruned = [&](const StepProgram& step) {
-    ModelState state = fresh(client, step);
+    execution::ModelState state = fresh(client, step);
     for (int times = 0; times < 2; ++times) {  // the second call changes nothing
       prune(client, step, static_cast<std::int32_t>(kept), state);
       std::uint64_t left = 0;
@@ -132,7 +138,7 @@ TEST_F(PruneProgram, MatchesTensorFlowsRuleInEveryForm) {
           EXPECT_EQ(values, before.at(name)) << name;
           continue;
         }
-        EXPECT_EQ(values, masked(before.at(name), tensor_values<float>(twin.at(name)))) << name;
+        EXPECT_EQ(values, masked(before.at(name), io::tensor_values<float>(twin.at(name)))) << name;
         left += values.size() - static_cast<std::size_t>(std::ranges::count(values, 0.0F));
       }
       EXPECT_EQ(left, kept);
@@ -147,14 +153,14 @@ TEST_F(PruneProgram, MovementKeepsWeightsThatMovedAwayFromZero) {
   for (const Form& form : {all_forms.front(), all_forms.back()}) {
     const StepProgram step = training(form, PruneBy::movement);
     const std::uint64_t weights = prunable_weights(step.state), kept = kept_of(weights, 0.3);
-    ModelState state = fresh(client, step);
+    execution::ModelState state = fresh(client, step);
     // some weights are 0
     prune(client, step, static_cast<std::int32_t>(kept_of(weights, 0.1)), state);
-    const CompiledStep compiled(client, step);
+    const execution::CompiledStep compiled(client, step);
     StateValues before, after = values_of(state);
     for (int i = 0; i < 2; ++i) {
       before = std::exchange(after, {});
-      Execution execution = compiled.run(golden_.batch(), state, i);
+      pjrt::Execution execution = compiled.run(golden_.batch(), state, i);
       state.replace(execution.results);
       after = values_of(state);
     }
@@ -200,13 +206,13 @@ TEST_F(PruneProgram, SoftPruningDropsScoresBelowTheThreshold) {
   const PruningSchedule schedule = prune_softly(10, 0).schedule;
   for (const Form& form : {all_forms.front(), all_forms.back()}) {
     const StepProgram step = training(form, PruneBy::soft);
-    ModelState state = fresh(client, step);
-    const CompiledStep compiled(client, step);
+    execution::ModelState state = fresh(client, step);
+    const execution::CompiledStep compiled(client, step);
     StateValues before, after = values_of(state);
     constexpr int kSteps = 6;
     for (int i = 0; i < kSteps; ++i) {
       before = std::exchange(after, {});
-      Execution execution = compiled.run(golden_.batch(), state, i);
+      pjrt::Execution execution = compiled.run(golden_.batch(), state, i);
       state.replace(execution.results);
       after = values_of(state);
     }
@@ -262,7 +268,7 @@ TEST_F(PruneProgram, PatternKeepsTheLargestNeighboursInEveryForm) {
   const StateValues before = values_of(fresh(client, plain));
   for (const Form& form : forms()) {
     const StepProgram step = training(form);
-    ModelState state = fresh(client, step);
+    execution::ModelState state = fresh(client, step);
     for (int times = 0; times < 2; ++times) prune(client, step, 0, state, pruning);
     const StateValues after = values_of(state);
     for (std::size_t i = 0; i < plain.state.values; ++i) {
@@ -293,12 +299,12 @@ TEST_F(PruneProgram, PatternKeepsTheLargestNeighboursInEveryForm) {
 TEST_F(PruneProgram, TrainingKeepsPrunedZeros) {
   SMELT_OPEN_CPU(client, 1);
   const StepProgram step = training();
-  ModelState state = fresh(client, step);
+  execution::ModelState state = fresh(client, step);
   prune(client, step, static_cast<std::int32_t>(kept_of(prunable_weights(step.state), 0.7)), state);
   const StateValues before = values_of(state);
-  const CompiledStep compiled(client, step);
+  const execution::CompiledStep compiled(client, step);
   for (int i = 0; i < 3; ++i) {
-    Execution execution = compiled.run(golden_.batch(), state, i);
+    pjrt::Execution execution = compiled.run(golden_.batch(), state, i);
     state.replace(execution.results);
   }
   for (const auto& [name, values] : values_of(state)) {
@@ -331,4 +337,4 @@ TEST(PruningSchedule, EndsAfterFourFifthsOfAllSteps) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

@@ -3,7 +3,9 @@
 
 #include "runs/golden_bert.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::emit_module;
 namespace {
 
 StepProgram program_of(const TrainingConfig& config, const char* platform, std::int64_t devices) {
@@ -42,4 +44,4 @@ TEST(SharedProgram, IsSharedByAllSeedsAndSchedules) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

@@ -21,7 +21,17 @@
 #include "train/job_program.h"
 #include "train/rewind.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Compare;
+using compiler::compare;
+using compiler::convert;
+using compiler::DType;
+using compiler::full_like;
+using compiler::reduce_sum;
+using compiler::reshape;
+using compiler::sqrt;
+using compiler::Tensor;
 namespace {
 
 using testing::AllOf;
@@ -60,58 +70,59 @@ Tensor a_hundredfold(Tensor sum, Tensor bad) { return sum * (1.0 + 99.0 * bad); 
 
 class StepGuardTest : public SmallRun {
  protected:
-  TrainJob line_job(const std::string& model, std::int64_t steps, const Bad& bad = at_step(-1),
-                    const Worse& worse = without_gradient) const {
-    TrainJob out = job(model, steps);
+  train::TrainJob line_job(const std::string& model, std::int64_t steps,
+                           const Bad& bad = at_step(-1),
+                           const Worse& worse = without_gradient) const {
+    train::TrainJob out = job(model, steps);
     out.task.objective = [=](const Scope& root, const Inputs& in) {
       return line(root, in, bad, worse);
     };
     return out;
   }
-  TrainJob broken(const std::string& model, double step) const {
+  train::TrainJob broken(const std::string& model, double step) const {
     return line_job(model, 20, at_step(step));
   }
-  EvaluateJob evaluation_of(const TrainJob& run) const {
-    EvaluateJob out = evaluation("model");
+  execution::EvaluateJob evaluation_of(const train::TrainJob& run) const {
+    execution::EvaluateJob out = evaluation("model");
     out.task = run.task;
     return out;
   }
 
   Json settings(const std::string& model, std::int64_t step) const {
-    return load_checkpoint(dir_.file(model), step).state;
+    return checkpoint::load_checkpoint(dir_.file(model), step).state;
   }
 
-  void expect_resumed_alike(const TrainJob& whole, std::int64_t cut, std::int64_t last) {
-    const std::string name = path_name(whole.model_dir), again = str(name, "-from-", cut);
+  void expect_resumed_alike(const train::TrainJob& whole, std::int64_t cut, std::int64_t last) {
+    const std::string name = io::path_name(whole.model_dir), again = str(name, "-from-", cut);
     cut_back(whole.model_dir, dir_.file(again), cut);
-    TrainJob resumed = whole;
+    train::TrainJob resumed = whole;
     resumed.model_dir = dir_.file(again);
-    train(resumed);
+    train::train(resumed);
     EXPECT_EQ(state(again, last), state(name, last)) << cut;
     EXPECT_EQ(settings(again, last), settings(name, last)) << cut;
   }
 };
 
 TEST_F(StepGuardTest, NonFiniteStepDoesNotChangeTheStateAndIsSaved) {
-  const TrainJob bad = broken("model", 6);
-  const std::string message = error_of([&] { train(bad); }),
+  const train::TrainJob bad = broken("model", 6);
+  const std::string message = error_of([&] { train::train(bad); }),
                     folder = dir_.file("model/bad-batch-7");
   EXPECT_THAT(message, AllOf(HasSubstr("train: at step 7 the loss is "),
                              HasSubstr("the first non-finite tensor of the backward pass is the "
-                                       "gradient of line/bias; 2 of 2 gradients are not; "),
+                                       "gradient of line/bias; 2 of 2 gradients are not finite; "),
                              HasSubstr("its batch and the state before it are in " + folder),
                              HasSubstr("hint: lower train.optimizer.learning_rate"),
                              HasSubstr("the checkpoint of step 5 is intact")));
-  EXPECT_EQ(latest_checkpoint(dir_.file("model")), 5);
+  EXPECT_EQ(checkpoint::latest_checkpoint(dir_.file("model")), 5);
 
-  EXPECT_EQ(newest_bad_batch(dir_.file("model")), folder);
+  EXPECT_EQ(train::newest_bad_batch(dir_.file("model")), folder);
 
-  const GradientReport report = replay(bad, folder);
+  const train::GradientReport report = train::replay(bad, folder);
   EXPECT_TRUE(std::isfinite(report.loss));
   EXPECT_FALSE(std::isfinite(report.norm));
   EXPECT_EQ(report.not_finite(), 2);
   EXPECT_THAT(report.first_not_finite(), HasSubstr("gradient of line/bias"));
-  const GradientReport healthy = replay(broken("x", kNever), folder);
+  const train::GradientReport healthy = train::replay(broken("x", kNever), folder);
   EXPECT_EQ(healthy.not_finite(), 0);
   EXPECT_EQ(healthy.first_not_finite(), "all gradients are finite");
   EXPECT_FLOAT_EQ(healthy.loss, report.loss);
@@ -119,48 +130,49 @@ TEST_F(StepGuardTest, NonFiniteStepDoesNotChangeTheStateAndIsSaved) {
 
 // The saved batch and state reproduce the step that the run would have taken.
 TEST_F(StepGuardTest, SavesTheStateBeforeTheNonFiniteStep) {
-  TrainJob bad = broken("model", 6), fine = broken("fine", kNever);
+  train::TrainJob bad = broken("model", 6), fine = broken("fine", kNever);
   fine.checkpoint.save_interval_steps = 6;
-  error_of([&] { train(bad); });
-  train(fine);
+  error_of([&] { train::train(bad); });
+  train::train(fine);
   auto kept = state("model/bad-batch-7", 6);
   std::erase_if(kept, [](const auto& item) { return item.first.starts_with("run/"); });
   EXPECT_EQ(kept, state("fine", 6));
 }
 
 TEST_F(StepGuardTest, ReplayRequiresABatchOfTheModel) {
-  train(line_job("model", 0));
-  const TrainJob run = line_job("model", 2);
-  EXPECT_EQ(error_of([&] { newest_bad_batch(run.model_dir); }),
+  train::train(line_job("model", 0));
+  const train::TrainJob run = line_job("model", 2);
+  EXPECT_EQ(error_of([&] { train::newest_bad_batch(run.model_dir); }),
             str("replay: ", run.model_dir,
                 " contains no bad-batch-<step>\n  hint: a run that stops at a non-finite step "
                 "writes one there; to use another folder, pass --batch FOLDER"));
-  EXPECT_THAT(error_of([&] { replay(run, run.model_dir); }),
+  EXPECT_THAT(error_of([&] { train::replay(run, run.model_dir); }),
               HasSubstr("checkpoint-0 contains no batch\n  hint: pass the bad-batch folder"));
-  EXPECT_THAT(error_of([&] { replay(run, dir_.file("none")); }),
+  EXPECT_THAT(error_of([&] { train::replay(run, dir_.file("none")); }),
               HasSubstr("none does not exist\n  hint: pass the bad-batch folder of this model"));
 }
 
 // All gradients are then NaN; the replay reports their origin.
 TEST_F(StepGuardTest, ReplayReportsAStateThatWasAlreadyNonFinite) {
-  const TrainJob bad = broken("model", 6);
-  error_of([&] { train(bad); });
-  Checkpoint kept = load_checkpoint(newest_bad_batch(bad.model_dir), 6);
+  const train::TrainJob bad = broken("model", 6);
+  error_of([&] { train::train(bad); });
+  checkpoint::Checkpoint kept =
+      checkpoint::load_checkpoint(train::newest_bad_batch(bad.model_dir), 6);
   const std::vector<float> nan{std::nanf("")};
   kept.tensors.at("line/bias").data = std::as_bytes(std::span(nan));
-  save_checkpoint(dir_.file("spoilt"), 6, kept.tensors, kept.state);
-  EXPECT_EQ(replay(bad, dir_.file("spoilt")).first_not_finite(),
+  checkpoint::save_checkpoint(dir_.file("spoilt"), 6, kept.tensors, kept.state);
+  EXPECT_EQ(train::replay(bad, dir_.file("spoilt")).first_not_finite(),
             "the first tensor that is not finite is line/bias, before the step");
 }
 
 TEST_F(StepGuardTest, FreezesParametersAndClipsGradientElements) {
-  TrainJob run = line_job("model", 1);
+  train::TrainJob run = line_job("model", 1);
   run.config.rules = {{"rates", parse_rules("rates", "line/bias = 0")}, {}};
   run.config.clip_norm = 0;
   run.config.clip_value = 1e-3;
   run.config.schedule.warmup_steps = 0;
   run.save_first = true;
-  train(run);
+  train::train(run);
   const auto before = state("model", 0), after = state("model", 1);
   EXPECT_EQ(after.at("line/bias"), before.at("line/bias"));
   EXPECT_EQ(after.at("line/bias/adam_m"), before.at("line/bias/adam_m"));
@@ -168,16 +180,16 @@ TEST_F(StepGuardTest, FreezesParametersAndClipsGradientElements) {
   for (const float m : after.at("line/kernel/adam_m")) EXPECT_NEAR(std::abs(m), 1e-4, 1e-10);
   run.config.rules = {};
   EXPECT_THAT(
-      error_of([&] { train(run); }),
+      error_of([&] { train::train(run); }),
       HasSubstr("was made with train.optimizer.rate_rules [\"line/bias = 0\"], this run has []"));
 }
 
 TEST_F(StepGuardTest, AveragesFollowTheWeightsAndAreEvaluated) {
-  TrainJob run = line_job("model", 4);
+  train::TrainJob run = line_job("model", 4);
   run.config.ema_decay = 0.75;
   run.checkpoint.save_interval_steps = 1;
   run.save_first = true;
-  train(run);
+  train::train(run);
   const std::string name = "line/kernel";
   std::vector<float> average = state("model", 0).at(name);
   EXPECT_EQ(state("model", 0).at("ema/" + name), average);
@@ -189,30 +201,30 @@ TEST_F(StepGuardTest, AveragesFollowTheWeightsAndAreEvaluated) {
     }
   }
   expect_resumed_alike(run, 2, 4);
-  EvaluateJob averaged = evaluation_of(run), plain = averaged;
+  execution::EvaluateJob averaged = evaluation_of(run), plain = averaged;
   plain.averaged = false;
-  EXPECT_NE(evaluate(averaged).loss, evaluate(plain).loss);
+  EXPECT_NE(execution::evaluate(averaged).loss, execution::evaluate(plain).loss);
   EXPECT_THAT(log_.text(), HasSubstr("checkpoint-4: using the moving averages of the weights"));
 }
 
 TEST_F(StepGuardTest, AveragesScoreTheSameDuringAndAfterTraining) {
-  TrainJob run = line_job("model", 3);
+  train::TrainJob run = line_job("model", 3);
   run.config.ema_decay = 0.9;
   run.validation = {.data = run.data, .batch_size = 8, .averages = true};
   run.check_every = 3;
   double loss = 0;
-  run.checked = [&](const TrainCheck& check) { loss = check.validation->loss; };
-  train(run);
-  EXPECT_EQ(loss, evaluate(evaluation_of(run)).loss);
+  run.checked = [&](const train::TrainCheck& check) { loss = check.validation->loss; };
+  train::train(run);
+  EXPECT_EQ(loss, execution::evaluate(evaluation_of(run)).loss);
 }
 
 TEST_F(StepGuardTest, SkipsTheUpdateOfASpike) {
-  TrainJob run = line_job("model", 12, at_step(8), a_hundredfold);
+  train::TrainJob run = line_job("model", 12, at_step(8), a_hundredfold);
   run.config.spikes = {.action = SpikeAction::skip, .window = 4, .sigmas = 20};
   run.config.ema_decay = 0.9;
   run.checkpoint.save_interval_steps = 1;
   run.checkpoint.max_to_keep = 20;
-  train(run);
+  train::train(run);
   auto before = state("model", 8), after = state("model", 9);
   EXPECT_NE(before.at("run/losses"), after.at("run/losses"));
   before.erase("run/losses");
@@ -225,23 +237,23 @@ TEST_F(StepGuardTest, SkipsTheUpdateOfASpike) {
 }
 
 TEST_F(StepGuardTest, ResumedRunCanEnableSpikeDetection) {
-  TrainJob run = line_job("model", 3);
-  train(run);
+  train::TrainJob run = line_job("model", 3);
+  train::train(run);
   run = line_job("model", 12, at_step(8), a_hundredfold);
   run.config.spikes = {.action = SpikeAction::skip, .window = 4, .sigmas = 20};
-  train(run);  // all four losses of the window are known before step 8
+  train::train(run);  // all four losses of the window are known before step 8
   EXPECT_EQ(settings("model", 12)["skipped_steps"], Json({9}));
 }
 
 // A run of 12 steps that rolls back because of a spike in the batch of step 9.
 class RollbackTest : public StepGuardTest {
  protected:
-  TrainJob spiking_job() const {
-    TrainJob run = job("model", 12);
-    const auto source =
-        open_examples({.input = run.data, .features = run.task.features, .seed = run.config.seed});
+  train::TrainJob spiking_job() const {
+    train::TrainJob run = job("model", 12);
+    const auto source = data::open_examples(
+        {.input = run.data, .features = run.task.features, .seed = run.config.seed});
     const auto sum_of = [&](std::uint64_t number) {
-      const Batch batch = source->batch(number, 8);
+      const data::Batch batch = source->batch(number, 8);
       const auto ids = batch.arrays[0].values<std::int32_t>();
       return std::accumulate(ids.begin(), ids.end(), 0.0);
     };
@@ -260,10 +272,10 @@ class RollbackTest : public StepGuardTest {
 };
 
 TEST_F(RollbackTest, RollbackSkipsTheDataOfTheSpike) {
-  const TrainJob run = spiking_job();
-  train(run);
+  const train::TrainJob run = spiking_job();
+  train::train(run);
   EXPECT_THAT(log_.text(),
-              AllOf(HasSubstr("is a spike"), HasSubstr("checkpoint-5, over 4 batches")));
+              AllOf(HasSubstr("is a spike"), HasSubstr("checkpoint-5, skipping 4 batches")));
   EXPECT_EQ(settings("model", 12)["rewinds"], Json::parse(R"([{"step": 5, "batches": 4}])"));
   expect_resumed_alike(run, 5, 12);
   expect_resumed_alike(run, 10, 12);
@@ -271,7 +283,7 @@ TEST_F(RollbackTest, RollbackSkipsTheDataOfTheSpike) {
 
 // Evaluations and checkpoints of steps 6 to 9 belong to the abandoned part of the run.
 TEST_F(RollbackTest, RollbackRestoresBestStatesAndPatience) {
-  TrainJob run = spiking_job();
+  train::TrainJob run = spiking_job();
   run.validation = {.data = run.data, .batch_size = 8, .steps = 1};
   run.check_every = 1;
   run.checkpoint.best_metric = "square_error";
@@ -280,65 +292,66 @@ TEST_F(RollbackTest, RollbackRestoresBestStatesAndPatience) {
   run.checkpoint.keep_period = 2;
   run.checkpoint.save_interval_minutes = 1e-9;
   std::map<std::int64_t, double> values;
-  run.checked = [&](const TrainCheck& check) {
+  run.checked = [&](const train::TrainCheck& check) {
     if (check.step == 6 && values.contains(8)) {
       for (const char* place : {"model/best", "model/save"})
-        EXPECT_THAT(checkpoint_steps(dir_.file(place)), testing::Each(testing::Le(5))) << place;
+        EXPECT_THAT(checkpoint::checkpoint_steps(dir_.file(place)), testing::Each(testing::Le(5)))
+            << place;
       values.erase(values.upper_bound(5), values.end());
     }
     values[check.step] = check.validation->measure("square_error").value;
   };
-  train(run);
+  train::train(run);
   ASSERT_EQ(values.size(), 12u);
-  EXPECT_THAT(log_.text(), HasSubstr("checkpoint-5, over 4 batches"));
+  EXPECT_THAT(log_.text(), HasSubstr("checkpoint-5, skipping 4 batches"));
   const auto best = std::ranges::min_element(values, {}, [](const auto& v) { return v.second; });
-  EXPECT_EQ(latest_checkpoint(dir_.file("model/best")), best->first);
+  EXPECT_EQ(checkpoint::latest_checkpoint(dir_.file("model/best")), best->first);
   // the extra one may be needed for a rollback
-  EXPECT_LE(checkpoint_steps(dir_.file("model/best")).size(), 2u);
+  EXPECT_LE(checkpoint::checkpoint_steps(dir_.file("model/best")).size(), 2u);
   EXPECT_EQ(settings("model", 12)["score"]["step"], best->first);
   EXPECT_EQ(settings("model", 12)["checks_since_best"], 12 - best->first);
 }
 
 TEST_F(StepGuardTest, ResumedRunKeepsItsFirstStateForRollbacks) {
-  train(line_job("first", 3));
-  TrainJob run = line_job("second", 4);
+  train::train(line_job("first", 3));
+  train::TrainJob run = line_job("second", 4);
   run.config.spikes = {.action = SpikeAction::rewind, .window = 4, .sigmas = 20};
   run.init = dir_.file("first");
   run.take_step = true;
   run.checkpoint.max_to_keep = 1;
   run.checkpoint.save_interval_steps = 5;
   run.checkpoint.save_interval_minutes = 1e-9;
-  train(run);
-  EXPECT_THAT(checkpoint_steps(dir_.file("second")), testing::ElementsAre(3, 4));
+  train::train(run);
+  EXPECT_THAT(checkpoint::checkpoint_steps(dir_.file("second")), testing::ElementsAre(3, 4));
 }
 
 TEST_F(StepGuardTest, RollbackUsesAvailableStatesAndSpikeSettingsMayChange) {
-  train(line_job("model", 7));
-  remove_checkpoint(dir_.file("model/checkpoint-5"));
-  TrainJob run = line_job("model", 12, at_step(10), a_hundredfold);
+  train::train(line_job("model", 7));
+  checkpoint::remove_checkpoint(dir_.file("model/checkpoint-5"));
+  train::TrainJob run = line_job("model", 12, at_step(10), a_hundredfold);
   run.config.spikes = {.action = SpikeAction::rewind, .window = 3, .sigmas = 20, .skip_batches = 9};
   run.checkpoint.save_interval_steps = 100;
-  EXPECT_THAT(error_of([&] { train(run); }),
+  EXPECT_THAT(error_of([&] { train::train(run); }),
               HasSubstr("has rolled back to step 7 10 times already"));
   run.config.spikes = {.action = SpikeAction::skip, .window = 2, .sigmas = 30};
-  train(run);
+  train::train(run);
   EXPECT_THAT(log_.text(), HasSubstr("train.loss_spike.action was \"none\", is \"rewind\""));
   EXPECT_EQ(settings("model", 12)["skipped_steps"], Json({11}));
 }
 
 TEST(RewindTarget, IsTheLastRegularCheckpointOrTheLast) {
-  EXPECT_EQ(rewind_target({5, 7, 10}, 9, 5, 0), 5);
-  EXPECT_EQ(rewind_target({5, 7, 10}, 11, 5, 0), 10);
-  EXPECT_EQ(rewind_target({3, 7}, 9, 5, 3), 3);
-  EXPECT_EQ(rewind_target({6, 7, 10}, 9, 5, 0), 7);
-  EXPECT_EQ(rewind_target({9}, 9, 5, 0), std::nullopt);
+  EXPECT_EQ(train::rewind_target({5, 7, 10}, 9, 5, 0), 5);
+  EXPECT_EQ(train::rewind_target({5, 7, 10}, 11, 5, 0), 10);
+  EXPECT_EQ(train::rewind_target({3, 7}, 9, 5, 3), 3);
+  EXPECT_EQ(train::rewind_target({6, 7, 10}, 9, 5, 0), 7);
+  EXPECT_EQ(train::rewind_target({9}, 9, 5, 0), std::nullopt);
 }
 
 TEST_F(StepGuardTest, PersistentSpikeEndsTheRunAfterTenRollbacks) {
-  TrainJob run = line_job("model", 12, at_step(6), a_hundredfold);
+  train::TrainJob run = line_job("model", 12, at_step(6), a_hundredfold);
   run.config.spikes = {.action = SpikeAction::rewind, .window = 4, .sigmas = 20, .skip_batches = 3};
   EXPECT_THAT(
-      error_of([&] { train(run); }),
+      error_of([&] { train::train(run); }),
       HasSubstr("train: the loss of step 7 is a spike, and the run has rolled back to step 5 10 "
                 "times already\n  hint: raise train.loss_spike.skip_batches or lower "
                 "train.optimizer.learning_rate; if this is not a spike, raise "
@@ -346,18 +359,18 @@ TEST_F(StepGuardTest, PersistentSpikeEndsTheRunAfterTenRollbacks) {
 }
 
 TEST_F(StepGuardTest, RollbackIsNotANewStartAndCountsNoTimeTwice) {
-  TrainJob run = line_job("model", 12, at_step(6), a_hundredfold);
+  train::TrainJob run = line_job("model", 12, at_step(6), a_hundredfold);
   run.config.spikes = {.action = SpikeAction::rewind, .window = 4, .sigmas = 20, .skip_batches = 3};
   run.track.log_every = 1;
-  const double start = wall_seconds();
-  EXPECT_NE(error_of([&] { train(run); }), "no error");  // after ten rewinds
-  const RunRecord record = read_run(run.model_dir);
+  const double start = evaluation::wall_seconds();
+  EXPECT_NE(error_of([&] { train::train(run); }), "no error");  // after ten rewinds
+  const evaluation::RunRecord record = evaluation::read_run(run.model_dir);
   EXPECT_EQ(record.starts, 1);
   EXPECT_EQ(record.of, 12);
-  EXPECT_EQ(record.spent[GoodputBucket::down], 0);
-  EXPECT_GT(record.spent[GoodputBucket::lost], 0);
-  EXPECT_LE(record.spent.total(), wall_seconds() - start);
+  EXPECT_EQ(record.spent[evaluation::GoodputBucket::down], 0);
+  EXPECT_GT(record.spent[evaluation::GoodputBucket::lost], 0);
+  EXPECT_LE(record.spent.total(), evaluation::wall_seconds() - start);
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

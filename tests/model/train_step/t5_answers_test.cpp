@@ -20,7 +20,9 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::emit_module;
 namespace {
 
 using testing::HasSubstr;
@@ -38,8 +40,8 @@ class GoldenAnswers {
   explicit GoldenAnswers(const std::string& kind)
       : kind_(kind),
         golden_(kind),
-        file_(read_file(source_path("tests/golden/t5_answers.safetensors")), "t5_answers"),
-        facts_(Json::parse(read_file(source_path("tests/golden/t5_answers.json")))) {
+        file_(io::read_file(source_path("tests/golden/t5_answers.safetensors")), "t5_answers"),
+        facts_(Json::parse(io::read_file(source_path("tests/golden/t5_answers.json")))) {
     const char* table = kind == "small" ? "shared/embedding" : "decoder/logits/kernel";
     state_ = golden_.state();
     state_[table] = file_.at(kind + "/words");
@@ -47,7 +49,7 @@ class GoldenAnswers {
 
   std::int64_t inputs_length() const { return file_.at("inputs").shape.dims[1]; }
   std::vector<std::int32_t> inputs() const {
-    return tensor_values<std::int32_t>(file_.at("inputs"));
+    return io::tensor_values<std::int32_t>(file_.at("inputs"));
   }
   Search search(const std::string& name) const {
     const Json& s = facts_["searches"][name];
@@ -64,20 +66,20 @@ class GoldenAnswers {
   }
   const Json& searches() const { return facts_["searches"]; }
   std::vector<std::int32_t> ids(const std::string& name) const {
-    return tensor_values<std::int32_t>(file_.at(str(kind_, "/", name, "/ids")));
+    return io::tensor_values<std::int32_t>(file_.at(str(kind_, "/", name, "/ids")));
   }
   std::vector<float> scores(const std::string& name) const {
-    return tensor_values<float>(file_.at(str(kind_, "/", name, "/scores")));
+    return io::tensor_values<float>(file_.at(str(kind_, "/", name, "/scores")));
   }
 
   // Generates for rows [first, first + count) of the inputs; if `same`, repeats one row.
-  Outputs generate(const std::shared_ptr<const Client>& client, const Search& search,
+  Outputs generate(const std::shared_ptr<const pjrt::Client>& client, const Search& search,
                    std::int64_t first, std::int64_t count, const ShardingPlan& placement = {},
                    bool same = false, std::int64_t seed = 7) const {
     const std::int64_t S = inputs_length();
     const StepProgram program = predict_program(
         t5_answers(golden_.settings().model, S, search, kWords), count, {}, placement);
-    Batch batch = empty_batch(program.features, count);
+    data::Batch batch = data::empty_batch(program.features, count);
     const auto all = inputs();
     for (std::int64_t row = 0; row < count; ++row)
       std::copy_n(all.begin() + (same ? first : first + row) * S, S,
@@ -89,10 +91,10 @@ class GoldenAnswers {
         batch.arrays[2].values<std::int32_t>()[static_cast<std::size_t>(row)] =
             static_cast<std::int32_t>(seed);
       }
-    const CompiledStep step(client, program);
-    const ModelState state =
-        ModelState::restore(*client, program.placement, program.state, state_, "golden");
-    const Execution execution = step.run(batch, state);
+    const execution::CompiledStep step(client, program);
+    const execution::ModelState state =
+        execution::ModelState::restore(*client, program.placement, program.state, state_, "golden");
+    const pjrt::Execution execution = step.run(batch, state);
     return {execution.results[0][0].to_host<std::int32_t>(),
             execution.results[0][1].to_host<float>()};
   }
@@ -100,9 +102,9 @@ class GoldenAnswers {
  private:
   std::string kind_;
   GoldenT5 golden_;
-  SafetensorsFile file_;
+  io::SafetensorsFile file_;
   Json facts_;
-  TensorMap state_;
+  io::TensorMap state_;
 };
 
 class T5Answers : public testing::TestWithParam<const char*> {};
@@ -282,4 +284,4 @@ TEST(T5Samples, RejectsInvalidSearchSettings) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

@@ -16,7 +16,16 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Compare;
+using compiler::compare;
+using compiler::convert;
+using compiler::DType;
+using compiler::RematPolicy;
+using compiler::reshape;
+using compiler::Tensor;
+using compiler::zeros_like;
 namespace {
 
 class T5Golden : public testing::TestWithParam<std::string> {};
@@ -24,7 +33,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, T5Golden, testing::Values("small", "gated"),
                          [](const auto& info) { return info.param; });
 
 TEST(T5, BucketsMatchTransformers) {
-  const auto facts = Json::parse(read_file(source_path("tests/golden/t5_tiny.json")));
+  const auto facts = Json::parse(io::read_file(source_path("tests/golden/t5_tiny.json")));
   const std::int64_t first = facts["first_distance"];
   for (const bool both : {true, false}) {
     const auto& want = facts[both ? "both" : "behind"];
@@ -56,8 +65,8 @@ TEST_P(T5Golden, StatesAndScoresMatchTheReference) {
   }
 }
 
-void expect_golden_gradients(const std::shared_ptr<const Client>& client, const GoldenT5& golden,
-                             const TrainingConfig& config) {
+void expect_golden_gradients(const std::shared_ptr<const pjrt::Client>& client,
+                             const GoldenT5& golden, const TrainingConfig& config) {
   const auto [loss, gradients] =
       step_gradients(client, t5_task(golden.settings()), config, golden.batch(), golden.state());
   const double want = golden.facts()["losses"]["loss"];
@@ -141,7 +150,7 @@ TEST(T5, InitialWeightsHaveTheOriginalStandardDeviations) {
       if (t.init.kind == Init::constant) continue;
       ++drawn;
       std::vector<float> values(static_cast<std::size_t>(t.shape.elements()));
-      draw_initial(t, 7, values);
+      execution::draw_initial(t, 7, values);
       double squares = 0;
       for (const float value : values) squares += double{value} * value;
       const auto n = static_cast<double>(values.size());
@@ -166,14 +175,14 @@ TEST(T5, TiedHeadInBf16IsScaledInF32) {
       const Tensor rows = convert(t5_embed(root, c, in["ids"]), dtype);
       return std::vector{lm_logits(t5_word_head(root, c, reshape(rows, {rows.dim(0), c.d_model})))};
     };
-    const Features features{{.name = "ids", .row = {1}, .limit = c.vocab_size}};
-    Batch batch = empty_batch(features, 64);
+    const io::Features features{{.name = "ids", .row = {1}, .limit = c.vocab_size}};
+    data::Batch batch = data::empty_batch(features, 64);
     const auto ids = batch.arrays[0].values<std::int32_t>();
     std::iota(ids.begin(), ids.end(), 0);
     std::vector<float> words(static_cast<std::size_t>(c.vocab_size * c.d_model));
     for (std::size_t i = 0; i < words.size(); ++i)  // small integers are exact in bf16
       words[i] = static_cast<float>(static_cast<int>(i * 7919 % 17) - 8);
-    const TensorMap state{
+    const io::TensorMap state{
         {"shared/embedding",
          {{DType::f32, {c.vocab_size, c.d_model}}, std::as_bytes(std::span(words))}}};
     return probe(client, {.features = features, .outputs = outputs}, batch, state).results[0];
@@ -204,8 +213,8 @@ TEST_P(T5Golden, LossAndGradientsInBf16AreNearTheReference) {
 }
 
 // Returns the losses before each step, starting from the golden weights.
-std::vector<float> ten_losses(const std::shared_ptr<const Client>& client, const GoldenT5& golden,
-                              Optimizer optimizer, double learning_rate) {
+std::vector<float> ten_losses(const std::shared_ptr<const pjrt::Client>& client,
+                              const GoldenT5& golden, Optimizer optimizer, double learning_rate) {
   TrainingConfig config;
   config.batch_size = golden.batch().rows;
   config.clip_norm = 0;
@@ -214,12 +223,12 @@ std::vector<float> ten_losses(const std::shared_ptr<const Client>& client, const
   config.optimizer = std::move(optimizer);
   const StepProgram program =
       train_program(t5_task(golden.settings()), config, placement_for("cpu", 1, {}));
-  const CompiledStep step(client, program);
-  ModelState state =
-      ModelState::fresh(*client, program.placement, program.state, config.seed, golden.state());
+  const execution::CompiledStep step(client, program);
+  execution::ModelState state = execution::ModelState::fresh(
+      *client, program.placement, program.state, config.seed, golden.state());
   std::vector<float> out;
   for (int i = 0; i < 10; ++i) {
-    Execution execution = step.run(golden.batch(), state, i);
+    pjrt::Execution execution = step.run(golden.batch(), state, i);
     out.push_back(execution.results[0].back().to_host<float>()[0]);
     state.replace(execution.results);
   }
@@ -254,7 +263,7 @@ T5Task mesh_t5() {
   return c;
 }
 
-std::vector<float> mesh_losses(const std::shared_ptr<const Client>& client,
+std::vector<float> mesh_losses(const std::shared_ptr<const pjrt::Client>& client,
                                const ShardingPlan& placement, Layers layers,
                                std::int64_t parts = 1) {
   const Task task = t5_task(mesh_t5());
@@ -263,12 +272,13 @@ std::vector<float> mesh_losses(const std::shared_ptr<const Client>& client,
                     .save = layers == Layers::scan ? RematPolicy::products : RematPolicy::all};
   config.micro_batches = parts;
   const StepProgram program = train_program(task, config, placement);
-  const CompiledStep step(client, program);
-  ModelState state = ModelState::fresh(*client, placement, program.state, config.seed);
-  const Batch batch = mesh_batch(task.features, config.batch_size, 1);
+  const execution::CompiledStep step(client, program);
+  execution::ModelState state =
+      execution::ModelState::fresh(*client, placement, program.state, config.seed);
+  const data::Batch batch = mesh_batch(task.features, config.batch_size, 1);
   std::vector<float> out;
   for (int i = 0; i < 4; ++i) {
-    Execution execution = step.run(batch, state, i);
+    pjrt::Execution execution = step.run(batch, state, i);
     out.push_back(execution.results[0].back().to_host<float>()[0]);
     state.replace(execution.results);
   }
@@ -288,4 +298,4 @@ TEST(T5Training, DoesNotDependOnMicroBatchesLoopsAndMeshes) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

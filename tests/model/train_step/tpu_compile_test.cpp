@@ -18,7 +18,11 @@
 #include "pjrt/topology.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::DType;
+using compiler::emit_module;
+using compiler::RematPolicy;
 namespace {
 
 class TpuCompile : public testing::Test {
@@ -51,11 +55,12 @@ class TpuCompile : public testing::Test {
 
   static ShardingPlan placement(Reduction reduction) { return placement_for("tpu", 8, reduction); }
 
-  static CompiledMemory compile(const char* chips, const StepProgram& program) {
-    const Topology topology = Topology::tpu(chips);
+  static pjrt::CompiledMemory compile(const char* chips, const StepProgram& program) {
+    const pjrt::Topology topology = pjrt::Topology::tpu(chips);
     EXPECT_EQ(topology.device_count(), program.placement.devices);
     return topology
-        .compile(emit_module(program.program, "step"), compile_options(program.placement))
+        .compile(emit_module(program.program, "step"),
+                 execution::compile_options(program.placement))
         .memory();
   }
 
@@ -73,7 +78,7 @@ TEST_P(TpuCompileOnEach, TrainingStepOverAMeshReusesStateMemory) {
   const auto program =
       train_program(short_task(), config(Reduction::global), placement(Reduction::global));
   EXPECT_EQ(program.placement.spread, Parallelism::mesh);
-  const CompiledMemory memory = compile(GetParam(), program);
+  const pjrt::CompiledMemory memory = compile(GetParam(), program);
   EXPECT_GE(memory.alias_bytes, state_bytes(program));
   EXPECT_GE(memory.argument_bytes, memory.alias_bytes);
 }
@@ -95,13 +100,13 @@ TEST_P(TpuCompileOnEach, ClassifierCompiles) {
   const Task bert = task(kFewTokens, 1);
   ClassifyTask c{.encoder = parse_encoder("bert", bert.settings["model"], "test"),
                  .seq_length = kFewTokens,
-                 .labels = {.problem = Problem::single_label, .names = {"a", "b", "c"}},
+                 .labels = {.problem = io::Problem::single_label, .names = {"a", "b", "c"}},
                  .class_weights = {},
                  .label_smoothing = 0.1};
   TrainingConfig of = config(Reduction::global);
   of.compute.dtype = DType::bf16;
-  for (const Problem problem :
-       {Problem::answer_spans, Problem::single_label, Problem::token_labels}) {
+  for (const io::Problem problem :
+       {io::Problem::answer_spans, io::Problem::single_label, io::Problem::token_labels}) {
     c.labels.problem = problem;
     if (c.labels.has_classes()) c.class_weights = {1, 2, 3};
     const auto program = train_program(classify_task(c), of, placement(Reduction::global));
@@ -127,7 +132,7 @@ TEST_F(TpuCompile, TrainingStepOfFourHostsReusesStateMemory) {
   const auto program = train_program(
       task(), c,
       placement_for("tpu", 32, Reduction::global, partition_for({.mesh = "data=2,fsdp=16"}, 32)));
-  const CompiledMemory memory = compile("v2:4x4", program);
+  const pjrt::CompiledMemory memory = compile("v2:4x4", program);
   EXPECT_GE(memory.alias_bytes, state_bytes(program) / 16);
   EXPECT_LT(memory.argument_bytes, state_bytes(program) / 8);
 }
@@ -150,7 +155,7 @@ TEST_F(TpuCompile, ScannedTrainingStepUsesLessMemoryIfItStoresLess) {
     TrainingConfig c = config(Reduction::global);
     c.compute = compute_for("tpu", {.precision = precision, .layers = Layers::scan, .save = save});
     const auto program = train_program(task(64), c, placement(Reduction::global));
-    const CompiledMemory memory = compile("v2:2x2", program);
+    const pjrt::CompiledMemory memory = compile("v2:2x2", program);
     EXPECT_GE(memory.alias_bytes, state_bytes(program)) << name(precision);
     return memory.temporary_bytes;
   };
@@ -239,7 +244,7 @@ TEST_F(TpuCompile, ElectraWithTwoTowersIsShardedOverHeadsAndVocabulary) {
   const auto program = train_program(
       electra_task(two), c,
       placement_for("tpu", 8, Reduction::global, partition_for({.mesh = "data=2,tensor=4"}, 8)));
-  const CompiledMemory memory = compile("v5e:2x4", program);
+  const pjrt::CompiledMemory memory = compile("v5e:2x4", program);
   EXPECT_GE(memory.alias_bytes, state_bytes(program) / 4);
   EXPECT_LT(memory.argument_bytes, state_bytes(program));
 }
@@ -264,11 +269,11 @@ class JestimatorTpuCompile : public TpuCompileOnEach {
     c.settings.mask_token_id = 4;
     return jestimator_bert_task(c);
   }
-  static CompiledMemory training(const Task& task, std::int64_t logits_mb) {
+  static pjrt::CompiledMemory training(const Task& task, std::int64_t logits_mb) {
     TrainingConfig c = config(Reduction::global);
     c.compute = compute_for("tpu", {.logits_mb = logits_mb});
     const auto program = train_program(task, c, placement(Reduction::global));
-    const CompiledMemory memory = compile(GetParam(), program);
+    const pjrt::CompiledMemory memory = compile(GetParam(), program);
     EXPECT_GE(memory.alias_bytes, state_bytes(program));
     return memory;
   }
@@ -336,7 +341,7 @@ TEST_F(TpuCompile, T5AndAdafactorAreShardedOverHeadsAndVocabulary) {
       placement_for(
           "tpu", 8, Reduction::global,
           partition_for({.mesh = "data=2,fsdp=2,tensor=2", .shard_optimizer_state = true}, 8)));
-  const CompiledMemory memory = compile("v5e:2x4", program);
+  const pjrt::CompiledMemory memory = compile("v5e:2x4", program);
   EXPECT_LT(memory.argument_bytes, state_bytes(program) / 2);
 }
 
@@ -356,13 +361,13 @@ TEST_F(TpuCompile, JestimatorBertBaseFitsAV2Pod) {
   c.devices = 32;
   const auto program =
       train_program(jestimator_bert_task(task), c, placement_for("tpu", 32, Reduction::global));
-  const CompiledMemory memory =
-      Topology::tpu("v2:4x4")
-          .compile(emit_module(program.program, "step"), compile_options(program.placement))
-          .memory();
+  const pjrt::CompiledMemory memory = pjrt::Topology::tpu("v2:4x4")
+                                          .compile(emit_module(program.program, "step"),
+                                                   execution::compile_options(program.placement))
+                                          .memory();
   EXPECT_GE(memory.alias_bytes, state_bytes(program));
   EXPECT_LT(static_cast<double>(memory.argument_bytes + memory.temporary_bytes), 7.48e9);
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

@@ -11,7 +11,12 @@
 #include "runs/mesh_bert.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::model {
+
+using compiler::Dims;
+using compiler::DType;
+using compiler::emit_module;
+using compiler::Shape;
 namespace {
 
 using testing::AllOf;
@@ -21,7 +26,7 @@ using testing::Not;
 
 struct Compiled {
   StepProgram program;
-  CompiledMemory memory;
+  pjrt::CompiledMemory memory;
   std::vector<Collective> collectives;
 
   std::vector<Collective> all(std::string_view op) const {
@@ -59,8 +64,8 @@ class TpuMesh : public testing::Test {
   static Compiled compile(const std::string& chips, const std::string& mesh,
                           bool split_slots = false, std::int64_t micro_batches = 1) {
     StepProgram step = program(mesh, split_slots, micro_batches);
-    const CompiledProgram compiled = Topology::tpu(chips).compile(emit_module(step.program, "step"),
-                                                                  compile_options(step.placement));
+    const pjrt::CompiledProgram compiled = pjrt::Topology::tpu(chips).compile(
+        emit_module(step.program, "step"), execution::compile_options(step.placement));
     return {std::move(step), compiled.memory(), collectives_of(compiled)};
   }
 
@@ -68,9 +73,9 @@ class TpuMesh : public testing::Test {
   static std::int64_t device_bytes(const StepProgram& step) {
     std::size_t bytes = 0;
     for (const StateTensor& t : step.state.tensors)
-      bytes += part_shape(step.program.mesh, t.sharding, t.shape).size_bytes();
+      bytes += execution::part_shape(step.program.mesh, t.sharding, t.shape).size_bytes();
     std::size_t batch = 0;
-    for (const HostArray& array : empty_batch(step.features, 32).arrays)
+    for (const data::HostArray& array : data::empty_batch(step.features, 32).arrays)
       batch += array.bytes.size();
     bytes += batch / static_cast<std::size_t>(step.placement.row_shards());
     return static_cast<std::int64_t>(bytes + sizeof(std::int32_t));
@@ -177,4 +182,4 @@ INSTANTIATE_TEST_SUITE_P(Topologies, TpuMeshOnEach, testing::Values(kChips, kNew
                          });
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::model

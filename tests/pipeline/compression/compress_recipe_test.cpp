@@ -17,7 +17,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 using testing::HasSubstr;
@@ -30,27 +30,28 @@ class CompressRecipe : public testing::Test {
     for (int i = 0; i < 22; ++i)
       rows +=
           i % 2 == 0 ? str("cats\tcat w", 8 + i % 7, "\n") : str("dogs\tdog w", 9 + i % 5, "\n");
-    write_file(dir_.file("train.tsv"), rows);
+    io::write_file(dir_.file("train.tsv"), rows);
     write_recipe("model: {type: classify}\n", ", seq_length: 8", compress);
   }
   void write_t5(const std::string& compress) const {
     GoldenT5("small").write_folder(dir_.file("base"));
     std::string rows = "source\ttarget\n";
     for (int i = 0; i < 14; ++i) rows += i % 2 == 0 ? "a bad cab\ta bed\n" : "a cab\tbad\n";
-    write_file(dir_.file("train.tsv"), rows);
+    io::write_file(dir_.file("train.tsv"), rows);
     write_recipe("model: {type: text_to_text}\n", ", inputs_length: 12, targets_length: 6",
                  compress);
   }
   void write_recipe(const std::string& model, const std::string& lengths,
                     const std::string& compress) const {
-    write_file(dir_.file("r.yaml"),
-               str("out: ", dir_.file("out"), "\ndata: {train: ", dir_.file("train.tsv"), lengths,
-                   ", validation_share: 0.4}\n", model, "train: {init_from: ", dir_.file("base"),
-                   ", batch_size: 4, steps: 1}\neval: {batch_size: 4}\ncompress: {", compress,
-                   ", batches: '1,2', lengths: '4', rounds: 1}\n"));
+    io::write_file(
+        dir_.file("r.yaml"),
+        str("out: ", dir_.file("out"), "\ndata: {train: ", dir_.file("train.tsv"), lengths,
+            ", validation_share: 0.4}\n", model, "train: {init_from: ", dir_.file("base"),
+            ", batch_size: 4, steps: 1}\neval: {batch_size: 4}\ncompress: {", compress,
+            ", batches: '1,2', lengths: '4', rounds: 1}\n"));
   }
   void run() const { run_recipe(load_recipe(dir_.file("r.yaml"), {})); }
-  Json report() const { return Json::parse(read_file(dir_.file("out/compress/report.json"))); }
+  Json report() const { return Json::parse(io::read_file(dir_.file("out/compress/report.json"))); }
   CapturedLog log_;
   TempDir dir_;
 };
@@ -71,7 +72,7 @@ TEST_F(CompressRecipe, PrunesQuantizesAndReportsOnAClassifier) {
   EXPECT_EQ(said["models"][2]["latency"].size(), 2);
   // Every second held-out row is a test row, and no row is in both sets.
   EXPECT_EQ(said["rows"]["examples"].get<int>() + said["rows"]["dev"]["examples"].get<int>(), 8);
-  EXPECT_TRUE(exists(dir_.file("out/compress/report.html")));
+  EXPECT_TRUE(io::exists(dir_.file("out/compress/report.html")));
   EXPECT_THAT(log_.text(), HasSubstr("parameters are left"));
   EXPECT_FALSE(load_recipe(dir_.file("out"), {"compress.layers=0", "compress.ffn=1",
                                               "compress.heads=1", "compress.int8=false"})
@@ -91,11 +92,11 @@ TEST_F(CompressRecipe, DistillsThePrunedModelBeforeQuantization) {
   EXPECT_EQ(models[2]["name"], "taught");
   EXPECT_EQ(models[3]["name"], "int8");
   const auto weights = [&](const char* folder) {
-    return read_file(dir_.file(str("out/compress/", folder, "/model.safetensors")));
+    return io::read_file(dir_.file(str("out/compress/", folder, "/model.safetensors")));
   };
   EXPECT_EQ(weights("cut").size(), weights("taught/huggingface").size());
   EXPECT_NE(weights("cut"), weights("taught/huggingface"));
-  EXPECT_THAT(read_file(dir_.file("out/compress/taught/recipe.yaml")),
+  EXPECT_THAT(io::read_file(dir_.file("out/compress/taught/recipe.yaml")),
               AllOf(HasSubstr("teacher: "), HasSubstr("tune_epochs: 0")));
 }
 
@@ -150,4 +151,4 @@ TEST_F(CompressRecipe, RejectsInvalidSettingsBeforeAnythingRuns) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

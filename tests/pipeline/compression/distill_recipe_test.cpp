@@ -21,7 +21,7 @@
 #include "support/error_of.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 using testing::AnyOf;
@@ -37,8 +37,8 @@ class DistilledRun : public testing::Test {
     std::string rows = "label\ttext\n";
     for (int i = 0; i < 30; ++i)
       rows += str(std::string(1, static_cast<char>('a' + i % 3)), "\tcat w", 8 + i % 7, "\n");
-    write_file(dir_.file("train.tsv"), rows);
-    write_file(
+    io::write_file(dir_.file("train.tsv"), rows);
+    io::write_file(
         dir_.file("r.yaml"),
         str("data: {train: ", dir_.file("train.tsv"), ", seq_length: 8, validation_share: 0.3}\n",
             "model: {type: classify}\ntrain: {init_from: ", dir_.file("base"),
@@ -66,17 +66,17 @@ class DistilledRun : public testing::Test {
 };
 
 TEST_F(DistilledRun, ResumesBitIdenticallyAndStoresNothingOfTheTeacher) {
-  const std::string before = read_file(dir_.file("teacher/model.safetensors"));
+  const std::string before = io::read_file(dir_.file("teacher/model.safetensors"));
   run("whole");
-  EXPECT_THAT(read_file(dir_.file("whole/model/metrics.jsonl")), HasSubstr("kd_loss"));
+  EXPECT_THAT(io::read_file(dir_.file("whole/model/metrics.jsonl")), HasSubstr("kd_loss"));
   run("cut", {"train.steps=2"});
   run("cut");
   EXPECT_EQ(weights("cut"), weights("whole"));
   run("alone", {"distill.teacher="});
   EXPECT_NE(weights("alone"), weights("whole"));
-  EXPECT_EQ(load_checkpoint(dir_.file("whole/model"), 4).tensors.size(),
-            load_checkpoint(dir_.file("alone/model"), 4).tensors.size());
-  EXPECT_EQ(read_file(dir_.file("teacher/model.safetensors")), before);
+  EXPECT_EQ(checkpoint::load_checkpoint(dir_.file("whole/model"), 4).tensors.size(),
+            checkpoint::load_checkpoint(dir_.file("alone/model"), 4).tensors.size());
+  EXPECT_EQ(io::read_file(dir_.file("teacher/model.safetensors")), before);
   EXPECT_THAT(error_of<UsageError>([&] { run("cut", {"distill.kd=0.5", "train.steps=6"}); }),
               HasSubstr("distill.kd 0.9, this run has 0.5"));
   EXPECT_THAT(error_of<UsageError>([&] { run("cut", {"distill.teacher=", "train.steps=6"}); }),
@@ -109,23 +109,23 @@ TEST_F(DistilledRun, OpensItsTeacherOnce) {
   const Recipe r = recipe("once", {"train.steps=1"});
   std::filesystem::remove_all(dir_.file("teacher"));
   run_recipe(r);
-  EXPECT_THAT(read_file(dir_.file("once/model/metrics.jsonl")), HasSubstr("kd_loss"));
+  EXPECT_THAT(io::read_file(dir_.file("once/model/metrics.jsonl")), HasSubstr("kd_loss"));
 }
 
 TEST_F(DistilledRun, RejectsUnsuitableTeachers) {
   EXPECT_THAT(refusal({"data.labels=a,c,b"}),
               HasSubstr(R"(has labels ["a","b","c"], the student ["a","c","b"])"));
   EXPECT_THAT(refusal({"distill.layers=0:9"}), HasSubstr("'9' is not a layer of the teacher"));
-  std::string words = read_file(dir_.file("teacher/vocab.txt"));
+  std::string words = io::read_file(dir_.file("teacher/vocab.txt"));
   words.replace(words.find("bird"), 4, "fish");
-  write_file(dir_.file("teacher/vocab.txt"), words);
+  io::write_file(dir_.file("teacher/vocab.txt"), words);
   EXPECT_THAT(refusal({}), HasSubstr("row 7 is 'fish' instead of 'bird'"));
   EXPECT_THAT(refusal({"distill.teacher=" + dir_.file("nowhere")}), HasSubstr("nowhere"));
 }
 
 TEST_F(DistilledRun, RejectsAnElectraGeneratorAsTeacher) {
   const GoldenElectra golden("electra");
-  ModelFolder model;
+  checkpoint::ModelFolder model;
   model.parameters = golden.state();
   for (std::int64_t i = 0; i < golden.settings().model.vocab_size; ++i)
     model.vocab_txt += i == 0   ? "[PAD]\n"
@@ -134,10 +134,12 @@ TEST_F(DistilledRun, RejectsAnElectraGeneratorAsTeacher) {
                        : i == 3 ? "[SEP]\n"
                        : i == 4 ? "[MASK]\n"
                                 : str("w", i, "\n");
-  export_hugging_face(dir_.file("g"), electra_generator_part(golden.settings().model), model);
+  checkpoint::export_hugging_face(
+      dir_.file("g"), checkpoint::electra_generator_part(golden.settings().model), model);
   EXPECT_THAT(refusal({"distill.teacher=" + dir_.file("g")}),
               HasSubstr("is the generator of an ELECTRA"));
-  export_hugging_face(dir_.file("d"), electra_discriminator(golden.settings().model), model);
+  checkpoint::export_hugging_face(
+      dir_.file("d"), checkpoint::electra_discriminator(golden.settings().model), model);
   EXPECT_THAT(refusal({"distill.teacher=" + dir_.file("d")}),
               HasSubstr("has no classification head"));
 }
@@ -163,8 +165,10 @@ TEST_F(DistilledWords, DistillsALargeBertIntoASmallOne) {
                                          "distill.kd=5",
                                          "distill.cosine=1"};
   run_recipe(load_recipe(dir_.file("r.yaml"), student));
-  EXPECT_THAT(read_file(dir_.file("small/model/metrics.jsonl")), HasSubstr("cosine_loss"));
-  EXPECT_EQ(import_hugging_face(dir_.file("small/huggingface")).config["intermediate_size"], 8);
+  EXPECT_THAT(io::read_file(dir_.file("small/model/metrics.jsonl")), HasSubstr("cosine_loss"));
+  EXPECT_EQ(
+      checkpoint::import_hugging_face(dir_.file("small/huggingface")).config["intermediate_size"],
+      8);
   auto others = student;
   others[1] = "vocab.size=58";
   others[0] = "out=" + dir_.file("other");
@@ -182,11 +186,12 @@ TEST_F(DistilledWords, ResumesAndExportsAStudentOfAnotherWidth) {
                       "train.steps=1"});
   run_student("cut", narrow);
   EXPECT_EQ(stored_values(dir_.file("cut/model"), 2), stored_values(dir_.file("whole/model"), 2));
-  EXPECT_TRUE(
-      load_checkpoint(dir_.file("whole/model"), 2).tensors.contains("distill/hidden_0/kernel"));
-  EXPECT_EQ(import_hugging_face(dir_.file("cut/huggingface")).config["hidden_size"], 4);
-  EXPECT_THAT(read_file(dir_.file("cut/huggingface/model.safetensors")), Not(HasSubstr("distill")));
+  EXPECT_TRUE(checkpoint::load_checkpoint(dir_.file("whole/model"), 2)
+                  .tensors.contains("distill/hidden_0/kernel"));
+  EXPECT_EQ(checkpoint::import_hugging_face(dir_.file("cut/huggingface")).config["hidden_size"], 4);
+  EXPECT_THAT(io::read_file(dir_.file("cut/huggingface/model.safetensors")),
+              Not(HasSubstr("distill")));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

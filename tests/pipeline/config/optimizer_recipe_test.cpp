@@ -9,7 +9,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 using ::testing::AllOf;
@@ -20,7 +20,7 @@ using ::testing::StartsWith;
 class OptimizerRecipe : public testing::Test {
  protected:
   Recipe loaded(const std::string& text, const std::vector<std::string>& settings = {}) {
-    write_file(dir_.file("r.yaml"), text);
+    io::write_file(dir_.file("r.yaml"), text);
     return load_recipe(dir_.file("r.yaml"), settings);
   }
   std::string refusal(const std::vector<std::string>& settings) {
@@ -152,13 +152,14 @@ TEST_F(OptimizerRecipe, RejectsFieldsThatOnlyAdafactorUsesAndInvalidOnes) {
 
 TEST_F(OptimizerRecipe, SupportsAdafactorOfT5XAndOfTransformers) {
   const auto settings = [&](const std::string& name) {
-    return make_optimizer(loaded("out: x\n", {"train.optimizer.type=" + name}).train.optimizer,
-                          "bert")
+    return model::make_optimizer(
+               loaded("out: x\n", {"train.optimizer.type=" + name}).train.optimizer, "bert")
         .settings;
   };
-  EXPECT_EQ(settings("adafactor"), adafactor({}).settings);
+  EXPECT_EQ(settings("adafactor"), model::adafactor({}).settings);
   EXPECT_EQ(settings("hf_adafactor"),
-            adafactor({.decay = Adafactor::Decay::by_rate, .factored = Adafactor::Factored::last})
+            model::adafactor({.decay = model::Adafactor::Decay::by_rate,
+                              .factored = model::Adafactor::Factored::last})
                 .settings);
 }
 
@@ -206,7 +207,7 @@ TEST_F(OptimizerRecipe, AppliesParameterRulesBeforeAnyWork) {
 
 TEST_F(OptimizerRecipe, ClipsTheNormIfTheOriginalOptimizerDoes) {
   const auto norm = [&](const std::string& train) {
-    return clip_norm_of(loaded(str("train: {", train, "}\n")).train.optimizer);
+    return model::clip_norm_of(loaded(str("train: {", train, "}\n")).train.optimizer);
   };
   EXPECT_EQ(norm("optimizer.type: bert_adamw"), 1);
   EXPECT_EQ(norm("optimizer.type: adamw"), 1);
@@ -215,7 +216,7 @@ TEST_F(OptimizerRecipe, ClipsTheNormIfTheOriginalOptimizerDoes) {
   EXPECT_EQ(norm("optimizer.type: amos, optimizer.clip_norm: 0.25"), 0.25);
   EXPECT_EQ(norm("optimizer.clip_norm: 0"), 0);
   const auto value = [&](const std::string& train) {
-    return clip_value_of(loaded(str("train: {", train, "}\n")).train.optimizer);
+    return model::clip_value_of(loaded(str("train: {", train, "}\n")).train.optimizer);
   };
   EXPECT_EQ(value("optimizer.type: amos"), 1);
   EXPECT_EQ(value("optimizer.type: lamb"), 0);
@@ -224,7 +225,8 @@ TEST_F(OptimizerRecipe, ClipsTheNormIfTheOriginalOptimizerDoes) {
 
 TEST_F(OptimizerRecipe, ResumedRunsMustKeepTheSettingsOfTheirOptimizer) {
   const auto settings = [&](const std::string& train) {
-    return make_optimizer(loaded(str("train: {", train, "}\n")).train.optimizer, "bert").settings;
+    return model::make_optimizer(loaded(str("train: {", train, "}\n")).train.optimizer, "bert")
+        .settings;
   };
   const auto optax =
       settings("optimizer.type: optax_adamw, optimizer.beta1: 0.8, optimizer.beta2: 0.99");
@@ -250,4 +252,4 @@ TEST_F(OptimizerRecipe, ResumedRunsMustKeepTheSettingsOfTheirOptimizer) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -11,7 +11,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 using testing::HasSubstr;
@@ -52,19 +52,19 @@ TEST(TrainSection, RejectsAValueForASection) {
 
 TEST(TrainSection, AcceptsNestedSectionsAndFullPaths) {
   const TempDir dir;
-  write_file(dir.file("r.yaml"),
-             "text: {input: none.txt}\n"
-             "train:\n"
-             "  optimizer: {type: lamb, learning_rate: 2e-3}\n"
-             "  checkpoint:\n"
-             "    max_to_keep: 2\n"
-             "  parallelism.reduction: per_replica\n");
+  io::write_file(dir.file("r.yaml"),
+                 "text: {input: none.txt}\n"
+                 "train:\n"
+                 "  optimizer: {type: lamb, learning_rate: 2e-3}\n"
+                 "  checkpoint:\n"
+                 "    max_to_keep: 2\n"
+                 "  parallelism.reduction: per_replica\n");
   const Recipe r = load_recipe(dir.file("r.yaml"), {"train.memory.layers=scan"});
   EXPECT_EQ(r.train.optimizer.type, "lamb");
   EXPECT_EQ(r.train.optimizer.learning_rate, 2e-3);
   EXPECT_EQ(r.train.checkpoint.max_to_keep, 2);
-  EXPECT_EQ(r.train.reduction, Reduction::per_replica);
-  EXPECT_EQ(r.train.compute->layers, Layers::scan);
+  EXPECT_EQ(r.train.reduction, model::Reduction::per_replica);
+  EXPECT_EQ(r.train.compute->layers, model::Layers::scan);
   EXPECT_EQ(r.train.compute->save, std::nullopt);  // auto
 }
 
@@ -74,7 +74,7 @@ TEST(TrainSection, IsStoredWithNestedSections) {
                              {"train.checkpoint.max_to_keep=2", "train.optimizer.type=adamw"});
   keep_recipe(r);
   const std::string file = dir.file("recipe.yaml");
-  EXPECT_THAT(read_file(file), HasSubstr("\n  checkpoint:\n    best_metric: \"\"\n"));
+  EXPECT_THAT(io::read_file(file), HasSubstr("\n  checkpoint:\n    best_metric: \"\"\n"));
   const FieldValues kept = recipe_file_fields(file);
   EXPECT_EQ(kept.at("train.checkpoint.max_to_keep"), "2");
   EXPECT_EQ(kept.at("train.optimizer.type"), "adamw");
@@ -82,4 +82,4 @@ TEST(TrainSection, IsStoredWithNestedSections) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -8,14 +8,14 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 TEST(VocabularyFacts, RejectsAMajorityTokenThatIsNotInTheVocabulary) {
   const TempDir dir;
-  const Vocabulary vocabulary({"[PAD]", "[UNK]", "a"}, "words.txt");
+  const text::Vocabulary vocabulary({"[PAD]", "[UNK]", "a"}, "words.txt");
   const auto described = [&](int id) {
-    write_file(
+    io::write_file(
         dir.file("a.tfrecord.json"),
         str(R"({"files": ["a.tfrecord"], "majority_token": {"id": )", id, R"(, "count": 5}})"));
     return majority_token({dir.file("a.tfrecord")}, vocabulary);
@@ -29,4 +29,4 @@ TEST(VocabularyFacts, RejectsAMajorityTokenThatIsNotInTheVocabulary) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -14,7 +14,7 @@
 #include "support/error_of.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 using testing::AllOf;
@@ -36,7 +36,7 @@ TEST_F(DryRun, RejectsABatchThatExceedsTheMemory) {
   EXPECT_THAT(refusal({"train.batch_size=100000000000"}), message);
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe({"train.batch_size=100000000000"})); }),
               message);
-  EXPECT_FALSE(exists(dir_.file("m")));
+  EXPECT_FALSE(io::exists(dir_.file("m")));
 }
 
 TEST_F(DryRun, MemoryGrowsWithDevices) {
@@ -73,8 +73,8 @@ TEST_F(DryRun, RejectsWeightsOfAnotherWidth) {
   EXPECT_THAT(
       error_of<UsageError>([&] { run_recipe(recipe({out, init, "model.hidden_size=16"})); }),
       HasSubstr("set the model's sizes to those of the pretrained weights, or train without them"));
-  EXPECT_FALSE(exists(dir_.file("n")));
-  remove_file(dir_.file("m/vocab.txt"));
+  EXPECT_FALSE(io::exists(dir_.file("n")));
+  io::remove_file(dir_.file("m/vocab.txt"));
   EXPECT_THAT(refusal({out, init}), HasSubstr("train.init_from: no vocabulary found for "));
 }
 
@@ -89,7 +89,7 @@ TEST_F(DryRun, EstimatesTheTimeAndStatesTheAssumption) {
 TEST_F(DryRun, RejectsADiskThatIsTooSmallForTextAndExamples) {
   const Recipe r = recipe();
   DiskNeed need = disk_need(r);
-  EXPECT_GE(need.text, static_cast<double>(file_size(dir_.file("text.txt"))));
+  EXPECT_GE(need.text, static_cast<double>(io::file_size(dir_.file("text.txt"))));
   EXPECT_GT(need.records, 0);
   need.free = need.least() - 1;
   EXPECT_THAT(
@@ -102,7 +102,7 @@ TEST_F(DryRun, RejectsADiskThatIsTooSmallForTextAndExamples) {
 
 TEST_F(DryRun, RejectsATextWithTheMessageOfTheRun) {
   const auto refused = [&](const std::string& text) {
-    write_file(dir_.file("text.txt"), text);
+    io::write_file(dir_.file("text.txt"), text);
     const std::string message = refusal({});
     EXPECT_EQ(message, error_of<UsageError>([&] { run_recipe(recipe()); }));
     return message;
@@ -131,15 +131,15 @@ TEST_F(DryRun, ChecksATpuRecipeWithoutATpu) {
 
 TEST_F(DryRun, ChecksAGpuRecipeWithoutAGpu) {
   try {
-    require_nvidia_driver();
+    pjrt::require_nvidia_driver();
     GTEST_SKIP() << "a GPU is here";
   } catch (const UsageError&) {
   }
   const ScopedVariable none("SMELT_GPU_PLUGIN", "");
   EXPECT_THAT(dry_run_text(recipe({"train.device=gpu"})),
               AllOf(HasSubstr("1 x gpu: none on this machine"),
-                    HasSubstr("is here: no GPU on this machine; whether it fits a device is not")));
+                    HasSubstr("whether it fits a device is not known")));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -19,7 +19,7 @@
 #include "support/plugins.h"
 #include "train/job_program.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 using testing::AllOf;
@@ -41,24 +41,25 @@ class PlanRecipe : public testing::Test {
  protected:
   void SetUp() override {
     REQUIRE_PLUGIN("tpu");
-    write_file(path_, kRecipe);
+    io::write_file(path_, kRecipe);
   }
   Plan plan(const std::string& on, const std::vector<std::string>& settings = {},
             bool largest_batch = false) const {
-    return plan_run(
-        {.run_on =
-             [&](const Accelerator& type) { return planned_run(recipe_on(type, path_, settings)); },
-         .types = find_accelerators("--on", on),
-         .largest_batch = largest_batch,
-         .steps_only = true},
-        compiles(), prices_);
+    return plan_run({.run_on =
+                         [&](const cost_model::Accelerator& type) {
+                           return planned_run(recipe_on(type, path_, settings));
+                         },
+                     .types = cost_model::find_accelerators("--on", on),
+                     .largest_batch = largest_batch,
+                     .steps_only = true},
+                    compiles(), prices_);
   }
 
   // Returns a script that replaces smelt's compile command. Programs ("$last") for which the shell
   // command `too_large` succeeds do not fit.
   std::string stub_compiler(const std::string& too_large) const {
     const std::string program = dir_.file("smelt.sh");
-    write_file(program, str("#!/bin/sh\nfor last; do :; done\nif ", too_large, R"(; then
+    io::write_file(program, str("#!/bin/sh\nfor last; do :; done\nif ", too_large, R"(; then
   echo 'error: it does not fit into the memory of a device: 9 of 8' >&2
   exit 2
 fi
@@ -69,11 +70,13 @@ echo '{"argument_bytes": 1, "output_bytes": 1, "alias_bytes": 1, "temporary_byte
     return program;
   }
 
-  TpuCompiles compiles() const { return {dir_.file("kept"), {.smelt = smelt_program()}}; }
+  cost_model::TpuCompiles compiles() const {
+    return {dir_.file("kept"), {.smelt = smelt_program()}};
+  }
 
   TempDir dir_;
   const std::string path_ = dir_.file("r.yaml");
-  const Prices prices_;
+  const cost_model::Prices prices_;
 };
 
 TEST_F(PlanRecipe, PlansEachTypeWithItsOwnProgram) {
@@ -85,10 +88,10 @@ TEST_F(PlanRecipe, PlansEachTypeWithItsOwnProgram) {
     EXPECT_EQ(row.batch, 16);
     EXPECT_EQ(row.tokens, 8);
     EXPECT_EQ(row.form().words, "loop");
-    const Estimate& step = *row.form().step;
+    const cost_model::Estimate& step = *row.form().step;
     EXPECT_LT(step.low, step.likely);
     EXPECT_LT(step.likely, step.high);
-    EXPECT_NEAR(row.time.seconds.likely, kStartSeconds + 1000 * step.likely, 5);
+    EXPECT_NEAR(row.time.seconds.likely, cost_model::kStartSeconds + 1000 * step.likely, 5);
     EXPECT_GT(row.share_of_peak(), 0);
     EXPECT_LT(row.share_of_peak(), 1);
     EXPECT_NEAR(row.cost.on_demand->likely,
@@ -115,15 +118,16 @@ TEST_F(PlanRecipe, PlansAGpuByItsRoofline) {
     ASSERT_TRUE(row.fits());
     const PlannedForm& form = row.form();
     EXPECT_EQ(form.words, "loop");
-    EXPECT_EQ(form.products.of, DType::bf16);
+    EXPECT_EQ(form.products.of, compiler::DType::bf16);
     // The forward pass, twice as much for gradients, and rematerialized attention scores.
     EXPECT_GT(form.products.flops * row.type.devices, row.flops);
     EXPECT_LT(form.products.flops * row.type.devices, 1.4 * row.flops);
     EXPECT_NEAR(
         form.step->likely,
-        kOfRoofline.likely *
+        cost_model::kOfRoofline.likely *
                 (form.products.flops / row.type.flops + form.compiled.moved / row.type.bandwidth) +
-            (row.type.devices > 1 ? telling_seconds(row.type, form.compiled.sent.at(0)) : 0),
+            (row.type.devices > 1 ? cost_model::telling_seconds(row.type, form.compiled.sent.at(0))
+                                  : 0),
         1e-9);
   }
   EXPECT_THAT(plan_text(plan),
@@ -131,19 +135,19 @@ TEST_F(PlanRecipe, PlansAGpuByItsRoofline) {
 }
 
 TEST_F(PlanRecipe, CompilesOnceForTypesThatShareAProgramAndLogsIt) {
-  const TpuCompiles stub(
+  const cost_model::TpuCompiles stub(
       "", {.smelt = stub_compiler(str("echo >>", dir_.file("compiled"), "; false"))});
   const CapturedLog log;
   const Plan plan =
       plan_run({.run_on =
-                    [&](const Accelerator& type) {
+                    [&](const cost_model::Accelerator& type) {
                       return planned_run(recipe_on(type, path_, {"data.seq_length=16"}));
                     },
-                .types = find_accelerators("--on", "l4,h100"),
+                .types = cost_model::find_accelerators("--on", "l4,h100"),
                 .steps_only = true},
                stub, prices_);
   EXPECT_TRUE(plan.rows[0].fits() && plan.rows[1].fits());
-  EXPECT_EQ(read_file(dir_.file("compiled")), "\n");
+  EXPECT_EQ(io::read_file(dir_.file("compiled")), "\n");
   EXPECT_THAT(log.text(), HasSubstr("plan: compiling for l4 (type 1 of 2): the step, loop\n"));
 }
 
@@ -152,7 +156,7 @@ TEST_F(PlanRecipe, ReportsTheCompilersMessageAndFindsASmallerVariant) {
   const Plan plan = this->plan("v5litepod-1", {"model.num_hidden_layers=30000"});
   const PlanRow& row = plan.rows.front();
   ASSERT_FALSE(row.tried.empty());
-  EXPECT_EQ(row.tried.front().compiled.end, CompileEnd::does_not_fit);
+  EXPECT_EQ(row.tried.front().compiled.end, cost_model::CompileEnd::does_not_fit);
   EXPECT_THAT(row.tried.front().compiled.problem, HasSubstr("exceeds available HBM (15."));
   ASSERT_TRUE(row.fits());
   EXPECT_THAT(row.form().settings.front(), "train.memory.layers=scan");
@@ -162,19 +166,20 @@ TEST_F(PlanRecipe, ReportsTheCompilersMessageAndFindsASmallerVariant) {
 
 TEST_F(PlanRecipe, PlansScannedLayersIfUnrolledOnesDoNotFit) {
   // Programs without a loop are too large for this compiler.
-  const TpuCompiles stub("", {.smelt = stub_compiler("! grep -q 'stablehlo.while' \"$last\"")});
+  const cost_model::TpuCompiles stub(
+      "", {.smelt = stub_compiler("! grep -q 'stablehlo.while' \"$last\"")});
   const PlanRow row =
       plan_run({.run_on =
-                    [&](const Accelerator& type) {
+                    [&](const cost_model::Accelerator& type) {
                       return planned_run(recipe_on(type, path_, {"train.memory.layers=unrolled"}));
                     },
-                .types = find_accelerators("--on", "v5litepod-1"),
+                .types = cost_model::find_accelerators("--on", "v5litepod-1"),
                 .steps_only = true},
                stub, prices_)
           .rows.front();
   ASSERT_EQ(row.tried.size(), 2u);
   EXPECT_EQ(row.tried.front().words, "unrolled");
-  EXPECT_EQ(row.tried.front().compiled.end, CompileEnd::does_not_fit);
+  EXPECT_EQ(row.tried.front().compiled.end, cost_model::CompileEnd::does_not_fit);
   EXPECT_FALSE(row.tried.front().step);
   ASSERT_TRUE(row.fits());
   EXPECT_EQ(row.form().words, "loop");
@@ -190,13 +195,14 @@ TEST_F(PlanRecipe, FindsTheLargestBatchThatFits) {
   const std::int64_t largest = plan.rows.front().largest_batch.value();
   EXPECT_GE(largest, 128);
   ASSERT_TRUE(plan.rows.front().form().settings.empty());
-  const Accelerator type = find_accelerators("--on", "v5litepod-1").front();
-  TrainJob job = planned_run(recipe_on(type, path_, deep)).job;
+  const cost_model::Accelerator type = cost_model::find_accelerators("--on", "v5litepod-1").front();
+  train::TrainJob job = planned_run(recipe_on(type, path_, deep)).job;
   job.config.batch_size = 2 * largest;
-  const CompileRequest next{.program = emit_module(training_program(job, "tpu").program, "step"),
-                            .topology = type.topology};
+  const cost_model::CompileRequest next{
+      .program = compiler::emit_module(train::training_program(job, "tpu").program, "step"),
+      .topology = type.topology};
   const auto compiled = compiles().run({{next}}).front();
-  EXPECT_EQ(compiled.end, CompileEnd::does_not_fit);
+  EXPECT_EQ(compiled.end, cost_model::CompileEnd::does_not_fit);
   EXPECT_TRUE(compiled.kept) << "it is what the search ended with";
 }
 
@@ -204,24 +210,26 @@ TEST_F(PlanRecipe, HalvesABatchThatFitsInNoVariant) {
   // Batches of 64 and 32 are too large for this compiler.
   const std::string program = stub_compiler("grep -qE 'tensor<(64|32)x8xi32>' \"$last\"");
   PlanJob job{.run_on =
-                  [&](const Accelerator& type) {
+                  [&](const cost_model::Accelerator& type) {
                     return planned_run(recipe_on(type, path_, {"train.batch_size=64"}));
                   },
-              .types = find_accelerators("--on", "v5litepod-1"),
+              .types = cost_model::find_accelerators("--on", "v5litepod-1"),
               .largest_batch = true,
               .steps_only = true};
-  const PlanRow row = plan_run(job, TpuCompiles("", {.smelt = program}), prices_).rows.front();
+  const PlanRow row =
+      plan_run(job, cost_model::TpuCompiles("", {.smelt = program}), prices_).rows.front();
   EXPECT_FALSE(row.fits());
   EXPECT_EQ(row.tried.back().words, "loop, layer rematerialization, 16 micro-batches");
   EXPECT_EQ(row.largest_batch, 16);
   EXPECT_THAT(plan_text({.rows = {row}, .cheapest = {}, .fastest = {}}),
               AllOf(HasSubstr("not possible: 9 of 8"), HasSubstr("batch      16 fits as loop")));
   // A variant that saves only layers needs no setting, because the run selects it automatically.
-  job.run_on = [&](const Accelerator& type) {
+  job.run_on = [&](const cost_model::Accelerator& type) {
     return planned_run(recipe_on(type, path_, {"train.batch_size=16"}));
   };
   job.largest_batch = false;
-  PlanRow small = plan_run(job, TpuCompiles("", {.smelt = program}), prices_).rows.front();
+  PlanRow small =
+      plan_run(job, cost_model::TpuCompiles("", {.smelt = program}), prices_).rows.front();
   ASSERT_TRUE(small.fits());
   EXPECT_TRUE(small.takes_form_by_itself());
   small.tried.insert(small.tried.begin(), row.tried.front());
@@ -246,8 +254,9 @@ TEST_F(PlanRecipe, PlansOtherTypesIfOneIsNotPossible) {
   EXPECT_FALSE(plan.rows[0].fits());
   ASSERT_TRUE(plan.rows[1].fits());
   EXPECT_EQ(plan.fastest, 1u);
-  std::map<std::string, SentBytes> told;
-  for (const SentBytes& sent : plan.rows[1].form().compiled.sent) told[sent.axes] = sent;
+  std::map<std::string, cost_model::SentBytes> told;
+  for (const cost_model::SentBytes& sent : plan.rows[1].form().compiled.sent)
+    told[sent.axes] = sent;
   EXPECT_GT(told["fsdp"].other, 0) << "parameters are gathered";
   EXPECT_GT(told["data"].all_reduce + told["data+fsdp"].all_reduce, 0);
   EXPECT_THAT(error_of<UsageError>([&] { this->plan("v2-8", {"train.parallelism.mesh=data=3"}); }),
@@ -267,11 +276,11 @@ TEST_F(PlanRecipe, PlansWithTheRecipesSizesIfWeightsAreMissing) {
 }
 
 TEST_F(PlanRecipe, PlansADryRunWithoutTpus) {
-  if (exists("/dev/accel0") || exists("/dev/vfio/0")) GTEST_SKIP() << "a TPU is here";
+  if (io::exists("/dev/accel0") || io::exists("/dev/vfio/0")) GTEST_SKIP() << "a TPU is here";
   const ScopedVariable cache("XDG_CACHE_HOME", dir_.file("cache"));
   const ScopedVariable none("SMELT_TPU_PLUGIN", "");
-  write_file(dir_.file("text-1.txt"), "One sentence. Another one.\n");
-  write_file(dir_.file("text-2.txt"), "Another text.\n");
+  io::write_file(dir_.file("text-1.txt"), "One sentence. Another one.\n");
+  io::write_file(dir_.file("text-2.txt"), "Another text.\n");
   const CommandOutput told = run_smelt(str(
       "run --dry-run ", path_, " --set train.device=tpu --set train.devices=1 --set text.input='",
       dir_.file("text-*.txt"), "' --set out=", dir_.file("m")));
@@ -283,8 +292,8 @@ TEST_F(PlanRecipe, PlansADryRunWithoutTpus) {
 
 TEST_F(PlanRecipe, PlansARunOfTheOriginalCommandByItsFlags) {
   const ScopedVariable cache("XDG_CACHE_HOME", dir_.file("cache"));
-  write_file(dir_.file("bert_config.json"),
-             R"({"vocab_size": 200, "hidden_size": 16, "num_hidden_layers": 1,
+  io::write_file(dir_.file("bert_config.json"),
+                 R"({"vocab_size": 200, "hidden_size": 16, "num_hidden_layers": 1,
                  "num_attention_heads": 2, "intermediate_size": 16})");
   const std::string flags =
       str(" -- run_pretraining --input_file=none --output_dir=none --max_seq_length=8 "
@@ -296,7 +305,8 @@ TEST_F(PlanRecipe, PlansARunOfTheOriginalCommandByItsFlags) {
           .at(0);
   EXPECT_EQ(row.at("batch"), 32);
   EXPECT_NEAR(row.at("run_seconds").at("likely"),
-              kStartSeconds + 700 * row.at("step_seconds").at("likely").get<double>(), 1);
+              cost_model::kStartSeconds + 700 * row.at("step_seconds").at("likely").get<double>(),
+              1);
   expect_refusal("plan" + flags + " --num_trian_steps=3",
                  HasSubstr("did you mean '--num_train_steps'?"));
   expect_refusal("plan --set train.steps=3" + flags, HasSubstr("plan: --set with run_pretraining"));
@@ -316,12 +326,12 @@ TEST_F(PlanRecipe, PlansARunOfTheOriginalCommandByItsFlags) {
 }
 
 TEST_F(PlanRecipe, CalibratesTheRangeWithAMeasuredRun) {
-  const auto planned = [&](std::map<std::string, Estimate> factors) {
+  const auto planned = [&](std::map<std::string, cost_model::Estimate> factors) {
     return *plan_run({.run_on =
-                          [&](const Accelerator& type) {
+                          [&](const cost_model::Accelerator& type) {
                             return planned_run(recipe_on(type, path_, {}));
                           },
-                      .types = find_accelerators("--on", "v5litepod-1"),
+                      .types = cost_model::find_accelerators("--on", "v5litepod-1"),
                       .factors = std::move(factors)},
                      compiles(), prices_)
                 .rows.front()
@@ -329,33 +339,33 @@ TEST_F(PlanRecipe, CalibratesTheRangeWithAMeasuredRun) {
                 .step;
   };
   const double before = planned({}).likely;
-  write_file(dir_.file("run/recipe.yaml"), kRecipe);
-  write_file(dir_.file("run/.stages/names.json"), "[]");
+  io::write_file(dir_.file("run/recipe.yaml"), kRecipe);
+  io::write_file(dir_.file("run/.stages/names.json"), "[]");
   const auto told = [&](const std::string& device) {
-    write_file(dir_.file("run/model/metrics.jsonl"),
-               Json{{"kind", "start"},
-                    {"step", 0},
-                    {"time", 1.0},
-                    {"of", 9},
-                    {"model", "bert"},
-                    {"batch_size", 16},
-                    {"devices", 1},
-                    {"device", device}}
-                       .dump() +
-                   "\n" +
-                   Json{{"kind", "line"},
-                        {"step", 5},
-                        {"time", 2.0},
-                        {"loss", 1.0},
-                        {"sequences_per_second", 16 / (2 * before)}}
-                       .dump() +
-                   "\n");
+    io::write_file(dir_.file("run/model/metrics.jsonl"),
+                   Json{{"kind", "start"},
+                        {"step", 0},
+                        {"time", 1.0},
+                        {"of", 9},
+                        {"model", "bert"},
+                        {"batch_size", 16},
+                        {"devices", 1},
+                        {"device", device}}
+                           .dump() +
+                       "\n" +
+                       Json{{"kind", "line"},
+                            {"step", 5},
+                            {"time", 2.0},
+                            {"loss", 1.0},
+                            {"sequences_per_second", 16 / (2 * before)}}
+                           .dump() +
+                       "\n");
     return calibration(dir_.file("run"), compiles());
   };
   const auto [generation, factor] = told("TPU v5 lite");
   EXPECT_EQ(generation, "v5e");
-  EXPECT_NEAR(factor.likely, 2 * kOfCycles.likely, 1e-3);
-  const Estimate after = planned({{generation, factor}});
+  EXPECT_NEAR(factor.likely, 2 * cost_model::kOfCycles.likely, 1e-3);
+  const cost_model::Estimate after = planned({{generation, factor}});
   EXPECT_NEAR(after.likely, 2 * before, 1e-3 * before);
   EXPECT_NEAR(after.high / after.low, 1.1 / 0.9, 1e-3);
   EXPECT_THAT(error_of<UsageError>([&] { told("cpu"); }),
@@ -365,7 +375,7 @@ TEST_F(PlanRecipe, CalibratesTheRangeWithAMeasuredRun) {
 TEST_F(PlanRecipe, HintsHowToInstallLibtpu) {
   // A program without a .venv in a parent folder or in the home folder.
   const std::string program = dir_.file("bin/smelt");
-  write_file(program, read_file(smelt_program()));
+  io::write_file(program, io::read_file(smelt_program()));
   ASSERT_EQ(::chmod(program.c_str(), 0700), 0);
   const CommandOutput told =
       run_command(str("HOME=", dir_.file("home"), " XDG_DATA_HOME= ", "SMELT_TPU_PLUGIN= ", program,
@@ -383,7 +393,7 @@ TEST_F(PlanRecipe, PrintsWhatToRent) {
   EXPECT_EQ(text.status, 0) << text.text;
   EXPECT_THAT(text.text, AllOf(HasSubstr("rent a v5litepod-1: "), HasSubstr("cheapest and fastest"),
                                HasSubstr("months old: check it"), HasSubstr("nothing was run")));
-  EXPECT_THAT(read_file(dir_.file("page.html")),
+  EXPECT_THAT(io::read_file(dir_.file("page.html")),
               AllOf(HasSubstr("Hours of the run"), HasSubstr("US dollars on demand")));
   const std::string json = run_smelt(plan + " --json 2>/dev/null | cat").text;
   const Json figures = Json::parse(json);
@@ -399,4 +409,4 @@ TEST_F(PlanRecipe, PrintsWhatToRent) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -19,7 +19,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 using testing::AllOf;
@@ -30,14 +30,14 @@ class RunLength : public SmallRecipe {};
 
 TEST(TextSize, CountsTokensByCharactersAndIdeographsOneByOne) {
   const TempDir dir;
-  write_file(dir.file("latin"), std::string(9000, 'a'));
+  io::write_file(dir.file("latin"), std::string(9000, 'a'));
   const auto latin = text_size({dir.file("latin")});
   EXPECT_EQ(latin->bytes, 9000);
   EXPECT_NEAR(latin->tokens, 2000, 1);
   std::string cyrillic, chinese;
   for (int i = 0; i < 900; ++i) cyrillic += "\u0457", chinese += "\u4e2d";
-  write_file(dir.file("cyrillic"), cyrillic);
-  write_file(dir.file("chinese"), chinese);
+  io::write_file(dir.file("cyrillic"), cyrillic);
+  io::write_file(dir.file("chinese"), chinese);
   EXPECT_NEAR(text_size({dir.file("cyrillic")})->tokens, 200, 1);
   EXPECT_NEAR(text_size({dir.file("chinese")})->tokens, 900, 1);
   EXPECT_EQ(text_size({}), std::nullopt);
@@ -73,14 +73,14 @@ TEST_F(RunLength, TokensSetTheSteps) {
 }
 
 // A v3-8 with a step of a tenth of a second.
-PlanRow row_of(const Price& price) {
+PlanRow row_of(const cost_model::Price& price) {
   PlanRow row;
-  row.type = find_accelerators("test", "v3-8").front();
+  row.type = cost_model::find_accelerators("test", "v3-8").front();
   row.tried.push_back({.settings = {},
                        .words = "unrolled",
                        .compiled = {},
                        .products = {},
-                       .step = Estimate{0.08, 0.1, 0.15}});
+                       .step = cost_model::Estimate{0.08, 0.1, 0.15}});
   row.best = 0;
   row.price = &price;
   row.batch = 4;
@@ -91,12 +91,12 @@ PlanRow row_of(const Price& price) {
 }
 
 TEST(Budget, KeepsTheLikelyCostWithinTheBudget) {
-  const Price price{"v3", "us-central1", 2.0, 0.6, {}, "a bill", "2019-06"};
+  const cost_model::Price price{"v3", "us-central1", 2.0, 0.6, {}, "a bill", "2019-06"};
   Plan plan;
   plan.rows.push_back(row_of(price));
   const PlanRow& row = plan.rows.front();
   const auto cost = [&](std::int64_t steps) {
-    return run_cost(row.type, time_of(row, steps), row.price).on_demand->likely;
+    return cost_model::run_cost(row.type, time_of(row, steps), row.price).on_demand->likely;
   };
   const auto steps = steps_within(row, 50, false);
   ASSERT_TRUE(steps);
@@ -118,9 +118,9 @@ TEST(Budget, KeepsTheLikelyCostWithinTheBudget) {
 }
 
 TEST(Budget, OtherStepsChangeOnlyTheEvaluationsDuringTraining) {
-  const Price price{"v3", "us-central1", 2.0, 0.6, {}, "a bill", "2019-06"};
+  const cost_model::Price price{"v3", "us-central1", 2.0, 0.6, {}, "a bill", "2019-06"};
   PlanRow row = row_of(price);
-  row.scored = Estimate{1, 1, 1};
+  row.scored = cost_model::Estimate{1, 1, 1};
   const double none = time_of(row, 1000).seconds.likely;
   row.final_evaluations = row.work.evaluations = 50;
   EXPECT_NEAR(time_of(row, 1000).seconds.likely - none, 50, 1);
@@ -139,9 +139,9 @@ TEST_F(RunLength, ARunKeepsTheStepsOfItsBudget) {
   const std::string yaml = dir_.file("r.yaml");
   EXPECT_EQ(with_steps_of_budget(yaml, {"train.steps=9"}),
             std::vector<std::string>{"train.steps=9"});
-  std::string text = read_file(yaml);
+  std::string text = io::read_file(yaml);
   text.replace(text.find(", steps: 2"), 10, "");
-  write_file(yaml, text);
+  io::write_file(yaml, text);
   auto settings = budget;
   settings.emplace_back("train.steps=3");
   run_recipe(load_recipe(yaml, settings));
@@ -149,7 +149,7 @@ TEST_F(RunLength, ARunKeepsTheStepsOfItsBudget) {
   EXPECT_EQ(with_steps_of_budget(dir_.file("m"), {}), std::vector<std::string>());
   const std::string kept = dir_.file("m/recipe.yaml");
   EXPECT_EQ(steps_of_budget_in(kept, load_recipe(yaml, budget)), "3");
-  write_file(dir_.file("staged.yaml"), "train: {budget.usd: 50.0, steps: 7}\n");
+  io::write_file(dir_.file("staged.yaml"), "train: {budget.usd: 50.0, steps: 7}\n");
   EXPECT_EQ(
       steps_of_budget_in(dir_.file("staged.yaml"), load_recipe(yaml, {"train.budget.usd=50"})),
       std::nullopt)
@@ -215,7 +215,7 @@ TEST(Starter, EveryKindIsAValidRecipe) {
   for (const StarterKind& kind : starter_kinds()) {
     const std::string text = starter_text({.kind = kind.name, .size = model_size("tiny", "test")});
     EXPECT_LE(std::ranges::max(split(text, '\n'), {}, &std::string_view::size).size(), 100);
-    write_file(dir.file("r.yaml"), text);
+    io::write_file(dir.file("r.yaml"), text);
     const bool of_given = text.find("  init_from: ") != std::string::npos;
     if (!of_given)
       EXPECT_EQ(load_recipe(dir.file("r.yaml"), {}).text.input, "text/*.txt");
@@ -255,7 +255,7 @@ TEST(Starter, NamesTheInitialModel) {
 TEST(Starter, UsesSentenceLinesIfTheTextHasThem) {
   const TempDir dir;
   const auto sentences_of = [&](const std::string& text) {
-    write_file(dir.file("t.txt"), text);
+    io::write_file(dir.file("t.txt"), text);
     const std::string recipe =
         starter_text({.kind = "bert", .input = "t.txt", .text = text_size({dir.file("t.txt")})});
     const std::size_t at = recipe.find("  sentences: ");
@@ -299,25 +299,26 @@ TEST(Starter, EvaluatesAShortRunTenTimes) {
 
 TEST(Starter, ChecksSeveralFilesForSentenceLines) {
   const TempDir dir;
-  write_file(dir.file("a"), "A title\n");
+  io::write_file(dir.file("a"), "A title\n");
   std::string lines;
   for (int i = 0; i < 8; ++i) lines += "One sentence.\nAnother, longer one.\nYes.\n\n";
-  write_file(dir.file("b"), lines);
+  io::write_file(dir.file("b"), lines);
   EXPECT_FALSE(text_size({dir.file("a")})->has_sentence_lines);
   EXPECT_TRUE(text_size({dir.file("a"), dir.file("b")})->has_sentence_lines);
 }
 
 TEST(Advice, RecommendsTheLargestModelThatTheTextIsEnoughFor) {
   const TempDir dir;
-  AdviceJob job{.input = dir.file("text"), .types = find_accelerators("test", "v3-8,h100")};
-  const Prices prices;
+  AdviceJob job{.input = dir.file("text"),
+                .types = cost_model::find_accelerators("test", "v3-8,h100")};
+  const cost_model::Prices prices;
   const std::string paragraph = std::string(998, 'a') + "\n\n";
   const auto text_of = [&](std::size_t bytes) {
     std::string text;
     while (text.size() < bytes) text += paragraph;
     return text;
   };
-  write_file(job.input, text_of(200'000));
+  io::write_file(job.input, text_of(200'000));
   const Advice few = advise(job, prices);
   EXPECT_EQ(few.rows.size(), 10u);
   ASSERT_TRUE(few.best);
@@ -327,12 +328,12 @@ TEST(Advice, RecommendsTheLargestModelThatTheTextIsEnoughFor) {
     EXPECT_LE(row.passes, 41.0);
     EXPECT_LE(row.dollars.likely, 50);
   }
-  write_file(dir.file("more"), text_of(30'000'000));
+  io::write_file(dir.file("more"), text_of(30'000'000));
   job.input = dir.file("more");
   const Advice more = advise(job, prices);
   EXPECT_EQ(more.rows[*more.best].size.name, "mini");
   EXPECT_THAT(advice_text(more, job), HasSubstr(str("* row ", *more.best + 1, ": ")));
-  write_file(dir.file("r.yaml"), advised_recipe(more.rows[*more.best], job, more.text));
+  io::write_file(dir.file("r.yaml"), advised_recipe(more.rows[*more.best], job, more.text));
   const Recipe r = load_recipe(dir.file("r.yaml"), {"train.device=cpu"});
   EXPECT_EQ(r.train.steps, more.rows[*more.best].steps);
   EXPECT_EQ(r.model["hidden_size"], 256);
@@ -340,7 +341,7 @@ TEST(Advice, RecommendsTheLargestModelThatTheTextIsEnoughFor) {
 
 // The runs of bench/published_runs.py with the work of their compiled steps.
 TEST(Advice, EstimatesTheWorkOfPublishedRunsAsPlansDo) {
-  const Json file = Json::parse(read_file(source_path("tests/golden/published_runs.json")));
+  const Json file = Json::parse(io::read_file(source_path("tests/golden/published_runs.json")));
   int runs = 0;
   for (const Json& run : file.at("runs")) {
     const std::string name = run.at("name"), sequences = run.at("sequences");
@@ -351,12 +352,12 @@ TEST(Advice, EstimatesTheWorkOfPublishedRunsAsPlansDo) {
         sequences.find("and") != sequences.npos)
       continue;
     if (has("small")) continue;  // ELECTRA-small is not a standard size
-    const StepWork work =
-        advised_work({.size = model_size(has("large") ? "large" : "base", "test"),
-                      .kind = has("ELECTRA") ? "electra" : "bert",
-                      .batch = std::stoll(sequences.substr(0, by)),
-                      .tokens = std::stoll(sequences.substr(by + 3))},
-                     find_accelerators("test", run.at("on").get<std::string>()).front());
+    const cost_model::StepWork work = advised_work(
+        {.size = model_size(has("large") ? "large" : "base", "test"),
+         .kind = has("ELECTRA") ? "electra" : "bert",
+         .batch = std::stoll(sequences.substr(0, by)),
+         .tokens = std::stoll(sequences.substr(by + 3))},
+        cost_model::find_accelerators("test", run.at("on").get<std::string>()).front());
     EXPECT_NEAR(work.work / run.at("work").get<double>(), 1, 0.25) << name;
     ++runs;
   }
@@ -367,28 +368,29 @@ TEST(Advice, EstimatesTheWorkOfPublishedRunsAsPlansDo) {
 TEST(Advice, AgreesWithAPlanOfTheRecipeThatItWrites) {
   REQUIRE_PLUGIN("tpu");
   const TempDir dir;
-  AdviceJob job{.input = dir.file("text"), .types = find_accelerators("test", "v3-8")};
-  write_file(job.input, std::string(3'000'000, 'a'));
-  const Prices prices;
+  AdviceJob job{.input = dir.file("text"), .types = cost_model::find_accelerators("test", "v3-8")};
+  io::write_file(job.input, std::string(3'000'000, 'a'));
+  const cost_model::Prices prices;
   const Advice advice = advise(job, prices);
   const AdviceRow& tiny = advice.rows.front();
   const std::string yaml = dir.file("r.yaml"), compiler = dir.file("smelt.sh");
-  write_file(yaml, advised_recipe(tiny, job, advice.text));
+  io::write_file(yaml, advised_recipe(tiny, job, advice.text));
   const double cycles = tiny.plan.form().work.work / tiny.plan.type.seconds_of(1);
-  write_file(compiler,
-             str(R"(#!/bin/sh
+  io::write_file(compiler,
+                 str(R"(#!/bin/sh
 echo '{"argument_bytes": 1, "output_bytes": 1, "alias_bytes": 1, "temporary_bytes": 1, "code_bytes": 1,
   "unread": 0, "moved_bytes": 1, "compile_s": 0, "scheduled": )",
-                 cycles, R"(,
+                     cycles, R"(,
   "sent_bytes": {"data": {"all_reduce": )",
-                 2 * 7 / 8.0 * 4 * (2 * 12 * 128 * 128 + 2 * 8000 * 128),
-                 R"(, "other": 0, "asynchronous_all_reduce": 0, "asynchronous_other": 0}}}'
+                     2 * 7 / 8.0 * 4 * (2 * 12 * 128 * 128 + 2 * 8000 * 128),
+                     R"(, "other": 0, "asynchronous_all_reduce": 0, "asynchronous_other": 0}}}'
 )"));
   ASSERT_EQ(::chmod(compiler.c_str(), 0700), 0);
   const Plan plan = plan_run(
-      {.run_on = [&](const Accelerator& on) { return planned_run(recipe_on(on, yaml, {})); },
+      {.run_on =
+           [&](const cost_model::Accelerator& on) { return planned_run(recipe_on(on, yaml, {})); },
        .types = job.types},
-      TpuCompiles("", {.smelt = compiler}), prices);
+      cost_model::TpuCompiles("", {.smelt = compiler}), prices);
   const PlanRow& row = plan.rows.front();
   EXPECT_EQ(row.work.steps, tiny.steps);
   EXPECT_NEAR(row.form().step->likely / tiny.plan.form().step->likely, 1, 0.01);
@@ -405,7 +407,7 @@ TEST(RecipeFile, IsRejectedIfItIsEmptyInAnotherEncodingOrItsOutIsAFile) {
   const TempDir dir;
   const auto refusal = [&](const char* name, const std::string& text,
                            const std::vector<std::string>& settings) {
-    write_file(dir.file(name), text);
+    io::write_file(dir.file(name), text);
     return error_of<UsageError>([&] { (void)load_recipe(dir.file(name), settings); });
   };
   EXPECT_THAT(refusal("latin1.yaml", "text: {input: a}\nout: caf\xE9\n", {}),
@@ -419,29 +421,32 @@ TEST(RecipeFile, IsRejectedIfItIsEmptyInAnotherEncodingOrItsOutIsAFile) {
 
 TEST(Advice, RejectsAnEmptyText) {
   const TempDir dir;
-  write_file(dir.file("empty.txt"), "");
-  const AdviceJob job{.input = dir.file("empty.txt"), .types = find_accelerators("test", "v3-8")};
-  EXPECT_THAT(error_of<UsageError>([&] { (void)advise(job, Prices()); }),
+  io::write_file(dir.file("empty.txt"), "");
+  const AdviceJob job{.input = dir.file("empty.txt"),
+                      .types = cost_model::find_accelerators("test", "v3-8")};
+  EXPECT_THAT(error_of<UsageError>([&] { (void)advise(job, cost_model::Prices()); }),
               HasSubstr("empty.txt contains no text"));
 }
 
 TEST(Advice, RejectsATextInAnotherEncodingAndNamesTypesWithoutAPrice) {
   const TempDir dir;
   const std::string path = dir.file("t.txt");
-  write_file(path,
-             "caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 "
-             "caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9.\n");
-  AdviceJob job{.input = path, .types = find_accelerators("test", "rtx3090,v3-8")};
-  EXPECT_THAT(error_of<UsageError>([&] { (void)advise(job, Prices()); }), HasSubstr("not UTF-8"));
+  io::write_file(
+      path,
+      "caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 "
+      "caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9 caf\xe9.\n");
+  AdviceJob job{.input = path, .types = cost_model::find_accelerators("test", "rtx3090,v3-8")};
+  EXPECT_THAT(error_of<UsageError>([&] { (void)advise(job, cost_model::Prices()); }),
+              HasSubstr("not UTF-8"));
   std::string text;
   for (int i = 0; i < 90; ++i) text += str("Sentence ", i, ".\n\n");
-  write_file(path, text);
+  io::write_file(path, text);
   EXPECT_THAT(
-      advice_text(advise(job, Prices()), job),
+      advice_text(advise(job, cost_model::Prices()), job),
       HasSubstr("omitted because no price is known (add prices with --prices FILE): rtx3090\n"));
-  job.types = find_accelerators("test", "rtx3090");
+  job.types = cost_model::find_accelerators("test", "rtx3090");
   EXPECT_THAT(
-      error_of<UsageError>([&] { (void)advise(job, Prices()); }),
+      error_of<UsageError>([&] { (void)advise(job, cost_model::Prices()); }),
       HasSubstr("advise: no price is known for rtx3090\n  hint: give prices with --prices"));
 }
 
@@ -473,4 +478,4 @@ TEST(FieldHints, KnowOtherProgramsNames) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

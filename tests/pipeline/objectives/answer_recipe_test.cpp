@@ -23,7 +23,7 @@
 #include "text/readers/lines.h"
 #include "text/tokenizers/answer_windows.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 using testing::HasSubstr;
@@ -48,8 +48,8 @@ class AnswerRun : public testing::Test {
   void SetUp() override {
     REQUIRE_PLUGIN("cpu");
     GoldenClassify("bert").write_folder(dir_.file("base"));
-    write_file(dir_.file("train.json"), squad_file());
-    write_file(
+    io::write_file(dir_.file("train.json"), squad_file());
+    io::write_file(
         dir_.file("r.yaml"),
         str("data: {train: ", dir_.file("train.json"),
             ", seq_length: 8, question_tokens: 2, doc_stride: 2, validation_share: 0.3, "
@@ -65,9 +65,10 @@ class AnswerRun : public testing::Test {
     settings.push_back("out=" + dir_.file(out));
     return load_recipe(dir_.file("r.yaml"), settings);
   }
-  Evaluation run(const std::string& out, const std::vector<std::string>& settings = {}) const {
-    Evaluation told;
-    run_recipe(recipe(out, settings), {}, [&](const Evaluation& e) { told = e; });
+  execution::Evaluation run(const std::string& out,
+                            const std::vector<std::string>& settings = {}) const {
+    execution::Evaluation told;
+    run_recipe(recipe(out, settings), {}, [&](const execution::Evaluation& e) { told = e; });
     return told;
   }
   std::string refusal(const std::vector<std::string>& settings) const {
@@ -83,25 +84,26 @@ class AnswerRun : public testing::Test {
 
 TEST_F(AnswerRun, HintsAtAPredictCommandWithQuestionAndContext) {
   EXPECT_EQ(example_flags(recipe("m")), "--text 'a question' --pair 'a text with its answer'");
-  write_file(dir_.file("c.yaml"),
-             str("data: {train: ", dir_.file("train.json"),
-                 ", seq_length: 8}\nmodel: {type: classify}\ntrain: {init_from: ",
-                 dir_.file("base"), "}\n"));
+  io::write_file(dir_.file("c.yaml"),
+                 str("data: {train: ", dir_.file("train.json"),
+                     ", seq_length: 8}\nmodel: {type: classify}\ntrain: {init_from: ",
+                     dir_.file("base"), "}\n"));
   EXPECT_EQ(example_flags(load_recipe(dir_.file("c.yaml"), {})), "--text 'a text'");
   EXPECT_EQ(example_flags(load_recipe(dir_.file("c.yaml"), {"data.pair=hypothesis"})),
             "--text 'a text' --pair 'another'");
 }
 
 TEST_F(AnswerRun, PredictsAndScoresEveryHeldOutQuestion) {
-  const Evaluation e = run("m");
+  const execution::Evaluation e = run("m");
   EXPECT_GT(e.measure("answer_loss").weight, 6);  // windows
   EXPECT_EQ(e.measure("exact_match").weight, 6);
   double exact = 0, f1 = 0, rows = 0, none = 0;
-  LineReader lines(dir_.file("m/model/predictions.jsonl"));
+  text::LineReader lines(dir_.file("m/model/predictions.jsonl"));
   for (std::string line; lines.next(line); ++rows) {
     const auto row = Json::parse(line);
     const std::string said = row["prediction"], context = row["context"];
-    const AnswerScore score = squad_score(said, row["label"].get<std::vector<std::string>>());
+    const evaluation::AnswerScore score =
+        evaluation::squad_score(said, row["label"].get<std::vector<std::string>>());
     exact += score.exact;
     f1 += score.f1;
     none += row["label"].empty() ? 1 : 0;
@@ -121,13 +123,14 @@ TEST_F(AnswerRun, PredictsAndScoresEveryHeldOutQuestion) {
 
 TEST_F(AnswerRun, AppliesTheNoAnswerThreshold) {
   run("m");
-  const std::vector<TextQuestion> questions{{.question = "w20", .context = "cat w10 dog w11"}};
+  const std::vector<execution::TextQuestion> questions{
+      {.question = "w20", .context = "cat w10 dog w11"}};
   const auto found = [&](double threshold) {
     auto classifier =
         PretrainedModel::of_recipe(recipe("m")).classifier({.no_answer_threshold = threshold});
-    return find_answers(classifier, questions)[0];
+    return execution::find_answers(classifier, questions)[0];
   };
-  const FoundAnswer always = found(1e9), never = found(-1e9), usual = found(0);
+  const execution::FoundAnswer always = found(1e9), never = found(-1e9), usual = found(0);
   EXPECT_NE(always.text, "");
   EXPECT_EQ(always.text, always.best);
   EXPECT_EQ(never.text, "");
@@ -140,16 +143,17 @@ TEST_F(AnswerRun, AppliesTheNoAnswerThreshold) {
 TEST_F(AnswerRun, PredictsFromFoldersAndCheckpointsWithTheWindowsOfTraining) {
   const std::vector<std::string> settings{"data.answer_tokens=3"};
   run("m", settings);
-  const std::vector<TextQuestion> questions{
+  const std::vector<execution::TextQuestion> questions{
       {.question = "w21 w22 w23", .context = "w9 w10 w11 w12 dog w13 cat w15 w16"}};
   auto of_run = PretrainedModel::of_recipe(recipe("m", settings)).classifier({});
-  const FoundAnswer want = find_answers(of_run, questions)[0];
+  const execution::FoundAnswer want = execution::find_answers(of_run, questions)[0];
   for (const char* place : {"m/huggingface", "m/model", "m/model/checkpoint-4"}) {
     SCOPED_TRACE(place);
     auto stored = PretrainedModel::of_folder(dir_.file(place)).classifier({});
     EXPECT_EQ(stored.job().most_tokens, 8);
-    EXPECT_EQ(stored.job().answers, (AnswerLimits{2, 2, 3}));
-    const FoundAnswer got = PretrainedModel::load(dir_.file(place)).answer_question(questions)[0];
+    EXPECT_EQ(stored.job().answers, (io::AnswerLimits{2, 2, 3}));
+    const execution::FoundAnswer got =
+        PretrainedModel::load(dir_.file(place)).answer_question(questions)[0];
     EXPECT_EQ(got.best, want.best);
     EXPECT_NEAR(got.no_answer, want.no_answer, 1e-5);
   }
@@ -165,8 +169,8 @@ TEST_F(AnswerRun, AllowsAnotherAnswerLengthInAFinishedRun) {
 }
 
 TEST_F(AnswerRun, LearnsThePositionOfTheAnswer) {
-  const Evaluation e = run("m", {"train.steps=150", "train.optimizer.learning_rate=3e-3",
-                                 "train.schedule.warmup_steps=10", "data.lengths=one"});
+  const execution::Evaluation e = run("m", {"train.steps=150", "train.optimizer.learning_rate=3e-3",
+                                            "train.schedule.warmup_steps=10", "data.lengths=one"});
   EXPECT_GE(e.measure("exact_match").value, 0.8);
 }
 
@@ -195,19 +199,19 @@ TEST_F(AnswerRun, FindsTheBestAnswerWithRunAndExportedFolders) {
     run(out, settings);
     auto classifier =
         PretrainedModel::of_recipe(recipe(out, settings)).classifier({.batch_size = 3});
-    const std::vector<TextQuestion> questions{
+    const std::vector<execution::TextQuestion> questions{
         {.question = "w20", .context = "cat w10  dog"},
         {.question = "w21 w22 w23", .context = "w9 w10 w11 w12 dog w13 cat w15 w16"},
         {.question = "w20", .context = " "}};
-    const auto found = find_answers(classifier, questions);
+    const auto found = execution::find_answers(classifier, questions);
     EXPECT_EQ(found[2].text, "");
     for (std::size_t q = 0; q < 2; ++q) {
-      const AnswerWindows all =
-          AnswerWindowEncoder(classifier.tokenizer(), 8, {.question_tokens = 2, .stride = 2})
+      const text::AnswerWindows all =
+          text::AnswerWindowEncoder(classifier.tokenizer(), 8, {.question_tokens = 2, .stride = 2})
               .encode(questions[q].question, questions[q].context);
       double best = -1e9, none = 1e9;
       std::string text;
-      for (const AnswerWindow& window : all.windows) {
+      for (const text::AnswerWindow& window : all.windows) {
         const auto logits = classifier.classify(std::vector{window.ids}).front();
         none = std::min<double>(none, logits[0] + logits[1]);
         for (std::size_t i = 0; i < window.is_best.size(); ++i)
@@ -225,7 +229,7 @@ TEST_F(AnswerRun, FindsTheBestAnswerWithRunAndExportedFolders) {
     }
     auto stored = PretrainedModel::of_folder(dir_.file(out + "/huggingface")).classifier({});
     EXPECT_TRUE(stored.job().labels.no_answer);
-    EXPECT_EQ(stored.job().labels.problem, Problem::answer_spans);
+    EXPECT_EQ(stored.job().labels.problem, io::Problem::answer_spans);
     run("again-" + out,
         {settings[0], "train.steps=2", "train.init_from=" + dir_.file(out + "/huggingface")});
   }
@@ -244,4 +248,4 @@ TEST_F(AnswerRun, RejectsInvalidSettings) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -31,7 +31,7 @@
 #include "support/plugins.h"
 #include "text/readers/lines.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 using testing::ElementsAre;
@@ -46,8 +46,8 @@ class ClassifyRun : public testing::Test {
     for (int i = 0; i < 22; ++i)
       rows += i % 2 == 0 ? str("cats\tcat w", 8 + i % 7, "\tdog\n")
                          : str("dogs\tdog w", 9 + i % 5, "\tcat\n");
-    write_file(dir_.file("train.tsv"), rows);
-    write_file(
+    io::write_file(dir_.file("train.tsv"), rows);
+    io::write_file(
         dir_.file("r.yaml"),
         str("data: {train: ", dir_.file("train.tsv"),
             ", seq_length: 8, validation_share: 0.3}\n"
@@ -62,9 +62,10 @@ class ClassifyRun : public testing::Test {
     settings.push_back("out=" + dir_.file(out));
     return load_recipe(dir_.file("r.yaml"), settings);
   }
-  Evaluation run(const std::string& out, const std::vector<std::string>& settings = {}) const {
-    Evaluation told;
-    run_recipe(recipe(out, settings), {}, [&](const Evaluation& e) { told = e; });
+  execution::Evaluation run(const std::string& out,
+                            const std::vector<std::string>& settings = {}) const {
+    execution::Evaluation told;
+    run_recipe(recipe(out, settings), {}, [&](const execution::Evaluation& e) { told = e; });
     return told;
   }
   std::string refusal(const std::vector<std::string>& settings) const {
@@ -74,7 +75,7 @@ class ClassifyRun : public testing::Test {
     return stored_values(dir_.file(out + "/model"), 4);
   }
   std::string rows_file(const std::string& name, const std::string& content) const {
-    write_file(dir_.file(name), content);
+    io::write_file(dir_.file(name), content);
     return dir_.file(name);
   }
 
@@ -83,14 +84,14 @@ class ClassifyRun : public testing::Test {
 };
 
 TEST_F(ClassifyRun, EvaluatesAndPredictsEveryHeldOutRowOnce) {
-  const Evaluation e = run("m");
+  const execution::Evaluation e = run("m");
   EXPECT_EQ(e.examples, 6);  // 3 of 11 of each class: a batch of 4 and one of 2
   EXPECT_EQ(e.measure("accuracy").weight, 6);
   EXPECT_EQ(e.measure("majority_accuracy").value, 0.5);
   EXPECT_THAT(log_.text(), HasSubstr("16 examples to train on, 6 held out"));
   EXPECT_THAT(log_.text(), HasSubstr("eval: 6 of the 6 examples, in 2 batches of 4"));
   double right = 0, rows = 0;
-  LineReader lines(dir_.file("m/model/predictions.jsonl"));
+  text::LineReader lines(dir_.file("m/model/predictions.jsonl"));
   for (std::string line; lines.next(line); ++rows) {
     const auto row = Json::parse(line);
     right += row["label"] == row["prediction"] ? 1 : 0;
@@ -110,7 +111,7 @@ TEST_F(ClassifyRun, WritesTheOriginalTextToPredictions) {
     rows += str(i % 2 == 0 ? "cats" : "dogs", "\tThe  Cafe\u0301 \u2013 w", 8 + i,
                 " w9 w10 w11 w12?\tDog!\n");
   run("m", {"data.train=" + rows_file("u.tsv", rows), "data.pair=pair"});
-  LineReader lines(dir_.file("m/model/predictions.jsonl"));
+  text::LineReader lines(dir_.file("m/model/predictions.jsonl"));
   std::string line;
   ASSERT_TRUE(lines.next(line));
   const auto row = Json::parse(line);
@@ -120,11 +121,11 @@ TEST_F(ClassifyRun, WritesTheOriginalTextToPredictions) {
 }
 
 TEST_F(ClassifyRun, WritesTheOriginalTextToInferenceRows) {
-  LabelledRow row{.text = "Cafe\u0301", .pair = {}, .label = {}};
-  compose_texts(row);
+  data::LabelledRow row{.text = "Cafe\u0301", .pair = {}, .label = {}};
+  data::compose_texts(row);
   EXPECT_EQ(row.text, "Caf\u00e9");
-  const OrderedJson json =
-      asked_row_json(row, false, {.problem = Problem::single_label, .names = {"a", "b"}}, {1, 0});
+  const OrderedJson json = asked_row_json(
+      row, false, {.problem = io::Problem::single_label, .names = {"a", "b"}}, {1, 0});
   EXPECT_EQ(json["text"], "Cafe\u0301");
 }
 
@@ -149,9 +150,9 @@ TEST_F(ClassifyRun, TrainsOnAllRowsIfNoneAreHeldOut) {
   const std::vector<std::string> none{"data.validation_share=0"};
   run("m", none);
   EXPECT_THAT(log_.text(), HasSubstr("22 examples to train on, none held out"));
-  EXPECT_FALSE(exists(dir_.file("m/data/heldout.tfrecord")));
-  EXPECT_FALSE(exists(dir_.file("m/model/predictions.jsonl")));
-  EXPECT_TRUE(exists(dir_.file("m/huggingface/model.safetensors")));
+  EXPECT_FALSE(io::exists(dir_.file("m/data/heldout.tfrecord")));
+  EXPECT_FALSE(io::exists(dir_.file("m/model/predictions.jsonl")));
+  EXPECT_TRUE(io::exists(dir_.file("m/huggingface/model.safetensors")));
   EXPECT_THAT(error_of<UsageError>([&] { evaluate_model(recipe("m", none)); }),
               HasSubstr("no held-out examples: data.validation_share is 0"));
   EXPECT_EQ(evaluate_model(
@@ -238,10 +239,10 @@ TEST_F(ClassifyRun, ReportsAClassThatIsNeverPredicted) {
 }
 
 TEST_F(ClassifyRun, FineTuningDefaultsToThreeEpochsOfALowRateWithWarmup) {
-  write_file(dir_.file("plain.yaml"), str("data: {train: ", dir_.file("train.tsv"),
-                                          ", seq_length: 8}\nmodel: {type: classify}\n"
-                                          "train: {init_from: ",
-                                          dir_.file("base"), ", batch_size: 4}\n"));
+  io::write_file(dir_.file("plain.yaml"), str("data: {train: ", dir_.file("train.tsv"),
+                                              ", seq_length: 8}\nmodel: {type: classify}\n"
+                                              "train: {init_from: ",
+                                              dir_.file("base"), ", batch_size: 4}\n"));
   const auto load = [&](const std::vector<std::string>& settings) {
     return load_recipe(dir_.file("plain.yaml"), settings).train;
   };
@@ -255,10 +256,10 @@ TEST_F(ClassifyRun, FineTuningDefaultsToThreeEpochsOfALowRateWithWarmup) {
 }
 
 TEST_F(ClassifyRun, RejectsSwappedTrainingAndValidationFiles) {
-  const std::string a = rows_file("a.tsv", read_file(dir_.file("train.tsv"))),
-                    b = rows_file("b.tsv", read_file(a) + "dogs\tdog w9\tcat\n");
+  const std::string a = rows_file("a.tsv", io::read_file(dir_.file("train.tsv"))),
+                    b = rows_file("b.tsv", io::read_file(a) + "dogs\tdog w9\tcat\n");
   run("m", {"data.train=" + a, "data.validation=" + b});
-  const std::string before = read_file(dir_.file("m/data/train.tfrecord"));
+  const std::string before = io::read_file(dir_.file("m/data/train.tfrecord"));
   const auto refused = [&](const std::vector<std::string>& settings) {
     return error_of<UsageError>([&] { run("m", settings); });
   };
@@ -267,7 +268,7 @@ TEST_F(ClassifyRun, RejectsSwappedTrainingAndValidationFiles) {
                             a, ", ", b, ", are ", b, ", ", a)));
   EXPECT_THAT(refused({"data.train=" + a, "data.validation=" + a}),
               HasSubstr("contains a model of other data: data"));
-  EXPECT_EQ(read_file(dir_.file("m/data/train.tfrecord")), before);
+  EXPECT_EQ(io::read_file(dir_.file("m/data/train.tfrecord")), before);
 }
 
 TEST_F(ClassifyRun, ResumesBitIdenticallyWithBatchesByLength) {
@@ -275,10 +276,10 @@ TEST_F(ClassifyRun, ResumesBitIdenticallyWithBatchesByLength) {
       four{"data.lengths=4,6", "train.steps=4"};
   run("whole", four);
   run("cut", two);
-  remove_file(dir_.file("cut/data/train.tfrecord.index"));
+  io::remove_file(dir_.file("cut/data/train.tfrecord.index"));
   run("cut", four);
   EXPECT_EQ(weights("cut"), weights("whole"));
-  const auto state = checkpoint_state(dir_.file("cut/model/checkpoint-4"));
+  const auto state = checkpoint::checkpoint_state(dir_.file("cut/model/checkpoint-4"));
   EXPECT_EQ(state["data"]["lengths"].dump(), "[4,6,8]");
   EXPECT_THAT(error_of<UsageError>([&] { run("cut", {"data.lengths=one", "train.steps=6"}); }),
               HasSubstr("lengths"));
@@ -288,7 +289,7 @@ TEST_F(ClassifyRun, ResumesBitIdenticallyWithBatchesByLength) {
 
 TEST_F(ClassifyRun, ComputesStepsFromEpochs) {
   run("m", {"train.epochs=1.5", "train.schedule.warmup_ratio=0.5", "eval.every_epochs=0.75"});
-  EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 6);  // 16 rows in batches of 4
+  EXPECT_EQ(checkpoint::latest_checkpoint(dir_.file("m/model")), 6);  // 16 rows in batches of 4
   EXPECT_THAT(log_.text(), HasSubstr("valid/accuracy at step 3:"));
   const Recipe kept = recipe("m", {"train.epochs=1.5", "train.schedule.warmup_ratio=0.5"});
   EXPECT_EQ(kept.train.steps, 6);
@@ -302,18 +303,18 @@ TEST_F(ClassifyRun, StopsEarlyAndUsesTheBestCheckpoint) {
                                           "train.checkpoint.best_metric=accuracy",
                                           "train.optimizer.learning_rate=1e-20",
                                           "eval.best=true"};
-  const Evaluation e = run("m", settings);
-  EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 3);
+  const execution::Evaluation e = run("m", settings);
+  EXPECT_EQ(checkpoint::latest_checkpoint(dir_.file("m/model")), 3);
   EXPECT_EQ(e.global_step, 1);
   EXPECT_THAT(
       log_.text(),
       HasSubstr("train: 2 evaluations without a better accuracy: stopping early at step 3 of 40"));
   run("m", settings);
-  EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 3);
+  EXPECT_EQ(checkpoint::latest_checkpoint(dir_.file("m/model")), 3);
   auto patient = settings;
   patient[2] = "train.early_stopping.patience=4";
   run("m", patient);
-  EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 5);
+  EXPECT_EQ(checkpoint::latest_checkpoint(dir_.file("m/model")), 5);
 }
 
 // Regression, and multi_label.
@@ -323,15 +324,16 @@ TEST_F(ClassifyRun, LearnsRegressionAndMultiLabel) {
     numbers += str("cat w", 8 + i, ",", 200 + i / 4.0, "\n");
     several += str("cat w", 8 + i, "\t", i % 2 == 0 ? "red" : i % 3 == 0 ? "red, big" : "", "\n");
   }
-  const Evaluation n =
+  const execution::Evaluation n =
       run("n", {"data.train=" + rows_file("n.csv", numbers), "model.problem=regression"});
   EXPECT_EQ(n.measure("squared_error").weight, 6);
   const ReadPredictions read = read_predictions(dir_.file("n/model/predictions.jsonl"));
   const std::vector<std::size_t> all{0, 1, 2, 3, 4, 5};
-  EXPECT_NEAR(n.measure("pearson").value, metric_of("pearson", read.said, read.is)(all), 1e-5);
-  const auto said = Json::parse(read_file(dir_.file("n/data/train.tfrecord.json")));
+  EXPECT_NEAR(n.measure("pearson").value, evaluation::metric_of("pearson", read.said, read.is)(all),
+              1e-5);
+  const auto said = Json::parse(io::read_file(dir_.file("n/data/train.tfrecord.json")));
   EXPECT_NEAR(said["mean_label"].get<double>(), 202.4, 1);
-  const Evaluation s =
+  const execution::Evaluation s =
       run("s", {"data.train=" + rows_file("s.tsv", several), "model.problem=multi_label"});
   EXPECT_EQ(s.measure("macro_f1").weight, 6);
   const auto stored = PretrainedModel::of_folder(dir_.file("n/huggingface"));
@@ -342,18 +344,19 @@ TEST_F(ClassifyRun, LearnsRegressionAndMultiLabel) {
 }
 
 TEST(ClassPredictions, KeepsClassNamesThatContainCommas) {
-  const Labels labels{.problem = Problem::multi_label, .names = {"lions, tigers", "bears", "x,y"}};
+  const io::Labels labels{.problem = io::Problem::multi_label,
+                          .names = {"lions, tigers", "bears", "x,y"}};
   const std::vector<float> numbers{0.9F, 0.1F, 0.5F};
   EXPECT_EQ(said_json(labels, numbers).dump(), R"(["lions, tigers","x,y"])");
   EXPECT_EQ(said_json(labels, std::vector<float>{0, 0, 0}).dump(), "[]");
-  EXPECT_EQ(said_label(labels, numbers), R"(["lions, tigers","x,y"])");
-  const auto label = [&](const Labels& of, const std::string& text) {
-    LabelledRow row{.text = "a", .pair = {}, .label = text};
+  EXPECT_EQ(execution::said_label(labels, numbers), R"(["lions, tigers","x,y"])");
+  const auto label = [&](const io::Labels& of, const std::string& text) {
+    data::LabelledRow row{.text = "a", .pair = {}, .label = text};
     return asked_row_json(row, true, of, numbers)["label"].dump();
   };
   EXPECT_EQ(label(labels, "x,y,bears"), R"(["x,y","bears"])");
   EXPECT_EQ(label(labels, R"(["x,y"])"), R"(["x,y"])");
-  const Labels number{.problem = Problem::regression};
+  const io::Labels number{.problem = io::Problem::regression};
   EXPECT_EQ(label(number, "+1.5"), "1.5");
   EXPECT_EQ(label(number, ".5"), "0.5");
   EXPECT_EQ(label(number, "3"), "3");
@@ -361,7 +364,7 @@ TEST(ClassPredictions, KeepsClassNamesThatContainCommas) {
 
 TEST_F(ClassifyRun, ReadsPairsAndPredictsTheSameFromExportedFolders) {
   run("m", {"data.pair=pair"});
-  const std::vector<PairOfTexts> texts{
+  const std::vector<execution::PairOfTexts> texts{
       {"cat w9 w10 w11 w12 w13 w14 w15", "dog"}, {"dog", "cat w8"}, {"bird", ""}};
   auto by_recipe =
       PretrainedModel::of_recipe(recipe("m", {"data.pair=pair"})).classifier({.batch_size = 2});
@@ -369,16 +372,17 @@ TEST_F(ClassifyRun, ReadsPairsAndPredictsTheSameFromExportedFolders) {
   EXPECT_EQ(by_recipe.cut(), 1u);
   const auto labelled = PretrainedModel::load(dir_.file("m")).classify(texts, {.batch_size = 2});
   EXPECT_EQ(labelled[1].outputs, want[1]);
-  EXPECT_EQ(labelled[1].label, said_label(by_recipe.job().labels, want[1]));
+  EXPECT_EQ(labelled[1].label, execution::said_label(by_recipe.job().labels, want[1]));
   EXPECT_EQ(labelled[1].probability, *std::ranges::max_element(want[1]));
   for (const char* folder : {"m/model", "m/huggingface"}) {
     auto stored = PretrainedModel::of_folder(dir_.file(folder)).classifier({});
-    const auto got = stored.classify(std::vector<PairOfTexts>{texts.begin() + 1, texts.end()});
+    const auto got =
+        stored.classify(std::vector<execution::PairOfTexts>{texts.begin() + 1, texts.end()});
     for (std::size_t i = 0; i < got.size(); ++i)
       for (std::size_t c = 0; c < got[i].size(); ++c)
         EXPECT_NEAR(got[i][c], want[i + 1][c], 1e-6) << folder << i;
   }
-  EXPECT_THAT(read_file(dir_.file("m/model/predictions.jsonl")), HasSubstr("\"pair\":\""));
+  EXPECT_THAT(io::read_file(dir_.file("m/model/predictions.jsonl")), HasSubstr("\"pair\":\""));
   // The exported folder can be fine-tuned again, because its head has the same classes.
   run("again", {"train.init_from=" + dir_.file("m/huggingface"), "train.steps=2"});
   EXPECT_THAT(log_.text(), HasSubstr("base: its head has other classes ([\"a\",\"b\",\"c\"])"));
@@ -401,16 +405,16 @@ TEST_F(ClassifyRun, TrainsTheSameOnAMeshWithScannedLayers) {
     run("cut", half);
     run("cut", form);
     EXPECT_EQ(weights("cut"), weights(str("mesh", form.size())));
-    remove_tree(dir_.file("cut"));
+    io::remove_tree(dir_.file("cut"));
   }
 }
 
 TEST_F(ClassifyRun, FineTunesAnElectraWithLayerDecay) {
   GoldenClassify("electra").write_folder(dir_.file("electra"));
   run("e", {"train.init_from=" + dir_.file("electra"), "train.optimizer.layer_decay=0.5"});
-  EXPECT_THAT(read_file(dir_.file("e/huggingface/config.json")),
+  EXPECT_THAT(io::read_file(dir_.file("e/huggingface/config.json")),
               HasSubstr("ElectraForSequenceClassification"));
-  const auto state = checkpoint_state(dir_.file("e/model/checkpoint-4"));
+  const auto state = checkpoint::checkpoint_state(dir_.file("e/model/checkpoint-4"));
   const std::string rules = state["optimizer"]["rules"].dump();
   EXPECT_THAT(rules, HasSubstr("electra/embeddings"));
   EXPECT_THAT(rules, HasSubstr("0.0625"));  // two layers below the head: 0.5 ^ 4
@@ -448,11 +452,11 @@ std::string tagged_sentences() {
 TEST_F(ClassifyRun, LabelsWordsAndScoresEntities) {
   const std::vector<std::string> settings{"data.train=" + rows_file("t.conll", tagged_sentences()),
                                           "model.problem=token_labels", "data.lengths=one"};
-  const Evaluation e = run("t", settings);
+  const execution::Evaluation e = run("t", settings);
   EXPECT_EQ(e.examples, 6);
   double words = 0, rows = 0;
-  EntityCounts entities;
-  LineReader lines(dir_.file("t/model/predictions.jsonl"));
+  evaluation::EntityCounts entities;
+  text::LineReader lines(dir_.file("t/model/predictions.jsonl"));
   for (std::string line; lines.next(line); ++rows) {
     const auto row = Json::parse(line);
     const auto said = row["prediction"].get<std::vector<std::string>>(),
@@ -460,7 +464,7 @@ TEST_F(ClassifyRun, LabelsWordsAndScoresEntities) {
     EXPECT_EQ(row["words"].size(), label.size());
     EXPECT_EQ(row["words"][0], "cat");
     words += static_cast<double>(label.size());
-    entities += entity_counts(said, label);
+    entities += evaluation::entity_counts(said, label);
   }
   EXPECT_EQ(rows, 6);
   EXPECT_EQ(e.measure("accuracy").weight, words);
@@ -469,11 +473,11 @@ TEST_F(ClassifyRun, LabelsWordsAndScoresEntities) {
   EXPECT_TRUE(e.measure("majority_accuracy").value > 0.4);
   // The same rows as arrays, on a mesh with scanned layers, and resumed.
   std::string arrays;
-  LabelledRows conll({.input = dir_.file("t.conll"), .text = "1", .label = "3", .words = true},
-                     "t");
-  for (LabelledRow row; conll.next(row);)
-    arrays += Json{{"text", label_names(Problem::token_labels, row.text)},
-                   {"label", label_names(Problem::token_labels, row.label)}}
+  data::LabelledRows conll(
+      {.input = dir_.file("t.conll"), .text = "1", .label = "3", .words = true}, "t");
+  for (data::LabelledRow row; conll.next(row);)
+    arrays += Json{{"text", data::label_names(io::Problem::token_labels, row.text)},
+                   {"label", data::label_names(io::Problem::token_labels, row.label)}}
                   .dump() +
               "\n";
   auto mesh = settings;
@@ -499,7 +503,8 @@ TEST_F(ClassifyRun, ExportedFoldersLabelTheSameWords) {
     auto by_recipe =
         PretrainedModel::of_recipe(recipe(out, settings)).classifier({.batch_size = 2});
     // [CLS], [SEP], and six of the seven words fit.
-    const std::vector<PairOfTexts> texts{{"cat w9 w10 w11 w12 dog cat"}, {"w9"}, {"dog  w9w10 "}};
+    const std::vector<execution::PairOfTexts> texts{
+        {"cat w9 w10 w11 w12 dog cat"}, {"w9"}, {"dog  w9w10 "}};
     const auto want = by_recipe.classify(texts);
     const std::size_t C = by_recipe.job().labels.names.size();
     EXPECT_EQ(want[0].size(), 6 * C);
@@ -530,7 +535,7 @@ TEST_F(ClassifyRun, ExportedFoldersLabelTheSameWords) {
 }
 
 TEST_F(ClassifyRun, LabelsTruncatedWordsAsOutside) {
-  const Labels labels{.problem = Problem::token_labels, .names = {"B-LOC", "I-LOC", "O"}};
+  const io::Labels labels{.problem = io::Problem::token_labels, .names = {"B-LOC", "I-LOC", "O"}};
   const std::vector<float> numbers{0.1F, 0.7F, 0.2F, 0.1F, 0.7F, 0.2F, 0, 0.25F, 0.75F};
   EXPECT_EQ(words_json(labels, {"New", "York", "is", "big"}, numbers).dump(),
             R"({"words":["New","York","is","big"],"prediction":["B-LOC","I-LOC","O","O"],)"
@@ -569,22 +574,22 @@ TEST_F(ClassifyRun, RejectsInvalidSettings) {
 }
 
 TEST_F(ClassifyRun, RejectsAVocabularyWithMoreTokensThanEmbeddingRows) {
-  const std::string vocab = dir_.file("base/vocab.txt"), lines = read_file(vocab);
-  write_file(vocab, lines + "more\nwords\n");
-  remove_file(dir_.file("base/tokenizer.json"));
+  const std::string vocab = dir_.file("base/vocab.txt"), lines = io::read_file(vocab);
+  io::write_file(vocab, lines + "more\nwords\n");
+  io::remove_file(dir_.file("base/tokenizer.json"));
   const auto refused = testing::AllOf(HasSubstr("vocab: " + vocab + " has "),
                                       HasSubstr(" rows of embeddings (vocab_size)"));
   EXPECT_THAT(refusal({}), refused);
-  EXPECT_FALSE(exists(dir_.file("refused")));
+  EXPECT_FALSE(io::exists(dir_.file("refused")));
   EXPECT_THAT(error_of<UsageError>([&] { (void)with_given_size(recipe("refused")); }), refused);
 }
 
 TEST_F(ClassifyRun, FineTunesAFolderOfTransformers5) {
-  const std::string lines = read_file(dir_.file("base/vocab.txt"));
-  remove_file(dir_.file("base/vocab.txt"));
+  const std::string lines = io::read_file(dir_.file("base/vocab.txt"));
+  io::remove_file(dir_.file("base/vocab.txt"));
   EXPECT_EQ(given_vocabulary(recipe("m")), dir_.file("base/tokenizer.json"));
   run("m", {"train.steps=2"});
-  EXPECT_EQ(read_file(dir_.file("m/vocab.txt")), lines);
+  EXPECT_EQ(io::read_file(dir_.file("m/vocab.txt")), lines);
 }
 
 TEST_F(ClassifyRun, SkipsAndReportsUnreadableRows) {
@@ -601,4 +606,4 @@ TEST_F(ClassifyRun, SkipsAndReportsUnreadableRows) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -23,7 +23,7 @@
 #include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 using testing::AllOf;
@@ -42,7 +42,7 @@ constexpr const char* kSmall =
 class ElectraRecipe : public testing::Test {
  protected:
   Recipe recipe(std::vector<std::string> settings = {}) {
-    write_file(dir_.file("r.yaml"), kSmall);
+    io::write_file(dir_.file("r.yaml"), kSmall);
     settings.push_back("out=" + dir_.file("out"));
     settings.push_back("text.input=" + dir_.file("in.txt"));
     return load_recipe(dir_.file("r.yaml"), settings);
@@ -61,7 +61,7 @@ class ElectraRecipe : public testing::Test {
         for (int i = 0; i < 7; ++i)
           text += " " + words[static_cast<std::size_t>(random.randint(0, 9))];
       }
-    write_file(dir_.file("in.txt"), text);
+    io::write_file(dir_.file("in.txt"), text);
   }
 
   CapturedLog log_;
@@ -97,8 +97,8 @@ TEST_F(ElectraRecipe, RejectsInvalidSettingsOnLoad) {
 TEST_F(ElectraRecipe, RejectsABertVocabularyByNamingTheField) {
   write_text();
   const std::string vocab = dir_.file("vocab.txt");
-  write_file(vocab, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n");
-  save_tokenizer_config(vocab, {.control = ControlCharacters::bert});
+  io::write_file(vocab, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n");
+  text::save_tokenizer_config(vocab, {.control = text::ControlCharacters::bert});
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe({"vocab.file=" + vocab})); }),
               AllOf(HasSubstr("model.type: electra, but "), HasSubstr("says bert\n  hint: set ")));
 }
@@ -115,21 +115,22 @@ TEST_F(ElectraRecipe, TrainsExportsFillsMasksAndDetectsTokens) {
   write_text();
   const Recipe r = recipe();
   std::string report;
-  run_recipe(r, {}, [&](const Evaluation& e) { report = evaluation_report(r, e); });
+  run_recipe(r, {}, [&](const execution::Evaluation& e) { report = evaluation_report(r, e); });
   EXPECT_THAT(report, AllOf(HasSubstr("disc_auc = "), HasSubstr("always_original_accuracy = "),
                             HasSubstr(" held-out tokens correct, AUC 0."),
                             HasSubstr("; always predicting 'original': "), HasSubstr("generator: "),
                             HasSubstr(" masked tokens correct; always predicting '")));
-  EXPECT_EQ(load_tokenizer_config(r.path("vocab.txt"))->control, ControlCharacters::electra);
-  EXPECT_TRUE(find_description({r.path("data/train.tfrecord")})->majority_token);
+  EXPECT_EQ(text::load_tokenizer_config(r.path("vocab.txt"))->control,
+            text::ControlCharacters::electra);
+  EXPECT_TRUE(data::find_description({r.path("data/train.tfrecord")})->majority_token);
   EXPECT_TRUE(std::filesystem::exists(r.path("model/electra_config.json")));
   EXPECT_TRUE(std::filesystem::exists(r.path("huggingface/discriminator/model.safetensors")));
   EXPECT_TRUE(std::filesystem::exists(r.path("huggingface/generator/model.safetensors")));
 
   // Both folders together contain the model's parameters; the generator's has the shared
   // embeddings.
-  const PretrainedWeights model = load_weights(r.path("model")),
-                          towers = load_weights(r.path("huggingface"));
+  const checkpoint::PretrainedWeights model = checkpoint::load_weights(r.path("model")),
+                                      towers = checkpoint::load_weights(r.path("huggingface"));
   for (const auto& [name, view] : model.parameters) {
     ASSERT_TRUE(towers.parameters.contains(name)) << name;
     EXPECT_TRUE(std::ranges::equal(view.data, towers.parameters.at(name).data)) << name;
@@ -193,10 +194,10 @@ TEST_F(ElectraRecipe, TrainsExportsFillsMasksAndDetectsTokens) {
               }),
               HasSubstr("fill: the uniform generator cannot fill masks"));
 
-  Vocabulary vocabulary = Vocabulary::load(r.path("vocab.txt"));
+  text::Vocabulary vocabulary = text::Vocabulary::load(r.path("vocab.txt"));
   auto tokens = vocabulary.tokens();
   std::swap(tokens.back(), tokens[tokens.size() - 2]);
-  Vocabulary(tokens).save(r.path("vocab.txt"));
+  text::Vocabulary(tokens).save(r.path("vocab.txt"));
   for (const std::function<void()>& use : std::initializer_list<std::function<void()>>{
            [&] { PretrainedModel::of_recipe(r, {.task = InferenceTask::detect}).detect({"old"}); },
            [&] {
@@ -232,7 +233,7 @@ TEST_F(ElectraRecipe, StartsFromItsOwnExport) {
   using Parameters = std::map<std::string, std::vector<std::byte>>;
   const auto trained = [&](const Recipe& r) {
     Parameters out;
-    const PretrainedWeights model = load_weights(r.path("model"));
+    const checkpoint::PretrainedWeights model = checkpoint::load_weights(r.path("model"));
     for (const auto& [name, view] : model.parameters)
       out[name].assign(view.data.begin(), view.data.end());
     std::filesystem::remove_all(r.path("model"));
@@ -285,7 +286,7 @@ TEST_F(ElectraRecipe, RejectsFoldersWithoutAModelBeforeAnythingIsWritten) {
 }
 
 TEST_F(ElectraRecipe, BertHasNoDiscriminator) {
-  write_file(dir_.file("bert.yaml"), "out: x\n");
+  io::write_file(dir_.file("bert.yaml"), "out: x\n");
   EXPECT_THAT(error_of<UsageError>([&] {
                 PretrainedModel::of_recipe(load_recipe(dir_.file("bert.yaml"), {}),
                                            {.task = InferenceTask::detect})
@@ -301,7 +302,7 @@ TEST_F(ElectraRecipe, ComparesFineTuningOfTheDiscriminatorWithRandomWeights) {
   run_recipe(recipe());
   std::string rows = "label\ttext\n";
   for (int i = 0; i < 12; ++i) rows += i % 2 == 0 ? "up\tthe river walks\n" : "down\told light\n";
-  write_file(dir_.file("rows.tsv"), rows);
+  io::write_file(dir_.file("rows.tsv"), rows);
   const TrialsSummary s = run_trials(
       {.recipe = source_path("recipes/electra-classify-demo.yaml"),
        .settings = {"out=" + dir_.file("tuned"), "data.train=" + dir_.file("rows.tsv"),
@@ -314,7 +315,7 @@ TEST_F(ElectraRecipe, ComparesFineTuningOfTheDiscriminatorWithRandomWeights) {
        .resample = {.samples = 20}});
   ASSERT_EQ(s.margins.size(), 1u);
   EXPECT_EQ(s.examples, 10u);  // four fifths of the rows
-  EXPECT_THAT(read_file(s.trials[0].folders[0] + "/huggingface/config.json"),
+  EXPECT_THAT(io::read_file(s.trials[0].folders[0] + "/huggingface/config.json"),
               HasSubstr("ElectraForSequenceClassification"));
   // Both start with a random head, one of them with the discriminator's layers.
   EXPECT_NE(s.against[0].settings[0].find("train.init_from="), std::string::npos);
@@ -322,4 +323,4 @@ TEST_F(ElectraRecipe, ComparesFineTuningOfTheDiscriminatorWithRandomWeights) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -8,7 +8,7 @@
 #include "pipeline/objectives/load_recipe.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 using testing::AnyOf;
@@ -34,4 +34,4 @@ TEST(FieldChoices, AreTrueAndFalseForASwitchAndEmptyForANumber) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -22,7 +22,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 using testing::HasSubstr;
@@ -32,17 +32,18 @@ class GlueRun : public testing::Test {
   void SetUp() override {
     REQUIRE_PLUGIN("cpu");
     GoldenClassify("bert").write_folder(dir_.file("base"));
-    write_file(dir_.file("r.yaml"),
-               str("data: {seq_length: 8}\nmodel: {type: classify}\ntrain: {init_from: ",
-                   dir_.file("base"), ", batch_size: 4, steps: 2}\neval: {batch_size: 4}\n"));
+    io::write_file(dir_.file("r.yaml"),
+                   str("data: {seq_length: 8}\nmodel: {type: classify}\ntrain: {init_from: ",
+                       dir_.file("base"), ", batch_size: 4, steps: 2}\neval: {batch_size: 4}\n"));
   }
   Recipe recipe(const std::string& out, std::vector<std::string> settings) const {
     settings.push_back("out=" + dir_.file(out));
     return load_recipe(dir_.file("r.yaml"), settings);
   }
-  Evaluation run(const std::string& out, const std::vector<std::string>& settings) const {
-    Evaluation told;
-    run_recipe(recipe(out, settings), {}, [&](const Evaluation& e) { told = e; });
+  execution::Evaluation run(const std::string& out,
+                            const std::vector<std::string>& settings) const {
+    execution::Evaluation told;
+    run_recipe(recipe(out, settings), {}, [&](const execution::Evaluation& e) { told = e; });
     return told;
   }
 
@@ -52,7 +53,7 @@ class GlueRun : public testing::Test {
     const ReadPredictions read = read_predictions(path, field);
     std::vector<std::size_t> all(read.is.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    return metric_of(metric, read.said, read.is)(all);
+    return evaluation::metric_of(metric, read.said, read.is)(all);
   }
 
   CapturedLog log_;
@@ -67,13 +68,13 @@ TEST_F(GlueRun, ReadsAGlueTaskByItsName) {
     sts += str(i, "\tgenre\tcat w", 8 + i, "\tdog\t", i / 2.0, "\n");
   }
   for (const char* part : {"train", "dev"}) {
-    write_file(dir_.file(str("glue/MRPC/", part, ".tsv")), mrpc);
-    write_file(dir_.file(str("glue/STS-B/", part, ".tsv")), sts);
+    io::write_file(dir_.file(str("glue/MRPC/", part, ".tsv")), mrpc);
+    io::write_file(dir_.file(str("glue/STS-B/", part, ".tsv")), sts);
   }
   const auto with = [&](const std::string& task) {
     return std::vector<std::string>{"data.glue=" + task, "data.glue_folder=" + dir_.file("glue")};
   };
-  const Evaluation m = run("mrpc", with("MRPC"));
+  const execution::Evaluation m = run("mrpc", with("MRPC"));
   EXPECT_EQ(m.examples, 8);
   EXPECT_THAT(log_.text(), HasSubstr("16 examples of data.train"));
   EXPECT_THAT(evaluation_report(recipe("mrpc", with("mrpc")), m),
@@ -93,32 +94,34 @@ TEST_F(GlueRun, ReadsAGlueTaskByItsName) {
   const Recipe r = recipe("sts", with("sts"));
   EXPECT_EQ(r.data["label"], "-1");
   EXPECT_EQ(r.type->metric(r), "pearson");
-  const Evaluation s = run("sts", with("sts"));
+  const execution::Evaluation s = run("sts", with("sts"));
   EXPECT_NEAR(s.measure("spearman").value,
               score("spearman", "prediction", RecipePaths(r).predictions), 1e-9);
   EXPECT_EQ(s.measure("spearman").weight, 8);
   // The run's folder contains all it needs, even if the files have moved.
   EXPECT_EQ(load_recipe(dir_.file("sts"), {}).data["text"], "-3");
   // The submission has every row, including one without text.
-  write_file(dir_.file("glue/MRPC/test.tsv"),
-             "index\t#1 ID\t#2 ID\t#1 String\t#2 String\n0\t1\t2\tcat w8\t\"dog\n1\t1\t2\t\tdog\n");
+  io::write_file(
+      dir_.file("glue/MRPC/test.tsv"),
+      "index\t#1 ID\t#2 ID\t#1 String\t#2 String\n0\t1\t2\tcat w8\t\"dog\n1\t1\t2\t\tdog\n");
   EXPECT_THAT(write_glue_submission(recipe("mrpc", with("mrpc")), dir_.file("sent"), 4, 1),
               testing::ElementsAre(dir_.file("sent/MRPC.tsv")));
-  const auto said = PretrainedModel::of_recipe(recipe("mrpc", with("mrpc")))
-                        .classifier({})
-                        .classify(std::vector<PairOfTexts>{{"cat w8", "\"dog"}, {"", "dog"}});
+  const auto said =
+      PretrainedModel::of_recipe(recipe("mrpc", with("mrpc")))
+          .classifier({})
+          .classify(std::vector<execution::PairOfTexts>{{"cat w8", "\"dog"}, {"", "dog"}});
   std::string want = "index\tprediction\n";
   for (std::size_t i = 0; i < 2; ++i)
     want += str(i, "\t", said[i][0] > said[i][1] ? "0" : "1", "\n");
-  EXPECT_EQ(read_file(dir_.file("sent/MRPC.tsv")), want);
+  EXPECT_EQ(io::read_file(dir_.file("sent/MRPC.tsv")), want);
   const auto refused = [&](const Recipe& of) {
     return error_of<UsageError>([&] { write_glue_submission(of, dir_.file("sent"), 4, 1); });
   };
   EXPECT_THAT(refused(recipe("mrpc", with("mrpc"))), HasSubstr("MRPC.tsv already exists"));
   EXPECT_THAT(refused(r), HasSubstr("STS-B/test.tsv is missing"));
-  write_file(dir_.file("glue/STS-B/test.tsv"), "index\ttexts\n0\tcat w8\tdog\n");
+  io::write_file(dir_.file("glue/STS-B/test.tsv"), "index\ttexts\n0\tcat w8\tdog\n");
   write_glue_submission(r, dir_.file("sent"), 4, 1);
-  EXPECT_THAT(read_file(dir_.file("sent/STS-B.tsv")),
+  EXPECT_THAT(io::read_file(dir_.file("sent/STS-B.tsv")),
               testing::MatchesRegex("index\tprediction\n0\t[0-5]\\.[0-9][0-9][0-9]\n"));
   // A field that the user sets is not changed.
   auto own = with("mrpc");
@@ -134,4 +137,4 @@ TEST_F(GlueRun, ReadsAGlueTaskByItsName) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -9,7 +9,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 using testing::HasSubstr;
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 class JestimatorRecipe : public testing::Test {
  protected:
   Recipe recipe(const std::vector<std::string>& settings = {}) {
-    write_file(dir_.file("r.yaml"), "model: {type: jestimator_bert}\n");
+    io::write_file(dir_.file("r.yaml"), "model: {type: jestimator_bert}\n");
     return load_recipe(dir_.file("r.yaml"), settings);
   }
   std::string refusal(const std::vector<std::string>& settings) {
@@ -61,4 +61,4 @@ TEST_F(JestimatorRecipe, NeedsItsVocabularyForItsTask) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

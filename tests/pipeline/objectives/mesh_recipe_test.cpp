@@ -9,7 +9,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 using testing::EndsWith;
@@ -18,11 +18,11 @@ class MeshRecipe : public testing::Test {
  protected:
   // Return the error for the section `train` of a recipe file, and for fields set by --set.
   std::string from_recipe(const std::string& train) {
-    write_file(dir_.file("r.yaml"), str("train: {", train, "}\n"));
+    io::write_file(dir_.file("r.yaml"), str("train: {", train, "}\n"));
     return error_of<UsageError>([&] { load_recipe(dir_.file("r.yaml"), {}); });
   }
   std::string from_set(const std::vector<std::string>& settings) {
-    write_file(dir_.file("r.yaml"), "out: x\n");
+    io::write_file(dir_.file("r.yaml"), "out: x\n");
     return error_of<UsageError>([&] { load_recipe(dir_.file("r.yaml"), settings); });
   }
 
@@ -139,4 +139,4 @@ TEST_F(MeshRecipe, PerReplicaReductionNeedsReplicatedParameters) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -24,7 +24,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 using testing::AllOf;
@@ -48,25 +48,26 @@ class PretrainedModelTest : public testing::Test {
     save("bert", "bert_tiny", "param/", facts("bert_tiny")["config"]);
   }
   static Json facts(const std::string& name) {
-    return Json::parse(read_file(source_path(str("tests/golden/", name, ".json"))));
+    return Json::parse(io::read_file(source_path(str("tests/golden/", name, ".json"))));
   }
   void save(const std::string& task, const std::string& golden, const std::string& prefix,
             const Json& config, const std::set<std::string>& without = {}) const {
-    const SafetensorsFile file(read_file(source_path(str("tests/golden/", golden, ".safetensors"))),
-                               golden);
-    TensorMap tensors;
+    const io::SafetensorsFile file(
+        io::read_file(source_path(str("tests/golden/", golden, ".safetensors"))), golden);
+    io::TensorMap tensors;
     for (const auto& [key, tensor] : file.tensors())
       if (key.starts_with(prefix)) tensors.emplace(key.substr(prefix.size()), tensor);
     std::erase_if(tensors, [&](const auto& item) {
       return std::ranges::any_of(without,
                                  [&](const auto& part) { return item.first.starts_with(part); });
     });
-    write_file(dir_.file(task + "/vocab.txt"), vocab_);
-    save_checkpoint(dir_.file(task + "/model"), 5, tensors,
-                    {{"task", task}, {"model", config}, {kVocabularyCrc32c, crc32c(vocab_)}});
+    io::write_file(dir_.file(task + "/vocab.txt"), vocab_);
+    checkpoint::save_checkpoint(
+        dir_.file(task + "/model"), 5, tensors,
+        {{"task", task}, {"model", config}, {checkpoint::kVocabularyCrc32c, io::crc32c(vocab_)}});
   }
-  void convert(const std::string& from, const std::string& to, ModelForm form) const {
-    convert_checkpoint({.from = dir_.file(from), .to = dir_.file(to), .form = form});
+  void convert(const std::string& from, const std::string& to, checkpoint::ModelForm form) const {
+    checkpoint::convert_checkpoint({.from = dir_.file(from), .to = dir_.file(to), .form = form});
   }
   PretrainedModel open(const std::string& name, InferenceTask task = InferenceTask::detect,
                        LoadOptions options = {}) const {
@@ -76,13 +77,13 @@ class PretrainedModelTest : public testing::Test {
   std::vector<float> found(const std::string& name) const {
     std::vector<float> out;
     const auto judged = open(name).detect({"word7 word9 word30"});
-    for (const JudgedToken& token : judged.at(0)) out.push_back(token.probability);
+    for (const execution::JudgedToken& token : judged.at(0)) out.push_back(token.probability);
     return out;
   }
   std::string guesses(const std::string& name) const {
     std::string out;
     const auto filled = open(name, InferenceTask::fill_mask).fill_mask({"word7 [MASK] word30"}, 3);
-    for (const MaskGuess& guess : filled[0].masks.at(0))
+    for (const execution::MaskGuess& guess : filled[0].masks.at(0))
       out += str(guess.token, " ", guess.probability, "; ");
     return out;
   }
@@ -97,8 +98,8 @@ class PretrainedModelTest : public testing::Test {
 };
 
 TEST_F(PretrainedModelTest, ReadsElectraInEveryFormat) {
-  convert("electra/model", "tf/model.ckpt-5", ModelForm::tensorflow);
-  convert("electra/model", "hf", ModelForm::hugging_face);
+  convert("electra/model", "tf/model.ckpt-5", checkpoint::ModelForm::tensorflow);
+  convert("electra/model", "hf", checkpoint::ModelForm::hugging_face);
   const std::vector<float> replaced = found("electra/model");
   ASSERT_EQ(replaced.size(), 3u);
   EXPECT_NE(replaced[0], replaced[1]);
@@ -117,8 +118,8 @@ TEST_F(PretrainedModelTest, ReadsElectraInEveryFormat) {
 }
 
 TEST_F(PretrainedModelTest, ReadsBertInEveryFormat) {
-  convert("bert/model", "tf/bert_model.ckpt", ModelForm::tensorflow);
-  convert("bert/model", "hf", ModelForm::hugging_face);
+  convert("bert/model", "tf/bert_model.ckpt", checkpoint::ModelForm::tensorflow);
+  convert("bert/model", "hf", checkpoint::ModelForm::hugging_face);
   const std::string filled = guesses("bert/model");
   EXPECT_THAT(filled, HasSubstr("; "));
   for (const char* name : {"tf", "hf"}) EXPECT_EQ(guesses(name), filled) << name;
@@ -128,19 +129,19 @@ TEST_F(PretrainedModelTest, ReadsBertInEveryFormat) {
 
 // transformers' BertForMaskedLM and ElectraForMaskedLM.
 TEST_F(PretrainedModelTest, FillsMasksWithoutPoolerAndOtherHeads) {
-  convert("bert/model", "whole", ModelForm::hugging_face);
+  convert("bert/model", "whole", checkpoint::ModelForm::hugging_face);
   const std::string filled = guesses("whole");
   std::filesystem::remove_all(dir_.file("bert/model"));
   save("bert", "bert_tiny", "param/", facts("bert_tiny")["config"],
        {"bert/pooler/", "cls/seq_relationship/"});
-  convert("bert/model", "masked", ModelForm::hugging_face);
-  EXPECT_THAT(read_file(dir_.file("masked/config.json")), HasSubstr("\"BertForMaskedLM\""));
+  convert("bert/model", "masked", checkpoint::ModelForm::hugging_face);
+  EXPECT_THAT(io::read_file(dir_.file("masked/config.json")), HasSubstr("\"BertForMaskedLM\""));
   EXPECT_EQ(guesses("masked"), filled);
   EXPECT_EQ(guesses("bert/model"), filled);
-  convert("electra/model", "hf", ModelForm::hugging_face);
+  convert("electra/model", "hf", checkpoint::ModelForm::hugging_face);
   std::string text;
   for (int i = 0; i < 40; ++i) text += "word7 word9 word30 word11 word50 word60 word8\n";
-  write_file(dir_.file("text.txt"), text);
+  io::write_file(dir_.file("text.txt"), text);
   for (const char* name : {"whole", "masked", "hf/generator"}) {
     TextToEvaluate scored;
     scored.seq_length = 16;
@@ -157,33 +158,33 @@ TEST_F(PretrainedModelTest, FillsMasksWithoutPoolerAndOtherHeads) {
 TEST_F(PretrainedModelTest, NamesTheArchitectureIfAHeadIsMissing) {
   std::filesystem::remove_all(dir_.file("bert/model"));
   save("bert", "bert_tiny", "param/", facts("bert_tiny")["config"], {"cls/"});
-  convert("bert/model", "hf", ModelForm::hugging_face);
+  convert("bert/model", "hf", checkpoint::ModelForm::hugging_face);
   EXPECT_THAT(refusal([&] { guesses("hf"); }),
               AllOf(HasSubstr("hf (BertModel) has no masked-language-model head\n"),
                     HasSubstr("hint: use a pretrained model of Hugging Face's classes Bert")));
   EXPECT_THAT(refusal([&] { found("hf"); }),
               HasSubstr("detect: a model of type bert (BertModel) has no discriminator"));
-  std::string config = read_file(dir_.file("hf/config.json"));
+  std::string config = io::read_file(dir_.file("hf/config.json"));
   const auto put = [&](const std::string& from, const std::string& to) {
     config.replace(config.find(from), from.size(), to);
   };
   put("\"bert\"", "\"deberta\"");
   put("BertModel", "DebertaForMaskedLM");
-  write_file(dir_.file("hf/config.json"), config);
+  io::write_file(dir_.file("hf/config.json"), config);
   EXPECT_THAT(refusal([&] { guesses("hf"); }),
               HasSubstr("model_type is 'deberta' (DebertaForMaskedLM)\n"));
 }
 
 TEST_F(PretrainedModelTest, ReadsTokenizerJsonIfThereIsNoVocabTxt) {
-  convert("bert/model", "hf", ModelForm::hugging_face);
+  convert("bert/model", "hf", checkpoint::ModelForm::hugging_face);
   const std::string filled = guesses("hf");
-  remove_file(dir_.file("hf/vocab.txt"));
+  io::remove_file(dir_.file("hf/vocab.txt"));
   EXPECT_EQ(guesses("hf"), filled);
 }
 
 TEST_F(PretrainedModelTest, RejectsAVocabularyWithMoreTokensThanRows) {
-  convert("bert/model", "tf/bert_model.ckpt", ModelForm::tensorflow);
-  write_file(dir_.file("tf/vocab.txt"), vocab_ + "more\n");
+  convert("bert/model", "tf/bert_model.ckpt", checkpoint::ModelForm::tensorflow);
+  io::write_file(dir_.file("tf/vocab.txt"), vocab_ + "more\n");
   EXPECT_THAT(refusal([&] { guesses("tf"); }),
               AllOf(HasSubstr("fill: "), HasSubstr("tf/vocab.txt has 100 tokens, the model has 99 "
                                                    "rows of embeddings (vocab_size)")));
@@ -199,24 +200,24 @@ TEST_F(PretrainedModelTest, WarnsOfTextThatTheVocabularyDoesNotKnow) {
 // meaning.
 TEST_F(PretrainedModelTest, NeedsTheObjectiveOfAnElectric) {
   const Json objective{{"electra_objective", false}, {"electric_objective", true}};
-  Checkpoint electric = load_checkpoint(dir_.file("electra/model"), 5);
+  checkpoint::Checkpoint electric = checkpoint::load_checkpoint(dir_.file("electra/model"), 5);
   const std::vector<std::byte> zeros(99 * sizeof(float));
-  electric.tensors["cloze_predictions/output_bias"] = {{DType::f32, {99}}, zeros};
+  electric.tensors["cloze_predictions/output_bias"] = {{compiler::DType::f32, {99}}, zeros};
   Json settings = electric.state;
   settings["objective"] = objective;
-  save_checkpoint(dir_.file("m"), 5, electric.tensors, settings);
-  write_file(dir_.file("vocab.txt"), vocab_);
-  convert("m", "tf/model.ckpt-5", ModelForm::tensorflow);
-  convert("tf", "back", ModelForm::smelt);
+  checkpoint::save_checkpoint(dir_.file("m"), 5, electric.tensors, settings);
+  io::write_file(dir_.file("vocab.txt"), vocab_);
+  convert("m", "tf/model.ckpt-5", checkpoint::ModelForm::tensorflow);
+  convert("tf", "back", checkpoint::ModelForm::smelt);
   for (const char* name : {"m", "tf", "back"})
-    EXPECT_EQ(open_stored_model(dir_.file(name), "t").objective, objective) << name;
-  EXPECT_EQ(load_checkpoint(dir_.file("back"), 5).state["objective"], objective);
+    EXPECT_EQ(checkpoint::open_stored_model(dir_.file(name), "t").objective, objective) << name;
+  EXPECT_EQ(checkpoint::load_checkpoint(dir_.file("back"), 5).state["objective"], objective);
 
-  const Json said = Json::parse(read_file(dir_.file("tf/electra_config.json")));
+  const Json said = Json::parse(io::read_file(dir_.file("tf/electra_config.json")));
   EXPECT_EQ(said["objective"], objective);
   Json config = said;
   config.erase("objective");
-  write_file(dir_.file("tf/electra_config.json"), config.dump());
+  io::write_file(dir_.file("tf/electra_config.json"), config.dump());
   EXPECT_THAT(refusal([&] { found("tf"); }),
               AllOf(HasSubstr("tf/model.ckpt-5: may be Electric or ELECTRA with two towers, its "
                               "objective is not known\n  hint: add \"objective\": {"),
@@ -225,28 +226,28 @@ TEST_F(PretrainedModelTest, NeedsTheObjectiveOfAnElectric) {
 
 // A checkpoint without the model's sizes in its state.
 TEST_F(PretrainedModelTest, ReadsTheSizesFromTheConfigNextToACheckpoint) {
-  convert("bert/model", "tf/model.ckpt-5", ModelForm::tensorflow);
-  const std::string config = read_file(dir_.file("tf/bert_config.json"));
-  remove_file(dir_.file("tf/bert_config.json"));
-  convert("tf", "m", ModelForm::smelt);
+  convert("bert/model", "tf/model.ckpt-5", checkpoint::ModelForm::tensorflow);
+  const std::string config = io::read_file(dir_.file("tf/bert_config.json"));
+  io::remove_file(dir_.file("tf/bert_config.json"));
+  convert("tf", "m", checkpoint::ModelForm::smelt);
   EXPECT_THAT(refusal([&] { open("m"); }),
               HasSubstr("m/checkpoint-5: the model's sizes are unknown"));
-  write_file(dir_.file("m/bert_config.json"), config);
+  io::write_file(dir_.file("m/bert_config.json"), config);
   EXPECT_EQ(guesses("m"), guesses("bert/model"));
 }
 
 TEST_F(PretrainedModelTest, NamesWhatIsMissing) {
   EXPECT_THAT(refusal([&] { open("none"); }), HasSubstr("none: No such file or directory"));
-  convert("bert/model", "tf/model.ckpt-5", ModelForm::tensorflow);
-  remove_file(dir_.file("tf/bert_config.json"));
+  convert("bert/model", "tf/model.ckpt-5", checkpoint::ModelForm::tensorflow);
+  io::remove_file(dir_.file("tf/bert_config.json"));
   EXPECT_THAT(
       refusal([&] { open("tf"); }),
       HasSubstr(
           "tf/model.ckpt-5: the model's sizes are unknown: its folder has no bert_config.json"));
-  remove_file(dir_.file("tf/vocab.txt"));
+  io::remove_file(dir_.file("tf/vocab.txt"));
   EXPECT_THAT(refusal([&] { open("tf"); }),
               HasSubstr("its folder contains no vocabulary\n  hint: name it with --vocab"));
-  write_file(dir_.file("other.txt"), vocab_ + "more\n");
+  io::write_file(dir_.file("other.txt"), vocab_ + "more\n");
   EXPECT_THAT(refusal([&] {
                 open("electra/model", InferenceTask::detect, {.vocab = dir_.file("other.txt")});
               }),
@@ -267,26 +268,27 @@ TEST_F(PretrainedModelTest, EmbedsWithTheLastLayerIndependentOfTheBatch) {
   LoadOptions options;
   options.batch_size = 2;
   const auto found = PretrainedModel::load(dir_.file("bert/model"), options).embed(texts);
-  const Checkpoint saved = load_checkpoint(dir_.file("bert/model"), 5);
-  const Encoder encoder = parse_encoder("bert", saved.state["model"], "test");
-  const auto client = open_device("cpu", 1);
+  const checkpoint::Checkpoint saved = checkpoint::load_checkpoint(dir_.file("bert/model"), 5);
+  const model::Encoder encoder = model::parse_encoder("bert", saved.state["model"], "test");
+  const auto client = pjrt::open_device("cpu", 1);
   for (std::size_t i = 0; i < texts.size(); ++i) {  // alone, without padding
-    auto row = BertTokenizer::load(dir_.file("bert/vocab.txt"), {}).encode(texts[i]);
+    auto row = text::BertTokenizer::load(dir_.file("bert/vocab.txt"), {}).encode(texts[i]);
     row.insert(row.begin(), 2);  // [CLS]
     row.push_back(3);            // [SEP]
-    Prediction direct{.features = {{.name = "ids", .row = {std::ssize(row)}, .limit = 99}},
-                      .outputs = {}};
-    direct.outputs = [&](const Scope& root, const Inputs& in) {
-      const Tensor ids = in["ids"];
-      return std::vector{encoder->sequence(root, {ids, ones_like(ids), zeros_like(ids)})};
+    model::Prediction direct{.features = {{.name = "ids", .row = {std::ssize(row)}, .limit = 99}},
+                             .outputs = {}};
+    direct.outputs = [&](const model::Scope& root, const model::Inputs& in) {
+      const compiler::Tensor ids = in["ids"];
+      return std::vector{
+          encoder->sequence(root, {ids, compiler::ones_like(ids), compiler::zeros_like(ids)})};
     };
-    const StepProgram program = predict_program(direct, 1);
-    Batch batch = empty_batch(direct.features, 1);
+    const model::StepProgram program = model::predict_program(direct, 1);
+    data::Batch batch = data::empty_batch(direct.features, 1);
     std::ranges::copy(row, batch.arrays[0].values<std::int32_t>().begin());
-    const auto weights =
-        ModelState::restore(*client, program.placement, program.state, saved.tensors, "test");
+    const auto weights = execution::ModelState::restore(*client, program.placement, program.state,
+                                                        saved.tensors, "test");
     const auto states =
-        CompiledStep(client, program).run(batch, weights).results[0][0].to_host<float>();
+        execution::CompiledStep(client, program).run(batch, weights).results[0][0].to_host<float>();
     const std::size_t H = states.size() / row.size();
     ASSERT_EQ(found[i].mean.size(), H);
     for (std::size_t h = 0; h < H; ++h) {
@@ -299,7 +301,7 @@ TEST_F(PretrainedModelTest, EmbedsWithTheLastLayerIndependentOfTheBatch) {
 }
 
 TEST_F(PretrainedModelTest, ScoresATextByItsTokensMaskedOneAtATime) {
-  convert("electra/model", "hf", ModelForm::hugging_face);
+  convert("electra/model", "hf", checkpoint::ModelForm::hugging_face);
   for (const char* name : {"bert/model", "electra/model", "hf/generator"}) {
     SCOPED_TRACE(name);
     PretrainedModel model = PretrainedModel::load(dir_.file(name));
@@ -310,7 +312,7 @@ TEST_F(PretrainedModelTest, ScoresATextByItsTokensMaskedOneAtATime) {
     for (const auto& [text, token] : {std::pair{"[MASK] word9 word30", "word7"},
                                       {"word7 [MASK] word30", "word9"},
                                       {"word7 word9 [MASK]", "word30"}})
-      for (const MaskGuess& guess : model.fill_mask({text}, 99)[0].masks[0])
+      for (const execution::MaskGuess& guess : model.fill_mask({text}, 99)[0].masks[0])
         if (guess.token == token) sum += std::log(guess.probability);
     EXPECT_NEAR(scores[1].log_likelihood, sum, 1e-4);
   }
@@ -323,13 +325,13 @@ TEST_F(PretrainedModelTest, ScoresATextByItsTokensMaskedOneAtATime) {
 // The example of the header and of docs/reference/api.md is inference_example.cpp.
 TEST_F(PretrainedModelTest, RunsTheExampleInItsHeader) {
   const std::string example =
-      read_file(source_path("tests/pipeline/objectives/inference_example.cpp"));
+      io::read_file(source_path("tests/pipeline/objectives/inference_example.cpp"));
   std::string commented;
   for (const std::string_view line : split(example.substr(0, example.size() - 1), '\n'))
     commented += line.empty() ? "//\n" : str("//   ", line, "\n");
-  EXPECT_THAT(read_file(source_path("src/pipeline/objectives/pretrained_model.h")),
+  EXPECT_THAT(io::read_file(source_path("src/pipeline/objectives/pretrained_model.h")),
               HasSubstr(commented));
-  EXPECT_THAT(read_file(source_path("docs/reference/api.md")),
+  EXPECT_THAT(io::read_file(source_path("docs/reference/api.md")),
               HasSubstr("```cpp\n" + example + "```\n"));
   testing::internal::CaptureStdout();
   describe(dir_.file("bert/model"));
@@ -356,4 +358,4 @@ TEST_F(PretrainedModelTest, IsUsedByTheCommands) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -11,12 +11,12 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 // Loading one builds its training program.
 TEST(Recipes, LoadAndBuildTheirPrograms) {
-  const auto names = list_folder(source_path("recipes"));
+  const auto names = io::list_folder(source_path("recipes"));
   ASSERT_FALSE(names.empty());
   TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("base"));  // for recipes that use its sizes
@@ -46,7 +46,7 @@ TEST(Recipes, ContinuedOnesMatchTheirInitialModel) {
 
 TEST(Recipes, ContinuedOnesAreRejectedWithoutTheirInitialModel) {
   TempDir dir;
-  write_file(dir.file("text.txt"), "Some text.\n");
+  io::write_file(dir.file("text.txt"), "Some text.\n");
   const Recipe r = load_recipe(source_path("recipes/bert-continue.yaml"),
                                {"text.input=" + dir.file("text.txt"), "out=" + dir.file("out")});
   EXPECT_THAT(error_of<UsageError>([&] { dry_run_text(r); }),
@@ -55,11 +55,11 @@ TEST(Recipes, ContinuedOnesAreRejectedWithoutTheirInitialModel) {
 
 TEST(Recipes, RejectsEvalPassesForAModelWithoutRandomMasks) {
   TempDir dir;
-  write_file(dir.file("r.yaml"), "out: x\n");
+  io::write_file(dir.file("r.yaml"), "out: x\n");
   EXPECT_EQ(
       error_of<UsageError>([&] { load_recipe(dir.file("r.yaml"), {"eval.passes=20"}); }),
       "--set: eval.passes is 20, but bert draws no random masks\n  hint: set eval.passes to 1");
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

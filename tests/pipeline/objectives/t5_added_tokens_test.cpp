@@ -16,7 +16,7 @@
 #include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 using testing::ElementsAre;
@@ -25,13 +25,13 @@ using Ids = std::vector<std::int32_t>;
 
 class T5AddedTokens : public testing::Test {
  protected:
-  T5AddedTokens() { write_file(vocab_, golden_t5_vocabulary()); }
+  T5AddedTokens() { io::write_file(vocab_, golden_t5_vocabulary()); }
   void list_tokens(const std::string& decoder) const {
-    write_file(dir_.file("tokenizer_config.json"),
-               str(R"({"added_tokens_decoder": )", decoder, "}"));
+    io::write_file(dir_.file("tokenizer_config.json"),
+                   str(R"({"added_tokens_decoder": )", decoder, "}"));
   }
-  static GenerateJob job_of(const std::string& vocab, std::int64_t rows = 64) {
-    T5Config config;
+  static execution::GenerateJob job_of(const std::string& vocab, std::int64_t rows = 64) {
+    model::T5Config config;
     config.vocab_size = rows;
     return t5_generate_job(config, vocab, {}, 4);
   }
@@ -44,10 +44,10 @@ TEST_F(T5AddedTokens, AreNotSplitByASegmentCommand) {
   list_tokens(R"({"60": {"content": "covid"}})");
   const Ids split = job_of(vocab_).encode("a b covid a b");
   const std::string command = "sed -u 's/[a-z]/& /g'";
-  store_segment_command(vocab_, command);
+  text::store_segment_command(vocab_, command);
   EXPECT_THAT(error_of<UsageError>([&] { (void)job_of(vocab_).encode("ab"); }),
               HasSubstr("may not run on its own"));
-  allow_segment_command(command);
+  text::allow_segment_command(command);
   EXPECT_EQ(job_of(vocab_).encode("abcovidab"), split);
   EXPECT_EQ(std::ranges::count(split, 60), 1);
 }
@@ -57,16 +57,17 @@ TEST_F(T5AddedTokens, HaveTheIdsOfTransformers) {
   const CommandOutput made = run_oracle(str(
       source_path("tests/pipeline/objectives/t5_added_tokens.py "), vocab_, " ", dir_.file("out")));
   ASSERT_EQ(made.status, 0) << made.text;
-  const Json found = Json::parse(read_file(dir_.file("out/ids.json")));
+  const Json found = Json::parse(io::read_file(dir_.file("out/ids.json")));
   const auto texts = found["texts"].get<std::vector<std::string>>();
   for (const auto& [name, ids] : found["ids"].items()) {
     const bool is_json = name.ends_with("-json");
     const std::string vocab =
         dir_.file(str("out/", name, is_json ? "/tokenizer.json" : "/spiece.model"));
     const std::string copy = dir_.file(str("copy/", name, "/spiece.model"));
-    write_file(copy, sentencepiece_model(vocab));
-    write_file(dir_.file(str("copy/", name, "/tokenizer_config.json")), config_beside_copy(vocab));
-    EXPECT_EQ(vocabulary_crc32c(copy), vocabulary_crc32c(vocab)) << name;
+    io::write_file(copy, text::sentencepiece_model(vocab));
+    io::write_file(dir_.file(str("copy/", name, "/tokenizer_config.json")),
+                   text::config_beside_copy(vocab));
+    EXPECT_EQ(text::vocabulary_crc32c(copy), text::vocabulary_crc32c(vocab)) << name;
     for (const std::string& path : {vocab, copy})
       for (std::size_t i = 0; i < texts.size(); ++i)
         EXPECT_EQ(job_of(path).encode(texts[i]), ids[i].get<Ids>()) << path << ": " << texts[i];
@@ -75,8 +76,8 @@ TEST_F(T5AddedTokens, HaveTheIdsOfTransformers) {
 
 TEST_F(T5AddedTokens, AreReadFromBothFilesAndDecoded) {
   list_tokens(R"({"1": {"content": "</s>"}, "30": {"content": "[EVENT]", "special": true}})");
-  write_file(dir_.file("added_tokens.json"), R"({"<extra_id_3>": 17, "covid": 31})");
-  const GenerateJob job = job_of(vocab_);
+  io::write_file(dir_.file("added_tokens.json"), R"({"<extra_id_3>": 17, "covid": 31})");
+  const execution::GenerateJob job = job_of(vocab_);
   EXPECT_THAT(job.encode("[EVENT]covid"), ElementsAre(30, 31, job.end));
   for (const char* text : {"a bad covid cab", "a[EVENT] bed", "abcovid"})
     EXPECT_EQ(job.decode(job.encode(text)), text);
@@ -94,16 +95,17 @@ TEST_F(T5AddedTokens, AreRejectedBeyondTheEmbeddingRows) {
 // A model whose sentinels have increasing instead of decreasing ids.
 TEST_F(T5AddedTokens, KeepTheIdsOfSentinels) {
   list_tokens(R"({"30": {"content": "<extra_id_0>"}, "31": {"content": "<extra_id_1>"}})");
-  const GenerateJob job = job_of(vocab_);
+  const execution::GenerateJob job = job_of(vocab_);
   EXPECT_THAT(job.encode("<extra_id_1><extra_id_0>"), ElementsAre(31, 30, job.end));
   EXPECT_EQ(job.decode(Ids{31}), "<extra_id_1>");
 }
 
 TEST_F(T5AddedTokens, OverrideIdsOfUncountedSentinels) {
-  EXPECT_EQ(sentinels_on_top(20, 128, {}), 100);
-  EXPECT_EQ(sentinels_on_top(20, 64, {}), 44);
-  EXPECT_EQ(sentinels_on_top(20, 128, {{.id = 24, .content = "a"}, {.id = 3, .content = "b"}}), 4);
+  EXPECT_EQ(text::sentinels_on_top(20, 128, {}), 100);
+  EXPECT_EQ(text::sentinels_on_top(20, 64, {}), 44);
+  EXPECT_EQ(
+      text::sentinels_on_top(20, 128, {{.id = 24, .content = "a"}, {.id = 3, .content = "b"}}), 4);
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -23,7 +23,7 @@
 #include "text/tokenizers/tokenizer.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 using testing::HasSubstr;
@@ -31,7 +31,7 @@ using testing::HasSubstr;
 class T5Recipe : public testing::Test {
  protected:
   Recipe recipe(std::vector<std::string> settings = {}) {
-    write_file(dir_.file("r.yaml"), "model: {type: t5}\nvocab: {type: unigram, size: 32000}\n");
+    io::write_file(dir_.file("r.yaml"), "model: {type: t5}\nvocab: {type: unigram, size: 32000}\n");
     return load_recipe(dir_.file("r.yaml"), settings);
   }
   std::string refusal(const std::vector<std::string>& settings) {
@@ -49,8 +49,8 @@ TEST_F(T5Recipe, HasTheOriginalsFieldsAndDefaults) {
   EXPECT_EQ(r.data["extra_ids"], 100);
   const auto& features = r.program->job->task.features;
   ASSERT_EQ(features.size(), 2u);
-  EXPECT_EQ(features[0].row, Dims{512});
-  EXPECT_EQ(features[1].row, Dims{114});
+  EXPECT_EQ(features[0].row, compiler::Dims{512});
+  EXPECT_EQ(features[1].row, compiler::Dims{114});
   EXPECT_EQ(features[1].limit,
             32128);  // 32000 pieces and 100 sentinels, rounded up to a multiple of 128
   EXPECT_EQ(r.program->job->task.windows->tokens, 568);
@@ -94,13 +94,13 @@ TEST(Unigram, IsTheEntropyOfSmoothedCounts) {
   TempDir dir;
   const auto store = [&](const char* name, const std::vector<std::int32_t>& ids) {
     std::string bytes;
-    TokenStoreWriter writer({}, 4, [&](std::string_view more) { bytes += more; });
+    io::TokenStoreWriter writer({}, 4, [&](std::string_view more) { bytes += more; });
     writer.add(ids);
     writer.finish();
-    write_file(dir.file(name), bytes);
+    io::write_file(dir.file(name), bytes);
     return dir.file(name);
   };
-  Task task;
+  model::Task task;
   task.features = {{.name = "targets", .row = {4}, .limit = 9, .limit_name = "vocab_size"}};
   const UnigramJob job{.name = "unigram_loss",
                        .train = store("a.tokens", {3, 3, 3, 4, 1, 1, 8, 2}),
@@ -109,14 +109,15 @@ TEST(Unigram, IsTheEntropyOfSmoothedCounts) {
                        .feature = "targets",
                        .words = {{2, 4}, {4, 6}},
                        .examples = 1};
-  const MeasuredValue got = unigram_measure(job);
+  const model::MeasuredValue got = unigram_measure(job);
   EXPECT_EQ(got.weight, 3);  // 3, 4 and 5 of the first example
   EXPECT_NEAR(got.value, -(std::log(4 / 9.0) + std::log(2 / 9.0) + std::log(1 / 9.0)) / 3, 1e-12);
   // The same words have 3, 1 and 4 characters.
-  const BertTokenizer pieces(Vocabulary({"[UNK]", "a", "b", "▁ab", "é", "wxyz"}), {});
+  const text::BertTokenizer pieces(text::Vocabulary({"[UNK]", "a", "b", "▁ab", "é", "wxyz"}), {});
   EXPECT_NEAR(characters_of_words(job, pieces), 8 / 3.0, 1e-12);
   // Two byte pieces are one character, and an unknown piece counts as 0.
-  const BertTokenizer bytes(Vocabulary({"x", "a", "b", "<0xD0>", "<0xB9>", "[UNK]"}), {});
+  const text::BertTokenizer bytes(text::Vocabulary({"x", "a", "b", "<0xD0>", "<0xB9>", "[UNK]"}),
+                                  {});
   EXPECT_NEAR(characters_of_words(job, bytes), 1 / 3.0, 1e-12);
 }
 
@@ -130,8 +131,8 @@ class T5Run : public testing::Test {
     for (int d = 0; d < 60; ++d)
       text += str("the cat sees a dog and ", d, " birds\na dog likes the cat ", d,
                   " times\nsome birds follow a small river\n\n");
-    write_file(dir_.file("text.txt"), text);
-    write_file(
+    io::write_file(dir_.file("text.txt"), text);
+    io::write_file(
         dir_.file("r.yaml"),
         str("text: {input: ", dir_.file("text.txt"),
             ", sentences: lines, dedup: none, heldout: 0.3}\n"
@@ -157,9 +158,9 @@ class T5Run : public testing::Test {
 };
 
 TEST_F(T5Run, LearnsFromTextAndReportsAUnigramBaseline) {
-  Evaluation told;
+  execution::Evaluation told;
   const auto learn = [&](const char* steps) {
-    run_recipe(recipe("m", {steps}), {}, [&](const Evaluation& e) { told = e; });
+    run_recipe(recipe("m", {steps}), {}, [&](const execution::Evaluation& e) { told = e; });
     return told.measure("target_loss").value;
   };
   const double begun = learn("train.steps=4");
@@ -169,31 +170,31 @@ TEST_F(T5Run, LearnsFromTextAndReportsAUnigramBaseline) {
   EXPECT_EQ(told.measure("unigram_loss").weight, told.measure("word_loss").weight);
   EXPECT_THAT(evaluation_report(recipe("m"), told), HasSubstr("by their frequencies alone"));
   const std::string vocabulary = dir_.file("m/vocab.model");
-  const auto pieces = load_tokenizer(vocabulary, {});
+  const auto pieces = text::load_tokenizer(vocabulary, {});
   EXPECT_EQ(pieces->token(0), "<pad>");
   EXPECT_EQ(pieces->token(1), "</s>");
   EXPECT_EQ(pieces->token(2), "<unk>");
   EXPECT_NE(pieces->token(3), "[MASK]");
-  EXPECT_THAT(read_file(dir_.file("m/model/t5_config.json")), HasSubstr("\"vocab_size\": 128"));
+  EXPECT_THAT(io::read_file(dir_.file("m/model/t5_config.json")), HasSubstr("\"vocab_size\": 128"));
 }
 
 // <extra_id_7> 3, … <extra_id_0> 10, below all words.
 TEST_F(T5Run, SupportsAVocabularyThatContainsSentinels) {
-  VocabularyJob job;
+  data::VocabularyJob job;
   job.out = dir_.file("own.model");
-  job.type = VocabularyType::unigram;
+  job.type = data::VocabularyType::unigram;
   job.tokenizer.lower_case = false;
   job.text.input = dir_.file("text.txt");
   job.trainer.vocab_size = 60;
   for (int i = 7; i >= 0; --i) job.trainer.reserved.push_back(str("<extra_id_", i, ">"));
-  train_vocabulary(job);
-  write_file(dir_.file("tokenizer_config.json"),
-             R"({"added_tokens_decoder": {"60": {"content": "covid"}}})");
+  data::train_vocabulary(job);
+  io::write_file(dir_.file("tokenizer_config.json"),
+                 R"({"added_tokens_decoder": {"60": {"content": "covid"}}})");
   const std::vector<std::string> own{"vocab.file=" + job.out, "model.vocab_size=61",
                                      "data.extra_ids=0", "train.steps=2"};
   EXPECT_EQ(recipe("m", own).program->job->task.features[0].limit, 61);
-  Evaluation told;
-  run_recipe(recipe("m", own), {}, [&](const Evaluation& e) { told = e; });
+  execution::Evaluation told;
+  run_recipe(recipe("m", own), {}, [&](const execution::Evaluation& e) { told = e; });
   EXPECT_GT(told.measure("word_loss").weight, 0);
   EXPECT_EQ(told.measure("unigram_loss").weight, told.measure("word_loss").weight);
   EXPECT_LT(told.measure("word_loss").weight, told.measure("target_loss").weight);
@@ -243,12 +244,13 @@ TEST_F(T5Run, LogsFilledMasksDuringTraining) {
   run_recipe(recipe("m", settings));
   EXPECT_THAT(log_.text(), HasSubstr("some [MASK] follow a [MASK] river : '"));
   Json filled;
-  for (const Record& record : read_metrics(dir_.file("m/model/metrics.jsonl")))
+  for (const evaluation::Record& record :
+       evaluation::read_metrics(dir_.file("m/model/metrics.jsonl")))
     if (record.value("kind", "") == "filled") filled = record["texts"];
   ASSERT_EQ(filled.size(), 2u);
   EXPECT_EQ(filled[1]["masks"].size(), 2u);
   // The text that the model of this step generates after its sentinel.
-  GenerateOptions options;
+  execution::GenerateOptions options;
   options.search.most_tokens = 4;
   const std::string text = "the cat <extra_id_0> a dog", sentinel = "<extra_id_0> ";
   const auto answers = PretrainedModel::of_recipe(recipe("m", settings))
@@ -263,11 +265,11 @@ TEST_F(T5Run, LogsFilledMasksDuringTraining) {
 TEST_F(T5Run, LearnsEveryObjective) {
   for (const char* objective : {"iid_denoise_text", "prefix_lm", "lm"}) {
     SCOPED_TRACE(objective);
-    Evaluation told;
+    execution::Evaluation told;
     const auto learn = [&](const char* steps) {
       run_recipe(recipe(objective, {str("data.objective=", objective), steps, "data.documents=cut",
                                     "data.targets_length=24"}),
-                 {}, [&](const Evaluation& e) { told = e; });
+                 {}, [&](const execution::Evaluation& e) { told = e; });
       EXPECT_GT(told.measure("word_loss").weight, 0);
       return told.measure("target_loss").value;
     };
@@ -278,4 +280,4 @@ TEST_F(T5Run, LearnsEveryObjective) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -31,7 +31,7 @@
 #include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/unigram_json.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 using testing::HasSubstr;
@@ -44,8 +44,8 @@ class TextToText : public testing::Test {
     for (int d = 0; d < 40; ++d)
       text += str("the cat sees a dog and ", d, " birds\na dog likes the cat ", d,
                   " times\nsome birds follow a small river\n\n");
-    write_file(dir_.file("text.txt"), text);
-    write_file(
+    io::write_file(dir_.file("text.txt"), text);
+    io::write_file(
         dir_.file("t5.yaml"),
         str("out: ", dir_.file("base"), "\ntext: {input: ", dir_.file("text.txt"),
             ", sentences: lines, dedup: none, heldout: 0.3}\n"
@@ -58,8 +58,8 @@ class TextToText : public testing::Test {
       rows += str(R"({"source": ")", i % 2 == 0 ? "the cat sees " : "a dog likes the cat ", i,
                   R"( birds", "target": ")",
                   i % 2 == 0 ? "a dog" : "some birds follow a small river and a dog", "\"}\n");
-    write_file(dir_.file("rows.jsonl"), rows);
-    write_file(
+    io::write_file(dir_.file("rows.jsonl"), rows);
+    io::write_file(
         dir_.file("r.yaml"),
         str("data: {train: ", dir_.file("rows.jsonl"),
             ", inputs_length: 24, targets_length: 12, validation_share: 0.4}\n"
@@ -72,9 +72,10 @@ class TextToText : public testing::Test {
     settings.push_back("out=" + dir_.file(out));
     return load_recipe(dir_.file("r.yaml"), settings);
   }
-  Evaluation run(const std::string& out, const std::vector<std::string>& settings = {}) const {
-    Evaluation told;
-    run_recipe(recipe(out, settings), {}, [&](const Evaluation& e) { told = e; });
+  execution::Evaluation run(const std::string& out,
+                            const std::vector<std::string>& settings = {}) const {
+    execution::Evaluation told;
+    run_recipe(recipe(out, settings), {}, [&](const execution::Evaluation& e) { told = e; });
     return told;
   }
   static std::vector<std::string> with(std::vector<std::string> settings,
@@ -97,7 +98,7 @@ TEST_F(TextToText, IgnoresPaddingRowsInTheLoss) {
     return evaluate_model(
         recipe("m", {"model.loss_over=examples", str("eval.batch_size=", batch)}));
   };
-  const Evaluation e = scored("3"), filled = scored("4");
+  const execution::Evaluation e = scored("3"), filled = scored("4");
   EXPECT_EQ(filled.examples, 6);
   EXPECT_EQ(filled.measure("target_loss").weight, 6);
   EXPECT_NEAR(filled.measure("target_loss").value, e.measure("target_loss").value, 1e-4);
@@ -111,18 +112,19 @@ TEST_F(TextToText, EvaluatesEveryRowAndGeneratesTheSameFromItsFolders) {
                                              "train.optimizer.learning_rate=0.01",
                                              "train.schedule.warmup_steps=10",
                                              "model.dropout=0"};
-  const Evaluation e = run("m", long_enough);
+  const execution::Evaluation e = run("m", long_enough);
   EXPECT_LT(e.measure("target_loss").value, 1);
   EXPECT_EQ(e.examples, 6);
   EXPECT_EQ(e.measure("exact_match").weight, 6);
   EXPECT_THAT(log_.text(), HasSubstr("8 examples to train on, 6 held out"));
   EXPECT_THAT(log_.text(), HasSubstr("of them with answers longer than 12 tokens"));
   // A batch of two with one row is padded: the loss is the same with other batch sizes.
-  const Evaluation again = evaluate_model(recipe("m", with(long_enough, "eval.batch_size=5")));
+  const execution::Evaluation again =
+      evaluate_model(recipe("m", with(long_enough, "eval.batch_size=5")));
   EXPECT_NEAR(again.measure("target_loss").value, e.measure("target_loss").value, 1e-5);
   EXPECT_EQ(again.measure("target_loss").weight, e.measure("target_loss").weight);
   std::vector<std::string> texts, said;
-  LineReader lines(dir_.file("m/model/predictions.jsonl"));
+  text::LineReader lines(dir_.file("m/model/predictions.jsonl"));
   for (std::string line; lines.next(line);) {
     const auto row = Json::parse(line);
     texts.push_back(row["text"]);
@@ -130,14 +132,15 @@ TEST_F(TextToText, EvaluatesEveryRowAndGeneratesTheSameFromItsFolders) {
   }
   ASSERT_EQ(texts.size(), 6u);
   EXPECT_GT(std::set(said.begin(), said.end()).size(), 1u) << "else any model answers the same";
-  GenerateOptions options;
+  execution::GenerateOptions options;
   options.search.most_tokens = 12;
   EXPECT_EQ(PretrainedModel::of_recipe(recipe("m", long_enough)).generator(options).job().prefix,
             "a cat likes ");
   // Each input has the run's prefix.
-  convert_checkpoint({.from = dir_.file("m/model"), .to = dir_.file("tf/model.ckpt")});
-  convert_checkpoint(
-      {.from = dir_.file("tf/model.ckpt"), .to = dir_.file("again"), .form = ModelForm::smelt});
+  checkpoint::convert_checkpoint({.from = dir_.file("m/model"), .to = dir_.file("tf/model.ckpt")});
+  checkpoint::convert_checkpoint({.from = dir_.file("tf/model.ckpt"),
+                                  .to = dir_.file("again"),
+                                  .form = checkpoint::ModelForm::smelt});
   for (const char* folder : {"m/model", "m/huggingface", "again"}) {
     auto answers = PretrainedModel::of_folder(dir_.file(folder)).generator(options);
     EXPECT_EQ(answers.job().prefix, "a cat likes ") << folder;
@@ -146,9 +149,9 @@ TEST_F(TextToText, EvaluatesEveryRowAndGeneratesTheSameFromItsFolders) {
       EXPECT_EQ(got[i].front().text, said[i]) << folder;
   }
   // --no-segment: the text is already split into words.
-  store_segment_command(dir_.file("again/spiece.model"), "exit 4");
+  text::store_segment_command(dir_.file("again/spiece.model"), "exit 4");
   LoadOptions split;
-  split.tokenizer.segment_command = kNoSegmentCommand;
+  split.tokenizer.segment_command = text::kNoSegmentCommand;
   EXPECT_FALSE(PretrainedModel::of_folder(dir_.file("again"), split)
                    .generator(options)
                    .job()
@@ -161,18 +164,18 @@ TEST_F(TextToText, ComparesAnswersWithTheOriginalLabels) {
   for (int i = 0; i < 10; ++i)
     rows += str(R"({"source": "the cat sees )", i, R"(", "target": "{)", i,
                 R"(} a dog likes the cat )", "and some birds follow it\"}\n");
-  write_file(dir_.file("rows.jsonl"), rows);
+  io::write_file(dir_.file("rows.jsonl"), rows);
   const std::vector<std::string> few{"data.targets_length=4", "eval.steps=1"};
-  const Evaluation e = run("m", few);
+  const execution::Evaluation e = run("m", few);
   EXPECT_THAT(log_.text(), HasSubstr("contain characters without a piece in the vocabulary"));
   EXPECT_EQ(e.measure("exact_match").weight, 4) << "eval.steps is one batch of four";
   EXPECT_EQ(e.measure("exact_match").value, 0);
   const std::string predictions = dir_.file("m/model/predictions.jsonl"),
                     kept = dir_.file("m/data/heldout.tfrecord.rows.jsonl");
-  const std::string made = read_file(kept);
+  const std::string made = io::read_file(kept);
   std::string answered;
   int lines = 0;
-  LineReader told(predictions);
+  text::LineReader told(predictions);
   for (std::string line; told.next(line); ++lines) {
     auto row = Json::parse(line);
     EXPECT_THAT(row["text"].get<std::string>(), testing::StartsWith("the cat sees "));
@@ -182,26 +185,26 @@ TEST_F(TextToText, ComparesAnswersWithTheOriginalLabels) {
     answered += row.dump() + "\n";
   }
   ASSERT_EQ(lines, 4);
-  write_file(kept, answered);
+  io::write_file(kept, answered);
   EXPECT_EQ(evaluate_model(recipe("m", few)).measure("exact_match").value, 0.75);
 
   // The metrics are stored even if generation fails.
-  write_file(kept, "{}" + made.substr(made.find('\n')));
-  remove_file(dir_.file("m/model/eval_results.txt"));
+  io::write_file(kept, "{}" + made.substr(made.find('\n')));
+  io::remove_file(dir_.file("m/model/eval_results.txt"));
   EXPECT_THAT(error_of<UsageError>([&] { evaluate_model(recipe("m", few)); }),
               HasSubstr("heldout.tfrecord.rows.jsonl:1: not a row with text and label"));
-  EXPECT_THAT(read_file(dir_.file("m/model/eval_results.txt")), HasSubstr("target_loss = "));
-  remove_file(kept);
+  EXPECT_THAT(io::read_file(dir_.file("m/model/eval_results.txt")), HasSubstr("target_loss = "));
+  io::remove_file(kept);
   (void)evaluate_model(recipe("m", few));
   EXPECT_THAT(log_.text(), HasSubstr("rows.jsonl not found: comparing answers with"));
-  write_file(kept, made + made);
+  io::write_file(kept, made + made);
   EXPECT_THAT(error_of<UsageError>([&] { evaluate_model(recipe("m", few)); }),
               HasSubstr("rows.jsonl: 8 rows, but 4 records"));
 }
 
 TEST_F(TextToText, AnEmptyPrefixOverridesThePrefixOfTheRun) {
   run("m", {"data.prefix=a cat likes "});
-  GenerateOptions options;
+  execution::GenerateOptions options;
   options.prefix = "";
   EXPECT_EQ(PretrainedModel::of_recipe(recipe("m", {"data.prefix=a cat likes "}))
                 .generator(options)
@@ -220,9 +223,10 @@ TEST_F(TextToText, KeepsTheBestCheckpointByGeneratedAnswers) {
                                           "model.dropout=0",
                                           "eval.every=10",
                                           "eval.best=true"};
-  const Evaluation e = run("m", settings);
+  const execution::Evaluation e = run("m", settings);
   std::map<std::int64_t, double> matches;
-  for (const Record& record : read_metrics(dir_.file("m/model/metrics.jsonl")))
+  for (const evaluation::Record& record :
+       evaluation::read_metrics(dir_.file("m/model/metrics.jsonl")))
     if (record.value("kind", "") == "check")
       matches[record["step"]] = record["valid"]["exact_match"];
   ASSERT_EQ(matches.size(), 4u);
@@ -239,15 +243,16 @@ TEST_F(TextToText, KeepsTheBestCheckpointByGeneratedAnswers) {
 // A run that overwrites the folder ignores its checkpoints.
 TEST_F(TextToText, UsesTheSentinelsOfItsWeightsAfterOverwrite) {
   run("m", {"train.steps=1"});
-  convert_checkpoint(
-      {.from = dir_.file("base/model"), .to = dir_.file("hf"), .form = ModelForm::hugging_face});
-  Json config = Json::parse(read_file(dir_.file("hf/tokenizer_config.json")));
+  checkpoint::convert_checkpoint({.from = dir_.file("base/model"),
+                                  .to = dir_.file("hf"),
+                                  .form = checkpoint::ModelForm::hugging_face});
+  Json config = Json::parse(io::read_file(dir_.file("hf/tokenizer_config.json")));
   config["extra_ids"] = 5;
-  write_file(dir_.file("hf/tokenizer_config.json"), config.dump());
+  io::write_file(dir_.file("hf/tokenizer_config.json"), config.dump());
   const std::vector<std::string> other{"train.steps=1", "out=" + dir_.file("m"),
                                        "train.init_from=" + dir_.file("hf")};
   run_recipe(load_recipe(dir_.file("r.yaml"), other, true), {.overwrite = true});
-  EXPECT_EQ(load_latest_state(dir_.file("m/model"))->state["extra_ids"], 5);
+  EXPECT_EQ(checkpoint::load_latest_state(dir_.file("m/model"))->state["extra_ids"], 5);
 }
 
 TEST_F(TextToText, ComparesAnswersWithThoseOfRandomWeights) {
@@ -264,8 +269,8 @@ TEST_F(TextToText, ComparesAnswersWithThoseOfRandomWeights) {
   EXPECT_EQ(s.examples, 6u);
   EXPECT_THAT(log_.text(), HasSubstr("8 of them with answers longer than 2 tokens"));
   ASSERT_EQ(s.margins.size(), 1u);
-  const auto fresh = Json::parse(read_file(s.against[0].folders[0] + "/model/t5_config.json"));
-  EXPECT_EQ(fresh, Json::parse(read_file(s.trials[0].folders[0] + "/model/t5_config.json")));
+  const auto fresh = Json::parse(io::read_file(s.against[0].folders[0] + "/model/t5_config.json"));
+  EXPECT_EQ(fresh, Json::parse(io::read_file(s.trials[0].folders[0] + "/model/t5_config.json")));
 }
 
 TEST_F(TextToText, KnowsTheSentinelsOfAConvertedCheckpoint) {
@@ -273,27 +278,30 @@ TEST_F(TextToText, KnowsTheSentinelsOfAConvertedCheckpoint) {
     const Recipe r = recipe("m", {"train.init_from=" + dir_.file(weights)});
     return r.program->job->task.settings.value("extra_ids", 0);
   };
-  convert_checkpoint({.from = dir_.file("base/model"), .to = dir_.file("tf/model.ckpt")});
-  convert_checkpoint(
-      {.from = dir_.file("tf/model.ckpt"), .to = dir_.file("again"), .form = ModelForm::smelt});
-  EXPECT_EQ(load_latest_state(dir_.file("again"))->state.value("extra_ids", 0), 8);
+  checkpoint::convert_checkpoint(
+      {.from = dir_.file("base/model"), .to = dir_.file("tf/model.ckpt")});
+  checkpoint::convert_checkpoint({.from = dir_.file("tf/model.ckpt"),
+                                  .to = dir_.file("again"),
+                                  .form = checkpoint::ModelForm::smelt});
+  EXPECT_EQ(checkpoint::load_latest_state(dir_.file("again"))->state.value("extra_ids", 0), 8);
   EXPECT_EQ(known("again"), 8);
   // If the state lacks them, as in an earlier version, they are read from the file next to it.
-  const Checkpoint silent = load_checkpoint(dir_.file("again"), 1);
+  const checkpoint::Checkpoint silent = checkpoint::load_checkpoint(dir_.file("again"), 1);
   Json state = silent.state;
   state.erase("extra_ids");
-  save_checkpoint(dir_.file("silent"), 1, silent.tensors, state);
+  checkpoint::save_checkpoint(dir_.file("silent"), 1, silent.tensors, state);
   for (const char* name : {"t5_config.json", "spiece.model"})
-    write_file(dir_.file(str("silent/", name)), read_file(dir_.file(str("again/", name))));
+    io::write_file(dir_.file(str("silent/", name)), io::read_file(dir_.file(str("again/", name))));
   EXPECT_EQ(known("silent"), 8);
 }
 
 TEST_F(TextToText, TreatsUnknownSentinelsAsText) {
   const std::string vocab = dir_.file("base/vocab.model");
-  const GenerateJob job = t5_generate_job(
-      parse_config<T5Config>(load_latest_state(dir_.file("base/model"))->state["model"], ""), vocab,
-      {}, 8);
-  const auto pieces = load_tokenizer(vocab, {});
+  const execution::GenerateJob job = t5_generate_job(
+      io::parse_config<model::T5Config>(
+          checkpoint::load_latest_state(dir_.file("base/model"))->state["model"], ""),
+      vocab, {}, 8);
+  const auto pieces = text::load_tokenizer(vocab, {});
   for (const char* text : {"a dog <extra_id_999> the cat", "a <extra_id_x", "<extra_id_8>"}) {
     std::vector<std::int32_t> whole;
     pieces->encode(text, whole);
@@ -307,16 +315,17 @@ TEST_F(TextToText, TreatsUnknownSentinelsAsText) {
 // Behaves like transformers' T5Tokenizer with legacy=False.
 TEST_F(TextToText, KeepsSpaceSignsAndAddedTokensOfTheFolder) {
   for (const char* form : {"old", "new"}) {
-    make_folders(dir_.file(form));
-    write_file(dir_.file(str(form, "/spiece.model")), read_file(dir_.file("base/vocab.model")));
+    io::make_folders(dir_.file(form));
+    io::write_file(dir_.file(str(form, "/spiece.model")),
+                   io::read_file(dir_.file("base/vocab.model")));
   }
-  write_file(dir_.file("new/tokenizer_config.json"),
-             R"({"legacy": false, "added_tokens_decoder": {"70": {"content": "covid"}}})");
+  io::write_file(dir_.file("new/tokenizer_config.json"),
+                 R"({"legacy": false, "added_tokens_decoder": {"70": {"content": "covid"}}})");
   const auto pieces_of = [&](const char* form, std::string_view text) {
     const std::string vocab = dir_.file(str(form, "/spiece.model"));
-    const auto config =
-        parse_config<T5Config>(load_latest_state(dir_.file("base/model"))->state["model"], "");
-    const auto pieces = load_tokenizer(vocab, {});
+    const auto config = io::parse_config<model::T5Config>(
+        checkpoint::load_latest_state(dir_.file("base/model"))->state["model"], "");
+    const auto pieces = text::load_tokenizer(vocab, {});
     std::string out;
     for (const std::int32_t id : t5_generate_job(config, vocab, {}, 8).encode(text))
       out += id < pieces->size() ? pieces->token(id) : "<>";
@@ -329,13 +338,13 @@ TEST_F(TextToText, KeepsSpaceSignsAndAddedTokensOfTheFolder) {
   // A run stores the settings of the folder and exports them.
   run("m", {"vocab.file=" + dir_.file("new/spiece.model"), "train.steps=1"});
   for (const char* vocab : {"m/vocab.model", "m/huggingface/spiece.model"}) {
-    EXPECT_FALSE(space_signs(dir_.file(vocab)).behind_sentinels) << vocab;
-    EXPECT_EQ(added_pieces(dir_.file(vocab)).tokens.at(0).id, 70) << vocab;
+    EXPECT_FALSE(text::space_signs(dir_.file(vocab)).behind_sentinels) << vocab;
+    EXPECT_EQ(text::added_pieces(dir_.file(vocab)).tokens.at(0).id, 70) << vocab;
   }
-  EXPECT_EQ(vocabulary_crc32c(dir_.file("m/vocab.model")),
-            vocabulary_crc32c(dir_.file("new/spiece.model")));
-  EXPECT_NE(vocabulary_crc32c(dir_.file("old/spiece.model")),
-            vocabulary_crc32c(dir_.file("new/spiece.model")));
+  EXPECT_EQ(text::vocabulary_crc32c(dir_.file("m/vocab.model")),
+            text::vocabulary_crc32c(dir_.file("new/spiece.model")));
+  EXPECT_NE(text::vocabulary_crc32c(dir_.file("old/spiece.model")),
+            text::vocabulary_crc32c(dir_.file("new/spiece.model")));
 }
 
 TEST_F(TextToText, ResumesBitIdentically) {
@@ -365,7 +374,8 @@ TEST_F(TextToText, RejectsInvalidSettings) {
               HasSubstr("model.like needs vocab.file\n  hint: model.like only determines sizes"));
   EXPECT_THAT(refusal({"data.target=answer"}), HasSubstr("rows.jsonl:1: "));
   EXPECT_THAT(refusal({"data.train="}), HasSubstr("data.train: no texts with answers"));
-  write_file(dir_.file("bad.jsonl"), read_file(dir_.file("rows.jsonl")) + "{\"source\": 1}\n");
+  io::write_file(dir_.file("bad.jsonl"),
+                 io::read_file(dir_.file("rows.jsonl")) + "{\"source\": 1}\n");
   EXPECT_THAT(refusal({"data.train=" + dir_.file("bad.jsonl")}),
               HasSubstr("1 of 15 rows cannot be read; data.max_bad is 0.01"));
 }
@@ -377,7 +387,7 @@ TEST_F(TextToText, LearnsTheTttTutorial) {
     for (int i = 0; i < 12; ++i)
       tweets += str(R"({"text": "the cat sees )", i, R"( birds", "label": ")",
                     i % 2 == 0 ? "a dog" : "a cat", "\"}\n");
-    write_file(dir_.file(str(part, ".json")), tweets);
+    io::write_file(dir_.file(str(part, ".json")), tweets);
   }
   const Recipe r = load_recipe(
       source_path("recipes/ttt-covid.yaml"),
@@ -385,12 +395,13 @@ TEST_F(TextToText, LearnsTheTttTutorial) {
        "data.validation=" + dir_.file("val.json"), "train.init_from=" + dir_.file("base"),
        "train.device=cpu", "train.devices=2", "train.batch_size=4", "train.epochs=2",
        "eval.every=3", "data.inputs_length=24", "train.optimizer.learning_rate=0.01"});
-  Evaluation told;
-  run_recipe(r, {}, [&](const Evaluation& e) { told = e; });
-  EXPECT_EQ(latest_checkpoint(dir_.file("covid/model")), 6);
+  execution::Evaluation told;
+  run_recipe(r, {}, [&](const execution::Evaluation& e) { told = e; });
+  EXPECT_EQ(checkpoint::latest_checkpoint(dir_.file("covid/model")), 6);
   EXPECT_EQ(told.measure("exact_match").weight, 12);
   std::vector<double> losses, matches;
-  for (const Record& record : read_metrics(dir_.file("covid/model/metrics.jsonl")))
+  for (const evaluation::Record& record :
+       evaluation::read_metrics(dir_.file("covid/model/metrics.jsonl")))
     if (record.value("kind", "") == "check") {
       losses.push_back(record["valid"]["target_loss"]);
       matches.push_back(record["valid"]["exact_match"]);
@@ -401,4 +412,4 @@ TEST_F(TextToText, LearnsTheTttTutorial) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

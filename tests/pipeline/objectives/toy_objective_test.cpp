@@ -31,7 +31,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 namespace fs = std::filesystem;
@@ -43,7 +43,7 @@ using testing::Not;
 std::uint64_t make_sums(const Recipe& r, ExampleSet set) {
   const bool train = set == ExampleSet::train;
   PythonRandom random(train ? 1 : 2);
-  ExampleWriter writer;
+  io::ExampleWriter writer;
   std::string out;
   for (std::int64_t i = 0; i < r.data["examples"]; ++i) {
     std::vector<float> x(r.model["width"].get<std::size_t>()), y{0};
@@ -53,38 +53,41 @@ std::uint64_t make_sums(const Recipe& r, ExampleSet set) {
     }
     writer.reals("x", x);
     writer.reals("y", y);
-    append_record(out, writer.take());
+    io::append_record(out, writer.take());
   }
   const RecipePaths paths(r);
-  write_file(train ? paths.train_records : paths.heldout_records, out);
+  io::write_file(train ? paths.train_records : paths.heldout_records, out);
   return r.data["examples"];
 }
 
 // The model y = x w + b with the mean squared error.
-Objective line(const Scope& root, const Inputs& in) {
-  const Tensor y = in["y"], guess = dense(root / "line", in["x"], 1, {.value = 0.5});
-  const Tensor sum = reduce_sum(square(reshape(guess, y.dims()) - y), {0});
+model::Objective line(const model::Scope& root, const model::Inputs& in) {
+  const compiler::Tensor y = in["y"],
+                         guess = model::dense(root / "line", in["x"], 1, {.value = 0.5});
+  const compiler::Tensor sum =
+      compiler::reduce_sum(model::square(compiler::reshape(guess, y.dims()) - y), {0});
   return {.losses = {{.name = "square_error",
                       .sum = sum,
-                      .weight = full_like(sum, static_cast<double>(y.dim(0)))}},
+                      .weight = compiler::full_like(sum, static_cast<double>(y.dim(0)))}},
           .metrics = {}};
 }
 
-Task line_task(const Recipe& r) {
-  Task task;
+model::Task line_task(const Recipe& r) {
+  model::Task task;
   task.name = "line";
   task.settings = {{"model", r.model}};
-  task.features = {{.name = "x", .dtype = DType::f32, .row = {r.model["width"]}},
-                   {.name = "y", .dtype = DType::f32}};
+  task.features = {{.name = "x", .dtype = compiler::DType::f32, .row = {r.model["width"]}},
+                   {.name = "y", .dtype = compiler::DType::f32}};
   task.objective = line;
   return task;
 }
 
 // A sampler that simulates Ctrl-C.
-class StoppingSampler : public TextSampler {
+class StoppingSampler : public execution::TextSampler {
  public:
   std::string kind() const override { return "filled"; }
-  std::vector<TextSample> sample(const SlicedTensors&, const std::string&) const override {
+  std::vector<execution::TextSample> sample(const checkpoint::SlicedTensors&,
+                                            const std::string&) const override {
     std::raise(SIGINT);
     return {};
   }
@@ -107,10 +110,10 @@ class ToyObjective : public testing::Test {
  protected:
   static void SetUpTestSuite() { add_objective_type(line_type()); }
   Recipe recipe(const std::string& out, const std::vector<std::string>& more = {}) {
-    write_file(dir_.file("r.yaml"),
-               "model: {type: line, width: 3}\n"
-               "train: {steps: 400, optimizer.learning_rate: 0.05, optimizer.weight_decay: 0, "
-               "checkpoint.save_interval_steps: 100}\n");
+    io::write_file(dir_.file("r.yaml"),
+                   "model: {type: line, width: 3}\n"
+                   "train: {steps: 400, optimizer.learning_rate: 0.05, optimizer.weight_decay: 0, "
+                   "checkpoint.save_interval_steps: 100}\n");
     std::vector<std::string> settings{"out=" + dir_.file(out)};
     settings.insert(settings.end(), more.begin(), more.end());
     return load_recipe(dir_.file("r.yaml"), settings);
@@ -141,10 +144,10 @@ TEST_F(ToyObjective, TrainsEvaluatesAndResumes) {
   SMELT_OPEN_CPU(client, 1);
   const Recipe whole = recipe("whole");
   run_recipe(whole);
-  const Evaluation e = evaluate_model(whole);
+  const execution::Evaluation e = evaluate_model(whole);
   EXPECT_LT(e.measure("square_error").value, 1e-3);
   EXPECT_EQ(e.examples, 256);
-  EXPECT_EQ(read_file(RecipePaths(whole).evaluation), evaluation_text(e));
+  EXPECT_EQ(io::read_file(RecipePaths(whole).evaluation), evaluation_text(e));
   EXPECT_THAT(error_of([&] {
                 PretrainedModel::of_recipe(whole, {.task = InferenceTask::fill_mask})
                     .fill_mask({"[MASK]"}, 1);
@@ -160,9 +163,11 @@ TEST_F(ToyObjective, TrainsEvaluatesAndResumes) {
   fs::create_directories(to);
   fs::copy(from + kept, to + kept, fs::copy_options::recursive);
   EXPECT_EQ(train_model(resumed).first_step, 200);
-  const Checkpoint got = load_checkpoint(to, 400), want = load_checkpoint(from, 400);
+  const checkpoint::Checkpoint got = checkpoint::load_checkpoint(to, 400),
+                               want = checkpoint::load_checkpoint(from, 400);
   for (const auto& [name, view] : want.tensors)
-    EXPECT_EQ(tensor_values<float>(got.tensors.at(name)), tensor_values<float>(view)) << name;
+    EXPECT_EQ(io::tensor_values<float>(got.tensors.at(name)), io::tensor_values<float>(view))
+        << name;
   EXPECT_THAT(error_of([&] { train_model(recipe("resumed", {"model.width=2"})); }),
               HasSubstr("x has 3 values, not 2"));
 }
@@ -175,7 +180,7 @@ TEST_F(ToyObjective, HasOnlyTheStagesOfItsKind) {
   run_recipe(few);
   EXPECT_THAT(error_of([&] { recipe("a,b"); }),
               HasSubstr("a,b': must not contain a comma, *, ? or [, which form a file pattern"));
-  EXPECT_THAT(list_folder(few.out),
+  EXPECT_THAT(io::list_folder(few.out),
               testing::ElementsAre(".stages", "data", "model", "recipe.yaml"));
   EXPECT_THAT(dry_run_text(few, {}), HasSubstr("   step 3\n"));
   EXPECT_THAT(error_of([&] { dry_run_text(recipe("few", {"train.seed=9"}), {}); }),
@@ -196,21 +201,21 @@ TEST_F(ToyObjective, ASignalInTheLastEvaluationStopsBeforeTheNextStage) {
   const Recipe few = recipe("few", {"train.steps=3", "eval.every=3", "track.fill=x"});
   EXPECT_THAT(error_of([&] { run_recipe(few); }),
               HasSubstr("run: stopped by a signal after the model was trained and saved"));
-  EXPECT_FALSE(exists(RecipePaths(few).evaluation));
+  EXPECT_FALSE(io::exists(RecipePaths(few).evaluation));
   run_recipe(few);
   EXPECT_THAT(log_.text(), HasSubstr("train: up to date"));
-  EXPECT_TRUE(exists(RecipePaths(few).evaluation));
+  EXPECT_TRUE(io::exists(RecipePaths(few).evaluation));
 }
 
 TEST_F(ToyObjective, ReplaysAStepThatIsNotFinite) {
   SMELT_OPEN_CPU(client, 1);
   const Recipe wild = recipe("wild", {"train.optimizer.learning_rate=1e30", "train.ema_decay=0.9"});
-  EXPECT_THAT(error_of([&] { replay_model(wild, ""); }), HasSubstr("holds no bad-batch-<step>"));
+  EXPECT_THAT(error_of([&] { replay_model(wild, ""); }), HasSubstr("contains no bad-batch-<step>"));
   make_examples(wild);
   const std::string message = error_of([&] { train_model(wild); });
   EXPECT_THAT(message, AllOf(HasSubstr("tensor of the backward pass is the gradient of line/"),
                              HasSubstr("its batch and the state before it are in ")));
-  const GradientReport report = replay_model(wild, "");
+  const train::GradientReport report = replay_model(wild, "");
   EXPECT_FALSE(std::isfinite(report.loss));
   ASSERT_EQ(report.of.size(), 2u);
   EXPECT_EQ(report.of[0].parameter, "line/kernel");
@@ -219,4 +224,4 @@ TEST_F(ToyObjective, ReplaysAStepThatIsNotFinite) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

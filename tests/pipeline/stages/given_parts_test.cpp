@@ -20,7 +20,7 @@
 #include "text/tokenizers/segmenter.h"
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 using testing::AllOf;
@@ -37,19 +37,19 @@ TEST_F(GivenParts, UsesTheVocabularyOfTheInitialWeights) {
                                           ? dir_.file("m/huggingface/vocab.txt")
                                           : dir_.file("m/vocab.txt"));
     run_recipe(next);
-    EXPECT_EQ(read_file(dir_.file("n/vocab.txt")), read_file(dir_.file("m/vocab.txt")));
-    EXPECT_THAT(read_file(dir_.file("n/tokenizer_config.json")),
+    EXPECT_EQ(io::read_file(dir_.file("n/vocab.txt")), io::read_file(dir_.file("m/vocab.txt")));
+    EXPECT_THAT(io::read_file(dir_.file("n/tokenizer_config.json")),
                 HasSubstr("\"do_lower_case\": false"));
-    remove_tree(dir_.file("n"));
+    io::remove_tree(dir_.file("n"));
   }
   EXPECT_EQ(said("another vocabulary"), 0);
 }
 
 TEST_F(GivenParts, ContinuedPretrainingUsesTheSizesOfTheInitialModel) {
   run_recipe(recipe());
-  std::string text = read_file(dir_.file("r.yaml"));
+  std::string text = io::read_file(dir_.file("r.yaml"));
   const std::size_t from = text.find("model: {"), to = text.find("train: {");
-  write_file(dir_.file("n.yaml"), text.erase(from, to - from));
+  io::write_file(dir_.file("n.yaml"), text.erase(from, to - from));
   for (const char* weights : {"m/model", "m/huggingface"}) {
     const Recipe next = load_recipe(
         dir_.file("n.yaml"), {"out=" + dir_.file("n"), "train.init_from=" + dir_.file(weights)});
@@ -62,7 +62,7 @@ TEST_F(GivenParts, ContinuedPretrainingUsesTheSizesOfTheInitialModel) {
                                              {"type_vocab_size", 2}})
       EXPECT_EQ(next.model[field], value) << weights << " " << field;
     run_recipe(next);
-    remove_tree(dir_.file("n"));
+    io::remove_tree(dir_.file("n"));
   }
   const Recipe own = load_recipe(dir_.file("n.yaml"), {"train.init_from=" + dir_.file("m/model"),
                                                        "model.num_hidden_layers=2"});
@@ -73,17 +73,17 @@ TEST_F(GivenParts, ContinuedPretrainingUsesTheSizesOfTheInitialModel) {
 
 TEST_F(GivenParts, RejectsWeightsWithoutAVocabulary) {
   run_recipe(recipe());
-  const std::string vocab = read_file(dir_.file("m/vocab.txt"));
+  const std::string vocab = io::read_file(dir_.file("m/vocab.txt"));
   const Recipe next = recipe({"out=" + dir_.file("n"), "train.init_from=" + dir_.file("m/model")});
-  write_file(dir_.file("m/vocab.txt"), vocab + "more\n");  // now a vocabulary of another model
+  io::write_file(dir_.file("m/vocab.txt"), vocab + "more\n");  // now a vocabulary of another model
   const auto refusal =
       AllOf(HasSubstr("train.init_from: no vocabulary found for " + dir_.file("m/model") +
                       ", and vocab.file is not set"),
             HasSubstr("hint: name the vocabulary of the weights with --set vocab.file=…"));
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(next); }), refusal);
-  remove_file(dir_.file("m/vocab.txt"));
+  io::remove_file(dir_.file("m/vocab.txt"));
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(next); }), refusal);
-  EXPECT_FALSE(exists(dir_.file("n")));
+  EXPECT_FALSE(io::exists(dir_.file("n")));
 }
 
 TEST_F(GivenParts, WarnsOfAVocabularySizeThatIsIgnored) {
@@ -96,7 +96,7 @@ TEST_F(GivenParts, WarnsOfAVocabularySizeThatIsIgnored) {
 
 TEST_F(GivenParts, TrainsOnExistingRecordsWithoutText) {
   run_recipe(recipe({"data.shards=2"}));
-  EXPECT_TRUE(exists(dir_.file("m/data/train-00001-of-00002.tfrecord")));
+  EXPECT_TRUE(io::exists(dir_.file("m/data/train-00001-of-00002.tfrecord")));
   const std::vector<std::string> ready{"out=" + dir_.file("n"),
                                        "text.input=", "vocab.file=" + dir_.file("m/vocab.txt"),
                                        "data.records=" + dir_.file("m/data/train-*.tfrecord")};
@@ -104,10 +104,10 @@ TEST_F(GivenParts, TrainsOnExistingRecordsWithoutText) {
   evaluated.push_back("data.heldout=" + dir_.file("m/data/heldout.tfrecord"));
   run_recipe(recipe(evaluated));
   EXPECT_EQ(files("n/huggingface"), files("m/huggingface"));
-  EXPECT_FALSE(exists(dir_.file("n/text")));
-  remove_tree(dir_.file("n"));
+  EXPECT_FALSE(io::exists(dir_.file("n/text")));
+  io::remove_tree(dir_.file("n"));
   run_recipe(recipe(ready));
-  EXPECT_FALSE(exists(dir_.file("n/model/eval_results.txt")));
+  EXPECT_FALSE(io::exists(dir_.file("n/model/eval_results.txt")));
   EXPECT_THAT(error_of<UsageError>([&] { evaluate_model(recipe(ready)); }),
               HasSubstr("eval: no held-out examples: data.records are given without data.heldout"));
 }
@@ -145,16 +145,17 @@ TEST_F(GivenParts, HintsAtTheCorrectFormOfASetting) {
 }
 
 TEST_F(GivenParts, JestimatorModelsAcceptSentencePieceVocabularies) {
-  write_file(dir_.file("r.yaml"),
-             str("out: ", dir_.file("m"), "\ntext: {input: ", dir_.file("text.txt"),
-                 ", sentences: lines, dedup: none, heldout: 0.3}\n"
-                 "vocab: {type: unigram, size: 40}\n"
-                 "model: {type: jestimator_bert, max_length: 16, hidden_size: 8, num_layers: 1,\n"
-                 "  num_heads: 2, mlp_size: 16}\n"
-                 "train: {batch_size: 2, steps: 2}\neval: {batch_size: 1}\n"));
+  io::write_file(
+      dir_.file("r.yaml"),
+      str("out: ", dir_.file("m"), "\ntext: {input: ", dir_.file("text.txt"),
+          ", sentences: lines, dedup: none, heldout: 0.3}\n"
+          "vocab: {type: unigram, size: 40}\n"
+          "model: {type: jestimator_bert, max_length: 16, hidden_size: 8, num_layers: 1,\n"
+          "  num_heads: 2, mlp_size: 16}\n"
+          "train: {batch_size: 2, steps: 2}\neval: {batch_size: 1}\n"));
   const Recipe r = load_recipe(dir_.file("r.yaml"), {});
   run_recipe(r);
-  EXPECT_TRUE(exists(dir_.file("m/vocab.model")));
+  EXPECT_TRUE(io::exists(dir_.file("m/vocab.model")));
   EXPECT_EQ(r.type->task(r).settings["model"]["vocab_size"], 40);
   EXPECT_THAT(error_of<UsageError>([&] {
                 PretrainedModel::of_recipe(r, {.task = InferenceTask::fill_mask})
@@ -164,7 +165,7 @@ TEST_F(GivenParts, JestimatorModelsAcceptSentencePieceVocabularies) {
 }
 
 TEST_F(GivenParts, JestimatorModelsRejectByteLevelVocabularies) {
-  write_file(dir_.file("r.yaml"), "vocab: {type: byte_bpe}\nmodel: {type: jestimator_bert}\n");
+  io::write_file(dir_.file("r.yaml"), "vocab: {type: byte_bpe}\nmodel: {type: jestimator_bert}\n");
   EXPECT_THAT(
       error_of<UsageError>([&] { load_recipe(dir_.file("r.yaml"), {}); }),
       HasSubstr("vocab.type is byte_bpe, which a model of type jestimator_bert cannot use"));
@@ -181,10 +182,10 @@ TEST_F(GivenParts, EncodersStoreOtherVocabulariesThanWordPieceInATokenizerJson) 
 }
 
 TEST_F(GivenParts, ANewVocabularyKeepsCaseAndAccentsByDefault) {
-  write_file(dir_.file("m/text/train.txt"), "Été Été İki\n");
+  io::write_file(dir_.file("m/text/train.txt"), "Été Été İki\n");
   const auto config_of = [&](const std::vector<std::string>& settings) {
     make_vocabulary(recipe(settings));
-    return read_file(dir_.file("m/tokenizer_config.json"));
+    return io::read_file(dir_.file("m/tokenizer_config.json"));
   };
   EXPECT_THAT(config_of({}),
               AllOf(HasSubstr("\"do_lower_case\": false"), HasSubstr("\"strip_accents\": null"),
@@ -200,7 +201,7 @@ TEST_F(GivenParts, ANewVocabularyKeepsCaseAndAccentsByDefault) {
 }
 
 TEST_F(GivenParts, TheStoredRecipeOmitsTheCaseOfAnExistingVocabulary) {
-  write_file(dir_.file("given/vocab.txt"), "[UNK]\na\n");
+  io::write_file(dir_.file("given/vocab.txt"), "[UNK]\na\n");
   const std::string given = "vocab.file=" + dir_.file("given/vocab.txt");
   const auto kept_flags = [&](const std::vector<std::string>& settings) {
     keep_recipe(recipe(settings));
@@ -216,11 +217,11 @@ TEST_F(GivenParts, TheStoredRecipeOmitsTheCaseOfAnExistingVocabulary) {
 TEST_F(GivenParts, ExportsAVocabTxtForAWordPieceTokenizerJson) {
   const Recipe r = recipe({"vocab.type=auto"});
   run_recipe(r);
-  EXPECT_TRUE(exists(dir_.file("m/tokenizer.json")));
-  EXPECT_FALSE(exists(dir_.file("m/vocab.txt")));
+  EXPECT_TRUE(io::exists(dir_.file("m/tokenizer.json")));
+  EXPECT_FALSE(io::exists(dir_.file("m/vocab.txt")));
   const auto exported = files("m/huggingface");
   EXPECT_THAT(exported.at("vocab.txt"), testing::StartsWith("[PAD]\n[UNK]\n"));
-  EXPECT_EQ(exported.at("tokenizer.json"), read_file(dir_.file("m/tokenizer.json")));
+  EXPECT_EQ(exported.at("tokenizer.json"), io::read_file(dir_.file("m/tokenizer.json")));
 }
 
 // The run was made when defaults were different.
@@ -235,11 +236,11 @@ TEST_F(GivenParts, ResumesARunOfAnEarlierVersionWithItsDefaults) {
 }
 
 TEST_F(GivenParts, SplitsChineseCharactersAsTheVocabularyDoes) {
-  write_file(dir_.file("text.txt"), "東京 タワー\n東京 大学\n\n東京 駅\n東京 大学\n");
-  write_file(dir_.file("m/text/train.txt"), "東京 大学\n東京 大学\n");
+  io::write_file(dir_.file("text.txt"), "東京 タワー\n東京 大学\n\n東京 駅\n東京 大学\n");
+  io::write_file(dir_.file("m/text/train.txt"), "東京 大学\n東京 大学\n");
   for (const bool split : {true, false}) {
     make_vocabulary(recipe({str("vocab.split_chinese=", split ? "true" : "false")}));
-    EXPECT_EQ(Vocabulary::load(dir_.file("m/vocab.txt")).find("東京").has_value(), !split);
+    EXPECT_EQ(text::Vocabulary::load(dir_.file("m/vocab.txt")).find("東京").has_value(), !split);
   }
   const std::string given = "vocab.file=" + dir_.file("m/vocab.txt");
   EXPECT_THAT(
@@ -257,7 +258,7 @@ constexpr const char* kSplitsDogs = "vocab.segment_command=sed -u 's/dog/d og/g'
 TEST_F(GivenParts, ReRunsVocabularyAndDataIfTheSegmentScriptChanges) {
   const std::string script = dir_.file("words.sh");
   const auto stages = [&](const char* split) {
-    write_file(script, split);
+    io::write_file(script, split);
     auto all = stages_of(recipe({"vocab.segment_command=sh " + script}), {});
     all.erase(all.begin() + 3, all.end());
     return all;
@@ -271,9 +272,9 @@ TEST_F(GivenParts, ReRunsVocabularyAndDataIfTheSegmentScriptChanges) {
 TEST_F(GivenParts, ReRunsVocabularyAndDataIfTheSegmentCommandChanges) {
   const auto stages = stages_of(recipe({kSplitsCats}), {});
   for (const Stage& stage : std::span(stages).first(3)) run_stage(dir_.file("m"), stage);
-  const Vocabulary vocabulary = Vocabulary::load(dir_.file("m/vocab.txt"));
+  const text::Vocabulary vocabulary = text::Vocabulary::load(dir_.file("m/vocab.txt"));
   EXPECT_TRUE(vocabulary.find("at") && !vocabulary.find("cat"));
-  EXPECT_THAT(read_file(dir_.file("m/data/train.tfrecord.json")),
+  EXPECT_THAT(io::read_file(dir_.file("m/data/train.tfrecord.json")),
               HasSubstr(R"("segment_command": "sed -u 's/cat/c at/g'")"));
   const auto finished = [&](const char* setting) {
     std::vector<std::string> out;
@@ -294,25 +295,26 @@ TEST_F(GivenParts, ExportsTheSegmentCommandButRunsItOnlyIfTheUserSetsIt) {
                 .masks.size(),
             1u);
   const std::string folder = dir_.file("m/huggingface");
-  EXPECT_THAT(read_file(folder + "/tokenizer_config.json"),
+  EXPECT_THAT(io::read_file(folder + "/tokenizer_config.json"),
               HasSubstr(R"("segment_command": "sed -u 's/cat/c at/g'")"));
-  EXPECT_THAT(read_file(folder + "/SEGMENT_COMMAND.md"), HasSubstr("    sed -u 's/cat/c at/g'\n"));
-  store_segment_command(folder + "/vocab.txt", "touch " + dir_.file("touched"));
+  EXPECT_THAT(io::read_file(folder + "/SEGMENT_COMMAND.md"),
+              HasSubstr("    sed -u 's/cat/c at/g'\n"));
+  text::store_segment_command(folder + "/vocab.txt", "touch " + dir_.file("touched"));
   const auto refusal = HasSubstr("is split into words by the command 'touch ");
   EXPECT_THAT(error_of<UsageError>([&] { PretrainedModel::load(folder); }), refusal);
   const Recipe next = recipe({"out=" + dir_.file("n"), "train.init_from=" + folder});
   EXPECT_THAT(error_of<UsageError>([&] { make_vocabulary(next); }), refusal);
-  EXPECT_FALSE(exists(dir_.file("touched")));
+  EXPECT_FALSE(io::exists(dir_.file("touched")));
   const Recipe without =
       recipe({"out=" + dir_.file("n"), "train.init_from=" + folder, "vocab.segment_command=none"});
   make_vocabulary(without);
-  EXPECT_EQ(segment_command_of(dir_.file("n/vocab.txt"), {}), "");
+  EXPECT_EQ(text::segment_command_of(dir_.file("n/vocab.txt"), {}), "");
 }
 
 TEST_F(GivenParts, DoesNotRunTheCommandOfARunFolderUntilTheUserSetsIt) {
   const auto is_allowed = [](const Recipe& r) {
     try {
-      Segmenter::of(r.vocab.segment_command)->check_allowed("x");
+      text::Segmenter::of(r.vocab.segment_command)->check_allowed("x");
       return true;
     } catch (const UsageError&) {
       return false;
@@ -321,7 +323,7 @@ TEST_F(GivenParts, DoesNotRunTheCommandOfARunFolderUntilTheUserSetsIt) {
   const std::string command = "sed -u 's/one/on e/g'", other = "sed -u 's/two/t wo/g'";
   Recipe kept = recipe({});
   kept.sections["vocab"]["segment_command"] = command;  // as if someone else had written it
-  write_file(dir_.file("m/.stages/x"), "");
+  io::write_file(dir_.file("m/.stages/x"), "");
   keep_recipe(kept);
   const Recipe folder = load_recipe(dir_.file("m"), {});
   EXPECT_EQ(folder.vocab.segment_command, command);
@@ -340,7 +342,7 @@ TEST_F(GivenParts, MakesExportsAndReusesAUnigramVocabulary) {
                 .size(),
             2u);
   const auto exported = files("m/huggingface");
-  EXPECT_EQ(exported.at("tokenizer.json"), read_file(dir_.file("m/tokenizer.json")));
+  EXPECT_EQ(exported.at("tokenizer.json"), io::read_file(dir_.file("m/tokenizer.json")));
   EXPECT_FALSE(exported.contains("vocab.txt"));
   EXPECT_THAT(exported.at("tokenizer_config.json"), HasSubstr("PreTrainedTokenizerFast"));
   // A run that starts from its weights uses its vocabulary and ignores vocab.type.
@@ -355,9 +357,9 @@ TEST_F(GivenParts, MakesExportsAndReusesAUnigramVocabulary) {
               "train.init_from=", "vocab.file=" + dir_.file("gone/tokenizer.json")});
   EXPECT_EQ(RecipePaths(named).vocab, dir_.file("n/tokenizer.json"));
   make_vocabulary(recipe());
-  EXPECT_TRUE(exists(dir_.file("m/vocab.txt")));
-  EXPECT_FALSE(exists(dir_.file("m/tokenizer.json"))) << "the folder holds one vocabulary";
+  EXPECT_TRUE(io::exists(dir_.file("m/vocab.txt")));
+  EXPECT_FALSE(io::exists(dir_.file("m/tokenizer.json"))) << "the folder holds one vocabulary";
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

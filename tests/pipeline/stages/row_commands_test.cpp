@@ -20,7 +20,7 @@
 #include "support/paths.h"
 #include "support/plugins.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 using testing::HasSubstr;
@@ -42,8 +42,8 @@ class RowCommands : public testing::Test {
   void SetUp() override {
     REQUIRE_PLUGIN("cpu");
     GoldenClassify("bert").write_folder(dir_.file("base"));
-    write_file(dir_.file("set.sh"), kScript);
-    write_file(
+    io::write_file(dir_.file("set.sh"), kScript);
+    io::write_file(
         dir_.file("r.yaml"),
         str("data: {train: '!sh ", dir_.file("set.sh"),
             " train', seq_length: 8, validation_share: 0.3}\n"
@@ -60,7 +60,7 @@ class RowCommands : public testing::Test {
   std::string refusal(const std::vector<std::string>& settings) const {
     return error_of<UsageError>([&] { run_recipe(recipe("refused", settings)); });
   }
-  std::ptrdiff_t times() const { return std::ranges::count(read_file(dir_.file("ran")), '\n'); }
+  std::ptrdiff_t times() const { return std::ranges::count(io::read_file(dir_.file("ran")), '\n'); }
   std::string weights(const std::string& out) const {
     return stored_values(dir_.file(out + "/model"), 4);
   }
@@ -71,16 +71,16 @@ class RowCommands : public testing::Test {
 
 TEST_F(RowCommands, RunOnceAndReuseTheirRows) {
   run_recipe(recipe("cut", {"train.steps=2"}));
-  const std::string kept = read_file(dir_.file("cut/rows/train.jsonl"));
+  const std::string kept = io::read_file(dir_.file("cut/rows/train.jsonl"));
   run_recipe(recipe("cut"));
   EXPECT_EQ(times(), 1);
-  EXPECT_EQ(read_file(dir_.file("cut/rows/train.jsonl")), kept);
+  EXPECT_EQ(io::read_file(dir_.file("cut/rows/train.jsonl")), kept);
   EXPECT_THAT(log_.text(), HasSubstr("rows: data.train: 12 rows in"));
-  EXPECT_THAT(read_file(dir_.file("cut/recipe.yaml")), HasSubstr("train: \"!sh "));
+  EXPECT_THAT(io::read_file(dir_.file("cut/recipe.yaml")), HasSubstr("train: \"!sh "));
   run_recipe(recipe("whole", {"data.train=" + dir_.file("cut/rows/train.jsonl")}));
   EXPECT_EQ(weights("cut"), weights("whole"));
   // If the stored rows are lost, the command prints different ones.
-  write_file(dir_.file("cut/rows/train.jsonl"), kept + kept);
+  io::write_file(dir_.file("cut/rows/train.jsonl"), kept + kept);
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe("cut", {"train.steps=6"})); }),
               HasSubstr("data"));
   EXPECT_EQ(times(), 2);
@@ -88,15 +88,15 @@ TEST_F(RowCommands, RunOnceAndReuseTheirRows) {
 
 TEST_F(RowCommands, RunAgainIfTheScriptChangesButNotIfItIsDeleted) {
   run_recipe(recipe("m"));
-  write_file(dir_.file("set.sh"), str(kScript, "# changed\n"));
+  io::write_file(dir_.file("set.sh"), str(kScript, "# changed\n"));
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe("m", {"train.steps=6"})); }),
               HasSubstr("contains a model of other data: script."));
   EXPECT_THAT(error_of<UsageError>(
                   [&] { run_recipe(recipe("m", {"data.train=!sh other.sh", "train.steps=6"})); }),
               HasSubstr("contains a model of other data: data.train was"));
-  remove_file(dir_.file("set.sh"));
+  io::remove_file(dir_.file("set.sh"));
   run_recipe(recipe("m", {"train.steps=6"}));
-  EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 6);
+  EXPECT_EQ(checkpoint::latest_checkpoint(dir_.file("m/model")), 6);
   EXPECT_EQ(times(), 1);
 }
 
@@ -115,11 +115,12 @@ TEST_F(RowCommands, RejectsInvalidSettings) {
   EXPECT_THAT(refusal({"data.train=! "}), HasSubstr("data.train is '!' without a command"));
   EXPECT_THAT(refusal({"data.format=tsv"}),
               HasSubstr("data.format is tsv, but data.train is a command"));
-  write_file(dir_.file("tag.yaml"), "data:\n  train: !./my.py train\nmodel: {type: classify}\n");
+  io::write_file(dir_.file("tag.yaml"),
+                 "data:\n  train: !./my.py train\nmodel: {type: classify}\n");
   EXPECT_THAT(error_of<UsageError>([&] { load_recipe(dir_.file("tag.yaml"), {}); }),
               HasSubstr("tag.yaml:2: data.train begins with !./my.py, which YAML interprets as a "
                         "tag\n  hint: write the value in quotes: train: '!./my.py train'"));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -16,7 +16,7 @@
 #include "pipeline/stages/evaluation.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::pipeline {
 namespace {
 
 namespace fs = std::filesystem;
@@ -29,7 +29,7 @@ class Stages : public SmallRecipe {
   std::map<std::string, std::string> fresh_export(const Recipe& r) const {
     export_model(r, dir_.file("fresh"));
     auto out = files("fresh");
-    remove_tree(dir_.file("fresh"));
+    io::remove_tree(dir_.file("fresh"));
     return out;
   }
   void expect_finished(const std::vector<std::string>& stages) const {
@@ -40,13 +40,14 @@ class Stages : public SmallRecipe {
 
 TEST_F(Stages, ReRunsEvaluationAndExportAfterASeparateTraining) {
   const Recipe r = recipe();
-  std::vector<Evaluation> told;
-  run_recipe(r, {}, [&](const Evaluation& e) { told.push_back(e); });
+  std::vector<execution::Evaluation> told;
+  run_recipe(r, {}, [&](const execution::Evaluation& e) { told.push_back(e); });
   const auto before = files("m/huggingface");
   train_model(recipe({"train.steps=4"}));
-  run_recipe(r, {}, [&](const Evaluation& e) { told.push_back(e); });
+  run_recipe(r, {}, [&](const execution::Evaluation& e) { told.push_back(e); });
   expect_finished({"text", "vocab", "data"});
-  EXPECT_THAT(read_file(dir_.file("m/model/eval_results.txt")), StartsWith("global_step = 4\n"));
+  EXPECT_THAT(io::read_file(dir_.file("m/model/eval_results.txt")),
+              StartsWith("global_step = 4\n"));
   ASSERT_EQ(told.size(), 2u);
   EXPECT_EQ(told[1].global_step, 4);
   EXPECT_NE(files("m/huggingface"), before);
@@ -56,10 +57,10 @@ TEST_F(Stages, ReRunsEvaluationAndExportAfterASeparateTraining) {
 // A checkpoint that another process has written since is ignored.
 TEST_F(Stages, EvaluatesAndExportsTheLastStepOfTraining) {
   const auto add_later = [&](std::int64_t step) {
-    const Checkpoint last = load_checkpoint(dir_.file("m/model"), 2);
-    save_checkpoint(dir_.file("m/model"), step, last.tensors, last.state);
+    const checkpoint::Checkpoint last = checkpoint::load_checkpoint(dir_.file("m/model"), 2);
+    checkpoint::save_checkpoint(dir_.file("m/model"), step, last.tensors, last.state);
   };
-  run_recipe(recipe(), {}, [&](const Evaluation& e) {
+  run_recipe(recipe(), {}, [&](const execution::Evaluation& e) {
     EXPECT_EQ(e.global_step, 2);
     add_later(3);
   });
@@ -68,7 +69,7 @@ TEST_F(Stages, EvaluatesAndExportsTheLastStepOfTraining) {
 
 TEST_F(Stages, RejectsOtherSettingsForAFinishedRunAndKeepsItsRecipe) {
   run_recipe(recipe());
-  const auto kept = [&] { return read_file(dir_.file("m/recipe.yaml")); };
+  const auto kept = [&] { return io::read_file(dir_.file("m/recipe.yaml")); };
   const std::string before = kept();
   EXPECT_THAT(
       error_of<UsageError>([&] { run_recipe(recipe({"train.optimizer.learning_rate=0.5"})); }),
@@ -103,10 +104,10 @@ TEST_F(Stages, AssumesTheDefaultForFieldsThatARecordLacks) {
   run_recipe(recipe());
   for (const char* stage : {"vocab", "data"}) {
     const std::string path = dir_.file(str("m/.stages/", stage, ".json"));
-    Json record = Json::parse(read_file(path));
+    Json record = Json::parse(io::read_file(path));
     ASSERT_TRUE(record["settings"]["vocab"].contains("segment_command"));
     record["settings"]["vocab"].erase("segment_command");
-    write_file(path, record.dump());
+    io::write_file(path, record.dump());
   }
   run_recipe(recipe());
   EXPECT_EQ(said("vocab: up to date"), 1);
@@ -135,7 +136,7 @@ TEST_F(Stages, ALongerRunLogsWhatItsLearningRateDoes) {
 TEST_F(Stages, EvaluatesAgainIfTheModelIsTrainedAgain) {
   const Recipe r = recipe();
   run_recipe(r);
-  run_recipe(r, {.begin = ResumeMode::fresh, .overwrite = true});
+  run_recipe(r, {.begin = train::ResumeMode::fresh, .overwrite = true});
   expect_finished({"text", "vocab", "data", "export"});
   EXPECT_EQ(files("m/huggingface"), fresh_export(r));
   EXPECT_EQ(said("eval: started again"), 1);
@@ -145,19 +146,19 @@ TEST_F(Stages, RegeneratesDeletedOrDamagedOutputsAndChecksLaterStages) {
   const Recipe r = recipe();
   run_recipe(r);
   const auto before = files("m/huggingface");
-  const std::string records = read_file(dir_.file("m/data/train.tfrecord"));
-  remove_file(dir_.file("m/data/train.tfrecord"));
+  const std::string records = io::read_file(dir_.file("m/data/train.tfrecord"));
+  io::remove_file(dir_.file("m/data/train.tfrecord"));
   run_recipe(r);
-  EXPECT_EQ(read_file(dir_.file("m/data/train.tfrecord")), records);
+  EXPECT_EQ(io::read_file(dir_.file("m/data/train.tfrecord")), records);
   EXPECT_EQ(said("data: started again: its output is missing"), 1);
   expect_finished({"train", "eval", "export"});  // the records have the same content
 
-  const std::string vocab = read_file(dir_.file("m/vocab.txt"));
-  write_file(dir_.file("m/vocab.txt"), "[PAD]\n");
-  write_file(dir_.file("m/huggingface/config.json"), "{");
+  const std::string vocab = io::read_file(dir_.file("m/vocab.txt"));
+  io::write_file(dir_.file("m/vocab.txt"), "[PAD]\n");
+  io::write_file(dir_.file("m/huggingface/config.json"), "{");
   run_recipe(r);
   EXPECT_EQ(said("vocab: started again: its output has changed"), 1);
-  EXPECT_EQ(read_file(dir_.file("m/vocab.txt")), vocab);
+  EXPECT_EQ(io::read_file(dir_.file("m/vocab.txt")), vocab);
   EXPECT_EQ(files("m/huggingface"), before);
   EXPECT_EQ(said("export: started again: its output has changed"), 1);
 }
@@ -167,7 +168,7 @@ TEST_F(Stages, ProducesTheSameBytesIfKilledBetweenStages) {
   run_recipe(r);
   const auto model = files("m/model/checkpoint-2"), exported = files("m/huggingface");
   for (const char* stage : {"train", "eval", "export"}) forget_stage(r.out, stage);
-  remove_tree(dir_.file("m/huggingface"));
+  io::remove_tree(dir_.file("m/huggingface"));
   run_recipe(r);
   EXPECT_EQ(files("m/model/checkpoint-2"), model);
   EXPECT_EQ(files("m/huggingface"), exported);
@@ -175,25 +176,25 @@ TEST_F(Stages, ProducesTheSameBytesIfKilledBetweenStages) {
 
 TEST_F(Stages, RejectsChangedTextWithTwoHints) {
   run_recipe(recipe());
-  const auto size = file_size(dir_.file("text.txt"));
+  const auto size = io::file_size(dir_.file("text.txt"));
   write_text(13);
   const std::string message = error_of<UsageError>([&] { run_recipe(recipe()); });
   EXPECT_THAT(message,
               AllOf(HasSubstr(str("text: ", dir_.file("text.txt"), " was ", size, " bytes, is ",
-                                  file_size(dir_.file("text.txt")), " bytes")),
+                                  io::file_size(dir_.file("text.txt")), " bytes")),
                     HasSubstr("--set out=…"),
                     HasSubstr(str("--set train.init_from=", dir_.file("m/model"),
                                   " --set vocab.file=", dir_.file("m/vocab.txt")))));
   write_text(12);
   const auto with = [&](const char* names) { return recipe({"text.input=" + dir_.file(names)}); };
-  remove_tree(dir_.file("m"));
+  io::remove_tree(dir_.file("m"));
   run_recipe(with("t*.txt"));
-  write_file(dir_.file("t2.txt"), "another text\n");
+  io::write_file(dir_.file("t2.txt"), "another text\n");
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(with("t*.txt")); }),
               HasSubstr(str("text had 1 input file, has 2: ", dir_.file("t2.txt"), " is new")));
-  remove_tree(dir_.file("m"));
+  io::remove_tree(dir_.file("m"));
   run_recipe(with("t*.txt"));
-  remove_file(dir_.file("t2.txt"));
+  io::remove_file(dir_.file("t2.txt"));
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(with("t*.txt")); }),
               HasSubstr(str("has 1: ", dir_.file("t2.txt"), " is missing")));
 }
@@ -209,9 +210,9 @@ TEST_F(Stages, ComparesACopiedFolderByContent) {
   const auto notes = files("copy/.stages");
   run_recipe(copy);
   EXPECT_EQ(files("copy/.stages"), notes);
-  std::string text = read_file(dir_.file("copy/text/train.txt"));
+  std::string text = io::read_file(dir_.file("copy/text/train.txt"));
   text[0] = text[0] == 'x' ? 'y' : 'x';
-  write_file(dir_.file("copy/text/train.txt"), text);
+  io::write_file(dir_.file("copy/text/train.txt"), text);
   run_recipe(copy);
   EXPECT_EQ(said("text: started again: its output has changed"), 1);
 }
@@ -225,15 +226,16 @@ TEST_F(Stages, AcceptsMovedTextAndContinuesWithoutDeletedText) {
   };
   run_recipe(with("moved/*.txt", "2"));
   expect_finished({"text", "vocab", "data"});
-  write_file(dir_.file("moved/text.txt"), std::string(file_size(dir_.file("moved/text.txt")), 'x'));
+  io::write_file(dir_.file("moved/text.txt"),
+                 std::string(io::file_size(dir_.file("moved/text.txt")), 'x'));
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(with("moved/*.txt", "2")); }),
               HasSubstr(str("text: ", dir_.file("moved/text.txt"), " has changed")));
-  remove_file(dir_.file("moved/text.txt"));
+  io::remove_file(dir_.file("moved/text.txt"));
   EXPECT_THAT(dry_run_text(with("moved/*.txt", "4")), HasSubstr("using what was made"));
   run_recipe(with("moved/*.txt", "4"));
   EXPECT_EQ(said("text: " + dir_.file("moved/*.txt") + " is missing; continuing with"), 1);
-  EXPECT_EQ(latest_checkpoint(dir_.file("m/model")), 4);
-  remove_file(dir_.file("m/text/train.txt"));
+  EXPECT_EQ(checkpoint::latest_checkpoint(dir_.file("m/model")), 4);
+  io::remove_file(dir_.file("m/text/train.txt"));
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(with("moved/*.txt", "4")); }),
               HasSubstr("text.input: no file matches"));
 }
@@ -242,7 +244,7 @@ TEST_F(Stages, EvaluatesFewExamplesInOneSmallerBatch) {
   const Recipe r = recipe({"eval.batch_size=1000", "eval.every=1"});
   run_recipe(r);
   const auto held_out = static_cast<std::int64_t>(
-      RecordSource({.input = RecipePaths(r).heldout_records, .features = {}}).size());
+      data::RecordSource({.input = RecipePaths(r).heldout_records, .features = {}}).size());
   EXPECT_EQ(evaluate_model(r).examples, held_out);
   EXPECT_THAT(log_.text(), HasSubstr(str("in 1 batch of ", held_out)));
 }
@@ -287,12 +289,12 @@ TEST_F(Stages, ComparesAnEvaluationWithItsBaseline) {
 
 TEST_F(Stages, RestoresAnEvaluationWithTheSameVerdict) {
   const Recipe r = recipe();
-  const Evaluation measured{
+  const execution::Evaluation measured{
       .global_step = 7,
       .examples = 40,
       .loss = 2.5,
       .measures = {{"masked_lm_accuracy", 0.5, 1000}, {"majority_token_accuracy", 0.2, 1000}}};
-  Evaluation read = evaluation_of_json(evaluation_json(measured));
+  execution::Evaluation read = evaluation_of_json(evaluation_json(measured));
   EXPECT_EQ(read.global_step, 7);
   EXPECT_EQ(read.examples, 40);
   EXPECT_EQ(verdict(r.type->baseline, read), verdict(r.type->baseline, measured));
@@ -318,7 +320,7 @@ TEST_F(Stages, DetectsDivergence) {
   EXPECT_THAT(divergence_verdict({}, {.loss = std::nan(""), .measures = {}}, 1e-4),
               HasSubstr("verdict: diverged: the evaluation's loss is not finite"));
   EXPECT_EQ(divergence_verdict({}, {.loss = 3, .measures = {}}, 1e-4), "");
-  const MeasuredValue huge{.name = "masked_lm_loss", .value = 12312.4, .weight = 1};
+  const model::MeasuredValue huge{.name = "masked_lm_loss", .value = 12312.4, .weight = 1};
   EXPECT_THAT(divergence_verdict({}, {.loss = 12313, .measures = {huge}}, 10),
               HasSubstr("verdict: diverged: the evaluation's loss is "));
 }
@@ -331,9 +333,9 @@ TEST_F(Stages, RemarksARisingHeldOutLoss) {
   const std::string model = dir_.file("m/model");
   EXPECT_EQ(overfitting_remark(model), "");
   const std::string start = "{\"kind\":\"start\",\"step\":0,\"time\":1,\"of\":9}\n";
-  write_file(model + "/metrics.jsonl", str(start, check(3, 2.0), check(6, 2.05)));
+  io::write_file(model + "/metrics.jsonl", str(start, check(3, 2.0), check(6, 2.05)));
   EXPECT_EQ(overfitting_remark(model), "");
-  write_file(model + "/metrics.jsonl", str(start, check(3, 2.0), check(6, 2.5)));
+  io::write_file(model + "/metrics.jsonl", str(start, check(3, 2.0), check(6, 2.5)));
   EXPECT_THAT(
       overfitting_remark(model),
       HasSubstr(
@@ -345,7 +347,7 @@ TEST_F(Stages, ReadsTheLossesOfARunFromItsLog) {
   const Recipe r = recipe({"train.optimizer.learning_rate=20", "train.schedule.warmup_steps=0",
                            "train.steps=6", "train.optimizer.clip_norm=0"});
   std::string report;
-  run_recipe(r, {}, [&](const Evaluation& e) { report = evaluation_report(r, e); });
+  run_recipe(r, {}, [&](const execution::Evaluation& e) { report = evaluation_report(r, e); });
   EXPECT_THAT(report, HasSubstr("verdict: diverged: "));
   EXPECT_THAT(report, HasSubstr("typical for a hidden size of 8, "));
   const auto course = loss_course(dir_.file("m/model"));
@@ -355,4 +357,4 @@ TEST_F(Stages, ReadsTheLossesOfARunFromItsLog) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::pipeline

@@ -17,7 +17,7 @@
 #include "support/paths.h"
 #include "text/readers/documents.h"
 
-namespace smelt {
+namespace smelt::text {
 
 using Sentences = std::vector<std::string>;
 
@@ -59,7 +59,7 @@ inline std::string bzip2(const std::string& text) {
 class DocumentFiles : public testing::Test {
  protected:
   std::string write(const std::string& name, const std::string& bytes) {
-    write_file(dir_.file(name), bytes);
+    io::write_file(dir_.file(name), bytes);
     return dir_.file(name);
   }
   // Rows of an integer column "n" and a text column "body"; the third row is null.
@@ -105,4 +105,4 @@ class DocumentFiles : public testing::Test {
   TempDir dir_;
 };
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -8,7 +8,7 @@
 #include "support/oracle.h"
 #include "text/readers/document_files.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using testing::ElementsAre;
@@ -109,12 +109,12 @@ TEST_F(Documents, AreReadFromABucketInEveryFormat) {
       {"a.jsonl", jsonl},
       {"a.jsonl.zst", zstd(jsonl)},
       {"a.tsv", "body\nOne.\nTwo.\n"},
-      {"a.parquet", read_file(write_parquet("a.parquet", {"One.", "Two."}))}};
+      {"a.parquet", io::read_file(write_parquet("a.parquet", {"One.", "Two."}))}};
   DocumentOptions options = from("");
   options.format.field = "body";
   for (const auto& [name, bytes] : files) {
     options.input = emulator.path(name);
-    write_file(options.input, bytes);
+    io::write_file(options.input, bytes);
     EXPECT_THAT(read(options), ElementsAre(ElementsAre("One."), ElementsAre("Two."))) << name;
   }
 }
@@ -259,4 +259,4 @@ TEST_F(Documents, ThrowIfAFileIsDeletedBeforeItIsRead) {
 
 // Any bytes are read as documents or rejected with an error.
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

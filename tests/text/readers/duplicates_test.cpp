@@ -10,7 +10,7 @@
 #include "base/stream_random.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 std::set<std::vector<int>> runs_of_five(const std::vector<int>& words) {
@@ -130,4 +130,4 @@ TEST(NearDuplicates, AreTheSameWhereverTheGenerationsAreCut) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

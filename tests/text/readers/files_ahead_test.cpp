@@ -10,12 +10,12 @@
 #include "support/paths.h"
 #include "text/readers/documents.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 TEST(FilesAhead, ReportsAnUnreadableFileBeforeABlockedPipe) {
   const TempDir dir;
-  write_file(dir.file("bad.parquet"), "no Parquet at all");
+  io::write_file(dir.file("bad.parquet"), "no Parquet at all");
   ASSERT_EQ(::mkfifo(dir.file("pipe").c_str(), 0600), 0);
   for (const int threads : {1, 4}) {
     DocumentOptions options;
@@ -32,4 +32,4 @@ TEST(FilesAhead, ReportsAnUnreadableFileBeforeABlockedPipe) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

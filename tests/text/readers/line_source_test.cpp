@@ -12,7 +12,7 @@
 #include "support/paths.h"
 #include "text/readers/lines.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using testing::AllOf;
@@ -31,20 +31,21 @@ TEST(LineSource, RefusesTheNameOfItsLastFileBeforeItReadsTheFirst) {
 
 TEST(LineSource, RefusesArchivesPackedOrNot) {
   const TempDir dir;
-  write_file(dir.file("a.txt"), "words\n");
+  io::write_file(dir.file("a.txt"), "words\n");
   ASSERT_EQ(run_command(str("cd ", dir.path(), " && tar cf b.txt a.txt && gzip -k b.txt")).status,
             0);
   std::string line;
   for (const char* name : {"b.txt", "b.txt.gz"})
     EXPECT_THAT(error_of<UsageError>([&] { LineReader(dir.file(name)).next(line); }),
                 HasSubstr(str(name, ": tar files are not unpacked here\n  hint: unpack it")));
-  EXPECT_THAT(error_of<UsageError>([&] { check_packing("a.tar"); }), HasSubstr("a.tar: tar files"));
+  EXPECT_THAT(error_of<UsageError>([&] { io::check_packing("a.tar"); }),
+              HasSubstr("a.tar: tar files"));
 }
 
 TEST(LineSource, ReportsTheBinaryFile) {
   const TempDir dir;
-  write_file(dir.file("a.txt"), "words\n");
-  write_file(dir.file("b.txt"), std::string("x\ny\0\0z\n\0", 8));
+  io::write_file(dir.file("a.txt"), "words\n");
+  io::write_file(dir.file("b.txt"), std::string("x\ny\0\0z\n\0", 8));
   const auto read = [&](bool strict) {
     LineSource source({dir.file("a.txt"), dir.file("b.txt")}, {}, {.strict = strict});
     std::string line;
@@ -62,15 +63,15 @@ TEST(LineSource, ReportsTheBinaryFile) {
 
 TEST(LineSource, KnowsEndingsInCapitals) {
   const TempDir dir;
-  write_file(dir.file("A.JSONL"), "{\"text\": \"One.\"}\n");
-  write_file(dir.file("A.CSV"), "text\nTwo.\n");
+  io::write_file(dir.file("A.JSONL"), "{\"text\": \"One.\"}\n");
+  io::write_file(dir.file("A.CSV"), "text\nTwo.\n");
   LineSource source({dir.file("A.JSONL"), dir.file("A.CSV")}, {}, {});
   std::vector<std::string> lines;
   std::string line;
   for (LineSource::Event event; (event = source.next(line)) != LineSource::Event::end;)
     if (event == LineSource::Event::line) lines.push_back(line);
   EXPECT_THAT(lines, testing::ElementsAre("One.", "Two."));
-  write_file(dir.file("A.TXT.GZ"), "no gzip");
+  io::write_file(dir.file("A.TXT.GZ"), "no gzip");
   EXPECT_THAT(error_of<UsageError>([&] { LineReader(dir.file("A.TXT.GZ")); }),
               HasSubstr("A.TXT.GZ: not a whole gzip file: it does not begin as one"));
 }
@@ -80,13 +81,13 @@ TEST(LineReader, KnowsUtf16) {
   std::string line;
   for (const std::string& begin : {std::string("\xff\xfeO\0n\0", 6), std::string("\xfe\xff\0O", 4),
                                    std::string("O\0n\0", 4), std::string("\0O\0n", 4)}) {
-    write_file(dir.file("a.txt"), begin);
+    io::write_file(dir.file("a.txt"), begin);
     EXPECT_THAT(error_of<UsageError>([&] { LineReader(dir.file("a.txt")).next(line); }),
                 AllOf(HasSubstr("a.txt: is UTF-16, not UTF-8"), HasSubstr("iconv -f utf-16")));
   }
-  write_file(dir.file("a.txt"), std::string("O\0ne", 4));
+  io::write_file(dir.file("a.txt"), std::string("O\0ne", 4));
   EXPECT_TRUE(LineReader(dir.file("a.txt")).next(line));
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

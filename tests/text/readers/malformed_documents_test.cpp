@@ -8,7 +8,7 @@
 #include "base/stream_random.h"
 #include "text/readers/document_files.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using testing::AllOf;
@@ -56,7 +56,7 @@ TEST_F(MalformedDocuments, RefuseRowsThatAreNotWhatTheyShouldBe) {
   EXPECT_THAT(refusal(parquet), HasSubstr("a.parquet: no column 'text'\n  hint: known: n, body"));
   parquet.format.field = "n";
   EXPECT_THAT(refusal(parquet), HasSubstr("a.parquet: column 'n' is INT64, not text"));
-  const std::string whole = read_file(parquet.input);
+  const std::string whole = io::read_file(parquet.input);
   parquet.input = write("cut.parquet", whole.substr(0, whole.size() / 2));
   EXPECT_THAT(refusal(parquet), HasSubstr("cut.parquet: not a whole Parquet file: "));
 }
@@ -267,4 +267,4 @@ TEST_F(MalformedDocuments, AnyBytesAreReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

@@ -16,7 +16,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using testing::ElementsAre;
@@ -28,7 +28,7 @@ const std::vector<Field> kTextAndLabel{{.name = "text"}, {.name = "label", .is_t
 class Rows : public testing::Test {
  protected:
   std::string write(const std::string& name, const std::string& bytes) {
-    write_file(dir_.file(name), bytes);
+    io::write_file(dir_.file(name), bytes);
     return dir_.file(name);
   }
   std::string write_parquet(const std::string& name, const std::shared_ptr<arrow::Table>& table,
@@ -47,7 +47,7 @@ class Rows : public testing::Test {
     const auto rows = open_rows(path, format, fields, tell, header);
     std::vector<Row> out;
     for (Row row; rows->next(row);) out.push_back(row);
-    EXPECT_EQ(rows->bytes_read(), read_file(path).size());
+    EXPECT_EQ(rows->bytes_read(), io::read_file(path).size());
     return out;
   }
   // Reads with `strict` and returns the error.
@@ -341,7 +341,7 @@ TEST_F(Rows, OfParquetHoldNoCellBeyondALimit) {
 
 TEST_F(Rows, OfParquetThatCannotBeReadAreNotCalledDamaged) {
   EXPECT_THAT(refusal(dir_.file("none.parquet")), HasSubstr("none.parquet: No such file"));
-  const ArrowFile failing("/proc/self/mem");
+  const io::ArrowFile failing("/proc/self/mem");
   EXPECT_FALSE(failing.get()->ReadAt(0, 8).ok());
   EXPECT_THAT(error_of<SystemError>([&] { failing.check(); }),
               HasSubstr("read: /proc/self/mem: Input/output error"));
@@ -456,4 +456,4 @@ TEST_F(Rows, LabelsOfWordsMayBeNumbers) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

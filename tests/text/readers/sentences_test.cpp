@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using testing::ElementsAre;
@@ -81,4 +81,4 @@ TEST(Sentences, EndAtWordsThatOnlyResembleAbbreviations) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

@@ -9,7 +9,7 @@
 #include "support/error_of.h"
 #include "support/paths.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using testing::ElementsAre;
@@ -19,7 +19,7 @@ using Row = std::vector<std::string>;
 class SquadFile : public testing::Test {
  protected:
   std::vector<Row> read(const std::string& content, const std::vector<Field>& fields) {
-    write_file(dir_.file("q.json"), content);
+    io::write_file(dir_.file("q.json"), content);
     const auto rows = open_rows(dir_.file("q.json"), FileFormat::squad, fields,
                                 [&](const TextFault& fault) { faults_.push_back(fault.what); });
     std::vector<Row> out;
@@ -71,7 +71,7 @@ TEST_F(SquadFile, AnswersInOtherFormatsAreJson) {
   const std::vector<Field> fields{{.name = "answers", .is_json = true},
                                   {.name = "id", .is_optional = true}};
   const auto of = [&](const std::string& name, const std::string& content) {
-    write_file(dir_.file(name), content);
+    io::write_file(dir_.file(name), content);
     const auto rows = open_rows(dir_.file(name), FileFormat::by_name, fields,
                                 [&](const TextFault& fault) { faults_.push_back(fault.what); });
     std::vector<Row> out;
@@ -88,4 +88,4 @@ TEST_F(SquadFile, AnswersInOtherFormatsAreJson) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

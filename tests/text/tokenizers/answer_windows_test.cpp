@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 const BertTokenizer& letters() {
@@ -75,4 +75,4 @@ TEST(AnswerWindows, ThrowsIfTheQuestionLeavesNoRoom) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

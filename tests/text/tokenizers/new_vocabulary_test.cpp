@@ -11,7 +11,7 @@
 #include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using testing::ElementsAre;
@@ -115,4 +115,4 @@ TEST(NewVocabulary, AWordHasAtMostAHundredCharacters) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

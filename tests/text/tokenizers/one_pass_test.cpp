@@ -9,7 +9,7 @@
 #include "text/tokenizers/slow_tokenizer.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -137,4 +137,4 @@ TEST(OnePass, AppendsAndDropsOnlyAFailedWord) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

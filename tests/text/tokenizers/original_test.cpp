@@ -13,7 +13,7 @@
 #include "text/tokenizers/script_texts.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -83,14 +83,14 @@ TEST(OriginalTokenizer, GivesTheSameIdsWhenRunNow) {
   for (int i = 0; i < 10'000; ++i) texts.push_back(scripts.random_string(draw));
   std::string lines;
   for (const std::string& text : texts) lines += Json(text).dump() + "\n";
-  write_file(dir.file("texts.jsonl"), lines);
+  io::write_file(dir.file("texts.jsonl"), lines);
   const CommandOutput output =
       run_oracle(str(source_path("tests/text/tokenizers/original_ids.py"), " ",
                      dir.file("vocab.txt"), " ", dir.file("texts.jsonl"), " ", dir.file("ids")));
   ASSERT_EQ(output.status, 0) << output.text;
   for (const auto& [variant, options] : variants()) {
     const BertTokenizer tokenizer(vocabulary, options);
-    const std::string file = read_file(dir.file("ids." + variant));
+    const std::string file = io::read_file(dir.file("ids." + variant));
     const auto expected = split(file, '\n');
     ASSERT_EQ(expected.size(), texts.size() + 1);
     for (std::size_t i = 0; i < texts.size(); ++i)
@@ -100,4 +100,4 @@ TEST(OriginalTokenizer, GivesTheSameIdsWhenRunNow) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

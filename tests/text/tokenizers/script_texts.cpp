@@ -6,7 +6,7 @@
 #include "support/paths.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 void append_code_point(Draw& draw,
@@ -29,7 +29,7 @@ std::uint64_t Draw::below(std::uint64_t count) {
 }
 
 ScriptTexts::ScriptTexts()
-    : golden_(OrderedJson::parse(read_file(source_path("tests/golden/scripts.json")))),
+    : golden_(OrderedJson::parse(io::read_file(source_path("tests/golden/scripts.json")))),
       separators_(golden_["separators"]),
       random_ranges_(golden_["random_ranges"]) {}
 
@@ -80,4 +80,4 @@ bool known_to_unicode(int version, char32_t code_point) {
   return age[0] >= 1 && age[0] <= version && u_charType(c) != U_UNASSIGNED && !U_IS_SURROGATE(c);
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 
-namespace smelt {
+namespace smelt::text {
 
 // splitmix64 (Steele, Lea and Flood 2014).
 class Draw {
@@ -50,4 +50,4 @@ class ScriptTexts {
 // programs; Python 3.11 has those of Unicode 14.
 bool known_to_unicode(int version, char32_t code_point);
 
-}  // namespace smelt
+}  // namespace smelt::text

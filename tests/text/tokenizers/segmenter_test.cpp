@@ -17,7 +17,7 @@
 #include "text/tokenizers/word_counts.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using testing::AllOf;
@@ -189,7 +189,7 @@ TEST_F(SegmenterTest, AVocabularySavedWithoutACommandOverOneWithACommandHasItsOw
 }
 
 TEST_F(SegmenterTest, UsesTheFlagIfTheVocabularyStoresNoCommand) {
-  write_file(dir_.file("vocab.txt"), "[UNK]\nab\nc\n");
+  io::write_file(dir_.file("vocab.txt"), "[UNK]\nab\nc\n");
   const TokenizerFlags flags{.segment_command = kCommand};
   EXPECT_EQ(BertTokenizer::load(dir_.file("vocab.txt"), flags).encode("abc"), (Ids{1, 2}));
 }
@@ -197,12 +197,12 @@ TEST_F(SegmenterTest, UsesTheFlagIfTheVocabularyStoresNoCommand) {
 TEST_F(SegmenterTest, SentencePieceModelsReadTheWordsToo) {
   const std::string path = dir_.file("vocab.model");
   std::int64_t left = 40;
-  write_file(path, train_sentencepiece(
-                       [&](std::string& text) {
-                         text = "ab c d ab";
-                         return left-- > 0;
-                       },
-                       {.type = "unigram", .size = 12}));
+  io::write_file(path, train_sentencepiece(
+                           [&](std::string& text) {
+                             text = "ab c d ab";
+                             return left-- > 0;
+                           },
+                           {.type = "unigram", .size = 12}));
   store_segment_command(path, kCommand);
   const auto words = load_tokenizer(path, {});
   Ids split, given;
@@ -218,7 +218,7 @@ TEST_F(SegmenterTest, SentencePieceModelsReadTheWordsToo) {
 TEST_F(SegmenterTest, LinesOfAVocabularyAreComposedFirst) {
   const std::string command = "sed -u 's/\u00e9/& /g'";
   allow_segment_command(command);
-  write_file(dir_.file("in.txt"), "e\u0301d\n");
+  io::write_file(dir_.file("in.txt"), "e\u0301d\n");
   SampledLines lines({.input = dir_.file("in.txt"), .segment_command = command});
   std::string line;
   ASSERT_TRUE(lines.next(line));
@@ -228,7 +228,7 @@ TEST_F(SegmenterTest, LinesOfAVocabularyAreComposedFirst) {
 TEST_F(SegmenterTest, LinesOfAVocabularyAreSplitInBatches) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "abcd\n";
-  write_file(dir_.file("in.txt"), text);
+  io::write_file(dir_.file("in.txt"), text);
   SampledLines lines({.input = dir_.file("in.txt"), .segment_command = kCommand});
   std::string line;
   std::int64_t found = 0;
@@ -238,4 +238,4 @@ TEST_F(SegmenterTest, LinesOfAVocabularyAreSplitInBatches) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

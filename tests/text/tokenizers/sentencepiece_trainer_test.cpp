@@ -6,7 +6,7 @@
 #include "support/paths.h"
 #include "text/tokenizers/sentencepiece.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 constexpr std::string_view kLine = "（输入）：“值”，；！ caf\u00E9 一 二 三";
@@ -27,7 +27,7 @@ std::string model_of(SentencePieceOptions options, std::string_view training_lin
 std::string pieces_of(const SentencePieceOptions& options, std::string_view text,
                       std::string_view training_line = kLine) {
   const TempDir dir;
-  write_file(dir.file("x.model"), model_of(options, training_line));
+  io::write_file(dir.file("x.model"), model_of(options, training_line));
   const SentencePieceTokenizer tokenizer(dir.file("x.model"));
   std::vector<std::int32_t> ids;
   tokenizer.encode(text, ids);
@@ -60,7 +60,7 @@ TEST(SentencePieceTrainer, AModelComposesUnlessItsRuleIsIdentity) {
   using Rule = SentencePieceOptions::Rule;
   const TempDir dir;
   for (const Rule rule : {Rule::nmt_nfkc, Rule::nfc, Rule::identity}) {
-    write_file(dir.file("x.model"), model_of({.rule = rule}));
+    io::write_file(dir.file("x.model"), model_of({.rule = rule}));
     EXPECT_EQ(SentencePieceTokenizer(dir.file("x.model")).composes(), rule != Rule::identity);
   }
 }
@@ -74,4 +74,4 @@ TEST(SentencePieceTrainer, WritesUnknownCharactersAsBytesOnDemand) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

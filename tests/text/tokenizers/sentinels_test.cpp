@@ -4,7 +4,7 @@
 
 #include "support/error_of.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 // A tokenizer with a list of pieces only.
@@ -61,4 +61,4 @@ TEST(Sentinels, ThrowIfTheyAscendOrPiecesAreMissing) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

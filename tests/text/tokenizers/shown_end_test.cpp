@@ -3,7 +3,7 @@
 
 #include "text/tokenizers/tokenizer.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 TEST(ShownEnd, IncludesCombiningMarksThatBelongToNoPiece) {
@@ -23,4 +23,4 @@ TEST(ShownEnd, StopsAtTheNextPiece) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

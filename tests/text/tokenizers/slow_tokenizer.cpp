@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "text/readers/unicode.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 std::uint32_t category(char32_t c) { return U_MASK(u_charType(static_cast<UChar32>(c))); }
@@ -105,4 +105,4 @@ std::vector<std::string> slow_pieces(const Vocabulary& vocabulary, const std::st
   return pieces;
 }
 
-}  // namespace smelt
+}  // namespace smelt::text

@@ -10,7 +10,7 @@
 #include "text/tokenizers/tokenizer_options.h"
 #include "text/tokenizers/vocabulary.h"
 
-namespace smelt {
+namespace smelt::text {
 
 std::vector<std::string> slow_words(std::string_view utf8, const TokenizerOptions& options);
 
@@ -18,4 +18,4 @@ std::vector<std::string> slow_words(std::string_view utf8, const TokenizerOption
 std::vector<std::string> slow_pieces(const Vocabulary& vocabulary, const std::string& word,
                                      std::size_t limit = 200);
 
-}  // namespace smelt
+}  // namespace smelt::text

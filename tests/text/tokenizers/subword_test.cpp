@@ -19,7 +19,7 @@
 #include "text/tokenizers/unigram_model.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using testing::ElementsAre;
@@ -233,7 +233,7 @@ TEST(SubwordFile, VocabJsonAndMergesAreReadAsTheyWereWritten) {
   make_plain_byte_level(plain);
   const SubwordTokenizer tokenizer(plain, "test");
   tokenizer.save(dir.file("vocab.json"));
-  EXPECT_EQ(read_file(dir.file("merges.txt"), 1 << 20), "#version: 0.2\nĠ a\nĠa b\nÃ ©\n");
+  EXPECT_EQ(io::read_file(dir.file("merges.txt"), 1 << 20), "#version: 0.2\nĠ a\nĠa b\nÃ ©\n");
   EXPECT_TRUE(is_subword_file(dir.file("vocab.json")));
   const SubwordFile read = load_subword_file(dir.file("vocab.json"));
   EXPECT_EQ(read.pieces, tokenizer.file().pieces);
@@ -244,7 +244,7 @@ TEST(SubwordFile, VocabJsonAndMergesAreReadAsTheyWereWritten) {
       HasSubstr("a vocab.json cannot store this vocabulary's normalizer and add_prefix_space"));
   EXPECT_THAT(refusal([&] { SubwordTokenizer(small_unigram(), "x").save(dir.file("vocab.json")); }),
               HasSubstr("only a byte-level BPE vocabulary has a vocab.json"));
-  write_file(dir.file("merges.txt"), "#version: 0.2\nĠ q\n");
+  io::write_file(dir.file("merges.txt"), "#version: 0.2\nĠ q\n");
   EXPECT_THAT(refusal([&] { load_subword_file(dir.file("vocab.json")); }),
               HasSubstr("merges.txt: merge 0, 'Ġ' and 'q', is not of two pieces"));
 }
@@ -328,8 +328,8 @@ TEST(SubwordTokenizer, GivesTheIdsAndOffsetsOfHuggingFacesLibrary) {
   byte_bpe.merges = all_bytes.merges;
   for (const auto& [name, file] :
        {std::pair{"own_unigram", small_unigram()}, {"own_byte_bpe", byte_bpe}}) {
-    write_file(dir.file(str(name, "/tokenizer.json")), subword_json(file));
-    write_file(dir.file(str(name, "/tokenizer_config.json")), subword_config_json(file).dump());
+    io::write_file(dir.file(str(name, "/tokenizer.json")), subword_json(file));
+    io::write_file(dir.file(str(name, "/tokenizer_config.json")), subword_config_json(file).dump());
   }
   const CommandOutput output = run_oracle(str(source_path("tests/text/tokenizers/subword_ids.py"),
                                               " ", dir.path(), " own_unigram own_byte_bpe"));
@@ -361,7 +361,7 @@ TEST(SubwordTokenizer, GivesTheIdsAndOffsetsOfHuggingFacesLibrary) {
   std::ifstream train(dir.file("train.txt"));
   for (std::string line; std::getline(train, line);)
     for (const std::string& word : words_of(line + "\n")) ++counts[word];
-  const Json trained = Json::parse(read_file(dir.file("trained.json"), 1 << 20));
+  const Json trained = Json::parse(io::read_file(dir.file("trained.json"), 1 << 20));
   const TrainedBpe ours = train_byte_bpe(counts, with_special({}), {.vocab_size = 1500});
   PieceList pieces;
   for (std::size_t id = 0; id < ours.pieces.size(); ++id)
@@ -375,4 +375,4 @@ TEST(SubwordTokenizer, GivesTheIdsAndOffsetsOfHuggingFacesLibrary) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 const BertTokenizer& words() {
@@ -55,4 +55,4 @@ TEST(TextPair, WordsAreFoundByTheirFirstPieces) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

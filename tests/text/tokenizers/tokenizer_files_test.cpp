@@ -25,7 +25,7 @@
 #include "text/tokenizers/unknown_count.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using testing::AllOf;
@@ -52,7 +52,7 @@ bool is_alike_to_hugging_face(const std::string& text) {
 class TokenizerFile : public testing::Test {
  protected:
   std::string file(const std::string& name, const std::string& content) {
-    write_file(dir_.file(name), content);
+    io::write_file(dir_.file(name), content);
     return dir_.file(name);
   }
   std::string vocab(const std::string& name = "vocab.txt") {
@@ -226,7 +226,7 @@ TEST_F(TokenizerFile, OtherTokenizersAreRefusedByName) {
                         "do_basic_tokenize": true, "never_split": null, "mask_token": "[MASK]",
                         "tokenizer_class": "DistilBertTokenizerFast"})"),
             "no UsageError");
-  remove_file(dir_.file("tokenizer_config.json"));
+  io::remove_file(dir_.file("tokenizer_config.json"));
   file("config.json", R"({"tokenizer_class": "BertJapaneseTokenizer"})");
   EXPECT_THAT(usage_error([&] { BertTokenizer::load(vocab(), {}); }),
               HasSubstr("/config.json: tokenizer_class is \"BertJapaneseTokenizer\""));
@@ -250,7 +250,7 @@ TEST_F(TokenizerFile, AddedTokensAreFoundAsAWhole) {
   EXPECT_EQ(tokenizer.encode("NEW  york new York"), (Ids{0, 0, 8}));
   const auto spans = tokenizer.encode_with_offsets("The  QX New York");
   EXPECT_EQ(spans, (std::vector<TokenSpan>{{2, 0, 3}, {7, 3, 7}, {8, 8, 16}}));
-  EXPECT_EQ(Vocabulary::load(path).text(), read_file(path)) << "added tokens are no lines";
+  EXPECT_EQ(Vocabulary::load(path).text(), io::read_file(path)) << "added tokens are no lines";
 }
 
 TEST_F(TokenizerFile, AddedTokensComeBackAsTheyWereWritten) {
@@ -280,7 +280,7 @@ TEST_F(TokenizerFile, TheConfigBesideATokenizerJsonCountsAsInTransformers) {
   file("tokenizer_config.json", R"({"do_lower_case": true, "tokenizer_class": "BertTokenizer",
                                     "additional_special_tokens": ["<x>"]})");
   EXPECT_EQ(BertTokenizer::load(path, {}).encode("A<x>"), (Ids{3, 5}));
-  EXPECT_EQ(wordpiece_file_in(parent_path(path)), path);
+  EXPECT_EQ(wordpiece_file_in(io::parent_path(path)), path);
   file("tokenizer_config.json",
        R"({"do_lower_case": true, "tokenizer_class": "TokenizersBackend"})");
   EXPECT_EQ(BertTokenizer::load(path, {}).encode("A"), (Ids{4}));
@@ -628,4 +628,4 @@ TEST_F(TokenizerFile, ThrowsForAFileThatIsNotASentencePieceModel) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

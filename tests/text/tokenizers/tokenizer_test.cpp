@@ -11,13 +11,13 @@
 #include "text/tokenizers/slow_tokenizer.h"
 #include "text/tokenizers/wordpiece.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using Words = std::vector<std::string>;
 
 const Json& golden() {
-  static const auto json = Json::parse(read_file(source_path("tests/golden/tokens.json")));
+  static const auto json = Json::parse(io::read_file(source_path("tests/golden/tokens.json")));
   return json;
 }
 
@@ -99,4 +99,4 @@ TEST(Unicode, StripsThePythonWhiteSpace) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

@@ -12,11 +12,11 @@
 #include "text/tokenizers/basic_tokenizer.h"
 #include "text/tokenizers/script_texts.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 Json golden(const char* key) {
-  return Json::parse(read_file(source_path("tests/golden/tokens.json")))[key];
+  return Json::parse(io::read_file(source_path("tests/golden/tokens.json")))[key];
 }
 
 // golden_tokens.py: joined_words
@@ -90,4 +90,4 @@ TEST(Unicode, DropsTheBytesThatPythonIgnoresInAllShortStrings) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

@@ -13,7 +13,7 @@
 #include "support/paths.h"
 #include "text/tokenizers/tokenizer.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using testing::ElementsAre;
@@ -46,7 +46,7 @@ Json small() {
 class UnigramJsonFile : public testing::Test {
  protected:
   std::unique_ptr<Tokenizer> load(const Json& file) const {
-    write_file(dir_.file("tokenizer.json"), file.dump());
+    io::write_file(dir_.file("tokenizer.json"), file.dump());
     return load_tokenizer(dir_.file("tokenizer.json"), {});
   }
   std::vector<std::int32_t> ids(const Json& file, std::string_view text) const {
@@ -176,4 +176,4 @@ TEST_F(UnigramJsonFile, SentinelsWithOtherIdsAreAddedTokens) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

@@ -15,7 +15,7 @@
 #include "text/tokenizers/wordpiece.h"
 #include "text/tokenizers/wordpiece_trainer.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using testing::ElementsAre;
@@ -25,7 +25,7 @@ using Counts = std::map<std::string, std::int64_t>;
 
 TEST(Vocabulary, TheIdIsTheLine) {
   const TempDir dir;
-  write_file(dir.file("v.txt"), "[PAD]\r\n  word  \nlast");
+  io::write_file(dir.file("v.txt"), "[PAD]\r\n  word  \nlast");
   const Vocabulary v = Vocabulary::load(dir.file("v.txt"));
   EXPECT_EQ(v.size(), 3);
   EXPECT_EQ(v.id("word"), 1);
@@ -36,14 +36,14 @@ TEST(Vocabulary, TheIdIsTheLine) {
 TEST(Vocabulary, RefusesFilesThatAreNotVocabularies) {
   const TempDir dir;
   const auto load = [&](const char* content) {
-    write_file(dir.file("v.txt"), content);
+    io::write_file(dir.file("v.txt"), content);
     return error_of<UsageError>([&] { Vocabulary::load(dir.file("v.txt")); });
   };
   EXPECT_THAT(load(""), HasSubstr("the vocabulary is empty"));
   EXPECT_THAT(load("\n\n"), HasSubstr("the vocabulary is empty"));
   EXPECT_THAT(load("<unk>\t0\n<s>\t0\n\u2581the\t-3.25\n"),
               HasSubstr("v.txt: is a SentencePiece .vocab (pieces and scores)"));
-  write_file(dir.file("spiece.model"), std::string("\n\x0e\n\5<unk>\x15\0\0\0\0\x18\2", 16));
+  io::write_file(dir.file("spiece.model"), std::string("\n\x0e\n\5<unk>\x15\0\0\0\0\x18\2", 16));
   EXPECT_THAT(error_of<UsageError>([&] { Vocabulary::load(dir.file("spiece.model")); }),
               HasSubstr("spiece.model: is a SentencePiece model, not a vocabulary"));
   EXPECT_THAT(error_of<UsageError>([&] { Vocabulary::load(dir.file("none.txt")); }),
@@ -52,7 +52,7 @@ TEST(Vocabulary, RefusesFilesThatAreNotVocabularies) {
 
 TEST(Vocabulary, EveryLineIsAnIdWhateverItContains) {
   const TempDir dir;
-  write_file(dir.file("v.txt"), "\xef\xbb\xbf[UNK]\na\n\u2028\n##\u2028\n\nb\n\n");
+  io::write_file(dir.file("v.txt"), "\xef\xbb\xbf[UNK]\na\n\u2028\n##\u2028\n\nb\n\n");
   const Vocabulary v = Vocabulary::load(dir.file("v.txt"));
   EXPECT_EQ(v.tokens(), (Words{"[UNK]", "a", "", "##", "", "b", ""}));
   EXPECT_EQ(v.rows(), 6) << "the last line gives no id of a text";
@@ -64,7 +64,7 @@ TEST(Vocabulary, EveryLineIsAnIdWhateverItContains) {
 
 TEST(Vocabulary, TheLaterOfEqualLinesCountsWithAWarning) {
   const TempDir dir;
-  write_file(dir.file("v.txt"), "[UNK]\na\nb\na\n##a\n##a\n");
+  io::write_file(dir.file("v.txt"), "[UNK]\na\nb\na\n##a\n##a\n");
   const CapturedLog captured;
   const Vocabulary v = Vocabulary::load(dir.file("v.txt"));
   const BertTokenizer tokenizer(Vocabulary::load(dir.file("v.txt")), {});
@@ -296,7 +296,7 @@ TEST(WordPieceTrainer, RefusesOptionsBelowOne) {
 TEST(LineReader, GivesEveryLineWithItsNumber) {
   const TempDir dir;
   const std::string longer(600'000, 'x');  // more than the reader's buffer
-  write_file(dir.file("t"), "one\r\n\n" + longer + "\nlast");
+  io::write_file(dir.file("t"), "one\r\n\n" + longer + "\nlast");
   LineReader lines(dir.file("t"));
   std::string line;
   Words all;
@@ -307,7 +307,7 @@ TEST(LineReader, GivesEveryLineWithItsNumber) {
 
 TEST(LineReader, RefusesAFileThatIsOneGiantLine) {
   const TempDir dir;
-  write_file(dir.file("t"), std::string(kMaxLineBytes + 1, 'x'));
+  io::write_file(dir.file("t"), std::string(kMaxLineBytes + 1, 'x'));
   LineReader lines(dir.file("t"));
   std::string line;
   EXPECT_THAT(error_of<UsageError>([&] { lines.next(line); }),
@@ -322,4 +322,4 @@ TEST(SentenceSplitter, CutsAtTheEndsOfSentences) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text

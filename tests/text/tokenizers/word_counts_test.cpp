@@ -13,7 +13,7 @@
 #include "support/paths.h"
 #include "text/tokenizers/word_runs.h"
 
-namespace smelt {
+namespace smelt::text {
 namespace {
 
 using testing::HasSubstr;
@@ -24,7 +24,7 @@ TEST(WordCounts, AreTheSameInBoundedMemory) {
   for (int i = 0; i < 20000; ++i) text += str("w", i, i % 10 == 0 ? "\n" : " ");
   for (int i = 0; i < 10000; ++i) text += str("w", i, i % 10 == 0 ? "\n" : " ");
   const TempDir dir;
-  write_file(dir.file("in.txt"), text);
+  io::write_file(dir.file("in.txt"), text);
   const LinesOptions words{.input = dir.file("in.txt")};
   const auto count = [&](int threads, std::int64_t memory) {
     SampledLines lines(words);
@@ -52,7 +52,7 @@ TEST(SampledLines, CountTheBytesOfLinesThatAreNotSampledAndOfCompressedText) {
   const std::string line(99, 'a');
   std::string text;
   for (int i = 0; i < 1000; ++i) text += line + "\n";
-  write_file(dir.file("a.txt"), text);
+  io::write_file(dir.file("a.txt"), text);
   ASSERT_EQ(run_command(str("gzip -k ", dir.file("a.txt"))).status, 0);
   for (const char* name : {"a.txt", "a.txt.gz"}) {
     LinesOptions options;
@@ -89,4 +89,4 @@ TEST(WordRuns, AreMergedLikeAMap) {
 }
 
 }  // namespace
-}  // namespace smelt
+}  // namespace smelt::text
