@@ -1,5 +1,5 @@
-// A replacement of flock() that can fail, as on a file system without locks, or remove its file. May
-// be included in one source of a test program.
+// A replacement of flock() that can fail, as on a file system without locks, or remove its file.
+// May be included in one source of a test program.
 #pragma once
 
 #include <sys/syscall.h>

@@ -15,7 +15,8 @@ class GcsEmulator {
   GcsEmulator();
   std::string endpoint()
       const;  // "127.0.0.1:<port>"; "http://" before it for CLOUD_STORAGE_EMULATOR_ENDPOINT
-  // Returns the path of an object with the emulator's address, which needs no environment variables.
+  // Returns the path of an object with the emulator's address, which needs no environment
+  // variables.
   std::string path(std::string_view key, std::string_view bucket = "bucket") const;
   // From now on, requests that match the rules (see gcs_emulator.py) fail; "[]" stops that.
   void fault(const std::string& rules) const;

@@ -1,7 +1,7 @@
 // Skips tests if this machine lacks something they need: the plugin of a device ("cpu", "tpu"), the
 // oracles ("oracle"), a headless browser ("browser"), OpenSSH's server ("sshd"). If the environment
-// variable SMELT_REQUIRE, a list such as "cpu,tpu,oracle", contains the need, the tests fail instead.
-// scripts/test sets it to everything that it installs.
+// variable SMELT_REQUIRE, a list such as "cpu,tpu,oracle", contains the need, the tests fail
+// instead. scripts/test sets it to everything that it installs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 
 namespace smelt {
 
-// Returns true if SMELT_REQUIRE contains the need. Throws UsageError if SMELT_REQUIRE has an unknown
-// one.
+// Returns true if SMELT_REQUIRE contains the need. Throws UsageError if SMELT_REQUIRE has an
+// unknown one.
 bool is_required(std::string_view need);
 
 }  // namespace smelt

@@ -15,7 +15,8 @@ int free_port();
 class ServerProcess {
  public:
   // Runs `command`, with its output in the file `log`, and returns when 127.0.0.1:`port` accepts
-  // connections. Fails a CHECK, with the log, if the server ends or does not listen within a minute.
+  // connections. Fails a CHECK, with the log, if the server ends or does not listen within a
+  // minute.
   ServerProcess(const std::vector<std::string>& command, int port, const std::string& log);
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
