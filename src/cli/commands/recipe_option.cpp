@@ -20,7 +20,7 @@ pipeline::Recipe RecipeOption::load_trained(std::string_view command) const {
   // If the folder has a stored recipe, the hint is shorter.
   const bool kept = pipeline::run_named_by(recipe.out).has_value();
   throw UsageError(str(command, ": ", recipe.out, ": no checkpoint yet"),
-                   kept ? str("`smelt run ", recipe.out, "` resumes the training")
+                   kept ? str("`smelt run ", recipe.out, "` trains the model")
                         : str("`smelt run ", path, "` with the same --set trains it"));
 }
 

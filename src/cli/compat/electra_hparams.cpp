@@ -204,8 +204,8 @@ text::Vocabulary electra_vocabulary(const ElectraHparams& h, std::int64_t vocab_
                          lines, " lines"),
                      str(R"(set "vocab_size": )", lines));
   if (vocab_size > lines)
-    log_info("vocab_size {}: the last {} ids have no line in {}", vocab_size,
-             counted(vocab_size - lines, "row"), h.vocab_file);
+    log_info("vocab_size {}: the last {} have no line in {}", vocab_size,
+             counted(vocab_size - lines, "id"), h.vocab_file);
   return vocabulary;
 }
 

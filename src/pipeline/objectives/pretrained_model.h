@@ -7,7 +7,7 @@
 //
 //   // Prints what a model can tell about two texts.
 //   void describe(const std::string& folder) {
-//     using namespace smelt;
+//     using namespace smelt::pipeline;
 //     const std::vector<std::string> texts{"the cat sees a dog", "a dog likes the cat"};
 //     PretrainedModel model = PretrainedModel::load(folder, {.device = "cpu", .batch_size = 8});
 //     for (const Embedding& one : model.embed(texts))
@@ -16,11 +16,11 @@
 //       for (const TextScore& one : model.score(texts))
 //         std::cout << one.log_likelihood / one.tokens << " a token\n";
 //     if (model.can(InferenceTask::fill_mask))
-//       for (const MaskGuess& guess : model.fill_mask({"the [MASK] sees a dog"}, 3)[0].masks[0])
+//       for (const auto& guess : model.fill_mask({"the [MASK] sees a dog"}, 3)[0].masks[0])
 //         std::cout << guess.token << " " << guess.probability << "\n";
 //   }
 //
-// A test compiles and runs this text (tests/pipeline/inference_example.cpp).
+// A test compiles and runs this text (tests/pipeline/objectives/inference_example.cpp).
 #pragma once
 
 #include <cstdint>

@@ -216,8 +216,7 @@ TEST_F(RunFolder, WithoutACheckpointSaysWhatMakesOne) {
                               "inspect mine", "fill mine --device cpu --text 'a [MASK]'"}) {
     const CommandOutput output = in(".", command);
     EXPECT_EQ(output.status, 2) << output.text;
-    EXPECT_THAT(output.text,
-                HasSubstr("mine: no checkpoint yet\n  hint: `smelt run mine` resumes"));
+    EXPECT_THAT(output.text, HasSubstr("mine: no checkpoint yet\n  hint: `smelt run mine` trains"));
   }
   fs::remove_all(dir_.file("mine/.stages"));
   EXPECT_THAT(in(".", "run mine").text, HasSubstr("mine: contains recipe.yaml but not .stages"));

@@ -4,17 +4,15 @@
 
 // Prints what a model can tell about two texts.
 void describe(const std::string& folder) {
-  using namespace smelt;
+  using namespace smelt::pipeline;
   const std::vector<std::string> texts{"the cat sees a dog", "a dog likes the cat"};
-  pipeline::PretrainedModel model =
-      pipeline::PretrainedModel::load(folder, {.device = "cpu", .batch_size = 8});
-  for (const pipeline::Embedding& one : model.embed(texts))
+  PretrainedModel model = PretrainedModel::load(folder, {.device = "cpu", .batch_size = 8});
+  for (const Embedding& one : model.embed(texts))
     std::cout << one.mean.size() << " numbers, the first " << one.mean.front() << "\n";
-  if (model.can(pipeline::InferenceTask::score))
-    for (const pipeline::TextScore& one : model.score(texts))
+  if (model.can(InferenceTask::score))
+    for (const TextScore& one : model.score(texts))
       std::cout << one.log_likelihood / one.tokens << " a token\n";
-  if (model.can(pipeline::InferenceTask::fill_mask))
-    for (const execution::MaskGuess& guess :
-         model.fill_mask({"the [MASK] sees a dog"}, 3)[0].masks[0])
+  if (model.can(InferenceTask::fill_mask))
+    for (const auto& guess : model.fill_mask({"the [MASK] sees a dog"}, 3)[0].masks[0])
       std::cout << guess.token << " " << guess.probability << "\n";
 }
