@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "cli/commands/recipe_option.h"
 #include "cli/options/pod_flags.h"
+#include "cli/options/recipe_option.h"
 #include "pipeline/stages/pipeline.h"
 
 namespace smelt::cli {

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "base/error.h"
-#include "cli/commands/recipe_option.h"
 #include "cli/options/number_check.h"
+#include "cli/options/recipe_option.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/path.h"
 #include "pipeline/sweep/trials.h"

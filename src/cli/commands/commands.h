@@ -17,9 +17,6 @@ void add_bench_command(CLI::App& app);
 // smelt clean: removes files of a run's folder that are no longer needed.
 void add_clean_command(CLI::App& app);
 
-// smelt cloud: Google Cloud credentials, TPU machines and jobs.
-void add_cloud_command(CLI::App& app);
-
 // smelt compress: makes smaller models from fine-tuned ones.
 void add_compress_command(CLI::App& app);
 
@@ -29,10 +26,6 @@ void add_compress_report_commands(CLI::App& compress);
 // `smelt convert` and `smelt inspect`: checkpoints of smelt, TensorFlow and Hugging Face.
 void add_convert_command(CLI::App& app);
 void add_inspect_command(CLI::App& app);
-
-// smelt ctpu: the command line of the retired tool ctpu (tensorflow/tpu, tools/ctpu). Its TPU Nodes
-// become TPU VMs.
-void add_ctpu_command(CLI::App& app);
 
 // smelt data bert | electra | tokens | convert | inspect | index | bench.
 void add_data_command(CLI::App& app);
@@ -45,9 +38,6 @@ void add_data_inspect_command(CLI::App& data);
 
 // smelt generate: inference with a T5.
 void add_generate_command(CLI::App& app);
-
-// smelt cloud up, status, stop, start and down: create, list, stop, start and delete TPU machines.
-void add_machine_commands(CLI::App& cloud);
 
 // smelt metrics: scores predictions against references, with intervals, and compares two models.
 void add_metrics_command(CLI::App& app);
@@ -62,14 +52,8 @@ void add_export_command(CLI::App& app);
 // `smelt data overview`.
 void add_data_overview_command(CLI::App& data);
 
-// smelt pod: shows the rank that a process would have on this machine, and why.
-void add_pod_command(CLI::App& app);
-
 // smelt predict: inference with a fine-tuned model.
 void add_predict_command(CLI::App& app);
-
-// smelt cloud prices: prices of TPUs, with the date of each.
-void add_prices_command(CLI::App& cloud);
 
 // smelt data index | bench: index and read speed of record files. Added below `data`.
 void add_data_index_command(CLI::App& data);
@@ -80,9 +64,6 @@ void add_setup_command(CLI::App& app);
 
 // smelt tokenize: text to pieces and back.
 void add_tokenize_command(CLI::App& app);
-
-// smelt tpu-vm: the command line of `gcloud compute tpus tpu-vm`.
-void add_tpu_vm_command(CLI::App& app);
 
 // smelt status | compare | report: progress and metrics that runs have recorded.
 void add_status_command(CLI::App& app);

@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "cli/commands/recipe_option.h"
+#include "cli/options/recipe_option.h"
 #include "pipeline/objectives/pretrained_model.h"
 
 namespace smelt::cli {

@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "cli/commands/cloud_job.h"
+#include "cli/cloud/cloud_job.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "pjrt/plugin_lock.h"
