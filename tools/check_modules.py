@@ -3,7 +3,9 @@
 
 A module, or a submodule such as io/http, may include itself and what its DEPS reach; no two top-level modules depend on each
 other. Tests may include any module; src/ never includes tests/. The namespace of a file is its module: smelt::checkpoint in
-src/checkpoint and tests/checkpoint, plain smelt in src/base and for what all tests share.
+src/checkpoint and tests/checkpoint, plain smelt in src/base and for what all tests share. No two headers of src/ may define a
+type of one name in one namespace: each submodule is a library of its own, so the linker would silently take one type's
+functions for the other's.
 Prints one line per fault and exits with 1 if there is any.
 
     tools/check_modules.py [ROOT] [--sizes]
@@ -15,6 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 MODULE = re.compile(r"^smelt_module\(([\w/]+)(?:\s+DEPS((?:\s+(?!LIBS)[\w/]+)+))?[^)]*\)", re.M)
+DEFINITION = re.compile(r"^(?:struct|class|enum class|enum) (\w+)(?: final)?[^;(]*\{", re.M)
 NAMESPACE = re.compile(r"^namespace (smelt[\w:]*) \{", re.M)
 DECLARED_AHEAD = re.compile(r"^(?:template .*|(?:struct|class|enum)\b[^{]*;.*|//.*)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
@@ -101,6 +104,18 @@ def namespaces(root, modules):
     return errors
 
 
+def same_names(root):
+    first, errors = {}, []
+    for path in sorted((root / "src").rglob("*.h")):
+        text, place = path.read_text(), path.relative_to(root)
+        opened = "::".join(name for _, name, is_ahead in opened_namespaces(text) if not is_ahead)
+        for name in DEFINITION.findall(text):
+            other = first.setdefault(f"{opened}::{name}", place)
+            if other != place:
+                errors.append(f"{place}: \"{opened}::{name}\" is also the name of a type in {other}")
+    return errors
+
+
 def check(root):
     allowed, errors = allowed_modules((root / "CMakeLists.txt").read_text())
     if not allowed:
@@ -111,7 +126,7 @@ def check(root):
             for number, name in includes(path):
                 if reason := wrong(root, path, name, allowed):
                     errors.append(f"{path.relative_to(root)}:{number}: \"{name}\": {reason}")
-    return errors + namespaces(root, allowed)
+    return errors + namespaces(root, allowed) + same_names(root)
 
 
 def sizes(root):
@@ -136,7 +151,7 @@ def main():
     if args.sizes:
         return sizes(root)
     problems = check(root)
-    print("\n".join(problems) or "modules: every include follows the diagram, every namespace is its module")
+    print("\n".join(problems) or "modules: every include follows the diagram, every namespace is its module, every type has a name of its own")
     sys.exit(bool(problems))
 
 
