@@ -38,7 +38,7 @@ Json with_electra_sizes(Json config, const io::LazyTensors& parameters, const st
 // Returns transformers' config.json for class `class_name`.
 Json electra_part_config(const ElectraPart& part, std::string_view class_name);
 
-// Returns the sizes that must match where the part is used, without settings for training only.
+// Returns the sizes that must agree between two descriptions of a part. Omits training settings.
 Json electra_sizes(const ElectraPart& part);
 
 // Writes one part as a folder; sets `model.config` and `max_tokens` from it. Throws UsageError in

@@ -38,7 +38,7 @@ struct PretrainedWeights {
 // Reads the weights of a smelt checkpoint, of the newest checkpoint in a model folder, of a
 // TensorFlow checkpoint or of a Hugging Face folder. An ELECTRA may be a folder with discriminator/
 // and generator/, or only one of the two; its generator has separate embeddings. Throws UsageError
-// if the folder is none of these or cannot be read.
+// if the folder has another format or cannot be read.
 PretrainedWeights load_weights(const std::string& folder);
 
 // Throws UsageError if load_weights() would not recognize the folder. Does not read the weights.

@@ -62,8 +62,8 @@ void put_t5_words(const T5Words& words, Json& config);
 // (its model/). Takes the newest intact checkpoint of a folder and logs an error if a newer one is
 // damaged. A smelt checkpoint is read and its checksums are checked now; tensors of the other
 // formats are read, and TensorFlow's checked, on demand. The folder of an ELECTRA generator alone
-// opens as a masked LM. Throws UsageError that begins with `where` if the path is none of these or
-// cannot be read, if a generator does not fit its discriminator, or, unless `any_names`, if a
+// opens as a masked LM. Throws UsageError that begins with `where` if the path has another format
+// or cannot be read, if a generator does not fit its discriminator, or, unless `any_names`, if a
 // TensorFlow checkpoint has names of Python objects.
 StoredModel open_stored_model(const std::string& path, const std::string& where,
                               bool any_names = false);

@@ -1,5 +1,4 @@
-// Saves one checkpoint from several processes, each of which writes slices that its own devices
-// hold.
+// Saves one checkpoint from several processes. Each process writes the slices on its own devices.
 #pragma once
 
 #include <functional>

@@ -14,7 +14,7 @@
 namespace smelt::cli {
 
 // The result of a dry run of the recipe on this machine. With an accelerator type, the recipe is
-// checked for a job on that type. It is no error if this machine lacks the device.
+// checked for a job on that type. This machine need not have the device.
 struct JudgedRecipe {
   cloud::DoctorCheck check;
   std::optional<cost_model::RunTime> planned;  // nullopt if unknown

@@ -42,7 +42,7 @@ void settle_options(CLI::App& app) {
     // CLI11's own message for a value that is not a boolean is only "stoll".
     if (option->get_expected_max() == 0) option->check(booleans);
     if (option->get_required()) option->check(is_not_empty, "");
-    // A flag takes exactly one value, unparsed: no further words, and "[a, b]" is no list.
+    // A flag takes exactly one word as its value; "[a, b]" is not parsed as a list.
     if (!option->get_positional()) option->allow_extra_args(false);
   }
   for (CLI::App* command : app.get_subcommands(nullptr)) settle_options(*command);
