@@ -216,7 +216,8 @@ TEST_F(StaticInt8, RejectsInvalidOptions) {
   asked.smooth = 0.5;
   EXPECT_THAT(refusal(asked), HasSubstr("is an encoder\n  hint: remove --smooth"));
   io::write_file(dir_.file("rows.tsv"), "text\tlabel\n");
-  EXPECT_THAT(refusal(job("out")), HasSubstr("rows.tsv gives no example\n  hint: give rows"));
+  EXPECT_THAT(refusal(job("out")),
+              HasSubstr("rows.tsv has no row to make an example of\n  hint: give rows"));
   EXPECT_FALSE(io::exists(dir_.file("out")));
 }
 

@@ -21,7 +21,8 @@ class KeptBlocks {
   using Read = std::function<Value(std::uint64_t block)>;
   KeptBlocks(std::size_t capacity, Read read) : capacity_(capacity), read_(std::move(read)) {}
 
-  // Rethrows errors of reading; a later call tries again.
+  // Returns the block, reading it if it is not cached. Rethrows errors of reading; a later call
+  // reads again.
   Pointer operator()(std::uint64_t block) {
     std::unique_lock lock(mutex_);
     if (const auto found = entries_.find(block); found != entries_.end()) {

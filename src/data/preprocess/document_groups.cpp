@@ -15,10 +15,11 @@
 namespace smelt::data {
 namespace {
 
-// Batches in memory: one, its tokens, and two in the queue.
+// Estimated memory per thread, in units of the batch size: the text and tokens of the current
+// batch, and of two batches in the queue.
 constexpr std::size_t kBatchesOfThread = 8;
 
-// Documents first, first + 1, … that one thread tokenizes together.
+// Documents that one thread tokenizes together; the number of the first is `first`.
 struct DocumentBatch {
   std::uint64_t first = 0;
   std::vector<text::Document> documents;
@@ -73,7 +74,7 @@ class Scatterer {
  private:
   // Adds a sentence. If it is more than twice as long as an example, splits it into about equal
   // parts, two of which fill an example. Shorter ones are kept and may be truncated, so that the
-  // examples of typical text do not depend on the version of smelt.
+  // examples of typical text stay the same as in earlier versions of smelt.
   void add_lengths(std::span<const std::int32_t> sentence) {
     const std::uint64_t tokens = sentence.size();
     const bool is_long = longest_sentence_ > 0 && tokens > 2 * longest_sentence_;
@@ -90,8 +91,8 @@ class Scatterer {
     }
   }
 
-  // Returns the piece nearest to `at` that begins a word, at most `reach` pieces away, or `at` if
-  // there is no such piece.
+  // Returns the index of the piece nearest to `at` that begins a word, at most `reach` pieces away,
+  // or `at` if there is no such piece.
   std::uint64_t word_begin_near(std::span<const std::int32_t> ids, std::uint64_t at,
                                 std::uint64_t reach) const {
     for (std::uint64_t away = 0; away <= reach; ++away)

@@ -25,9 +25,9 @@ struct ScatteredDocuments {
 inline constexpr const char* kDocumentsList = "documents.ranges";
 
 // Numbers the documents in input order. A document's key depends only on its number and the seed.
-// Each range has at most a quarter of a group, unless it is a single larger document. Spill files
-// are named documents-*. Resumes from the files of an interrupted run in the folder. `check` throws
-// if no examples can be made from the text.
+// Each key range holds at most a quarter of group_bytes, unless it is a single larger document.
+// Spill files are named documents-*. Resumes from the files of an interrupted run in the folder.
+// `check` throws if no examples can be made from the text.
 ScatteredDocuments scatter_documents(text::DocumentReader& reader, const text::Tokenizer& tokenizer,
                                      const ShuffleOptions& options,
                                      const std::function<void(const CorpusCounts&)>& check);
@@ -38,7 +38,7 @@ struct DocumentGroup {
   std::vector<std::uint64_t> numbers;
 };
 
-// Ranges [first, last) of a spill.
+// The ranges [first, last) of the spill files.
 struct RangeRun {
   std::size_t first = 0, last = 0;
 };

@@ -146,7 +146,7 @@ class SavedDrawing {
                        std::clamp(options.buffers() / ranges, sizes.least_chunk, sizes.most_chunk));
     Drawing drawing(documents_, builder, writer, options);
     drawing.go_on(documents_before(done()), examples(), counts());
-    // Saving at this interval hardly reduces the chunk size of a range.
+    // Each save writes all buffers. At this interval most chunks are still written when full.
     const std::uint64_t often = ranges * sizes.least_chunk;
     for (std::size_t group = done(); group < groups_.size(); ++group) {
       drawing.draw(gather_documents(documents_, groups_[group]));

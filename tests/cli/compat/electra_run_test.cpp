@@ -197,10 +197,10 @@ TEST_F(ElectraRun, RecordsOfAnotherVocabularyOrKindAreRefused) {
   exchange_last_words();  // of the same size
   const CommandOutput other = pretrain();
   EXPECT_EQ(other.status, 2);
-  EXPECT_THAT(other.text, AllOf(HasSubstr("pretrain_tfrecords/smelt-data.json: says that the "
-                                          "vocabulary's CRC-32C (" +
-                                          data("vocab.txt") + ") is "),
-                                HasSubstr("hint: make the data again with " + data("vocab.txt"))));
+  EXPECT_THAT(other.text,
+              AllOf(HasSubstr("pretrain_tfrecords/smelt-data.json: the vocabulary's CRC-32C (" +
+                              data("vocab.txt") + ") is "),
+                    HasSubstr("hint: make the data again with " + data("vocab.txt"))));
   io::write_file(data("vocab.txt"), vocab);
   io::remove_tree(data("pretrain_tfrecords"));
   const CommandOutput made = run_smelt(
@@ -210,7 +210,8 @@ TEST_F(ElectraRun, RecordsOfAnotherVocabularyOrKindAreRefused) {
   ASSERT_EQ(made.status, 0) << made.text;
   const CommandOutput masked = pretrain();
   EXPECT_EQ(masked.status, 2);
-  EXPECT_THAT(masked.text, HasSubstr("masked_lm_positions is of examples for bert, not electra\n"));
+  EXPECT_THAT(masked.text,
+              HasSubstr("masked_lm_positions is a feature of examples for bert, not electra\n"));
   EXPECT_FALSE(io::exists(data("models/m/checkpoint-6")));
 }
 
@@ -227,7 +228,7 @@ TEST_F(ElectraRun, AModelIsHeldToItsVocabularyAndToOneProcess) {
   }
   exchange_last_words();
   EXPECT_THAT(pretrain({{"num_train_steps", 2}}).text,
-              HasSubstr("pretrain_tfrecords/smelt-data.json: says that the vocabulary's CRC-32C"));
+              HasSubstr("pretrain_tfrecords/smelt-data.json: the vocabulary's CRC-32C"));
   io::remove_file(data("pretrain_tfrecords/smelt-data.json"));  // as of the original's
   const auto other = HasSubstr("checkpoint-1: " + data("vocab.txt") +
                                " is not the vocabulary that the model was made with: its crc32c ");

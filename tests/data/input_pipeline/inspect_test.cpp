@@ -298,9 +298,10 @@ TEST_F(Inspect, WrongOptionsAreRefused) {
   std::string bytes;
   io::append_record(bytes, "");
   io::write_file(dir_.file("a.tfrecord"), bytes);
-  EXPECT_THAT(refusal([&] { inspect_records(this->options()); }),
-              HasSubstr("a.tfrecord: record 0: no input_ids, which a vocabulary names\n"
-                        "  hint: leave the vocabulary out"));
+  EXPECT_THAT(
+      refusal([&] { inspect_records(this->options()); }),
+      HasSubstr(
+          "a.tfrecord: record 0: no input_ids, but --vocab is given\n  hint: leave out --vocab"));
 }
 
 }  // namespace

@@ -166,7 +166,7 @@ TEST_F(RecordIndexTest, ThrowsForIncompleteFiles) {
   io::write_file(dir_.file("t-0.work/job.json"), "{}");
   for (const char* pattern : {"t*", "t-0.work"})
     EXPECT_THAT(error_of([&] { record_files(dir_.file(pattern), "data"); }),
-                AllOf(HasSubstr("data: these files are not completely written: "),
+                AllOf(HasSubstr("data: these files are incomplete: "),
                       HasSubstr("t-0.work exists\n  hint: run the command that writes them "
                                 "again; it resumes")));
 }

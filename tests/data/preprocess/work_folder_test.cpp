@@ -117,7 +117,7 @@ TEST_F(WorkFolderTest, LinksAndFoldersOfAllAreRefused) {
   EXPECT_THAT(refusal(dir_.file("link")), HasSubstr("link: is a link or a file"));
   fs::permissions(dir_.file("elsewhere"), fs::perms::all);
   EXPECT_THAT(refusal(dir_.file("elsewhere")),
-              HasSubstr("elsewhere: belongs to another user, or all may write to it"));
+              HasSubstr("elsewhere: belongs to another user, or other users may write to it"));
   if (::geteuid() != 0) return;  // only root can give a folder away
   fs::permissions(dir_.file("elsewhere"), fs::perms::owner_all);
   ASSERT_EQ(::chown(dir_.file("elsewhere").c_str(), 12345, 12345), 0);

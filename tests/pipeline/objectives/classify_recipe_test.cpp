@@ -141,7 +141,8 @@ TEST_F(ClassifyRun, DryRunRejectsRowsWithTheMessageOfTheRun) {
   for (int i = 0; i < 100; ++i) latin1 += i % 2 == 0 ? "cats\tcaf\xe9\n" : "dogs\tth\xe9\n";
   const std::string regression = "model.problem=regression";
   EXPECT_THAT(refused("label\ttext\n", {}), HasSubstr("holds no label"));
-  EXPECT_THAT(refused("label\ttext\n", {regression}), HasSubstr("bad.tsv gives no example"));
+  EXPECT_THAT(refused("label\ttext\n", {regression}),
+              HasSubstr("bad.tsv has no row to make an example of"));
   EXPECT_THAT(refused("", {regression}), HasSubstr("bad.tsv"));
   EXPECT_THAT(refused(latin1, {}), HasSubstr("the file is not UTF-8"));
 }
@@ -564,9 +565,9 @@ TEST_F(ClassifyRun, RejectsInvalidSettings) {
               HasSubstr("holds numbers with fractions, such as 0.5, which are not classes\n  hint: "
                         "set model.problem to regression"));
   EXPECT_THAT(refusal({"data.train=" + rows_file("o.tsv", "text\tlabel\na\tx\nb\tx\n")}),
-              HasSubstr("holds one label alone, 'x'"));
+              HasSubstr("holds only one label, 'x'"));
   EXPECT_THAT(refusal({"model.problem=regression"}),
-              HasSubstr("train.tsv:2: label 'cats' is no number"));
+              HasSubstr("train.tsv:2: label 'cats' is not a number"));
   EXPECT_THAT(refusal({"eval.split=test"}),
               HasSubstr("eval.split is test, but data.test is not set"));
   EXPECT_THAT(refusal({"train.early_stopping.patience=2"}),

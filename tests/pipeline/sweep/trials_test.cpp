@@ -304,11 +304,10 @@ TEST_F(TrialsTest, EvaluatesATestSetThatIsAddedLater) {
 
 TEST_F(TrialsTest, ReportsRowsThatCannotBeHeldOutAndMetricsThatCannotBeKept) {
   io::write_file(dir_.file("few.tsv"), "text\tlabel\ncat\ta\ndog\tb\ncat w9\tc\n");
-  EXPECT_THAT(
-      error_of<UsageError>([&] { run("few", {"data.train=" + dir_.file("few.tsv")}); }),
-      HasSubstr(
-          "none can be held out: each is alone of its kind, and trained on\n  hint: give rows "
-          "to evaluate on with data.validation"));
+  EXPECT_THAT(error_of<UsageError>([&] { run("few", {"data.train=" + dir_.file("few.tsv")}); }),
+              HasSubstr("none can be held out for evaluation: each is the only row of its class, "
+                        "which training needs\n  hint: give rows "
+                        "to evaluate on with data.validation"));
   EXPECT_THAT(
       error_of<UsageError>([&] {
         run("k", {"model.problem=token_labels", "eval.every=1",
