@@ -171,7 +171,7 @@ TEST_F(CredentialsTest, UsesOrRejectsAGivenFile) {
   EXPECT_THAT(said(), StartsWith(where() + "the file does not exist\n  hint: make new ones"));
   {
     const ScopedVariable folder("GOOGLE_APPLICATION_CREDENTIALS", home_.dir.path());
-    EXPECT_THAT(said(), HasSubstr("it is a folder, and no file\n"));
+    EXPECT_THAT(said(), HasSubstr("it is a folder, not a file\n"));
   }
   io::write_file(home_.file(), R"({"refresh_token": "PLANTED)");
   EXPECT_THAT(said(), AllOf(StartsWith(where() + "not a JSON object"), Not(HasSubstr("PLANTED"))));
@@ -188,9 +188,9 @@ TEST_F(CredentialsTest, ReportsMissingFields) {
   EXPECT_THAT(refusal(without(google_.user(), "refresh_token")),
               StartsWith(where() + "refresh_token is missing"));
   EXPECT_THAT(refusal(with(google_.user(), "client_secret", 7)),
-              StartsWith(where() + "client_secret is no text"));
+              StartsWith(where() + "client_secret is not a string"));
   EXPECT_THAT(refusal(with(google_.user(), "type", "authorised_user")),
-              StartsWith(where() + "credentials of type authorised_user are not taken; did you "
+              StartsWith(where() + "credentials of type authorised_user are not supported; did you "
                                    "mean 'authorized_user'?"));
   EXPECT_THAT(refusal(with(google_.user(), "universe_domain", "other.example")),
               StartsWith(where() + "universe_domain is other.example"));
@@ -204,8 +204,8 @@ TEST_F(CredentialsTest, SendsSecretsOnlyToGooglesServers) {
        {"https://evil.example/token", "https://oauth2.googleapis.com.evil.example/",
         "https://accounts.google.com:99/"})
     EXPECT_THAT(refusal(with(google_.user(), "token_uri", url)),
-                HasSubstr("is not a Google server, and is not trusted with credentials\n  hint: if "
-                          "they may be sent there, set SMELT_TRUSTED_ENDPOINTS="))
+                HasSubstr("is not a Google server or a trusted server, so no credentials are sent "
+                          "to it\n  hint: if the server is trusted, set SMELT_TRUSTED_ENDPOINTS="))
         << url;
   EXPECT_THAT(refusal(with(google_.user(), "token_uri", "http://oauth2.googleapis.com/token")),
               HasSubstr("token_uri: nothing secret is sent over http"));
@@ -226,7 +226,7 @@ TEST_F(CredentialsTest, RejectsProgramsAndUnknownServersInAFile) {
   EXPECT_THAT(refusal(google_.external({{"environment_id", "aws1"}})),
               HasSubstr("environment_id is aws1: the keys of another cloud are not exchanged"));
   EXPECT_THAT(refusal(google_.external({{"url", "https://evil.example/"}})),
-              HasSubstr("evil.example is not known for giving identities"));
+              HasSubstr("evil.example is not a known server of identity tokens"));
 }
 
 TEST_F(CredentialsTest, ReportsTheServersMessageForRejectedCredentials) {
@@ -254,7 +254,7 @@ TEST_F(CredentialsTest, DeniedImpersonationNamesTheRole) {
       {403, R"({"error": {"status": "PERMISSION_DENIED", "message": "no: PLANTED-access"}})"});
   EXPECT_THAT(
       refusal(google_.impersonated()),
-      AllOf(HasSubstr("acting as robot@p.iam.gserviceaccount.com is denied: PERMISSION_DENIED: "
+      AllOf(HasSubstr("impersonating robot@p.iam.gserviceaccount.com is denied: PERMISSION_DENIED: "
                       "no: [secret]"),
             HasSubstr("--role=roles/iam.serviceAccountTokenCreator")));
 }
@@ -262,7 +262,7 @@ TEST_F(CredentialsTest, DeniedImpersonationNamesTheRole) {
 TEST_F(CredentialsTest, RetriesAFailingTokenServer) {
   google_.answer("/token", {.status = 503});
   EXPECT_THAT(error_of<SystemError>([&] { token_of(google_.user()); }),
-              HasSubstr(str(google_.url("token"), " answers with HTTP status 503")));
+              HasSubstr(str(google_.url("token"), " returned HTTP status 503")));
   EXPECT_GT(google_.count("/token"), 3);
   google_.answer("/token", {200, R"({"token": "PLANTED"})"});
   EXPECT_EQ(error_of<SystemError>([&] { token_of(google_.user()); }),

@@ -120,7 +120,7 @@ TEST_F(DropLimitTest, ChecksTheOutputFolderBeforeScoring) {
                           throw std::logic_error("scored");
                         }}};
   EXPECT_THAT(error_of<UsageError>([&] { quantize_weights(job); }),
-              HasSubstr("already holds something else"));
+              HasSubstr("exists and is not empty"));
   EXPECT_EQ(io::read_file(dir_.file("int8/notes")), "mine");
 }
 

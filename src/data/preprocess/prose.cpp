@@ -112,7 +112,7 @@ void check_prose(const text::DocumentOptions& text, std::uint64_t most_bytes) {
   bool is_all = true;
   if (io::is_remote(files.front()) && files.size() > 1) {
     if (files.front().find_first_of(",*?[") != std::string::npos)
-      return;  // no pattern matches only this file
+      return;  // a name with a comma cannot be written as a pattern, so this file is not checked
     part.input = files.front();
     is_all = false;
   }

@@ -23,7 +23,7 @@ struct TextToTextExamplesJob {
   std::int64_t inputs_length = 512, targets_length = 114;
   std::int32_t unknown = -1;  // id of the unknown piece; -1: none
   std::string vocab;          // vocabulary of the ids
-  std::string output;         // overwritten
+  std::string output;         // record file; overwritten
   bool keeps_rows = false;    // also write the rows to rows_beside(output)
 };
 

@@ -190,7 +190,7 @@ class ParquetRows : public RowReader {
 
  private:
   [[noreturn]] void throw_damaged(std::string_view what) const {
-    throw UsageError(str(path_, ": not a whole Parquet file: ", what),
+    throw UsageError(str(path_, ": damaged or truncated Parquet file: ", what),
                      "copy or make the file again");
   }
 

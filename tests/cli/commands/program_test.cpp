@@ -171,7 +171,7 @@ TEST_F(RecipeTest, InputAndOutputAreCheckedFirst) {
                  "", HasSubstr("latin1.txt:3: not UTF-8 (1 byte)"));
   io::write_file(dir_.file("out/mine"), "precious");
   expect_refused(out, "--set text.input=" + dir_.file("text.txt"),
-                 HasSubstr("already holds something else"));
+                 HasSubstr("exists and is not empty"));
   EXPECT_EQ(io::read_file(dir_.file("out/mine")), "precious");
 }
 
@@ -280,7 +280,7 @@ TEST_F(WholeRecipe, LearnsAndIsNotDoneTwice) {
   EXPECT_THAT(without.text, testing::Not(HasSubstr("next_sentence")));
   EXPECT_EQ(run_smelt("export" + on("m") + " --out " + dir_.file("hf")).status, 0);
   expect_refusal("export" + on("m") + " --out " + dir_.file("hf"),
-                 HasSubstr("already holds something else"));
+                 HasSubstr("exists and is not empty"));
 }
 
 TEST_F(WholeRecipe, ARunThatIsRefusedLeavesTheModelAsItWas) {

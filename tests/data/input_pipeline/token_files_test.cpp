@@ -190,9 +190,11 @@ TEST_F(TokenFilesTest, DamageOfAPackedSnapshotIsNamedWithItsPlace) {
   pack(path);
   const std::string whole = io::read_file(file);
   io::write_file(file, whole.substr(0, whole.size() - 20));
-  EXPECT_THAT(error_of<UsageError>([&] { (void)streamed(path); }),
-              testing::ContainsRegex(file + ": not a whole gzip file: it ends too early behind "
-                                            "29[0-9]+ unpacked bytes"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { (void)streamed(path); }),
+      testing::ContainsRegex(
+          file +
+          ": damaged or truncated gzip file: it ends too early after 29[0-9]+ decompressed bytes"));
 }
 
 // The error is thrown before decompression.

@@ -348,7 +348,7 @@ TEST_F(ElectraExamplesTest, RefusesTextWithoutATokenAndWhatIsNoArchive) {
   ElectraExamplesJob text = job();
   text.order = ExampleOrder::original;
   text.archives = true;
-  EXPECT_THAT(refusal(text), HasSubstr("in.txt: not a whole tar archive: "));
+  EXPECT_THAT(refusal(text), HasSubstr("in.txt: damaged or truncated tar archive: "));
 }
 
 TEST_F(ElectraExamplesTest, TheOriginalOrderReadsOnlyPlainText) {

@@ -89,15 +89,15 @@ TEST_F(WorkFolderTest, WarnsIfLocksAreNotSupported) {
   flock_error = 0;
   EXPECT_EQ(said, "no error");
   EXPECT_THAT(log.text(), HasSubstr(str("lock: ", path_,
-                                        "/smelt-work.lock: No locks available: nothing keeps a "
-                                        "second process out of this work folder")));
+                                        "/smelt-work.lock: No locks available: smelt cannot "
+                                        "prevent a second process from using this work folder")));
 }
 
 TEST_F(WorkFolderTest, GivesUpIfTheLockFileKeepsVanishing) {
   flock_removes = path_ + "/smelt-work.lock";
   const std::string said = refusal(path_);
   flock_removes.clear();
-  EXPECT_THAT(said, HasSubstr("smelt-work.lock: was removed or replaced at each of 100 tries"));
+  EXPECT_THAT(said, HasSubstr("smelt-work.lock: was removed or replaced in each of 100 attempts"));
 }
 
 TEST_F(WorkFolderTest, RefusesOtherFolders) {

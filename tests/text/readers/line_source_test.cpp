@@ -24,9 +24,9 @@ TEST(LineSource, RefusesTheNameOfItsLastFileBeforeItReadsTheFirst) {
   };
   EXPECT_THAT(refusal("a.json"), HasSubstr("a.json: a JSON file as a whole is not read"));
   EXPECT_THAT(refusal("a.JSON.GZ"), HasSubstr("a.JSON.GZ: a JSON file as a whole is not read"));
-  EXPECT_THAT(refusal("a.txt.xz"), HasSubstr("a.txt.xz: xz files are not unpacked here"));
+  EXPECT_THAT(refusal("a.txt.xz"), HasSubstr("a.txt.xz: xz files are not supported"));
   EXPECT_THAT(refusal("a.Zip", {.file = FileFormat::csv}),
-              HasSubstr("a.Zip: zip files are not unpacked"));
+              HasSubstr("a.Zip: zip files are not supported"));
 }
 
 TEST(LineSource, RefusesArchivesPackedOrNot) {
@@ -37,7 +37,7 @@ TEST(LineSource, RefusesArchivesPackedOrNot) {
   std::string line;
   for (const char* name : {"b.txt", "b.txt.gz"})
     EXPECT_THAT(error_of<UsageError>([&] { LineReader(dir.file(name)).next(line); }),
-                HasSubstr(str(name, ": tar files are not unpacked here\n  hint: unpack it")));
+                HasSubstr(str(name, ": tar files are not supported\n  hint: decompress it")));
   EXPECT_THAT(error_of<UsageError>([&] { io::check_packing("a.tar"); }),
               HasSubstr("a.tar: tar files"));
 }
@@ -72,8 +72,10 @@ TEST(LineSource, KnowsEndingsInCapitals) {
     if (event == LineSource::Event::line) lines.push_back(line);
   EXPECT_THAT(lines, testing::ElementsAre("One.", "Two."));
   io::write_file(dir.file("A.TXT.GZ"), "no gzip");
-  EXPECT_THAT(error_of<UsageError>([&] { LineReader(dir.file("A.TXT.GZ")); }),
-              HasSubstr("A.TXT.GZ: not a whole gzip file: it does not begin as one"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { LineReader(dir.file("A.TXT.GZ")); }),
+      HasSubstr(
+          "A.TXT.GZ: damaged or truncated gzip file: its first bytes are those of another format"));
 }
 
 TEST(LineReader, KnowsUtf16) {
