@@ -45,20 +45,21 @@ TEST(Description, ThrowsWithTheMalformedField) {
               HasSubstr("a.json: not JSON\n  hint: remove the file, or make the data again"));
   EXPECT_THAT(message("[1]"), HasSubstr("a.json: not a JSON object"));
   EXPECT_THAT(message(R"({"examples": -1})"),
-              HasSubstr("a.json: examples is no whole number in range"));
-  EXPECT_THAT(message(R"({"examples": 1.5})"), HasSubstr("examples is no whole number in range"));
+              HasSubstr("a.json: examples is not an integer in the valid range"));
+  EXPECT_THAT(message(R"({"examples": 1.5})"),
+              HasSubstr("examples is not an integer in the valid range"));
   EXPECT_THAT(message(R"({"masked_tokens": 18446744073709551616})"),
-              HasSubstr("masked_tokens is no whole number in range"));
-  EXPECT_THAT(message(R"({"files": "x"})"), HasSubstr("a.json: files is no list"));
-  EXPECT_THAT(message(R"({"files": [1]})"), HasSubstr("a.json: files is no list of texts"));
+              HasSubstr("masked_tokens is not an integer in the valid range"));
+  EXPECT_THAT(message(R"({"files": "x"})"), HasSubstr("a.json: files is not a list"));
+  EXPECT_THAT(message(R"({"files": [1]})"), HasSubstr("a.json: files is not a list of strings"));
   EXPECT_THAT(message(R"({"vocabulary": 3})"),
               HasSubstr("a.json: vocabulary is not a JSON object"));
   EXPECT_THAT(message(R"({"vocabulary": {"crc32c": 4294967296}})"),
-              HasSubstr("a.json: vocabulary.crc32c is no whole number in range"));
+              HasSubstr("a.json: vocabulary.crc32c is not an integer in the valid range"));
   EXPECT_THAT(message(R"({"majority_token": 3})"),
               HasSubstr("a.json: majority_token is not a JSON object"));
   EXPECT_THAT(message(R"({"majority_token": {"id": "the"}})"),
-              HasSubstr("a.json: majority_token.id is no whole number in range"));
+              HasSubstr("a.json: majority_token.id is not an integer in the valid range"));
   EXPECT_THAT(message(R"({"vocabulary": {"file": 1}})"), HasSubstr("a.json: vocabulary.file is 1"));
 }
 

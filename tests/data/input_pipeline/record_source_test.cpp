@@ -313,7 +313,7 @@ TEST_F(RecordSourceTest, DamagedFilesAreNamedWithTheOffset) {
   std::string bytes = io::read_file(path);
   io::write_file(path, bytes.substr(0, bytes.size() - 1));
   EXPECT_THAT(message_of(options()), HasSubstr("a-1.tfrecord: record at offset "));
-  EXPECT_THAT(message_of(options()), HasSubstr(": cut short: "));
+  EXPECT_THAT(message_of(options()), HasSubstr(": truncated: "));
   bytes[40] = static_cast<char>(bytes[40] ^ 1);
   io::write_file(path, bytes);
   EXPECT_THAT(message_of(options()), HasSubstr("a-1.tfrecord: record at offset 0: data checksum "));

@@ -159,14 +159,14 @@ TEST_F(TokenFilesTest, DamageIsNamedWithFileAndOffset) {
     return error_of<UsageError>([&] { (void)all_of(path); });
   };
   EXPECT_THAT(error(whole.substr(0, whole.size() - 3)),
-              HasSubstr(file + ": record at offset 2970: cut short: "));
+              HasSubstr(file + ": record at offset 2970: truncated: "));
   EXPECT_THAT(error(whole.substr(0, 60)),
               HasSubstr(path + ": holds 2 elements, snapshot.metadata says 100"));
   std::string broken = whole;
   broken[50] = static_cast<char>(broken[50] ^ 1);
   EXPECT_THAT(error(broken), HasSubstr(file + ": record at offset 30: data checksum"));
   EXPECT_THAT(error(std::string("\0\0\0\x1c\x1e", 5) + whole.substr(5)),
-              HasSubstr(file + ": packed by SNAPPY"));
+              HasSubstr(file + ": compressed with SNAPPY"));
   std::filesystem::remove_all(path + "/17");
   EXPECT_THAT(error_of<UsageError>([&] { (void)all_of(path); }),
               HasSubstr("snapshot.metadata: 100 elements, but "));

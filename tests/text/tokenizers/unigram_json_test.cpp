@@ -139,7 +139,8 @@ TEST_F(UnigramJsonFile, ThrowsForUnsupportedSettings) {
               HasSubstr("model.vocab is no list of pieces with their scores"));
   EXPECT_THAT(with("/added_tokens/0", added(5, "<mask>")),
               HasSubstr("t.json: '<mask>' is added with id 5, which is the piece 'b'"));
-  EXPECT_THAT(with("/added_tokens/0/id", -1), HasSubstr("t.json: id is no whole number in range"));
+  EXPECT_THAT(with("/added_tokens/0/id", -1),
+              HasSubstr("t.json: id is not an integer in the valid range"));
   EXPECT_THAT(with("/model/unk_id", 8), HasSubstr("model.unk_id is 8, no piece's number"))
       << "a sentinel";
   EXPECT_FALSE(is_sentencepiece_file("nowhere.json"));
