@@ -46,8 +46,8 @@ SpanLengths random_spans_lengths(std::int64_t inputs, double density, double mea
 
 struct SourceAndTarget {
   std::vector<std::int32_t> source, target;
-  bool stopped = false;  // whether the room in the target or the sentinels did not suffice for all
-                         // spans that were drawn
+  // Whether the room in the target or the sentinels did not suffice for all spans that were drawn.
+  bool stopped = false;
 };
 
 // Applies ttt's iid_denoise_text: at each token outside a span, a span of `span` tokens begins with

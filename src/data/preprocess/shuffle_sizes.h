@@ -1,5 +1,5 @@
-// Memory and sizes of the shuffled order. With `memory` bytes, a quarter of which are `buffers`,
-// each stage needs, regardless of the corpus size and the number of threads:
+// Sizes that bound the memory of the shuffled order. With `memory` bytes, a quarter of which are
+// `buffers`, each stage needs, regardless of the corpus size and the number of threads:
 //   reading   buffers for chunks, and as much for batches of text in flight
 //   drawing   buffers and a group: its bytes from disk and twice as much as a corpus
 //   splitting buffers

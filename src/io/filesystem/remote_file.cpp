@@ -165,8 +165,8 @@ void RemoteWriter::wait() {
 
 void RemoteWriter::send() {
   wait();
-  part_.swap(on_way_);  // swaps two buffers, because allocating memory for each part takes longer
-                        // than sending it
+  // Swaps two buffers, because allocating memory for each part takes longer than sending it.
+  part_.swap(on_way_);
   part_.clear();
   sending_ = run_async([stream = stream_.get(), part = std::string_view(on_way_)] {
     return stream->Write(part.data(), static_cast<std::int64_t>(part.size()));

@@ -60,8 +60,8 @@ class TokenTensors {
 
   SnapshotType type_;
   bool scalar_ = false;
-  std::string before_;    // bytes of the last message before its numbers, which are at its end;
-                          // empty: unknown
+  // Bytes of the last message before its numbers, which are at its end; empty: unknown.
+  std::string before_;
   std::size_t size_ = 0;  // size of that message
 };
 

@@ -61,8 +61,8 @@ HeaderList header_list(const HttpRequest& request) {
     list.release();
     list.reset(longer);
   };
-  add("Expect:");  // otherwise libcurl waits up to a second for the server before it sends a larger
-                   // body
+  // Otherwise libcurl waits up to a second for the server before it sends a larger body.
+  add("Expect:");
   for (const auto& [name, value] : request.headers)
     add(value.empty() ? str(name, ";") : str(name, ": ", value));
   if (!request.bearer.empty()) add(str("Authorization: Bearer ", request.bearer.reveal()));

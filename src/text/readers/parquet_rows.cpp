@@ -240,7 +240,7 @@ class ParquetRows : public RowReader {
           break;
         case Column::Value::too_large:
           fault.what = str("a cell of more than ", kMaxCellBytes >> 20, " MiB");
-          fault.hint = "cut the text of this row into several";
+          fault.hint = "split the text of this row into several rows";
           break;
         case Column::Value::missing:
           throw_damaged(str("a column has only ", row_ - 1, " rows"));

@@ -220,7 +220,7 @@ TEST_F(Inspect, AnyFeaturesAreCounted) {
   EXPECT_EQ(s.bad_records, 1u);
   EXPECT_THAT(
       s.first_bad->fault,
-      HasSubstr("a.tfrecord: record 4: has more, text, x, not text, x as the first record"));
+      HasSubstr("a.tfrecord: record 4: has more, text, x, but the first record has text, x"));
   ASSERT_EQ(s.features.size(), 2u);
   const FeatureStatistics &x = s.features[0], &text = s.features[1];
   EXPECT_EQ(x.feature, (io::ExampleFeature{"x", io::ExampleKind::reals, 2}));

@@ -66,7 +66,7 @@ TEST_F(RowOverview, ReportsFilesWithoutRows) {
   EXPECT_THAT(row_overview({.splits = {split("hdr", "text\tlabel\n")}})["findings"],
               ElementsAre("hdr: holds no row that can be read"));
   EXPECT_THAT(error_of<UsageError>([&] { row_overview({.splits = {split("none", "")}}); }),
-              HasSubstr("none.tsv: is empty, without even its columns' names"));
+              HasSubstr("none.tsv: is empty, expected a line with the column names"));
 }
 
 TEST_F(RowOverview, LabelsBeyondThoseThatAreKeptAreCounted) {

@@ -599,7 +599,7 @@ TEST_F(ClassifyRun, SkipsAndReportsUnreadableRows) {
                                       "text\tlabel\ncat\ta\n \ta\ndog\tb\textra\ndog\tb\ncat\ta\n"
                                       "dog w8\tb\nbird\tonce\n")});
   EXPECT_THAT(log_.text(), HasSubstr("bad.tsv:3 (the text in 'text' is empty)"));
-  EXPECT_THAT(log_.text(), HasSubstr("bad.tsv:4 (3 columns, the first line has 2)"));
+  EXPECT_THAT(log_.text(), HasSubstr("bad.tsv:4 (3 columns, but the first line has 2)"));
   EXPECT_THAT(log_.text(),
               HasSubstr("class 'once' has only one example, which is used for training"));
   EXPECT_THAT(refusal({"data.train=" + dir_.file("bad.tsv")}),

@@ -22,8 +22,8 @@ TEST(LineSource, RefusesTheNameOfItsLastFileBeforeItReadsTheFirst) {
   const auto refusal = [](const std::string& last, const TextFormat& format = {}) {
     return error_of<UsageError>([&] { LineSource({"none.txt", last}, format, {}); });
   };
-  EXPECT_THAT(refusal("a.json"), HasSubstr("a.json: a JSON file as a whole is not read"));
-  EXPECT_THAT(refusal("a.JSON.GZ"), HasSubstr("a.JSON.GZ: a JSON file as a whole is not read"));
+  EXPECT_THAT(refusal("a.json"), HasSubstr("a.json: JSON files are not supported"));
+  EXPECT_THAT(refusal("a.JSON.GZ"), HasSubstr("a.JSON.GZ: JSON files are not supported"));
   EXPECT_THAT(refusal("a.txt.xz"), HasSubstr("a.txt.xz: xz files are not supported"));
   EXPECT_THAT(refusal("a.Zip", {.file = FileFormat::csv}),
               HasSubstr("a.Zip: zip files are not supported"));
@@ -55,7 +55,7 @@ TEST(LineSource, ReportsTheBinaryFile) {
   const CapturedLog log;
   read(false);
   EXPECT_THAT(log.text(), AllOf(HasSubstr("3 NUL bytes were left out, the first in "),
-                                HasSubstr("b.txt:2: is that a text file?")));
+                                HasSubstr("b.txt:2: check that this is a text file")));
   EXPECT_THAT(error_of<UsageError>([&] { read(true); }),
               HasSubstr("b.txt:2: 2 NUL bytes in a text file\n"
                         "  hint: remove the file if it is not text"));

@@ -51,7 +51,7 @@ TEST_F(MalformedDocuments, RefuseRowsThatAreNotWhatTheyShouldBe) {
   EXPECT_THAT(refusal(from(write("a.tsv", "id\tbody\n1\tb\n"))),
               HasSubstr("a.tsv:1: no column 'text'"));
   EXPECT_THAT(refusal(from(write("b.tsv", "id\ttext\n1\ta\n2\n"))),
-              HasSubstr("b.tsv:3: 1 columns, the first line has 2"));
+              HasSubstr("b.tsv:3: 1 columns, but the first line has 2"));
   DocumentOptions parquet = from(write_parquet("a.parquet", {"a"}));
   EXPECT_THAT(refusal(parquet), HasSubstr("a.parquet: no column 'text'\n  hint: known: n, body"));
   parquet.format.field = "n";

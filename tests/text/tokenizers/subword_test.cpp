@@ -294,8 +294,8 @@ TEST(SubwordFile, WhatChangesIdsIsReadOrRefused) {
       {"/model/merges", R"(["a"])", "merge 0, 'a' and '', is not of two pieces"},
       {"/model/merges", "[3]", "no list of pairs of pieces"},
       {"/model/vocab", R"({"a": 0, "b": 0})", "id 0 is both 'a' and 'b'"},
-      {"/model/vocab", R"({"a": 99999})", "a is 99999, far beyond the number of tokens, 1"},
-      {"/added_tokens/0/id", "99999", "id is 99999, far beyond the number of tokens, 13"},
+      {"/model/vocab", R"({"a": 99999})", "a is 99999, far more than the number of tokens, 1"},
+      {"/added_tokens/0/id", "99999", "id is 99999, far more than the number of tokens, 13"},
       {"/model/vocab", "[]", "not an object of pieces and ids"}};
   for (const auto& [file, cases] : {std::pair{small_unigram(), unigram}, {small_byte_bpe(), bpe}})
     for (const Case& one : cases) {

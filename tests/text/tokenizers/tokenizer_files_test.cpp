@@ -526,8 +526,8 @@ TEST_F(TokenizerFile, OffsetsGoWithTheIdsInAllScripts) {
 TEST_F(TokenizerFile, ThrowsForInvalidIds) {
   const BertTokenizer tokenizer = BertTokenizer::load(vocab(), {});
   EXPECT_THAT(usage_error([&] { tokenizer.decode(Ids{1, 5}); }),
-              HasSubstr("vocab.txt: has 5 pieces, none of id 5"));
-  EXPECT_THAT(usage_error([&] { tokenizer.decode(Ids{-1}); }), HasSubstr("none of id -1"));
+              HasSubstr("vocab.txt: has 5 pieces, but no id 5"));
+  EXPECT_THAT(usage_error([&] { tokenizer.decode(Ids{-1}); }), HasSubstr("but no id -1"));
 }
 
 TEST_F(TokenizerFile, HuggingFaceGivesTheSameIdsWithTheTokenizerJsonThatIsWrittenAndRead) {
@@ -613,9 +613,9 @@ TEST_F(TokenizerFile, ASentencePieceModelGivesBackWhatItEncoded) {
   tokenizer->encode("xQx", ids);
   EXPECT_NE(std::ranges::find(ids, tokenizer->unknown()), ids.end());
   EXPECT_THAT(usage_error([&] { tokenizer->decode(Ids{20}); }),
-              HasSubstr("m.model: has 20 pieces, none of id 20"));
+              HasSubstr("m.model: has 20 pieces, but no id 20"));
   EXPECT_THAT(usage_error([&] { load_tokenizer(dir_.file("m.model"), {.lower_case = true}); }),
-              HasSubstr("m.model: a SentencePiece model has its own normalisation"));
+              HasSubstr("m.model: the normalization of a SentencePiece model"));
 }
 
 TEST_F(TokenizerFile, ThrowsForAFileThatIsNotASentencePieceModel) {
