@@ -17,9 +17,10 @@ namespace {
 
 // Bytes per token of English text with a vocabulary of 30,000 pieces.
 constexpr double kBytesOfToken = 4.5;
-constexpr double kPacked = 3;          // compression ratio of text
-constexpr double kSpilledBytes = 2.4;  // bytes per token in temporary files, for each example
-constexpr double kRecordBytes = 5;     // bytes per token in a record
+constexpr double kPacked = 3;  // compression ratio of text
+constexpr double kSpilledBytes =
+    2.4;                            // bytes in temporary files per token of text or of an example
+constexpr double kRecordBytes = 5;  // bytes per token in a record
 constexpr const char* kIgnore = "or use --ignore-space if the text has fewer tokens than estimated";
 
 double unpacked(const std::string& path, std::uint64_t size) {
