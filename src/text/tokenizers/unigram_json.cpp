@@ -141,7 +141,7 @@ std::vector<Piece> pieces_of(const io::JsonField& root, const std::string& path)
   std::vector<Piece> out;
   for (const Json& entry : model["vocab"].as<std::vector<Json>>()) {
     if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number())
-      model["vocab"].refuse("no list of pieces with their scores");
+      model["vocab"].refuse("not a list of pieces with their scores");
     out.push_back({entry[0].get<std::string>(), entry[1].get<float>()});
   }
   const bool bytes = model["byte_fallback"].as_switch().value_or(false);
