@@ -103,8 +103,8 @@ const StoredFamily* find_stored_family(std::string_view name);
 // Returns the family of a config.json by its model_type. BERT's, whose reader refuses the folder by
 // name, if no family has the type.
 const StoredFamily& family_of_config(const Json& config, const std::string& where);
-// Returns the family of a checkpoint's tensors, of a classifier by its encoder; null if there is
-// none.
+// Returns the model family that a checkpoint's tensors belong to (for a classifier, the family of
+// its encoder), or null if they belong to no known family.
 const StoredFamily* family_of_tensors(const io::LazyTensors& tensors);
 // Returns all values of model_type that smelt reads: "bert, electra, t5 and mt5".
 std::string readable_model_types();

@@ -1,5 +1,4 @@
-// Saves one checkpoint from several processes, each of which writes slices that its own devices
-// hold.
+// Saves one checkpoint from several processes. Each process writes slices that its devices hold.
 #pragma once
 
 #include <functional>
