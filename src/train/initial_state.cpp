@@ -174,7 +174,8 @@ bool remove_other_head(const model::Task& task, checkpoint::PretrainedWeights& g
                        [&](const auto& item) { return task.is_head(item.first); }) > 0;
 }
 
-// Sets `other_head` to whether a head with other classes was not used.
+// Loads the pretrained weights at `init` and matches them with the layout's parameters. Sets
+// `other_head` to whether it left out a classification head with other classes.
 execution::InitialWeights weights_of(const std::string& init, const model::Task& task,
                                      const model::StateLayout& layout, bool& other_head) {
   const auto in_vocabulary = [&](std::string_view parameter) {

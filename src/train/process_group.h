@@ -28,9 +28,9 @@ struct ProcessGroup {
   bool several() const { return size > 1; }
   bool leads() const { return rank == 0; }
 
-  // Broadcasts the result of `say`, which only rank 0 calls. If it throws, every rank throws the
-  // same error (including Stopped). In a single process just calls it. For a key that begins with
-  // "alone" the other ranks wait for days.
+  // Calls `say` on rank 0 and broadcasts its result to all ranks. If it throws, every rank throws
+  // the same error (including Stopped). In a single process just calls it. For a key that begins
+  // with "alone" the other ranks wait for days.
   std::string told(const std::string& key, const std::function<std::string()>& say) const;
   // Checks that `value` is equal on all ranks; otherwise every rank throws a UsageError that begins
   // with `what` and names the first rank that differs. Fields of a JSON object that only one side

@@ -20,9 +20,10 @@ inline constexpr const char *kQuantizationConfig = "quantization_config",
 // quantized in another way than the two below; they are then computed in floating point.
 bool is_quantized(const Json& config, const std::string& where);
 
-// Returns the input_activations of a quantization group: int8 with a dynamic scale per row.
+// Returns the input_activations field of a quantization group in config.json, for int8 activations
+// with a dynamic scale per row.
 Json activations_by_row();
-// Returns the input_activations with the module's static input_scale.
+// Returns the same field for int8 activations with the module's static input_scale.
 Json activations_by_input_scale();
 
 // Replaces int8 weights by f32 tensors, decoded on read, that also keep the quantized values

@@ -39,8 +39,8 @@ class StoredFamily {
   virtual std::string vocabulary_file() const { return "vocab.txt"; }
   // Returns the paths in a folder that may hold the vocabulary; the first that exists counts.
   virtual std::vector<std::string> vocabulary_files(const std::string& folder) const;
-  // Throws UsageError if the tokenizer's files in a Hugging Face folder have other rules than the
-  // family's. Reading the vocabulary itself checks those of encoders.
+  // Throws UsageError if the tokenizer files in a Hugging Face folder specify rules that differ
+  // from the family's. The rules of encoders are checked when their vocabulary is read.
   virtual void check_tokenizer(const std::string&) const {}
   // Returns the control characters that the tokenizer removes by default.
   virtual text::ControlCharacters control() const { return text::ControlCharacters::bert; }
