@@ -198,7 +198,7 @@ void JobMachines::ask() {
   tools_.save();
 }
 
-// Counts one more query that did not find the machine. Returns true after kLooksAtNothing of them:
+// Counts one more query that did not find the machine. Returns true after kLooksAtNothing in a row:
 // the API's lists may lag behind, so one query is not enough.
 bool JobMachines::is_unseen() {
   if (++unseen_ < kLooksAtNothing) return false;

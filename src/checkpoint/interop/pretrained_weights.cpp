@@ -117,7 +117,7 @@ void refuse_renamed_checkpoint(const std::string& folder, std::string_view where
   const auto manifest = Json::parse_or_discard(io::read_file(path));
   if (!manifest.is_object() || !manifest.contains("step")) return;
   const std::string name = str("checkpoint-", manifest["step"].dump());
-  throw UsageError(str(where, ": ", folder, " is ", name, " of a run under another name"),
+  throw UsageError(str(where, ": ", folder, " is a renamed checkpoint; its name must be ", name),
                    str("rename the folder to ", name));
 }
 
