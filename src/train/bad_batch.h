@@ -55,7 +55,7 @@ GradientReport gradient_report(const std::shared_ptr<const pjrt::Client>& client
                                const execution::ModelState& state,
                                std::shared_ptr<const execution::ModelState> held = {});
 
-// What is needed to save and repeat a bad step.
+// The inputs for saving and repeating a bad step.
 struct BadStepPlace {
   std::shared_ptr<const pjrt::Client> client;
   std::function<model::StepProgram()> program;        // builds the gradient_program()
