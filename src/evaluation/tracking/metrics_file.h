@@ -25,7 +25,7 @@ using Record = OrderedJson;
 std::vector<Record> read_metrics(const std::string& path);
 
 // The records of a run that remain valid if it resumes from `step`, and the time spent on the
-// dropped ones. The records of all starts of the run are kept. The dropped steps count as lost.
+// dropped ones. Records of kind "start" are always kept. Time of dropped steps counts as lost.
 struct KeptRecords {
   std::vector<Record> records;
   SpentTimes spent;  // time of the dropped records
