@@ -55,7 +55,7 @@ def numbers(draw):
 
 
 def probabilities(draw):
-    """Of the last class no example is: a mean over all is undefined, one by support is not."""
+    """In the last case one class has no examples, so the macro mean is undefined and the weighted mean is not."""
     out = []
     for classes, n, wanted_classes in [(2, 30, 2), (3, 40, 3), (5, 60, 5), (4, 30, 3)]:
         wanted = [i if i < wanted_classes else draw.choice([0, draw.randrange(wanted_classes)]) for i in range(n)]

@@ -163,7 +163,7 @@ def files_of(out):
 
 
 def where_it_was(run, victim):
-    """What the dead one was doing, as the others tell it; ends the proof where they do not."""
+    """Returns what the killed process was doing, from the logs of the others; exits if they do not name it."""
     for process, member in enumerate(run.members):
         if process != victim and f"host {victim}" not in run.said(process):
             sys.exit(f"process {process} does not name host {victim}:\n{run.all_said()}")
