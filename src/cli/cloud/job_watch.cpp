@@ -37,7 +37,7 @@ class BothJournals : public cloud::JobStore {
     try {
       io::write_file(here_, text);
     } catch (const Error& error) {  // a full local disk must not stop the training
-      if (!std::exchange(told_, true)) std::cerr << "warning: " << error.what() << "\n";
+      if (!std::exchange(warned_, true)) std::cerr << "warning: " << error.what() << "\n";
     }
     return true;
   }
@@ -45,7 +45,7 @@ class BothJournals : public cloud::JobStore {
  private:
   cloud::JournalObject there_;
   std::string here_;
-  bool told_ = false;
+  bool warned_ = false;
 };
 
 std::string this_process() {
@@ -85,14 +85,14 @@ void run_to_end(cloud::Job& job, const JobLead& lead) try {
                         : "deletes itself"));
 }
 
-// Prints the job's end and throws ExitStatus(1) unless it is done. `is_told`: this process has
-// already printed the reason.
-void judge_end(const cloud::JobJournal& end, bool json, bool is_told) {
+// Prints the outcome and the cost of an ended job. Throws ExitStatus(1) unless the job succeeded.
+// `reason_printed`: this process has already printed why the job ended.
+void judge_end(const cloud::JobJournal& end, bool json, bool reason_printed) {
   if (json) std::cout << cloud::json_of(end).dump(-1, ' ', false, JsonInvalidUtf8::replace) << "\n";
   const double dollars = cloud::dollars_so_far(end, seconds_now());
   (json ? std::cerr : std::cout) << "the job has ended, for $" << std::fixed << std::setprecision(2)
                                  << dollars << ": " << end.outcome
-                                 << (is_told ? "" : ": " + end.why) << std::endl;
+                                 << (reason_printed ? "" : ": " + end.why) << std::endl;
   if (end.outcome != "done") throw ExitStatus(1);
 }
 
