@@ -19,7 +19,7 @@ void add_column_flags(CLI::App& command, RowColumns& columns, pipeline::AskedRow
   command.add_option("--label-field", rows.files.label,
                      "column of the label, or of a T5's target text");
   command.add_option("--prefix", columns.prefix,
-                     "for a T5: prefix of each text; default: that of its fine-tuning");
+                     "for a T5: prefix of each text; default: the prefix used in its fine-tuning");
   command
       .add_option("--seq-length", rows.seq_length, "for a T5: maximum number of tokens per text")
       ->check(number_from(5))
