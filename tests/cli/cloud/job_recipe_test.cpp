@@ -39,7 +39,7 @@ class JobRecipe : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(JobRecipe, AVocabularyTakesWithItHowItIsUsed) {
+TEST_F(JobRecipe, UploadsTheTokenizerSettingsWithAVocabulary) {
   write("a.txt");
   write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n");
   write("tokenizer_config.json", R"({"do_lower_case": false})");

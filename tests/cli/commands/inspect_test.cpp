@@ -159,7 +159,7 @@ TEST_F(InspectCommand, NamesAndChecksTheIdsOfAnyRecords) {
               HasSubstr("features of a record:\n"));
 }
 
-TEST_F(InspectCommand, ABadRecordIsCountedAndNoSample) {
+TEST_F(InspectCommand, CountsABadRecordAndShowsNoSample) {
   for (const std::int32_t bad : {-1, std::numeric_limits<std::int32_t>::max()}) {
     io::ExampleWriter writer;
     writer.integers("input_ids", std::vector<std::int32_t>{2, bad});

@@ -137,7 +137,7 @@ TEST_F(ElectraData, OneLongLineIsSaidToBeCutOff) {
 }
 
 // It waits for the pipe's text when the signal comes.
-TEST_F(ElectraData, WhoEndsItReadsThatItGoesOn) {
+TEST_F(ElectraData, PrintsHowToResumeWhenInterrupted) {
   const CommandOutput ended =
       run_command(str("exec 2>&1; mkfifo ", dir_.file("corpus/pipe"), "; ", smelt_program(),
                       " electra build_pretraining_dataset --corpus-dir ", dir_.file("corpus"),

@@ -23,7 +23,7 @@ using testing::MatchesRegex;
 using testing::Not;
 
 // What the original's hook prints of the same numbers.
-TEST(ElectraLog, LinesAreTheOriginals) {
+TEST(ElectraLog, HasTheOriginalsLines) {
   EXPECT_EQ(electra_log_line(
                 {.step = 300, .total = 1000, .first_step = 100, .seconds = 64.5, .loss = 41.25127}),
             "300/1000 = 30.0%, SPS: 3.1, ELAP: 1:04, ETA: 3:46 - loss: 41.2513");
@@ -255,7 +255,7 @@ TEST_F(ElectraRun, HintsAreInItsOwnWords) {
           "machine's memory of [0-9.]+ .B\n  hint: choose a smaller model"));
 }
 
-TEST_F(ElectraRun, ReadsTheOriginalsFilesAsTheyAre) {
+TEST_F(ElectraRun, ReadsTheOriginalsFilesUnchanged) {
   take_the_originals_data();
   const std::string vocab = io::read_file(golden("vocab_cased.txt"));
   io::write_file(data("vocab.txt"), vocab);
