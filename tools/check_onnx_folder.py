@@ -1,4 +1,4 @@
-"""Holds the ONNX files of a folder to transformers (TensorFlow) at several batch sizes and lengths.
+"""Compares the ONNX files of a folder with transformers (TensorFlow) at several batch sizes and lengths.
 
 python tools/check_onnx_folder.py HUGGING_FACE_FOLDER ONNX_FOLDER
 

@@ -99,7 +99,7 @@ def texts(draw):
 
 
 def stems(draw):
-    """Words that every rule of the stemmer meets: roots and their endings, and what NLTK does in its own way."""
+    """Draws words that exercise every rule of the stemmer: roots with endings, and NLTK's exceptions."""
     words = """sky skies dying lying tying news innings howe proceed ties dies flies caress caresses ponies cats feed agreed plastered bled motoring
         sing conflated troubled sized hopping tanned falling hissing fizzed failing filing happy enjoy spy say spied died relational conditional rational
         valency hesitancy digitizer conformably radically differently vilely analogously vietnamization predication operator feudalism decisiveness hopefulness

@@ -79,7 +79,7 @@ class Run:
         return any(member.poll() is not None for member in self.members)
 
     def wait(self, seconds):
-        """How long until all have ended; none: they have not."""
+        """Waits until all processes have ended and returns the time it took, or None after `seconds`."""
         begin = time.monotonic()
         while any(member.poll() is None for member in self.members):
             if time.monotonic() - begin > seconds:
@@ -152,7 +152,7 @@ class Pod:
 
 
 def files_of(out):
-    """Checksums of what a run leaves, by name, but of what it makes before it trains and of what says when it ran."""
+    """Returns the checksums of a run's files by name, except files made before training and files that contain times."""
     found = {}
     for folder, _, names in os.walk(out):
         for name in names:

@@ -81,7 +81,7 @@ NOT_COMPARED = ("text/", "data/", ".stages/", "model/train/", "model/metrics.jso
 
 
 class Folder:
-    """A place on the disk."""
+    """A run folder on the local disk."""
 
     records_every_step = True
 
