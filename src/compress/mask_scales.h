@@ -35,7 +35,7 @@ std::optional<std::vector<double>> least_squares(std::span<const double> gram,
 struct MaskScales {
   std::vector<double> factors;  // [K]; all 1 if least squares failed
   bool taken = false;           // whether the factors come from least squares
-  // A' s - y|^2 / |y|^2 with all factors 1, and with `factors`.
+  // |A' s - y|^2 / |y|^2 with all factors 1, and with `factors`.
   double lost_before = 0, lost = 0;
 };
 // Returns the scales of each matmul. Passes over the data several times if the sums of all matmuls

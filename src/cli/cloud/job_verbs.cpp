@@ -277,7 +277,7 @@ void show_prices(const JobOptions& o, const cloud::JobSpec& spec,
     if (o.price > 0) {
       out << " (--price)";
     } else if (known && known->an_hour == zone.dollars_an_hour) {
-      const std::string old = cost_model::old_price_words(known->price, cost_model::this_month());
+      const std::string old = cost_model::old_price_warning(known->price, cost_model::this_month());
       out << " (of " << known->price.date << ", " << known->price.source
           << (old.empty() ? "" : "; ") << old << ")";
       some_old = some_old || !old.empty();
@@ -359,7 +359,7 @@ JobOptions with_steps_of_job(JobOptions o) {
 
 void run_resolved_job(const JobOptions& o) {
   const pipeline::Recipe recipe = pipeline::load_recipe(o.recipe, o.settings);
-  const cost_model::Accelerator type = cost_model::made_by_tpu_api("--type", o.type);
+  const cost_model::Accelerator type = cost_model::creatable_tpu("--type", o.type);
   cloud::JobSpec spec = spec_of(o, type, recipe);
   cloud::JobJournal fresh;
   fresh.spec = spec;

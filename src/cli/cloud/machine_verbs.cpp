@@ -135,7 +135,7 @@ OrderedJson tell_ready(const cloud::TpuNode& node) {
 }  // namespace
 
 OrderedJson bring_machine_up(const MachineOptions& o) {
-  const cost_model::Accelerator type = cost_model::made_by_tpu_api("--type", o.type);
+  const cost_model::Accelerator type = cost_model::creatable_tpu("--type", o.type);
   const cloud::MachineRequest request = request_of(o, type);
   (void)queue_of(o);
   cloud::GoogleApi api{cloud::TokenSource(io::google_credentials())};

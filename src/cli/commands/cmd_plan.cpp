@@ -121,8 +121,8 @@ void run_plan(const PlanCommand& c) {
       c.prices.empty() ? cost_model::Prices() : cost_model::Prices(c.prices);
   if (!c.region.empty()) prices.check_region(c.region);
   const cost_model::TpuCompiles compiles(
-      cost_model::TpuCompiles::users_folder(),
-      {.each = std::chrono::minutes(c.minutes), .again = c.again});
+      cost_model::TpuCompiles::user_cache_folder(),
+      {.time_limit = std::chrono::minutes(c.minutes), .ignore_cache = c.again});
   if (!c.calibrate.empty()) job.factors.insert(pipeline::calibration(c.calibrate, compiles));
   std::optional<Progress> bar;
   std::size_t bars_of = 0;

@@ -198,7 +198,7 @@ std::vector<std::string> with_steps_of_budget(const std::string& path,
                       return planned_run(recipe_on(on, path, settings));
                     },
                 .types = types},
-               cost_model::TpuCompiles(cost_model::TpuCompiles::users_folder()), prices);
+               cost_model::TpuCompiles(cost_model::TpuCompiles::user_cache_folder()), prices);
   const PlanRow& row = plan.rows.front();
   const auto steps = steps_within(row, r.train.budget.usd, r.train.budget.spot);
   if (!steps || *steps < 1)

@@ -164,7 +164,7 @@ PlanRow planned(const Recipe& r, const cost_model::Accelerator* type) {
   const auto run_on = [&](const cost_model::Accelerator&) { return planned_run(r); };
   static const cost_model::Prices prices;  // the returned row has a pointer to it
   return plan_run({.run_on = run_on, .types = {*type}},
-                  cost_model::TpuCompiles(cost_model::TpuCompiles::users_folder()), prices)
+                  cost_model::TpuCompiles(cost_model::TpuCompiles::user_cache_folder()), prices)
       .rows.front();
 }
 

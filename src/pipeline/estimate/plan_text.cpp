@@ -116,7 +116,8 @@ std::string sent_words(const PlanRow& row, const cost_model::SentBytes& s) {
   return str("  sent       over axes ", s.axes, ": ", bytes_text(s.all_reduce + s.other),
              " per device and step, ", bytes_text(s.asynchronous_all_reduce + s.asynchronous_other),
              " of them overlapped with computation; ",
-             rounded(1e3 * cost_model::telling_seconds(row.type, s), 1), " ms at link speed\n");
+             rounded(1e3 * cost_model::communication_seconds(row.type, s), 1),
+             " ms at link speed\n");
 }
 
 std::string evaluation_words(const PlanRow& row) {
@@ -165,7 +166,7 @@ std::string spot_words(const PlanRow& row) {
 std::string price_words(const PlanRow& row, std::string_view now) {
   if (row.price == nullptr) return "  price      unknown: set one with --prices\n";
   const cost_model::Price& price = *row.price;
-  const std::string old = cost_model::old_price_words(price, now);
+  const std::string old = cost_model::old_price_warning(price, now);
   const auto rented = [&](std::string_view how, const std::optional<double>& of_chip) {
     return of_chip ? str(dollars(*of_chip * row.type.chips), " an hour ", how, ", ")
                    : std::string();
@@ -245,7 +246,7 @@ Json json(const PlannedForm& form, const cost_model::Accelerator& type) {
     sent[s.axes] = {{"all_reduce_bytes", s.all_reduce},
                     {"other_bytes", s.other},
                     {"asynchronous_bytes", s.asynchronous_all_reduce + s.asynchronous_other},
-                    {"seconds", cost_model::telling_seconds(type, s)}};
+                    {"seconds", cost_model::communication_seconds(type, s)}};
   return {{"form", form.words},
           {"settings", form.settings},
           {"fits", c.end == cost_model::CompileEnd::fits},
@@ -259,10 +260,10 @@ Json json(const PlannedForm& form, const cost_model::Accelerator& type) {
           {"product_flops", form.products.flops},
           {"sent", sent},
           {"compile_seconds", c.compile_seconds},
-          {"kept", c.kept},
+          {"kept", c.from_cache},
           {"work_seconds", form.work.work},
-          {"told_seconds", form.work.told},
-          {"told_behind_seconds", form.work.behind},
+          {"told_seconds", form.work.communication},
+          {"told_behind_seconds", form.work.exposed},
           {"step_seconds", json(form.step)}};
 }
 

@@ -52,7 +52,7 @@ TEST_F(JobRecipe, UploadsTheTokenizerSettingsWithAVocabulary) {
 
 TEST_F(JobRecipe, RequiresTheDevicesThatARunSees) {
   write("a.txt");
-  const cost_model::Accelerator type = cost_model::made_by_tpu_api("--type", "v4-8");
+  const cost_model::Accelerator type = cost_model::creatable_tpu("--type", "v4-8");
   io::write_file(dir_.file("r.yaml"), "text: {input: a.txt}\n");
   const auto said = [&](int devices) {
     return judge_recipe(dir_.file("r.yaml"),

@@ -122,13 +122,13 @@ TEST_F(PlanRecipe, PlansAGpuByItsRoofline) {
     // The forward pass, twice as much for gradients, and rematerialized attention scores.
     EXPECT_GT(form.products.flops * row.type.devices, row.flops);
     EXPECT_LT(form.products.flops * row.type.devices, 1.4 * row.flops);
-    EXPECT_NEAR(
-        form.step->likely,
-        cost_model::kOfRoofline.likely *
-                (form.products.flops / row.type.flops + form.compiled.moved / row.type.bandwidth) +
-            (row.type.devices > 1 ? cost_model::telling_seconds(row.type, form.compiled.sent.at(0))
-                                  : 0),
-        1e-9);
+    EXPECT_NEAR(form.step->likely,
+                cost_model::kGpuFactor.likely * (form.products.flops / row.type.flops +
+                                                 form.compiled.moved / row.type.bandwidth) +
+                    (row.type.devices > 1
+                         ? cost_model::communication_seconds(row.type, form.compiled.sent.at(0))
+                         : 0),
+                1e-9);
   }
   EXPECT_THAT(plan_text(plan),
               AllOf(HasSubstr("~"), HasSubstr("marks rougher estimates: a GPU's time")));
@@ -203,7 +203,7 @@ TEST_F(PlanRecipe, FindsTheLargestBatchThatFits) {
       .topology = type.topology};
   const auto compiled = compiles().run({{next}}).front();
   EXPECT_EQ(compiled.end, cost_model::CompileEnd::does_not_fit);
-  EXPECT_TRUE(compiled.kept) << "it is what the search ended with";
+  EXPECT_TRUE(compiled.from_cache) << "it is what the search ended with";
 }
 
 TEST_F(PlanRecipe, HalvesABatchThatFitsInNoVariant) {
@@ -364,7 +364,7 @@ TEST_F(PlanRecipe, CalibratesTheRangeWithAMeasuredRun) {
   };
   const auto [generation, factor] = told("TPU v5 lite");
   EXPECT_EQ(generation, "v5e");
-  EXPECT_NEAR(factor.likely, 2 * cost_model::kOfCycles.likely, 1e-3);
+  EXPECT_NEAR(factor.likely, 2 * cost_model::kTpuFactor.likely, 1e-3);
   const cost_model::Estimate after = planned({{generation, factor}});
   EXPECT_NEAR(after.likely, 2 * before, 1e-3 * before);
   EXPECT_NEAR(after.high / after.low, 1.1 / 0.9, 1e-3);
