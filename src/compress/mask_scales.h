@@ -26,8 +26,8 @@ struct ScaledProduct {
 // has the contribution of each remaining unit to the output y [T H], without padding tokens.
 model::Prediction product_sums(const model::Task& task, const std::vector<ScaledProduct>& products);
 
-// Returns the factors s [K] that minimize |A' s - y|, from those sums; a small ridge keeps
-// undetermined ones near 1. Returns nullopt if a factor exceeds 10 in magnitude.
+// Returns the factors s [K] that minimize |A' s - y|, from gram = A A' and onto = A y. A small
+// ridge keeps undetermined factors near 1. Returns nullopt if a factor exceeds 10 in magnitude.
 std::optional<std::vector<double>> least_squares(std::span<const double> gram,
                                                  std::span<const double> onto);
 

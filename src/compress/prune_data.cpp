@@ -93,7 +93,7 @@ PruneData with_length(PruneData data, const SourceFolder& source) {
 
 }  // namespace
 
-Json said_rows(const PruneData& data) {
+Json rows_json(const PruneData& data) {
   return {{"input", data.rows.input},
           {"input_crc32c", crc32c_of_files(io::expand_files(data.rows.input, data.what))},
           {"examples", data.examples},
@@ -108,8 +108,8 @@ struct PruneRows::Opened {
         data(with_length(d, source)),
         where(source.where) {
     if (model.vocab.empty())
-      throw UsageError(str("compress: ", where, ": its vocabulary is not beside it"),
-                       "put its vocab.txt, spiece.model or tokenizer.json there");
+      throw UsageError(str("compress: ", where, ": no vocabulary found in the model's folder"),
+                       "copy its vocab.txt, spiece.model or tokenizer.json there");
     checkpoint::check_vocabulary_rows(model, "compress");
     work.begin({{"compress", job}});
     const std::string records = work.file("rows.tfrecord");

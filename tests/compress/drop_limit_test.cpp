@@ -78,7 +78,7 @@ TEST_F(DropLimitTest, LeavesAnOutlierInFloatingPointFirst) {
   EXPECT_EQ(done.tensors.size(), 11);
   EXPECT_EQ(done.before.choice, 1);
   EXPECT_DOUBLE_EQ(done.after.choice, 1 - 0.011);
-  EXPECT_DOUBLE_EQ(done.after.told, 2 - 0.011);
+  EXPECT_DOUBLE_EQ(done.after.unbiased, 2 - 0.011);
   const io::SafetensorsFile file(io::read_file(dir_.file("int8/model.safetensors")), "int8");
   EXPECT_EQ(file.at(kOutlier).shape.dtype, compiler::DType::f32);
   const Json step = Json::parse(io::read_file(dir_.file("int8/compress.json")))["steps"][0];
@@ -94,9 +94,9 @@ TEST_F(DropLimitTest, QuantizesAllIfTheScoreHolds) { EXPECT_TRUE(quantize(0.6).w
 
 TEST_F(DropLimitTest, WritesAFolderBeyondTheLimitOnlyWithForce) {
   EXPECT_THAT(error_of<UsageError>([&] { quantize(0.0005); }),
-              HasSubstr("a drop of at most 0.0005 (--max-drop) is not reached: with 11 of 12 "
+              HasSubstr("the score drops by more than 0.0005 (--max-drop): with 11 of 12 "
                         "matrices in floating point the score is 0.999, before quantization it was "
-                        "1\n  hint: allow a larger drop, or write it all the same with --force"));
+                        "1\n  hint: allow a larger drop, or write the folder anyway with --force"));
   EXPECT_THAT(io::list_folder(dir_.path()), ElementsAre("hf"));
   const QuantizeJob of_recipe{.from = dir_.file("hf"),
                               .to = dir_.file("int8"),
@@ -105,7 +105,7 @@ TEST_F(DropLimitTest, WritesAFolderBeyondTheLimitOnlyWithForce) {
                                                  .what = "compress.max_drop",
                                                  .hint = "raise compress.max_drop"}};
   EXPECT_THAT(error_of<UsageError>([&] { quantize_weights(of_recipe); }),
-              AllOf(HasSubstr("(compress.max_drop) is not reached"),
+              AllOf(HasSubstr("drops by more than 0.0005 (compress.max_drop): with"),
                     testing::EndsWith("hint: raise compress.max_drop")));
   const Quantized forced = quantize(0.0005, true);
   EXPECT_EQ(forced.tensors.size(), 12);

@@ -126,7 +126,7 @@ TEST_P(Int4Folder, RoundsToNearestWithoutCalibration) {
   EXPECT_LT(done.bytes, done.bytes_before);
   EXPECT_THAT(error_of<UsageError>(
                   [&] { quantize_weights({.from = dir_.file("int4"), .to = dir_.file("again")}); }),
-              HasSubstr("int4: its weights are quantized already\n  hint: use the original model"));
+              HasSubstr("int4: its weights are already quantized\n  hint: use the original model"));
   const Json step = Json::parse(io::read_file(dir_.file("int4/compress.json")))["steps"][0];
   EXPECT_EQ(step["method"], "weights int4");
   EXPECT_EQ(step["rounded"], "to the nearest");

@@ -82,7 +82,7 @@ TEST(ModelFacts, QuantizationChangesOnlyBytes) {
   const Quantized done =
       quantize_weights({.from = dir.file("hf"), .to = dir.file("int8"), .embeddings = true});
   const SourceFolder plain = open_source_folder(dir.file("hf")),
-                     in_codes = open_source_folder(dir.file("int8"), InCodes::taken);
+                     in_codes = open_source_folder(dir.file("int8"), QuantizedInput::accepted);
   EXPECT_EQ(facts_of(in_codes).parameters, facts_of(plain).parameters);
   EXPECT_EQ(facts_of(in_codes).parameters_of_tables, facts_of(plain).parameters_of_tables);
   EXPECT_EQ(operations_of(in_codes, 8, 0), operations_of(plain, 8, 0));

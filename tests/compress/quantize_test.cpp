@@ -262,15 +262,14 @@ TEST_F(Quantize, DetectsAChangedByteOnLoad) {
 }
 
 TEST_F(Quantize, RejectsInvalidInput) {
-  EXPECT_THAT(
-      refusal({.keep = {"*.wo"}}),
-      HasSubstr(
-          "compress: --keep *.wo matches no matrix\n  hint: names look like bert.encoder.layer."));
+  EXPECT_THAT(refusal({.keep = {"*.wo"}}),
+              HasSubstr("compress: --keep *.wo matches no matrix\n  hint: use a module name such "
+                        "as bert.encoder.layer."));
   EXPECT_THAT(refusal({.keep = {"*"}}), HasSubstr("no matrix is left to quantize"));
   refusal({});
   QuantizeJob again{.from = dir_.file("int8"), .to = dir_.file("again")};
   EXPECT_THAT(error_of<UsageError>([&] { quantize_weights(again); }),
-              HasSubstr("its weights are quantized already\n  hint: use the original model"));
+              HasSubstr("its weights are already quantized\n  hint: use the original model"));
   EXPECT_FALSE(io::exists(dir_.file("again")));
   io::remove_tree(dir_.file("int8"));
   Json config = Json::parse(io::read_file(dir_.file("hf/config.json")));

@@ -227,7 +227,7 @@ TEST_F(Sparsify, ReportsThatItIsSmallerButNotFaster) {
   EXPECT_THAT(said.text, AllOf(HasSubstr("weights of 12 matrices are 0 (50.0 %), 35.9 % of all "),
                                HasSubstr("a smaller file, NOT a faster model")));
   const std::string already =
-      "sparse: its weights are sparse already\n  hint: use the original model";
+      "sparse: its weights are already sparse\n  hint: use the original model";
   EXPECT_THAT(refusal("--nm 2:4", "sparse"), HasSubstr(already));
   EXPECT_THAT(refusal("--layers 1", "sparse"), HasSubstr(already));
   EXPECT_THAT(error_of<UsageError>([&] {

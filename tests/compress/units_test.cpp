@@ -216,13 +216,12 @@ class PruneUnits : public testing::Test {
 };
 
 TEST_F(PruneUnits, RejectInvalidOptionsAndRows) {
-  EXPECT_THAT(
-      refusal({.ffn = 0.5}, ""),
-      HasSubstr(
-          "compress: --ffn and --heads choose units by labelled rows, but --input is missing"));
+  EXPECT_THAT(refusal({.ffn = 0.5}, ""), HasSubstr("compress: --ffn and --heads need labelled rows "
+                                                   "to choose units, but --input is missing"));
   EXPECT_THAT(refusal({}), HasSubstr("compress: --input without --ffn, --heads or --macs"));
-  EXPECT_THAT(refusal({.macs = 0.5}, ""),
-              HasSubstr("compress: --macs chooses units by labelled rows, but --input is missing"));
+  EXPECT_THAT(
+      refusal({.macs = 0.5}, ""),
+      HasSubstr("compress: --macs needs labelled rows to choose units, but --input is missing"));
   EXPECT_THAT(refusal({.heads = 0.5, .macs = 0.5}),
               HasSubstr("--macs cannot be combined with --ffn or --heads"));
   EXPECT_THAT(refusal({.ffn = 0}), HasSubstr("compress: --ffn 0: must be above 0 and at most 1"));
@@ -237,7 +236,7 @@ TEST_F(PruneUnits, RejectInvalidOptionsAndRows) {
   for (const char* file : {"hf/vocab.txt", "hf/tokenizer.json"})
     std::filesystem::remove(dir_.file(file));
   EXPECT_THAT(refusal(job),
-              HasSubstr("hf: its vocabulary is not beside it\n  hint: put its vocab"));
+              HasSubstr("hf: no vocabulary found in the model's folder\n  hint: copy its vocab"));
   std::filesystem::remove_all(dir_.file("hf"));
   GoldenClassify("bert-spans").write_folder(dir_.file("hf"));
   EXPECT_THAT(refusal(job),

@@ -51,14 +51,15 @@ OrderedJson quantized_json(const compress::QuantizeJob& job, const compress::Qua
   if (!job.limit) return out;
   out["went_back"] = done.went_back;
   out["score"] = {{"before", done.before.choice}, {"after", done.after.choice}};
-  out["score_of_other_rows"] = {{"before", done.before.told}, {"after", done.after.told}};
+  out["score_of_other_rows"] = {{"before", done.before.unbiased}, {"after", done.after.unbiased}};
   return out;
 }
 
 void tell_limit(const compress::Quantized& done) {
   std::cout << "  score on the selection rows " << rounded(done.after.choice, 4) << ", before "
             << rounded(done.before.choice, 4) << "; on the other rows "
-            << rounded(done.after.told, 4) << ", before " << rounded(done.before.told, 4) << "\n";
+            << rounded(done.after.unbiased, 4) << ", before " << rounded(done.before.unbiased, 4)
+            << "\n";
   for (const std::string& name : done.went_back)
     std::cout << "  restored to floats: " << name << "\n";
 }
@@ -137,7 +138,7 @@ void run_quantize(QuantizeFlags& f, const CLI::App& command) {
     f.job.limit = pipeline::drop_limit(f.choice, f.max_drop, f.force);
   }
   take_calibration(f, command);
-  compress::check_codes(f.job);
+  compress::check_quantize_job(f.job);
   train_in_codes(f);
   const compress::Quantized done = compress::quantize_weights(f.job);
   if (f.json) {
@@ -286,7 +287,8 @@ void run_prune(PruneFlags& f, const CLI::App& command) {
   if (command.count("--decoder-layers") > 0) f.job.decoder_layers.count = f.decoder_layers;
   const DistillFlags tune{
       .teacher = f.job.from, .student = f.job.to, .out = f.tuned, .settings = f.settings};
-  const bool is_cut = !f.tuned.empty() && io::exists(f.job.to) && compress::is_pruned_so(f.job);
+  const bool is_cut =
+      !f.tuned.empty() && io::exists(f.job.to) && compress::is_already_pruned(f.job);
   if (!f.tuned.empty()) check_distill(tune, is_cut);
   if (is_cut) {
     std::cout << f.job.to << " is already pruned this way\n" << std::flush;

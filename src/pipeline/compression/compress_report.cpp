@@ -40,7 +40,7 @@ std::vector<Row> rows_of(const CompressReportJob& job) {
     Row row{.name = last_name(path),
             .path = path,
             .role = role,
-            .source = compress::open_source_folder(path, compress::InCodes::taken)};
+            .source = compress::open_source_folder(path, compress::QuantizedInput::accepted)};
     if (std::ranges::find(out, path, &Row::path) != out.end())
       throw UsageError(str("compress: ", path, " is named twice"), "name it once");
     if (std::ranges::find(out, row.name, &Row::name) != out.end()) row.name = path;

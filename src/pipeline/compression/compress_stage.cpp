@@ -77,7 +77,7 @@ class CompressedModel {
     std::vector<std::string> models;
     if (r_.compress.cuts()) models.push_back(newest = cut(newest));
     if (r_.compress.tune_epochs > 0) models.push_back(newest = taught(newest));
-    if (r_.compress.int8) models.push_back(in_eight_bits(newest));
+    if (r_.compress.int8) models.push_back(to_int8(newest));
     report(models);
   }
   std::string at(const char* name) const { return io::join_path(folder_, name); }
@@ -139,7 +139,7 @@ class CompressedModel {
     run_(taught_recipe(r_.out, student, at("taught"), {"train.epochs=" + epochs.dump()}));
     return at("taught");
   }
-  std::string in_eight_bits(const std::string& from) const {
+  std::string to_int8(const std::string& from) const {
     compress::QuantizeJob job{.from = from,
                               .to = at("int8"),
                               .embeddings = r_.compress.embeddings,
