@@ -30,11 +30,6 @@ struct SourceFolder {
 
 // Whether a model with quantized or sparse weights is accepted as input.
 enum class QuantizedInput { rejected, accepted };
-// Opens a Hugging Face folder, the exported model of a run (exported_of()), or any other model that
-// smelt reads. Converts the latter to a temporary folder, with its moving averages if it has any.
-// Throws UsageError in the same cases as open_stored_model(), if the model is not fine-tuned (such
-// as an ELECTRA generator), and if `quantized` is `rejected` and its weights are quantized or
-// sparse.
 
 // Opens a Hugging Face folder, the exported model of a run (exported_of()), or any other model that
 // smelt reads. Converts the latter to a temporary folder, with its moving averages if it has any.
