@@ -139,7 +139,7 @@ TEST_F(DropLimitTest, CommandScoresHalvesOfTheRows) {
   io::write_file(dir_.file("one.tsv"), "text\tlabel\ncat\ta\n");
   expect_refusal(str("compress quantize ", dir_.file("hf"), " --out ", dir_.file("other"),
                      " --max-drop 1 --input ", dir_.file("one.tsv")),
-                 HasSubstr("one.tsv has only one row, but half of the rows choose"));
+                 HasSubstr("one.tsv has only one row, expected at least two: one half selects"));
   expect_refusal(
       str("compress quantize ", dir_.file("hf"), " --out ", dir_.file("other"), " --max-drop 1"),
       HasSubstr("--max-drop needs labelled rows to score"));

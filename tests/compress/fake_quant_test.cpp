@@ -106,7 +106,7 @@ TEST_F(FakeQuantCommand, TrainsThenQuantizes) {
   EXPECT_THAT(smelt(str("predict ", dir_.file("int8"), " --text 'cat w9'")),
               AnyOf(HasSubstr("cats"), HasSubstr("dogs")));
   // What is taught next does not learn in codes unless it is asked to.
-  const pipeline::Recipe again = pipeline::taught_recipe(
+  const pipeline::Recipe again = pipeline::distill_recipe(
       dir_.file("taught"), dir_.file("taught/huggingface"), dir_.file("again"), {});
   EXPECT_FALSE(again.train.fake_quant);
   // A run is held to how it learns.

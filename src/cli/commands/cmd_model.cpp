@@ -46,7 +46,7 @@ void evaluate_run(const RecipeOption& recipe, const EvalFlags& flags) {
   if (flags.follow)
     pipeline::follow_model(loaded, print);
   else
-    print(pipeline::evaluate_and_try_to_keep(loaded));
+    print(pipeline::evaluate_and_try_to_save(loaded));
 }
 
 void print_score(const ModelOption& model, const EvalFlags& flags) {

@@ -34,11 +34,11 @@ Loaded load_once(const std::string& smelt, const std::string& folder, const std:
       str(shell_word(smelt), " compress load ", shell_word(folder), " --json --batch ",
           std::ranges::max(job.batches), " --length ", std::ranges::max(job.lengths),
           " --answer-tokens ", answer_tokens, " --device ", shell_word(device));
-  const ShellOutput said = run_shell(command, "");
-  const auto json = Json::parse_or_discard(said.text);
-  if (said.status != 0 || !json.is_object())
+  const ShellOutput output = run_shell(command, "");
+  const auto json = Json::parse_or_discard(output.text);
+  if (output.status != 0 || !json.is_object())
     throw SystemError(str("compress: a process that loads ", folder, " ended with status ",
-                          said.status, ": its output is above"));
+                          output.status, ": its output is above"));
   return {json.at("load_seconds").get<double>(), json.at("peak_bytes").get<double>()};
 }
 

@@ -38,7 +38,7 @@ void RecipeChecks::require(bool fine, std::initializer_list<std::string> fields,
 void RecipeChecks::at_least(const std::string& field, std::int64_t least) const {
   const std::int64_t found = value(field);
   require(found >= least, {field}, str(field, " is ", found, ", must be at least ", least),
-          "correct the value");
+          str("set ", field, " to ", least, " or more"));
 }
 
 void RecipeChecks::within(const std::string& field, double low, double high, Ends ends) const {
@@ -49,7 +49,7 @@ void RecipeChecks::within(const std::string& field, double low, double high, End
                             : ends == Ends::with ? str("from ", low, " to ", high)
                                                  : str("above ", low, " and below ", high);
   require(fine && std::isfinite(found), {field}, str(field, " is ", found, ", must be ", range),
-          "correct the value");
+          str("`smelt help recipe` describes ", field));
 }
 
 void RecipeChecks::one_of(const std::string& field, const std::vector<std::string>& known) const {

@@ -33,8 +33,8 @@ double part_of(std::uint64_t part, std::uint64_t of) {
   return of == 0 ? 0 : static_cast<double>(part) / static_cast<double>(of);
 }
 
-std::string or_else(const std::string& said, const char* otherwise) {
-  return said.empty() ? otherwise : said;
+std::string or_else(const std::string& value, const char* otherwise) {
+  return value.empty() ? otherwise : value;
 }
 
 std::vector<std::string> named_classes(const ClassifyData& data) {
@@ -91,11 +91,12 @@ std::uint64_t write_questions(const Recipe& r, const Part& part) {
                                                                  .windows = windows_of(data),
                                                                  .output = part.output,
                                                                  .keep_questions = part.scored});
-  log_info(
-      "data: {} of {}, {} without an answer, in {} of {} tokens, {} unknown tokens{}",
-      counted(s.questions, "question"), part.what, s.without_answer, counted(s.examples, "window"),
-      data.seq_length, percent(part_of(s.unknown, s.tokens)),
-      s.left_out == 0 ? "" : str("; ", s.left_out, " whose answers are not where the row says"));
+  log_info("data: {} of {}, {} without an answer, in {} of {} tokens, {} unknown tokens{}",
+           counted(s.questions, "question"), part.what, s.without_answer,
+           counted(s.examples, "window"), data.seq_length, percent(part_of(s.unknown, s.tokens)),
+           s.left_out == 0 ? ""
+                           : str("; ", s.left_out,
+                                 " left out because the answer is not at the given position"));
   return s.examples;
 }
 

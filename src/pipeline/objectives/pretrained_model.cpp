@@ -132,7 +132,7 @@ std::string command_of(const LoadOptions& o) {
 }
 
 // Adds the fields of a model that are in a run's settings.
-void take_settings(Json settings, checkpoint::StoredModel& m) {
+void add_settings(Json settings, checkpoint::StoredModel& m) {
   m.config = settings.value("model", Json());
   m.objective = settings.value("objective", Json());
   if (const Json* sentinels = settings.pointer("/data/window/sentinels"))
@@ -156,7 +156,7 @@ void choose_vocabulary(const LoadOptions& o, const std::string& command,
   if (m.vocab.empty())
     throw UsageError(str(command, ": ", m.where, ": its folder contains no vocabulary"),
                      command == "compress"
-                         ? "put its vocab.txt, spiece.model or tokenizer.json there"
+                         ? "copy its vocab.txt, spiece.model or tokenizer.json there"
                          : "name it with --vocab");
   const text::TokenizerFlags& words = o.tokenizer;
   if (text::is_sentencepiece_file(m.vocab) &&
@@ -267,7 +267,7 @@ PretrainedModel PretrainedModel::of_run(const TrainedRun& run, const LoadOptions
   settings.erase("no_answer");
   settings.update(run.settings);
   settings["task"] = run.type->name;
-  take_settings(std::move(settings), m);
+  add_settings(std::move(settings), m);
   if (options.task) out.require(*options.task);
   return out;
 }
@@ -403,11 +403,11 @@ std::vector<std::vector<TokenLabel>> PretrainedModel::token_labels(
   const std::size_t C = labels.names.size();
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const auto words = text::words_in(texts[i]);
-    const auto said = said_labels(labels, numbers[i]);
-    for (std::size_t w = 0; w < said.size(); ++w) {
+    const auto predicted = said_labels(labels, numbers[i]);
+    for (std::size_t w = 0; w < predicted.size(); ++w) {
       const auto begin = static_cast<std::size_t>(words[w].data() - texts[i].data());
       out[i].push_back({.word = std::string(words[w]),
-                        .label = said[w],
+                        .label = predicted[w],
                         .begin = begin,
                         .end = begin + words[w].size(),
                         .probability = std::ranges::max(std::span(numbers[i]).subspan(w * C, C))});
@@ -548,7 +548,7 @@ execution::FillMaskJob fill_job_to_train(const ObjectiveType& type, const model:
   for (const model::StateTensor& tensor :
        model::eval_program(task, 1, model::ShardingPlan()).state.tensors)
     m.tensors.emplace(tensor.name, io::LazyTensor{.shape = tensor.shape, .read = {}});
-  take_settings(task.settings, m);
+  add_settings(task.settings, m);
   return type.inference.fill_mask(m);
 }
 

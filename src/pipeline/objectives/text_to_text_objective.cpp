@@ -271,7 +271,7 @@ ObjectiveType text_to_text_objective() {
   type.write_predictions = [](const Recipe& r) {
     return write_text_predictions(r, texts_to_answer(r));
   };
-  type.answered_measures = {"exact_match", "bleu"};
+  type.generated_measures = {"exact_match", "bleu"};
   type.state_measures = [](const Recipe& r, std::shared_ptr<const pjrt::Client> client) {
     return answer_measures(r, texts_to_answer(r), std::move(client), answer_job(r));
   };

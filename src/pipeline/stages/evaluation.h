@@ -70,11 +70,12 @@ std::optional<bool> is_clearly_better(const BaselineMeasures& baseline,
 execution::Evaluation evaluate_model(const Recipe& recipe);
 // Evaluates the model as above, but if the files cannot be written (a read-only folder), only logs
 // a warning.
-execution::Evaluation evaluate_and_try_to_keep(const Recipe& recipe);
+execution::Evaluation evaluate_and_try_to_save(const Recipe& recipe);
 
 // Evaluates each checkpoint that is not in evaluations.jsonl, the oldest first, and waits for new
-// ones. Returns after the recipe's last step or a signal. Calls `told` with each evaluation.
+// ones. Returns after the recipe's last step or a signal. Calls `on_evaluation` with each
+// evaluation.
 void follow_model(const Recipe& recipe,
-                  const std::function<void(const execution::Evaluation&)>& told);
+                  const std::function<void(const execution::Evaluation&)>& on_evaluation);
 
 }  // namespace smelt::pipeline

@@ -56,7 +56,7 @@ void take_vocabulary(const Recipe& r, const std::string& file) {
             " was made with ", given.options().split_chinese ? "true" : "false"),
         "remove vocab.split_chinese");
   given.save(to);
-  warn_of_unread_size(r, file, given.size());
+  warn_about_ignored_size(r, file, given.size());
   log_info("vocab: {} of {}, text is {}lower-cased", counted(given.size(), "piece"), file,
            given.options().lower_case ? "" : "not ");
 }

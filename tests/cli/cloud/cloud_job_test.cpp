@@ -213,7 +213,8 @@ TEST_F(CloudJob, ABudgetBecomesStepsBeforeAMachineIsRentedAndTheyStay) {
           package(), " --type v3-8 --spot --budget 60 --user tester --name budgeted ",
           "--patience 1s --poll 0.05 --yes");
   const CommandOutput first = run_smelt(line);
-  const std::size_t plan = first.text.find("plan: how many steps $50.00 pay for on a v3-8");
+  const std::size_t plan =
+      first.text.find("plan: computing the number of steps for $50.00 on a v3-8");
   ASSERT_NE(plan, std::string::npos) << first.text;
   EXPECT_LT(plan, first.text.find("us-central1-a: no quota")) << first.text;
   const std::string staged = "gs://bucket/budgeted/recipe.yaml";

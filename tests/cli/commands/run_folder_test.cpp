@@ -133,7 +133,7 @@ TEST_F(RunFolder, DoesNotStoreRefusedSettingsAndRemakesADeletedVocabulary) {
   make_run();
   const CommandOutput refused = in(".", "run mine --set train.batch_size=4");
   EXPECT_EQ(refused.status, 2) << refused.text;
-  EXPECT_THAT(refused.text, HasSubstr("would change nothing: train.batch_size was 8, is 4"));
+  EXPECT_THAT(refused.text, HasSubstr("would have no effect: train.batch_size was 8, is 4"));
   EXPECT_EQ(in(".", "run mine").status, 0);
   fs::rename(dir_.file("mine"), dir_.file("my run"));
   const CommandOutput spaced = in(".", "run 'my run' --set train.steps=2");  // it stays at 4

@@ -231,15 +231,16 @@ TEST_F(PlanRecipe, HalvesABatchThatFitsInNoVariant) {
   PlanRow small =
       plan_run(job, cost_model::TpuCompiles("", {.smelt = program}), prices_).rows.front();
   ASSERT_TRUE(small.fits());
-  EXPECT_TRUE(small.takes_form_by_itself());
+  EXPECT_TRUE(small.is_selected_automatically());
   small.tried.insert(small.tried.begin(), row.tried.front());
   small.tried.back().settings = {"train.memory.remat_policy=layer"};
   small.tried.back().turn = 1;
   small.best = 1;
   const auto text = [&] { return plan_text({.rows = {small}, .cheapest = {}, .fastest = {}}); };
-  EXPECT_THAT(text(),
-              HasSubstr("form       selected automatically, because 1 form before it did not fit; "
-                        "--set train.memory.remat_policy=layer skips compiling it"));
+  EXPECT_THAT(
+      text(),
+      HasSubstr("variant    selected automatically, because 1 variant before it did not fit; "
+                "--set train.memory.remat_policy=layer skips compiling it"));
   small.tried.back().turn.reset();
   EXPECT_THAT(text(), HasSubstr("needs      --set train.memory.remat_policy=layer"));
 }

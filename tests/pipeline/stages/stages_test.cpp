@@ -87,8 +87,9 @@ TEST_F(Stages, RejectsOtherSettingsForAFinishedRunAndKeepsItsRecipe) {
   EXPECT_EQ(files("m/.stages"), stages);
   EXPECT_THAT(
       error_of<UsageError>([&] { dry_run_text(recipe({"train.checkpoint.max_to_keep=2"})); }),
-      HasSubstr("train.checkpoint.max_to_keep was 5, is 2\n  hint: to train on with them, add "
-                "--set train.steps=4; for a new model, add --set out=FOLDER"));
+      HasSubstr(
+          "train.checkpoint.max_to_keep was 5, is 2\n  hint: to continue training with them, add "
+          "--set train.steps=4; for a new model, add --set out=FOLDER"));
   run_recipe(recipe({"train.memory.layers=scan",
                      "train.logging_steps=1"}));  // settings that evaluation uses may change
   EXPECT_EQ(said("eval: started again: train.memory.layers was \"auto\", is \"scan\""), 1);

@@ -76,7 +76,7 @@ TEST_F(TrialsTest, RejectsAFolderWithOtherSettingsOrWeights) {
   run_trials(job());
   run_trials(job({"train.memory.layers=unrolled"}));
   EXPECT_THAT(refusal(job({"train.checkpoint.save_interval_steps=1"})),
-              HasSubstr("these settings would change nothing: train.checkpoint.save_interval_steps "
+              HasSubstr("these settings would have no effect: train.checkpoint.save_interval_steps "
                         "was 500, is 1"));
   EXPECT_THAT(refusal(job({"train.optimizer.learning_rate=1e-7"})),
               HasSubstr("train.optimizer.learning_rate was 0.0001, is 1e-07"));
