@@ -16,7 +16,7 @@ enum class Calibration {
   percentile,  // the 99.999th percentile, rounded down to the edge of a bin
   // The threshold with the least KL divergence between the histogram and its quantization to 128
   // levels (Migacz, "8-bit inference with TensorRT", GTC 2017). Candidates are the upper edges of
-  // the bins from the 128th on; of equal ones the last is layers_to_keep. Clipped values count in
+  // the bins from the 128th on; of equal ones the last is chosen. Clipped values count in
   // the last bin. The first bin, which includes exact zeros, gets the count of the second.
   entropy,
   mse,  // of the largest value times 1, 0.99, ..., 0.2: the least squared quantization error

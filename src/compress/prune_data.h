@@ -1,5 +1,5 @@
 // Calibration data for compression: labelled rows that determine which units, quantized values and
-// scales are layers_to_keep.
+// scales are chosen.
 #pragma once
 
 #include <cstdint>

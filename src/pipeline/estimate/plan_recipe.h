@@ -38,8 +38,8 @@ struct PlanJob {
   // Returns the run on a type's devices. Throws UsageError if the run is not possible there.
   std::function<PlannedRun(const cost_model::Accelerator& type)> run_on;
   std::vector<cost_model::Accelerator> types;
-  bool all_variants =
-      false;  // compile all variants of the step, not only up to the first that fits
+  // Compile all variants of the step, not only up to the first that fits.
+  bool all_variants = false;
   bool largest_batch = false;  // also find the largest batch size that fits
   bool steps_only = false;     // leave out evaluations
   std::string region = {};     // region of the prices; empty: the first known one

@@ -132,7 +132,7 @@ std::string command_of(const LoadOptions& o) {
 }
 
 // Adds the fields of a model that are in a run's settings.
-void add_settings(Json settings, checkpoint::StoredModel& m) {
+void apply_settings(Json settings, checkpoint::StoredModel& m) {
   m.config = settings.value("model", Json());
   m.objective = settings.value("objective", Json());
   if (const Json* sentinels = settings.pointer("/data/window/sentinels"))
@@ -267,7 +267,7 @@ PretrainedModel PretrainedModel::of_run(const TrainedRun& run, const LoadOptions
   settings.erase("no_answer");
   settings.update(run.settings);
   settings["task"] = run.type->name;
-  add_settings(std::move(settings), m);
+  apply_settings(std::move(settings), m);
   if (options.task) out.require(*options.task);
   return out;
 }
@@ -548,7 +548,7 @@ execution::FillMaskJob fill_job_to_train(const ObjectiveType& type, const model:
   for (const model::StateTensor& tensor :
        model::eval_program(task, 1, model::ShardingPlan()).state.tensors)
     m.tensors.emplace(tensor.name, io::LazyTensor{.shape = tensor.shape, .read = {}});
-  add_settings(task.settings, m);
+  apply_settings(task.settings, m);
   return type.inference.fill_mask(m);
 }
 
