@@ -46,7 +46,7 @@ struct Product {
     gptq_triangle(triangle, C, 2);
     return gptq_groups(weights, R, group, triangle, dead, 2);
   }
-  // Of outputs, the squares of what codes get wrong.
+  // Returns the squared error of the outputs through quantization.
   double lost(const io::Int4Groups& codes) const {
     std::vector<float> said(R * C);
     io::put_int4_values(codes.words, codes.scales, R, said);
@@ -175,7 +175,7 @@ TEST(Int4, RejectsInvalidOptions) {
   EXPECT_FALSE(io::exists(dir.file("out")));
 }
 
-// What another program may have written.
+// Such tensors may come from other programs.
 TEST(Int4, RejectsInconsistentTensors) {
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("hf"));

@@ -1,4 +1,4 @@
-// What a folder comes to without being run, against the closed forms of its sizes.
+// Compares the counted parameters, bytes and operations of a folder with closed forms.
 #include "compress/model_stats.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST(ModelFacts, CountsTheHeadOfATokenClassifierPerToken) {
             layers * ((4 * d * d + 2 * d * F) * 8 + 2 * 64 * d) + 24 * d);
 }
 
-// Of answers that are said one token after another.
+// Output tokens are generated one after another with a KV cache.
 TEST(ModelFacts, CountsAT5PerOutputToken) {
   const TempDir dir;
   for (const char* kind : {"small", "gated"}) {

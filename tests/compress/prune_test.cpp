@@ -72,7 +72,7 @@ TEST_P(PrunedClassifier, ScoresMatchTransformers) {
 class PrunedT5 : public testing::TestWithParam<const char*> {
  protected:
   PrunedT5() { GoldenT5(GetParam()).write_folder(dir_.file("hf")); }
-  // What a residual layer adds comes out of these two: of these layers, nothing.
+  // Zeroes the two matrices that produce a layer's residual, so that these layers add nothing.
   void silence(const std::vector<std::string>& layers) const {
     const io::SafetensorsFile file(io::read_file(dir_.file("hf/model.safetensors")), "hf");
     io::TensorMap tensors = file.tensors();

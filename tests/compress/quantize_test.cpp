@@ -1,4 +1,4 @@
-// Folders with weights in eight bits: what lies in them, who computes the same from them.
+// Folders with int8 weights: their content, and equal results in smelt and other programs.
 #include "compress/quantize.h"
 
 #include <gmock/gmock.h>

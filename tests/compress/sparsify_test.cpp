@@ -106,7 +106,7 @@ class SparseFolder : public testing::TestWithParam<const char*> {
   bool is_t5() const { return std::string_view(GetParam()) == "gated"; }
   void SetUp() override { write_golden_folder(GetParam(), is_t5(), dir_); }
   SparsifyJob job() const { return {.from = dir_.file("hf"), .to = dir_.file("sparse")}; }
-  // Of weights, but for the names of what holds them.
+  // Returns the size of the weights without the safetensors header.
   std::size_t data_bytes(const std::string& folder) const {
     const io::SafetensorsFile file(io::read_file(dir_.file(folder + "/model.safetensors")), folder);
     std::size_t out = 0;
@@ -168,7 +168,7 @@ TEST_P(SparseFolder, KeepsTheLargestOfEachGroup) {
 class Sparsify : public testing::Test {
  protected:
   void SetUp() override { GoldenClassify("bert").write_folder(dir_.file("hf")); }
-  // Of the command with these flags.
+  // Returns the error message of the command with these flags.
   std::string refusal(const std::string& flags, const std::string& from = "hf") const {
     const CommandOutput said =
         run_smelt(str("compress prune ", dir_.file(from), " --out ", dir_.file("out"), " ", flags));
@@ -341,7 +341,7 @@ TEST_F(Sparsify, OmitsQuantMethodAndReadsFoldersWithIt) {
   EXPECT_EQ(kernel(), own);
 }
 
-// What another program may have written.
+// Such tensors may come from other programs.
 TEST_F(Sparsify, RejectsInconsistentBitmasks) {
   sparsify_model({.from = dir_.file("hf"), .to = dir_.file("sparse"), .sparsity = 0.5});
   std::filesystem::remove(dir_.file("sparse/compress.json"));

@@ -93,7 +93,7 @@ TEST_F(StaticInt8, RecordsScalesAndCalibration) {
   EXPECT_EQ(done.ranges.at(self + "query").most, done.ranges.at(self + "value").most);
 }
 
-// Of 24 rows each fourth has three tokens, with those that begin and end it, and the others four.
+// Every fourth of 24 rows has three tokens, including [CLS] and [SEP], and the others have four.
 TEST_F(StaticInt8, IgnoresPaddingInCalibration) {
   REQUIRE_PLUGIN("cpu");
   write("bert");
