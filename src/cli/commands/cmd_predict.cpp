@@ -84,7 +84,7 @@ class Predictions {
     const io::Labels& labels = classifier_.job().labels;
     if (out_.is_json())
       return out_.line(
-          pipeline::asked_row_json(row, !flags_.columns.label.empty(), labels, numbers));
+          pipeline::row_prediction_json(row, !flags_.columns.label.empty(), labels, numbers));
     out_.line(row_text(row, labels, numbers));
   }
 

@@ -124,7 +124,7 @@ TEST_F(ClassifyRun, WritesTheOriginalTextToInferenceRows) {
   data::LabelledRow row{.text = "Cafe\u0301", .pair = {}, .label = {}};
   data::compose_texts(row);
   EXPECT_EQ(row.text, "Caf\u00e9");
-  const OrderedJson json = asked_row_json(
+  const OrderedJson json = row_prediction_json(
       row, false, {.problem = io::Problem::single_label, .names = {"a", "b"}}, {1, 0});
   EXPECT_EQ(json["text"], "Cafe\u0301");
 }
@@ -353,7 +353,7 @@ TEST(ClassPredictions, KeepsClassNamesThatContainCommas) {
   EXPECT_EQ(execution::said_label(labels, numbers), R"(["lions, tigers","x,y"])");
   const auto label = [&](const io::Labels& of, const std::string& text) {
     data::LabelledRow row{.text = "a", .pair = {}, .label = text};
-    return asked_row_json(row, true, of, numbers)["label"].dump();
+    return row_prediction_json(row, true, of, numbers)["label"].dump();
   };
   EXPECT_EQ(label(labels, "x,y,bears"), R"(["x,y","bears"])");
   EXPECT_EQ(label(labels, R"(["x,y"])"), R"(["x,y"])");
