@@ -29,7 +29,7 @@ std::uint32_t place_of(const std::vector<std::uint64_t>& counts, std::uint64_t& 
 
 }  // namespace
 
-MagnitudeCut magnitude_cut(const EachMatrix& matrices, std::uint64_t kept) {
+MagnitudeThreshold magnitude_cut(const EachMatrix& matrices, std::uint64_t kept) {
   std::vector<std::uint64_t> high(kHalves), low(kHalves);
   matrices([&](std::span<const float> values) {
     for (const float x : values) ++high[size_bits(x) >> kHalfBits];
@@ -40,7 +40,7 @@ MagnitudeCut magnitude_cut(const EachMatrix& matrices, std::uint64_t kept) {
     for (const float x : values)
       if (size_bits(x) >> kHalfBits == upper) ++low[size_bits(x) % kHalves];
   });
-  MagnitudeCut out;
+  MagnitudeThreshold out;
   out.least = std::bit_cast<float>(upper << kHalfBits | place_of(low, equal));
   matrices([&](std::span<const float> values) {
     std::uint64_t above = 0, like = 0;

@@ -13,7 +13,7 @@ namespace smelt::compress {
 // The threshold that keeps the weights with the largest magnitudes over several matrices. Keeps all
 // weights with a magnitude above `least` and, in matrix i, the first of_equal[i] weights equal to
 // it.
-struct MagnitudeCut {
+struct MagnitudeThreshold {
   float least = 0;
   std::vector<std::uint64_t> of_equal;
   std::vector<std::uint64_t> not_zero;  // weights kept in each matrix, without zeros
@@ -23,7 +23,7 @@ struct MagnitudeCut {
 using EachMatrix = std::function<void(const std::function<void(std::span<const float>)>& take)>;
 // Returns the threshold that keeps exactly `kept` weights; among equal magnitudes the first ones.
 // Reads the matrices three times, one at a time.
-MagnitudeCut magnitude_cut(const EachMatrix& matrices, std::uint64_t kept);
+MagnitudeThreshold magnitude_cut(const EachMatrix& matrices, std::uint64_t kept);
 
 // Sets all values of a matrix that the threshold does not keep to 0.
 void keep_largest(std::span<float> values, float least, std::uint64_t of_equal);

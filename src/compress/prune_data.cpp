@@ -44,7 +44,7 @@ model::Task classifier_data(const checkpoint::StoredModel& model, const PruneDat
   job.what = data.what;
   job.labels = task.labels;
   job.vocab = model.vocab;
-  job.tokenizer = text::as_vocabulary_is({}, model.vocab, {});
+  job.tokenizer = text::with_vocabulary_options({}, model.vocab, {});
   job.seq_length = data.seq_length;
   job.output = records;
   data::write_labelled_examples(job);
@@ -120,7 +120,7 @@ struct PruneRows::Opened {
                                     .seed = data.seed,
                                     .kind = task.record_kind,
                                     .foreign = task.foreign});
-    weights = checkpoint::hold_tensors(model.tensors);
+    weights = checkpoint::load_into_memory(model.tensors);
   }
 
   checkpoint::StoredModel model;
@@ -129,7 +129,7 @@ struct PruneRows::Opened {
   std::string where;
   model::Task task;
   std::shared_ptr<const data::ExampleSource> examples;
-  checkpoint::HeldTensors weights;
+  checkpoint::TensorsInMemory weights;
 };
 
 PruneRows::PruneRows(const SourceFolder& source, const PruneData& data)

@@ -251,7 +251,7 @@ std::size_t count_left_in_float(const SourceFolder& source, const QuantizePlan& 
              tried[count].choice, counted(count, "matrix", "matrices"), out.before.choice);
     return tried[count].choice >= out.before.choice - limit.most;
   };
-  const auto found = least_that_holds(worst_first.size() - 1, holds);
+  const auto found = smallest_passing(worst_first.size() - 1, holds);
   if (!found && !limit.forced)
     throw UsageError(
         str("compress: the score drops by more than ", limit.most, " (", limit.what, "): with ",
@@ -265,7 +265,7 @@ std::size_t count_left_in_float(const SourceFolder& source, const QuantizePlan& 
 
 }  // namespace
 
-std::optional<std::size_t> least_that_holds(std::size_t most,
+std::optional<std::size_t> smallest_passing(std::size_t most,
                                             const std::function<bool(std::size_t)>& holds) {
   if (holds(0)) return 0;
   std::size_t bad = 0, good = std::min<std::size_t>(1, most);

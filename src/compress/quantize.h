@@ -34,7 +34,7 @@ struct DropLimit {
 };
 
 // The type of the quantized weights.
-enum class WeightCodes { int8, int4 };
+enum class WeightType { int8, int4 };
 
 // How the inputs of a matmul are quantized.
 enum class Activations {
@@ -50,7 +50,7 @@ inline constexpr NamedValues<Activations, 3> kActivations{
 // The settings of quantization.
 struct QuantizeJob {
   std::string from = {}, to = {};
-  WeightCodes weights = WeightCodes::int8;
+  WeightType weights = WeightType::int8;
   std::int64_t group = 128;  // int4: number of columns that share a scale
   // Calibration data for int4 rounding (gptq.h; without it values are rounded to nearest), input
   // scales (calibration.h) and SmoothQuant factors (smooth.h).
@@ -95,7 +95,7 @@ struct Quantized {
 // Returns the smallest number from 0 to `most` for which `holds` is true, assuming that `holds` is
 // monotonic. Tries 0, 1, 2, 4, ... up to `most`, then bisects. Returns nullopt if it is false for
 // all of them.
-std::optional<std::size_t> least_that_holds(std::size_t most,
+std::optional<std::size_t> smallest_passing(std::size_t most,
                                             const std::function<bool(std::size_t)>& holds);
 
 // Quantizes a model and writes `to`, a Hugging Face folder in compressed-tensors' format
@@ -104,7 +104,7 @@ std::optional<std::size_t> least_that_holds(std::size_t most,
 // (io/formats/int8_rows.h), but not pooler, head and biases. compress.json records the noise of
 // each matrix. With activations (W8A8), matrices with less than kLeastSqnr dB stay in floating
 // point; static scales come from job.rows. With a limit, the matrices with the most noise
-// (middle_db) stay in floating point, as few as least_that_holds() finds. Throws UsageError, unless
+// (middle_db) stay in floating point, as few as smallest_passing() finds. Throws UsageError, unless
 // forced, if even a single quantized matrix exceeds the limit; a forced folder has all matrices
 // quantized. Also throws UsageError in the same cases as open_source_folder() and
 // write_compressed_folder(), for a pattern without a match, if no matrix is left to quantize, and

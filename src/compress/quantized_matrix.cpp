@@ -50,7 +50,7 @@ QuantizedMatrix of_groups(const io::Int4Groups& codes, const io::LazyTensor& mat
 }  // namespace
 
 QuantizedMatrix to_int8(const io::LazyTensor& matrix, const std::string& what) {
-  const checkpoint::CodedTensor codes = checkpoint::coded(matrix, what);
+  const checkpoint::QuantizedTensor codes = checkpoint::coded(matrix, what);
   return {.tensors = {{"", codes.codes}, {checkpoint::kScaleSuffix, codes.scales}},
           .rows = matrix.shape.dims[0],
           .dequantized = [codes] {

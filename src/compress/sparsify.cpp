@@ -95,7 +95,7 @@ class LayerMatrices {
 std::vector<SparseMatrix> by_share(const LayerMatrices& all, double sparsity) {
   std::uint64_t weights = 0;
   for (const std::string& name : all.names()) weights += all.weights(name);
-  const MagnitudeCut cut = magnitude_cut(
+  const MagnitudeThreshold cut = magnitude_cut(
       [&](const auto& take) {
         for (const std::string& name : all.names()) take(all.values(name));
       },

@@ -126,7 +126,7 @@ static std::vector<PruneGroup> bert_head_groups(const CompressedFolder& folder,
     out.push_back({.products = {bert_product(
                        stack, i, "attention.output.dense",
                        {"attention.self.query", "attention.self.key", "attention.self.value"})},
-                   .units = std::ssize(checkpoint::heads_left(c, i)),
+                   .units = std::ssize(checkpoint::remaining_heads(c, i)),
                    .width = hidden / heads});
   return out;
 }

@@ -56,7 +56,7 @@ GradientReport gradient_report(const std::shared_ptr<const pjrt::Client>& client
                                std::shared_ptr<const execution::ModelState> held = {});
 
 // The inputs for saving and repeating a bad step.
-struct BadStepPlace {
+struct BadStepContext {
   std::shared_ptr<const pjrt::Client> client;
   std::function<model::StepProgram()> program;        // builds the gradient_program()
   const execution::ModelState& state;                 // state before the step
@@ -66,6 +66,6 @@ struct BadStepPlace {
 // Saves the bad batch in `folder` and searches for the first non-finite tensor. Returns text for
 // the error message that describes both; it also describes failures, which are not thrown.
 std::string diagnose_bad_batch(const std::string& folder, const BadBatch& bad,
-                               const BadStepPlace& place);
+                               const BadStepContext& place);
 
 }  // namespace smelt::train

@@ -119,7 +119,7 @@ class Trainer {
   execution::Evaluation validate(const checkpoint::SlicedTensors& weights);
   std::vector<execution::TextSample> samples(const checkpoint::SlicedTensors& weights);
   void log_saved();
-  bool is_out_of_patience() const;
+  bool is_patience_exhausted() const;
   void note_since_best(std::int64_t evaluations);
   void run_steps();
   TrainSummary summary() const;

@@ -57,7 +57,7 @@ TEST_F(CredentialsTest, ExchangesAUsersRefreshToken) {
   EXPECT_EQ(google_.last("/token").body,
             "grant_type=refresh_token&refresh_token=PLANTED%2Frefresh%2B&client_id=client&"
             "client_secret=PLANTED-client");
-  const io::Who who = io::google_credentials()->who();
+  const io::Account who = io::google_credentials()->who();
   EXPECT_EQ(who.kind, "user");
   EXPECT_EQ(who.source, home_.file() + " (GOOGLE_APPLICATION_CREDENTIALS)");
   EXPECT_EQ(who.quota_project, "billed");

@@ -27,7 +27,7 @@ TEST(LeastThatHolds, FindsTheThresholdInFewSteps) {
   for (std::size_t most = 0; most <= 40; ++most)
     for (std::size_t threshold = 0; threshold <= most + 1; ++threshold) {
       std::set<std::size_t> asked;
-      const auto found = least_that_holds(most, [&](std::size_t count) {
+      const auto found = smallest_passing(most, [&](std::size_t count) {
         EXPECT_LE(count, most);
         EXPECT_TRUE(asked.insert(count).second) << count << " is asked twice";
         return count >= threshold;

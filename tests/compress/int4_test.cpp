@@ -95,7 +95,7 @@ class Int4Folder : public testing::TestWithParam<const char*> {
   bool is_t5() const { return std::string_view(GetParam()) == "gated"; }
   void SetUp() override { write_golden_folder(GetParam(), is_t5(), dir_); }
   QuantizeJob job() const {
-    QuantizeJob out{.from = dir_.file("hf"), .to = dir_.file("int4"), .weights = WeightCodes::int4};
+    QuantizeJob out{.from = dir_.file("hf"), .to = dir_.file("int4"), .weights = WeightType::int4};
     out.group = 8;
     if (is_t5()) out.keep = {"*.o"};  // of 18 inputs
     return out;
@@ -160,7 +160,7 @@ TEST(Int4, RejectsInvalidOptions) {
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("hf"));
   const auto refusal = [&](const auto& change) {
-    QuantizeJob job{.from = dir.file("hf"), .to = dir.file("out"), .weights = WeightCodes::int4};
+    QuantizeJob job{.from = dir.file("hf"), .to = dir.file("out"), .weights = WeightType::int4};
     job.group = 8;
     change(job);
     return error_of<UsageError>([&] { quantize_weights(job); });
@@ -179,7 +179,7 @@ TEST(Int4, RejectsInvalidOptions) {
 TEST(Int4, RejectsInconsistentTensors) {
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("hf"));
-  QuantizeJob job{.from = dir.file("hf"), .to = dir.file("int4"), .weights = WeightCodes::int4};
+  QuantizeJob job{.from = dir.file("hf"), .to = dir.file("int4"), .weights = WeightType::int4};
   job.group = 8;
   quantize_weights(job);
   std::filesystem::remove(dir.file("int4/compress.json"));

@@ -114,7 +114,7 @@ TEST(OnnxModel, WarnsThatInt4BecomesFloat) {
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("hf"));
   quantize_weights(
-      {.from = dir.file("hf"), .to = dir.file("int4"), .weights = WeightCodes::int4, .group = 8});
+      {.from = dir.file("hf"), .to = dir.file("int4"), .weights = WeightType::int4, .group = 8});
   const CapturedLog log;
   checkpoint::write_onnx_model(dir.file("int4"), dir.file("a.onnx"));
   EXPECT_THAT(log.text(), HasSubstr("int4 weights are written to the ONNX file as floats"));

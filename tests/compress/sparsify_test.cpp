@@ -58,7 +58,7 @@ Values largest_by_sorting(Values matrices, std::size_t kept) {
 TEST(Magnitude, KeepsTheLargestOfAllMatricesTogether) {
   const Values matrices = some_matrices();
   for (const std::size_t kept : {1, 2, 7, 50, 100, 130, 141}) {
-    const MagnitudeCut cut = magnitude_cut(
+    const MagnitudeThreshold cut = magnitude_cut(
         [&](const auto& take) {
           for (const auto& matrix : matrices) take(matrix);
         },

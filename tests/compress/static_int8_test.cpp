@@ -209,7 +209,7 @@ TEST_F(StaticInt8, RejectsInvalidOptions) {
   asked.smooth = 0.5;
   EXPECT_THAT(refusal(asked), HasSubstr("--smooth needs --activations"));
   asked = job("out");
-  asked.weights = WeightCodes::int4;
+  asked.weights = WeightType::int4;
   EXPECT_THAT(refusal(asked),
               HasSubstr("--activations static cannot be combined with --weights int4"));
   asked = job("out");

@@ -39,11 +39,11 @@ io::LazyTensors without_codes(io::LazyTensors tensors, const Json& config,
 io::LazyTensors as_codes(const io::LazyTensors& tensors);
 
 // The int8 values and f32 scales [rows,1] of a floating-point matrix [rows,columns].
-struct CodedTensor {
+struct QuantizedTensor {
   io::LazyTensor codes, scales;
 };
 // Quantizes a matrix. Each result reads the matrix when it is read, and throws UsageError that
 // begins with `what` if a value is not finite.
-CodedTensor coded(const io::LazyTensor& matrix, const std::string& what);
+QuantizedTensor coded(const io::LazyTensor& matrix, const std::string& what);
 
 }  // namespace smelt::checkpoint

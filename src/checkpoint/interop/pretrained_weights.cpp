@@ -81,7 +81,7 @@ PretrainedWeights of_tensorflow(const std::string& prefix) {
   for (const auto& [name, tensor] : all)
     if (compiler::is_float(tensor.shape.dtype) && !is_slot(name, all))
       parameters.emplace(name, as_dtype(tensor, compiler::DType::f32));
-  auto held = std::make_shared<HeldTensors>(hold_tensors(parameters));
+  auto held = std::make_shared<TensorsInMemory>(load_into_memory(parameters));
   out.parameters = held->tensors;
   out.owners.push_back(std::move(held));
   const std::string folder = io::parent_path(prefix);

@@ -18,7 +18,7 @@ namespace {
 struct DoctorOptions {
   std::string recipe, zones;
   std::vector<std::string> settings;
-  cloud::DoctorAsk ask;
+  cloud::DoctorRequest ask;
   bool json = false;
 };
 

@@ -62,7 +62,7 @@ constexpr const char* kNotice =
 void run_to_end(cloud::Job& job, const JobLead& lead) try {
   if (lead.end) job.end("asked", "stopped by the user");
   job.run();
-} catch (const cloud::TakenOver&) {
+} catch (const cloud::JobTakenOver&) {
   throw;
 } catch (const Stopped&) {
   const cloud::JobJournal& journal = job.journal();
@@ -158,13 +158,13 @@ void lead_job(cloud::GoogleApi& api, const JobLead& lead) {
   cloud::TpuApi tpu(api, spec.project);
   const cloud::SshSettings ssh{
       spec.user, "all", "", lead.ssh_config, lead.ssh_options, !spec.node.external_ips, false};
-  cloud::GuardPlace place{cloud::api_server("tpu").text(), "$HOME",
-                          cloud::api_server("storage").text(),
-                          cloud::api_server("cloudresourcemanager").text()};
+  cloud::GuardAddresses place{cloud::api_server("tpu").text(), "$HOME",
+                              cloud::api_server("storage").text(),
+                              cloud::api_server("cloudresourcemanager").text()};
   cloud::JobShell shell(spec, {tpu, ssh, tell, place});
   place.home = "/home/" + spec.user;
   const std::string model = io::join_path(spec.folder, "run/model");
-  cloud::JobWorld world{.tpu = tpu, .workers = shell, .store = store, .owner = owner};
+  cloud::JobEnvironment world{.tpu = tpu, .workers = shell, .store = store, .owner = owner};
   world.now = &seconds_now;
   world.wait = [](double seconds) {
     cloud::wait_or_stop(std::chrono::milliseconds(static_cast<int>(seconds * 1000)));

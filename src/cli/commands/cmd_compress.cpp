@@ -65,7 +65,7 @@ void tell_limit(const compress::Quantized& done) {
 }
 
 void take_codes(QuantizeFlags& f, const CLI::App& command) {
-  if (f.weights == "int4") f.job.weights = compress::WeightCodes::int4;
+  if (f.weights == "int4") f.job.weights = compress::WeightType::int4;
   f.job.activations = choose_of("--activations", f.activations, compress::kActivations);
   f.job.calibration = choose_of("--calibration", f.calibration, compress::kCalibrations);
   if (command.count("--calibration") > 0 &&
@@ -77,7 +77,7 @@ void take_codes(QuantizeFlags& f, const CLI::App& command) {
     if (command.count(flag) > 0 && !has)
       throw UsageError(str("compress: ", flag, ": requires ", what), hint);
   };
-  needs("--group", f.job.weights == compress::WeightCodes::int4, "--weights int4",
+  needs("--group", f.job.weights == compress::WeightType::int4, "--weights int4",
         "remove the flag");
   needs("--examples", !f.calibrate.empty(), "--calibrate", "remove the flag, or name rows");
   if (command.count("--smooth") > 0 && !(f.job.smooth > 0 && f.job.smooth <= 1))
@@ -88,7 +88,7 @@ void take_codes(QuantizeFlags& f, const CLI::App& command) {
 void take_calibration(QuantizeFlags& f, const CLI::App& command) {
   if (f.calibrate.empty()) return;
   compress::PruneData& data = f.job.rows;
-  pipeline::AskedRows asked = f.choice.rows;
+  pipeline::RowsToPredict asked = f.choice.rows;
   take_columns(f.columns, command, asked);
   data.rows = asked.files;
   data.rows.input = f.calibrate;
@@ -146,7 +146,7 @@ void run_quantize(QuantizeFlags& f, const CLI::App& command) {
     return;
   }
   std::cout << f.job.to << ": " << counted(done.tensors.size(), "matrix", "matrices")
-            << (f.job.weights == compress::WeightCodes::int4 ? " in 4 bits, " : " in 8 bits, ")
+            << (f.job.weights == compress::WeightType::int4 ? " in 4 bits, " : " in 8 bits, ")
             << done.kept.size() << " kept as floats; " << sizes_text(done.bytes_before, done.bytes)
             << "\n";
   for (const std::string& name : done.too_coarse)

@@ -55,7 +55,7 @@ void teach(const DistillFlags& f) {
 }
 
 void require_apart(const std::string& out, const char* flag, const std::string& run) {
-  if (run.empty() || !(io::lies_in(run, out) || io::lies_in(out, run))) return;
+  if (run.empty() || !(io::is_path_inside(run, out) || io::is_path_inside(out, run))) return;
   throw UsageError(
       str("compress: --out ", out, " and ", flag, " ", run, ": one folder is inside the other"),
       "choose separate folders");

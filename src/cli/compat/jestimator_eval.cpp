@@ -166,7 +166,7 @@ class Follower {
   void keep_if_best(const BestOf& best, const std::vector<model::MeasuredValue>& metrics,
                     const checkpoint::SlicedCheckpoint& checkpoint) const {
     const auto found = std::ranges::find(metrics, best.metric, &model::MeasuredValue::name);
-    if (!best.before().is_beaten_by(found->value)) return;
+    if (!best.before().is_improved_by(found->value)) return;
     log_info("the {} {} so far: {:f}", best.best == execution::Best::highest ? "highest" : "lowest",
              best.metric, found->value);
     checkpoint::SlicedTensors parameters;  // as in the original, without the optimizer's slots

@@ -92,8 +92,8 @@ std::vector<std::string> left_out(const DataDescription& description,
   return out;
 }
 
-std::string left_out_text(const DataDescription& description,
-                          const std::vector<std::string>& left_out) {
+std::string missing_files_text(const DataDescription& description,
+                               const std::vector<std::string>& left_out) {
   return str(counted(description.files.size(), "file"), " in the description, ", left_out.size(),
              " of them not given (", left_out.front(), left_out.size() > 1 ? ", …)" : ")");
 }

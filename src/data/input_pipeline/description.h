@@ -67,8 +67,8 @@ std::vector<std::string> left_out(const DataDescription& description,
                                   const std::vector<std::string>& files);
 // Returns a text for messages such as "8 files in the description, 1 of them not given
 // (x-00002-of-00008)".
-std::string left_out_text(const DataDescription& description,
-                          const std::vector<std::string>& left_out);
+std::string missing_files_text(const DataDescription& description,
+                               const std::vector<std::string>& left_out);
 
 // Returns the description of these record files, stored next to the first one or in its folder;
 // nullopt if neither exists.

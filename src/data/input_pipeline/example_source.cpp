@@ -71,7 +71,7 @@ Batch ExampleSource::examples_in_order(std::uint64_t first, std::uint64_t count)
   return batch;
 }
 
-std::uint64_t ExampleSource::whole_batches(std::int64_t batch_size) const {
+std::uint64_t ExampleSource::full_batches(std::int64_t batch_size) const {
   check_batch(batch_size);
   return size() / static_cast<std::uint64_t>(batch_size);
 }

@@ -65,7 +65,7 @@ class ExampleSource {
   virtual Json layout() const { return Json::object(); }
   // Returns the number of complete batches in one pass. The remaining examples are not used, as in
   // the original program.
-  std::uint64_t whole_batches(std::int64_t batch_size) const;
+  std::uint64_t full_batches(std::int64_t batch_size) const;
 
   virtual const std::vector<std::string>& files() const = 0;
   // Returns the description of the data, or nullopt if it has none.

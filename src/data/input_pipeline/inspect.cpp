@@ -147,7 +147,7 @@ void compare(const DataDescription& description, const RecordIndex& index, const
     compare_one("checksum of the vocabulary", *description.vocabulary_crc32c,
                 text::vocabulary_crc32c(vocab));
   if (const auto missing = left_out(description, index.files()); !missing.empty())
-    out.contradictions.push_back(left_out_text(description, missing));
+    out.contradictions.push_back(missing_files_text(description, missing));
   if (description.files.size() != index.files().size())
     return;  // the description is for more files than these
   if (description.examples) compare_one("examples", *description.examples, out.records);

@@ -15,11 +15,11 @@ namespace smelt::data {
 // An LRU cache of `capacity` blocks. Thread-safe: different blocks are read in parallel, and each
 // block is read by one thread only.
 template <class Value>
-class KeptBlocks {
+class BlockCache {
  public:
   using Pointer = std::shared_ptr<const Value>;
   using Read = std::function<Value(std::uint64_t block)>;
-  KeptBlocks(std::size_t capacity, Read read) : capacity_(capacity), read_(std::move(read)) {}
+  BlockCache(std::size_t capacity, Read read) : capacity_(capacity), read_(std::move(read)) {}
 
   // Returns the block, reading it if it is not cached. Rethrows errors of reading; a later call
   // reads again.

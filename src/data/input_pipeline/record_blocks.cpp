@@ -34,7 +34,7 @@ RecordBlocks::RecordBlocks(const RecordIndex& index, std::uint64_t block, std::s
       }) {}
 
 void RecordBlocks::read(std::span<const std::uint64_t> records, const Use& use) {
-  std::vector<KeptBlocks<RecordBytes>::Pointer> blocks;
+  std::vector<BlockCache<RecordBytes>::Pointer> blocks;
   std::vector<std::string_view> raw;
   for (const std::uint64_t record : records) {
     blocks.push_back(blocks_(record / block_));

@@ -30,7 +30,7 @@ class RecordBlocks {
  private:
   const RecordIndex& index_;
   std::uint64_t block_;
-  KeptBlocks<RecordBytes> blocks_;
+  BlockCache<RecordBytes> blocks_;
 };
 
 // Returns how many adjacent records of `bytes` bytes to read at once: up to a megabyte in total and

@@ -49,7 +49,7 @@ RecordSource::RecordSource(const RecordOptions& options)
   if (described)
     if (const auto missing = left_out(*described, files()); !missing.empty())
       log_warning("{}: {}; the others hold {}{}", described->origin,
-                  left_out_text(*described, missing), counted(index_.size(), "example"),
+                  missing_files_text(*described, missing), counted(index_.size(), "example"),
                   described->examples ? str(" of ", *described->examples) : "");
   run_each(index_.files().size(), kSideBySide, [&](std::size_t file) {
     const std::uint64_t first = index_.first_of(file);

@@ -56,7 +56,7 @@ class WindowSource : public ExampleSource {
   std::uint64_t block_;
   RecordOrder order_;
   std::uint64_t train_key_, in_order_key_;
-  mutable KeptBlocks<Runs> blocks_;
+  mutable BlockCache<Runs> blocks_;
 };
 
 }  // namespace smelt::data

@@ -245,12 +245,12 @@ ScatteredDocuments scatter_documents(text::DocumentReader& reader, const text::T
   return out;
 }
 
-std::vector<RangeRun> group_ranges(const std::vector<SpillRange>& ranges,
-                                   std::uint64_t group_bytes) {
+std::vector<SpillRanges> group_ranges(const std::vector<SpillRange>& ranges,
+                                      std::uint64_t group_bytes) {
   std::uint64_t total = 0, before = 0;
   for (const SpillRange& range : ranges) total += range.bytes;
   const std::uint64_t groups = std::max<std::uint64_t>(1, (total + group_bytes - 1) / group_bytes);
-  std::vector<RangeRun> runs;
+  std::vector<SpillRanges> runs;
   std::uint64_t group = 0;
   for (std::size_t i = 0; i < ranges.size() && before < total; ++i) {
     const std::uint64_t next = multiply_divide(before, groups, total);
@@ -262,7 +262,7 @@ std::vector<RangeRun> group_ranges(const std::vector<SpillRange>& ranges,
   return runs;
 }
 
-DocumentGroup gather_documents(const ScatteredDocuments& documents, RangeRun run) {
+DocumentGroup gather_documents(const ScatteredDocuments& documents, SpillRanges run) {
   std::vector<std::string> chunks;
   const auto& ranges = documents.spill.ranges();
   for (std::size_t i = run.first; i < run.last; ++i)

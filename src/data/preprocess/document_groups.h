@@ -39,14 +39,14 @@ struct DocumentGroup {
 };
 
 // The ranges [first, last) of the spill files.
-struct RangeRun {
+struct SpillRanges {
   std::size_t first = 0, last = 0;
 };
 // Splits the ranges into the fewest runs of about equal size. A run has at most `group_bytes`, or
 // slightly more by its largest range.
-std::vector<RangeRun> group_ranges(const std::vector<SpillRange>& ranges,
-                                   std::uint64_t group_bytes);
+std::vector<SpillRanges> group_ranges(const std::vector<SpillRange>& ranges,
+                                      std::uint64_t group_bytes);
 
-DocumentGroup gather_documents(const ScatteredDocuments& documents, RangeRun run);
+DocumentGroup gather_documents(const ScatteredDocuments& documents, SpillRanges run);
 
 }  // namespace smelt::data

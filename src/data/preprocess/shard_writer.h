@@ -69,7 +69,7 @@ class Shard {
   Paths paths_;
   std::size_t ranges_;
   bool made_;
-  Turnstile turns_;
+  OrderedGate turns_;
   std::unique_ptr<io::OutputFile> file_;
   RecordIndexBuilder index_;
   ShardSeal seal_;

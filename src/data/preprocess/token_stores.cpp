@@ -107,7 +107,7 @@ void tokenize_all(text::DocumentReader& reader, const text::Tokenizer& tokenizer
   const std::optional<std::int32_t> document_end = find_piece(tokenizer, job);
   const int threads = job.threads > 0 ? job.threads : available_threads();
   BoundedQueue<TextPart> queue(static_cast<std::size_t>(threads));
-  Turnstile turn;
+  OrderedGate turn;
   const auto stop = [&] {
     queue.close();
     turn.stop();
@@ -217,7 +217,7 @@ std::vector<std::string> output_names(const SnapshotTokensJob& job,
     throw UsageError("--out: several folders have the same name",
                      "convert them one after another, to different names");
   run_each(names.size(), kSideBySide, [&](std::size_t i) {
-    if (io::lies_in(names[i], inputs[i]))
+    if (io::is_path_inside(names[i], inputs[i]))
       throw UsageError(str("--out: ", names[i], " would be inside the snapshot folder ", inputs[i]),
                        "name a folder outside of it");
     const bool stays = job.skip_existing && io::exists(names[i]) && is_token_store(names[i]);

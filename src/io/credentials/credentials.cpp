@@ -15,7 +15,7 @@ using std::chrono::system_clock;
 
 constexpr const char* kTokenServer = "https://oauth2.googleapis.com/token";
 
-Who who_in(const CredentialFields& file, const char* kind, const std::string& account) {
+Account who_in(const CredentialFields& file, const char* kind, const std::string& account) {
   return {kind, account, file.where(), file.text("project_id"), file.text("quota_project_id")};
 }
 

@@ -122,7 +122,7 @@ std::string canonical_path(const std::string& path) {
   return name;
 }
 
-bool lies_in(const std::string& path, const std::string& folder) {
+bool is_path_inside(const std::string& path, const std::string& folder) {
   const std::string inner = canonical_path(path), outer = canonical_path(folder);
   return inner == outer || inner.starts_with(outer.ends_with('/') ? outer : outer + "/");
 }

@@ -18,7 +18,7 @@ bool file_exists(const std::string& path) {
 // (io/credentials/credentials.h) rejects the file, or if Google's storage client does not support
 // its type.
 Identity identity_in(const CredentialFields& file) {
-  const Who who = credentials_in(file)->who();
+  const Account who = credentials_in(file)->who();
   const std::string type = file.text("type");
   if (type == "external_account_authorized_user")
     file.refuse(str("credentials of type ", type, " cannot be used for gs:// paths"));

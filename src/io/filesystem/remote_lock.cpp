@@ -109,7 +109,7 @@ std::vector<RemoteLock::OtherClaim> RemoteLock::other_claims() const {
 
 void RemoteLock::wait_for_others() {
   const auto start = Clock::now();
-  while (look_at_others() == Others::undecided) {
+  while (read_other_locks() == Others::undecided) {
     if (seconds_since(start) > 2 * times_.stale_seconds)
       throw UsageError(str(where_, " is being locked by another process"),
                        "stop one of the two, or choose another folder");
@@ -131,7 +131,7 @@ bool RemoteLock::is_alive(const OtherClaim& other, const LockOwner& owner, bool 
   return first->second != other.renewed;
 }
 
-RemoteLock::Others RemoteLock::look_at_others() {
+RemoteLock::Others RemoteLock::read_other_locks() {
   Others found = Others::none;
   for (const OtherClaim& other : other_claims()) {
     const std::string text = text_of_claim(other.path);

@@ -79,7 +79,8 @@ OrderedJson row_prediction_json(const data::LabelledRow& row, bool has_label,
   return out;
 }
 
-AskedModel::AskedModel(const std::string& command, const std::string& path, const Options& options)
+ComparedModel::ComparedModel(const std::string& command, const std::string& path,
+                             const Options& options)
     : options_(options) {
   LoadOptions load = options.stored;
   load.command = command;
@@ -101,12 +102,12 @@ AskedModel::AskedModel(const std::string& command, const std::string& path, cons
   generator_.emplace(stored.generator(with));
 }
 
-const io::Labels& AskedModel::labels() const {
+const io::Labels& ComparedModel::labels() const {
   CHECK(classifier_);
   return classifier_->job().labels;
 }
 
-std::string AskedModel::metric() const {
+std::string ComparedModel::metric() const {
   if (is_t5()) return "accuracy";  // "exact-match" would ignore punctuation and articles
   switch (labels().problem) {
     case io::Problem::multi_label:
@@ -122,7 +123,7 @@ std::string AskedModel::metric() const {
   }
 }
 
-std::vector<OrderedJson> AskedModel::predict(const AskedRows& rows) {
+std::vector<OrderedJson> ComparedModel::predict(const RowsToPredict& rows) {
   data::LabelledFiles files = rows.files;
   files.limits.strict = true;
   const bool answers = !is_t5() && labels().problem == io::Problem::answer_spans;
@@ -148,8 +149,8 @@ std::vector<OrderedJson> AskedModel::predict(const AskedRows& rows) {
   return out;
 }
 
-std::vector<OrderedJson> AskedModel::predict_classes(const data::LabelledFiles& files,
-                                                     const std::string& what) {
+std::vector<OrderedJson> ComparedModel::predict_classes(const data::LabelledFiles& files,
+                                                        const std::string& what) {
   std::vector<OrderedJson> out;
   const data::LabelReader reader(labels());
   in_pieces(files, what, [&](const std::vector<PlacedRow>& piece) {
@@ -168,8 +169,8 @@ std::vector<OrderedJson> AskedModel::predict_classes(const data::LabelledFiles& 
   return out;
 }
 
-std::vector<OrderedJson> AskedModel::predict_answers(const data::LabelledFiles& files,
-                                                     const std::string& what) {
+std::vector<OrderedJson> ComparedModel::predict_answers(const data::LabelledFiles& files,
+                                                        const std::string& what) {
   std::vector<OrderedJson> out;
   in_pieces(files, what, [&](const std::vector<PlacedRow>& piece) {
     std::vector<execution::TextQuestion> questions;
@@ -187,8 +188,8 @@ std::vector<OrderedJson> AskedModel::predict_answers(const data::LabelledFiles& 
   return out;
 }
 
-std::vector<OrderedJson> AskedModel::generate_texts(const data::LabelledFiles& files,
-                                                    const std::string& what) {
+std::vector<OrderedJson> ComparedModel::generate_texts(const data::LabelledFiles& files,
+                                                       const std::string& what) {
   std::vector<OrderedJson> out;
   in_pieces(files, what, [&](const std::vector<PlacedRow>& piece) {
     const auto size = static_cast<std::size_t>(options_.batch_size);
@@ -206,7 +207,7 @@ std::vector<OrderedJson> AskedModel::generate_texts(const data::LabelledFiles& f
   return out;
 }
 
-double AskedModel::seconds(std::int64_t texts, std::int64_t tokens) {
+double ComparedModel::seconds(std::int64_t texts, std::int64_t tokens) {
   const auto B = static_cast<std::size_t>(texts), S = static_cast<std::size_t>(tokens);
   std::vector<std::int32_t> ids(S);
   for (std::size_t i = 0; i < S; ++i) ids[i] = 1 + filler(i);
@@ -222,7 +223,7 @@ double AskedModel::seconds(std::int64_t texts, std::int64_t tokens) {
   return seconds_since(begin);
 }
 
-std::int64_t AskedModel::most_tokens() const {
+std::int64_t ComparedModel::most_tokens() const {
   return is_t5() ? options_.rows.seq_length : classifier_->job().most_tokens;
 }
 

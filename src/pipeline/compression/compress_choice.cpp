@@ -16,11 +16,11 @@ SaidRows half_of(const SaidRows& rows, std::size_t first) {
 }
 
 compress::FolderScore score_folder(const ChoiceRows& with, const std::string& folder) {
-  AskedModel model("compress", folder,
-                   {.stored = {.vocab = {}, .device = with.device},
-                    .batch_size = with.batch_size,
-                    .answer_tokens = 0,
-                    .rows = with.rows});
+  ComparedModel model("compress", folder,
+                      {.stored = {.vocab = {}, .device = with.device},
+                       .batch_size = with.batch_size,
+                       .answer_tokens = 0,
+                       .rows = with.rows});
   const std::string metric = with.metric.empty() ? model.metric() : with.metric;
   const SaidRows predictions = model.predict(with.rows);
   if (predictions.size() < 2)

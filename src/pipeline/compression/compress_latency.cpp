@@ -80,7 +80,8 @@ double Latency::quantile(double share) const {
   return sorted[static_cast<std::size_t>(std::max(at, 0.0))];
 }
 
-std::vector<std::vector<Latency>> latencies(std::span<AskedModel> models, const LatencyJob& job) {
+std::vector<std::vector<Latency>> latencies(std::span<ComparedModel> models,
+                                            const LatencyJob& job) {
   std::vector<std::vector<Latency>> out(models.size());
   const auto sizes = std::ssize(job.lengths) * std::ssize(job.batches);
   Progress progress("compress: latency", sizes * (job.rounds + kTurnsBefore), "rounds");
@@ -126,7 +127,7 @@ double seconds_of_weights(const std::string& folder, const std::string& device) 
                 [&](const auto& item) { return checkpoint::is_slot(item.first, model.tensors); });
   for (auto& [name, tensor] : weights)
     tensor = checkpoint::as_dtype(std::move(tensor), compiler::DType::f32);
-  const checkpoint::StoredTensors held = checkpoint::hold_as_stored(weights);
+  const checkpoint::StoredTensors held = checkpoint::load_undecoded(weights);
   model::StateLayout layout;
   for (const auto& [name, tensor] : held.tensors)
     layout.tensors.push_back({.name = name, .shape = tensor.shape, .init = {}});

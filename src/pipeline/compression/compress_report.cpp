@@ -80,7 +80,7 @@ void check_unseen(const Row& row, const CompressReportJob& job, std::uint32_t te
   }
 }
 
-AskedModel::Options options_of(const CompressReportJob& job) {
+ComparedModel::Options options_of(const CompressReportJob& job) {
   return {.stored = {.vocab = {}, .device = job.device},
           .batch_size = job.batch_size,
           .answer_tokens = 0,
@@ -99,7 +99,7 @@ class ReportScores {
   const std::vector<std::string>& metrics() const { return metrics_; }
   // Returns the scores of a model. Call it for the base model first.
   OrderedJson of(const Row& row) {
-    AskedModel model("compress", row.source.folder, options_of(job_));
+    ComparedModel model("compress", row.source.folder, options_of(job_));
     if (!base_) {
       if (metrics_.empty()) metrics_ = {model.metric()};
       if (!model.is_t5()) labels_ = model.labels();
@@ -134,8 +134,8 @@ class ReportScores {
   }
 
  private:
-  AskedRows dev_rows() const {
-    AskedRows out = job_.test;
+  RowsToPredict dev_rows() const {
+    RowsToPredict out = job_.test;
     out.files.input = job_.dev;
     out.what = "--dev";
     return out;
@@ -187,8 +187,8 @@ OrderedJson latency_json(const Latency& own, const Latency& base, bool is_base,
 
 void measure_latency(const CompressReportJob& job, const std::vector<Row>& rows,
                      OrderedJson& models) {
-  std::vector<AskedModel> opened;
-  AskedModel::Options options = options_of(job);
+  std::vector<ComparedModel> opened;
+  ComparedModel::Options options = options_of(job);
   options.batch_size = std::ranges::max(job.latency.batches);
   options.answer_tokens = job.answer_tokens;
   for (const Row& row : rows) opened.emplace_back("compress", row.source.folder, options);

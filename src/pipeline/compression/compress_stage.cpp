@@ -100,8 +100,8 @@ class CompressedModel {
   bool has_pair() const { return !is_t5(r_) && !classify_data(r_).pair.empty(); }
 
   // Returns rows with the lengths that the model was trained with.
-  AskedRows rows_in(const char* file) const {
-    AskedRows out{.files = gather_positions(at(file), has_pair()), .what = "compress"};
+  RowsToPredict rows_in(const char* file) const {
+    RowsToPredict out{.files = gather_positions(at(file), has_pair()), .what = "compress"};
     if (!is_t5(r_)) return out;
     out.seq_length = r_.data.value("inputs_length", out.seq_length);
     out.target_length = r_.data.value("targets_length", out.target_length);

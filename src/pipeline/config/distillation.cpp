@@ -112,7 +112,7 @@ model::Task distilled_task(const Recipe& r, model::Task task, DistilledFor use) 
 
 void check_same_teacher(const Recipe& r) {
   constexpr const char* kSetting = "distill";
-  const auto begun = begun_state(r);
+  const auto begun = state_to_resume(r);
   if (!begun) return;
   Json was = Json::object(), is = was;
   if (const auto found = begun->state.find(kSetting); found != begun->state.end())

@@ -67,7 +67,7 @@ std::optional<std::string> vocabulary_beside(const std::string& weights) {
   return std::nullopt;
 }
 
-std::optional<checkpoint::SavedState> begun_state(const Recipe& r) {
+std::optional<checkpoint::SavedState> state_to_resume(const Recipe& r) {
   check_stored_type(r);
   return r.anew ? std::nullopt : checkpoint::load_latest_state(RecipePaths(r).model_dir);
 }
@@ -149,7 +149,7 @@ void set_vocabulary_type(Recipe& r) {
   if (is_subword.value_or(false)) r.vocab.type = "auto";
 }
 
-Recipe with_given_size(Recipe r) {
+Recipe with_existing_size(Recipe r) {
   if (const std::string given = given_vocabulary(r); !given.empty()) {
     const std::string own = RecipePaths(r).vocab;
     const std::string vocab = !io::exists(given) && has_begun(r) ? own : given;

@@ -17,7 +17,7 @@ std::optional<std::string> vocabulary_beside(const std::string& weights);
 
 // Returns the latest state in the recipe's model folder, from which the run resumes; nullopt if the
 // model is to be overwritten.
-std::optional<checkpoint::SavedState> begun_state(const Recipe& recipe);
+std::optional<checkpoint::SavedState> state_to_resume(const Recipe& recipe);
 // Returns whether the run has a checkpoint and its own vocabulary, so that it no longer needs the
 // original weights and vocabulary.
 bool has_begun(const Recipe& recipe);
@@ -38,7 +38,7 @@ void set_vocabulary_type(Recipe& recipe);
 
 // Returns the recipe with vocab.size set to the size of the existing vocabulary, and checks it
 // again with that size. Throws UsageError if a model that is fine-tuned has fewer embedding rows.
-Recipe with_given_size(Recipe recipe);
+Recipe with_existing_size(Recipe recipe);
 
 // Logs a warning if vocab.size is set but differs from the number of pieces of the existing
 // vocabulary.

@@ -66,7 +66,7 @@ void RecipeChecks::is_not_replaced(const std::string& steps, const std::string& 
           str("also give --set ", counted, "=0, or change ", counted, " instead"));
 }
 
-bool holds_nothing_out(const Recipe& r) {
+bool has_no_validation(const Recipe& r) {
   return r.type->reads == Reads::rows && r.ready.records.empty() &&
          r.data.value("validation", "").empty() && r.data.value("validation_share", 1.0) == 0;
 }
@@ -231,7 +231,7 @@ static void check_ready(const RecipeChecks& checks, const Recipe& r) {
 
 static void check_evaluation(const RecipeChecks& checks, const Recipe& r) {
   checks.require(
-      !holds_nothing_out(r) || (r.eval.every == 0 && r.eval.every_epochs == 0),
+      !has_no_validation(r) || (r.eval.every == 0 && r.eval.every_epochs == 0),
       {"data.validation_share", "eval.every", "eval.every_epochs"},
       "data.validation_share is 0, but eval.every or eval.every_epochs needs held-out examples",
       "set data.validation, or set eval.every and eval.every_epochs to 0");

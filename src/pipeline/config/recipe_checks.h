@@ -48,7 +48,7 @@ bool is_sentencepiece(const Recipe& recipe);
 
 // Returns whether all rows are used for training: data.validation is empty and
 // data.validation_share is 0.
-bool holds_nothing_out(const Recipe& recipe);
+bool has_no_validation(const Recipe& recipe);
 
 // Checks that data.validation_share is at least 0 and below 1.
 void check_validation_share(const Recipe& recipe);

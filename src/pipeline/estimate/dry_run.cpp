@@ -277,7 +277,7 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
 
 DryRun dry_run(const Recipe& recipe, const Beginning& beginning,
                const cost_model::Accelerator* on) {
-  const Recipe r = with_given_size(recipe);
+  const Recipe r = with_existing_size(recipe);
   if (const std::string given = given_vocabulary(r); !given.empty())
     warn_about_ignored_size(r, given, r.vocab.size);
   train::warn_of_warmup(

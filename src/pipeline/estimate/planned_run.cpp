@@ -52,7 +52,7 @@ Recipe recipe_on(const cost_model::Accelerator& type, const std::string& recipe,
 
 PlannedRun planned_run(const Recipe& recipe) {
   const std::string missing = missing_weights(recipe);
-  const Recipe r = missing.empty() ? with_given_size(recipe) : recipe;
+  const Recipe r = missing.empty() ? with_existing_size(recipe) : recipe;
   if (!r.program->job)
     throw UsageError("a model of this type cannot be planned before its data are made");
   std::vector<std::string> unknown{unknown_epochs_remark(r), missing};

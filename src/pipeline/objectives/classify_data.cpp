@@ -206,7 +206,7 @@ std::vector<std::string> known_labels(const Recipe& r) {
   const auto files = record_files(paths.train_records);
   if (const auto described = files.empty() ? std::nullopt : data::find_description(files))
     return checkpoint::composed_labels(described->all.value("labels", std::vector<std::string>()));
-  const auto begun = begun_state(r);
+  const auto begun = state_to_resume(r);
   return begun
              ? checkpoint::composed_labels(begun->state.value("labels", std::vector<std::string>()))
              : std::vector<std::string>();

@@ -36,7 +36,7 @@ namespace {
 // Returns the encoder of the recipe. A run that has begun reads it from its state.
 model::Encoder resolved_encoder(const Recipe& r) {
   const ClassifyModel model = classify_model(r);
-  const auto begun = begun_state(r);
+  const auto begun = state_to_resume(r);
   if (begun && begun->state.contains("encoder"))
     return model::parse_encoder(begun->state["encoder"].get<std::string>(), begun->state["model"],
                                 begun->path);

@@ -46,7 +46,7 @@ execution::HostWeights host_weights(const checkpoint::StoredModel& model, bool a
   });
   for (auto& [name, tensor] : weights)
     tensor = checkpoint::as_dtype(std::move(tensor), compiler::DType::f32);
-  auto held = std::make_shared<checkpoint::StoredTensors>(checkpoint::hold_as_stored(weights));
+  auto held = std::make_shared<checkpoint::StoredTensors>(checkpoint::load_undecoded(weights));
   if (model::put_averages_in_place(held->tensors))
     log_info("{}: using the moving averages of the weights", model.where);
   return {.tensors = {held, &held->tensors}, .where = model.where};
@@ -60,7 +60,7 @@ std::string stored_type(const checkpoint::StoredModel& model) {
 bool is_vocabulary_of(const checkpoint::StoredModel& model, const std::string& path) {
   const std::string bytes = text::vocabulary_bytes(path);
   return text::is_sentencepiece_file(path)
-             ? text::first_other_piece(bytes, model.vocab_txt) < 0
+             ? text::first_different_piece(bytes, model.vocab_txt) < 0
              : text::vocabulary_lines(bytes) == text::vocabulary_lines(model.vocab_txt);
 }
 
@@ -224,7 +224,7 @@ PretrainedModel PretrainedModel::of_folder(const std::string& path, const LoadOp
   checkpoint::require_sizes(m, command);
   checkpoint::check_vocabulary_rows(m, command);
   out.type_ = &objective_type(stored_type(m), str(command, ": ", m.where));
-  o.tokenizer = text::as_vocabulary_is(o.tokenizer, m.vocab, out.type_->control);
+  o.tokenizer = text::with_vocabulary_options(o.tokenizer, m.vocab, out.type_->control);
   if (const auto splits = text::Segmenter::of(text::segment_command_of(m.vocab, o.tokenizer)))
     splits->check_allowed(m.vocab);
   m.segment_command = o.tokenizer.segment_command;

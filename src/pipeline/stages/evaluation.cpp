@@ -32,10 +32,10 @@ execution::EvaluateJob recipe_evaluation(const Recipe& r) {
   const RecipePaths paths(r);
   if (paths.scored.empty())
     throw UsageError(
-        str("eval: no held-out examples: ", holds_nothing_out(r)
+        str("eval: no held-out examples: ", has_no_validation(r)
                                                 ? "data.validation_share is 0"
                                                 : "data.records are given without data.heldout"),
-        holds_nothing_out(r) ? "name labelled rows with --set data.test=… --set eval.split=test"
+        has_no_validation(r) ? "name labelled rows with --set data.test=… --set eval.split=test"
                              : "name some with --set data.heldout=…");
   if (r.eval.split == "test") make_test_examples(r);
   execution::EvaluateJob job;
@@ -289,13 +289,13 @@ std::string evaluation_report(const Recipe& r, const execution::Evaluation& e) {
              judged.empty() ? "" : "\n", typical, typical.empty() ? "" : "\n");
 }
 
-std::optional<LossCourse> loss_course(const std::string& model_dir) {
+std::optional<LossTrend> loss_course(const std::string& model_dir) {
   if (!io::exists(io::join_path(model_dir, "metrics.jsonl"))) return std::nullopt;
   const evaluation::RunRecord run = evaluation::read_run(model_dir);
   const auto found = run.lines.find("loss");
   if (found == run.lines.end() || found->second.empty()) return std::nullopt;
   const evaluation::Curve& losses = found->second;
-  LossCourse out{.best = losses.front(), .last = losses.back()};
+  LossTrend out{.best = losses.front(), .last = losses.back()};
   for (const evaluation::CurvePoint& point : losses)
     if (point.value < out.best.value || !std::isfinite(out.best.value)) out.best = point;
   return out;
@@ -320,12 +320,12 @@ std::string overfitting_remark(const std::string& model_dir) {
              "checkpoint");
 }
 
-bool has_diverged(const LossCourse& course) {
+bool has_diverged(const LossTrend& course) {
   const double best = course.best.value, last = course.last.value;
   return !std::isfinite(last) || last > best + std::max(1.0, 0.5 * std::abs(best));
 }
 
-std::string divergence_verdict(const std::optional<LossCourse>& course,
+std::string divergence_verdict(const std::optional<LossTrend>& course,
                                const execution::Evaluation& e, double learning_rate) {
   // A uniform guess among a million words has a loss of 14.
   constexpr double kMostLossOfWord = 20;

@@ -40,10 +40,10 @@ constexpr std::array<std::string_view, 4> kKeptByResume{"train.batch_size", "tra
 
 bool is_trained_to_the_end(const Recipe& r, const checkpoint::SavedState& saved) {
   if (saved.step == 0 || saved.state.contains(train::kUnchecked)) return false;
-  const bool is_out_of_patience =
+  const bool is_patience_exhausted =
       r.train.early_stopping.patience > 0 &&
       saved.state.value(train::kSinceBest, std::int64_t{0}) >= r.train.early_stopping.patience;
-  return saved.step == r.train.steps || (saved.step < r.train.steps && is_out_of_patience);
+  return saved.step == r.train.steps || (saved.step < r.train.steps && is_patience_exhausted);
 }
 
 // Formats a value as keep_recipe() writes it and YAML reads it back.

@@ -118,7 +118,7 @@ void RecipeRun::begin() {
   pjrt::ready_plugin(r.train.device);
   check_machine_memory(r);
   if (beginning_.overwrite || !checkpoint::latest_checkpoint(model_dir))
-    (void)initial_weights_text(with_given_size(r));  // throws if the weights have another shape
+    (void)initial_weights_text(with_existing_size(r));  // throws if the weights have another shape
   check_output_folder(r.out);
   if (!beginning_.overwrite) check_finished_run_keeps_settings(r);
   lock_.emplace(r.out, "run");

@@ -143,7 +143,7 @@ void make_vocabulary(const Recipe& r) {
 }
 
 void make_examples(const Recipe& r) {
-  if (holds_nothing_out(r)) {
+  if (has_no_validation(r)) {
     const std::uint64_t all = r.type->make_examples(r, ExampleSet::train);
     log_info("data: {} to train on, none held out", counted(all, "example"));
     return;

@@ -124,8 +124,8 @@ TEST_F(CloudJob, AMachineThatHearsOfNobodyDeletesItself) {
   tpu.create(cloud::kZone, cloud::machine_name(spec), spec.node);
   google_.answer("/computeMetadata/v1/instance/service-accounts/default/token",
                  {200, R"({"access_token":"PLANTED-machine","expires_in":3599})"});
-  const cloud::GuardPlace place{cloud::api_server("tpu").text(), worker_home(),
-                                cloud::api_server("storage").text()};
+  const cloud::GuardAddresses place{cloud::api_server("tpu").text(), worker_home(),
+                                    cloud::api_server("storage").text()};
   const auto on_it = [&](const std::string& command) {
     return run_command(str("env GCE_METADATA_HOST=", google_.host(), " SMELT_GUARD_POLL=0.1 HOME=",
                            worker_home(), " sh -c ", shell_word(command)));

@@ -84,7 +84,7 @@ TEST(JsonOutput, EndsWithTheErrorAndItsExitCode) {
 TEST(JsonOutput, IsPrintedByOneOfSeveralProcesses) {
   const Printed found = printed([] {
     print_events(true, [] {
-      const OnlyErrors only("host 2");
+      const ErrorsOnly only("host 2");
       send_event("stage");
       return OrderedJson{{"out", "a"}};
     });

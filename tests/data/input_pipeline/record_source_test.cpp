@@ -114,7 +114,7 @@ TEST_F(RecordSourceTest, AnyListsOfNumbersInAnyOrderAreFeaturesAndOthersAreLeftA
 
 TEST_F(RecordSourceTest, EvaluationBeginsAgainAfterTheLastRecord) {
   const RecordSource source(options());
-  EXPECT_EQ(source.whole_batches(8), 2u);
+  EXPECT_EQ(source.full_batches(8), 2u);
   EXPECT_THAT(numbers(source.batch_in_order(0, 8)), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
   EXPECT_THAT(numbers(source.batch_in_order(2, 8)), ElementsAre(16, 17, 18, 19, 0, 1, 2, 3));
 }
@@ -262,7 +262,7 @@ TEST_F(RecordSourceTest, BatchesOfNoExampleAreRefused) {
   for (const std::int64_t size : {0, -3}) {
     const std::string wanted =
         str("a batch of ", size, " examples\n  hint: use a batch size of at least 1");
-    EXPECT_EQ(error_of<UsageError>([&] { (void)source.whole_batches(size); }), wanted);
+    EXPECT_EQ(error_of<UsageError>([&] { (void)source.full_batches(size); }), wanted);
     EXPECT_EQ(error_of<UsageError>([&] { (void)source.batch(0, size); }), wanted);
     EXPECT_EQ(error_of<UsageError>([&] { (void)source.batch_in_order(0, size); }), wanted);
   }

@@ -132,7 +132,7 @@ TEST_F(WindowSourceTest, EvaluationHasAllWindowsFromEachFilesBeginningOn) {
   write({12, 4, 11});
   const WindowSource source = open();
   EXPECT_EQ(source.size(), 4u);
-  EXPECT_EQ(source.whole_batches(3), 1u);
+  EXPECT_EQ(source.full_batches(3), 1u);
   Windows windows;
   append_windows(source.batch_in_order(0, 3), windows);
   append_windows(source.batch_in_order(1, 3), windows);

@@ -68,7 +68,7 @@ TEST_F(WorkFolderTest, IsThisUsersAloneAndGoesAway) {
 TEST_F(WorkFolderTest, KeepsWhatAnEarlierJobLeftUntilAnotherBegins) {
   left_by(kJob);
   {
-    const WorkFolder looked_at(path_);
+    const WorkFolder run_check(path_);
   }
   ASSERT_TRUE(fs::exists(path_ + "/hours"));
   WorkFolder folder(path_ + "/");

@@ -582,7 +582,7 @@ TEST_F(ClassifyRun, RejectsAVocabularyWithMoreTokensThanEmbeddingRows) {
                                       HasSubstr(" rows of embeddings (vocab_size)"));
   EXPECT_THAT(refusal({}), refused);
   EXPECT_FALSE(io::exists(dir_.file("refused")));
-  EXPECT_THAT(error_of<UsageError>([&] { (void)with_given_size(recipe("refused")); }), refused);
+  EXPECT_THAT(error_of<UsageError>([&] { (void)with_existing_size(recipe("refused")); }), refused);
 }
 
 TEST_F(ClassifyRun, FineTunesAFolderOfTransformers5) {

@@ -308,7 +308,7 @@ TEST_F(Stages, RestoresAnEvaluationWithTheSameVerdict) {
 
 TEST_F(Stages, DetectsDivergence) {
   const auto course = [](double best, double last) {
-    return LossCourse{.best = {200, best}, .last = {230, last}};
+    return LossTrend{.best = {200, best}, .last = {230, last}};
   };
   EXPECT_TRUE(has_diverged(course(7.1, 1.5e7)));
   EXPECT_TRUE(has_diverged(course(0.3, 1.4)));

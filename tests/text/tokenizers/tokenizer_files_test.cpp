@@ -112,17 +112,17 @@ TEST_F(TokenizerFile, FlagsSetOptionsThatAreNotStored) {
 }
 
 TEST_F(TokenizerFile, DefaultsDependOnTheVocabulary) {
-  const auto of = [&] { return as_vocabulary_is({}, vocab(), ControlCharacters::electra); };
+  const auto of = [&] { return with_vocabulary_options({}, vocab(), ControlCharacters::electra); };
   EXPECT_EQ(of(), (TokenizerFlags{.lower_case = false, .control = ControlCharacters::electra}));
-  EXPECT_EQ(as_vocabulary_is({.lower_case = true}, vocab(), {}).lower_case, true);
-  EXPECT_EQ(as_vocabulary_is({}, file("lower.txt", "[UNK]\na\n"), {}).lower_case, true);
+  EXPECT_EQ(with_vocabulary_options({.lower_case = true}, vocab(), {}).lower_case, true);
+  EXPECT_EQ(with_vocabulary_options({}, file("lower.txt", "[UNK]\na\n"), {}).lower_case, true);
   file("tokenizer_config.json", R"({"do_lower_case": true})");
   EXPECT_EQ(of(), TokenizerFlags{}) << "the file says it";
 }
 
 TEST_F(TokenizerFile, InfersTheCaseFromThePieces) {
   const auto flags = [&](const std::string& pieces, std::optional<ControlCharacters> of = {}) {
-    return as_vocabulary_is({}, file("case.txt", "[UNK]\n[CLS]\n" + pieces), of);
+    return with_vocabulary_options({}, file("case.txt", "[UNK]\n[CLS]\n" + pieces), of);
   };
   const TokenizerFlags lower{.lower_case = true}, cased{.lower_case = false};
   EXPECT_EQ(flags("a\n##b\ne\n\u0438\n\u4e2d\n-\n"), lower);
