@@ -176,7 +176,7 @@ TEST_F(CredentialsTest, UsesOrRejectsAGivenFile) {
   io::write_file(home_.file(), R"({"refresh_token": "PLANTED)");
   EXPECT_THAT(said(), AllOf(StartsWith(where() + "not a JSON object"), Not(HasSubstr("PLANTED"))));
   EXPECT_THAT(refusal({{"refresh_token", "PLANTED"}}),
-              StartsWith(where() + "it names no type of credentials"));
+              StartsWith(where() + "it has no field 'type'"));
   home_.name_file(google_.user());
   ::chmod(home_.file().c_str(), 0644);
   EXPECT_EQ(said(), str(where(), "every user of this machine can read it\n  hint: chmod 600 '",
@@ -208,7 +208,7 @@ TEST_F(CredentialsTest, SendsSecretsOnlyToGooglesServers) {
                           "to it\n  hint: if the server is trusted, set SMELT_TRUSTED_ENDPOINTS="))
         << url;
   EXPECT_THAT(refusal(with(google_.user(), "token_uri", "http://oauth2.googleapis.com/token")),
-              HasSubstr("token_uri: nothing secret is sent over http"));
+              HasSubstr("token_uri: secrets are not sent over http"));
   EXPECT_THAT(refusal(with(google_.user(), "token_uri", "https://PLANTED@oauth2.googleapis.com/")),
               AllOf(HasSubstr("token_uri: not a URL of http or https without a user"),
                     Not(HasSubstr("PLANTED"))));
@@ -221,10 +221,11 @@ TEST_F(CredentialsTest, SendsSecretsOnlyToGooglesServers) {
 TEST_F(CredentialsTest, RejectsProgramsAndUnknownServersInAFile) {
   const std::string touched = home_.dir.file("touched");
   EXPECT_THAT(refusal(google_.external({{"executable", {{"command", "touch " + touched}}}})),
-              HasSubstr("credential_source: executable: programs that a credentials file names"));
+              HasSubstr("credential_source: executable: smelt does not run programs that a "
+                        "credentials file names"));
   EXPECT_FALSE(std::filesystem::exists(touched));
   EXPECT_THAT(refusal(google_.external({{"environment_id", "aws1"}})),
-              HasSubstr("environment_id is aws1: the keys of another cloud are not exchanged"));
+              HasSubstr("environment_id is aws1: smelt does not exchange keys of another cloud"));
   EXPECT_THAT(refusal(google_.external({{"url", "https://evil.example/"}})),
               HasSubstr("evil.example is not a known server of identity tokens"));
 }

@@ -142,10 +142,10 @@ TEST_F(Prune, RejectsInvalidLayers) {
       refusal({}),
       HasSubstr(
           "hf: no option removes layers, heads or neurons\n  hint: choose what to keep, such"));
-  EXPECT_THAT(refusal({.layers = {.count = 2}}), HasSubstr("compress: nothing of "));
+  EXPECT_THAT(refusal({.layers = {.count = 2}}), HasSubstr("compress: nothing to prune in "));
   EXPECT_THAT(refusal({.layers = {.count = 3}}),
               HasSubstr("compress: cannot keep 3 layers: " + dir_.file("hf") + " has 2\n"));
-  EXPECT_THAT(refusal({.layers = {.count = 0}}), HasSubstr("compress: 0 layers of "));
+  EXPECT_THAT(refusal({.layers = {.count = 0}}), HasSubstr("compress: cannot keep 0 layers: "));
   EXPECT_THAT(refusal({.layers = {.kept = {0, 2}}}),
               HasSubstr("compress: no layer 2: the layers of " + dir_.file("hf") + " are 0 to 1"));
   EXPECT_THAT(refusal({.layers = {.kept = {1, 0}}}),

@@ -283,9 +283,10 @@ TEST_F(TrainerTest, RejectsDataThatDoesNotMatchItsDescription) {
               HasSubstr("seq_length is 64, expected 32"));
   EXPECT_THAT(refusal([](auto& d) { d["max_predictions"] = 9; }),
               HasSubstr("max_predictions is 9, expected 5"));
-  EXPECT_THAT(refusal([](auto& d) { d["vocabulary"]["crc32c"] = 7; }), HasSubstr("is 7, not "));
+  EXPECT_THAT(refusal([](auto& d) { d["vocabulary"]["crc32c"] = 7; }),
+              HasSubstr("is 7, expected "));
   EXPECT_THAT(refusal([](auto& d) { d["next_sentence"] = false; }),
-              HasSubstr("says next_sentence false, not true"));
+              HasSubstr("next_sentence is false, expected true"));
   EXPECT_FALSE(std::filesystem::exists(dir_.file("model")));
   EXPECT_THAT(refusal([](auto&) {}), "no error");
 }

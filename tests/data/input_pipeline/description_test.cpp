@@ -70,7 +70,7 @@ TEST(Description, HasTheExpectedLabelsInAnyUnicodeForm) {
                 check_description(
                     d, {.examples = 1, .vocab = {}, .settings = {{"labels", {"cafe", "no"}}}});
               }),
-              HasSubstr("a.json: says labels"));
+              HasSubstr("a.json: labels is"));
 }
 
 TEST(Description, ThrowsWithFoundAndExpectedValue) {
@@ -103,7 +103,7 @@ TEST(Description, ThrowsWithFoundAndExpectedValue) {
       "again, with `smelt run` or `smelt data`");
   other = right;
   other.settings.emplace_back("next_sentence", true);
-  EXPECT_THAT(message(other), HasSubstr("a.json: says next_sentence false, not true"));
+  EXPECT_THAT(message(other), HasSubstr("a.json: next_sentence is false, expected true"));
   other = right;
   io::write_file(dir.file("other"), "a\n");
   other.vocab = dir.file("other");

@@ -166,9 +166,9 @@ TEST(TextToText, LogsNoiseThatDoesNotFitInTheTargets) {
   EXPECT_THAT(log.text(),
               HasSubstr("data: in 1 window(s) the noise did not fit in data.targets_length 12 or "
                         "in the sentinels; the rest of the noise was left as text"));
-  for (const char* told : {"data: 10 window(s)", "data: 100 window(s)"})
+  for (const char* told : {"data: in 10 window(s)", "data: in 100 window(s)"})
     EXPECT_THAT(log.text(), HasSubstr(told));
-  EXPECT_THAT(log.text(), Not(HasSubstr("data: 2 window(s)")));
+  EXPECT_THAT(log.text(), Not(HasSubstr("data: in 2 window(s)")));
 }
 
 TEST(TextToText, RefusesSettingsThatDoNotFitEachOther) {

@@ -161,7 +161,7 @@ TEST_F(TokenFilesTest, DamageIsNamedWithFileAndOffset) {
   EXPECT_THAT(error(whole.substr(0, whole.size() - 3)),
               HasSubstr(file + ": record at offset 2970: truncated: "));
   EXPECT_THAT(error(whole.substr(0, 60)),
-              HasSubstr(path + ": holds 2 elements, snapshot.metadata says 100"));
+              HasSubstr(path + ": has 2 elements, but according to snapshot.metadata 100"));
   std::string broken = whole;
   broken[50] = static_cast<char>(broken[50] ^ 1);
   EXPECT_THAT(error(broken), HasSubstr(file + ": record at offset 30: data checksum"));

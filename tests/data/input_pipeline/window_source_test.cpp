@@ -265,7 +265,7 @@ TEST_F(WindowSourceTest, ReportsIdsOutOfRange) {
     TestSnapshot snapshot = dealt_out(0, 50, 1);
     snapshot.shards[0][token] = {70};
     write_test_snapshot(dir_.file("s"), snapshot);
-    return str("s: token ", token, " is 70, out of range for vocab_size 50\n  hint: were the ");
+    return str("s: token ", token, " is 70, out of range for vocab_size 50\n  hint: give tokens");
   };
   for (const std::size_t token : {0, 4, 45, 49}) {
     const std::string wanted = with(token);

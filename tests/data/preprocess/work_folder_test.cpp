@@ -170,9 +170,9 @@ TEST_F(WorkFolderDeathTest, IsRemovedWhenASignalEndsTheProcess) {
 
 TEST_F(WorkFolderTest, WithoutAFolderForTemporaryFilesAnotherIsToBeNamed) {
   const ScopedVariable folder("TMPDIR", dir_.file("nowhere"));
-  EXPECT_THAT(
-      error_of([] { temporary_work_folder("outputs", kJob["outputs"]); }),
-      AllOf(HasSubstr("TMPDIR: "), EndsWith("\n  hint: set TMPDIR to a folder that exists")));
+  EXPECT_THAT(error_of([] { temporary_work_folder("outputs", kJob["outputs"]); }),
+              AllOf(HasSubstr("(TMPDIR) cannot be used: "),
+                    EndsWith("\n  hint: set TMPDIR to a folder that exists")));
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ TEST(Path, AnUnknownStorageIsRefused) {
 
 TEST(Path, ThereMustBeABucket) {
   EXPECT_THAT(refusal("gs://"), HasSubstr("path: gs://: the bucket is missing"));
-  EXPECT_THAT(refusal("s3:///key"), HasSubstr("there is no bucket"));
+  EXPECT_THAT(refusal("s3:///key"), HasSubstr("the bucket is missing"));
 }
 
 TEST(Path, CredentialsInAPathAreRefusedAndNotRepeated) {

@@ -73,7 +73,8 @@ TEST_F(RemoteLockTest, AKilledProcessOfThisMachineIsFoundOut) {
   killed.started = "1";
   claim("0", "held", killed);
   EXPECT_EQ(refusal(), "no error");
-  EXPECT_THAT(log_.text(), HasSubstr("the lock of process 7 on host here, which has ended, is ta"));
+  EXPECT_THAT(log_.text(),
+              HasSubstr("removing the lock of process 7 on host here, which has ended"));
   EXPECT_THAT(list_folder(claims_), IsEmpty());
 }
 

@@ -203,7 +203,7 @@ TEST_F(Rows, OfCsvThatAreMalformedAreNamedByTheirLine) {
   EXPECT_THAT(refusal(write("b.csv", "text,label\nx,1\n\"a,\nb\n")),
               HasSubstr("b.csv:3: a quote is not closed before the end of the file"));
   EXPECT_THAT(refusal(write("c.csv", "text,label\n\"a\"b,1\n")),
-              HasSubstr("c.csv:2: 'b,1' behind the quote that ends a field"));
+              HasSubstr("c.csv:2: 'b,1' after the closing quote of a field"));
   EXPECT_THAT(refusal(write("d.csv", "txt,label\n")),
               HasSubstr("d.csv:1: no column 'text'\n  hint: did you mean 'txt'?"));
   EXPECT_THAT(refusal(write("e.csv", "text;label\na;b\n")),
@@ -409,7 +409,7 @@ TEST_F(Rows, OfWordsAreArraysOrSentencesOfConll) {
               ElementsAre(Row{"New\u00a0York is", "B-LOC O"}, Row{"a b", "O O"}));
   EXPECT_THAT(
       refusal(write("b.jsonl", "{\"tokens\": [\"a\", 3], \"tags\": [\"O\", \"O\"]}\n"), words),
-      HasSubstr("b.jsonl:1: field 'tokens' holds 3 among its words"));
+      HasSubstr("b.jsonl:1: field 'tokens' holds 3 in its array of words"));
   const std::string conll =
       write("a.conll",
             "\n-DOCSTART- -X- -X- O\n\nEU NNP B-NP B-ORG\nrejects VBZ B-VP O\n\n\n# text = x\n"
