@@ -171,7 +171,7 @@ TEST_F(RecipeTest, InputAndOutputAreCheckedFirst) {
                  "", HasSubstr("latin1.txt:3: not UTF-8 (1 byte)"));
   io::write_file(dir_.file("out/mine"), "precious");
   expect_refused(out, "--set text.input=" + dir_.file("text.txt"),
-                 HasSubstr("exists and is not empty"));
+                 HasSubstr("already holds something else"));
   EXPECT_EQ(io::read_file(dir_.file("out/mine")), "precious");
 }
 

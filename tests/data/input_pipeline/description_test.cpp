@@ -107,9 +107,10 @@ TEST(Description, ThrowsWithFoundAndExpectedValue) {
   other = right;
   io::write_file(dir.file("other"), "a\n");
   other.vocab = dir.file("other");
-  EXPECT_EQ(message(other), str("a.json: the vocabulary's CRC-32C (v) is ", io::crc32c("a\nb\n"),
-                                ", not ", io::crc32c("a\n"), "\n  hint: make the data again with ",
-                                other.vocab, ", by `smelt run` or `smelt data`"));
+  EXPECT_EQ(message(other),
+            str("a.json: the vocabulary's CRC-32C (v) is ", io::crc32c("a\nb\n"), ", expected ",
+                io::crc32c("a\n"), "\n  hint: make the data again with ", other.vocab,
+                ", by `smelt run` or `smelt data`"));
 }
 
 TEST(Description, TheWarningOfUnknownTokensFitsTheKindOfVocabulary) {

@@ -265,7 +265,7 @@ TEST_F(ExampleBuilderTest, OtherSettingsDoNotDiscardAnInterruptedRun) {
                 HasSubstr("out.work: contains an interrupted run whose examples were drawn with "
                           "settings/run_length 9, not 10\n"
                           "  hint: run the same command as before, remove the folder, or "
-                          "name another folder with --work"));
+                          "name another with --work"));
   }
   ExampleJob wrong = stopped;
   wrong.text.max_lines = -1;
