@@ -52,7 +52,7 @@ def step_times(command):
 
 
 def restored(command):
-    """Seconds and MB that the program says of the checkpoint; it is stopped then."""
+    """Returns the seconds and MB that the program logs when it restores the checkpoint, then stops it."""
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     for line in process.stderr:
         if found := re.search(r"resuming from .* \((\d+) MB in ([\d.]+) s\)", line):

@@ -85,7 +85,7 @@ def read(file):
 
 
 def send(port, file, part):
-    """As Google's uploads go: a session, then parts, each of which is answered; 0: all in one request."""
+    """Uploads the file as Google's client does: a resumable session in parts of `part` bytes; 0: in one request."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
     body = memoryview(Path(file).read_bytes())
     name = f"/upload/storage/v1/b/bucket/o?name=client/{Path(file).name}"

@@ -139,7 +139,7 @@ def main():
     p.add_argument("--batches", default="8")
     p.add_argument("--lengths", default="128")
     p.add_argument("--rounds", default="20")
-    p.add_argument("--only", default="ffn,layers,int8,w8a8,static", help="models beside the base")
+    p.add_argument("--only", default="ffn,layers,int8,w8a8,static", help="models to compare with the base")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"))
     args = p.parse_args()
     width, layers, heads, inner = SIZES.get(args.model, T5_SMALL)

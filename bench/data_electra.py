@@ -44,7 +44,7 @@ def measure(command, **environment):
 
 
 def digest(folder):
-    """Of the names and bytes of all files."""
+    """Returns a SHA-256 digest of the names and bytes of all files."""
     digest = hashlib.sha256()
     for path in sorted(Path(folder).iterdir()):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())

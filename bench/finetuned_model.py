@@ -19,7 +19,7 @@ def smelt(program, *words):
 
 
 def rows(count, longest=120, seed=1):
-    """Texts of the words of docs/: most are short, few are long. As many tokens as words, about, and some more."""
+    """Texts of the words of docs/: most are short, few are long. They have slightly more tokens than words."""
     draw = random.Random(seed)
     words = [word for path in sorted((ROOT / "docs").rglob("*.md")) for word in path.read_text().split() if word.isalpha()]
     for i in range(count):
@@ -50,7 +50,7 @@ def encoder(program, size, folder):
 
 
 def recipe(folder, base, train, steps, /, **sections):
-    """Of a model that tells the rows' labels apart; `sections` add to it."""
+    """Returns a recipe of a classifier for the rows' labels; `sections` extend it."""
     out = {
         "out": str(folder), "data": {"train": str(train), "seq_length": 128}, "model": {"type": "classify", "dropout": 0},
         "train": {"init_from": str(base), "batch_size": 32, "steps": steps, "optimizer": {"learning_rate": 1e-5}, "checkpoint": {"save_interval_steps": 10**6}},

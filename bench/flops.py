@@ -18,7 +18,7 @@ def product_flops(line):
 
 
 class FlopCounter:
-    """Of a module's text: products in each function, with calls and loops followed."""
+    """Counts the matmul operations of each function in a module's text, following calls and loops."""
 
     def __init__(self, text):
         self.functions, lines = {}, []

@@ -37,7 +37,7 @@ def parse_flags():
 
 
 def make_model(args, folder):
-    """A run of one step, whose weights are as they are drawn, and its exported folder."""
+    """Trains one step with a negligible learning rate, so that weights stay random; returns the exported folder."""
     docs = Path(folder) / "text.txt"
     docs.write_text("\n\n".join(path.read_text() for path in sorted((ROOT / "docs").rglob("*.md"))))
     model = ", ".join(f"{name}: {value}" for name, value in MODEL["t5-small"].items())
@@ -50,7 +50,7 @@ def make_model(args, folder):
 
 
 def texts_of(args, model, folder):
-    """Lines of so many tokens each: digits are pieces of their own or of a few."""
+    """Writes lines with a given number of tokens, made of digits."""
     import_flags = [args.python, __file__, MARK, "lines", model, str(args.batch), str(args.inputs)]
     lines = json.loads(subprocess.run(import_flags, check=True, capture_output=True, text=True).stdout)
     few, many = Path(folder) / "few.txt", Path(folder) / "many.txt"

@@ -204,7 +204,7 @@ def timed(step, state, batch):
 
 
 def lower(state, batch):
-    """The step for devices that need not be here: the batch split over them, the rest on each."""
+    """Lowers the step for devices that this machine may lack: the batch is sharded, everything else is replicated."""
     jitted = jax.jit(train_step, donate_argnums=0)
     if args.devices > 1:
         mesh = jax.make_mesh((args.devices,), ("data",))

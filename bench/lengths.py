@@ -18,7 +18,7 @@ import finetuned_model as made
 
 
 def epochs(program, work, base, train, rows, lengths, round_):
-    """Of each the record of its line."""
+    """Runs the epochs and returns the log record of each."""
     steps = rows * 9 // 10 // 32  # a tenth is held out
     out = work / f"{lengths}-{round_}"
     yaml = work / f"{lengths}-{round_}.yaml"

@@ -41,7 +41,7 @@ def run(work, pod, out, steps, platform, command="train"):
 
 
 def bytes_by_process(out):
-    """Of the newest checkpoint."""
+    """Returns the sizes of the files of the newest checkpoint that are larger than 4096 bytes."""
     manifest = max(out.glob("model/checkpoint-*/manifest.json"), key=lambda p: p.stat().st_mtime)
     return {f.name: f.stat().st_size for f in sorted(manifest.parent.iterdir()) if f.stat().st_size > 4096}
 

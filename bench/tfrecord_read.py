@@ -36,7 +36,7 @@ def parse_flags():
 
 
 def peer(flags):
-    """tf.data's side, in a process of its own."""
+    """Measures tf.data, in a separate process."""
     import time
 
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"

@@ -26,7 +26,7 @@ class DoesNotCompile(Exception):
 
 
 def schedule(smelt, program, topology, options=""):
-    """What `smelt compile --json` tells."""
+    """Returns the output of `smelt compile --json`."""
     done = subprocess.run([smelt, "compile", program, "--json", "--top=10000", f"--topology={topology}"],
                           env=dict(os.environ, LIBTPU_INIT_ARGS=options), capture_output=True, text=True, cwd=ROOT)
     if done.returncode != 0:

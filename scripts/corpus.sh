@@ -24,7 +24,7 @@ fetch_documentation() {
   [ $found -gt 0 ] || say "no documentation package could be downloaded; 'apt-get update' as root may help"
 }
 
-# gather_from FOLDERS...: fills the corpus anew from the folders that exist.
+# gather_from FOLDERS...: fills the corpus again from the folders that exist.
 gather_from() {
   rm -rf "$OUT/corpus" "$OUT/corpus.partial"
   .venv/bin/python tools/gather_prose.py --out "$OUT/corpus.partial" --labelled "$OUT/labelled.tsv" "$@"

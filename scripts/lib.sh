@@ -1,5 +1,5 @@
 # Shared by the scripts of this folder: what the build needs, how it is installed, how a preset is built.
-# Source it; it moves to the root of the source tree and sets ROOT, and CALLER, where it was called.
+# Source it; it changes to the root of the source tree, and sets ROOT to it and CALLER to the previous directory.
 
 set -euo pipefail
 CALLER=$PWD
@@ -15,14 +15,14 @@ PACKAGES=(
 
 say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
 
-# die WHAT HINT: exit 1, the world failed.
+# die WHAT HINT: prints an error with a hint and exits with status 1.
 die() {
   printf 'error: %s\nhint: %s\n' "$1" "$2" >&2
   exit 1
 }
 
-# from_caller PATHS: each path or pattern of a comma list as it was meant where the script was called; gs:// and s3://
-# as they are.
+# from_caller PATHS: makes the relative paths of a comma-separated list relative to CALLER; leaves URLs such as gs://
+# unchanged.
 from_caller() {
   local path paths=()
   IFS=, read -r -a paths <<<"$1"

@@ -4,6 +4,6 @@
 
 int main(int argc, char** argv) {
   smelt::io::lead_google_client_to_gcloud();  // before any thread: it sets a variable
-  const smelt::pjrt::KeptClients clients;
+  const smelt::pjrt::ClientCache clients;
   return smelt::cli::run_command_line(argc, argv);
 }

@@ -1,4 +1,4 @@
-"""Holds the ONNX files of a folder to transformers (TensorFlow) at several batch sizes and lengths.
+"""Compares the ONNX files of a folder with transformers (TensorFlow) at several batch sizes and lengths.
 
 python tools/check_onnx_folder.py HUGGING_FACE_FOLDER ONNX_FOLDER
 
@@ -118,7 +118,7 @@ class Answerer:
 def check_t5(model, folder, rng):
     config = model.config
     answerer = Answerer(folder, config.num_decoder_layers or config.num_layers)
-    # The last lengths are beyond the distances that have buckets of their own.
+    # The last lengths exceed the distances that have separate buckets.
     for rows, length in SIZES + [(2, 150)]:
         ids, mask = batch_of(rng, rows, length, config.vocab_size)
         told = rng.integers(1, config.vocab_size, (rows, 6 if length < 100 else 140))

@@ -1,4 +1,4 @@
-"""Holds what `smelt compress prune` has rescaled to numpy's least squares on what transformers computes of the rows.
+"""Compares the rescaled weights of `smelt compress prune` with numpy's least squares on activations from transformers.
 
 python tools/check_rescale.py SOURCE CUT --rows ROWS.tsv --length S
 

@@ -20,7 +20,7 @@ All commands and their flags, as `smelt help COMMAND` prints them. This page is 
 
 
 def help_text(program, *command):
-    """What `smelt help COMMAND` prints at a width of 100 columns."""
+    """Returns the output of `smelt help COMMAND` at a width of 100 columns."""
     environment = dict(os.environ, COLUMNS="100")
     result = subprocess.run([program, "help", *command], capture_output=True, text=True, check=True, env=environment)
     return re.sub(r"[ \t]+$", "", result.stdout, flags=re.MULTILINE).strip()

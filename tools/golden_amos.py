@@ -130,7 +130,7 @@ def run(name, case, parameters, gradients):
 
 
 def rules_of(path, names):
-    """What a modeling.py's own functions give for parameters of its model."""
+    """Returns the values of modeling.py's functions for the parameters of its model."""
     tree = ast.parse(path.read_text())
     wanted = [node for node in tree.body if getattr(node, "name", "") in ("get_eta_fn", "get_shape_fn")]
     scope = {"math": math, "ModelConfig": None, "Shape": tuple, "Tuple": tuple, "ArrayLike": None}

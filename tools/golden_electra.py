@@ -80,7 +80,7 @@ def hyper_parameters(case, vocab_file):
 
 
 def draw_batch(rng, vocab_size, predictions):
-    """Padding, both segments, and draws of which some fall together."""
+    """Draws a batch with padding, both segments and some repeated masked positions."""
     shape = [BATCH, SEQUENCE]
     batch = {name: np.zeros(shape, np.int32) for name in ("input_ids", "input_mask", "segment_ids")}
     batch["drawn"] = np.zeros([BATCH, predictions], np.int32)
@@ -156,7 +156,7 @@ class Case:
         return {placeholder: batch[name] for name, placeholder in self.fed.items()}
 
     def train_op(self):
-        """The original counts the step beside the update that reads it, in no order: here the step is fed."""
+        """Feeds the step, because the original increments it concurrently with the update that reads it."""
         self.step = tf.placeholder(tf.int64, [])
         self.step.assign = lambda value: tf.no_op()
         tf.train.get_or_create_global_step = lambda: self.step

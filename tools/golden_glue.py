@@ -20,7 +20,7 @@ from pathlib import Path
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 sys.path.insert(0, sys.argv[1])
-# Which its scores and its model alone want.
+# Stubs of modules that only the original's scores and model need.
 sys.modules["sklearn"] = types.ModuleType("sklearn")
 contrib = sys.modules["tensorflow.contrib"] = types.ModuleType("tensorflow.contrib")
 contrib.layers = types.ModuleType("tensorflow.contrib.layers")

@@ -55,7 +55,7 @@ def numbers(draw):
 
 
 def probabilities(draw):
-    """Of the last class no example is: a mean over all is undefined, one by support is not."""
+    """In the last case one class has no examples, so the macro mean is undefined and the weighted mean is not."""
     out = []
     for classes, n, wanted_classes in [(2, 30, 2), (3, 40, 3), (5, 60, 5), (4, 30, 3)]:
         wanted = [i if i < wanted_classes else draw.choice([0, draw.randrange(wanted_classes)]) for i in range(n)]
@@ -99,7 +99,7 @@ def texts(draw):
 
 
 def stems(draw):
-    """Words that every rule of the stemmer meets: roots and their endings, and what NLTK does in its own way."""
+    """Draws words that exercise every rule of the stemmer: roots with endings, and NLTK's exceptions."""
     words = """sky skies dying lying tying news innings howe proceed ties dies flies caress caresses ponies cats feed agreed plastered bled motoring
         sing conflated troubled sized hopping tanned falling hissing fizzed failing filing happy enjoy spy say spied died relational conditional rational
         valency hesitancy digitizer conformably radically differently vilely analogously vietnamization predication operator feudalism decisiveness hopefulness

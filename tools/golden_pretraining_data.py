@@ -84,7 +84,7 @@ def run_original(folder, case, work):
     if done.returncode != 0:
         sys.exit(f"{case['name']}: {done.stderr}")
     instances = int(re.search(r"Wrote (\d+) total instances", done.stderr)[1])
-    # What it logs of its first examples, without absl's date and place.
+    # The log of the first examples, without absl's date and source location.
     lines = re.findall(r"^I\d{4} .*?\] (.*)$", done.stderr, re.MULTILINE)
     log = "".join(line + "\n" for line in lines[lines.index("*** Example ***"):-1])
     case["log_sha256"] = hashlib.sha256(log.encode()).hexdigest()

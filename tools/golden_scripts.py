@@ -93,7 +93,7 @@ def is_known(cp):
 
 
 def code_point(draw, ranges):
-    """Of a range that is drawn first; one that Unicode 14 knows."""
+    """Draws a range, then a code point in it that Unicode 14 assigns."""
     while True:
         first, last = ranges[draw.below(len(ranges))]
         cp = first + draw.below(last - first + 1)
@@ -118,7 +118,7 @@ RANDOM_RANGES = [(0, 127), (0, 127), (0, 127), (0, 0x2FFF), (0, 0x2FFF), (0, 0xF
 
 
 def random_string(draw):
-    """Of all code points; those between U+FDD0 and U+FDEF will never be assigned."""
+    """Draws a string of any code points; those between U+FDD0 and U+FDEF will never be assigned."""
     text = ""
     for _ in range(1 + draw.below(20)):
         text += chr(0xFDD0 + draw.below(32)) if draw.below(50) == 0 else code_point(draw, RANDOM_RANGES)
@@ -159,7 +159,7 @@ def load_original(folder, name):
 
 
 def digest(tokenizer, texts):
-    """Of each text its words, a line each, and its ids in a line."""
+    """Returns a SHA-256 digest of the words (one per line) and ids (one line) of each text."""
     sha = hashlib.sha256()
     for text in texts:
         words = tokenizer.basic_tokenizer.tokenize(text)

@@ -49,7 +49,7 @@ save(
     ),
 )
 
-# A variable in six parts, which lie in two files of data, beside a whole one.
+# Saves a variable in six parts, stored in two data files, and an unpartitioned one.
 whole = numbers([4, 300])
 parts = [(0, 2, 0, 100), (0, 2, 100, 100), (0, 2, 200, 100), (2, 2, 0, 100), (2, 2, 100, 100), (2, 2, 200, 100)]
 for file, mine in (("first", parts[:3]), ("second", parts[3:])):

@@ -63,7 +63,7 @@ def joined_words(basic, text):
 
 
 def code_point_hashes(basic):
-    """Each code point between letters, before and after a sigma, whose form tells whether it is cased."""
+    """Hashes the tokens of each code point between letters and next to a sigma, whose form shows whether it is cased."""
     hashes = {}
     for block in range(0, 0x110000, 0x1000):
         known = [chr(cp) for cp in range(block, block + 0x1000)

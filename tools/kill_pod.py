@@ -79,7 +79,7 @@ class Run:
         return any(member.poll() is not None for member in self.members)
 
     def wait(self, seconds):
-        """How long until all have ended; none: they have not."""
+        """Waits until all processes have ended and returns the time it took, or None after `seconds`."""
         begin = time.monotonic()
         while any(member.poll() is None for member in self.members):
             if time.monotonic() - begin > seconds:
@@ -152,7 +152,7 @@ class Pod:
 
 
 def files_of(out):
-    """Checksums of what a run leaves, by name, but of what it makes before it trains and of what says when it ran."""
+    """Returns the checksums of a run's files by name, except files made before training and files that contain times."""
     found = {}
     for folder, _, names in os.walk(out):
         for name in names:
@@ -163,7 +163,7 @@ def files_of(out):
 
 
 def where_it_was(run, victim):
-    """What the dead one was doing, as the others tell it; ends the proof where they do not."""
+    """Returns what the killed process was doing, from the logs of the others; exits if they do not name it."""
     for process, member in enumerate(run.members):
         if process != victim and f"host {victim}" not in run.said(process):
             sys.exit(f"process {process} does not name host {victim}:\n{run.all_said()}")

@@ -50,8 +50,8 @@ train: {init_from: WORK/base/model, batch_size: 8, steps: 240, optimizer.learnin
 eval: {batch_size: 8}
 """
 
-# What a place adds to the recipe. Two devices: a sum of two is the same in either order, of more it is not, and a mesh
-# that splits the model adds in order of arrival on a CPU.
+# Recipe settings of each case. Meshes have two devices: on a CPU, a mesh that splits the model adds in order of arrival,
+# and only a sum of two values is the same in any order.
 EIGHT = ["train.devices=8"]
 MESH = ["train.devices=2", "train.parallelism.mesh=fsdp=2", "train.memory.layers=scan", "train.memory.remat_policy=products", "model.num_hidden_layers=2"]
 BEST = ["eval.every=5", "train.checkpoint.best_metric=masked_lm_loss", "eval.best=true", "train.early_stopping.patience=6", "train.checkpoint.keep_period=14",
@@ -72,15 +72,16 @@ SETTINGS = {
     "mesh-rewind": [*MESH, *REWIND],
 }
 
-# Of records: what depends on time, and the means over the steps since the check before, which may be of another start.
+# Fields of records that are not compared: they depend on time, or are means since the last evaluation, which may belong
+# to another start.
 OF_TIME = {"time", "spent", "sequences_per_second", "tokens_per_second", "mfu", "input_share", "seconds_left", "train"}
 KINDS = {"line", "check", "filled"}  # of records that a resumed run makes again, too
-# Of a run's folder: what it makes before it trains, and what says when it did something.
+# Files of a run's folder that are not compared: they are made before training, or contain times.
 NOT_COMPARED = ("text/", "data/", ".stages/", "model/train/", "model/metrics.jsonl")
 
 
 class Folder:
-    """A place on the disk."""
+    """A run folder on the local disk."""
 
     records_every_step = True
 
@@ -207,7 +208,7 @@ class Proof:
             sys.exit(f"{command} in {self.place.out} ended with {status}:\n{self.said()}")
 
     def recorded(self):
-        """What the run has recorded of each step, by kind and step, without what time has to do with."""
+        """Returns the records of the run by kind and step, without the fields that depend on time."""
         records = {}
         for text in self.place.metrics().splitlines():
             try:

@@ -108,7 +108,7 @@ def predicted(checks, folder):
 
 
 def by_transformers(folder):
-    """Of each text the probabilities. Weights that the folder lacks, or that are not used, are an error."""
+    """Returns the probabilities of each text. Missing or unused weights are an error."""
     model, info = transformers.AutoModelForSequenceClassification.from_pretrained(folder, output_loading_info=True)
     wrong = {key: sorted(map(str, names)) for key, names in info.items() if names}
     if wrong:
@@ -137,7 +137,7 @@ def expect_near(got, wanted, most):
 
 
 def expect_same_codes(got, wanted):
-    """Of models that round activations: sums in another order may round a value to the next code, which few texts show."""
+    """For models with quantized activations: a sum in another order may round to the next code, which changes few texts."""
     apart = np.abs(got - wanted).max(-1)
     same = int((apart <= 1e-4).sum())
     if same < len(TEXTS) - 4 or apart.max() > 5e-3:
@@ -425,7 +425,7 @@ def check_vocabularies(checks):
 
 
 def check_hub(checks):
-    """What huggingface_hub reads of a folder that is uploaded: names and types of its weights."""
+    """Checks the names and types of weights that huggingface_hub reads from an uploaded folder."""
     import huggingface_hub
     state = huggingface_hub.load_state_dict_from_file(os.path.join(checks.path("bert-hf"), "model.safetensors"))
     config = json.load(open(os.path.join(checks.path("bert-hf"), "config.json")))

@@ -18,7 +18,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# What stays the other machine's: a second copy of glibc does not start, and one of gcc's libraries may be too old for a plugin.
+# Libraries that are not packaged: a second copy of glibc does not start, and gcc's libraries may be too old for a plugin.
 SYSTEM = re.compile(r"(ld-linux-x86-64|lib(c|m|dl|rt|pthread|resolv|util|anl|stdc\+\+|gcc_s))\.so\.\d+")
 NEWEST = {"GLIBC": (2, 35), "GLIBCXX": (3, 4, 30)}  # Ubuntu 22.04's; Debian 12 has no older ones
 TAG = "manylinux_2_35_x86_64"
@@ -54,7 +54,7 @@ def libraries(program):
 
 
 def asked_versions(file):
-    """The symbol versions that the file asks of other libraries: (GLIBC, (2, 34)), …"""
+    """Returns the symbol versions that the file needs from other libraries: (GLIBC, (2, 34)), …"""
     asked = output("objdump", "-p", str(file)).partition("Version References:")[2]
     return {(kind, tuple(map(int, number.split(".")))) for kind, number in re.findall(r"\b(GLIBC|GLIBCXX)_([\d.]+)\b", asked)}
 
@@ -70,7 +70,7 @@ def check_versions(folder):
 
 
 def keep_licences(files, folder):
-    """What the libraries' packages say of their licences, Debian's and PyPI's."""
+    """Copies the licence files of the libraries' Debian and PyPI packages."""
     folder.mkdir()
     for file in files:
         owner = subprocess.run(["dpkg", "-S", os.path.realpath(file)], capture_output=True, text=True).stdout.split(":")[0]

@@ -10,7 +10,7 @@ module='*'
 if [ $# = 1 ] && [ -d "src/$1" ]; then module=${1//\//_}; shift; fi
 unity=ON
 [ $# = 0 ] || unity=OFF
-# What gcc alone knows, and what only the standard library's headers and the large files do.
+# Disables warnings that only gcc knows, or that only standard headers and large files cause.
 options=(--extra-arg=-Wno-unknown-warning-option --extra-arg=-Wno-deprecated-declarations
   --checks=-bugprone-suspicious-include)
 cmake -S . -B build/tidy -G Ninja -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DCMAKE_UNITY_BUILD=$unity >/dev/null

@@ -19,7 +19,7 @@ def fetch(url, **headers):
 
 
 class Remote(io.RawIOBase):
-    """A file behind a URL, of which only what is asked for is fetched."""
+    """A seekable file at a URL that fetches only the byte ranges it reads."""
 
     def __init__(self, url, size):
         self.url, self.size, self.at = url, size, 0

@@ -1,4 +1,4 @@
-"""What the checks of written folders do alike: tensors against those of the source, and a folder of plain floats."""
+"""Helpers shared by the checks of compressed folders: load the source tensors, and write a folder of plain floats."""
 import json
 import os
 import shutil
@@ -8,7 +8,7 @@ from safetensors.numpy import load_file, save_file
 
 
 def source_tensors(source, plain):
-    """Those of the folder that `plain` was made of, of the same names."""
+    """Returns the tensors of the uncompressed folder; exits if their names differ from those of `plain`."""
     before = load_file(os.path.join(source, "model.safetensors"))
     if before.keys() != plain.keys():
         sys.exit(f"other tensors: {before.keys() ^ plain.keys()}")
@@ -16,7 +16,7 @@ def source_tensors(source, plain):
 
 
 def write_plain(folder, to, config, plain):
-    """A copy of the folder that any program reads: with these tensors and nothing said of codes."""
+    """Writes a copy of the folder with the float tensors `plain` and without its quantization config."""
     shutil.copytree(folder, to)
     del config["quantization_config"]
     json.dump(config, open(os.path.join(to, "config.json"), "w"))

@@ -14,7 +14,8 @@ std::atomic<bool> outlives = false;
 }  // namespace
 
 void outlive_output_reader() {
-  // A handler, as exec() would hand SIG_IGN on to the programs that this process starts.
+  // An empty handler is used instead of SIG_IGN, because programs that this process starts would
+  // inherit SIG_IGN.
   const auto old = std::signal(SIGPIPE, [](int) {});
   if (old == SIG_IGN) std::signal(SIGPIPE, SIG_IGN);
   outlives = true;

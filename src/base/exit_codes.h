@@ -24,7 +24,7 @@ struct ExitCode {
 };
 
 inline constexpr std::array<ExitCode, 10> kExitCodes{{
-    {kSuccessExit, "success", "The command did what it was asked to do."},
+    {kSuccessExit, "success", "The command succeeded."},
     {kSystemExit, "system",
      "The disk, the network, memory, a device or a cloud service failed. Try again later."},
     {kUsageExit, "usage",

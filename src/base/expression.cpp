@@ -81,24 +81,25 @@ struct Demands {
 
   double number(const RuleValue& value, std::string_view of) const {
     if (const double* found = std::get_if<double>(&value)) return *found;
-    throw UsageError(str(where, ": ", of, " wants a number, not the tuple ", value_text(value)),
-                     "take one of its elements, as in SHAPE[0]");
+    throw UsageError(str(where, ": ", of, " needs a number, found the tuple ", value_text(value)),
+                     "use one of its elements, as in SHAPE[0]");
   }
   Tuple tuple(const RuleValue& value, std::string_view of) const {
     if (const Tuple* found = std::get_if<Tuple>(&value)) return *found;
-    throw UsageError(str(where, ": ", of, " wants a tuple, not ", value_text(value)),
+    throw UsageError(str(where, ": ", of, " needs a tuple, found ", value_text(value)),
                      "write one as (1, 2)");
   }
   std::int64_t index(const RuleValue& value) const {
     const double found = number(value, "an index");
     if (found == std::floor(found) && std::fabs(found) < 1e9)
       return static_cast<std::int64_t>(found);
-    throw UsageError(str(where, ": the index ", found, " must be a whole number"), "correct it");
+    throw UsageError(str(where, ": the index ", found, " must be an integer"),
+                     "use an integer index");
   }
   double finite(double value, std::string_view of) const {
     if (std::isfinite(value)) return value;
     throw UsageError(str(where, ": ", of, " gives ", std::isnan(value) ? "no number" : "infinity"),
-                     "change the expression or what it is given");
+                     "correct the expression");
   }
 };
 
@@ -299,7 +300,7 @@ class ExpressionParser {
     need(")");
     if (arguments.size() < function.least || arguments.size() > function.most)
       throw UsageError(
-          str(demands_.where, ": ", name, " has ", arguments.size(), " arguments, wants ",
+          str(demands_.where, ": ", name, " has ", arguments.size(), " arguments, expected ",
               function.most),
           function.of_tuple ? "give it a tuple, as in prod(SHAPE)" : "correct the call");
     return [demands = demands_, name, &function, arguments](const Sizes& shape) {

@@ -8,7 +8,8 @@
 namespace smelt {
 namespace {
 
-// Whether the name begins with a section of the recipe, which may be `train` itself.
+// Returns whether the name begins with the name of a recipe section, such as "vocab.size", or with
+// `train`.
 bool has_section(const std::string& name) {
   static constexpr std::array<std::string_view, 9> kSections{
       "text.", "vocab.", "data.", "model.", "train.", "eval.", "track.", "distill.", "compress."};
@@ -23,7 +24,7 @@ std::string recipe_field(const std::string& name) {
 }
 
 std::string flag(const std::string& name) {
-  // Flags whose name is not that of the field.
+  // Flags whose name differs from that of the field.
   static const std::map<std::string_view, std::string> kFlags{
       {"memory.remat_policy", "--save"},
       {"parallelism.rules", "--mesh-rules"},

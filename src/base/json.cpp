@@ -69,7 +69,7 @@ std::string unescaped(std::string_view key) {
 
 }  // namespace
 
-// Members in the order of their keys, or of insertion.
+// The members of an object, in the order of their keys or of insertion.
 template <bool kSorted>
 struct BasicJson<kSorted>::Object {
   using Sorted = std::map<std::string, BasicJson, std::less<>>;
@@ -86,7 +86,7 @@ struct BasicJson<kSorted>::Object {
       return std::ranges::find(
           members, key, [](const auto& member) -> const std::string& { return member.first; });
   }
-  BasicJson& at(std::string_view key) {  // adds null
+  BasicJson& at(std::string_view key) {  // adds a null member if the key is missing
     if (const auto found = find(key); found != members.end()) return found->second;
     if constexpr (kSorted)
       return members.emplace(std::string(key), BasicJson()).first->second;

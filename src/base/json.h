@@ -156,14 +156,14 @@ class BasicJson {
     requires(!std::same_as<std::vector<bool>::const_reference, bool>)
       : BasicJson(static_cast<bool>(value)) {}
   BasicJson(Array elements);
-  // Makes an object if every element is a {string, value} pair, else an array.
+  // Creates an object if every element is a {string, value} pair, otherwise an array.
   BasicJson(std::initializer_list<Init> list);
   template <class A, class B>
   BasicJson(const std::pair<A, B>& pair) : type_(JsonType::null) {
     push_back(BasicJson(pair.first));
     push_back(BasicJson(pair.second));
   }
-  // A range: an object if its elements are pairs keyed by strings in a map, else an array.
+  // Creates an object from a map with string keys, and an array from any other range.
   template <class Range>
     requires(!internal::JsonText<Range> && !std::same_as<Range, Array> &&
              !std::same_as<Range, Init> && !std::same_as<Range, BasicJson<true>> &&
@@ -204,13 +204,15 @@ class BasicJson {
   // Called for each key that an object has twice, with the depth of the object (1 for the
   // outermost).
   using OnRepeatedKey = std::function<void(int depth, const std::string& key)>;
-  // Throws JsonParseError, JsonRangeError. If a key is repeated, the last value wins. Text nested
-  // more than 512 levels deep is refused.
+  // Parses JSON. If a key is repeated, its last value is used. Throws JsonParseError for invalid
+  // text and for nesting of more than 512 levels, JsonRangeError for a number that does not fit in
+  // a double.
   static BasicJson parse(std::string_view text, const OnRepeatedKey& on_repeated_key = nullptr);
-  // Returns a value of type discarded if the text is not JSON.
+  // Parses the text. Returns a value for which is_discarded() is true if the text is not JSON.
   static BasicJson parse_or_discard(std::string_view text);
 
-  // One line if indent is negative. Throws JsonError for invalid UTF-8 unless it is replaced.
+  // Returns the value as JSON text, on one line if `indent` is negative. Throws JsonError for
+  // invalid UTF-8 unless `invalid_utf8` is `replace`.
   std::string dump(int indent = -1, char indent_char = ' ', bool ascii_only = false,
                    JsonInvalidUtf8 invalid = JsonInvalidUtf8::reject) const;
 
@@ -231,14 +233,15 @@ class BasicJson {
   bool is_primitive() const { return !is_structured(); }
   bool is_discarded() const { return type_ == JsonType::discarded; }
 
-  // Throw JsonError for a value of another type.
+  // Return the value of this type. Throw JsonError if it has another type.
   const std::string& string() const;
   std::string& string();
   const Array& elements() const;
   Array& elements();
   void check_object() const;
 
-  // Throws JsonError unless the value can be read as a T. Numbers convert to any type of number.
+  // Returns the value as a T. Throws JsonError if it has an incompatible type. Numbers convert to
+  // any type of number.
   template <JsonReadable T>
   T get() const {
     if constexpr (std::is_same_v<T, bool>)
@@ -261,7 +264,7 @@ class BasicJson {
     return get<T>();
   }
 
-  // 0 for null, 1 for other values that are neither array nor object.
+  // Returns the number of elements or members; 0 for null, 1 for any other value.
   std::size_t size() const;
   bool empty() const { return size() == 0; }
   bool contains(std::string_view key) const;
@@ -284,8 +287,8 @@ class BasicJson {
   const BasicJson& at(const C* key) const {
     return at(std::string_view(key));
   }
-  // Adds a null if the element is missing; null becomes an object or an array first. On a
-  // constant value the same as at().
+  // Returns the element. If it is missing, adds a null; a null value becomes an object or an array
+  // first. For a constant value, does the same as at().
   BasicJson& operator[](std::string_view key);
   BasicJson& operator[](const std::string& key) { return (*this)[std::string_view(key)]; }
   BasicJson& operator[](std::size_t index);
@@ -313,7 +316,7 @@ class BasicJson {
     return at(static_cast<std::size_t>(index));
   }
 
-  // The member's value, or the default if this object lacks it.
+  // Returns the member's value, or the default if the object has no such member.
   template <class T>
   auto value(std::string_view key, T&& otherwise) const {
     using Value =
@@ -322,7 +325,7 @@ class BasicJson {
     return found != nullptr ? found->template get<Value>() : Value(std::forward<T>(otherwise));
   }
 
-  // Null becomes an array first.
+  // Appends an element. A null value becomes an array first.
   void push_back(BasicJson value);
   void push_back(std::initializer_list<Init> list) { push_back(BasicJson(list)); }
   template <class... Args>
@@ -332,7 +335,7 @@ class BasicJson {
   }
   // Adds the member if the key is new. Returns true if it was added.
   bool emplace(std::string_view key, BasicJson value);
-  // Adds another object's members to this one, over those with the same keys.
+  // Adds the members of another object; they replace members with the same keys.
   void update(const BasicJson& other);
   void merge_patch(const BasicJson& patch);  // RFC 7396
   std::size_t erase(std::string_view key);
@@ -435,7 +438,7 @@ class BasicJson<kSorted>::Iterator {
   reference operator*() const { return *get(); }
   pointer operator->() const { return get(); }
   bool in_object() const { return json_->is_object(); }
-  const std::string& key() const;  // JsonError unless in_object()
+  const std::string& key() const;  // throws JsonError unless in_object()
   reference value() const { return *get(); }
   Iterator& operator++();
   Iterator& operator--();

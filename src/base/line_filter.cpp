@@ -245,8 +245,8 @@ void LineFilter::throw_silent(std::size_t due, std::size_t count) {
                                counted(due, "line"), " of ", count, " were due", last_errors());
   if (passed_ > 0)
     throw SystemError(what,
-                      "the same command goes on; if it happens again, try "
-                      "the program on less text");
+                      "run the same command again to continue; if it fails again, try the program "
+                      "with less text");
   throw UsageError(what, str(kOneForEach,
                              ", as soon as it has read it: python3 -u, sed -u, awk "
                              "with fflush(), or `stdbuf -oL COMMAND`"));
@@ -266,11 +266,11 @@ void LineFilter::throw_ended() {
   constexpr int kShellKilled = 128 + SIGKILL;  // exit status of a shell whose program was killed
   if (ended && (code == kShellKilled || (code < 0 && WTERMSIG(status) == SIGKILL)))
     throw SystemError(what,
-                      "something killed it, perhaps for want of memory; the same command "
-                      "goes on");
+                      "another process killed it, perhaps because memory was short; run the same "
+                      "command again to continue");
   throw UsageError(what, code == 127
-                             ? str("install the program, or correct the command; a relative "
-                                   "path counts from the folder in which smelt is started")
+                             ? str("install the program, or correct the command; relative paths "
+                                   "are relative to the folder in which smelt is started")
                          : code == 0 ? str(kOneForEach, ", until its input ends")
                                      : str("try it in a shell: echo TEXT | ", command_));
 }

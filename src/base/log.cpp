@@ -20,7 +20,7 @@
 namespace smelt {
 namespace {
 
-// The prefix that OnlyErrors sets. Only set while no other thread logs.
+// The prefix that ErrorsOnly sets. Only set while no other thread logs.
 std::string& speaker() {
   static auto* name = new std::string;  // never destroyed, because static destructors may log
   return *name;
@@ -53,7 +53,7 @@ class Speaker : public spdlog::custom_flag_formatter {
 class LogSink : public spdlog::sinks::ansicolor_stderr_sink_mt {
  public:
   void log(const spdlog::details::log_msg& message) override {
-    const LineAside aside;
+    const ProgressPause aside;
     spdlog::sinks::ansicolor_stderr_sink_mt::log(message);
   }
 };
@@ -149,14 +149,14 @@ void set_up_log(const LogOptions& options) {
 
 bool is_one_of_many() { return !speaker().empty(); }
 
-OnlyErrors::OnlyErrors(const std::string& who) : level_(logger_level()), out_(std::cout.rdbuf()) {
+ErrorsOnly::ErrorsOnly(const std::string& who) : level_(logger_level()), out_(std::cout.rdbuf()) {
   static Nowhere nowhere;
   speaker() = str(who, ": ");
   set_log_level(LogLevel::error);
   std::cout.rdbuf(&nowhere);
 }
 
-OnlyErrors::~OnlyErrors() {
+ErrorsOnly::~ErrorsOnly() {
   speaker().clear();
   set_log_level(level_);
   std::cout.rdbuf(out_);

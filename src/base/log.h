@@ -89,17 +89,17 @@ LogLevel log_level();                // lowest level that standard error shows
 void set_log_level(LogLevel least);  // messages below it are dropped
 void flush_log();
 
-// Returns whether an OnlyErrors object exists, that is, another process logs on behalf of this one.
+// Returns whether an ErrorsOnly object exists, that is, another process logs on behalf of this one.
 bool is_one_of_many();
 
 // While an object of this class exists, only errors are logged, each prefixed with `who`, and
 // output to std::cout is dropped. Used by all but one of several processes that do the same work.
-class OnlyErrors {
+class ErrorsOnly {
  public:
-  explicit OnlyErrors(const std::string& who);
-  ~OnlyErrors();
-  OnlyErrors(const OnlyErrors&) = delete;
-  OnlyErrors& operator=(const OnlyErrors&) = delete;
+  explicit ErrorsOnly(const std::string& who);
+  ~ErrorsOnly();
+  ErrorsOnly(const ErrorsOnly&) = delete;
+  ErrorsOnly& operator=(const ErrorsOnly&) = delete;
 
  private:
   LogLevel level_;  // previous level of the logger

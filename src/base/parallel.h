@@ -79,7 +79,7 @@ class BoundedQueue {
 
 // Passes numbered pieces of work in order: wait(n) returns once leave(0), …, leave(n - 1) were
 // called.
-class Turnstile {
+class OrderedGate {
  public:
   // Returns false if the turnstile was stopped.
   bool wait(std::size_t number) {

@@ -119,7 +119,7 @@ std::string Progress::amount(double value, int digits) const {
 void Progress::line(std::string_view text) {
   log_to_file(LogLevel::info, text);
   if (!is_told()) return;
-  const LineAside aside;
+  const ProgressPause aside;
   std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
 }
 

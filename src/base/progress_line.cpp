@@ -76,13 +76,13 @@ void end_line(const void* owner) {
   if (!shown.drawn.empty()) put("", shown.drawn.back().second);
 }
 
-LineAside::LineAside() {
+ProgressPause::ProgressPause() {
   ShownLine& shown = shown_line();
   shown.mutex.lock();
   if (!shown.drawn.empty()) put(kClear, "");
 }
 
-LineAside::~LineAside() {
+ProgressPause::~ProgressPause() {
   ShownLine& shown = shown_line();
   if (!shown.drawn.empty()) put(kClear, shown.drawn.back().second);
   shown.mutex.unlock();

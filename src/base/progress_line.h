@@ -28,12 +28,12 @@ void end_line(const void* owner);
 
 // While an object of this class exists, whole lines may be written to standard error: the progress
 // bar is cleared first and redrawn afterwards. Other threads wait.
-class LineAside {
+class ProgressPause {
  public:
-  LineAside();
-  ~LineAside();
-  LineAside(const LineAside&) = delete;
-  LineAside& operator=(const LineAside&) = delete;
+  ProgressPause();
+  ~ProgressPause();
+  ProgressPause(const ProgressPause&) = delete;
+  ProgressPause& operator=(const ProgressPause&) = delete;
 };
 
 }  // namespace smelt

@@ -20,7 +20,7 @@ namespace {
 // Returns the identity. Requests a token, so that an expired sign-in is noticed.
 std::string who_text(GoogleApi& api) {
   (void)api.token();
-  const io::Who& who = api.who();
+  const io::Account& who = api.who();
   return str(who.account.empty() ? who.kind : who.account, ", ", who.source);
 }
 
@@ -97,7 +97,7 @@ std::string project_number(GoogleApi& api, const std::string& project) {
   return answer.fault || buckets.empty() ? "" : io::text_in(buckets.front(), "projectNumber");
 }
 
-std::string bucket_text(GoogleApi& api, const std::string& project, const DoctorAsk& ask) {
+std::string bucket_text(GoogleApi& api, const std::string& project, const DoctorRequest& ask) {
   const std::string name = bucket_name(ask.bucket);
   const std::string zone = ask.zones.empty() ? "" : ask.zones.front();
   const Json about = about_bucket(api, project, name, zone);
@@ -173,15 +173,15 @@ std::string rights_text(GoogleApi& api, const std::string& project, const std::s
 }
 
 // Adds checks of the form of names, for zones and buckets that cannot be looked up.
-void add_forms(const DoctorAsk& ask, std::vector<DoctorCheck>& out) {
+void add_forms(const DoctorRequest& ask, std::vector<DoctorCheck>& out) {
   std::vector<DoctorCheck> all;
   for (const std::string& zone : ask.zones)
-    all.push_back(looked_at("zone " + zone, [&] {
+    all.push_back(run_check("zone " + zone, [&] {
       require_zone(zone);
       return "";
     }));
   if (!ask.bucket.empty())
-    all.push_back(looked_at("bucket", [&] { return bucket_name(ask.bucket); }));
+    all.push_back(run_check("bucket", [&] { return bucket_name(ask.bucket); }));
   for (DoctorCheck& check : all)
     if (!check.good) out.push_back(std::move(check));
 }
@@ -200,7 +200,7 @@ std::string ssh_text() {
 
 }  // namespace
 
-DoctorCheck looked_at(const std::string& what, const std::function<std::string()>& look) {
+DoctorCheck run_check(const std::string& what, const std::function<std::string()>& look) {
   try {
     return {what, true, look(), ""};
   } catch (const Stopped&) {
@@ -225,9 +225,9 @@ bool is_near(const std::string& location, const std::string& zone) {
 namespace {
 
 // Runs the checks that need valid credentials.
-void ask_google(GoogleApi& api, const DoctorAsk& ask, std::vector<DoctorCheck>& out) {
+void ask_google(GoogleApi& api, const DoctorRequest& ask, std::vector<DoctorCheck>& out) {
   std::string project;
-  out.push_back(looked_at("project", [&] { return project = project_of(ask.project, api); }));
+  out.push_back(run_check("project", [&] { return project = project_of(ask.project, api); }));
   if (!project.empty() && api.who().lacks_quota_project())
     out.push_back({"quota project", true,
                    "the credentials have none: calls are counted against gcloud's own project, "
@@ -236,47 +236,48 @@ void ask_google(GoogleApi& api, const DoctorAsk& ask, std::vector<DoctorCheck>& 
   if (project.empty()) return add_forms(ask, out);
   TpuApi tpu(api, project);
   std::vector<std::string> known;
-  out.push_back(looked_at("TPU API", [&] {
+  out.push_back(run_check("TPU API", [&] {
     known = tpu.zones();
     return counted(known.size(), "zone");
   }));
   if (out.back().good)
     for (const std::string& zone : ask.zones)
       out.push_back(
-          looked_at("zone " + zone, [&] { return zone_text(tpu, known, zone, ask.type); }));
+          run_check("zone " + zone, [&] { return zone_text(tpu, known, zone, ask.type); }));
   if (ask.bucket.empty()) return;
-  out.push_back(looked_at("bucket", [&] { return bucket_text(api, project, ask); }));
+  out.push_back(run_check("bucket", [&] { return bucket_text(api, project, ask); }));
   if (!out.back().good) return;
   std::string account = ask.service_account;
   if (account.empty())
     if (const std::string number = project_number(api, project); !number.empty())
       account = number + "-compute@developer.gserviceaccount.com";
   if (account.empty()) return;
-  out.push_back(looked_at("machine's account", [&] {
+  out.push_back(run_check("machine's account", [&] {
     return account_text(api, io::parse_remote(ask.bucket).bucket, account);
   }));
-  out.push_back(looked_at("machine's rights", [&] { return rights_text(api, project, account); }));
+  out.push_back(run_check("machine's rights", [&] { return rights_text(api, project, account); }));
 }
 
 }  // namespace
 
-std::vector<DoctorCheck> examine(const DoctorAsk& ask, const std::function<GoogleApi()>& connect) {
+std::vector<DoctorCheck> examine(const DoctorRequest& ask,
+                                 const std::function<GoogleApi()>& connect) {
   std::vector<DoctorCheck> out;
   std::optional<GoogleApi> api;
-  out.push_back(looked_at("credentials", [&] {
+  out.push_back(run_check("credentials", [&] {
     api.emplace(connect());
     return who_text(*api);
   }));
   out.back().good ? ask_google(*api, ask, out) : add_forms(ask, out);
-  out.push_back(looked_at("OpenSSH", &ssh_text));
+  out.push_back(run_check("OpenSSH", &ssh_text));
   const std::string user = ask.user.empty() ? local_user() : ask.user;
   if (!user.empty())
-    out.push_back(looked_at("user", [&] {
+    out.push_back(run_check("user", [&] {
       require_user(user);
       return user + " signs in to the machine";
     }));
   if (!ask.package.empty())
-    out.push_back(looked_at("package", [&] { return package_text(ask.package); }));
+    out.push_back(run_check("package", [&] { return package_text(ask.package); }));
   return out;
 }
 

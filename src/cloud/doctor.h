@@ -18,7 +18,7 @@ struct DoctorCheck {
 };
 
 // The checks to run. Empty fields skip their checks.
-struct DoctorAsk {
+struct DoctorRequest {
   std::string project;
   std::string type;  // "v3-8"
   std::vector<std::string> zones;
@@ -31,7 +31,7 @@ struct DoctorAsk {
 
 // Runs `look`, which returns what it found, and turns an exception into a failed check: its message
 // is what is wrong, its hint the remedy.
-DoctorCheck looked_at(const std::string& what, const std::function<std::string()>& look);
+DoctorCheck run_check(const std::string& what, const std::function<std::string()>& look);
 
 // Whether a bucket in `location` (Cloud Storage's name, such as US-CENTRAL1, US or EUR4) is near
 // machines in the zone. Returns true for locations that smelt does not know.
@@ -40,6 +40,7 @@ bool is_near(const std::string& location, const std::string& zone);
 // Checks credentials, the TPU API, zones and type, the bucket, the machine's rights, OpenSSH, the
 // login name and the package. Skips checks that depend on a failed one; without credentials it
 // still checks the form of zone and bucket names. `connect` may throw.
-std::vector<DoctorCheck> examine(const DoctorAsk& ask, const std::function<GoogleApi()>& connect);
+std::vector<DoctorCheck> examine(const DoctorRequest& ask,
+                                 const std::function<GoogleApi()>& connect);
 
 }  // namespace smelt::cloud

@@ -56,7 +56,7 @@ class GoogleApi {
   // Returns another client with the same token source, for another thread.
   GoogleApi beside() const { return GoogleApi(tokens_, options_); }
 
-  const io::Who& who() const { return tokens_.who(); }
+  const io::Account& who() const { return tokens_.who(); }
   io::Token token() { return tokens_.token(http_); }
   // Sends the request. Returns an error response as a value. Throws CredentialsRefused (a
   // UsageError) if the credentials are rejected, after one attempt with a new token, and

@@ -32,11 +32,11 @@ JobJournal take_lead(
     if (journal.step == JobStep::stop) journal.stop_since = now();
     if (store.write(text_of(journal))) return journal;
   }
-  throw TakenOver("cloud: other processes keep taking over the job",
-                  "let only one of them lead it");
+  throw JobTakenOver("cloud: other processes keep taking over the job",
+                     "let only one of them lead it");
 }
 
-JobClosing time_to_close(const JobJournal& journal, const JobTimes& times, double now) {
+JobDeadline time_to_close(const JobJournal& journal, const JobTimes& times, double now) {
   const JobSpec& spec = journal.spec;
   const JobMachine* there = journal.there();
   double rate = there != nullptr ? there->dollars_an_hour : 0;
@@ -46,10 +46,10 @@ JobClosing time_to_close(const JobJournal& journal, const JobTimes& times, doubl
   const double left = spec.budget - dollars_so_far(journal, now);
   const double by_money = rate > 0 ? left / rate * 3600 - need : left <= 0 ? 0 : spec.patience;
   const double by_time = spec.until > 0 ? spec.until - now - need : by_money;
-  return by_time < by_money ? JobClosing{by_time, "until"} : JobClosing{by_money, "budget"};
+  return by_time < by_money ? JobDeadline{by_time, "until"} : JobDeadline{by_money, "budget"};
 }
 
-Job::Job(JobJournal journal, JobWorld world)
+Job::Job(JobJournal journal, JobEnvironment world)
     : journal_(std::move(journal)),
       world_(std::move(world)),
       machines_(journal_,
@@ -69,7 +69,7 @@ void Job::tell(const std::string& line) {
   told_at_ = world_.now();
 }
 
-void Job::tell_error(const std::string& text) {
+void Job::report_error(const std::string& text) {
   if (text != told_ || world_.now() - told_at_ >= kTellEvery) tell(str(text, "; retrying"));
   told_ = text;
 }
@@ -89,15 +89,15 @@ void Job::go(JobStep step) {
     save();
   } catch (const SystemError& error) {
     if (step != JobStep::stop && step != JobStep::clean) throw;
-    tell_error(first_line(error.what()));
+    report_error(first_line(error.what()));
   }
 }
 
 void Job::throw_taken_over(const std::string& owner) const {
-  throw TakenOver(str("cloud: the job was taken over by ", owner),
-                  journal_.step == JobStep::stage
-                      ? "give the same command again to take it back"
-                      : str("take it back: smelt cloud watch ", journal_.spec.folder));
+  throw JobTakenOver(str("cloud: the job was taken over by ", owner),
+                     journal_.step == JobStep::stage
+                         ? "give the same command again to take it back"
+                         : str("take it back: smelt cloud watch ", journal_.spec.folder));
 }
 
 void Job::require_lead() {
@@ -119,7 +119,7 @@ void Job::end(const std::string& outcome, const std::string& why) {
 void Job::close_in_time() {
   const JobStep step = journal_.step;
   if (step != JobStep::machine && step != JobStep::install && step != JobStep::train) return;
-  const JobClosing closing = time_to_close(journal_, world_.times, world_.now());
+  const JobDeadline closing = time_to_close(journal_, world_.times, world_.now());
   if (closing.seconds > 0) return;
   const bool is_money = std::string_view(closing.reason) == "budget";
   end(closing.reason, is_money
@@ -168,7 +168,7 @@ void Job::unheard(const std::string& why) {
   const auto before = journal_.progress;
   take_progress();
   if (journal_.progress != before) useless_since_ = 0;
-  was_reached_ ? useless(why) : tell_error(first_line(why));
+  was_reached_ ? useless(why) : report_error(first_line(why));
 }
 
 void Job::take_log(const JobWorkers::Look& look) {
@@ -357,7 +357,7 @@ const JobJournal& Job::run() {
       // In these steps no machine costs money, so the user gets the error at once.
       if (before == JobStep::stage || before == JobStep::collect) throw;
       const bool says_how = dynamic_cast<const io::CredentialsRefused*>(&error) != nullptr;
-      tell_error(says_how ? error.what() : first_line(error.what()));
+      report_error(says_how ? error.what() : first_line(error.what()));
     }
     const bool closes = journal_.step == JobStep::stop || journal_.step == JobStep::clean;
     world_.wait(closes ? std::min(world_.times.poll, world_.times.closing_poll)

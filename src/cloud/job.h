@@ -58,7 +58,7 @@ struct JobTimes {
 };
 
 // The environment of a job.
-struct JobWorld {
+struct JobEnvironment {
   TpuApi& tpu;
   JobWorkers& workers;
   JobStore& store;
@@ -78,20 +78,20 @@ struct JobWorld {
 
 // When a job has to end: seconds from now until only the time for saving and deleting is left (0 or
 // less: now), and the limit that applies, "budget" or "until".
-struct JobClosing {
+struct JobDeadline {
   double seconds = 0;
   const char* reason = "";
 };
-JobClosing time_to_close(const JobJournal& journal, const JobTimes& times, double now);
+JobDeadline time_to_close(const JobJournal& journal, const JobTimes& times, double now);
 
 // Thrown if another process has taken over the job.
-class TakenOver : public Stopped {
+class JobTakenOver : public Stopped {
   using Stopped::Stopped;
 };
 
 // Makes `owner` the leader of the job and returns the journal that was written. `from` returns the
 // new journal for the stored one (nullopt without one); it is called again if another process
-// writes meanwhile. Throws TakenOver if that happens repeatedly.
+// writes meanwhile. Throws JobTakenOver if that happens repeatedly.
 JobJournal take_lead(JobStore& store, const std::string& owner, const std::function<double()>& now,
                      const std::function<JobJournal(const std::optional<std::string>& kept)>& from);
 
@@ -99,9 +99,9 @@ JobJournal take_lead(JobStore& store, const std::string& owner, const std::funct
 class Job {
  public:
   // `journal` is the result of take_lead().
-  Job(JobJournal journal, JobWorld world);
+  Job(JobJournal journal, JobEnvironment world);
 
-  // Leads the job until it has ended. Throws TakenOver, exceptions of wait() (the job then
+  // Leads the job until it has ended. Throws JobTakenOver, exceptions of wait() (the job then
   // continues without a leader), and errors of staging and fetching.
   const JobJournal& run();
   // Requests that the job save a checkpoint and end. Call it before run().
@@ -138,10 +138,10 @@ class Job {
   void go(JobStep step);
   void save();
   void tell(const std::string& line);
-  void tell_error(const std::string& text);
+  void report_error(const std::string& text);
 
   JobJournal journal_;
-  JobWorld world_;
+  JobEnvironment world_;
   JobMachines machines_;
   std::string written_;  // the journal as last written
   std::string told_;     // the last error message, which is not repeated

@@ -36,7 +36,7 @@ std::string whole(double seconds) {
 }  // namespace
 
 std::string guard_script(const JobSpec& spec, const std::string& zone, double seconds,
-                         const GuardPlace& place) {
+                         const GuardAddresses& place) {
   return str("d=\"", place.home, "/.smelt-guard\"; j=\"", place.home, "/.smelt-job\"\n", kJobRuns,
              kEndJob, "poll=${SMELT_GUARD_POLL:-5}; first=$(( $(date +%s) + ", whole(seconds),
              " ))\n"
@@ -62,7 +62,7 @@ std::string guard_script(const JobSpec& spec, const std::string& zone, double se
 }
 
 std::string startup_guard(const JobSpec& spec, const std::string& zone, double seconds,
-                          const GuardPlace& place) {
+                          const GuardAddresses& place) {
   return str(
       "#!/bin/sh\n# smelt's dead man's switch: deletes this machine if no supervisor leads "
       "its job.\nsetsid sh -c ",

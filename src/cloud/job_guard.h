@@ -11,7 +11,7 @@
 namespace smelt::cloud {
 
 // Addresses that the script uses.
-struct GuardPlace {
+struct GuardAddresses {
   std::string api;             // "https://tpu.googleapis.com"
   std::string home = "$HOME";  // home folder of the login user, expanded by the shell
   std::string storage = {};    // "https://storage.googleapis.com"
@@ -24,10 +24,10 @@ struct GuardPlace {
 // roles/tpu.admin), unless that is already under way. It runs on every worker; each worker waits 15
 // seconds longer than the one before it. Requires curl.
 std::string guard_script(const JobSpec& spec, const std::string& zone, double seconds,
-                         const GuardPlace& place);
+                         const GuardAddresses& place);
 // Returns the same script for the machine's startup, run as root in the background.
 std::string startup_guard(const JobSpec& spec, const std::string& zone, double seconds,
-                          const GuardPlace& place);
+                          const GuardAddresses& place);
 
 // Returns a shell command that stores the script in ~/.smelt-guard and starts it unless it is
 // running.

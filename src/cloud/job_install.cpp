@@ -21,7 +21,7 @@ void Job::useless(const std::string& why) {
   if (useless_since_ == 0 || began_ - failed_at_ > world_.times.apart + world_.times.poll)
     useless_since_ = now;
   failed_at_ = now;
-  if (now - useless_since_ < world_.times.useless) return tell_error(first_line(why));
+  if (now - useless_since_ < world_.times.useless) return report_error(first_line(why));
   machines_.remove();  // if this fails, the next attempt uses the same machine
   if (is_given_up(first_line(why))) return;
   lost(str("the machine cannot be used (", first_line(why), ")"));
@@ -44,7 +44,7 @@ JobWorkers::Part Job::next_part(double wanted) {
   } catch (const io::CredentialsRefused&) {
     throw;
   } catch (const Error& error) {  // an error of the bucket, not of the machine
-    tell_error(first_line(error.what()));
+    report_error(first_line(error.what()));
   }
   return {at_most, left};
 }

@@ -198,7 +198,8 @@ void JobMachines::ask() {
   tools_.save();
 }
 
-// Counts looks that did not find the machine. Lists may lag behind, so one look is not enough.
+// Counts one more query that did not find the machine. Returns true after kLooksAtNothing in a row:
+// the API's lists may lag behind, so one query is not enough.
 bool JobMachines::is_unseen() {
   if (++unseen_ < kLooksAtNothing) return false;
   tools_.tell(str(journal_.machines.back().zone, ": ", machine_name(journal_.spec), " is gone"));
@@ -255,7 +256,7 @@ std::optional<TpuNode> JobMachines::await(const Seen& kept) {
   return std::nullopt;
 }
 
-// A failed queued resource never becomes a machine.
+// Forgets the expected machine if its queued resource has failed and will never become a machine.
 void JobMachines::take_failures(const std::vector<Seen>& all) {
   for (const Seen& seen : all) {
     const JobMachine* machine = journal_.there();

@@ -79,7 +79,7 @@ class JobMachines {
   JobJournal& journal_;
   JobTools tools_;
   StartupScript startup_;
-  int unseen_ = 0;  // consecutive looks that did not find the machine
+  int unseen_ = 0;  // consecutive queries that did not find the machine
 };
 
 }  // namespace smelt::cloud

@@ -16,7 +16,7 @@ struct ShellTools {
   TpuApi& tpu;
   SshSettings ssh;                               // for all workers
   std::function<void(const std::string&)> tell;  // prints a status line
-  GuardPlace guard;
+  GuardAddresses guard;
   // Seconds after the failure of one worker's command until the others are stopped. Processes of a
   // pod normally end each other earlier.
   double stragglers = 120;  // seconds

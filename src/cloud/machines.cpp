@@ -336,8 +336,8 @@ TpuNode wait_for_machine(TpuApi& tpu, const std::string& zone, const std::string
                     str(down_command(name, zone), " deletes the rest"));
 }
 
-Everywhere find_everywhere(TpuApi& tpu, const std::string& name) {
-  Everywhere out;
+ResourcesByZone find_everywhere(TpuApi& tpu, const std::string& name) {
+  ResourcesByZone out;
   const auto nodes = tpu.nodes(kAllZones);
   for (const TpuNode& node : nodes.items)
     if (node.name == name) out.by_zone[node.zone].node = node;

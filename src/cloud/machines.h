@@ -46,11 +46,11 @@ struct Found {
   std::string zone() const { return node ? node->zone : queued->zone; }
 };
 // All resources of one name in the project, by zone.
-struct Everywhere {
+struct ResourcesByZone {
   std::map<std::string, Found> by_zone;
   std::vector<std::string> unreachable;  // zones that did not respond
 };
-Everywhere find_everywhere(TpuApi& tpu, const std::string& name);
+ResourcesByZone find_everywhere(TpuApi& tpu, const std::string& name);
 // Finds a machine; `zone` may be kAllZones. Throws UsageError unless exactly one machine has this
 // name.
 Found find_machine(TpuApi& tpu, const std::string& zone, const std::string& name);

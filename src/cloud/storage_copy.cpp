@@ -97,7 +97,7 @@ void check_folders(StorageApi& api, const std::string& from, const std::string& 
   if (!io::is_remote(from) && !io::is_remote(to))
     throw UsageError(str("storage rsync: neither ", from, " nor ", to, " is on gs://"),
                      str("rsync -r ", from, "/ ", to));
-  if (io::lies_in(to, from) || io::lies_in(from, to))
+  if (io::is_path_inside(to, from) || io::is_path_inside(from, to))
     throw UsageError(str("storage rsync: one of ", from, " and ", to, " contains the other"),
                      "use two separate folders");
 }

@@ -27,7 +27,7 @@ class TokenSource {
             std::make_shared<Shared>(std::move(credentials), std::move(now), std::move(again))) {}
 
   // Returns the identity of the first credentials; later ones belong to the same user or account.
-  const io::Who& who() const { return shared_->credentials->who(); }
+  const io::Account& who() const { return shared_->credentials->who(); }
   // Returns a token that lasts for at least kRefreshBefore, or a new one. Throws like
   // Credentials::fetch().
   io::Token token(io::HttpClient& http) {

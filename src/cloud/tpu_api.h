@@ -119,7 +119,8 @@ class TpuApi {
     std::optional<ApiFault> fault;
   };
   Begun create(const std::string& zone, const std::string& name, const NodeSpec& spec);
-  // Queues a resource of this name that creates the node when it is granted. Like create().
+  // Queues a resource of this name, which creates the node when it is granted. Returns the
+  // operation or the refusal, as create() does.
   Begun enqueue(const std::string& zone, const std::string& name, const NodeSpec& spec,
                 const QueueSpec& queue);
   std::optional<TpuQueued> queued_one(const std::string& zone, const std::string& name);

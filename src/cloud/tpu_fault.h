@@ -24,7 +24,7 @@ enum class TpuFault {
 // text of the message.
 TpuFault kind_of(const ApiFault& fault);
 
-// An error of the kind `other`: the same request may succeed later.
+// An API error of the kind TpuFault::other. The same request may succeed later.
 class OtherRefusal : public UsageError {
   using UsageError::UsageError;
 };

@@ -57,7 +57,7 @@ std::string user_account(GoogleApi& api) {
 
 }  // namespace
 
-Project google_project(const io::Who& who) {
+Project google_project(const io::Account& who) {
   for (const char* variable : {"GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT"})
     if (std::string name = io::environment(variable); !name.empty()) return {name, variable};
   if (!who.project.empty()) return {who.project, "the credentials"};

@@ -17,7 +17,7 @@ struct Project {
 // Finds the project in the order of Google's libraries: GOOGLE_CLOUD_PROJECT,
 // CLOUDSDK_CORE_PROJECT, the credentials' project, gcloud's active configuration, the quota
 // project.
-Project google_project(const io::Who& who);
+Project google_project(const io::Account& who);
 
 // Returns `given`, or else google_project(). Throws UsageError without a project.
 std::string project_of(const std::string& given, const GoogleApi& api);
@@ -28,7 +28,7 @@ std::string gcloud_zone();
 
 // The result of whoami().
 struct Whoami {
-  io::Who who;  // with a user's account if Google reports it
+  io::Account who;  // with a user's account if Google reports it
   Project project;
   std::chrono::seconds token_lasts;
 };

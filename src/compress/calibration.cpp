@@ -9,7 +9,7 @@
 namespace smelt::compress {
 namespace {
 
-constexpr double kShare = 0.99999, kLargestCode = 127;
+constexpr double kPercentile = 0.99999, kLargestCode = 127;
 constexpr std::size_t kLevels = 128;
 constexpr int kShrinkSteps = 100, kLeastShrink = 20;  // hundredths
 
@@ -19,7 +19,7 @@ double percentile(const AbsHistogram& h) {
   std::size_t bin = 0;
   for (; bin + 1 < h.bins(); ++bin) {
     below += static_cast<double>(h.counts[bin]);
-    if (below / all >= kShare) break;
+    if (below / all >= kPercentile) break;
   }
   return static_cast<double>(std::max<std::size_t>(bin, 1)) * h.width;
 }
@@ -27,20 +27,20 @@ double percentile(const AbsHistogram& h) {
 // Returns the KL divergence between the first `bins` bins, with clipped values in the last, and
 // their quantization; infinity if a nonzero bin is quantized to nothing.
 double divergence(const std::vector<double>& counts, std::size_t bins, double beyond) {
-  std::array<double, kLevels> sums{}, taken{};
+  std::array<double, kLevels> sums{}, nonzero_bins{};
   const auto level = [&](std::size_t bin) { return bin * kLevels / bins; };
   double all = 0;
   for (std::size_t i = 0; i < bins; ++i) {
     all += counts[i];
     sums[level(i)] += counts[i];
-    taken[level(i)] += counts[i] > 0 ? 1 : 0;
+    nonzero_bins[level(i)] += counts[i] > 0 ? 1 : 0;
   }
   double out = 0;
   for (std::size_t i = 0; i < bins; ++i) {
     const double p = (counts[i] + (i + 1 == bins ? beyond : 0)) / (all + beyond);
     if (p == 0) continue;
     if (counts[i] == 0) return std::numeric_limits<double>::infinity();
-    out += p * std::log(p / (sums[level(i)] / taken[level(i)] / all));
+    out += p * std::log(p / (sums[level(i)] / nonzero_bins[level(i)] / all));
   }
   return out;
 }
@@ -63,7 +63,7 @@ double entropy(const AbsHistogram& h) {
   return static_cast<double>(found) * h.width;
 }
 
-double squares_lost(const AbsHistogram& h, double threshold) {
+double squared_error(const AbsHistogram& h, double threshold) {
   const double scale = threshold / kLargestCode;
   double out = 0;
   for (std::size_t i = 0; i < h.bins(); ++i) {
@@ -74,11 +74,11 @@ double squares_lost(const AbsHistogram& h, double threshold) {
   return out;
 }
 
-double least_squares_lost(const AbsHistogram& h) {
+double least_squared_error_threshold(const AbsHistogram& h) {
   double least = std::numeric_limits<double>::infinity(), found = h.most;
   for (int step = kShrinkSteps; step >= kLeastShrink; --step) {
     const double threshold = h.most * (static_cast<double>(step) / kShrinkSteps);
-    if (const double lost = squares_lost(h, threshold); lost < least) {
+    if (const double lost = squared_error(h, threshold); lost < least) {
       least = lost;
       found = threshold;
     }
@@ -98,7 +98,7 @@ double threshold_of(const AbsHistogram& values, Calibration by) {
     case Calibration::entropy:
       return std::min<double>(entropy(values), values.most);
     case Calibration::mse:
-      return least_squares_lost(values);
+      return least_squared_error_threshold(values);
   }
   CHECK(false, "a calibration without a rule");
   return 0;

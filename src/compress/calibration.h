@@ -13,11 +13,11 @@ namespace smelt::compress {
 // The rule for the clipping threshold; larger values are clipped to the largest int8 value.
 enum class Calibration {
   minmax,      // the largest value seen
-  percentile,  // the lower edge of the bin that contains the 99.999th percentile
+  percentile,  // the 99.999th percentile, rounded down to the edge of a bin
   // The threshold with the least KL divergence between the histogram and its quantization to 128
   // levels (Migacz, "8-bit inference with TensorRT", GTC 2017). Candidates are the upper edges of
-  // the bins from the 128th on; of equal ones the last is chosen. Clipped values count in the last
-  // bin. The first bin, which includes exact zeros, gets the count of the second.
+  // the bins from the 128th on; of equal ones the last is chosen. Clipped values count in
+  // the last bin. The first bin, which includes exact zeros, gets the count of the second.
   entropy,
   mse,  // of the largest value times 1, 0.99, ..., 0.2: the least squared quantization error
 };

@@ -12,7 +12,8 @@ namespace {
 
 std::int64_t whole_number(const SourceFolder& source, const Json& value, const std::string& field) {
   if (!value.is_number_integer() || value.get<std::int64_t>() < 1)
-    throw UsageError(str(source.where, ": config.json: ", field, " is ", value.dump()),
+    throw UsageError(str(source.where, ": config.json: ", field, " is ", value.dump(),
+                         ", expected a positive integer"),
                      "copy the folder again");
   return value.get<std::int64_t>();
 }
@@ -21,26 +22,26 @@ std::int64_t whole_number(const SourceFolder& source, const Json& value, const s
 
 std::vector<LayerStack> layer_stacks(const SourceFolder& source) {
   const auto stack = [&](std::string what, std::string prefix, std::string field,
-                         const Json& said) {
-    const std::int64_t layers = whole_number(source, said, field);
+                         const Json& count) {
+    const std::int64_t layers = whole_number(source, count, field);
     return LayerStack{std::move(what), std::move(prefix), std::move(field), layers};
   };
   const Json& c = source.config;
-  const auto said = [&](const char* field) { return c.value(field, Json()); };
+  const auto value_of = [&](const char* field) { return c.value(field, Json()); };
   if (source.kind == CompressKind::classifier)
     return {stack("layers",
                   str(checkpoint::family_of_config(c, "compress").name(), ".encoder.layer."),
-                  "num_hidden_layers", said("num_hidden_layers"))};
-  const auto decoder = said("num_decoder_layers");
-  return {stack("layers", "encoder.block.", "num_layers", said("num_layers")),
+                  "num_hidden_layers", value_of("num_hidden_layers"))};
+  const auto decoder = value_of("num_decoder_layers");
+  return {stack("layers", "encoder.block.", "num_layers", value_of("num_layers")),
           stack("decoder layers", "decoder.block.", "num_decoder_layers",
-                decoder.is_null() ? said("num_layers") : decoder)};
+                decoder.is_null() ? value_of("num_layers") : decoder)};
 }
 
 std::vector<std::int64_t> spread_layers(std::int64_t count, std::int64_t of) {
   CHECK(count >= 1 && count <= of, count, " of ", of);
   std::vector<std::int64_t> out{0};
-  // Rounds i (of - 1) / (count - 1) to nearest.
+  // Layer i is i * (of - 1) / (count - 1), rounded to nearest.
   for (std::int64_t i = 1; i < count; ++i)
     out.push_back((2 * i * (of - 1) + count - 1) / (2 * (count - 1)));
   return out;

@@ -9,7 +9,7 @@
 
 namespace smelt::compress {
 
-// A stack of layers in a folder's parameters and config.
+// The layers of an encoder or a decoder.
 struct LayerStack {
   std::string what;    // "layers", "decoder layers"
   std::string prefix;  // prefix of its parameters up to the layer number: "bert.encoder.layer."
@@ -17,15 +17,15 @@ struct LayerStack {
   std::int64_t layers = 0;
 };
 
-// Returns the stacks of a model: one for an encoder, two for a T5 (encoder first).
+// Returns the stacks of a model: one for BERT and ELECTRA, encoder and decoder for a T5.
 std::vector<LayerStack> layer_stacks(const SourceFolder& source);
 
 // Returns `count` layer numbers out of `of`, evenly spaced from the first to the last; the first if
 // `count` is 1.
 std::vector<std::int64_t> spread_layers(std::int64_t count, std::int64_t of);
 
-// Keeps only these layers, renumbers them from 0 and updates the config. Keeps a T5's position
-// biases, which its first layer stores for all.
+// Keeps only these layers, renumbers them from 0 and updates the config. Also keeps a T5's position
+// biases, which all layers share and the first layer stores.
 void keep_layers(CompressedFolder& folder, const LayerStack& stack,
                  const std::vector<std::int64_t>& kept);
 

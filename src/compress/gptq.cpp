@@ -14,7 +14,7 @@ constexpr double kDamp = 0.01;
 constexpr std::size_t kBlock = 128;  // columns per block; later columns are updated once per block
 constexpr std::size_t kRows = 32;  // rows that are rounded together, to reuse a row of the triangle
 
-// Rounds some rows of weights.
+// Quantizes a few rows of weights.
 class Rounding {
  public:
   Rounding(std::span<const float> weights, std::size_t columns, std::size_t group,
@@ -48,8 +48,8 @@ class Rounding {
     if (c % group_ == 0) scale = scale_of(row + c);
     const std::int8_t code = io::int4_code(static_cast<float>(row[c]), scale);
     codes[r * columns_ + c] = code;
-    const double said = static_cast<double>(static_cast<float>(code) * scale);
-    const double error = (row[c] - said) / u_[c * columns_ + c];
+    const double restored = static_cast<double>(static_cast<float>(code) * scale);
+    const double error = (row[c] - restored) / u_[c * columns_ + c];
     errors_[(c - begin) * rows_ + r] = error;
     move(r, error, c, c + 1, end);
   }
@@ -71,7 +71,7 @@ class Rounding {
 };
 
 // Reverses the order of rows and columns.
-void turn(std::vector<double>& a) { std::ranges::reverse(a); }
+void reverse(std::vector<double>& a) { std::ranges::reverse(a); }
 
 }  // namespace
 
@@ -86,10 +86,10 @@ void gptq_triangle(std::vector<double>& sums, std::size_t columns, int threads) 
   for (std::size_t i = 0; i < columns; ++i) sums[i * columns + i] += kDamp * mean;
   // With J the reversal, J H J = L L' gives H = (J L J)(J L J)', whose first factor is upper
   // triangular; its inverse is U.
-  turn(sums);
-  CHECK(cholesky(sums, columns, threads), "sums of squares with a diagonal added");
+  reverse(sums);
+  CHECK(cholesky(sums, columns, threads), "the damped Hessian is not positive definite");
   invert_lower(sums, columns, threads);
-  turn(sums);
+  reverse(sums);
 }
 
 io::Int4Groups gptq_groups(std::span<const float> weights, std::size_t rows, std::size_t group,

@@ -29,9 +29,9 @@ compiler::Tensor magnitudes(const ProductInput& input, const ChannelNumbers& fac
 
 void check_finite(float most, const ProductInput& input, const std::string& where) {
   if (!std::isfinite(most))
-    throw UsageError(
-        str("compress: ", where, ": the input of ", input.parameters.front(), " is not finite"),
-        "use a model with finite outputs for these rows");
+    throw UsageError(str("compress: ", where, ": the input of ", input.parameters.front(),
+                         " contains NaN or infinity"),
+                     "use a model whose activations are finite for these rows");
 }
 
 }  // namespace
@@ -42,17 +42,17 @@ ChannelNumbers channel_maxima(const model::Task& task, const std::vector<std::st
   std::vector<std::vector<float>> most;
   for (const ProductInput& input : inputs)
     most.emplace_back(static_cast<std::size_t>(input.columns));
-  ask_inputs(task, inputs, pass,
-             {.of =
-                  [](const ProductInput&, compiler::Tensor rows, compiler::Tensor counts) {
-                    return std::vector{compiler::reduce_max(compiler::abs(rows) * counts, {0})};
-                  },
-              .take =
-                  [&](std::size_t i, std::size_t, std::span<const float> values) {
-                    for (const float x : values) check_finite(x, inputs[i], pass.where);
-                    std::ranges::transform(most[i], values, most[i].begin(),
-                                           [](float a, float b) { return std::max(a, b); });
-                  }});
+  run_on_inputs(task, inputs, pass,
+                {.of =
+                     [](const ProductInput&, compiler::Tensor rows, compiler::Tensor counts) {
+                       return std::vector{compiler::reduce_max(compiler::abs(rows) * counts, {0})};
+                     },
+                 .take =
+                     [&](std::size_t i, std::size_t, std::span<const float> values) {
+                       for (const float x : values) check_finite(x, inputs[i], pass.where);
+                       std::ranges::transform(most[i], values, most[i].begin(),
+                                              [](float a, float b) { return std::max(a, b); });
+                     }});
   ChannelNumbers out;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     for (const std::string& parameter : inputs[i].parameters) out[parameter] = most[i];
@@ -67,17 +67,17 @@ std::map<std::string, AbsHistogram> input_histograms(const model::Task& task,
   each_group(product_inputs(task, parameters, pass), numbers_of, kMostNumbers,
              [&](const std::vector<ProductInput>& together) {
                std::vector<AbsHistogram> found(together.size());
-               ask_inputs(task, together, pass,
-                          {.of =
-                               [&](const ProductInput& input, compiler::Tensor rows,
-                                   compiler::Tensor counts) {
-                                 return std::vector{magnitudes(input, factors, rows, counts)};
-                               },
-                           .take =
-                               [&](std::size_t i, std::size_t, std::span<const float> values) {
-                                 found[i].add(values);
-                                 check_finite(found[i].most, together[i], pass.where);
-                               }});
+               run_on_inputs(task, together, pass,
+                             {.of =
+                                  [&](const ProductInput& input, compiler::Tensor rows,
+                                      compiler::Tensor counts) {
+                                    return std::vector{magnitudes(input, factors, rows, counts)};
+                                  },
+                              .take =
+                                  [&](std::size_t i, std::size_t, std::span<const float> values) {
+                                    found[i].add(values);
+                                    check_finite(found[i].most, together[i], pass.where);
+                                  }});
                for (std::size_t i = 0; i < together.size(); ++i)
                  for (const std::string& parameter : together[i].parameters)
                    out[parameter] = found[i];

@@ -18,24 +18,24 @@ void take_together(const model::Task& task, const std::vector<ProductInput>& tog
   std::vector<InputSums> out;
   for (const ProductInput& one : together)
     out.push_back({one.parameters, std::vector<double>(sums_of(one))});
-  ask_inputs(task, together, pass,
-             {.outputs = 2,
-              .of =
-                  [](const ProductInput&, compiler::Tensor rows, compiler::Tensor counts) {
-                    const compiler::Tensor x = rows * counts;
-                    return std::vector{
-                        model::einsum("ta,tb->ab", x, x),
-                        compiler::reshape(compiler::reduce_sum(counts, {0, 1}), {1})};
-                  },
-              .take =
-                  [&](std::size_t i, std::size_t output, std::span<const float> values) {
-                    if (output == 1) {
-                      out[i].rows += values[0];
-                      return;
-                    }
-                    for (std::size_t at = 0; at < values.size(); ++at)
-                      out[i].sums[at] += values[at];
-                  }});
+  run_on_inputs(task, together, pass,
+                {.outputs = 2,
+                 .of =
+                     [](const ProductInput&, compiler::Tensor rows, compiler::Tensor counts) {
+                       const compiler::Tensor x = rows * counts;
+                       return std::vector{
+                           model::einsum("ta,tb->ab", x, x),
+                           compiler::reshape(compiler::reduce_sum(counts, {0, 1}), {1})};
+                     },
+                 .take =
+                     [&](std::size_t i, std::size_t output, std::span<const float> values) {
+                       if (output == 1) {
+                         out[i].rows += values[0];
+                         return;
+                       }
+                       for (std::size_t at = 0; at < values.size(); ++at)
+                         out[i].sums[at] += values[at];
+                     }});
   for (InputSums& sums : out) take(std::move(sums));
 }
 

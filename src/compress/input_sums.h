@@ -19,8 +19,8 @@ struct InputSums {
 };
 
 // Computes the sums for each distinct input of the matmuls with these parameters, [C, outputs]
-// each, and passes them to `take` one at a time. Passes over the data several times if they do not
-// all fit into memory. Inputs are those of the original model.
+// each, in the original model. Calls `take` with one input's sums at a time. Passes over the data
+// several times if they do not all fit into memory.
 void each_input_sums(const model::Task& task, const std::vector<std::string>& parameters,
                      const RowPass& pass, const std::function<void(InputSums sums)>& take);
 

@@ -9,7 +9,7 @@
 namespace smelt::compress {
 namespace {
 
-// Number of rows in the matmuls for queries and for keys.
+// Number of tokens that the matmuls for queries and for keys process.
 struct ProductRows {
   double queries = 0, keys = 0;
 };
@@ -79,9 +79,9 @@ UnitCounts within_macs(const UnitCosts& heads, const UnitCosts& neurons, double 
                      static_cast<double>(neurons.units) * neurons.macs;
   const double least = static_cast<double>(heads.step) * heads.macs +
                        static_cast<double>(neurons.step) * neurons.macs;
-  throw UsageError(str("compress: --macs ", macs / all, " is too small: a head and ", neurons.step,
-                       " neurons of each layer take ", percent(least / all)),
-                   "give a larger share");
+  throw UsageError(str("compress: --macs ", macs / all, " is too small: keeping only a head and ",
+                       neurons.step, " neurons per layer already needs ", percent(least / all)),
+                   "give a larger value");
 }
 
 }  // namespace smelt::compress

@@ -15,8 +15,8 @@ namespace smelt::compress {
 struct MacLengths {
   std::int64_t text = 128, answer = 64;
 };
-// Returns the MACs of one unit in all matmuls of the group for one example: those of the matrices
-// that produce and consume it and, for a head, its attention scores and weighted sums.
+// Returns the MACs of one unit for one example, over all matmuls of the group: the matmuls that
+// produce and consume the unit and, for a head, its attention scores and weighted sums.
 double unit_macs(const CompressedFolder& folder, const PruneGroup& group,
                  const MacLengths& lengths);
 
@@ -24,9 +24,10 @@ double unit_macs(const CompressedFolder& folder, const PruneGroup& group,
 struct UnitCosts {
   std::int64_t units = 0, step = 1;  // per layer; the number kept is a multiple of `step`
   double macs = 0;                   // of one unit in every layer
-  std::vector<double> importance;    // [units + 1]: summed over layers, if that many units are kept
+  std::vector<double> importance;    // [units + 1]: [n] is the sum over layers if n units are kept
 };
-// `importances` has the importance of each unit for each layer.
+// `importances` contains one vector per layer, with the importance of each unit. `macs` is the cost
+// of one unit in every layer.
 UnitCosts unit_costs(std::span<const std::vector<double>> importances, std::int64_t step,
                      double macs);
 

@@ -13,11 +13,11 @@ namespace {
 constexpr int kHalfBits = 16;
 constexpr std::size_t kHalves = std::size_t{1} << kHalfBits;
 
-// Returns bits whose order is that of the magnitudes of finite floats.
+// Returns an integer that orders finite floats by magnitude.
 std::uint32_t size_bits(float x) { return std::bit_cast<std::uint32_t>(std::fabs(x)); }
 
-// Scans down from the largest bin until `wanted` values are counted. Returns that bin; `wanted`
-// becomes the number still needed from it.
+// Finds the bin that contains the `wanted`-th largest value. Sets `wanted` to the number of values
+// that are needed from this bin.
 std::uint32_t place_of(const std::vector<std::uint64_t>& counts, std::uint64_t& wanted) {
   std::size_t place = counts.size() - 1;
   for (; counts[place] < wanted; --place) {
@@ -29,7 +29,7 @@ std::uint32_t place_of(const std::vector<std::uint64_t>& counts, std::uint64_t& 
 
 }  // namespace
 
-MagnitudeCut magnitude_cut(const EachMatrix& matrices, std::uint64_t kept) {
+MagnitudeThreshold magnitude_cut(const EachMatrix& matrices, std::uint64_t kept) {
   std::vector<std::uint64_t> high(kHalves), low(kHalves);
   matrices([&](std::span<const float> values) {
     for (const float x : values) ++high[size_bits(x) >> kHalfBits];
@@ -40,7 +40,7 @@ MagnitudeCut magnitude_cut(const EachMatrix& matrices, std::uint64_t kept) {
     for (const float x : values)
       if (size_bits(x) >> kHalfBits == upper) ++low[size_bits(x) % kHalves];
   });
-  MagnitudeCut out;
+  MagnitudeThreshold out;
   out.least = std::bit_cast<float>(upper << kHalfBits | place_of(low, equal));
   matrices([&](std::span<const float> values) {
     std::uint64_t above = 0, like = 0;
@@ -69,18 +69,19 @@ void keep_largest(std::span<float> values, float least, std::uint64_t of_equal) 
 void keep_n_of_m(std::span<float> values, const model::NmPattern& nm) {
   const auto of = static_cast<std::size_t>(nm.of), kept = static_cast<std::size_t>(nm.kept);
   CHECK(of > 0 && kept <= of && values.size() % of == 0, values.size(), " in ", of);
-  std::vector<bool> gone(of);
+  std::vector<bool> dropped(of);
   for (std::size_t at = 0; at < values.size(); at += of) {
     const auto group = values.subspan(at, of);
-    gone.assign(of, false);
-    for (std::size_t dropped = kept; dropped < of; ++dropped) {
-      std::size_t least = of;  // the last of equal ones
+    dropped.assign(of, false);
+    for (std::size_t n = kept; n < of; ++n) {
+      std::size_t least = of;  // index of the smallest; of several equal ones the last
       for (std::size_t i = 0; i < of; ++i)
-        if (!gone[i] && (least == of || std::fabs(group[i]) <= std::fabs(group[least]))) least = i;
-      gone[least] = true;
+        if (!dropped[i] && (least == of || std::fabs(group[i]) <= std::fabs(group[least])))
+          least = i;
+      dropped[least] = true;
     }
     for (std::size_t i = 0; i < of; ++i)
-      if (gone[i]) group[i] = 0;
+      if (dropped[i]) group[i] = 0;
   }
 }
 

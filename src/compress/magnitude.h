@@ -10,9 +10,10 @@
 
 namespace smelt::compress {
 
-// The threshold for keeping a number of weights of several matrices with the largest magnitudes:
-// all above `least`, and the first of_equal[i] weights equal to it in matrix i.
-struct MagnitudeCut {
+// The threshold that keeps the weights with the largest magnitudes over several matrices. Keeps all
+// weights with a magnitude above `least` and, in matrix i, the first of_equal[i] weights equal to
+// it.
+struct MagnitudeThreshold {
   float least = 0;
   std::vector<std::uint64_t> of_equal;
   std::vector<std::uint64_t> not_zero;  // weights kept in each matrix, without zeros
@@ -20,15 +21,15 @@ struct MagnitudeCut {
 // Calls `take` with the values of each matrix, in the same order on every call. All values must be
 // finite.
 using EachMatrix = std::function<void(const std::function<void(std::span<const float>)>& take)>;
-// Returns the threshold that keeps exactly `kept` weights; of equal ones the first are kept. Reads
-// the matrices three times, one at a time.
-MagnitudeCut magnitude_cut(const EachMatrix& matrices, std::uint64_t kept);
+// Returns the threshold that keeps exactly `kept` weights; among equal magnitudes the first ones.
+// Reads the matrices three times, one at a time.
+MagnitudeThreshold magnitude_cut(const EachMatrix& matrices, std::uint64_t kept);
 
 // Sets all values of a matrix that the threshold does not keep to 0.
 void keep_largest(std::span<float> values, float least, std::uint64_t of_equal);
 
-// Keeps the largest values by magnitude in each group of nm.of neighbors (the first of equal ones)
-// and sets the others to 0. The number of values must be a multiple of the group size.
+// Keeps the nm.kept values with the largest magnitudes in each group of nm.of neighbors (among
+// equal ones the first) and sets the others to 0. The number of values must be a multiple of nm.of.
 void keep_n_of_m(std::span<float> values, const model::NmPattern& nm);
 
 }  // namespace smelt::compress

@@ -43,11 +43,11 @@ std::vector<std::vector<double>> mask_fisher(const model::Task& task,
   std::vector<std::vector<double>> out;
   for (const MaskedProduct& product : products)
     out.emplace_back(static_cast<std::size_t>(product.units));
-  ask_rows(pass, mask_gradients(task, products),
-           [&](std::size_t i, std::span<const float> gradient) {
-             for (std::size_t unit = 0; unit < gradient.size(); ++unit)
-               out[i][unit] += static_cast<double>(gradient[unit]) * gradient[unit];
-           });
+  run_on_rows(pass, mask_gradients(task, products),
+              [&](std::size_t i, std::span<const float> gradient) {
+                for (std::size_t unit = 0; unit < gradient.size(); ++unit)
+                  out[i][unit] += static_cast<double>(gradient[unit]) * gradient[unit];
+              });
   return out;
 }
 

@@ -110,13 +110,14 @@ std::vector<Sums> sums_of(const model::Task& task, const std::vector<ScaledProdu
     const std::size_t K = product.kept.size();
     out.push_back({std::vector<double>(K * K), std::vector<double>(K), std::vector<double>(1)});
   }
-  ask_rows(pass, product_sums(task, products), [&](std::size_t i, std::span<const float> values) {
-    Sums& sums = out[i / kOutputs];
-    std::vector<double>& to = i % kOutputs == 0   ? sums.gram
-                              : i % kOutputs == 1 ? sums.onto
-                                                  : sums.all;
-    for (std::size_t at = 0; at < to.size(); ++at) to[at] += values[at];
-  });
+  run_on_rows(pass, product_sums(task, products),
+              [&](std::size_t i, std::span<const float> values) {
+                Sums& sums = out[i / kOutputs];
+                std::vector<double>& to = i % kOutputs == 0   ? sums.gram
+                                          : i % kOutputs == 1 ? sums.onto
+                                                              : sums.all;
+                for (std::size_t at = 0; at < to.size(); ++at) to[at] += values[at];
+              });
   return out;
 }
 
@@ -128,16 +129,16 @@ model::Prediction product_sums(const model::Task& task,
   model::Prediction out;
   out.features = task.features;
   out.outputs = [task, products](const model::Scope& root, const model::Inputs& inputs) {
-    model::ForwardOutputs told;
-    told.stacks.resize(task.tells->sizes.stacks.size());
+    model::ForwardOutputs forward;
+    forward.stacks.resize(task.tells->sizes.stacks.size());
     std::vector<compiler::Tensor> losses, sums;
-    for (const model::Metric& m : task.tells->objective(root, inputs, told).losses)
+    for (const model::Metric& m : task.tells->objective(root, inputs, forward).losses)
       losses.push_back(m.sum);
     for (const ScaledProduct& product : products) {
       const compiler::Tensor kernel = root.shared(product.parameter);
       const bool is_decoder = product.parameter.starts_with("decoder/");
       add_sums(product, kernel, product_with(kernel, losses),
-               told.stacks.at(is_decoder ? 1 : 0).mask, sums);
+               forward.stacks.at(is_decoder ? 1 : 0).mask, sums);
     }
     return sums;
   };

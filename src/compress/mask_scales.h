@@ -26,8 +26,8 @@ struct ScaledProduct {
 // has the contribution of each remaining unit to the output y [T H], without padding tokens.
 model::Prediction product_sums(const model::Task& task, const std::vector<ScaledProduct>& products);
 
-// Returns the factors s [K] that minimize |A' s - y|, from those sums; a small ridge keeps
-// undetermined ones near 1. Returns nullopt if a factor exceeds 10 in magnitude.
+// Returns the factors s [K] that minimize |A' s - y|, from gram = A A' and onto = A y. A small
+// ridge keeps undetermined factors near 1. Returns nullopt if a factor exceeds 10 in magnitude.
 std::optional<std::vector<double>> least_squares(std::span<const double> gram,
                                                  std::span<const double> onto);
 
@@ -35,7 +35,7 @@ std::optional<std::vector<double>> least_squares(std::span<const double> gram,
 struct MaskScales {
   std::vector<double> factors;  // [K]; all 1 if least squares failed
   bool taken = false;           // whether the factors come from least squares
-  // A' s - y|^2 / |y|^2 with all factors 1, and with `factors`.
+  // |A' s - y|^2 / |y|^2 with all factors 1, and with `factors`.
   double lost_before = 0, lost = 0;
 };
 // Returns the scales of each matmul. Passes over the data several times if the sums of all matmuls

@@ -14,7 +14,7 @@ bool has(const std::string& name, std::string_view part) {
   return name.find(part) != std::string::npos;
 }
 
-// Whether it is a query matrix, whose rows are heads times their width.
+// Returns whether it is a query matrix. The number of its rows is heads * head width.
 bool is_query(const std::string& name) {
   return name.ends_with("attention.self.query.weight") || name.ends_with("Attention.q.weight");
 }
@@ -45,7 +45,7 @@ double of_t5(const SourceFolder& model, double L, double T) {
     const bool across = has(name, "EncDecAttention");
     const bool of_inputs = across && (name.ends_with(".k.weight") || name.ends_with(".v.weight"));
     out += elements * (of_inputs ? L : T);
-    // Each of T tokens attends to itself and those before it.
+    // Causal self-attention: token i attends to i tokens, for scores and for weighted sums.
     if (is_query(name)) out += inner * (across ? 2 * T * L : T * (T + 1));
   }
   const char* const words =

@@ -21,8 +21,8 @@ std::unordered_map<compiler::Tensor, compiler::Tensor> inputs_by_kernel(
   return out;
 }
 
-// Returns the stack whose tokens a matmul processes: 1 for the decoder's, 0 for the encoder's,
-// which include the keys and values of cross-attention.
+// Returns whose tokens a matmul processes: 0 for the encoder, including keys and values of
+// cross-attention; 1 for the decoder.
 std::size_t stack_of(const std::string& parameter) {
   const bool of_encoder =
       parameter.ends_with("EncDecAttention/k") || parameter.ends_with("EncDecAttention/v");
@@ -38,17 +38,17 @@ struct Taken {
 std::vector<Taken> taken_by(const model::Task& task, const std::vector<std::string>& parameters,
                             const model::Scope& root, const model::Inputs& inputs) {
   CHECK(task.tells.has_value(), task.name);
-  model::ForwardOutputs told;
-  told.stacks.resize(task.tells->sizes.stacks.size());
+  model::ForwardOutputs forward;
+  forward.stacks.resize(task.tells->sizes.stacks.size());
   std::vector<compiler::Tensor> losses;
-  for (const model::Metric& m : task.tells->objective(root, inputs, told).losses)
+  for (const model::Metric& m : task.tells->objective(root, inputs, forward).losses)
     losses.push_back(m.sum);
   const auto by_kernel = inputs_by_kernel(losses);
   std::vector<Taken> out;
   for (const std::string& name : parameters) {
     const auto found = by_kernel.find(root.shared(name));
     CHECK(found != by_kernel.end(), name, " has no product");
-    out.push_back({name, found->second, told.stacks.at(stack_of(name)).mask});
+    out.push_back({name, found->second, forward.stacks.at(stack_of(name)).mask});
   }
   return out;
 }
@@ -69,19 +69,18 @@ std::vector<ProductInput> product_inputs(const model::Task& task,
                                          const std::vector<std::string>& parameters,
                                          const RowPass& pass) {
   const auto out = std::make_shared<std::vector<ProductInput>>();
-  model::Prediction asked{.features = task.features,
-                          .outputs = [&](const model::Scope& root, const model::Inputs& in) {
-                            std::unordered_map<compiler::Tensor, std::size_t> places;
-                            const auto taken = taken_by(task, parameters, root, in);
-                            for (const Taken& one : taken) {
-                              const auto [at, is_new] = places.emplace(one.rows, out->size());
-                              if (is_new)
-                                out->push_back({{}, one.mask.shape().elements(), one.rows.dim(-1)});
-                              (*out)[at->second].parameters.push_back(one.parameter);
-                            }
-                            return std::vector<compiler::Tensor>{taken.front().rows};
-                          }};
-  (void)model::predict_program(asked, pass.rows());
+  model::Prediction wanted{
+      .features = task.features, .outputs = [&](const model::Scope& root, const model::Inputs& in) {
+        std::unordered_map<compiler::Tensor, std::size_t> places;
+        const auto taken = taken_by(task, parameters, root, in);
+        for (const Taken& one : taken) {
+          const auto [at, is_new] = places.emplace(one.rows, out->size());
+          if (is_new) out->push_back({{}, one.mask.shape().elements(), one.rows.dim(-1)});
+          (*out)[at->second].parameters.push_back(one.parameter);
+        }
+        return std::vector<compiler::Tensor>{taken.front().rows};
+      }};
+  (void)model::predict_program(wanted, pass.rows());
   return std::move(*out);
 }
 
@@ -102,8 +101,8 @@ void each_group(const std::vector<ProductInput>& inputs,
   if (!group.empty()) take(std::move(group));
 }
 
-void ask_inputs(const model::Task& task, const std::vector<ProductInput>& inputs,
-                const RowPass& pass, const AskedInputs& asked) {
+void run_on_inputs(const model::Task& task, const std::vector<ProductInput>& inputs,
+                   const RowPass& pass, const InputOutputs& wanted) {
   std::vector<std::string> parameters;
   for (const ProductInput& input : inputs) parameters.push_back(input.parameters.front());
   const auto outputs = [&](const model::Scope& root, const model::Inputs& in) {
@@ -116,16 +115,16 @@ void ask_inputs(const model::Task& task, const std::vector<ProductInput>& inputs
       const compiler::Tensor counts =
           compiler::reshape(compiler::convert(mask, compiler::DType::f32), {T, 1});
       for (const compiler::Tensor one :
-           asked.of(inputs[i], compiler::reshape(rows, {T, C}), counts))
+           wanted.of(inputs[i], compiler::reshape(rows, {T, C}), counts))
         out.push_back(one);
     }
-    CHECK(out.size() == inputs.size() * asked.outputs, out.size());
+    CHECK(out.size() == inputs.size() * wanted.outputs, out.size());
     return out;
   };
-  ask_rows(pass, {.features = task.features, .outputs = outputs},
-           [&](std::size_t i, std::span<const float> values) {
-             asked.take(i / asked.outputs, i % asked.outputs, values);
-           });
+  run_on_rows(pass, {.features = task.features, .outputs = outputs},
+              [&](std::size_t i, std::span<const float> values) {
+                wanted.take(i / wanted.outputs, i % wanted.outputs, values);
+              });
 }
 
 }  // namespace smelt::compress

@@ -21,7 +21,7 @@ struct ProductInput {
   std::int64_t columns = 0;             // C
 };
 
-// Converts Hugging Face's module name to smelt's parameter name:
+// Returns smelt's parameter name for a Hugging Face module name:
 // "bert.encoder.layer.3.output.dense" -> "bert/encoder/layer_3/output/dense/kernel",
 // "encoder.block.3.layer.1.DenseReluDense.wi" ->
 // "encoder/block_3/layer_001/DenseReluDense/wi/kernel".
@@ -32,24 +32,24 @@ std::vector<ProductInput> product_inputs(const model::Task& task,
                                          const std::vector<std::string>& parameters,
                                          const RowPass& pass);
 
-// Passes the inputs to `take` in groups with a total size of at most `most`. A larger input is
-// passed alone.
+// Calls `take` with groups of inputs, each with a total size of at most `most`. An input that is
+// larger forms its own group.
 void each_group(const std::vector<ProductInput>& inputs,
                 const std::function<std::size_t(const ProductInput& input)>& size, std::size_t most,
                 const std::function<void(std::vector<ProductInput> group)>& take);
 
-// The outputs to compute for each input in a pass over the rows. `of` adds `outputs` tensors for
-// the input's rows f32 [T,C] and a mask f32 [T,1] (1 for a token, 0 for padding). `take` gets the
-// index of the input, the index of the output and its values for each batch.
-struct AskedInputs {
+// Tensors to compute from each input in a pass over the rows. `of` builds `outputs` tensors from
+// the input f32 [T,C] and a mask f32 [T,1], which is 1 for tokens and 0 for padding. `take` is
+// called for each batch with the index of the input, the index of the output, and its values.
+struct InputOutputs {
   std::size_t outputs = 1;
   std::function<std::vector<compiler::Tensor>(const ProductInput& input, compiler::Tensor rows,
                                               compiler::Tensor counts)>
       of;
   std::function<void(std::size_t input, std::size_t output, std::span<const float> values)> take;
 };
-// Computes that in one pass over the rows.
-void ask_inputs(const model::Task& task, const std::vector<ProductInput>& inputs,
-                const RowPass& pass, const AskedInputs& asked);
+// Computes `wanted` for all inputs in one pass over the rows.
+void run_on_inputs(const model::Task& task, const std::vector<ProductInput>& inputs,
+                   const RowPass& pass, const InputOutputs& wanted);
 
 }  // namespace smelt::compress

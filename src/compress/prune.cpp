@@ -18,11 +18,11 @@ namespace {
 
 constexpr const char* kMethod = "prune";
 
-void refuse_cut(const SourceFolder& source) {
+void check_not_pruned(const SourceFolder& source) {
   for (const Json& step : source.steps)
     if (step.is_object() && step.value("method", "") == kMethod)
-      throw UsageError(str("compress: ", source.where, " was pruned before"),
-                       "prune the original model by both at once, or train it first");
+      throw UsageError(str("compress: ", source.where, " is already pruned"),
+                       "prune the original model with all options at once, or train it first");
 }
 
 void check_kept(const std::vector<std::int64_t>& kept, const LayerStack& stack,
@@ -39,13 +39,13 @@ void check_kept(const std::vector<std::int64_t>& kept, const LayerStack& stack,
 }
 
 Json chosen_by(const PruneData& data) {
-  Json out = said_rows(data);
+  Json out = rows_json(data);
   out["method"] = "fisher";
   return out;
 }
 
-// Returns the settings of a job that determine its result, without paths.
-Json asked_of(const PruneJob& job) {
+// Returns the settings of a job that determine its result, as JSON, without paths.
+Json settings_json(const PruneJob& job) {
   const auto layers = [](const LayerChoice& choice) {
     return choice.count ? Json(*choice.count) : Json(choice.kept);
   };
@@ -67,22 +67,23 @@ Json asked_of(const PruneJob& job) {
 }
 
 // Returns the layers to keep; all by default.
-std::vector<std::int64_t> chosen(const LayerChoice& choice, const LayerStack& stack,
-                                 const std::string& where) {
+std::vector<std::int64_t> layers_to_keep(const LayerChoice& choice, const LayerStack& stack,
+                                         const std::string& where) {
   if (!choice.kept.empty() && choice.count)
-    throw UsageError(str("compress: the ", stack.what, " to keep are given twice"),
-                     "give either their numbers or how many");
+    throw UsageError(
+        str("compress: the ", stack.what, " to keep are given both as a list and as a count"),
+        "give only one of the two");
   check_kept(choice.kept, stack, where);
   if (!choice.kept.empty()) return choice.kept;
   const std::int64_t count = choice.count.value_or(stack.layers);
   if (count < 1 || count > stack.layers)
     throw UsageError(
-        str("compress: ", count, " ", stack.what, " of ", where, ", but it has ", stack.layers),
-        "give a number between 1 and that");
+        str("compress: cannot keep ", count, " ", stack.what, ": ", where, " has ", stack.layers),
+        str("give a number from 1 to ", stack.layers));
   return spread_layers(count, stack.layers);
 }
 
-bool cuts_units(const PruneJob& job) { return job.ffn < 1 || job.heads < 1 || job.macs < 1; }
+bool prunes_units(const PruneJob& job) { return job.ffn < 1 || job.heads < 1 || job.macs < 1; }
 
 void check_units(const PruneJob& job) {
   for (const auto& [flag, share] :
@@ -92,15 +93,15 @@ void check_units(const PruneJob& job) {
                        "give the share to keep, such as 0.5");
   if (job.macs < 1 && (job.ffn < 1 || job.heads < 1))
     throw UsageError("compress: --macs cannot be combined with --ffn or --heads",
-                     "give --macs alone, or both of the others");
+                     "remove --macs, or remove --ffn and --heads");
   const bool has_rows = !job.data.rows.input.empty();
-  if (cuts_units(job) && !has_rows)
-    throw UsageError(str("compress: ", job.macs < 1 ? "--macs chooses" : "--ffn and --heads choose",
-                         " units by labelled rows, but --input is missing"),
+  if (prunes_units(job) && !has_rows)
+    throw UsageError(str("compress: ", job.macs < 1 ? "--macs needs" : "--ffn and --heads need",
+                         " labelled rows to choose units, but --input is missing"),
                      "give rows that the model was trained on with --input");
-  if (has_rows && !cuts_units(job))
+  if (has_rows && !prunes_units(job))
     throw UsageError("compress: --input without --ffn, --heads or --macs",
-                     "remove --input, as layers need no rows");
+                     "remove --input: removing layers does not need data");
 }
 
 // One kind of unit: the share to keep, the groups, and the config field with their number.
@@ -135,8 +136,8 @@ double share_of(const std::vector<double>& values, const std::vector<std::int64_
   return all == 0 ? 1 : of_kept / all;
 }
 
-// Sets the config's number of units, or the list of pruned heads.
-void say_units(const UnitKind& kind, std::span<const std::vector<std::int64_t>> kept,
+// Writes the remaining number of units, or the list of pruned heads, to the config.
+void set_units(const UnitKind& kind, std::span<const std::vector<std::int64_t>> kept,
                std::int64_t after, Json& config) {
   if (kind.field != std::string_view(checkpoint::kPrunedHeads)) {
     config[kind.field] = after;
@@ -146,16 +147,16 @@ void say_units(const UnitKind& kind, std::span<const std::vector<std::int64_t>> 
     checkpoint::keep_heads(config, kind.groups[i].products.front().layer, kept[i]);
 }
 
-// Scales the remaining units of a kind, and records the errors.
+// Rescales the remaining units of a kind, and reports the errors before and after.
 void rescale(const UnitKind& kind, std::vector<MaskScales>::const_iterator& next,
-             CompressedFolder& made, Pruned::Units& told) {
+             CompressedFolder& made, Pruned::Units& report) {
   for (const PruneGroup& group : kind.groups)
     for (const PruneTarget& product : group.products) {
       const MaskScales& scales = *next++;
       scale_units(made, group, product, scales.factors);
-      told.lost_before.push_back(scales.lost_before);
-      told.lost.push_back(scales.lost);
-      if (!scales.taken) ++told.not_rescaled;
+      report.lost_before.push_back(scales.lost_before);
+      report.lost.push_back(scales.lost);
+      if (!scales.taken) ++report.not_rescaled;
     }
 }
 
@@ -209,11 +210,11 @@ std::vector<std::int64_t> unit_counts(const PruneJob& job, const CompressedFolde
   return counts;
 }
 
-void cut_units(const PruneJob& job, const SourceFolder& source,
-               const std::vector<LayerStack>& stacks,
-               const std::vector<std::vector<std::int64_t>>& kept_layers, CompressedFolder& made,
-               Pruned& out) {
-  if (!cuts_units(job)) return;
+void prune_units(const PruneJob& job, const SourceFolder& source,
+                 const std::vector<LayerStack>& stacks,
+                 const std::vector<std::vector<std::int64_t>>& kept_layers, CompressedFolder& made,
+                 Pruned& out) {
+  if (!prunes_units(job)) return;
   const std::vector<UnitKind> kinds = unit_kinds(job, source, made, stacks, kept_layers);
   std::vector<PruneGroup> groups;
   for (const UnitKind& kind : kinds)
@@ -231,7 +232,7 @@ void cut_units(const PruneJob& job, const SourceFolder& source,
       const auto& importance = importances[kept.size()];
       kept.push_back(largest(importance, out.units.back().after));
       out.units.back().kept_importance.push_back(share_of(importance, kept.back()));
-      if (units > Pruned::kMostTold) continue;
+      if (units > Pruned::kMaxReportedUnits) continue;
       out.units.back().importance.push_back(importance);
       out.units.back().kept.push_back(kept.back());
     }
@@ -241,11 +242,11 @@ void cut_units(const PruneJob& job, const SourceFolder& source,
   std::span<const std::vector<std::int64_t>> of_kind(kept);
   auto next = scales.begin();
   for (std::size_t i = 0; i < kinds.size(); ++i) {
-    Pruned::Units& told = out.units[i];
-    say_units(kinds[i], of_kind.first(kinds[i].groups.size()), told.after, made.config);
+    Pruned::Units& report = out.units[i];
+    set_units(kinds[i], of_kind.first(kinds[i].groups.size()), report.after, made.config);
     of_kind = of_kind.subspan(kinds[i].groups.size());
-    if (job.rescale) rescale(kinds[i], next, made, told);
-    made.step[told.what] = units_json(told);
+    if (job.rescale) rescale(kinds[i], next, made, report);
+    made.step[report.what] = units_json(report);
   }
   if (out.macs) made.step["macs"] = *out.macs;
   made.step["chosen_by"] = chosen_by(job.data);
@@ -260,14 +261,14 @@ std::uint64_t parameters_in(const io::LazyTensors& tensors) {
 
 }  // namespace
 
-bool is_pruned_so(const PruneJob& job) {
-  const std::string said_in = io::join_path(job.to, checkpoint::kCompressedFile);
-  if (!io::exists(said_in)) return false;
-  const Json said = Json::parse_or_discard(io::read_file(said_in, io::kSmallFileBytes));
-  const Json steps = said.is_object() ? said.value("steps", Json()) : Json();
+bool is_already_pruned(const PruneJob& job) {
+  const std::string path = io::join_path(job.to, checkpoint::kCompressedFile);
+  if (!io::exists(path)) return false;
+  const Json file = Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes));
+  const Json steps = file.is_object() ? file.value("steps", Json()) : Json();
   if (!steps.is_array() || steps.empty() || !steps.back().is_object()) return false;
   const Json& step = steps.back();
-  if (step.value("method", Json()) != kMethod || step.value("asked", Json()) != asked_of(job))
+  if (step.value("method", Json()) != kMethod || step.value("asked", Json()) != settings_json(job))
     return false;
   const SourceFolder source = open_source_folder(job.from);
   const Json from = step.value("from", Json());
@@ -279,7 +280,7 @@ bool is_pruned_so(const PruneJob& job) {
 Pruned prune_model(const PruneJob& job) {
   (void)io::OutputDirectory(job.to);  // fails early if `to` is not empty
   const SourceFolder source = open_source_folder(job.from);
-  refuse_cut(source);
+  check_not_pruned(source);
   const std::vector<LayerStack> stacks = layer_stacks(source);
   const bool is_t5 = stacks.size() == 2;
   if (!is_t5 && (!job.decoder_layers.kept.empty() || job.decoder_layers.count))
@@ -290,11 +291,12 @@ Pruned prune_model(const PruneJob& job) {
              .units = {},
              .parameters_before = parameters_in(source.tensors),
              .bytes_before = source.bytes};
-  made.step = {{"method", kMethod}, {"asked", asked_of(job)}};
+  made.step = {{"method", kMethod}, {"asked", settings_json(job)}};
   std::vector<std::vector<std::int64_t>> kept_layers;
   for (std::size_t i = 0; i < stacks.size(); ++i)
-    kept_layers.push_back(chosen(i == 0 ? job.layers : job.decoder_layers, stacks[i], job.from));
-  cut_units(job, source, stacks, kept_layers, made, out);
+    kept_layers.push_back(
+        layers_to_keep(i == 0 ? job.layers : job.decoder_layers, stacks[i], job.from));
+  prune_units(job, source, stacks, kept_layers, made, out);
   for (std::size_t i = 0; i < stacks.size(); ++i) {
     const auto& kept = kept_layers[i];
     keep_layers(made, stacks[i], kept);
@@ -303,8 +305,9 @@ Pruned prune_model(const PruneJob& job) {
   }
   out.parameters = parameters_in(made.tensors);
   if (out.parameters == out.parameters_before)
-    throw UsageError(str("compress: nothing of ", job.from, " is to be cut"),
-                     "say what stays: --layers 6, --keep-layers 0,2,4");
+    throw UsageError(str("compress: nothing to prune in ", job.from,
+                         ": no option removes layers, heads or neurons"),
+                     "choose what to keep, such as --layers 6 or --keep-layers 0,2,4");
   out.bytes = write_compressed_folder(job.to, source, made);
   return out;
 }

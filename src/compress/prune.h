@@ -31,8 +31,8 @@ struct PruneJob {
 
 // The outcome of pruning.
 struct Pruned {
-  // Importances are reported for at most this number of units.
-  static constexpr std::int64_t kMostTold = 64;
+  // Importances and kept units are reported for groups of at most this number of units.
+  static constexpr std::int64_t kMaxReportedUnits = 64;
   struct Stack {
     std::string what;  // "layers", "decoder layers"
     std::int64_t before = 0;
@@ -44,7 +44,7 @@ struct Pruned {
     // share of importance kept, for each feed-forward or attention
     std::vector<double> kept_importance;
     // The importance of each head of each attention, and the heads kept; empty if there are more
-    // than kMostTold.
+    // than kMaxReportedUnits.
     std::vector<std::vector<double>> importance = {};
     std::vector<std::vector<std::int64_t>> kept = {};
     // Relative error of each matmul's output (MaskScales); empty without rescaling.
@@ -60,15 +60,16 @@ struct Pruned {
 
 // Prunes a model and writes `to`, a Hugging Face folder of the same class. Selects neurons and
 // heads in one step on the original model, by their importance for the loss on `data`
-// (mask_fisher.h). Their numbers come from the job's shares or its MAC budget (mac_budget.h); the
-// number of neurons is a multiple of 128 if large enough (units.h). config.json of a BERT or
-// ELECTRA lists the pruned heads (checkpoint/interop/cut_heads.h). Throws UsageError in the same
-// cases as open_source_folder() and write_compressed_folder(); if nothing would be pruned; for
-// invalid or unordered layer numbers; if more layers are requested than exist; if shares are given
-// without data or the other way round; and for a model that was pruned before.
+// (mask_fisher.h). The job's shares or its MAC budget (mac_budget.h) determine how many are kept;
+// the number of neurons is a multiple of 128 if the layer is large enough (units.h). config.json of
+// a BERT or ELECTRA lists the pruned heads (checkpoint/interop/cut_heads.h). Throws UsageError in
+// the same cases as open_source_folder() and write_compressed_folder(), and:
+//   - if nothing would be pruned, or the model is already pruned
+//   - for invalid or unordered layer numbers, or more layers than exist
+//   - for shares without data, or data without shares
 Pruned prune_model(const PruneJob& job);
 
 // Whether `to` is the result of this job for a model with the same weights.
-bool is_pruned_so(const PruneJob& job);
+bool is_already_pruned(const PruneJob& job);
 
 }  // namespace smelt::compress

@@ -44,7 +44,7 @@ model::Task classifier_data(const checkpoint::StoredModel& model, const PruneDat
   job.what = data.what;
   job.labels = task.labels;
   job.vocab = model.vocab;
-  job.tokenizer = text::as_vocabulary_is({}, model.vocab, {});
+  job.tokenizer = text::with_vocabulary_options({}, model.vocab, {});
   job.seq_length = data.seq_length;
   job.output = records;
   data::write_labelled_examples(job);
@@ -93,7 +93,7 @@ PruneData with_length(PruneData data, const SourceFolder& source) {
 
 }  // namespace
 
-Json said_rows(const PruneData& data) {
+Json rows_json(const PruneData& data) {
   return {{"input", data.rows.input},
           {"input_crc32c", crc32c_of_files(io::expand_files(data.rows.input, data.what))},
           {"examples", data.examples},
@@ -108,8 +108,8 @@ struct PruneRows::Opened {
         data(with_length(d, source)),
         where(source.where) {
     if (model.vocab.empty())
-      throw UsageError(str("compress: ", where, ": its vocabulary is not beside it"),
-                       "put its vocab.txt, spiece.model or tokenizer.json there");
+      throw UsageError(str("compress: ", where, ": no vocabulary found in the model's folder"),
+                       "copy its vocab.txt, spiece.model or tokenizer.json there");
     checkpoint::check_vocabulary_rows(model, "compress");
     work.begin({{"compress", job}});
     const std::string records = work.file("rows.tfrecord");
@@ -120,7 +120,7 @@ struct PruneRows::Opened {
                                     .seed = data.seed,
                                     .kind = task.record_kind,
                                     .foreign = task.foreign});
-    weights = checkpoint::hold_tensors(model.tensors);
+    weights = checkpoint::load_into_memory(model.tensors);
   }
 
   checkpoint::StoredModel model;
@@ -129,7 +129,7 @@ struct PruneRows::Opened {
   std::string where;
   model::Task task;
   std::shared_ptr<const data::ExampleSource> examples;
-  checkpoint::HeldTensors weights;
+  checkpoint::TensorsInMemory weights;
 };
 
 PruneRows::PruneRows(const SourceFolder& source, const PruneData& data)

@@ -22,7 +22,7 @@ namespace smelt::compress {
 // The rows to use and their encoding.
 struct PruneData {
   data::LabelledFiles rows = {};           // rows.input is empty without calibration data
-  std::optional<std::string> prefix = {};  // of a T5: put before each text; default: the model's
+  std::optional<std::string> prefix = {};  // T5: text before each input; default: the model's own
   std::int64_t seq_length = 0;      // tokens of a text; 0: 128, or the model's maximum if less
   std::int64_t target_length = 64;  // tokens of a T5's output
   std::int64_t examples = 2048;     // maximum number of examples
@@ -31,8 +31,8 @@ struct PruneData {
   std::string device = "cpu";
   std::string what = "--input";  // flag name for error messages
 };
-// Returns a description of the rows for compress.json.
-Json said_rows(const PruneData& data);
+// Returns a JSON description of the rows for compress.json.
+Json rows_json(const PruneData& data);
 
 // The rows, encoded for a model, and the model's weights in memory.
 class PruneRows {
@@ -51,10 +51,10 @@ class PruneRows {
   // (mask_scales.h).
   std::vector<MaskScales> scales(const std::vector<PruneGroup>& groups,
                                  const std::vector<std::vector<std::int64_t>>& kept) const;
-  // Like the function each_input_sums() (input_sums.h).
+  // Calls each_input_sums() on these rows (input_sums.h).
   void each_input(const std::vector<std::string>& parameters,
                   const std::function<void(InputSums sums)>& take) const;
-  // Like the functions channel_maxima() and input_histograms() (input_ranges.h).
+  // Call channel_maxima() and input_histograms() on these rows (input_ranges.h).
   ChannelNumbers channel_maxima(const std::vector<std::string>& parameters) const;
   std::map<std::string, AbsHistogram> histograms(const std::vector<std::string>& parameters,
                                                  const ChannelNumbers& factors) const;

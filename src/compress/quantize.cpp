@@ -26,36 +26,37 @@
 namespace smelt::compress {
 namespace {
 
-// Returns the beginning of messages about a matrix.
-std::string what_of(const SourceFolder& source, const std::string& name) {
+// Returns the prefix of error messages about a matrix.
+std::string matrix_label(const SourceFolder& source, const std::string& name) {
   return str("compress: ", source.where, ": '", name, "'");
 }
 
-CodedMatrices coded_matrices(const SourceFolder& source, const QuantizePlan& plan,
-                             const PruneRows* rows, const QuantizeJob& job) {
+QuantizedMatrices quantized_matrices(const SourceFolder& source, const QuantizePlan& plan,
+                                     const PruneRows* rows, const QuantizeJob& job) {
   Matrices matrices;
   for (const auto& list : {plan.products, plan.tables})
     for (const std::string& module : list)
       matrices.emplace(module, source.tensors.at(str(module, kWeight)));
   if (!is_int4(job)) {
-    CodedMatrices out;
+    QuantizedMatrices out;
     for (const auto& [module, matrix] : matrices)
-      out.emplace(module, in_eight_bits(matrix, what_of(source, str(module, kWeight))));
+      out.emplace(module, to_int8(matrix, matrix_label(source, str(module, kWeight))));
     return out;
   }
-  if (rows == nullptr) return in_four_bits(matrices, job.group, source.where);
-  return in_four_bits_by(*rows, matrices, job.group, source.where);
+  if (rows == nullptr) return to_int4_nearest(matrices, job.group, source.where);
+  return to_int4_gptq(*rows, matrices, job.group, source.where);
 }
 
-Quantized::Tensor loss_of_codes(const std::string& name, const io::LazyTensor& matrix,
-                                const QuantizedMatrix& codes) {
+Quantized::Tensor noise_of(const std::string& name, const io::LazyTensor& matrix,
+                           const QuantizedMatrix& quantized) {
   const std::vector<std::byte> bytes = checkpoint::as_dtype(matrix, compiler::DType::f32).read();
   std::vector<float> values(bytes.size() / sizeof(float));
   std::memcpy(values.data(), bytes.data(), bytes.size());
-  const std::vector<float> said = codes.said();
+  const std::vector<float> restored = quantized.dequantized();
   return {.name = name,
-          .sqnr_db = io::signal_to_noise_db(values, said),
-          .middle_db = io::middle_to_noise_db(values, said, static_cast<std::size_t>(codes.rows))};
+          .sqnr_db = io::signal_to_noise_db(values, restored),
+          .middle_db =
+              io::middle_to_noise_db(values, restored, static_cast<std::size_t>(quantized.rows))};
 }
 
 Json limit_json(const DropLimit& limit, const Quantized& done) {
@@ -63,15 +64,14 @@ Json limit_json(const DropLimit& limit, const Quantized& done) {
   out["max_drop"] = limit.most;
   out["forced"] = limit.forced;
   out["score"] = {{"before", done.before.choice}, {"after", done.after.choice}};
-  out["score_of_other_rows"] = {{"before", done.before.told}, {"after", done.after.told}};
+  out["score_of_other_rows"] = {{"before", done.before.unbiased}, {"after", done.after.unbiased}};
   return out;
 }
 
 std::string scales_text(const QuantizeJob& job) {
   if (is_int4(job))
-    return str("of each ", job.group, " of a row: max|x| / 7.5; codes rounded half to even, ",
-               "-8 to 7");
-  return "of each row: max|x| / 127.5; codes rounded half to even, -128 to 127";
+    return str("per ", job.group, " values of a row: max|x| / 7.5; rounded half to even, -8 to 7");
+  return "per row: max|x| / 127.5; rounded half to even, -128 to 127";
 }
 
 bool has_rows(const QuantizeJob& job) { return !job.rows.rows.input.empty(); }
@@ -99,7 +99,7 @@ Json step_of(const QuantizeJob& job, const Quantized& done) {
     out["group"] = job.group;
     out["rounded"] = has_rows(job) ? "gptq" : "to the nearest";
   }
-  if (has_rows(job)) out["calibrated_by"] = said_rows(job.rows);
+  if (has_rows(job)) out["calibrated_by"] = rows_json(job.rows);
   if (job.activations != Activations::floats) out["too_coarse"] = done.too_coarse;
   if (job.smooth > 0) out["smooth"] = job.smooth;
   if (job.activations == Activations::by_input_scale) {
@@ -129,11 +129,12 @@ Ranges ranges_of(const QuantizePlan& plan, const PruneRows& rows, const ChannelN
 }
 
 // Returns the quantization noise of each matrix, worst first.
-std::vector<Quantized::Tensor> losses_of(const SourceFolder& source, const CodedMatrices& codes) {
+std::vector<Quantized::Tensor> noise_of_all(const SourceFolder& source,
+                                            const QuantizedMatrices& quantized) {
   std::vector<Quantized::Tensor> out;
-  for (const auto& [module, in_codes] : codes) {
+  for (const auto& [module, matrix] : quantized) {
     const std::string name = str(module, kWeight);
-    out.push_back(loss_of_codes(name, source.tensors.at(name), in_codes));
+    out.push_back(noise_of(name, source.tensors.at(name), matrix));
   }
   std::ranges::stable_sort(out, {}, &Quantized::Tensor::middle_db);
   return out;
@@ -156,14 +157,14 @@ void refuse(const char* what, const char* hint) { throw UsageError(str("compress
 
 }  // namespace
 
-void check_codes(const QuantizeJob& job) {
+void check_quantize_job(const QuantizeJob& job) {
   const bool is_static = job.activations == Activations::by_input_scale;
   if (is_int4(job) && job.embeddings)
-    refuse("--embeddings cannot be combined with --weights int4, as a folder has one bit width",
+    refuse("--embeddings cannot be combined with --weights int4: a folder has a single bit width",
            "remove --embeddings, or use --weights int8");
   if (is_int4(job) && job.activations != Activations::floats)
     throw UsageError(str("compress: --activations ", word_of(job.activations, kActivations),
-                         " cannot be combined with --weights int4, as it needs int8 matmuls"),
+                         " cannot be combined with --weights int4: it needs int8 matmuls"),
                      "remove --activations, or use --weights int8");
   if (job.smooth > 0 && job.activations == Activations::floats)
     refuse("--smooth needs --activations: without it only the weights lose accuracy",
@@ -179,9 +180,9 @@ void check_codes(const QuantizeJob& job) {
 
 namespace {
 
-// Removes matmuls with too much quantization noise from the plan and returns their names.
-std::vector<std::string> take_coarse(std::vector<Quantized::Tensor>& losses, QuantizePlan& plan,
-                                     const std::string& where) {
+// Removes the matmuls below kLeastSqnr dB from the plan and returns the names of their matrices.
+std::vector<std::string> remove_noisy(std::vector<Quantized::Tensor>& losses, QuantizePlan& plan,
+                                      const std::string& where) {
   const auto coarse = std::ranges::stable_partition(losses, [&](const Quantized::Tensor& tensor) {
     return tensor.sqnr_db >= kLeastSqnr || is_table(tensor.name);
   });
@@ -202,9 +203,9 @@ io::LazyTensor one_number(float value) {
           [value] { return checkpoint::bytes_of_values(std::vector{value}); }};
 }
 
-CompressedFolder in_codes(const SourceFolder& source, const QuantizePlan& plan,
-                          const CodedMatrices& codes, const Ranges& ranges,
-                          const QuantizeJob& job) {
+CompressedFolder quantized_folder(const SourceFolder& source, const QuantizePlan& plan,
+                                  const QuantizedMatrices& quantized, const Ranges& ranges,
+                                  const QuantizeJob& job) {
   CompressedFolder made{.config = source.config, .tensors = source.tensors, .step = {}};
   std::erase_if(made.tensors,
                 [&](const auto& item) { return is_copy_of_table(item.first, source); });
@@ -212,7 +213,7 @@ CompressedFolder in_codes(const SourceFolder& source, const QuantizePlan& plan,
     for (const std::string& module : list) {
       const std::string name = str(module, kWeight);
       made.tensors.erase(name);
-      for (const auto& [suffix, tensor] : codes.at(module).tensors)
+      for (const auto& [suffix, tensor] : quantized.at(module).tensors)
         made.tensors[name + suffix] = tensor;
     }
   for (const std::string& module : plan.products)
@@ -227,11 +228,11 @@ bool is_kept(const QuantizePlan& plan, const std::string& module) {
   return std::ranges::find(plan.kept, module) != plan.kept.end();
 }
 
-// Returns how many of the worst matrices must stay in floating point to meet the limit; sets the
-// scores in `out`.
-std::size_t going_back(const SourceFolder& source, const QuantizePlan& plan,
-                       const CodedMatrices& codes, const QuantizeJob& job,
-                       const std::vector<Quantized::Tensor>& worst_first, Quantized& out) {
+// Returns how many of the noisiest matrices must stay in floating point to meet the limit. Stores
+// the scores in `out`.
+std::size_t count_left_in_float(const SourceFolder& source, const QuantizePlan& plan,
+                                const QuantizedMatrices& quantized, const QuantizeJob& job,
+                                const std::vector<Quantized::Tensor>& worst_first, Quantized& out) {
   const DropLimit& limit = *job.limit;
   const std::string name = str(source.where, " ", ::getpid(), " scores");
   data::WorkFolder work(data::temporary_work_folder("compress", name));
@@ -241,19 +242,19 @@ std::size_t going_back(const SourceFolder& source, const QuantizePlan& plan,
   std::map<std::size_t, FolderScore> tried;
   const auto holds = [&](std::size_t count) {
     const std::string folder = work.file(str("without", count));
-    write_compressed_folder(
-        folder, source,
-        in_codes(source, without_worst(plan, worst_first, count), codes, out.ranges, job));
+    write_compressed_folder(folder, source,
+                            quantized_folder(source, without_worst(plan, worst_first, count),
+                                             quantized, out.ranges, job));
     tried[count] = limit.score(folder);
     io::remove_tree(folder);
-    log_info("compress: {} in floating point: score {}, {} before quantization",
-             counted(count, "matrix", "matrices"), tried[count].choice, out.before.choice);
+    log_info("compress: score {} with {} in floating point, {} before quantization",
+             tried[count].choice, counted(count, "matrix", "matrices"), out.before.choice);
     return tried[count].choice >= out.before.choice - limit.most;
   };
-  const auto found = least_that_holds(worst_first.size() - 1, holds);
+  const auto found = smallest_passing(worst_first.size() - 1, holds);
   if (!found && !limit.forced)
     throw UsageError(
-        str("compress: a drop of at most ", limit.most, " (", limit.what, ") is not reached: with ",
+        str("compress: the score drops by more than ", limit.most, " (", limit.what, "): with ",
             worst_first.size() - 1, " of ", worst_first.size(),
             " matrices in floating point the score is ", tried.at(worst_first.size() - 1).choice,
             ", before quantization it was ", out.before.choice),
@@ -264,7 +265,7 @@ std::size_t going_back(const SourceFolder& source, const QuantizePlan& plan,
 
 }  // namespace
 
-std::optional<std::size_t> least_that_holds(std::size_t most,
+std::optional<std::size_t> smallest_passing(std::size_t most,
                                             const std::function<bool(std::size_t)>& holds) {
   if (holds(0)) return 0;
   std::size_t bad = 0, good = std::min<std::size_t>(1, most);
@@ -281,7 +282,7 @@ std::optional<std::size_t> least_that_holds(std::size_t most,
 }
 
 Quantized quantize_weights(const QuantizeJob& job) {
-  check_codes(job);
+  check_quantize_job(job);
   (void)io::OutputDirectory(job.to);  // fails early if `to` is not empty
   SourceFolder source = open_source_folder(job.from);
   QuantizePlan plan = plan_of(source, job);
@@ -289,14 +290,16 @@ Quantized quantize_weights(const QuantizeJob& job) {
   if (has_rows(job)) rows.emplace(source, job.rows);
   const ChannelNumbers factors =
       job.smooth > 0 ? smooth(source, *rows, job.smooth) : ChannelNumbers();
-  const CodedMatrices codes = coded_matrices(source, plan, rows ? &*rows : nullptr, job);
-  Quantized out{.tensors = losses_of(source, codes), .kept = {}, .bytes_before = source.bytes};
+  const QuantizedMatrices quantized =
+      quantized_matrices(source, plan, rows ? &*rows : nullptr, job);
+  Quantized out{
+      .tensors = noise_of_all(source, quantized), .kept = {}, .bytes_before = source.bytes};
   if (job.activations != Activations::floats)
-    out.too_coarse = take_coarse(out.tensors, plan, source.where);
+    out.too_coarse = remove_noisy(out.tensors, plan, source.where);
   if (job.activations == Activations::by_input_scale)
     out.ranges = ranges_of(plan, *rows, factors, job.calibration);
   if (job.limit) {
-    const std::size_t back = going_back(source, plan, codes, job, out.tensors, out);
+    const std::size_t back = count_left_in_float(source, plan, quantized, job, out.tensors, out);
     plan = without_worst(plan, out.tensors, back);
     const auto first_left = out.tensors.begin() + static_cast<std::ptrdiff_t>(back);
     for (auto it = out.tensors.begin(); it != first_left; ++it) out.went_back.push_back(it->name);
@@ -305,7 +308,7 @@ Quantized quantize_weights(const QuantizeJob& job) {
   out.kept = plan.kept;
   std::ranges::sort(out.tensors, {}, &Quantized::Tensor::name);
   std::erase_if(out.ranges, [&](const auto& item) { return is_kept(plan, item.first); });
-  CompressedFolder made = in_codes(source, plan, codes, out.ranges, job);
+  CompressedFolder made = quantized_folder(source, plan, quantized, out.ranges, job);
   made.step = step_of(job, out);
   out.bytes = write_compressed_folder(job.to, source, made);
   return out;

@@ -1,6 +1,5 @@
-// Quantizes weights to int8 or int4. int8 takes a quarter of the bytes on disk, int4 of the matmuls
-// an eighth. Programs that load the folder compute in floating point, or with int8 activations in
-// integers.
+// Quantizes weights to int8 or int4, which take a quarter or an eighth of the bytes of f32 on disk.
+// Programs that load the folder compute in floating point, or, with int8 activations, in integers.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +16,13 @@
 
 namespace smelt::compress {
 
-// The quality of a folder, higher is better: on the rows used to choose, and on other rows for an
-// unbiased score.
+// The quality of a compressed model; higher is better. `choice` is the score on the rows that
+// decide which matrices to quantize, `unbiased` the score on other rows.
 struct FolderScore {
-  double choice = 0, told = 0;
+  double choice = 0, unbiased = 0;
 };
 
-// A limit for the loss of quality.
+// A limit on the loss of quality through quantization.
 struct DropLimit {
   std::function<FolderScore(const std::string& folder)> score;
   double most = 0;      // maximum drop of FolderScore::choice
@@ -31,11 +30,11 @@ struct DropLimit {
   Json rows = {};       // description of the rows for compress.json
   // The flag and the hint for the error message if no folder meets the limit.
   std::string what = "--max-drop";
-  std::string hint = "allow a larger drop, or write it all the same with --force";
+  std::string hint = "allow a larger drop, or write the folder anyway with --force";
 };
 
 // The type of the quantized weights.
-enum class WeightCodes { int8, int4 };
+enum class WeightType { int8, int4 };
 
 // How the inputs of a matmul are quantized.
 enum class Activations {
@@ -51,8 +50,8 @@ inline constexpr NamedValues<Activations, 3> kActivations{
 // The settings of quantization.
 struct QuantizeJob {
   std::string from = {}, to = {};
-  WeightCodes weights = WeightCodes::int8;
-  std::int64_t group = 128;  // of int4: columns that share a scale
+  WeightType weights = WeightType::int8;
+  std::int64_t group = 128;  // int4: number of columns that share a scale
   // Calibration data for int4 rounding (gptq.h; without it values are rounded to nearest), input
   // scales (calibration.h) and SmoothQuant factors (smooth.h).
   PruneData rows = {.examples = 512, .what = "--calibrate"};
@@ -67,20 +66,20 @@ struct QuantizeJob {
 // Signal-to-noise ratio in dB below which a matrix is not used in int8 matmuls.
 inline constexpr double kLeastSqnr = 20;
 
-// Throws UsageError if options conflict, independent of the model.
-void check_codes(const QuantizeJob& job);
+// Throws UsageError if options conflict. Does not open the model.
+void check_quantize_job(const QuantizeJob& job);
 
 // The outcome of quantization.
 struct Quantized {
   struct Tensor {
     std::string name;
-    double sqnr_db = 0;    // signal to quantization noise of all values
-    double middle_db = 0;  // the same for each row, median over rows (middle_to_noise_db())
+    double sqnr_db = 0;    // signal-to-quantization-noise ratio of all values
+    double middle_db = 0;  // median over the rows of the row's ratio (middle_to_noise_db())
   };
   std::vector<Tensor> tensors;                // quantized tensors, by name
   std::vector<std::string> kept;              // modules of matrices that are not quantized
   std::uint64_t bytes_before = 0, bytes = 0;  // of all files of the folder
-  // with activations: left in floating point because of their noise, worst first
+  // With int8 activations: matrices left in floating point because of their noise, worst first.
   std::vector<std::string> too_coarse = {};
   // With static activations, by module: the largest |x| of its input and the clipping threshold.
   struct Range {
@@ -93,10 +92,10 @@ struct Quantized {
   FolderScore before = {}, after = {};
 };
 
-// Returns the smallest number in 0 to `most` for which `holds` is true, assuming that it then holds
-// for larger ones too. Tries 0, 1, 2, 4, ... up to `most`, then bisects. Returns nullopt if none of
-// these holds.
-std::optional<std::size_t> least_that_holds(std::size_t most,
+// Returns the smallest number from 0 to `most` for which `holds` is true, assuming that `holds` is
+// monotonic. Tries 0, 1, 2, 4, ... up to `most`, then bisects. Returns nullopt if it is false for
+// all of them.
+std::optional<std::size_t> smallest_passing(std::size_t most,
                                             const std::function<bool(std::size_t)>& holds);
 
 // Quantizes a model and writes `to`, a Hugging Face folder in compressed-tensors' format
@@ -105,7 +104,7 @@ std::optional<std::size_t> least_that_holds(std::size_t most,
 // (io/formats/int8_rows.h), but not pooler, head and biases. compress.json records the noise of
 // each matrix. With activations (W8A8), matrices with less than kLeastSqnr dB stay in floating
 // point; static scales come from job.rows. With a limit, the matrices with the most noise
-// (middle_db) stay in floating point, as few as least_that_holds() finds. Throws UsageError, unless
+// (middle_db) stay in floating point, as few as smallest_passing() finds. Throws UsageError, unless
 // forced, if even a single quantized matrix exceeds the limit; a forced folder has all matrices
 // quantized. Also throws UsageError in the same cases as open_source_folder() and
 // write_compressed_folder(), for a pattern without a match, if no matrix is left to quantize, and

@@ -11,10 +11,10 @@
 namespace smelt::compress {
 namespace {
 
-// Matches modules with the patterns to keep, and records which patterns matched.
-class Kept {
+// Matches modules with the patterns of --keep, and records which patterns have matched.
+class KeepPatterns {
  public:
-  explicit Kept(const std::vector<std::string>& patterns)
+  explicit KeepPatterns(const std::vector<std::string>& patterns)
       : patterns_(patterns), used_(patterns.size(), false) {}
   bool has(const std::string& module) {
     bool found = false;
@@ -26,7 +26,7 @@ class Kept {
     for (std::size_t i = 0; i < patterns_.size(); ++i)
       if (!used_[i])
         throw UsageError(str("compress: --keep ", patterns_[i], " matches no matrix"),
-                         str("names look like ", example, "; * matches any text"));
+                         str("use a module name such as ", example, "; * matches any text"));
   }
 
  private:
@@ -34,7 +34,7 @@ class Kept {
   std::vector<bool> used_;
 };
 
-Json said_activations(Activations activations) {
+Json activations_json(Activations activations) {
   if (activations == Activations::by_row) return checkpoint::activations_by_row();
   if (activations == Activations::by_input_scale) return checkpoint::activations_by_input_scale();
   return nullptr;
@@ -66,7 +66,7 @@ Json group(const std::vector<std::string>& targets, const QuantizeJob& job,
 
 QuantizePlan plan_of(const SourceFolder& source, const QuantizeJob& job) {
   QuantizePlan plan;
-  Kept kept(job.keep);
+  KeepPatterns kept(job.keep);
   std::string example;
   for (const auto& [name, tensor] : source.tensors) {
     if (!is_matrix(name, tensor) || is_copy_of_table(name, source)) continue;
@@ -87,13 +87,13 @@ QuantizePlan plan_of(const SourceFolder& source, const QuantizeJob& job) {
 Json quantization_config(const QuantizePlan& plan, CompressKind kind, const QuantizeJob& job) {
   Json ignore = Json::array();
   for (const std::string& module : plan.kept)
-    if (!is_table(str(module, kWeight)) && !is_distances(module)) ignore.push_back(module);
+    if (!is_table(str(module, kWeight)) && !is_position_bias(module)) ignore.push_back(module);
   const Json head = "lm_head";  // a module even if it is tied to the embeddings
   if (kind == CompressKind::t5 && std::ranges::find(ignore, head) == ignore.end())
     ignore.push_back(head);
   Json groups = Json::object();
   if (!plan.products.empty())
-    groups["group_0"] = group({"Linear"}, job, said_activations(job.activations));
+    groups["group_0"] = group({"Linear"}, job, activations_json(job.activations));
   if (!plan.tables.empty()) groups[str("group_", groups.size())] = group(plan.tables, job, nullptr);
   Json out{{"quant_method", checkpoint::kQuantMethod},
            {"format", format_of(job)},

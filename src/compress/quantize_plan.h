@@ -12,7 +12,7 @@
 
 namespace smelt::compress {
 
-inline bool is_int4(const QuantizeJob& job) { return job.weights == WeightCodes::int4; }
+inline bool is_int4(const QuantizeJob& job) { return job.weights == WeightType::int4; }
 
 // Modules to quantize (matmuls and embedding tables), and those to leave.
 struct QuantizePlan {

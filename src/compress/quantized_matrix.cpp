@@ -38,30 +38,32 @@ QuantizedMatrix of_groups(const io::Int4Groups& codes, const io::LazyTensor& mat
   const std::int64_t rows = matrix.shape.dims[0];
   const auto held = std::make_shared<const io::Int4Groups>(codes);
   const auto size = static_cast<std::size_t>(matrix.shape.elements());
-  return {
-      .tensors = checkpoint::packed_tensors(*held, rows), .rows = rows, .said = [held, rows, size] {
-        std::vector<float> out(size);
-        io::put_int4_values(held->words, held->scales, static_cast<std::size_t>(rows), out);
-        return out;
-      }};
+  return {.tensors = checkpoint::packed_tensors(*held, rows),
+          .rows = rows,
+          .dequantized = [held, rows, size] {
+            std::vector<float> out(size);
+            io::put_int4_values(held->words, held->scales, static_cast<std::size_t>(rows), out);
+            return out;
+          }};
 }
 
 }  // namespace
 
-QuantizedMatrix in_eight_bits(const io::LazyTensor& matrix, const std::string& what) {
-  const checkpoint::CodedTensor codes = checkpoint::coded(matrix, what);
+QuantizedMatrix to_int8(const io::LazyTensor& matrix, const std::string& what) {
+  const checkpoint::QuantizedTensor codes = checkpoint::coded(matrix, what);
   return {.tensors = {{"", codes.codes}, {checkpoint::kScaleSuffix, codes.scales}},
           .rows = matrix.shape.dims[0],
-          .said = [codes] {
+          .dequantized = [codes] {
             const auto scales = checkpoint::read_values<float>(codes.scales);
             return io::int8_values(checkpoint::read_values<std::int8_t>(codes.codes), scales,
                                    scales.size());
           }};
 }
 
-CodedMatrices in_four_bits(const Matrices& matrices, std::int64_t group, const std::string& where) {
+QuantizedMatrices to_int4_nearest(const Matrices& matrices, std::int64_t group,
+                                  const std::string& where) {
   check_groups(matrices, group, where);
-  CodedMatrices out;
+  QuantizedMatrices out;
   for (const auto& [module, matrix] : matrices)
     out.emplace(module,
                 of_groups(io::int4_groups(checkpoint::finite_values(matrix, named(module, where)),
@@ -71,8 +73,8 @@ CodedMatrices in_four_bits(const Matrices& matrices, std::int64_t group, const s
   return out;
 }
 
-CodedMatrices in_four_bits_by(const PruneRows& rows, const Matrices& matrices, std::int64_t group,
-                              const std::string& where) {
+QuantizedMatrices to_int4_gptq(const PruneRows& rows, const Matrices& matrices, std::int64_t group,
+                               const std::string& where) {
   check_groups(matrices, group, where);
   std::map<std::string, std::string> modules;  // by parameter
   std::vector<std::string> parameters;
@@ -80,7 +82,7 @@ CodedMatrices in_four_bits_by(const PruneRows& rows, const Matrices& matrices, s
     parameters.push_back(kernel_of(module));
     modules[parameters.back()] = module;
   }
-  CodedMatrices out;
+  QuantizedMatrices out;
   rows.each_input(parameters, [&](InputSums of) {
     const auto columns = static_cast<std::size_t>(std::lround(std::sqrt(of.sums.size())));
     std::vector<bool> dead(columns);

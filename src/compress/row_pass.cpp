@@ -23,15 +23,16 @@ std::int64_t RowPass::rows() const { return std::min(batch_size, there(*this)); 
 
 std::int64_t RowPass::batches() const { return there(*this) / rows(); }
 
-void ask_rows(const RowPass& pass, const model::Prediction& asked,
-              const std::function<void(std::size_t output, std::span<const float> values)>& take) {
+void run_on_rows(
+    const RowPass& pass, const model::Prediction& program,
+    const std::function<void(std::size_t output, std::span<const float> values)>& take) {
   const std::int64_t rows = pass.rows();
   CHECK(rows > 0, rows);
   const auto client = pjrt::open_device(pass.device, 1);
-  const model::StepProgram program = model::predict_program(asked, rows);
-  const execution::CompiledStep step(client, program, advice_to_prune());
+  const model::StepProgram step_program = model::predict_program(program, rows);
+  const execution::CompiledStep step(client, step_program, advice_to_prune());
   const execution::ModelState state = execution::ModelState::restore(
-      *client, program.placement, program.state, pass.weights, pass.where);
+      *client, step_program.placement, step_program.state, pass.weights, pass.where);
   Progress progress("compress", pass.batches(), "batches");
   for (std::int64_t b = 0; b < pass.batches(); ++b) {
     execution::fitting(advice_to_prune(), [&] {

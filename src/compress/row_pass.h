@@ -1,4 +1,4 @@
-// A pass over labelled rows to collect statistics of a model during compression.
+// Runs a model over labelled rows to collect statistics for compression.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ struct RowPass {
 
 // Runs the program on each batch. Calls `take` with the index and the values of each output; all
 // outputs must be f32.
-void ask_rows(const RowPass& pass, const model::Prediction& asked,
-              const std::function<void(std::size_t output, std::span<const float> values)>& take);
+void run_on_rows(
+    const RowPass& pass, const model::Prediction& program,
+    const std::function<void(std::size_t output, std::span<const float> values)>& take);
 
 }  // namespace smelt::compress

@@ -15,24 +15,24 @@ namespace {
 constexpr const char *kNorm = "layer_norm.weight", *kOutput = "DenseReluDense.wo.weight";
 constexpr float kLeast = 1e-5F;
 
-// A tensor whose rows produce channels, and the matrices whose columns take them.
+// A tensor whose rows produce channels, and the matrices whose columns consume them.
 struct Fold {
-  std::string maker;
-  std::vector<std::string> takers;
+  std::string producer;
+  std::vector<std::string> consumers;
 };
 
-// Returns the matrix that produces the neurons. ReLU is linear in a positive factor; in a gated
-// feed-forward it is applied to the part without the activation.
-std::string maker_of_neurons(const std::string& output, const io::LazyTensors& tensors) {
+// Returns the matrix whose rows are scaled to scale the neurons: wi, because ReLU commutes with
+// positive factors, or wi_1 of a gated feed-forward, which has no activation.
+std::string producer_of_neurons(const std::string& output, const io::LazyTensors& tensors) {
   const std::string at = output.substr(0, output.size() - std::string_view("wo.weight").size());
   const std::string gated = at + "wi_1.weight";
   return tensors.contains(gated) ? gated : at + "wi.weight";
 }
 
-// Returns the matrices of the layer that take the output of a norm, such as
-// "encoder.block.0.layer.0.layer_norm.weight"; for the encoder's last norm, those of the decoder's
-// cross-attention.
-std::vector<std::string> takers_of(const std::string& norm, const io::LazyTensors& tensors) {
+// Returns the matrices that consume the output of a norm, such as
+// "encoder.block.0.layer.0.layer_norm.weight". Keys and values of the decoder's cross-attention
+// consume the encoder's last norm.
+std::vector<std::string> consumers_of(const std::string& norm, const io::LazyTensors& tensors) {
   const std::string layer = norm.substr(0, norm.size() - std::string_view(kNorm).size());
   std::vector<std::string> out;
   for (const auto& [name, tensor] : tensors) {
@@ -50,15 +50,15 @@ std::vector<std::string> takers_of(const std::string& norm, const io::LazyTensor
   return out;
 }
 
-// Returns all folds, neurons first: the matrices that produce neurons are then scaled before their
-// own columns are measured.
+// Returns all folds, neurons first. The order matters: folding neurons scales matrices whose column
+// maxima the folds of norms use.
 std::vector<Fold> folds_of(const io::LazyTensors& tensors) {
   std::vector<Fold> out;
   for (const auto& [name, tensor] : tensors)
-    if (name.ends_with(kOutput)) out.push_back({maker_of_neurons(name, tensors), {name}});
+    if (name.ends_with(kOutput)) out.push_back({producer_of_neurons(name, tensors), {name}});
   for (const auto& [name, tensor] : tensors)
     if (name.ends_with(kNorm) && name != "decoder.final_layer_norm.weight")
-      out.push_back({name, takers_of(name, tensors)});
+      out.push_back({name, consumers_of(name, tensors)});
   return out;
 }
 
@@ -68,9 +68,9 @@ std::string kernel_of_weight(const std::string& name) {
 
 // Returns max|W_j| over the matrices.
 std::vector<float> column_maxima(const Fold& fold, const io::LazyTensors& tensors) {
-  const io::LazyTensor& first = tensors.at(fold.takers.front());
+  const io::LazyTensor& first = tensors.at(fold.consumers.front());
   std::vector<float> out(static_cast<std::size_t>(first.shape.dims.at(1)));
-  for (const std::string& name : fold.takers) {
+  for (const std::string& name : fold.consumers) {
     const auto values = checkpoint::read_values<float>(
         checkpoint::as_dtype(tensors.at(name), compiler::DType::f32));
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -93,11 +93,11 @@ std::vector<float> factors_by(const std::vector<float>& inputs, const std::vecto
 void apply(const Fold& fold, const std::vector<float>& factors, io::LazyTensors& tensors) {
   std::vector<float> inverse;
   for (const float factor : factors) inverse.push_back(1 / factor);
-  io::LazyTensor& maker = tensors.at(fold.maker);
-  maker = with_scaled_rows(maker, inverse);
-  for (const std::string& name : fold.takers) {
-    io::LazyTensor& taker = tensors.at(name);
-    taker = with_scaled_columns(taker, factors);
+  io::LazyTensor& producer = tensors.at(fold.producer);
+  producer = with_scaled_rows(producer, inverse);
+  for (const std::string& name : fold.consumers) {
+    io::LazyTensor& consumer = tensors.at(name);
+    consumer = with_scaled_columns(consumer, factors);
   }
 }
 
@@ -110,14 +110,14 @@ ChannelNumbers smooth(SourceFolder& source, const PruneRows& rows, double alpha)
         "remove --smooth, or use a T5");
   const std::vector<Fold> folds = folds_of(source.tensors);
   std::vector<std::string> parameters;
-  for (const Fold& fold : folds) parameters.push_back(kernel_of_weight(fold.takers.front()));
+  for (const Fold& fold : folds) parameters.push_back(kernel_of_weight(fold.consumers.front()));
   const ChannelNumbers most = rows.channel_maxima(parameters);
   ChannelNumbers out;
   for (std::size_t i = 0; i < folds.size(); ++i) {
     const auto factors =
         factors_by(most.at(parameters[i]), column_maxima(folds[i], source.tensors), alpha);
     apply(folds[i], factors, source.tensors);
-    for (const std::string& name : folds[i].takers) out[kernel_of_weight(name)] = factors;
+    for (const std::string& name : folds[i].consumers) out[kernel_of_weight(name)] = factors;
   }
   return out;
 }

@@ -1,7 +1,7 @@
 // SmoothQuant (Xiao et al. 2023, arXiv 2211.10438): moves outliers of the input channels of a
 // matmul into its matrix, where they cost less accuracy. Channel j is divided by
 //   s_j = max|X_j|^a / max|W_j|^(1-a), at least 1e-5; 1 for a channel that is always 0,
-// where W_j is its column in all matrices that take it; these columns are multiplied by s_j. The
+// where W_j is column j of all matrices that consume the channel; it is multiplied by s_j. The
 // division is folded into the layer before, so that the model computes the same function.
 #pragma once
 
@@ -12,9 +12,10 @@ namespace smelt::compress {
 
 class PruneRows;
 
-// Applies it to a T5: to the norms before attention and feed-forward, the encoder's last norm (the
-// input of the decoder's cross-attention), and the neurons of each feed-forward. Changes the
-// source's tensors and returns s by the matmuls' parameters. Throws UsageError for other models.
+// Applies SmoothQuant to a T5: to the norms before attention and feed-forward, to the encoder's
+// last norm (the input of the decoder's cross-attention), and to the neurons of each feed-forward.
+// Changes the source's tensors and returns s for each matmul, by parameter. Throws UsageError for
+// other models.
 ChannelNumbers smooth(SourceFolder& source, const PruneRows& rows, double alpha);
 
 }  // namespace smelt::compress

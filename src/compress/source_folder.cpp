@@ -23,7 +23,8 @@ namespace smelt::compress {
 namespace {
 
 constexpr const char *kFormat = "smelt compress 1", *kConfigFile = "config.json";
-// Files to copy besides weights and config; other files belong to training or to other programs.
+// Files to copy in addition to weights and config. Other files belong to training or to other
+// programs.
 constexpr std::array kFilesBeside{"vocab.txt",
                                   "spiece.model",
                                   "tokenizer.json",
@@ -54,11 +55,11 @@ bool is_folder_of_transformers(const checkpoint::StoredModel& model, const std::
 Json earlier_steps(const std::string& folder) {
   const std::string path = io::join_path(folder, checkpoint::kCompressedFile);
   if (!io::exists(path)) return Json::array();
-  const Json said = Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes));
-  return said.is_object() ? said.value("steps", Json::array()) : Json::array();
+  const Json content = Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes));
+  return content.is_object() ? content.value("steps", Json::array()) : Json::array();
 }
 
-// Returns the tensors with a hook that stores their checksums when they are read.
+// Returns the tensors; reading one also stores its CRC32C in `checksums`.
 io::LazyTensors with_checksums(const io::LazyTensors& tensors, Json& checksums) {
   io::LazyTensors out;
   for (const auto& [name, tensor] : tensors)
@@ -80,7 +81,7 @@ std::uint64_t size_of_files(const std::string& folder, const std::vector<std::st
 
 }  // namespace
 
-SourceFolder open_source_folder(const std::string& given, InCodes in_codes) {
+SourceFolder open_source_folder(const std::string& given, QuantizedInput quantized) {
   const std::string path = checkpoint::exported_of(given);
   if (path != given) log_info("compress: {}: using its exported model, {}", given, path);
   const checkpoint::StoredModel model = checkpoint::open_stored_model(path, "compress");
@@ -106,13 +107,13 @@ SourceFolder open_source_folder(const std::string& given, InCodes in_codes) {
   }
   out.config = checkpoint::read_model_config(out.folder);
   if (checkpoint::is_quantized(out.config, io::join_path(out.folder, kConfigFile)) &&
-      in_codes == InCodes::refused)
-    throw UsageError(
-        str("compress: ", path, ": its weights are ",
-            checkpoint::is_sparse(out.config, path) ? "sparse" : "quantized", " already"),
-        "use the original model");
-  out.tensors = in_codes == InCodes::taken ? checkpoint::plain_weights(out.folder, out.config)
-                                           : checkpoint::stored_weights(out.folder);
+      quantized == QuantizedInput::rejected)
+    throw UsageError(str("compress: ", path, ": its weights are already ",
+                         checkpoint::is_sparse(out.config, path) ? "sparse" : "quantized"),
+                     "use the original model");
+  out.tensors = quantized == QuantizedInput::accepted
+                    ? checkpoint::plain_weights(out.folder, out.config)
+                    : checkpoint::stored_weights(out.folder);
   for (const char* name : kFilesBeside)
     if (const std::string file = io::join_path(out.folder, name); io::exists(file))
       out.files.push_back({name, io::read_file(file, io::kSmallFileBytes)});
@@ -147,8 +148,8 @@ std::uint64_t write_compressed_folder(const std::string& to, const SourceFolder&
   step["from"] = {{"path", source.where},
                   {"weights_crc32c", crc32c_of_files(checkpoint::weights_files(source.folder))}};
   steps.push_back(step);
-  const Json said{{"format", kFormat}, {"steps", steps}, {"crc32c", checksums}};
-  io::write_file(directory.file(checkpoint::kCompressedFile), said.dump(2) + "\n");
+  const Json content{{"format", kFormat}, {"steps", steps}, {"crc32c", checksums}};
+  io::write_file(directory.file(checkpoint::kCompressedFile), content.dump(2) + "\n");
   io::write_file(directory.file(kConfigFile), made.config.dump(2) + "\n");
   directory.commit();
   return size_of_files(to, io::list_folder(to));

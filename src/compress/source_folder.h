@@ -28,13 +28,16 @@ struct SourceFolder {
   std::shared_ptr<const data::WorkFolder> work;  // folder of the conversion, if one was needed
 };
 
+// Whether a model with quantized or sparse weights is accepted as input.
+enum class QuantizedInput { rejected, accepted };
+
 // Opens a Hugging Face folder, the exported model of a run (exported_of()), or any other model that
-// smelt reads. The latter is converted to a temporary folder, with its moving averages if it has
-// them. Throws UsageError in the same cases as open_stored_model(), if the model is not fine-tuned
-// (such as an ELECTRA generator), and if its weights are quantized or sparse and `in_codes` is
-// `refused`.
-enum class InCodes { refused, taken };
-SourceFolder open_source_folder(const std::string& path, InCodes in_codes = InCodes::refused);
+// smelt reads. Converts the latter to a temporary folder, with its moving averages if it has any.
+// Throws UsageError in the same cases as open_stored_model(), if the model is not fine-tuned (such
+// as an ELECTRA generator), and if its weights are quantized or sparse but `quantized` is
+// `rejected`.
+SourceFolder open_source_folder(const std::string& path,
+                                QuantizedInput quantized = QuantizedInput::rejected);
 
 // Returns the CRC32C of the concatenated content of the files.
 std::uint32_t crc32c_of_files(const std::vector<std::string>& paths);
@@ -43,10 +46,10 @@ std::uint32_t crc32c_of_files(const std::vector<std::string>& paths);
 struct CompressedFolder {
   Json config;
   io::LazyTensors tensors;
-  Json step;  // what was done, for compress.json; "from" is added
+  Json step;  // the compression step for compress.json, without "from"
 };
-// Writes the folder and returns the size of its files. Throws UsageError if `to` is not empty, and
-// errors of reading a tensor; nothing is written then.
+// Writes the folder atomically and returns the total size of its files. Throws UsageError if `to`
+// is not empty, and any error of reading a tensor.
 std::uint64_t write_compressed_folder(const std::string& to, const SourceFolder& source,
                                       const CompressedFolder& made);
 

@@ -19,8 +19,8 @@ namespace {
 
 bool is_soft(const SparsifyJob& job) { return job.by == "soft"; }
 
-// A matrix after pruning.
-struct Thinned {
+// A matrix with most values set to 0.
+struct SparseMatrix {
   std::string module;
   io::LazyTensor matrix;
   std::uint64_t not_zero = 0;
@@ -49,8 +49,9 @@ class LayerMatrices {
     for (const auto& [name, tensor] : source.tensors)
       if (is_matrix(name, tensor) && is_in_layer(name)) names_.push_back(name);
     if (names_.empty())
-      throw UsageError(str("compress: ", source.where, ": no matrices of layers found"),
-                       "use a model with layers");
+      throw UsageError(
+          str("compress: ", source.where, ": has no attention or feed-forward weights"),
+          "use a BERT, ELECTRA or T5 model");
   }
   const std::vector<std::string>& names() const { return names_; }
   const compiler::Shape& shape(const std::string& name) const {
@@ -65,7 +66,7 @@ class LayerMatrices {
   std::vector<float> values(const std::string& name) const {
     return checkpoint::finite_values(source_.tensors.at(name), what(name));
   }
-  // Whether at most `not_zero` values of all matrices are nonzero.
+  // Returns whether at most `not_zero` values of all matrices together are nonzero.
   bool has_at_most(std::uint64_t not_zero) const {
     std::uint64_t found = 0;
     for (const std::string& name : names_) {
@@ -75,7 +76,7 @@ class LayerMatrices {
     return found <= not_zero;
   }
   template <class Keep>
-  Thinned thinned(const std::string& name, std::uint64_t not_zero, Keep keep) const {
+  SparseMatrix sparse(const std::string& name, std::uint64_t not_zero, Keep keep) const {
     const io::LazyTensor plain{{compiler::DType::f32, shape(name).dims},
                                [matrix = source_.tensors.at(name), what = what(name), keep] {
                                  std::vector<float> values =
@@ -91,46 +92,46 @@ class LayerMatrices {
   std::vector<std::string> names_;
 };
 
-std::vector<Thinned> by_share(const LayerMatrices& all, double sparsity) {
+std::vector<SparseMatrix> by_share(const LayerMatrices& all, double sparsity) {
   std::uint64_t weights = 0;
   for (const std::string& name : all.names()) weights += all.weights(name);
-  const MagnitudeCut cut = magnitude_cut(
+  const MagnitudeThreshold cut = magnitude_cut(
       [&](const auto& take) {
         for (const std::string& name : all.names()) take(all.values(name));
       },
       model::kept_of(weights, sparsity));
-  std::vector<Thinned> out;
+  std::vector<SparseMatrix> out;
   for (std::size_t i = 0; i < all.names().size(); ++i)
-    out.push_back(all.thinned(all.names()[i], cut.not_zero[i],
-                              [least = cut.least, of_equal = cut.of_equal[i]](auto values) {
-                                keep_largest(values, least, of_equal);
-                              }));
+    out.push_back(all.sparse(all.names()[i], cut.not_zero[i],
+                             [least = cut.least, of_equal = cut.of_equal[i]](auto values) {
+                               keep_largest(values, least, of_equal);
+                             }));
   return out;
 }
 
-std::vector<Thinned> with_own_zeros(const LayerMatrices& all) {
-  std::vector<Thinned> out;
+std::vector<SparseMatrix> with_own_zeros(const LayerMatrices& all) {
+  std::vector<SparseMatrix> out;
   for (const std::string& name : all.names()) {
     const auto zeros = static_cast<std::uint64_t>(std::ranges::count(all.values(name), 0.0F));
-    out.push_back(all.thinned(name, all.weights(name) - zeros, [](std::span<float>) {}));
+    out.push_back(all.sparse(name, all.weights(name) - zeros, [](std::span<float>) {}));
   }
   return out;
 }
 
-std::vector<Thinned> by_pattern(const LayerMatrices& all, const model::NmPattern& nm) {
+std::vector<SparseMatrix> by_pattern(const LayerMatrices& all, const model::NmPattern& nm) {
   for (const std::string& name : all.names())
     if (all.shape(name).dims[1] % nm.of != 0)
       throw UsageError(str(all.what(name), " is ", all.shape(name), ", cannot divide its ",
                            all.shape(name).dims[1], " inputs into groups of ", nm.of, " (--nm ",
                            model::nm_text(nm), ")"),
                        "choose another --nm, or a share of all weights: --sparsity 0.5");
-  std::vector<Thinned> out;
+  std::vector<SparseMatrix> out;
   for (const std::string& name : all.names()) {
     std::vector<float> values = all.values(name);
     keep_n_of_m(values, nm);
     const auto zeros = static_cast<std::uint64_t>(std::ranges::count(values, 0.0F));
-    out.push_back(all.thinned(name, values.size() - zeros,
-                              [nm](std::span<float> left) { keep_n_of_m(left, nm); }));
+    out.push_back(all.sparse(name, values.size() - zeros,
+                             [nm](std::span<float> left) { keep_n_of_m(left, nm); }));
   }
   return out;
 }
@@ -140,8 +141,8 @@ std::vector<Thinned> by_pattern(const LayerMatrices& all, const model::NmPattern
 Json sparsity_config(const SourceFolder& source, const SparsifyJob& job) {
   Json ignore = Json::array();
   for (const auto& [name, tensor] : source.tensors)
-    if (is_matrix(name, tensor) && !is_in_layer(name) && !is_table(name) && !is_distances(name) &&
-        !is_copy_of_table(name, source))
+    if (is_matrix(name, tensor) && !is_in_layer(name) && !is_table(name) &&
+        !is_position_bias(name) && !is_copy_of_table(name, source))
       ignore.push_back(module_of(name));
   const Json head = "lm_head";  // a module even if it is tied to the embeddings
   if (source.kind == CompressKind::t5 && std::ranges::find(ignore, head) == ignore.end())
@@ -174,9 +175,9 @@ Sparsified sparsify_model(const SparsifyJob& job) {
   (void)io::OutputDirectory(job.to);  // fails early if `to` is not empty
   const SourceFolder source = open_source_folder(job.from);
   const LayerMatrices all(source);
-  const std::vector<Thinned> left = is_soft(job) ? with_own_zeros(all)
-                                    : job.nm     ? by_pattern(all, *job.nm)
-                                                 : by_share(all, *job.sparsity);
+  const std::vector<SparseMatrix> left = is_soft(job) ? with_own_zeros(all)
+                                         : job.nm     ? by_pattern(all, *job.nm)
+                                                      : by_share(all, *job.sparsity);
   CompressedFolder made{.config = source.config, .tensors = source.tensors, .step = {}};
   Sparsified out{.tensors = {}, .bytes_before = source.bytes};
   for (const auto& [name, tensor] : source.tensors)
@@ -198,7 +199,8 @@ Sparsified sparsify_model(const SparsifyJob& job) {
   made.config[checkpoint::kQuantizationConfig] = {
       {checkpoint::kSparsityConfig, sparsity_config(source, job)}};
   made.step = step_json(job, out);
-  // The model was trained with these zeros; allow for weights equal to the threshold.
+  // Also counts as trained with its zeros if pruning set hardly any further weight to 0. The
+  // tolerance allows for several weights equal to the threshold.
   if (job.is_tuned || all.has_at_most(out.not_zero + out.weights / 100'000))
     made.step["tuned"] = true;
   out.bytes = write_compressed_folder(job.to, source, made);

@@ -14,12 +14,13 @@ namespace smelt::compress {
 // The settings of sparsification.
 struct SparsifyJob {
   std::string from = {}, to = {};
-  // Either a share of all weights of attention and feed-forward together, or an N:M pattern along
-  // the inputs of each output.
+  // Either the share of zeros over all attention and feed-forward weights together, or an N:M
+  // pattern along the inputs of each output.
   std::optional<double> sparsity = {};
   std::optional<model::NmPattern> nm = {};
-  // How a model that was trained with zeros got them, "magnitude" or "movement"; if there are too
-  // few zeros, the smallest weights are added. "soft": keeps the existing zeros only.
+  // How the weights to set to 0 were chosen during training: "magnitude" or "movement". If the
+  // model has too few zeros, its smallest weights are also set to 0. "soft": only keeps existing
+  // zeros.
   std::string by = "magnitude";
   bool is_tuned = false;  // the model was trained with its zeros
 };

@@ -25,8 +25,8 @@ std::string with_slashes(std::string name) {
   return name;
 }
 
-// Returns the target of a matmul; "bert.encoder.layer.3.output.dense" is
-// "bert/encoder/layer_3/output/dense/kernel" in smelt.
+// Returns the target of a BERT or ELECTRA matmul. smelt's name of
+// "bert.encoder.layer.3.output.dense" is "bert/encoder/layer_3/output/dense/kernel".
 PruneTarget bert_product(const LayerStack& stack, std::int64_t layer, const std::string& output,
                          const std::vector<std::string>& inputs) {
   const std::string at = str(stack.prefix, layer, ".");
@@ -42,8 +42,8 @@ PruneTarget bert_product(const LayerStack& stack, std::int64_t layer, const std:
   return out;
 }
 
-// Returns the target of a matmul under "encoder.block.3.layer.1", which is
-// "encoder/block_3/layer_001" in smelt.
+// Returns the target of a T5 matmul. smelt's name of "encoder.block.3.layer.1" is
+// "encoder/block_3/layer_001".
 PruneTarget t5_product(const CompressedFolder& folder, const LayerStack& stack, std::int64_t layer,
                        int part, const std::string& block, const std::string& output,
                        const std::vector<std::string>& inputs) {
@@ -63,9 +63,9 @@ PruneTarget t5_product(const CompressedFolder& folder, const LayerStack& stack, 
   return out;
 }
 
-// Returns rows or columns of a matrix, or elements of a vector: `width` for each kept unit.
-io::LazyTensor taken(const io::LazyTensor& tensor, std::vector<std::int64_t> kept,
-                     std::int64_t width, bool columns) {
+// Selects `width` rows (or columns) of a matrix, or elements of a vector, for each kept unit.
+io::LazyTensor selected(const io::LazyTensor& tensor, std::vector<std::int64_t> kept,
+                        std::int64_t width, bool columns) {
   const compiler::Dims& dims = tensor.shape.dims;
   const std::size_t item = compiler::dtype_size_bytes(tensor.shape.dtype);
   const std::int64_t rows = columns ? dims.at(0) : 1;
@@ -126,7 +126,7 @@ static std::vector<PruneGroup> bert_head_groups(const CompressedFolder& folder,
     out.push_back({.products = {bert_product(
                        stack, i, "attention.output.dense",
                        {"attention.self.query", "attention.self.key", "attention.self.value"})},
-                   .units = std::ssize(checkpoint::heads_left(c, i)),
+                   .units = std::ssize(checkpoint::remaining_heads(c, i)),
                    .width = hidden / heads});
   return out;
 }
@@ -183,11 +183,11 @@ std::vector<std::int64_t> largest(const std::vector<double>& values, std::int64_
 void scale_units(CompressedFolder& folder, const PruneGroup& group, const PruneTarget& product,
                  const std::vector<double>& factors) {
   io::LazyTensor& tensor = folder.tensors.at(product.output);
-  std::vector<float> of_columns;
+  std::vector<float> column_factors;
   for (const double factor : factors)
-    of_columns.insert(of_columns.end(), static_cast<std::size_t>(group.width),
-                      static_cast<float>(factor));
-  tensor = with_scaled_columns(tensor, std::move(of_columns));
+    column_factors.insert(column_factors.end(), static_cast<std::size_t>(group.width),
+                          static_cast<float>(factor));
+  tensor = with_scaled_columns(tensor, std::move(column_factors));
 }
 
 void keep_units(CompressedFolder& folder, const PruneGroup& group,
@@ -195,7 +195,7 @@ void keep_units(CompressedFolder& folder, const PruneGroup& group,
   const auto cut = [&](const std::string& name, std::int64_t width, bool columns) {
     io::LazyTensor& tensor = folder.tensors.at(name);
     CHECK(tensor.shape.dims[columns ? 1 : 0] == group.units * width, name, " ", tensor.shape);
-    tensor = taken(tensor, kept, width, columns);
+    tensor = selected(tensor, kept, width, columns);
   };
   for (const PruneTarget& product : group.products) {
     cut(product.output, group.width, true);

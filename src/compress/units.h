@@ -29,7 +29,7 @@ struct PruneGroup {
   std::string table = {};  // [rows, units] table pruned with them: a T5's position biases
 };
 
-// Removes the matmuls of layers that are not kept, and groups that become empty.
+// Returns the groups without the matmuls of removed layers, and without groups that become empty.
 std::vector<PruneGroup> of_layers(std::vector<PruneGroup> groups,
                                   const std::vector<std::vector<std::int64_t>>& kept_layers);
 
@@ -41,21 +41,22 @@ std::vector<PruneGroup> ffn_groups(const CompressedFolder& folder,
 std::vector<PruneGroup> head_groups(const CompressedFolder& folder,
                                     const std::vector<LayerStack>& stacks);
 
-// Returns how many units make up `share`: a multiple of `step`, at least one step. Halves `step`
-// while it exceeds the share.
+// Returns the number of units nearest to share * units that is a multiple of `step`. Halves `step`
+// first while it exceeds share * units.
 std::int64_t width_for(double share, std::int64_t units, std::int64_t step);
 
 // Returns `step`, halved until two steps fit into `units`.
 std::int64_t step_within(std::int64_t units, std::int64_t step);
 
-// Returns the indices of the `count` largest values, ascending; of equal ones the first.
+// Returns the indices of the `count` largest values in ascending order. Among equal values the
+// first ones are chosen.
 std::vector<std::int64_t> largest(const std::vector<double>& values, std::int64_t count);
 
 // Removes all units but `kept` from the tensors. Does not change the config.
 void keep_units(CompressedFolder& folder, const PruneGroup& group,
                 const std::vector<std::int64_t>& kept);
 
-// Multiplies the columns of each remaining unit in one matmul of the group by its factor.
+// Multiplies the columns of each remaining unit in one matmul of the group by the unit's factor.
 void scale_units(CompressedFolder& folder, const PruneGroup& group, const PruneTarget& product,
                  const std::vector<double>& factors);
 

@@ -15,9 +15,9 @@ namespace {
 
 struct Generation {
   const char *name, *prefix, *libtpu, *kind;
-  int named_by;       // unit of the number in the name: 1: chips, 2: cores (two per chip)
+  int named_by;       // what the number in the name counts: 1: chips, 2: cores (two per chip)
   int devices;        // per chip
-  int single_host;    // most chips of a single-host slice; larger slices have four per host
+  int single_host;    // maximum chips of a single-host slice; larger slices have four per host
   double flops, gib;  // per chip
   const char *image, *shapes;
 };
@@ -118,9 +118,9 @@ const std::vector<Accelerator>& accelerators() {
 
 namespace {
 
-// Returns the name of the accelerator for a variant of it, such as "v5e-8" with the chip's name or
-// "a100" without memory; "" for other names.
-std::string type_called(const std::string& name) {
+// Returns the full name for a common short form, such as "v5litepod-8" for "v5e-8", or "a100-40gb"
+// for "a100"; "" for other names.
+std::string canonical_name(const std::string& name) {
   std::string google = name;
   for (const Generation& g : kGenerations)
     if (const std::string chip = str(g.name, "-"); name.starts_with(chip))
@@ -134,7 +134,7 @@ std::string type_called(const std::string& name) {
 [[noreturn]] void throw_no_type(std::string_view where, const std::string& name) {
   std::vector<std::string> known;
   for (const Accelerator& a : accelerators()) known.push_back(a.name);
-  const std::string called = type_called(name);
+  const std::string called = canonical_name(name);
   throw UsageError(
       str(where, ": '", name, "' is not a known TPU or GPU type"),
       called.empty() ? did_you_mean(name, known) : str("did you mean '", called, "'?"));
@@ -155,10 +155,10 @@ std::vector<Accelerator> find_accelerators(std::string_view where, std::string_v
   return out;
 }
 
-Accelerator made_by_tpu_api(std::string_view where, std::string_view name) {
+Accelerator creatable_tpu(std::string_view where, std::string_view name) {
   const auto types = find_accelerators(where, name);
   if (types.size() != 1)
-    throw UsageError(str(where, ": expected one type, got several"), "give one type");
+    throw UsageError(str(where, ": expected one type, got several"), "name a single type");
   const Accelerator& type = types.front();
   if (type.is_gpu())
     throw UsageError(str(where, ": ", type.name, " is a GPU, expected a TPU"),
@@ -166,7 +166,7 @@ Accelerator made_by_tpu_api(std::string_view where, std::string_view name) {
   if (type.image.empty())
     throw UsageError(str(where, ": Google's TPU API does not create a ", type.name,
                          "; use Compute Engine or GKE"),
-                     "smelt pod manifest --kind jobset, or another TPU, such as v5litepod-8");
+                     "use `smelt pod manifest --kind jobset`, or another TPU, such as v5litepod-8");
   return type;
 }
 

@@ -36,7 +36,7 @@ namespace fs = std::filesystem;
 
 constexpr double kProcessBytes = 4e9;  // approximate memory of a compilation
 
-int processes_at_a_time(int wanted) {
+int process_count(int wanted) {
   if (wanted > 0) return wanted;
   const double memory = machine_memory();
   return std::max(1, std::min(available_threads(), static_cast<int>(memory / kProcessBytes)));
@@ -126,45 +126,45 @@ std::vector<SentBytes> sent_bytes_of(const Json& by_axes) {
   return out;
 }
 
-Compiled from_figures(const Json& figures) {
-  const auto figure = [&](const char* name) { return figures.at(name).get<double>(); };
+Compiled from_report(const Json& report) {
+  const auto value = [&](const char* name) { return report.at(name).get<double>(); };
   return {.end = CompileEnd::fits,
           .problem = {},
-          .arguments = figure("argument_bytes"),
-          .outputs = figure("output_bytes"),
-          .aliased = figure("alias_bytes"),
-          .temporaries = figure("temporary_bytes"),
-          .code = figure("code_bytes"),
-          .cycles = figure("scheduled"),
-          .unread = figure("unread"),
-          .moved = figure("moved_bytes"),
-          .sent = sent_bytes_of(figures.at("sent_bytes")),
-          .compile_seconds = figure("compile_s")};
+          .arguments = value("argument_bytes"),
+          .outputs = value("output_bytes"),
+          .aliased = value("alias_bytes"),
+          .temporaries = value("temporary_bytes"),
+          .code = value("code_bytes"),
+          .cycles = value("scheduled"),
+          .unread = value("unread"),
+          .moved = value("moved_bytes"),
+          .sent = sent_bytes_of(report.at("sent_bytes")),
+          .compile_seconds = value("compile_s")};
 }
 
-// Parses a message such as "error: … does not fit into the memory of a device: FIGURES", which a
-// line with the hint follows.
-Compiled from_errors(const std::string& said, int status) {
+// Parses the error output of `smelt compile`: the part after kFit if the program does not fit, else
+// the first error.
+Compiled from_errors(const std::string& log, int status) {
   constexpr std::string_view kFit = "does not fit into the memory of a device: ";
   Compiled out;
-  const std::size_t at = said.find(kFit), error = said.find("error: ");
-  if (at != said.npos) {
+  const std::size_t at = log.find(kFit), error = log.find("error: ");
+  if (at != log.npos) {
     out.end = CompileEnd::does_not_fit;
     const std::size_t begin = at + kFit.size();
-    out.problem = said.substr(begin, said.find('\n', begin) - begin);
+    out.problem = log.substr(begin, log.find('\n', begin) - begin);
   } else if (WIFSIGNALED(status)) {
-    out.problem = str("the compiler was ended by signal ", WTERMSIG(status),
-                      WTERMSIG(status) == SIGKILL ? ", as when memory runs out" : "");
+    out.problem = str("the compiler was killed by signal ", WTERMSIG(status),
+                      WTERMSIG(status) == SIGKILL ? ", possibly out of memory" : "");
   } else {
-    const std::size_t begin = error == said.npos ? 0 : error + 7;
-    out.problem = said.substr(begin, said.find('\n', begin) - begin);
+    const std::size_t begin = error == log.npos ? 0 : error + 7;
+    out.problem = log.substr(begin, log.find('\n', begin) - begin);
   }
   if (out.problem.empty())
-    out.problem = str("the compiler ended with status ", WEXITSTATUS(status), " and no report");
+    out.problem = str("the compiler exited with status ", WEXITSTATUS(status), " and no report");
   return out;
 }
 
-// Returns the cache file name, which depends on the program, the topology and the plugin file.
+// Returns the cache file name: a hash of the program, the topology and the plugin file.
 std::string name_of(const CompileRequest& request) {
   const std::string plugin = pjrt::find_plugin("tpu");
   const auto status = io::file_status(plugin);
@@ -193,23 +193,23 @@ Json to_json(const Compiled& c) {
           {"compile_seconds", c.compile_seconds}};
 }
 
-std::optional<Compiled> from_kept(const std::string& path) try {
+std::optional<Compiled> from_cache_file(const std::string& path) try {
   if (!io::exists(path)) return std::nullopt;
   const Json j = Json::parse(io::read_file(path, io::kSmallFileBytes));
-  const auto figure = [&](const char* name) { return j.at(name).get<double>(); };
+  const auto value = [&](const char* name) { return j.at(name).get<double>(); };
   return Compiled{.end = j.at("fits").get<bool>() ? CompileEnd::fits : CompileEnd::does_not_fit,
                   .problem = j.at("problem").get<std::string>(),
-                  .arguments = figure("arguments"),
-                  .outputs = figure("outputs"),
-                  .aliased = figure("aliased"),
-                  .temporaries = figure("temporaries"),
-                  .code = figure("code"),
-                  .cycles = figure("cycles"),
-                  .unread = figure("unread"),
-                  .moved = figure("moved"),
+                  .arguments = value("arguments"),
+                  .outputs = value("outputs"),
+                  .aliased = value("aliased"),
+                  .temporaries = value("temporaries"),
+                  .code = value("code"),
+                  .cycles = value("cycles"),
+                  .unread = value("unread"),
+                  .moved = value("moved"),
                   .sent = sent_bytes_of(j.at("sent")),
-                  .compile_seconds = figure("compile_seconds"),
-                  .kept = true};
+                  .compile_seconds = value("compile_seconds"),
+                  .from_cache = true};
 } catch (const std::exception&) {
   return std::nullopt;  // written by another version, or damaged: compile again
 }
@@ -219,19 +219,19 @@ std::optional<Compiled> from_kept(const std::string& path) try {
 TpuCompiles::TpuCompiles(std::string folder, Limits limits)
     : folder_(std::move(folder)), limits_(limits) {}
 
-std::string TpuCompiles::users_folder() {
+std::string TpuCompiles::user_cache_folder() {
   const auto cache = pjrt::user_folder("XDG_CACHE_HOME", ".cache");
   return cache ? io::join_path(*cache, "smelt/plans") : std::string();
 }
 
-Compiled TpuCompiles::kept_or_made(const CompileRequest& request,
-                                   const std::function<void()>& begin) const {
+Compiled TpuCompiles::cached_or_compiled(const CompileRequest& request,
+                                         const std::function<void()>& begin) const {
   const std::string path = folder_.empty() ? "" : io::join_path(folder_, name_of(request));
-  if (!path.empty() && !limits_.again)
-    if (const auto kept = from_kept(path)) return *kept;
+  if (!path.empty() && !limits_.ignore_cache)
+    if (const auto kept = from_cache_file(path)) return *kept;
   begin();
-  if (path.empty()) return made(request);
-  const Compiled compiled = made(request);
+  if (path.empty()) return compiled_now(request);
+  const Compiled compiled = compiled_now(request);
   if (compiled.end == CompileEnd::failed) return compiled;
   try {
     io::make_folders(folder_);
@@ -242,7 +242,7 @@ Compiled TpuCompiles::kept_or_made(const CompileRequest& request,
   return compiled;
 }
 
-Compiled TpuCompiles::made(const CompileRequest& request) const {
+Compiled TpuCompiles::compiled_now(const CompileRequest& request) const {
   const Scratch scratch;
   const std::string program = scratch.file("step.mlir"), out = scratch.file("out"),
                     err = scratch.file("err");
@@ -252,19 +252,18 @@ Compiled TpuCompiles::made(const CompileRequest& request) const {
                                      {"smelt", "compile", "--json", "--with-parent", "--topology",
                                       request.topology, program},
                                      scratch.path(), out, err),
-                               limits_.each);
-  // Ctrl-C on a terminal also ends the compiler.
+                               limits_.time_limit);
+  // Ctrl-C on a terminal also kills the compiler.
   if ((!status || *status != 0) && StopSignal::raised())
     throw Stopped("plan: stopped by a signal", "run it again; compiled programs are cached");
   if (!status) {
     Compiled late;
-    late.problem = str("not compiled within ", limits_.each.count(), " s");
+    late.problem = str("not compiled within ", limits_.time_limit.count(), " s");
     return late;
   }
-  const Json figures = Json::parse_or_discard(io::read_file(out));
-  Compiled compiled = *status == 0 && figures.is_object()
-                          ? from_figures(figures)
-                          : from_errors(io::read_file(err), *status);
+  const Json report = Json::parse_or_discard(io::read_file(out));
+  Compiled compiled = *status == 0 && report.is_object() ? from_report(report)
+                                                         : from_errors(io::read_file(err), *status);
   compiled.compile_seconds = seconds_since(begin);
   return compiled;
 }
@@ -278,13 +277,13 @@ std::vector<Compiled> TpuCompiles::run(std::span<const CompileRequest> requests,
   std::ranges::sort(groups);
   std::vector<Compiled> out(requests.size());
   const StopSignal stop("plan: stopping the compilers\n");
-  std::mutex told;
-  run_each(groups.size(), processes_at_a_time(limits_.side_by_side), [&](std::size_t g) {
-    const Compiled compiled = kept_or_made(requests[groups[g].front()], [&] {
-      const std::lock_guard lock(told);
+  std::mutex callbacks;
+  run_each(groups.size(), process_count(limits_.max_processes), [&](std::size_t g) {
+    const Compiled compiled = cached_or_compiled(requests[groups[g].front()], [&] {
+      const std::lock_guard lock(callbacks);
       if (begun) begun(groups[g].front());
     });
-    const std::lock_guard lock(told);
+    const std::lock_guard lock(callbacks);
     for (const std::size_t i : groups[g]) {
       out[i] = compiled;
       if (done) done(i, out[i]);

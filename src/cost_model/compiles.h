@@ -21,8 +21,8 @@ struct CompileRequest {
 // The outcome of a compilation.
 enum class CompileEnd { fits, does_not_fit, failed };
 
-// Bytes that a device sends along axes of the mesh: all-reduces and other collectives, and how many
-// of these bytes are sent asynchronously.
+// Bytes that a device sends along axes of the mesh, in all-reduces and in other collectives. The
+// asynchronous bytes are included in both.
 struct SentBytes {
   std::string axes;  // "data", "fsdp+tensor"
   double all_reduce = 0, other = 0, asynchronous_all_reduce = 0, asynchronous_other = 0;
@@ -33,15 +33,15 @@ struct Compiled {
   CompileEnd end = CompileEnd::failed;
   std::string problem;  // unless it fits: libtpu's message, or the reason of the failure
   double arguments = 0, outputs = 0, aliased = 0, temporaries = 0, code = 0;  // bytes
-  // Cycles of the compiler's schedule (pjrt/schedule.h); `unread` is the part of them that is
-  // estimated because the schedule lacks it.
+  // Cycles of the compiler's schedule (pjrt/schedule.h). `unread` cycles of them are estimated,
+  // because the schedule does not cover all of the program.
   double cycles = 0, unread = 0;
   double moved = 0;  // bytes moved between HBM and the cores
   std::vector<SentBytes> sent = {};
   double compile_seconds = 0;  // of the process; from the original run if cached
-  bool kept = false;           // whether the result comes from the cache
-  // Returns the memory that a device needs at once: arguments, outputs that do not reuse their
-  // memory, temporaries and code.
+  bool from_cache = false;
+  // Returns the peak memory of a device: arguments, outputs that do not reuse an argument's memory,
+  // temporaries and code.
   double bytes() const { return arguments + outputs - aliased + temporaries + code; }
 };
 
@@ -49,10 +49,10 @@ struct Compiled {
 class TpuCompiles {
  public:
   struct Limits {
-    int side_by_side = 0;                  // maximum number of processes; 0: by cores and memory
-    std::chrono::seconds each{600};        // time limit of each compilation
+    int max_processes = 0;                 // maximum number of processes; 0: by cores and memory
+    std::chrono::seconds time_limit{600};  // time limit of each compilation
     std::string smelt = "/proc/self/exe";  // the program that has the command `compile`
-    bool again = false;                    // ignore cached results and replace them
+    bool ignore_cache = false;             // compile again and replace cached results
   };
   using Done = std::function<void(std::size_t request, const Compiled& compiled)>;
   using Begun = std::function<void(std::size_t request)>;
@@ -69,11 +69,12 @@ class TpuCompiles {
 
   // Returns the user's cache folder, smelt/plans in $XDG_CACHE_HOME or ~/.cache; "" if neither
   // exists.
-  static std::string users_folder();
+  static std::string user_cache_folder();
 
  private:
-  Compiled kept_or_made(const CompileRequest& request, const std::function<void()>& begin) const;
-  Compiled made(const CompileRequest& request) const;
+  Compiled cached_or_compiled(const CompileRequest& request,
+                              const std::function<void()>& begin) const;
+  Compiled compiled_now(const CompileRequest& request) const;
 
   std::string folder_;
   Limits limits_;

@@ -7,8 +7,9 @@ namespace {
 
 constexpr double kHostBytes = 200e6;  // bytes/s from a host to its bucket or disk
 
-// Half of a link's bandwidth is for sending. Devices of a chip share its links, but reduce among
-// themselves before an all-reduce.
+// Returns the seconds to send these bytes. Half of a link's bandwidth is for sending. The devices
+// of a chip share its links; in an all-reduce they first reduce within the chip, so the chip sends
+// these bytes only once.
 double seconds_to_send(const Accelerator& type, double all_reduce, double other) {
   if (type.chips == 1) return 0;
   const double per_chip = static_cast<double>(type.devices) / type.chips;
@@ -18,13 +19,13 @@ double seconds_to_send(const Accelerator& type, double all_reduce, double other)
 }  // namespace
 
 Estimate usual_factor(const Accelerator& type) {
-  if (type.is_gpu()) return kOfRoofline;
-  return type.generation == "v4" ? kOfV4Cycles : kOfCycles;
+  if (type.is_gpu()) return kGpuFactor;
+  return type.generation == "v4" ? kV4Factor : kTpuFactor;
 }
 
 double longest_run(const Accelerator& type) { return type.is_gpu() ? 1 : kLongestRun; }
 
-double telling_seconds(const Accelerator& type, const SentBytes& sent) {
+double communication_seconds(const Accelerator& type, const SentBytes& sent) {
   return seconds_to_send(type, sent.all_reduce, sent.other);
 }
 
@@ -34,22 +35,22 @@ StepWork step_work(const Accelerator& type, const Compiled& step, const StepProd
                                  step.moved / type.bandwidth
                            : type.seconds_of(step.cycles);
   for (const SentBytes& s : step.sent) {
-    out.told += telling_seconds(type, s);
-    out.behind += seconds_to_send(type, s.all_reduce - s.asynchronous_all_reduce,
-                                  s.other - s.asynchronous_other);
+    out.communication += communication_seconds(type, s);
+    out.exposed += seconds_to_send(type, s.all_reduce - s.asynchronous_all_reduce,
+                                   s.other - s.asynchronous_other);
   }
   return out;
 }
 
 std::optional<Estimate> step_seconds(const StepWork& of, const Estimate& factor) {
   if (of.work <= 0) return std::nullopt;
-  return Estimate{.low = std::max(factor.low * of.work, of.told),
-                  .likely = factor.likely * of.work + of.behind,
-                  .high = factor.high * of.work + of.told};
+  return Estimate{.low = std::max(factor.low * of.work, of.communication),
+                  .likely = factor.likely * of.work + of.exposed,
+                  .high = factor.high * of.work + of.communication};
 }
 
 double measured_factor(const StepWork& of, double seconds) {
-  return std::max(0.05, (seconds - of.behind) / of.work);
+  return std::max(0.05, (seconds - of.exposed) / of.work);
 }
 
 RunTime run_seconds(const Accelerator& type, const Estimate& step, const RunWork& work,
@@ -61,23 +62,23 @@ RunTime run_seconds(const Accelerator& type, const Estimate& step, const RunWork
   const double saves = steps / every;
   RunTime out;
   const Estimate stepping = step.times(steps + kStallSteps * saves);
-  const Estimate beside = scored.value_or(Estimate()).times(work.evaluations).plus(kStartSeconds);
-  out.seconds = stepping.plus(beside);
-  out.seconds.high = std::max(out.seconds.high, longest * stepping.likely + beside.high);
+  const Estimate other = scored.value_or(Estimate()).times(work.evaluations).plus(kStartSeconds);
+  out.seconds = stepping.plus(other);
+  out.seconds.high = std::max(out.seconds.high, longest * stepping.likely + other.high);
   out.preemptions = out.seconds.likely * type.hosts / kSecondsBetweenPreemptions;
   const double lost = every / 2;
   out.spot_seconds = Estimate{
       .low = out.seconds.low,
-      .likely = out.seconds.likely + out.preemptions * (lost * step.likely + kReturnSeconds),
-      .high = out.seconds.high + 3 * out.preemptions * (lost * step.high + kReturnSeconds)};
+      .likely = out.seconds.likely + out.preemptions * (lost * step.likely + kRecoverySeconds),
+      .high = out.seconds.high + 3 * out.preemptions * (lost * step.high + kRecoverySeconds)};
   return out;
 }
 
 RunCost run_cost(const Accelerator& type, const RunTime& time, const Price* price) {
   RunCost out;
   if (price == nullptr) return out;
-  const auto dollars = [&](const Estimate& seconds, double of_chip) {
-    return seconds.times(of_chip * type.chips / 3600);
+  const auto dollars = [&](const Estimate& seconds, double per_chip) {
+    return seconds.times(per_chip * type.chips / 3600);
   };
   if (price->on_demand) out.on_demand = dollars(time.seconds, *price->on_demand);
   if (price->spot) out.spot = dollars(time.spot_seconds, *price->spot);

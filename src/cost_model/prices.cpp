@@ -121,7 +121,7 @@ int age_in_months(const Price& price, std::string_view now) {
   return months("now", now) - months(price.source, price.date);
 }
 
-std::string old_price_words(const Price& price, std::string_view now) {
+std::string old_price_warning(const Price& price, std::string_view now) {
   const int age = age_in_months(price, now);
   return age > kOldPriceMonths ? str(age, " months old: check it") : "";
 }

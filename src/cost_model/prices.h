@@ -10,8 +10,8 @@ namespace smelt::cost_model {
 
 // The price of a chip in a region.
 struct Price {
-  // generation: of a GPU its name; region: "any" if clouds differ more than regions
-  std::string generation, region;
+  std::string generation;  // TPU generation or name of the GPU
+  std::string region;      // "any" if the price does not depend on the region
   std::optional<double> on_demand, spot, committed;  // US dollars per chip and hour
   std::string source;
   std::string date;  // of the source: "2025-02"
@@ -28,8 +28,8 @@ class Prices {
 
   // Throws UsageError if no price for the region is known.
   void check_region(std::string_view region) const;
-  // Returns the first price for the generation in the region, if given, else in any region; nullptr
-  // without one.
+  // Returns the first price for the generation in the region (in any region if it is empty);
+  // nullptr if there is none.
   const Price* find(std::string_view generation, std::string_view region = {}) const;
   const std::vector<Price>& all() const { return prices_; }
 
@@ -37,14 +37,14 @@ class Prices {
   std::vector<Price> prices_;
 };
 
-// Returns the whole months from the price's date to `now` ("2026-11"). Throws UsageError if a date
-// is invalid.
+// Returns the number of months from the price's date to `now` ("2026-11"). Throws UsageError if a
+// date is invalid.
 int age_in_months(const Price& price, std::string_view now);
 // Prices older than this are marked because they may be outdated.
 inline constexpr int kOldPriceMonths = 6;
 // Returns a warning such as "7 months old: check it" if the price is older than kOldPriceMonths at
 // `now`, else "".
-std::string old_price_words(const Price& price, std::string_view now);
+std::string old_price_warning(const Price& price, std::string_view now);
 // Returns the current month, such as "2026-11".
 std::string this_month();
 

@@ -117,7 +117,7 @@ void AllGatherServer::postpone(Clock::duration time) {
   for (auto& [key, gather] : gathers_) gather.deadline += time;
 }
 
-bool AllGatherServer::waits_for_first_alone(const Gather& gather) {
+bool AllGatherServer::waits_only_for_first(const Gather& gather) {
   return !gather.payloads.front() &&
          std::all_of(gather.payloads.begin() + 1, gather.payloads.end(),
                      [](const auto& payload) { return payload.has_value(); });
@@ -125,7 +125,7 @@ bool AllGatherServer::waits_for_first_alone(const Gather& gather) {
 
 bool AllGatherServer::all_wait_for_first() const {
   return std::ranges::any_of(gathers_, [](const auto& one) {
-    return one.second.failed.empty() && waits_for_first_alone(one.second);
+    return one.second.failed.empty() && waits_only_for_first(one.second);
   });
 }
 
@@ -133,7 +133,7 @@ std::vector<std::string> AllGatherServer::waiting(Clock::time_point now,
                                                   Clock::duration at_least) const {
   std::vector<std::string> out;
   for (const auto& [key, gather] : gathers_)
-    if (gather.failed.empty() && now - gather.began >= at_least && !waits_for_first_alone(gather))
+    if (gather.failed.empty() && now - gather.began >= at_least && !waits_only_for_first(gather))
       out.push_back(str("'", key, "' waits since ", seconds_of(now - gather.began), " for ",
                         missing(gather)));
   return out;

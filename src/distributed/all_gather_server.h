@@ -63,7 +63,7 @@ class AllGatherServer {
     std::string failed;  // error message, also returned to ranks that join later
   };
   std::string missing(const Gather& gather) const;
-  static bool waits_for_first_alone(const Gather& gather);
+  static bool waits_only_for_first(const Gather& gather);
   PodAnswer complete(const std::string& key, Gather& gather) const;
 
   int size_;

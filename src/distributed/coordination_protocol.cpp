@@ -1,4 +1,4 @@
-// HubServer's reactions to frames and to the passing of time.
+// CoordinationServer's reactions to frames and to the passing of time.
 
 #include <algorithm>
 #include <map>
@@ -25,7 +25,7 @@ std::chrono::milliseconds read_timeout(PayloadReader& in) {
 
 }  // namespace
 
-void HubServer::handle(Peer& peer, const Frame& frame) {
+void CoordinationServer::handle(Peer& peer, const Frame& frame) {
   if (peer.stage == Stage::came) return handle_hello(peer, frame);
   const auto now = Clock::now();
   const PodCall from{peer.hello.rank, frame.call};
@@ -65,7 +65,8 @@ void HubServer::handle(Peer& peer, const Frame& frame) {
   }
 }
 
-void HubServer::say_no(Peer& peer, FrameKind kind, const std::string& text, int exit_code) {
+void CoordinationServer::send_refusal(Peer& peer, FrameKind kind, const std::string& text,
+                                      int exit_code) {
   PayloadWriter payload;
   payload.text(text);
   if (kind == FrameKind::end) payload.number(static_cast<std::uint64_t>(exit_code), 1);
@@ -74,7 +75,7 @@ void HubServer::say_no(Peer& peer, FrameKind kind, const std::string& text, int 
   drop(peer);
 }
 
-void HubServer::handle_hello(Peer& peer, const Frame& frame) {
+void CoordinationServer::handle_hello(Peer& peer, const Frame& frame) {
   if (frame.kind != FrameKind::hello) throw SystemError("no hello");
   const Handshake hello = parse_hello(frame.payload);
   const auto refusal = refusal_of(own_, proof_of(secret_, peer.nonce, hello.rank), hello);
@@ -83,25 +84,25 @@ void HubServer::handle_hello(Peer& peer, const Frame& frame) {
     refused_ = refusal->text;
     const bool has_place = refusal->of_ours && hello.rank >= 0 && hello.rank < own_.size;
     if (refusal->of_ours && !begun_ && !misfit_) misfit_ = {refusal->text, Clock::now()};
-    if (!has_place || begun_) return say_no(peer, FrameKind::end, refusal->text, kUsage);
+    if (!has_place || begun_) return send_refusal(peer, FrameKind::end, refusal->text, kUsage);
   }
   if (const Peer* there = member(hello.rank); there != nullptr || begun_) {
     refused_ = str("pod: ", name_of(hello), " comes to the place of ",
                    there != nullptr ? name_of(there->hello) : "one that has left");
     log_warning("{}", refused_);
-    return say_no(peer, FrameKind::taken, refused_, 0);
+    return send_refusal(peer, FrameKind::taken, refused_, 0);
   }
   peer.hello = hello;
   peer.stage = Stage::member;
   member(hello.rank) = &peer;
   peer.connection->queue({FrameKind::beat});  // confirms that the server accepted the process
   peer.connection->flush();
-  if (!not_here().empty()) return;
+  if (!absent_ranks().empty()) return;
   if (misfit_) return end(misfit_->text, kUsage);
   welcome_all();
 }
 
-void HubServer::welcome_all() {
+void CoordinationServer::welcome_all() {
   begun_ = true;
   PayloadWriter names;
   for (const Peer* peer : members_)
@@ -116,7 +117,7 @@ void HubServer::welcome_all() {
 }
 
 // Rank 0 gets its reply once all others have left, because the server ends with rank 0's process.
-void HubServer::handle_bye(Peer& peer, const Frame& frame) {
+void CoordinationServer::handle_bye(Peer& peer, const Frame& frame) {
   peer.stage = Stage::left;
   const PodCall call{peer.hello.rank, frame.call};
   if (call.rank == 0)
@@ -129,14 +130,14 @@ void HubServer::handle_bye(Peer& peer, const Frame& frame) {
   if (all && last_bye_.rank == 0) answer(answer_to({last_bye_}, CallStatus::good));
 }
 
-std::vector<int> HubServer::not_here() const {
+std::vector<int> CoordinationServer::absent_ranks() const {
   std::vector<int> out;
   for (int rank = 0; rank < own_.size; ++rank)
     if (member(rank) == nullptr) out.push_back(rank);
   return out;
 }
 
-std::string HubServer::described(int rank) const {
+std::string CoordinationServer::described(int rank) const {
   const Peer* peer = member(rank);
   if (peer == nullptr) return str("host ", rank);
   if (peer->doing.empty()) return name_of(peer->hello);
@@ -144,17 +145,17 @@ std::string HubServer::described(int rank) const {
              peer->doing);
 }
 
-void HubServer::time_passes() {
+void CoordinationServer::time_passes() {
   if (ended_) return;
   const auto now = Clock::now();
   answer(gathers_.overdue(now));
   answer(values_.overdue(now));
   if (now >= next_beat_) send_beats(now);
   find_dead(now);
-  if (!ended_ && now >= next_say_) say_waiting(now);
+  if (!ended_ && now >= next_say_) log_waiting(now);
 }
 
-void HubServer::send_beats(Clock::time_point now) {
+void CoordinationServer::send_beats(Clock::time_point now) {
   next_beat_ = now + times_.beat;
   const auto frame =
       std::make_shared<const std::string>(encode(Frame{FrameKind::beat, 0, std::string()}));
@@ -165,7 +166,7 @@ void HubServer::send_beats(Clock::time_point now) {
   }
 }
 
-void HubServer::find_dead(Clock::time_point now) {
+void CoordinationServer::find_dead(Clock::time_point now) {
   for (const auto& peer : peers_) {
     if (peer->stage == Stage::came && now - peer->came > times_.hello) drop(*peer);
     if (peer->stage == Stage::member && now - peer->heard > times_.silence)
@@ -174,7 +175,7 @@ void HubServer::find_dead(Clock::time_point now) {
   if (begun_) return;
   if (misfit_ && now - misfit_->since > times_.hello) return end(misfit_->text, kUsage);
   if (now - began_ < times_.connect) return;
-  const auto missing = not_here();
+  const auto missing = absent_ranks();
   end(str("pod: ", missing.size() == 1 ? "host " : "hosts ", join(missing, ", "), " of ", own_.size,
           missing.size() == 1 ? " has" : " have", " not come within ",
           whole_seconds(times_.connect),
@@ -182,11 +183,11 @@ void HubServer::find_dead(Clock::time_point now) {
       1);
 }
 
-void HubServer::say_waiting(Clock::time_point now) {
+void CoordinationServer::log_waiting(Clock::time_point now) {
   next_say_ = now + times_.say;
   if (!begun_) {
     log_info("pod: waiting for {} for hosts {} of {}", whole_seconds(now - began_),
-             join(not_here(), ", "), own_.size);
+             join(absent_ranks(), ", "), own_.size);
     return;
   }
   for (const std::string& text : gathers_.waiting(now, times_.say)) log_warning("pod: {}", text);
@@ -195,7 +196,7 @@ void HubServer::say_waiting(Clock::time_point now) {
 
 // Returns a message if no rank has changed its activity for `times_.say` and the activities differ.
 // The ranks whose activity is the rarest probably block the others, so they are named one by one.
-std::vector<std::string> HubServer::standstill(Clock::time_point now) const {
+std::vector<std::string> CoordinationServer::standstill(Clock::time_point now) const {
   if (gathers_.all_wait_for_first()) return {};
   std::map<std::string, std::vector<int>> by_doing;
   for (int rank = 0; rank < own_.size; ++rank) {

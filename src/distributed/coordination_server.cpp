@@ -17,7 +17,7 @@
 
 namespace smelt::distributed {
 
-HubServer::HubServer(int listener, Handshake own, const PodOptions& options)
+CoordinationServer::CoordinationServer(int listener, Handshake own, const PodOptions& options)
     : listener_(listener),
       own_(std::move(own)),
       times_(options.times),
@@ -37,7 +37,7 @@ HubServer::HubServer(int listener, Handshake own, const PodOptions& options)
   thread_ = std::thread([this] { serve(); });
 }
 
-HubServer::~HubServer() {
+CoordinationServer::~CoordinationServer() {
   stop_ = true;
   const std::uint64_t one = 1;
   if (::write(wake_, &one, sizeof one) < 0) log_debug("pod: the hub's thread is not woken");
@@ -46,7 +46,7 @@ HubServer::~HubServer() {
   ::close(listener_);
 }
 
-void HubServer::serve() {
+void CoordinationServer::serve() {
   while (!stop_ && !ended_) {
     poll_peers();
     time_passes();
@@ -55,7 +55,7 @@ void HubServer::serve() {
   flush_for(times_.told);
 }
 
-void HubServer::poll_peers() {
+void CoordinationServer::poll_peers() {
   std::vector<pollfd> waits{{listener_, POLLIN, 0}, {wake_, POLLIN, 0}};
   for (const auto& peer : peers_)
     waits.push_back({peer->connection->socket(), peer->connection->events(), 0});
@@ -74,7 +74,7 @@ void HubServer::poll_peers() {
 
 // Extends all deadlines if this process was suspended, because it could not receive heartbeats
 // then.
-void HubServer::grant_own_sleep(Clock::time_point now) {
+void CoordinationServer::grant_own_sleep(Clock::time_point now) {
   const auto slept = now - woke_;
   woke_ = now;
   if (slept < times_.silence / 4) return;
@@ -83,7 +83,7 @@ void HubServer::grant_own_sleep(Clock::time_point now) {
   values_.postpone(slept);
 }
 
-int HubServer::wait() {
+int CoordinationServer::wait() {
   const auto now = woke_ = Clock::now();
   auto next = std::min(next_beat_, next_say_);
   for (const auto& due : {gathers_.next_deadline(), values_.next_deadline()})
@@ -92,14 +92,14 @@ int HubServer::wait() {
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
 }
 
-void HubServer::accept_all() {
+void CoordinationServer::accept_all() {
   const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
   if (socket < 0) return;
   set_up_socket(socket, static_cast<int>(times_.silence.count()));
   add(socket);
 }
 
-void HubServer::add(int socket) {
+void CoordinationServer::add(int socket) {
   auto peer = std::make_unique<Peer>();
   peer->connection = std::make_unique<Connection>(socket);
   peer->nonce = new_nonce();
@@ -109,7 +109,7 @@ void HubServer::add(int socket) {
   peers_.push_back(std::move(peer));
 }
 
-void HubServer::read(Peer& peer) {
+void CoordinationServer::read(Peer& peer) {
   constexpr std::size_t kMostHello = std::size_t{1} << 16;
   std::vector<Frame> frames;
   const bool is_open =
@@ -128,7 +128,7 @@ void HubServer::read(Peer& peer) {
 
 // Drops a peer whose connection failed. If it was a member of the pod, ends the run on all other
 // ranks.
-void HubServer::end_at(Peer& peer, const std::string& why) {
+void CoordinationServer::end_at(Peer& peer, const std::string& why) {
   if (peer.stage == Stage::member && !stop_) {
     const std::string at = peer.doing.empty() ? "" : str(" at ", peer.doing);
     end(str("pod: ", name_of(peer.hello), " is gone", at, ": ", why), kPodExit, peer.hello.rank);
@@ -136,12 +136,12 @@ void HubServer::end_at(Peer& peer, const std::string& why) {
   drop(peer);
 }
 
-void HubServer::drop(Peer& peer) {
+void CoordinationServer::drop(Peer& peer) {
   if (peer.stage == Stage::member || peer.stage == Stage::left) member(peer.hello.rank) = nullptr;
   peer.stage = Stage::gone;
 }
 
-void HubServer::answer(const PodAnswer& answer) {
+void CoordinationServer::answer(const PodAnswer& answer) {
   for (const PodCall& to : answer.to) {
     Peer* peer = member(to.rank);
     if (peer == nullptr) continue;
@@ -152,11 +152,11 @@ void HubServer::answer(const PodAnswer& answer) {
   }
 }
 
-void HubServer::answer(const std::vector<PodAnswer>& answers) {
+void CoordinationServer::answer(const std::vector<PodAnswer>& answers) {
   for (const PodAnswer& one : answers) answer(one);
 }
 
-void HubServer::flush_for(PodTimes::Span time) {
+void CoordinationServer::flush_for(PodTimes::Span time) {
   const auto until = Clock::now() + time;
   while (true) {
     std::vector<pollfd> waits;
@@ -170,7 +170,7 @@ void HubServer::flush_for(PodTimes::Span time) {
   }
 }
 
-void HubServer::end(const std::string& text, int exit_code, int except) {
+void CoordinationServer::end(const std::string& text, int exit_code, int except) {
   ended_ = true;
   const std::string payload =
       PayloadWriter().text(text).number(static_cast<std::uint64_t>(exit_code), 1).take();

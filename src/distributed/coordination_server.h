@@ -16,14 +16,14 @@
 
 namespace smelt::distributed {
 
-class HubServer {
+class CoordinationServer {
  public:
   // Takes ownership of the listening socket. `own` is rank 0's handshake; those of the other ranks
   // must be compatible with it. `own.proof` is ignored.
-  HubServer(int listener, Handshake own, const PodOptions& options);
-  ~HubServer();
-  HubServer(const HubServer&) = delete;
-  HubServer& operator=(const HubServer&) = delete;
+  CoordinationServer(int listener, Handshake own, const PodOptions& options);
+  ~CoordinationServer();
+  CoordinationServer(const CoordinationServer&) = delete;
+  CoordinationServer& operator=(const CoordinationServer&) = delete;
 
   // Returns the client end of the socket pair that connects rank 0 to its own server.
   int own_end() const { return own_end_; }
@@ -51,16 +51,16 @@ class HubServer {
   void handle_hello(Peer& peer, const Frame& frame);
   void handle_bye(Peer& peer, const Frame& frame);
   void welcome_all();
-  void say_no(Peer& peer, FrameKind kind, const std::string& text, int exit_code);
+  void send_refusal(Peer& peer, FrameKind kind, const std::string& text, int exit_code);
   void answer(const PodAnswer& answer);
   void answer(const std::vector<PodAnswer>& answers);
   void drop(Peer& peer);
   void time_passes();
   void send_beats(Clock::time_point now);
   void find_dead(Clock::time_point now);
-  void say_waiting(Clock::time_point now);
+  void log_waiting(Clock::time_point now);
   void grant_own_sleep(Clock::time_point now);
-  std::vector<int> not_here() const;
+  std::vector<int> absent_ranks() const;
   std::vector<std::string> standstill(Clock::time_point now) const;
   std::string described(int rank) const;  // name and current activity
   Peer*& member(int rank) { return members_[static_cast<std::size_t>(rank)]; }

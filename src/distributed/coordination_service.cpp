@@ -63,8 +63,8 @@ struct CoordinationService::State {
   const Handshake own;
   const PodOptions options;
   std::vector<Handshake> members;
-  std::unique_ptr<HubServer> server;  // only on rank 0; outlives the connection
-  std::mutex mutex;                   // guards the members below
+  std::unique_ptr<CoordinationServer> server;  // only on rank 0; outlives the connection
+  std::mutex mutex;                            // guards the members below
   std::condition_variable ended;
   std::unique_ptr<Connection> connection;
   std::map<std::uint64_t, std::promise<PodReply>> pending;
@@ -214,7 +214,7 @@ std::unique_ptr<CoordinationService> CoordinationService::connect(const PodPlace
   auto state = std::make_unique<State>(hello_of(place, fields), options);
   if (place.rank == 0) {
     const int listener = listen_at(parse_host_port("--hub", place.address));
-    state->server = std::make_unique<HubServer>(listener, state->own, options);
+    state->server = std::make_unique<CoordinationServer>(listener, state->own, options);
     state->begin(join_over(state->server->own_end(), state->own, state->options));
   } else {
     state->begin(join_at(place.address, state->own, state->options));

@@ -201,7 +201,7 @@ std::map<std::string, std::string> tpu_env(const std::string& text) {
 
 // Returns a lookup by name. MEGASCALE_ names come from the environment or else from the "tpu-env"
 // attribute, all others from the metadata attribute of that name.
-Asked::Ask ask_metadata_of(const Surroundings& around) {
+Asked::Ask ask_metadata_of(const ProcessEnvironment& around) {
   auto more = std::make_shared<std::optional<std::map<std::string, std::string>>>();
   return [around, more](const std::string& name) -> std::string {
     if (!name.starts_with("MEGASCALE_")) return around.metadata(name).value_or("");
@@ -211,7 +211,7 @@ Asked::Ask ask_metadata_of(const Surroundings& around) {
   };
 }
 
-Asked::Ask ask_flags(const PodWords& words) {
+Asked::Ask ask_flags(const PodSettings& words) {
   const auto text = [](const std::optional<std::int64_t>& number) {
     return number ? str(*number) : std::string();
   };
@@ -257,7 +257,8 @@ std::string first_node(const std::string& list) {
   return list.substr(0, open) + numbers.substr(0, numbers.find_first_of("-,")) + first_node(rest);
 }
 
-std::vector<IdentitySource> identity_sources(const PodWords& words, const Surroundings& around) {
+std::vector<IdentitySource> identity_sources(const PodSettings& words,
+                                             const ProcessEnvironment& around) {
   std::vector<IdentitySource> out{source_of(kFlags, ask_flags(words), by_flags)};
   if (around.has_tpu) {
     out.push_back(source_of(kTpuVariables, around.environment, by_tpu_variables));

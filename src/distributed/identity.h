@@ -22,7 +22,7 @@ struct PodIdentity {
 };
 
 // The values of --processes, --process and --hub.
-struct PodWords {
+struct PodSettings {
   std::optional<std::int64_t> processes, process;
   std::string hub;
 
@@ -30,7 +30,7 @@ struct PodWords {
 };
 
 // Access to this machine's environment, replaceable in tests.
-struct Surroundings {
+struct ProcessEnvironment {
   std::function<std::string(const std::string& variable)> environment;  // returns "" if unset
   // Returns the value of instance/attributes/<name> from Google's metadata server, or nullopt if
   // there is the attribute or the server does not exist.
@@ -51,7 +51,8 @@ struct IdentitySource {
 };
 
 // Returns all sources, in order of precedence.
-std::vector<IdentitySource> identity_sources(const PodWords& words, const Surroundings& around);
+std::vector<IdentitySource> identity_sources(const PodSettings& words,
+                                             const ProcessEnvironment& around);
 
 // Returns the identity from the first source that names several processes. Throws UsageError if an
 // earlier source is incomplete or two sources disagree.

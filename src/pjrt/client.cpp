@@ -308,13 +308,13 @@ void join_processes(Processes processes) {
   joined = std::move(processes);
 }
 
-KeptClients::KeptClients() {
+ClientCache::ClientCache() {
   const std::lock_guard lock(clients_mutex);
   CHECK(kept_clients == nullptr);
   kept_clients = new std::map<std::string, std::shared_ptr<const Client>>;
 }
 
-KeptClients::~KeptClients() {
+ClientCache::~ClientCache() {
   const std::lock_guard lock(clients_mutex);
   delete std::exchange(kept_clients, nullptr);
 }

@@ -140,19 +140,19 @@ void join_processes(Processes processes);
 // Opens a device ("cpu", "gpu" or "tpu") with the plugin from ready_plugin(). `device_count` is the
 // number of devices: the CPU is split into that many; 0 means all available devices, or one CPU
 // device. Throws UsageError if fewer devices are available, or if a run over several processes
-// requests a number other than one or all. While a KeptClients object exists, an already open
+// requests a number other than one or all. While a ClientCache object exists, an already open
 // client is returned.
 std::shared_ptr<const Client> open_device(std::string_view device, int device_count = 0);
 
 // While it exists, open_device() keeps its clients open and returns them again. A process can open
 // a TPU only once, but the stages, checks and evaluations of a recipe use it one after another.
 // Only one object may exist at a time.
-class KeptClients {
+class ClientCache {
  public:
-  KeptClients();
-  ~KeptClients();
-  KeptClients(const KeptClients&) = delete;
-  KeptClients& operator=(const KeptClients&) = delete;
+  ClientCache();
+  ~ClientCache();
+  ClientCache(const ClientCache&) = delete;
+  ClientCache& operator=(const ClientCache&) = delete;
 };
 
 }  // namespace smelt::pjrt

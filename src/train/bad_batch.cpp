@@ -112,7 +112,7 @@ GradientReport gradient_report(const std::shared_ptr<const pjrt::Client>& client
   return out;
 }
 
-static std::string look_into(const BadBatch& bad, const BadStepPlace& place,
+static std::string look_into(const BadBatch& bad, const BadStepContext& place,
                              const model::StepProgram& program,
                              const execution::HostState& before) try {
   GradientReport report = gradient_report(place.client, program, bad, place.state, place.held);
@@ -123,7 +123,7 @@ static std::string look_into(const BadBatch& bad, const BadStepPlace& place,
 }
 
 std::string diagnose_bad_batch(const std::string& folder, const BadBatch& bad,
-                               const BadStepPlace& place) try {
+                               const BadStepContext& place) try {
   const model::StepProgram program = place.program();
   const execution::HostState before = place.state.download();
   save_bad_batch(folder, bad, program.features, before, place.settings);

@@ -55,8 +55,8 @@ GradientReport gradient_report(const std::shared_ptr<const pjrt::Client>& client
                                const execution::ModelState& state,
                                std::shared_ptr<const execution::ModelState> held = {});
 
-// What is needed to save and repeat a bad step.
-struct BadStepPlace {
+// The inputs for saving and repeating a bad step.
+struct BadStepContext {
   std::shared_ptr<const pjrt::Client> client;
   std::function<model::StepProgram()> program;        // builds the gradient_program()
   const execution::ModelState& state;                 // state before the step
@@ -66,6 +66,6 @@ struct BadStepPlace {
 // Saves the bad batch in `folder` and searches for the first non-finite tensor. Returns text for
 // the error message that describes both; it also describes failures, which are not thrown.
 std::string diagnose_bad_batch(const std::string& folder, const BadBatch& bad,
-                               const BadStepPlace& place);
+                               const BadStepContext& place);
 
 }  // namespace smelt::train

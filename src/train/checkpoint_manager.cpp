@@ -24,7 +24,7 @@ constexpr std::string_view kPermanent = " in save/";
 
 CheckpointManager::CheckpointManager(const TrainJob& job, const InitialState& start,
                                      const io::FolderLock* lock,
-                                     std::vector<checkpoint::HeldSlice> held, int process)
+                                     std::vector<checkpoint::OwnedSlice> held, int process)
     : job_(job),
       lock_(lock),
       held_(std::move(held)),
@@ -66,7 +66,7 @@ std::string CheckpointManager::key(std::string_view what) const {
 
 bool CheckpointManager::is_best(const execution::Evaluation& evaluation) const {
   if (job_.checkpoint.best_metric.empty()) return false;
-  return best_.is_beaten_by(evaluation.measure(job_.checkpoint.best_metric));
+  return best_.is_improved_by(evaluation.measure(job_.checkpoint.best_metric));
 }
 
 void CheckpointManager::wait() {
@@ -211,7 +211,7 @@ void CheckpointManager::publish(const std::string& place, const std::string& cop
   if (copy_of.empty())
     checkpoint::save_shared_checkpoint(place, step, host.tensors, held_, settings, share, options);
   else
-    checkpoint::lead_alone(share, copy);
+    checkpoint::run_on_rank0(share, copy);
 }
 
 // Writes the model folder last. If the process is killed in between, the checkpoint from which the

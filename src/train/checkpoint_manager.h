@@ -30,7 +30,7 @@ class CheckpointManager {
   // rank 0 has it. Each process writes the slices it holds: `held` are the slices of all processes,
   // `process` is the index of this one in it.
   CheckpointManager(const TrainJob& job, const InitialState& start, const io::FolderLock* lock,
-                    std::vector<checkpoint::HeldSlice> held = {}, int process = 0);
+                    std::vector<checkpoint::OwnedSlice> held = {}, int process = 0);
 
   // Return whether to save the state after this step: by its number, or by elapsed time. In a
   // multi-process run only rank 0 measures the time.
@@ -130,7 +130,7 @@ class CheckpointManager {
 
   const TrainJob& job_;
   const io::FolderLock* lock_;
-  std::vector<checkpoint::HeldSlice> held_;
+  std::vector<checkpoint::OwnedSlice> held_;
   int process_;
   std::int64_t saves_ = 0, checks_ = 0;
   std::int64_t first_step_;  // step of the run's first checkpoint

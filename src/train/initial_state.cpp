@@ -43,7 +43,7 @@ bool warn_if_done(const TrainJob& job, const std::string& where, std::int64_t st
   return step >= last;
 }
 
-bool is_out_of_patience(const TrainJob& job, const Json& state) {
+bool is_patience_exhausted(const TrainJob& job, const Json& state) {
   return job.early_stopping.patience > 0 &&
          state.value(kSinceBest, std::int64_t{0}) >= job.early_stopping.patience;
 }
@@ -54,7 +54,7 @@ void log_resume_point(const TrainJob& job, const checkpoint::SlicedCheckpoint& c
   check_finished_run(job, {checkpoint.step, where, checkpoint.state}, settings);
   if (warn_if_done(job, where, checkpoint.step)) return;
   if (const std::int64_t since = checkpoint.state.value(kSinceBest, std::int64_t{0});
-      is_out_of_patience(job, checkpoint.state))
+      is_patience_exhausted(job, checkpoint.state))
     return log_info("{}: the run stopped early here, {} after the best one; raise {} to continue",
                     where, counted(since, "evaluation"), job.fields("early_stopping.patience"));
   log_info("resuming from {} ({})", where, how_fast(checkpoint, seconds));
@@ -174,7 +174,8 @@ bool remove_other_head(const model::Task& task, checkpoint::PretrainedWeights& g
                        [&](const auto& item) { return task.is_head(item.first); }) > 0;
 }
 
-// Sets `other_head` to whether a head with other classes was not used.
+// Loads the pretrained weights at `init` and matches them with the layout's parameters. Sets
+// `other_head` to whether it left out a classification head with other classes.
 execution::InitialWeights weights_of(const std::string& init, const model::Task& task,
                                      const model::StateLayout& layout, bool& other_head) {
   const auto in_vocabulary = [&](std::string_view parameter) {
@@ -219,8 +220,8 @@ void check_finished_run(const TrainJob& job, const checkpoint::SavedState& saved
                         const Json& settings) {
   const std::int64_t last = job.config.schedule.total_steps;
   const bool is_early = saved.step < last;
-  if (saved.step == 0 || saved.step > last || (is_early && !is_out_of_patience(job, saved.state)) ||
-      saved.state.contains(kUnchecked))
+  if (saved.step == 0 || saved.step > last ||
+      (is_early && !is_patience_exhausted(job, saved.state)) || saved.state.contains(kUnchecked))
     return;
   const std::string changes = execution::changed_settings(saved.state, settings, job.fields);
   if (changes.empty()) return;
@@ -247,7 +248,7 @@ InitialValues initial_values(const std::string& init, const model::Task& task,
 }
 
 void check_weights_stay(const std::string& init, const std::string& model_dir, bool overwrite) {
-  if (!overwrite || init.empty() || !io::lies_in(init, model_dir)) return;
+  if (!overwrite || init.empty() || !io::is_path_inside(init, model_dir)) return;
   throw UsageError(
       str("train.init_from: ", init, " is inside ", model_dir, ", which --overwrite deletes"),
       "copy it elsewhere, or choose another folder for the new run");

@@ -25,7 +25,7 @@ Json settings_of_best(const std::string& folder, std::int64_t step) {
   return settings;
 }
 
-bool is_whole(const std::string& folder, std::int64_t step) try {
+bool is_complete(const std::string& folder, std::int64_t step) try {
   (void)checkpoint::checkpoint_state(checkpoint::committed_path(folder, step));
   return true;
 } catch (const checkpoint::DamagedCheckpoint& error) {
@@ -36,7 +36,7 @@ bool is_whole(const std::string& folder, std::int64_t step) try {
 bool has(const std::string& folder, std::int64_t step) {
   return io::exists(
              io::join_path(checkpoint::committed_path(folder, step), checkpoint::kCommitFile)) &&
-         is_whole(folder, step);
+         is_complete(folder, step);
 }
 
 // Returns whether best/ contains the state afterwards.
@@ -67,7 +67,7 @@ std::optional<BestState> best_in_folder(const std::string& folder, const std::st
   execution::BestScore score(execution::best_of(metric));
   for (const std::int64_t step : checkpoint::checkpoint_steps(folder)) try {
       const auto found = recorded_best(settings_of_best(folder, step), step, metric);
-      if (!found || !score.is_beaten_by(found->value)) continue;
+      if (!found || !score.is_improved_by(found->value)) continue;
       score.keep(found->value);
       best = {.value = found->value, .step = step};
     } catch (const checkpoint::DamagedCheckpoint& error) {

@@ -79,7 +79,7 @@ ProcessGroup process_group_of(distributed::CoordinationService& hub, const std::
               }};
 }
 
-TrainsTogether::TrainsTogether(std::shared_ptr<distributed::CoordinationService> hub) {
+ProcessGroupScope::ProcessGroupScope(std::shared_ptr<distributed::CoordinationService> hub) {
   CHECK(pod == nullptr);
   pjrt::KeyValueStore store{
       .get = [hub](const std::string& key,
@@ -93,7 +93,7 @@ TrainsTogether::TrainsTogether(std::shared_ptr<distributed::CoordinationService>
   pod = std::move(hub);
 }
 
-TrainsTogether::~TrainsTogether() {
+ProcessGroupScope::~ProcessGroupScope() {
   pjrt::join_processes({});
   pod.reset();
 }
@@ -107,7 +107,7 @@ bool is_rank_zero() { return pod == nullptr || pod->rank() == 0; }
 
 std::int64_t local_inference_devices(std::int64_t devices) { return pod == nullptr ? devices : 1; }
 
-void require_alone(const std::string& what) {
+void require_single_process(const std::string& what) {
   if (pod == nullptr) return;
   throw UsageError(str(what, " runs in one process only, but there are ", pod->size()),
                    "start it in one process, with --processes 1");

@@ -28,9 +28,9 @@ struct ProcessGroup {
   bool several() const { return size > 1; }
   bool leads() const { return rank == 0; }
 
-  // Broadcasts the result of `say`, which only rank 0 calls. If it throws, every rank throws the
-  // same error (including Stopped). In a single process just calls it. For a key that begins with
-  // "alone" the other ranks wait for days.
+  // Calls `say` on rank 0 and broadcasts its result to all ranks. If it throws, every rank throws
+  // the same error (including Stopped). In a single process just calls it. For a key that begins
+  // with "alone" the other ranks wait for days.
   std::string told(const std::string& key, const std::function<std::string()>& say) const;
   // Checks that `value` is equal on all ranks; otherwise every rank throws a UsageError that begins
   // with `what` and names the first rank that differs. Fields of a JSON object that only one side
@@ -53,12 +53,12 @@ ProcessGroup process_group_of(distributed::CoordinationService& hub, const std::
 
 // Makes this process a rank of the hub's process group during its lifetime: train() uses the group,
 // and open_device() joins its processes.
-class TrainsTogether {
+class ProcessGroupScope {
  public:
-  explicit TrainsTogether(std::shared_ptr<distributed::CoordinationService> hub);
-  ~TrainsTogether();
-  TrainsTogether(const TrainsTogether&) = delete;
-  TrainsTogether& operator=(const TrainsTogether&) = delete;
+  explicit ProcessGroupScope(std::shared_ptr<distributed::CoordinationService> hub);
+  ~ProcessGroupScope();
+  ProcessGroupScope(const ProcessGroupScope&) = delete;
+  ProcessGroupScope& operator=(const ProcessGroupScope&) = delete;
 };
 // Returns the current process group, with keys that begin with `what` and a number, or a group of
 // one in a single process. All ranks must make these calls in the same order.
@@ -70,6 +70,6 @@ bool is_rank_zero();
 // program over all devices must be run by all processes.
 std::int64_t local_inference_devices(std::int64_t devices);
 // Throws UsageError if this is one of several processes, because `what` does not support that.
-void require_alone(const std::string& what);
+void require_single_process(const std::string& what);
 
 }  // namespace smelt::train

@@ -21,10 +21,10 @@ class Pruner {
       return std::nullopt;  // the scores have changed since
     return model::last_pruning(pruning_.schedule, steps_done);
   }
-  // Prunes the weights to the sparsity after `steps_done` steps. `late`: more steps were made
-  // since. Late pruning does not change a state that was pruned in time, so that a run may be
-  // interrupted before or after pruning: weights that tied with the smallest remaining one are
-  // still nonzero, and no longer tie.
+  // Prunes the weights to the sparsity after `steps_done` steps. `late` is true if the
+  // state has been trained further since. Late pruning does not change a state that was already
+  // pruned on time, so a run may be interrupted before or after pruning: weights that tied with the
+  // smallest remaining one are still nonzero, and no longer tie.
   void prune(std::int64_t steps_done, bool late, execution::ModelState& state) const;
 
  private:

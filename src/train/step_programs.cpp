@@ -37,7 +37,7 @@ pjrt::Execution StepPrograms::run(const data::Batch& batch, const execution::Mod
   return found->second.run(batch, state, argument, wishes);
 }
 
-data::Batch of_full_length(const model::Task& task, const data::Batch& batch) {
+data::Batch padded_to_longest(const model::Task& task, const data::Batch& batch) {
   if (task.lengths.size() < 2) return batch;
   io::Features features = task.features;
   const std::int64_t longest = task.lengths.back();

@@ -31,6 +31,6 @@ class StepPrograms {
 
 // Returns the batch padded to the task's longest length, for programs that are compiled for that
 // length only.
-data::Batch of_full_length(const model::Task& task, const data::Batch& batch);
+data::Batch padded_to_longest(const model::Task& task, const data::Batch& batch);
 
 }  // namespace smelt::train

@@ -110,7 +110,7 @@ void Trainer::step_with_histograms(const data::Batch& batch) {
   const execution::HostState before = state_.download();
   std::optional<execution::HostState> gradients;
   if (programs_.gradients)
-    gradients = programs_.gradients->of(of_full_length(job_.task, batch), state_,
+    gradients = programs_.gradients->of(padded_to_longest(job_.task, batch), state_,
                                         numbers_.argument(position_.step()));
   watch.reset();
   {
@@ -177,8 +177,9 @@ void Trainer::stop_at_bad_step(double loss, double norm) {
       bad_batch_folder(job_.model_dir, step),
       {.step = step,
        .argument = numbers_.argument(before),
-       .batch = of_full_length(job_.task, run_.source->batch(numbers_.batch_after(before, spikes_),
-                                                             job_.config.batch_size))},
+       .batch = padded_to_longest(
+           job_.task,
+           run_.source->batch(numbers_.batch_after(before, spikes_), job_.config.batch_size))},
       {.client = run_.client,
        .program =
            [&] { return program_of(job_, run_.client->platform_name(), model::gradient_program); },
@@ -359,7 +360,7 @@ std::optional<double> Trainer::check(const execution::HostState& host) {
   return found.validation->measure(job_.checkpoint.best_metric).value;
 }
 
-bool Trainer::is_out_of_patience() const {
+bool Trainer::is_patience_exhausted() const {
   return job_.early_stopping.patience > 0 && since_best_ >= job_.early_stopping.patience;
 }
 
@@ -371,7 +372,7 @@ void Trainer::run_steps() {
   if ((job_.save_first || rewinds) && saver_.newest() < 0) check_and_save({.save = true});
   if (position_.state() == RunState::unchecked)
     check_and_save({.check = true, .save = true});  // saves it without the mark
-  while (position_.step() < last && !is_out_of_patience() && !is_to_stop()) {
+  while (position_.step() < last && !is_patience_exhausted() && !is_to_stop()) {
     take_step();
     check_and_save(due());
     log_saved();
@@ -388,7 +389,7 @@ void Trainer::run_steps() {
   // A signal after the last step's report is known only to the process that received it.
   signalled_ = job_.together.any("end", is_to_stop() || StopSignal::raised());
   const std::int64_t step = position_.step();
-  const bool early = is_out_of_patience() && step < last;
+  const bool early = is_patience_exhausted() && step < last;
   if (early)
     log_info("train: {} without a better {}: stopping early at step {} of {}",
              counted(since_best_, "evaluation"), job_.checkpoint.best_metric, step, last);

@@ -63,7 +63,7 @@ struct PreparedRun {
 // Compiles the programs and puts the state on the devices; moves it out of `start`. Writes and
 // removes nothing if the job cannot be trained.
 PreparedRun prepare(OpenedRun& run, InitialState& start);
-// Makes the model folder this run's: empties it if requested, and starts the log.
+// Prepares the model folder for this run: empties it if requested, and starts the log.
 void accept(OpenedRun& run, InitialState& start);
 // Restores best/ and save/ to what they were at the checkpoint of `start`.
 void restore_kept_states(OpenedRun& run, InitialState& start);
@@ -119,7 +119,7 @@ class Trainer {
   execution::Evaluation validate(const checkpoint::SlicedTensors& weights);
   std::vector<execution::TextSample> samples(const checkpoint::SlicedTensors& weights);
   void log_saved();
-  bool is_out_of_patience() const;
+  bool is_patience_exhausted() const;
   void note_since_best(std::int64_t evaluations);
   void run_steps();
   TrainSummary summary() const;

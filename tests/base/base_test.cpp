@@ -160,7 +160,7 @@ TEST(Log, OfSeveralProcessesOneSpeaksAndTheOthersTellErrorsByName) {
   testing::internal::CaptureStdout();
   set_up_log();
   {
-    const OnlyErrors only("host 2");
+    const ErrorsOnly only("host 2");
     log_warning("a");
     log_error("b");
     std::cout << "c" << std::flush;
@@ -175,7 +175,7 @@ TEST(Log, OfSeveralProcessesOneSpeaksAndTheOthersTellErrorsByName) {
   {
     const StderrTerminal terminal(80);
     set_up_log();
-    const OnlyErrors only("host 2");
+    const ErrorsOnly only("host 2");
     log_error("b");
     EXPECT_THAT(terminal.text(), HasSubstr("host 2: b"));
   }

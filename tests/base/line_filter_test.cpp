@@ -59,14 +59,15 @@ TEST(LineFilter, ReportsACommandThatEnds) {
   EXPECT_THAT(error_with("kill -SEGV $$", {"a"}), HasSubstr("ended (signal 11) after 0 lines"));
   EXPECT_THAT(error_with("no-such-program -x", {"a"}),
               AllOf(HasSubstr("'no-such-program -x' ended (exit status 127)"),
-                    HasSubstr("hint: install the program, or correct the command; a relative path "
-                              "counts from the folder in which smelt is started")));
+                    HasSubstr("hint: install the program, or correct the command; relative paths "
+                              "are relative to the folder in which smelt is started")));
 }
 
 TEST(LineFilter, ACommandThatIsKilledIsNoMistakeOfTheUser) {
-  EXPECT_THAT(error_with<SystemError>("kill -KILL $$", {"a"}),
-              AllOf(HasSubstr("ended (signal 9) after 0 lines"),
-                    HasSubstr("hint: something killed it, perhaps for want of memory")));
+  EXPECT_THAT(
+      error_with<SystemError>("kill -KILL $$", {"a"}),
+      AllOf(HasSubstr("ended (signal 9) after 0 lines"),
+            HasSubstr("hint: another process killed it, perhaps because memory was short")));
   EXPECT_THAT(error_with<SystemError>("sh -c 'kill -KILL $$'; exit $?", {"a"}),
               HasSubstr("ended (exit status 137) after 0 lines"));
 }

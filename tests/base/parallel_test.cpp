@@ -137,8 +137,8 @@ TEST(BoundedQueue, AReaderThatStopsEarlyLetsTheWriterStop) {
   EXPECT_LE(pushed, 7);
 }
 
-TEST(Turnstile, LetsWorkPassInOrder) {
-  Turnstile turnstile;
+TEST(OrderedGate, LetsWorkPassInOrder) {
+  OrderedGate turnstile;
   std::atomic<std::size_t> next = 0;
   std::vector<std::size_t> passed;
   run_parallel(4, [&](int) {
@@ -152,8 +152,8 @@ TEST(Turnstile, LetsWorkPassInOrder) {
   EXPECT_TRUE(std::ranges::is_sorted(passed));
 }
 
-TEST(Turnstile, StoppedLetsThoseGoWhoWait) {
-  Turnstile turnstile;
+TEST(OrderedGate, StoppedLetsThoseGoWhoWait) {
+  OrderedGate turnstile;
   std::atomic<int> stopped = 0;
   const auto body = [&](int worker) {
     if (worker == 0) throw UsageError("the piece of work before all others");

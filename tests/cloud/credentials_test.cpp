@@ -57,7 +57,7 @@ TEST_F(CredentialsTest, ExchangesAUsersRefreshToken) {
   EXPECT_EQ(google_.last("/token").body,
             "grant_type=refresh_token&refresh_token=PLANTED%2Frefresh%2B&client_id=client&"
             "client_secret=PLANTED-client");
-  const io::Who who = io::google_credentials()->who();
+  const io::Account who = io::google_credentials()->who();
   EXPECT_EQ(who.kind, "user");
   EXPECT_EQ(who.source, home_.file() + " (GOOGLE_APPLICATION_CREDENTIALS)");
   EXPECT_EQ(who.quota_project, "billed");
@@ -171,12 +171,12 @@ TEST_F(CredentialsTest, UsesOrRejectsAGivenFile) {
   EXPECT_THAT(said(), StartsWith(where() + "the file does not exist\n  hint: make new ones"));
   {
     const ScopedVariable folder("GOOGLE_APPLICATION_CREDENTIALS", home_.dir.path());
-    EXPECT_THAT(said(), HasSubstr("it is a folder, and no file\n"));
+    EXPECT_THAT(said(), HasSubstr("it is a folder, not a file\n"));
   }
   io::write_file(home_.file(), R"({"refresh_token": "PLANTED)");
   EXPECT_THAT(said(), AllOf(StartsWith(where() + "not a JSON object"), Not(HasSubstr("PLANTED"))));
   EXPECT_THAT(refusal({{"refresh_token", "PLANTED"}}),
-              StartsWith(where() + "it names no type of credentials"));
+              StartsWith(where() + "it has no field 'type'"));
   home_.name_file(google_.user());
   ::chmod(home_.file().c_str(), 0644);
   EXPECT_EQ(said(), str(where(), "every user of this machine can read it\n  hint: chmod 600 '",
@@ -188,9 +188,9 @@ TEST_F(CredentialsTest, ReportsMissingFields) {
   EXPECT_THAT(refusal(without(google_.user(), "refresh_token")),
               StartsWith(where() + "refresh_token is missing"));
   EXPECT_THAT(refusal(with(google_.user(), "client_secret", 7)),
-              StartsWith(where() + "client_secret is no text"));
+              StartsWith(where() + "client_secret is not a string"));
   EXPECT_THAT(refusal(with(google_.user(), "type", "authorised_user")),
-              StartsWith(where() + "credentials of type authorised_user are not taken; did you "
+              StartsWith(where() + "credentials of type authorised_user are not supported; did you "
                                    "mean 'authorized_user'?"));
   EXPECT_THAT(refusal(with(google_.user(), "universe_domain", "other.example")),
               StartsWith(where() + "universe_domain is other.example"));
@@ -204,11 +204,11 @@ TEST_F(CredentialsTest, SendsSecretsOnlyToGooglesServers) {
        {"https://evil.example/token", "https://oauth2.googleapis.com.evil.example/",
         "https://accounts.google.com:99/"})
     EXPECT_THAT(refusal(with(google_.user(), "token_uri", url)),
-                HasSubstr("is not a Google server, and is not trusted with credentials\n  hint: if "
-                          "they may be sent there, set SMELT_TRUSTED_ENDPOINTS="))
+                HasSubstr("is not a Google server or a trusted server, so no credentials are sent "
+                          "to it\n  hint: if the server is trusted, set SMELT_TRUSTED_ENDPOINTS="))
         << url;
   EXPECT_THAT(refusal(with(google_.user(), "token_uri", "http://oauth2.googleapis.com/token")),
-              HasSubstr("token_uri: nothing secret is sent over http"));
+              HasSubstr("token_uri: secrets are not sent over http"));
   EXPECT_THAT(refusal(with(google_.user(), "token_uri", "https://PLANTED@oauth2.googleapis.com/")),
               AllOf(HasSubstr("token_uri: not a URL of http or https without a user"),
                     Not(HasSubstr("PLANTED"))));
@@ -221,12 +221,13 @@ TEST_F(CredentialsTest, SendsSecretsOnlyToGooglesServers) {
 TEST_F(CredentialsTest, RejectsProgramsAndUnknownServersInAFile) {
   const std::string touched = home_.dir.file("touched");
   EXPECT_THAT(refusal(google_.external({{"executable", {{"command", "touch " + touched}}}})),
-              HasSubstr("credential_source: executable: programs that a credentials file names"));
+              HasSubstr("credential_source: executable: smelt does not run programs that a "
+                        "credentials file names"));
   EXPECT_FALSE(std::filesystem::exists(touched));
   EXPECT_THAT(refusal(google_.external({{"environment_id", "aws1"}})),
-              HasSubstr("environment_id is aws1: the keys of another cloud are not exchanged"));
+              HasSubstr("environment_id is aws1: smelt does not exchange keys of another cloud"));
   EXPECT_THAT(refusal(google_.external({{"url", "https://evil.example/"}})),
-              HasSubstr("evil.example is not known for giving identities"));
+              HasSubstr("evil.example is not a known server of identity tokens"));
 }
 
 TEST_F(CredentialsTest, ReportsTheServersMessageForRejectedCredentials) {
@@ -254,7 +255,7 @@ TEST_F(CredentialsTest, DeniedImpersonationNamesTheRole) {
       {403, R"({"error": {"status": "PERMISSION_DENIED", "message": "no: PLANTED-access"}})"});
   EXPECT_THAT(
       refusal(google_.impersonated()),
-      AllOf(HasSubstr("acting as robot@p.iam.gserviceaccount.com is denied: PERMISSION_DENIED: "
+      AllOf(HasSubstr("impersonating robot@p.iam.gserviceaccount.com is denied: PERMISSION_DENIED: "
                       "no: [secret]"),
             HasSubstr("--role=roles/iam.serviceAccountTokenCreator")));
 }
@@ -262,7 +263,7 @@ TEST_F(CredentialsTest, DeniedImpersonationNamesTheRole) {
 TEST_F(CredentialsTest, RetriesAFailingTokenServer) {
   google_.answer("/token", {.status = 503});
   EXPECT_THAT(error_of<SystemError>([&] { token_of(google_.user()); }),
-              HasSubstr(str(google_.url("token"), " answers with HTTP status 503")));
+              HasSubstr(str(google_.url("token"), " returned HTTP status 503")));
   EXPECT_GT(google_.count("/token"), 3);
   google_.answer("/token", {200, R"({"token": "PLANTED"})"});
   EXPECT_EQ(error_of<SystemError>([&] { token_of(google_.user()); }),

@@ -24,7 +24,7 @@ class DoctorTest : public TpuTest {
     google_.answer("/storage/v1/b/far", {200, R"({"location": "EUROPE-WEST4"})"});
     google_.answer("/storage/v1/b/none", {404, R"({"error": {"code": 404, "message": "no"}})"});
   }
-  std::vector<DoctorCheck> ask(const DoctorAsk& asked) {
+  std::vector<DoctorCheck> ask(const DoctorRequest& asked) {
     return examine(asked, [this] { return connect(); });
   }
   // What is said of one check, and what mends it.

@@ -317,25 +317,26 @@ void JobScenario::supervise() {
   TpuApi tpu(api, "p");
   tpu_ = &tpu;
   Store store(*this);
-  JobWorld world{tpu,
-                 *this,
-                 store,
-                 str("supervisor ", kills, is_rival_ ? ", a rival" : ""),
-                 [this] { return now_; },
-                 [this](double seconds) {
-                   may_kill();
-                   pass(seconds);
-                 },
-                 [this](const std::string& line) { told += str(now_ - kBegin, " ", line, "\n"); },
-                 [this](const std::string& text) { printed += text; },
-                 [](const std::string&, double seconds) { return std::to_string(seconds); },
-                 [this](const auto& require_lead) { stage(require_lead); },
-                 [] {},
-                 [this]() -> std::optional<std::int64_t> {
-                   if (is_out()) throw SystemError("gs://bucket/run: no answer");
-                   if (checkpoint == 0) return std::nullopt;
-                   return static_cast<std::int64_t>(checkpoint);
-                 }};
+  JobEnvironment world{
+      tpu,
+      *this,
+      store,
+      str("supervisor ", kills, is_rival_ ? ", a rival" : ""),
+      [this] { return now_; },
+      [this](double seconds) {
+        may_kill();
+        pass(seconds);
+      },
+      [this](const std::string& line) { told += str(now_ - kBegin, " ", line, "\n"); },
+      [this](const std::string& text) { printed += text; },
+      [](const std::string&, double seconds) { return std::to_string(seconds); },
+      [this](const auto& require_lead) { stage(require_lead); },
+      [] {},
+      [this]() -> std::optional<std::int64_t> {
+        if (is_out()) throw SystemError("gs://bucket/run: no answer");
+        if (checkpoint == 0) return std::nullopt;
+        return static_cast<std::int64_t>(checkpoint);
+      }};
   lead(world);
 }
 
@@ -346,7 +347,7 @@ void JobScenario::stage(const std::function<void()>& require_lead) {
   if (taken_ != before) found("it stages over the data of whoever took over");
 }
 
-void JobScenario::lead(JobWorld& world) {
+void JobScenario::lead(JobEnvironment& world) {
   world.times = times;
   const auto from = [this](const std::optional<std::string>& kept) {
     if (kept) return parse_journal(*kept, "journal");
@@ -367,7 +368,7 @@ void JobScenario::run() {
     killed_ = false;
     try {
       supervise();
-    } catch (const TakenOver&) {
+    } catch (const JobTakenOver&) {
       ++taken_over;
       told += str(now_ - kBegin, " TAKEN OVER\n");
     } catch (const SystemError& error) {  // of staging or fetching: the same command again

@@ -97,7 +97,7 @@ class JobScenario : private JobWorkers {
   bool chance(double share) { return std::uniform_real_distribution<>(0, 1)(draw_) < share; }
   void supervise();
   void stage(const std::function<void()>& require_lead);
-  void lead(JobWorld& world);
+  void lead(JobEnvironment& world);
   void may_kill();
   void meet_rival();
   ServedAnswer serve(const ServedRequest& request);

@@ -185,9 +185,9 @@ TEST_F(JobMachinesTest, ReportsRemainingAndUnknownResources) {
 
 TEST_F(JobMachinesTest, OnlyTheLeaderDeletesTheMachine) {
   ASSERT_TRUE(seek(5));
-  lead_ = [] { throw TakenOver("another leads"); };
-  EXPECT_THROW(machines_.remove(), TakenOver);
-  EXPECT_THROW(machines_.clear(), TakenOver);
+  lead_ = [] { throw JobTakenOver("another leads"); };
+  EXPECT_THROW(machines_.remove(), JobTakenOver);
+  EXPECT_THROW(machines_.clear(), JobTakenOver);
   EXPECT_EQ(fake_.states().at("us-central1-a/smelt-r1"), "READY");
   lead_ = [] { throw SystemError("the bucket does not answer"); };
   looks_until_clear();

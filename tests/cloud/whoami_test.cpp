@@ -74,8 +74,9 @@ TEST_F(WhoamiTest, AcceptsAnyFileModeOnAReadOnlyMount) {
 }
 
 TEST_F(WhoamiTest, UsesTheFirstProjectFound) {
-  const io::Who user{"user", "", "", "", "billed"}, account{"service account", "", "", "own", ""};
-  const auto found = [](const io::Who& who) {
+  const io::Account user{"user", "", "", "", "billed"},
+      account{"service account", "", "", "own", ""};
+  const auto found = [](const io::Account& who) {
     const Project project = google_project(who);
     return str(project.name, " (", project.source, ")");
   };

@@ -59,7 +59,7 @@ TEST(AbsHistogram, IgnoresPaddingAndCountsZeros) {
   EXPECT_TRUE(std::isinf(h.most));
 }
 
-// Those of the rules in numpy, and of the originals where these have them.
+// Compares thresholds with numpy implementations and, if they exist, the original programs.
 TEST(Calibration, FindsTheSameThresholdsAsTheOriginals) {
   const Json golden = Json::parse(io::read_file(source_path("tests/golden/calibration.json")));
   ASSERT_GE(golden["histograms"].size(), 6);

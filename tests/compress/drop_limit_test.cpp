@@ -27,7 +27,7 @@ TEST(LeastThatHolds, FindsTheThresholdInFewSteps) {
   for (std::size_t most = 0; most <= 40; ++most)
     for (std::size_t threshold = 0; threshold <= most + 1; ++threshold) {
       std::set<std::size_t> asked;
-      const auto found = least_that_holds(most, [&](std::size_t count) {
+      const auto found = smallest_passing(most, [&](std::size_t count) {
         EXPECT_LE(count, most);
         EXPECT_TRUE(asked.insert(count).second) << count << " is asked twice";
         return count >= threshold;
@@ -78,7 +78,7 @@ TEST_F(DropLimitTest, LeavesAnOutlierInFloatingPointFirst) {
   EXPECT_EQ(done.tensors.size(), 11);
   EXPECT_EQ(done.before.choice, 1);
   EXPECT_DOUBLE_EQ(done.after.choice, 1 - 0.011);
-  EXPECT_DOUBLE_EQ(done.after.told, 2 - 0.011);
+  EXPECT_DOUBLE_EQ(done.after.unbiased, 2 - 0.011);
   const io::SafetensorsFile file(io::read_file(dir_.file("int8/model.safetensors")), "int8");
   EXPECT_EQ(file.at(kOutlier).shape.dtype, compiler::DType::f32);
   const Json step = Json::parse(io::read_file(dir_.file("int8/compress.json")))["steps"][0];
@@ -94,9 +94,9 @@ TEST_F(DropLimitTest, QuantizesAllIfTheScoreHolds) { EXPECT_TRUE(quantize(0.6).w
 
 TEST_F(DropLimitTest, WritesAFolderBeyondTheLimitOnlyWithForce) {
   EXPECT_THAT(error_of<UsageError>([&] { quantize(0.0005); }),
-              HasSubstr("a drop of at most 0.0005 (--max-drop) is not reached: with 11 of 12 "
+              HasSubstr("the score drops by more than 0.0005 (--max-drop): with 11 of 12 "
                         "matrices in floating point the score is 0.999, before quantization it was "
-                        "1\n  hint: allow a larger drop, or write it all the same with --force"));
+                        "1\n  hint: allow a larger drop, or write the folder anyway with --force"));
   EXPECT_THAT(io::list_folder(dir_.path()), ElementsAre("hf"));
   const QuantizeJob of_recipe{.from = dir_.file("hf"),
                               .to = dir_.file("int8"),
@@ -105,7 +105,7 @@ TEST_F(DropLimitTest, WritesAFolderBeyondTheLimitOnlyWithForce) {
                                                  .what = "compress.max_drop",
                                                  .hint = "raise compress.max_drop"}};
   EXPECT_THAT(error_of<UsageError>([&] { quantize_weights(of_recipe); }),
-              AllOf(HasSubstr("(compress.max_drop) is not reached"),
+              AllOf(HasSubstr("drops by more than 0.0005 (compress.max_drop): with"),
                     testing::EndsWith("hint: raise compress.max_drop")));
   const Quantized forced = quantize(0.0005, true);
   EXPECT_EQ(forced.tensors.size(), 12);
@@ -120,7 +120,7 @@ TEST_F(DropLimitTest, ChecksTheOutputFolderBeforeScoring) {
                           throw std::logic_error("scored");
                         }}};
   EXPECT_THAT(error_of<UsageError>([&] { quantize_weights(job); }),
-              HasSubstr("already holds something else"));
+              HasSubstr("exists and is not empty"));
   EXPECT_EQ(io::read_file(dir_.file("int8/notes")), "mine");
 }
 
@@ -139,7 +139,7 @@ TEST_F(DropLimitTest, CommandScoresHalvesOfTheRows) {
   io::write_file(dir_.file("one.tsv"), "text\tlabel\ncat\ta\n");
   expect_refusal(str("compress quantize ", dir_.file("hf"), " --out ", dir_.file("other"),
                      " --max-drop 1 --input ", dir_.file("one.tsv")),
-                 HasSubstr("one.tsv has only one row, but half of the rows choose"));
+                 HasSubstr("one.tsv has only one row, expected at least two: one half selects"));
   expect_refusal(
       str("compress quantize ", dir_.file("hf"), " --out ", dir_.file("other"), " --max-drop 1"),
       HasSubstr("--max-drop needs labelled rows to score"));

@@ -86,7 +86,7 @@ TEST_F(DynamicInt8, StaysInt8OnDevicesAndCompilesForTpus) {
   const GoldenClassify golden("bert");
   golden.write_folder(dir_.file("hf"));
   const Quantized done = quantize();
-  const checkpoint::StoredTensors held = checkpoint::hold_as_stored(
+  const checkpoint::StoredTensors held = checkpoint::load_undecoded(
       checkpoint::as_codes(checkpoint::open_stored_model(dir_.file("w8a8"), "test").tensors));
   const auto compute =
       execution::with_int8_matmuls(held.tensors, model::compute_for("tpu", {}, flag));

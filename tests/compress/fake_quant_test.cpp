@@ -1,4 +1,4 @@
-// What a model learns with as codes, and what its folder of codes says then.
+// Quantization-aware training: the fake-quantized weights, and the predictions of the int8 folder.
 #include "model/tasks/fake_quant.h"
 
 #include <gmock/gmock.h>
@@ -105,8 +105,8 @@ TEST_F(FakeQuantCommand, TrainsThenQuantizes) {
   EXPECT_THAT(io::read_file(dir_.file("taught/recipe.yaml")), HasSubstr("fake_quant: true"));
   EXPECT_THAT(smelt(str("predict ", dir_.file("int8"), " --text 'cat w9'")),
               AnyOf(HasSubstr("cats"), HasSubstr("dogs")));
-  // What is taught next does not learn in codes unless it is asked to.
-  const pipeline::Recipe again = pipeline::taught_recipe(
+  // Later distillation from this model does not use fake quantization unless it is set.
+  const pipeline::Recipe again = pipeline::distill_recipe(
       dir_.file("taught"), dir_.file("taught/huggingface"), dir_.file("again"), {});
   EXPECT_FALSE(again.train.fake_quant);
   // A run is held to how it learns.

@@ -46,7 +46,7 @@ struct Product {
     gptq_triangle(triangle, C, 2);
     return gptq_groups(weights, R, group, triangle, dead, 2);
   }
-  // Of outputs, the squares of what codes get wrong.
+  // Returns the squared error of the outputs through quantization.
   double lost(const io::Int4Groups& codes) const {
     std::vector<float> said(R * C);
     io::put_int4_values(codes.words, codes.scales, R, said);
@@ -95,7 +95,7 @@ class Int4Folder : public testing::TestWithParam<const char*> {
   bool is_t5() const { return std::string_view(GetParam()) == "gated"; }
   void SetUp() override { write_golden_folder(GetParam(), is_t5(), dir_); }
   QuantizeJob job() const {
-    QuantizeJob out{.from = dir_.file("hf"), .to = dir_.file("int4"), .weights = WeightCodes::int4};
+    QuantizeJob out{.from = dir_.file("hf"), .to = dir_.file("int4"), .weights = WeightType::int4};
     out.group = 8;
     if (is_t5()) out.keep = {"*.o"};  // of 18 inputs
     return out;
@@ -126,7 +126,7 @@ TEST_P(Int4Folder, RoundsToNearestWithoutCalibration) {
   EXPECT_LT(done.bytes, done.bytes_before);
   EXPECT_THAT(error_of<UsageError>(
                   [&] { quantize_weights({.from = dir_.file("int4"), .to = dir_.file("again")}); }),
-              HasSubstr("int4: its weights are quantized already\n  hint: use the original model"));
+              HasSubstr("int4: its weights are already quantized\n  hint: use the original model"));
   const Json step = Json::parse(io::read_file(dir_.file("int4/compress.json")))["steps"][0];
   EXPECT_EQ(step["method"], "weights int4");
   EXPECT_EQ(step["rounded"], "to the nearest");
@@ -160,7 +160,7 @@ TEST(Int4, RejectsInvalidOptions) {
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("hf"));
   const auto refusal = [&](const auto& change) {
-    QuantizeJob job{.from = dir.file("hf"), .to = dir.file("out"), .weights = WeightCodes::int4};
+    QuantizeJob job{.from = dir.file("hf"), .to = dir.file("out"), .weights = WeightType::int4};
     job.group = 8;
     change(job);
     return error_of<UsageError>([&] { quantize_weights(job); });
@@ -175,11 +175,11 @@ TEST(Int4, RejectsInvalidOptions) {
   EXPECT_FALSE(io::exists(dir.file("out")));
 }
 
-// What another program may have written.
+// Such tensors may come from other programs.
 TEST(Int4, RejectsInconsistentTensors) {
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("hf"));
-  QuantizeJob job{.from = dir.file("hf"), .to = dir.file("int4"), .weights = WeightCodes::int4};
+  QuantizeJob job{.from = dir.file("hf"), .to = dir.file("int4"), .weights = WeightType::int4};
   job.group = 8;
   quantize_weights(job);
   std::filesystem::remove(dir.file("int4/compress.json"));

@@ -52,9 +52,11 @@ TEST(MacBudget, MaximizesImportance) {
               best);
   }
   const UnitCosts one = unit_costs(std::vector(1, std::vector<double>(4, 1.0)), 1, 10);
-  EXPECT_THAT(error_of<UsageError>([&] { within_macs(one, one, 15); }),
-              testing::HasSubstr(
-                  "--macs 0.1875 is too small: a head and 1 neurons of each layer take 25.0 %"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { within_macs(one, one, 15); }),
+      testing::HasSubstr(
+          "--macs 0.1875 is too small: keeping only a head and 1 neurons per layer already needs "
+          "25.0 %"));
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ class RescaledUnits : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Models, RescaledUnits, testing::Values("bert", "electra", "gated"),
                          [](const auto& info) { return info.param; });
 
-// Of two that say the same one is cut: the other says it twice, and nothing is lost.
+// If one of two identical units is pruned, rescaling the other by 2 keeps the output exact.
 TEST_P(RescaledUnits, ReproduceRemovedDuplicates) {
   write_twins();
   const SourceFolder source = open_source_folder(dir_.file("twins"));

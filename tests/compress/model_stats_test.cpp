@@ -1,4 +1,4 @@
-// What a folder comes to without being run, against the closed forms of its sizes.
+// Compares the counted parameters, bytes and operations of a folder with closed forms.
 #include "compress/model_stats.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ TEST(ModelFacts, CountsTheHeadOfATokenClassifierPerToken) {
             layers * ((4 * d * d + 2 * d * F) * 8 + 2 * 64 * d) + 24 * d);
 }
 
-// Of answers that are said one token after another.
+// Output tokens are generated one after another with a KV cache.
 TEST(ModelFacts, CountsAT5PerOutputToken) {
   const TempDir dir;
   for (const char* kind : {"small", "gated"}) {
@@ -82,7 +82,7 @@ TEST(ModelFacts, QuantizationChangesOnlyBytes) {
   const Quantized done =
       quantize_weights({.from = dir.file("hf"), .to = dir.file("int8"), .embeddings = true});
   const SourceFolder plain = open_source_folder(dir.file("hf")),
-                     in_codes = open_source_folder(dir.file("int8"), InCodes::taken);
+                     in_codes = open_source_folder(dir.file("int8"), QuantizedInput::accepted);
   EXPECT_EQ(facts_of(in_codes).parameters, facts_of(plain).parameters);
   EXPECT_EQ(facts_of(in_codes).parameters_of_tables, facts_of(plain).parameters_of_tables);
   EXPECT_EQ(operations_of(in_codes, 8, 0), operations_of(plain, 8, 0));

@@ -31,7 +31,7 @@ class Onnx : public testing::TestWithParam<const char*> {
     checkpoint::write_onnx_model(dir_.file(folder), file);
     return logits_by("check_onnx.py", golden_, file);
   }
-  // The largest difference of the file's logits from what smelt says of the folder.
+  // Returns the largest difference between the file's logits and smelt's logits for the folder.
   double apart(const std::string& folder) const {
     return largest_difference(scores_of_folder(golden_, dir_.file(folder)), logits_of(folder));
   }
@@ -88,7 +88,7 @@ TEST_P(OnnxCodes, SupportsPrunedAndSparseModels) {
   EXPECT_LT(apart("sparse"), 1e-5);
 }
 
-// As `smelt predict` of the same checkpoint.
+// Compares with `smelt predict` for the same checkpoint.
 TEST(OnnxModel, ExportsMovingAverages) {
   const TempDir dir;
   const std::string model = dir.file("run/model"), bias = "output_bias";
@@ -114,7 +114,7 @@ TEST(OnnxModel, WarnsThatInt4BecomesFloat) {
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("hf"));
   quantize_weights(
-      {.from = dir.file("hf"), .to = dir.file("int4"), .weights = WeightCodes::int4, .group = 8});
+      {.from = dir.file("hf"), .to = dir.file("int4"), .weights = WeightType::int4, .group = 8});
   const CapturedLog log;
   checkpoint::write_onnx_model(dir.file("int4"), dir.file("a.onnx"));
   EXPECT_THAT(log.text(), HasSubstr("int4 weights are written to the ONNX file as floats"));

@@ -72,7 +72,7 @@ TEST_P(PrunedClassifier, ScoresMatchTransformers) {
 class PrunedT5 : public testing::TestWithParam<const char*> {
  protected:
   PrunedT5() { GoldenT5(GetParam()).write_folder(dir_.file("hf")); }
-  // What a residual layer adds comes out of these two: of these layers, nothing.
+  // Zeroes the two matrices that produce a layer's residual, so that these layers add nothing.
   void silence(const std::vector<std::string>& layers) const {
     const io::SafetensorsFile file(io::read_file(dir_.file("hf/model.safetensors")), "hf");
     io::TensorMap tensors = file.tensors();
@@ -138,17 +138,20 @@ class Prune : public testing::Test {
 };
 
 TEST_F(Prune, RejectsInvalidLayers) {
-  EXPECT_THAT(refusal({}), HasSubstr("hf is to be cut\n  hint: say what stays: --layers 6"));
-  EXPECT_THAT(refusal({.layers = {.count = 2}}), HasSubstr("compress: nothing of "));
+  EXPECT_THAT(
+      refusal({}),
+      HasSubstr(
+          "hf: no option removes layers, heads or neurons\n  hint: choose what to keep, such"));
+  EXPECT_THAT(refusal({.layers = {.count = 2}}), HasSubstr("compress: nothing to prune in "));
   EXPECT_THAT(refusal({.layers = {.count = 3}}),
-              HasSubstr("compress: 3 layers of " + dir_.file("hf") + ", but it has 2\n"));
-  EXPECT_THAT(refusal({.layers = {.count = 0}}), HasSubstr("compress: 0 layers of "));
+              HasSubstr("compress: cannot keep 3 layers: " + dir_.file("hf") + " has 2\n"));
+  EXPECT_THAT(refusal({.layers = {.count = 0}}), HasSubstr("compress: cannot keep 0 layers: "));
   EXPECT_THAT(refusal({.layers = {.kept = {0, 2}}}),
               HasSubstr("compress: no layer 2: the layers of " + dir_.file("hf") + " are 0 to 1"));
   EXPECT_THAT(refusal({.layers = {.kept = {1, 0}}}),
               HasSubstr("compress: 1,0 is not in ascending order: the layers of "));
   EXPECT_THAT(refusal({.layers = {.kept = {1}, .count = 1}}),
-              HasSubstr("compress: the layers to keep are given twice"));
+              HasSubstr("compress: the layers to keep are given both as a list and as a count"));
   EXPECT_THAT(refusal({.decoder_layers = {.count = 1}}), HasSubstr("hf has no decoder"));
   EXPECT_FALSE(io::exists(dir_.file("cut")));
 }
@@ -156,7 +159,7 @@ TEST_F(Prune, RejectsInvalidLayers) {
 TEST_F(Prune, PrunesOnceAndBeforeQuantization) {
   EXPECT_EQ(refusal({.layers = {.count = 1}}), "no error");
   EXPECT_THAT(refusal({.to = dir_.file("again"), .layers = {.count = 1}}, "cut"),
-              HasSubstr("cut was pruned before\n  hint: prune the original model"));
+              HasSubstr("cut is already pruned\n  hint: prune the original model"));
   quantize_weights({.from = dir_.file("cut"), .to = dir_.file("int8")});
   const Json steps = Json::parse(io::read_file(dir_.file("int8/compress.json")))["steps"];
   ASSERT_EQ(steps.size(), 2);
@@ -164,7 +167,7 @@ TEST_F(Prune, PrunesOnceAndBeforeQuantization) {
   EXPECT_EQ(steps[0]["kept_layers"], Json::array({0}));
   EXPECT_EQ(steps[1]["method"], "weights int8");
   EXPECT_THAT(refusal({.to = dir_.file("again"), .layers = {.count = 1}}, "int8"),
-              HasSubstr("its weights are quantized already"));
+              HasSubstr("its weights are already quantized"));
   EXPECT_FALSE(io::exists(dir_.file("again")));
 }
 

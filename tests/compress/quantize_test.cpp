@@ -1,4 +1,4 @@
-// Folders with weights in eight bits: what lies in them, who computes the same from them.
+// Folders with int8 weights: their content, and equal results in smelt and other programs.
 #include "compress/quantize.h"
 
 #include <gmock/gmock.h>
@@ -262,15 +262,14 @@ TEST_F(Quantize, DetectsAChangedByteOnLoad) {
 }
 
 TEST_F(Quantize, RejectsInvalidInput) {
-  EXPECT_THAT(
-      refusal({.keep = {"*.wo"}}),
-      HasSubstr(
-          "compress: --keep *.wo matches no matrix\n  hint: names look like bert.encoder.layer."));
+  EXPECT_THAT(refusal({.keep = {"*.wo"}}),
+              HasSubstr("compress: --keep *.wo matches no matrix\n  hint: use a module name such "
+                        "as bert.encoder.layer."));
   EXPECT_THAT(refusal({.keep = {"*"}}), HasSubstr("no matrix is left to quantize"));
   refusal({});
   QuantizeJob again{.from = dir_.file("int8"), .to = dir_.file("again")};
   EXPECT_THAT(error_of<UsageError>([&] { quantize_weights(again); }),
-              HasSubstr("its weights are quantized already\n  hint: use the original model"));
+              HasSubstr("its weights are already quantized\n  hint: use the original model"));
   EXPECT_FALSE(io::exists(dir_.file("again")));
   io::remove_tree(dir_.file("int8"));
   Json config = Json::parse(io::read_file(dir_.file("hf/config.json")));

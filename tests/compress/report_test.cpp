@@ -1,4 +1,4 @@
-// A report on tiny models: its figures against what other parts of smelt say of the same folders.
+// Compares the report on tiny models with the results of other parts of smelt for the same folders.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -145,10 +145,10 @@ TEST_F(CompressReport, RejectsTrainingRowsAndOtherTasks) {
   pipeline::CompressReportJob other = job();
   GoldenT5("small").write_folder(dir_.file("t5"));
   other.models = {dir_.file("t5")};
-  EXPECT_THAT(refusal(other), HasSubstr("is another kind of model than"));
+  EXPECT_THAT(refusal(other), HasSubstr("are different kinds of models"));
   GoldenClassify("bert-tokens").write_folder(dir_.file("tokens"));
   other.models = {dir_.file("tokens")};
-  EXPECT_THAT(refusal(other), HasSubstr("has other classes ("));
+  EXPECT_THAT(refusal(other), HasSubstr("has the classes "));
   pipeline::CompressReportJob sizes = job();
   sizes.latency.lengths = {13};
   sizes.latency.lengths_told = true;
@@ -232,7 +232,7 @@ TEST(Latencies, UseSupportedLengths) {
               HasSubstr("--lengths 128: the models accept 2 to 100 tokens"));
 }
 
-// Labels of words that are no entities are each an example; what was cut off is wrong.
+// Without entities, each word label is an example. Labels of truncated words count as wrong.
 TEST(CompressScores, ScoreTokenLabelsPerWord) {
   const pipeline::SaidRows rows{
       Report::parse(R"({"words": ["x", "y"], "label": ["N", "V"], "prediction": ["N", "N"]})"),

@@ -58,7 +58,7 @@ Values largest_by_sorting(Values matrices, std::size_t kept) {
 TEST(Magnitude, KeepsTheLargestOfAllMatricesTogether) {
   const Values matrices = some_matrices();
   for (const std::size_t kept : {1, 2, 7, 50, 100, 130, 141}) {
-    const MagnitudeCut cut = magnitude_cut(
+    const MagnitudeThreshold cut = magnitude_cut(
         [&](const auto& take) {
           for (const auto& matrix : matrices) take(matrix);
         },
@@ -106,7 +106,7 @@ class SparseFolder : public testing::TestWithParam<const char*> {
   bool is_t5() const { return std::string_view(GetParam()) == "gated"; }
   void SetUp() override { write_golden_folder(GetParam(), is_t5(), dir_); }
   SparsifyJob job() const { return {.from = dir_.file("hf"), .to = dir_.file("sparse")}; }
-  // Of weights, but for the names of what holds them.
+  // Returns the size of the weights without the safetensors header.
   std::size_t data_bytes(const std::string& folder) const {
     const io::SafetensorsFile file(io::read_file(dir_.file(folder + "/model.safetensors")), folder);
     std::size_t out = 0;
@@ -168,7 +168,7 @@ TEST_P(SparseFolder, KeepsTheLargestOfEachGroup) {
 class Sparsify : public testing::Test {
  protected:
   void SetUp() override { GoldenClassify("bert").write_folder(dir_.file("hf")); }
-  // Of the command with these flags.
+  // Returns the error message of the command with these flags.
   std::string refusal(const std::string& flags, const std::string& from = "hf") const {
     const CommandOutput said =
         run_smelt(str("compress prune ", dir_.file(from), " --out ", dir_.file("out"), " ", flags));
@@ -227,7 +227,7 @@ TEST_F(Sparsify, ReportsThatItIsSmallerButNotFaster) {
   EXPECT_THAT(said.text, AllOf(HasSubstr("weights of 12 matrices are 0 (50.0 %), 35.9 % of all "),
                                HasSubstr("a smaller file, NOT a faster model")));
   const std::string already =
-      "sparse: its weights are sparse already\n  hint: use the original model";
+      "sparse: its weights are already sparse\n  hint: use the original model";
   EXPECT_THAT(refusal("--nm 2:4", "sparse"), HasSubstr(already));
   EXPECT_THAT(refusal("--layers 1", "sparse"), HasSubstr(already));
   EXPECT_THAT(error_of<UsageError>([&] {
@@ -341,7 +341,7 @@ TEST_F(Sparsify, OmitsQuantMethodAndReadsFoldersWithIt) {
   EXPECT_EQ(kernel(), own);
 }
 
-// What another program may have written.
+// Such tensors may come from other programs.
 TEST_F(Sparsify, RejectsInconsistentBitmasks) {
   sparsify_model({.from = dir_.file("hf"), .to = dir_.file("sparse"), .sparsity = 0.5});
   std::filesystem::remove(dir_.file("sparse/compress.json"));

@@ -93,7 +93,7 @@ TEST_F(StaticInt8, RecordsScalesAndCalibration) {
   EXPECT_EQ(done.ranges.at(self + "query").most, done.ranges.at(self + "value").most);
 }
 
-// Of 24 rows each fourth has three tokens, with those that begin and end it, and the others four.
+// Every fourth of 24 rows has three tokens, including [CLS] and [SEP], and the others have four.
 TEST_F(StaticInt8, IgnoresPaddingInCalibration) {
   REQUIRE_PLUGIN("cpu");
   write("bert");
@@ -209,14 +209,15 @@ TEST_F(StaticInt8, RejectsInvalidOptions) {
   asked.smooth = 0.5;
   EXPECT_THAT(refusal(asked), HasSubstr("--smooth needs --activations"));
   asked = job("out");
-  asked.weights = WeightCodes::int4;
+  asked.weights = WeightType::int4;
   EXPECT_THAT(refusal(asked),
               HasSubstr("--activations static cannot be combined with --weights int4"));
   asked = job("out");
   asked.smooth = 0.5;
   EXPECT_THAT(refusal(asked), HasSubstr("is an encoder\n  hint: remove --smooth"));
   io::write_file(dir_.file("rows.tsv"), "text\tlabel\n");
-  EXPECT_THAT(refusal(job("out")), HasSubstr("rows.tsv gives no example\n  hint: give rows"));
+  EXPECT_THAT(refusal(job("out")),
+              HasSubstr("rows.tsv has no row to make an example of\n  hint: give rows"));
   EXPECT_FALSE(io::exists(dir_.file("out")));
 }
 

@@ -1,4 +1,4 @@
-// Models with fewer neurons and heads: what is cut out is as if it had said nothing.
+// Pruned neurons and heads: the result equals the original model with those units set to 0.
 #include "compress/units.h"
 
 #include <gmock/gmock.h>
@@ -120,7 +120,7 @@ TEST_P(CutUnits, RemovingSilentUnitsChangesNothing) {
   expect_transformers_scores(golden, dir_.file("cut"), cut);
 }
 
-// Units that say nothing are planted: the loss hangs on none of them, and they are cut first.
+// Some units are made to have no effect on the loss; these are pruned first.
 TEST_P(CutUnits, AreTheLeastImportantOnes) {
   REQUIRE_PLUGIN("cpu");
   write_both({0, 2, 3, 5, 8, 11, 22, 23}, {1});
@@ -151,7 +151,7 @@ TEST_P(CutUnits, AreTheLeastImportantOnes) {
   const auto weights = [&](const char* name) {
     return io::read_file(dir_.file(str(name, "/model.safetensors")));
   };
-  // Of relu others, too, may have said nothing to these rows.
+  // With ReLU, other units may be inactive for these rows, too.
   EXPECT_TRUE(std::string_view(GetParam()) == "small" || weights("chosen") == weights("cut"));
   const Json config = Json::parse(io::read_file(dir_.file("chosen/config.json")));
   EXPECT_EQ(config[is_t5() ? "d_ff" : "intermediate_size"], 16);
@@ -163,7 +163,7 @@ TEST_P(CutUnits, AreTheLeastImportantOnes) {
   EXPECT_EQ(step["method"], "prune");
   EXPECT_EQ(step["chosen_by"]["input"], dir_.file("rows.tsv"));
   EXPECT_EQ(step["neurons"]["after"], 16);
-  // As many as these cost: fewer heads for more neurons would lose some that speak.
+  // A budget of exactly these units: trading heads for neurons would lose active heads.
   job.to = dir_.file("within");
   job.ffn = job.heads = 1;
   job.macs = 0.67;
@@ -171,7 +171,7 @@ TEST_P(CutUnits, AreTheLeastImportantOnes) {
   EXPECT_LE(within.macs.value(), job.macs);
   EXPECT_GT(within.macs.value(), 0.5);
   EXPECT_EQ(weights("within"), weights("chosen"));
-  // Of layers that go no unit is looked at.
+  // Units of removed layers are ignored.
   job.to = dir_.file("last");
   job.layers.kept = {1};
   const Pruned last = prune_model(job);
@@ -216,13 +216,12 @@ class PruneUnits : public testing::Test {
 };
 
 TEST_F(PruneUnits, RejectInvalidOptionsAndRows) {
-  EXPECT_THAT(
-      refusal({.ffn = 0.5}, ""),
-      HasSubstr(
-          "compress: --ffn and --heads choose units by labelled rows, but --input is missing"));
+  EXPECT_THAT(refusal({.ffn = 0.5}, ""), HasSubstr("compress: --ffn and --heads need labelled rows "
+                                                   "to choose units, but --input is missing"));
   EXPECT_THAT(refusal({}), HasSubstr("compress: --input without --ffn, --heads or --macs"));
-  EXPECT_THAT(refusal({.macs = 0.5}, ""),
-              HasSubstr("compress: --macs chooses units by labelled rows, but --input is missing"));
+  EXPECT_THAT(
+      refusal({.macs = 0.5}, ""),
+      HasSubstr("compress: --macs needs labelled rows to choose units, but --input is missing"));
   EXPECT_THAT(refusal({.heads = 0.5, .macs = 0.5}),
               HasSubstr("--macs cannot be combined with --ffn or --heads"));
   EXPECT_THAT(refusal({.ffn = 0}), HasSubstr("compress: --ffn 0: must be above 0 and at most 1"));
@@ -237,7 +236,7 @@ TEST_F(PruneUnits, RejectInvalidOptionsAndRows) {
   for (const char* file : {"hf/vocab.txt", "hf/tokenizer.json"})
     std::filesystem::remove(dir_.file(file));
   EXPECT_THAT(refusal(job),
-              HasSubstr("hf: its vocabulary is not beside it\n  hint: put its vocab"));
+              HasSubstr("hf: no vocabulary found in the model's folder\n  hint: copy its vocab"));
   std::filesystem::remove_all(dir_.file("hf"));
   GoldenClassify("bert-spans").write_folder(dir_.file("hf"));
   EXPECT_THAT(refusal(job),

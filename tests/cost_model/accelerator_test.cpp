@@ -1,4 +1,4 @@
-// Google's names of TPU slices, and what they cost.
+// Names and properties of TPU slices and GPUs, and their prices.
 #include "cost_model/accelerator.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-TEST(Accelerator, NamesDenoteSlicesAsAtGoogle) {
+TEST(Accelerator, FindsSlicesByGooglesNames) {
   const auto found =
       find_accelerators("--on", "v3-8,v2-32, v4-16,v5litepod-16,v5p-8,v6e-8,tpu7x-8");
   ASSERT_EQ(found.size(), 7u);
@@ -47,7 +47,7 @@ TEST(Accelerator, NamesDenoteSlicesAsAtGoogle) {
   is(6, "tpu7x:2x2x1", 4, 8, 1);
 }
 
-TEST(Accelerator, GpusHavePeakRatesByType) {
+TEST(Accelerator, PeakFlopsOfGpusDependOnTheInputType) {
   const auto found = find_accelerators("--on", "h100x8,l4");
   ASSERT_EQ(found.size(), 2u);
   EXPECT_TRUE(found[0].is_gpu());
@@ -70,7 +70,7 @@ TEST(Accelerator, GpusHavePeakRatesByType) {
   EXPECT_EQ(usual_slice(8)->name, "v3-8");
 }
 
-TEST(Accelerator, RejectsUnknownNamesWithTheNearest) {
+TEST(Accelerator, SuggestsTheNearestNameForAnUnknownOne) {
   EXPECT_THAT(error_of<UsageError>([] { find_accelerators("--on", "v3-8,v5e-8"); }),
               AllOf(HasSubstr("--on: 'v5e-8' is not a known TPU"),
                     HasSubstr("did you mean 'v5litepod-8'?")));
@@ -85,9 +85,9 @@ TEST(Accelerator, RejectsUnknownNamesWithTheNearest) {
 
 TEST(Accelerator, RejectsTypesThatTheTpuApiCannotCreate) {
   const auto refusal = [](const char* name) {
-    return error_of<UsageError>([&] { made_by_tpu_api("--type", name); });
+    return error_of<UsageError>([&] { creatable_tpu("--type", name); });
   };
-  EXPECT_EQ(made_by_tpu_api("--type", "v6e-8").image, "v2-alpha-tpuv6e");
+  EXPECT_EQ(creatable_tpu("--type", "v6e-8").image, "v2-alpha-tpuv6e");
   EXPECT_THAT(refusal("v3-8,v2-8"), HasSubstr("--type: expected one type, got several"));
   EXPECT_THAT(refusal("l4"), HasSubstr("--type: l4 is a GPU, expected a TPU"));
   EXPECT_THAT(refusal("tpu7x-8"),
@@ -109,8 +109,8 @@ TEST(Prices, UserPricesTakePrecedence) {
   EXPECT_EQ(prices.find("h100", "us-central1"), prices.find("h100"));  // of any region
   EXPECT_EQ(age_in_months(*prices.find("v3"), "2026-11"), 1);
   EXPECT_EQ(age_in_months(*prices.find("v5e"), "2026-11"), 21);
-  EXPECT_EQ(old_price_words(*prices.find("v3"), "2027-04"), "");
-  EXPECT_EQ(old_price_words(*prices.find("v3"), "2027-05"), "7 months old: check it");
+  EXPECT_EQ(old_price_warning(*prices.find("v3"), "2027-04"), "");
+  EXPECT_EQ(old_price_warning(*prices.find("v3"), "2027-05"), "7 months old: check it");
   EXPECT_GE(this_month(), "2026-11");
 }
 

@@ -1,5 +1,5 @@
-// Compiling for TPUs in processes of their own: figures, what does not fit, what is kept, what
-// dies.
+// Compiles programs for TPUs in separate processes: reports, out-of-memory errors, cached results,
+// and compilers that crash or hang.
 #include "cost_model/compiles.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ std::string doubled(std::int64_t rows) {
 class TpuCompilesTest : public testing::Test {
  protected:
   void SetUp() override { REQUIRE_PLUGIN("tpu"); }
-  // Of a program in the place of smelt, which does what a shell says.
+  // Returns the path of a shell script that replaces smelt.
   std::string shell(const std::string& lines) const {
     const std::string path = dir_.file("smelt.sh");
     io::write_file(path, "#!/bin/sh\n" + lines);
@@ -43,10 +43,10 @@ class TpuCompilesTest : public testing::Test {
 TEST_F(TpuCompilesTest, ReturnsReportsAndCachesThem) {
   const std::vector<CompileRequest> requests{
       {doubled(1024), "v5e:1x1"}, {doubled(8 << 20), "v5e:1x1"}, {"no program", "v5e:1x1"}};
-  std::vector<std::size_t> told;
+  std::vector<std::size_t> finished;
   const auto made =
-      compiles_.run(requests, [&](std::size_t i, const Compiled&) { told.push_back(i); });
-  EXPECT_THAT(told, testing::UnorderedElementsAre(0, 1, 2));
+      compiles_.run(requests, [&](std::size_t i, const Compiled&) { finished.push_back(i); });
+  EXPECT_THAT(finished, testing::UnorderedElementsAre(0, 1, 2));
   EXPECT_EQ(made[0].end, CompileEnd::fits);
   EXPECT_EQ(made[0].arguments, 4 << 20);
   EXPECT_GT(made[0].cycles, 1000);
@@ -57,24 +57,24 @@ TEST_F(TpuCompilesTest, ReturnsReportsAndCachesThem) {
   EXPECT_THAT(made[2].problem, HasSubstr("step.mlir"));
 
   const auto again = compiles_.run(requests);
-  EXPECT_TRUE(again[0].kept);
+  EXPECT_TRUE(again[0].from_cache);
   EXPECT_EQ(again[0].cycles, made[0].cycles);
   EXPECT_EQ(again[0].bytes(), made[0].bytes());
-  EXPECT_TRUE(again[1].kept);
+  EXPECT_TRUE(again[1].from_cache);
   EXPECT_EQ(again[1].problem, made[1].problem);
-  EXPECT_FALSE(again[2].kept) << "a failure is made again";
+  EXPECT_FALSE(again[2].from_cache) << "failures are not cached";
 }
 
 TEST_F(TpuCompilesTest, ReportsACompilationThatHangsOrDies) {
   const std::vector<CompileRequest> one{{doubled(1024), "v5e:1x1"}};
   const auto problem = [&](const std::string& lines) {
-    const TpuCompiles ill("", {.each = std::chrono::seconds(1), .smelt = shell(lines)});
-    return ill.run(one)[0].problem;
+    const TpuCompiles broken("", {.time_limit = std::chrono::seconds(1), .smelt = shell(lines)});
+    return broken.run(one)[0].problem;
   };
   EXPECT_EQ(problem("exec sleep 100\n"), "not compiled within 1 s");
-  EXPECT_EQ(problem("kill -9 $$\n"), "the compiler was ended by signal 9, as when memory runs out");
+  EXPECT_EQ(problem("kill -9 $$\n"), "the compiler was killed by signal 9, possibly out of memory");
   EXPECT_EQ(problem("echo 'error: bad' >&2\nexit 2\n"), "bad");
-  EXPECT_EQ(problem("echo nothing\n"), "the compiler ended with status 0 and no report");
+  EXPECT_EQ(problem("echo nothing\n"), "the compiler exited with status 0 and no report");
 }
 
 TEST_F(TpuCompilesTest, RecompilesADamagedResult) {
@@ -82,8 +82,8 @@ TEST_F(TpuCompilesTest, RecompilesADamagedResult) {
   (void)compiles_.run(one);
   for (const std::string& name : io::list_folder(folder_))
     io::write_file(folder_ + "/" + name, "{\"fits\"");
-  EXPECT_FALSE(compiles_.run(one)[0].kept);
-  EXPECT_TRUE(compiles_.run(one)[0].kept);
+  EXPECT_FALSE(compiles_.run(one)[0].from_cache);
+  EXPECT_TRUE(compiles_.run(one)[0].from_cache);
 }
 
 }  // namespace

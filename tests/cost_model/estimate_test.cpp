@@ -1,4 +1,4 @@
-// How long a step takes by what its compiler counted.
+// Estimated time of steps and runs.
 #include "cost_model/estimate.h"
 
 #include <gtest/gtest.h>
@@ -12,27 +12,28 @@ Accelerator of(const char* name) { return find_accelerators("--on", name).front(
 
 TEST(StepSeconds, TpuStepIsCyclesPlusExposedCommunication) {
   const Accelerator v3 = of("v3-8");
-  // Half of 656e9 bytes a second go out of a chip: 1 s of all-reduces, of which a quarter goes
-  // beside other work; what is gathered goes to both devices of a chip: 2 s.
+  // A v3 chip sends 328e9 bytes/s, half of its bandwidth. The all-reduces take 1 s, of which a
+  // quarter is asynchronous. The other collectives take 2 s, because the two devices of a chip
+  // share its links.
   const double second = 328e9;
   Compiled step;
   step.cycles = 3 * 938.4e6;
   EXPECT_NEAR(step_seconds(step_work(v3, step), kFactor)->likely, 3, 1e-3);
   step.sent = {{.axes = "data", .all_reduce = second, .asynchronous_all_reduce = second / 4},
                {.axes = "fsdp", .other = second}};
-  EXPECT_NEAR(telling_seconds(v3, step.sent[0]), 1, 1e-9);
-  EXPECT_NEAR(telling_seconds(v3, step.sent[1]), 2, 1e-9);
+  EXPECT_NEAR(communication_seconds(v3, step.sent[0]), 1, 1e-9);
+  EXPECT_NEAR(communication_seconds(v3, step.sent[1]), 2, 1e-9);
   const StepWork work = step_work(v3, step);
   const Estimate seconds = *step_seconds(work, kFactor);
-  EXPECT_NEAR(seconds.low, 3, 1e-3) << "nothing is faster than the links";
+  EXPECT_NEAR(seconds.low, 3, 1e-3) << "communication bounds the time from below";
   EXPECT_NEAR(seconds.likely, 3 + 2.75, 1e-3);
   EXPECT_NEAR(seconds.high, 6 + 3, 1e-3);
   EXPECT_NEAR(measured_factor(work, seconds.likely), 1, 1e-6);
   EXPECT_FALSE(step_seconds(step_work(v3, Compiled()), kFactor))
-      << "a compiler that estimates nothing";
+      << "the compiler reported no cycles";
 }
 
-TEST(StepSeconds, GpuStepIsItsRoofline) {
+TEST(StepSeconds, GpuStepFollowsTheRooflineModel) {
   const Accelerator h100 = of("h100");
   Compiled step;
   step.moved = 3350e9;
@@ -47,7 +48,7 @@ TEST(StepSeconds, GpuStepIsItsRoofline) {
       2.5, 1e-9);
 }
 
-TEST(RunSeconds, UpperBoundIsThatOfTheLongestRun) {
+TEST(RunSeconds, LongestRunRaisesTheHighEstimate) {
   const Estimate step{1, 2, 3};
   const RunWork work{.steps = 1000, .save_every = 1000, .checkpoint_bytes = 1};
   const Estimate plain = run_seconds(of("v3-8"), step, work).seconds;
@@ -60,16 +61,16 @@ TEST(RunSeconds, UpperBoundIsThatOfTheLongestRun) {
 }
 
 TEST(RunSeconds, SpotTimeIncludesPreemptions) {
-  // A day of steps on four machines, saved every two hours: each is taken once, and each time an
-  // hour is done again, and 600 s pass.
+  // A day of steps on four machines with a checkpoint every two hours. Each machine is preempted
+  // once; each preemption repeats one hour of steps and takes 600 s to recover.
   const Accelerator v2 = of("v2-32");
   const RunWork work{.steps = 86400, .save_every = 864000, .save_minutes = 120};
   const RunTime time = run_seconds(v2, {1, 1, 1}, work);
   const double day = kStartSeconds + 86400 + 12 * kStallSteps;
   EXPECT_NEAR(time.preemptions, 4 * day / 86400, 1e-9);
   EXPECT_NEAR(time.spot_seconds.low, day, 1e-6);
-  EXPECT_NEAR(time.spot_seconds.likely, day + time.preemptions * (3600 + kReturnSeconds), 1e-6);
-  EXPECT_NEAR(time.spot_seconds.high, day + 3 * time.preemptions * (3600 + kReturnSeconds), 1e-6);
+  EXPECT_NEAR(time.spot_seconds.likely, day + time.preemptions * (3600 + kRecoverySeconds), 1e-6);
+  EXPECT_NEAR(time.spot_seconds.high, day + 3 * time.preemptions * (3600 + kRecoverySeconds), 1e-6);
   const Price price{.generation = "v2",
                     .region = "r",
                     .on_demand = 2,

@@ -1,6 +1,6 @@
-// The model of estimate.h beside published runs, of which tests/golden/published_runs.json has the
-// figures (bench/published_runs.py makes it): one half sets the factors, the other checks them.
-// SMELT_UPDATE_GOLDEN=1 writes docs/explanation/cost-model.md's table anew.
+// Compares the cost model (estimate.h) with published runs, which bench/published_runs.py stores in
+// tests/golden/published_runs.json. The factors are fitted on one half and tested on the other.
+// SMELT_UPDATE_GOLDEN=1 updates the table in docs/explanation/cost-model.md.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,12 +23,12 @@ using testing::HasSubstr;
 
 struct PublishedRun {
   std::string name, source, on, sequences;
-  bool measured = false;  // a step, by a log; else the time of a whole run, in hours or days
+  bool measured = false;  // by a log of steps; otherwise from the reported hours or days of the run
   double reported = 0;    // seconds of a step
   StepWork work;
-  bool fitted = false;  // it is of the half that sets the factors
+  bool fitted = false;  // belongs to the half that the factors are fitted on
 
-  // It is listed, and how long its step would take has not been worked out yet.
+  // Whether the work of its step has not been computed yet.
   bool is_open() const { return work.work == 0; }
   Accelerator type() const { return find_accelerators("on", on).front(); }
   Estimate planned() const {
@@ -40,8 +40,8 @@ struct PublishedRun {
     const Estimate range = planned();
     return range.low <= reported && reported <= range.high;
   }
-  // Of which factor.likely is an estimate.
-  double factor() const { return (reported - work.behind) / work.work; }
+  // Returns the measured step time divided by the modeled time.
+  double factor() const { return (reported - work.exposed) / work.work; }
 };
 
 void split_in_halves(std::vector<PublishedRun>& runs, bool gpus) {
@@ -69,7 +69,7 @@ std::vector<PublishedRun> published_runs() {
   return out;
 }
 
-// A tenth wider than the fitted factors, and likely their median.
+// Returns the median of the factors as `likely`, and their range widened by a tenth.
 Estimate fitted_range(std::vector<double> factors) {
   std::ranges::sort(factors);
   const std::size_t n = factors.size();
@@ -92,15 +92,15 @@ TEST(PublishedRuns, FittedHalfGivesTheFactors) {
     else
       (type.is_gpu() ? gpus : type.generation == "v4" ? v4 : others).push_back(run.factor());
   }
-  expect_rounded(kOfV4Cycles, fitted_range(v4));
-  expect_rounded(kOfRoofline, fitted_range(gpus));
+  expect_rounded(kV4Factor, fitted_range(v4));
+  expect_rounded(kGpuFactor, fitted_range(gpus));
   EXPECT_NEAR(kLongestRun, 1.1 * std::ranges::max(whole), 0.051);
   ASSERT_EQ(others.size(), 1u)
-      << "one run sets no range: it is assumed (docs/explanation/cost-model.md)";
-  EXPECT_NEAR(kOfCycles.likely, others.front(), 0.0051);
+      << "a single run gives no range, so it is assumed (docs/explanation/cost-model.md)";
+  EXPECT_NEAR(kTpuFactor.likely, others.front(), 0.0051);
 }
 
-TEST(PublishedRuns, OtherHalfLiesInTheRanges) {
+TEST(PublishedRuns, OtherHalfIsWithinTheEstimatedRanges) {
   std::set<std::string> outside;
   int steps = 0, whole = 0, gpus = 0;
   for (const PublishedRun& run : published_runs()) {
@@ -131,9 +131,8 @@ std::string line_of(const PublishedRun& run) {
 
 TEST(PublishedRuns, TableInTheDocsIsUpToDate) {
   constexpr std::string_view kHead =
-      "| run | on | sequences of a step | told of | ms a step | work, ms | factor | planned, ms | "
-      "half "
-      "| inside | source |\n|---|---|---|---|---|---|---|---|---|---|---|\n";
+      "| run | on | sequences per step | reported for | ms per step | work, ms | factor | "
+      "estimate, ms | half | in range | source |\n|---|---|---|---|---|---|---|---|---|---|---|\n";
   std::string table(kHead);
   for (const PublishedRun& run : published_runs()) table += line_of(run);
   const std::string path = source_path("docs/explanation/cost-model.md");

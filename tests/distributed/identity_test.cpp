@@ -20,7 +20,7 @@ using testing::StartsWith;
 
 using Variables = std::map<std::string, std::string>;
 
-Surroundings around(const Variables& variables, const Variables& metadata = {}) {
+ProcessEnvironment around(const Variables& variables, const Variables& metadata = {}) {
   return {.environment =
               [variables](const std::string& name) {
                 const auto found = variables.find(name);
@@ -36,12 +36,12 @@ Surroundings around(const Variables& variables, const Variables& metadata = {}) 
 }
 
 std::string told(const Variables& variables, const Variables& metadata = {},
-                 const PodWords& words = {}) {
+                 const PodSettings& words = {}) {
   return identity_text(identity_of(identity_sources(words, around(variables, metadata))));
 }
 
 std::string refusal(const Variables& variables, const Variables& metadata = {},
-                    const PodWords& words = {}) {
+                    const PodSettings& words = {}) {
   return error_of([&] { told(variables, metadata, words); });
 }
 
@@ -56,7 +56,7 @@ TEST(PodIdentity, WhereNothingIsSaidItIsAlone) {
 }
 
 TEST(PodIdentity, FlagsSayItBeforeAllElse) {
-  const PodWords words{.processes = 4, .process = 3, .hub = "n0"};
+  const PodSettings words{.processes = 4, .process = 3, .hub = "n0"};
   const std::string want = "process 3 of 4, its hub at n0:8487, by the flags";
   EXPECT_EQ(told({}, {}, words), want);
   EXPECT_EQ(told({{"RANK", "1"}}, {}, words), want) << "half of another is not looked at";
@@ -159,11 +159,11 @@ TEST(PodIdentity, TwoThatDisagreeAreRefused) {
 }
 
 TEST(PodIdentity, WhatIsSaidOfTpusCountsForATpuAlone) {
-  Surroundings cpu = around({{"TPU_WORKER_ID", "1"},
-                             {"TPU_WORKER_HOSTNAMES", "a,b"},
-                             {"RANK", "0"},
-                             {"WORLD_SIZE", "4"},
-                             {"MASTER_ADDR", "a"}});
+  ProcessEnvironment cpu = around({{"TPU_WORKER_ID", "1"},
+                                   {"TPU_WORKER_HOSTNAMES", "a,b"},
+                                   {"RANK", "0"},
+                                   {"WORLD_SIZE", "4"},
+                                   {"MASTER_ADDR", "a"}});
   cpu.has_tpu = cpu.has_devices = false;
   EXPECT_FALSE(identity_of(identity_sources({}, cpu)).several());
   cpu.has_devices = true;

@@ -115,7 +115,7 @@ TEST(OpenDevice, OpensADeviceOnceWhileClientsAreKept) {
   const std::shared_ptr<const Plugin> plugin = Plugin::load(SMELT_FAKE_PLUGIN);
   control().reset();
   {
-    const KeptClients kept;
+    const ClientCache kept;
     open_device("gpu", 1);
     open_device("gpu");
     EXPECT_THAT(message_of<UsageError>([] { open_device("gpu", 4); }), HasSubstr("1 available"));

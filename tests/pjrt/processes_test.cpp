@@ -134,7 +134,7 @@ TEST_F(TwoProcesses, NumbersLaunchesEquallyAndNeverZero) {
 
 TEST_F(TwoProcesses, ProcessHasOneClientAndRejectsASubsetOfDevices) {
   const ScopedVariable variable("SMELT_CPU_PLUGIN", SMELT_FAKE_PLUGIN);
-  const KeptClients kept;
+  const ClientCache kept;
   control().processes = 4;  // one device each, so the requested number can be reached
   const auto client = open_device("cpu", 1);
   EXPECT_EQ(client->device_count(), 4);

@@ -501,7 +501,7 @@ TEST_F(SaverInABucket, PublishesNothingInAFolderWhoseLockItHasLost) {
     if (step == 2)
       io::write_file(emulator_->path("model/smelt.lock/0"), str("held\n", rival.text()));
   });
-  EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("another process has taken this folder"));
+  EXPECT_THAT(error_of([&] { train(run); }), HasSubstr("another process has locked this folder"));
   EXPECT_THAT(checkpoint::checkpoint_steps(run.model_dir), testing::IsEmpty());
 }
 

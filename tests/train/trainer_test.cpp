@@ -278,14 +278,15 @@ TEST_F(TrainerTest, RejectsDataThatDoesNotMatchItsDescription) {
     return error_of([&] { train(one); });
   };
   EXPECT_THAT(refusal([](auto& d) { d["examples"] = 3; }),
-              HasSubstr("train.tfrecord.json: says examples 3, not "));
+              HasSubstr("train.tfrecord.json: examples is 3, expected "));
   EXPECT_THAT(refusal([](auto& d) { d["seq_length"] = 64; }),
-              HasSubstr("says seq_length 64, not 32"));
+              HasSubstr("seq_length is 64, expected 32"));
   EXPECT_THAT(refusal([](auto& d) { d["max_predictions"] = 9; }),
-              HasSubstr("says max_predictions 9, not 5"));
-  EXPECT_THAT(refusal([](auto& d) { d["vocabulary"]["crc32c"] = 7; }), HasSubstr("is 7, not "));
+              HasSubstr("max_predictions is 9, expected 5"));
+  EXPECT_THAT(refusal([](auto& d) { d["vocabulary"]["crc32c"] = 7; }),
+              HasSubstr("is 7, expected "));
   EXPECT_THAT(refusal([](auto& d) { d["next_sentence"] = false; }),
-              HasSubstr("says next_sentence false, not true"));
+              HasSubstr("next_sentence is false, expected true"));
   EXPECT_FALSE(std::filesystem::exists(dir_.file("model")));
   EXPECT_THAT(refusal([](auto&) {}), "no error");
 }

@@ -110,7 +110,7 @@ Json settings_of(const StoredModel& model, const std::string& type) {
     out["model"] = family ? family->full_config(model.config, model.where) : model.config;
   if (!model.objective.is_null() && type != kClassifierType) out["objective"] = model.objective;
   const bool has_sentinels = family && family->has_sentinels();
-  if (has_sentinels) put_t5_words(model.t5, out);
+  if (has_sentinels) add_t5_fields(model.t5, out);
   if (!model.vocab_txt.empty())
     out[kVocabularyCrc32c] =
         has_sentinels ? text::vocabulary_crc32c(model.vocab) : io::crc32c(model.vocab_txt);
@@ -140,7 +140,7 @@ void check_beside(const std::string& folder, const StoredModel& model) {
                      kHint);
   if (model.config.is_null() || !io::exists(config)) return;
   Json there = Json::parse_or_discard(io::read_file(config, io::kSmallFileBytes));
-  (void)take_t5_words(there);
+  (void)remove_t5_fields(there);
   if (const auto other = io::first_difference(there, model.config))
     throw UsageError(str("convert: ", config, " exists with another ", other->name, ": ",
                          other->was.dump(), ", but ", model.where, " has ", other->is.dump()),
@@ -182,7 +182,7 @@ std::string to_smelt(const ConvertJob& job, const StoredModel& model, const std:
   const io::FolderLock lock(folder, "convert");
   if (io::exists(path)) throw_exists(path);
   check_beside(folder, model);
-  const HeldTensors held = hold_tensors(model.tensors);
+  const TensorsInMemory held = load_into_memory(model.tensors);
   save_checkpoint(folder, step, held.tensors, settings_of(model, type), {.max_to_keep = 0});
   put_beside(job, folder, model, type);
   return path;

@@ -38,7 +38,7 @@ bool lists_heads(const Json& config) {
 
 }  // namespace
 
-Json with_heads_left(Json config, const std::string& where) {
+Json with_remaining_heads(Json config, const std::string& where) {
   if (!lists_heads(config)) return config;
   const std::int64_t heads = size_in(config, kHeads), hidden = size_in(config, kHidden);
   const auto refuse = [&](const std::string& what) {
@@ -84,7 +84,7 @@ Json with_heads_listed(Json config) {
   return config;
 }
 
-std::vector<std::int64_t> heads_left(const Json& config, std::int64_t layer) {
+std::vector<std::int64_t> remaining_heads(const Json& config, std::int64_t layer) {
   const auto cut = lists_heads(config) ? pruned_in(config, layer) : std::vector<std::int64_t>();
   CHECK(cut.has_value(), layer);
   std::vector<std::int64_t> out;
@@ -94,7 +94,7 @@ std::vector<std::int64_t> heads_left(const Json& config, std::int64_t layer) {
 }
 
 void keep_heads(Json& config, std::int64_t layer, const std::vector<std::int64_t>& kept) {
-  const std::vector<std::int64_t> there = heads_left(config, layer);
+  const std::vector<std::int64_t> there = remaining_heads(config, layer);
   Json gone = Json::array();
   for (std::int64_t head = 0; head < size_in(config, kHeads); ++head)
     if (std::ranges::none_of(

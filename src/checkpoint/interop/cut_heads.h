@@ -15,14 +15,14 @@ inline constexpr const char *kPrunedHeads = "pruned_heads", *kHeadWidth = "atten
 
 // Converts config.json fields from transformers' representation to smelt's. Throws UsageError that
 // begins with `where` if a list is invalid or layers have different numbers of heads.
-Json with_heads_left(Json config, const std::string& where);
+Json with_remaining_heads(Json config, const std::string& where);
 // Converts back to transformers' representation; the lowest-numbered heads count as remaining.
 // Throws UsageError if transformers cannot represent the sizes.
 Json with_heads_listed(Json config);
 
 // Returns the numbers of the heads that remain in a layer, from transformers' representation.
-std::vector<std::int64_t> heads_left(const Json& config, std::int64_t layer);
-// Keeps only some heads of a layer: `kept` are indices into heads_left().
+std::vector<std::int64_t> remaining_heads(const Json& config, std::int64_t layer);
+// Keeps only some heads of a layer: `kept` are indices into remaining_heads().
 void keep_heads(Json& config, std::int64_t layer, const std::vector<std::int64_t>& kept);
 // Removes all layers but `kept_layers` and renumbers those from 0.
 void renumber_heads(Json& config, const std::vector<std::int64_t>& kept_layers);

@@ -67,7 +67,7 @@ Json original_config(const Json& config, const std::string& where) {
             type.empty() ? "missing" : "'" + type + "'", in_brackets(architecture_of(config))),
         str("smelt reads ", readable_model_types()));
   check_encoder_form(config, where);
-  const Json left = with_heads_left(config, where);
+  const Json left = with_remaining_heads(config, where);
   Json original = Json::object();
   for (const std::string& name : shared_fields())
     if (left.contains(name)) original[name] = left.at(name);

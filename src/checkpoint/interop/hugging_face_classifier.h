@@ -46,7 +46,8 @@ struct ClassifierHead {
 std::optional<ClassifierHead> classifier_head(const Json& config, const std::string& where);
 // Returns the head as the settings of a classifier's own checkpoints.
 Json head_settings(const ClassifierHead& head);
-// Sets seq_length and answers of `head` from such settings or a config.json; both may be missing.
+// Sets seq_length and answers of `head` from `settings`: a config.json or the result of
+// head_settings(). Both fields are optional.
 // Throws UsageError that begins with `where` if a value is not a positive integer.
 void take_limits(const Json& settings, const std::string& where, ClassifierHead& head);
 

@@ -44,7 +44,7 @@ ElectraPart part_of(const Json& config, const std::string& where) {
   check_encoder_form(config, where);
   const std::string activation = text_field(config, "hidden_act", "gelu", where);
   check_activation(activation, "hidden_act", model::activation_names(), where);
-  Json encoder = with_heads_left(config, where);
+  Json encoder = with_remaining_heads(config, where);
   encoder["hidden_act"] = activation;
   part.encoder = io::parse_config<model::BertConfig>(encoder, where);
   part.encoder.gelu = model::Gelu::erf;

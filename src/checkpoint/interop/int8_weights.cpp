@@ -202,7 +202,7 @@ io::LazyTensors as_codes(const io::LazyTensors& tensors) {
   return out;
 }
 
-CodedTensor coded(const io::LazyTensor& matrix, const std::string& what) {
+QuantizedTensor coded(const io::LazyTensor& matrix, const std::string& what) {
   CHECK(matrix.shape.rank() == 2, what, " ", matrix.shape);
   const io::LazyTensor plain = as_dtype(matrix, compiler::DType::f32);
   const compiler::Dims& dims = matrix.shape.dims;

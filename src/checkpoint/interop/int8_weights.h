@@ -16,13 +16,15 @@ inline constexpr const char *kQuantizationConfig = "quantization_config",
                             *kScaleSuffix = "_scale", *kInputScale = ".input_scale";
 
 // Whether a config.json declares int8, int4 or sparse weights (sparse_weights.h). Throws UsageError
-// that begins with `where` for any other quantization. Logs a warning if it requests activations
-// quantized in another way than the two below; they are then computed in floating point.
+// that begins with `where` for any other quantization. Logs a warning if it requests another
+// quantization of activations than activations_by_row() or activations_by_input_scale();
+// activations are then computed in floating point.
 bool is_quantized(const Json& config, const std::string& where);
 
-// Returns the input_activations of a quantization group: int8 with a dynamic scale per row.
+// Returns the input_activations field of a quantization group in config.json, for int8 activations
+// with a dynamic scale per row.
 Json activations_by_row();
-// Returns the input_activations with the module's static input_scale.
+// Returns the same field for int8 activations with the module's static input_scale.
 Json activations_by_input_scale();
 
 // Replaces int8 weights by f32 tensors, decoded on read, that also keep the quantized values
@@ -37,11 +39,11 @@ io::LazyTensors without_codes(io::LazyTensors tensors, const Json& config,
 io::LazyTensors as_codes(const io::LazyTensors& tensors);
 
 // The int8 values and f32 scales [rows,1] of a floating-point matrix [rows,columns].
-struct CodedTensor {
+struct QuantizedTensor {
   io::LazyTensor codes, scales;
 };
 // Quantizes a matrix. Each result reads the matrix when it is read, and throws UsageError that
 // begins with `what` if a value is not finite.
-CodedTensor coded(const io::LazyTensor& matrix, const std::string& what);
+QuantizedTensor coded(const io::LazyTensor& matrix, const std::string& what);
 
 }  // namespace smelt::checkpoint

@@ -325,7 +325,7 @@ OpenedFolder open_model_folder(const std::string& folder, Json config,
     out.model.vocab_txt = text::vocabulary_bytes(out.vocabulary);
     if (vocabulary.empty())
       out.model.tokenizer = text::tokenizer_options(
-          out.vocabulary, text::as_vocabulary_is({}, out.vocabulary, control));
+          out.vocabulary, text::with_vocabulary_options({}, out.vocabulary, control));
   }
   const io::LazyTensors weights = folder_weights(folder, base);
   refuse_untied_scores(stored, weights, folder);
@@ -349,7 +349,7 @@ OpenedFolder open_model_folder(const std::string& folder, Json config,
 }
 
 ModelFolder held_folder(OpenedFolder opened) {
-  auto held = std::make_shared<HeldTensors>(hold_tensors(opened.parameters));
+  auto held = std::make_shared<TensorsInMemory>(load_into_memory(opened.parameters));
   opened.model.parameters = held->tensors;
   opened.model.owner = std::move(held);
   return std::move(opened.model);

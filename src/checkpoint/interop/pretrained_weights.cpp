@@ -81,7 +81,7 @@ PretrainedWeights of_tensorflow(const std::string& prefix) {
   for (const auto& [name, tensor] : all)
     if (compiler::is_float(tensor.shape.dtype) && !is_slot(name, all))
       parameters.emplace(name, as_dtype(tensor, compiler::DType::f32));
-  auto held = std::make_shared<HeldTensors>(hold_tensors(parameters));
+  auto held = std::make_shared<TensorsInMemory>(load_into_memory(parameters));
   out.parameters = held->tensors;
   out.owners.push_back(std::move(held));
   const std::string folder = io::parent_path(prefix);
@@ -117,7 +117,7 @@ void refuse_renamed_checkpoint(const std::string& folder, std::string_view where
   const auto manifest = Json::parse_or_discard(io::read_file(path));
   if (!manifest.is_object() || !manifest.contains("step")) return;
   const std::string name = str("checkpoint-", manifest["step"].dump());
-  throw UsageError(str(where, ": ", folder, " is ", name, " of a run under another name"),
+  throw UsageError(str(where, ": ", folder, " is a renamed checkpoint; its name must be ", name),
                    str("rename the folder to ", name));
 }
 

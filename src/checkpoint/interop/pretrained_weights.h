@@ -20,8 +20,8 @@ struct PretrainedWeights {
   std::int64_t step = 0;     // step of the checkpoint; 0 if unknown
   io::TensorMap parameters;  // f32, by the original checkpoint's names; without optimizer state
   Json model;                // the model's settings in smelt's terms; null if unknown
-  // {"problem": …, "labels": …} of a classification head; null if there is none or the labels are
-  // not known.
+  // {"problem": …, "labels": …} of a classification head; null if the model has no such
+  // head or its labels are not known.
   Json head = nullptr;
   std::vector<std::shared_ptr<const void>> owners;  // keep the parameters alive
   // Fallback scopes such as {"generator/", "electra/"}: parameters that a run lacks under the first
@@ -44,8 +44,8 @@ PretrainedWeights load_weights(const std::string& folder);
 // Throws UsageError if load_weights() would not recognize the folder. Does not read the weights.
 void check_weights_folder(const std::string& folder);
 
-// Returns the Hugging Face folders in a folder: itself, or its discriminator/ and generator/; empty
-// if there is none.
+// Returns the Hugging Face folders in `folder`: the folder itself, or its discriminator/ and
+// generator/. Returns an empty list if it has none of these.
 std::vector<std::string> hugging_face_folders(const std::string& folder);
 
 // Returns "<folder>/model", the model folder of a recipe's run folder, if it contains a checkpoint.

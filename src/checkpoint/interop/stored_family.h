@@ -39,8 +39,8 @@ class StoredFamily {
   virtual std::string vocabulary_file() const { return "vocab.txt"; }
   // Returns the paths in a folder that may hold the vocabulary; the first that exists counts.
   virtual std::vector<std::string> vocabulary_files(const std::string& folder) const;
-  // Throws UsageError if the tokenizer's files in a Hugging Face folder have other rules than the
-  // family's. Reading the vocabulary itself checks those of encoders.
+  // Throws UsageError if the tokenizer files in a Hugging Face folder specify rules that differ
+  // from the family's. The rules of encoders are checked when their vocabulary is read.
   virtual void check_tokenizer(const std::string&) const {}
   // Returns the control characters that the tokenizer removes by default.
   virtual text::ControlCharacters control() const { return text::ControlCharacters::bert; }
@@ -103,8 +103,8 @@ const StoredFamily* find_stored_family(std::string_view name);
 // Returns the family of a config.json by its model_type. BERT's, whose reader refuses the folder by
 // name, if no family has the type.
 const StoredFamily& family_of_config(const Json& config, const std::string& where);
-// Returns the family of a checkpoint's tensors, of a classifier by its encoder; null if there is
-// none.
+// Returns the model family that a checkpoint's tensors belong to (for a classifier, the family of
+// its encoder), or null if they belong to no known family.
 const StoredFamily* family_of_tensors(const io::LazyTensors& tensors);
 // Returns all values of model_type that smelt reads: "bert, electra, t5 and mt5".
 std::string readable_model_types();

@@ -65,7 +65,7 @@ void take_files_of(const std::string& folder, StoredModel& out) {
   Json config = json_file(path);
   const bool has_sentinels = family_or_bert(out.tensors).has_sentinels();
   Json objective = take_objective(config);
-  const T5Words words = take_t5_words(config);
+  const T5Words words = remove_t5_fields(config);
   if (has_sentinels && !out.t5.extra_ids) out.t5.extra_ids = words.extra_ids;
   if (has_sentinels && out.t5.prefix.empty()) out.t5.prefix = words.prefix;
   if (out.config.is_null()) out.config = with_sizes_of_tensors(std::move(config), out, path);
@@ -87,7 +87,7 @@ StoredModel of_smelt(SlicedCheckpoint checkpoint) {
                   .skipped = {},
                   .owners = std::move(checkpoint.owners)};
   for (const auto& [name, tensor] : checkpoint.tensors)
-    if (!tensor.is_whole())
+    if (!tensor.is_complete())
       for (const TensorSlice& slice : tensor.slices)
         out.slices[name].push_back(slice_text(slice.begin, slice.part.shape.dims));
   if (!out.settings.is_object()) out.settings = Json::object();
@@ -217,7 +217,7 @@ Json take_objective(Json& config) {
   return objective;
 }
 
-T5Words take_t5_words(Json& config) {
+T5Words remove_t5_fields(Json& config) {
   T5Words out;
   if (!config.is_object()) return out;
   if (const auto found = config.find("extra_ids");
@@ -232,7 +232,7 @@ T5Words take_t5_words(Json& config) {
   return out;
 }
 
-void put_t5_words(const T5Words& words, Json& config) {
+void add_t5_fields(const T5Words& words, Json& config) {
   if (words.extra_ids) config["extra_ids"] = *words.extra_ids;
   if (!words.prefix.empty()) config["prefix"] = words.prefix;
 }

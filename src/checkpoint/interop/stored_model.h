@@ -53,9 +53,9 @@ struct StoredModel {
 // null if it is missing.
 Json take_objective(Json& config);
 // Removes "extra_ids" and "prefix" from the content of a t5_config.json and returns them.
-T5Words take_t5_words(Json& config);
+T5Words remove_t5_fields(Json& config);
 // Adds both fields again.
-void put_t5_words(const T5Words& words, Json& config);
+void add_t5_fields(const T5Words& words, Json& config);
 
 // Opens the model at `path`: a smelt checkpoint or a folder of them, a TensorFlow prefix, index
 // file or folder, a Hugging Face folder of a BERT, ELECTRA, RoBERTa or T5, or a recipe's run folder

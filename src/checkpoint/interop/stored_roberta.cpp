@@ -55,7 +55,7 @@ Json fields_of(const Json& config, const std::string& where) {
                      "use an encoder, such as a folder of RobertaForMaskedLM");
   check_activation(text_field(config, "hidden_act", "gelu", where), "hidden_act",
                    model::activation_names(), where);
-  const Json left = with_heads_left(config, where);
+  const Json left = with_remaining_heads(config, where);
   Json out = Json::object();
   for (const io::ConfigField& field : io::config_fields<model::RobertaConfig>())
     if (left.contains(field.name) && !left[field.name].is_null())

@@ -33,7 +33,7 @@ class T5Family final : public StoredFamily {
     return config;
   }
   void put_beside_config(const StoredModel& model, Json& file) const override {
-    put_t5_words(model.t5, file);
+    add_t5_fields(model.t5, file);
   }
 
   void open(const std::vector<std::string>& folders, StoredModel& out) const override {
@@ -46,7 +46,7 @@ class T5Family final : public StoredFamily {
       Json tokenizer = io::exists(path)
                            ? Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes))
                            : Json();
-      out.t5 = {.extra_ids = take_t5_words(tokenizer).extra_ids, .prefix = t5.prefix};
+      out.t5 = {.extra_ids = remove_t5_fields(tokenizer).extra_ids, .prefix = t5.prefix};
       if (t5.extra_ids) out.t5.extra_ids = t5.extra_ids;
     }
   }

@@ -17,15 +17,15 @@ int least_loaded(const std::vector<int>& holders, Loads& loads) {
 
 }  // namespace
 
-std::string HeldSlice::name() const {
+std::string OwnedSlice::name() const {
   return dims == whole.dims ? tensor : tensor + slice_text(begin, dims);
 }
 
-std::uint64_t HeldSlice::size_bytes() const {
+std::uint64_t OwnedSlice::size_bytes() const {
   return compiler::Shape{.dtype = whole.dtype, .dims = dims}.size_bytes();
 }
 
-std::vector<PlannedFile> plan_files(std::span<const HeldSlice> slices, std::uint64_t file_bytes) {
+std::vector<PlannedFile> plan_files(std::span<const OwnedSlice> slices, std::uint64_t file_bytes) {
   // Sorts by holders, then by name.
   std::map<std::pair<std::vector<int>, std::string>, std::size_t> order;
   for (std::size_t i = 0; i < slices.size(); ++i) {

@@ -11,7 +11,7 @@
 namespace smelt::checkpoint {
 
 // A slice of a tensor with the ranks of the processes whose devices hold it, ascending.
-struct HeldSlice {
+struct OwnedSlice {
   std::string tensor;
   compiler::Shape whole;  // shape of the whole tensor
   compiler::Dims begin;   // index of the slice's first element
@@ -32,6 +32,6 @@ struct PlannedFile {
 // it would exceed `file_bytes`. The writer of a file is the holder with the fewest bytes assigned
 // so far, or the lowest rank of several. If every process holds the whole state, the files do not
 // depend on the number of processes.
-std::vector<PlannedFile> plan_files(std::span<const HeldSlice> slices, std::uint64_t file_bytes);
+std::vector<PlannedFile> plan_files(std::span<const OwnedSlice> slices, std::uint64_t file_bytes);
 
 }  // namespace smelt::checkpoint

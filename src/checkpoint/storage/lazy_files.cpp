@@ -111,8 +111,8 @@ io::LazyTensors lazy_tensors(const SlicedTensors& tensors) {
   return out;
 }
 
-HeldTensors hold_tensors(const io::LazyTensors& tensors) {
-  HeldTensors out;
+TensorsInMemory load_into_memory(const io::LazyTensors& tensors) {
+  TensorsInMemory out;
   out.memory.resize(tensors.size());
   std::vector<const io::LazyTensor*> each;
   for (const auto& [name, tensor] : tensors) each.push_back(&tensor);
@@ -124,7 +124,7 @@ HeldTensors hold_tensors(const io::LazyTensors& tensors) {
   return out;
 }
 
-StoredTensors hold_as_stored(const io::LazyTensors& tensors) {
+StoredTensors load_undecoded(const io::LazyTensors& tensors) {
   StoredTensors out;
   out.memory.resize(tensors.size());
   std::vector<const io::LazyTensor*> each;

@@ -31,12 +31,12 @@ io::LazyTensors lazy_tensors(const io::TensorMap& tensors);
 io::LazyTensors lazy_tensors(const SlicedTensors& tensors);
 
 // Tensors in memory: views and the memory behind them.
-struct HeldTensors {
+struct TensorsInMemory {
   io::TensorMap tensors;
   std::vector<std::vector<std::byte>> memory;
 };
 // Reads all tensors into memory, several in parallel.
-HeldTensors hold_tensors(const io::LazyTensors& tensors);
+TensorsInMemory load_into_memory(const io::LazyTensors& tensors);
 
 // Tensors to be placed on devices. A tensor that is stored compressed (quantized or sparse) stays
 // so in memory and is decoded by its slice's `put`.
@@ -45,7 +45,7 @@ struct StoredTensors {
   std::vector<std::vector<std::byte>> memory;
 };
 // Reads all tensors into memory without decoding those that are stored compressed.
-StoredTensors hold_as_stored(const io::LazyTensors& tensors);
+StoredTensors load_undecoded(const io::LazyTensors& tensors);
 
 // Returns the tensor converted to another floating-point type, rounded to nearest even. Returns it
 // unchanged if it has that type or is not floating-point.

@@ -166,7 +166,7 @@ SlicedCheckpoint read_checkpoint(const std::string& path, std::int64_t step,
   if (manifest.at("format") == kSlicedFormat) {
     checkpoint.tensors = sliced_tensors(path, named, std::move(files));
   } else {
-    checkpoint.tensors = whole_tensors(files);
+    checkpoint.tensors = unsliced_tensors(files);
     if (!named.is_null()) check_names(path, checkpoint.tensors, named);
   }
   return checkpoint;
@@ -181,7 +181,7 @@ Checkpoint put_together(SlicedCheckpoint sliced) {
   for (const auto& [name, tensor] : sliced.tensors) {
     const auto scratch = std::make_shared<Scratch>();
     out.tensors.emplace_hint(out.tensors.end(), name, whole(tensor, *scratch));
-    if (!tensor.is_whole()) out.owners.push_back(scratch);
+    if (!tensor.is_complete()) out.owners.push_back(scratch);
   }
   return out;
 }

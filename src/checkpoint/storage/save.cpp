@@ -39,7 +39,7 @@ void write_manifest(const io::OutputDirectory& directory, std::int64_t step,
                     const SlicedTensors& tensors, Json lines, const PieceFiles& files,
                     const Json& state, const SaveOptions& options) {
   const bool whole =
-      std::ranges::all_of(tensors, [](const auto& item) { return item.second.is_whole(); });
+      std::ranges::all_of(tensors, [](const auto& item) { return item.second.is_complete(); });
   Json manifest = {{"format", whole ? kManifestFormat : kSlicedFormat},
                    {"step", step},
                    {"files", std::move(lines)},
@@ -116,7 +116,7 @@ void rename_directory(const std::string& from, const std::string& to) {
 
 bool is_committed(const std::string& path) { return io::exists(io::join_path(path, kCommitFile)); }
 
-bool is_whole(const std::string& path) {
+bool is_complete(const std::string& path) {
   const std::string manifest = io::join_path(path, kManifestFile);
   return is_committed(path) && io::exists(manifest) &&
          io::read_file(io::join_path(path, kCommitFile)) == commit_text(io::read_file(manifest));
@@ -195,7 +195,7 @@ void take_back_checkpoints(const std::string& model_dir) {
       if (!name.ends_with(suffix)) continue;
       const std::string place = name.substr(0, name.size() - suffix.size());
       const std::string from = io::join_path(model_dir, name), to = io::join_path(model_dir, place);
-      if (step_of(place) && is_whole(from) && !io::exists(to)) rename_directory(from, to);
+      if (step_of(place) && is_complete(from) && !io::exists(to)) rename_directory(from, to);
     }
 }
 

@@ -25,7 +25,7 @@ struct GatherFailed {
 
 class SharedSave {
  public:
-  SharedSave(std::int64_t step, const SlicedTensors& own, const std::vector<HeldSlice>& held,
+  SharedSave(std::int64_t step, const SlicedTensors& own, const std::vector<OwnedSlice>& held,
              const Json& state, const SaveShare& share, const SaveOptions& options)
       : step_(step),
         own_(own),
@@ -48,7 +48,7 @@ class SharedSave {
 
   std::int64_t step_;
   const SlicedTensors& own_;
-  const std::vector<HeldSlice>& held_;
+  const std::vector<OwnedSlice>& held_;
   const Json& state_;
   const SaveShare& share_;
   const SaveOptions& options_;
@@ -71,7 +71,7 @@ Json SharedSave::gather(const char* what, const Json& mine) const {
 io::TensorMap SharedSave::content(const PlannedFile& file) const {
   io::TensorMap out;
   for (const std::size_t i : file.slices) {
-    const HeldSlice& wanted = held_[i];
+    const OwnedSlice& wanted = held_[i];
     const auto tensor = own_.find(wanted.tensor);
     CHECK(tensor != own_.end(), wanted.tensor);
     const auto slice = std::ranges::find(tensor->second.slices, wanted.begin, &TensorSlice::begin);
@@ -141,7 +141,7 @@ void SharedSave::write_rest(const io::OutputDirectory& directory, Json lines) co
     for (const std::size_t slice : plan_[i].slices)
       files.emplace(held_[slice].name(), lines[i].at("name"));
   }
-  for (const HeldSlice& slice : held_) {
+  for (const OwnedSlice& slice : held_) {
     SlicedTensor& tensor = tensors[slice.tensor];
     tensor.shape = slice.whole;
     tensor.slices.push_back({slice.begin, {{slice.whole.dtype, slice.dims}, {}}});
@@ -190,7 +190,7 @@ void SharedSave::follow() {
 }  // namespace
 
 void save_shared_checkpoint(const std::string& model_dir, std::int64_t step,
-                            const SlicedTensors& own, const std::vector<HeldSlice>& held,
+                            const SlicedTensors& own, const std::vector<OwnedSlice>& held,
                             const Json& state, const SaveShare& share,
                             const SaveOptions& options) try {
   CHECK(options.shard_bytes > 0);
@@ -203,7 +203,7 @@ void save_shared_checkpoint(const std::string& model_dir, std::int64_t step,
   std::rethrow_exception(failed.why);
 }
 
-void lead_alone(const SaveShare& share, const std::function<void()>& work) {
+void run_on_rank0(const SaveShare& share, const std::function<void()>& work) {
   std::string failure;
   if (share.leads) try {
       work();

@@ -17,7 +17,7 @@ using Gather =
 
 // The part of one process in a shared save.
 struct SaveShare {
-  int process = 0;       // rank of this process, as in HeldSlice::holders
+  int process = 0;       // rank of this process, as in OwnedSlice::holders
   bool leads = true;     // true on rank 0 alone, which cleans up, renames and deletes
   std::string key = {};  // prefix of the keys, unique to this save
   Gather gather = {};
@@ -30,11 +30,11 @@ struct SaveShare {
 // processes alike: an error on one, with its rank in the message, is thrown on all, and the partial
 // checkpoint is removed.
 void save_shared_checkpoint(const std::string& model_dir, std::int64_t step,
-                            const SlicedTensors& own, const std::vector<HeldSlice>& held,
+                            const SlicedTensors& own, const std::vector<OwnedSlice>& held,
                             const Json& state, const SaveShare& share,
                             const SaveOptions& options = {});
 
 // Runs `work` on rank 0 alone. If it throws, every process throws the same error.
-void lead_alone(const SaveShare& share, const std::function<void()>& work);
+void run_on_rank0(const SaveShare& share, const std::function<void()>& work);
 
 }  // namespace smelt::checkpoint

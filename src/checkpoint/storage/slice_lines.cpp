@@ -170,7 +170,7 @@ class LineReader {
 
 std::string piece_name(const std::string& tensor, const SlicedTensor& whole,
                        const TensorSlice& slice) {
-  return whole.is_whole() ? tensor : tensor + slice_text(slice.begin, slice.part.shape.dims);
+  return whole.is_complete() ? tensor : tensor + slice_text(slice.begin, slice.part.shape.dims);
 }
 
 // Fails if slices are missing, before an older checkpoint is deleted.
@@ -183,7 +183,7 @@ static void check_all_is_there(const std::string& name, const SlicedTensor& tens
 Json tensor_line(const std::string& name, const SlicedTensor& tensor, const PieceFiles& files) {
   check_all_is_there(name, tensor);
   Json line{{"dtype", io::safetensors_dtype(tensor.shape.dtype)}, {"shape", tensor.shape.dims}};
-  if (tensor.is_whole()) {
+  if (tensor.is_complete()) {
     line["file"] = files.at(name);
     return line;
   }
@@ -204,7 +204,7 @@ Pieces pieces_of(const io::TensorMap& tensors) {
   return out;
 }
 
-SlicedTensors whole_tensors(const FilePieces& files) {
+SlicedTensors unsliced_tensors(const FilePieces& files) {
   SlicedTensors out;
   for (const auto& [file, pieces] : files)
     for (const auto& [name, piece] : pieces) {

@@ -31,7 +31,7 @@ Pieces pieces_of(const io::TensorMap& tensors);
 // The pieces of each file, by file name.
 using FilePieces = std::map<std::string, Pieces>;
 // Returns every tensor of the files as a whole tensor.
-SlicedTensors whole_tensors(const FilePieces& files);
+SlicedTensors unsliced_tensors(const FilePieces& files);
 // Returns the tensors that the manifest's "tensors" field describes. Throws DamagedCheckpoint if
 // slices overlap, exceed their tensor, do not cover it, are missing or have another shape than the
 // manifest says.

@@ -24,7 +24,7 @@ struct SlicedTensor {
   compiler::Shape shape;            // shape of the whole tensor
   std::vector<TensorSlice> slices;  // exactly one if the tensor is whole
 
-  bool is_whole() const { return slices.size() == 1; }
+  bool is_complete() const { return slices.size() == 1; }
 };
 
 using SlicedTensors = std::map<std::string, SlicedTensor, std::less<>>;

@@ -21,7 +21,7 @@ OrderedJson text_or_null(const std::string& text) {
 }
 
 void print(const cloud::Whoami& found, bool json) {
-  const io::Who& who = found.who;
+  const io::Account& who = found.who;
   const cloud::Project& project = found.project;
   if (json) {
     std::cout << OrderedJson{{"kind", who.kind},

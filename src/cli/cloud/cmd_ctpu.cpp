@@ -88,7 +88,8 @@ void add_up(CLI::App& ctpu, const Options& o) {
   command->add_option("--tpu-size", o->size, "TPU type, such as v3-8")->capture_default_str();
   command->add_flag("--preemptible", o->preemptible,
                     "use a spot machine: cheaper, but may be preempted");
-  command->add_option("--gcp-network", o->network, "VPC network; default: that of the project");
+  command->add_option("--gcp-network", o->network,
+                      "VPC network; default: the project's default network");
   command->add_flag("--noconf", o->agreed, "create it without a confirmation prompt");
   command->add_flag("--dry-run", o->dry_run, "show price and request without creating anything");
   command->add_flag("--vm-only", o->vm_only, "not supported: a TPU VM always includes its TPU");

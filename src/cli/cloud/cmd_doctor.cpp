@@ -18,7 +18,7 @@ namespace {
 struct DoctorOptions {
   std::string recipe, zones;
   std::vector<std::string> settings;
-  cloud::DoctorAsk ask;
+  cloud::DoctorRequest ask;
   bool json = false;
 };
 
@@ -76,8 +76,9 @@ void add_doctor_command(CLI::App& cloud) {
   command->add_option("--bucket", o->ask.bucket, "bucket of the job: gs://NAME, or a folder in it");
   command->add_option("--package", o->ask.package,
                       "smelt package (.tar.zst), made by scripts/package");
-  command->add_option("--service-account", o->ask.service_account,
-                      "service account of the machine; default: that of the project");
+  command->add_option(
+      "--service-account", o->ask.service_account,
+      "service account of the machine; default: the project's default service account");
   command->add_option("--user", o->ask.user,
                       "user name on the machine; default: your local user name");
   command->add_flag("--far-bucket", o->ask.far_bucket, "allow a bucket in another region");

@@ -21,10 +21,11 @@ void add_machine_options(CLI::App& command, JobOptions& o) {
                      "how long to wait in a zone's queue before trying the next zone; default: 2h");
   command.add_option("--runtime-version", o.version,
                      "runtime version of the machine; default: that of the type");
-  command.add_option("--network", o.network, "VPC network; default: that of the project");
+  command.add_option("--network", o.network, "VPC network; default: the project's default network");
   command.add_option("--subnetwork", o.subnetwork, "subnetwork; default: that of the network");
-  command.add_option("--service-account", o.service_account,
-                     "service account of the machine; default: that of the project");
+  command.add_option(
+      "--service-account", o.service_account,
+      "service account of the machine; default: the project's default service account");
   command.add_option("--user", o.user, "user name on the machine; default: your local user name");
 }
 

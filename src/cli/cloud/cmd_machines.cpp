@@ -33,10 +33,12 @@ void add_up(CLI::App& cloud) {
   command->add_flag("--no-wait", o->no_wait, "return at once and leave the request in the queue");
   command->add_option("--runtime-version", o->version,
                       "runtime version; default: that of the type");
-  command->add_option("--network", o->network, "VPC network; default: that of the project");
+  command->add_option("--network", o->network,
+                      "VPC network; default: the project's default network");
   command->add_option("--subnetwork", o->subnetwork, "subnetwork; default: that of the network");
-  command->add_option("--service-account", o->service_account,
-                      "service account of the machine; default: that of the project");
+  command->add_option(
+      "--service-account", o->service_account,
+      "service account of the machine; default: the project's default service account");
   command->add_option("--label", o->labels, "label NAME=VALUE; may be given several times");
   command->add_option("--metadata", o->metadata, "metadata NAME=VALUE; may be given several times");
   command->add_flag("--internal-ips", o->internal,

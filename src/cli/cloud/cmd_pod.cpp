@@ -16,7 +16,7 @@ namespace smelt::cli {
 namespace {
 
 struct DescribeFlags {
-  distributed::PodWords pod;
+  distributed::PodSettings pod;
   std::string device = "auto";
   bool json = false;
 };

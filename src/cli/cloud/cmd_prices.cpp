@@ -34,7 +34,7 @@ void show(const PriceOptions& o) {
   std::vector<std::vector<std::string>> rows{
       {o.type.empty() ? "a chip" : "machine", "region", "$/hour", "spot", "of", "source"}};
   const auto add = [&](const std::string& name, const cost_model::Price& price, int chips) {
-    const std::string old = cost_model::old_price_words(price, cost_model::this_month());
+    const std::string old = cost_model::old_price_warning(price, cost_model::this_month());
     rows.push_back({name, price.region, cell(price.on_demand, chips), cell(price.spot, chips),
                     str(price.date, old.empty() ? "" : ", ", old), price.source});
     all.push_back({{"name", name},

@@ -118,10 +118,12 @@ void add_create(CLI::App& group, const SharedOptions& o) {
   command->add_flag("--preemptible", o->preemptible, "same as --spot");
   command->add_flag("--spot", o->spot, "use a spot machine: cheaper, but may be preempted");
   command->add_flag("--reserved", o->reserved, "use the project's reserved capacity");
-  command->add_option("--network", o->network, "VPC network; default: that of the project");
+  command->add_option("--network", o->network,
+                      "VPC network; default: the project's default network");
   command->add_option("--subnetwork", o->subnetwork, "subnetwork; default: that of the network");
-  command->add_option("--service-account", o->service_account,
-                      "service account; default: that of the project");
+  command->add_option(
+      "--service-account", o->service_account,
+      "service account of the machine; default: the project's default service account");
   command->add_option("--labels", o->labels, "labels: NAME=VALUE,…");
   command->add_option("--metadata", o->metadata, "metadata: NAME=VALUE,…");
   command->add_flag("--internal-ips", o->internal,

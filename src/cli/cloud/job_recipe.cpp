@@ -144,7 +144,7 @@ class Stager {
   // delete it because it is in the job's own folder.
   const std::string& kept(const std::string& field, const std::string& path) const {
     const std::string own = io::join_path(folder_, "input");
-    if (io::lies_in(path, own))
+    if (io::is_path_inside(path, own))
       throw UsageError(str(field, ": ", path, " is in ", own,
                            ", where the job deletes all files that it has not uploaded"),
                        "use another folder with --name NAME, or move the file");
@@ -298,10 +298,10 @@ void require_same_run(const StagedRecipe& staged, const std::string& folder) {
                        "use --name NAME to start another job");
 }
 
-JudgedRecipe judge_recipe(const std::string& path, const std::vector<std::string>& settings,
-                          const cost_model::Accelerator* type) {
-  JudgedRecipe out;
-  out.check = cloud::looked_at("recipe", [&] {
+CheckedRecipe judge_recipe(const std::string& path, const std::vector<std::string>& settings,
+                           const cost_model::Accelerator* type) {
+  CheckedRecipe out;
+  out.check = cloud::run_check("recipe", [&] {
     const pipeline::Recipe recipe = pipeline::load_recipe(path, settings);
     if (!io::exists(io::join_path(recipe.out, cloud::kJournalName)))
       return judge(recipe, type, out.planned);

@@ -15,12 +15,12 @@ namespace smelt::cli {
 
 // The result of a dry run of the recipe on this machine. With an accelerator type, the recipe is
 // checked for a job on that type. This machine need not have the device.
-struct JudgedRecipe {
+struct CheckedRecipe {
   cloud::DoctorCheck check;
   std::optional<cost_model::RunTime> planned;  // nullopt if unknown
 };
-JudgedRecipe judge_recipe(const std::string& path, const std::vector<std::string>& settings,
-                          const cost_model::Accelerator* type = nullptr);
+CheckedRecipe judge_recipe(const std::string& path, const std::vector<std::string>& settings,
+                           const cost_model::Accelerator* type = nullptr);
 
 // A recipe whose files are stored in a job's folder of the bucket.
 struct StagedRecipe {

@@ -277,7 +277,7 @@ void show_prices(const JobOptions& o, const cloud::JobSpec& spec,
     if (o.price > 0) {
       out << " (--price)";
     } else if (known && known->an_hour == zone.dollars_an_hour) {
-      const std::string old = cost_model::old_price_words(known->price, cost_model::this_month());
+      const std::string old = cost_model::old_price_warning(known->price, cost_model::this_month());
       out << " (of " << known->price.date << ", " << known->price.source
           << (old.empty() ? "" : "; ") << old << ")";
       some_old = some_old || !old.empty();
@@ -309,13 +309,13 @@ void note_package(const cloud::JobSpec& has, const cloud::JobSpec& named) {
 }
 
 // Runs all checks for the job and throws UsageError if one fails.
-JudgedRecipe require_good(const JobOptions& o, const cloud::JobSpec& spec,
-                          const cost_model::Accelerator& type) {
-  cloud::DoctorAsk ask{o.project, spec.node.accelerator_type, {},        o.bucket,
-                       o.package, o.service_account,          spec.user, o.far_bucket};
+CheckedRecipe require_good(const JobOptions& o, const cloud::JobSpec& spec,
+                           const cost_model::Accelerator& type) {
+  cloud::DoctorRequest ask{o.project, spec.node.accelerator_type, {},        o.bucket,
+                           o.package, o.service_account,          spec.user, o.far_bucket};
   for (const cloud::JobSpec::Zone& zone : spec.zones) ask.zones.push_back(zone.name);
   auto checks = cloud::examine(ask, [] { return job_api(); });
-  JudgedRecipe judged = judge_recipe(o.recipe, o.settings, &type);
+  CheckedRecipe judged = judge_recipe(o.recipe, o.settings, &type);
   checks.push_back(judged.check);
   print_checks(o.json ? std::cerr : std::cout, checks);
   if (!are_good(checks)) throw ExitStatus(1);
@@ -359,13 +359,13 @@ JobOptions with_steps_of_job(JobOptions o) {
 
 void run_resolved_job(const JobOptions& o) {
   const pipeline::Recipe recipe = pipeline::load_recipe(o.recipe, o.settings);
-  const cost_model::Accelerator type = cost_model::made_by_tpu_api("--type", o.type);
+  const cost_model::Accelerator type = cost_model::creatable_tpu("--type", o.type);
   cloud::JobSpec spec = spec_of(o, type, recipe);
   cloud::JobJournal fresh;
   fresh.spec = spec;
   fresh.spec.until = 0;  // a running job may be monitored until its own deadline
   require_enough(o, fresh);
-  const JudgedRecipe judged = require_good(o, spec, type);
+  const CheckedRecipe judged = require_good(o, spec, type);
   cloud::GoogleApi api = job_api();
   spec.project = cloud::project_of(o.project, api);
   spec.package_sha256 = cloud::file_sha256(spec.package);

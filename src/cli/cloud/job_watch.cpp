@@ -37,7 +37,7 @@ class BothJournals : public cloud::JobStore {
     try {
       io::write_file(here_, text);
     } catch (const Error& error) {  // a full local disk must not stop the training
-      if (!std::exchange(told_, true)) std::cerr << "warning: " << error.what() << "\n";
+      if (!std::exchange(warned_, true)) std::cerr << "warning: " << error.what() << "\n";
     }
     return true;
   }
@@ -45,7 +45,7 @@ class BothJournals : public cloud::JobStore {
  private:
   cloud::JournalObject there_;
   std::string here_;
-  bool told_ = false;
+  bool warned_ = false;
 };
 
 std::string this_process() {
@@ -62,7 +62,7 @@ constexpr const char* kNotice =
 void run_to_end(cloud::Job& job, const JobLead& lead) try {
   if (lead.end) job.end("asked", "stopped by the user");
   job.run();
-} catch (const cloud::TakenOver&) {
+} catch (const cloud::JobTakenOver&) {
   throw;
 } catch (const Stopped&) {
   const cloud::JobJournal& journal = job.journal();
@@ -85,14 +85,14 @@ void run_to_end(cloud::Job& job, const JobLead& lead) try {
                         : "deletes itself"));
 }
 
-// Prints the job's end and throws ExitStatus(1) unless it is done. `is_told`: this process has
-// already printed the reason.
-void judge_end(const cloud::JobJournal& end, bool json, bool is_told) {
+// Prints the outcome and the cost of an ended job. Throws ExitStatus(1) unless the job succeeded.
+// `reason_printed`: this process has already printed why the job ended.
+void judge_end(const cloud::JobJournal& end, bool json, bool reason_printed) {
   if (json) std::cout << cloud::json_of(end).dump(-1, ' ', false, JsonInvalidUtf8::replace) << "\n";
   const double dollars = cloud::dollars_so_far(end, seconds_now());
   (json ? std::cerr : std::cout) << "the job has ended, for $" << std::fixed << std::setprecision(2)
                                  << dollars << ": " << end.outcome
-                                 << (is_told ? "" : ": " + end.why) << std::endl;
+                                 << (reason_printed ? "" : ": " + end.why) << std::endl;
   if (end.outcome != "done") throw ExitStatus(1);
 }
 
@@ -158,13 +158,13 @@ void lead_job(cloud::GoogleApi& api, const JobLead& lead) {
   cloud::TpuApi tpu(api, spec.project);
   const cloud::SshSettings ssh{
       spec.user, "all", "", lead.ssh_config, lead.ssh_options, !spec.node.external_ips, false};
-  cloud::GuardPlace place{cloud::api_server("tpu").text(), "$HOME",
-                          cloud::api_server("storage").text(),
-                          cloud::api_server("cloudresourcemanager").text()};
+  cloud::GuardAddresses place{cloud::api_server("tpu").text(), "$HOME",
+                              cloud::api_server("storage").text(),
+                              cloud::api_server("cloudresourcemanager").text()};
   cloud::JobShell shell(spec, {tpu, ssh, tell, place});
   place.home = "/home/" + spec.user;
   const std::string model = io::join_path(spec.folder, "run/model");
-  cloud::JobWorld world{.tpu = tpu, .workers = shell, .store = store, .owner = owner};
+  cloud::JobEnvironment world{.tpu = tpu, .workers = shell, .store = store, .owner = owner};
   world.now = &seconds_now;
   world.wait = [](double seconds) {
     cloud::wait_or_stop(std::chrono::milliseconds(static_cast<int>(seconds * 1000)));

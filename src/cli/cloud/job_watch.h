@@ -22,7 +22,8 @@ double parse_until(const std::string& text);
 struct JobLead {
   // The job's folder in the bucket.
   std::string folder;
-  // Returns the job; `kept` is the journal in the bucket, or nullopt if there is none.
+  // Returns the journal to continue with. `kept` is the journal stored in the bucket, or nullopt if
+  // the bucket has none.
   std::function<cloud::JobJournal(const std::optional<std::string>& kept)> journal;
   std::string out;   // a local folder for journal and results
   double poll = 30;  // seconds
@@ -37,7 +38,7 @@ struct JobLead {
       stage = {};
 };
 
-// Monitors the job until it has ended. Throws ExitStatus(1) unless it is done.
+// Monitors the job until it has ended. Throws ExitStatus(1) unless the job succeeded.
 void lead_job(cloud::GoogleApi& api, const JobLead& lead);
 
 }  // namespace smelt::cli

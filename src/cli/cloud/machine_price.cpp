@@ -19,7 +19,7 @@ std::string dollars(double value) { return rounded(value, 2); }
 
 std::string price_words(const std::optional<MachinePrice>& price) {
   if (!price) return "price unknown";
-  const std::string old = cost_model::old_price_words(price->price, cost_model::this_month());
+  const std::string old = cost_model::old_price_warning(price->price, cost_model::this_month());
   return str("$", dollars(price->an_hour), " an hour (of ", price->price.date,
              old.empty() ? "" : ", ", old, ")");
 }

@@ -72,13 +72,14 @@ cloud::MachineRequest request_of(const MachineOptions& o, const cost_model::Acce
   return request;
 }
 
-cloud::Patience told_patience() {
+// Retry settings that print each message to standard output.
+cloud::Patience printing_patience() {
   return {&cloud::wait_or_stop, [](const std::string& line) { std::cout << line << std::endl; }};
 }
 
 // Retry settings for queued machines, which may take hours or days.
 cloud::Patience long_patience() {
-  cloud::Patience patience = told_patience();
+  cloud::Patience patience = printing_patience();
   patience.at_most = std::chrono::hours(24 * 366);
   return patience;
 }
@@ -109,8 +110,8 @@ void show_request(const MachineOptions& o, const cost_model::Accelerator& type,
 
 cloud::TpuNode make_machine(cloud::TpuApi& tpu, const std::string& project, const MachineOptions& o,
                             const cloud::MachineRequest& request) {
-  if (!o.queued) return cloud::bring_up(tpu, project, request, told_patience());
-  cloud::enqueue(tpu, project, request, queue_of(o), told_patience());
+  if (!o.queued) return cloud::bring_up(tpu, project, request, printing_patience());
+  cloud::enqueue(tpu, project, request, queue_of(o), printing_patience());
   return cloud::wait_for_machine(tpu, request.zones.front(), request.name, long_patience());
 }
 
@@ -134,7 +135,7 @@ OrderedJson tell_ready(const cloud::TpuNode& node) {
 }  // namespace
 
 OrderedJson bring_machine_up(const MachineOptions& o) {
-  const cost_model::Accelerator type = cost_model::made_by_tpu_api("--type", o.type);
+  const cost_model::Accelerator type = cost_model::creatable_tpu("--type", o.type);
   const cloud::MachineRequest request = request_of(o, type);
   (void)queue_of(o);
   cloud::GoogleApi api{cloud::TokenSource(io::google_credentials())};
@@ -146,7 +147,7 @@ OrderedJson bring_machine_up(const MachineOptions& o) {
   require_agreement(o.yes, "create it?", "nothing was created; --yes creates it");
   const StopSignal signal("\nstopping: a second signal ends at once\n");
   if (!o.no_wait) return tell_ready(make_machine(tpu, project, o, request));
-  cloud::enqueue(tpu, project, request, queue_of(o), told_patience());
+  cloud::enqueue(tpu, project, request, queue_of(o), printing_patience());
   std::cout << "the request is queued: smelt cloud status " << request.name << " --zone "
             << request.zones.front() << " --wait waits for it\n";
   return machine_state(request.name, request.zones.front(), "QUEUED");
@@ -185,7 +186,7 @@ OrderedJson take_machine_down(const MachineOptions& o) {
             << (found.node ? "" : ", in the queue") << "\n";
   require_agreement(o.yes, "delete it?", "nothing was deleted; --yes deletes it");
   const StopSignal signal("\nstopping: the machine is deleted anyway\n");
-  cloud::take_down(tpu, project, o.zone, o.name, told_patience());
+  cloud::take_down(tpu, project, o.zone, o.name, printing_patience());
   std::cout << "deleted\n";
   return machine_state(o.name, o.zone, "DELETED");
 }
@@ -206,7 +207,7 @@ OrderedJson switch_machine(const MachineOptions& o, const std::string& verb) {
         str("delete it with smelt cloud down ", o.name, " --zone ", o.zone,
             ", then create it again"));
   const StopSignal signal("\nstopping: the machine continues anyway\n");
-  cloud::finish_switch(tpu, project, *node, verb, told_patience());
+  cloud::finish_switch(tpu, project, *node, verb, printing_patience());
   std::cout << o.name << " in " << o.zone << ": " << verb << (verb == "stop" ? "ped" : "ed")
             << "\n";
   return machine_state(o.name, o.zone, verb == "stop" ? "STOPPED" : "READY");

@@ -15,7 +15,7 @@ namespace smelt::cli {
 struct BeginFlags {
   bool resume = false, fresh = false, overwrite = false;
   std::string init_from;
-  distributed::PodWords pod;
+  distributed::PodSettings pod;
 
   pipeline::Beginning beginning() const;
   // Loads the recipe; --init-from overrides its train.init_from.

@@ -51,20 +51,21 @@ OrderedJson quantized_json(const compress::QuantizeJob& job, const compress::Qua
   if (!job.limit) return out;
   out["went_back"] = done.went_back;
   out["score"] = {{"before", done.before.choice}, {"after", done.after.choice}};
-  out["score_of_other_rows"] = {{"before", done.before.told}, {"after", done.after.told}};
+  out["score_of_other_rows"] = {{"before", done.before.unbiased}, {"after", done.after.unbiased}};
   return out;
 }
 
 void tell_limit(const compress::Quantized& done) {
   std::cout << "  score on the selection rows " << rounded(done.after.choice, 4) << ", before "
             << rounded(done.before.choice, 4) << "; on the other rows "
-            << rounded(done.after.told, 4) << ", before " << rounded(done.before.told, 4) << "\n";
+            << rounded(done.after.unbiased, 4) << ", before " << rounded(done.before.unbiased, 4)
+            << "\n";
   for (const std::string& name : done.went_back)
     std::cout << "  restored to floats: " << name << "\n";
 }
 
 void take_codes(QuantizeFlags& f, const CLI::App& command) {
-  if (f.weights == "int4") f.job.weights = compress::WeightCodes::int4;
+  if (f.weights == "int4") f.job.weights = compress::WeightType::int4;
   f.job.activations = choose_of("--activations", f.activations, compress::kActivations);
   f.job.calibration = choose_of("--calibration", f.calibration, compress::kCalibrations);
   if (command.count("--calibration") > 0 &&
@@ -76,7 +77,7 @@ void take_codes(QuantizeFlags& f, const CLI::App& command) {
     if (command.count(flag) > 0 && !has)
       throw UsageError(str("compress: ", flag, ": requires ", what), hint);
   };
-  needs("--group", f.job.weights == compress::WeightCodes::int4, "--weights int4",
+  needs("--group", f.job.weights == compress::WeightType::int4, "--weights int4",
         "remove the flag");
   needs("--examples", !f.calibrate.empty(), "--calibrate", "remove the flag, or name rows");
   if (command.count("--smooth") > 0 && !(f.job.smooth > 0 && f.job.smooth <= 1))
@@ -87,7 +88,7 @@ void take_codes(QuantizeFlags& f, const CLI::App& command) {
 void take_calibration(QuantizeFlags& f, const CLI::App& command) {
   if (f.calibrate.empty()) return;
   compress::PruneData& data = f.job.rows;
-  pipeline::AskedRows asked = f.choice.rows;
+  pipeline::RowsToPredict asked = f.choice.rows;
   take_columns(f.columns, command, asked);
   data.rows = asked.files;
   data.rows.input = f.calibrate;
@@ -137,7 +138,7 @@ void run_quantize(QuantizeFlags& f, const CLI::App& command) {
     f.job.limit = pipeline::drop_limit(f.choice, f.max_drop, f.force);
   }
   take_calibration(f, command);
-  compress::check_codes(f.job);
+  compress::check_quantize_job(f.job);
   train_in_codes(f);
   const compress::Quantized done = compress::quantize_weights(f.job);
   if (f.json) {
@@ -145,7 +146,7 @@ void run_quantize(QuantizeFlags& f, const CLI::App& command) {
     return;
   }
   std::cout << f.job.to << ": " << counted(done.tensors.size(), "matrix", "matrices")
-            << (f.job.weights == compress::WeightCodes::int4 ? " in 4 bits, " : " in 8 bits, ")
+            << (f.job.weights == compress::WeightType::int4 ? " in 4 bits, " : " in 8 bits, ")
             << done.kept.size() << " kept as floats; " << sizes_text(done.bytes_before, done.bytes)
             << "\n";
   for (const std::string& name : done.too_coarse)
@@ -286,7 +287,8 @@ void run_prune(PruneFlags& f, const CLI::App& command) {
   if (command.count("--decoder-layers") > 0) f.job.decoder_layers.count = f.decoder_layers;
   const DistillFlags tune{
       .teacher = f.job.from, .student = f.job.to, .out = f.tuned, .settings = f.settings};
-  const bool is_cut = !f.tuned.empty() && io::exists(f.job.to) && compress::is_pruned_so(f.job);
+  const bool is_cut =
+      !f.tuned.empty() && io::exists(f.job.to) && compress::is_already_pruned(f.job);
   if (!f.tuned.empty()) check_distill(tune, is_cut);
   if (is_cut) {
     std::cout << f.job.to << " is already pruned this way\n" << std::flush;

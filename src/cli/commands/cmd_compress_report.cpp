@@ -60,7 +60,7 @@ void run_report(ReportFlags& f, const CLI::App& command) {
 }
 
 void add_columns(CLI::App& command, ReportFlags& f) {
-  pipeline::AskedRows& test = f.job.test;
+  pipeline::RowsToPredict& test = f.job.test;
   command
       .add_option("--input", test.files.input,
                   "labelled test rows (JSONL, TSV, CSV, Parquet, SQuAD's JSON) that neither "
@@ -115,7 +115,7 @@ void add_page(CLI::App& compress) {
 
 struct LoadFlags {
   std::string model;
-  pipeline::AskedModel::Options options = {
+  pipeline::ComparedModel::Options options = {
       .stored = {}, .batch_size = 1, .answer_tokens = 16, .rows = {}};
   std::int64_t length = 128;
   bool json = false;
@@ -123,7 +123,7 @@ struct LoadFlags {
 
 void run_load(const LoadFlags& f) {
   const auto begin = Clock::now();
-  pipeline::AskedModel model("compress load", f.model, f.options);
+  pipeline::ComparedModel model("compress load", f.model, f.options);
   const double loaded = seconds_since(begin);
   (void)model.seconds(f.options.batch_size, std::min(f.length, model.most_tokens()));
   const OrderedJson out{

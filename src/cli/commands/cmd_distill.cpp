@@ -28,7 +28,7 @@ std::string run_of_teacher(const std::string& teacher) {
 }
 
 pipeline::Recipe recipe_for(const DistillFlags& f) {
-  return pipeline::taught_recipe(run_of_teacher(f.teacher), f.student, f.out, f.settings);
+  return pipeline::distill_recipe(run_of_teacher(f.teacher), f.student, f.out, f.settings);
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ pipeline::Recipe recipe_for(const DistillFlags& f) {
 void check_distill(const DistillFlags& f, bool may_go_on) {
   (void)pipeline::load_recipe(run_of_teacher(f.teacher), f.settings);
   if (io::exists(f.out) && may_go_on)
-    if (const auto other = pipeline::begun_with_other_weights(recipe_for(f)))
+    if (const auto other = pipeline::changed_initial_weights(recipe_for(f)))
       throw UsageError(
           str("compress distill: ", f.out, " was started from another student: ", *other),
           "name another folder");
@@ -55,7 +55,7 @@ void teach(const DistillFlags& f) {
 }
 
 void require_apart(const std::string& out, const char* flag, const std::string& run) {
-  if (run.empty() || !(io::lies_in(run, out) || io::lies_in(out, run))) return;
+  if (run.empty() || !(io::is_path_inside(run, out) || io::is_path_inside(out, run))) return;
   throw UsageError(
       str("compress: --out ", out, " and ", flag, " ", run, ": one folder is inside the other"),
       "choose separate folders");

@@ -37,7 +37,7 @@ struct EvalFlags {
 };
 
 void evaluate_run(const RecipeOption& recipe, const EvalFlags& flags) {
-  const pipeline::Recipe loaded = flags.follow ? recipe.load() : recipe.load_asked("eval");
+  const pipeline::Recipe loaded = flags.follow ? recipe.load() : recipe.load_for_inference("eval");
   const auto print = [&](const execution::Evaluation& evaluation) {
     std::cout << (flags.json ? pipeline::evaluation_json(evaluation).dump() + "\n"
                              : pipeline::evaluation_report(loaded, evaluation))
@@ -46,7 +46,7 @@ void evaluate_run(const RecipeOption& recipe, const EvalFlags& flags) {
   if (flags.follow)
     pipeline::follow_model(loaded, print);
   else
-    print(pipeline::evaluate_and_try_to_keep(loaded));
+    print(pipeline::evaluate_and_try_to_save(loaded));
 }
 
 void print_score(const ModelOption& model, const EvalFlags& flags) {
@@ -59,7 +59,8 @@ void print_score(const ModelOption& model, const EvalFlags& flags) {
   options.task = pipeline::InferenceTask::evaluate_text;
   const pipeline::EvaluatedText scored =
       pipeline::PretrainedModel::of_folder(
-          is_run ? pipeline::RecipePaths(model.recipe.load_asked("eval")).model_dir : path, options)
+          is_run ? pipeline::RecipePaths(model.recipe.load_for_inference("eval")).model_dir : path,
+          options)
           .evaluate_text(flags.text);
   if (flags.json) {
     auto out = pipeline::evaluation_json(scored.evaluation);

@@ -32,7 +32,7 @@ struct PlanCommand {
   std::shared_ptr<RecipeOption> recipe;
   std::vector<std::string> more;  // arguments after it: flags of an original program
   std::string on = "v2-8,v3-8,v2-32,v5litepod-8", batch, prices, region, calibrate, html;
-  bool all_forms = false, steps_only = false, json = false, again = false;
+  bool all_variants = false, steps_only = false, json = false, again = false;
   std::int64_t minutes = 10;
   double budget = 0;
 };
@@ -113,7 +113,7 @@ void run_plan(const PlanCommand& c) {
   check_batch(c.batch);
   pipeline::PlanJob job{.run_on = run_of(c),
                         .types = cost_model::find_accelerators("--on", c.on),
-                        .all_forms = c.all_forms,
+                        .all_variants = c.all_variants,
                         .largest_batch = c.batch == kAuto,
                         .steps_only = c.steps_only,
                         .region = c.region};
@@ -121,20 +121,20 @@ void run_plan(const PlanCommand& c) {
       c.prices.empty() ? cost_model::Prices() : cost_model::Prices(c.prices);
   if (!c.region.empty()) prices.check_region(c.region);
   const cost_model::TpuCompiles compiles(
-      cost_model::TpuCompiles::users_folder(),
-      {.each = std::chrono::minutes(c.minutes), .again = c.again});
+      cost_model::TpuCompiles::user_cache_folder(),
+      {.time_limit = std::chrono::minutes(c.minutes), .ignore_cache = c.again});
   if (!c.calibrate.empty()) job.factors.insert(pipeline::calibration(c.calibrate, compiles));
   std::optional<Progress> bar;
   std::size_t bars_of = 0;
-  pipeline::PlanTold told;
-  told.progress = [&](std::size_t done, std::size_t of) {
+  pipeline::PlanCallbacks callbacks;
+  callbacks.progress = [&](std::size_t done, std::size_t of) {
     if (of != bars_of) bar.reset();  // more programs than before
     bars_of = of;
     if (!bar) bar.emplace("compiling", static_cast<std::int64_t>(of), "programs");
     bar->update(static_cast<std::int64_t>(done));
   };
   if (!c.json)
-    told.first = [&, begun = false](const pipeline::PlanRow& row) mutable {
+    callbacks.first = [&, begun = false](const pipeline::PlanRow& row) mutable {
       bar.reset();
       if (!std::exchange(begun, true))
         std::cout << "Results with layers in a loop; next, unrolled layers, which a run of this "
@@ -148,7 +148,7 @@ void run_plan(const PlanCommand& c) {
     };
   // Errors of the recipe are reported before a missing TPU compiler.
   if (!is_of_original(c)) (void)pipeline::load_recipe(c.recipe->path, settings_of(c));
-  const pipeline::Plan plan = pipeline::plan_run(job, compiles, prices, told);
+  const pipeline::Plan plan = pipeline::plan_run(job, compiles, prices, callbacks);
   bar.reset();
   if (!c.html.empty()) io::write_file(c.html, pipeline::plan_page(plan));
   std::cout << (c.json ? pipeline::plan_json(plan).dump(2) + "\n" : pipeline::plan_text(plan));
@@ -173,7 +173,7 @@ void add_plan_command(CLI::App& app) {
           "one machine of each TPU generation; gpus: one of each kind of GPU")
       ->capture_default_str();
   command->add_flag(
-      "--all-forms", c->all_forms,
+      "--all-forms", c->all_variants,
       "try both unrolled layers, which take longer to compile, and a loop over layers");
   command->add_option(
       "--batch", c->batch,

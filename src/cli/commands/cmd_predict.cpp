@@ -84,7 +84,7 @@ class Predictions {
     const io::Labels& labels = classifier_.job().labels;
     if (out_.is_json())
       return out_.line(
-          pipeline::asked_row_json(row, !flags_.columns.label.empty(), labels, numbers));
+          pipeline::row_prediction_json(row, !flags_.columns.label.empty(), labels, numbers));
     out_.line(row_text(row, labels, numbers));
   }
 
@@ -149,8 +149,9 @@ void predict_glue(const ModelOption& model, const PredictFlags& f) {
     throw UsageError(str("predict: --glue: ", model.recipe.path, " is not a run folder"),
                      "name the folder of a run with a GLUE task");
   const StopSignal stop("predict: stopping after these texts\n");
-  for (const std::string& path : pipeline::write_glue_submission(
-           model.recipe.load_asked("predict"), f.out, f.options.batch_size, f.options.devices))
+  for (const std::string& path :
+       pipeline::write_glue_submission(model.recipe.load_for_inference("predict"), f.out,
+                                       f.options.batch_size, f.options.devices))
     std::cout << path << "\n";
 }
 

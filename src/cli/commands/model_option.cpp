@@ -41,7 +41,8 @@ pipeline::PretrainedModel ModelOption::load(pipeline::InferenceTask task) const 
   pipeline::LoadOptions options = stored;
   options.task = task;
   if (is_stored()) return pipeline::PretrainedModel::of_folder(recipe.path, options);
-  return pipeline::PretrainedModel::of_recipe(recipe.load_asked(command->get_name()), options);
+  return pipeline::PretrainedModel::of_recipe(recipe.load_for_inference(command->get_name()),
+                                              options);
 }
 
 std::shared_ptr<ModelOption> add_model_option(CLI::App& command) {

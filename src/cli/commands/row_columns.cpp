@@ -6,7 +6,7 @@
 
 namespace smelt::cli {
 
-void add_column_flags(CLI::App& command, RowColumns& columns, pipeline::AskedRows& rows) {
+void add_column_flags(CLI::App& command, RowColumns& columns, pipeline::RowsToPredict& rows) {
   rows.files.text = rows.files.label = "";
   command.add_option("--format", columns.format, "format of rows; auto: by the file name")
       ->capture_default_str();
@@ -19,7 +19,7 @@ void add_column_flags(CLI::App& command, RowColumns& columns, pipeline::AskedRow
   command.add_option("--label-field", rows.files.label,
                      "column of the label, or of a T5's target text");
   command.add_option("--prefix", columns.prefix,
-                     "for a T5: prefix of each text; default: that of its fine-tuning");
+                     "for a T5: prefix of each text; default: the prefix used in its fine-tuning");
   command
       .add_option("--seq-length", rows.seq_length, "for a T5: maximum number of tokens per text")
       ->check(number_from(5))
@@ -31,7 +31,8 @@ void add_column_flags(CLI::App& command, RowColumns& columns, pipeline::AskedRow
       ->capture_default_str();
 }
 
-void take_columns(const RowColumns& columns, const CLI::App& command, pipeline::AskedRows& rows) {
+void take_columns(const RowColumns& columns, const CLI::App& command,
+                  pipeline::RowsToPredict& rows) {
   rows.files.format = text::parse_file_format(columns.format);
   rows.files.header = choose_of("--header", columns.header, text::kHeaders);
   if (command.count("--prefix") > 0) rows.prefix = columns.prefix;

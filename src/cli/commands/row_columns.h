@@ -15,8 +15,9 @@ struct RowColumns {
   std::string format = "auto", header = "names", prefix;
 };
 
-void add_column_flags(CLI::App& command, RowColumns& columns, pipeline::AskedRows& rows);
+void add_column_flags(CLI::App& command, RowColumns& columns, pipeline::RowsToPredict& rows);
 // Stores the flags in `rows`, after the command line is parsed.
-void take_columns(const RowColumns& columns, const CLI::App& command, pipeline::AskedRows& rows);
+void take_columns(const RowColumns& columns, const CLI::App& command,
+                  pipeline::RowsToPredict& rows);
 
 }  // namespace smelt::cli

@@ -23,7 +23,7 @@ struct SparseRun {
 
 void add_sparse_flags(CLI::App& command, SparseFlags& flags);
 
-// Returns nullopt if the flags do not ask for sparsity. Throws UsageError for an unknown method and
+// Returns nullopt if no flag requests sparsity. Throws UsageError for an unknown method and
 // for flags that cannot be combined.
 std::optional<compress::SparsifyJob> sparse_job(const SparseFlags& flags, const CLI::App& command,
                                                 const std::string& from, const std::string& to);

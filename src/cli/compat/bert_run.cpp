@@ -173,7 +173,7 @@ void train_run(const BertRunFlags& f, const model::Task& task, const std::string
   log_info("  Batch size = {}", f.train_batch_size);
   say_features(task, f.train_batch_size);
   say_variables(f, job);
-  if (f.init_checkpoint.empty()) check_not_weights_alone(f.output_dir, "--init_checkpoint");
+  if (f.init_checkpoint.empty()) require_full_checkpoint(f.output_dir, "--init_checkpoint");
   AdoptedRun adopted(f.output_dir, task.settings["model"]);
   job.accepted = [&] {
     const std::string path = io::join_path(f.output_dir, "bert_config.json");

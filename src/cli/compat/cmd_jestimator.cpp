@@ -46,10 +46,10 @@ void run_estimator(JestimatorFlags& f) {
     case EstimatorMode::eval_once:
       return evaluate_jestimator(f, start);
     case EstimatorMode::eval_wait:
-      train::require_alone("--mode=eval_wait");
+      train::require_single_process("--mode=eval_wait");
       return follow_jestimator(f);
     case EstimatorMode::predict:
-      train::require_alone("--mode=predict");
+      train::require_single_process("--mode=predict");
       return predict_jestimator(f, start);
   }
 }

@@ -48,11 +48,11 @@ void print_predictions(const TttFlags& f, const pipeline::Recipe& r, const std::
   const pipeline::ReadPredictions p = pipeline::read_predictions(paths.predictions);
   std::ostringstream text;
   if (f.task == "translation") {
-    const double bleu =
-        evaluation::score_of_all(evaluation::metric_of("bleu", p.said, p.is), p.is.size());
+    const double bleu = evaluation::score_of_all(
+        evaluation::metric_of("bleu", p.predictions, p.labels), p.labels.size());
     text << part << "_eval_bleu: " << bleu << "\n";
   } else {
-    const evaluation::NamedCounts c = evaluation::counts_of(p.said, p.is);
+    const evaluation::NamedCounts c = evaluation::counts_of(p.predictions, p.labels);
     text << part << "_eval_report:\n"
          << evaluation::classification_report(c.counts, c.names, 4) << part
          << "_eval_acc: " << evaluation::accuracy(c.counts) << "\n";

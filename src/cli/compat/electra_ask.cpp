@@ -41,9 +41,9 @@ std::string saved_hparams(const AskFlags& f, const std::string& command) {
   return saved.dump();
 }
 
-class AskedModel {
+class ComparedModel {
  public:
-  AskedModel(const AskFlags& f, const std::string& command)
+  ComparedModel(const AskFlags& f, const std::string& command)
       : flags_(f),
         hparams_(parse_electra_hparams(f.hparams.empty() ? saved_hparams(f, command) : f.hparams,
                                        f.data_dir, f.model_name)
@@ -116,7 +116,7 @@ void add_electra_ask(CLI::App& electra) {
   const auto detected = add_detect_options(*detect);
   detect->callback([detect_flags, detected] {
     pipeline::PretrainedModel model =
-        AskedModel(*detect_flags, "detect").load(pipeline::InferenceTask::detect);
+        ComparedModel(*detect_flags, "detect").load(pipeline::InferenceTask::detect);
     print_detected(*detected, [&](const auto& texts) { return model.detect(texts); });
   });
 
@@ -125,7 +125,7 @@ void add_electra_ask(CLI::App& electra) {
   const auto filled = add_fill_options(*fill);
   fill->callback([fill_flags, filled] {
     pipeline::PretrainedModel model =
-        AskedModel(*fill_flags, "fill").load(pipeline::InferenceTask::fill_mask);
+        ComparedModel(*fill_flags, "fill").load(pipeline::InferenceTask::fill_mask);
     print_filled(*filled, [&](const auto& texts) { return model.fill_mask(texts, filled->top); });
   });
 
@@ -136,7 +136,7 @@ void add_electra_ask(CLI::App& electra) {
   to_folders->add_option("--out", *out, "folder to create, with discriminator/ and generator/")
       ->required();
   to_folders->callback(
-      [export_flags, out] { AskedModel(*export_flags, "export").export_to(*out); });
+      [export_flags, out] { ComparedModel(*export_flags, "export").export_to(*out); });
 }
 
 }  // namespace smelt::cli

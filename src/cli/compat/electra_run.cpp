@@ -193,7 +193,7 @@ void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
   train::TrainJob job = training_job(f, h);
   std::optional<AdoptedRun> adopted;
   if (!f.overwrite) {
-    if (f.init.empty()) check_not_weights_alone(h.model_dir, "--init");
+    if (f.init.empty()) require_full_checkpoint(h.model_dir, "--init");
     adopted.emplace(h.model_dir, job.task.settings["model"]);
   }
   const Continuation run = f.overwrite ? Continuation() : Continuation(h);
@@ -262,7 +262,7 @@ void run_pretraining(ElectraRunFlags& f) {
   if (h.debug && !f.overwrite && !io::list_folder(h.model_dir).empty())
     throw UsageError(str("debug: ", h.model_dir, " is not empty"),
                      "add --overwrite to start again, or use another --model-name");
-  if (f.overwrite && !f.init.empty() && io::lies_in(f.init, h.model_dir))
+  if (f.overwrite && !f.init.empty() && io::is_path_inside(f.init, h.model_dir))
     throw UsageError(
         str("--init: ", f.init, " is inside ", h.model_dir, ", which --overwrite deletes"),
         "copy the weights to another folder, or use another --model-name");

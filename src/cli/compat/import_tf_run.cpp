@@ -46,7 +46,7 @@ AdoptedRun::~AdoptedRun() {
   }
 }
 
-void check_not_weights_alone(const std::string& model_dir, const std::string& init_flag) {
+void require_full_checkpoint(const std::string& model_dir, const std::string& init_flag) {
   const auto prefix = checkpoint::tensorflow_prefix(model_dir);
   if (!prefix || checkpoint::latest_checkpoint(model_dir) ||
       has_run(checkpoint::TensorflowCheckpoint(*prefix)))

@@ -30,6 +30,6 @@ class AdoptedRun {
 
 // Throws UsageError if `model_dir` holds only a TensorFlow checkpoint without slots or step: a run
 // there would start from step 0. `init_flag` is the flag that names pretrained weights.
-void check_not_weights_alone(const std::string& model_dir, const std::string& init_flag);
+void require_full_checkpoint(const std::string& model_dir, const std::string& init_flag);
 
 }  // namespace smelt::cli

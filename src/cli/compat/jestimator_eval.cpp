@@ -135,7 +135,7 @@ class Follower {
     for (const std::int64_t step : steps)
       if ((step > steps.front() || oldest_stays || is_last(step)) && (!last_ || step > *last_))
         return step;
-    if (!last_ && steps.size() == 1 && !std::exchange(told_, true))
+    if (!last_ && steps.size() == 1 && !std::exchange(logged_reason_, true))
       log_info("the only checkpoint is not evaluated yet: the training may delete it meanwhile");
     return std::nullopt;
   }
@@ -166,7 +166,7 @@ class Follower {
   void keep_if_best(const BestOf& best, const std::vector<model::MeasuredValue>& metrics,
                     const checkpoint::SlicedCheckpoint& checkpoint) const {
     const auto found = std::ranges::find(metrics, best.metric, &model::MeasuredValue::name);
-    if (!best.before().is_beaten_by(found->value)) return;
+    if (!best.before().is_improved_by(found->value)) return;
     log_info("the {} {} so far: {:f}", best.best == execution::Best::highest ? "highest" : "lowest",
              best.metric, found->value);
     checkpoint::SlicedTensors parameters;  // as in the original, without the optimizer's slots
@@ -184,7 +184,7 @@ class Follower {
   std::vector<BestOf> best_;
   execution::Evaluator evaluator_;
   std::optional<std::int64_t> last_;  // last evaluated step
-  bool told_ = false;                 // the reason for skipping was logged
+  bool logged_reason_ = false;        // the reason for skipping was logged
 };
 
 }  // namespace
@@ -193,7 +193,8 @@ void evaluate_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
   const execution::Evaluator evaluator(evaluation_job(f));
   if (f.dry_run) return read_only(evaluator);
   const execution::TrainedModel model = load_jestimator("eval", start.path, f);
-  if (model.checkpoint.step == 0) log_warning("{} is of step 0: not trained", model.where);
+  if (model.checkpoint.step == 0)
+    log_warning("{}: the checkpoint is from step 0, so the model is not trained", model.where);
   const execution::Evaluation evaluation = evaluator(model);
   std::cout << "global_step = " << evaluation.global_step << "\n";
   for (const model::MeasuredValue& m : logged(evaluation))

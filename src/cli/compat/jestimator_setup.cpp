@@ -94,7 +94,7 @@ EstimatorMode guessed_mode(const JestimatorFlags& f, const StartingPoint& start)
 StartingPoint starting_point(const JestimatorFlags& f) {
   if (!f.model_dir.empty()) {
     if (!f.checkpoint_path.empty() &&
-        io::lies_in(io::parent_path(f.checkpoint_path), f.model_dir)) {
+        io::is_path_inside(io::parent_path(f.checkpoint_path), f.model_dir)) {
       log_info(
           "checkpoint_path {} is in model_dir and takes precedence over other checkpoints there; "
           "remove "

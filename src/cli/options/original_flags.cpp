@@ -25,7 +25,7 @@ void add_original_run_flags(CLI::App& command, OriginalRunFlags& flags) {
 }
 
 void check_replays(const OriginalRunFlags& flags, bool trains, const std::string& how) {
-  if (!flags.replay.empty()) train::require_alone("--replay");
+  if (!flags.replay.empty()) train::require_single_process("--replay");
   if (!flags.replay.empty() && !trains)
     throw UsageError(str("--replay ", flags.replay,
                          ": only valid for training, and this command does not train"),

@@ -39,7 +39,7 @@ void take_the_last(CLI::App& command);
 struct OriginalRunFlags {
   double hang_minutes = 30;
   std::string replay;  // a bad-batch folder; empty: none
-  distributed::PodWords pod;
+  distributed::PodSettings pod;
 };
 
 void add_original_run_flags(CLI::App& command, OriginalRunFlags& flags);

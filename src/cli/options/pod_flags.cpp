@@ -65,7 +65,7 @@ class Member {
 
   void run(const std::function<void()>& work) {
     try {
-      const train::TrainsTogether together(hub_);
+      const train::ProcessGroupScope together(hub_);
       work();
     } catch (...) {
       end_by(std::current_exception());
@@ -88,7 +88,7 @@ class Member {
   }
 
   std::shared_ptr<distributed::CoordinationService> hub_;
-  std::optional<OnlyErrors> quiet_;
+  std::optional<ErrorsOnly> quiet_;
 };
 
 }  // namespace
@@ -101,7 +101,7 @@ bool is_lost_peer(const pjrt::PjrtError& error) {
   return std::ranges::find(kCodes, static_cast<int>(error.code())) != kCodes.end();
 }
 
-void add_pod_flags(CLI::App& command, distributed::PodWords& words) {
+void add_pod_flags(CLI::App& command, distributed::PodSettings& words) {
   command
       .add_option(
           "--processes", words.processes,
@@ -114,7 +114,7 @@ void add_pod_flags(CLI::App& command, distributed::PodWords& words) {
                      "HOST:PORT of process 0, to which the other processes connect");
 }
 
-distributed::Surroundings surroundings_of(const std::string& device) {
+distributed::ProcessEnvironment surroundings_of(const std::string& device) {
   const bool tpu = device == "tpu" || (device == "auto" && pjrt::is_here("tpu"));
   const bool gpu = device == "gpu" || (device == "auto" && !tpu && pjrt::is_here("gpu"));
   return {
@@ -145,7 +145,7 @@ distributed::PodTimes pod_times_of(
   return out;
 }
 
-void run_in_pod(const distributed::PodWords& words, const std::function<std::string()>& device,
+void run_in_pod(const distributed::PodSettings& words, const std::function<std::string()>& device,
                 const std::function<void()>& work) {
   std::string meant = "auto";
   std::exception_ptr fault;

@@ -21,11 +21,11 @@ namespace smelt::cli {
 bool is_lost_peer(const pjrt::PjrtError& error);
 
 // Adds --processes, --process and --hub.
-void add_pod_flags(CLI::App& command, distributed::PodWords& words);
+void add_pod_flags(CLI::App& command, distributed::PodSettings& words);
 
 // Returns where a process that uses `device` (auto, cpu, gpu or tpu) can look up its rank on this
 // machine: environment variables and TPU metadata.
-distributed::Surroundings surroundings_of(const std::string& device);
+distributed::ProcessEnvironment surroundings_of(const std::string& device);
 
 // Returns the timeouts; SMELT_POD_CONNECT and SMELT_POD_SILENCE (seconds) override the defaults.
 // Throws UsageError if one of them is not a number from 0.1 to 1000000.
@@ -36,7 +36,7 @@ distributed::PodTimes pod_times_of(
 // rank, waits for the others and trains together with them; all ranks except 0 then log only
 // errors. If the work of one process fails, the other processes end with the same error. `device`
 // returns the device to use; an Error that it throws counts as an error of the work.
-void run_in_pod(const distributed::PodWords& words, const std::function<std::string()>& device,
+void run_in_pod(const distributed::PodSettings& words, const std::function<std::string()>& device,
                 const std::function<void()>& work);
 
 }  // namespace smelt::cli

@@ -24,7 +24,7 @@ pipeline::Recipe RecipeOption::load_trained(std::string_view command) const {
                         : str("`smelt run ", path, "` with the same --set trains it"));
 }
 
-pipeline::Recipe RecipeOption::load_asked(std::string_view command) const {
+pipeline::Recipe RecipeOption::load_for_inference(std::string_view command) const {
   pipeline::Recipe recipe = load_trained(command);
   if (const auto splits = text::Segmenter::of(recipe.vocab.segment_command);
       splits && command != "eval" && splits->command() != text::kNoSegmentCommand)

@@ -22,7 +22,7 @@ struct RecipeOption {
   pipeline::Recipe load_trained(std::string_view command) const;
   // Loads the recipe like load_trained(), but falls back to the CPU if this machine lacks the
   // device of the training, unless --set selects a device.
-  pipeline::Recipe load_asked(std::string_view command) const;
+  pipeline::Recipe load_for_inference(std::string_view command) const;
 };
 
 std::shared_ptr<RecipeOption> add_recipe_options(CLI::App& command);

@@ -93,7 +93,7 @@ SpanLengths random_spans_lengths(std::int64_t inputs, double density, double mea
   for (SpanLengths next = lengths(out.tokens + 1); next.inputs <= inputs;
        next = lengths(out.tokens + 1))
     out = next;
-  // With half noise the targets must not be longer than the inputs.
+  // If half of the tokens are noise, the targets must not be longer than the inputs.
   if (density == 0.5 && out.targets > out.inputs) {
     --out.tokens;
     --out.targets;

@@ -12,7 +12,7 @@
 
 namespace smelt::data {
 
-// One value per token; 1: noise.
+// One value per token: 1 if the token is noise, 0 otherwise.
 using NoiseMask = std::vector<std::uint8_t>;
 
 struct SpanCounts {
@@ -23,20 +23,22 @@ struct SpanCounts {
 // least 1. Rounds halves to even in f32, like T5.
 SpanCounts random_spans_counts(std::int64_t length, double density, double mean_span);
 
-// Draws T5's random_spans_noise_mask: text and noise spans alternate, text first, and all
-// partitions into that many spans are equally likely. A text of one token has no noise.
+// Draws T5's random_spans_noise_mask: text and noise spans alternate, text first, and all ways to
+// partition the text into that number of spans are equally likely. A text of one token has no
+// noise.
 NoiseMask random_spans_noise_mask(std::int64_t length, double density, double mean_span,
                                   StreamRandom& random);
 
 // Replaces each run of noise by one sentinel: `sentinel` first, then descending ids.
 std::vector<std::int32_t> noise_spans_to_sentinels(std::span<const std::int32_t> tokens,
                                                    const NoiseMask& noise, std::int32_t sentinel);
-// Replaces each run of text, which is not noise, by one sentinel.
+// Replaces each run of tokens that are not noise by one sentinel.
 std::vector<std::int32_t> text_spans_to_sentinels(std::span<const std::int32_t> tokens,
                                                   const NoiseMask& noise, std::int32_t sentinel);
 
-// T5's random_spans_helper: the largest number of tokens whose inputs, including a sentinel per
-// span and an end of sequence, fit in `inputs`, and the length of their targets.
+// The result of T5's random_spans_helper: the largest number of tokens whose inputs, with a
+// sentinel per span and an end of sequence, fit in the input length, and the length of their
+// targets.
 struct SpanLengths {
   std::int64_t tokens = 0, inputs = 0, targets = 0;
 };
@@ -44,14 +46,15 @@ SpanLengths random_spans_lengths(std::int64_t inputs, double density, double mea
 
 struct SourceAndTarget {
   std::vector<std::int32_t> source, target;
-  bool stopped = false;  // whether room or sentinels were insufficient for all drawn spans
+  // Whether the room in the target or the sentinels did not suffice for all spans that were drawn.
+  bool stopped = false;
 };
 
 // Applies ttt's iid_denoise_text: at each token outside a span, a span of `span` tokens begins with
-// probability `density`. A span that begins where another one or the text ends has a sentinel in
-// the source but none in the target. `draw` returns a number in [0, 1) for each such token. Unlike
-// the original, no span begins if the target would exceed `most` tokens or if all `sentinels` are
-// used.
+// probability `density`. A span that begins directly after another span or at the end of the text
+// has a sentinel in the source, but none in the target. `draw` returns a number in [0, 1) for each
+// such token. Unlike the original, no span begins if the target would exceed `most` tokens or if
+// all `sentinels` are used.
 template <class Draw>
 SourceAndTarget iid_denoise_text(std::span<const std::int32_t> tokens, std::int64_t span,
                                  double density, std::int32_t sentinel, std::int64_t sentinels,

@@ -25,14 +25,14 @@ DataDescription parse_description(std::string_view text, std::string origin) {
   out.all = Json::parse_or_discard(text);
   if (out.all.is_discarded()) throw UsageError(str(origin, ": not JSON"), kHint);
   const io::JsonField fields(out.all, origin, kHint);
-  if (!out.all.is_object()) fields.refuse("no JSON object");
+  if (!out.all.is_object()) fields.refuse("not a JSON object");
   out.kind = fields["kind"].as<std::string>("");
   out.files = fields["files"].as_texts();
   out.examples = fields["examples"].as_number<std::uint64_t>();
   out.masked_tokens = fields["masked_tokens"].as_number<std::uint64_t>();
   const auto section = [&](std::string_view name) {
     const io::JsonField field = fields[name];
-    if (!field.is_null() && !field.value().is_object()) field.refuse("no JSON object");
+    if (!field.is_null() && !field.value().is_object()) field.refuse("not a JSON object");
     return field;
   };
   const io::JsonField vocabulary = section("vocabulary"), majority = section("majority_token");
@@ -65,11 +65,11 @@ void warn_of_unknown_tokens(const DataDescription& d) {
 void check_description(const DataDescription& d, const ExpectedData& e) {
   const auto differ = [&](std::string_view what, const auto& said, const auto& wanted,
                           const std::string& hint) {
-    throw UsageError(str(d.origin, ": says ", what, " ", said, ", not ", wanted), hint);
+    throw UsageError(str(d.origin, ": ", what, " is ", said, ", expected ", wanted), hint);
   };
   if (d.examples && *d.examples != e.examples)
     differ("examples", *d.examples, e.examples,
-           "files are missing or of another run: make the data again, with `smelt run` or `smelt "
+           "files are missing or from another run: make the data again, with `smelt run` or `smelt "
            "data`");
   for (const auto& [name, wanted] : e.settings)
     if (const Json said = d.all.value(name, wanted); text::composed(said) != text::composed(wanted))
@@ -78,8 +78,8 @@ void check_description(const DataDescription& d, const ExpectedData& e) {
                  ", or make the data again, with `smelt run` or `smelt data`"));
   if (e.vocab.empty() || !d.vocabulary_crc32c) return;
   if (const std::uint32_t crc = text::vocabulary_crc32c(e.vocab); *d.vocabulary_crc32c != crc)
-    differ(str("that the vocabulary's CRC-32C (", d.vocabulary_file, ") is"), *d.vocabulary_crc32c,
-           crc, str("make the data again with ", e.vocab, ", by `smelt run` or `smelt data`"));
+    differ(str("the vocabulary's CRC-32C (", d.vocabulary_file, ")"), *d.vocabulary_crc32c, crc,
+           str("make the data again with ", e.vocab, ", by `smelt run` or `smelt data`"));
 }
 
 std::vector<std::string> left_out(const DataDescription& description,
@@ -92,8 +92,8 @@ std::vector<std::string> left_out(const DataDescription& description,
   return out;
 }
 
-std::string left_out_text(const DataDescription& description,
-                          const std::vector<std::string>& left_out) {
+std::string missing_files_text(const DataDescription& description,
+                               const std::vector<std::string>& left_out) {
   return str(counted(description.files.size(), "file"), " in the description, ", left_out.size(),
              " of them not given (", left_out.front(), left_out.size() > 1 ? ", …)" : ")");
 }

@@ -14,8 +14,8 @@
 
 namespace smelt::data {
 
-// Name of the description in a reserved folder, where any name that begins like the records would
-// be taken for a record file.
+// Name of the description in a reserved folder, in which every file whose name begins like the
+// records is treated as a record file.
 inline constexpr std::string_view kFolderDescription = "smelt-data.json";
 
 // The most frequent original token at masked positions, and its frequency.
@@ -29,14 +29,14 @@ struct MajorityToken {
 // The fields of a description that a reader of the records can check. Fields that the description
 // lacks are empty.
 struct DataDescription {
-  std::string origin;  // for messages
+  std::string origin;  // path of the description, for messages
   std::string kind;    // "bert"
   std::vector<std::string> files;
   std::optional<std::uint64_t> examples, masked_tokens;
   std::optional<std::uint32_t> vocabulary_crc32c;
   std::string vocabulary_file;
   std::optional<MajorityToken> majority_token;
-  // Characters of the text, spaces included, without unknown words.
+  // Average number of characters per token, with spaces and without unknown words.
   std::optional<double> characters_per_token;
   Json all;  // all fields by name
 };
@@ -65,9 +65,10 @@ DataDescription parse_description(std::string_view json, std::string origin);
 // Returns the names of files that the description lists but that are not among `files`.
 std::vector<std::string> left_out(const DataDescription& description,
                                   const std::vector<std::string>& files);
-// Returns a text such as "8 files in the description, 1 of them not given (x-00002-of-00008)".
-std::string left_out_text(const DataDescription& description,
-                          const std::vector<std::string>& left_out);
+// Returns a text for messages such as "8 files in the description, 1 of them not given
+// (x-00002-of-00008)".
+std::string missing_files_text(const DataDescription& description,
+                               const std::vector<std::string>& left_out);
 
 // Returns the description of these record files, stored next to the first one or in its folder;
 // nullopt if neither exists.

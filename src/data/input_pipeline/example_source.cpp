@@ -13,7 +13,7 @@ namespace {
 
 void check_batch(std::int64_t batch_size) {
   if (batch_size < 1)
-    throw UsageError(str("a batch of ", batch_size, " examples"), "take at least 1");
+    throw UsageError(str("a batch of ", batch_size, " examples"), "use a batch size of at least 1");
 }
 
 // The rows [begin, end) of a batch that belong to a host.
@@ -26,7 +26,7 @@ Rows rows_of(std::int64_t batch_size, HostShare share) {
   CHECK(share.host >= 0 && share.host < share.hosts, share.host, " of ", share.hosts);
   if (batch_size % share.hosts != 0)
     throw UsageError(str("a batch of ", batch_size, " examples for ", share.hosts, " hosts"),
-                     "take a batch size that is a multiple of the number of hosts");
+                     "use a batch size that is a multiple of the number of hosts");
   const auto count = static_cast<std::uint64_t>(batch_size / share.hosts);
   const std::uint64_t begin = static_cast<std::uint64_t>(share.host) * count;
   return {begin, begin + count};
@@ -71,7 +71,7 @@ Batch ExampleSource::examples_in_order(std::uint64_t first, std::uint64_t count)
   return batch;
 }
 
-std::uint64_t ExampleSource::whole_batches(std::int64_t batch_size) const {
+std::uint64_t ExampleSource::full_batches(std::int64_t batch_size) const {
   check_batch(batch_size);
   return size() / static_cast<std::uint64_t>(batch_size);
 }

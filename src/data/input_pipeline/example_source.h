@@ -21,8 +21,9 @@ struct RecordOptions {
   std::string input;           // comma-separated files and patterns
   io::Features features;       // features that every example has; for records at most kMostSlots
   std::uint64_t seed = 12345;  // shuffle seed
-  // For records: a description with another kind, or a feature in `foreign`, is an error.
-  std::string kind = {};  // empty: any
+  // For records: the expected kind. A description with another kind, or a record with a feature in
+  // `foreign`, is an error.
+  std::string kind = {};  // empty: any kind
   std::vector<io::ForeignFeature> foreign = {};
   // For tokens: converts a window to an example. If unset, the only feature is the window.
   std::optional<io::WindowTransform> windows = {};
@@ -33,8 +34,8 @@ struct RecordOptions {
   std::string tokens = {};
 };
 
-// One host's part of each batch: an equal run of rows. The parts in host order are the batch of a
-// single host.
+// One host's part of each batch. All hosts have the same number of adjacent rows; their parts in
+// host order form the whole batch.
 struct HostShare {
   std::int64_t host = 0, hosts = 1;
 };
@@ -53,7 +54,7 @@ class ExampleSource {
   Batch batch(std::uint64_t step, std::int64_t batch_size, HostShare share = {}) const;
 
   // Returns an evaluation batch: examples in file order, starting over after the last one, as in
-  // the original.
+  // the original program.
   Batch batch_in_order(std::uint64_t step, std::int64_t batch_size, HostShare share = {}) const;
   // Returns the examples [first, first + count) in file order as a batch; first + count <= size().
   Batch examples_in_order(std::uint64_t first, std::uint64_t count) const;
@@ -62,9 +63,9 @@ class ExampleSource {
   virtual std::uint64_t epoch_size() const { return size(); }
   // Returns everything that the training order depends on besides size() and the seed.
   virtual Json layout() const { return Json::object(); }
-  // Returns the number of complete batches in one pass. The remainder is not used, as in the
-  // original.
-  std::uint64_t whole_batches(std::int64_t batch_size) const;
+  // Returns the number of complete batches in one pass. The remaining examples are not used, as in
+  // the original program.
+  std::uint64_t full_batches(std::int64_t batch_size) const;
 
   virtual const std::vector<std::string>& files() const = 0;
   // Returns the description of the data, or nullopt if it has none.

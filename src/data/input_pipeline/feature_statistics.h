@@ -18,11 +18,12 @@ struct FeatureStatistics {
   void add(const io::Example& example);
   void add(const FeatureStatistics& others);
 
-  io::ExampleFeature feature;    // as in the first record
+  io::ExampleFeature feature;    // name, kind and number of values in the first record
   std::uint64_t values = 0;      // in all records
   std::uint64_t zeros = 0;       // zero values; empty ones for byte strings
   std::uint64_t not_finite = 0;  // reals that are infinite or NaN
-  // Range of integers or byte string lengths, and range of finite reals; unset without values.
+  // Ranges of the integers (or of the lengths of byte strings) and of the finite reals; unset if
+  // there are no values.
   std::optional<Range<std::int64_t>> integers;
   std::optional<Range<float>> reals;
 };

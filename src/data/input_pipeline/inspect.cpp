@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kChunkRecords = 4096;  // records that a thread processes at once
 
-// The checks that each record must pass.
+// What each record must have.
 struct Expected {
   std::vector<io::ExampleFeature> features;
   std::optional<RecordKind> kind;
@@ -147,7 +147,7 @@ void compare(const DataDescription& description, const RecordIndex& index, const
     compare_one("checksum of the vocabulary", *description.vocabulary_crc32c,
                 text::vocabulary_crc32c(vocab));
   if (const auto missing = left_out(description, index.files()); !missing.empty())
-    out.contradictions.push_back(left_out_text(description, missing));
+    out.contradictions.push_back(missing_files_text(description, missing));
   if (description.files.size() != index.files().size())
     return;  // the description is for more files than these
   if (description.examples) compare_one("examples", *description.examples, out.records);
@@ -179,8 +179,8 @@ Expected expected_of(const InspectOptions& options, const RecordIndex& index) {
     const io::ExampleFeature* ids =
         find_feature(out.features, kTokenIds, io::ExampleKind::integers);
     if (ids == nullptr)
-      throw UsageError(str(index.place(0), ": no ", kTokenIds, ", which a vocabulary names"),
-                       "leave the vocabulary out");
+      throw UsageError(str(index.place(0), ": no ", kTokenIds, ", but --vocab is given"),
+                       "leave out --vocab");
     out.checked = {{.name = ids->name,
                     .row = {static_cast<std::int64_t>(ids->count)},
                     .limit = limit,
@@ -194,7 +194,7 @@ Expected expected_of(const InspectOptions& options, const RecordIndex& index) {
 RecordStatistics inspect_records(const InspectOptions& options) {
   if (options.samples < 0 || options.threads < 0)
     throw UsageError(str("inspect: samples ", options.samples, " and threads ", options.threads),
-                     "0 is the least");
+                     "use 0 or more");
   const RecordIndex index(record_files(options.input, "inspect"));
   const Expected expected = expected_of(options, index);
   RecordStatistics out;

@@ -33,14 +33,14 @@ struct BadRecord {
 struct RecordSample {
   std::string place;
   io::Example example;
-  std::optional<Batch> row;  // one row with the features of the kind
+  std::optional<Batch> row;  // the example as a batch of one row, if the kind is known
 };
 
 struct RecordStatistics {
   std::uint64_t files = 0, records = 0, bytes = 0;
   std::vector<FeatureStatistics> features;  // features of the first record, in its order
-  std::shared_ptr<KindStatistics> kind;     // set if the records are of one of the kinds
-  std::size_t kind_number = 0;              // index of the kind
+  std::shared_ptr<KindStatistics> kind;     // null unless the records are of a known kind
+  std::size_t kind_number = 0;              // index of `kind` in the list of known kinds
   SpecialIds ids;                           // ids that were counted
   std::uint64_t bad_records = 0;            // not included in other counts
   std::optional<BadRecord> first_bad;

@@ -19,7 +19,7 @@ struct TokenStatistics {
   std::uint64_t files = 0, tokens = 0, documents = 0;
   Range<std::int32_t> ids{.smallest = 0, .largest = 0};
   std::uint64_t out_of_range = 0;  // ids that are not less than the limit
-  std::string first_out_of_range;  // "books.tokens: token 17 is 32000"
+  std::string first_out_of_range;  // for messages: "books.tokens: token 17 is 32000"
   io::TokenVocabulary vocabulary;  // as stored in the token stores
   std::vector<TokenRun> samples;   // the first tokens, or evenly spaced runs
 };

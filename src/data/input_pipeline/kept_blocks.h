@@ -15,13 +15,14 @@ namespace smelt::data {
 // An LRU cache of `capacity` blocks. Thread-safe: different blocks are read in parallel, and each
 // block is read by one thread only.
 template <class Value>
-class KeptBlocks {
+class BlockCache {
  public:
   using Pointer = std::shared_ptr<const Value>;
   using Read = std::function<Value(std::uint64_t block)>;
-  KeptBlocks(std::size_t capacity, Read read) : capacity_(capacity), read_(std::move(read)) {}
+  BlockCache(std::size_t capacity, Read read) : capacity_(capacity), read_(std::move(read)) {}
 
-  // Rethrows errors of reading; a later call tries again.
+  // Returns the block, reading it if it is not cached. Rethrows errors of reading; a later call
+  // reads again.
   Pointer operator()(std::uint64_t block) {
     std::unique_lock lock(mutex_);
     if (const auto found = entries_.find(block); found != entries_.end()) {

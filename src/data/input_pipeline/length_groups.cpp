@@ -15,7 +15,7 @@ std::size_t find_feature(const io::Features& features, std::string_view name) {
   return static_cast<std::size_t>(found - features.begin());
 }
 
-// Returns which of its group's batches, sorted by length, the step uses.
+// Returns the index of the step's batch among the batches of its group, which are sorted by length.
 std::uint64_t turn_of(std::uint64_t step, const StepGroup& group, std::uint64_t key) {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> order;
   for (std::uint64_t i = 0; i < group.count; ++i)
@@ -46,7 +46,8 @@ std::vector<std::uint64_t> positions_by_length(
     const LengthGroups& groups,
     const std::function<std::uint64_t(std::uint64_t position)>& tokens_at) {
   const StepGroup group = step_group(step, batch_size, epoch_size);
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> examples;  // tokens, position
+  std::vector<std::pair<std::uint64_t, std::uint64_t>>
+      examples;  // pairs of number of tokens and position
   for (std::uint64_t i = 0; i < group.count * batch_size; ++i) {
     const std::uint64_t position = group.first * batch_size + i;
     examples.emplace_back(tokens_at(position), position);

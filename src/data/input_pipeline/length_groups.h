@@ -19,12 +19,13 @@ struct LengthGroups {
   std::string tokens;  // the feature whose nonzero values are tokens
   // ascending lengths to truncate batches to; the last is the full length
   std::vector<std::int64_t> lengths;
-  std::uint64_t key = 0;  // for the order of a group's batches
+  std::uint64_t key = 0;  // random key that determines the order of a group's batches
 };
 
 // The steps in the same group as a step. All their batches are in one epoch, so that no example
-// occurs twice in a group; a batch with the end of an epoch is a separate group. An epoch has at
-// least four groups, because otherwise the same examples would share a batch in each epoch.
+// occurs twice in a group; a batch that contains the end of an epoch is a group of its own. An
+// epoch has at least four groups, because with fewer the same examples would be in a batch together
+// in each epoch.
 struct StepGroup {
   std::uint64_t first = 0, count = 1;
 };

@@ -9,10 +9,10 @@ namespace smelt::data {
 namespace {
 
 constexpr std::uint64_t kRounds = 12;
-// Domains this small need twice as many rounds for a uniform distribution.
+// Domains of at most this many bits need twice the number of rounds for a uniform distribution.
 constexpr int kFewBits = 3;
 
-// Returns the number at an index of SplitMix64's sequence.
+// Returns element `place` of SplitMix64's sequence of random numbers for the seed.
 std::uint64_t split_mix(std::uint64_t seed, std::uint64_t place) {
   std::uint64_t z = seed + place * 0x9e3779b97f4a7c15;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;

@@ -32,9 +32,9 @@ Prefetch::Prefetch(const ExampleSource& source, std::int64_t batch_size, std::ui
     for (int i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
   } catch (const std::exception& error) {
     stop();  // waits for the threads that were started
-    throw SystemError(str("reading ahead: thread ", threads_.size() + 1, " of ", options_.threads,
+    throw SystemError(str("prefetch: thread ", threads_.size() + 1, " of ", options_.threads,
                           " cannot be started: ", error.what()),
-                      "are threads or memory of this user limited?");
+                      "raise the limits on threads and memory (ulimit -u, ulimit -v)");
   }
 }
 

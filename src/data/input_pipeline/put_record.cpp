@@ -26,8 +26,8 @@ io::FeatureSlot slot_of(const io::Feature& feature, HostArray& array, std::int64
 void check_count(const std::string& place, const io::FeatureSlot& slot, std::size_t count) {
   if (count != slot.count)
     throw UsageError(str(place, ": ", slot.name, " has ", count, " values, not ", slot.count),
-                     "set the lengths to those of the data, which `smelt data inspect` shows, or "
-                     "make the data again, with `smelt run` or `smelt data`");
+                     "set the lengths to those that `smelt data inspect` shows, or make the data "
+                     "again, with `smelt run` or `smelt data`");
 }
 
 void copy_integers(const io::Example& example, const std::string& place, const io::Feature& feature,
@@ -36,9 +36,10 @@ void copy_integers(const io::Example& example, const std::string& place, const i
   check_count(place, slot, values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] < 0 || values[i] >= slot.limit)
-      throw UsageError(str(place, ": ", slot.name, "[", i, "] = ", values[i],
-                           " is out of range for ", feature.limit_name, " ", slot.limit),
-                       "were the data made with this vocabulary and these lengths?");
+      throw UsageError(
+          str(place, ": ", slot.name, "[", i, "] = ", values[i], " is out of range for ",
+              feature.limit_name, " ", slot.limit),
+          "make the data again with this vocabulary and these lengths, or use those of the data");
     slot.integers[i] = static_cast<std::int32_t>(values[i]);
   }
 }

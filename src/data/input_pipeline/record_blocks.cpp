@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t kBlockBytes = 1 << 20, kMostRecords = 1024;
 constexpr std::size_t kCacheLine = 64;
 
-// Prefetches into the CPU cache, which shuffled records are never in.
+// Prefetches bytes into the CPU cache, which shuffled records are not in yet.
 void prefetch(std::string_view bytes) {
   for (std::size_t at = 0; at < bytes.size(); at += kCacheLine)
     __builtin_prefetch(bytes.data() + at);
@@ -34,7 +34,7 @@ RecordBlocks::RecordBlocks(const RecordIndex& index, std::uint64_t block, std::s
       }) {}
 
 void RecordBlocks::read(std::span<const std::uint64_t> records, const Use& use) {
-  std::vector<KeptBlocks<RecordBytes>::Pointer> blocks;
+  std::vector<BlockCache<RecordBytes>::Pointer> blocks;
   std::vector<std::string_view> raw;
   for (const std::uint64_t record : records) {
     blocks.push_back(blocks_(record / block_));

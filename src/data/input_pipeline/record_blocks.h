@@ -12,8 +12,8 @@
 
 namespace smelt::data {
 
-// Blocks cached by a source. More than kMixedBlocks, because prefetched batches may belong to the
-// next group.
+// Number of blocks that a source caches. More than kMixedBlocks, because prefetched batches may
+// belong to the next group.
 constexpr std::size_t kKeptBlocks = 2 * kMixedBlocks + 8;
 
 class RecordBlocks {
@@ -30,7 +30,7 @@ class RecordBlocks {
  private:
   const RecordIndex& index_;
   std::uint64_t block_;
-  KeptBlocks<RecordBytes> blocks_;
+  BlockCache<RecordBytes> blocks_;
 };
 
 // Returns how many adjacent records of `bytes` bytes to read at once: up to a megabyte in total and

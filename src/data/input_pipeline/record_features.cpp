@@ -39,13 +39,14 @@ std::string_view kind_name(io::ExampleKind kind) {
 
 void check_features(const io::Example& example, const std::vector<io::ExampleFeature>& features,
                     const std::string& place) {
-  constexpr std::string_view kHint = "are the files made by one program with the same options?";
+  constexpr std::string_view kHint =
+      "give files that were made by one program with the same options";
   const auto unsorted = example.features();
   if (unsorted == features) return;
   const auto found = sorted(unsorted), wanted = sorted(features);
   if (names_of(found) != names_of(wanted))
-    throw UsageError(str(place, ": has ", join(names_of(found), ", "), ", not ",
-                         join(names_of(wanted), ", "), " as the first record"),
+    throw UsageError(str(place, ": has ", join(names_of(found), ", "),
+                         ", but the first record has ", join(names_of(wanted), ", ")),
                      kHint);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const std::string_view name = wanted[i].name;

@@ -18,7 +18,7 @@ std::vector<io::ExampleFeature> first_features(const RecordIndex& index);
 const io::ExampleFeature* find_feature(const std::vector<io::ExampleFeature>& features,
                                        std::string_view name, io::ExampleKind kind);
 
-// "integers"
+// Returns the kind in words, such as "integers".
 std::string_view kind_name(io::ExampleKind kind);
 
 // Throws UsageError, beginning with `place`, if an example does not have these features with the

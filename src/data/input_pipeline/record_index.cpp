@@ -31,14 +31,15 @@ std::vector<std::string> record_files(std::string_view patterns, std::string_vie
   for (const std::string& file : files) {
     if (!file.ends_with(kWorkSuffix)) continue;
     if (const auto status = io::file_status(file); status && status->is_folder)
-      throw UsageError(str(what, ": these files are not completely written: ", file, " exists"),
+      throw UsageError(str(what, ": these files are incomplete: ", file, " exists"),
                        "run the command that writes them again; it resumes");
   }
   std::erase_if(files, [&](const std::string& file) {
     return beside.contains(file) || io::path_name(file) == kFolderDescription;
   });
   if (files.empty())
-    throw UsageError(str(what, ": ", patterns, " names what describes records, and no records"),
+    throw UsageError(str(what, ": ", patterns,
+                         " matches only descriptions and indexes of records, and no record file"),
                      "name the record files");
   return files;
 }
@@ -58,8 +59,8 @@ RecordIndex::File RecordIndex::learn(const std::string& path) {
   auto found = load_record_index(bytes);
   if (!found && io::is_remote(path) && !said_.test_and_set())
     log_warning(
-        "{} has no index beside it: all of it is read to find its records; `smelt data index` "
-        "writes one",
+        "{} has no index file (.index): the whole file is read to find its records; `smelt data "
+        "index` writes an index",
         path);
   File file{.layout = found ? std::move(*found) : scan_records(bytes), .marks = {}};
   const io::NarrowNumbers& sizes = file.layout.sizes;

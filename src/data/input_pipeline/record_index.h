@@ -25,7 +25,7 @@ constexpr std::string_view kWorkSuffix = ".work";
 // UsageError if the files are not completely written.
 std::vector<std::string> record_files(std::string_view patterns, std::string_view what);
 
-// Adjacent records as stored in their files.
+// The bytes of adjacent records as stored in their files.
 struct RecordBytes {
   struct Piece {
     std::size_t file = 0;
@@ -54,8 +54,8 @@ class RecordIndex {
   // truncated.
   using Use = std::function<void(std::uint64_t record, std::string_view data)>;
   void read(std::uint64_t first, std::uint64_t count, std::string& buffer, const Use& use) const;
-  // Like the other overload, but if reading or using a record throws a UsageError, passes its
-  // message to `refuse` and continues with the next record. Only throws if a file cannot be opened.
+  // Like the other overload, but if reading or using a record throws a UsageError, passes the error
+  // message to `refuse` and continues with the next record. Throws only if a file cannot be opened.
   using Refuse = std::function<void(std::uint64_t record, const char* fault)>;
   void read(std::uint64_t first, std::uint64_t count, std::string& buffer, const Use& use,
             const Refuse& refuse) const;
@@ -64,7 +64,7 @@ class RecordIndex {
   // Reads the records [first, first + count) with one read per file. The checksums are verified
   // later by checked().
   RecordBytes read_bytes(std::uint64_t first, std::uint64_t count) const;
-  // Returns a record in `bytes` with header and footer, truncated if the file was.
+  // Returns a record in `bytes` with its header and footer; it is truncated if the file was.
   std::string_view raw(const RecordBytes& bytes, std::uint64_t record) const;
   // Returns the data of such a record after verifying its checksum. Throws UsageError as read()
   // does.

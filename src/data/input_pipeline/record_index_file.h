@@ -1,5 +1,5 @@
-// <file>.index of a TFRecord file (docs/reference/formats/record_index.md): the positions and
-// lengths of its records, which would otherwise require reading the whole file.
+// The index file <file>.index of a TFRecord file (docs/reference/formats/record_index.md): the
+// positions and lengths of its records, which would otherwise require reading the whole file.
 #pragma once
 
 #include <cstdint>

@@ -16,12 +16,12 @@
 
 namespace smelt::data {
 
-// The ids of a vocabulary that are counted; -1: none.
+// The ids of special tokens whose occurrences are counted; -1 if the vocabulary lacks the token.
 struct SpecialIds {
   std::int32_t mask = -1, unknown = -1;
 };
 
-// Values by their field names in a description (docs/reference/formats/description.md).
+// Pairs of a field name in a description and its value (docs/reference/formats/description.md).
 using DescribedFigures = std::vector<std::pair<std::string, Json>>;
 
 class KindStatistics {
@@ -29,7 +29,7 @@ class KindStatistics {
   virtual ~KindStatistics() = default;
   // Adds a batch of one record with the kind's features.
   virtual void add(const Batch& record, SpecialIds ids) = 0;
-  // Adds statistics of the same kind.
+  // Adds the statistics of other records of the same kind.
   virtual void add(const KindStatistics& others) = 0;
   virtual DescribedFigures settings() const = 0;  // of each record: {"seq_length", 128}
   virtual DescribedFigures counts() const = 0;    // over all records: {"masked_tokens", 6}
@@ -37,7 +37,7 @@ class KindStatistics {
 
 struct RecordKind {
   io::Features features;
-  bool has_masks = false;  // requires a vocabulary with [MASK]
+  bool has_masks = false;  // whether the records have masks, so that a vocabulary must have [MASK]
   std::function<std::unique_ptr<KindStatistics>()> statistics;
 };
 

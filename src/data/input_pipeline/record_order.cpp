@@ -9,7 +9,7 @@
 namespace smelt::data {
 namespace {
 
-// Blocks of a stripe that are mixed together.
+// Number of blocks of one stripe that are shuffled together.
 constexpr std::uint64_t kGroupBlocks = kMixedBlocks / kStripes;
 
 std::uint64_t random64(std::uint64_t key, std::uint64_t low, std::uint64_t high) {
@@ -50,9 +50,9 @@ std::uint64_t RecordOrder::operator()(std::uint64_t position) const {
   return record_at(part, place_in(part, in_epoch / kStripes));
 }
 
-// Groups of blocks are permuted one after another. The beginning of an epoch within a group is
-// random; otherwise all stripes would begin new groups at the same time, and incomplete groups
-// would always be last.
+// Groups of blocks are permuted one after another. An epoch begins at a random place within a
+// group. If it began at the start of a group, all stripes would begin new groups at the same time,
+// and incomplete groups would always be last.
 std::uint64_t RecordOrder::place_in(const Part& part, std::uint64_t number) const {
   const std::uint64_t stream = part.epoch * kStripes + part.stripe;
   const std::uint64_t turned = (number + random64(turn_key_, stream, 0) % part.size) % part.size;
@@ -70,7 +70,7 @@ std::uint64_t RecordOrder::record_at(const Part& part, std::uint64_t place) cons
     return (of_blocks(block) * kStripes + part.stripe) * block_ + place % block_;
   }
   if (place == stripe_records_) return kStripes * stripe_records_ + part.leftover;
-  // The records after all stripes' blocks are divided into equal runs.
+  // The records after the blocks of all stripes are divided into equal runs, one per stripe.
   return kStripes * in_blocks + part.stripe * (stripe_records_ - in_blocks) + place - in_blocks;
 }
 

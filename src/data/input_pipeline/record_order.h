@@ -24,8 +24,8 @@ class RecordOrder {
   std::uint64_t operator()(std::uint64_t position) const;
 
   // Returns the position's stripe, less than kStripes: the bit-reversed last digit of the position
-  // in base kStripes. So any aligned run of 2, 4, 8 or 16 positions draws from as many stripes far
-  // apart.
+  // in base kStripes. So any aligned run of 2, 4, 8 or 16 positions draws from different stripes,
+  // which are far apart.
   static std::uint64_t stripe(std::uint64_t position);
 
  private:
@@ -33,7 +33,7 @@ class RecordOrder {
   struct Part {
     std::uint64_t epoch, stripe;
     std::uint64_t size;      // number of positions
-    std::uint64_t leftover;  // number of the leftover record that it includes, if any
+    std::uint64_t leftover;  // number of the leftover record that this part includes, if any
   };
   std::uint64_t place_in(const Part& part, std::uint64_t number) const;
   std::uint64_t record_at(const Part& part, std::uint64_t place) const;

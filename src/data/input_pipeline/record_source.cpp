@@ -23,7 +23,7 @@ void check_foreign(std::string_view record, const std::string& place,
   const std::vector<std::string> names = io::Example(record, place).names();
   for (const io::ForeignFeature& feature : options.foreign)
     if (std::ranges::find(names, feature.name) != names.end())
-      refuse_kind(str(place, ": ", feature.name, " is of examples for ", feature.kind),
+      refuse_kind(str(place, ": ", feature.name, " is a feature of examples for ", feature.kind),
                   options.kind);
 }
 
@@ -45,12 +45,11 @@ RecordSource::RecordSource(const RecordOptions& options)
   const auto described = find_description(files());
   if (described && !described->kind.empty() && !options.kind.empty() &&
       described->kind != options.kind)
-    refuse_kind(str(described->origin, ": says that these are examples for ", described->kind),
-                options.kind);
+    refuse_kind(str(described->origin, ": describes examples for ", described->kind), options.kind);
   if (described)
     if (const auto missing = left_out(*described, files()); !missing.empty())
       log_warning("{}: {}; the others hold {}{}", described->origin,
-                  left_out_text(*described, missing), counted(index_.size(), "example"),
+                  missing_files_text(*described, missing), counted(index_.size(), "example"),
                   described->examples ? str(" of ", *described->examples) : "");
   run_each(index_.files().size(), kSideBySide, [&](std::size_t file) {
     const std::uint64_t first = index_.first_of(file);

@@ -33,7 +33,7 @@ class RecordSource : public ExampleSource {
   RecordIndex index_;
   RecordOrder order_;
   mutable RecordBlocks blocks_;
-  // Tokens per record, if batches are grouped by length and no index has them.
+  // Number of tokens of each record, if batches are grouped by length and no index stores them.
   std::vector<std::uint32_t> tokens_;
 };
 

@@ -20,7 +20,7 @@ std::vector<std::uint32_t> token_counts(const RecordIndex& index, std::string_vi
 // Reads a file of tf.Examples, checks that all have the features of the first with the same number
 // of values, and writes the file's index (data/input_pipeline/record_index_file.h) with the number
 // of ones in the feature `mask`. If `mask` is empty, uses kTokenMask if that feature exists. Throws
-// UsageError at the first fault. Returns the number of records.
+// UsageError at the first invalid record. Returns the number of records.
 std::uint64_t index_records(const std::string& file, std::string_view mask = {});
 
 }  // namespace smelt::data

@@ -39,7 +39,7 @@ class PackedRecords {
     if (!fill(io::kRecordHeaderBytes)) {
       if (rest().empty()) return std::nullopt;
       io::parse_record_header(rest(), rest().size(),
-                              place_);  // throws an error with what is missing
+                              place_);  // throws an error that names the missing part
     }
     const std::uint64_t length = length_of_record();
     taken_ = io::kRecordHeaderBytes + length + io::kRecordFooterBytes;
@@ -60,8 +60,8 @@ class PackedRecords {
       length_ = io::parse_record_header(found, std::numeric_limits<std::int64_t>::max(), place_);
       if (length_ > kMostRecordBytes)
         throw UsageError(str(place_.file, ": record at offset ", place_.offset, ": ", length_,
-                             " bytes, more than ", kMostRecordBytes),
-                         "save shorter elements, such as one a document");
+                             " bytes, more than the maximum of ", kMostRecordBytes),
+                         "save shorter elements, such as one per document");
       header_ = found;
     }
     return length_;
@@ -158,15 +158,15 @@ void SnapshotReader::check_rank(const Shard& shard) {
   if (elements_ > 0 && shard.scalar() != scalar_)
     throw UsageError(str(shard.place().file, ": record at offset ", shard.place().offset, ": ",
                          scalar_ ? "a list of tokens among scalars" : "a scalar among lists"),
-                     "save scalars alone, or lists alone");
+                     "save only scalars or only lists");
   scalar_ = shard.scalar();
 }
 
 void SnapshotReader::check_count() const {
   if (folder_.metadata.elements.value_or(elements_) != elements_)
-    throw UsageError(str(folder_.path, ": holds ", elements_, " elements, ", io::kSnapshotMetadata,
-                         " says ", *folder_.metadata.elements),
-                     "files are missing or cut short: copy the whole folder again");
+    throw UsageError(str(folder_.path, ": has ", elements_, " elements, but according to ",
+                         io::kSnapshotMetadata, " ", *folder_.metadata.elements),
+                     "files are missing or truncated: copy the whole folder again");
 }
 
 }  // namespace smelt::data

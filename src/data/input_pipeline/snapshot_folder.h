@@ -21,8 +21,9 @@ SnapshotFolder open_snapshot(const std::string& path);
 
 // Reads all elements in the order in which they were saved. TensorFlow distributes elements
 // round-robin over the shards, so one is read from each shard in turn, skipping shards that have
-// ended. If the user saved with a custom shard function, only the order within each shard is right;
-// the whole is then the order of tf.data.Dataset.load on a machine with one core per shard.
+// ended. If the user saved with a custom shard function, only the order within each shard is that
+// of saving; the order of all elements is then that of tf.data.Dataset.load on a machine with one
+// core per shard.
 class SnapshotReader {
  public:
   explicit SnapshotReader(SnapshotFolder folder);

@@ -29,7 +29,8 @@ std::vector<std::uint64_t> taken_in_turn(const std::vector<ScalarShard>& shards,
     for (const ScalarShard& shard : shards) sum += std::min(shard.size(), rounds);
     return sum;
   };
-  std::uint64_t rounds = 0, beyond = taken + 1;  // rounds known to fit; rounds known to be too many
+  // A number of rounds that fits, and one that is too large.
+  std::uint64_t rounds = 0, beyond = taken + 1;
   while (beyond - rounds > 1) {
     const std::uint64_t middle = rounds + (beyond - rounds) / 2;
     (in_rounds(middle) <= taken ? rounds : beyond) = middle;
@@ -44,7 +45,7 @@ std::vector<std::uint64_t> taken_in_turn(const std::vector<ScalarShard>& shards,
   return out;
 }
 
-// Records of equal length that are read in place.
+// A snapshot of scalars. Its records have equal lengths and are read directly from the files.
 class ScalarSnapshot : public TokenFile {
  public:
   // Opens the snapshot, or returns null if it is compressed or its elements are not scalars. Throws
@@ -58,7 +59,7 @@ class ScalarSnapshot : public TokenFile {
     }
     for (const ScalarShard& shard : out->shards_) out->size_ += shard.size();
     if (out->cut_ || out->size_ != folder.metadata.elements.value_or(out->size_)) {
-      read_whole(folder);  // throws an error with what is missing, and where
+      read_whole(folder);  // throws an error that names the missing part
       return nullptr;
     }
     return out;
@@ -173,7 +174,7 @@ class ScalarSnapshot : public TokenFile {
       if (!tensors.scalar())
         throw UsageError(str(place.file, ": record at offset ", place.offset,
                              ": a list of tokens among scalars"),
-                         "save scalars alone, or lists alone");
+                         "save only scalars or only lists");
       bytes.remove_prefix(record_bytes_);
       place.offset += record_bytes_;
     }
@@ -197,9 +198,9 @@ class DecodedSnapshot : public TokenFile {
       }
       if (!memory.take(ids.size() * (wide_.empty() ? 2 : 4)) || !append(ids, memory))
         throw UsageError(str(reader.folder().path,
-                             ": packed snapshots and those of lists are read into memory, which "
-                             "the limit of it does not allow"),
-                         "`smelt data convert` makes token stores of them");
+                             ": compressed snapshots and snapshots of lists are read into memory, "
+                             "but this one exceeds the memory limit"),
+                         "convert it to a token store with `smelt data convert`");
     }
     size_ = narrow_.size() + wide_.size();
   }
@@ -225,7 +226,7 @@ class DecodedSnapshot : public TokenFile {
 
   // Deques grow without copying.
   std::deque<std::uint16_t> narrow_;
-  std::deque<std::int32_t> wide_;  // used instead once an id does not fit in 16 bits
+  std::deque<std::int32_t> wide_;  // used instead of narrow_ once an id does not fit in 16 bits
 };
 
 }  // namespace

@@ -25,7 +25,8 @@ void require_text(bool fine, const std::string& what, const std::string& hint) {
   if (!fine) throw UsageError(what, hint);
 }
 
-// Counts windows whose targets had no room for all noise. Logs at 1, 10, 100, … of them.
+// Counts windows whose targets had no room for all noise. Logs the count when it reaches 1, 10,
+// 100, …
 class StoppedWindows {
  public:
   void count(std::int64_t targets_length) {
@@ -34,8 +35,8 @@ class StoppedWindows {
     while (power < now) power *= 10;
     if (now != power) return;
     log_warning(
-        "data: {} window(s) had more noise than data.targets_length {} or the sentinels hold; "
-        "the rest of it was left as text",
+        "data: in {} window(s) the noise did not fit in data.targets_length {} or in the "
+        "sentinels; the rest of the noise was left as text",
         now, targets_length);
   }
 
@@ -111,9 +112,8 @@ TextLengths span_lengths(const TextToText& o, const std::string& where) {
   const double left = 1 - o.noise_density + o.noise_density / o.mean_noise_span_length;
   require_text(static_cast<double>(o.inputs_length) < left * kMostWindowTokens,
                str(where, "data.noise_density ", o.noise_density,
-                   " leaves next to nothing of a "
-                   "window in the inputs: ",
-                   o.inputs_length, " of them take more than ", kMostWindowTokens, " tokens"),
+                   " leaves almost no text in the inputs: ", o.inputs_length,
+                   " input tokens need a window of more than ", kMostWindowTokens, " tokens"),
                "lower data.noise_density or data.mean_noise_span_length");
   std::int64_t tokens =
       random_spans_lengths(o.inputs_length, o.noise_density, o.mean_noise_span_length).tokens;
@@ -121,12 +121,13 @@ TextLengths span_lengths(const TextToText& o, const std::string& where) {
   const SpanCounts spans = spans_of(tokens);
   require_text(spans.spans <= o.sentinels,
                str(where, "windows of ", tokens, " tokens have ", spans.spans,
-                   " spans of noise, and the vocabulary has ", o.sentinels, " sentinels"),
+                   " spans of noise, but the vocabulary has only ", o.sentinels, " sentinels"),
                "raise data.extra_ids or data.mean_noise_span_length, or lower data.noise_density");
   return {tokens, o.inputs_length, spans.noise_tokens + spans.spans + 1};
 }
 
-// Returns a target length with room for four standard deviations more spans than the average.
+// Returns a target length that has room for the average number of spans plus four standard
+// deviations.
 std::int64_t iid_targets_length(const TextToText& o) {
   const double span = o.mean_noise_span_length, rate = o.noise_density;
   const double mean = static_cast<double>(o.inputs_length) * rate / (1 + (span - 1) * rate);
@@ -139,8 +140,8 @@ TextLengths iid_lengths(const TextToText& o, const std::string& where) {
                "raise data.extra_ids");
   require_text(o.mean_noise_span_length == std::floor(o.mean_noise_span_length),
                str(where, "data.mean_noise_span_length is ", o.mean_noise_span_length,
-                   ", and iid_denoise_text has spans of one length, a whole number"),
-               "3 is the original's");
+                   ", must be an integer for iid_denoise_text"),
+               "3 is the original's default");
   return {o.inputs_length, o.inputs_length,
           o.targets_length > 0 ? o.targets_length : iid_targets_length(o)};
 }
@@ -176,7 +177,7 @@ TextLengths text_lengths(const TextToText& o, const std::string& where) {
                "512 is T5's");
   require_text(!lm || o.targets_length >= 1,
                str(where, "data.targets_length is ", o.targets_length,
-                   ", but plain text needs a target length"),
+                   ", but plain text needs a positive target length"),
                "512 is T5's");
   TextLengths out = lengths_needed(o, where);
   require_text(o.targets_length == 0 || out.targets <= o.targets_length,

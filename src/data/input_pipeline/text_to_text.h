@@ -34,7 +34,7 @@ struct TextToText {
 };
 
 // Returns the tokens of a window and the maximum lengths of its inputs and targets. Throws
-// UsageError, with `where` and the names of a recipe's data: fields, if settings do not fit each
+// UsageError, with `where` and the names of a recipe's data: fields, if settings contradict each
 // other: lengths are too short, targets are longer than targets_length, or there are fewer
 // sentinels than spans.
 struct TextLengths {

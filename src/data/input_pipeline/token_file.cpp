@@ -63,8 +63,9 @@ void read_document_ends(const io::RandomAccessFile& file, const io::TokenStoreLa
 std::unique_ptr<TokenFile> open_token_file(const std::string& path, TokenMemory& memory) {
   if (is_snapshot(path)) return open_snapshot_tokens(path, memory);
   if (!is_token_store(path))
-    throw UsageError(str(path, ": neither a token store nor a snapshot folder, as files before it"),
-                     "give files of one kind");
+    throw UsageError(
+        str(path, ": not a token store or a snapshot folder, unlike the files before it"),
+        "give files of one kind");
   return std::make_unique<StoredTokens>(path);
 }
 

@@ -25,7 +25,7 @@ class TokenFile {
   const io::TokenVocabulary& vocabulary() const { return vocabulary_; }
   const std::vector<std::string>& parts() const { return parts_; }
 
-  // Opens a part of the file; it may be cached.
+  // Returns an open part of the file. It may return the same object again for the same part.
   using Open = std::function<std::shared_ptr<const io::RandomAccessFile>(std::size_t part)>;
   // Reads the tokens from `first` on and verifies all checksums. Thread-safe. Throws UsageError
   // with the file and offset.

@@ -35,8 +35,8 @@ void TokenFiles::check_vocabularies() {
       first = file;
     } else if (*found.crc32c != *vocabulary_.crc32c) {
       throw UsageError(
-          str(paths_[file], ": made with a vocabulary whose CRC-32C is ", *found.crc32c, ", ",
-              paths_[first], " with one of ", *vocabulary_.crc32c),
+          str(paths_[file], ": made with a vocabulary whose CRC-32C is ", *found.crc32c,
+              ", but that of ", paths_[first], " has ", *vocabulary_.crc32c),
           "make all of them with the same vocabulary");
     }
   }

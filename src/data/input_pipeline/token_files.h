@@ -14,7 +14,7 @@ namespace smelt::data {
 
 constexpr std::uint64_t kTokenMemory = std::uint64_t{2} << 30;
 
-// Thread-safe.
+// The tokens of several token stores and snapshot folders. Thread-safe.
 class TokenFiles {
  public:
   // Opens token stores and snapshot folders. Throws UsageError for other paths, if snapshots need

@@ -23,14 +23,15 @@ std::vector<std::uint64_t> add_up(const TokenFiles& tokens, const Count& count) 
     std::uint64_t longest = 0;
     for (std::size_t file = 0; file < tokens.count(); ++file)
       longest = std::max(longest, tokens.tokens(file));
-    throw UsageError(
-        str(join(tokens.paths(), ", "), ": no window: the longest file holds ", longest, " tokens"),
-        "give longer files, or shorten the model's sequences");
+    throw UsageError(str(join(tokens.paths(), ", "),
+                         ": too short for a window: the longest file has ", longest, " tokens"),
+                     "give longer files, or shorten the model's sequences");
   }
   return sums;
 }
 
-// Returns the part that contains `number`, given the sums of the parts before each one.
+// Returns the index of the part that contains element `number`, given the number of elements before
+// each part.
 std::size_t part_of_sums(const std::vector<std::uint64_t>& before, std::uint64_t number) {
   return static_cast<std::size_t>(std::ranges::upper_bound(before, number) - before.begin()) - 1;
 }
@@ -101,9 +102,9 @@ class WithinDocuments : public WindowCuts {
   WindowPlace reach(std::uint64_t window) const override { return in_order(window); }
 
  private:
-  // The documents of one file. Tokens after the last end are a document, too.
+  // The documents of one file. Tokens after the last document end form another document.
   struct Documents {
-    // Numbers before each document, and the total.
+    // Numbers of tokens and of windows before each document, and the totals.
     std::vector<std::uint64_t> begins{0}, windows{0};
 
     Documents() = default;

@@ -1,4 +1,5 @@
-// Positions of the windows in files of tokens, for training and in order.
+// Positions of the windows in files of tokens, for training (with random skips) and in file order
+// (for evaluation).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ class WindowCuts {
   virtual ~WindowCuts() = default;
 
   virtual std::uint64_t trained() const = 0;   // windows per training epoch
-  virtual std::uint64_t in_order() const = 0;  // windows in order
+  virtual std::uint64_t in_order() const = 0;  // windows in file order
   virtual WindowPlace trained(std::uint64_t window, std::uint64_t epoch) const = 0;
   virtual WindowPlace in_order(std::uint64_t window) const = 0;
   // Returns all tokens that training window `window` can have in any epoch. The ranges of adjacent

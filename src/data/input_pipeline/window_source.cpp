@@ -23,8 +23,8 @@ std::uint64_t checked_length(const RecordOptions& o, const std::string& path) {
   if (fits) return static_cast<std::uint64_t>(features.front().row.front());
   std::vector<std::string> names;
   for (const io::Feature& feature : features) names.push_back(feature.name);
-  throw UsageError(str(path, ": holds tokens alone, the training wants ", join(names, ", ")),
-                   "make records of the text, or train a model of plain tokens");
+  throw UsageError(str(path, ": contains only tokens, but training needs ", join(names, ", ")),
+                   "make records from the text, or train a model that needs only tokens");
 }
 
 std::unique_ptr<WindowCuts> cuts_of(const RecordOptions& o, const TokenFiles& files,
@@ -76,9 +76,9 @@ void WindowSource::check_file(std::size_t file) const {
   const io::Feature& feature = features().front();
   const std::uint64_t tokens = tokens_.tokens(file), id_limit = tokens_.id_limit(file);
   if (std::cmp_greater(id_limit, feature.limit))
-    throw UsageError(str(files()[file], ": holds the id ", id_limit - 1, ", out of range for ",
+    throw UsageError(str(files()[file], ": contains the id ", id_limit - 1, ", out of range for ",
                          feature.limit_name, " ", feature.limit),
-                     "were the tokens made with this vocabulary?");
+                     "give tokens that were made with this vocabulary");
   if (id_limit > 0 || tokens < length_) return;
   std::vector<std::int32_t> ids(length_);
   for (const std::uint64_t first : {std::uint64_t{0}, tokens - length_}) {
@@ -96,10 +96,10 @@ void WindowSource::check_ids(std::size_t file, std::uint64_t first,
     throw UsageError(
         str(files()[file], ": token ", first + static_cast<std::uint64_t>(bad - ids.begin()),
             " is ", *bad, ", out of range for ", feature.limit_name, " ", feature.limit),
-        "were the tokens made with this vocabulary?");
+        "give tokens that were made with this vocabulary");
 }
 
-// Reads a block with all tokens that any epoch may need.
+// Reads all tokens that the windows of a block can have in any epoch.
 WindowSource::Runs WindowSource::read_block(std::uint64_t block) const {
   Runs runs;
   std::vector<std::uint64_t> ends;
@@ -146,7 +146,7 @@ void WindowSource::put_shuffled(std::span<const std::uint64_t> positions, Batch&
   }
 }
 
-// Adjacent windows are read together.
+// Adjacent windows are read with one call.
 void WindowSource::put_in_order(std::uint64_t first, std::uint64_t count, Batch& batch,
                                 std::size_t row) const {
   std::vector<WindowPlace> places;

@@ -15,8 +15,8 @@
 namespace smelt::data {
 
 // Windows are split as described in data/input_pipeline/window_cuts.h and converted by
-// `options.windows`. Random numbers depend on the seed and the example's position in training, and
-// on the window's number only in evaluation.
+// `options.windows`. The random numbers for a window depend on the seed and the example's position
+// in training; in evaluation they depend only on the window's number.
 class WindowSource : public ExampleSource {
  public:
   // Without `options.windows`, `options.features` must be one integer list, whose length is the
@@ -56,7 +56,7 @@ class WindowSource : public ExampleSource {
   std::uint64_t block_;
   RecordOrder order_;
   std::uint64_t train_key_, in_order_key_;
-  mutable KeptBlocks<Runs> blocks_;
+  mutable BlockCache<Runs> blocks_;
 };
 
 }  // namespace smelt::data

@@ -12,7 +12,7 @@ namespace smelt::data {
 namespace {
 
 constexpr std::size_t kFirstAnswer = 4;  // index in the counts
-// maximum tokens of an example; memory holds thousands of examples
+// maximum number of tokens of an example, because thousands of examples are in memory at once
 constexpr std::int64_t kMostTokens = 1 << 16;
 
 void check_options(const PairOptions& o, const CorpusReader& reader) {

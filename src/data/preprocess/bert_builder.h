@@ -13,7 +13,7 @@ namespace smelt::data {
 // pairs, [3] pairs with a random next sentence, [4 + id] how often token `id` was a masking target.
 class BertBuilder final : public ExampleBuilder {
  public:
-  // The reader must outlive the builder. Throws UsageError if the options do not fit each other or
+  // The reader must outlive the builder. Throws UsageError if the options contradict each other or
   // the vocabulary.
   BertBuilder(const CorpusReader& reader, const PairOptions& pairs);
 

@@ -13,7 +13,7 @@ namespace {
 
 void check_original(const BertExamplesJob& job) {
   require(job.pairs.next_sentence, "order original always draws next sentences",
-          "take the shuffled order");
+          "use the shuffled order");
   check_plain_text(job.text);
 }
 

@@ -19,7 +19,7 @@ struct BertShape {
 // rejected.
 io::Features bert_features(BertShape shape, std::int64_t vocab_size);
 
-// Views into a batch with one such record.
+// Views of the seven features in a batch of one BERT record.
 struct BertRow {
   explicit BertRow(const Batch& record);
 

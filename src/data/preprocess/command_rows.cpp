@@ -14,8 +14,8 @@ namespace smelt::data {
 namespace {
 
 constexpr const char* kForm =
-    "it prints a line {\"text\": \"…\", \"label\": \"…\"} for each row on standard output, and all "
-    "else on standard error";
+    "the command must print one line {\"text\": \"…\", \"label\": \"…\"} per row on standard "
+    "output, and everything else on standard error";
 
 // Collects lines up to the first one that is not a row.
 class RowLines {

@@ -17,10 +17,11 @@ namespace {
 
 // Bytes per token of English text with a vocabulary of 30,000 pieces.
 constexpr double kBytesOfToken = 4.5;
-constexpr double kPacked = 3;          // compression ratio of text
-constexpr double kSpilledBytes = 2.4;  // bytes per token in temporary files, for each example
-constexpr double kRecordBytes = 5;     // bytes per token in a record
-constexpr const char* kIgnore = "or say --ignore-space if the text gives fewer tokens";
+constexpr double kPacked = 3;  // compression ratio of text
+constexpr double kSpilledBytes =
+    2.4;                            // bytes in temporary files per token of text or of an example
+constexpr double kRecordBytes = 5;  // bytes per token in a record
+constexpr const char* kIgnore = "or use --ignore-space if the text has fewer tokens than estimated";
 
 double unpacked(const std::string& path, std::uint64_t size) {
   const std::string name = io::lower_case_name(path);
@@ -64,8 +65,8 @@ void check_objects(const CheckedJob& checked, const SpaceNeeded& needed) {
   const std::uint64_t most = io::most_object_bytes(files.front());
   require(each / 2 <= most,
           str("output ", files.front(), " would be about ", bytes_of(each),
-              ", and an object on S3 has at most ", bytes_of(most)),
-          str("say --shards ", 2 * needed.outputs / most + 1, ", ", kIgnore));
+              ", more than the maximum object size of S3, ", bytes_of(most)),
+          str("use --shards ", 2 * needed.outputs / most + 1, ", ", kIgnore));
 }
 
 }  // namespace

@@ -15,10 +15,11 @@
 namespace smelt::data {
 namespace {
 
-// Batches in memory: one, its tokens, and two in the queue.
+// Estimated memory per thread, in units of the batch size: the text and tokens of the current
+// batch, and of two batches in the queue.
 constexpr std::size_t kBatchesOfThread = 8;
 
-// Documents first, first + 1, … that one thread tokenizes together.
+// Documents that one thread tokenizes together; the number of the first is `first`.
 struct DocumentBatch {
   std::uint64_t first = 0;
   std::vector<text::Document> documents;
@@ -73,7 +74,7 @@ class Scatterer {
  private:
   // Adds a sentence. If it is more than twice as long as an example, splits it into about equal
   // parts, two of which fill an example. Shorter ones are kept and may be truncated, so that the
-  // examples of typical text do not depend on the version of smelt.
+  // examples of typical text stay the same as in earlier versions of smelt.
   void add_lengths(std::span<const std::int32_t> sentence) {
     const std::uint64_t tokens = sentence.size();
     const bool is_long = longest_sentence_ > 0 && tokens > 2 * longest_sentence_;
@@ -90,8 +91,8 @@ class Scatterer {
     }
   }
 
-  // Returns the piece nearest to `at` that begins a word, at most `reach` pieces away, or `at` if
-  // there is no such piece.
+  // Returns the index of the piece nearest to `at` that begins a word, at most `reach` pieces away,
+  // or `at` if there is no such piece.
   std::uint64_t word_begin_near(std::span<const std::int32_t> ids, std::uint64_t at,
                                 std::uint64_t reach) const {
     for (std::uint64_t away = 0; away <= reach; ++away)
@@ -244,12 +245,12 @@ ScatteredDocuments scatter_documents(text::DocumentReader& reader, const text::T
   return out;
 }
 
-std::vector<RangeRun> group_ranges(const std::vector<SpillRange>& ranges,
-                                   std::uint64_t group_bytes) {
+std::vector<SpillRanges> group_ranges(const std::vector<SpillRange>& ranges,
+                                      std::uint64_t group_bytes) {
   std::uint64_t total = 0, before = 0;
   for (const SpillRange& range : ranges) total += range.bytes;
   const std::uint64_t groups = std::max<std::uint64_t>(1, (total + group_bytes - 1) / group_bytes);
-  std::vector<RangeRun> runs;
+  std::vector<SpillRanges> runs;
   std::uint64_t group = 0;
   for (std::size_t i = 0; i < ranges.size() && before < total; ++i) {
     const std::uint64_t next = multiply_divide(before, groups, total);
@@ -261,7 +262,7 @@ std::vector<RangeRun> group_ranges(const std::vector<SpillRange>& ranges,
   return runs;
 }
 
-DocumentGroup gather_documents(const ScatteredDocuments& documents, RangeRun run) {
+DocumentGroup gather_documents(const ScatteredDocuments& documents, SpillRanges run) {
   std::vector<std::string> chunks;
   const auto& ranges = documents.spill.ranges();
   for (std::size_t i = run.first; i < run.last; ++i)

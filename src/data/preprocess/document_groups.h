@@ -25,9 +25,9 @@ struct ScatteredDocuments {
 inline constexpr const char* kDocumentsList = "documents.ranges";
 
 // Numbers the documents in input order. A document's key depends only on its number and the seed.
-// Each range has at most a quarter of a group, unless it is a single larger document. Spill files
-// are named documents-*. Resumes from the files of an interrupted run in the folder. `check` throws
-// if no examples can be made from the text.
+// Each key range holds at most a quarter of group_bytes, unless it is a single larger document.
+// Spill files are named documents-*. Resumes from the files of an interrupted run in the folder.
+// `check` throws if no examples can be made from the text.
 ScatteredDocuments scatter_documents(text::DocumentReader& reader, const text::Tokenizer& tokenizer,
                                      const ShuffleOptions& options,
                                      const std::function<void(const CorpusCounts&)>& check);
@@ -38,15 +38,15 @@ struct DocumentGroup {
   std::vector<std::uint64_t> numbers;
 };
 
-// Ranges [first, last) of a spill.
-struct RangeRun {
+// The ranges [first, last) of the spill files.
+struct SpillRanges {
   std::size_t first = 0, last = 0;
 };
 // Splits the ranges into the fewest runs of about equal size. A run has at most `group_bytes`, or
 // slightly more by its largest range.
-std::vector<RangeRun> group_ranges(const std::vector<SpillRange>& ranges,
-                                   std::uint64_t group_bytes);
+std::vector<SpillRanges> group_ranges(const std::vector<SpillRange>& ranges,
+                                      std::uint64_t group_bytes);
 
-DocumentGroup gather_documents(const ScatteredDocuments& documents, RangeRun run);
+DocumentGroup gather_documents(const ScatteredDocuments& documents, SpillRanges run);
 
 }  // namespace smelt::data

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::ptrdiff_t kExamples = 5;
 
-// Returns a hash that ignores white space and case. The texts of a pair are separated.
+// Returns a hash that ignores white space and case. Hashes a separator between the two texts of a
+// pair.
 std::uint64_t hash_of(const LabelledRow& row) {
   std::string plain;
   for (const std::string* text : {&row.text, &row.pair}) {
@@ -26,7 +27,7 @@ std::uint64_t hash_of(const LabelledRow& row) {
   return std::hash<std::string_view>()(plain);
 }
 
-// The first row with a text in a split, and the first one with another label.
+// For one text: its first row in a split, and the first row that has the text with another label.
 struct Seen {
   const SameTexts::Entry *first = nullptr, *other = nullptr;
 

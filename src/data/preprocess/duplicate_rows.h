@@ -11,7 +11,7 @@
 namespace smelt::data {
 
 struct RowNumber {
-  std::uint32_t split = 0, row = 0;  // from 0
+  std::uint32_t split = 0, row = 0;  // numbers of the split and of the row, from 0
 
   auto operator<=>(const RowNumber&) const = default;
 };

@@ -15,9 +15,10 @@ struct ElectraOptions {
   bool blanks_separate_docs = true;  // in text files; false: only the end of a file ends a document
 };
 
-// In the shuffled order the length of a document's first example is drawn at its beginning; the
-// original draws it after the previous example. ExampleCounts: [0] tokens of the examples, [1]
-// examples with one segment, then each token of the vocabulary in the segments.
+// Builds ELECTRA examples. In the shuffled order, the target length of a document's first example
+// is drawn when the document begins; the original program draws it after the previous example.
+// ExampleCounts: [0] tokens of the examples, [1] examples with one segment, then each token of the
+// vocabulary in the segments.
 class ElectraBuilder final : public ExampleBuilder {
  public:
   // The tokenizer must outlive the builder. Throws UsageError if the vocabulary lacks special

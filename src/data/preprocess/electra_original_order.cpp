@@ -75,7 +75,7 @@ class ElectraReading {
   void take_line(const std::string& place, std::int64_t number) {
     const bool has_zeros = line_.find('\0') != std::string::npos;
     faults_.clean(line_, place, number);
-    std::erase(line_, '\r');  // TensorFlow's readline, which the original uses, drops them
+    std::erase(line_, '\r');  // as TensorFlow's readline does, which the original program uses
     const std::string_view sentence = text::python_strip(line_);
     if (sentence.empty()) {
       // Python's str.strip() keeps NUL bytes, so a line of them is not blank in the original.

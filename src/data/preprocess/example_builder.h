@@ -42,11 +42,12 @@ class ExampleEncoder {
   virtual std::uint64_t encode(std::string_view example, std::string& out) = 0;
 };
 
-// Immutable and thread-safe; must outlive its drawers and encoders.
+// Builds the examples of one kind. Immutable and thread-safe; must outlive its drawers and
+// encoders.
 class ExampleBuilder {
  public:
   virtual ~ExampleBuilder() = default;
-  // "bert"
+  // Returns the name of the kind, such as "bert".
   virtual std::string kind() const = 0;
   // Returns everything the examples depend on apart from the documents, the vocabulary file and the
   // seed. Stored in the description; an interrupted run resumes only with the same settings.

@@ -70,7 +70,7 @@ void check_output(const ExampleFiles& files, const std::string& path) {
   const auto found = io::file_status(path);
   require(!found || !found->is_folder, str("output ", path, " is a folder"), "name a file in it");
   require(files.overwrite || !found, str("output ", path, " exists already"),
-          "choose another name, remove the file, or say --overwrite");
+          "choose another name, remove the file, or use --overwrite");
 }
 
 void check_own_folder(const ExampleFiles& files, const std::string& work) {
@@ -81,7 +81,7 @@ void check_own_folder(const ExampleFiles& files, const std::string& work) {
   for (const std::string& name : io::list_folder(folder)) {
     if (name == work) continue;
     require(files.overwrite, str("output folder ", folder, " is not empty: it holds ", name),
-            str("choose another folder, or say --overwrite, which replaces ", files.own_name,
+            str("choose another folder, or use --overwrite, which replaces ", files.own_name,
                 "-* and ", kFolderDescription, " there and touches nothing else"));
     const std::string place(
         io::place_of_partial(name).value_or(name));  // left by an interrupted run
@@ -101,8 +101,8 @@ std::optional<std::string> pattern_of_set(const std::string& name) {
   return str(parts[1], "*", parts[2]);
 }
 
-// Throws UsageError for files of a set with another number of shards, which would be read with
-// these.
+// Throws UsageError if the output folder has files of the same name with another number of shards,
+// because a pattern would match both sets.
 void check_no_other_set(const ExampleFiles& files) {
   const auto pattern = pattern_of_set(io::path_name(files.outputs.front()));
   if (files.outputs.size() == 1 || !pattern) return;
@@ -119,10 +119,10 @@ void check_no_other_set(const ExampleFiles& files) {
 
 void check_companion(const std::string& path, bool ours, bool replaces, const std::string& of,
                      std::string_view what) {
-  require(ours, str(path, " is not ", what, ", and would be replaced by that of ", of),
+  require(ours, str(path, " is not ", what, ", but the one of ", of, " would replace it"),
           "move it away, or choose another name");
-  require(replaces, str(path, " exists already, beside no ", of),
-          "choose another name, remove the file, or say --overwrite");
+  require(replaces, str(path, " exists already, but ", of, " does not"),
+          "choose another name, remove the file, or use --overwrite");
 }
 
 void check_description_place(const ExampleFiles& files, bool resumed) {
@@ -167,13 +167,13 @@ std::vector<std::string> output_names(const std::string& list, std::int64_t shar
             "name the output files one by one, separated by commas, or one file and --shards");
     paths.push_back(path);
   }
-  require(!paths.empty(), "no output file", "name at least one");
+  require(!paths.empty(), "no output file", "name at least one output file");
   require(shards == 1 || paths.size() == 1,
-          str(shards, " shards of ", paths.size(), " output files"),
-          "name one file, or say no shards");
+          str(shards, " shards for ", paths.size(), " output files; shards split only one"),
+          "name one file, or leave out --shards");
   const std::size_t count = std::max(paths.size(), static_cast<std::size_t>(shards));
   require(count <= kMostFiles, str(count, " output files are more than ", kMostFiles),
-          "cut the data into fewer files");
+          "write fewer files");
   return shards == 1 ? paths : shards_of(paths.front(), shards, names);
 }
 
@@ -204,7 +204,7 @@ void check_free(const ExampleFiles& files, const std::vector<bool>& ours) {
   const std::string& first = files.outputs.front();
   io::check_bucket(first);
   const bool resumed = !ours.empty();
-  // One listing instead of thousands of requests.
+  // Listing the folder once replaces thousands of requests.
   if (!resumed && !files.own_name.empty()) {
     check_own_folder(files, str(io::path_name(first), kWorkSuffix));
     return check_description_place(files, resumed);

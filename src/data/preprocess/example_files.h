@@ -43,10 +43,10 @@ std::vector<std::string> output_names(const std::string& list, std::int64_t shar
 // different names.
 void check_apart(const ExampleFiles& files, const std::vector<std::string>& inputs);
 
-// Throws UsageError if a file to be written already exists. With `overwrite`, only throws if
-// something other than an index or description has such a file's name. Devices and pipes are
-// written to directly. `ours` marks, by number, outputs written by an earlier run of this job: they
-// and their indexes may exist.
+// Throws UsageError if a file to be written already exists. With `overwrite`, throws only if an
+// index or description would replace a file of another kind. Devices and pipes are written to
+// directly. `ours` marks, by number, outputs written by an earlier run of this job: they and their
+// indexes may exist.
 void check_free(const ExampleFiles& files, const std::vector<bool>& ours = {});
 
 // Removes the old description before the first output is replaced, because it would no longer

@@ -21,7 +21,7 @@ void check_plain_text(const text::DocumentOptions& text) {
   require(text.format.file == text::FileFormat::by_name && text.sentences == text::Cut::lines &&
               text.dedup == text::Dedup::none && text.max_lines == 0,
           "order original reads only text files with one sentence per line",
-          "take the shuffled order");
+          "use the shuffled order");
 }
 
 }  // namespace smelt::data

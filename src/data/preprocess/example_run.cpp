@@ -82,7 +82,8 @@ bool holds_work(const WorkFolder& folder) {
   return io::exists(folder.file(kState)) || io::exists(folder.file(kDocumentsList));
 }
 
-// Throws UsageError instead of discarding hours of work because of a mistake in the command.
+// Throws UsageError if the work folder has an interrupted run with other settings, because a
+// mistake in the command must not discard hours of work.
 void check_other_job(const WorkFolder& folder, const OrderedJson& job, const ExampleFiles& files) {
   const bool own = !files.own_name.empty();  // --overwrite also replaces the work folder
   if (own && files.overwrite) return;
@@ -204,7 +205,7 @@ ExampleSummary run_examples(const CheckedJob& checked, const ExampleBuilder& bui
   const StopNotice notice;
   Run run(checked, builder, order, draw);
   ExampleSummary summary = run.finish(builder);
-  // Because complete outputs next to an unfinished work folder would be refused.
+  // Do not stop here: a later run would refuse complete outputs next to an unfinished work folder.
   StopNotice::let_finish();
   return summary;
 }

@@ -135,7 +135,7 @@ class SavedDrawing {
   ExternalShuffle take() { return std::move(spill_); }
   std::uint64_t examples() const { return spill_.note()["examples"]; }
   ExampleCounts counts() const { return spill_.note()["counts"]; }
-  bool is_whole() const { return begun() && done() == groups_.size(); }
+  bool is_complete() const { return begun() && done() == groups_.size(); }
 
   void draw(const ExampleBuilder& builder, std::size_t shards, const ShuffleOptions& options) {
     const ShuffleSizes& sizes = options.sizes;
@@ -146,7 +146,7 @@ class SavedDrawing {
                        std::clamp(options.buffers() / ranges, sizes.least_chunk, sizes.most_chunk));
     Drawing drawing(documents_, builder, writer, options);
     drawing.go_on(documents_before(done()), examples(), counts());
-    // Saving at this interval hardly reduces the chunk size of a range.
+    // Each save writes all buffers. At this interval most chunks are still written when full.
     const std::uint64_t often = ranges * sizes.least_chunk;
     for (std::size_t group = done(); group < groups_.size(); ++group) {
       drawing.draw(gather_documents(documents_, groups_[group]));
@@ -191,7 +191,7 @@ class SavedDrawing {
 
   const ScatteredDocuments& documents_;
   std::string list_, file_;
-  std::vector<RangeRun> groups_;
+  std::vector<SpillRanges> groups_;
   ExternalShuffle spill_;
   Clock::time_point saved_ = Clock::now();
 };
@@ -203,7 +203,7 @@ ShuffledExamples scatter_examples(const ScatteredDocuments& documents,
                                   const ShuffleOptions& options) {
   const ShuffleSizes& sizes = options.sizes;
   SavedDrawing drawing(documents, options);
-  if (!drawing.is_whole()) drawing.draw(builder, shards, options);
+  if (!drawing.is_complete()) drawing.draw(builder, shards, options);
   ShuffledExamples out{.spill = {}, .examples = drawing.examples(), .counts = drawing.counts()};
   out.spill = drawing.take();
   out.spill.split({.folder = options.folder,

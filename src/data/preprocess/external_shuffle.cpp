@@ -250,7 +250,7 @@ void ExternalShuffle::replace(const std::string& file, std::vector<std::vector<S
   drop_unused(list);
 }
 
-// The list is saved without the files before they are deleted.
+// Saves the list without the unused files first and deletes them afterwards.
 void ExternalShuffle::drop_unused(const std::string& list) {
   std::vector<bool> used(files_.size());
   for (const SpillRange& range : ranges_)

@@ -27,7 +27,7 @@ struct SpillLink {
 };
 
 struct SpillRange {
-  std::uint64_t first_key = 0;  // keys from here up to the next range's
+  std::uint64_t first_key = 0;  // lowest key; the range ends before the next range's first key
   std::uint64_t bytes = 0, records = 0;
   SpillLink last;
   std::uint32_t file = 0;
@@ -37,7 +37,7 @@ struct SpillRecord {
   std::uint64_t key = 0;
   std::string_view bytes;
 };
-constexpr std::size_t kSpillRecordHead = 12;  // overhead of a record in bytes
+constexpr std::size_t kSpillRecordHead = 12;  // bytes before a record's data
 // Returns a chunk of ExternalShuffle::read without its link.
 inline std::string_view spill_records(const std::string& chunk) {
   return std::string_view(chunk).substr(sizeof(SpillLink));
@@ -82,7 +82,7 @@ class SpillWriter {
   // Writes all buffered records and returns the ranges. Nothing may be appended during the call.
   std::vector<SpillRange> flush();
   std::uint64_t bytes() const;  // total, as in ExternalShuffle; not thread-safe with append
-  // Calls flush(); nothing may be appended afterwards.
+  // Calls flush() and returns its ranges; nothing may be appended afterwards.
   std::vector<SpillRange> finish();
 
  private:

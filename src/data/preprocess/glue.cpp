@@ -12,7 +12,7 @@
 namespace smelt::data {
 namespace {
 
-// Returns a task with these column numbers: text, pair, label.
+// Returns a task with the column numbers {text, pair, label}.
 GlueTask of_columns(std::vector<std::string> names, std::vector<std::string> labels,
                     std::array<std::string, 3> columns) {
   GlueTask out{.names = std::move(names)};

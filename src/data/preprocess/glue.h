@@ -46,7 +46,7 @@ struct GlueFiles {
 // If neither has a train.tsv, uses the download's names.
 GlueFiles glue_files(const GlueTask& task, const std::string& folder);
 
-// Returns the column settings for reading such a file.
+// Returns the settings for reading a train or dev file of the task.
 LabelledFiles glue_rows(const GlueTask& task, const std::string& input);
 // Returns the column settings for a test file, in which rows with an empty text are kept.
 LabelledFiles glue_test_rows(const GlueTest& test, const std::string& input);

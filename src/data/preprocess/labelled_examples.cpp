@@ -119,7 +119,7 @@ std::vector<bool> wanted_of(const LabelledExamplesJob& job, const LabelReader& r
                      });
 }
 
-// Visits the rows of the job's part, as selected by `wanted`, in example order.
+// Calls `visit` for each row that `wanted` selects, in the order of the examples.
 void each_row_of(const LabelledExamplesJob& job, const std::vector<bool>& wanted,
                  const std::function<void(LabelledRow, const std::string& place)>& give) {
   for (const bool is_swapped : {false, true}) {

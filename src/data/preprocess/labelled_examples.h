@@ -27,16 +27,16 @@ struct LabelledExamplesJob {
   bool keeps_rows = false;  // also write the rows to rows_beside(output)
 };
 
-struct LabelledSummary : RowCounts {  // cut: rows with more than seq_length tokens
-  // number per class; for word labels, without truncated words
+struct LabelledSummary : RowCounts {  // `cut` counts rows with more than seq_length tokens
+  // number of examples, or of words that were not truncated, per class
   std::vector<std::uint64_t> of_class;
   std::vector<std::int64_t> lengths;  // a few batch lengths (data/input_pipeline/length_groups.h)
   double mean_label = 0;              // for regression
 };
 
-// Writes records in the order of the rows, with their index and description. The result does not
-// depend on the number of threads. Throws UsageError if rows cannot be read, a label is unknown, or
-// the files are empty.
+// Writes one record per row, in input order, and next to them the record index and a description
+// (docs/reference/formats/description.md). The result does not depend on the number of threads.
+// Throws UsageError if rows cannot be read, a label is unknown, or the files are empty.
 LabelledSummary write_labelled_examples(const LabelledExamplesJob& job);
 
 // Writes the rows as JSONL with text, label and, if there is a second text, pair, instead of

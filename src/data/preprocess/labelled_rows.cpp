@@ -30,9 +30,9 @@ void check_classes(const std::map<std::string, std::uint64_t>& counts, std::uint
                    const LabelledFiles& files, const std::string& what) {
   const std::string column = str(what, ": column '", files.label, "' of ", files.input);
   if (counts.size() < 2)
-    throw UsageError(str(column, " holds ", counts.empty() ? "no label" : "one label alone, '",
+    throw UsageError(str(column, " holds ", counts.empty() ? "no label" : "only one label, '",
                          counts.empty() ? "" : counts.begin()->first + "'"),
-                     "classes are learned from examples of at least two");
+                     "give rows with at least two different labels");
   bool all_numbers = true;
   const std::string* fraction = nullptr;
   for (const auto& [name, count] : counts) {
@@ -183,8 +183,9 @@ std::vector<std::int32_t> LabelReader::classes(const std::string& label,
 
 float LabelReader::number(const std::string& label, const std::string& place) const {
   if (const auto value = label_number(label)) return static_cast<float>(*value);
-  throw UsageError(str(place, ": label '", label, "' is no number"),
-                   "a regression learns numbers; set model.problem to single_label for classes");
+  throw UsageError(
+      str(place, ": label '", label, "' is not a number"),
+      "give numbers for a regression, or set model.problem to single_label for classes");
 }
 
 std::optional<double> label_number(std::string_view label) {

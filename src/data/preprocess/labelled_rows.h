@@ -78,7 +78,7 @@ class LabelledRows {
   std::optional<text::EncodingCheck> encoding_;  // for the open file
   std::unique_ptr<text::RowReader> reader_;
   std::vector<std::string> values_;
-  // First spelling of each normalized label that is not ASCII, up to a limit.
+  // Maps each normalized label that is not ASCII to its first spelling; limited in size.
   std::map<std::string, std::string> label_forms_;
   std::set<std::string> two_forms_;  // labels with different spellings
 };

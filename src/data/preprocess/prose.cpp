@@ -49,8 +49,8 @@ class DocumentWriter {
   }
 
  private:
-  // Returns whether to hold out the document. The first two go to different sides; the others are
-  // drawn at random.
+  // Returns whether to hold out the document. Of the first two documents, one is held out; the
+  // others are drawn at random.
   bool keep_out(std::int64_t number) const {
     if (number < 2) return number == 0;
     const auto bits =
@@ -75,7 +75,7 @@ void warn_of_uneven_share(const ProseJob& job, const ProseSummary& s) {
       s.heldout_documents == 1 ? "is" : "are", s.heldout_sentences,
       counted(s.sentences, "sentence"), 100 * share, 100 * job.heldout,
       job.text.sentences == text::Cut::prose
-          ? "; if your text has a sentence a line, give --set text.sentences=lines"
+          ? "; if your text has a sentence a line, use --set text.sentences=lines"
           : "");
 }
 
@@ -112,7 +112,7 @@ void check_prose(const text::DocumentOptions& text, std::uint64_t most_bytes) {
   bool is_all = true;
   if (io::is_remote(files.front()) && files.size() > 1) {
     if (files.front().find_first_of(",*?[") != std::string::npos)
-      return;  // no pattern matches only this file
+      return;  // a name with a comma cannot be written as a pattern, so this file is not checked
     part.input = files.front();
     is_all = false;
   }

@@ -87,8 +87,8 @@ class QuestionEncoder {
   text::AnswerWindowEncoder windows_;
 };
 
-// Returns for each row whether it is in the split, decided by its context. Empty without a split:
-// all rows.
+// Returns for each row whether it is in the split, which depends on its context only. Returns an
+// empty list, which means all rows, if there is no split.
 std::vector<bool> wanted_questions(const QuestionExamplesJob& job) {
   if (!job.split) return {};
   std::unordered_map<std::size_t, std::size_t> numbers;  // of contexts, by their hashes
@@ -112,8 +112,9 @@ bool takes(const QuestionExamplesJob& job, const LabelledRow& row, const std::st
   ++out.questions;
   if (answers.empty()) {
     if (!job.no_answer)
-      throw UsageError(str(place, ": no answer to '", shortened(row.text, 60), "'"),
-                       "set data.no_answer to true where questions may have none, as SQuAD 2.0's");
+      throw UsageError(
+          str(place, ": no answer to '", shortened(row.text, 60), "'"),
+          "set data.no_answer to true if questions may have no answer, as in SQuAD 2.0");
     ++out.without_answer;
     return true;
   }
@@ -121,8 +122,8 @@ bool takes(const QuestionExamplesJob& job, const LabelledRow& row, const std::st
     return true;
   if (out.left_out++ == 0)
     log_warning(
-        "{}: {}: '{}' is not in the text at answer_start; such questions "
-        "are scored, and not learned from",
+        "{}: {}: '{}' is not in the text at answer_start; such questions are skipped in training, "
+        "but still evaluated",
         job.what, place, shortened(answers.front().text, 60));
   return false;
 }

@@ -29,17 +29,18 @@ struct QuestionExamplesJob {
   bool keep_questions = false;  // also write questions_file(), for inference
 };
 
-struct QuestionSummary : RowCounts {  // cut: windows whose question was truncated
+struct QuestionSummary : RowCounts {  // `cut` counts windows whose question was truncated
   std::uint64_t questions = 0;
   std::uint64_t without_answer = 0;  // windows without an answer
-  std::uint64_t left_out = 0;        // questions skipped because no answer is at its given position
+  std::uint64_t left_out = 0;        // questions skipped because no answer is at its answer_start
   std::vector<std::int64_t> lengths;
 };
 
-// Writes records in the order of the rows, with their index and description. The result does not
-// depend on the number of threads. The label is the first answer that is at its given position.
-// Throws UsageError if rows cannot be read, the files are empty, or a question has no answer and
-// `no_answer` is false.
+// Writes the records of each question in input order, and next to them the record index and a
+// description (docs/reference/formats/description.md). The result does not depend on the number of
+// threads. The label is the first answer whose text is found at its answer_start. Throws UsageError
+// if rows cannot be read, the files are empty, or a question has no answer and `no_answer` is
+// false.
 QuestionSummary write_question_examples(const QuestionExamplesJob& job);
 
 // Returns the path of the questions that accompany `records`, as JSONL: {"id", "question",

@@ -8,7 +8,7 @@ namespace smelt::data {
 namespace {
 
 [[noreturn]] void throw_no_answers(const std::string& label, const std::string& place) {
-  throw UsageError(str(place, ": '", shortened(label, 60), "' are no answers"),
+  throw UsageError(str(place, ": '", shortened(label, 60), "' is not a list of answers"),
                    "write [{\"text\": \"…\", \"answer_start\": 12}], or [] for none");
 }
 

@@ -11,7 +11,7 @@ namespace smelt::data {
 struct RightAnswer {
   std::string text;
   std::size_t begin = 0, end = 0;  // byte range in the context
-  bool in_place = true;            // whether the context has the answer at this position
+  bool in_place = true;            // whether the context has the answer's text at this position
 };
 
 // Parses answers in the format of SQuAD, [{"text": "…", "answer_start": 12}], or of Hugging Face

@@ -152,7 +152,7 @@ void find_label_faults(const OrderedJson& split, std::vector<std::string>& out) 
   const std::string where = split["split"].get<std::string>() + ": ";
   if (!alone.empty())
     out.push_back(str(where, counted(alone.size(), "class has", "classes have"),
-                      " one example alone: ", shortened(join(alone, ", "), 100)));
+                      " only one example: ", shortened(join(alone, ", "), 100)));
   if (share(most, all) >= kLopsided)
     out.push_back(str(where, "'", most_name, "' is ", percent(share(most, all)),
                       " of all, the accuracy of always predicting it"));
@@ -166,7 +166,7 @@ void find_faults(const OrderedJson& split, std::vector<std::string>& out) {
     out.push_back(str(where, counted(left, "row"), " cannot be read and would be left out"));
   if (split.contains("label_forms"))
     out.push_back(
-        str(where, "labels in several Unicode forms (NFC, NFD), taken as one: ",
+        str(where, "labels in several Unicode forms (NFC, NFD), treated as one: ",
             shortened(join(split["label_forms"].get<std::vector<std::string>>(), ", "), 100)));
   if (split.contains("unknown_labels") && !split["unknown_labels"].empty()) {
     std::vector<std::string> names;
@@ -190,7 +190,7 @@ void find_faults(const OrderedJson& split, std::vector<std::string>& out) {
     out.push_back(str(where, percent(unknown), " of the tokens are unknown to the vocabulary"));
 }
 
-// Returns the files with no limit on unreadable rows.
+// Returns the settings without a limit on the number of unreadable rows.
 LabelledFiles all_of(LabelledFiles files) {
   files.limits = {.max_bad = 1};
   return files;
@@ -220,7 +220,7 @@ void show_examples(const RowOverviewJob& job, const std::vector<SameText>& wante
   }
 }
 
-// Adds comparisons that need all splits.
+// Compares split `i` with the earlier splits: shared texts and unknown labels.
 void compare_splits(const RowOverviewJob& job, const SameTextCounts& same, std::size_t i,
                     OrderedJson& splits) {
   OrderedJson& split = splits[i];

@@ -63,12 +63,13 @@ void throw_no_example(const LabelledFiles& files, const std::string& what,
                       const std::optional<RowSplit>& split, std::size_t rows,
                       const std::string& hint) {
   if (rows > 0 && split && split->part == RowSplit::Part::heldout)
-    throw UsageError(
-        str(what, ": of the ", counted(rows, "row"), " of ", files.input, " none can be held out: ",
-            rows == 1 ? "it is trained on" : "each is alone of its kind, and trained on"),
-        "give rows to evaluate on with data.validation; data.validation_share takes its share of "
-        "each kind that has two rows or more");
-  throw UsageError(str(what, ": ", files.input, " gives no example"), hint);
+    throw UsageError(str(what, ": of the ", counted(rows, "row"), " of ", files.input,
+                         " none can be held out for evaluation: ",
+                         rows == 1 ? "training needs the only row"
+                                   : "each is the only row of its class, which training needs"),
+                     "give rows to evaluate on with data.validation; data.validation_share holds "
+                     "out rows of classes with two rows or more");
+  throw UsageError(str(what, ": ", files.input, " has no row to make an example of"), hint);
 }
 
 void check_rows(const LabelledFiles& files, const std::string& what, const std::string& hint) {

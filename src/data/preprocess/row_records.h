@@ -35,8 +35,8 @@ std::vector<bool> wanted_rows(const LabelledFiles& files, const std::string& wha
 LabelledRows rows_to_write(const LabelledFiles& files, const std::string& what,
                            const std::optional<RowSplit>& split);
 
-// Throws UsageError for a part without examples. The message says that `rows` rows are too few to
-// hold one out, or uses `hint`.
+// Throws UsageError because a part of the split has no examples. For the held-out part, the message
+// says that none of the `rows` rows can be held out; otherwise the error has the given hint.
 [[noreturn]] void throw_no_example(const LabelledFiles& files, const std::string& what,
                                    const std::optional<RowSplit>& split, std::size_t rows,
                                    const std::string& hint);
@@ -65,7 +65,7 @@ struct RowCounts {
   text::CharacterCounts unknown_characters = {};
 };
 
-// Encodes rows in parallel. A row may give several records, or none.
+// Encodes rows in parallel and writes their records. A row may have several records, or none.
 class RowRecords {
  public:
   using Encode = std::function<std::vector<EncodedRow>(const LabelledRow&)>;

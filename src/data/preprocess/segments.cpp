@@ -25,7 +25,7 @@ void SegmentDrawer<Random>::draw_target(Random& random) {
 
 template <class Random>
 bool SegmentDrawer<Random>::add(std::span<const std::int32_t> sentence) {
-  if (sentence.empty()) return false;  // the original keeps it, without effect
+  if (sentence.empty()) return false;  // the original keeps it, which has no effect
   ids_.insert(ids_.end(), sentence.begin(), sentence.end());
   ends_.push_back(ids_.size());
   return ids_.size() >= target_;

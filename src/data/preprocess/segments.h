@@ -11,7 +11,7 @@
 
 namespace smelt::data {
 
-// An example [CLS] a [SEP] b [SEP]; without the last [SEP] if b is empty.
+// An example: [CLS] a [SEP] b [SEP], or [CLS] a [SEP] if b is empty.
 struct Segments {
   std::span<const std::int32_t> a, b;
 
@@ -37,7 +37,7 @@ class SegmentDrawer {
 
  private:
   std::size_t seq_length_, target_;
-  // Parts of the current example.
+  // The sentences collected for the next example, and the two segments that draw() returned.
   std::vector<std::int32_t> ids_, first_, second_;
   std::vector<std::size_t> ends_;  // ends of the sentences in ids_
 };

@@ -40,8 +40,8 @@ std::uint64_t PairDrawer<Random>::draw_length(std::int64_t longest) {
   return static_cast<std::uint64_t>(is_short ? random_->randint(2, longest) : longest);
 }
 
-// Draws a length for each run. A single length per document would give many more examples for
-// documents with a short length.
+// Draws a length for each run of tokens. If a document had one length for all its runs, documents
+// with a short length would have far more examples than others.
 template <class Random>
 void PairDrawer<Random>::draw_runs(std::size_t document) {
   const auto [first, last] = corpus_.documents()[document];

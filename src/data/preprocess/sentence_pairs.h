@@ -21,7 +21,7 @@ struct PairOptions {
   // between 2 tokens and the full length.
   double short_seq_prob = 0.1;
   bool whole_word_mask = false;
-  // false: an example is a run of one document's tokens, [CLS] a [SEP], and all tokens of a
+  // If false, an example is a run of one document's tokens, [CLS] a [SEP], and all tokens of a
   // document are used.
   bool next_sentence = true;
 };
@@ -35,11 +35,11 @@ struct MaskVocabulary {
 
 struct Mask {
   std::uint32_t position = 0;    // in [CLS] A [SEP] B [SEP]
-  std::int32_t replacement = 0;  // token that the model sees there
+  std::int32_t replacement = 0;  // token that replaces the original one in the model's input
 };
 
-// [CLS] A [SEP] B [SEP] before masking, with the masks sorted by position. Without the last [SEP]
-// if B is empty.
+// The tokens [CLS] A [SEP] B [SEP] before masking, or [CLS] A [SEP] if B is empty, and the masks
+// sorted by position.
 struct MaskedPair {
   std::span<const std::int32_t> a, b;
   bool random_next = false;  // whether B is a random text instead of the one after A
@@ -52,7 +52,7 @@ struct MaskedPair {
   }
 };
 
-// A MaskedPair by reference: tokens are ranges of a corpus, masks a range of a list.
+// A MaskedPair stored as ranges: of a corpus for the tokens, and of a list for the masks.
 struct SentencePair {
   TokenRange a, b;
   bool random_next = false;
@@ -60,7 +60,8 @@ struct SentencePair {
   std::uint32_t mask_count = 0;
 };
 
-// Drawn pairs; about 12 bytes per masked token and 56 per pair. Tokens stay in the corpus.
+// A list of drawn pairs, whose tokens stay in the corpus. Needs about 12 bytes per masked token and
+// 56 per pair.
 struct PairList {
   std::vector<SentencePair> pairs;
   std::vector<Mask> masks;

@@ -45,7 +45,8 @@ void Shard::leave(std::size_t range) {
 void Shard::finish() {
   file_->flush();
   paths_.before();
-  // Written first, because a seal means that the file is complete.
+  // The index is written before the records become visible, because their presence means that both
+  // are complete.
   if (paths_.index) index_.write(paths_.records);
   index_.clear();
   io::write_file(paths_.seal, seal_.text());

@@ -1,4 +1,5 @@
-// Writes several files of examples and their indexes from threads that arrive in any order.
+// Writes several files of examples and their indexes. Threads encode the parts of a file in any
+// order; they are written in file order.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +59,7 @@ class Shard {
   // Waits until all previous ranges are written. Returns false if the shard was stopped.
   bool wait(std::size_t range) { return turns_.wait(range); }
   void write(const EncodedExamples& examples);
-  // Ends a range. After the last one the file becomes visible.
+  // Ends the turn of a range. After the last range the file becomes visible.
   void leave(std::size_t range);
   void stop() { turns_.stop(); }
 
@@ -68,7 +69,7 @@ class Shard {
   Paths paths_;
   std::size_t ranges_;
   bool made_;
-  Turnstile turns_;
+  OrderedGate turns_;
   std::unique_ptr<io::OutputFile> file_;
   RecordIndexBuilder index_;
   ShardSeal seal_;

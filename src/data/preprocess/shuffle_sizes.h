@@ -1,5 +1,5 @@
-// Memory and sizes of the shuffled order. With `memory` bytes, a quarter of which are `buffers`,
-// each stage needs, regardless of the corpus size and the number of threads:
+// Sizes that bound the memory of the shuffled order. With `memory` bytes, a quarter of which are
+// `buffers`, each stage needs, regardless of the corpus size and the number of threads:
 //   reading   buffers for chunks, and as much for batches of text in flight
 //   drawing   buffers and a group: its bytes from disk and twice as much as a corpus
 //   splitting buffers
@@ -25,11 +25,11 @@ struct ShuffleSizes {
   std::size_t document_ranges = 1024;  // number of ranges that documents are first distributed over
   std::size_t fan_out = 256;           // maximum number of ranges to split a too large one into
   std::uint64_t range_bytes = std::uint64_t{16} << 20;  // examples that are sorted at once
-  // encoded bytes before a thread waits to write them
+  // bytes that a thread encodes before it waits to write them
   std::size_t encoded_bytes = std::size_t{16} << 20;
   std::size_t batch_bytes = 1 << 20;  // text that a thread tokenizes at once
   std::size_t least_chunk = 16 << 10, most_chunk = 64 << 10;  // limits of one write to a range
-  // Minimum of --memory; half of it is for memory that is not counted.
+  // Minimum of --memory. Half of it is for memory that is not included in these sizes.
   std::size_t least_memory = std::size_t{256} << 20;
 };
 
@@ -37,7 +37,7 @@ struct ShuffleOptions {
   std::string folder;  // local folder for the spill files
   std::uint64_t seed = 0;
   int threads = 1;
-  std::size_t memory = 0;              // bytes, without one group of documents
+  std::size_t memory = 0;              // bytes for everything except one group of documents
   std::uint64_t longest_sentence = 0;  // ExampleBuilder::longest_sentence()
   ShuffleSizes sizes;
 

@@ -37,8 +37,8 @@ std::vector<std::string> first_pieces(const VocabularyJob& job) {
   return text::first_tokens(reserved);
 }
 
-// Adds all merges that produce the pieces from id `first` on, in the order of the pieces: every way
-// to split a piece into two others.
+// Adds the merges that produce the pieces from id `first` on, in the order of the pieces: one merge
+// for each way to split a piece into two other pieces.
 void add_merges(std::size_t first, text::SubwordFile& file) {
   std::unordered_map<std::string_view, std::int32_t> ids;
   for (std::size_t id = first; id < file.pieces.size(); ++id)
@@ -95,7 +95,8 @@ text::SubwordFile train_by_library(const VocabularyJob& job, text::SampledLines&
 bool is_plain(const VocabularyJob& job) { return !text::merges_path(job.out).empty(); }
 
 void emit_byte_level_words(std::string_view text, const text::EmitWord& emit) {
-  // A hex dump may be a word of millions of characters, which every merge would visit.
+  // Longer words are skipped: a hex dump may be a word of millions of characters, which would slow
+  // down every merge.
   constexpr std::size_t kLongestWord = 4096;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = text::byte_level_word_end(text, begin);
@@ -104,7 +105,7 @@ void emit_byte_level_words(std::string_view text, const text::EmitWord& emit) {
   }
 }
 
-// Returns a splitter for several lines that splits each as the tokenizer splits a text.
+// Returns a word splitter that splits each line in the same way as the tokenizer splits a text.
 text::WordSplitter byte_level_words(const VocabularyJob& job) {
   const auto normalizer = std::make_shared<const text::TextNormalizer>(
       text::own_normalizer(text::SubwordKind::byte_bpe, job.tokenizer));

@@ -41,7 +41,7 @@ MaskVocabulary make_mask_vocabulary(const text::BertTokenizer& tokenizer, bool b
   else
     log_warning(
         "{}: ends with a blank line, whose id {} may replace a masked word, as in the original "
-        "program: the model needs a vocab_size of {} or more, though the text needs {}",
+        "program: the model's vocab_size must be at least {}, although the text needs only {}",
         vocabulary.origin(), vocabulary.size() - 1, vocabulary.size(), vocabulary.rows());
   return mask;
 }
@@ -63,7 +63,7 @@ TokenCorpus CorpusReader::read(const std::vector<std::string>& files, bool stric
     while (lines.next(line)) {
       const bool has_zeros = line.find('\0') != std::string::npos;
       faults.clean(line, file, lines.number());
-      std::erase(line, '\r');  // TensorFlow's readline, which the original uses, drops them
+      std::erase(line, '\r');  // as TensorFlow's readline does, which the original program uses
       const std::string_view sentence = text::python_strip(line);
       // Python's str.strip() keeps NUL bytes, so a line of them is not blank in the original.
       if (sentence.empty() && !has_zeros) corpus.end_document();

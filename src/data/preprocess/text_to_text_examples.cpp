@@ -105,7 +105,7 @@ TextToTextSummary write_text_to_text(const TextToTextExamplesJob& job) {
   }
   TextToTextSummary out = encoder.summary(records.finish());
   if (out.examples == 0)
-    throw UsageError(str(job.what, ": ", job.rows.input, " gives no example"),
+    throw UsageError(str(job.what, ": ", job.rows.input, " has no row to make an example of"),
                      "give rows of texts and answers");
   io::write_file(job.output + ".json", answers_description(job, out).dump(2) + "\n");
   text::UnknownCount{.unknown = out.unknown, .tokens = out.tokens}.warn(job.what, job.vocab);

@@ -107,7 +107,7 @@ void tokenize_all(text::DocumentReader& reader, const text::Tokenizer& tokenizer
   const std::optional<std::int32_t> document_end = find_piece(tokenizer, job);
   const int threads = job.threads > 0 ? job.threads : available_threads();
   BoundedQueue<TextPart> queue(static_cast<std::size_t>(threads));
-  Turnstile turn;
+  OrderedGate turn;
   const auto stop = [&] {
     queue.close();
     turn.stop();
@@ -128,7 +128,7 @@ void tokenize_all(text::DocumentReader& reader, const text::Tokenizer& tokenizer
   run_parallel(threads + 1, body, stop);
 }
 
-// Converts one folder at a time per thread.
+// Converts the folders in parallel, one per thread.
 class Converter {
  public:
   explicit Converter(const SnapshotTokensJob& job) {
@@ -163,7 +163,7 @@ class Converter {
     }
     if (!add(ids, store, input)) return std::nullopt;
     if (store.tokens() == 0)
-      throw UsageError(str(input, ": holds no tokens"), "leave the folder out");
+      throw UsageError(str(input, ": holds no tokens"), "leave this folder out of the input");
     store.finish();
     file.commit();
     out.tokens = store.tokens();
@@ -204,8 +204,9 @@ std::vector<std::string> output_names(const SnapshotTokensJob& job,
   if (star != std::string::npos && job.output.find('*', star + 1) != std::string::npos)
     throw UsageError(str("--out: ", job.output, " has more than one *"), "leave one of them");
   if (star == std::string::npos && inputs.size() > 1)
-    throw UsageError(str("--out: ", inputs.size(), " folders, and one file ", job.output),
-                     "put a * where each folder's name belongs, as in tokens/*.tokens");
+    throw UsageError(
+        str("--out: ", inputs.size(), " folders, but only one output file ", job.output),
+        "put a * where each folder's name belongs, as in tokens/*.tokens");
   std::vector<std::string> names;
   for (const std::string& input : inputs) {
     std::string name = job.output;
@@ -216,9 +217,9 @@ std::vector<std::string> output_names(const SnapshotTokensJob& job,
     throw UsageError("--out: several folders have the same name",
                      "convert them one after another, to different names");
   run_each(names.size(), kSideBySide, [&](std::size_t i) {
-    if (io::lies_in(names[i], inputs[i]))
-      throw UsageError(str("--out: ", names[i], " is inside the snapshot ", inputs[i]),
-                       "name a folder beside it");
+    if (io::is_path_inside(names[i], inputs[i]))
+      throw UsageError(str("--out: ", names[i], " would be inside the snapshot folder ", inputs[i]),
+                       "name a folder outside of it");
     const bool stays = job.skip_existing && io::exists(names[i]) && is_token_store(names[i]);
     if (!stays) check_free(names[i], job.overwrite);
   });
@@ -234,7 +235,7 @@ void throw_faults(std::vector<std::string> faults, std::size_t converted) {
   for (const std::string& fault : faults) log_warning("convert: {}", fault);
   throw UsageError(str("convert: ", faults.size(), " of ", folders, " folders were left out, ",
                        converted, " are converted"),
-                   "fix them and use --skip-existing to convert only them");
+                   "fix them, then run again with --skip-existing to convert only these");
 }
 
 }  // namespace
@@ -270,7 +271,7 @@ void convert_snapshots(const SnapshotTokensJob& job,
   const std::vector<std::string> inputs = data_paths(job.input, "convert");
   run_each(inputs.size(), kSideBySide, [&](std::size_t i) {
     if (!is_snapshot(inputs[i]))
-      throw UsageError(str("convert: ", inputs[i], " is a file, no snapshot folder"),
+      throw UsageError(str("convert: ", inputs[i], " is a file, not a snapshot folder"),
                        "give folders that tf.data.Dataset.save wrote");
   });
   const std::vector<std::string> outputs = output_names(job, inputs);
@@ -298,7 +299,7 @@ void convert_snapshots(const SnapshotTokensJob& job,
   });
   throw_faults(faults, converted);
   if (converted < inputs.size())
-    log_info("convert: {} of {} stores were there already", inputs.size() - converted,
+    log_info("convert: {} of {} token stores existed already", inputs.size() - converted,
              inputs.size());
 }
 

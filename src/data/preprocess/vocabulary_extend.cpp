@@ -66,11 +66,12 @@ std::int64_t wanted(const ExtendJob& job, std::int64_t unused) {
                          " is too small"),
                      "leave them out for the defaults");
   if (unused == 0)
-    throw UsageError(str(job.vocab, ": has no [unusedN] token whose place a word could take"),
-                     "train it with --unused N, or take another vocabulary");
+    throw UsageError(str(job.vocab, ": has no [unusedN] token that a new word could replace"),
+                     "train it with --unused N, or use another vocabulary");
   if (job.count > unused)
-    throw UsageError(str(job.vocab, ": has ", unused, " unused tokens, ", job.count, " are wanted"),
-                     "ask for fewer");
+    throw UsageError(
+        str(job.vocab, ": has ", unused, " unused tokens, fewer than --count ", job.count),
+        "use a smaller --count");
   return job.count == 0 ? unused : job.count;
 }
 
@@ -94,8 +95,9 @@ ExtendSummary extend_vocabulary(const ExtendJob& job) {
       text::count_words(lines, text::bert_words(before.options()), threads, job.text.memory);
   out.added = savings(words, before, job.min_frequency);
   if (out.added.empty())
-    throw UsageError(str("--input: ", job.text.input, " contains no word that would save a piece"),
-                     "lower --min-frequency, or give text of the domain");
+    throw UsageError(
+        str("--input: ", job.text.input, " no new word would reduce the number of pieces"),
+        "lower --min-frequency, or give more text of the domain");
   if (std::ssize(out.added) > count) out.added.resize(static_cast<std::size_t>(count));
   auto place = tokens.begin();
   for (const auto& [word, saved] : out.added)

@@ -55,33 +55,35 @@ void check_normalization(const VocabularyJob& job) {
                                                     "vocab.lower_case)"
                                                   : "strip accents (--strip-accents true, "
                                                     "vocab.strip_accents)"),
-                     "leave it out, or change the text before training");
+                     "leave the option out, or change the text before training");
   if (is_model(job.out)) return;
   if (job.normalization != "auto")
-    throw UsageError(
-        str("vocab: --normalization ", job.normalization, " (vocab.normalization): --out ", job.out,
-            " is not a SentencePiece model"),
-        "leave it out, or name a file x.model");
+    throw UsageError(str("vocab: --normalization ", job.normalization,
+                         " (vocab.normalization) needs a SentencePiece model, but --out ", job.out,
+                         " does not end in .model"),
+                     "leave out --normalization, or name an output such as x.model");
   if (job.byte_fallback)
-    throw UsageError(str("vocab: --byte-fallback (vocab.byte_fallback): --out ", job.out,
-                         " is not a SentencePiece model"),
-                     "leave it out, or name a file x.model; --type byte_bpe has no unknown "
-                     "characters either");
-  if (job.out.ends_with("vocab.json") && changes_case)
     throw UsageError(
-        str("vocab: --out ", job.out, " cannot store that case or accents are dropped"),
-        "name a tokenizer.json, or give --cased");
+        str("vocab: --byte-fallback (vocab.byte_fallback) needs a SentencePiece model, but --out ",
+            job.out, " does not end in .model"),
+        "leave out --byte-fallback, name an output such as x.model, or use --type byte_bpe, which "
+        "has no unknown characters");
+  if (job.out.ends_with("vocab.json") && changes_case)
+    throw UsageError(str("vocab: --out ", job.out,
+                         " cannot store that text is lower-cased or accents are stripped"),
+                     "name a tokenizer.json, or use --cased");
 }
 
 void check(const VocabularyJob& job) {
   const bool by_library = job.type == VocabularyType::unigram || job.type == VocabularyType::bpe;
   if (is_model(job.out) && !by_library)
-    throw UsageError(str("vocab: --out ", job.out, " is a SentencePiece model, the type is ",
-                         word_of(job.type, kTypes)),
-                     "say --type unigram or bpe, or name a .txt file or a tokenizer.json");
+    throw UsageError(
+        str("vocab: --out ", job.out, " is a SentencePiece model, which cannot have the type ",
+            word_of(job.type, kTypes)),
+        "use --type unigram or bpe, or name a .txt file or a tokenizer.json");
   if (job.type == VocabularyType::byte_bpe && !text::is_tokenizer_json(job.out))
     throw UsageError(str("vocab: --out ", job.out, " cannot hold a vocabulary of type byte_bpe"),
-                     "name a tokenizer.json, or a vocab.json, beside which merges.txt is written");
+                     "name a tokenizer.json, or a vocab.json, next to which merges.txt is written");
   check_normalization(job);
   if (job.unused < 0 || job.threads < 0)
     throw UsageError(
@@ -127,7 +129,8 @@ std::vector<std::string> train_wordpieces(const VocabularyJob& job, text::Sample
   return text::train_wordpiece(counts, with_unused(job));
 }
 
-// Trains SentencePiece pieces on the words of the BasicTokenizer, the usual method for BERT.
+// Trains a SentencePiece model on the words of the BasicTokenizer, as is usual for BERT, and
+// returns its pieces.
 std::vector<std::string> train_by_sentencepiece(const VocabularyJob& job,
                                                 text::SampledLines& lines) {
   std::vector<std::string> tokens = text::first_tokens(with_unused(job).reserved);

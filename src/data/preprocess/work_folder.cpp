@@ -28,7 +28,7 @@ constexpr std::string_view kTemporary = "smelt-work-";
 }
 
 [[noreturn]] void refuse_foreign(const std::string& path) {
-  refuse(path, "holds other files", "remove it or name another with --work");
+  refuse(path, "holds other files", "remove it or name another folder with --work");
 }
 
 std::optional<OrderedJson> read_job(const std::string& path) {
@@ -64,7 +64,8 @@ WorkFolder::WorkFolder(std::string path) : path_(std::move(path)) {
 
 WorkFolder::~WorkFolder() {
   if (!keep_) remove();
-  ::close(descriptor_);  // released last, so that no process takes a folder that is being removed
+  ::close(descriptor_);  // releases the lock last, so that no other process uses a folder that is
+                         // being removed
 }
 
 std::string WorkFolder::file(std::string_view name) const { return str(path_, "/", name); }
@@ -88,12 +89,13 @@ int WorkFolder::open_folder() {
     throw_errno("make folder", path_, errno);
   io::Descriptor folder(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (folder.get() < 0 && (errno == ELOOP || errno == ENOTDIR))
-    refuse(path_, "is a link or a file", "name the folder itself with --work");
+    refuse(path_, "is a link or a file", "name a folder, not a link, with --work");
   if (folder.get() < 0) throw_errno("open", path_, errno);
   struct stat found{};
   if (::fstat(folder.get(), &found) != 0 || found.st_uid != ::geteuid() ||
       (found.st_mode & S_IWOTH) != 0)
-    refuse(path_, "belongs to another user, or all may write to it", "name another with --work");
+    refuse(path_, "belongs to another user, or other users may write to it",
+           "name another folder with --work");
   return folder.release();
 }
 
@@ -146,7 +148,7 @@ void WorkFolder::remove() {
 
 void WorkFolder::clear() {
   std::error_code ignored;
-  fs::remove(file(kJob), ignored);  // first, because the rest is useless without it
+  fs::remove(file(kJob), ignored);  // first, because the other files are useless without it
   for (const std::string& name : io::list_folder(path_))
     if (name != kLock) fs::remove_all(file(name), ignored);
 }
@@ -155,9 +157,9 @@ std::string temporary_work_folder(std::string_view field, const OrderedJson& val
   std::error_code error;
   const fs::path all = fs::temp_directory_path(error);
   if (error)
-    throw SystemError(
-        str("work folder: no folder for temporary files, see TMPDIR: ", error.message()),
-        "set TMPDIR to a folder that exists");
+    throw SystemError(str("work folder: the folder for temporary files (TMPDIR) cannot be used: ",
+                          error.message()),
+                      "set TMPDIR to a folder that exists");
   for (const std::string& name : io::list_folder(all)) {
     const std::string folder = all / name;
     if (!name.starts_with(kTemporary) || !is_ours(folder) || !is_marked(folder)) continue;

@@ -27,7 +27,7 @@ class WorkFolder {
   const std::string& path() const { return path_; }
   std::string file(std::string_view name) const;
 
-  // Returns the job that an earlier process began in this folder.
+  // Returns the description of the job that an earlier process began in this folder.
   std::optional<OrderedJson> job() const;
   // Empties the folder for a new job.
   void begin(const OrderedJson& job);

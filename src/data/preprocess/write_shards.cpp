@@ -26,8 +26,8 @@ class SortedRange {
     for (const std::string& chunk : chunks_)
       for (std::string_view rest = spill_records(chunk); !rest.empty();)
         items_.push_back(take_record(rest));
-    // Equal keys are extremely rare. Their bytes then decide, so that the order does not depend on
-    // threads.
+    // Records with equal keys, which are extremely rare, are sorted by their bytes, so that the
+    // order does not depend on the number of threads.
     std::ranges::sort(items_, [](const SpillRecord& x, const SpillRecord& y) {
       return x.key != y.key ? x.key < y.key : x.bytes < y.bytes;
     });
@@ -43,7 +43,7 @@ class SortedRange {
   std::vector<SpillRecord> items_;
 };
 
-// A range to write.
+// A range to write, and its place in its shard.
 struct Turn {
   Shard& shard;
   std::size_t number;  // index within the shard's ranges

@@ -87,7 +87,7 @@ std::vector<FigureRow> final_figures(const std::vector<RunRecord>& runs) {
   return out;
 }
 
-bool have_other_vocabularies(const std::vector<RunRecord>& runs) {
+bool differ_in_vocabulary(const std::vector<RunRecord>& runs) {
   std::set<std::string> known;
   for (const RunRecord& run : runs)
     if (run.start.contains("vocabulary_crc32c"))
@@ -114,7 +114,7 @@ std::string compare_text(const std::vector<RunRecord>& runs) {
     rows.push_back({setting.name});
     for (const auto& value : setting.values) rows.back().push_back(setting_text(value));
   }
-  if (!have_other_vocabularies(runs)) return aligned(rows);
+  if (!differ_in_vocabulary(runs)) return aligned(rows);
   return aligned(rows) +
          "\nThe runs have different vocabularies, so their losses and accuracies per token are not "
          "comparable. Compare bits_per_character.\n";
@@ -133,7 +133,7 @@ Record compare_json(const std::vector<RunRecord>& runs) {
                            {"spent", to_json(runs[i].spent)},
                            {"figures", figures}});
   }
-  out["vocabularies_differ"] = have_other_vocabularies(runs);
+  out["vocabularies_differ"] = differ_in_vocabulary(runs);
   for (const SettingRow& row : setting_rows(runs))
     if (row.differs) out["settings"][row.name] = row.values;
   return out;

@@ -25,7 +25,7 @@ struct FigureRow {
 std::vector<FigureRow> final_figures(const std::vector<RunRecord>& runs);
 
 // Returns whether the runs have different vocabularies, as far as their records contain them.
-bool have_other_vocabularies(const std::vector<RunRecord>& runs);
+bool differ_in_vocabulary(const std::vector<RunRecord>& runs);
 
 // Returns a table of differing settings and final metrics, with a note if the vocabularies differ.
 std::string compare_text(const std::vector<RunRecord>& runs);

@@ -24,8 +24,8 @@ using Record = OrderedJson;
 // and other lines that are not JSON objects. Throws UsageError if there is no such file.
 std::vector<Record> read_metrics(const std::string& path);
 
-// The records of a run that remain valid if it resumes from `step`, including those of all its
-// starts, and the time spent on the dropped ones. The dropped steps count as lost.
+// The records of a run that remain valid if it resumes from `step`, and the time spent on the
+// dropped ones. Records of kind "start" are always kept. Time of dropped steps counts as lost.
 struct KeptRecords {
   std::vector<Record> records;
   SpentTimes spent;  // time of the dropped records

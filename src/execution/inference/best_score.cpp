@@ -12,14 +12,14 @@ Best best_of(std::string_view measure) {
   return is_cost ? Best::lowest : Best::highest;
 }
 
-bool BestScore::is_beaten_by(double value) const {
+bool BestScore::is_improved_by(double value) const {
   if (!std::isfinite(value)) return false;
   if (!value_) return true;
   return best_ == Best::lowest ? value < *value_ : value > *value_;
 }
 
-bool BestScore::is_beaten_by(const model::MeasuredValue& measured) const {
-  return measured.weight != 0 && is_beaten_by(measured.value);
+bool BestScore::is_improved_by(const model::MeasuredValue& measured) const {
+  return measured.weight != 0 && is_improved_by(measured.value);
 }
 
 void BestScore::keep(double value) {

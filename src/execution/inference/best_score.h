@@ -20,8 +20,8 @@ class BestScore {
 
   // Returns whether the value is better than the best one. Values that are not finite, or that are
   // a mean over no items, are never better.
-  bool is_beaten_by(const model::MeasuredValue& measured) const;
-  bool is_beaten_by(double value) const;
+  bool is_improved_by(const model::MeasuredValue& measured) const;
+  bool is_improved_by(double value) const;
   std::optional<double> value() const { return value_; }
 
   void keep(double value);

@@ -28,7 +28,7 @@ std::vector<std::size_t> row_weights_of(const model::Task& task, const HeldOut& 
 std::int64_t count_batches(const HeldOut& held_out, const data::ExampleSource& source, bool pads,
                            const Fields& fields) {
   if (held_out.repeats && held_out.steps > 0 && source.size() > 0) return held_out.steps;
-  auto all = static_cast<std::int64_t>(source.whole_batches(held_out.batch_size));
+  auto all = static_cast<std::int64_t>(source.full_batches(held_out.batch_size));
   if (pads && source.size() % static_cast<std::uint64_t>(held_out.batch_size) != 0) ++all;
   if (all == 0)
     throw UsageError(str("eval: ", held_out.data, " holds ", counted(source.size(), "example"),

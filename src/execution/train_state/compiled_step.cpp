@@ -62,7 +62,7 @@ std::shared_ptr<const ModelState> put_held(const pjrt::Client& client,
     for (const std::string& name : tensor.stored_names())
       wanted.emplace(name,
                      checkpoint::as_dtype(program.frozen->values->at(name), compiler::DType::f32));
-  const checkpoint::StoredTensors values = checkpoint::hold_as_stored(wanted);
+  const checkpoint::StoredTensors values = checkpoint::load_undecoded(wanted);
   return std::make_shared<const ModelState>(ModelState::restore(
       client, program.placement, program.held, values.tensors, program.frozen->where));
 }

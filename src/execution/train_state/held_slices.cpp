@@ -7,10 +7,10 @@
 
 namespace smelt::execution {
 
-std::vector<checkpoint::HeldSlice> held_slices(const model::StateLayout& layout,
-                                               const model::ShardingPlan& placement,
-                                               const pjrt::Client& client) {
-  std::vector<checkpoint::HeldSlice> out;
+std::vector<checkpoint::OwnedSlice> held_slices(const model::StateLayout& layout,
+                                                const model::ShardingPlan& placement,
+                                                const pjrt::Client& client) {
+  std::vector<checkpoint::OwnedSlice> out;
   for (const model::StateTensor& tensor : layout.tensors) {
     if (!tensor.saved) continue;
     const compiler::Mesh& mesh = placement.partition.mesh;

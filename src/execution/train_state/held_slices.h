@@ -12,8 +12,8 @@ namespace smelt::execution {
 
 // Returns every slice of every saved tensor, with the client's indices of the processes that hold
 // it. The slices are those of HostState. Every process gets the same result.
-std::vector<checkpoint::HeldSlice> held_slices(const model::StateLayout& layout,
-                                               const model::ShardingPlan& placement,
-                                               const pjrt::Client& client);
+std::vector<checkpoint::OwnedSlice> held_slices(const model::StateLayout& layout,
+                                                const model::ShardingPlan& placement,
+                                                const pjrt::Client& client);
 
 }  // namespace smelt::execution

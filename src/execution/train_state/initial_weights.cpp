@@ -157,7 +157,7 @@ std::string other_vocabulary(const checkpoint::PretrainedWeights& given, const s
                ", not ", crc, way);
   }
   if (text::is_sentencepiece_file(vocab)) {
-    const std::int64_t other = text::first_other_piece(given.vocab_txt, mine);
+    const std::int64_t other = text::first_different_piece(given.vocab_txt, mine);
     return other < 0 ? "" : str("has another vocabulary than ", vocab, " from id ", other, way);
   }
   const auto theirs = text::vocabulary_from_bytes(given.vocab_txt, given.where).tokens(),

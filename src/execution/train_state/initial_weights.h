@@ -35,11 +35,11 @@ InitialWeights take_weights(const model::StateLayout& layout, checkpoint::Pretra
 std::string other_vocabulary(const checkpoint::PretrainedWeights& given, const std::string& vocab);
 
 // Returns text for a warning that names the parameters of the run's encoder (and of a T5's decoder)
-// that the pretrained weights lack. Empty if all were given.
+// that the pretrained weights lack. Returns "" if they have all of them.
 std::string missing_encoder_parameters(const InitialWeights& taken);
 
-// Returns a table with a line for each of the kinds above: the number of parameters and the first
-// names.
+// Returns a table of the numbers of loaded, resized, random and unused parameters, with the first
+// names of the last three kinds. Leaves out the lines of those three that would be empty.
 std::string table_of(const InitialWeights& taken);
 
 }  // namespace smelt::execution

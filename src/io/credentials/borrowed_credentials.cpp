@@ -31,7 +31,7 @@ class ImpersonatedCredentials final : public Credentials {
   static std::unique_ptr<Credentials> source_of(const CredentialFields& file) {
     const CredentialFields source = file.object("source_credentials");
     if (source.text("type") == "impersonated_service_account")
-      source.refuse("one that acts as another cannot be acted from; name delegates");
+      source.refuse("source_credentials must not be of this type as well; use delegates");
     return credentials_in(source);
   }
 
@@ -40,7 +40,8 @@ class ImpersonatedCredentials final : public Credentials {
   std::unique_ptr<Credentials> own_;
 };
 
-// Where Azure's and GitHub's workloads ask for their token.
+// Returns whether workloads of Azure and GitHub get their identity tokens from this server, or the
+// user trusts it.
 bool gives_identities(const Url& url) {
   const bool github = url.scheme == "https" && url.host.ends_with(".actions.githubusercontent.com");
   return github || url.host == "169.254.169.254" || is_loopback(url.host) ||
@@ -85,16 +86,16 @@ class ExternalCredentials final : public Credentials {
 
   void require_known_source() {
     if (source_.has("executable"))
-      source_.refuse("executable: programs that a credentials file names are not run");
+      source_.refuse("executable: smelt does not run programs that a credentials file names");
     if (!source_.text("environment_id").empty())
       source_.refuse(str("environment_id is ", source_.text("environment_id"),
-                         ": the keys of another cloud are not exchanged"));
+                         ": smelt does not exchange keys of another cloud"));
     if (source_.has("file")) return;
     const Url url = parse_url(source_.required("url"), str("credentials: ", source_.where()));
     if (!gives_identities(url))
       throw UsageError(str("credentials: ", source_.where(), ": url: ", url.host,
-                           " is not known for giving identities"),
-                       str("if it may be asked, set ", kTrustedEndpoints, "=", url.host));
+                           " is not a known server of identity tokens"),
+                       str("if the server is trusted, set ", kTrustedEndpoints, "=", url.host));
   }
 
   Secret subject_token(HttpClient& http) const {
@@ -105,7 +106,7 @@ class ExternalCredentials final : public Credentials {
     const CredentialFields format = source_.object("format");
     if (format.text("type") != "json") return Secret(std::string(trim(text)));
     const CredentialFields answer(Json::parse_or_discard(text),
-                                  str(source_.where(), ": what it leads to"));
+                                  str(source_.where(), ": response of the credential source"));
     return answer.secret(format.required("subject_token_field_name"));
   }
 
@@ -119,7 +120,7 @@ class ExternalCredentials final : public Credentials {
     }
     const HttpAnswer answer = http.send(request);
     if (answer.status != 200)
-      source_.refuse(str(url.shown(), " answers with HTTP status ", answer.status));
+      source_.refuse(str(url.shown(), " returned HTTP status ", answer.status));
     return answer.body;
   }
 

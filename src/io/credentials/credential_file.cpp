@@ -20,7 +20,8 @@ bool is_regular(const std::string& path, struct ::stat& facts) {
   return ::stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
-// A file of an external account only says how its secret is come by.
+// Returns whether the file contains a secret. The file of an external account only describes how to
+// get one.
 bool holds_secret(const Json& file) { return file.value("type", "") != "external_account"; }
 
 // Returns whether the file is on a read-only mount, as a Kubernetes secret is: its mode cannot be
@@ -34,12 +35,12 @@ CredentialFields open_file(const std::string& path, const std::string& source) {
   const std::string where = str(path, " (", source, ")");
   struct ::stat facts{};
   if (!is_regular(path, facts))
-    CredentialFields({}, where).refuse(S_ISDIR(facts.st_mode) ? "it is a folder, and no file"
+    CredentialFields({}, where).refuse(S_ISDIR(facts.st_mode) ? "it is a folder, not a file"
                                                               : "the file does not exist");
   const auto json = Json::parse_or_discard(read_credential_file(path, where));
   const CredentialFields fields(json, where);
   if (!json.is_object()) fields.refuse("not a JSON object");
-  if (fields.text("type").empty()) fields.refuse("it names no type of credentials");
+  if (fields.text("type").empty()) fields.refuse("it has no field 'type'");
   if (holds_secret(json) && (facts.st_mode & S_IROTH) != 0 && !is_on_read_only_mount(path))
     throw UsageError(str("credentials: ", where, ": every user of this machine can read it"),
                      str("chmod 600 '", path,
@@ -90,7 +91,7 @@ void CredentialFields::refuse(std::string_view what) const {
 std::string CredentialFields::text(std::string_view name) const {
   const auto found = object_.find(name);
   if (found == object_.end() || found->is_null()) return {};
-  if (!found->is_string()) refuse(str(name, " is no text"));
+  if (!found->is_string()) refuse(str(name, " is not a string"));
   return found->get<std::string>();
 }
 
@@ -111,12 +112,13 @@ Url CredentialFields::google_url(std::string_view name, const char* fallback) co
   const std::string value = given.empty() && fallback != nullptr ? fallback : required(name);
   const Url url = parse_url(value, str("credentials: ", where_, ": ", name));
   if (is_loopback(url.host)) return url;
-  if (url.scheme != "https") refuse(str(name, ": nothing secret is sent over http, to ", url.host));
+  if (url.scheme != "https") refuse(str(name, ": secrets are not sent over http, to ", url.host));
   const bool google = is_google_api(url.host) || url.host == "accounts.google.com";
   if (!google && !is_trusted_endpoint(url.host))
-    throw UsageError(str("credentials: ", where_, ": ", name, ": ", url.host,
-                         " is not a Google server, and is not trusted with credentials"),
-                     str("if they may be sent there, set ", kTrustedEndpoints, "=", url.host));
+    throw UsageError(
+        str("credentials: ", where_, ": ", name, ": ", url.host,
+            " is not a Google server or a trusted server, so no credentials are sent to it"),
+        str("if the server is trusted, set ", kTrustedEndpoints, "=", url.host));
   return url;
 }
 

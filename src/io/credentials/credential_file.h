@@ -34,10 +34,9 @@ std::string gcloud_folder();
 // GOOGLE_GCLOUD_ADC_PATH_OVERRIDE if it is set, or else the file in gcloud_folder().
 std::string gcloud_credentials_path();
 
-// Makes Google's client for gs://, which searches for credentials and ignores CLOUDSDK_CONFIG, use
-// the same file. Sets GOOGLE_GCLOUD_ADC_PATH_OVERRIDE, if that is not set, so that it reads the
-// file which smelt checks. Call it before the program starts a thread: others may read the
-// environment.
+// Sets GOOGLE_GCLOUD_ADC_PATH_OVERRIDE if it is not set, so that Google's client for gs:// uses the
+// same credentials file as smelt; by itself it ignores CLOUDSDK_CONFIG. Must be called before the
+// program starts a thread, because threads may read the environment.
 void lead_google_client_to_gcloud();
 
 // How to replace credentials that cannot be used.
@@ -79,8 +78,8 @@ class CredentialFields {
   std::string where_;
 };
 
-// Returns the path of the file that GOOGLE_APPLICATION_CREDENTIALS names, else of gcloud's own for
-// programs, or nullopt if there is neither.
+// Returns the path of the file that GOOGLE_APPLICATION_CREDENTIALS names, or else of gcloud's
+// application default credentials; nullopt if neither exists.
 std::optional<std::string> credential_file_path();
 
 // Returns the fields of that file. Throws UsageError if a named file is missing, if a file with a

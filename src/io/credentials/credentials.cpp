@@ -15,7 +15,7 @@ using std::chrono::system_clock;
 
 constexpr const char* kTokenServer = "https://oauth2.googleapis.com/token";
 
-Who who_in(const CredentialFields& file, const char* kind, const std::string& account) {
+Account who_in(const CredentialFields& file, const char* kind, const std::string& account) {
   return {kind, account, file.where(), file.text("project_id"), file.text("quota_project_id")};
 }
 
@@ -128,23 +128,24 @@ std::unique_ptr<Credentials> no_credentials(const std::string& source) {
 std::unique_ptr<Credentials> credentials_in(const CredentialFields& file) {
   const std::string universe = file.text("universe_domain");
   if (!universe.empty() && universe != "googleapis.com")
-    file.refuse(str("universe_domain is ", universe, ", and only googleapis.com is known"));
+    file.refuse(str("universe_domain is ", universe, ", but only googleapis.com is supported"));
   const std::string type = file.required("type");
   std::vector<std::string> known;
   for (const CredentialType& each : kTypes) {
     if (type == each.name) return each.open(file);
     known.push_back(each.name);
   }
-  file.refuse(str("credentials of type ", type, " are not taken; ", did_you_mean(type, known)));
+  file.refuse(str("credentials of type ", type, " are not supported; ", did_you_mean(type, known)));
 }
 
 std::unique_ptr<Credentials> google_credentials() {
   if (const auto file = find_credential_file()) return credentials_in(*file);
   if (auto machine = machine_credentials()) return machine;
-  throw UsageError(str("credentials: none were found: GOOGLE_APPLICATION_CREDENTIALS is not set, ",
-                       gcloud_folder(), "/application_default_credentials.json is not there, and ",
-                       "this is not a Google machine with a service account"),
-                   "gcloud auth application-default login");
+  throw UsageError(
+      str("credentials: none were found: GOOGLE_APPLICATION_CREDENTIALS is not set, ",
+          gcloud_folder(), "/application_default_credentials.json does not exist, and ",
+          "this is not a Google machine with a service account"),
+      "gcloud auth application-default login");
 }
 
 }  // namespace smelt::io

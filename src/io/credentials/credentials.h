@@ -20,7 +20,7 @@ struct Token {
 };
 
 // A description of the identity for messages; unknown fields are "".
-struct Who {
+struct Account {
   std::string kind;     // "user", "service account", …
   std::string account;  // an email address
   std::string source;   // "/path/key.json (GOOGLE_APPLICATION_CREDENTIALS)"
@@ -39,15 +39,15 @@ inline std::string quota_project_command(const std::string& project) {
 
 class Credentials {
  public:
-  explicit Credentials(Who who) : who_(std::move(who)) {}
+  explicit Credentials(Account who) : who_(std::move(who)) {}
   virtual ~Credentials() = default;
-  const Who& who() const { return who_; }
+  const Account& who() const { return who_; }
   // Fetches a new token. Throws UsageError if the credentials are rejected, SystemError if the
   // server does not respond.
   virtual Token fetch(HttpClient& http) const = 0;
 
  private:
-  Who who_;
+  Account who_;
 };
 
 // Returns the credentials in a file. Throws UsageError for missing fields and unknown types.

@@ -13,7 +13,8 @@ namespace {
 
 using Key = std::unique_ptr<::EVP_PKEY, decltype(&::EVP_PKEY_free)>;
 
-// Parses a key without a password. (OpenSSL would ask for one on the terminal.)
+// Parses a key that has no password. Without the callback, OpenSSL would prompt for a password on
+// the terminal.
 Key parse_key(const Secret& pem) {
   const std::unique_ptr<::BIO, decltype(&::BIO_free)> in(
       ::BIO_new_mem_buf(pem.reveal().data(), static_cast<int>(pem.reveal().size())), &::BIO_free);

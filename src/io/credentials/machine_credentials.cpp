@@ -1,4 +1,4 @@
-// The metadata server of a Google machine ("About VM metadata"), which only that machine can ask.
+// The metadata server of a Google machine ("About VM metadata"), which only that machine can reach.
 #include "base/error.h"
 #include "io/credentials/credentials.h"
 #include "io/credentials/metadata.h"
@@ -15,8 +15,9 @@ class MachineCredentials final : public Credentials {
   Token fetch(HttpClient&) const override {
     const auto answer = ask_metadata("instance/service-accounts/default/token");
     if (!answer)
-      throw SystemError("credentials: this machine's metadata server gives no token",
-                        "give the same command again; was the service account deleted?");
+      throw SystemError(
+          "credentials: this machine's metadata server returned no token",
+          "check that the machine's service account still exists, then run the command again");
     return token_in({.status = 200, .body = *answer}, who().source);
   }
 };

@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// An address: a name would need a resolver, which can be slow.
+// The address of the metadata server. Its name would have to be resolved, which can be slow.
 constexpr const char* kAddress = "169.254.169.254";
 
 std::string metadata_host() {
@@ -24,7 +24,8 @@ std::string metadata_host() {
   return kAddress;
 }
 
-// Elsewhere nobody has this address, and some networks drop what is sent to it.
+// Returns short timeouts: outside of Google's cloud no machine has this address, and some networks
+// drop packets to it.
 HttpOptions hasty() {
   HttpOptions options{.to_connect = milliseconds(1000), .to_answer = milliseconds(5000)};
   options.redirects = 0;
@@ -48,11 +49,12 @@ std::optional<std::string> ask_metadata(const std::string& path) {
   } catch (const SystemError&) {
     return std::nullopt;
   }
-  if (answer.header("metadata-flavor") != "Google") return std::nullopt;  // somebody else
+  if (answer.header("metadata-flavor") != "Google") return std::nullopt;  // not a metadata server
   if (is_passing(answer.status))
-    throw SystemError(str("credentials: the metadata server at ", host,
-                          " does not say who this machine is (HTTP status ", answer.status, ")"),
-                      "give the same command again");
+    throw SystemError(
+        str("credentials: the metadata server at ", host,
+            " did not return this machine's identity (HTTP status ", answer.status, ")"),
+        "run the command again");
   if (answer.status != 200) return std::nullopt;
   return answer.body;
 }

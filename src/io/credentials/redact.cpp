@@ -10,10 +10,11 @@ namespace {
 
 constexpr std::size_t kMostCharacters = 300;
 constexpr std::string_view kHidden = "[secret]";
-constexpr std::size_t kFewestCharacters = 6;  // of a secret; Google's are longer than 20
+constexpr std::size_t kFewestCharacters =
+    6;  // minimum length of a secret; Google's are longer than 20
 
 void hide(std::string& text, const std::string& secret) {
-  if (secret.size() < kFewestCharacters) return;  // part of too many words
+  if (secret.size() < kFewestCharacters) return;  // it would also match parts of other words
   for (std::size_t at = 0; (at = text.find(secret, at)) != std::string::npos; at += kHidden.size())
     text.replace(at, secret.size(), kHidden);
 }
@@ -29,7 +30,7 @@ std::string fit_for_message(const std::string& text, const std::vector<Secret>& 
     hide(out, plain);
     if (encoded != plain) hide(out, encoded);
   }
-  out = shortened(out, 4 * kMostCharacters);  // for the expression, which recurses
+  out = shortened(out, 4 * kMostCharacters);  // limits the recursion of std::regex
   out = std::regex_replace(out, tokens, std::string(kHidden));
   for (char& c : out)
     if (static_cast<unsigned char>(c) < ' ' || c == 127) c = ' ';

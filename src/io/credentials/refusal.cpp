@@ -24,7 +24,7 @@ std::optional<std::string> refusal_hint(std::string_view message, std::string_vi
     return message.find(words) != std::string_view::npos;
   };
   if (says("requester pays"))
-    return "smelt does not pay for reading such a bucket: copy what you need with "
+    return "smelt does not support requester-pays buckets: copy the files that you need with "
            "'gcloud storage cp --billing-project=PROJECT'";
   if (says("billing account"))
     return "gcloud billing projects link PROJECT --billing-account=ACCOUNT, for the project that "
@@ -32,7 +32,8 @@ std::optional<std::string> refusal_hint(std::string_view message, std::string_vi
   if (says("has not been used in project"))
     return str("gcloud services enable ", api, ".googleapis.com", project_flag(message));
   if (says("organization's policy"))
-    return "ask your organization's administrator: its VPC Service Controls refuse this machine";
+    return "ask your organization's administrator: its VPC Service Controls deny access from this "
+           "machine";
   return std::nullopt;
 }
 

@@ -17,8 +17,8 @@ using std::chrono::system_clock;
 
 constexpr seconds kLifetime(3600), kClocksMayDiffer(300);
 
-// RFC 6749's {"error": "invalid_grant", "error_description": …}, or an API's {"error": {"status":
-// …, "message": …}}.
+// Returns the error in a response: RFC 6749's {"error": "invalid_grant", "error_description": …},
+// or an API's {"error": {"status": …, "message": …}}.
 std::string words_of(const HttpAnswer& answer) {
   const Json body = Json::parse_or_discard(answer.body);
   std::string code = text_in(body, "error"), more = text_in(body, "error_description");
@@ -43,9 +43,9 @@ std::string clock_fault(const HttpAnswer& answer) {
 [[noreturn]] void throw_refused(const HttpAnswer& answer, const Url& server,
                                 const std::vector<Secret>& secrets, const std::string& where) {
   if (is_passing(answer.status))
-    throw SystemError(str("credentials: ", where, ": ", server.shown(),
-                          " answers with HTTP status ", answer.status),
-                      "give the same command again later");
+    throw SystemError(
+        str("credentials: ", where, ": ", server.shown(), " returned HTTP status ", answer.status),
+        "run the command again later");
   const std::string clock = clock_fault(answer);
   const std::string what = str("credentials: ", where, ": not accepted by ", server.host, ": ",
                                fit_for_message(words_of(answer), secrets));
@@ -53,7 +53,7 @@ std::string clock_fault(const HttpAnswer& answer) {
   throw CredentialsRefused(what, kSignInAgain);
 }
 
-// "2026-11-23T17:40:02Z"; with a fraction, too.
+// Parses a time such as "2026-11-23T17:40:02Z", with or without a fraction of a second.
 system_clock::time_point parse_time(const std::string& text, const std::string& where) {
   ::tm parts{};
   if (::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts) == nullptr)
@@ -101,7 +101,7 @@ Token impersonated_token(HttpClient& http, const Url& url, const Secret& own_tok
                                        .repeat = Repeat::safe});
   if (answer.status == 403)
     throw UsageError(
-        str("credentials: ", where, ": acting as ", impersonated_account(url),
+        str("credentials: ", where, ": impersonating ", impersonated_account(url),
             " is denied: ", fit_for_message(words_of(answer), {own_token})),
         str("gcloud iam service-accounts add-iam-policy-binding ", impersonated_account(url),
             " --member=WHO --role=roles/iam.serviceAccountTokenCreator"));

@@ -50,7 +50,7 @@ class TarReader {
     check(::archive_read_open(archive_.get(), &source_, nullptr, read_some, nullptr));
   }
 
-  // The next entry; null at the end.
+  // Returns the next entry, or null at the end.
   ::archive_entry* next() {
     ::archive_entry* entry = nullptr;
     const int status = ::archive_read_next_header(archive_.get(), &entry);
@@ -58,7 +58,7 @@ class TarReader {
     check(status);
     return entry;
   }
-  // Appends some of its bytes; false at its end.
+  // Appends some of the entry's bytes to `out`. Returns false at the end of the entry.
   bool read(std::string& out) {
     const auto count =
         ::archive_read_data(archive_.get(), buffer_.data(), static_cast<std::size_t>(kReadBytes));
@@ -74,8 +74,8 @@ class TarReader {
   [[noreturn]] void fail() {
     if (source_.failure) std::rethrow_exception(source_.failure);
     const char* said = ::archive_error_string(archive_.get());
-    throw UsageError(str(source_.file.path(), ": not a whole tar archive: ",
-                         said == nullptr ? "its bytes make no sense" : said),
+    throw UsageError(str(source_.file.path(), ": damaged or truncated tar archive: ",
+                         said == nullptr ? "invalid data" : said),
                      "copy or make the file again; `tar -tf` checks it");
   }
 
@@ -84,7 +84,7 @@ class TarReader {
   std::vector<char> buffer_ = std::vector<char>(kReadBytes);
 };
 
-// "./a/../b.txt" -> "b.txt"
+// Returns the normalized path: "./a/../b.txt" -> "b.txt".
 std::string normal(const std::filesystem::path& path) { return path.lexically_normal().string(); }
 
 class Unpacked {
@@ -108,8 +108,8 @@ class Unpacked {
     put(name, std::move(bytes));
   }
 
-  // Resolves symbolic links, whose targets may come later and be links, too. Links to folders are
-  // lost.
+  // Returns all files, after adding one for each symbolic link. A link's target may come later in
+  // the archive and may be a link too. Links to folders are left out.
   std::map<std::string, std::string> finish() {
     std::vector<std::string> lost;
     for (const auto& [name, target] : links_) {
@@ -124,9 +124,8 @@ class Unpacked {
       }
     }
     if (!lost.empty())
-      log_warning(
-          "{}: {} symbolic links to files that it does not contain are left out, {} among them",
-          path_, lost.size(), lost.front());
+      log_warning("{}: {} symbolic links to files outside of the archive are left out, such as {}",
+                  path_, lost.size(), lost.front());
     return std::move(files_);
   }
 
@@ -134,14 +133,14 @@ class Unpacked {
   void check_size(std::uint64_t more) const {
     if (total_ + more > most_)
       throw UsageError(str(path_, ": holds more than ", most_, " bytes of files"),
-                       "cut it into several archives");
+                       "split it into several archives");
   }
   void put(const std::string& name, std::string bytes) {
     total_ += bytes.size();
     links_.erase(name);
     files_[name] = std::move(bytes);
   }
-  // Another name of what stands before it, a file or a symbolic link.
+  // Adds another name of an earlier file or symbolic link.
   void add_name(const std::string& name, const std::string& other) {
     if (const auto link = links_.find(other); link != links_.end()) {
       files_.erase(name);
@@ -150,14 +149,16 @@ class Unpacked {
     }
     const auto file = files_.find(other);
     if (file == files_.end())
-      throw UsageError(str(path_, ": ", name, " is a link to ", other, ", which is not before it"),
-                       "make the archive again, with `tar --hard-dereference`");
+      throw UsageError(
+          str(path_, ": ", name, " is a link to ", other, ", which is not earlier in the archive"),
+          "make the archive again, with `tar --hard-dereference`");
     check_size(file->second.size());
     put(name, file->second);
   }
-  // Where a name leads, part by part as links are followed; empty for one that goes round.
+  // Returns the path that a name refers to after following symbolic links in all its parts; empty
+  // if the links form a loop.
   std::string resolved(const std::string& name) const {
-    constexpr int kMostLinks = 40;  // as for Linux
+    constexpr int kMostLinks = 40;  // the limit of Linux
     const std::filesystem::path way(name);
     std::deque<std::filesystem::path> ahead(way.begin(), way.end());
     std::filesystem::path at;
@@ -178,7 +179,7 @@ class Unpacked {
 
   const std::string& path_;
   std::uint64_t most_, total_ = 0;
-  std::map<std::string, std::string> files_, links_;  // links: what they say
+  std::map<std::string, std::string> files_, links_;  // links_: target by name
 };
 
 }  // namespace

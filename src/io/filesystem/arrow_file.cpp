@@ -41,7 +41,8 @@ class WatchedFile : public arrow::io::RandomAccessFile {
   }
 
  private:
-  // An invalid request caused by a damaged file is not a failure of the storage.
+  // Returns the value, or stores an I/O error in `error_`. An invalid request is not an I/O error,
+  // because a damaged file can cause it.
   template <class Value>
   arrow::Result<Value> watch(arrow::Result<Value> result) {
     if (result.status().IsIOError()) {

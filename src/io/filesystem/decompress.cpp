@@ -18,14 +18,14 @@ using arrow::Compression;
 struct Packing {
   const char *format, *ending;
   std::string_view beginning;  // '?': any byte
-  Compression::type codec;     // UNCOMPRESSED: none that is known here
-  std::size_t at = 0;          // where the beginning stands
+  Compression::type codec;     // UNCOMPRESSED if smelt does not support this compression
+  std::size_t at = 0;          // offset of these bytes in the file
 };
 using namespace std::string_view_literals;
 constexpr Packing kPackings[] = {
     {"gzip", ".gz", "\x1f\x8b"sv, Compression::GZIP},
     {"bzip2", ".bz2", "BZh?1AY&SY"sv, Compression::BZ2},
-    {"bzip2", ".bz2", "BZh?\x17\x72\x45\x38\x50\x90"sv, Compression::BZ2},  // of nothing
+    {"bzip2", ".bz2", "BZh?\x17\x72\x45\x38\x50\x90"sv, Compression::BZ2},  // an empty bzip2 file
     {"zstd", ".zst", "\x28\xb5\x2f\xfd"sv, Compression::ZSTD},
     {"xz", ".xz", "\xfd\x37zXZ\0"sv, Compression::UNCOMPRESSED},
     {"7z", ".7z", "7z\xbc\xaf\x27\x1c"sv, Compression::UNCOMPRESSED},
@@ -51,8 +51,8 @@ const Packing* packing_of_name(const std::string& path) {
 
 void check_known(const std::string& path, const Packing& packing) {
   if (packing.codec == Compression::UNCOMPRESSED)
-    throw UsageError(str(path, ": ", packing.format, " files are not unpacked here"),
-                     "unpack it, or pack it with gzip, bzip2 or zstd");
+    throw UsageError(str(path, ": ", packing.format, " files are not supported"),
+                     "decompress it, or compress it with gzip, bzip2 or zstd");
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ DecompressedFile::DecompressedFile(const std::string& path, bool (*is_plain)(std
   if (packing == nullptr) return;
   check_known(path, *packing);
   format_ = packing->format;
-  if (!begun) fail(head.empty() ? "it is empty" : "it does not begin as one");
+  if (!begun) fail(head.empty() ? "it is empty" : "its first bytes are those of another format");
   const auto codec = arrow::util::Codec::Create(packing->codec);
   CHECK(codec.ok(), codec.status().ToString());
   auto decompressor = (*codec)->MakeDecompressor();
@@ -93,16 +93,17 @@ bool DecompressedFile::refill() {
 }
 
 void DecompressedFile::fail(const std::string& what) const {
-  const std::string place = unpacked_ > 0 ? str(" behind ", unpacked_, " unpacked bytes") : "";
-  throw UsageError(str(path(), ": not a whole ", format_, " file: ", what, place),
+  const std::string place = unpacked_ > 0 ? str(" after ", unpacked_, " decompressed bytes") : "";
+  throw UsageError(str(path(), ": damaged or truncated ", format_, " file: ", what, place),
                    str("copy or make the file again; `", format_, " -t` checks it"));
 }
 
-// A window of more than 128 MiB is not kept in memory, for several files are unpacked at a time.
+// Throws UsageError if the file needs a window of more than 128 MiB. Several files are decompressed
+// at the same time, so larger windows would need too much memory.
 void DecompressedFile::check_window(const std::string& message) const {
   if (message.find("requires too much memory") == std::string::npos) return;
-  throw UsageError(str(path(), ": packed by zstd with a window of more than 128 MiB (--long)"),
-                   "unpack it with `zstd -d --long=31`, or pack it with --long=27");
+  throw UsageError(str(path(), ": compressed by zstd with a window of more than 128 MiB (--long)"),
+                   "decompress it with `zstd -d --long=31`, or compress it with --long=27");
 }
 
 std::size_t DecompressedFile::unpack(std::span<char> out) {
@@ -115,13 +116,14 @@ std::size_t DecompressedFile::unpack(std::span<char> out) {
   }
   rest_ = rest_.subspan(static_cast<std::size_t>(result->bytes_read));
   const bool moved = result->bytes_read > 0 || result->bytes_written > 0;
-  if (!moved && !decompressor_->IsFinished() && !rest_.empty()) fail("its bytes make no sense");
+  if (!moved && !decompressor_->IsFinished() && !rest_.empty()) fail("invalid data");
   more_ = moved && result->need_more_output;
   unpacked_ += static_cast<std::uint64_t>(result->bytes_written);
   return static_cast<std::size_t>(result->bytes_written);
 }
 
-// Tapes and block devices fill gzip files up with zeros. Whether there were some.
+// Skips zeros after a gzip member, as written by tapes and block devices. Returns whether there
+// were zeros.
 bool DecompressedFile::skip_padding() {
   const auto is_zero = [](char byte) { return byte == '\0'; };
   if (format_ != std::string_view("gzip") || !is_zero(rest_.front())) return false;
@@ -129,7 +131,7 @@ bool DecompressedFile::skip_padding() {
     rest_ = rest_.subspan(
         static_cast<std::size_t>(std::ranges::find_if_not(rest_, is_zero) - rest_.begin()));
   while (rest_.empty() && refill());
-  if (!rest_.empty()) fail("other bytes behind the zeros at its end");
+  if (!rest_.empty()) fail("other bytes after the zeros at its end");
   return true;
 }
 
@@ -149,7 +151,7 @@ std::size_t DecompressedFile::read(std::span<char> out) {
     }
     if (decompressor_->IsFinished()) {
       if (skip_padding()) continue;
-      if (!decompressor_->Reset().ok()) fail("another member");
+      if (!decompressor_->Reset().ok()) fail("cannot read the next member");
     }
     done += unpack(out.subspan(done));
   }

@@ -11,7 +11,8 @@
 namespace smelt::io {
 namespace {
 
-// "?scheme=http&endpoint_override=h:1" -> {{"scheme", "http"}, {"endpoint_override", "h:1"}}
+// Parses a path's options: "?scheme=http&endpoint_override=h:1" -> {{"scheme", "http"},
+// {"endpoint_override", "h:1"}}.
 std::map<std::string, std::string> options_of(const RemotePath& path) {
   std::map<std::string, std::string> options;
   if (path.options.empty()) return options;
@@ -26,9 +27,10 @@ bool matches(const std::string& text, const char* pattern) {
   return std::regex_match(text, std::regex(pattern, std::regex::icase));
 }
 
-// s3.amazonaws.com, s3.us-east-1.amazonaws.com, s3-fips.dualstack.us-gov-west-1.amazonaws.com, and
-// accesspoint and bucket forms are not asked for. Other names below amazonaws.com are those of its
-// customers' machines, whose first part they choose.
+// Returns whether the host is a server of Google's or Amazon's storage, such as s3.amazonaws.com,
+// s3.us-east-1.amazonaws.com or s3-fips.dualstack.us-gov-west-1.amazonaws.com. Names of access
+// points and buckets are not accepted. Other names in amazonaws.com belong to customers' machines,
+// and customers choose their first part.
 bool is_own(const std::string& scheme, const std::string& host) {
   if (scheme != "s3") return is_google_api(host);
   return matches(
@@ -40,12 +42,13 @@ void judge(const RemotePath& path, Endpoint& endpoint) {
   const bool http = endpoint.scheme == "http";
   if (is_loopback(endpoint.host)) return;
   if (http && path.scheme == "gs") {
-    endpoint.no_secrets = "nothing secret is sent over http";
-    endpoint.remedy = "leave scheme=http out, if the server takes https";
+    endpoint.no_secrets = "secrets are not sent over http";
+    endpoint.remedy = "leave out scheme=http if the server supports https";
   } else if (!endpoint.host.empty() && !is_own(path.scheme, endpoint.host) &&
              !is_trusted_endpoint(endpoint.host)) {
-    endpoint.no_secrets = str(endpoint.host, " of the path is not trusted with credentials");
-    endpoint.remedy = str("if they may be sent there, set ", kTrustedEndpoints, "=", endpoint.host);
+    endpoint.no_secrets = str(
+        endpoint.host, " in the path is not a trusted server, so no credentials are sent to it");
+    endpoint.remedy = str("if the server is trusted, set ", kTrustedEndpoints, "=", endpoint.host);
   }
 }
 

@@ -28,7 +28,8 @@ namespace {
 constexpr std::string_view kPartial = ".partial-";
 constexpr int kPartialDigits = 16;
 
-// A name beside `path` that nobody can have laid a trap at.
+// Returns a random temporary name in the folder of `path`, which no other user can predict and
+// create first.
 std::string partial_name(const std::string& path) {
   std::uint64_t random = 0;
   if (::getrandom(&random, sizeof random, 0) != sizeof random)
@@ -36,7 +37,7 @@ std::string partial_name(const std::string& path) {
   return str(path, kPartial, hex(random, kPartialDigits));
 }
 
-// Calls `once` again while a signal interrupts it.
+// Calls `once` and repeats it as long as a signal interrupts it.
 template <class Call>
 auto uninterrupted(Call&& once) {
   auto result = once();
@@ -72,9 +73,10 @@ void make_parents(const std::string& path) {
   if (error) throw_errno("create directory", parent.string(), error.value());
 }
 
-// Where a chain of symbolic links leads, there or not yet, so that no link is replaced by a file.
+// Returns the target of a chain of symbolic links, which need not exist, so that writing replaces
+// the target and not the link.
 fs::path without_links(const std::string& path) {
-  constexpr int kMostLinks = 40;  // as the kernel has it
+  constexpr int kMostLinks = 40;  // the kernel's limit
   fs::path place = path;
   std::error_code error;
   for (int links = 0; fs::is_symlink(fs::symlink_status(place, error)); ++links) {
@@ -100,11 +102,11 @@ void rename_into_place(const std::string& from, const std::string& to) {
 // another process took it for abandoned before.
 bool claim(const Descriptor& file, const std::string& partial) try {
   return lock_file(file, partial) == Locked::held;
-} catch (const SystemError&) {  // no locks here: then nothing is ever taken for abandoned either
+} catch (const SystemError&) {  // without locks no file is ever treated as abandoned
   return true;
 }
 
-// Not while the process that writes it lives.
+// Removes a partial file unless the process that writes it still runs.
 void remove_if_abandoned(const fs::path& partial) try {
   const Descriptor file(::open(partial.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
   std::error_code ignored;
@@ -119,13 +121,13 @@ std::string read_file(const std::string& path, std::uint64_t most) {
   const auto check = [&](std::uint64_t size) {
     if (size > most)
       throw UsageError(
-          str("read: ", path, ": more than the ", most >> 20, " MiB that such a file may have"),
-          "is it the file that you meant?");
+          str("read: ", path, ": larger than the maximum of ", most >> 20, " MiB for such a file"),
+          "check that this is the right file");
   };
   check(file.size());
   std::string content(file.size(), '\0');
   content.resize(file.read(content));
-  std::array<char, 1 << 16> more;  // of a pipe, whose size is not known
+  std::array<char, 1 << 16> more;  // for a pipe, whose size is not known
   while (const std::size_t count = file.read(more)) {
     content.append(more.data(), count);
     check(content.size());
@@ -279,8 +281,8 @@ OutputDirectory::OutputDirectory(std::string path, Earlier earlier)
   const auto status = file_status(path_);
   const bool replaced = earlier == Earlier::replaced && status && status->is_folder;
   if (status && !replaced && !(status->is_folder && list_folder(path_).empty()))
-    throw UsageError(str("output: ", path_, " already holds something else"),
-                     "choose another folder, or remove this one first");
+    throw UsageError(str("output: ", path_, " exists and is not empty"),
+                     "choose another folder, or remove this one");
   if (is_remote(path_)) {
     partial_ = path_;
     return;
@@ -295,7 +297,8 @@ OutputDirectory::~OutputDirectory() {
   if (partial_.empty()) return;
   try {
     remove_tree(partial_);
-  } catch (const Error&) {  // already failing: what is left has no marker
+  } catch (const Error&) {  // already handling an error; the remaining files have no marker, so
+                            // they are not used
   }
 }
 

@@ -34,7 +34,8 @@ bool is_local_disk(int fd) {
   }
 }
 
-// Reads all of it from the disk; false when that cannot be done now or ever.
+// Reads all pages of the mapping from disk. Returns false if that fails; true if the kernel does
+// not support this.
 bool is_readable(void* memory, std::size_t size) {
 #ifdef MADV_POPULATE_READ
   return ::madvise(memory, size, MADV_POPULATE_READ) == 0 || errno == EINVAL;  // before Linux 5.14
@@ -43,7 +44,8 @@ bool is_readable(void* memory, std::size_t size) {
 #endif
 }
 
-// Nothing for what is not to be mapped, or cannot be.
+// Maps a file into memory and sets `size`. Returns null for an empty file, for a file that is not
+// regular or not on a local disk, and if mapping or reading it fails.
 std::shared_ptr<const void> map(const std::string& path, std::size_t& size) {
   struct ::stat status{};
   if (::stat(path.c_str(), &status) != 0) throw_errno("open", path, errno);

@@ -45,11 +45,11 @@ void remove_remote(const std::string& path) {
 
 void remove_remote_folder(const std::string& path) {
   const Place place = resolve(path);
-  // An object that somebody else removed meanwhile ends the removal: what is left then is listed
-  // again.
+  // Removal stops with an error if another process has removed one of the objects. The remaining
+  // objects are then listed again.
   while (!list_objects(place, place.path.key, Depth::all_below, "remove").empty()) {
-    // Arrow's DeleteDirContents leaves an object behind for the empty folder on S3, its DeleteDir
-    // wants one on gs://.
+    // Arrow's DeleteDirContents leaves a marker object for the empty folder on S3; its DeleteDir
+    // requires a marker object on gs://. So each is used on the other store.
     const arrow::Status status = place.path.scheme == "s3"
                                      ? place.system->DeleteDir(place.name)
                                      : place.system->DeleteDirContents(place.name, true);
@@ -74,14 +74,15 @@ std::optional<FileStatus> file_status(const std::string& path) {
   if (!fs::exists(status)) {
     if (error && error != std::errc::no_such_file_or_directory &&
         error != std::errc::not_a_directory)
-      throw_errno("look at", path, error.value());
+      throw_errno("get the status of", path, error.value());
     return std::nullopt;
   }
   FileStatus found{fs::is_directory(status), 0, 0};
   if (fs::is_regular_file(status)) found.size = fs::file_size(path, error);
   if (!error) found.modified = fs::last_write_time(path, error).time_since_epoch().count();
-  if (error == std::errc::no_such_file_or_directory) return std::nullopt;  // gone meanwhile
-  require(error, "look at", path);
+  if (error == std::errc::no_such_file_or_directory)
+    return std::nullopt;  // removed by another process
+  require(error, "get the status of", path);
   return found;
 }
 
@@ -121,7 +122,7 @@ std::string canonical_path(const std::string& path) {
   return name;
 }
 
-bool lies_in(const std::string& path, const std::string& folder) {
+bool is_path_inside(const std::string& path, const std::string& folder) {
   const std::string inner = canonical_path(path), outer = canonical_path(folder);
   return inner == outer || inner.starts_with(outer.ends_with('/') ? outer : outer + "/");
 }

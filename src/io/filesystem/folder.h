@@ -28,7 +28,7 @@ std::uint64_t total_size(const std::vector<std::string>& paths);  // queries obj
 // links and the options of an object's path.
 std::string canonical_path(const std::string& path);
 // Returns whether a path equals the folder or is inside it, after resolving aliases.
-bool lies_in(const std::string& path, const std::string& folder);
+bool is_path_inside(const std::string& path, const std::string& folder);
 
 // Throws UsageError if one of `outputs` is also one of `inputs`, after resolving aliases with
 // canonical_path().

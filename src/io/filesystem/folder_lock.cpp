@@ -19,7 +19,7 @@
 namespace smelt::io {
 namespace {
 
-// folder_worker() holds a lock, too, as long as it looks.
+// folder_worker() itself holds the lock for a short time, so locking is tried this many times.
 constexpr int kMostGlances = 5;
 constexpr auto kGlance = std::chrono::milliseconds(20);
 
@@ -41,8 +41,8 @@ void write_owner(const Descriptor& file, const std::string& path) {
     throw_errno("write", path, errno);
 }
 
-// Whether `path` names the open file, which it does not once that is removed, replaced or moved.
-// nullopt if the file system does not answer.
+// Returns whether `path` still names the open file: false if the file was removed, replaced or
+// moved, nullopt if the file system returns an error.
 std::optional<bool> is_named(const Descriptor& file, const std::string& path) {
   struct stat held{}, named{};
   if (::fstat(file.get(), &held) == 0 && ::stat(path.c_str(), &named) == 0)
@@ -51,10 +51,12 @@ std::optional<bool> is_named(const Descriptor& file, const std::string& path) {
   return std::nullopt;
 }
 
-// Removes the file of a lock that is held. Another process's file of the same name stays.
+// Removes the file of a lock that this process holds, but not another process's file of the same
+// name.
 void remove_lock(const Descriptor& file, const std::string& path) {
   if (is_named(file, path).value_or(false))
-    ::unlink(path.c_str());  // before it is closed: nobody takes a lock that is being removed
+    ::unlink(path.c_str());  // before the file is closed, so that no process locks a file that is
+                             // being removed
 }
 
 }  // namespace
@@ -73,7 +75,7 @@ Locked lock_or_warn(const Descriptor& file, const std::string& path, std::string
   try {
     return lock_file(file, path);
   } catch (const SystemError& error) {
-    log_warning("{}: nothing keeps a second process out of this {}", error.what(), what);
+    log_warning("{}: smelt cannot prevent a second process from using this {}", error.what(), what);
     if (has_locks != nullptr) *has_locks = false;
     return Locked::held;
   }
@@ -81,7 +83,7 @@ Locked lock_or_warn(const Descriptor& file, const std::string& path, std::string
 
 void throw_vanishing(const std::string& path) {
   throw SystemError(
-      str("lock: ", path, ": was removed or replaced at each of ", kMostLockTries, " tries"),
+      str("lock: ", path, ": was removed or replaced in each of ", kMostLockTries, " attempts"),
       "choose a folder on a disk of this machine");
 }
 
@@ -123,7 +125,7 @@ void FolderLock::lock_local(const std::string& where) {
   if (!text.empty())
     log_info("{}: {} was in use by {}, which has ended", where, folder_, owner.words);
   write_owner(file_, path_);
-  if (has_locks_) remove_abandoned_in(folder_);  // what a killed process was writing
+  if (has_locks_) remove_abandoned_in(folder_);  // temporary files of a killed process
 }
 
 FolderLock::~FolderLock() {
@@ -141,13 +143,13 @@ FileLock::FileLock(std::string path, Patience patience) : path_(std::move(path))
     file_ = open_lock(path_);
     if (lock_or_warn(file_, path_, "file") == Locked::held) return;
     if (!said && waited() > patience.in_silence) {
-      log_warning("waiting for another process that holds {}", path_);
+      log_warning("waiting for another process that holds the lock {}", path_);
       said = true;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   file_.reset();
-  log_warning("{} is still held by another process: going on without it", path_);
+  log_warning("the lock {} is still held by another process; continuing without it", path_);
 }
 
 FileLock::~FileLock() {
@@ -165,9 +167,9 @@ void FolderLock::require_held() const {
   if (lost_)
     throw SystemError(str(where_, ": its lock ", kLockName,
                           " was removed or replaced while this process worked in the folder: "
-                          "another process may work there now"),
-                      "run one process at a time in the folder, and do not remove its lock; what "
-                      "was saved before is good");
+                          "another process may be using it now"),
+                      "run one process at a time in the folder, and do not remove its lock; "
+                      "checkpoints saved before are valid");
 }
 
 void FolderLock::clear_folder() const {

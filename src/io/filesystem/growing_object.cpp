@@ -9,8 +9,9 @@
 namespace smelt::io {
 namespace {
 
-constexpr double kShareOfTime = 10;  // at most 1 / 10 of the time is spent on writing
-constexpr double kLeastPause = 1;    // seconds, after a failure
+constexpr double kShareOfTime =
+    10;  // pauses are at least this many times as long as the last write took
+constexpr double kLeastPause = 1;  // seconds, after a failure
 
 }  // namespace
 
@@ -28,7 +29,7 @@ GrowingObject::~GrowingObject() {
   }
   changed_.notify_all();
   writing_.join();
-  if (written_ < whole_.size()) tell("its end is missing");
+  if (written_ < whole_.size()) tell("is incomplete: its last bytes were not written");
 }
 
 void GrowingObject::write_every(double seconds) {
@@ -66,7 +67,7 @@ void GrowingObject::complete() {
 void GrowingObject::flush() {
   std::unique_lock lock(mutex_);
   const std::size_t wanted = whole_.size();
-  const std::uint64_t next = asked_ = begun_ + 1;  // what is under way may lack what was added last
+  const std::uint64_t next = asked_ = begun_ + 1;  // the current write may lack the latest bytes
   changed_.notify_all();
   changed_.wait(lock, [&] { return written_ >= wanted || (begun_ >= next && failure_); });
   if (written_ < wanted) std::rethrow_exception(failure_);
@@ -112,7 +113,7 @@ void GrowingObject::write(std::unique_lock<std::mutex>& lock) {
     written_ = whole.size();
     told_ = false;
   } else if (asked_ != begun_ && !ended_ && !std::exchange(told_, true)) {
-    tell("is written again later");
+    tell("will be written again later");
   }
   changed_.notify_all();
 }

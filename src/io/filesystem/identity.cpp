@@ -14,10 +14,11 @@ bool file_exists(const std::string& path) {
   return std::filesystem::is_regular_file(path, ignored);
 }
 
-// Names the account of a credentials file. UsageError if the file is refused
-// (io/credentials/credentials.h), or if Google's storage client cannot use its type.
+// Returns the account of a credentials file. Throws UsageError if credentials_in()
+// (io/credentials/credentials.h) rejects the file, or if Google's storage client does not support
+// its type.
 Identity identity_in(const CredentialFields& file) {
-  const Who who = credentials_in(file)->who();
+  const Account who = credentials_in(file)->who();
   const std::string type = file.text("type");
   if (type == "external_account_authorized_user")
     file.refuse(str("credentials of type ", type, " cannot be used for gs:// paths"));

@@ -18,11 +18,11 @@ struct Identity {
 
 // Returns the account of Google's application default credentials: the file that
 // find_credential_file() returns, or else the metadata server of a Google machine
-// (io/filesystem/metadata_server.h). UsageError for a file that credentials_in() refuses;
+// (io/filesystem/metadata_server.h). Throws UsageError for a file that credentials_in() rejects,
 // SystemError if the metadata server does not respond.
 Identity google_identity();
 
-// Returns where the AWS library finds its credentials.
+// Returns a description of the place where the AWS library finds its credentials.
 Identity aws_identity();
 
 // Returns an anonymous identity that was requested by the user.

@@ -18,7 +18,7 @@
 namespace smelt::io {
 namespace {
 
-constexpr std::size_t kCommand = 80;  // characters
+constexpr std::size_t kCommand = 80;  // maximum number of characters
 
 // Reads a file of the proc filesystem, whose files have no size; empty if it does not exist.
 std::string proc_text(const std::string& path) {
@@ -26,14 +26,16 @@ std::string proc_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Names are words of the same process numbers only within one boot and one space of numbers.
+// Returns a name for this boot of the machine and this process namespace. Process ids can only be
+// compared if these are equal.
 std::string this_machine(const std::string& host) {
   std::error_code none;
   const auto space = std::filesystem::read_symlink("/proc/self/ns/pid", none);
   return str(host, ",", trim(proc_text("/proc/sys/kernel/random/boot_id")), ",", space.string());
 }
 
-// Clock ticks from the boot to its start: the 22nd field, where the second may hold spaces.
+// Returns the start time of a process in clock ticks since the boot: field 22 of /proc/PID/stat, of
+// which field 2 may contain spaces.
 std::string start_of_process(int process) {
   const std::string stat = proc_text(str("/proc/", process, "/stat"));
   const auto name_end = stat.rfind(')');

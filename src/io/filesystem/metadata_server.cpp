@@ -24,8 +24,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kToConnect(1000), kBetween(200);
 constexpr int kTriesToConnect = 3;
-// The address that every Google machine has for it; a name would need a resolver, which can be
-// slow.
+// The address of the metadata server on every Google machine. Its name would have to be resolved,
+// which can be slow.
 constexpr const char* kAddress = "169.254.169.254";
 
 bool wait_for(const Descriptor& socket, short event, Clock::time_point deadline) {
@@ -95,7 +95,7 @@ int status_of(std::string_view answer) {
 }  // namespace
 
 std::optional<std::string> metadata_server_value(const std::string& path, milliseconds patience) {
-  const char* root = std::getenv("GCE_METADATA_ROOT");  // as Google's own client knows it
+  const char* root = std::getenv("GCE_METADATA_ROOT");  // also read by Google's own client
   std::string host = root != nullptr && *root != '\0' ? root : kAddress;
   std::string port = "80";
   if (const std::size_t colon = host.find(':'); colon != std::string::npos) {
@@ -120,9 +120,9 @@ std::optional<std::string> metadata_server_value(const std::string& path, millis
     }
     if (reached && Clock::now() >= deadline)
       throw SystemError(str("credentials: the metadata server at ", host, ":", port,
-                            " does not say who this machine is",
+                            " did not return this machine's identity",
                             status == 0 ? "" : str(" (HTTP status ", status, ")")),
-                        "run the command again, or say gs://anonymous@bucket/… for what is public");
+                        "run the command again, or use gs://anonymous@bucket/… for public data");
   }
 }
 

@@ -18,8 +18,8 @@ namespace {
 
 using FileSystem = std::shared_ptr<arrow::fs::FileSystem>;
 
-// How long a request is retried while the store does not respond. The very first request only
-// checks whether the store can be reached, and has a short limit, so that a wrong setting is found
+// How long a request is retried if the store does not respond. The first request only checks
+// whether the store can be reached and has a shorter limit, so that a wrong setting is reported
 // soon.
 constexpr double kRetrySeconds = 120;
 constexpr double kFirstRetrySeconds = 3;
@@ -47,7 +47,7 @@ FileSystem google_filesystem(const arrow::fs::GcsOptions& options, const RemoteP
   return *made;
 }
 
-// Asks once whether the store can be reached.
+// Sends one request to check whether the store can be reached, and throws if not.
 void require_answer(arrow::fs::FileSystem& system, const RemotePath& path,
                     const Identity& identity) {
   const auto first = system.GetFileInfo(path.bucket).status();
@@ -81,11 +81,11 @@ void load_s3() {
   std::string path = arrow_library.dli_fname;
   const std::size_t name = path.rfind("libarrow.so");
   if (name == std::string::npos)
-    throw SystemError(str("s3://: ", path, " is not named as Arrow's library is"));
+    throw SystemError(str("s3://: ", path, " does not have the name of Arrow's library"));
   path.insert(name + std::string("libarrow").size(), "_s3");
   if (const auto status = arrow::fs::LoadFileSystemFactories(path.c_str()); !status.ok())
     throw SystemError(str("s3://: ", status.message()),
-                      str("Arrow's library for S3 belongs at ", path));
+                      str("install Arrow's library for S3 as ", path));
 }
 
 Connection connect_s3(const RemotePath& path) {
@@ -102,8 +102,8 @@ Connection connect_s3(const RemotePath& path) {
     for (const char* none : {"access_key", "secret_key"}) options.emplace_back(none, std::string());
   }
   auto made = arrow::fs::FileSystemFromUriAndOptions(uri, options);
-  // The client must be shut down before the process ends, and before its own statics go: they exist
-  // only now.
+  // The client must be shut down before its own static objects are destroyed at exit. They exist
+  // only from here on, so the handler is registered here.
   static const int registered = std::atexit([] { arrow::fs::EnsureFinalized(); });
   CHECK(registered == 0);
   const std::string what = str("path: ", uri, ": ", made.status().message());
@@ -111,7 +111,7 @@ Connection connect_s3(const RemotePath& path) {
     throw UsageError(what, "options are region=…, scheme=…, endpoint_override=…");
   if (!made.ok())
     throw SystemError(
-        what, "does the bucket exist? Its region can be given: s3://bucket/…?region=eu-west-1");
+        what, "check that the bucket exists, or give its region: s3://bucket/…?region=eu-west-1");
   require_answer(**made, path, identity);
   patience->set(kRetrySeconds);
   return {*made, identity};
@@ -144,7 +144,7 @@ Identity identity_of(const RemotePath& path) { return connection(path).identity;
 
 namespace {
 
-// In no order; the bucket is there.
+// Returns the objects below a folder in any order. The bucket must exist.
 std::vector<arrow::fs::FileInfo> listing(const Place& bucket, const std::string& folder,
                                          Depth depth, std::string_view action) {
   arrow::fs::FileSelector selector;

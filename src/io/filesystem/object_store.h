@@ -38,8 +38,8 @@ enum class Access { read, list, write, remove };
 [[noreturn]] void throw_status(std::string_view action, const Place& place, Access access,
                                const arrow::Status& status);
 
-// Throws UsageError if Google refused the credentials, and otherwise SystemError: the store did not
-// respond as it should, or no token for it could be fetched.
+// Throws UsageError if Google rejected the credentials, and SystemError for any other invalid
+// response or if no token could be fetched.
 [[noreturn]] void throw_unanswered(const std::string& where, const RemotePath& path,
                                    const Identity& identity, const arrow::Status& status);
 
@@ -57,12 +57,13 @@ bool is_denied(const arrow::Status& status);
 // Returns whether the store responded at all, even with an error.
 bool is_answer(const arrow::Status& status);
 
-// require_bucket() throws UsageError if the bucket does not exist; throw_missing_object() always
-// throws, because the object does not exist.
+// require_bucket() throws UsageError if the bucket does not exist. throw_missing_object() always
+// throws UsageError, which says that the object does not exist.
 void require_bucket(std::string_view action, const Place& place);
 [[noreturn]] void throw_missing_object(std::string_view action, const Place& place);
 
-// Which files to list: those directly in a folder (a key; "" is the whole bucket), or all below it.
+// Which objects to list: only those directly in a folder, or all below it. The folder "" is the
+// whole bucket.
 enum class Depth { this_folder, all_below };
 // Returns the names of files and folders in a folder. S3 needs one request per thousand names; on
 // Google Cloud Storage, Arrow lists all objects below the folder.

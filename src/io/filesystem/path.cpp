@@ -11,7 +11,7 @@ namespace {
 bool is_lower_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 bool is_alnum(char c) { return is_lower_alnum(c) || (c >= 'A' && c <= 'Z'); }
 
-// The scheme of "scheme://…", or nothing.
+// Returns the scheme of "scheme://…", or "" for a local path.
 std::string_view scheme_of(std::string_view path) {
   const std::size_t end = path.find("://");
   if (end == std::string_view::npos || end == 0) return {};
@@ -19,13 +19,14 @@ std::string_view scheme_of(std::string_view path) {
   return std::ranges::all_of(scheme, is_alnum) ? scheme : std::string_view{};
 }
 
-// Whether options begin with the mark of a literal name: "?=" or "?=&name=value…".
+// Returns whether options begin with the marker of a literal name: "?=" or "?=&name=value…".
 bool is_literal(std::string_view options) {
   return options == kLiteralName || options.starts_with(str(kLiteralName, "&"));
 }
 
-// Where the options begin. A '?' is a wildcard too, so options are only what reads "?name=value" to
-// the end, or is_literal().
+// Returns the position at which the options begin, or the path's size if there are none. Because
+// '?' is also a wildcard, only "?name=…" after the last '?', or text for which is_literal() is
+// true, counts as options.
 std::size_t options_begin(std::string_view path) {
   const std::size_t mark = path.rfind('?');
   if (mark == std::string_view::npos) return path.size();
@@ -37,14 +38,15 @@ std::size_t options_begin(std::string_view path) {
   return std::ranges::all_of(rest.substr(0, equals), is_name) ? mark : path.size();
 }
 
-// `shown` is the path without them.
+// Throws the error for a path with credentials. `shown` is the path without them.
 [[noreturn]] void refuse_credentials(const std::string& shown) {
   throw UsageError(
-      str("path: ", shown, ": a path may not hold credentials"),
+      str("path: ", shown, ": a path must not contain credentials"),
       "give them in the environment or in a credentials file (docs/guides/storage.md)");
 }
 
-// A secret may hold any character, '/', '@' and '?' too: nothing says where it ends.
+// Returns whether the path may contain a user name or password. A password may contain any
+// character, also '/', '@' and '?', so its end cannot be found.
 bool may_hold_user(std::string_view rest) {
   const std::string_view first = rest.substr(0, rest.find('/'));
   const auto in_bucket = [](char c) {
@@ -54,7 +56,8 @@ bool may_hold_user(std::string_view rest) {
          (rest.find('@') != std::string_view::npos && !std::ranges::all_of(first, in_bucket));
 }
 
-// Where an option begins whose name is that of a secret: "?secret_key=…", "&sessionToken=…".
+// Returns the position of an option whose name is that of a secret, such as "?secret_key=…" or
+// "&sessionToken=…"; npos if there is none.
 std::size_t secret_option(std::string_view path) {
   for (std::size_t at = 0; (at = path.find_first_of("?&", at)) != std::string_view::npos; ++at) {
     std::string name;
@@ -91,7 +94,7 @@ bool is_remote(std::string_view path) {
   const std::string_view scheme = scheme_of(path);
   if (scheme.empty()) return false;
   if (scheme == "gs" || scheme == "s3") return true;
-  throw UsageError(str("path: ", scheme, "://…: no storage is called '", scheme, "'"),
+  throw UsageError(str("path: ", scheme, "://…: unknown storage scheme '", scheme, "'"),
                    "give a local path, gs://bucket/… or s3://bucket/…");
 }
 
@@ -100,7 +103,7 @@ std::string append_to_path(std::string_view path, std::string_view suffix) {
   const std::size_t end = options_begin(path);
   const std::string_view options = path.substr(end);
   const std::string whole = str(path.substr(0, end), suffix);
-  // A secret that the path itself holds stays visible to parse_remote(), which refuses it.
+  // A path with a secret is not marked as literal, so that parse_remote() still rejects it.
   const bool is_misread_now = secret_option(path) == std::string_view::npos &&
                               !is_literal(options) && is_misread(whole, options);
   return str(whole, is_misread_now ? marked_literal(options) : std::string(options));
@@ -166,7 +169,7 @@ RemotePath parse_remote(std::string_view path) {
     refuse_credentials(str(checked.substr(0, at), "?…"));
   if (!parts.is_literal) key = without_slashes(key);
   if (bucket.empty())
-    throw UsageError(str("path: ", parts.scheme, "://: there is no bucket"),
+    throw UsageError(str("path: ", parts.scheme, "://: the bucket is missing"),
                      str("write ", parts.scheme, "://bucket/…"));
   parts.bucket = bucket;
   parts.key = key;

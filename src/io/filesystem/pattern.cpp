@@ -1,4 +1,4 @@
-// Comma lists and glob patterns (file.h).
+// Expands comma-separated lists and glob patterns (file.h).
 #include <fnmatch.h>
 #include <glob.h>
 
@@ -25,8 +25,8 @@ std::vector<std::string> match_local(const std::string& pattern) {
   return paths;
 }
 
-// Lists the last folder before the first wildcard, and below it only if a folder's name has a
-// wildcard too.
+// Lists the last folder before the first wildcard. Lists folders below it only if a folder's name
+// has a wildcard.
 std::vector<std::string> match_remote(const std::string& pattern, std::string_view what) {
   const Place place = resolve(pattern);
   const std::string& key = place.path.key;
@@ -44,7 +44,7 @@ std::vector<std::string> match_remote(const std::string& pattern, std::string_vi
   return paths;
 }
 
-// Whether a path is a pattern.
+// Returns whether a path is a pattern.
 bool has_wildcard(const std::string& path) {
   if (!is_remote(path)) return path.find_first_of(kWildcards) != std::string::npos;
   const RemotePath parts = parse_remote(path);
@@ -57,15 +57,16 @@ bool has_wildcard(const std::string& path) {
   if (const auto comma = patterns.find(','); comma != patterns.npos && exists(patterns)) {
     std::string written = patterns;
     std::ranges::replace(written, ',', '?');
-    throw UsageError(str(what, ": no file '", pattern, "': a comma parts names, and the name '",
-                         patterns, "' has one"),
-                     str("write ? for each comma of a name: '", written, "'"));
+    throw UsageError(
+        str(what, ": no file '", pattern, "': commas separate names, but the file name '", patterns,
+            "' has a comma"),
+        str("write ? for each comma in a name: '", written, "'"));
   }
   if (!has_wildcard(pattern)) throw_missing(what, pattern);
   throw UsageError(str(what, ": no file matches '", pattern, "'"),
                    what.find('.') == std::string_view::npos
-                       ? "check the pattern, and quote it so that the shell leaves it alone"
-                       : "check the pattern; it counts from the folder that smelt is run in");
+                       ? "check the pattern, and quote it so that the shell does not expand it"
+                       : "check the pattern; it is relative to the folder in which smelt runs");
 }
 
 }  // namespace

@@ -15,13 +15,15 @@ namespace smelt::io {
 namespace {
 
 constexpr std::size_t kBlockBytes = 4 << 20;
-constexpr std::size_t kSmallBytes = 512 << 10;  // kept whole; hundreds of files may be open
+constexpr std::size_t kSmallBytes =
+    512 << 10;  // smaller objects are held in memory; hundreds of files may be open
 constexpr std::size_t kMaxDepth = 4;
-// A multiple of 256 KiB, the unit of Google's uploads.
+// Size of the parts of an upload; must be a multiple of 256 KiB for Google.
 constexpr std::size_t kPartBytes = 8 << 20;
 
-// Closing an upload to Google publishes the object, and so does destroying it: Arrow has no way to
-// give one up. An upload that is kept and never touched again is dropped by the store after a week.
+// Abandons an upload. Closing or destroying an upload to Google publishes the object, and Arrow
+// cannot cancel it, so the stream is never destroyed. The store drops an unfinished upload after a
+// week.
 void abandon(std::shared_ptr<arrow::io::OutputStream> stream) {
   static std::mutex mutex;
   static auto& abandoned = *new std::vector<std::shared_ptr<arrow::io::OutputStream>>;
@@ -30,8 +32,8 @@ void abandon(std::shared_ptr<arrow::io::OutputStream> stream) {
 }
 
 // Cloud Storage decompresses an object with "Content-Encoding: gzip" for clients that do not accept
-// gzip, such as Arrow's, and ignores the ranges they ask for. Neither the size nor any range of its
-// content is known then. Throws a UsageError for such an object.
+// gzip, such as Arrow's, and ignores requested ranges, so neither the size nor a range of the
+// content can be read. Throws UsageError for such an object.
 void require_stored_form(arrow::io::RandomAccessFile& file, const Place& place) {
   if (place.path.scheme != "gs") return;
   const auto metadata = value_of(file.ReadMetadata(), "open", place, Access::read);
@@ -43,8 +45,8 @@ void require_stored_form(arrow::io::RandomAccessFile& file, const Place& place) 
     return;
   const std::string object = str("gs://", place.path.bucket, "/", place.path.key);
   throw UsageError(str("open: ", object,
-                       ": it is stored with Content-Encoding: gzip, so that Cloud Storage "
-                       "decompresses it while it is read"),
+                       ": it is stored with Content-Encoding: gzip, so Cloud Storage decompresses "
+                       "it while it is read"),
                    str("gcloud storage objects update '", object,
                        "' --clear-content-encoding: then smelt reads it as a gzip file"));
 }
@@ -149,8 +151,8 @@ RemoteWriter::~RemoteWriter() {
     abandon(std::move(stream_));
     return;
   }
-  // Parts on their way would come after the end of their upload. This is already failing: there is
-  // nobody to tell.
+  // Waits for parts that are being sent, because they would arrive after the upload has ended.
+  // Errors are ignored, because writing has already failed.
   static_cast<void>(stream_->Flush());
   static_cast<void>(stream_->Abort());
 }
@@ -163,7 +165,8 @@ void RemoteWriter::wait() {
 
 void RemoteWriter::send() {
   wait();
-  part_.swap(on_way_);  // two buffers for all parts: new memory for each costs more than sending it
+  // Swaps two buffers, because allocating memory for each part takes longer than sending it.
+  part_.swap(on_way_);
   part_.clear();
   sending_ = run_async([stream = stream_.get(), part = std::string_view(on_way_)] {
     return stream->Write(part.data(), static_cast<std::int64_t>(part.size()));
@@ -172,9 +175,10 @@ void RemoteWriter::send() {
 
 void RemoteWriter::write(std::string_view bytes) {
   if (bytes.size() > left_)
-    throw UsageError(str("write: ", place_.path.with_key(place_.path.key),
-                         ": more bytes than an object there may have, written in parts"),
-                     "cut the data into several files, for examples by --shards");
+    throw UsageError(
+        str("write: ", place_.path.with_key(place_.path.key),
+            ": more bytes than the maximum size of an object that is uploaded in parts"),
+        "split the data into several files, for examples with --shards");
   left_ -= bytes.size();
   while (!bytes.empty()) {
     if (part_.capacity() < kPartBytes && part_.size() + bytes.size() >= kPartBytes)

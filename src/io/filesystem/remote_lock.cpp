@@ -29,7 +29,7 @@ LockOwner owner_in(std::string_view text) {
   return LockOwner::parse(text.substr(text.find('\n') + 1));
 }
 
-// Reads an object that may be removed at any moment.
+// Returns the text of a claim, or "" if another process has removed it.
 std::string text_of_claim(const std::string& path) try {
   return read_file(path, kSmallFileBytes);
 } catch (const UsageError&) {
@@ -61,8 +61,7 @@ RemoteLock::RemoteLock(const std::string& folder, const std::string& where, Lock
       path_(join_path(folder_, name_)),
       times_(times) {
   write(Claim::made);
-  remove_file(
-      path_);  // training must be able to remove it, too: a missing permission is reported now
+  remove_file(path_);  // checks the permission to remove objects, which training needs too
   write(Claim::made);
   try {
     wait_for_others();
@@ -92,7 +91,8 @@ void RemoteLock::give_up() const try { remove_file(path_); } catch (const std::e
   log_warning("{}", error.what());
 }
 
-// How old what others have there is compared with this one's, which was just written.
+// Returns the other processes' claims with their age relative to this process's claim, which was
+// just written.
 std::vector<RemoteLock::OtherClaim> RemoteLock::other_claims() const {
   const auto now = file_status(path_);
   std::vector<OtherClaim> out;
@@ -109,37 +109,38 @@ std::vector<RemoteLock::OtherClaim> RemoteLock::other_claims() const {
 
 void RemoteLock::wait_for_others() {
   const auto start = Clock::now();
-  while (look_at_others() == Others::undecided) {
+  while (read_other_locks() == Others::undecided) {
     if (seconds_since(start) > 2 * times_.stale_seconds)
-      throw UsageError(str(where_, " is being taken by another process"),
+      throw UsageError(str(where_, " is being locked by another process"),
                        "stop one of the two, or choose another folder");
     std::this_thread::sleep_for(std::chrono::duration<double>(times_.look_seconds));
     write(Claim::made);
   }
 }
 
-// If two processes have not decided, the one with the lower name waits for the other to give up:
-// the other has seen it, or holds the lock at the next look.
+// Returns whether the other process takes precedence. If neither holds the lock yet, the claim with
+// the lower name wins. A holder on another machine is alive if it renews its lock while this
+// process waits.
 bool RemoteLock::is_alive(const OtherClaim& other, const LockOwner& owner, bool held) {
   if (!held) return other.name < name_;
   if (owner.is_of_this_machine()) return true;
   const auto [first, is_new] = first_renewed_.emplace(other.name, other.renewed);
   if (is_new)
-    log_info("{} is in use by {}: waiting until it is heard of, or was not for {} s", where_,
-             owner.words, times_.stale_seconds);
+    log_info("{} is in use by {}: waiting until it renews its lock, or has not renewed it for {} s",
+             where_, owner.words, times_.stale_seconds);
   return first->second != other.renewed;
 }
 
-RemoteLock::Others RemoteLock::look_at_others() {
+RemoteLock::Others RemoteLock::read_other_locks() {
   Others found = Others::none;
   for (const OtherClaim& other : other_claims()) {
     const std::string text = text_of_claim(other.path);
     if (text.empty()) continue;
     const LockOwner owner = owner_in(text);
     if (owner.has_ended() || other.age > times_.stale_seconds) {
-      log_warning("{}: the lock of {}, {}, is taken", where_, owner.words,
+      log_warning("{}: removing the lock of {}, {}", where_, owner.words,
                   owner.has_ended() ? std::string("which has ended")
-                                    : str("not heard of for ", static_cast<int>(other.age), " s"));
+                                    : str("not renewed for ", static_cast<int>(other.age), " s"));
       remove_file(other.path);
       continue;
     }
@@ -150,7 +151,7 @@ RemoteLock::Others RemoteLock::look_at_others() {
 }
 
 void RemoteLock::refuse(const LockOwner& owner, double age) {
-  throw UsageError(str(where_, " is in use by ", owner.words, ", heard of ",
+  throw UsageError(str(where_, " is in use by ", owner.words, ", whose lock was renewed ",
                        static_cast<int>(std::max(0.0, age)), " s ago"),
                    "wait for it, stop it, or choose another folder");
 }
@@ -175,7 +176,7 @@ void RemoteLock::renew() {
       look();
       if (!lost_) write(Claim::held);
     } catch (const std::exception& error) {
-      log_warning("{}: the lock is not renewed: {}", where_, error.what());
+      log_warning("{}: the lock could not be renewed: {}", where_, error.what());
     }
     if (lost_) return;
     lock.lock();
@@ -190,10 +191,10 @@ void RemoteLock::require_held_now() {
 void RemoteLock::require_held() const {
   if (lost_)
     throw SystemError(str(where_,
-                          ": another process has taken this folder, as this one was not "
-                          "heard of for more than ",
+                          ": another process has locked this folder, because this one did not "
+                          "renew its lock for more than ",
                           times_.stale_seconds, " s"),
-                      "stop one of the two; what was saved before is good");
+                      "stop one of the two processes; checkpoints saved before are valid");
 }
 
 }  // namespace smelt::io

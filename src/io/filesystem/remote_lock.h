@@ -56,7 +56,7 @@ class RemoteLock {
   };
   std::vector<OtherClaim> other_claims() const;
   void wait_for_others();
-  Others look_at_others();
+  Others read_other_locks();
   bool is_alive(const OtherClaim& other, const LockOwner& owner, bool held);
   [[noreturn]] void refuse(const LockOwner& owner, double age);
   void give_up() const;

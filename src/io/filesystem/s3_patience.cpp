@@ -15,7 +15,7 @@ std::int64_t delay_before(std::int64_t retry) {
 }  // namespace
 
 bool S3Patience::ShouldRetry(const AWSErrorDetail& error, std::int64_t retries) {
-  // MinIO's server says so of itself while it starts.
+  // MinIO's server returns this error while it starts.
   if (!error.should_retry && error.exception_name != "XMinioServerNotInitialized") return false;
   double waited = 0;
   for (std::int64_t retry = 0; retry < retries; ++retry)

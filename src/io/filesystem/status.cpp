@@ -30,12 +30,14 @@ bool is_other_region(const arrow::Status& status) {
                            "AUTHORIZATION_HEADER_MALFORMED", "(HTTP status 301)"});
 }
 
-// Whether Google refused the credentials or the token made from them, such as an expired sign-in. A
-// token that cannot be fetched for another reason (no network, a server's failure) is not that.
+// Returns whether Google rejected the credentials or their token, for example because the sign-in
+// has expired. Returns false if the token could not be fetched for another reason, such as a
+// missing network.
 bool is_signed_out(const RemotePath& path, const Identity& identity, const arrow::Status& status) {
   if (path.scheme != "gs" || identity.anonymous || is_not_found(status)) return false;
   if (says_any(status, {"google::cloud::Status(UNAUTHENTICATED"})) return true;
-  // The token server's words. The names of bucket and object may stand before or behind them.
+  // The error text of the token server. The names of bucket and object, which may precede or follow
+  // it, are removed.
   std::string text = status.message();
   for (const std::string& name : {path.key, percent_encoded(path.key), path.bucket})
     if (name.find("invalid_") != std::string::npos) erase_all(text, name);
@@ -62,9 +64,9 @@ std::string_view http_status_of(std::string_view text) {
   return text.substr(at, end + 1 - at);
 }
 
-// Returns the store's own sentence without what Google's or Arrow's client wraps around it (the
-// names of bucket and object, which the message has), and without secrets: a token server may
-// repeat what it was sent. A long one is shortened, but keeps its HTTP status.
+// Returns the store's own error text, without the text that Google's or Arrow's client adds (the
+// names of bucket and object, which the message already has). Removes secrets, because a token
+// server may repeat what it received. Shortens a long text, but keeps its HTTP status.
 std::string sentence(const arrow::Status& status, const Identity& identity) {
   std::string text = status.message();
   for (const std::string_view before : {"last message of ", "The underlying error message was: "})

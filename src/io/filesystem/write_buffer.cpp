@@ -12,12 +12,12 @@
 namespace smelt::io {
 namespace {
 
-// The alignment of direct writes, in memory and in the file, that every disk accepts.
+// Alignment of direct writes in memory and in the file; every disk accepts it.
 constexpr std::size_t kUnit = 4096;
 
 }  // namespace
 
-// A direct write returns when the disk has it, so that it should be worth a disk's while.
+// Returns a larger capacity for direct writes, because each one waits for the disk.
 std::size_t WriteBuffer::capacity() const {
   return direct_ ? std::size_t{4} << 20 : std::size_t{128} << 10;
 }
@@ -55,7 +55,7 @@ bool WriteBuffer::hand_over(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ::ssize_t count = ::write(fd, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
-    // A disk with larger units, or a file system that accepts the flag but not such writes.
+    // The disk needs a larger alignment, or the file system accepts O_DIRECT but not such writes.
     if (count < 0 && errno == EINVAL && direct_ && stop_bypassing(fd)) continue;
     if (count < 0) return false;
     bytes.remove_prefix(static_cast<std::size_t>(count));

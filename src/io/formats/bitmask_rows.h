@@ -12,9 +12,10 @@
 namespace smelt::io {
 
 struct BitmaskRows {
-  std::vector<float> values;       // [K]
-  std::vector<std::uint8_t> bits;  // [R, C/8 rounded up]: of eight places the first is the lowest
-  std::vector<std::int64_t> offsets;  // [R]: how many values the rows before have
+  std::vector<float> values;  // [K]
+  std::vector<std::uint8_t>
+      bits;  // [R, C/8 rounded up]: the first of eight elements is the lowest bit
+  std::vector<std::int64_t> offsets;  // [R]: number of values in the rows before
 };
 
 // Encodes values [R,C].

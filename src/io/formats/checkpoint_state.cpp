@@ -7,7 +7,7 @@ namespace {
 
 [[noreturn]] void refuse_line(std::string_view origin, std::size_t number, std::string_view line) {
   throw UsageError(str(origin, ": line ", number, " is not `name: value`: ", line),
-                   "correct or remove the file, or name the checkpoint itself");
+                   "correct or remove the file, or give the path of the checkpoint itself");
 }
 
 int octal_digit(std::string_view text, std::size_t at) {

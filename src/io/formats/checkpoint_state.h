@@ -9,8 +9,9 @@
 namespace smelt::io {
 
 struct CheckpointState {
-  std::string newest;            // a path, mostly relative to the file's folder; may be empty
-  std::vector<std::string> all;  // from the oldest to the newest
+  std::string
+      newest;  // path of the latest checkpoint, usually relative to the file's folder; may be empty
+  std::vector<std::string> all;  // paths from the oldest to the newest
 };
 
 // Parses the file. Throws UsageError, in which `origin` names the file, if it is not a text proto.

@@ -1,6 +1,6 @@
 // Structs of settings whose fields are named once, in a visitor that serves recipes, JSON and help:
 //   template <class C, class V>
-//   void visit_fields(C& config, V&& visit) {  // beside the struct, found by its argument
+//   void visit_fields(C& config, V&& visit) {  // in the struct's namespace, found by ADL
 //     visit("hidden_size", config.hidden_size, "width of the encoder");
 //   }
 // A field is a string, an integer, a number, a boolean, or an enumeration with NamedValues
@@ -25,17 +25,17 @@ struct ConfigField {
   std::string name;
   Json default_value;
   std::string help;                       // with the unit
-  std::vector<std::string> choices = {};  // the words of an enumeration; empty: any value
+  std::vector<std::string> choices = {};  // names of an enumeration's values; empty: any value
 };
 
-// "a text", "a whole number", …: what values of this one's kind are called.
+// Returns the name of the value's kind, such as "a text" or "a whole number".
 const char* kind_name(const Json& value);
 
-// UsageError when the value is not of the default's kind; `where` begins the message.
+// Throws UsageError, beginning with `where`, if the value is not of the same kind as the default.
 void check_kind(const Json& value, const Json& default_value, const std::string& name,
                 const std::string& where);
 
-inline constexpr const char* kAutoWord = "auto";  // of a std::optional without a value
+inline constexpr const char* kAutoWord = "auto";  // the word for a std::optional without a value
 
 template <class Value>
 struct OptionalChoice : std::false_type {};
@@ -54,7 +54,8 @@ Json field_json(const Value& value) {
     return value;
 }
 
-// Returns the words that a field of this type may have; none if it is no enumeration.
+// Returns the words that a field of this type may have; an empty list if the type is not an
+// enumeration.
 template <class Value>
 std::vector<std::string> field_choices_of(const Value& value) {
   std::vector<std::string> out;
@@ -67,8 +68,8 @@ std::vector<std::string> field_choices_of(const Value& value) {
   return out;
 }
 
-// Returns the value that a word of field_choices_of() stands for. Throws UsageError, beginning with
-// `where`, for another word.
+// Returns the enumeration value with this name, one of field_choices_of(). Throws UsageError,
+// beginning with `where`, for another word.
 template <class Value>
 Value field_choice(const std::string& where, const std::string& word) {
   if constexpr (OptionalChoice<Value>::value) {
@@ -106,7 +107,8 @@ Json config_json(const Config& config) {
   return json;
 }
 
-// Defaults, and what the object says over them; names that no field has are left to the caller.
+// Returns a config with the values in the object, and defaults for the other fields. Ignores names
+// in the object that are not fields; the caller must check them.
 template <class Config>
 Config parse_config(const Json& object, const std::string& where) {
   Config config;

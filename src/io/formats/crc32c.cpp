@@ -8,7 +8,8 @@
 namespace smelt::io {
 
 std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed) {
-  constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // the library's length is an int
+  constexpr std::size_t kMostAtOnce = std::size_t{1}
+                                      << 30;  // because the library's length is an int
   std::uint32_t state = ~seed;
   while (!bytes.empty()) {
     const std::string_view part = bytes.substr(0, kMostAtOnce);

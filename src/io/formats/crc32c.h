@@ -14,8 +14,8 @@ std::uint32_t crc32c(std::string_view bytes, std::uint32_t seed = 0);
 // Returns eight lower-case hexadecimal digits.
 std::string hex_text(std::uint32_t crc);
 
-// Rotated right by 15 bits plus a constant: a checksum stored among the bytes that are checksummed
-// again would make that second checksum weak.
+// Returns the masked checksum: rotated right by 15 bits, plus a constant. Checksums are stored
+// masked, because a checksum over bytes that contain their own CRC would be weak.
 constexpr std::uint32_t mask_crc(std::uint32_t crc) {
   return ((crc >> 15) | (crc << 17)) + 0xA282EAD8u;
 }

@@ -12,8 +12,8 @@
 namespace smelt::io {
 namespace {
 
-// Numbers of the fields of Event, Summary, Summary.Value and SessionLog (tensorflow/core:
-// event.proto, summary.proto).
+// Field numbers of Event, Summary, Summary.Value and SessionLog (tensorflow/core: event.proto,
+// summary.proto).
 enum EventField : std::uint32_t {
   kWallTime = 1,
   kStep = 2,
@@ -29,7 +29,7 @@ enum SummaryField : std::uint32_t {
   kTensor = 8,
   kMetadata = 9
 };
-// HistogramProto (tsl: histogram.proto).
+// Field numbers of HistogramProto (tsl: histogram.proto).
 enum HistogramField : std::uint32_t {
   kMin = 1,
   kMax = 2,
@@ -39,10 +39,10 @@ enum HistogramField : std::uint32_t {
   kBucketLimit = 6,
   kBucket = 7
 };
-// TensorProto (tensorflow/core: tensor.proto) and its element types.
+// Field numbers of TensorProto (tensorflow/core: tensor.proto).
 enum TensorField : std::uint32_t { kType = 1, kShape = 2, kFloatValue = 5, kStringValue = 8 };
 enum ElementType : std::uint64_t { kFloat = 1, kString = 7 };
-// SummaryMetadata, SummaryMetadata.PluginData.
+// Field numbers of SummaryMetadata and SummaryMetadata.PluginData.
 enum MetadataField : std::uint32_t {
   kPluginData = 1,
   kPluginName = 1,
@@ -50,8 +50,8 @@ enum MetadataField : std::uint32_t {
   kDataClass = 4
 };
 constexpr std::uint64_t kTensorClass = 2;
-// HParamsPluginData, SessionStartInfo (tensorboard/plugins/hparams: plugin_data.proto), and
-// google.protobuf.Value.
+// Field numbers of HParamsPluginData, SessionStartInfo (tensorboard/plugins/hparams:
+// plugin_data.proto), and google.protobuf.Value.
 enum HparamsField : std::uint32_t { kSessionStart = 3, kHparams = 1, kStartTime = 5 };
 enum ValueField : std::uint32_t { kNumberValue = 2, kStringValueOf = 3, kBoolValue = 4 };
 constexpr std::uint32_t kStatus = 1;
@@ -86,7 +86,7 @@ WireWriter plugin_metadata(std::string_view plugin, std::string_view content) {
   return metadata;
 }
 
-// google.protobuf.Value
+// Returns a serialized google.protobuf.Value.
 WireWriter hyperparameter(const Json& value) {
   WireWriter out;
   if (value.is_boolean())
@@ -98,7 +98,7 @@ WireWriter hyperparameter(const Json& value) {
   return out;
 }
 
-// The upper ends of TensorFlow's buckets from 0 on.
+// Returns the upper bounds of TensorFlow's histogram buckets for numbers from 0 on.
 const std::vector<double>& bucket_ends() {
   static const std::vector<double> ends = [] {
     std::vector<double> out;
@@ -108,7 +108,8 @@ const std::vector<double>& bucket_ends() {
   return ends;
 }
 
-// 0 is the first bucket from 0 on; those of negative numbers mirror the others: -1, -2, …
+// Returns the index of the bucket that contains x. Buckets from 0 on are numbered 0, 1, …; their
+// mirror images for negative numbers are -1, -2, ….
 int bucket_of(double x) {
   const auto& ends = bucket_ends();
   const auto below = static_cast<int>(std::ranges::upper_bound(ends, std::abs(x)) - ends.begin());

@@ -19,10 +19,10 @@ struct Scalar {
 
 struct Histogram {
   double min = 0, max = 0, count = 0, sum = 0, sum_of_squares = 0;
-  std::vector<double> limits, counts;  // of buckets: their upper ends, how many are in each
+  std::vector<double> limits, counts;  // upper bounds of the buckets, and number of values in each
 };
 // Returns a histogram with TensorFlow's buckets, which grow by a tenth from 1e-12. Adjacent empty
-// buckets are merged, and those at both ends left out. NaN values are ignored.
+// buckets are merged, and empty buckets at both ends are left out. NaN values are ignored.
 Histogram histogram_of(std::span<const float> values);
 
 struct NamedHistogram {

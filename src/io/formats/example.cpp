@@ -96,7 +96,7 @@ void Example::parse_list(const WireField& list, Feature& feature) const {
 
 const Example::Feature& Example::find(std::string_view name, std::uint32_t kind,
                                       std::string_view what) const {
-  constexpr std::string_view kHint = "were the files made for another model or by another program?";
+  constexpr std::string_view kHint = "give files that were made for this model";
   for (const Feature& feature : features_) {
     if (feature.name != name) continue;
     if (feature.kind != kind)

@@ -29,7 +29,7 @@ class ExampleWriter {
  private:
   void add(std::string_view name, std::uint32_t kind);
 
-  WireWriter features_, entry_, feature_, list_, packed_;  // kept for their memory
+  WireWriter features_, entry_, feature_, list_, packed_;  // reused to avoid allocations
 };
 
 // The kind of list that a feature contains.
@@ -44,8 +44,9 @@ struct ExampleFeature {
 
 class Example {
  public:
-  // Accepts any order of fields, packed and unpacked lists, repeated fields merged or the last of a
-  // name winning as protobuf defines. UsageError beginning with `where` for anything malformed.
+  // Parses a message. As protobuf defines, fields may be in any order, lists packed or not,
+  // repeated fields are merged, and the last of several entries with the same name is used. Throws
+  // UsageError, beginning with `where`, for a malformed message.
   Example(std::string_view message, std::string where);
 
   // Returns a feature's values. Throws UsageError that names the feature if it is missing or of
@@ -54,11 +55,11 @@ class Example {
   const std::vector<float>& reals(std::string_view name) const;
   const std::vector<std::string>& bytes(std::string_view name) const;
   std::vector<std::string> names() const;
-  // In the message's order.
+  // Returns the features in the order of the message.
   std::vector<ExampleFeature> features() const;
 
  private:
-  // The field number of the list; 0 for a feature without a list.
+  // One feature. `kind` is the field number of its list, or 0 if it has no list.
   struct Feature {
     std::string name;
     std::uint32_t kind = 0;

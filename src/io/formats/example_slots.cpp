@@ -21,7 +21,8 @@ std::uint64_t load8(const char* at) {
   return word;
 }
 
-// The bytes of a length-delimited field that must be `field`, taken off `rest`; lengths below 2^21.
+// Removes a length-delimited field from `rest` and returns its bytes. Returns nullopt if the field
+// has another number or its length is 2^21 or more.
 std::optional<std::string_view> take_field(std::string_view& rest, int field) {
   if (rest.size() < 2 || rest[0] != static_cast<char>(field << 3 | 2)) return std::nullopt;
   std::size_t length = 0, at = 1;
@@ -37,14 +38,15 @@ std::optional<std::string_view> take_field(std::string_view& rest, int field) {
   return std::nullopt;
 }
 
-// The varint that ends with the first of `stops`, the clear top bits of `word`; of 4 bytes at most.
+// Returns the varint, of at most 4 bytes, at the beginning of `word`. `stops` has the bits that
+// mark the last byte of each varint in `word`; the first one ends this varint.
 std::uint32_t short_varint(std::uint64_t word, std::uint64_t stops) {
   word &= stops ^ (stops - 1);
   return static_cast<std::uint32_t>((word & 0x7F) | (word >> 1 & 0x3F80) | (word >> 2 & 0x1FC000) |
                                     (word >> 3 & 0xFE00000));
 }
 
-// Up to 8 bytes at `at`, zeros behind them.
+// Returns the 8 bytes at `at`, with zeros in place of bytes beyond the end of `all`.
 std::uint64_t load_before(const char* at, std::string_view all) {
   const char* const end = all.data() + all.size();
   const auto left = static_cast<std::size_t>(end - at);
@@ -74,24 +76,26 @@ class Unpacker {
         out_(slot.integers),
         out_end_(out_ + slot.count) {}
 
-  // Whether they fill it exactly, with values in range.
+  // Decodes all varints. Returns whether they fill the slot exactly, with values in range.
   bool run() {
     return run_words() && run_singly() && out_ == out_end_ && at_ == end_ && in_range();
   }
 
  private:
-  // While there are eight bytes and room for eight values; false for a longer varint.
+  // Decodes eight bytes at a time, as long as eight bytes and room for eight values are left.
+  // Returns false for a varint of more than 4 bytes.
   bool run_words() {
     while (end_ - at_ >= 8 && out_end_ - out_ >= 8) {
       const std::uint64_t word = load8(at_), stops = ~word & kTopBits;
-      if (stops == kTopBits) {  // eight of one byte each
+      if (stops == kTopBits) {  // eight varints of one byte each
         widen8(word, out_);
         seen_bytes_ |= word;
         at_ += 8;
         out_ += 8;
         continue;
       }
-      // Two at a time: the start of the second is known before the first is decoded.
+      // Decodes two varints at a time, because the start of the second is known before the first is
+      // decoded.
       const int first = std::countr_zero(stops) + 1;
       if (first > 32) return false;
       const std::uint64_t later = stops >> first;
@@ -129,7 +133,8 @@ class Unpacker {
   const FeatureSlot& slot_;
   const char *at_, *end_;
   std::int32_t *out_, *out_end_;
-  std::uint64_t seen_bytes_ = 0, seen_ = 0;  // all bits that were set: no value is above them
+  std::uint64_t seen_bytes_ = 0,
+                seen_ = 0;  // bitwise OR of the values, which is at least their maximum
 };
 
 bool unpack(std::string_view packed, const FeatureSlot& slot) {
@@ -151,7 +156,7 @@ bool fill_slots(std::string_view message, std::span<const FeatureSlot> slots) {
     if (!entry) return false;
     const auto name = take_field(*entry, 1);
     if (!name) return false;
-    // Files hold their features mostly in the order in which they are asked for.
+    // Most files have their features in the order of the slots, so that one is tried first.
     std::size_t slot = number < slots.size() && slots[number].name == *name ? number : 0;
     while (slot < slots.size() && slots[slot].name != *name) ++slot;
     if (slot == slots.size() || (filled >> slot & 1) != 0) return false;

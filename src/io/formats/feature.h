@@ -10,20 +10,21 @@
 namespace smelt::io {
 
 struct Feature {
-  std::string name;                              // of the tf.Example's feature: "input_ids"
+  std::string name;                              // name of the tf.Example's feature: "input_ids"
   compiler::DType dtype = compiler::DType::s32;  // s32 or f32
   compiler::Dims row = {};                       // shape in one record; {}: one number
   std::int64_t limit = 0;                        // s32: values are in [0, limit), at most 2^31
-  std::string limit_name{};                      // what gives the limit, for messages: "vocab_size"
+  std::string
+      limit_name{};  // name of the setting that determines the limit, for messages: "vocab_size"
 
-  // Numbers in one record.
+  // Returns the number of values in one record.
   std::int64_t count() const { return compiler::Shape{dtype, row}.elements(); }
 };
 
 using Features = std::vector<Feature>;
 
-// By which records of another kind are known, though they have all features that are wanted:
-// "masked_lm_positions" is of "bert".
+// A feature that identifies records of another kind, even if they have all required features.
+// Example: "masked_lm_positions" identifies records of kind "bert".
 struct ForeignFeature {
   std::string name, kind;
 };

@@ -61,7 +61,7 @@ void put_int4_values(std::span<const std::uint32_t> words, std::span<const float
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = value(i);
     return;
   }
-  constexpr std::size_t kBlock = 16;  // floats of a line of cache
+  constexpr std::size_t kBlock = 16;  // number of floats in a cache line
   for (std::size_t r0 = 0; r0 < rows; r0 += kBlock)
     for (std::size_t c = 0; c < columns; ++c)
       for (std::size_t r = r0; r < std::min(r0 + kBlock, rows); ++r)

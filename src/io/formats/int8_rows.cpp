@@ -10,8 +10,8 @@ namespace smelt::io {
 namespace {
 
 constexpr float kCodesToEachSide = 127.5F;
-// Added to and taken from a small number it leaves the nearest whole one, of two the even one:
-// there is no room for a fraction. Faster than a call of nearbyint().
+// Adding this constant to a small number and subtracting it again rounds the number to the nearest
+// integer (halves to even), because the sum has no bits for a fraction. Faster than nearbyint().
 constexpr float kToWhole = 0x1.8p23F;
 constexpr float kLeastScale = std::numeric_limits<float>::epsilon();
 
@@ -53,7 +53,7 @@ void put_int8_values(std::span<const std::int8_t> codes, std::span<const float> 
     }
     return;
   }
-  constexpr std::size_t kBlock = 16;  // floats of a line of cache
+  constexpr std::size_t kBlock = 16;  // number of floats in a cache line
   for (std::size_t r0 = 0; r0 < rows; r0 += kBlock)
     for (std::size_t c = 0; c < columns; ++c)
       for (std::size_t r = r0; r < std::min(r0 + kBlock, rows); ++r)

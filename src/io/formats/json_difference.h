@@ -10,7 +10,7 @@
 namespace smelt::io {
 
 struct JsonDifference {
-  std::string name;  // "model.num_hidden_layers"; an element of a list bears the list's name
+  std::string name;  // "model.num_hidden_layers"; for an element of a list, the name of the list
   Json was, is;
 };
 

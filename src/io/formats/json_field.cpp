@@ -30,9 +30,9 @@ std::optional<bool> JsonField::as_switch() const {
 std::vector<std::string> JsonField::as_texts() const {
   std::vector<std::string> texts;
   if (is_null()) return texts;
-  if (!value_.is_array()) refuse("no list");
+  if (!value_.is_array()) refuse("not a list");
   for (const Json& item : value_) {
-    if (!item.is_string()) refuse("no list of texts");
+    if (!item.is_string()) refuse("not a list of strings");
     texts.push_back(item.get<std::string>());
   }
   return texts;

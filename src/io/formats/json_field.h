@@ -12,8 +12,8 @@
 
 namespace smelt::io {
 
-// The whole file, or a field of it by its path: "model.vocab". A missing field is null. Lives no
-// longer than the file and what `path` and `hint` refer to.
+// A JSON file or one of its fields, named by its path such as "model.vocab". A missing field is
+// null. The file, `path` and `hint` must outlive this object.
 class JsonField {
  public:
   // `hint` is the hint of error messages about the field.
@@ -24,7 +24,7 @@ class JsonField {
   bool is_null() const { return value_.is_null(); }
   const Json& value() const { return value_; }
 
-  // Throws UsageError for another type.
+  // Returns the value as a T. Throws UsageError if it has another type.
   template <class T>
   T as() const try {
     return value_.get<T>();
@@ -36,7 +36,8 @@ class JsonField {
     return is_null() ? std::move(where_null) : as<T>();
   }
   std::optional<bool> as_switch() const;
-  // Throws UsageError unless the field is an integer in T's range. T has at most 64 bits.
+  // Returns an integer. Throws UsageError if the field is not an integer or not in T's range. T has
+  // at most 64 bits.
   template <class T>
   std::optional<T> as_number() const {
     if (is_null()) return std::nullopt;
@@ -44,16 +45,16 @@ class JsonField {
         value_.is_number_unsigned()
             ? std::in_range<T>(value_.get<std::uint64_t>())
             : value_.is_number_integer() && std::in_range<T>(value_.get<std::int64_t>());
-    if (!fits) refuse("no whole number in range");
+    if (!fits) refuse("not an integer in the valid range");
     return value_.get<T>();
   }
   // Returns a list of texts; empty if the field is missing.
   std::vector<std::string> as_texts() const;
-  // Throws UsageError unless the field is this text.
+  // Throws UsageError unless the field is this string.
   void expect(std::string_view wanted) const;
-  // "<path>: <field> is <value><wanted>"
+  // Throws UsageError "<path>: <field> is <value><wanted>".
   [[noreturn]] void throw_unexpected(std::string_view wanted) const;
-  // "<path>: <field> is <problem>", of the whole file "<path>: <problem>"
+  // Throws UsageError "<path>: <field> is <problem>", or "<path>: <problem>" for the whole file.
   [[noreturn]] void refuse(std::string_view problem) const;
 
  private:

@@ -8,8 +8,8 @@
 namespace smelt::io {
 namespace {
 
-// Returns the names of a JSON list without white space around them, and without those that are
-// empty; nullopt if the text is something else.
+// Returns the names in a JSON list of strings, without surrounding white space and without empty
+// names. Returns nullopt if the text is not such a list.
 std::optional<std::vector<std::string>> names_of_json(std::string_view text) {
   if (!text.starts_with('[')) return std::nullopt;
   const Json list = Json::parse_or_discard(text);
@@ -32,7 +32,7 @@ std::vector<std::string> class_names_in(std::string_view text, std::span<const s
   for (std::size_t first = 0; first < pieces.size();) {
     std::string name(trim(pieces[first]));
     std::size_t next = first + 1;
-    // The longest run of pieces that is a known name.
+    // Finds the longest run of pieces, joined by commas, that is a known name.
     for (std::size_t last = pieces.size(); last > next; --last) {
       const std::string run = join(std::span(pieces).subspan(first, last - first), ",");
       if (std::ranges::find(known, trim(run)) == known.end()) continue;

@@ -16,10 +16,10 @@ namespace smelt::io {
 
 enum class Problem {
   single_label,  // one of several classes
-  multi_label,   // any number of them
+  multi_label,   // any number of classes
   regression,    // a number
   token_labels,  // one of several classes for each word of a text
-  answer_spans,  // where in a text the answer to a question begins and ends
+  answer_spans,  // the position of the answer to a question in a text
 };
 inline constexpr NamedValues<Problem, 5> kProblems{{{"single_label", Problem::single_label},
                                                     {"multi_label", Problem::multi_label},
@@ -28,17 +28,17 @@ inline constexpr NamedValues<Problem, 5> kProblems{{{"single_label", Problem::si
                                                     {"answer_spans", Problem::answer_spans}}};
 constexpr const NamedValues<Problem, 5>& words_of(Problem) { return kProblems; }
 
-// Returns whether an empty label is missing. It is valid for several labels (no class) and for
-// words.
+// Returns whether an empty label is missing. An empty label is valid for multi_label, in which it
+// means no class, and for token_labels.
 constexpr bool needs_label(Problem problem) {
   return problem == Problem::single_label || problem == Problem::regression;
 }
 
-// How a text is cut into windows for a question, and how long an answer may be.
+// How a text is split into windows for a question, and the maximum length of an answer.
 struct AnswerLimits {
-  std::int64_t question_tokens = 64;  // kept of a question
+  std::int64_t question_tokens = 64;  // maximum tokens of a question; the rest is truncated
   std::int64_t doc_stride = 128;      // tokens from the first of a window to the first of the next
-  std::int64_t answer_tokens = 30;    // of an answer, at most
+  std::int64_t answer_tokens = 30;    // maximum tokens of an answer
 
   bool operator==(const AnswerLimits&) const = default;
 };
@@ -53,10 +53,10 @@ void visit_fields(C& c, Visitor&& visit) {
 
 struct Labels {
   Problem problem = Problem::single_label;
-  std::vector<std::string> names = {};  // of the classes; none of a regression or of answers
-  bool no_answer = false;               // of answers: a question may have none
+  std::vector<std::string> names = {};  // class names; empty for regression and answer_spans
+  bool no_answer = false;               // answer_spans: a question may have no answer
 
-  // Numbers that a model gives for a text, or for a word or piece of it.
+  // Returns the number of outputs of the model per text, or per token if has_token_outputs().
   std::int64_t outputs() const {
     if (problem == Problem::answer_spans) return 2;
     return problem == Problem::regression ? 1 : static_cast<std::int64_t>(names.size());
@@ -64,18 +64,18 @@ struct Labels {
   bool has_classes() const {
     return problem != Problem::regression && problem != Problem::answer_spans;
   }
-  // Whether each token has numbers, and not the whole text.
+  // Returns whether the model has outputs for each token instead of for the whole text.
   bool of_tokens() const {
     return problem == Problem::token_labels || problem == Problem::answer_spans;
   }
 };
 
-// Reads several names of classes: a JSON list, or names with commas between. A name of `known` that
-// holds commas is one name. White space around names is left out, and so are empty ones.
+// Parses a list of class names: a JSON list, or names separated by commas. A name in `known` may
+// contain commas. Removes white space around names and drops empty names.
 std::vector<std::string> class_names_in(std::string_view text,
                                         std::span<const std::string> known = {});
-// Returns the names with commas between, or as a JSON list if class_names_in() would read them
-// otherwise.
+// Returns the names separated by commas, or as a JSON list if class_names_in() would not parse that
+// form to the same names.
 std::string class_names_text(const std::vector<std::string>& names);
 
 }  // namespace smelt::io

@@ -1,4 +1,5 @@
-// Numbers as bytes, the lowest first, whatever the host's order; compilers make one move of each.
+// Reads and writes numbers as little-endian bytes on any host. Compilers turn each call into one
+// move instruction.
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@ void append_little_endian(std::string& out, Unsigned value) {
   out.append(bytes.data(), bytes.size());
 }
 
-// Reads an integer from the first bytes, which must be enough.
+// Returns the integer in the first bytes. There must be enough bytes.
 template <class Unsigned>
 Unsigned from_little_endian(std::string_view bytes) {
   Unsigned value = 0;

@@ -19,7 +19,7 @@ constexpr std::uint32_t kNodeInput = 1, kNodeOutput = 2, kNodeName = 3, kNodeOp 
                         kNodeAttribute = 5;
 constexpr std::uint32_t kAttributeName = 1, kAttributeF = 2, kAttributeI = 3, kAttributeInts = 8,
                         kAttributeType = 20;
-constexpr std::int64_t kIsFloat = 1, kIsInt = 2, kIsInts = 7;  // of an attribute
+constexpr std::int64_t kIsFloat = 1, kIsInt = 2, kIsInts = 7;  // types of an attribute
 constexpr std::uint32_t kTensorDims = 1, kTensorType = 2, kTensorName = 8, kTensorRaw = 9;
 constexpr std::uint32_t kValueName = 1, kValueType = 2, kTypeTensor = 1, kTypeElement = 1,
                         kTypeShape = 2, kShapeDim = 1, kDimValue = 1, kDimParam = 2;
@@ -80,7 +80,8 @@ WireWriter value_message(const std::string& of, compiler::DType type,
   return out;
 }
 
-// A field of that many bytes, which follow.
+// Returns the beginning of a length-delimited field: its number and size. The caller appends `size`
+// bytes.
 std::string begun(std::uint32_t field, std::uint64_t size) {
   WireWriter out;
   out.raw_varint(field << 3 | kDelimited);
@@ -121,7 +122,7 @@ std::string OnnxGraph::constant(const std::string& of, LazyTensor tensor) {
 }
 
 std::string OnnxGraph::constant(float number) {
-  char digits[32];  // all of them: another number has another name
+  char digits[32];  // enough digits that different numbers get different names
   std::snprintf(digits, sizeof digits, "%.9g", number);
   return constant(str("constant/", digits), held(compiler::DType::f32, {}, std::vector{number}));
 }

@@ -1,4 +1,4 @@
-// Models as ONNX files: a graph of operators with its weights in the one file
+// Writes models as ONNX files, which contain a graph of operators and its weights
 // (https://github.com/onnx/onnx, onnx/onnx.proto; operators: docs/Operators.md there).
 // docs/reference/formats/onnx.md.
 #pragma once
@@ -23,12 +23,12 @@ struct OnnxAttribute {
   std::variant<std::int64_t, float, std::vector<std::int64_t>> value;
 };
 
-// Values go by their names.
+// A graph that is built operator by operator. Values are identified by their names.
 class OnnxGraph {
  public:
   explicit OnnxGraph(std::string name) : name_(std::move(name)) {}
 
-  // A dimension is a number, "512", or a name, which stands for any size.
+  // Adds an input. A dimension is a number, such as "512", or a name for a variable size.
   std::string input(const std::string& name, compiler::DType type,
                     const std::vector<std::string>& dims);
   void output(const std::string& value, compiler::DType type, const std::vector<std::string>& dims);
@@ -51,7 +51,7 @@ class OnnxGraph {
 
  private:
   struct Initializer {
-    std::string head;  // all but its values
+    std::string head;  // the encoded constant without its values
     LazyTensor tensor;
     std::uint64_t bytes() const;
   };
@@ -60,7 +60,7 @@ class OnnxGraph {
   std::uint64_t graph_bytes() const;
 
   std::string name_;
-  WireWriter nodes_, inputs_, outputs_;  // each message behind its field number
+  WireWriter nodes_, inputs_, outputs_;  // encoded messages, each preceded by its field number
   std::map<std::string, Initializer> initializers_;
   std::int64_t count_ = 0;
 };

@@ -110,9 +110,9 @@ RecordLayout decode_record_layout(std::string_view bytes, std::string_view where
   const auto require = [&](bool condition, std::string_view what) {
     if (!condition)
       throw UsageError(str(where, ": ", what),
-                       "remove the file; `smelt data index` makes it again");
+                       "remove the file and write it again with `smelt data index`");
   };
-  require(bytes.size() >= kHeaderBytes && bytes.starts_with(kMagic), "no index of records");
+  require(bytes.size() >= kHeaderBytes && bytes.starts_with(kMagic), "not a record index");
   const auto version = from_little_endian<std::uint32_t>(bytes.substr(8));
   require(version == kVersion, str("version ", version, ", not ", kVersion));
   require(from_little_endian<std::uint32_t>(bytes.substr(12)) == crc32c(bytes.substr(kCheckedFrom)),

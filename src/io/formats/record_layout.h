@@ -1,5 +1,5 @@
-// Where the records of a TFRecord file are, without the file:
-// docs/reference/formats/record_index.md. Bytes only, no files.
+// The positions of the records in a TFRecord file, and their encoding as a record index
+// (docs/reference/formats/record_index.md). Works on bytes and does not access files.
 #pragma once
 
 #include <array>
@@ -9,11 +9,11 @@
 
 namespace smelt::io {
 
-// Numbers in as few bytes each as the largest of them needs: 1, 2, 4 or 8.
+// A list of integers that are stored with 1, 2, 4 or 8 bytes each, depending on the largest one.
 class NarrowNumbers {
  public:
   NarrowNumbers() = default;
-  // `bytes` as bytes() gave them, with that width.
+  // Restores a list from its bytes() and its width.
   NarrowNumbers(std::string bytes, std::size_t width);
 
   void push_back(std::uint64_t value);
@@ -23,7 +23,7 @@ class NarrowNumbers {
   // Returns the sum of the numbers [first, last), modulo 2^64.
   std::uint64_t sum(std::size_t first, std::size_t last) const;
 
-  // Little-endian, one after another.
+  // Returns the numbers as consecutive little-endian integers.
   const std::string& bytes() const { return bytes_; }
   std::size_t width() const { return width_; }
 
@@ -35,17 +35,19 @@ class NarrowNumbers {
 };
 
 struct RecordLayout {
-  NarrowNumbers sizes;   // of each record, header and footer included
-  NarrowNumbers tokens;  // of each record, padding not counted; empty when that is not known
-  // The file's first 12 bytes (the header of the first record) and its last 4 (the last record's
-  // checksum): by them and its size a file is known again. Zeros when it has no record.
+  NarrowNumbers sizes;   // bytes of each record, including header and footer
+  NarrowNumbers tokens;  // tokens of each record without padding; empty if unknown
+  // The file's first 12 bytes (the header of the first record) and last 4 bytes (the checksum of
+  // the last record). Together with the file's size they identify it. Zeros if there are no
+  // records.
   std::array<char, 16> ends{};
 
   std::uint64_t file_size() const { return sizes.sum(0, sizes.size()); }
 };
 
 std::string encode_record_layout(const RecordLayout& layout);
-// UsageError beginning with `where` for bytes that no encode_record_layout made.
+// Decodes the result of encode_record_layout(). Throws UsageError, beginning with `where`, for
+// other bytes.
 RecordLayout decode_record_layout(std::string_view bytes, std::string_view where);
 
 }  // namespace smelt::io

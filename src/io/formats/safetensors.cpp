@@ -17,7 +17,7 @@ constexpr std::size_t kLengthBytes = kSafetensorsLengthBytes;
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the official reader's limit
 constexpr std::string_view kMetadataKey = "__metadata__";
 
-// In the order in which the official writer places them: the widest first.
+// In the order of the official writer, widest first.
 constexpr std::array<std::pair<compiler::DType, std::string_view>, 12> kDTypes{
     {{compiler::DType::u64, "U64"},
      {compiler::DType::s64, "I64"},
@@ -86,7 +86,7 @@ void write_tensors(const Tensors& tensors, const Metadata& metadata, const Write
 // Reads one header. Every error names the file and, if known, the tensor.
 class HeaderReader {
  public:
-  // The file's beginning, and how long it is.
+  // `head` is the beginning of the file, `file_bytes` its size.
   HeaderReader(std::string_view head, std::uint64_t file_bytes, std::string_view origin)
       : head_(head), file_bytes_(file_bytes), origin_(origin) {}
 
@@ -204,8 +204,7 @@ class HeaderReader {
     return {shape, data_at_ + begin};
   }
 
-  // The format has no holes and no overlaps: the tensors follow one another through all of the
-  // data.
+  // Checks that the tensors cover the data without gaps and overlaps, as the format requires.
   void check_coverage(const SafetensorsHeader& header) const {
     std::vector<std::pair<std::pair<std::uint64_t, std::uint64_t>, std::string_view>> pieces;
     for (const auto& [name, tensor] : header.tensors) {

@@ -1,5 +1,6 @@
-// safetensors: named tensors in one file, https://github.com/huggingface/safetensors#format and
-// docs/reference/formats/safetensors.md. Bytes only; files are store's and checkpoint's business.
+// The safetensors format: named tensors in one file
+// (https://github.com/huggingface/safetensors#format, docs/reference/formats/safetensors.md). Works
+// on bytes and does not access files.
 #pragma once
 
 #include <cstring>
@@ -46,7 +47,7 @@ void write_safetensors(const TensorMap& tensors, const Metadata& metadata,
 void write_safetensors(const LazyTensors& tensors, const Metadata& metadata,
                        const std::function<void(std::string_view)>& write);
 
-// The size of what write_safetensors hands out, and the whole of it in one string.
+// Return the size of the file that write_safetensors() writes, and its content as one string.
 std::uint64_t safetensors_size_bytes(const TensorMap& tensors, const Metadata& metadata);
 std::string safetensors_bytes(const TensorMap& tensors, const Metadata& metadata = {});
 
@@ -54,7 +55,7 @@ std::string safetensors_bytes(const TensorMap& tensors, const Metadata& metadata
 struct SafetensorsHeader {
   struct Place {
     compiler::Shape shape;
-    std::uint64_t offset = 0;  // in the file
+    std::uint64_t offset = 0;  // of the data in the file, in bytes
   };
   std::map<std::string, Place, std::less<>> tensors;
   Metadata metadata;
@@ -63,7 +64,8 @@ inline constexpr std::uint64_t kSafetensorsLengthBytes = 8;
 // Returns the header size from the file's first 8 bytes. Throws UsageError if it exceeds the
 // official reader's limit.
 std::uint64_t safetensors_header_size(std::string_view head, std::string_view origin);
-// `head` is the file's beginning with the whole header, `file_bytes` the size of all of it.
+// Parses the header. `head` is the beginning of the file with the whole header, `file_bytes` the
+// size of the whole file.
 SafetensorsHeader parse_safetensors_header(std::string_view head, std::uint64_t file_bytes,
                                            std::string_view origin);
 

@@ -16,8 +16,7 @@ namespace {
 constexpr std::uint32_t kRunField = 2, kVersionField = 4, kTypeField = 5, kElementsField = 6,
                         kFinalizedField = 1000;
 constexpr std::string_view kFoldersHint =
-    "give folders of one scalar or list of token ids an element, as tf.data.Dataset.save writes "
-    "them";
+    "give folders written by tf.data.Dataset.save whose elements are scalars or lists of token ids";
 
 bool is_integer(std::int64_t type) {
   switch (static_cast<SnapshotType>(type)) {
@@ -34,7 +33,7 @@ bool is_integer(std::int64_t type) {
   return false;
 }
 
-// Calls use(a number of the type).
+// Calls `use` with a value-initialized number of the type.
 template <class Use>
 auto with_type(SnapshotType type, const Use& use) {
   switch (type) {
@@ -68,7 +67,8 @@ void check_kind(WireType found, WireType wanted, std::uint32_t field, std::strin
                      "the file is damaged: make or copy it again");
 }
 
-// The sizes of a TensorShapeProto: dim = 2 {size = 1}, unknown_rank = 3.
+// Returns the dimensions in a TensorShapeProto, whose fields are dim = 2 {size = 1} and
+// unknown_rank = 3.
 std::vector<std::int64_t> parse_shape(std::string_view message, const std::string& where) {
   std::vector<std::int64_t> sizes;
   WireReader shape(message, where);
@@ -97,7 +97,7 @@ void append_numbers(std::string_view content, const RecordPlace& place,
     const auto id = static_cast<std::uint64_t>(number);
     if (number < 0 || id > kMost)
       throw UsageError(
-          str(place.file, ": record at offset ", place.offset, ": ", +number, " is no token id"),
+          str(place.file, ": record at offset ", place.offset, ": ", +number, " is not a token id"),
           "ids are from 0 to 2147483647");
     ids[before + i] = static_cast<std::int32_t>(id);
   }
@@ -107,7 +107,7 @@ void check_metadata(const std::vector<std::int64_t>& types, std::int64_t version
                     std::string_view where) {
   if (version != kSnapshotVersion)
     throw UsageError(str(where, ": snapshot of version ", version, ", not ", kSnapshotVersion),
-                     "save it again by tf.data.Dataset.save");
+                     "save it again with tf.data.Dataset.save");
   if (types.size() != 1)
     throw UsageError(str(where, ": elements of ", types.size(), " tensors, not one"), kFoldersHint);
   if (!is_integer(types.front()))
@@ -115,7 +115,8 @@ void check_metadata(const std::vector<std::int64_t>& types, std::int64_t version
         str(where, ": elements of ", tensorflow_type_name(types.front()), ", not of integers"),
         kFoldersHint);
   if (!finalized)
-    throw UsageError(str(where, ": the snapshot was not written to its end"), "save it again");
+    throw UsageError(str(where, ": the snapshot is incomplete"),
+                     "save it again with tf.data.Dataset.save");
 }
 
 }  // namespace
@@ -154,7 +155,7 @@ SnapshotMetadata parse_snapshot_metadata(std::string_view bytes, std::string_vie
   }
   check_metadata(types, version, finalized, where);
   if (out.run.empty() || !std::ranges::all_of(out.run, [](char c) { return c >= '0' && c <= '9'; }))
-    throw UsageError(str(where, ": run '", out.run, "' is no number"),
+    throw UsageError(str(where, ": run '", out.run, "' is not a number"),
                      "the file is damaged: make or copy it again");
   out.type = static_cast<SnapshotType>(types.front());
   if (elements > 0) out.elements = static_cast<std::uint64_t>(elements);
@@ -164,17 +165,17 @@ SnapshotMetadata parse_snapshot_metadata(std::string_view bytes, std::string_vie
 void check_snapshot_packing(std::string_view head, std::string_view file) {
   if (head.size() < kRecordHeaderBytes || begins_record(head)) return;
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(head[i]); };
-  // SNAPPY's blocks begin with their length, the highest byte first, and that of what they unpack
-  // to; a damaged record has zeros there.
+  // A SNAPPY block begins with its length and its decompressed length, both big-endian. In a
+  // damaged record these bytes are zeros.
   const bool snappy = byte(0) == 0 && byte(1) + byte(2) + byte(3) > 0 && byte(4) > 0;
   const bool zlib = byte(0) == 0x78 && (byte(0) * 256 + byte(1)) % 31 == 0;
   if (snappy || zlib)
-    throw UsageError(str(file, ": packed by ", snappy ? "SNAPPY" : "ZLIB"),
-                     "save it with compression=\"GZIP\" or without any");
+    throw UsageError(str(file, ": compressed with ", snappy ? "SNAPPY" : "ZLIB"),
+                     "save it with compression=\"GZIP\" or without compression");
 }
 
-// TensorProto: dtype = 1, tensor_shape = 2, tensor_content = 4; all others hold numbers in ways
-// that snapshots do not use.
+// TensorProto: dtype = 1, tensor_shape = 2, tensor_content = 4; the other fields store numbers in
+// forms that snapshots do not use. Returns tensor_content.
 std::string_view TokenTensors::content_of(std::string_view message, const RecordPlace& place) {
   if (!before_.empty() && message.size() == size_ && message.starts_with(before_))
     return message.substr(before_.size());

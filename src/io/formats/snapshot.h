@@ -1,5 +1,5 @@
 // The format of tf.data.Dataset.save (docs/reference/formats/snapshot.md): the metadata of a folder
-// and the tensors in its records. Bytes only, no files.
+// and the tensors in its records. Works on bytes and does not access files.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,11 @@
 
 namespace smelt::io {
 
-inline constexpr std::string_view kSnapshotMetadata = "snapshot.metadata";  // file of the folder
+inline constexpr std::string_view kSnapshotMetadata =
+    "snapshot.metadata";  // the metadata file in the folder
 constexpr std::int64_t kSnapshotVersion = 2;
 
-// tensorflow.DataType of the integers.
+// Element types of the integers, as numbered by tensorflow.DataType.
 enum class SnapshotType : std::uint8_t {
   int32 = 3,
   uint8 = 4,
@@ -28,28 +29,30 @@ enum class SnapshotType : std::uint8_t {
 };
 
 struct SnapshotMetadata {
-  std::string run;  // the folder that holds the shards
+  std::string run;  // name of the folder that contains the shards
   SnapshotType type = SnapshotType::int64;
-  std::optional<std::uint64_t> elements;  // as TensorFlow counted them
+  std::optional<std::uint64_t> elements;  // number of elements, if TensorFlow stored it
 };
 
-// UsageError beginning with `where` for what is malformed, of another version, not finished, or of
-// elements that are not one tensor of integers.
+// Parses the metadata. Throws UsageError, beginning with `where`, if it is malformed, has another
+// version, belongs to an incomplete snapshot, or has elements that are not a single tensor of
+// integers.
 SnapshotMetadata parse_snapshot_metadata(std::string_view bytes, std::string_view where);
 
-// UsageError naming the packing when a file that begins with `head` is packed as TensorFlow does,
-// but not by GZIP: SNAPPY or ZLIB. At least 12 bytes tell.
+// Throws UsageError that names the compression if a file that begins with `head` is compressed with
+// SNAPPY or ZLIB, which smelt does not support. `head` must have at least 12 bytes.
 void check_snapshot_packing(std::string_view head, std::string_view file);
 
-// Records' tensors as token ids; faster for a run of tensors of the same shape.
+// Decodes the tensors in records to token ids. Faster for consecutive tensors of the same shape.
 class TokenTensors {
  public:
   explicit TokenTensors(SnapshotType type) : type_(type) {}
 
-  // Appends the numbers of one serialized TensorProto: a scalar or a list. UsageError naming the
-  // place for what is malformed, of another type or rank, or no token id: negative, 2^31 or more.
+  // Appends the numbers of one serialized TensorProto, a scalar or a list. Throws UsageError that
+  // names the place if it is malformed, has another type or rank, or contains a number that is
+  // negative or not less than 2^31.
   void append(std::string_view message, const RecordPlace& place, std::vector<std::int32_t>& ids);
-  // Whether the last one was a scalar.
+  // Returns whether the last tensor was a scalar.
   bool scalar() const { return scalar_; }
 
  private:
@@ -57,8 +60,9 @@ class TokenTensors {
 
   SnapshotType type_;
   bool scalar_ = false;
-  std::string before_;    // a message's bytes before its numbers, which end it; empty: not known
-  std::size_t size_ = 0;  // of that message
+  // Bytes of the last message before its numbers, which are at its end; empty: unknown.
+  std::string before_;
+  std::size_t size_ = 0;  // size of that message
 };
 
 }  // namespace smelt::io

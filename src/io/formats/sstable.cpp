@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kTableMagic = 0xDB4775248B80FB57;
 constexpr std::size_t kFooterBytes = 48, kHandlesBytes = 40;
-constexpr std::size_t kTrailerBytes = 5;  // the packing's number, a checksum
+constexpr std::size_t kTrailerBytes = 5;  // compression type and checksum
 constexpr int kRestartInterval = 16;
 constexpr char kPlain = 0, kSnappy = 1;
 
@@ -30,14 +30,14 @@ class TableReader {
 
  private:
   [[noreturn]] void fail(const std::string& problem) const {
-    throw UsageError(str(origin_, ": ", problem), "fetch or make the file again");
+    throw UsageError(str(origin_, ": ", problem), "download or write the file again");
   }
   BlockHandle handle(WireReader& reader) const {
     const std::uint64_t offset = reader.raw_varint();
     return {offset, reader.raw_varint()};
   }
   std::string_view block(BlockHandle handle) const;
-  // Appends a block's entries. A key may share a prefix with the key before.
+  // Appends a block's entries. A key may share a prefix with the previous key.
   void entries(std::string_view block, std::vector<TableEntry>& out);
 
   std::string_view bytes_, origin_;
@@ -55,16 +55,18 @@ std::string_view TableReader::block(BlockHandle at) const {
   const std::uint32_t found = crc32c(trailer.substr(0, 1), crc32c(block));
   if (said != found)
     fail(str("the block at ", at.offset, " is damaged: its crc32c is ", found, ", not ", said));
-  if (trailer.front() == kSnappy) fail("its blocks are packed by Snappy, which is not read");
+  if (trailer.front() == kSnappy)
+    fail("its blocks are compressed with Snappy, which is not supported");
   if (trailer.front() != kPlain)
-    fail(
-        str("unknown packing ", static_cast<int>(trailer.front()), " of the block at ", at.offset));
+    fail(str("unknown compression ", static_cast<int>(trailer.front()), " of the block at ",
+             at.offset));
   return block;
 }
 
 void TableReader::entries(std::string_view block, std::vector<TableEntry>& out) {
-  constexpr std::uint64_t kMostGrowth = 32;  // of keys by what they share, over the file's size
-  if (block.size() < 4) fail("a block without its number of restarts");
+  // Maximum ratio of the keys' total size, with shared prefixes repeated, to the file's size.
+  constexpr std::uint64_t kMostGrowth = 32;
+  if (block.size() < 4) fail("a block without the number of its restarts");
   const std::uint64_t restarts = from_little_endian<std::uint32_t>(block.substr(block.size() - 4));
   if (restarts > (block.size() - 4) / 4) fail(str("a block of ", restarts, " restarts"));
   WireReader reader(block.substr(0, block.size() - 4 - 4 * restarts), origin_);
@@ -72,12 +74,13 @@ void TableReader::entries(std::string_view block, std::vector<TableEntry>& out) 
   while (!reader.done()) {
     const std::uint64_t shared = reader.raw_varint(), rest = reader.raw_varint();
     const std::uint64_t value = reader.raw_varint();
-    if (shared > key.size()) fail(str("a key shares ", shared, " bytes with one of ", key.size()));
+    if (shared > key.size())
+      fail(str("a key shares ", shared, " bytes with the previous key, which has ", key.size()));
     key.resize(shared);
     key += reader.raw_bytes(rest);
     key_bytes_ += key.size();
     if (key_bytes_ > kMostGrowth * bytes_.size())
-      fail("its keys share more with each other than names do");
+      fail("its keys share more bytes than names of tensors do");
     if (!out.empty() && out.back().key >= key) fail("its keys do not ascend");
     out.push_back({key, reader.raw_bytes(value)});
   }
@@ -86,14 +89,16 @@ void TableReader::entries(std::string_view block, std::vector<TableEntry>& out) 
 std::vector<TableEntry> TableReader::read() {
   if (bytes_.size() < kFooterBytes ||
       from_little_endian<std::uint64_t>(bytes_.substr(bytes_.size() - 8)) != kTableMagic)
-    fail("not a table of TensorFlow's, or cut short: its last 8 bytes are another format's");
+    fail(
+        "not a TensorFlow checkpoint index, or truncated: its last 8 bytes are not those of the "
+        "format");
   const std::string_view handles = bytes_.substr(bytes_.size() - kFooterBytes, kHandlesBytes);
   WireReader footer(handles, origin_);
   const BlockHandle meta = handle(footer), index = handle(footer);
   while (!footer.done())
     if (footer.raw_bytes(1) != std::string_view("\0", 1)) fail("its footer is damaged");
   std::vector<TableEntry> blocks, meta_blocks, out;
-  entries(block(meta), meta_blocks);  // filters of other writers
+  entries(block(meta), meta_blocks);  // other writers store filters there
   entries(block(index), blocks);
   key_bytes_ = 0;
   for (const TableEntry& line : blocks) {
@@ -146,7 +151,7 @@ class BlockWriter {
   std::string last_;
 };
 
-// A short text t with from <= t < to.
+// Returns a short text t with from <= t < to.
 std::string between(std::string from, std::string_view to) {
   const auto differ = std::ranges::mismatch(from, to).in1 - from.begin();
   const auto at = static_cast<std::size_t>(differ);
@@ -158,7 +163,7 @@ std::string between(std::string from, std::string_view to) {
   return from;
 }
 
-// A short text t with from <= t.
+// Returns a short text t with from <= t.
 std::string after(std::string from) {
   const auto less = std::ranges::find_if(from, [](char c) { return c != '\xFF'; });
   if (less == from.end()) return from;

@@ -1,5 +1,5 @@
 // Sorted string tables: LevelDB's file format, in which TensorFlow writes the index of a
-// checkpoint; docs/reference/formats/tensor_bundle.md. Bytes only.
+// checkpoint; docs/reference/formats/tensor_bundle.md. Works on bytes and does not access files.
 #pragma once
 
 #include <cstddef>

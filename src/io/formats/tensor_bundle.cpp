@@ -13,7 +13,7 @@
 namespace smelt::io {
 namespace {
 
-// BundleHeaderProto, BundleEntryProto, TensorShapeProto and TensorSliceProto.
+// Field numbers of BundleHeaderProto, BundleEntryProto, TensorShapeProto and TensorSliceProto.
 constexpr std::uint32_t kShards = 1, kEndianness = 2, kHeaderVersion = 3, kProducer = 1,
                         kMinConsumer = 2;
 constexpr std::uint32_t kEntryType = 1, kEntryShape = 2, kShard = 3, kOffset = 4, kSize = 5,
@@ -21,10 +21,10 @@ constexpr std::uint32_t kEntryType = 1, kEntryShape = 2, kShard = 3, kOffset = 4
 constexpr std::uint32_t kDim = 2, kUnknownRank = 3, kDimSize = 1;
 constexpr std::uint32_t kExtent = 1, kExtentStart = 1, kLength = 2;
 constexpr std::int64_t kBundleVersion = 1;
-constexpr std::int64_t kMostShards = 100'000;  // five digits of a file's name
+constexpr std::int64_t kMostShards = 100'000;  // file names have five digits for the shard
 
 [[noreturn]] void refuse(std::string_view where, const std::string& problem) {
-  throw UsageError(str(where, ": ", problem), "fetch or make the checkpoint again");
+  throw UsageError(str(where, ": ", problem), "download or write the checkpoint again");
 }
 
 // Iterates over the fields of a message and checks their wire types.
@@ -35,7 +35,8 @@ void each_field(std::string_view message, std::string_view where, const Use& use
 }
 
 std::int64_t integer_of(const WireField& field, std::string_view where) {
-  if (field.type != WireType::varint) refuse(where, str("field ", field.number, " is no integer"));
+  if (field.type != WireType::varint)
+    refuse(where, str("field ", field.number, " is not an integer"));
   return field.integer();
 }
 
@@ -120,17 +121,17 @@ void parse_header(std::string_view message, std::string_view origin, BundleIndex
       if (version.number == kMinConsumer) min_consumer = integer_of(version, origin);
     });
   });
-  if (endianness != 0) refuse(origin, "written on a machine of the other byte order");
+  if (endianness != 0) refuse(origin, "written on a big-endian machine, which is not supported");
   if (min_consumer > kBundleVersion)
-    refuse(origin,
-           str("wants a reader of version ", min_consumer, ", this one is of ", kBundleVersion));
+    refuse(origin, str("needs a reader of version ", min_consumer, ", but smelt supports version ",
+                       kBundleVersion));
   if (out.shards < 1 || out.shards > kMostShards)
     refuse(origin, str("has ", out.shards, " files of data"));
 }
 
 void check_bytes(const BundleEntry& entry, std::int64_t shards, const std::string& where) {
   if (entry.shard < 0 || entry.shard >= shards)
-    refuse(where, str("lies in file ", entry.shard, " of ", shards));
+    refuse(where, str("is in data file ", entry.shard, " of ", shards));
   if (entry.size > std::uint64_t{1} << 62 || entry.offset > std::uint64_t{1} << 62)
     refuse(where, str(entry.size, " bytes at ", entry.offset));
   const std::int64_t elements = elements_of(entry.dims, where);
@@ -138,7 +139,7 @@ void check_bytes(const BundleEntry& entry, std::int64_t shards, const std::strin
   if (!dtype) return;
   const compiler::Shape shape{*dtype, entry.dims};
   if (static_cast<std::uint64_t>(elements) * compiler::dtype_size_bytes(*dtype) != entry.size)
-    refuse(where, str("has ", entry.size, " bytes, but is ", shape));
+    refuse(where, str("has ", entry.size, " bytes, but its shape is ", shape));
 }
 
 bool fits(const BundleSlice& slice, const compiler::Dims& whole) {
@@ -177,7 +178,7 @@ void check_parts(const BundleEntry& tensor, const std::string& name, const Bundl
       if (overlap(slice, tensor.slices[j])) refuse(where, "its parts overlap");
     held += elements_of(dims, where);
   }
-  if (held != elements_of(tensor.dims, where)) refuse(where, "its parts are not all of it");
+  if (held != elements_of(tensor.dims, where)) refuse(where, "its parts do not cover the tensor");
 }
 
 // ---- Writing
@@ -203,7 +204,7 @@ std::string slice_message(const BundleSlice& slice) {
   return out.take();
 }
 
-// A field that is 0 is left out.
+// Returns a serialized BundleEntryProto, without fields that are 0.
 std::string entry_message(const BundleEntry& entry) {
   WireWriter out;
   const auto put = [&](std::uint32_t field, std::uint64_t value) {
@@ -247,7 +248,8 @@ void append_text(std::string& out, std::string_view text) {
   out += '\1';
 }
 
-// n bytes hold 7 n - 1 bits; the first n bits, inverted for a negative number, say how many.
+// An encoding of n bytes holds 7 n - 1 bits of the number. Its first n bits encode n; they are
+// inverted for a negative number.
 void append_signed(std::string& out, std::int64_t value) {
   const auto bits = static_cast<std::uint64_t>(value < 0 ? ~value : value);
   const int length = static_cast<int>(std::bit_width(bits)) / 7 + 1;
@@ -266,7 +268,7 @@ void append_signed(std::string& out, std::int64_t value) {
 
 std::string bundle_part_key(std::string_view tensor, const BundleSlice& slice) {
   std::string key;
-  append_count(key, 0);  // so that it differs from every name
+  append_count(key, 0);  // so that the key differs from the names of all tensors
   append_text(key, tensor);
   append_count(key, slice.extents.size());
   for (const auto& [start, length] : slice.extents) {
@@ -304,7 +306,7 @@ BundleIndex parse_bundle_index(std::string_view bytes, std::string_view origin) 
     if (entry.slices.empty())
       check_bytes(entry, index.shards, where);
     else if (entry.shard != 0 || entry.offset != 0 || entry.size != 0)
-      refuse(where, "has both parts and bytes");
+      refuse(where, "has both parts and data");
     if (part && !entry.slices.empty()) refuse(where, "is a part that has parts");
     (part ? index.parts : index.tensors).emplace(key, std::move(entry));
   }

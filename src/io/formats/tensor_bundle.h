@@ -1,5 +1,6 @@
 // The index of a TensorFlow checkpoint ("V2", a tensor bundle): its tensors and the positions of
-// their bytes in the data files; docs/reference/formats/tensor_bundle.md. Bytes only.
+// their bytes in the data files; docs/reference/formats/tensor_bundle.md. Works on bytes and does
+// not access files.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace smelt::io {
 
-// A part of a tensor: where it begins in each dimension, and how long it is there.
+// A slice of a tensor in one dimension after another: its begin and its length.
 struct BundleSlice {
   struct Extent {
     std::int64_t start = 0;
@@ -28,7 +29,7 @@ struct BundleEntry {
   compiler::Dims dims = {};
   std::int64_t shard = 0;
   std::uint64_t offset = 0, size = 0;  // bytes in the shard
-  std::uint32_t crc32c = 0;            // of these bytes
+  std::uint32_t crc32c = 0;            // checksum of these bytes
   // The slices of a partitioned tensor, whose bytes are in BundleIndex::parts.
   std::vector<BundleSlice> slices = {};
 };
@@ -52,7 +53,7 @@ std::string bundle_part_key(std::string_view tensor, const BundleSlice& slice);
 // Returns the dimensions of a slice, which must fit `whole`.
 compiler::Dims bundle_part_dims(const BundleSlice& slice, const compiler::Dims& whole);
 
-// What is added to a checkpoint's name: ".index", ".data-00000-of-00002".
+// Suffixes that are appended to a checkpoint's name: ".index", ".data-00000-of-00002".
 inline constexpr std::string_view kBundleIndexSuffix = ".index";
 std::string bundle_shard_suffix(std::int64_t shard, std::int64_t shards);
 

@@ -11,7 +11,7 @@ namespace smelt::io {
 
 inline constexpr std::int64_t kTensorflowString = 7;
 
-// Returns "float32", or "type 99" for a type that is unknown here.
+// Returns "float32", or "type 99" for an unknown type.
 std::string tensorflow_type_name(std::int64_t type);
 // Returns nullopt for types that smelt does not support: strings, signed 8- and 16-bit integers,
 // complex numbers.

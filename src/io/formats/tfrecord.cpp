@@ -30,7 +30,8 @@ void check_crc(std::string_view what, std::string_view bytes, std::string_view s
     fail(place, str(what, " checksum ", hex(actual), " expected ", hex(expected)));
 }
 
-// A record begins otherwise: its length ends with zero, or with bytes that UTF-8 has none of.
+// Returns whether the file seems to be text. A record begins with its length, whose last byte is
+// zero or not valid in UTF-8.
 bool is_text(std::string_view head) {
   return !head.empty() && std::ranges::all_of(head, [](unsigned char c) {
     return (c >= ' ' && c < 0xF8) || c == '\t' || c == '\n' || c == '\r';
@@ -39,10 +40,11 @@ bool is_text(std::string_view head) {
 
 [[noreturn]] void fail_cut(const RecordPlace& place, std::string_view part, std::uint64_t wanted,
                            std::uint64_t available) {
-  fail(place, str("cut short: ", wanted, " bytes of ", part, " wanted, ", available, " left"));
+  fail(place, str("truncated: expected ", wanted, " bytes of ", part, ", found ", available));
 }
 
-// Returns the program that unpacks a file which begins with these bytes, or "" if it is not packed.
+// Returns the program that decompresses a file which begins with these bytes, or "" if the file is
+// not compressed.
 std::string_view unpacker_of(std::string_view head) {
   constexpr std::pair<std::string_view, std::string_view> kPacked[] = {
       {"\x1f\x8b\x08", "gunzip"}, {"\x28\xb5\x2f\xfd", "unzstd"}, {"BZh", "bunzip2"}};
@@ -70,18 +72,19 @@ bool begins_record(std::string_view head) {
 std::uint64_t parse_record_header(std::string_view header, std::uint64_t available,
                                   const RecordPlace& place) {
   if (place.offset == 0 && is_text(header))
-    throw UsageError(str(place.file, ": is text, not TFRecord"),
-                     "`smelt data` and `smelt electra build_…` make records of text; give those");
+    throw UsageError(
+        str(place.file, ": is text, not TFRecord"),
+        "`smelt data` and `smelt electra build_…` convert text to records; give the records");
   if (header.size() < kRecordHeaderBytes) fail_cut(place, "header", kRecordHeaderBytes, available);
   if (place.offset == 0 && !begins_record(header))
     if (const std::string_view program = unpacker_of(header); !program.empty())
-      throw UsageError(str(place.file, ": is packed, records are read unpacked"),
-                       str("unpack it: `", program, " ", place.file, "`"));
+      throw UsageError(str(place.file, ": is compressed, but records must not be compressed"),
+                       str("decompress it: `", program, " ", place.file, "`"));
   check_crc("length", header.substr(0, 8), header.substr(8, 4), place);
   const auto length = from_little_endian<std::uint64_t>(header);
   const std::uint64_t left = available - kRecordHeaderBytes;
   if (left < kRecordFooterBytes || length > left - kRecordFooterBytes)
-    fail_cut(place, "data and 4 of their checksum", length, left);
+    fail_cut(place, "data and 4 bytes of checksum", length, left);
   return length;
 }
 
@@ -98,7 +101,8 @@ std::string_view parse_record(std::string_view bytes, std::uint64_t size,
   const auto length = parse_record_header(bytes.substr(0, kRecordHeaderBytes), bytes.size(), place);
   const std::uint64_t found = kRecordHeaderBytes + length + kRecordFooterBytes;
   if (found != size)
-    fail(place, str(found, " bytes, not ", size, " as before: the file has changed"));
+    fail(place,
+         str(found, " bytes, expected ", size, ": the file has changed since it was opened"));
   return check_record_data(bytes.substr(kRecordHeaderBytes, length + kRecordFooterBytes), place);
 }
 

@@ -1,5 +1,6 @@
-// TFRecord: a file of records one after another, docs/reference/formats/tfrecord.md. Bytes only, no
-// files. Every fault is a UsageError "<file>: record at offset <byte>: <what>".
+// The TFRecord format: a sequence of records (docs/reference/formats/tfrecord.md). Works on bytes
+// and does not access files. Invalid data throws UsageError "<file>: record at offset <byte>:
+// <what>".
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 
 namespace smelt::io {
 
-// u64 length, u32 masked CRC-32C of the length; then the data; then u32 masked CRC-32C of the data.
-// All little-endian.
+// A record consists of: u64 length, u32 masked CRC-32C of the length, the data, u32 masked CRC-32C
+// of the data. All numbers are little-endian.
 constexpr std::size_t kRecordHeaderBytes = 12;
 constexpr std::size_t kRecordFooterBytes = 4;
 
@@ -30,7 +31,7 @@ bool begins_record(std::string_view head);
 std::uint64_t parse_record_header(std::string_view header, std::uint64_t available,
                                   const RecordPlace& place);
 
-// Checks the checksum of a record's data and footer, and returns the data.
+// Verifies the checksum in a record's footer and returns the data.
 std::string_view check_record_data(std::string_view data_and_footer, const RecordPlace& place);
 
 // Returns the data of a record that must have `size` bytes including its framing. `bytes` is the

@@ -13,11 +13,12 @@ namespace smelt::io {
 namespace {
 
 constexpr std::uint32_t kStoreVersion = 1;
-constexpr std::uint32_t kVocabularyKnown = 1;  // a flag of the foot
+constexpr std::uint32_t kVocabularyKnown = 1;  // a flag in the foot
 constexpr std::size_t kEndBytes = sizeof(std::uint64_t);
 constexpr std::size_t kStoredBlockBytes = kTokenBlockBytes + kTokenChecksumBytes;
 constexpr std::string_view kStoreHint = "the file is damaged: make or copy it again";
-constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 56;  // so that no size passes 2^64
+constexpr std::uint64_t kMostNumbers = std::uint64_t{1}
+                                       << 56;  // so that sizes in bytes fit in 64 bits
 
 // Returns the stored size of numbers of `width` bytes, including checksums.
 std::uint64_t stored_bytes(std::uint64_t numbers, std::size_t width) {
@@ -50,7 +51,7 @@ std::string head_of(std::size_t id_bytes) {
   return out;
 }
 
-// The foot's checksum is of the head, too.
+// Returns the foot, whose checksum also covers the head.
 std::string foot_of(const TokenStoreLayout& layout) {
   std::string out;
   append_little_endian(out, layout.tokens);
@@ -63,13 +64,13 @@ std::string foot_of(const TokenStoreLayout& layout) {
   return out + std::string(kTokenStoreMagic);
 }
 
-// Calls use(numbers) with what each block holds of the run, once its checksum is right.
+// Verifies the checksum of each block, then calls `use` with the numbers of the run in that block.
 template <class Use>
 void each_block(const TokenBlocks& blocks, std::string_view bytes, std::string_view where,
                 const Use& use) {
   if (bytes.size() != blocks.bytes)
-    throw UsageError(str(where, ": cut short: ", blocks.bytes, " bytes at offset ", blocks.offset,
-                         " wanted, ", bytes.size(), " found"),
+    throw UsageError(str(where, ": truncated: expected ", blocks.bytes, " bytes at offset ",
+                         blocks.offset, ", found ", bytes.size()),
                      kStoreHint);
   std::size_t skip = blocks.skip;
   for (std::uint64_t at = 0; at < bytes.size(); at += kStoredBlockBytes) {
@@ -116,14 +117,14 @@ TokenStoreLayout parse_token_store(std::string_view head, std::string_view foot,
   const auto require = [&](bool condition, const std::string& what) {
     if (!condition) throw UsageError(str(where, ": ", what), kStoreHint);
   };
-  require(head.starts_with(kTokenStoreMagic), "no token store");
+  require(head.starts_with(kTokenStoreMagic), "not a token store");
   require(head.size() == kTokenStoreHeadBytes && foot.size() == kTokenStoreFootBytes &&
               size >= kTokenStoreHeadBytes + kTokenStoreFootBytes,
-          str("a token store cut short to ", size, " bytes"));
+          str("token store truncated to ", size, " bytes"));
   const auto version = from_little_endian<std::uint32_t>(head.substr(8));
   require(version == kStoreVersion,
           str("token store of version ", version, ", not ", kStoreVersion));
-  require(foot.ends_with(kTokenStoreMagic), "a token store that is cut short: it has no end");
+  require(foot.ends_with(kTokenStoreMagic), "truncated token store: it has no foot");
   const std::string_view checked = foot.substr(0, kTokenStoreFootBytes - 12);
   require(crc32c(checked, crc32c(head)) ==
               from_little_endian<std::uint32_t>(foot.substr(checked.size())),

@@ -1,5 +1,5 @@
 // A token store: the token ids of a text in one file with random access
-// (docs/reference/formats/token_store.md). Bytes only, no files.
+// (docs/reference/formats/token_store.md). Works on bytes and does not access files.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,23 @@ namespace smelt::io {
 
 inline constexpr std::string_view kTokenStoreMagic = "SMELTTOK";
 constexpr std::size_t kTokenStoreHeadBytes = 16, kTokenStoreFootBytes = 48;
-constexpr std::size_t kTokenBlockBytes = 4096;  // of numbers; a checksum of 4 bytes follows
+constexpr std::size_t kTokenBlockBytes =
+    4096;  // bytes of numbers in a block; a checksum of 4 bytes follows
 constexpr std::size_t kTokenChecksumBytes = 4;
 
-// What is known of the ids when the first of them is written.
+// Facts about the vocabulary of the ids that must be known before the first id is written.
 struct TokenVocabulary {
-  std::uint64_t size = 0;               // ids are below it; 0: not known
-  std::optional<std::uint32_t> crc32c;  // of the vocabulary's file
+  std::uint64_t size = 0;               // all ids are less than this; 0: unknown
+  std::optional<std::uint32_t> crc32c;  // checksum of the vocabulary file
   std::size_t id_bytes() const { return size > 0 && size <= 1 << 16 ? 2 : 4; }
 };
 
-// How a store is laid out: head, tokens in blocks, document ends in blocks, foot.
+// The layout of a store: head, tokens in blocks, document ends in blocks, foot.
 struct TokenStoreLayout {
   std::size_t id_bytes = 4;  // 2 or 4
   std::uint64_t tokens = 0, documents = 0;
   TokenVocabulary vocabulary;
-  std::uint32_t id_limit = 0;  // the largest id and 1; 0: not known
+  std::uint32_t id_limit = 0;  // the largest id plus 1; 0: unknown
 
   std::uint64_t file_size() const;
 };
@@ -45,8 +46,8 @@ TokenBlocks blocks_of_tokens(const TokenStoreLayout& layout, std::uint64_t first
 TokenBlocks blocks_of_ends(const TokenStoreLayout& layout, std::uint64_t first,
                            std::uint64_t count);
 
-// From the file's first kTokenStoreHeadBytes, its last kTokenStoreFootBytes and its size.
-// UsageError beginning with `where`.
+// Parses the file's first kTokenStoreHeadBytes and last kTokenStoreFootBytes. `size` is the file
+// size. Throws UsageError, beginning with `where`, if they are invalid.
 TokenStoreLayout parse_token_store(std::string_view head, std::string_view foot, std::uint64_t size,
                                    std::string_view where);
 
@@ -57,14 +58,14 @@ void decode_tokens(const TokenStoreLayout& layout, const TokenBlocks& blocks,
 void decode_ends(const TokenBlocks& blocks, std::string_view bytes, std::string_view where,
                  std::span<std::uint64_t> out);
 
-// Hands out a store's bytes from the first to the last. In memory it keeps the documents' ends, 8
-// bytes each.
+// Passes the bytes of a store to a sink, in order. Needs 8 bytes of memory per document, for the
+// document ends.
 class TokenStoreWriter {
  public:
   using Sink = std::function<void(std::string_view bytes)>;
   TokenStoreWriter(const TokenVocabulary& vocabulary, std::size_t id_bytes, Sink sink);
 
-  // Ids must fit in the ids' bytes.
+  // Adds ids, which must fit in `id_bytes`.
   void add(std::span<const std::int32_t> ids);
   // Ends a document. Has no effect if no tokens were added since the last end.
   void end_document();

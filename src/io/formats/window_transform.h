@@ -1,4 +1,4 @@
-// A transformation of token windows between the source, which cuts windows, and the batch, such as
+// A transformation that is applied to token windows before they become examples of a batch, such as
 // adding noise.
 #pragma once
 
@@ -10,22 +10,24 @@
 
 namespace smelt::io {
 
-// Keys what is drawn for one window: the run's seed or evaluation, and the example's place in
-// their order. No two examples of a run have the same.
+// The key of the random numbers for one window. It depends on the seed, on whether the window is
+// for training or evaluation, and on the example's position in that order, so each example of a run
+// has a different key.
 struct WindowKey {
   std::uint64_t key = 0, place = 0;
 };
 
 struct WindowTransform {
-  std::int64_t tokens = 0;  // of a window, at most
-  // Whether windows may reach from one document into the next, or end with a document, whose last
-  // one is shorter.
+  std::int64_t tokens = 0;  // maximum tokens of a window
+  // If true, a window may continue into the next document. If false, windows end with their
+  // document, whose last window may be shorter.
   bool across_documents = true;
-  Json settings;  // whatever examples depend on beside tokens and keys: an object
+  Json settings;  // an object with the settings that determine the examples
 
-  // One example's numbers, an array for each of the task's features, which are all s32.
+  // The numbers of one example: an array for each feature, all of type s32.
   using Arrays = std::span<const std::span<std::int32_t>>;
-  // Sets an example's numbers, which are zeros before. A function of its arguments; thread-safe.
+  // Sets the numbers of an example, which are zeros before the call. The result depends only on the
+  // arguments; thread-safe.
   std::function<void(std::span<const std::int32_t> window, const WindowKey& key, Arrays example)>
       make;
 };

@@ -24,7 +24,7 @@ void WireWriter::raw_varint(std::uint64_t value) {
 }
 
 void WireWriter::raw_varints(std::span<const std::int32_t> values) {
-  constexpr std::size_t kMost = 10;  // bytes of a value
+  constexpr std::size_t kMost = 10;  // maximum bytes of a varint
   const std::size_t begin = text_.size();
   text_.resize(begin + kMost * values.size());
   char* to = text_.data() + begin;
@@ -67,11 +67,11 @@ std::size_t varint_size(std::uint64_t value) {
 
 void WireReader::fail(std::string_view problem) const {
   throw UsageError(str(what_, ": ", problem, " at byte ", at_, " of ", input_.size(), " bytes"),
-                   "the data are damaged or of another kind; make or fetch them again");
+                   "the data are damaged or in another format; write or download them again");
 }
 
 std::string_view WireReader::take(std::uint64_t size) {
-  if (size > input_.size() - at_) fail(str("cut short: ", size, " bytes wanted"));
+  if (size > input_.size() - at_) fail(str("truncated: expected ", size, " bytes"));
   const std::string_view out = input_.substr(at_, size);
   at_ += size;
   return out;
@@ -81,7 +81,7 @@ std::uint64_t WireReader::raw_varint() {
   std::uint64_t value = 0;
   std::size_t at = at_;
   for (int shift = 0; shift < 70; shift += 7) {
-    if (at == input_.size()) fail("cut short inside a varint");
+    if (at == input_.size()) fail("truncated within a varint");
     const auto byte = static_cast<unsigned char>(input_[at++]);
     if (shift == 63 && byte > 1) break;
     value |= std::uint64_t{byte & 0x7Fu} << shift;
@@ -90,7 +90,7 @@ std::uint64_t WireReader::raw_varint() {
       return value;
     }
   }
-  fail("a varint over 64 bits");
+  fail("a varint of more than 64 bits");
 }
 
 std::uint32_t WireReader::raw_fixed32() { return from_little_endian<std::uint32_t>(take(4)); }
@@ -135,7 +135,7 @@ void append_integers(const WireField& field, std::string_view what,
     return;
   }
   if (field.type != WireType::bytes) {
-    throw UsageError(str(what, ": field ", field.number, " is no list of integers"),
+    throw UsageError(str(what, ": field ", field.number, " is not a list of integers"),
                      "was this file written by another program?");
   }
   WireReader packed(field.bytes, what);
@@ -148,7 +148,7 @@ void append_floats(const WireField& field, std::string_view what, std::vector<fl
     return;
   }
   if (field.type != WireType::bytes) {
-    throw UsageError(str(what, ": field ", field.number, " is no list of floats"),
+    throw UsageError(str(what, ": field ", field.number, " is not a list of floats"),
                      "was this file written by another program?");
   }
   WireReader packed(field.bytes, what);

@@ -1,5 +1,5 @@
 // Protocol buffer wire format (https://protobuf.dev/programming-guides/encoding): the fields of a
-// message by number, without generated code. Groups, long deprecated, are refused.
+// message by number, without generated code. Groups, a deprecated feature, are rejected.
 #pragma once
 
 #include <bit>
@@ -72,7 +72,7 @@ class WireReader {
   std::optional<WireField> next();  // nullopt at the end
   bool done() const { return at_ == input_.size(); }
 
-  // Without field numbers: the elements of packed lists.
+  // Read values without field numbers, such as the elements of packed lists.
   std::uint64_t raw_varint();
   std::uint32_t raw_fixed32();
   std::uint64_t raw_fixed64();

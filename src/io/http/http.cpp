@@ -44,8 +44,9 @@ void require_printable(const HttpRequest& request, const Url& url) {
   for (const auto& [name, value] : request.headers)
     broken = broken || name.empty() || breaks(name) || breaks(value);
   if (broken)
-    throw UsageError(str(url.shown(), ": a header of the request would hold a control character"),
-                     "look for line breaks in the credentials and names that are sent there");
+    throw UsageError(
+        str(url.shown(), ": a header of the request contains a control character"),
+        "remove line breaks from the credentials and names that are sent to the server");
 }
 
 }  // namespace
@@ -65,7 +66,7 @@ std::optional<std::chrono::system_clock::time_point> HttpAnswer::date() const {
 struct HttpClient::State {
   bool stopped() const { return options.stop.stop_requested() || StopSignal::raised(); }
   void require_going(const Url& url) const {
-    if (stopped()) throw Stopped(str(url.shown(), ": the request was given up"));
+    if (stopped()) throw Stopped(str(url.shown(), ": the request was cancelled"));
   }
 
   void pause(milliseconds time, const Url& url) const {
@@ -91,11 +92,11 @@ struct HttpClient::State {
       if (done.code != CURLE_OK || !method || location.empty()) return done;
       const Url next = resolve_url(url, location);
       if (!next.same_server(url))
-        throw SystemError(str(url.shown(), ": leads to another server, ", next.scheme, "://",
-                              next.host, ", which is not followed"));
+        throw SystemError(str(url.shown(), ": redirects to another server, ", next.scheme, "://",
+                              next.host, ", which smelt does not follow"));
       if (hops == options.redirects)
-        throw SystemError(str(url.shown(), ": leads on more than ",
-                              counted(options.redirects, "time"), ", at last to ", next.shown()));
+        throw SystemError(str(url.shown(), ": more than ", counted(options.redirects, "redirect"),
+                              ", the last one to ", next.shown()));
       if (*method != request.method) request.body.clear();
       request.method = *method;
       url = next;
@@ -134,7 +135,7 @@ HttpAnswer HttpClient::send(const HttpRequest& request) {
   const Url url = parse_url(request.url, "http");
   require_printable(request, url);
   const auto start = Clock::now();
-  milliseconds waited{0};  // also where `wait` does not
+  milliseconds waited{0};  // total waiting time, also if `wait` returns at once in tests
   for (int failures = 1, unreached = 0;; ++failures) {
     Transfer done = state_->once(request, url);
     unreached = done.reached ? 0 : unreached + 1;
@@ -144,12 +145,12 @@ HttpAnswer HttpClient::send(const HttpRequest& request) {
     if (!delay && done.code == CURLE_OK) return std::move(done.answer);
     if (!delay)
       throw SystemError(
-          str(url.shown(), ": ", done.fault, failures > 1 ? str(" (", failures, " tries)") : ""),
+          str(url.shown(), ": ", done.fault, failures > 1 ? str(" (", failures, " attempts)") : ""),
           hint_of_fault(done.code));
     const auto tell_after = state_->options.tell_after;
     if (waited <= tell_after && waited + *delay > tell_after)
       log_warning(
-          "{}: {}; it is tried again for at most {} s", url.shown(),
+          "{}: {}; retrying for at most {} s", url.shown(),
           done.code == CURLE_OK ? str("HTTP status ", done.answer.status) : done.fault,
           std::chrono::duration_cast<std::chrono::seconds>(state_->options.retry.whole).count());
     state_->pause(*delay, url);

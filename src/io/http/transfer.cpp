@@ -37,7 +37,8 @@ std::size_t take_header(const char* bytes, std::size_t, std::size_t count, void*
   const std::string_view line = trim(std::string_view(bytes, count));
   sink.too_large = (sink.header_bytes += count) > kMostHeaderBytes;
   if (sink.too_large) return 0;
-  if (line.starts_with("HTTP/")) sink.answer.headers.clear();  // of a 100 before the answer
+  if (line.starts_with("HTTP/"))
+    sink.answer.headers.clear();  // discards those of a preceding status such as 100
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return count;
   std::string& value = sink.answer.headers[lower_case(line.substr(0, colon))];
@@ -60,7 +61,8 @@ HeaderList header_list(const HttpRequest& request) {
     list.release();
     list.reset(longer);
   };
-  add("Expect:");  // else a second is waited for a word of the server before a larger body
+  // Otherwise libcurl waits up to a second for the server before it sends a larger body.
+  add("Expect:");
   for (const auto& [name, value] : request.headers)
     add(value.empty() ? str(name, ";") : str(name, ": ", value));
   if (!request.bearer.empty()) add(str("Authorization: Bearer ", request.bearer.reveal()));
@@ -85,9 +87,10 @@ void set_limits(CURL* easy, const Url& url, const HttpOptions& options) {
   set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.to_connect.count()));
   set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(options.to_answer.count()));
-  // Plain http is for this machine and the network's own servers, which no proxy knows.
+  // Plain http is used only for this machine and servers of the local network, which a proxy cannot
+  // reach.
   if (url.scheme == "http") set(easy, CURLOPT_PROXY, "");
-  // OpenSSL's own variable, which libcurl does not look at.
+  // The variable of OpenSSL, which libcurl ignores.
   if (const char* certificates = std::getenv("SSL_CERT_FILE");
       certificates != nullptr && *certificates != '\0')
     set(easy, CURLOPT_CAINFO, certificates);
@@ -160,7 +163,7 @@ Transfer transfer(CURLM* multi, const HttpRequest& request, const Url& url,
   read_facts(easy.get(), done);
   if (done.code != CURLE_OK)
     done.fault = sink.fault[0] != '\0' ? sink.fault : ::curl_easy_strerror(done.code);
-  if (sink.too_large) done.fault = str("the answer has more than ", options.most_bytes, " bytes");
+  if (sink.too_large) done.fault = str("the response has more than ", options.most_bytes, " bytes");
   return done;
 }
 
@@ -187,7 +190,7 @@ std::string_view hint_of_fault(CURLcode code) {
   if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
     return "install the package ca-certificates, or name the file of your certificates in "
            "SSL_CERT_FILE";
-  if (is_passing_fault(code)) return "check the network, then give the same command again";
+  if (is_passing_fault(code)) return "check the network, then run the command again";
   return {};
 }
 

@@ -23,7 +23,7 @@ std::string part(const Handle& handle, CURLUPart which) {
   return out;
 }
 
-// Nothing for other schemes, and for a user in it.
+// Returns nullopt for schemes other than http and https, and if the URL contains a user.
 std::optional<Url> url_of(const Handle& handle) {
   Url url{part(handle, CURLUPART_SCHEME), part(handle, CURLUPART_HOST),
           part(handle, CURLUPART_PATH), part(handle, CURLUPART_QUERY)};
@@ -52,7 +52,7 @@ Url parse_url(const std::string& text, std::string_view what) {
     url = url_of(handle);
   if (!url)
     throw UsageError(str(what, ": not a URL of http or https without a user"),
-                     "a URL reads https://HOST/PATH");
+                     "write it as https://HOST/PATH");
   return *url;
 }
 

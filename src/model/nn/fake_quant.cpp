@@ -31,13 +31,13 @@ Tensor scale_of(Tensor x, std::int64_t axis, Tensor max_code) {
 
 }  // namespace
 
-FakeCodes fake_rows(Tensor x) {
+FakeQuantized fake_rows(Tensor x) {
   const Tensor scales = scale_of(x, -1, constant(x.graph(), 127, DType::f32));
   const Tensor in_codes = x / scales;
   return {.codes = straight_through(round_nearest_even(in_codes), in_codes), .scales = scales};
 }
 
-FakeCodes fake_kernel(Tensor kernel) {
+FakeQuantized fake_kernel(Tensor kernel) {
   // XLA would replace a division by a constant with a multiplication by its reciprocal. The largest
   // weight would then no longer be an exact tie at -127.5, and its code would differ from that of
   // the quantized folder.

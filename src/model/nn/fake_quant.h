@@ -10,15 +10,15 @@
 namespace smelt::model {
 
 // A quantized tensor: codes * scales. No gradient flows through the scales.
-struct FakeCodes {
+struct FakeQuantized {
   compiler::Tensor codes;   // f32 with integer values, in the shape of x
   compiler::Tensor scales;  // f32
 };
 
 // Quantizes x f32 [..., I] per row with scale max|x| / 127; scales are [..., 1].
-FakeCodes fake_rows(compiler::Tensor x);
+FakeQuantized fake_rows(compiler::Tensor x);
 // Quantizes a kernel f32 [I,O] per output with scale max|w| / 127.5 and codes up to 127; scales are
 // [O].
-FakeCodes fake_kernel(compiler::Tensor kernel);
+FakeQuantized fake_kernel(compiler::Tensor kernel);
 
 }  // namespace smelt::model

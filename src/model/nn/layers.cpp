@@ -192,10 +192,10 @@ std::vector<Tensor> float_matmuls(const Scope& s, Tensor x, const std::vector<Te
 // Matmuls of fake-quantized operands, scaled like integer sums.
 std::vector<Tensor> fake_quantized_matmuls(const Scope& s, Tensor x,
                                            const std::vector<Tensor>& kernels) {
-  const FakeCodes rows = fake_rows(in_f32(x));
+  const FakeQuantized rows = fake_rows(in_f32(x));
   std::vector<Tensor> codes, scales;
   for (const Tensor& k : kernels) {
-    const FakeCodes kernel = fake_kernel(k);
+    const FakeQuantized kernel = fake_kernel(k);
     codes.push_back(kernel.codes);
     scales.push_back(kernel.scales);
   }

@@ -58,13 +58,13 @@ void in_pieces(const data::LabelledFiles& files, const std::string& what, auto&&
 // Replaces runs of spaces by one, as exact_match in an evaluation does.
 std::string one_spaced(const std::string& text) { return join(text::words_in(text), " "); }
 
-// Returns an arbitrary id that every vocabulary contains.
+// Returns a token id to measure latency with; every vocabulary contains it.
 std::int32_t filler(std::size_t i) { return static_cast<std::int32_t>(i * 7 % 5); }
 
 }  // namespace
 
-OrderedJson asked_row_json(const data::LabelledRow& row, bool has_label, const io::Labels& labels,
-                           const std::vector<float>& numbers) {
+OrderedJson row_prediction_json(const data::LabelledRow& row, bool has_label,
+                                const io::Labels& labels, const std::vector<float>& numbers) {
   OrderedJson out{{"text", row.users_text()}};
   if (!row.pair.empty()) out["pair"] = row.users_pair();
   if (labels.problem == io::Problem::token_labels) {
@@ -79,7 +79,8 @@ OrderedJson asked_row_json(const data::LabelledRow& row, bool has_label, const i
   return out;
 }
 
-AskedModel::AskedModel(const std::string& command, const std::string& path, const Options& options)
+ComparedModel::ComparedModel(const std::string& command, const std::string& path,
+                             const Options& options)
     : options_(options) {
   LoadOptions load = options.stored;
   load.command = command;
@@ -96,18 +97,18 @@ AskedModel::AskedModel(const std::string& command, const std::string& path, cons
   with.search.most_tokens = options.rows.target_length;
   if (options.answer_tokens > 0) {
     with.search.most_tokens = with.search.least_tokens = options.answer_tokens;
-    with.most_inputs = 1;  // a length is no more than what is asked
+    with.most_inputs = 1;  // seconds() sets the lengths
   }
   generator_.emplace(stored.generator(with));
 }
 
-const io::Labels& AskedModel::labels() const {
+const io::Labels& ComparedModel::labels() const {
   CHECK(classifier_);
   return classifier_->job().labels;
 }
 
-std::string AskedModel::metric() const {
-  if (is_t5()) return "accuracy";  // "exact-match" ignores signs, points and articles
+std::string ComparedModel::metric() const {
+  if (is_t5()) return "accuracy";  // "exact-match" would ignore punctuation and articles
   switch (labels().problem) {
     case io::Problem::multi_label:
       return "f1-micro";
@@ -122,7 +123,7 @@ std::string AskedModel::metric() const {
   }
 }
 
-std::vector<OrderedJson> AskedModel::say(const AskedRows& rows) {
+std::vector<OrderedJson> ComparedModel::predict(const RowsToPredict& rows) {
   data::LabelledFiles files = rows.files;
   files.limits.strict = true;
   const bool answers = !is_t5() && labels().problem == io::Problem::answer_spans;
@@ -130,26 +131,26 @@ std::vector<OrderedJson> AskedModel::say(const AskedRows& rows) {
   files.label = name_or(files.label, answers ? "answers" : "label");
   std::vector<OrderedJson> out;
   if (is_t5()) {
-    out = say_texts(files, rows.what);
+    out = generate_texts(files, rows.what);
   } else if (answers) {
     files.pair = name_or(files.pair, "context");
     files.id = "id";
     files.answers = true;
-    out = say_answers(files, rows.what);
+    out = predict_answers(files, rows.what);
   } else {
     files.words = labels().problem == io::Problem::token_labels;
     files.lists = labels().problem == io::Problem::multi_label;
     files.needs_label = io::needs_label(labels().problem);
     files.known = labels().names;
-    out = say_classes(files, rows.what);
+    out = predict_classes(files, rows.what);
   }
   if (out.empty())
     throw UsageError(str(rows.what, ": ", files.input, " has no rows"), "name a file with rows");
   return out;
 }
 
-std::vector<OrderedJson> AskedModel::say_classes(const data::LabelledFiles& files,
-                                                 const std::string& what) {
+std::vector<OrderedJson> ComparedModel::predict_classes(const data::LabelledFiles& files,
+                                                        const std::string& what) {
   std::vector<OrderedJson> out;
   const data::LabelReader reader(labels());
   in_pieces(files, what, [&](const std::vector<PlacedRow>& piece) {
@@ -163,13 +164,13 @@ std::vector<OrderedJson> AskedModel::say_classes(const data::LabelledFiles& file
     }
     const auto numbers = classifier_->classify(texts);
     for (std::size_t i = 0; i < piece.size(); ++i)
-      out.push_back(asked_row_json(piece[i], true, labels(), numbers[i]));
+      out.push_back(row_prediction_json(piece[i], true, labels(), numbers[i]));
   });
   return out;
 }
 
-std::vector<OrderedJson> AskedModel::say_answers(const data::LabelledFiles& files,
-                                                 const std::string& what) {
+std::vector<OrderedJson> ComparedModel::predict_answers(const data::LabelledFiles& files,
+                                                        const std::string& what) {
   std::vector<OrderedJson> out;
   in_pieces(files, what, [&](const std::vector<PlacedRow>& piece) {
     std::vector<execution::TextQuestion> questions;
@@ -187,8 +188,8 @@ std::vector<OrderedJson> AskedModel::say_answers(const data::LabelledFiles& file
   return out;
 }
 
-std::vector<OrderedJson> AskedModel::say_texts(const data::LabelledFiles& files,
-                                               const std::string& what) {
+std::vector<OrderedJson> ComparedModel::generate_texts(const data::LabelledFiles& files,
+                                                       const std::string& what) {
   std::vector<OrderedJson> out;
   in_pieces(files, what, [&](const std::vector<PlacedRow>& piece) {
     const auto size = static_cast<std::size_t>(options_.batch_size);
@@ -206,7 +207,7 @@ std::vector<OrderedJson> AskedModel::say_texts(const data::LabelledFiles& files,
   return out;
 }
 
-double AskedModel::seconds(std::int64_t texts, std::int64_t tokens) {
+double ComparedModel::seconds(std::int64_t texts, std::int64_t tokens) {
   const auto B = static_cast<std::size_t>(texts), S = static_cast<std::size_t>(tokens);
   std::vector<std::int32_t> ids(S);
   for (std::size_t i = 0; i < S; ++i) ids[i] = 1 + filler(i);
@@ -222,7 +223,7 @@ double AskedModel::seconds(std::int64_t texts, std::int64_t tokens) {
   return seconds_since(begin);
 }
 
-std::int64_t AskedModel::most_tokens() const {
+std::int64_t ComparedModel::most_tokens() const {
   return is_t5() ? options_.rows.seq_length : classifier_->job().most_tokens;
 }
 

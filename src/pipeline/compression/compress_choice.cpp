@@ -16,20 +16,21 @@ SaidRows half_of(const SaidRows& rows, std::size_t first) {
 }
 
 compress::FolderScore score_folder(const ChoiceRows& with, const std::string& folder) {
-  AskedModel model("compress", folder,
-                   {.stored = {.vocab = {}, .device = with.device},
-                    .batch_size = with.batch_size,
-                    .answer_tokens = 0,
-                    .rows = with.rows});
+  ComparedModel model("compress", folder,
+                      {.stored = {.vocab = {}, .device = with.device},
+                       .batch_size = with.batch_size,
+                       .answer_tokens = 0,
+                       .rows = with.rows});
   const std::string metric = with.metric.empty() ? model.metric() : with.metric;
-  const SaidRows said = model.say(with.rows);
-  if (said.size() < 2)
+  const SaidRows predictions = model.predict(with.rows);
+  if (predictions.size() < 2)
     throw UsageError(
-        str("compress: ", with.rows.files.input, " has only one row, but half of the rows ",
-            "choose and the other half evaluate the choice"),
+        str("compress: ", with.rows.files.input, " has only one row, expected at least two: ",
+            "one half selects the matrices and the other half measures the result"),
         "name a file with more rows");
   const double sign = metric == "mse" ? -1 : 1;
-  return {sign * score_of(half_of(said, 0), metric), sign * score_of(half_of(said, 1), metric)};
+  return {sign * score_of(half_of(predictions, 0), metric),
+          sign * score_of(half_of(predictions, 1), metric)};
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace smelt::pipeline {
 
 struct ChoiceRows {
-  AskedRows rows = {};      // development rows, not test rows
+  RowsToPredict rows = {};  // development rows, not test rows
   std::string metric = {};  // empty: the default of the problem
   std::int64_t batch_size = 32;
   std::string device = "cpu";
@@ -18,7 +18,7 @@ struct ChoiceRows {
 
 // Returns the limit on the drop of the score, in points. Choices use the rows 1, 3, 5, …; the
 // reported score uses the others. A point is a hundredth of a metric between 0 and 1, and 1 for
-// bleu and mse. Throws UsageError if there are fewer than two rows, and as AskedModel does.
+// bleu and mse. Throws UsageError if there are fewer than two rows, and as ComparedModel does.
 compress::DropLimit drop_limit(const ChoiceRows& rows, double points, bool forced);
 
 }  // namespace smelt::pipeline

@@ -34,11 +34,11 @@ Loaded load_once(const std::string& smelt, const std::string& folder, const std:
       str(shell_word(smelt), " compress load ", shell_word(folder), " --json --batch ",
           std::ranges::max(job.batches), " --length ", std::ranges::max(job.lengths),
           " --answer-tokens ", answer_tokens, " --device ", shell_word(device));
-  const ShellOutput said = run_shell(command, "");
-  const auto json = Json::parse_or_discard(said.text);
-  if (said.status != 0 || !json.is_object())
+  const ShellOutput output = run_shell(command, "");
+  const auto json = Json::parse_or_discard(output.text);
+  if (output.status != 0 || !json.is_object())
     throw SystemError(str("compress: a process that loads ", folder, " ended with status ",
-                          said.status, ": its output is above"));
+                          output.status, ": its output is above"));
   return {json.at("load_seconds").get<double>(), json.at("peak_bytes").get<double>()};
 }
 
@@ -80,7 +80,8 @@ double Latency::quantile(double share) const {
   return sorted[static_cast<std::size_t>(std::max(at, 0.0))];
 }
 
-std::vector<std::vector<Latency>> latencies(std::span<AskedModel> models, const LatencyJob& job) {
+std::vector<std::vector<Latency>> latencies(std::span<ComparedModel> models,
+                                            const LatencyJob& job) {
   std::vector<std::vector<Latency>> out(models.size());
   const auto sizes = std::ssize(job.lengths) * std::ssize(job.batches);
   Progress progress("compress: latency", sizes * (job.rounds + kTurnsBefore), "rounds");
@@ -126,7 +127,7 @@ double seconds_of_weights(const std::string& folder, const std::string& device) 
                 [&](const auto& item) { return checkpoint::is_slot(item.first, model.tensors); });
   for (auto& [name, tensor] : weights)
     tensor = checkpoint::as_dtype(std::move(tensor), compiler::DType::f32);
-  const checkpoint::StoredTensors held = checkpoint::hold_as_stored(weights);
+  const checkpoint::StoredTensors held = checkpoint::load_undecoded(weights);
   model::StateLayout layout;
   for (const auto& [name, tensor] : held.tensors)
     layout.tensors.push_back({.name = name, .shape = tensor.shape, .init = {}});

@@ -33,7 +33,7 @@ struct Latency {
 // Measures each model at each length and batch size. Returns results by model, then by length and
 // batch size. In each round every model runs once, and each round starts with another model, so
 // that other load on the machine affects all models alike. Two warm-up rounds are not counted.
-std::vector<std::vector<Latency>> latencies(std::span<AskedModel> models, const LatencyJob& job);
+std::vector<std::vector<Latency>> latencies(std::span<ComparedModel> models, const LatencyJob& job);
 
 // Returns how many times as fast as `base` the other model is: the median ratio over the rounds,
 // with an interval from resampling the rounds.

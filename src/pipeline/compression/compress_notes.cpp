@@ -44,11 +44,11 @@ std::string score_note(const OrderedJson& report, const OrderedJson& model) {
   if (std::isnan(low) || std::isnan(high)) return str("no score: ", metric, " is not defined");
   const bool worse = is_lower_better(metric) ? low > 0 : high < 0,
              better = is_lower_better(metric) ? high < 0 : low > 0;
-  const std::string said = str(rounded(number_of(d["difference"]), 4), " of ", metric, " [",
-                               rounded(low, 4), ", ", rounded(high, 4), "]");
-  if (worse) return str("lower score than the base: ", said);
+  const std::string difference = str(rounded(number_of(d["difference"]), 4), " of ", metric, " [",
+                                     rounded(low, 4), ", ", rounded(high, 4), "]");
+  if (worse) return str("lower score than the base: ", difference);
   if (better) return {};
-  return str("no difference of ", metric, " from the base was measured: ", said,
+  return str("no difference of ", metric, " from the base was measured: ", difference,
              "; differences smaller than this interval cannot be detected");
 }
 

@@ -40,13 +40,13 @@ std::vector<Row> rows_of(const CompressReportJob& job) {
     Row row{.name = last_name(path),
             .path = path,
             .role = role,
-            .source = compress::open_source_folder(path, compress::InCodes::taken)};
+            .source = compress::open_source_folder(path, compress::QuantizedInput::accepted)};
     if (std::ranges::find(out, path, &Row::path) != out.end())
       throw UsageError(str("compress: ", path, " is named twice"), "name it once");
     if (std::ranges::find(out, row.name, &Row::name) != out.end()) row.name = path;
     if (!out.empty() && row.source.kind != out.front().source.kind)
-      throw UsageError(str("compress: ", path, " is another kind of model than ", job.base),
-                       "compare models of one task");
+      throw UsageError(str("compress: ", path, " and ", job.base, " are different kinds of models"),
+                       "compare models for the same task");
     out.push_back(std::move(row));
   };
   add(job.base, "base");
@@ -80,7 +80,7 @@ void check_unseen(const Row& row, const CompressReportJob& job, std::uint32_t te
   }
 }
 
-AskedModel::Options options_of(const CompressReportJob& job) {
+ComparedModel::Options options_of(const CompressReportJob& job) {
   return {.stored = {.vocab = {}, .device = job.device},
           .batch_size = job.batch_size,
           .answer_tokens = 0,
@@ -88,7 +88,7 @@ AskedModel::Options options_of(const CompressReportJob& job) {
 }
 
 // Predictions of a model for the test rows and the development rows.
-struct Said {
+struct Predictions {
   SaidRows test, dev;
 };
 
@@ -97,24 +97,25 @@ class ReportScores {
   explicit ReportScores(const CompressReportJob& job) : job_(job), metrics_(job.metrics) {}
 
   const std::vector<std::string>& metrics() const { return metrics_; }
-  // Returns the scores of a model. Must be called for the base model first.
+  // Returns the scores of a model. Call it for the base model first.
   OrderedJson of(const Row& row) {
-    AskedModel model("compress", row.source.folder, options_of(job_));
+    ComparedModel model("compress", row.source.folder, options_of(job_));
     if (!base_) {
       if (metrics_.empty()) metrics_ = {model.metric()};
       if (!model.is_t5()) labels_ = model.labels();
     } else if (!model.is_t5()) {
       check_labels(row, model.labels());
     }
-    Said said{.test = model.say(job_.test), .dev = {}};
-    if (!job_.dev.empty()) said.dev = model.say(dev_rows());
-    OrderedJson out{{"scores", scores_json(said.test, metrics_, job_.resample)}};
-    if (!said.dev.empty()) out["dev_scores"] = scores_json(said.dev, metrics_, job_.resample);
+    Predictions predictions{.test = model.predict(job_.test), .dev = {}};
+    if (!job_.dev.empty()) predictions.dev = model.predict(dev_rows());
+    OrderedJson out{{"scores", scores_json(predictions.test, metrics_, job_.resample)}};
+    if (!predictions.dev.empty())
+      out["dev_scores"] = scores_json(predictions.dev, metrics_, job_.resample);
     if (base_) {
-      out["against_base"] = against_json(said.test, base_->test, metrics_, job_.resample);
-      out["changed"] = changed_json(said.test, base_->test, kChangedRows);
+      out["against_base"] = against_json(predictions.test, base_->test, metrics_, job_.resample);
+      out["changed"] = changed_json(predictions.test, base_->test, kChangedRows);
     } else {
-      base_ = std::move(said);
+      base_ = std::move(predictions);
     }
     return out;
   }
@@ -133,8 +134,8 @@ class ReportScores {
   }
 
  private:
-  AskedRows dev_rows() const {
-    AskedRows out = job_.test;
+  RowsToPredict dev_rows() const {
+    RowsToPredict out = job_.test;
     out.files.input = job_.dev;
     out.what = "--dev";
     return out;
@@ -146,15 +147,15 @@ class ReportScores {
     };
     if (own.problem != labels_.problem || sorted(own.names) != sorted(labels_.names))
       throw UsageError(
-          str("compress: ", row.path, " has other classes (", shortened(join(own.names, ", "), 60),
-              ") than ", job_.base, " (", shortened(join(labels_.names, ", "), 60), ")"),
-          "compare models of one task");
+          str("compress: ", row.path, " has the classes ", shortened(join(own.names, ", "), 60),
+              ", but ", job_.base, " has ", shortened(join(labels_.names, ", "), 60)),
+          "compare models for the same task");
   }
 
   const CompressReportJob& job_;
   std::vector<std::string> metrics_;
   io::Labels labels_;
-  std::optional<Said> base_;
+  std::optional<Predictions> base_;
 };
 
 OrderedJson facts_json(const Row& row, const CompressReportJob& job) {
@@ -186,13 +187,13 @@ OrderedJson latency_json(const Latency& own, const Latency& base, bool is_base,
 
 void measure_latency(const CompressReportJob& job, const std::vector<Row>& rows,
                      OrderedJson& models) {
-  std::vector<AskedModel> asked;
-  AskedModel::Options options = options_of(job);
+  std::vector<ComparedModel> opened;
+  ComparedModel::Options options = options_of(job);
   options.batch_size = std::ranges::max(job.latency.batches);
   options.answer_tokens = job.answer_tokens;
-  for (const Row& row : rows) asked.emplace_back("compress", row.source.folder, options);
-  const bool t5 = asked.front().is_t5();
-  const auto measured = latencies(asked, job.latency);
+  for (const Row& row : rows) opened.emplace_back("compress", row.source.folder, options);
+  const bool t5 = opened.front().is_t5();
+  const auto measured = latencies(opened, job.latency);
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (std::size_t k = 0; k < measured[i].size(); ++k) {
       const Latency& own = measured[i][k];

@@ -18,8 +18,8 @@ struct CompressReportJob {
   std::vector<std::string> models = {};
   // Dense models of the same size, as baselines for pruned models.
   std::vector<std::string> students = {};
-  AskedRows test = {};   // rows for the reported scores
-  std::string dev = {};  // files with the same columns that were used to choose models
+  RowsToPredict test = {};  // rows for the reported scores
+  std::string dev = {};     // files with the same columns that were used to choose models
   std::vector<std::string> metrics = {};  // empty: the default metrics of the problem
   LatencyJob latency = {};
   std::int64_t answer_tokens = 16;  // T5: answer length in latency measurements

@@ -11,7 +11,7 @@ namespace smelt::pipeline {
 namespace {
 
 struct Scored {
-  evaluation::JsonValues said, is;
+  evaluation::JsonValues predictions, labels;
 };
 
 // Returns whether the metric counts each word of a row as an example.
@@ -24,14 +24,14 @@ Scored scored_values(const SaidRows& rows, const std::string& metric) {
   Scored out;
   for (const OrderedJson& row : rows) {
     if (!row.contains(field))
-      throw UsageError(str("compress: --metric ", metric, ": this model predicts no ", field),
-                       "leave it out");
-    out.said.emplace_back(row[field]);
-    out.is.emplace_back(row["label"]);
+      throw UsageError(str("compress: --metric ", metric, ": this model does not predict ", field),
+                       "remove this --metric");
+    out.predictions.emplace_back(row[field]);
+    out.labels.emplace_back(row["label"]);
   }
   if (!is_of_words(rows, metric)) return out;
-  evaluation::WordLabels words = evaluation::labels_of_words(out.said, out.is);
-  return {.said = std::move(words.predicted), .is = std::move(words.wanted)};
+  evaluation::WordLabels words = evaluation::labels_of_words(out.predictions, out.labels);
+  return {.predictions = std::move(words.predicted), .labels = std::move(words.wanted)};
 }
 
 OrderedJson mcnemar_json(const evaluation::ScoreOf& model, const evaluation::ScoreOf& base,
@@ -69,8 +69,8 @@ OrderedJson scores_json(const SaidRows& rows, const std::vector<std::string>& me
   OrderedJson out = OrderedJson::object();
   for (const std::string& metric : metrics) {
     const Scored all = scored_values(rows, metric);
-    const evaluation::Interval own =
-        evaluation::bootstrap(all.is.size(), evaluation::metric_of(metric, all.said, all.is), with);
+    const evaluation::Interval own = evaluation::bootstrap(
+        all.labels.size(), evaluation::metric_of(metric, all.predictions, all.labels), with);
     out[metric] = {{"value", own.value}, {"low", own.low}, {"high", own.high}};
   }
   return out;
@@ -82,16 +82,17 @@ OrderedJson against_json(const SaidRows& rows, const SaidRows& base,
   OrderedJson out = OrderedJson::object();
   for (const std::string& metric : metrics) {
     const Scored own = scored_values(rows, metric), theirs = scored_values(base, metric);
-    const evaluation::ScoreOf first = evaluation::metric_of(metric, own.said, own.is),
-                              second = evaluation::metric_of(metric, theirs.said, theirs.is);
+    const evaluation::ScoreOf first = evaluation::metric_of(metric, own.predictions, own.labels),
+                              second =
+                                  evaluation::metric_of(metric, theirs.predictions, theirs.labels);
     const evaluation::PairedTest test =
-        evaluation::paired_bootstrap(own.is.size(), first, second, with);
+        evaluation::paired_bootstrap(own.labels.size(), first, second, with);
     out[metric] = {{"difference", test.difference.value},
                    {"low", test.difference.low},
                    {"high", test.difference.high},
                    {"p_value", test.p_value}};
     if (metric == "accuracy" || metric == "exact-match")
-      out[metric]["mcnemar"] = mcnemar_json(first, second, own.is.size());
+      out[metric]["mcnemar"] = mcnemar_json(first, second, own.labels.size());
   }
   return out;
 }
@@ -115,7 +116,8 @@ OrderedJson changed_json(const SaidRows& rows, const SaidRows& base, std::size_t
 
 double score_of(const SaidRows& rows, const std::string& metric) {
   const Scored all = scored_values(rows, metric);
-  return evaluation::score_of_all(evaluation::metric_of(metric, all.said, all.is), all.is.size());
+  return evaluation::score_of_all(evaluation::metric_of(metric, all.predictions, all.labels),
+                                  all.labels.size());
 }
 
 std::size_t rows_in_both(const SaidRows& first, const SaidRows& second) {

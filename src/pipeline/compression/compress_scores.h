@@ -11,7 +11,7 @@
 
 namespace smelt::pipeline {
 
-// Predictions of a model for rows, as AskedModel::say() returns them.
+// Predictions of a model for rows, as ComparedModel::predict() returns them.
 using SaidRows = std::vector<OrderedJson>;
 
 // Returns {metric: {"value", "low", "high"}}. If rows have labels of words, each word is an

@@ -76,8 +76,8 @@ class CompressedModel {
     std::string newest = source_;
     std::vector<std::string> models;
     if (r_.compress.cuts()) models.push_back(newest = cut(newest));
-    if (r_.compress.tune_epochs > 0) models.push_back(newest = taught(newest));
-    if (r_.compress.int8) models.push_back(in_eight_bits(newest));
+    if (r_.compress.tune_epochs > 0) models.push_back(newest = distilled(newest));
+    if (r_.compress.int8) models.push_back(to_int8(newest));
     report(models);
   }
   std::string at(const char* name) const { return io::join_path(folder_, name); }
@@ -100,8 +100,8 @@ class CompressedModel {
   bool has_pair() const { return !is_t5(r_) && !classify_data(r_).pair.empty(); }
 
   // Returns rows with the lengths that the model was trained with.
-  AskedRows asked(const char* file) const {
-    AskedRows out{.files = gather_positions(at(file), has_pair()), .what = "compress"};
+  RowsToPredict rows_in(const char* file) const {
+    RowsToPredict out{.files = gather_positions(at(file), has_pair()), .what = "compress"};
     if (!is_t5(r_)) return out;
     out.seq_length = r_.data.value("inputs_length", out.seq_length);
     out.target_length = r_.data.value("targets_length", out.target_length);
@@ -134,12 +134,12 @@ class CompressedModel {
     return job.to;
   }
   // Trains a compressed model with the recipe's model as its teacher. Returns its folder.
-  std::string taught(const std::string& student) const {
+  std::string distilled(const std::string& student) const {
     const Json epochs = r_.compress.tune_epochs;
-    run_(taught_recipe(r_.out, student, at("taught"), {"train.epochs=" + epochs.dump()}));
+    run_(distill_recipe(r_.out, student, at("taught"), {"train.epochs=" + epochs.dump()}));
     return at("taught");
   }
-  std::string in_eight_bits(const std::string& from) const {
+  std::string to_int8(const std::string& from) const {
     compress::QuantizeJob job{.from = from,
                               .to = at("int8"),
                               .embeddings = r_.compress.embeddings,
@@ -151,7 +151,7 @@ class CompressedModel {
       job.calibration = calibration_of(r_);
     }
     if (r_.compress.max_drop >= 0) {
-      job.limit = drop_limit({.rows = asked("dev.jsonl"),
+      job.limit = drop_limit({.rows = rows_in("dev.jsonl"),
                               .metric = {},
                               .batch_size = r_.eval.batch_size,
                               .device = r_.train.device},
@@ -164,7 +164,7 @@ class CompressedModel {
     return job.to;
   }
   void report(const std::vector<std::string>& models) const {
-    CompressReportJob job{.base = source_, .models = models, .test = asked("test.jsonl")};
+    CompressReportJob job{.base = source_, .models = models, .test = rows_in("test.jsonl")};
     job.dev = at("dev.jsonl");
     job.latency = {.batches = numbers_in(r_, "compress.batches", r_.compress.batches),
                    .lengths = numbers_in(r_, "compress.lengths", r_.compress.lengths),
@@ -172,10 +172,10 @@ class CompressedModel {
     job.batch_size = r_.eval.batch_size;
     job.device = r_.train.device;
     job.smelt = own_program();
-    const OrderedJson said = compress_report(job);
-    io::write_file(at("report.json"), said.dump(1, ' ', false, JsonInvalidUtf8::replace) + "\n");
-    io::write_file(at("report.html"), evaluation::compress_page(said));
-    log_info("compress: {}\n{}", at("report.html"), compress_report_text(said));
+    const OrderedJson report = compress_report(job);
+    io::write_file(at("report.json"), report.dump(1, ' ', false, JsonInvalidUtf8::replace) + "\n");
+    io::write_file(at("report.html"), evaluation::compress_page(report));
+    log_info("compress: {}\n{}", at("report.html"), compress_report_text(report));
   }
 
   const Recipe& r_;

@@ -101,9 +101,9 @@ model::Task shrinking_task(const Recipe& r, model::Task task) {
 model::Task distilled_task(const Recipe& r, model::Task task, DistilledFor use) {
   task = shrinking_task(r, std::move(task));
   if (r.distill.teacher.empty()) return task;
-  if (use == DistilledFor::asking && has_begun(r) && !io::exists(r.distill.teacher)) return task;
+  if (use == DistilledFor::inference && has_begun(r) && !io::exists(r.distill.teacher)) return task;
   const model::Teacher teacher = teacher_of(r);
-  if (use == DistilledFor::asking && task.tells && task.tells->sizes.of_words &&
+  if (use == DistilledFor::inference && task.tells && task.tells->sizes.of_words &&
       !io::exists(RecipePaths(r).vocab))
     return task;  // the vocabulary size is not known yet
   check_vocabulary_of_teacher(r, *open_teacher(r).model);
@@ -112,7 +112,7 @@ model::Task distilled_task(const Recipe& r, model::Task task, DistilledFor use) 
 
 void check_same_teacher(const Recipe& r) {
   constexpr const char* kSetting = "distill";
-  const auto begun = begun_state(r);
+  const auto begun = state_to_resume(r);
   if (!begun) return;
   Json was = Json::object(), is = was;
   if (const auto found = begun->state.find(kSetting); found != begun->state.end())

@@ -12,16 +12,18 @@ model::Teacher teacher_of(const Recipe& recipe);
 
 // Returns shrinking_task() with the teacher's losses added, if the recipe names a teacher
 // (model/tasks/distill.h). Throws UsageError if the teacher is missing, does not fit or has another
-// vocabulary. For inference with a run that has begun, the teacher may be missing.
-enum class DistilledFor { training, asking };
+// vocabulary. The teacher may be missing for inference with a run
+// that has already started.
+enum class DistilledFor { training, inference };
 model::Task distilled_task(const Recipe& recipe, model::Task task, DistilledFor use);
 
 // Returns the task with the changes that train.fake_quant (model/tasks/fake_quant.h) and
 // train.pruning make. A resumed run must have the same ones.
 model::Task shrinking_task(const Recipe& recipe, model::Task task);
 
-// Throws UsageError if the model in the recipe's folder was trained with another teacher, or if
-// only one of the two has a teacher. The path may differ. Does nothing if the teacher is missing.
+// Throws UsageError if the recipe's teacher differs from the one that the model in its folder was
+// trained with, or if only one of them has a teacher. The teacher's path may differ. Does nothing
+// if the teacher is missing.
 void check_same_teacher(const Recipe& recipe);
 
 }  // namespace smelt::pipeline

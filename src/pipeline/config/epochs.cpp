@@ -35,7 +35,7 @@ Recipe with_epochs(Recipe r) {
   return r;
 }
 
-std::string uncounted_epochs(const Recipe& r) {
+std::string unknown_epochs_remark(const Recipe& r) {
   if (r.train.epochs == 0 || !record_files(RecipePaths(r).train_records).empty()) return "";
   return str(
       "train.epochs ", r.train.epochs, ": ",

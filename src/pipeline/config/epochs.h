@@ -13,6 +13,6 @@ Recipe with_epochs(Recipe recipe);
 
 // Returns a remark if train.epochs is set but the examples are not made yet, so that the number of
 // steps is unknown; otherwise empty.
-std::string uncounted_epochs(const Recipe& recipe);
+std::string unknown_epochs_remark(const Recipe& recipe);
 
 }  // namespace smelt::pipeline

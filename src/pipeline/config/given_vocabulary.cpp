@@ -28,7 +28,7 @@ constexpr std::array kVocabularyNames{"vocab.txt", checkpoint::kT5VocabularyFile
                                       "tokenizer.json"};
 
 // Returns the vocabulary of a checkpoint, or of the newest one in a folder of checkpoints.
-std::optional<std::string> beside_checkpoint(const std::string& weights) {
+std::optional<std::string> vocabulary_of_checkpoint(const std::string& weights) {
   const bool one = checkpoint::is_checkpoint_path(weights);
   const std::string folder = one ? io::parent_path(weights) : weights;
   Json state;
@@ -37,8 +37,8 @@ std::optional<std::string> beside_checkpoint(const std::string& weights) {
   else if (const auto newest = checkpoint::load_latest_state(weights))
     state = newest->state;
   std::optional<std::uint32_t> crc;
-  if (const auto said = state.find(checkpoint::kVocabularyCrc32c); said != state.end())
-    crc = said->get<std::uint32_t>();
+  if (const auto stored = state.find(checkpoint::kVocabularyCrc32c); stored != state.end())
+    crc = stored->get<std::uint32_t>();
   for (const std::string& place : {folder, io::parent_path(folder)})
     for (const char* name : kVocabularyNames) {
       const std::string path = io::join_path(place, name);
@@ -55,7 +55,7 @@ std::optional<std::string> vocabulary_beside(const std::string& weights) {
     return vocabulary_beside(*model);
   if (checkpoint::is_checkpoint_path(weights) ||
       (io::is_folder(weights) && checkpoint::latest_checkpoint(weights)))
-    return beside_checkpoint(weights);
+    return vocabulary_of_checkpoint(weights);
   std::vector<std::string> folders;
   if (const auto prefix = checkpoint::tensorflow_prefix(weights))
     folders = {io::parent_path(*prefix)};
@@ -67,8 +67,8 @@ std::optional<std::string> vocabulary_beside(const std::string& weights) {
   return std::nullopt;
 }
 
-std::optional<checkpoint::SavedState> begun_state(const Recipe& r) {
-  check_kept_type(r);
+std::optional<checkpoint::SavedState> state_to_resume(const Recipe& r) {
+  check_stored_type(r);
   return r.anew ? std::nullopt : checkpoint::load_latest_state(RecipePaths(r).model_dir);
 }
 
@@ -114,7 +114,7 @@ namespace {
 
 // Whether the vocabulary of the run in the recipe's folder is a tokenizer.json of a Unigram or BPE
 // model; nullopt if the folder has no run, or the run is to be replaced.
-std::optional<bool> own_copy_is_subword(const Recipe& r) {
+std::optional<bool> stored_vocabulary_is_subword(const Recipe& r) {
   const auto own = r.anew ? std::nullopt : vocabulary_in_run(r.out);
   if (!own) return std::nullopt;
   return io::path_name(*own) == "tokenizer.json";
@@ -126,7 +126,7 @@ bool vocabulary_is_subword(const Recipe& r) {
   const bool is_named = !r.vocab.file.empty();
   if (!is_named && r.train.init_from.empty()) return false;  // vocab.type decides
   if (is_named && io::exists(r.vocab.file)) return text::is_subword_file(r.vocab.file);
-  if (const auto own = own_copy_is_subword(r)) return *own;
+  if (const auto own = stored_vocabulary_is_subword(r)) return *own;
   if (is_named) return false;
   const auto beside = vocabulary_beside(r.train.init_from);
   return beside && text::is_subword_file(*beside);
@@ -134,7 +134,7 @@ bool vocabulary_is_subword(const Recipe& r) {
 
 }  // namespace
 
-void take_vocabulary_form(Recipe& r) {
+void set_vocabulary_type(Recipe& r) {
   if (r.vocab.type != "wordpiece" || r.type->sentencepiece || !r.type->has_vocabulary()) return;
   // Missing or unreachable files are not reported here; the stage that reads them reports them.
   const auto reachable = [&](const auto& answer) -> std::optional<bool> {
@@ -145,11 +145,11 @@ void take_vocabulary_form(Recipe& r) {
     }
   };
   auto is_subword = reachable(vocabulary_is_subword);
-  if (!is_subword && !io::is_remote(r.out)) is_subword = reachable(own_copy_is_subword);
+  if (!is_subword && !io::is_remote(r.out)) is_subword = reachable(stored_vocabulary_is_subword);
   if (is_subword.value_or(false)) r.vocab.type = "auto";
 }
 
-Recipe with_given_size(Recipe r) {
+Recipe with_existing_size(Recipe r) {
   if (const std::string given = given_vocabulary(r); !given.empty()) {
     const std::string own = RecipePaths(r).vocab;
     const std::string vocab = !io::exists(given) && has_begun(r) ? own : given;
@@ -163,7 +163,7 @@ Recipe with_given_size(Recipe r) {
   return r;
 }
 
-void warn_of_unread_size(const Recipe& r, const std::string& given, std::int64_t pieces) {
+void warn_about_ignored_size(const Recipe& r, const std::string& given, std::int64_t pieces) {
   // A recipe stored in a run's folder sets every field.
   const std::int64_t size = r.sections.at("vocab").at("size");
   if (!r.is_set("vocab.size") || size == VocabSection().size || size == pieces) return;

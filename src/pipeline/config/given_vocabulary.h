@@ -17,31 +17,31 @@ std::optional<std::string> vocabulary_beside(const std::string& weights);
 
 // Returns the latest state in the recipe's model folder, from which the run resumes; nullopt if the
 // model is to be overwritten.
-std::optional<checkpoint::SavedState> begun_state(const Recipe& recipe);
+std::optional<checkpoint::SavedState> state_to_resume(const Recipe& recipe);
 // Returns whether the run has a checkpoint and its own vocabulary, so that it no longer needs the
 // original weights and vocabulary.
 bool has_begun(const Recipe& recipe);
 
 // Returns vocab.file, or else the vocabulary of train.init_from; empty if the vocabulary is made
-// from the text. Throws UsageError if the weights have no vocabulary and none is named: their
-// embedding rows belong to a vocabulary that is unknown. If a run has begun and its weights are
-// gone, returns a path that does not exist.
+// from the text. Throws UsageError if the vocabulary of train.init_from is missing and vocab.file
+// is not set, because a new vocabulary would not match the embeddings. If a run has begun and its
+// initial weights are gone, returns a path that does not exist.
 std::string given_vocabulary(const Recipe& recipe);
 
 // Returns the vocabulary of the encoder in a run's folder, vocab.txt or tokenizer.json; nullopt if
 // it has neither.
 std::optional<std::string> vocabulary_in_run(const std::string& run);
 
-// Sets vocab.type to auto, whose vocabulary is a tokenizer.json, if the given vocabulary is the
-// tokenizer.json of a Unigram or BPE model and the recipe's model is an encoder.
-void take_vocabulary_form(Recipe& recipe);
+// Sets vocab.type to auto if the recipe's model is an encoder and its existing vocabulary is the
+// tokenizer.json of a Unigram or BPE model. The run then also stores a tokenizer.json.
+void set_vocabulary_type(Recipe& recipe);
 
 // Returns the recipe with vocab.size set to the size of the existing vocabulary, and checks it
 // again with that size. Throws UsageError if a model that is fine-tuned has fewer embedding rows.
-Recipe with_given_size(Recipe recipe);
+Recipe with_existing_size(Recipe recipe);
 
 // Logs a warning if vocab.size is set but differs from the number of pieces of the existing
 // vocabulary.
-void warn_of_unread_size(const Recipe& recipe, const std::string& given, std::int64_t pieces);
+void warn_about_ignored_size(const Recipe& recipe, const std::string& given, std::int64_t pieces);
 
 }  // namespace smelt::pipeline

@@ -68,7 +68,7 @@ FieldValues recipe_file_fields(const std::string& file) {
 
 std::string kept_recipe_path(const std::string& run) { return io::join_path(run, kKeptName); }
 
-void check_kept_type(const Recipe& r) {
+void check_stored_type(const Recipe& r) {
   if (r.anew || io::is_remote(r.out) || !keeps_recipe(r.out)) return;
   const YAML::Node kept = YAML::Load(io::read_file(kept_recipe_path(r.out), io::kSmallFileBytes));
   const YAML::Node type = kept["model"] ? kept["model"]["type"] : YAML::Node();

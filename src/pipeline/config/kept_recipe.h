@@ -18,7 +18,7 @@ void keep_recipe(const Recipe& recipe);
 std::optional<std::string> run_named_by(const std::string& path);
 
 // Throws UsageError if the recipe's folder contains a run of another model.type.
-void check_kept_type(const Recipe& recipe);
+void check_stored_type(const Recipe& recipe);
 
 // Returns the scalar values of a recipe file as written, by their paths ("train.optimizer.type").
 FieldValues recipe_file_fields(const std::string& file);

@@ -42,12 +42,13 @@ struct BaselineMeasures {
 enum class Reads {
   text,     // text.input, with a vocabulary that is made from it or given
   rows,     // labelled texts that data: names, with a given vocabulary
-  nothing,  // neither text nor vocabulary, so that their stages are left out
+  nothing,  // neither text nor vocabulary; these stages are skipped
 };
 
-// A prediction and its label as in predictions.jsonl, used to check a metric before training.
+// An example of a prediction and its label in the format of predictions.jsonl. Used to check before
+// training whether a metric fits the model's predictions.
 struct SamplePrediction {
-  Json said = "a", is = "a";
+  Json prediction = "a", label = "a";
   bool of_words = false;  // each is a list of word labels
 };
 
@@ -129,10 +130,10 @@ struct ObjectiveType {
   // predictions, which are added to those of the model's program and replace metrics of the same
   // name.
   std::function<std::vector<model::MeasuredValue>(const Recipe&)> write_predictions = {};
-  // Metrics that are computed from generated or decoded predictions during training. They are valid
-  // for train.checkpoint.best_metric, like the metrics of the model's program.
-  std::vector<std::string> answered_measures = {};
-  // Returns the object that computes answered_measures.
+  // Names of metrics that need generated or decoded predictions, which are also computed during
+  // training. Like those of the model's program they are valid for train.checkpoint.best_metric.
+  std::vector<std::string> generated_measures = {};
+  // Returns the object that computes generated_measures.
   std::function<std::unique_ptr<execution::StateMeasures>(const Recipe&,
                                                           std::shared_ptr<const pjrt::Client>)>
       state_measures = {};

@@ -98,7 +98,7 @@ void check_clip(const RecipeChecks& checks, const std::string& field, const std:
                 double value) {
   checks.require(value >= 0 && std::isfinite(value), {field},
                  str(field, " is ", text, ", must be auto or a finite number of at least 0"),
-                 "correct the value");
+                 "use 1 to clip gradients, or 0 for no clipping");
 }
 
 void check_rules(const RecipeChecks& checks, const train::TrainConfig& t) {

@@ -61,7 +61,7 @@ struct VocabSection {
   std::int64_t alphabet = 0;
 };
 
-// Fields of data: that every model.type has.
+// Fields of the section data that every model.type has.
 struct ReadySection {
   std::string records, heldout;
   std::int64_t shards = 1;
@@ -137,8 +137,8 @@ struct Recipe {
   DistillSection distill;
   // Filled in by check_program() (pipeline/stages/pipeline.h).
   std::shared_ptr<ProgramFacts> program = std::make_shared<ProgramFacts>();
-  // Path of the checkpoint that training ended with, or of the best one with eval.best. Evaluation
-  // and export of this run use it. Empty: the newest in the folder. Shared by all copies.
+  // Path of the checkpoint that evaluation and export use: the last one of this training, or with
+  // eval.best the best one. Empty: the newest in the folder. Shared by all copies of a recipe.
   std::shared_ptr<std::string> trained = std::make_shared<std::string>();
   const ObjectiveType* type = nullptr;         // of model.type
   Json model, data;                            // all fields
@@ -147,7 +147,7 @@ struct Recipe {
   std::map<std::string, std::string> origins;  // source of each set field: a file or "--set"
 
   std::set<std::string> set;  // fields that are set, to any value
-  // Whether the checkpoints in its model folder are to be deleted; they are then ignored.
+  // Whether training starts from step 0 and deletes the checkpoints in the model folder.
   bool anew = false;
 
   bool is_set(const std::string& field) const { return set.contains(field); }

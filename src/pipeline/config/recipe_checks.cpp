@@ -38,7 +38,7 @@ void RecipeChecks::require(bool fine, std::initializer_list<std::string> fields,
 void RecipeChecks::at_least(const std::string& field, std::int64_t least) const {
   const std::int64_t found = value(field);
   require(found >= least, {field}, str(field, " is ", found, ", must be at least ", least),
-          "correct the value");
+          str("set ", field, " to ", least, " or more"));
 }
 
 void RecipeChecks::within(const std::string& field, double low, double high, Ends ends) const {
@@ -49,7 +49,7 @@ void RecipeChecks::within(const std::string& field, double low, double high, End
                             : ends == Ends::with ? str("from ", low, " to ", high)
                                                  : str("above ", low, " and below ", high);
   require(fine && std::isfinite(found), {field}, str(field, " is ", found, ", must be ", range),
-          "correct the value");
+          str("`smelt help recipe` describes ", field));
 }
 
 void RecipeChecks::one_of(const std::string& field, const std::vector<std::string>& known) const {
@@ -66,7 +66,7 @@ void RecipeChecks::is_not_replaced(const std::string& steps, const std::string& 
           str("also give --set ", counted, "=0, or change ", counted, " instead"));
 }
 
-bool holds_nothing_out(const Recipe& r) {
+bool has_no_validation(const Recipe& r) {
   return r.type->reads == Reads::rows && r.ready.records.empty() &&
          r.data.value("validation", "").empty() && r.data.value("validation_share", 1.0) == 0;
 }
@@ -231,7 +231,7 @@ static void check_ready(const RecipeChecks& checks, const Recipe& r) {
 
 static void check_evaluation(const RecipeChecks& checks, const Recipe& r) {
   checks.require(
-      !holds_nothing_out(r) || (r.eval.every == 0 && r.eval.every_epochs == 0),
+      !has_no_validation(r) || (r.eval.every == 0 && r.eval.every_epochs == 0),
       {"data.validation_share", "eval.every", "eval.every_epochs"},
       "data.validation_share is 0, but eval.every or eval.every_epochs needs held-out examples",
       "set data.validation, or set eval.every and eval.every_epochs to 0");

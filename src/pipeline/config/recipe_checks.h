@@ -26,9 +26,10 @@ class RecipeChecks {
   void within(const std::string& field, double low,
               double high = std::numeric_limits<double>::infinity(), Ends ends = Ends::with) const;
   void one_of(const std::string& field, const std::vector<std::string>& known) const;
-  // If `counted` is above 0, it replaces `steps`, which must not be set by --set alone.
+  // Throws UsageError if `counted` (such as train.epochs) is above 0, so that it determines
+  // `steps`, but only `steps` is set with --set.
   void is_not_replaced(const std::string& steps, const std::string& counted) const;
-  // Runs `check`, a check of training itself, and adds the source of the fields to its message.
+  // Calls `check`. If it throws, adds the source of the fields to its message.
   void accepts(std::initializer_list<std::string> fields, const std::function<void()>& check) const;
   // data.seq_length is at most the model's number of positions.
   void fits_positions(std::int64_t seq_length, std::int64_t positions) const;
@@ -47,7 +48,7 @@ bool is_sentencepiece(const Recipe& recipe);
 
 // Returns whether all rows are used for training: data.validation is empty and
 // data.validation_share is 0.
-bool holds_nothing_out(const Recipe& recipe);
+bool has_no_validation(const Recipe& recipe);
 
 // Checks that data.validation_share is at least 0 and below 1.
 void check_validation_share(const Recipe& recipe);

@@ -58,7 +58,7 @@ void RecipePaths::name_records(const Recipe& r) {
     test_records = io::join_path(r.out, str("data/test.", r.type->records));
   train_records = r.ready.shards == 1 ? train_output
                                       : join(data::output_names(train_output, r.ready.shards), ",");
-  heldout_records = holds_nothing_out(r) ? "" : heldout_output;
+  heldout_records = has_no_validation(r) ? "" : heldout_output;
 }
 
 std::vector<std::string> record_files(const std::string& records) {

@@ -14,9 +14,9 @@ namespace smelt::pipeline {
 struct RecipePaths {
   explicit RecipePaths(const Recipe& recipe);
   std::string train_text, heldout_text, vocab;
-  // Files of the examples that are made; with data.shards above 1, the common name of the shards.
+  // Files to write examples to; with data.shards above 1, the common name of the shards.
   std::string train_output, heldout_output;
-  // Files of the examples that are read, as open_examples() accepts them: the files above, or
+  // Files to read examples from, in the form that open_examples() accepts: the files above, or
   // data.records and data.heldout.
   std::string train_records, heldout_records;
   std::string test_records;  // empty: no test set
@@ -32,8 +32,8 @@ struct RecipePaths {
 // Returns the files of RecipePaths::train_records or heldout_records; empty if none match.
 std::vector<std::string> record_files(const std::string& records);
 
-// Returns the path of the vocabulary that the stages made; empty if they made none, as for a model
-// without words.
+// Returns the path of the vocabulary that the stages have made; empty if there is none, for example
+// because the type of model needs no vocabulary.
 std::string made_vocabulary(const RecipePaths& paths);
 
 // Returns the tokenizer settings of the recipe.

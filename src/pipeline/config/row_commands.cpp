@@ -94,7 +94,7 @@ std::optional<Stage> rows_stage(const Recipe& r, const std::string& part) {
                .make = [r, part] { keep_rows(r, part); }};
 }
 
-std::vector<std::string> kept_row_settings(const Recipe& r) {
+std::vector<std::string> stored_row_settings(const Recipe& r) {
   std::vector<std::string> out;
   for (const char* part : kParts)
     if (is_row_command(value_of(r, part)))

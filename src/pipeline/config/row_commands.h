@@ -1,6 +1,6 @@
-// Labelled rows that data.train, data.validation and data.test name: files, or a command that
-// prints them, "!./my_dataset.py train". The output of a command is stored in the run's folder,
-// because it may differ the next time.
+// Labelled rows of data.train, data.validation and data.test, which are files or the output of a
+// command such as "!./my_dataset.py train". The output is stored in the run's folder, because it
+// may differ the next time.
 #pragma once
 
 #include <optional>
@@ -21,13 +21,13 @@ std::string row_input(const Recipe& recipe, const std::string& part);
 std::vector<std::string> row_files(const Recipe& recipe);
 // Throws UsageError if a command is empty or data.format does not match its rows (JSONL).
 void check_row_commands(const Recipe& recipe);
-// Returns the CRC32C of each local file among the words of a shell command, by its name, so that a
-// stage runs again if a script has changed. A script that is gone is left out.
+// Returns the CRC32C of each local file among the words of a shell command, by file name, so that a
+// stage runs again if a script has changed. Missing files are left out.
 Json scripts_of(const std::string& command);
 // Returns the stage that runs the part's command and stores its rows; nullopt if data: names files.
-// It runs again if the command, or a script in it, changes, or the rows are gone.
+// The stage runs again if the command or one of its scripts changes, or if the rows are missing.
 std::optional<Stage> rows_stage(const Recipe& recipe, const std::string& part);
 // Returns settings that replace the recipe's commands by the files of their stored rows.
-std::vector<std::string> kept_row_settings(const Recipe& recipe);
+std::vector<std::string> stored_row_settings(const Recipe& recipe);
 
 }  // namespace smelt::pipeline

@@ -23,7 +23,7 @@ std::optional<TextSize> text_size(const std::vector<std::string>& files);
 // recipe reads no text or the text is not on this machine.
 std::optional<TextSize> training_text(const Recipe& recipe);
 
-// A suitable vocabulary size for a text and the reason: "for 3.6 MB of text; 16000 from 10 MB,
+// A recommended vocabulary size for a text, with the reason: "for 3.6 MB of text; 16000 from 10 MB,
 // 30000 from 100 MB on".
 struct VocabularySize {
   std::int64_t pieces = 30000;

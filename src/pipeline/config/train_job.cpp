@@ -50,7 +50,7 @@ train::TrainJob train_job(const train::TrainConfig& t, model::Task task) {
 
 void check_program(const Recipe& r, const model::Task& of_model) {
   const RecipeChecks checks(r);
-  const model::Task task = distilled_task(r, of_model, DistilledFor::asking);
+  const model::Task task = distilled_task(r, of_model, DistilledFor::inference);
 
   checks.require(
       r.eval.passes == 1 || task.draws, {"eval.passes"},
@@ -67,7 +67,7 @@ void check_program(const Recipe& r, const model::Task& of_model) {
        "train.optimizer.amos_preset", "train.optimizer.rate_rules", "train.optimizer.decay_rules"},
       [&] {
         auto job = std::make_shared<train::TrainJob>(train_job(r.train, task));
-        job->state_measures = r.type->answered_measures;
+        job->state_measures = r.type->generated_measures;
         if (is_deep(r)) job->on.compute->layers = model::Layers::scan;
         auto step = std::make_shared<const model::StepProgram>(
             train::training_program(*job, r.train.device));

@@ -16,7 +16,7 @@ std::int64_t vocabulary_rows(std::int64_t size, std::int64_t lines, const std::s
   if (size == 0) return lines;
   if (size < lines)
     throw UsageError(str(name, " ", size, " is smaller than the ", lines, " lines of ", origin),
-                     str("set ", name, " to the lines of the vocabulary"));
+                     str("set ", name, " to ", lines, " or more"));
   return size;
 }
 

@@ -1,4 +1,4 @@
-// Properties that a model takes from the vocabulary and the training data.
+// Properties of a model that follow from the vocabulary and the training data.
 #pragma once
 
 #include <cstdint>

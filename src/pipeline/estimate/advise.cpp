@@ -214,11 +214,11 @@ cost_model::StepWork advised_work(const AdvisedStep& step, const cost_model::Acc
   // counts twice, as input embedding and as output layer.
   const double vocabulary = static_cast<double>(step.vocabulary), n = type.devices;
   const double gradients = 4 * (encoder_parameters(step.size, 2 * vocabulary));
-  const double told = cost_model::telling_seconds(
+  const double communication = cost_model::communication_seconds(
       type, {.axes = "data", .all_reduce = 2 * (n - 1) / n * gradients});
   return {.work = operations / (type.flops * n * share_of_peak(type) * share_of_size(step.size)),
-          .told = told,
-          .behind = told};
+          .communication = communication,
+          .exposed = communication};
 }
 
 Advice advise(const AdviceJob& job, const cost_model::Prices& prices) {

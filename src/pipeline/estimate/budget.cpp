@@ -146,8 +146,9 @@ std::string budget_text(const Plan& plan, double usd,
   const auto offers = offers_of(plan, usd);
   const std::string money = str("$", significant(usd, 6));
   if (offers.empty())
-    return str("For ", money,
-               " none of these types can make a step: no known price, or too little money.\n");
+    return str(
+        "For ", money,
+        " no type can run a single step: the price is unknown, or the budget is too small.\n");
   std::vector<std::vector<std::string>> lines{
       {"type", "price", "steps", "passes", "hours (range)", "dollars (range)", "price of"}};
   for (const Offer& offer : offers) lines.push_back(offer_cells(offer, passes));
@@ -189,7 +190,7 @@ std::vector<std::string> with_steps_of_budget(const std::string& path,
     return settings;
   }
   const auto types = cost_model::find_accelerators("train.budget.type", r.train.budget.type);
-  log_info("plan: how many steps ${} pay for on a {}", rounded(r.train.budget.usd, 2),
+  log_info("plan: computing the number of steps for ${} on a {}", rounded(r.train.budget.usd, 2),
            types.front().name);
   const cost_model::Prices prices;  // the plan's rows have pointers to it
   const Plan plan =
@@ -198,7 +199,7 @@ std::vector<std::string> with_steps_of_budget(const std::string& path,
                       return planned_run(recipe_on(on, path, settings));
                     },
                 .types = types},
-               cost_model::TpuCompiles(cost_model::TpuCompiles::users_folder()), prices);
+               cost_model::TpuCompiles(cost_model::TpuCompiles::user_cache_folder()), prices);
   const PlanRow& row = plan.rows.front();
   const auto steps = steps_within(row, r.train.budget.usd, r.train.budget.spot);
   if (!steps || *steps < 1)
@@ -206,7 +207,7 @@ std::vector<std::string> with_steps_of_budget(const std::string& path,
                          !row.fits() ? str(": the run does not fit a ", row.type.name)
                          : !steps    ? str(": no price of a ", row.type.name,
                                         r.train.budget.spot ? " on spot" : "", " is known")
-                                     : str(" does not pay for a step on a ", row.type.name)),
+                                     : str(": not enough for a single step on a ", row.type.name)),
                      str("`smelt plan ", path, " --budget ", significant(r.train.budget.usd, 6),
                          "` shows other types; or set train.steps"));
   settings.push_back(str("train.steps=", *steps));

@@ -99,7 +99,7 @@ void check_vocab_size(const Recipe& r) {
 }
 
 void add_text(const Recipe& r, Lines& lines) {
-  if (goes_on_without_text(r))
+  if (can_continue_without_text(r))
     return lines.add("text.input",
                      str(r.text.input, ": some files are missing; using what was made from them"));
   const auto files = text_inputs(r);
@@ -164,7 +164,7 @@ PlanRow planned(const Recipe& r, const cost_model::Accelerator* type) {
   const auto run_on = [&](const cost_model::Accelerator&) { return planned_run(r); };
   static const cost_model::Prices prices;  // the returned row has a pointer to it
   return plan_run({.run_on = run_on, .types = {*type}},
-                  cost_model::TpuCompiles(cost_model::TpuCompiles::users_folder()), prices)
+                  cost_model::TpuCompiles(cost_model::TpuCompiles::user_cache_folder()), prices)
       .rows.front();
 }
 
@@ -181,7 +181,7 @@ void add_plan(const PlanRow& row, Lines& lines) {
   }
   lines.add(on, str(row.form().words, ", ", bytes_text(row.form().compiled.bytes()), " of ",
                     bytes_text(row.memory()), " on each device; `smelt plan` compares types"));
-  if (!row.takes_form_by_itself())
+  if (!row.is_selected_automatically())
     for (const std::string& setting : row.form().settings)
       lines.misfit(str("the training step fits only with --set ", setting));
   lines.add("time", planned_run_text(row));
@@ -213,7 +213,8 @@ void add_program(const Recipe& r, const cost_model::Accelerator* on, Lines& line
                                                                      : ""));
   lines.add("steps", run_length_text(r));
   lines.add("operations", scientific(examples * p.flops_per_example, 2));
-  if (const std::string remark = uncounted_epochs(r); !remark.empty()) lines.add("epochs", remark);
+  if (const std::string remark = unknown_epochs_remark(r); !remark.empty())
+    lines.add("epochs", remark);
   if (!has_devices(r)) return add_absent(r, on, lines);
   lines.add("device", str(r.train.devices, " x ", r.train.device, ", by ",
                           pjrt::ready_plugin(r.train.device)));
@@ -268,7 +269,7 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
   if (!step) return;
   const bool whole =
       (!r.type->has_vocabulary() || io::exists(p.vocab)) && !record_files(p.train_records).empty();
-  if (whole) step = check_goes_on(r);
+  if (whole) step = check_resume_step(r);
   lines.add("resumes from", str("step ", *step, whole ? "" : ", after its data are regenerated"));
 }
 
@@ -276,9 +277,9 @@ void add_outputs(const Recipe& r, const Beginning& beginning, Lines& lines) {
 
 DryRun dry_run(const Recipe& recipe, const Beginning& beginning,
                const cost_model::Accelerator* on) {
-  const Recipe r = with_given_size(recipe);
+  const Recipe r = with_existing_size(recipe);
   if (const std::string given = given_vocabulary(r); !given.empty())
-    warn_of_unread_size(r, given, r.vocab.size);
+    warn_about_ignored_size(r, given, r.vocab.size);
   train::warn_of_warmup(
       model::make_schedule(r.train.schedule, r.train.optimizer.learning_rate, r.train.steps),
       model::make_optimizer(r.train.optimizer, r.type->name), recipe_field);

@@ -81,8 +81,9 @@ cost_model::Compiled as_fits(const cost_model::Accelerator& type, cost_model::Co
 
 class Planner {
  public:
-  Planner(const PlanJob& job, const cost_model::TpuCompiles& compiles, const PlanTold& told)
-      : job_(job), compiles_(compiles), told_(told) {
+  Planner(const PlanJob& job, const cost_model::TpuCompiles& compiles,
+          const PlanCallbacks& callbacks)
+      : job_(job), compiles_(compiles), callbacks_(callbacks) {
     for (const cost_model::Accelerator& type : job_.types) {
       rows_.emplace_back();
       rows_.back().type = type;
@@ -96,13 +97,13 @@ class Planner {
   // Plans all types. `finish` completes a row from its best variant.
   std::vector<PlanRow> rows(const std::function<void(PlanRow&)>& finish) {
     const auto any = [](const PlanRow&) { return true; };
-    if (told_.first && is_unrolled_by_itself())
+    if (callbacks_.first && is_unrolled_by_itself())
       compile_round(train::kScanVariant, any, [&](PlanRow row) {
         finish(row);
-        told_.first(row);
+        callbacks_.first(row);
       });
     compile_round(kOwn, any);
-    if (job_.all_forms)  // the run's own variant is one of them
+    if (job_.all_variants)  // the run's own variant is one of them
       for (const train::MemoryVariant& form : {train::kUnrolledVariant, train::kScanVariant})
         compile_round(form, any);
     for (const train::MemoryVariant& form : train::memory_fallbacks(any_job()))
@@ -198,7 +199,7 @@ class Planner {
     const auto done = [&](std::size_t i, const cost_model::Compiled& compiled) {
       take(of[i], as_fits(rows_[of[i]].type, compiled), products[i]);
       ++done_;
-      if (told_.progress) told_.progress(done_, asked_);
+      if (callbacks_.progress) callbacks_.progress(done_, asked_);
     };
     compiles_.run(requests, done, [&](std::size_t i) {
       log_info("plan: compiling for {} (type {} of {}): {}", rows_[of[i]].type.name, of[i] + 1,
@@ -328,7 +329,7 @@ class Planner {
 
   const PlanJob& job_;
   const cost_model::TpuCompiles& compiles_;
-  const PlanTold& told_;
+  const PlanCallbacks& callbacks_;
   std::vector<PlanRow> rows_;
   std::vector<std::optional<PlannedRun>> runs_;                     // one per row
   std::map<std::string, std::vector<train::MemoryVariant>> forms_;  // by the type's name
@@ -336,7 +337,7 @@ class Planner {
 };
 
 // Returns the cost that a plan compares: the spot price, or else the on-demand price.
-std::optional<double> least_dollars(const PlanRow& row) {
+std::optional<double> lowest_cost(const PlanRow& row) {
   if (row.cost.spot) return row.cost.spot->likely;
   if (row.cost.on_demand) return row.cost.on_demand->likely;
   return std::nullopt;
@@ -348,8 +349,8 @@ void choose(Plan& plan) {
     if (!row.fits()) continue;
     if (!plan.fastest || row.time.seconds.likely < plan.rows[*plan.fastest].time.seconds.likely)
       plan.fastest = i;
-    const auto cost = least_dollars(row);
-    if (cost && (!plan.cheapest || *cost < *least_dollars(plan.rows[*plan.cheapest])))
+    const auto cost = lowest_cost(row);
+    if (cost && (!plan.cheapest || *cost < *lowest_cost(plan.rows[*plan.cheapest])))
       plan.cheapest = i;
   }
 }
@@ -358,21 +359,21 @@ void choose(Plan& plan) {
 
 std::pair<std::string, cost_model::Estimate> calibration(const std::string& run,
                                                          const cost_model::TpuCompiles& compiles) {
-  const evaluation::RunRecord told = evaluation::read_run(run);
-  const std::string kind = told.start.value("device", "");
-  const std::int64_t devices = told.start.value("devices", std::int64_t{0});
+  const evaluation::RunRecord record = evaluation::read_run(run);
+  const std::string kind = record.start.value("device", "");
+  const std::int64_t devices = record.start.value("devices", std::int64_t{0});
   const cost_model::Accelerator* type = cost_model::slice_of(kind, devices);
   const std::string where = "--calibrate: " + run;
   if (type == nullptr)
     throw UsageError(str(where, ": unknown machine: the run used ", devices, " x ", kind),
                      "use a run on a machine type that --on accepts");
   std::vector<double> rates;
-  if (const auto curve = told.lines.find("sequences_per_second"); curve != told.lines.end())
+  if (const auto curve = record.lines.find("sequences_per_second"); curve != record.lines.end())
     for (const evaluation::CurvePoint& p : curve->second) rates.push_back(p.value);
   if (rates.empty())
     throw UsageError(where + " has logged no steps", "name a run that has trained");
   std::ranges::nth_element(rates, rates.begin() + std::ssize(rates) / 2);
-  const double seconds = told.start.at("batch_size").get<double>() / rates[rates.size() / 2];
+  const double seconds = record.start.at("batch_size").get<double>() / rates[rates.size() / 2];
   const Plan plan = plan_run(
       {.run_on =
            [&](const cost_model::Accelerator& on) { return planned_run(recipe_on(on, run, {})); },
@@ -388,7 +389,7 @@ std::pair<std::string, cost_model::Estimate> calibration(const std::string& run,
 }
 
 Plan plan_run(const PlanJob& job, const cost_model::TpuCompiles& compiles,
-              const cost_model::Prices& prices, const PlanTold& told) {
+              const cost_model::Prices& prices, const PlanCallbacks& callbacks) {
   (void)pjrt::find_plugin("tpu");  // throws with instructions if it is missing
   const auto finish = [&](PlanRow& row) {
     if (!row.fits()) return;
@@ -397,7 +398,7 @@ Plan plan_run(const PlanJob& job, const cost_model::TpuCompiles& compiles,
         cost_model::run_seconds(row.type, *row.form().step, row.work, row.scored, row.longest_run);
     row.cost = cost_model::run_cost(row.type, row.time, row.price);
   };
-  Plan plan{.rows = Planner(job, compiles, told).rows(finish), .cheapest = {}, .fastest = {}};
+  Plan plan{.rows = Planner(job, compiles, callbacks).rows(finish), .cheapest = {}, .fastest = {}};
   std::ranges::for_each(plan.rows, finish);
   choose(plan);
   return plan;

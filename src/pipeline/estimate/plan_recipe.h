@@ -38,7 +38,8 @@ struct PlanJob {
   // Returns the run on a type's devices. Throws UsageError if the run is not possible there.
   std::function<PlannedRun(const cost_model::Accelerator& type)> run_on;
   std::vector<cost_model::Accelerator> types;
-  bool all_forms = false;  // compile all variants of the step, not only up to the first that fits
+  // Compile all variants of the step, not only up to the first that fits.
+  bool all_variants = false;
   bool largest_batch = false;  // also find the largest batch size that fits
   bool steps_only = false;     // leave out evaluations
   std::string region = {};     // region of the prices; empty: the first known one
@@ -96,7 +97,7 @@ struct PlanRow {
   // Returns the index in `tried` of the variant that a run selects automatically: the first in its
   // order that fits. nullopt if the compiler failed on one of those before it.
   std::optional<std::size_t> taken() const;
-  bool takes_form_by_itself() const { return best && taken() == best; }
+  bool is_selected_automatically() const { return best && taken() == best; }
   const PlannedForm& form() const { return tried.at(*best); }
   // Returns the share of all devices' peak that the model's matmuls achieve.
   double share_of_peak() const;
@@ -110,11 +111,11 @@ struct Plan {
   std::optional<std::size_t> cheapest, fastest;
 };
 
-struct PlanTold {
+struct PlanCallbacks {
   // Called with the number of finished compilations and their total.
   std::function<void(std::size_t done, std::size_t of)> progress = {};
-  // Called with each row of a preliminary plan. If the layers of a long run are unrolled, which
-  // takes minutes to compile, they are compiled as a loop first.
+  // Called with each row of a preliminary plan, which compiles the layers as a loop. It is made
+  // only if the run unrolls its layers, which takes minutes to compile.
   std::function<void(const PlanRow& first)> first = {};
 };
 
@@ -126,6 +127,6 @@ std::pair<std::string, cost_model::Estimate> calibration(const std::string& run,
 
 // Throws UsageError if no type supports the run, or libtpu is missing.
 Plan plan_run(const PlanJob& job, const cost_model::TpuCompiles& compiles,
-              const cost_model::Prices& prices, const PlanTold& told = {});
+              const cost_model::Prices& prices, const PlanCallbacks& callbacks = {});
 
 }  // namespace smelt::pipeline

@@ -66,9 +66,9 @@ std::vector<std::string> cells(const PlanRow& row) {
           dollars(row.cost.spot)};
 }
 
-const std::vector<std::string> kHeads{
-    "type",    "fits", "memory of a device", "form", "a step", "examples/s",
-    "of peak", "run",  "on demand",          "spot"};
+const std::vector<std::string> kHeads{"type",      "fits",       "device memory", "variant",
+                                      "step time", "examples/s", "of peak",       "run",
+                                      "on demand", "spot"};
 
 std::string table(const Plan& plan) {
   std::vector<std::vector<std::string>> lines{kHeads};
@@ -98,12 +98,14 @@ std::string why_not(const PlanRow& row) {
   if (row.tried.empty()) return "no variant of the step could be compiled";
   const PlannedForm& last = row.tried.back();
   if (row.type.is_gpu() && last.compiled.end == cost_model::CompileEnd::does_not_fit)
-    return str("the step does not fit, by its state and the temporaries of a TPU program: ",
-               last.compiled.problem, " (", last.words, ")");
+    return str(
+        "the step needs too much memory, estimated from its state and the temporaries of a "
+        "TPU program: ",
+        last.compiled.problem, " (", last.words, ")");
   return str(last.compiled.problem, " (", last.words, ")");
 }
 
-// Returns the memory of a device by use.
+// Returns the use of a device's memory.
 std::string parts(const PlanRow& row) {
   const cost_model::Compiled& c = row.form().compiled;
   return str(bytes_text(row.parameter_bytes), " parameters, ", bytes_text(row.slot_bytes),
@@ -116,7 +118,8 @@ std::string sent_words(const PlanRow& row, const cost_model::SentBytes& s) {
   return str("  sent       over axes ", s.axes, ": ", bytes_text(s.all_reduce + s.other),
              " per device and step, ", bytes_text(s.asynchronous_all_reduce + s.asynchronous_other),
              " of them overlapped with computation; ",
-             rounded(1e3 * cost_model::telling_seconds(row.type, s), 1), " ms at link speed\n");
+             rounded(1e3 * cost_model::communication_seconds(row.type, s), 1),
+             " ms at link speed\n");
 }
 
 std::string evaluation_words(const PlanRow& row) {
@@ -131,17 +134,17 @@ std::string evaluation_words(const PlanRow& row) {
 }
 
 // Returns the settings that select the variant, unless it is the default one.
-std::string form_words(const PlanRow& row) {
+std::string variant_text(const PlanRow& row) {
   std::vector<std::string> words;
   for (const std::string& setting : row.form().settings)
     words.push_back(str(setting.starts_with("--") ? "" : "--set ", setting));
   if (words.empty()) return "";
-  if (!row.takes_form_by_itself()) return str("  needs      ", join(words, " "), "\n");
+  if (!row.is_selected_automatically()) return str("  needs      ", join(words, " "), "\n");
   if (row.form().turn == 0) return "";
   const auto before = std::ranges::count_if(row.tried, [&](const PlannedForm& form) {
     return form.turn && *form.turn < *row.form().turn;
   });
-  return str("  form       selected automatically, because ", counted(before, "form"),
+  return str("  variant    selected automatically, because ", counted(before, "variant"),
              " before it did not fit; ", join(words, " "), " skips compiling ",
              before == 1 ? "it" : "them", "\n");
 }
@@ -165,7 +168,7 @@ std::string spot_words(const PlanRow& row) {
 std::string price_words(const PlanRow& row, std::string_view now) {
   if (row.price == nullptr) return "  price      unknown: set one with --prices\n";
   const cost_model::Price& price = *row.price;
-  const std::string old = cost_model::old_price_words(price, now);
+  const std::string old = cost_model::old_price_warning(price, now);
   const auto rented = [&](std::string_view how, const std::optional<double>& of_chip) {
     return of_chip ? str(dollars(*of_chip * row.type.chips), " an hour ", how, ", ")
                    : std::string();
@@ -187,7 +190,7 @@ std::string row_text(const PlanRow& row, std::string_view now) {
   out << row.type.name << "  " << (row.type.is_gpu() ? "by " : "") << row.type.topology << ", "
       << counted(row.type.chips, row.type.is_gpu() ? "GPU" : "chip") << ", "
       << counted(row.type.devices, "device") << ", " << counted(row.type.hosts, "machine")
-      << (row.type.is_gpu() ? ": operations, bytes and temporaries are those of a TPU's program"
+      << (row.type.is_gpu() ? ": operations, bytes and temporaries are taken from a TPU program"
           : row.type.image.empty() ? std::string()
                                    : ", image " + row.type.image)
       << "\n";
@@ -198,13 +201,13 @@ std::string row_text(const PlanRow& row, std::string_view now) {
     return out.str();
   }
   out << "  memory     " << parts(row) << "\n";
-  out << form_words(row);
+  out << variant_text(row);
   for (const cost_model::SentBytes& sent : row.form().compiled.sent) out << sent_words(row, sent);
   if (row.largest_batch && row.larger_unknown.empty())
-    out << "  batch      up to " << *row.largest_batch << " fit in this form\n";
+    out << "  batch      up to " << *row.largest_batch << " fit with this variant\n";
   else if (row.largest_batch)
     out << "  batch      at least " << *row.largest_batch
-        << " fit in this form; for twice as many, " << row.larger_unknown << "\n";
+        << " fit with this variant; for twice as many, " << row.larger_unknown << "\n";
   out << speed_words(row) << run_words(row) << spot_words(row);
   if (row.evaluation) out << "  evaluation " << evaluation_words(row) << "\n";
   const double save = cost_model::seconds_to_save(row.type, row.work.checkpoint_bytes);
@@ -221,16 +224,16 @@ std::string advice(const Plan& plan) {
            "more "
            "micro-batches\n";
   const PlanRow& fast = plan.rows[*plan.fastest];
-  const auto told = [](const PlanRow& row) {
+  const auto summary = [](const PlanRow& row) {
     return str(row.type.name, " takes ", time_words(row.time.seconds.likely),
                row.cost.spot ? str(", ", dollars(row.cost.spot), " on spot") : "",
                row.cost.on_demand ? str(", ", dollars(row.cost.on_demand), " on demand") : "");
   };
   if (!plan.cheapest || *plan.cheapest == *plan.fastest)
-    return str("rent a ", fast.type.name, ": ", told(fast), ".\n");
+    return str("rent a ", fast.type.name, ": ", summary(fast), ".\n");
   const PlanRow& cheap = plan.rows[*plan.cheapest];
-  return str("rent a ", cheap.type.name, " to spend least: ", told(cheap), "; the fastest, ",
-             told(fast), ".\n");
+  return str("rent a ", cheap.type.name, " to pay the least: ", summary(cheap), "; the fastest, ",
+             summary(fast), ".\n");
 }
 
 Json json(const cost_model::Estimate& e) {
@@ -245,7 +248,7 @@ Json json(const PlannedForm& form, const cost_model::Accelerator& type) {
     sent[s.axes] = {{"all_reduce_bytes", s.all_reduce},
                     {"other_bytes", s.other},
                     {"asynchronous_bytes", s.asynchronous_all_reduce + s.asynchronous_other},
-                    {"seconds", cost_model::telling_seconds(type, s)}};
+                    {"seconds", cost_model::communication_seconds(type, s)}};
   return {{"form", form.words},
           {"settings", form.settings},
           {"fits", c.end == cost_model::CompileEnd::fits},
@@ -259,10 +262,10 @@ Json json(const PlannedForm& form, const cost_model::Accelerator& type) {
           {"product_flops", form.products.flops},
           {"sent", sent},
           {"compile_seconds", c.compile_seconds},
-          {"kept", c.kept},
+          {"kept", c.from_cache},
           {"work_seconds", form.work.work},
-          {"told_seconds", form.work.told},
-          {"told_behind_seconds", form.work.behind},
+          {"told_seconds", form.work.communication},
+          {"told_behind_seconds", form.work.exposed},
           {"step_seconds", json(form.step)}};
 }
 
@@ -298,7 +301,7 @@ Json json(const PlanRow& row) {
     return out;
   }
   out.update(Json{{"form", row.form().words},
-                  {"taken_by_itself", row.takes_form_by_itself()},
+                  {"taken_by_itself", row.is_selected_automatically()},
                   {"step_seconds", json(*row.form().step)},
                   {"share_of_peak", row.share_of_peak()},
                   {"examples_per_second", static_cast<double>(row.batch) / row.form().step->likely},

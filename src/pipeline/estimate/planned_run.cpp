@@ -52,10 +52,10 @@ Recipe recipe_on(const cost_model::Accelerator& type, const std::string& recipe,
 
 PlannedRun planned_run(const Recipe& recipe) {
   const std::string missing = missing_weights(recipe);
-  const Recipe r = missing.empty() ? with_given_size(recipe) : recipe;
+  const Recipe r = missing.empty() ? with_existing_size(recipe) : recipe;
   if (!r.program->job)
-    throw UsageError("this type of model builds no step before its data are there");
-  std::vector<std::string> unknown{uncounted_epochs(r), missing};
+    throw UsageError("a model of this type cannot be planned before its data are made");
+  std::vector<std::string> unknown{unknown_epochs_remark(r), missing};
   std::erase(unknown, "");
   PlannedRun out{.job = *r.program->job, .evaluation = {}, .unknown = join(unknown, "\n")};
   if (r.ready.records.empty() || !r.ready.heldout.empty())

@@ -22,8 +22,9 @@ constexpr std::size_t kQuestionsAtOnce = 1024;
 execution::TextQuestion question_in(const std::string& line, const text::LineReader& lines) {
   const auto all = Json::parse_or_discard(line);
   if (!all.is_object())
-    throw UsageError(str(lines.path(), ":", lines.number(), ": not a question"),
-                     "make the examples again");
+    throw UsageError(
+        str(lines.path(), ":", lines.number(), ": expected a JSON object with a question"),
+        "delete the file; `smelt run` makes the examples again");
   return {.id = all.value("id", ""),
           .question = all.value("question", ""),
           .context = all.value("context", ""),

@@ -250,7 +250,7 @@ ObjectiveType bert_objective() {
   type.data = io::config_fields<BertData>();
   type.check = check;
   type.preset = [](const FieldValues& set) {
-    return sizes_of_given_model(set, [](const std::string& init) {
+    return sizes_of_pretrained(set, [](const std::string& init) {
       const model::Encoder encoder = encoder_in(init, "train.init_from");
       return model::encoder_name(encoder) == kBertType ? model::encoder_config_json(encoder)
                                                        : Json::object();

@@ -33,8 +33,8 @@ double part_of(std::uint64_t part, std::uint64_t of) {
   return of == 0 ? 0 : static_cast<double>(part) / static_cast<double>(of);
 }
 
-std::string or_else(const std::string& said, const char* otherwise) {
-  return said.empty() ? otherwise : said;
+std::string or_else(const std::string& value, const char* otherwise) {
+  return value.empty() ? otherwise : value;
 }
 
 std::vector<std::string> named_classes(const ClassifyData& data) {
@@ -91,11 +91,12 @@ std::uint64_t write_questions(const Recipe& r, const Part& part) {
                                                                  .windows = windows_of(data),
                                                                  .output = part.output,
                                                                  .keep_questions = part.scored});
-  log_info(
-      "data: {} of {}, {} without an answer, in {} of {} tokens, {} unknown tokens{}",
-      counted(s.questions, "question"), part.what, s.without_answer, counted(s.examples, "window"),
-      data.seq_length, percent(part_of(s.unknown, s.tokens)),
-      s.left_out == 0 ? "" : str("; ", s.left_out, " whose answers are not where the row says"));
+  log_info("data: {} of {}, {} without an answer, in {} of {} tokens, {} unknown tokens{}",
+           counted(s.questions, "question"), part.what, s.without_answer,
+           counted(s.examples, "window"), data.seq_length, percent(part_of(s.unknown, s.tokens)),
+           s.left_out == 0 ? ""
+                           : str("; ", s.left_out,
+                                 " left out because the answer is not at the given position"));
   return s.examples;
 }
 
@@ -205,7 +206,7 @@ std::vector<std::string> known_labels(const Recipe& r) {
   const auto files = record_files(paths.train_records);
   if (const auto described = files.empty() ? std::nullopt : data::find_description(files))
     return checkpoint::composed_labels(described->all.value("labels", std::vector<std::string>()));
-  const auto begun = begun_state(r);
+  const auto begun = state_to_resume(r);
   return begun
              ? checkpoint::composed_labels(begun->state.value("labels", std::vector<std::string>()))
              : std::vector<std::string>();

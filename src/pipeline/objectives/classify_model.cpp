@@ -62,11 +62,11 @@ struct LabelledBatch {
   std::vector<float> label(const io::Labels& labels, std::size_t at) const {
     if (labels.problem == io::Problem::regression) return {batch.arrays[3].values<float>()[at]};
     std::vector<float> out(labels.names.size(), 0);
-    const auto said = row(3, at);
+    const auto value = row(3, at);
     if (labels.problem == io::Problem::single_label)
-      out[static_cast<std::size_t>(said.front())] = 1;
+      out[static_cast<std::size_t>(value.front())] = 1;
     else
-      std::ranges::copy(said, out.begin());
+      std::ranges::copy(value, out.begin());
     return out;
   }
 };
@@ -123,10 +123,10 @@ OrderedJson entities_json(const std::vector<std::string>& words,
 }
 
 // Statistics of the predictions that have been written.
-struct ToldExamples {
+struct WrittenPredictions {
   std::string lines;
   evaluation::EntityCounts entities = {};
-  std::vector<double> said = {}, is = {};
+  std::vector<double> predictions = {}, labels = {};
   // Number of predictions and of labels of each class.
   std::map<std::string, std::int64_t> predicted = {}, labelled = {};
 
@@ -135,70 +135,71 @@ struct ToldExamples {
   }
 };
 
-ToldExamples tell_words(execution::Classifier& classifier, const LabelledBatch& batch,
-                        KeptRows& kept) {
+WrittenPredictions predict_words(execution::Classifier& classifier, const LabelledBatch& batch,
+                                 KeptRows& kept) {
   const io::Labels& labels = classifier.job().labels;
   std::vector<text::TextPairIds> texts;
   for (std::size_t i = 0; i < static_cast<std::size_t>(batch.batch.rows); ++i)
     texts.push_back(batch.text_of_words(i));
   const auto numbers = classifier.classify(texts);
-  ToldExamples told;
+  WrittenPredictions written;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    std::optional<std::string> written;
-    if (kept.are_there()) written = kept.next()["text"].get<std::string>();
-    const auto words = words_of(written, classifier.tokenizer(), texts[i]);
+    std::optional<std::string> original;
+    if (kept.are_there()) original = kept.next()["text"].get<std::string>();
+    const auto words = words_of(original, classifier.tokenizer(), texts[i]);
     const auto wanted = batch.labels_of_words(labels, i);
-    OrderedJson line{{"text", written.value_or(join(words, " "))}, {"label", wanted}};
+    OrderedJson line{{"text", original.value_or(join(words, " "))}, {"label", wanted}};
     line.update(words_json(labels, words, numbers[i]));
-    told.add(line);
-    for (const std::string& label : wanted) ++told.labelled[label];
-    for (const std::string& label : said_labels(labels, numbers[i])) ++told.predicted[label];
+    written.add(line);
+    for (const std::string& label : wanted) ++written.labelled[label];
+    for (const std::string& label : said_labels(labels, numbers[i])) ++written.predicted[label];
     if (has_entities(labels))
-      told.entities += evaluation::entity_counts(said_labels(labels, numbers[i]), wanted);
+      written.entities += evaluation::entity_counts(said_labels(labels, numbers[i]), wanted);
   }
-  return told;
+  return written;
 }
 
-ToldExamples tell_texts(execution::Classifier& classifier, const LabelledBatch& batch,
-                        KeptRows& kept) {
+WrittenPredictions predict_texts(execution::Classifier& classifier, const LabelledBatch& batch,
+                                 KeptRows& kept) {
   const io::Labels& labels = classifier.job().labels;
   std::vector<text::TextPairIds> texts;
   for (std::size_t i = 0; i < static_cast<std::size_t>(batch.batch.rows); ++i)
     texts.push_back(batch.text(i));
   const auto numbers = classifier.classify(texts);
-  ToldExamples told;
+  WrittenPredictions written;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     OrderedJson line = text_json(kept, classifier.tokenizer(), texts[i]);
     const std::vector<float> label = batch.label(labels, i);
     line["label"] = said_json(labels, label);
     line["prediction"] = said_json(labels, numbers[i]);
     if (!labels.names.empty()) line["probabilities"] = probabilities_json(labels, numbers[i]);
-    told.add(line);
+    written.add(line);
     if (labels.problem == io::Problem::single_label) {
-      ++told.labelled[line["label"].get<std::string>()];
-      ++told.predicted[line["prediction"].get<std::string>()];
+      ++written.labelled[line["label"].get<std::string>()];
+      ++written.predicted[line["prediction"].get<std::string>()];
     }
     if (labels.problem != io::Problem::regression) continue;
-    told.said.push_back(numbers[i].front());
-    told.is.push_back(label.front());
+    written.predictions.push_back(numbers[i].front());
+    written.labels.push_back(label.front());
   }
-  return told;
+  return written;
 }
 
 // Returns the metrics of all examples. The correlation with a constant is 0.
-std::vector<model::MeasuredValue> measures_of(const ToldExamples& told, const io::Labels& labels) {
+std::vector<model::MeasuredValue> measures_of(const WrittenPredictions& written,
+                                              const io::Labels& labels) {
   if (labels.problem == io::Problem::regression) {
     const auto measured = [&](const char* name, double value) -> model::MeasuredValue {
       return {.name = name,
               .value = std::isnan(value) ? 0 : value,
-              .weight = static_cast<double>(told.is.size())};
+              .weight = static_cast<double>(written.labels.size())};
     };
-    return {measured("pearson", evaluation::pearson(told.said, told.is)),
-            measured("spearman", evaluation::spearman(told.said, told.is))};
+    return {measured("pearson", evaluation::pearson(written.predictions, written.labels)),
+            measured("spearman", evaluation::spearman(written.predictions, written.labels))};
   }
   if (labels.problem != io::Problem::token_labels || !has_entities(labels)) return {};
-  const evaluation::PrecisionRecall score = told.entities.score();
-  const auto all = static_cast<double>(told.entities.wanted);
+  const evaluation::PrecisionRecall score = written.entities.score();
+  const auto all = static_cast<double>(written.entities.wanted);
   return {{.name = "entity_precision", .value = score.precision, .weight = all},
           {.name = "entity_recall", .value = score.recall, .weight = all},
           {.name = "entity_f1", .value = score.f1, .weight = all}};
@@ -249,18 +250,18 @@ bool has_entities(const io::Labels& labels) {
 OrderedJson words_json(const io::Labels& labels, std::vector<std::string> words,
                        std::span<const float> numbers) {
   const std::size_t C = labels.names.size();
-  const auto said = said_labels(labels, numbers);
+  const auto predicted = said_labels(labels, numbers);
   OrderedJson sure = OrderedJson::array();
   for (std::size_t at = 0; at < numbers.size(); at += C)
     sure.push_back(to_f32_digits(std::ranges::max(numbers.subspan(at, C))));
-  OrderedJson prediction = said;
+  OrderedJson prediction = predicted;
   const bool has_outside = std::ranges::find(labels.names, "O") != labels.names.end();
   while (prediction.size() < words.size()) {
     prediction.push_back(has_outside ? OrderedJson("O") : OrderedJson());
     sure.push_back(nullptr);
   }
   OrderedJson out{{"words", words}, {"prediction", prediction}, {"probabilities", sure}};
-  if (has_entities(labels)) out["entities"] = entities_json(words, said);
+  if (has_entities(labels)) out["entities"] = entities_json(words, predicted);
   return out;
 }
 
@@ -280,7 +281,7 @@ std::vector<model::MeasuredValue> write_class_predictions(const Recipe& r,
       {.batch_size = r.eval.batch_size,
        .devices = train::local_inference_devices(r.train.devices)});
   const bool of_words = task.labels.problem == io::Problem::token_labels;
-  ToldExamples all;
+  WrittenPredictions all;
   KeptRows kept(paths.scored, source->size());
   if (!kept.are_there())
     log_warning("eval: {} not found: predictions.jsonl has texts decoded from token ids",
@@ -289,14 +290,15 @@ std::vector<model::MeasuredValue> write_class_predictions(const Recipe& r,
   for (std::uint64_t first = 0; first < source->size(); first += kExamplesAtOnce) {
     const auto count = std::min<std::uint64_t>(kExamplesAtOnce, source->size() - first);
     const data::Batch batch = source->examples_in_order(first, count);
-    const ToldExamples told =
-        of_words ? tell_words(classifier, {batch}, kept) : tell_texts(classifier, {batch}, kept);
-    file.write(told.lines);
-    all.entities += told.entities;
-    all.said.insert(all.said.end(), told.said.begin(), told.said.end());
-    all.is.insert(all.is.end(), told.is.begin(), told.is.end());
-    for (const auto& [label, count] : told.labelled) all.labelled[label] += count;
-    for (const auto& [label, count] : told.predicted) all.predicted[label] += count;
+    const WrittenPredictions written = of_words ? predict_words(classifier, {batch}, kept)
+                                                : predict_texts(classifier, {batch}, kept);
+    file.write(written.lines);
+    all.entities += written.entities;
+    all.predictions.insert(all.predictions.end(), written.predictions.begin(),
+                           written.predictions.end());
+    all.labels.insert(all.labels.end(), written.labels.begin(), written.labels.end());
+    for (const auto& [label, count] : written.labelled) all.labelled[label] += count;
+    for (const auto& [label, count] : written.predicted) all.predicted[label] += count;
   }
   file.commit();
   if (const std::string never = never_predicted(all.labelled, all.predicted); !never.empty())

@@ -36,7 +36,7 @@ namespace {
 // Returns the encoder of the recipe. A run that has begun reads it from its state.
 model::Encoder resolved_encoder(const Recipe& r) {
   const ClassifyModel model = classify_model(r);
-  const auto begun = begun_state(r);
+  const auto begun = state_to_resume(r);
   if (begun && begun->state.contains("encoder"))
     return model::parse_encoder(begun->state["encoder"].get<std::string>(), begun->state["model"],
                                 begun->path);
@@ -153,9 +153,9 @@ void check_labels_of_loss(const RecipeChecks& checks, const Recipe& r) {
   const bool given = !r.train.class_weights.empty() || r.train.label_smoothing > 0;
   checks.require(one_of_several || !given,
                  {"train.class_weights", "train.label_smoothing", "model.problem"},
-                 "train.class_weights and train.label_smoothing are for model.problem "
-                 "single_label and token_labels",
-                 "leave them out");
+                 "train.class_weights and train.label_smoothing need model.problem "
+                 "single_label or token_labels",
+                 "remove them");
 }
 
 // Returns the classes, or placeholders if they are not known before the data are made.
@@ -275,13 +275,13 @@ SamplePrediction sample_of(const Recipe& r) {
   using Texts = std::vector<std::string>;
   switch (classify_model(r).problem) {
     case io::Problem::regression:
-      return {.said = 0.5, .is = 1};
+      return {.prediction = 0.5, .label = 1};
     case io::Problem::token_labels:
-      return {.said = Texts{"a", "a"}, .is = Texts{"a", "a"}, .of_words = true};
+      return {.prediction = Texts{"a", "a"}, .label = Texts{"a", "a"}, .of_words = true};
     case io::Problem::multi_label:
-      return {.said = Texts{"a"}, .is = Texts{"a", "b"}};
+      return {.prediction = Texts{"a"}, .label = Texts{"a", "b"}};
     case io::Problem::answer_spans:
-      return {.said = "a", .is = Texts{"a", "b"}};
+      return {.prediction = "a", .label = Texts{"a", "b"}};
     default:
       return {};
   }

@@ -70,7 +70,7 @@ void check_compress(const Recipe& r) {
   checks.require(!io::is_remote(r.out), {"out", "compress.layers", "compress.ffn", "compress.int8"},
                  str("compress: ", r.out, " is remote, but compression needs a local folder"),
                  "remove the section, download the exported model and use `smelt compress`");
-  checks.require(!holds_nothing_out(r),
+  checks.require(!has_no_validation(r),
                  {"data.validation_share", "compress.int8", "compress.layers", "compress.ffn"},
                  "compress: data.validation_share is 0, but compression needs held-out rows",
                  "name rows with data.validation, or raise data.validation_share");

@@ -19,8 +19,8 @@ void add_sizes(const Json& config, const Recipe& of_teacher, std::vector<std::st
 
 }  // namespace
 
-Recipe taught_recipe(const std::string& run, const std::string& student, const std::string& out,
-                     const std::vector<std::string>& settings) {
+Recipe distill_recipe(const std::string& run, const std::string& student, const std::string& out,
+                      const std::vector<std::string>& settings) {
   const Recipe of_teacher = load_recipe(run, {});
   std::vector<std::string> all{"out=" + out, "train.init_from=" + student,
                                "distill.teacher=" + run};

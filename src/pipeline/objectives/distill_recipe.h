@@ -11,7 +11,7 @@ namespace smelt::pipeline {
 // Returns the recipe of `run` with its model as the teacher, the weights of `student` and the
 // output folder `out`; compression is off. Throws UsageError as load_recipe() does, and if the
 // weights belong to another kind of model.
-Recipe taught_recipe(const std::string& run, const std::string& student, const std::string& out,
-                     const std::vector<std::string>& settings);
+Recipe distill_recipe(const std::string& run, const std::string& student, const std::string& out,
+                      const std::vector<std::string>& settings);
 
 }  // namespace smelt::pipeline

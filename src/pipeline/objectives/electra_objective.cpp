@@ -198,7 +198,7 @@ bool is_generator(const std::string& folder) {
 }
 
 FieldValues sizes_of_given_electra(const FieldValues& set) {
-  return sizes_of_given_model(set, [](const std::string& init) {
+  return sizes_of_pretrained(set, [](const std::string& init) {
     if (is_generator(init)) return Json::object();
     const model::Encoder encoder = encoder_in(init, "train.init_from");
     return model::encoder_name(encoder) == kElectraType ? model::encoder_config_json(encoder)

@@ -39,8 +39,8 @@ model::Encoder encoder_in(const std::string& weights, const std::string& where) 
   return encoder_of(checkpoint::open_stored_model(folder, where));
 }
 
-FieldValues sizes_of_given_model(const FieldValues& set,
-                                 const std::function<Json(const std::string& init)>& sizes_of) {
+FieldValues sizes_of_pretrained(const FieldValues& set,
+                                const std::function<Json(const std::string& init)>& sizes_of) {
   const auto init = set.find("train.init_from");
   if (init == set.end() || init->second.empty() || io::is_remote(init->second)) return {};
   FieldValues out;

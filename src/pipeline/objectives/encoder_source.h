@@ -19,7 +19,7 @@ model::Encoder encoder_of(const checkpoint::StoredModel& model);
 // Returns settings of model: for continued pre-training from train.init_from: the sizes in the
 // config of that model, which `sizes_of(train.init_from)` returns. Empty if train.init_from is
 // empty, remote, missing, or a model of another kind.
-FieldValues sizes_of_given_model(const FieldValues& set,
-                                 const std::function<Json(const std::string& init)>& sizes_of);
+FieldValues sizes_of_pretrained(const FieldValues& set,
+                                const std::function<Json(const std::string& init)>& sizes_of);
 
 }  // namespace smelt::pipeline

@@ -14,12 +14,12 @@ std::string glue_of(const Recipe& r) { return r.data.value("glue", std::string()
 }  // namespace
 
 FieldValues glue_preset(const FieldValues& set) {
-  const auto said = [&](const std::string& field) {
+  const auto value_of = [&](const std::string& field) {
     const auto found = set.find(field);
     return found == set.end() ? std::string() : found->second;
   };
-  if (said("data.glue").empty()) return {};
-  const data::GlueTask& task = data::glue_task(said("data.glue"), "data.glue");
+  if (value_of("data.glue").empty()) return {};
+  const data::GlueTask& task = data::glue_task(value_of("data.glue"), "data.glue");
   FieldValues out{{"data.format", "tsv"},
                   {"data.header", std::string(word_of(task.header, text::kHeaders))},
                   {"data.text", task.text},
@@ -28,8 +28,8 @@ FieldValues glue_preset(const FieldValues& set) {
                   {"data.labels", join(task.labels, ",")},
                   {"data.both_orders", task.both_orders ? "true" : "false"},
                   {"model.problem", std::string(word_of(task.problem, io::kProblems))}};
-  if (set.contains("data.train") || !said("data.records").empty()) return out;
-  const std::string folder = said("data.glue_folder");
+  if (set.contains("data.train") || !value_of("data.records").empty()) return out;
+  const std::string folder = value_of("data.glue_folder");
   const data::GlueFiles files = data::glue_files(task, folder.empty() ? "glue_data" : folder);
   out["data.train"] = files.train;
   out["data.validation"] = files.dev;

@@ -8,7 +8,7 @@
 namespace smelt::pipeline {
 namespace {
 
-constexpr const char* kMakeAgain = "delete it and the records; `smelt run` makes both again";
+constexpr const char* kMakeAgain = "delete it and the records; `smelt run` creates both again";
 
 void check_count(const std::string& path, std::uint64_t records) {
   text::LineReader lines(path);

@@ -422,7 +422,7 @@ void add_preset(const ObjectiveType& type, const std::string& origin, Settings& 
 
 // If the default of a field has changed since the run in the folder began, keeps the run's value,
 // so that the run can resume.
-void take_kept_defaults(Recipe& r) {
+void keep_stored_defaults(Recipe& r) {
   if (r.anew || io::is_remote(r.out) || !run_named_by(r.out)) return;
   const std::string file = kept_recipe_path(r.out);
   const YAML::Node kept = YAML::Load(io::read_file(file, io::kSmallFileBytes))["vocab"];
@@ -470,7 +470,7 @@ Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew)
   check_names(settings, sections);
   set_fields(settings, path, sections, recipe);
   recipe.out = recipe.sections[""]["out"];
-  take_kept_defaults(recipe);
+  keep_stored_defaults(recipe);
   recipe.text = io::parse_config<TextSection>(recipe.sections["text"], path);
   recipe.vocab = io::parse_config<VocabSection>(recipe.sections["vocab"], path);
   // The vocabulary is that of the pretrained model.
@@ -486,7 +486,7 @@ Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew)
     recipe.compress = io::parse_config<CompressSection>(recipe.sections["compress"], path);
   recipe.model = recipe.sections["model"];
   recipe.data = recipe.sections["data"];
-  take_vocabulary_form(recipe);
+  set_vocabulary_type(recipe);
   check_sections(recipe);
   check_compress(recipe);
   recipe.type->check(recipe);

@@ -15,8 +15,8 @@ ReadPredictions read_predictions(const std::string& path, const std::string& fie
           str(path, ":", lines.number(), ": missing ", field, " or label"),
           "delete the file and evaluate again; only text classifiers have probabilities");
     out.of_words = out.of_words || row.contains("words");
-    out.said.push_back(row[field]);
-    out.is.push_back(row["label"]);
+    out.predictions.push_back(row[field]);
+    out.labels.push_back(row["label"]);
   }
   return out;
 }

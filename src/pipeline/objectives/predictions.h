@@ -8,7 +8,7 @@
 namespace smelt::pipeline {
 
 struct ReadPredictions {
-  evaluation::JsonValues said, is;
+  evaluation::JsonValues predictions, labels;
   bool of_words = false;  // lists of word labels (metric_of_words())
 };
 // Reads the file RecipePaths::predictions. `field` is the name of the prediction

@@ -46,7 +46,7 @@ execution::HostWeights host_weights(const checkpoint::StoredModel& model, bool a
   });
   for (auto& [name, tensor] : weights)
     tensor = checkpoint::as_dtype(std::move(tensor), compiler::DType::f32);
-  auto held = std::make_shared<checkpoint::StoredTensors>(checkpoint::hold_as_stored(weights));
+  auto held = std::make_shared<checkpoint::StoredTensors>(checkpoint::load_undecoded(weights));
   if (model::put_averages_in_place(held->tensors))
     log_info("{}: using the moving averages of the weights", model.where);
   return {.tensors = {held, &held->tensors}, .where = model.where};
@@ -60,7 +60,7 @@ std::string stored_type(const checkpoint::StoredModel& model) {
 bool is_vocabulary_of(const checkpoint::StoredModel& model, const std::string& path) {
   const std::string bytes = text::vocabulary_bytes(path);
   return text::is_sentencepiece_file(path)
-             ? text::first_other_piece(bytes, model.vocab_txt) < 0
+             ? text::first_different_piece(bytes, model.vocab_txt) < 0
              : text::vocabulary_lines(bytes) == text::vocabulary_lines(model.vocab_txt);
 }
 
@@ -132,7 +132,7 @@ std::string command_of(const LoadOptions& o) {
 }
 
 // Adds the fields of a model that are in a run's settings.
-void take_settings(Json settings, checkpoint::StoredModel& m) {
+void apply_settings(Json settings, checkpoint::StoredModel& m) {
   m.config = settings.value("model", Json());
   m.objective = settings.value("objective", Json());
   if (const Json* sentinels = settings.pointer("/data/window/sentinels"))
@@ -156,7 +156,7 @@ void choose_vocabulary(const LoadOptions& o, const std::string& command,
   if (m.vocab.empty())
     throw UsageError(str(command, ": ", m.where, ": its folder contains no vocabulary"),
                      command == "compress"
-                         ? "put its vocab.txt, spiece.model or tokenizer.json there"
+                         ? "copy its vocab.txt, spiece.model or tokenizer.json there"
                          : "name it with --vocab");
   const text::TokenizerFlags& words = o.tokenizer;
   if (text::is_sentencepiece_file(m.vocab) &&
@@ -224,7 +224,7 @@ PretrainedModel PretrainedModel::of_folder(const std::string& path, const LoadOp
   checkpoint::require_sizes(m, command);
   checkpoint::check_vocabulary_rows(m, command);
   out.type_ = &objective_type(stored_type(m), str(command, ": ", m.where));
-  o.tokenizer = text::as_vocabulary_is(o.tokenizer, m.vocab, out.type_->control);
+  o.tokenizer = text::with_vocabulary_options(o.tokenizer, m.vocab, out.type_->control);
   if (const auto splits = text::Segmenter::of(text::segment_command_of(m.vocab, o.tokenizer)))
     splits->check_allowed(m.vocab);
   m.segment_command = o.tokenizer.segment_command;
@@ -267,7 +267,7 @@ PretrainedModel PretrainedModel::of_run(const TrainedRun& run, const LoadOptions
   settings.erase("no_answer");
   settings.update(run.settings);
   settings["task"] = run.type->name;
-  take_settings(std::move(settings), m);
+  apply_settings(std::move(settings), m);
   if (options.task) out.require(*options.task);
   return out;
 }
@@ -403,11 +403,11 @@ std::vector<std::vector<TokenLabel>> PretrainedModel::token_labels(
   const std::size_t C = labels.names.size();
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const auto words = text::words_in(texts[i]);
-    const auto said = said_labels(labels, numbers[i]);
-    for (std::size_t w = 0; w < said.size(); ++w) {
+    const auto predicted = said_labels(labels, numbers[i]);
+    for (std::size_t w = 0; w < predicted.size(); ++w) {
       const auto begin = static_cast<std::size_t>(words[w].data() - texts[i].data());
       out[i].push_back({.word = std::string(words[w]),
-                        .label = said[w],
+                        .label = predicted[w],
                         .begin = begin,
                         .end = begin + words[w].size(),
                         .probability = std::ranges::max(std::span(numbers[i]).subspan(w * C, C))});
@@ -548,7 +548,7 @@ execution::FillMaskJob fill_job_to_train(const ObjectiveType& type, const model:
   for (const model::StateTensor& tensor :
        model::eval_program(task, 1, model::ShardingPlan()).state.tensors)
     m.tensors.emplace(tensor.name, io::LazyTensor{.shape = tensor.shape, .read = {}});
-  take_settings(task.settings, m);
+  apply_settings(task.settings, m);
   return type.inference.fill_mask(m);
 }
 

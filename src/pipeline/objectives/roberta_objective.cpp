@@ -163,7 +163,7 @@ void export_roberta(const Recipe& r, const std::string& folder) {
 }
 
 FieldValues sizes_of_given_roberta(const FieldValues& set) {
-  return sizes_of_given_model(set, [](const std::string& init) {
+  return sizes_of_pretrained(set, [](const std::string& init) {
     const model::Encoder encoder = encoder_in(init, "train.init_from");
     return model::encoder_name(encoder) == kRobertaType ? model::encoder_config_json(encoder)
                                                         : Json::object();

@@ -175,7 +175,7 @@ T5Recipe expected(const Recipe& r, const std::string& where) {
 
 // Checks that sentinels use the same embedding rows as in the weights of train.init_from.
 void check_sentinels(const Recipe& r, const T5Recipe& c) {
-  if (r.train.init_from.empty() || begun_state(r)) return;
+  if (r.train.init_from.empty() || state_to_resume(r)) return;
   const auto weights = t5_in(r.train.init_from, "train.init_from").extra_ids;
   // The vocabulary contains the sentinels.
   const bool own = c.on_top == 0 && c.text.sentinels > 0;
@@ -311,7 +311,7 @@ execution::SpanJob span_job(const Recipe& r) {
 }
 
 FieldValues sizes_of_given_t5(const FieldValues& set) {
-  return sizes_of_given_model(set, [](const std::string& init) {
+  return sizes_of_pretrained(set, [](const std::string& init) {
     return io::config_json(t5_in(init, "train.init_from").model);
   });
 }
@@ -341,7 +341,7 @@ ObjectiveType t5_objective() {
   type.teacher = t5_teacher_of;
   type.model_files = [](const Recipe& r) {
     Json config = io::config_json(finished(r).task.model);
-    checkpoint::put_t5_words({.extra_ids = extra_ids_of(r)}, config);
+    checkpoint::add_t5_fields({.extra_ids = extra_ids_of(r)}, config);
     return std::map<std::string, std::string>{{"t5_config.json", config.dump(2) + "\n"}};
   };
   type.export_folder = export_t5;

@@ -220,7 +220,6 @@ class T5Text {
 // Returns the bytes of intermediate values in f32. Per row: keys and values of all tokens in both
 // stacks, the encoder's attention scores before and after the softmax, and three copies of the
 // output scores. Shared by all rows: the position biases.
-// rows together the biases of distances.
 double bytes_kept(const model::T5Config& c, double rows, double S, double T) {
   const auto layers = static_cast<double>(c.decoder_layers()),
              heads = static_cast<double>(c.num_heads), width = heads * static_cast<double>(c.d_kv);

@@ -20,7 +20,7 @@ PretrainedT5 t5_of_checkpoint(const Json& state, const std::string& where,
   const std::string file = io::join_path(folder, "t5_config.json");
   if (out.extra_ids || !io::exists(file)) return out;
   auto config = Json::parse_or_discard(io::read_file(file, io::kSmallFileBytes));
-  out.extra_ids = checkpoint::take_t5_words(config).extra_ids;
+  out.extra_ids = checkpoint::remove_t5_fields(config).extra_ids;
   return out;
 }
 

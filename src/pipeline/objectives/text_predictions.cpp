@@ -53,8 +53,8 @@ OrderedJson scored_row(KeptRows& kept, const execution::GenerateJob& job, const 
 }
 
 std::uint64_t scored_rows(const Recipe& r, std::uint64_t all) {
-  const auto asked = static_cast<std::uint64_t>(r.eval.steps * r.eval.batch_size);
-  return asked == 0 ? all : std::min(all, asked);
+  const auto requested = static_cast<std::uint64_t>(r.eval.steps * r.eval.batch_size);
+  return requested == 0 ? all : std::min(all, requested);
 }
 
 execution::GenerateOptions options_for(const Recipe& r, const TextsToAnswer& of) {
@@ -76,11 +76,11 @@ void check_stop(std::uint64_t done, std::uint64_t all) {
 }
 
 // Called with a row of text and label, and the generated answer.
-using Answered = std::function<void(OrderedJson row, const std::string& said)>;
+using Answered = std::function<void(OrderedJson row, const std::string& answer)>;
 
 // Generates texts for a batch. The watchdog allows unlimited time for compilation, but not for
 // generation.
-std::vector<std::vector<execution::Answer>> watched_answers(
+std::vector<std::vector<execution::Answer>> generate_with_watchdog(
     execution::Generator& generator, std::span<const std::vector<std::int32_t>> inputs,
     Watchdog* watchdog) {
   std::vector<std::vector<execution::Answer>> out;
@@ -115,7 +115,7 @@ void answer_rows(execution::Generator& generator, const Recipe& r, const io::Fea
     const data::Batch batch = source->examples_in_order(first, count);
     std::vector<std::vector<std::int32_t>> inputs;
     for (std::size_t i = 0; i < count; ++i) inputs.push_back(row_of(batch.arrays[0], i, job.end));
-    const auto answers = watched_answers(generator, inputs, watchdog);
+    const auto answers = generate_with_watchdog(generator, inputs, watchdog);
     for (std::size_t i = 0; i < count; ++i)
       give(scored_row(rows, job, batch, i), answers[i].empty() ? "" : answers[i].front().text);
     first += count;
@@ -123,27 +123,27 @@ void answer_rows(execution::Generator& generator, const Recipe& r, const io::Fea
   }
 }
 
-bool is_exact(const std::string& said, const OrderedJson& row) {
-  return text::words_in(said) == text::words_in(row["label"].get<std::string>());
+bool is_exact(const std::string& answer, const OrderedJson& row) {
+  return text::words_in(answer) == text::words_in(row["label"].get<std::string>());
 }
 
 // Generated answers and their labels.
 struct Compared {
-  evaluation::JsonValues said, is;
+  evaluation::JsonValues answers, labels;
   std::uint64_t right = 0;
 
   void add(const OrderedJson& row, const std::string& answer) {
     right += is_exact(answer, row) ? 1 : 0;
-    said.emplace_back(answer);
-    is.emplace_back(row["label"].get<std::string>());
+    answers.emplace_back(answer);
+    labels.emplace_back(row["label"].get<std::string>());
   }
   std::vector<model::MeasuredValue> values() const {
-    const auto all = static_cast<double>(said.size());
-    return {
-        {.name = "exact_match", .value = static_cast<double>(right) / all, .weight = all},
-        {.name = "bleu",
-         .value = evaluation::score_of_all(evaluation::metric_of("bleu", said, is), said.size()),
-         .weight = all}};
+    const auto all = static_cast<double>(answers.size());
+    return {{.name = "exact_match", .value = static_cast<double>(right) / all, .weight = all},
+            {.name = "bleu",
+             .value = evaluation::score_of_all(evaluation::metric_of("bleu", answers, labels),
+                                               answers.size()),
+             .weight = all}};
   }
 };
 
@@ -182,9 +182,9 @@ std::vector<model::MeasuredValue> write_text_predictions(const Recipe& r, const 
   io::OutputFile file(paths.predictions);
   Compared compared;
   answer_rows(generator, r, of.features, paths.scored, nullptr,
-              [&](OrderedJson line, const std::string& said) {
-                compared.add(line, said);
-                line["prediction"] = said;
+              [&](OrderedJson line, const std::string& answer) {
+                compared.add(line, answer);
+                line["prediction"] = answer;
                 file.write(line.dump(-1, ' ', false, JsonInvalidUtf8::replace) + "\n");
               });
   file.commit();

@@ -89,7 +89,7 @@ AnswerData answer_data(const Recipe& r) {
 PretrainedT5 resolved_t5(const Recipe& r) {
   const auto model = io::parse_config<AnswerModel>(r.model, "model");
   PretrainedT5 out;
-  if (const auto begun = begun_state(r))
+  if (const auto begun = state_to_resume(r))
     out = t5_of_settings(begun->state, begun->path);
   else if (!model.like.empty())
     out = t5_in(model.like, "model.like");
@@ -245,8 +245,8 @@ void export_answers(const Recipe& r, const std::string& folder) {
 std::map<std::string, std::string> answer_files_of_model(const Recipe& r) {
   const PretrainedT5 pretrained = resolved_t5(r);
   Json config = io::config_json(pretrained.model);
-  checkpoint::put_t5_words({.extra_ids = pretrained.extra_ids, .prefix = answer_data(r).prefix},
-                           config);
+  checkpoint::add_t5_fields({.extra_ids = pretrained.extra_ids, .prefix = answer_data(r).prefix},
+                            config);
   return {{"t5_config.json", config.dump(2) + "\n"}};
 }
 
@@ -271,7 +271,7 @@ ObjectiveType text_to_text_objective() {
   type.write_predictions = [](const Recipe& r) {
     return write_text_predictions(r, texts_to_answer(r));
   };
-  type.answered_measures = {"exact_match", "bleu"};
+  type.generated_measures = {"exact_match", "bleu"};
   type.state_measures = [](const Recipe& r, std::shared_ptr<const pjrt::Client> client) {
     return answer_measures(r, texts_to_answer(r), std::move(client), answer_job(r));
   };

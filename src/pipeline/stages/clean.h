@@ -9,7 +9,7 @@ namespace smelt::pipeline {
 
 struct Leftover {
   std::string path;
-  std::string what;  // "an older checkpoint than that of step 7000"
+  std::string what;  // description: "an older checkpoint than that of step 7000"
   std::uint64_t bytes = 0;
 };
 
@@ -19,7 +19,7 @@ struct Leftover {
 // vocabulary, the exported folder or logs. Throws UsageError if the folder is not a run's.
 std::vector<Leftover> leftovers(const std::string& run);
 
-// Deletes them. Throws UsageError if another process is working in the folder.
+// Deletes the leftovers. Throws UsageError if another process is working in the folder.
 void clean(const std::string& run, const std::vector<Leftover>& leftovers);
 
 }  // namespace smelt::pipeline

@@ -32,10 +32,10 @@ execution::EvaluateJob recipe_evaluation(const Recipe& r) {
   const RecipePaths paths(r);
   if (paths.scored.empty())
     throw UsageError(
-        str("eval: no held-out examples: ", holds_nothing_out(r)
+        str("eval: no held-out examples: ", has_no_validation(r)
                                                 ? "data.validation_share is 0"
                                                 : "data.records are given without data.heldout"),
-        holds_nothing_out(r) ? "name labelled rows with --set data.test=… --set eval.split=test"
+        has_no_validation(r) ? "name labelled rows with --set data.test=… --set eval.split=test"
                              : "name some with --set data.heldout=…");
   if (r.eval.split == "test") make_test_examples(r);
   execution::EvaluateJob job;
@@ -53,7 +53,7 @@ execution::EvaluateJob recipe_evaluation(const Recipe& r) {
   return job;
 }
 
-// Returns the batches for `held_out` examples. `pads`: padding examples may fill up a batch.
+// Returns the batches for `held_out` examples. If `pads`, padding examples may fill a batch.
 HeldOutBatches batches_of(const Recipe& r, std::int64_t held_out, bool pads) {
   HeldOutBatches out{.size = r.eval.batch_size, .steps = r.eval.steps};
   if (held_out >= out.size) return out;
@@ -71,9 +71,9 @@ std::int64_t evaluated_step(const evaluation::Record& record) {
   return record.value("global_step", std::int64_t{-1});
 }
 
-// Returns the content of the marker of a checkpoint, which distinguishes it from another one of the
-// same step that was made after a rollback. Empty if the checkpoint is gone. `model` is a
-// checkpoint or a folder of checkpoints.
+// Returns the content of a checkpoint's marker file, which is different if training rolled back and
+// saved the same step again. Empty if the checkpoint no longer exists. `model` is a checkpoint or a
+// folder of checkpoints.
 std::string mark_of(const std::string& model, std::int64_t step) {
   const std::string marker = io::join_path(
       checkpoint::is_checkpoint_path(model) ? model : checkpoint::committed_path(model, step),
@@ -91,24 +91,24 @@ std::vector<evaluation::Record> stored_evaluations(const std::string& model_dir)
 void write_evaluation(const Recipe& r, const execution::Evaluation& e, const std::string& mark) {
   const RecipePaths paths(r);
   io::write_file(paths.evaluation, evaluation_text(e));
-  evaluation::Record told = evaluation_json(e);
+  evaluation::Record record = evaluation_json(e);
   io::write_file(paths.evaluation.substr(0, paths.evaluation.rfind('.')) + ".json",
-                 told.dump(2) + "\n");
+                 record.dump(2) + "\n");
   // evaluations.jsonl contains only evaluations on the validation examples.
   if (r.eval.split == "test") return;
-  told["checkpoint"] = mark;
+  record["checkpoint"] = mark;
   // A run and a follower may write at the same time.
   const io::FileLock turn(
       io::join_path(paths.model_dir, str(evaluation::kEvaluationsFile, ".lock")));
   auto all = stored_evaluations(paths.model_dir);
   const std::int64_t newest =
       checkpoint::latest_checkpoint(paths.model_dir).value_or(e.global_step);
-  // This step's evaluation, and those of steps that were rolled back.
+  // Removes an earlier evaluation of this step, and those of steps that were rolled back.
   std::erase_if(all, [&](const evaluation::Record& other) {
     return evaluated_step(other) == e.global_step ||
            evaluated_step(other) > std::max(newest, e.global_step);
   });
-  all.push_back(told);
+  all.push_back(record);
   std::ranges::stable_sort(all, {}, evaluated_step);
   std::string lines;
   for (const evaluation::Record& one : all) lines += one.dump() + "\n";
@@ -167,8 +167,9 @@ std::string loss_text(double loss) {
 
 class RecipeFollower {
  public:
-  RecipeFollower(const Recipe& r, const std::function<void(const execution::Evaluation&)>& told)
-      : recipe_(r), model_dir_(RecipePaths(r).model_dir), on_evaluation_(told) {}
+  RecipeFollower(const Recipe& r,
+                 const std::function<void(const execution::Evaluation&)>& on_evaluation)
+      : recipe_(r), model_dir_(RecipePaths(r).model_dir), on_evaluation_(on_evaluation) {}
 
   void run() {
     execution::follow_checkpoints(
@@ -193,12 +194,12 @@ class RecipeFollower {
 
   std::optional<std::int64_t> next(const std::vector<std::int64_t>& steps) {
     for (const std::int64_t step : steps) {
-      const auto told = marks_.find(step);
+      const auto known = marks_.find(step);
       mark_ = mark_of(model_dir_, step);
-      // An evaluation of an earlier version has no mark; a checkpoint that is gone cannot have a
-      // new mark.
-      if (told == marks_.end() ||
-          (!told->second.empty() && !mark_.empty() && told->second != mark_))
+      // Evaluates a step again if its checkpoint was replaced after a rollback. Skips this check
+      // for evaluations without a mark (of earlier versions) and for deleted checkpoints.
+      if (known == marks_.end() ||
+          (!known->second.empty() && !mark_.empty() && known->second != mark_))
         return step;
     }
     return std::nullopt;
@@ -288,13 +289,13 @@ std::string evaluation_report(const Recipe& r, const execution::Evaluation& e) {
              judged.empty() ? "" : "\n", typical, typical.empty() ? "" : "\n");
 }
 
-std::optional<LossCourse> loss_course(const std::string& model_dir) {
+std::optional<LossTrend> loss_course(const std::string& model_dir) {
   if (!io::exists(io::join_path(model_dir, "metrics.jsonl"))) return std::nullopt;
   const evaluation::RunRecord run = evaluation::read_run(model_dir);
   const auto found = run.lines.find("loss");
   if (found == run.lines.end() || found->second.empty()) return std::nullopt;
   const evaluation::Curve& losses = found->second;
-  LossCourse out{.best = losses.front(), .last = losses.back()};
+  LossTrend out{.best = losses.front(), .last = losses.back()};
   for (const evaluation::CurvePoint& point : losses)
     if (point.value < out.best.value || !std::isfinite(out.best.value)) out.best = point;
   return out;
@@ -319,12 +320,12 @@ std::string overfitting_remark(const std::string& model_dir) {
              "checkpoint");
 }
 
-bool has_diverged(const LossCourse& course) {
+bool has_diverged(const LossTrend& course) {
   const double best = course.best.value, last = course.last.value;
   return !std::isfinite(last) || last > best + std::max(1.0, 0.5 * std::abs(best));
 }
 
-std::string divergence_verdict(const std::optional<LossCourse>& course,
+std::string divergence_verdict(const std::optional<LossTrend>& course,
                                const execution::Evaluation& e, double learning_rate) {
   // A uniform guess among a million words has a loss of 14.
   constexpr double kMostLossOfWord = 20;
@@ -395,7 +396,7 @@ execution::Evaluation evaluate_model(const Recipe& r) {
   });
 }
 
-execution::Evaluation evaluate_and_try_to_keep(const Recipe& r) {
+execution::Evaluation evaluate_and_try_to_save(const Recipe& r) {
   return evaluate_and_keep(r, [&](const execution::Evaluation& e) {
     try {
       write_evaluation(r, e, mark_of(RecipePaths(r).trained, e.global_step));
@@ -405,8 +406,9 @@ execution::Evaluation evaluate_and_try_to_keep(const Recipe& r) {
   });
 }
 
-void follow_model(const Recipe& r, const std::function<void(const execution::Evaluation&)>& told) {
-  RecipeFollower(r, told).run();
+void follow_model(const Recipe& r,
+                  const std::function<void(const execution::Evaluation&)>& on_evaluation) {
+  RecipeFollower(r, on_evaluation).run();
 }
 
 }  // namespace smelt::pipeline

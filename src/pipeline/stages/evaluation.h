@@ -35,17 +35,17 @@ std::string evaluation_text(const execution::Evaluation& evaluation);
 std::string evaluation_report(const Recipe& recipe, const execution::Evaluation& evaluation);
 
 // The lowest and the last training loss of a run, from its log.
-struct LossCourse {
+struct LossTrend {
   evaluation::CurvePoint best, last;  // over all log lines
 };
 // Returns the losses of the newest run in a model folder; nullopt if it has logged no loss.
-std::optional<LossCourse> loss_course(const std::string& model_dir);
+std::optional<LossTrend> loss_course(const std::string& model_dir);
 // Returns whether the last loss is not finite or exceeds the best one by more than half of it and
 // by more than 1.
-bool has_diverged(const LossCourse& course);
+bool has_diverged(const LossTrend& course);
 // Returns "verdict: diverged: …" if the run has diverged or the loss of the evaluation is not
 // finite; otherwise an empty string.
-std::string divergence_verdict(const std::optional<LossCourse>& course,
+std::string divergence_verdict(const std::optional<LossTrend>& course,
                                const execution::Evaluation& evaluation, double learning_rate);
 
 // Returns a sentence about the lowest held-out loss of the run's evaluations if the last one is
@@ -70,11 +70,12 @@ std::optional<bool> is_clearly_better(const BaselineMeasures& baseline,
 execution::Evaluation evaluate_model(const Recipe& recipe);
 // Evaluates the model as above, but if the files cannot be written (a read-only folder), only logs
 // a warning.
-execution::Evaluation evaluate_and_try_to_keep(const Recipe& recipe);
+execution::Evaluation evaluate_and_try_to_save(const Recipe& recipe);
 
 // Evaluates each checkpoint that is not in evaluations.jsonl, the oldest first, and waits for new
-// ones. Returns after the recipe's last step or a signal. Calls `told` with each evaluation.
+// ones. Returns after the recipe's last step or a signal. Calls `on_evaluation` with each
+// evaluation.
 void follow_model(const Recipe& recipe,
-                  const std::function<void(const execution::Evaluation&)>& told);
+                  const std::function<void(const execution::Evaluation&)>& on_evaluation);
 
 }  // namespace smelt::pipeline

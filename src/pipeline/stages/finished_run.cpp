@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 12> kUsedByEvaluation{"device",
                                                              "gradient_accumulation_steps",
                                                              "hang_minutes"};
 // Fields of other sections that only training uses.
-constexpr std::array<std::string_view, 5> kOfTraining{
+constexpr std::array<std::string_view, 5> kUsedOnlyByTraining{
     "eval.every", "eval.every_epochs", "track.fill", "track.histograms_every", "track.gradients"};
 
 // Fields that must not change when a run resumes.
@@ -40,14 +40,14 @@ constexpr std::array<std::string_view, 4> kKeptByResume{"train.batch_size", "tra
 
 bool is_trained_to_the_end(const Recipe& r, const checkpoint::SavedState& saved) {
   if (saved.step == 0 || saved.state.contains(train::kUnchecked)) return false;
-  const bool is_out_of_patience =
+  const bool is_patience_exhausted =
       r.train.early_stopping.patience > 0 &&
       saved.state.value(train::kSinceBest, std::int64_t{0}) >= r.train.early_stopping.patience;
-  return saved.step == r.train.steps || (saved.step < r.train.steps && is_out_of_patience);
+  return saved.step == r.train.steps || (saved.step < r.train.steps && is_patience_exhausted);
 }
 
 // Formats a value as keep_recipe() writes it and YAML reads it back.
-std::string kept_text(const Json& value) {
+std::string stored_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
@@ -58,8 +58,8 @@ void add_change(const Recipe& r, const FieldValues& kept, const std::string& sec
   const auto was = kept.find(path);
   if (was == kept.end()) return;  // stored by a version without this field
   const Json& is = r.sections.at(section).at(name);
-  if (was->second != kept_text(is))
-    changes.push_back(str(path, " was ", was->second, ", is ", kept_text(is)));
+  if (was->second != stored_text(is))
+    changes.push_back(str(path, " was ", was->second, ", is ", stored_text(is)));
 }
 
 std::vector<std::string> changes_of_training(const Recipe& r) {
@@ -68,7 +68,7 @@ std::vector<std::string> changes_of_training(const Recipe& r) {
   for (const auto& [name, value] : r.sections.at("train").items())
     if (std::ranges::find(kUsedByEvaluation, name) == kUsedByEvaluation.end())
       add_change(r, kept, "train", name, out);
-  for (const std::string_view field : kOfTraining) {
+  for (const std::string_view field : kUsedOnlyByTraining) {
     const std::size_t dot = field.find('.');
     add_change(r, kept, std::string(field.substr(0, dot)), std::string(field.substr(dot + 1)), out);
   }
@@ -82,7 +82,7 @@ std::string hint_of_changes(const Recipe& r, const std::vector<std::string>& cha
       if (change.starts_with(str(field, " ")))
         return str(field, " cannot change after the first checkpoint; for a new model, add --set ",
                    "out=FOLDER");
-  return str("to train on with them, add --set ",
+  return str("to continue training with them, add --set ",
              by_patience
                  ? str("train.early_stopping.patience=", 2 * r.train.early_stopping.patience)
              : r.train.epochs > 0 ? str("train.epochs=", 2 * r.train.epochs)
@@ -102,7 +102,7 @@ void check_finished_run_keeps_settings(const Recipe& given) {
   if (changes.empty()) return;
   const bool by_patience = saved->step < r.train.steps;
   throw UsageError(str("run: ", r.out, " is finished at step ", saved->step, " of ", r.train.steps,
-                       ", and these settings would change nothing: ", join(changes, "; ")),
+                       ", so these settings would have no effect: ", join(changes, "; ")),
                    hint_of_changes(r, changes, by_patience));
 }
 

@@ -29,8 +29,8 @@ namespace {
 
 // Returns whether answers are generated at evaluations. Generation is slow, so this is only done if
 // best_metric needs it.
-bool answers_are_measured(const Recipe& r) {
-  const auto& names = r.type->answered_measures;
+bool generates_answers(const Recipe& r) {
+  const auto& names = r.type->generated_measures;
   return std::ranges::find(names, r.train.checkpoint.best_metric) != names.end();
 }
 
@@ -67,7 +67,7 @@ train::TrainJob same_job(const Recipe& r) {
 
 }  // namespace
 
-std::optional<std::int64_t> check_goes_on(const Recipe& r) {
+std::optional<std::int64_t> check_resume_step(const Recipe& r) {
   return train::check_resume(same_job(with_epochs(r)));
 }
 
@@ -96,8 +96,8 @@ train::TrainSummary train_model(const Recipe& given, const Beginning& beginning)
                       .repeats = batches.repeats,
                       .averages = r.train.ema_decay > 0 && r.eval.averaged};
     job.check_every = r.eval.every;
-    if (answers_are_measured(r)) {
-      job.state_measures = r.type->answered_measures;
+    if (generates_answers(r)) {
+      job.state_measures = r.type->generated_measures;
       job.make_state_measures = [&r](std::shared_ptr<const pjrt::Client> client) {
         return r.type->state_measures(r, std::move(client));
       };

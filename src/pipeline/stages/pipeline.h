@@ -15,8 +15,8 @@
 namespace smelt::pipeline {
 
 // Returns whether some of the text is missing, but the text stage's output is complete.
-bool goes_on_without_text(const Recipe& recipe);
-// Returns whether all of the text is there and unchanged, so that the text stage would make the
+bool can_continue_without_text(const Recipe& recipe);
+// Returns whether all text files exist and are unchanged, so that the text stage would produce the
 // same output again.
 bool can_make_text_again(const Recipe& recipe);
 // Makes the examples of data.test if they are missing or out of date. data.test may be set after
@@ -28,15 +28,17 @@ struct Beginning {
   bool overwrite = false;
 };
 train::TrainSummary train_model(const Recipe& recipe, const Beginning& beginning = {});
-// Returns the step that train_model() would resume from. Throws UsageError if it would not start.
-std::optional<std::int64_t> check_goes_on(const Recipe& recipe);
+// Returns the step from which train_model() would resume; nullopt for a new model. Throws the
+// UsageError that train_model() would throw.
+std::optional<std::int64_t> check_resume_step(const Recipe& recipe);
 // Computes the gradients of a batch whose step was not finite, without an update. `folder` contains
 // the saved batch; empty: the newest one.
 train::GradientReport replay_model(const Recipe& recipe, const std::string& folder);
 // Writes a Hugging Face folder. Replaces an earlier one if `folder` is the recipe's own.
 void export_model(const Recipe& recipe, const std::string& folder);
 
-// Throws UsageError if the recipe's folder contains something else, or a model of other data.
+// Throws UsageError if the recipe's folder contains other files than a run's, or a model that was
+// trained on other data.
 void check_stages(const Recipe& recipe, const Beginning& beginning = {});
 
 // Runs all stages in order, except those that are up to date. Calls `evaluated` if the evaluation

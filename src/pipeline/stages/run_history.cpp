@@ -43,7 +43,7 @@ std::vector<std::string> weight_files(const std::string& weights) {
 }
 
 // Returns the settings that affect what the model learns.
-Json learned_by(const Recipe& r) {
+Json learning_settings(const Recipe& r) {
   Json train = r.sections.at("train"), model = r.sections.at("model");
   for (const char* free :
        {"init_from", "device", "devices", "memory.layers", "memory.remat_policy",
@@ -74,11 +74,15 @@ std::optional<std::string> begun_but(const Recipe& r, Json settings) {
 
 }  // namespace
 
-void note_beginning(const Recipe& r) { note_stage(r.out, beginning_of(r, learned_by(r))); }
+void store_start_settings(const Recipe& r) {
+  note_stage(r.out, beginning_of(r, learning_settings(r)));
+}
 
-std::optional<std::string> begun_otherwise(const Recipe& r) { return begun_but(r, learned_by(r)); }
+std::optional<std::string> changes_since_start(const Recipe& r) {
+  return begun_but(r, learning_settings(r));
+}
 
-std::optional<std::string> begun_with_other_weights(const Recipe& r) {
+std::optional<std::string> changed_initial_weights(const Recipe& r) {
   return begun_but(r, Json::object());
 }
 

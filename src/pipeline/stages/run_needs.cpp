@@ -104,7 +104,7 @@ void check_machine_memory(const Recipe& r) {
 DiskNeed disk_need(const Recipe& r) {
   const RecipePaths p(r);
   DiskNeed need;
-  if (r.type->reads_text() && r.ready.records.empty() && !goes_on_without_text(r)) {
+  if (r.type->reads_text() && r.ready.records.empty() && !can_continue_without_text(r)) {
     const double text = unpacked_bytes(text_inputs(r));
     if (!io::exists(p.train_text)) need.text = text;
     if (record_files(p.train_records).empty()) need.records = records_bytes(r, text);

@@ -33,8 +33,8 @@ namespace {
 
 // Warns if train.init_from differs from the weights that the model started with; a resumed run does
 // not use it.
-void warn_of_other_weights(const Recipe& r) {
-  if (const auto other = begun_with_other_weights(r))
+void warn_about_other_weights(const Recipe& r) {
+  if (const auto other = changed_initial_weights(r))
     log_warning("train.init_from is ignored: the model in {} started from other weights: {}",
                 RecipePaths(r).model_dir, *other);
 }
@@ -101,7 +101,7 @@ class RecipeRun {
 
 // Warns if data.records contain many unknown tokens. Records that the run makes are checked when
 // they are made.
-void warn_of_unknown_tokens(const Recipe& r) {
+void warn_about_unknown_tokens(const Recipe& r) {
   if (r.ready.records.empty()) return;
   if (const auto description = data::find_description(record_files(r.ready.records)))
     smelt::data::warn_of_unknown_tokens(*description);
@@ -118,7 +118,7 @@ void RecipeRun::begin() {
   pjrt::ready_plugin(r.train.device);
   check_machine_memory(r);
   if (beginning_.overwrite || !checkpoint::latest_checkpoint(model_dir))
-    (void)initial_weights_text(with_given_size(r));  // throws if the weights have another shape
+    (void)initial_weights_text(with_existing_size(r));  // throws if the weights have another shape
   check_output_folder(r.out);
   if (!beginning_.overwrite) check_finished_run_keeps_settings(r);
   lock_.emplace(r.out, "run");
@@ -131,12 +131,12 @@ void RecipeRun::begin() {
   const bool begins = beginning_.overwrite || !checkpoint::latest_checkpoint(model_dir);
   if (!checkpoint::latest_checkpoint(model_dir)) keep_recipe(r);
   if (begins) {
-    note_beginning(r);
-    warn_of_unknown_tokens(r);
+    store_start_settings(r);
+    warn_about_unknown_tokens(r);
   }
   if (!begins) {
     check_same_teacher(r);
-    warn_of_other_weights(r);
+    warn_about_other_weights(r);
   }
 }
 

@@ -56,7 +56,7 @@ void take_vocabulary(const Recipe& r, const std::string& file) {
             " was made with ", given.options().split_chinese ? "true" : "false"),
         "remove vocab.split_chinese");
   given.save(to);
-  warn_of_unread_size(r, file, given.size());
+  warn_about_ignored_size(r, file, given.size());
   log_info("vocab: {} of {}, text is {}lower-cased", counted(given.size(), "piece"), file,
            given.options().lower_case ? "" : "not ");
 }
@@ -143,7 +143,7 @@ void make_vocabulary(const Recipe& r) {
 }
 
 void make_examples(const Recipe& r) {
-  if (holds_nothing_out(r)) {
+  if (has_no_validation(r)) {
     const std::uint64_t all = r.type->make_examples(r, ExampleSet::train);
     log_info("data: {} to train on, none held out", counted(all, "example"));
     return;

@@ -203,7 +203,7 @@ std::vector<Stage> data_stages(const Recipe& r) {
   const bool ready = !r.ready.records.empty();
   std::vector<Stage> stages;
   if (r.type->reads_text() && !ready) {
-    if (!goes_on_without_text(r))
+    if (!can_continue_without_text(r))
       (void)text_inputs(r);  // throws an error that names the missing file
     stages.push_back(text_stage(r));
   }
@@ -325,7 +325,7 @@ std::vector<Stage> stages_of(const Recipe& r, const Beginning& beginning,
 void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages,
                        const Beginning& beginning) {
   const std::string model_dir = RecipePaths(r).model_dir;
-  if (!beginning.overwrite) check_kept_type(r);
+  if (!beginning.overwrite) check_stored_type(r);
   train::check_weights_stay(r.train.init_from, model_dir, beginning.overwrite);
   if (!beginning.overwrite) train::check_resume_mode(beginning.begin, model_dir);
   if (beginning.overwrite || !checkpoint::latest_checkpoint(model_dir)) {
@@ -341,7 +341,9 @@ void check_model_is_of(const Recipe& r, const std::vector<Stage>& stages,
                        hint_of_other_data(r));
 }
 
-bool goes_on_without_text(const Recipe& r) { return outlives_its_inputs(r.out, text_stage(r)); }
+bool can_continue_without_text(const Recipe& r) {
+  return outlives_its_inputs(r.out, text_stage(r));
+}
 
 bool can_make_text_again(const Recipe& r) {
   const Stage text = text_stage(r);

@@ -253,7 +253,7 @@ const ModelSize& model_size(const std::string& name, const std::string& where) {
     if (size.name == name) return size;
     names.push_back(size.name);
   }
-  throw UsageError(str(where, ": '", name, "' is not a size of a model"),
+  throw UsageError(str(where, ": '", name, "' is not a known model size"),
                    did_you_mean(name, names));
 }
 
@@ -272,7 +272,7 @@ std::string starter_text(const StarterRecipe& recipe) {
     if (kind.kind.name == recipe.kind) return kind.text(recipe);
     names.push_back(kind.kind.name);
   }
-  throw UsageError(str("new: '", recipe.kind, "' is not a kind of recipe"),
+  throw UsageError(str("new: '", recipe.kind, "' is not a known kind of recipe"),
                    did_you_mean(recipe.kind, names));
 }
 

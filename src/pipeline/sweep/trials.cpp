@@ -31,7 +31,7 @@ constexpr const char* kTrials = "trials";
 constexpr std::string_view kSeed = "seed-";
 constexpr const char* kAgainst = "against";
 
-// Throws UsageError for settings that differ between the runs by design.
+// Throws UsageError for settings that the trials choose themselves: train.seed and out.
 void check_is_open(const char* flag, const std::string& setting) {
   const std::string field = setting.substr(0, setting.find('='));
   if (field == "train.seed")
@@ -98,14 +98,14 @@ bool fits(const Recipe& r, const std::string& metric) {
   SamplePrediction sample = r.type->sample_prediction(r);
   const bool of_probabilities = evaluation::predicted_field(metric) == "probabilities";
   if (of_probabilities && sample.of_words) return false;
-  if (of_probabilities) sample.said = {{"a", 0.5}, {"b", 0.5}};
+  if (of_probabilities) sample.prediction = {{"a", 0.5}, {"b", 0.5}};
   if (const auto colon = metric.find(':'); colon != std::string::npos) {
     const Json label = metric.substr(colon + 1);
-    if (sample.of_words) sample.said = sample.is = Json::array({label});
-    if (sample.is.is_string()) sample.said = sample.is = label;
+    if (sample.of_words) sample.prediction = sample.label = Json::array({label});
+    if (sample.label.is_string()) sample.prediction = sample.label = label;
   }
   try {
-    (void)evaluation::metric_of(metric, {sample.said}, {sample.is}, sample.of_words);
+    (void)evaluation::metric_of(metric, {sample.prediction}, {sample.label}, sample.of_words);
     return true;
   } catch (const UsageError&) {
     return false;
@@ -122,7 +122,7 @@ void check_metric(const Recipe& r, const std::string& metric) {
   std::erase_if(known, [&](const std::string& name) { return !fits(r, name); });
   const SamplePrediction sample = r.type->sample_prediction(r);
   throw UsageError(str("--metric: ", metric, " does not fit this model's predictions, such as ",
-                       sample.said.dump(), " for the label ", sample.is.dump()),
+                       sample.prediction.dump(), " for the label ", sample.label.dump()),
                    str("give one of ", join(known, ", ")));
 }
 
@@ -297,21 +297,22 @@ class Trials {
     settings.push_back("out=" + folder);
     settings.push_back(str("train.seed=", seed));
     const Recipe recipe = load(settings);
-    if (const auto other = begun_otherwise(recipe))
+    if (const auto other = changes_since_start(recipe))
       throw UsageError(str("finetune: ", folder, " contains another run: ", *other),
                        "choose another folder with --set out=…, or remove that one");
     log_info("finetune: {}", folder);
     run_recipe(recipe);
-    if (rows_.empty()) rows_ = kept_row_settings(recipe);
+    if (rows_.empty()) rows_ = stored_row_settings(recipe);
     if (metric_.empty()) metric_ = recipe.type->metric(recipe);
     const std::string path = RecipePaths(recipe).predictions;
     const ReadPredictions predicted = read_predictions(path, evaluation::predicted_field(metric_));
-    if (examples_ == 0) labels_ = predicted.is;
-    examples_ = predicted.said.size();
-    if (predicted.is != labels_)
+    if (examples_ == 0) labels_ = predicted.labels;
+    examples_ = predicted.predictions.size();
+    if (predicted.labels != labels_)
       throw UsageError(str(path, ": the examples differ from those of the other runs"),
                        "remove fields of data: from --grid and --against, or delete the folder");
-    return evaluation::metric_of(metric_, predicted.said, predicted.is, predicted.of_words);
+    return evaluation::metric_of(metric_, predicted.predictions, predicted.labels,
+                                 predicted.of_words);
   }
 
   const TrialsJob& job_;

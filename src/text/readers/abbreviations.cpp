@@ -83,7 +83,8 @@ bool is_letter_and_period(const icu::UnicodeString& text, std::int32_t begin) {
          text[begin + 1] == u'.';
 }
 
-// Returns whether the word at `begin` often begins a sentence. False for an initial.
+// Returns whether the word at `begin` is one that often begins a sentence. Returns false for an
+// initial.
 bool begins_sentence(const icu::UnicodeString& text, std::int32_t begin) {
   return !is_letter_and_period(text, begin) && is_one_of(kBeginners, letters_from(text, begin));
 }

@@ -12,7 +12,8 @@ namespace smelt::text {
 namespace {
 
 constexpr std::size_t kPlacesTold = 3;
-// In a Latin-1 text of any language that needs it, more than one byte in a thousand is not UTF-8.
+// A file is considered not to be UTF-8 if at least kLeastIllFormed bytes and more than one in
+// kOneIn are ill-formed. Latin-1 text of any language that uses its non-ASCII letters exceeds this.
 constexpr std::uint64_t kLeastIllFormed = 20, kOneIn = 1000;
 
 }  // namespace
@@ -114,7 +115,7 @@ void TextFaults::finish() {
     throw UsageError(str(join(bad_places_, ", "), bad_rows_ > bad_places_.size() ? ", …" : "", ": ",
                          bad_rows_, " of ", counted(rows, "row"), " cannot be read; ",
                          limits_.held_to, " is ", limits_.max_bad),
-                     str("fix these rows, or raise ", limits_.held_to, " to leave them out"));
+                     str("fix these rows, or raise ", limits_.held_to, " to skip them"));
   if (limits_.quiet) return;
   if (bad_rows_ > 0)
     log_warning("{} of {} cannot be read and {} left out: {}{}", bad_rows_,
@@ -130,7 +131,7 @@ void TextFaults::finish() {
         "  hint: if a program quoted them (pandas, R, Excel), read the file with format tsv-quoted",
         counted(quoted_, "cell of a TSV is", "cells of TSV files are"), first_quoted_);
   if (zeros_ > 0)
-    log_warning("{} left out, the first in {}: is that a text file?",
+    log_warning("{} left out, the first in {}: check that this is a text file",
                 counted(zeros_, "NUL byte was", "NUL bytes were"), first_zero_);
 }
 

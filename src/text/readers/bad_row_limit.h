@@ -59,7 +59,8 @@ class TextFaults {
 
  private:
   void add_bad_row(const TextFault& fault, const std::string& place);
-  // Names bytes that are not UTF-8, if there are some: they may be why no row can be read.
+  // Throws UsageError because no row can be read. The message mentions bytes that are not UTF-8, if
+  // there are any, because they may be the reason.
   [[noreturn]] void throw_no_rows() const;
   [[noreturn]] void throw_bad_rows(const TextFault& fault, const std::string& place,
                                    std::string_view how_many) const;

@@ -35,7 +35,7 @@ std::vector<std::string_view> columns_of(std::string_view line) {
   return cells;
 }
 
-// The format of the lines that hold words.
+// The format of the lines that contain words: separator and number of columns.
 struct Form {
   std::size_t columns = 0;
   bool has_tabs = false;
@@ -74,9 +74,9 @@ class ConllRows : public RowReader {
   ConllRows(const std::string& path, const std::vector<Field>& fields, FaultSink faults)
       : lines_(path), faults_(std::move(faults)) {
     if (fields.size() > 2)
-      throw UsageError(str(path, ": sentences of CoNLL have words and labels, and no field '",
-                           fields[2].name, "'"),
-                       "give no second text, or another format with data.format");
+      throw UsageError(
+          str(path, ": CoNLL files have words and labels, but no field '", fields[2].name, "'"),
+          "remove the second text, or set another format with data.format");
     for (const Field& field : fields) columns_.push_back(column_number(field.name));
   }
 
@@ -161,8 +161,9 @@ class ConllRows : public RowReader {
     if (counted_ < 0 || is_no_word(cell)) return;
     counted_ = cell == std::to_string(counted_ + 1) ? counted_ + 1 : -1;
     if (counted_ == kNumbered)
-      throw UsageError(str(lines_.path(), ":", line, ": column 1 numbers the words: 1, 2, 3"),
-                       "name the column of the words: --field 2, or data.text: 2 in a recipe");
+      throw UsageError(
+          str(lines_.path(), ":", line, ": column 1 contains word numbers (1, 2, 3), not words"),
+          "select the column of the words with --field 2, or data.text: 2 in a recipe");
   }
 
   void add_word(std::string_view line, std::int64_t number, std::vector<std::string>& values) {
@@ -183,9 +184,10 @@ class ConllRows : public RowReader {
   void refuse(std::string what, std::int64_t line) {
     if (!fault_.empty()) return;
     fault_ = std::move(what);
-    faults_({.line = line,
-             .what = fault_,
-             .hint = "a line is a word and its label, an empty line ends a sentence"});
+    faults_(
+        {.line = line,
+         .what = fault_,
+         .hint = "write a word and its label on each line, and an empty line after each sentence"});
   }
 
   LineReader lines_;

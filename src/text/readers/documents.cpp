@@ -28,7 +28,7 @@ constexpr std::size_t kMaxParagraphBytes = 1 << 20;
 
 std::int64_t parse_max_lines(std::int64_t lines) {
   if (lines < 0)
-    throw UsageError(str("input: --max-lines ", lines, " is less than 0"), "0 takes all lines");
+    throw UsageError(str("input: --max-lines ", lines, " is less than 0"), "use 0 for all lines");
   return lines > 0 ? lines : -1;
 }
 
@@ -75,7 +75,7 @@ struct DocumentReader::State {
 
   // Reads lines until `document` is complete; returns false at the end of all input.
   bool read(Document& document);
-  // These return whether the document ends here.
+  // Both return whether the document ends with this line or row.
   bool take_line(Document& document);
   bool take_prose(Document& document);
   // Returns whether `line` begins with a script that ends sentences at spaces and the line before
@@ -158,8 +158,8 @@ void DocumentReader::State::warn_of_forgotten() {
   const auto warn = [&](const auto& texts, std::string_view what) {
     if (texts.forgot())
       log_warning(
-          "dedup: there are more {} than fit in {} MB of memory; each was compared with at least "
-          "the {} before it",
+          "dedup: the {} do not all fit in {} MB of memory; each was compared with at least the "
+          "previous {}",
           what, memory >> 20, texts.reach());
   };
   if (std::exchange(warned, true)) return;

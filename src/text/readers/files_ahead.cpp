@@ -13,7 +13,7 @@ constexpr std::size_t kBatchesAhead = 2;  // batches buffered per file
 
 }  // namespace
 
-FilesAhead::FilesAhead(const std::vector<std::string>& files, Read read, int threads)
+FilePrefetcher::FilePrefetcher(const std::vector<std::string>& files, Read read, int threads)
     : files_(files), read_(std::move(read)), queues_(files.size()) {
   const bool waits =
       std::ranges::any_of(files, [](const auto& path) { return io::is_remote(path); });
@@ -35,7 +35,7 @@ FilesAhead::FilesAhead(const std::vector<std::string>& files, Read read, int thr
     }
 }
 
-FilesAhead::~FilesAhead() {
+FilePrefetcher::~FilePrefetcher() {
   const std::lock_guard lock(mutex_);
   stopped_ = true;
   for (const auto& queue : queues_)
@@ -43,11 +43,11 @@ FilesAhead::~FilesAhead() {
   changed_.notify_all();
 }
 
-bool FilesAhead::may_begin() const {
+bool FilePrefetcher::may_begin() const {
   return !failed_ && begun_ < current_ + (waits_turn_[begun_] ? 1 : window_);
 }
 
-void FilesAhead::work() {
+void FilePrefetcher::work() {
   for (;;) {
     std::shared_ptr<Queue> queue;
     std::size_t file = 0;
@@ -69,7 +69,7 @@ void FilesAhead::work() {
   }
 }
 
-LineBatch FilesAhead::next() {
+LineBatch FilePrefetcher::next() {
   std::shared_ptr<Queue> queue;
   {
     std::unique_lock lock(mutex_);

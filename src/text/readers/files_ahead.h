@@ -18,7 +18,7 @@ namespace smelt::text {
 // Prefetches files with at most kMostThreads threads. Memory is bounded: a few batches are buffered
 // for each of at most twice as many files as threads. For object stores all kMostThreads threads
 // are started, because they mostly wait.
-class FilesAhead {
+class FilePrefetcher {
  public:
   using Put = std::function<bool(LineBatch)>;
   // Passes the batches of one file to `put` in order and stops if it returns false. The last batch
@@ -28,10 +28,10 @@ class FilesAhead {
 
   // `files` and whatever `read` refers to must outlive this object. Throws SystemError if no thread
   // can be started.
-  FilesAhead(const std::vector<std::string>& files, Read read, int threads);
-  ~FilesAhead();
-  FilesAhead(const FilesAhead&) = delete;
-  FilesAhead& operator=(const FilesAhead&) = delete;
+  FilePrefetcher(const std::vector<std::string>& files, Read read, int threads);
+  ~FilePrefetcher();
+  FilePrefetcher(const FilePrefetcher&) = delete;
+  FilePrefetcher& operator=(const FilePrefetcher&) = delete;
 
   // Returns the next batch in file order. Must not be called after the last batch of the last file.
   LineBatch next();

@@ -53,7 +53,7 @@ std::size_t remove_lone_surrogates(std::string& json) {
   return dropped;
 }
 
-// Returns whether the key, in which characters may be escaped, is `name`: "ni\u006ee" is nine.
+// Returns whether the key equals `name` after resolving escapes: "ni\u006ee" equals "nine".
 bool is_name(std::string_view key, const std::string& name) {
   if (key.find('\\') == std::string_view::npos) return key == name;
   return Json::parse_or_discard(str('"', key, '"')) == name;
@@ -137,7 +137,7 @@ class JsonlRows : public RowReader {
                     "write it as a string");
     return refuse(str("field '", field.name, "' is ", type_name(raw),
                       field.is_text ? ", not a string" : ", not a string or a number"),
-                  "name the field that is meant, e.g. with --field");
+                  "select another field, for example with --field");
   }
 
   bool take_words(const Json& words, const Field& field, std::string& value) {
@@ -146,8 +146,9 @@ class JsonlRows : public RowReader {
       const bool is_number = !field.is_text && (one.is_number() || one.is_boolean());
       if (!is_number && (!one.is_string() || one.string().empty()))
         return refuse(
-            str("field '", field.name, "' holds ", shortened(one.dump(), 60), " among its words"),
-            "an array of words holds strings, one of labels strings or numbers");
+            str("field '", field.name, "' holds ", shortened(one.dump(), 60),
+                " in its array of words"),
+            "use strings in an array of words, and strings or numbers in an array of labels");
       if (!value.empty()) value += ' ';
       for (const char c : is_number ? one.dump() : one.string()) {
         if (std::string_view(" \t\n\r").find(c) != std::string_view::npos)
@@ -166,7 +167,7 @@ class JsonlRows : public RowReader {
       if (one.is_structured() || one.is_null() || (one.is_string() && one.string().empty()))
         return refuse(
             str("field '", field.name, "' holds ", shortened(one.dump(), 60), " in its list"),
-            "a list of labels holds texts or numbers");
+            "use strings or numbers in a list of labels");
       std::string name = one.is_string() ? one.string() : one.dump();
       clean_text(name, lines_.number(), faults_);
       names.push_back(std::move(name));
@@ -192,7 +193,7 @@ class JsonlRows : public RowReader {
     if (!parsed.is_string())
       return refuse(
           str("field '", field.name, "' is not a valid JSON string: ", shortened(text, 60)),
-          "a line break, a tab or a backslash within is written \\n, \\t or \\\\");
+          "write a line break, a tab or a backslash in a string as \\n, \\t or \\\\");
     value = std::move(parsed.string());
     clean_text(value, lines_.number(), faults_);  // the string may contain "\\u0000"
     return true;

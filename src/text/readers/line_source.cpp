@@ -19,9 +19,9 @@ bool LineSource::take_batch() {
     ++opened_;
   }
   if (!ahead_)
-    ahead_ = std::make_unique<FilesAhead>(
+    ahead_ = std::make_unique<FilePrefetcher>(
         files_,
-        [this](const std::string& path, const FilesAhead::Put& put) {
+        [this](const std::string& path, const FilePrefetcher::Put& put) {
           read_line_batches(path, format_, put);
         },
         threads_);

@@ -52,7 +52,7 @@ class LineSource {
   TextFormat format_;
   TextFaults faults_;
   int threads_;
-  std::unique_ptr<FilesAhead> ahead_;
+  std::unique_ptr<FilePrefetcher> ahead_;
   std::size_t opened_ = 0;  // files opened so far, the current one included
   bool in_file_ = false, was_truncated_ = false;
   std::uint64_t bytes_before_ = 0;  // bytes of the files that ended

@@ -40,7 +40,7 @@ bool LineReader::next(std::string& line) {
     if (line.size() > kMaxLineBytes)
       throw UsageError(
           str(path(), ":", number_, ": a line of more than ", kMaxLineBytes >> 20, " MiB"),
-          "is this a text file? Break its lines, e.g. with `fold`");
+          "check that this is a text file, or break its lines, for example with `fold`");
     if (end != std::string_view::npos) {
       rest_.remove_prefix(end + 1);
       break;

@@ -34,7 +34,7 @@ Nfc nfc_of(UChar32 c) {
                                        : Nfc::keeps;
 }
 
-// Properties of the characters of the Basic Multilingual Plane.
+// Properties of the characters of the Basic Multilingual Plane that determine the effect of NFC.
 struct NfcTable {
   static constexpr std::size_t kSize = 0x10000;
 
@@ -43,8 +43,8 @@ struct NfcTable {
       std::vector<bool>(kSize);  // a later character may compose with it
   // Combining class of the last character of its decomposition.
   std::vector<std::uint8_t> mark = std::vector<std::uint8_t>(kSize);
-  // Whether NFC keeps all 64 characters of a block, by character / 64. These characters differ only
-  // in the last byte of their UTF-8.
+  // For each block of 64 characters: whether NFC keeps all of them. The characters of a block
+  // differ only in the last byte of their UTF-8 encoding.
   std::array<bool, kSize / 64> keeps_block;
 
   NfcTable() {

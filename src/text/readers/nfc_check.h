@@ -5,9 +5,9 @@
 
 namespace smelt::text {
 
-// Returns whether the text is seen to be in NFC by its characters one by one, which takes a
-// fraction of the time of ICU's check. If false, it may still be in NFC. False for ill-formed
-// UTF-8.
+// Checks characters one by one, which is much faster than ICU's check. Returns true only if the
+// text is certainly in NFC; if it returns false, the text may still be in NFC. Returns false for
+// ill-formed UTF-8.
 bool is_quickly_nfc(std::string_view text);
 
 }  // namespace smelt::text

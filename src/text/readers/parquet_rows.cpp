@@ -190,7 +190,7 @@ class ParquetRows : public RowReader {
 
  private:
   [[noreturn]] void throw_damaged(std::string_view what) const {
-    throw UsageError(str(path_, ": not a whole Parquet file: ", what),
+    throw UsageError(str(path_, ": damaged or truncated Parquet file: ", what),
                      "copy or make the file again");
   }
 
@@ -240,7 +240,7 @@ class ParquetRows : public RowReader {
           break;
         case Column::Value::too_large:
           fault.what = str("a cell of more than ", kMaxCellBytes >> 20, " MiB");
-          fault.hint = "cut the text of this row into several";
+          fault.hint = "split the text of this row into several rows";
           break;
         case Column::Value::missing:
           throw_damaged(str("a column has only ", row_ - 1, " rows"));

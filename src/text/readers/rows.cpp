@@ -32,10 +32,9 @@ FileFormat format_by_name(const std::string& path) {
     if (name.ends_with(packed)) name.remove_suffix(packed.size());
   if (name.ends_with(".json"))
     throw UsageError(
-        str(path, ": a JSON file as a whole is not read, only JSONL is"),
-        "write one object a line: `jq -c '.[]'` does it for an array, `jq -c '.data[]'` "
-        "for rows under \"data\"; a file with an object a line is read with --format "
-        "jsonl");
+        str(path, ": JSON files are not supported, only JSONL"),
+        "write one object per line, with `jq -c '.[]'` for an array or `jq -c '.data[]'` for rows "
+        "under \"data\"; if the file already has one object per line, use --format jsonl");
   for (const auto& [ending, format] : {std::pair{".jsonl", FileFormat::jsonl},
                                        {".ndjson", FileFormat::jsonl},
                                        {".tsv", FileFormat::tsv},
@@ -71,7 +70,7 @@ std::unique_ptr<RowReader> open_rows(const std::string& path, FileFormat format,
       format != FileFormat::csv)
     throw UsageError(
         str(path, ": header is '", word_of(header, kHeaders), "', but ", name(format), " has none"),
-        "leave it out: only a TSV or CSV begins with a line of its columns' names");
+        "remove the setting; only TSV and CSV files have a header");
   switch (format) {
     case FileFormat::jsonl:
       return open_jsonl(path, fields, std::move(faults));
@@ -89,7 +88,7 @@ std::unique_ptr<RowReader> open_rows(const std::string& path, FileFormat format,
       return open_squad(path, fields, std::move(faults));
     default:
       throw UsageError(str(path, ": plain text has no field '", fields.at(0).name, "'"),
-                       "give JSONL, TSV, CSV or Parquet, or say which it is with --format");
+                       "give JSONL, TSV, CSV or Parquet, or set the format with --format");
   }
 }
 

@@ -23,7 +23,7 @@ std::string whole_file(const std::string& path, std::uint64_t& bytes) {
     const std::size_t had = out.size();
     if (had > kMostBytes)
       throw UsageError(str(path, ": more than ", kMostBytes >> 30, " GiB in one JSON object"),
-                       "write one question a line, as JSONL");
+                       "write one question per line, as JSONL");
     out.resize(had + kAtOnce);
     got = file.read(std::span(out).subspan(had));
     out.resize(had + got);
@@ -33,9 +33,9 @@ std::string whole_file(const std::string& path, std::uint64_t& bytes) {
 }
 
 [[noreturn]] void throw_other_form(const std::string& path, const std::string& what) {
-  throw UsageError(str(path, ": not a file of SQuAD's form: ", what),
-                   "it is {\"data\": [{\"paragraphs\": [{\"context\", \"qas\"}]}]}; one object a "
-                   "line is read with the format jsonl");
+  throw UsageError(str(path, ": not in the SQuAD format: ", what),
+                   "write {\"data\": [{\"paragraphs\": [{\"context\", \"qas\"}]}]}, or use the "
+                   "format jsonl for one object per line");
 }
 
 class SquadRows : public RowReader {
@@ -44,7 +44,7 @@ class SquadRows : public RowReader {
       : path_(path), fields_(fields), faults_(std::move(faults)) {
     for (const Field& field : fields)
       if (std::ranges::find(kSquadFields, field.name) == kSquadFields.end())
-        throw UsageError(str(path, ": SQuAD's questions have no field '", field.name, "'"),
+        throw UsageError(str(path, ": SQuAD files have no field '", field.name, "'"),
                          did_you_mean(field.name, std::vector<std::string>(kSquadFields.begin(),
                                                                            kSquadFields.end())));
     const Json whole = Json::parse_or_discard(whole_file(path, bytes_));

@@ -37,8 +37,8 @@ class TableRows : public RowReader {
       const auto number = column_by_number(field.name);
       if (!number && !field.is_optional)
         throw UsageError(str(lines_.path(), ": '", field.name, "' is not a column number"),
-                         "give numbers from 1, or from the last, -1: columns have no names where "
-                         "header is 'none' or 'skipped'");
+                         "use column numbers (1 is the first, -1 the last), because header 'none' "
+                         "and 'skipped' give columns no names");
       numbers_.push_back(number.value_or(0));
     }
   }
@@ -111,8 +111,8 @@ class TableRows : public RowReader {
   void read_header(const std::vector<Field>& fields) {
     read_line_of_names();
     if (cells_.empty())
-      throw UsageError(str(lines_.path(), ": is empty, without even its columns' names"),
-                       "give a table that begins with them, or leave the file out");
+      throw UsageError(str(lines_.path(), ": is empty, expected a line with the column names"),
+                       "give a table that begins with column names, or leave out the file");
     columns_in_header_ = cells_.size();
     for (const Field& field : fields) {
       const auto found = std::ranges::find(cells_, field.name);
@@ -125,7 +125,7 @@ class TableRows : public RowReader {
 
   std::string hint_for_column(const std::string& name) const {
     if (std::ranges::find(cells_, str('"', name, '"')) != cells_.end())
-      return "the columns' names are in quotes: read it with format tsv-quoted";
+      return "the column names are in quotes: read the file with format tsv-quoted";
     if (cells_.size() == 1 && cells_[0].find_first_of(";,\t") != cells_[0].npos)
       return str("the first line has one column, '", shortened(cells_[0], 60),
                  "': separate columns by commas in a CSV, by tabs in a TSV");
@@ -157,7 +157,7 @@ class TableRows : public RowReader {
   }
   bool fits_header() {
     return cells_.size() == columns_in_header_ ||
-           refuse(str(cells_.size(), " columns, the first line has ", columns_in_header_),
+           refuse(str(cells_.size(), " columns, but the first line has ", columns_in_header_),
                   hint_of_columns());
   }
 
@@ -169,7 +169,7 @@ class TableRows : public RowReader {
       const std::int64_t column = number > 0 ? number - 1 : n + number;
       if (column < 0 || (column >= n && number != 0))
         return refuse(str("no column ", number, " among ", n),
-                      "columns are counted from 1, or from the last, which is -1");
+                      "column 1 is the first, -1 the last");
       columns_.push_back(static_cast<std::size_t>(column));
     }
     return true;
@@ -220,9 +220,9 @@ class TsvRows : public TableRows {
   }
   std::string_view hint_of_columns() const override {
     if (opens_quote_)
-      return "the format tsv takes quotes as letters; read a TSV with quoted fields with format "
-             "tsv-quoted";
-    return "give every line as many tabs as the first";
+      return "in the format tsv quotes are ordinary characters; use format tsv-quoted if fields "
+             "are quoted";
+    return "use the same number of tabs in every line";
   }
 
   bool opens_quote_ = false;  // the row's last cell that begins with a quote does not end with one
@@ -246,8 +246,8 @@ class QuotedRows : public TableRows {
       if (at == line_.size()) return true;
       if (line_[at] != kSeparator)
         return refuse_quote(
-            str("'", shortened(line_.substr(at, 80), 20), "' behind the quote that ends a field"),
-            "a quote within a quoted field is written twice");
+            str("'", shortened(line_.substr(at, 80), 20), "' after the closing quote of a field"),
+            "write a quote within a quoted field twice");
     }
   }
 
@@ -265,12 +265,12 @@ class QuotedRows : public TableRows {
       at = quote + 1;
       if (quote == line_.size()) {
         if (!next_line_of_row())
-          return refuse_quote("a quote is left open to the file's end",
-                              "end the quoted field, or double the quote");
+          return refuse_quote("a quote is not closed before the end of the file",
+                              "close the quoted field, or double the quote");
         row_bytes_ += line_.size() + 1;
         if (row_bytes_ > kMaxLineBytes)
           return refuse_quote(str("a row of more than ", kMaxLineBytes >> 20, " MiB"),
-                              "is a quote left open there?");
+                              "check whether a quote is not closed there");
         cell += '\n';
         at = 0;
       } else if (at < line_.size() && line_[at] == '"') {
@@ -287,15 +287,15 @@ class QuotedRows : public TableRows {
   bool has_room() {
     if (columns_wanted() == 0 && cells_.size() == kMostColumns)
       return refuse(str("more than ", kMostColumns, " columns"),
-                    "is it a table that begins with its columns' names?");
+                    "check that this is a table that begins with column names");
     if (columns_wanted() > 0 && cells_.size() == columns_wanted())
       return refuse(str("more columns than the ", columns_wanted(), " of the first line"),
                     hint_of_columns());
     return true;
   }
   std::string_view hint_of_columns() const override {
-    return kSeparator == ',' ? "put a field that holds commas in double quotes"
-                             : "put a field that holds tabs in double quotes";
+    return kSeparator == ',' ? "put fields that contain commas in double quotes"
+                             : "put fields that contain tabs in double quotes";
   }
 
   static constexpr std::size_t kMostColumns = 1 << 16;

@@ -23,12 +23,12 @@ void append_utf8(char32_t code_point, std::string& out);
 inline bool continues_character(char byte) { return (byte & 0xC0) == 0x80; }
 
 // Returns whether the character's script puts no spaces between words: Han, kana, Thai, Lao, Khmer,
-// Burmese, Tibetan and others. CJK punctuation counts, too.
+// Burmese, Tibetan and others. Also true for CJK punctuation.
 bool is_written_without_spaces(char32_t code_point);
 // Returns whether the character is a Tibetan mark that ends a sentence (U+0F0D to U+0F11).
 constexpr bool is_tibetan_end_mark(char32_t c) { return c >= 0x0F0D && c <= 0x0F11; }
 // Returns whether to join the two lines of UTF-8 without a space: both adjoining characters belong
-// to scripts that do not separate words by spaces, and the first is no Tibetan sentence mark.
+// to scripts that do not separate words by spaces, and the first is not a Tibetan sentence mark.
 bool joins_without_space(std::string_view line, std::string_view next);
 
 // Returns whether the text begins with Thai or Lao, which end sentences at spaces only.

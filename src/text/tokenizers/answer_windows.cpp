@@ -47,10 +47,10 @@ AnswerWindowEncoder::AnswerWindowEncoder(const BertTokenizer& tokenizer, std::in
   CHECK(rules.stride >= 1 && rules.question_tokens >= 1, rules.stride, rules.question_tokens);
   const auto separators = static_cast<std::int64_t>(tokenizer.vocabulary().separators());
   if (most_tokens < rules.question_tokens + 3 + separators)
-    throw UsageError(str("windows of ", most_tokens, " tokens with a question of up to ",
-                         rules.question_tokens, " have no room for a text"),
-                     "take longer windows (data.seq_length), or shorter questions "
-                     "(data.question_tokens)");
+    throw UsageError(
+        str("windows of ", most_tokens, " tokens with a question of up to ", rules.question_tokens,
+            " have no room for a text"),
+        "use longer windows (data.seq_length) or shorter questions (data.question_tokens)");
 }
 
 AnswerWindows AnswerWindowEncoder::encode(std::string_view question, std::string_view text) const {

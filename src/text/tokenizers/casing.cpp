@@ -50,8 +50,8 @@ TokenizerFlags case_of(const Vocabulary& vocabulary, TokenizerFlags flags) {
   return flags;
 }
 
-TokenizerFlags as_vocabulary_is(TokenizerFlags flags, const std::string& vocab,
-                                std::optional<ControlCharacters> control) {
+TokenizerFlags with_vocabulary_options(TokenizerFlags flags, const std::string& vocab,
+                                       std::optional<ControlCharacters> control) {
   if (is_sentencepiece_file(vocab) || load_tokenizer_config(vocab)) return flags;
   if (!flags.control) flags.control = control;
   return case_of(Vocabulary::load(vocab), flags);

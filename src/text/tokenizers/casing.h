@@ -25,8 +25,8 @@ TokenizerFlags case_of(const Vocabulary& vocabulary, TokenizerFlags flags);
 
 // Returns the flags for a vocabulary. If it has no stored options, unset flags are filled in by
 // case_of() and from `control`.
-TokenizerFlags as_vocabulary_is(TokenizerFlags flags, const std::string& vocab,
-                                std::optional<ControlCharacters> control);
+TokenizerFlags with_vocabulary_options(TokenizerFlags flags, const std::string& vocab,
+                                       std::optional<ControlCharacters> control);
 
 // Logs a warning if normalization with these options loses pieces. `who` names what requested them.
 void warn_of_case(const Vocabulary& vocabulary, const TokenizerOptions& options,

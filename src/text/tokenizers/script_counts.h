@@ -14,7 +14,8 @@ namespace smelt::text {
 struct LetterCounts {
   std::uint64_t letters = 0;
   std::uint64_t without_spaces =
-      // Of these, in scripts without spaces between words: is_written_without_spaces().
+      // Number of these letters in scripts without spaces between words
+      // (is_written_without_spaces()).
       0;
   std::uint64_t zero_width_spaces = 0;  // U+200B, which may separate words in Khmer and Burmese
 };
@@ -24,7 +25,8 @@ struct ScriptCount {
   std::string
       script;  // Unicode name such as Latin or Han; Common for shared characters such as digits
   std::uint64_t characters = 0;  // without white space
-  std::uint64_t pieces = 0;   // pieces whose first character that is not Common is in this script
+  std::uint64_t pieces =
+      0;  // pieces whose first character outside the script "Common" is in this script
   std::uint64_t unknown = 0;  // number of these pieces that are unknown
 };
 

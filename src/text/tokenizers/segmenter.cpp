@@ -76,7 +76,7 @@ MappedText aligned(const std::string& command, const MappedText& text, std::stri
   if (ill_formed > 0)
     throw UsageError(str(kFlag, ": '", command, "' wrote bytes that are not UTF-8 for '",
                          shortened(text.text, 60), "'"),
-                     "give it a dictionary or an option for UTF-8");
+                     "give the command a dictionary or an option for UTF-8");
   MappedText out = text.like();
   const std::string_view given = text.text;
   std::size_t from = skip_spaces(given, 0);
@@ -122,8 +122,8 @@ void Segmenter::check_allowed(std::string_view origin) const {
   const std::lock_guard lock(allowed().mutex);
   if (allowed().commands.contains(command_)) return;
   throw UsageError(str(origin, ": text for this vocabulary is split into words by the command '",
-                       command_, "', which a model may not run on its own"),
-                   str("if you trust it, give it yourself: --segment-command ",
+                       command_, "', which smelt does not run unless you allow it"),
+                   str("if you trust the command, allow it with --segment-command ",
                        shell_word(command_), ", in a recipe vocab.segment_command"));
 }
 

@@ -23,7 +23,7 @@ void check(const sentencepiece::util::Status& status, std::string_view path) {
 
 }  // namespace
 
-std::int64_t first_other_piece(std::string_view model, std::string_view other) {
+std::int64_t first_different_piece(std::string_view model, std::string_view other) {
   if (model == other) return -1;
   sentencepiece::SentencePieceProcessor here, there;
   if (!here.LoadFromSerializedProto(model).ok() || !there.LoadFromSerializedProto(other).ok())

@@ -20,7 +20,7 @@ class Segmenter;
 
 // Returns the first id at which two serialized models have different pieces, or -1 if they have the
 // same pieces in the same order. Other settings of the models are ignored.
-std::int64_t first_other_piece(std::string_view model, std::string_view other);
+std::int64_t first_different_piece(std::string_view model, std::string_view other);
 
 class SentencePieceTokenizer final : public Tokenizer {
  public:

@@ -26,7 +26,8 @@ std::int64_t sentinel_number(std::string_view piece) {
 
 Sentinels sentinels_of(const Tokenizer& tokenizer, const std::string& origin, std::int64_t extra) {
   if (extra < 0)
-    throw UsageError(str(origin, ": ", extra, " sentinels on top"), "100 is T5's; 0 for none");
+    throw UsageError(str(origin, ": ", extra, " sentinels, must be at least 0"),
+                     "use 100 as in T5, or 0 for none");
   std::map<std::int64_t, std::int32_t> own;
   for (std::int32_t id = 0; id < tokenizer.size(); ++id)
     if (const std::int64_t number = sentinel_number(tokenizer.token(id)); number >= 0)
@@ -36,11 +37,11 @@ Sentinels sentinels_of(const Tokenizer& tokenizer, const std::string& origin, st
   const std::int32_t first = own.begin()->second;
   for (std::int64_t expected = 0; const auto& [number, id] : own) {
     if (number != expected || id != first - number)
-      throw UsageError(
-          str(origin, ": <extra_id_", number, "> has id ", id,
-              ", not the one below that of the "
-              "sentinel before it"),
-          "T5's sentinels descend; make a vocabulary without any, which get their ids on top");
+      throw UsageError(str(origin, ": <extra_id_", number, "> has id ", id,
+                           ", not the one below that of the "
+                           "sentinel before it"),
+                       "make a vocabulary with descending sentinels or without sentinels, which "
+                       "then get ids above the pieces");
     ++expected;
   }
   return {first, std::ssize(own), size};

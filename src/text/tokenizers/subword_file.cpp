@@ -40,7 +40,7 @@ void parse_unigram(const io::JsonField& model, SubwordFile& out) {
     model["byte_fallback"].throw_unexpected(", not false");
   for (const Json& entry : model["vocab"].as<std::vector<Json>>()) {
     if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number())
-      model["vocab"].refuse("no list of pieces with their scores");
+      model["vocab"].refuse("not a list of pieces with their scores");
     out.pieces.push_back(entry[0].get<std::string>());
     out.scores.push_back(entry[1].get<double>());
   }
@@ -55,7 +55,7 @@ void parse_unigram(const io::JsonField& model, SubwordFile& out) {
 std::int32_t close_id(const io::JsonField& field, std::size_t tokens) {
   const std::int32_t id = token_id_of(field);
   if (static_cast<std::size_t>(id) > 8 * tokens + 1024)
-    field.throw_unexpected(str(", far beyond the number of tokens, ", tokens));
+    field.throw_unexpected(str(", far more than the number of tokens, ", tokens));
   return id;
 }
 
@@ -122,7 +122,7 @@ void parse_bpe(const io::JsonField& model, const std::string& path, SubwordFile&
     else if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string())
       ids.add_merge(merge[0].get<std::string>(), merge[1].get<std::string>(), path, out);
     else
-      model["merges"].refuse("no list of pairs of pieces");
+      model["merges"].refuse("not a list of pairs of pieces");
   }
 }
 

@@ -47,8 +47,8 @@ struct SubwordFile {
 // Returns whether the text is a tokenizer.json of a BPE model, or of a Unigram model with [MASK],
 // which belongs to an encoder. T5's files are read by text/tokenizers/unigram_json.h.
 bool is_subword_json(std::string_view text);
-// Returns whether the file is such a tokenizer.json, or a vocab.json with a merges.txt in its
-// folder.
+// Returns whether the file is a tokenizer.json for which is_subword_json() is true, or a vocab.json
+// with a merges.txt in its folder.
 bool is_subword_file(const std::string& path);
 
 // Throws UsageError if the text is not JSON, or if smelt does not support the model, normalizer or
@@ -84,7 +84,7 @@ std::string pieces_json(const SubwordFile& file);
 // parts other than pieces, scores and merges: the normalizer for `options`, [CLS] and [SEP] around
 // texts, and the five special tokens.
 enum class SubwordKind { unigram, bpe, byte_bpe };
-// Byte-level BPE that keeps case and accents only normalizes text to NFC.
+// The normalizer of a byte-level BPE that keeps case and accents only converts text to NFC.
 std::vector<NormalizerStep> own_normalizer(SubwordKind kind, TokenizerOptions options);
 SubwordFile own_subword_file(SubwordKind kind, std::vector<std::string> pieces,
                              const TokenizerOptions& options);

@@ -36,7 +36,7 @@ bool Tokenizer::has_character(std::string_view character) const {
 void Tokenizer::check_ids(std::span<const std::int32_t> ids, std::string_view origin) const {
   for (const std::int32_t id : ids)
     if (id < 0 || id >= size())
-      throw UsageError(str(origin, ": has ", size(), " pieces, none of id ", id),
+      throw UsageError(str(origin, ": has ", size(), " pieces, but no id ", id),
                        "decode with the vocabulary that the ids were made with");
 }
 
@@ -58,9 +58,8 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path, const Tokeniz
     if (tokenizer->vocabulary().find("[UNK]"))
       return std::make_unique<BertTokenizer>(std::move(tokenizer), command);
     if (!command.empty())
-      throw UsageError(
-          str(path, ": a vocabulary without [UNK] cannot have a segment command"),
-          str("split the text before, and give --segment-command ", kNoSegmentCommand));
+      throw UsageError(str(path, ": a vocabulary without [UNK] cannot have a segment command"),
+                       str("split the text first, and use --segment-command ", kNoSegmentCommand));
     return tokenizer;
   }
   if (!is_sentencepiece_file(path))
@@ -70,7 +69,7 @@ std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path, const Tokeniz
   others.segment_command_name = TokenizerFlags{}.segment_command_name;
   if (others != TokenizerFlags{})
     throw UsageError(
-        str(path, ": a SentencePiece model has its own normalisation, which no flag changes"),
+        str(path, ": the normalization of a SentencePiece model cannot be changed by flags"),
         "leave out the flags for case, accents and control characters");
   return std::make_unique<SentencePieceTokenizer>(path, std::nullopt, flags);
 }

@@ -197,9 +197,9 @@ AddedToken named_token(const Json& value, const TokenizerFiles& files) {
   return token;
 }
 
-// Adds the special tokens that are stored without an id. Those in the vocabulary have its ids;
-// others get the next ones. If a token exists already, an object sets its flags, unless
-// added_tokens_decoder does.
+// Adds the special tokens that are stored without an id. A token in the vocabulary gets its id
+// there; other tokens get the next free ids. If a token exists already and is stored as an object,
+// the object sets the token's flags, unless added_tokens_decoder sets them.
 void add_named_tokens(const TokenizerFiles& files, const std::vector<std::string>& lines,
                       std::vector<AddedToken>& tokens) {
   std::vector<Json> named;

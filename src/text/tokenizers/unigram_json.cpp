@@ -26,7 +26,7 @@ constexpr const char *kOwnSigns = "space_signs", *kAtBegin = "at_begin", *kOfSpa
                      *kByWords = "by_words", *kSentinelsStrip = "sentinels_strip",
                      *kTokensById = "added_tokens_decoder";
 constexpr std::string_view kUnigramHint =
-    "give the tokenizer.json of a T5, or its spiece.model, which says all of it";
+    "give the tokenizer.json of a T5, or its spiece.model, which contains all settings";
 constexpr std::string_view kSpaceSign = "\xE2\x96\x81";  // U+2581
 
 // Normalization before splitting into pieces, in terms of sentencepiece_model.proto.
@@ -77,7 +77,8 @@ Normalizer parse_normalizer(const io::JsonField& root, const std::string& path) 
     } else if (type == "Strip") {
       out.strips_left = field["strip_left"].as_switch().value_or(true);
     } else {
-      throw UsageError(str(path, ": a normalizer ", type, ", which a T5's has not"), kUnigramHint);
+      throw UsageError(str(path, ": a normalizer ", type, ", which smelt does not support for T5"),
+                       kUnigramHint);
     }
   }
   return out;
@@ -95,14 +96,15 @@ void parse_pre_tokenizer(const io::JsonField& root, const std::string& path, Nor
       scheme = field["prepend_scheme"].as<std::string>(
           field["add_prefix_space"].as_switch().value_or(true) ? "always" : "never");
     } else {
-      throw UsageError(str(path, ": a pre_tokenizer ", type, ", which a T5's has not"),
-                       kUnigramHint);
+      throw UsageError(
+          str(path, ": a pre_tokenizer ", type, ", which smelt does not support for T5"),
+          kUnigramHint);
     }
   }
   if (scheme.empty()) root["pre_tokenizer"].throw_unexpected(", not Metaspace");
   if (out.by_words && scheme != "always")
     throw UsageError(str(path, ": a Metaspace that prepends ", scheme,
-                         " behind a WhitespaceSplit, which leaves words without spaces"),
+                         " after a WhitespaceSplit, which removes the spaces between words"),
                      kUnigramHint);
   out.signs = {.at_begin = scheme != "never",
                .behind_sentinels = scheme == "always",
@@ -113,7 +115,7 @@ bool is_extra_id(std::string_view piece) {
   return piece.starts_with("<extra_id_") && piece.ends_with('>');
 }
 
-// Numbers as in sentencepiece_model.proto.
+// Types of pieces, with their numbers in sentencepiece_model.proto.
 enum class PieceType : std::uint64_t {
   normal = 1,
   unknown = 2,
@@ -130,7 +132,7 @@ struct Piece {
 
 std::size_t added_id(const io::JsonField& added) {
   const auto id = added["id"].as_number<std::size_t>();
-  if (!id) added["id"].throw_unexpected(", no id");
+  if (!id) added["id"].throw_unexpected(", not a valid id");
   return *id;
 }
 
@@ -139,7 +141,7 @@ std::vector<Piece> pieces_of(const io::JsonField& root, const std::string& path)
   std::vector<Piece> out;
   for (const Json& entry : model["vocab"].as<std::vector<Json>>()) {
     if (!entry.is_array() || entry.size() != 2 || !entry[0].is_string() || !entry[1].is_number())
-      model["vocab"].refuse("no list of pieces with their scores");
+      model["vocab"].refuse("not a list of pieces with their scores");
     out.push_back({entry[0].get<std::string>(), entry[1].get<float>()});
   }
   const bool bytes = model["byte_fallback"].as_switch().value_or(false);
@@ -149,7 +151,7 @@ std::vector<Piece> pieces_of(const io::JsonField& root, const std::string& path)
       piece.type = PieceType::byte;
   const auto unknown = model["unk_id"].as_number<std::size_t>();
   if (!unknown || *unknown >= out.size() || is_extra_id(out[*unknown].text))
-    model["unk_id"].throw_unexpected(", no piece's number");
+    model["unk_id"].throw_unexpected(", not the id of a piece");
   out[*unknown].type = PieceType::unknown;
   for (const Json& added : root["added_tokens"].as<std::vector<Json>>({})) {
     const io::JsonField field(added, path, kUnigramHint);

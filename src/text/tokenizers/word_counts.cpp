@@ -123,7 +123,7 @@ SampledLines::SampledLines(const LinesOptions& options, int threads)
       segmenter_(Segmenter::of(options.segment_command)) {
   if (!(sample_ > 0 && sample_ <= 1))
     throw UsageError(str("vocab: --sample ", sample_, " is not above 0 and at most 1"),
-                     "0.1 takes a tenth of the lines");
+                     "use 0.1 to sample a tenth of the lines");
 }
 
 bool SampledLines::is_taken(std::uint64_t number) const {

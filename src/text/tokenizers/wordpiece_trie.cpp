@@ -42,7 +42,7 @@ std::vector<WordPieceTrie::Range> WordPieceTrie::add_children(const Range& range
   std::vector<Range> children;
   std::vector<std::uint8_t> bytes;
   for (const Range::Piece* piece = range.begin; piece != range.end; ++piece) {
-    if (piece->first.size() == range.depth) continue;  // the node's own
+    if (piece->first.size() == range.depth) continue;  // the piece of the node itself
     const auto byte = static_cast<std::uint8_t>(piece->first[range.depth]);
     if (bytes.empty() || bytes.back() != byte) {
       bytes.push_back(byte);
@@ -82,7 +82,8 @@ void WordPieceTrie::place(Node node, const std::vector<std::uint8_t>& bytes) {
     if (!is_free(at)) ++occupied;
     if (std::ranges::all_of(bytes, [&](std::uint8_t byte) { return is_free(base + byte); })) break;
   }
-  if (occupied * 20 > seen * 19) first_free_ = at;  // what is free before is hard to fill
+  if (occupied * 20 > seen * 19)
+    first_free_ = at;  // the few free places before it are hard to fill
   const Node base = at - bytes.front();
   if (base + 256 > units_.size())
     units_.resize(std::max<std::size_t>(base + 256, units_.size() * 3 / 2));

@@ -47,8 +47,9 @@ class WordPieceTrie {
     Node failure = kDead;
     std::int32_t pops = ~0;  // the single piece, or ~index of the last one in pops_
   };
-  // Linked lists of pieces, last to first. Nodes share prefixes, so that the total length is at
-  // most the pieces' bytes. Element 0 is the empty list.
+  // A node of a linked list: the pieces to output before a failure link is followed, from the last
+  // piece to the first. Lists that begin with the same pieces share nodes, so there are at most as
+  // many nodes as bytes in all pieces. Element 0 is the empty list.
   struct Pop {
     std::uint32_t before;
     std::int32_t id;

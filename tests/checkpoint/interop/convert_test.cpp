@@ -394,8 +394,8 @@ TEST_F(Convert, AcceptsARunFolder) {
       committed_path(dir_.file("run/model"), latest_checkpoint(dir_.file("run/model")).value()));
   fs::rename(dir_.file("run/model/" + name), dir_.file("mine"));
   EXPECT_THAT(refusal_of("mine", "m.ckpt"),
-              HasSubstr(str("mine is ", name,
-                            " of a run under another name\n  hint: rename the folder to ", name)));
+              HasSubstr(str("mine is a renamed checkpoint; its name must be ", name,
+                            "\n  hint: rename the folder to ", name)));
 }
 
 TEST_F(Convert, RejectsAnotherArchitectureWithBothShapes) {

@@ -24,13 +24,13 @@ Json lacking(const Json& gone) {
 }
 
 TEST(CutHeads, ConvertsListsToRemainingHeadsAndWidth) {
-  const Json left = with_heads_left(lacking({{"0", {1, 3}}, {"1", {0, 2}}}), "c");
+  const Json left = with_remaining_heads(lacking({{"0", {1, 3}}, {"1", {0, 2}}}), "c");
   EXPECT_EQ(left["num_attention_heads"], 2);
   EXPECT_EQ(left["attention_head_size"], 6);
   EXPECT_FALSE(left.contains("pruned_heads"));
-  EXPECT_EQ(with_heads_left(encoder(), "c"), encoder());
-  EXPECT_EQ(with_heads_left(lacking(Json::object()), "c"), lacking(Json::object()));
-  EXPECT_EQ(with_heads_left(lacking({{"0", Json::array()}}), "c"), encoder());
+  EXPECT_EQ(with_remaining_heads(encoder(), "c"), encoder());
+  EXPECT_EQ(with_remaining_heads(lacking(Json::object()), "c"), lacking(Json::object()));
+  EXPECT_EQ(with_remaining_heads(lacking({{"0", Json::array()}}), "c"), encoder());
   // Which ones were cut says nothing of what is left.
   EXPECT_EQ(with_heads_listed(left), lacking({{"0", {2, 3}}, {"1", {2, 3}}}));
   EXPECT_EQ(with_heads_listed(encoder()), encoder());
@@ -38,9 +38,9 @@ TEST(CutHeads, ConvertsListsToRemainingHeadsAndWidth) {
 
 TEST(CutHeads, KeepsOriginalHeadNumbers) {
   Json config = encoder();
-  EXPECT_THAT(heads_left(config, 1), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(remaining_heads(config, 1), ElementsAre(0, 1, 2, 3));
   keep_heads(config, 1, {0, 2, 3});
-  EXPECT_THAT(heads_left(config, 1), ElementsAre(0, 2, 3));
+  EXPECT_THAT(remaining_heads(config, 1), ElementsAre(0, 2, 3));
   keep_heads(config, 1, {1, 2});
   EXPECT_EQ(config["pruned_heads"], Json({{"1", {0, 1}}}));
   keep_heads(config, 0, {2});
@@ -50,7 +50,7 @@ TEST(CutHeads, KeepsOriginalHeadNumbers) {
 
 TEST(CutHeads, RejectsInvalidHeads) {
   const auto refusal = [](const Json& config) {
-    return error_of<UsageError>([&] { (void)with_heads_left(config, "config.json"); });
+    return error_of<UsageError>([&] { (void)with_remaining_heads(config, "config.json"); });
   };
   EXPECT_THAT(refusal(lacking({{"0", {1, 3}}, {"1", {0}}})),
               HasSubstr("config.json: pruned_heads leaves layer 0 with 2 heads, but layer 1 with "

@@ -312,7 +312,7 @@ TEST_F(HuggingFace, RejectsAnInvalidConfig) {
 
 TEST_F(HuggingFace, DoesNotOverwriteOtherFolders) {
   io::write_file(dir_.file("hf/notes.txt"), "mine");
-  EXPECT_THAT(refusal(dir_.file("hf")), HasSubstr("hf already holds something else"));
+  EXPECT_THAT(refusal(dir_.file("hf")), HasSubstr("hf exists and is not empty"));
   EXPECT_EQ(io::read_file(dir_.file("hf/notes.txt")), "mine");
 }
 

@@ -73,7 +73,7 @@ TEST_F(Int8Folder, DequantizesWeights) {
 
 TEST_F(Int8Folder, StaysQuantizedUntilCopied) {
   write(small());
-  const StoredTensors held = hold_as_stored(plain_weights(dir_.path(), quantized()));
+  const StoredTensors held = load_undecoded(plain_weights(dir_.path(), quantized()));
   const SlicedTensor& matrix = held.tensors.at("a.weight");
   EXPECT_TRUE(matrix.slices.front().part.data.empty());
   Scratch scratch;
@@ -200,7 +200,7 @@ TEST(Coded, RejectsAnInfiniteWeight) {
   const std::vector<float> values{1, 2, std::numeric_limits<float>::infinity(), 4};
   const io::LazyTensors tensors =
       lazy_tensors(io::TensorMap{{"w", view_of(compiler::DType::f32, {2, 2}, values)}});
-  const CodedTensor in_codes = coded(tensors.at("w"), "compress: 'w'");
+  const QuantizedTensor in_codes = coded(tensors.at("w"), "compress: 'w'");
   EXPECT_EQ(in_codes.codes.shape, (compiler::Shape{compiler::DType::s8, {2, 2}}));
   EXPECT_EQ(in_codes.scales.shape, (compiler::Shape{compiler::DType::f32, {2, 1}}));
   EXPECT_THAT(error_of<UsageError>([&] { in_codes.codes.read(); }),

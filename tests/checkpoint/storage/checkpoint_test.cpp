@@ -235,7 +235,7 @@ TEST(Checkpoint, KeepsFoldersOfOtherPrograms) {
   State(11).save(dir.path(), {.max_to_keep = 1, .shard_bytes = 1000});
   for (const std::string& name : foreign) EXPECT_TRUE(fs::exists(dir.file(name))) << name;
   EXPECT_THAT(message_of([&] { State(5).save(dir.path()); }),
-              HasSubstr("checkpoint-5 already holds something else"));
+              HasSubstr("checkpoint-5 exists and is not empty"));
 }
 
 TEST(Checkpoint, ReportsExistingStepsForAMissingOne) {

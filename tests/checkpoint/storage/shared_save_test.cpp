@@ -23,12 +23,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-HeldSlice slice(const std::string& tensor, std::int64_t of, std::int64_t begin, std::int64_t size,
-                std::vector<int> holders) {
+OwnedSlice slice(const std::string& tensor, std::int64_t of, std::int64_t begin, std::int64_t size,
+                 std::vector<int> holders) {
   return {tensor, {compiler::DType::f32, {of}}, {begin}, {size}, std::move(holders)};
 }
 
-std::vector<std::vector<std::string>> names_of(std::span<const HeldSlice> slices,
+std::vector<std::vector<std::string>> names_of(std::span<const OwnedSlice> slices,
                                                std::span<const PlannedFile> files, int writer) {
   std::vector<std::vector<std::string>> out;
   for (const PlannedFile& file : files) {
@@ -40,9 +40,9 @@ std::vector<std::vector<std::string>> names_of(std::span<const HeldSlice> slices
 }
 
 TEST(FilePlan, AssignsFilesToTheLeastLoadedHolder) {
-  const std::vector<HeldSlice> held{slice("d", 4, 0, 4, {0, 1, 2}), slice("a", 4, 0, 4, {0, 1, 2}),
-                                    slice("b", 4, 0, 4, {0, 1, 2}), slice("c", 8, 0, 8, {0, 1, 2}),
-                                    slice("w", 4, 0, 2, {0, 1}),    slice("w", 4, 2, 2, {2})};
+  const std::vector<OwnedSlice> held{slice("d", 4, 0, 4, {0, 1, 2}), slice("a", 4, 0, 4, {0, 1, 2}),
+                                     slice("b", 4, 0, 4, {0, 1, 2}), slice("c", 8, 0, 8, {0, 1, 2}),
+                                     slice("w", 4, 0, 2, {0, 1}),    slice("w", 4, 2, 2, {2})};
   const auto files = plan_files(held, 16);
   EXPECT_EQ(files.size(), 6u);
   // In order: w's first half to 0; a, b, c, d of all three, each to the least loaded; the rest
@@ -53,8 +53,8 @@ TEST(FilePlan, AssignsFilesToTheLeastLoadedHolder) {
 }
 
 TEST(FilePlan, SmallSlicesShareFilesOnlyWithTheSameHolders) {
-  const std::vector<HeldSlice> held{slice("a", 1, 0, 1, {0, 1}), slice("b", 1, 0, 1, {0}),
-                                    slice("c", 1, 0, 1, {0, 1})};
+  const std::vector<OwnedSlice> held{slice("a", 1, 0, 1, {0, 1}), slice("b", 1, 0, 1, {0}),
+                                     slice("c", 1, 0, 1, {0, 1})};
   const auto files = plan_files(held, 1000);
   ASSERT_EQ(files.size(), 2u);
   EXPECT_THAT(files[0].slices, ElementsAre(1));
@@ -112,7 +112,7 @@ class SharedSaving : public testing::Test {
   }
   SlicedTensors of(int process) const {
     SlicedTensors out;
-    for (const HeldSlice& s : held_) {
+    for (const OwnedSlice& s : held_) {
       if (std::ranges::find(s.holders, process) == s.holders.end()) continue;
       SlicedTensor& tensor = out[s.tensor];
       tensor.shape = s.whole;
@@ -150,7 +150,7 @@ class SharedSaving : public testing::Test {
 
   TempDir dir_;
   std::vector<float> values_ = std::vector<float>(64);
-  std::vector<HeldSlice> held_;
+  std::vector<OwnedSlice> held_;
 };
 
 TEST_F(SharedSaving, ReplicatedStateGivesTheFilesOfOneProcess) {
@@ -245,7 +245,7 @@ TEST_F(SharedSaving, Rank0FailureIsThrownOnAllRanks) {
                               return place.gather(rank, key, payload);
                             }};
       said[rank] = error_of([&] {
-        lead_alone(share, [&] {
+        run_on_rank0(share, [&] {
           ++done;
           throw SystemError("no room for links");
         });

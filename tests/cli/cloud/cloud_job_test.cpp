@@ -124,8 +124,8 @@ TEST_F(CloudJob, AMachineThatHearsOfNobodyDeletesItself) {
   tpu.create(cloud::kZone, cloud::machine_name(spec), spec.node);
   google_.answer("/computeMetadata/v1/instance/service-accounts/default/token",
                  {200, R"({"access_token":"PLANTED-machine","expires_in":3599})"});
-  const cloud::GuardPlace place{cloud::api_server("tpu").text(), worker_home(),
-                                cloud::api_server("storage").text()};
+  const cloud::GuardAddresses place{cloud::api_server("tpu").text(), worker_home(),
+                                    cloud::api_server("storage").text()};
   const auto on_it = [&](const std::string& command) {
     return run_command(str("env GCE_METADATA_HOST=", google_.host(), " SMELT_GUARD_POLL=0.1 HOME=",
                            worker_home(), " sh -c ", shell_word(command)));
@@ -213,7 +213,8 @@ TEST_F(CloudJob, ABudgetBecomesStepsBeforeAMachineIsRentedAndTheyStay) {
           package(), " --type v3-8 --spot --budget 60 --user tester --name budgeted ",
           "--patience 1s --poll 0.05 --yes");
   const CommandOutput first = run_smelt(line);
-  const std::size_t plan = first.text.find("plan: how many steps $50.00 pay for on a v3-8");
+  const std::size_t plan =
+      first.text.find("plan: computing the number of steps for $50.00 on a v3-8");
   ASSERT_NE(plan, std::string::npos) << first.text;
   EXPECT_LT(plan, first.text.find("us-central1-a: no quota")) << first.text;
   const std::string staged = "gs://bucket/budgeted/recipe.yaml";

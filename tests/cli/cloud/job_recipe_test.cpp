@@ -39,7 +39,7 @@ class JobRecipe : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(JobRecipe, AVocabularyTakesWithItHowItIsUsed) {
+TEST_F(JobRecipe, UploadsTheTokenizerSettingsWithAVocabulary) {
   write("a.txt");
   write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n");
   write("tokenizer_config.json", R"({"do_lower_case": false})");
@@ -52,7 +52,7 @@ TEST_F(JobRecipe, AVocabularyTakesWithItHowItIsUsed) {
 
 TEST_F(JobRecipe, RequiresTheDevicesThatARunSees) {
   write("a.txt");
-  const cost_model::Accelerator type = cost_model::made_by_tpu_api("--type", "v4-8");
+  const cost_model::Accelerator type = cost_model::creatable_tpu("--type", "v4-8");
   io::write_file(dir_.file("r.yaml"), "text: {input: a.txt}\n");
   const auto said = [&](int devices) {
     return judge_recipe(dir_.file("r.yaml"),

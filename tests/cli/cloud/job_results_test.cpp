@@ -116,7 +116,7 @@ TEST_F(JobResults, NeverReplaceANewerLocalRun) {
   EXPECT_EQ(io::read_file(model + "/checkpoint-12/manifest.json"), "newer");
 }
 
-TEST_F(JobResults, OfAJobThatGoesOnAreWaitedForBeforeAnothers) {
+TEST_F(JobResults, RefusesAnotherJobUntilTheRunningOneIsFinished) {
   io::make_folders(out());
   write_job(folder(), cloud::JobStep::train);
   io::write_file(io::join_path(out(), cloud::kJournalName),
@@ -145,7 +145,7 @@ TEST_F(JobResults, AFolderWithCheckpointsTakesTheirRecipeAlone) {
   EXPECT_EQ(longer.status, 0) << longer.text;
 }
 
-TEST_F(JobResults, AFolderWithOnesOwnFilesIsNoJobs) {
+TEST_F(JobResults, RefusesAFolderWithTheUsersOwnFiles) {
   write_below("gs://bucket/mine", "input/text.txt", "mine");
   expect_refusal(
       run_line("mine") + "--yes",
@@ -209,7 +209,7 @@ TEST_F(JobResults, AJobThatGoesOnKeepsItsSettings) {
                  goes_on("--user is me, but the running job was started with you"));
 }
 
-TEST_F(JobResults, ThatComeInPartLeaveNoCheckpoint) {
+TEST_F(JobResults, LeavesNoCheckpointAfterAPartialCopy) {
   cloud::JobSpec spec = this->spec();
   const std::string run = spec.folder + "/run", model = out() + "/model";
   write_checkpoint(run, 5, "older");

@@ -77,7 +77,7 @@ TEST_F(StorageTest, ShardsSentSideBySideHaveTheBytesOfLocalOnes) {
     }
 }
 
-TEST_F(StorageTest, AThousandFilesGoIntoABucket) {
+TEST_F(StorageTest, WritesAThousandShardsIntoABucket) {
   const std::string golden = source_path("tests/golden/pretraining/");
   upload(golden + "english.txt", "text/english.txt");
   for (const std::string& folder : {std::string("gs://bucket/electra"), dir_.file("electra")}) {

@@ -131,9 +131,10 @@ TEST_F(InspectCommand, PrintsWhatAnyFeaturesHold) {
             Json::parse(R"({"name": "label", "type": "integers", "count": 2, "values": 6,
                 "zeros": 1, "not_finite": 0, "smallest": -5, "largest": 2})"));
   EXPECT_FALSE(json.contains("tokens"));
-  EXPECT_THAT(data(str("inspect ", records_, " --vocab ", vocab_)).text,
-              HasSubstr("a.tfrecord: record 0: no input_ids, which a vocabulary names\n"
-                        "  hint: leave the vocabulary out"));
+  EXPECT_THAT(
+      data(str("inspect ", records_, " --vocab ", vocab_)).text,
+      HasSubstr(
+          "a.tfrecord: record 0: no input_ids, but --vocab is given\n  hint: leave out --vocab"));
 }
 
 // As ELECTRA's are.
@@ -158,7 +159,7 @@ TEST_F(InspectCommand, NamesAndChecksTheIdsOfAnyRecords) {
               HasSubstr("features of a record:\n"));
 }
 
-TEST_F(InspectCommand, ABadRecordIsCountedAndNoSample) {
+TEST_F(InspectCommand, CountsABadRecordAndShowsNoSample) {
   for (const std::int32_t bad : {-1, std::numeric_limits<std::int32_t>::max()}) {
     io::ExampleWriter writer;
     writer.integers("input_ids", std::vector<std::int32_t>{2, bad});

@@ -280,7 +280,7 @@ TEST_F(WholeRecipe, LearnsAndIsNotDoneTwice) {
   EXPECT_THAT(without.text, testing::Not(HasSubstr("next_sentence")));
   EXPECT_EQ(run_smelt("export" + on("m") + " --out " + dir_.file("hf")).status, 0);
   expect_refusal("export" + on("m") + " --out " + dir_.file("hf"),
-                 HasSubstr("already holds something else"));
+                 HasSubstr("exists and is not empty"));
 }
 
 TEST_F(WholeRecipe, ARunThatIsRefusedLeavesTheModelAsItWas) {

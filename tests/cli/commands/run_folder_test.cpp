@@ -68,7 +68,7 @@ TEST_F(RunFolder, GoesOnFromAnywhereAndMoved) {
   EXPECT_THAT(io::read_file(dir_.file("sub/moved/recipe.yaml")), HasSubstr("  steps: 6\n"));
 }
 
-TEST_F(RunFolder, IsTakenByEveryCommandThatAsksForItsRecipeOrItsModel) {
+TEST_F(RunFolder, IsAcceptedByEveryCommandThatTakesARecipeOrModel) {
   make_run();
   for (const char* command :
        {"run mine", "run mine/recipe.yaml", "pretrain mine/model", "eval mine", "eval mine/model",
@@ -89,7 +89,7 @@ TEST_F(RunFolder, IsTakenByEveryCommandThatAsksForItsRecipeOrItsModel) {
               HasSubstr("status: --set is only for recipes, but mine is a run\n  hint: remove it"));
 }
 
-TEST_F(RunFolder, FiguresThatCannotBeKeptAreToldAllTheSame) {
+TEST_F(RunFolder, PrintsMetricsThatCannotBeStored) {
   make_run();
   const auto filled =
       Json::parse(in(".", "fill mine --text 'a [mask]' --top 2 --json 2>/dev/null | cat").text);
@@ -129,11 +129,11 @@ TEST_F(RunFolder, ItsModelIsScoredOnAnyTextAsItsExportIs) {
               HasSubstr("--follow with --text"));
 }
 
-TEST_F(RunFolder, WhatIsRefusedIsNotKeptAndADeletedVocabularyIsMadeAgain) {
+TEST_F(RunFolder, DoesNotStoreRefusedSettingsAndRemakesADeletedVocabulary) {
   make_run();
   const CommandOutput refused = in(".", "run mine --set train.batch_size=4");
   EXPECT_EQ(refused.status, 2) << refused.text;
-  EXPECT_THAT(refused.text, HasSubstr("would change nothing: train.batch_size was 8, is 4"));
+  EXPECT_THAT(refused.text, HasSubstr("would have no effect: train.batch_size was 8, is 4"));
   EXPECT_EQ(in(".", "run mine").status, 0);
   fs::rename(dir_.file("mine"), dir_.file("my run"));
   const CommandOutput spaced = in(".", "run 'my run' --set train.steps=2");  // it stays at 4
@@ -209,7 +209,7 @@ TEST_F(RunFolder, ARunThatHasBegunNeedsItsFirstWeightsNoMore) {
   EXPECT_THAT(longer.text, HasSubstr("step 6/6"));
 }
 
-TEST_F(RunFolder, WithoutACheckpointSaysWhatMakesOne) {
+TEST_F(RunFolder, NamesTheCommandThatMakesAMissingCheckpoint) {
   make_run();
   fs::remove_all(dir_.file("mine/model"));
   for (const char* command : {"fill mine --text 'a [MASK]'", "eval mine", "export mine --out x",

@@ -79,7 +79,7 @@ TEST_F(Tokenize, DecodesIds) {
   EXPECT_EQ(output("--decode --text ''"), "\n");
   expect_refusal("--decode --text '5 x7'", AllOf(HasSubstr("--text: 'x7' is not an id"),
                                                  HasSubstr("separate ids by spaces")));
-  expect_refusal("--decode --text 13", HasSubstr("vocab.txt: has 13 pieces, none of id 13"));
+  expect_refusal("--decode --text 13", HasSubstr("vocab.txt: has 13 pieces, but no id 13"));
 }
 
 TEST_F(Tokenize, CountsUnknownPiecesByScript) {

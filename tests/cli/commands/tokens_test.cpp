@@ -118,14 +118,16 @@ TEST_F(TokensCommand, ConvertsFoldersOneStoreEach) {
                     HasSubstr("out/books-00001-of-00002.tokens: 3000 tokens, 12.1 kB\n")));
   for (const std::string name : {"books-00000-of-00002", "books-00001-of-00002"})
     EXPECT_EQ(tokens_of(dir_.file(str("out/", name, ".tokens"))), tokens_of(dir_.file(name)));
-  EXPECT_THAT(data("convert 'books-0000?-of-00002' --out all.tokens").text,
-              HasSubstr("error: --out: 2 folders, and one file all.tokens\n  hint: put a * where"));
+  EXPECT_THAT(
+      data("convert 'books-0000?-of-00002' --out all.tokens").text,
+      HasSubstr(
+          "error: --out: 2 folders, but only one output file all.tokens\n  hint: put a * where"));
   EXPECT_THAT(data("convert 'books-0000?-of-00002' --out 'out/*.tokens'").text,
               HasSubstr("--out: out/books-00000-of-00002.tokens exists\n  hint: choose another"));
   EXPECT_THAT(data("convert books-00000-of-00002 books-00000-of-00002 --out 'x/*'").text,
               HasSubstr("--out: several folders have the same name"));
   EXPECT_THAT(data("convert text.txt --out a.tokens").text,
-              HasSubstr("convert: text.txt is a file, no snapshot folder"));
+              HasSubstr("convert: text.txt is a file, not a snapshot folder"));
   EXPECT_THAT(data("convert books-00000-of-00002 --out a.tokens --vocab vocab.txt").text,
               HasSubstr("books-00000-of-00002: token 10 is 10, and vocab.txt has 10 pieces"));
   EXPECT_FALSE(std::filesystem::exists(store_));
@@ -143,10 +145,11 @@ TEST_F(TokensCommand, AFolderThatCannotBeReadDoesNotKeepTheOthersFromTheirStores
               AllOf(HasSubstr("out/s0.tokens: 300 tokens"), HasSubstr("out/s2.tokens: "),
                     HasSubstr("s1/17/00000000.shard/00000000.snapshot: record at"),
                     HasSubstr("error: convert: 1 of 3 folders were left out, 2 are "
-                              "converted\n  hint: fix them and use --skip-exis")));
+                              "converted\n  hint: fix them, then run again with --skip-exis")));
   EXPECT_FALSE(std::filesystem::exists(dir_.file("out/s1.tokens")));
   EXPECT_THAT(data("convert 's?' --out '*-*.tokens'").text, HasSubstr("has more than one *"));
-  EXPECT_THAT(data("convert s0 --out s0/a.tokens").text, HasSubstr("is inside the snapshot s0"));
+  EXPECT_THAT(data("convert s0 --out s0/a.tokens").text,
+              HasSubstr("would be inside the snapshot folder s0"));
   io::write_file(dir_.file("out/s1.tokens"), "");
   EXPECT_THAT(data("convert 's?' --out 'out/*.tokens' --skip-existing").text,
               HasSubstr("--out: out/s1.tokens exists"));
@@ -155,7 +158,7 @@ TEST_F(TokensCommand, AFolderThatCannotBeReadDoesNotKeepTheOthersFromTheirStores
   const CommandOutput again = data("convert 's?' --out 'out/*.tokens' --skip-existing");
   EXPECT_EQ(again.status, 0) << again.text;
   EXPECT_THAT(again.text, AllOf(HasSubstr("out/s1.tokens: 300"), Not(HasSubstr("out/s0.tokens: 3")),
-                                HasSubstr("convert: 2 of 3 stores were there already")));
+                                HasSubstr("convert: 2 of 3 token stores existed already")));
 }
 
 TEST_F(TokensCommand, ListsBecomeDocuments) {
@@ -176,7 +179,7 @@ TEST_F(TokensCommand, AFolderWithoutTokensBecomesNoStore) {
   write_test_snapshot(dir_.file("s"), lists);
   const CommandOutput out = data("convert s --out a.tokens");
   EXPECT_EQ(out.status, 2);
-  EXPECT_THAT(out.text, HasSubstr("error: s: holds no tokens\n  hint: leave the folder out"));
+  EXPECT_THAT(out.text, HasSubstr("error: s: holds no tokens\n  hint: leave this folder out"));
   EXPECT_FALSE(std::filesystem::exists(store_));
 }
 

@@ -197,7 +197,7 @@ TEST_F(TrackedRun, ADryRunSaysWhatWouldBeAndMakesNothing) {
       HasSubstr("error: "));
 }
 
-TEST_F(TrackedRun, ADryRunSaysWhatWouldEndTheRunLater) {
+TEST_F(TrackedRun, DryRunReportsErrorsThatWouldEndTheRunLater) {
   const auto dry = [&](const std::string& set) {
     return program("run --dry-run " + recipe(" --set " + set));
   };

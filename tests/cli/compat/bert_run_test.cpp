@@ -125,7 +125,7 @@ TEST_F(BertRun, ContinuedPretrainingAsTheTutorialHasIt) {
   EXPECT_THAT(io::read_file(dir_.file("out/eval_results.txt")), HasSubstr("global_step = 20\n"));
 }
 
-TEST_F(BertRun, ARunThatTensorflowWroteGoesOnWithItsSlots) {
+TEST_F(BertRun, ContinuesATensorFlowCheckpointWithItsSlots) {
   const std::string flags = " --num_train_steps=6 --num_warmup_steps=2 --do_train ";
   ASSERT_EQ(run("--output_dir=" + dir_.file("whole") + flags).status, 0);
   ASSERT_EQ(run("--output_dir=" + dir_.file("half") + flags + "--save_checkpoints_steps=3").status,

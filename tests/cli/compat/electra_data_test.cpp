@@ -90,10 +90,11 @@ TEST_F(ElectraData, TheOriginalsFolderSaysWhatItHolds) {
   EXPECT_EQ(said["seq_length"], 16);
   EXPECT_EQ(said["vocabulary"]["file"], golden("vocab_uncased.txt"));
   EXPECT_THAT(run_smelt(str("data inspect ", dir_.file("out/smelt-data.json"))).text,
-              HasSubstr("out/smelt-data.json names what describes records, and no records"));
+              HasSubstr("out/smelt-data.json matches only descriptions and indexes of records, and "
+                        "no record file"));
   io::write_file(dir_.file("out/smelt-data.json"), "{}");
   EXPECT_THAT(build(uncased_ + " --overwrite").text,
-              HasSubstr("out/smelt-data.json is not a description of examples, and would be"));
+              HasSubstr("out/smelt-data.json is not a description of examples, but the one of"));
 }
 
 TEST_F(ElectraData, OpenWebTextIsReadFromItsArchives) {
@@ -114,7 +115,7 @@ TEST_F(ElectraData, AFolderThatHoldsSomethingIsRefused) {
   EXPECT_EQ(refused.status, 2);
   EXPECT_THAT(refused.text,
               AllOf(HasSubstr("out is not empty: it holds notes.txt\n"),
-                    HasSubstr("say --overwrite, which replaces pretrain_data.tfrecord-* and "
+                    HasSubstr("use --overwrite, which replaces pretrain_data.tfrecord-* and "
                               "smelt-data.json there and "
                               "touches nothing else")));
   EXPECT_EQ(build(uncased_ + " --overwrite").status, 0);
@@ -136,7 +137,7 @@ TEST_F(ElectraData, OneLongLineIsSaidToBeCutOff) {
 }
 
 // It waits for the pipe's text when the signal comes.
-TEST_F(ElectraData, WhoEndsItReadsThatItGoesOn) {
+TEST_F(ElectraData, PrintsHowToResumeWhenInterrupted) {
   const CommandOutput ended =
       run_command(str("exec 2>&1; mkfifo ", dir_.file("corpus/pipe"), "; ", smelt_program(),
                       " electra build_pretraining_dataset --corpus-dir ", dir_.file("corpus"),

@@ -23,7 +23,7 @@ using testing::MatchesRegex;
 using testing::Not;
 
 // What the original's hook prints of the same numbers.
-TEST(ElectraLog, LinesAreTheOriginals) {
+TEST(ElectraLog, HasTheOriginalsLines) {
   EXPECT_EQ(electra_log_line(
                 {.step = 300, .total = 1000, .first_step = 100, .seconds = 64.5, .loss = 41.25127}),
             "300/1000 = 30.0%, SPS: 3.1, ELAP: 1:04, ETA: 3:46 - loss: 41.2513");
@@ -197,10 +197,10 @@ TEST_F(ElectraRun, RecordsOfAnotherVocabularyOrKindAreRefused) {
   exchange_last_words();  // of the same size
   const CommandOutput other = pretrain();
   EXPECT_EQ(other.status, 2);
-  EXPECT_THAT(other.text, AllOf(HasSubstr("pretrain_tfrecords/smelt-data.json: says that the "
-                                          "vocabulary's CRC-32C (" +
-                                          data("vocab.txt") + ") is "),
-                                HasSubstr("hint: make the data again with " + data("vocab.txt"))));
+  EXPECT_THAT(other.text,
+              AllOf(HasSubstr("pretrain_tfrecords/smelt-data.json: the vocabulary's CRC-32C (" +
+                              data("vocab.txt") + ") is "),
+                    HasSubstr("hint: make the data again with " + data("vocab.txt"))));
   io::write_file(data("vocab.txt"), vocab);
   io::remove_tree(data("pretrain_tfrecords"));
   const CommandOutput made = run_smelt(
@@ -210,7 +210,8 @@ TEST_F(ElectraRun, RecordsOfAnotherVocabularyOrKindAreRefused) {
   ASSERT_EQ(made.status, 0) << made.text;
   const CommandOutput masked = pretrain();
   EXPECT_EQ(masked.status, 2);
-  EXPECT_THAT(masked.text, HasSubstr("masked_lm_positions is of examples for bert, not electra\n"));
+  EXPECT_THAT(masked.text,
+              HasSubstr("masked_lm_positions is a feature of examples for bert, not electra\n"));
   EXPECT_FALSE(io::exists(data("models/m/checkpoint-6")));
 }
 
@@ -227,7 +228,7 @@ TEST_F(ElectraRun, AModelIsHeldToItsVocabularyAndToOneProcess) {
   }
   exchange_last_words();
   EXPECT_THAT(pretrain({{"num_train_steps", 2}}).text,
-              HasSubstr("pretrain_tfrecords/smelt-data.json: says that the vocabulary's CRC-32C"));
+              HasSubstr("pretrain_tfrecords/smelt-data.json: the vocabulary's CRC-32C"));
   io::remove_file(data("pretrain_tfrecords/smelt-data.json"));  // as of the original's
   const auto other = HasSubstr("checkpoint-1: " + data("vocab.txt") +
                                " is not the vocabulary that the model was made with: its crc32c ");
@@ -254,7 +255,7 @@ TEST_F(ElectraRun, HintsAreInItsOwnWords) {
           "machine's memory of [0-9.]+ .B\n  hint: choose a smaller model"));
 }
 
-TEST_F(ElectraRun, ReadsTheOriginalsFilesAsTheyAre) {
+TEST_F(ElectraRun, ReadsTheOriginalsFilesUnchanged) {
   take_the_originals_data();
   const std::string vocab = io::read_file(golden("vocab_cased.txt"));
   io::write_file(data("vocab.txt"), vocab);

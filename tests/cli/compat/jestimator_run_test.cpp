@@ -203,7 +203,7 @@ TEST_F(JestimatorRun, RunsWithLayersInALoopOverSeveralDevices) {
   EXPECT_THAT(files("m/eval/low_valid_loss"), testing::Contains("checkpoint_6"));
 }
 
-TEST_F(JestimatorRun, TheBestCheckpointIsKeptOnceAndOnlyWhereItIsBetter) {
+TEST_F(JestimatorRun, KeepsTheBestCheckpointOnceAndOnlyIfItIsBetter) {
   train("m", 6, "--max_ckpt=1");
   const std::string wait =
       str("--mode=eval_wait --eval_pattern=", dir_.file("valid"),
@@ -240,7 +240,7 @@ TEST_F(JestimatorRun, PredictsALineForEachExample) {
   EXPECT_EQ(lines, other);
 }
 
-TEST_F(JestimatorRun, BeginsWithAnotherRunsWeights) {
+TEST_F(JestimatorRun, InitializesFromAnotherRunsWeights) {
   train("first", 3);
   const std::string from = str("--checkpoint_path=", dir_.file("first/checkpoint_3"), " ");
   const CommandOutput fresh = estimator("fresh", training(3) + from);
@@ -308,7 +308,7 @@ TEST_F(JestimatorRun, ARecipeMakesItsTokensAndIsValidatedWhileItTrains) {
     EXPECT_TRUE(scalars.at(4).contains(tag)) << tag;
 }
 
-TEST_F(JestimatorRun, SaysWhatDoesNotFit) {
+TEST_F(JestimatorRun, RefusesUnsupportedFlags) {
   EXPECT_THAT(refused("--train_pattern=nothing*"), HasSubstr("nothing*"));
   for (const std::string seqio : {"--seqio_additional_cache_dirs", "--train_pattern"})
     EXPECT_THAT(refused(seqio + "=seqio://a/b"),

@@ -58,7 +58,7 @@ class Ttt : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(Ttt, IsARecipeOfTheOriginalsNumbers) {
+TEST_F(Ttt, MakesARecipeWithTheOriginalsValues) {
   TttFlags f = flags();
   f.do_eval = true;
   auto r = ttt_recipe(f, "tpu", 8);

@@ -34,7 +34,7 @@ TEST(TextSource, GivesComposedTexts) {
   EXPECT_EQ(got, (std::vector<std::string>{"caf\u00E9", "\uD558"}));
 }
 
-TEST(Filled, GuessesAreNotMarkedIfOutputIsNoTerminal) {
+TEST(Filled, DoesNotMarkGuessesIfOutputIsNotATerminal) {
   testing::internal::CaptureStdout();
   print_filled({.source = {.texts = {"[MASK]"}, .file = {}}}, [](const auto& texts) {
     return std::vector<execution::FilledText>{

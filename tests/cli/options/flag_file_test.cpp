@@ -24,7 +24,7 @@ TEST(FlagFiles, StandInThePlaceOfTheFlagThatNamesThem) {
                           "--one=1", "--two x", "--five", "--four="));
 }
 
-TEST(FlagFiles, OneThatIsNotThereIsNamed) {
+TEST(FlagFiles, NamesAMissingFile) {
   EXPECT_EQ(error_of<UsageError>([] { with_flag_files({"--flagfile=/nowhere/f"}); }),
             "--flagfile: /nowhere/f does not exist\n  hint: correct the path");
   for (const char* empty : {"--flagfile", "--flagfile="})

@@ -84,7 +84,7 @@ TEST(JsonOutput, EndsWithTheErrorAndItsExitCode) {
 TEST(JsonOutput, IsPrintedByOneOfSeveralProcesses) {
   const Printed found = printed([] {
     print_events(true, [] {
-      const OnlyErrors only("host 2");
+      const ErrorsOnly only("host 2");
       send_event("stage");
       return OrderedJson{{"out", "a"}};
     });
@@ -144,7 +144,7 @@ TEST_F(TextSources, AreTheFlagsOrAFileOfLinesOrRows) {
       HasSubstr("fill: --text and --input cannot be combined\n  hint: remove one of the two"));
 }
 
-TEST_F(TextSources, RefuseAFileInAnotherEncodingAndWarnOfAnEmptyOne) {
+TEST_F(TextSources, RefuseAFileInAnotherEncodingAndWarnAboutAnEmptyOne) {
   std::string latin1;
   for (int i = 0; i < 30; ++i) latin1 += "caf\xE9\n";
   io::write_file(dir_.file("latin1.txt"), latin1);

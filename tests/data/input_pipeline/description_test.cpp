@@ -43,21 +43,23 @@ TEST(Description, ThrowsWithTheMalformedField) {
   };
   EXPECT_THAT(message("{"),
               HasSubstr("a.json: not JSON\n  hint: remove the file, or make the data again"));
-  EXPECT_THAT(message("[1]"), HasSubstr("a.json: no JSON object"));
+  EXPECT_THAT(message("[1]"), HasSubstr("a.json: not a JSON object"));
   EXPECT_THAT(message(R"({"examples": -1})"),
-              HasSubstr("a.json: examples is no whole number in range"));
-  EXPECT_THAT(message(R"({"examples": 1.5})"), HasSubstr("examples is no whole number in range"));
+              HasSubstr("a.json: examples is not an integer in the valid range"));
+  EXPECT_THAT(message(R"({"examples": 1.5})"),
+              HasSubstr("examples is not an integer in the valid range"));
   EXPECT_THAT(message(R"({"masked_tokens": 18446744073709551616})"),
-              HasSubstr("masked_tokens is no whole number in range"));
-  EXPECT_THAT(message(R"({"files": "x"})"), HasSubstr("a.json: files is no list"));
-  EXPECT_THAT(message(R"({"files": [1]})"), HasSubstr("a.json: files is no list of texts"));
-  EXPECT_THAT(message(R"({"vocabulary": 3})"), HasSubstr("a.json: vocabulary is no JSON object"));
+              HasSubstr("masked_tokens is not an integer in the valid range"));
+  EXPECT_THAT(message(R"({"files": "x"})"), HasSubstr("a.json: files is not a list"));
+  EXPECT_THAT(message(R"({"files": [1]})"), HasSubstr("a.json: files is not a list of strings"));
+  EXPECT_THAT(message(R"({"vocabulary": 3})"),
+              HasSubstr("a.json: vocabulary is not a JSON object"));
   EXPECT_THAT(message(R"({"vocabulary": {"crc32c": 4294967296}})"),
-              HasSubstr("a.json: vocabulary.crc32c is no whole number in range"));
+              HasSubstr("a.json: vocabulary.crc32c is not an integer in the valid range"));
   EXPECT_THAT(message(R"({"majority_token": 3})"),
-              HasSubstr("a.json: majority_token is no JSON object"));
+              HasSubstr("a.json: majority_token is not a JSON object"));
   EXPECT_THAT(message(R"({"majority_token": {"id": "the"}})"),
-              HasSubstr("a.json: majority_token.id is no whole number in range"));
+              HasSubstr("a.json: majority_token.id is not an integer in the valid range"));
   EXPECT_THAT(message(R"({"vocabulary": {"file": 1}})"), HasSubstr("a.json: vocabulary.file is 1"));
 }
 
@@ -68,7 +70,7 @@ TEST(Description, HasTheExpectedLabelsInAnyUnicodeForm) {
                 check_description(
                     d, {.examples = 1, .vocab = {}, .settings = {{"labels", {"cafe", "no"}}}});
               }),
-              HasSubstr("a.json: says labels"));
+              HasSubstr("a.json: labels is"));
 }
 
 TEST(Description, ThrowsWithFoundAndExpectedValue) {
@@ -89,23 +91,25 @@ TEST(Description, ThrowsWithFoundAndExpectedValue) {
   EXPECT_EQ(message(right), "no error");
   ExpectedData other = right;
   other.examples = 13;
-  EXPECT_EQ(message(other),
-            "a.json: says examples 12, not 13\n  hint: files are missing or of another run: make "
-            "the data again, with `smelt run` or `smelt data`");
+  EXPECT_EQ(
+      message(other),
+      "a.json: examples is 12, expected 13\n  hint: files are missing or from another run: make "
+      "the data again, with `smelt run` or `smelt data`");
   other = right;
   other.settings[0].second = 128;
-  EXPECT_EQ(message(other),
-            "a.json: says seq_length 64, not 128\n  hint: set seq_length to 64, or make the data "
-            "again, with `smelt run` or `smelt data`");
+  EXPECT_EQ(
+      message(other),
+      "a.json: seq_length is 64, expected 128\n  hint: set seq_length to 64, or make the data "
+      "again, with `smelt run` or `smelt data`");
   other = right;
   other.settings.emplace_back("next_sentence", true);
-  EXPECT_THAT(message(other), HasSubstr("a.json: says next_sentence false, not true"));
+  EXPECT_THAT(message(other), HasSubstr("a.json: next_sentence is false, expected true"));
   other = right;
   io::write_file(dir.file("other"), "a\n");
   other.vocab = dir.file("other");
   EXPECT_EQ(message(other),
-            str("a.json: says that the vocabulary's CRC-32C (v) is ", io::crc32c("a\nb\n"),
-                ", not ", io::crc32c("a\n"), "\n  hint: make the data again with ", other.vocab,
+            str("a.json: the vocabulary's CRC-32C (v) is ", io::crc32c("a\nb\n"), ", expected ",
+                io::crc32c("a\n"), "\n  hint: make the data again with ", other.vocab,
                 ", by `smelt run` or `smelt data`"));
 }
 

@@ -220,7 +220,7 @@ TEST_F(Inspect, AnyFeaturesAreCounted) {
   EXPECT_EQ(s.bad_records, 1u);
   EXPECT_THAT(
       s.first_bad->fault,
-      HasSubstr("a.tfrecord: record 4: has more, text, x, not text, x as the first record"));
+      HasSubstr("a.tfrecord: record 4: has more, text, x, but the first record has text, x"));
   ASSERT_EQ(s.features.size(), 2u);
   const FeatureStatistics &x = s.features[0], &text = s.features[1];
   EXPECT_EQ(x.feature, (io::ExampleFeature{"x", io::ExampleKind::reals, 2}));
@@ -298,9 +298,10 @@ TEST_F(Inspect, WrongOptionsAreRefused) {
   std::string bytes;
   io::append_record(bytes, "");
   io::write_file(dir_.file("a.tfrecord"), bytes);
-  EXPECT_THAT(refusal([&] { inspect_records(this->options()); }),
-              HasSubstr("a.tfrecord: record 0: no input_ids, which a vocabulary names\n"
-                        "  hint: leave the vocabulary out"));
+  EXPECT_THAT(
+      refusal([&] { inspect_records(this->options()); }),
+      HasSubstr(
+          "a.tfrecord: record 0: no input_ids, but --vocab is given\n  hint: leave out --vocab"));
 }
 
 }  // namespace

@@ -134,7 +134,8 @@ TEST_F(RecordIndexTest, WarnsOfADamagedIndexAndIgnoresIt) {
   const CapturedLog log;
   EXPECT_THAT(read_all(RecordIndex({path})), ElementsAre("one", "three"));
   EXPECT_THAT(log.text(), HasSubstr("a.index: wrong checksum"));
-  EXPECT_THAT(log.text(), HasSubstr("hint: remove the file; `smelt data index` makes it again"));
+  EXPECT_THAT(log.text(),
+              HasSubstr("hint: remove the file and write it again with `smelt data index`"));
 }
 
 TEST_F(RecordIndexTest, AnIndexWhoseSizesPass64BitsIsNotUsed) {
@@ -166,7 +167,7 @@ TEST_F(RecordIndexTest, ThrowsForIncompleteFiles) {
   io::write_file(dir_.file("t-0.work/job.json"), "{}");
   for (const char* pattern : {"t*", "t-0.work"})
     EXPECT_THAT(error_of([&] { record_files(dir_.file(pattern), "data"); }),
-                AllOf(HasSubstr("data: these files are not completely written: "),
+                AllOf(HasSubstr("data: these files are incomplete: "),
                       HasSubstr("t-0.work exists\n  hint: run the command that writes them "
                                 "again; it resumes")));
 }
@@ -202,13 +203,13 @@ TEST_F(RecordIndexTest, AFileThatChangesWhileItIsInUseIsNamed) {
   const RecordIndex shrunk({path});
   std::filesystem::resize_file(path, 25);
   EXPECT_THAT(message_of([&] { read_all(shrunk); }),
-              HasSubstr("/a: record at offset 21: cut short: "));
+              HasSubstr("/a: record at offset 21: truncated: "));
   write("a", {"first", "second"});
   const RecordIndex changed({path});
   write("a", {"fir", "second"});
-  EXPECT_THAT(
-      message_of([&] { (void)changed.read(0); }),
-      HasSubstr("/a: record at offset 0: 19 bytes, not 21 as before: the file has changed"));
+  EXPECT_THAT(message_of([&] { (void)changed.read(0); }),
+              HasSubstr("/a: record at offset 0: 19 bytes, expected 21: the file has changed since "
+                        "it was opened"));
 }
 
 TEST_F(RecordIndexTest, AFileThatVanishesBeforeItIsReadIsNamed) {

@@ -114,7 +114,7 @@ TEST_F(RecordSourceTest, AnyListsOfNumbersInAnyOrderAreFeaturesAndOthersAreLeftA
 
 TEST_F(RecordSourceTest, EvaluationBeginsAgainAfterTheLastRecord) {
   const RecordSource source(options());
-  EXPECT_EQ(source.whole_batches(8), 2u);
+  EXPECT_EQ(source.full_batches(8), 2u);
   EXPECT_THAT(numbers(source.batch_in_order(0, 8)), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
   EXPECT_THAT(numbers(source.batch_in_order(2, 8)), ElementsAre(16, 17, 18, 19, 0, 1, 2, 3));
 }
@@ -181,7 +181,7 @@ TEST_F(RecordSourceTest, HostsThatCannotShareABatchEquallyAreRefused) {
     EXPECT_THAT(
         error.what(),
         HasSubstr(
-            "a batch of 10 examples for 4 hosts\n  hint: take a batch size that is a multiple"));
+            "a batch of 10 examples for 4 hosts\n  hint: use a batch size that is a multiple"));
   }
 }
 
@@ -224,7 +224,7 @@ TEST_F(RecordSourceTest, PrefetchThrowsIfThreadsCannotBeStarted) {
   const ThreadLimit limit(2);
   EXPECT_THAT(error_of<SystemError>(
                   [&] { Prefetch(source, 2, 0, {.share = {}, .depth = 1, .threads = 5}); }),
-              HasSubstr("reading ahead: thread 3 of 5 cannot be started: "));
+              HasSubstr("prefetch: thread 3 of 5 cannot be started: "));
 }
 
 TEST_F(RecordSourceTest, ReturnsTokenCountsWithAndWithoutAnIndex) {
@@ -245,7 +245,7 @@ TEST_F(RecordSourceTest, OtherLengthsThanTheCallersAreRefusedWithBoth) {
   EXPECT_THAT(
       message_of(options),
       HasSubstr("a-0.tfrecord: record 0: input_ids has 8 values, not 128\n  hint: set the lengths "
-                "to those of the data, which `smelt data inspect` shows, or make the data again"));
+                "to those that `smelt data inspect` shows, or make the data again"));
 }
 
 TEST_F(RecordSourceTest, TheFirstOfSeveralBadFilesIsNamed) {
@@ -260,8 +260,9 @@ TEST_F(RecordSourceTest, TheFirstOfSeveralBadFilesIsNamed) {
 TEST_F(RecordSourceTest, BatchesOfNoExampleAreRefused) {
   const RecordSource source(options());
   for (const std::int64_t size : {0, -3}) {
-    const std::string wanted = str("a batch of ", size, " examples\n  hint: take at least 1");
-    EXPECT_EQ(error_of<UsageError>([&] { (void)source.whole_batches(size); }), wanted);
+    const std::string wanted =
+        str("a batch of ", size, " examples\n  hint: use a batch size of at least 1");
+    EXPECT_EQ(error_of<UsageError>([&] { (void)source.full_batches(size); }), wanted);
     EXPECT_EQ(error_of<UsageError>([&] { (void)source.batch(0, size); }), wanted);
     EXPECT_EQ(error_of<UsageError>([&] { (void)source.batch_in_order(0, size); }), wanted);
   }
@@ -312,7 +313,7 @@ TEST_F(RecordSourceTest, DamagedFilesAreNamedWithTheOffset) {
   std::string bytes = io::read_file(path);
   io::write_file(path, bytes.substr(0, bytes.size() - 1));
   EXPECT_THAT(message_of(options()), HasSubstr("a-1.tfrecord: record at offset "));
-  EXPECT_THAT(message_of(options()), HasSubstr(": cut short: "));
+  EXPECT_THAT(message_of(options()), HasSubstr(": truncated: "));
   bytes[40] = static_cast<char>(bytes[40] ^ 1);
   io::write_file(path, bytes);
   EXPECT_THAT(message_of(options()), HasSubstr("a-1.tfrecord: record at offset 0: data checksum "));
@@ -323,9 +324,11 @@ TEST_F(RecordSourceTest, RecordsOfAnotherKindAreRefusedByTheirDescriptionOrAFeat
   options.kind = "electra";
   EXPECT_EQ(message_of(options), "");
   options.foreign = {{.name = "masked_lm_positions", .kind = "bert"}};
-  EXPECT_THAT(message_of(options),
-              HasSubstr("a-0.tfrecord: record 0: masked_lm_positions is of examples for bert, not "
-                        "electra\n  hint: give records that were made for electra"));
+  EXPECT_THAT(
+      message_of(options),
+      HasSubstr(
+          "a-0.tfrecord: record 0: masked_lm_positions is a feature of examples for bert, not "
+          "electra\n  hint: give records that were made for electra"));
   options.foreign = {{.name = "another", .kind = "bert"}};
   EXPECT_EQ(message_of(options), "");
   const auto describe = [&](const std::string& name, const std::string& file) {
@@ -337,9 +340,8 @@ TEST_F(RecordSourceTest, RecordsOfAnotherKindAreRefusedByTheirDescriptionOrAFeat
   EXPECT_EQ(RecordSource(options_for(dir_.file("*"))).size(), 20u);
   for (const std::string name : {"smelt-data.json", "a-0.tfrecord.json"}) {
     describe(name, "a-0.tfrecord");
-    EXPECT_THAT(message_of(options),
-                HasSubstr(name + ": says that these are examples for bert, not "
-                                 "electra\n  hint: give records that"));
+    EXPECT_THAT(message_of(options), HasSubstr(name + ": describes examples for bert, not "
+                                                      "electra\n  hint: give records that"));
     io::remove_file(dir_.file(name));
   }
 }

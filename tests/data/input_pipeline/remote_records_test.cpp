@@ -50,8 +50,9 @@ TEST_F(RemoteRecords, GiveTheBatchesOfLocalOnesWithAndWithoutIndexes) {
     for (int file = 0; indexed && file < 3; ++file) EXPECT_EQ(index_records(remote(file)), 10u);
     const CapturedLog log;
     const RecordSource there = open_remote();
-    EXPECT_EQ(log.text().find("has no index beside it: all of it is read") != std::string::npos,
-              !indexed)
+    EXPECT_EQ(
+        log.text().find("has no index file (.index): the whole file is read") != std::string::npos,
+        !indexed)
         << log.text();
     EXPECT_EQ(there.index().files().size(), 3u);  // indexes are not listed
     EXPECT_EQ(there.index().tokens(0).has_value(), indexed);

@@ -163,11 +163,12 @@ TEST(TextToText, LogsNoiseThatDoesNotFitInTheTargets) {
     transform.make(text_of(64), {1, place}, arrays);
     EXPECT_EQ(interleaved({without_padding(inputs), without_padding(targets)}, 3), text_of(64));
   }
-  EXPECT_THAT(log.text(), HasSubstr("data: 1 window(s) had more noise than data.targets_length 12 "
-                                    "or the sentinels hold; the rest of it was left as text"));
-  for (const char* told : {"data: 10 window(s)", "data: 100 window(s)"})
+  EXPECT_THAT(log.text(),
+              HasSubstr("data: in 1 window(s) the noise did not fit in data.targets_length 12 or "
+                        "in the sentinels; the rest of the noise was left as text"));
+  for (const char* told : {"data: in 10 window(s)", "data: in 100 window(s)"})
     EXPECT_THAT(log.text(), HasSubstr(told));
-  EXPECT_THAT(log.text(), Not(HasSubstr("data: 2 window(s)")));
+  EXPECT_THAT(log.text(), Not(HasSubstr("data: in 2 window(s)")));
 }
 
 TEST(TextToText, RefusesSettingsThatDoNotFitEachOther) {
@@ -182,20 +183,21 @@ TEST(TextToText, RefusesSettingsThatDoNotFitEachOther) {
   o = of_objective(TextObjective::span_corruption, 512);
   o.sentinels = 0;
   EXPECT_EQ(refusal(o),
-            "r.yaml: windows of 568 tokens have 28 spans of noise, and the vocabulary has 0 "
+            "r.yaml: windows of 568 tokens have 28 spans of noise, but the vocabulary has only 0 "
             "sentinels\n  hint: raise data.extra_ids or data.mean_noise_span_length, or lower "
             "data.noise_density");
   o = of_objective(TextObjective::span_corruption, 512);
   o.noise_density = 0.9999999;
   o.mean_noise_span_length = 1e9;
-  EXPECT_THAT(refusal(o), HasSubstr("data.noise_density 1 leaves next to nothing of a window"));
+  EXPECT_THAT(refusal(o), HasSubstr("data.noise_density 1 leaves almost no text in the inputs"));
   o = of_objective(TextObjective::iid_denoise_text, 512);
   o.sentinels = 0;
   EXPECT_EQ(refusal(o), "r.yaml: the vocabulary has no sentinels\n  hint: raise data.extra_ids");
   o.sentinels = 100;
   o.mean_noise_span_length = 2.5;
-  EXPECT_THAT(refusal(o), HasSubstr("data.mean_noise_span_length is 2.5, and iid_denoise_text has "
-                                    "spans of one length, a whole number"));
+  EXPECT_THAT(
+      refusal(o),
+      HasSubstr("data.mean_noise_span_length is 2.5, must be an integer for iid_denoise_text"));
   o.mean_noise_span_length = 0.5;
   EXPECT_THAT(refusal(o), HasSubstr("data.mean_noise_span_length is 0.5, must be at least 1"));
   o = of_objective(TextObjective::span_corruption, 2);
@@ -203,7 +205,7 @@ TEST(TextToText, RefusesSettingsThatDoNotFitEachOther) {
   o.noise_density = 1;
   EXPECT_THAT(refusal(o), HasSubstr("data.noise_density is 1, must be above 0 and below 1"));
   EXPECT_THAT(refusal(of_objective(TextObjective::lm, 512)),
-              HasSubstr("data.targets_length is 0, but plain text needs a target length"));
+              HasSubstr("data.targets_length is 0, but plain text needs a positive target length"));
   EXPECT_THAT(refusal(of_objective(TextObjective::prefix_lm, 512, 114)),
               HasSubstr("targets become 512 tokens long, data.targets_length is 114"));
 }

@@ -101,8 +101,9 @@ TEST_F(TokenFilesTest, PackedFoldersAndThoseOfListsAreReadIntoMemory) {
   EXPECT_EQ(all_of(packed, 10000), counting(0, 5000));
   EXPECT_EQ(error_of<UsageError>([&] { (void)all_of(packed, 9999); }),
             packed +
-                ": packed snapshots and those of lists are read into memory, which the limit "
-                "of it does not allow\n  hint: `smelt data convert` makes token stores of them");
+                ": compressed snapshots and snapshots of lists are read into memory, but this one "
+                "exceeds the memory limit\n  hint: convert it to a token store with `smelt data "
+                "convert`");
   const std::string cut = write("cut", dealt_out(0, 5000, 1));
   std::filesystem::resize_file(cut + "/17/00000000.shard/00000000.snapshot", 100000);
   EXPECT_THAT(error_of<UsageError>([&] { (void)all_of(cut, 10); }),
@@ -158,14 +159,14 @@ TEST_F(TokenFilesTest, DamageIsNamedWithFileAndOffset) {
     return error_of<UsageError>([&] { (void)all_of(path); });
   };
   EXPECT_THAT(error(whole.substr(0, whole.size() - 3)),
-              HasSubstr(file + ": record at offset 2970: cut short: "));
+              HasSubstr(file + ": record at offset 2970: truncated: "));
   EXPECT_THAT(error(whole.substr(0, 60)),
-              HasSubstr(path + ": holds 2 elements, snapshot.metadata says 100"));
+              HasSubstr(path + ": has 2 elements, but according to snapshot.metadata 100"));
   std::string broken = whole;
   broken[50] = static_cast<char>(broken[50] ^ 1);
   EXPECT_THAT(error(broken), HasSubstr(file + ": record at offset 30: data checksum"));
   EXPECT_THAT(error(std::string("\0\0\0\x1c\x1e", 5) + whole.substr(5)),
-              HasSubstr(file + ": packed by SNAPPY"));
+              HasSubstr(file + ": compressed with SNAPPY"));
   std::filesystem::remove_all(path + "/17");
   EXPECT_THAT(error_of<UsageError>([&] { (void)all_of(path); }),
               HasSubstr("snapshot.metadata: 100 elements, but "));
@@ -189,9 +190,11 @@ TEST_F(TokenFilesTest, DamageOfAPackedSnapshotIsNamedWithItsPlace) {
   pack(path);
   const std::string whole = io::read_file(file);
   io::write_file(file, whole.substr(0, whole.size() - 20));
-  EXPECT_THAT(error_of<UsageError>([&] { (void)streamed(path); }),
-              testing::ContainsRegex(file + ": not a whole gzip file: it ends too early behind "
-                                            "29[0-9]+ unpacked bytes"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { (void)streamed(path); }),
+      testing::ContainsRegex(
+          file +
+          ": damaged or truncated gzip file: it ends too early after 29[0-9]+ decompressed bytes"));
 }
 
 // The error is thrown before decompression.
@@ -205,8 +208,8 @@ TEST_F(TokenFilesTest, ARecordThatClaimsToBeHugeIsRefused) {
   pack(path);
   EXPECT_EQ(error_of<UsageError>([&] { (void)streamed(path); }),
             file +
-                ": record at offset 0: 3221225472 bytes, more than 268435456\n  hint: save shorter "
-                "elements, such as one a document");
+                ": record at offset 0: 3221225472 bytes, more than the maximum of 268435456\n  "
+                "hint: save shorter elements, such as one per document");
 }
 
 TEST_F(TokenFilesTest, ReportsTheOffsetOfAListAmongScalars) {
@@ -220,16 +223,16 @@ TEST_F(TokenFilesTest, ReportsTheOffsetOfAListAmongScalars) {
   for (const auto& read : {streamed, +[](const std::string& p) { return all_of(p); }})
     EXPECT_EQ(error_of<UsageError>([&] { (void)read(path); }),
               file +
-                  ": record at offset 34: a list of tokens among scalars\n  hint: save scalars "
-                  "alone, or lists alone");
+                  ": record at offset 34: a list of tokens among scalars\n  hint: save only "
+                  "scalars or only lists");
   bytes.clear();
   io::append_record(bytes, tensor_message(9, false, {7, 8}));
   io::append_record(bytes, tensor_message(9, true, {9}));
   io::write_file(file, bytes);
-  EXPECT_EQ(error_of<UsageError>([&] { (void)all_of(path); }),
-            file +
-                ": record at offset 42: a scalar among lists\n  hint: save scalars alone, or "
-                "lists alone");
+  EXPECT_EQ(
+      error_of<UsageError>([&] { (void)all_of(path); }),
+      file +
+          ": record at offset 42: a scalar among lists\n  hint: save only scalars or only lists");
 }
 
 TEST_F(TokenFilesTest, ASnapshotAndAStoreOfTheSameTokensAreTheSame) {
@@ -253,11 +256,11 @@ TEST_F(TokenFilesTest, FilesOfOtherKindsAndOfOtherVocabulariesAreRefused) {
   };
   const std::string a = write_store("a", 1), b = write_store("b", 2);
   EXPECT_EQ(error_of<UsageError>([&] { TokenFiles({a, b}); }),
-            str(b, ": made with a vocabulary whose CRC-32C is 2, ", a,
-                " with one of 1\n  hint: make all of them with the same vocabulary"));
+            str(b, ": made with a vocabulary whose CRC-32C is 2, but that of ", a,
+                " has 1\n  hint: make all of them with the same vocabulary"));
   io::write_file(dir_.file("c"), "some text");
   EXPECT_THAT(error_of<UsageError>([&] { TokenFiles({a, dir_.file("c")}); }),
-              HasSubstr("/c: neither a token store nor a snapshot folder, as files before it"));
+              HasSubstr("/c: not a token store or a snapshot folder, unlike the files before it"));
   std::filesystem::create_directory(dir_.file("d"));
   EXPECT_THAT(
       error_of<UsageError>([&] { (void)is_snapshot(dir_.file("d")); }),

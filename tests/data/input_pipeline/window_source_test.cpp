@@ -132,7 +132,7 @@ TEST_F(WindowSourceTest, EvaluationHasAllWindowsFromEachFilesBeginningOn) {
   write({12, 4, 11});
   const WindowSource source = open();
   EXPECT_EQ(source.size(), 4u);
-  EXPECT_EQ(source.whole_batches(3), 1u);
+  EXPECT_EQ(source.full_batches(3), 1u);
   Windows windows;
   append_windows(source.batch_in_order(0, 3), windows);
   append_windows(source.batch_in_order(1, 3), windows);
@@ -226,12 +226,11 @@ TEST_F(WindowSourceTest, TheStoresVocabularyIsDescribed) {
   ASSERT_TRUE(description);
   EXPECT_EQ(description->vocabulary_crc32c, 17u);
   io::write_file(dir_.file("vocab.txt"), "a\nb\n");
-  EXPECT_THAT(
-      error_of<UsageError>([&] {
-        check_description(*description,
-                          {.examples = 3, .vocab = dir_.file("vocab.txt"), .settings = {}});
-      }),
-      HasSubstr("f0.tokens: says that the vocabulary's CRC-32C (of the tokens) is 17, not"));
+  EXPECT_THAT(error_of<UsageError>([&] {
+                check_description(*description,
+                                  {.examples = 3, .vocab = dir_.file("vocab.txt"), .settings = {}});
+              }),
+              HasSubstr("f0.tokens: the vocabulary's CRC-32C (of the tokens) is 17, expected"));
   write({50});
   EXPECT_FALSE(open().description());
 }
@@ -240,20 +239,22 @@ TEST_F(WindowSourceTest, ThrowsForInvalidDataAndOptions) {
   write({50});
   RecordOptions options = options_of(stores());
   options.features.front().limit = 32;
-  const std::string hint = "\n  hint: were the tokens made with this vocabulary?";
+  const std::string hint = "\n  hint: give tokens that were made with this vocabulary";
   EXPECT_THAT(error_of<UsageError>([&] { open_examples(options); }),
-              HasSubstr("f0.tokens: holds the id 49, out of range for vocab_size 32" + hint));
+              HasSubstr("f0.tokens: contains the id 49, out of range for vocab_size 32" + hint));
   options.features.front().row = {51};
-  EXPECT_THAT(error_of<UsageError>([&] { open_examples(options); }),
-              HasSubstr("f0.tokens: no window: the longest file holds 50 tokens\n  hint: give"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { open_examples(options); }),
+      HasSubstr("f0.tokens: too short for a window: the longest file has 50 tokens\n  hint: give"));
   options.features = test_features();
-  EXPECT_THAT(error_of<UsageError>([&] { open_examples(options); }),
-              HasSubstr("f0.tokens: holds tokens alone, the training wants input_ids, input_mask"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { open_examples(options); }),
+      HasSubstr("f0.tokens: contains only tokens, but training needs input_ids, input_mask"));
   EXPECT_THAT(error_of<UsageError>([&] { open_examples(options_of(dir_.file("none-*"))); }),
               HasSubstr("training data: no file matches '"));
   write_test_examples(dir_.file("f1.tokens"), 0, 3);
   EXPECT_THAT(error_of<UsageError>([&] { open_examples(options_of(stores())); }),
-              HasSubstr("f1.tokens: neither a token store nor a snapshot folder"));
+              HasSubstr("f1.tokens: not a token store or a snapshot folder"));
 }
 
 // The snapshots do not store their largest id.
@@ -264,7 +265,7 @@ TEST_F(WindowSourceTest, ReportsIdsOutOfRange) {
     TestSnapshot snapshot = dealt_out(0, 50, 1);
     snapshot.shards[0][token] = {70};
     write_test_snapshot(dir_.file("s"), snapshot);
-    return str("s: token ", token, " is 70, out of range for vocab_size 50\n  hint: were the ");
+    return str("s: token ", token, " is 70, out of range for vocab_size 50\n  hint: give tokens");
   };
   for (const std::size_t token : {0, 4, 45, 49}) {
     const std::string wanted = with(token);

@@ -38,7 +38,7 @@ TEST_F(CommandRows, StoresRowsUnchanged) {
 TEST_F(CommandRows, ErrorsIncludeTheCommandsStandardError) {
   EXPECT_THAT(refusal(job("echo '{}'; echo no such table >&2; exit 3")),
               HasSubstr("data.train: 'echo '{}'; echo no such table >&2; exit 3' ended with status "
-                        "3; it said: no such table\n  hint: it prints a line {"));
+                        "3; it said: no such table\n  hint: the command must print one line {"));
   EXPECT_THAT(refusal(job("echo '{}'; echo Loading; echo warning >&2")),
               HasSubstr("printed no JSON object in line 2: 'Loading'"));
   EXPECT_THAT(refusal(job("true")), HasSubstr("'true' printed no row\n"));

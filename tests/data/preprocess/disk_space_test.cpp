@@ -49,7 +49,7 @@ TEST_F(DiskSpaceTest, ThrowsBeforeReadingIfSpaceIsTooSmall) {
               AllOf(HasSubstr(" free, and about 33.6 TB are needed on its disk, "),
                     HasSubstr(" for temporary files and "),
                     HasSubstr("\n  hint: free some space, name a folder on another disk with "
-                              "--work or --out, or say --ignore-space")));
+                              "--work or --out, or use --ignore-space")));
   EXPECT_EQ(io::list_folder(dir_.path()), std::vector<std::string>{"in.txt"});
 }
 
@@ -66,8 +66,8 @@ TEST_F(DiskSpaceTest, AnObjectOnS3MayBeTooLarge) {
   const CheckedJob checked(large);
   const SpaceNeeded needed = space_needed(checked, {std::uint64_t{1} << 40}, 1);
   EXPECT_THAT(error_of([&] { check_space(checked, needed, dir_.path()); }),
-              HasSubstr("output s3://bucket/out would be about 1.2 TB, and an object on S3 has at "
-                        "most 104.9 GB\n  hint: say --shards 24"));
+              HasSubstr("output s3://bucket/out would be about 1.2 TB, more than the maximum "
+                        "object size of S3, 104.9 GB\n  hint: use --shards 24"));
 }
 
 TEST_F(DiskSpaceTest, LogsTheFolderOfTemporaryFiles) {

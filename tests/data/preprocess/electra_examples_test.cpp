@@ -348,7 +348,7 @@ TEST_F(ElectraExamplesTest, RefusesTextWithoutATokenAndWhatIsNoArchive) {
   ElectraExamplesJob text = job();
   text.order = ExampleOrder::original;
   text.archives = true;
-  EXPECT_THAT(refusal(text), HasSubstr("in.txt: not a whole tar archive: "));
+  EXPECT_THAT(refusal(text), HasSubstr("in.txt: damaged or truncated tar archive: "));
 }
 
 TEST_F(ElectraExamplesTest, TheOriginalOrderReadsOnlyPlainText) {
@@ -357,7 +357,7 @@ TEST_F(ElectraExamplesTest, TheOriginalOrderReadsOnlyPlainText) {
   wrong.text.sentences = text::Cut::prose;
   EXPECT_THAT(refusal(wrong),
               HasSubstr("order original reads only text files with one sentence per line\n"
-                        "  hint: take the shuffled order"));
+                        "  hint: use the shuffled order"));
   wrong = job("The caf\xe9.\n");
   wrong.order = ExampleOrder::original;
   wrong.text.limits.strict = true;
@@ -372,7 +372,7 @@ TEST_F(ElectraExamplesTest, AReservedFolderIsNeverEmptied) {
   io::write_file(dir_.file("my,folder/thesis.txt"), "years");
   const auto message = [&] { return error_of([&] { build_electra_examples(own); }); };
   EXPECT_THAT(message(), AllOf(HasSubstr("folder is not empty: it holds thesis.txt\n"),
-                               HasSubstr("hint: choose another folder, or say --overwrite, which "
+                               HasSubstr("hint: choose another folder, or use --overwrite, which "
                                          "replaces r-* and smelt-data.json there and ")));
   own.overwrite = true;
   EXPECT_EQ(message(), "no error");

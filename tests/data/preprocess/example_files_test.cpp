@@ -65,7 +65,7 @@ TEST_P(ExampleFilesTest, ReplacesIndexAndDescriptionOnlyWithOverwrite) {
   for (const char* removed : {"train", "train.index"}) {
     std::filesystem::remove(dir_.file(removed));
     const std::string left = io::read_file(dir_.file("train.json"));
-    EXPECT_THAT(refusal(made), HasSubstr(" exists already, beside no "));
+    EXPECT_THAT(refusal(made), HasSubstr(" exists already, but "));
     EXPECT_EQ(io::read_file(dir_.file("train.json")), left);
   }
   made.overwrite = true;

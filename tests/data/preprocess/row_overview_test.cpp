@@ -47,7 +47,7 @@ TEST_F(RowOverview, CountsEachSplit) {
                                        {"cut", 1}}));
   EXPECT_EQ(s["unknown_tokens"], 1.0 / 8);
   EXPECT_THAT(found["findings"],
-              ElementsAre("train: 1 class has one example alone: yes",
+              ElementsAre("train: 1 class has only one example: yes",
                           "train: 1 row cannot be read and would be left out",
                           "train: 1 row (33.3 %) are cut to 5 tokens; 99 % have up to 7",
                           "train: 12.5 % of the tokens are unknown to the vocabulary"));
@@ -58,7 +58,7 @@ TEST_F(RowOverview, NamesLabelsInSeveralUnicodeForms) {
       {.splits = {split("train", "text\tlabel\na\tcafe\u0301\nb\tcaf\u00E9\nc\tno\nd\tno\n")}});
   EXPECT_EQ(found["splits"][0]["labels"], OrderedJson({{"caf\u00E9", 2}, {"no", 2}}));
   EXPECT_THAT(found["findings"],
-              ElementsAre("train: labels in several Unicode forms (NFC, NFD), taken as one: "
+              ElementsAre("train: labels in several Unicode forms (NFC, NFD), treated as one: "
                           "caf\u00E9"));
 }
 
@@ -66,7 +66,7 @@ TEST_F(RowOverview, ReportsFilesWithoutRows) {
   EXPECT_THAT(row_overview({.splits = {split("hdr", "text\tlabel\n")}})["findings"],
               ElementsAre("hdr: holds no row that can be read"));
   EXPECT_THAT(error_of<UsageError>([&] { row_overview({.splits = {split("none", "")}}); }),
-              HasSubstr("none.tsv: is empty, without even its columns' names"));
+              HasSubstr("none.tsv: is empty, expected a line with the column names"));
 }
 
 TEST_F(RowOverview, LabelsBeyondThoseThatAreKeptAreCounted) {

@@ -207,7 +207,7 @@ TEST_F(ShuffledOrder, RefusesOptionsThatDoNotFit) {
   EXPECT_THAT(refusal(wrong), HasSubstr("shards 0 is less than 1"));
   wrong.shards = 3;
   wrong.output += ",other";
-  EXPECT_THAT(refusal(wrong), HasSubstr("3 shards of 2 output files"));
+  EXPECT_THAT(refusal(wrong), HasSubstr("3 shards for 2 output files"));
   wrong = job("in.txt", "out");
   io::write_file(wrong.vocab = dir_.file("empty.txt"), "");
   EXPECT_THAT(refusal(wrong), HasSubstr("empty.txt is empty, or a pipe"));

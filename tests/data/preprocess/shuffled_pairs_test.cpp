@@ -246,7 +246,8 @@ TEST_F(ShuffledPairs, ABlankLastLineOfTheVocabularyIsDrawnInTheOriginalOrderAlon
   EXPECT_EQ(CorpusReader(vocab, {}, true).mask_vocabulary().words,
             (std::vector<std::int32_t>{0, 1, 2, 3, 4, 5}));
   EXPECT_THAT(log.text(), HasSubstr("blank.txt: ends with a blank line, whose id 5 may"));
-  EXPECT_THAT(log.text(), HasSubstr("vocab_size of 6 or more, though the text needs 5"));
+  EXPECT_THAT(log.text(),
+              HasSubstr("vocab_size must be at least 6, although the text needs only 5"));
 }
 
 TEST_F(ShuffledPairs, WholeWordsNeedAVocabularyThatMarksThem) {

@@ -118,8 +118,9 @@ TEST_F(VocabularyJobTest, WritesAVocabJsonThatSplitsTextAsGpt2Does) {
   job.out = dir_.file("vocab.json");
   job.type = VocabularyType::byte_bpe;
   job.trainer.vocab_size = 300;
-  EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job); }),
-              HasSubstr("vocab.json cannot store that case or accents are dropped"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { train_vocabulary(job); }),
+      HasSubstr("vocab.json cannot store that text is lower-cased or accents are stripped"));
   job.tokenizer.lower_case = false;
   train_vocabulary(job);
   const text::BertTokenizer tokenizer = text::BertTokenizer::load(job.out, {});
@@ -294,18 +295,22 @@ TEST_F(VocabularyJobTest, RefusesNormalizationThatTheOutputCannotHave) {
   model.type = VocabularyType::unigram;
   EXPECT_THAT(refusal(model),
               HasSubstr("x.model is a SentencePiece model, which cannot lower-case text "
-                        "(--lower-case true, vocab.lower_case)\n  hint: leave it out"));
+                        "(--lower-case true, vocab.lower_case)\n  hint: leave the option out"));
   model.tokenizer = {.lower_case = false, .strip_accents = true};
   EXPECT_THAT(refusal(model),
               HasSubstr("cannot strip accents (--strip-accents true, vocab.strip_accents)"));
   VocabularyJob other = job("words");
   other.normalization = "nfc";
   EXPECT_THAT(refusal(other),
-              HasSubstr("vocab: --normalization nfc (vocab.normalization): --out " + other.out +
-                        " is not a SentencePiece model\n  hint: leave it out"));
+              HasSubstr("vocab: --normalization nfc (vocab.normalization) needs a SentencePiece "
+                        "model, but --out " +
+                        other.out + " does not end in .model\n  hint: leave out --normalization"));
   other = job("words");
   other.byte_fallback = true;
-  EXPECT_THAT(refusal(other), HasSubstr("vocab: --byte-fallback (vocab.byte_fallback): --out "));
+  EXPECT_THAT(
+      refusal(other),
+      HasSubstr(
+          "vocab: --byte-fallback (vocab.byte_fallback) needs a SentencePiece model, but --out "));
 }
 
 TEST_F(VocabularyJobTest, CountsTheWordsOfAVocabJsonAsItSplitsThem) {

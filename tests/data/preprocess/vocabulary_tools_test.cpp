@@ -205,10 +205,10 @@ TEST_F(VocabularyTools, ThrowForSettingsThatDoNotFit) {
   EXPECT_THAT(error_of<UsageError>([&] { parse_vocabulary_type("unigramm"); }),
               HasSubstr("vocab: --type 'unigramm' is unknown\n  hint: did you mean 'unigram'?"));
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job("a.model")); }),
-              HasSubstr("a.model is a SentencePiece model, the type is wordpiece"));
+              HasSubstr("a.model is a SentencePiece model, which cannot have the type wordpiece"));
   EXPECT_THAT(
       error_of<UsageError>([&] { train_vocabulary(job("a.model", VocabularyType::byte_bpe)); }),
-      HasSubstr("a.model is a SentencePiece model, the type is byte_bpe"));
+      HasSubstr("a.model is a SentencePiece model, which cannot have the type byte_bpe"));
   EXPECT_THAT(
       error_of<UsageError>([&] { train_vocabulary(job("a.txt", VocabularyType::byte_bpe)); }),
       HasSubstr("a.txt cannot hold a vocabulary of type byte_bpe"));
@@ -257,11 +257,11 @@ TEST_F(VocabularyTools, ExtensionPutsTheWordsThatSaveMostInUnusedPlaces) {
   extend.overwrite = true;
   extend.count = 3;
   EXPECT_THAT(error_of<UsageError>([&] { extend_vocabulary(extend); }),
-              HasSubstr("v.txt: has 2 unused tokens, 3 are wanted"));
+              HasSubstr("v.txt: has 2 unused tokens, fewer than --count 3"));
   extend.count = 0;
   extend.min_frequency = 100;
   EXPECT_THAT(error_of<UsageError>([&] { extend_vocabulary(extend); }),
-              HasSubstr("contains no word that would save a piece"));
+              HasSubstr("no new word would reduce the number of pieces"));
   io::write_file(dir_.file("full.txt"), "[PAD]\n[UNK]\nunused\n[unused]\n");
   extend.vocab = dir_.file("full.txt");
   EXPECT_THAT(error_of<UsageError>([&] { extend_vocabulary(extend); }),

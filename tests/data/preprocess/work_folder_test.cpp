@@ -68,7 +68,7 @@ TEST_F(WorkFolderTest, IsThisUsersAloneAndGoesAway) {
 TEST_F(WorkFolderTest, KeepsWhatAnEarlierJobLeftUntilAnotherBegins) {
   left_by(kJob);
   {
-    const WorkFolder looked_at(path_);
+    const WorkFolder run_check(path_);
   }
   ASSERT_TRUE(fs::exists(path_ + "/hours"));
   WorkFolder folder(path_ + "/");
@@ -89,15 +89,15 @@ TEST_F(WorkFolderTest, WarnsIfLocksAreNotSupported) {
   flock_error = 0;
   EXPECT_EQ(said, "no error");
   EXPECT_THAT(log.text(), HasSubstr(str("lock: ", path_,
-                                        "/smelt-work.lock: No locks available: nothing keeps a "
-                                        "second process out of this work folder")));
+                                        "/smelt-work.lock: No locks available: smelt cannot "
+                                        "prevent a second process from using this work folder")));
 }
 
 TEST_F(WorkFolderTest, GivesUpIfTheLockFileKeepsVanishing) {
   flock_removes = path_ + "/smelt-work.lock";
   const std::string said = refusal(path_);
   flock_removes.clear();
-  EXPECT_THAT(said, HasSubstr("smelt-work.lock: was removed or replaced at each of 100 tries"));
+  EXPECT_THAT(said, HasSubstr("smelt-work.lock: was removed or replaced in each of 100 attempts"));
 }
 
 TEST_F(WorkFolderTest, RefusesOtherFolders) {
@@ -117,7 +117,7 @@ TEST_F(WorkFolderTest, LinksAndFoldersOfAllAreRefused) {
   EXPECT_THAT(refusal(dir_.file("link")), HasSubstr("link: is a link or a file"));
   fs::permissions(dir_.file("elsewhere"), fs::perms::all);
   EXPECT_THAT(refusal(dir_.file("elsewhere")),
-              HasSubstr("elsewhere: belongs to another user, or all may write to it"));
+              HasSubstr("elsewhere: belongs to another user, or other users may write to it"));
   if (::geteuid() != 0) return;  // only root can give a folder away
   fs::permissions(dir_.file("elsewhere"), fs::perms::owner_all);
   ASSERT_EQ(::chown(dir_.file("elsewhere").c_str(), 12345, 12345), 0);
@@ -170,9 +170,9 @@ TEST_F(WorkFolderDeathTest, IsRemovedWhenASignalEndsTheProcess) {
 
 TEST_F(WorkFolderTest, WithoutAFolderForTemporaryFilesAnotherIsToBeNamed) {
   const ScopedVariable folder("TMPDIR", dir_.file("nowhere"));
-  EXPECT_THAT(
-      error_of([] { temporary_work_folder("outputs", kJob["outputs"]); }),
-      AllOf(HasSubstr("TMPDIR: "), EndsWith("\n  hint: set TMPDIR to a folder that exists")));
+  EXPECT_THAT(error_of([] { temporary_work_folder("outputs", kJob["outputs"]); }),
+              AllOf(HasSubstr("(TMPDIR) cannot be used: "),
+                    EndsWith("\n  hint: set TMPDIR to a folder that exists")));
 }
 
 }  // namespace

@@ -199,7 +199,7 @@ TEST_F(PodEnd, AnotherVocabularyIsRefused) {
   EXPECT_EQ(pod.wait(0), 2);
   EXPECT_EQ(pod.wait(1), 2);
   EXPECT_THAT(pod.said(0),
-              AllOf(HasSubstr("host 1 ("), HasSubstr("says that the vocabulary's CRC-32C ("),
+              AllOf(HasSubstr("host 1 ("), HasSubstr("the vocabulary's CRC-32C ("),
                     HasSubstr("make the data again with " + dir_.file("vocab-1.txt"))));
   EXPECT_FALSE(io::exists(dir_.file("pod/checkpoint-2")));
 }

@@ -137,7 +137,7 @@ void train_as(const std::vector<std::string>& words) {
 }
 
 void run_job(const std::vector<std::string>& words) {
-  const pjrt::KeptClients clients;
+  const pjrt::ClientCache clients;
   const char* address = std::getenv("POD_HUB");
   if (address == nullptr) {
     train_as(words);
@@ -145,7 +145,7 @@ void run_job(const std::vector<std::string>& words) {
   }
   const std::shared_ptr<CoordinationService> hub = CoordinationService::connect(
       {.address = address, .rank = process(), .size = std::atoi(std::getenv("POD_SIZE"))}, {});
-  const train::TrainsTogether together(hub);
+  const train::ProcessGroupScope together(hub);
   try {
     train_as(words);
   } catch (const UsageError& error) {

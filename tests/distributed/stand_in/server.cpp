@@ -55,19 +55,19 @@ class Server {
   void serve(int socket);
 
  private:
-  struct Who {
+  struct Account {
     int socket = -1;
     int started_as = -1;
     std::uint64_t generation = 0;
     bool is_life = false, said_bye = false;
   };
-  std::string hello(Unpacker& in, Who& who);
-  std::string answer(Op op, Unpacker& in, Who& who);
-  std::string answer_of_program(Op op, Unpacker& in, const Who& who);
-  std::string answer_of_array(Op op, Unpacker& in, const Who& who);
-  std::string keep(std::shared_ptr<const ServedProgram> program, const Who& who);
+  std::string hello(Unpacker& in, Account& who);
+  std::string answer(Op op, Unpacker& in, Account& who);
+  std::string answer_of_program(Op op, Unpacker& in, const Account& who);
+  std::string answer_of_array(Op op, Unpacker& in, const Account& who);
+  std::string keep(std::shared_ptr<const ServedProgram> program, const Account& who);
   std::shared_ptr<const ServedProgram> program(std::uint64_t number);
-  void execute(Unpacker& in, const Who& who);
+  void execute(Unpacker& in, const Account& who);
 
   ServerOptions options_;
   std::shared_ptr<const pjrt::Client> client_;
@@ -79,7 +79,7 @@ class Server {
   std::map<std::uint64_t, std::shared_ptr<const ServedProgram>> kept_;
 };
 
-std::string Server::hello(Unpacker& in, Who& who) {
+std::string Server::hello(Unpacker& in, Account& who) {
   who.started_as = in.take<std::int32_t>();
   const auto processes = in.take<std::int32_t>();
   who.generation = sessions_.come(who.started_as, processes, [&] { return is_gone(who.socket); });
@@ -96,7 +96,7 @@ std::string Server::hello(Unpacker& in, Who& who) {
       .take();
 }
 
-std::string Server::keep(std::shared_ptr<const ServedProgram> program, const Who& who) {
+std::string Server::keep(std::shared_ptr<const ServedProgram> program, const Account& who) {
   ProgramFacts facts = program->facts(options_.layout, options_.layout.index_of(who.started_as));
   const std::lock_guard lock(mutex_);
   facts.number = ++last_program_;
@@ -111,7 +111,7 @@ std::shared_ptr<const ServedProgram> Server::program(std::uint64_t number) {
   return kept_.at(number);
 }
 
-std::string Server::answer_of_program(Op op, Unpacker& in, const Who& who) {
+std::string Server::answer_of_program(Op op, Unpacker& in, const Account& who) {
   if (op == Op::compile) {
     const std::string module(in.text()), options(in.text());
     return keep(programs_.compile(module, options), who);
@@ -135,7 +135,7 @@ std::string Server::answer_of_program(Op op, Unpacker& in, const Who& who) {
   return out.take();
 }
 
-void Server::execute(Unpacker& in, const Who& who) {
+void Server::execute(Unpacker& in, const Account& who) {
   Launch launch{.program = program(in.take<std::uint64_t>())};
   launch.number = in.take<std::int32_t>();
   launch.done = in.take<std::uint64_t>();
@@ -148,7 +148,7 @@ void Server::execute(Unpacker& in, const Who& who) {
   gangs_.launch(options_.layout.index_of(who.started_as), std::move(launch));
 }
 
-std::string Server::answer_of_array(Op op, Unpacker& in, const Who& who) {
+std::string Server::answer_of_array(Op op, Unpacker& in, const Account& who) {
   if (op == Op::execute) return execute(in, who), "";
   if (op == Op::drop_value) return gangs_.drop(in.list<std::uint64_t>()), "";
   const auto number = in.take<std::uint64_t>();
@@ -166,7 +166,7 @@ std::string Server::answer_of_array(Op op, Unpacker& in, const Who& who) {
   return "";
 }
 
-std::string Server::answer(Op op, Unpacker& in, Who& who) {
+std::string Server::answer(Op op, Unpacker& in, Account& who) {
   if (op == Op::hello) return hello(in, who);
   if (op == Op::attach) {
     who.started_as = in.take<std::int32_t>();
@@ -179,7 +179,7 @@ std::string Server::answer(Op op, Unpacker& in, Who& who) {
 }
 
 void Server::serve(int socket) {
-  Who who{.socket = socket};
+  Account who{.socket = socket};
   while (const auto request = receive_frame(socket)) {
     Unpacker in(*request);
     const auto op = in.take<Op>();

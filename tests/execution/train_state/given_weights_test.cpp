@@ -292,8 +292,8 @@ TEST_F(GivenWeightsRun, ReportsWeightsThatDoNotFit) {
             checkpoint::load_weights(dir_.file("out/model")).where);
   std::filesystem::rename(dir_.file("out/model/checkpoint-5"), dir_.file("mine"));
   EXPECT_THAT(refusal("mine", [](auto&) {}),
-              EndsWith("mine is checkpoint-5 of a run under another name\n  hint: rename the "
-                       "folder to checkpoint-5"));
+              EndsWith("mine is a renamed checkpoint; its name must be checkpoint-5\n  hint: "
+                       "rename the folder to checkpoint-5"));
   std::filesystem::rename(dir_.file("mine"), dir_.file("out/model/checkpoint-5"));
   std::filesystem::rename(dir_.file("out/model"), dir_.file("given"));
   EXPECT_EQ(refusal("given", [](auto& t) { t.model.num_attention_heads = 4; }), "no error");

@@ -147,7 +147,7 @@ TEST_F(MeshSlices, HostCopyHoldsEachSliceOnceAndAssemblesNothing) {
           elements += slice.part.shape.elements();
         }
         EXPECT_EQ(elements, held.shape.elements()) << name;
-        split += held.is_whole() ? 0 : 1;
+        split += held.is_complete() ? 0 : 1;
       }
     }
     EXPECT_GT(split, 50u);

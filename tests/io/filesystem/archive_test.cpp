@@ -85,7 +85,7 @@ TEST_F(ArchiveTest, ASecondNameOfAFileHoldsWhatItHolds) {
   EXPECT_THAT(error_of([&] { read_archive(with_link("a.txt"), 7); }),
               HasSubstr("x: holds more than 7 bytes of files"));
   EXPECT_THAT(error_of([&] { read_archive(with_link("c.txt")); }),
-              HasSubstr("x: b.txt is a link to c.txt, which is not before it\n"
+              HasSubstr("x: b.txt is a link to c.txt, which is not earlier in the archive\n"
                         "  hint: make the archive again, with `tar --hard-dereference`"));
 }
 
@@ -100,9 +100,10 @@ TEST_F(ArchiveTest, SymbolicLinksAreFollowedWithinIt) {
   const CapturedLog log;
   EXPECT_THAT(read_archive(path, 12), ElementsAre(Pair("a.txt", "one\n"), Pair("b.txt", "one\n"),
                                                   Pair("c/last.txt", "one\n")));
-  EXPECT_THAT(log.text(),
-              HasSubstr("x: 2 symbolic links to files that it does not contain are left out, "
-                        "lost.txt among them"));
+  EXPECT_THAT(
+      log.text(),
+      HasSubstr(
+          "x: 2 symbolic links to files outside of the archive are left out, such as lost.txt"));
   EXPECT_THAT(error_of([&] { read_archive(path, 11); }), HasSubstr("more than 11 bytes"));
 }
 
@@ -127,7 +128,7 @@ TEST_F(ArchiveTest, LinksLeadThroughLinkedFoldersAndHaveFurtherNames) {
 TEST_F(ArchiveTest, RefusesWhatIsNone) {
   write_file(dir_.file("x.xz"), "no archive\n");
   EXPECT_THAT(error_of([&] { read_archive(dir_.file("x.xz")); }),
-              HasSubstr("x.xz: not a whole tar archive: Unrecognized archive format\n"
+              HasSubstr("x.xz: damaged or truncated tar archive: Unrecognized archive format\n"
                         "  hint: copy or make the file again; `tar -tf` checks it"));
   EXPECT_THAT(error_of([&] { read_archive(dir_.file("none.xz")); }),
               HasSubstr("none.xz: No such file or directory"));
@@ -138,7 +139,7 @@ TEST_F(ArchiveTest, RefusesOneThatIsCutShort) {
     const std::string whole = read_file(pack(filter));
     write_file(dir_.file("x"), std::string_view(whole).substr(0, whole.size() / 2));
     EXPECT_THAT(error_of([&] { read_archive(dir_.file("x")); }),
-                HasSubstr("x: not a whole tar archive: "));
+                HasSubstr("x: damaged or truncated tar archive: "));
   }
 }
 
@@ -147,7 +148,7 @@ TEST_F(ArchiveTest, RefusesMoreThanMemoryShallHold) {
   EXPECT_EQ(read_archive(path, 300009).size(), 3u);
   EXPECT_THAT(error_of([&] { read_archive(path, 300008); }),
               HasSubstr("x: holds more than 300008 bytes of files\n"
-                        "  hint: cut it into several archives"));
+                        "  hint: split it into several archives"));
 }
 
 }  // namespace

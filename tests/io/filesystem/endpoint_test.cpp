@@ -42,11 +42,13 @@ TEST_F(EndpointTest, OthersGetNoneUnlessTheyAreTrusted) {
         "s3-mine-1234567890.us-east-1.elb.amazonaws.com", "0.0.0.0:80"})
     for (const char* scheme : {"gs", "s3"}) {
       const std::string path = str(scheme, "://b/k?endpoint_override=", host);
-      EXPECT_EQ(why_not(path), str(host, " of the path is not trusted with credentials"));
+      EXPECT_EQ(
+          why_not(path),
+          str(host, " in the path is not a trusted server, so no credentials are sent to it"));
       const ScopedVariable trusted("SMELT_TRUSTED_ENDPOINTS", str("a.example,", host));
       EXPECT_EQ(why_not(path), "");
     }
-  EXPECT_EQ(why_not("gs://b/k?scheme=http"), "nothing secret is sent over http");
+  EXPECT_EQ(why_not("gs://b/k?scheme=http"), "secrets are not sent over http");
   const ScopedVariable trusted("SMELT_TRUSTED_ENDPOINTS", "Minio.Example");
   EXPECT_EQ(why_not("s3://b/k?endpoint_override=minio.example:9000"), "");
 }

@@ -200,7 +200,7 @@ TEST(OutputDirectory, AppearsWholeAndOnlyWhereNothingIs) {
   made.commit();
   EXPECT_EQ(read_file(dir.file("d/member")), "x");
   EXPECT_THAT(error_of([&] { OutputDirectory again(dir.file("d")); }),
-              HasSubstr("d already holds something else"));
+              HasSubstr("d exists and is not empty"));
 }
 
 TEST(Patterns, AreExpandedInOrder) {
@@ -217,13 +217,14 @@ TEST(Patterns, ThatMatchNothingAreNamed) {
   };
   EXPECT_THAT(expand(dir.file("*.txt")), HasSubstr("--input: no file matches '"));
   EXPECT_THAT(expand(dir.file("*.txt")), HasSubstr("hint: check the pattern, and quote it"));
-  EXPECT_THAT(error_of([&] { expand_patterns(dir.file("*.txt"), "text.input"); }),
-              HasSubstr("hint: check the pattern; it counts from the folder that smelt is run in"));
+  EXPECT_THAT(
+      error_of([&] { expand_patterns(dir.file("*.txt"), "text.input"); }),
+      HasSubstr("hint: check the pattern; it is relative to the folder in which smelt runs"));
   EXPECT_THAT(expand(dir.file("none")), HasSubstr("none: No such file or directory"));
   EXPECT_THAT(expand(" , "), HasSubstr("--input: no input files"));
   write_file(dir.file("a,b.txt"), "a");
   EXPECT_THAT(expand(dir.file("a,b.txt")),
-              HasSubstr("hint: write ? for each comma of a name: '" + dir.file("a?b.txt'")));
+              HasSubstr("hint: write ? for each comma in a name: '" + dir.file("a?b.txt'")));
   EXPECT_EQ(expand_patterns(dir.file("a?b.txt"), "--input"), std::vector{dir.file("a,b.txt")});
 }
 
@@ -241,7 +242,7 @@ TEST(InputFile, OfMoreThanItMayHaveIsNotRead) {
   std::ofstream(dir.file("large"));
   std::filesystem::resize_file(dir.file("large"), std::uintmax_t{1} << 40);
   EXPECT_THAT(error_of<UsageError>([&] { read_file(dir.file("large"), kSmallFileBytes); }),
-              HasSubstr("large: more than the 64 MiB that such a file may have"));
+              HasSubstr("large: larger than the maximum of 64 MiB for such a file"));
 }
 
 TEST(InputFile, NamesWhatCannotBeRead) {

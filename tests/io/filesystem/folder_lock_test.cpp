@@ -129,7 +129,8 @@ TEST_F(FolderLockTest, WithoutLocksWorkGoesOnWithAWarning) {
   const std::string said = refusal();
   flock_error = 0;
   EXPECT_EQ(said, "no error");
-  EXPECT_THAT(log.text(), HasSubstr("smelt.lock: No locks available: nothing keeps a second "));
+  EXPECT_THAT(log.text(),
+              HasSubstr("smelt.lock: No locks available: smelt cannot prevent a second "));
 }
 
 TEST_F(FolderLockTest, WhoLooksForAnInstantKeepsNobodyOut) {
@@ -148,7 +149,7 @@ TEST_F(FolderLockTest, AFileThatVanishesWheneverItIsLockedIsNotOpenedForEver) {
   flock_removes = lock_;
   const std::string said = refusal();
   flock_removes.clear();
-  EXPECT_THAT(said, HasSubstr(str("lock: ", lock_, ": was removed or replaced at each of 100 ")));
+  EXPECT_THAT(said, HasSubstr(str("lock: ", lock_, ": was removed or replaced in each of 100 ")));
 }
 
 TEST(FileLock, WritersOfOneFileTakeTurns) {
@@ -176,9 +177,10 @@ TEST(FileLock, IsNotWaitedForForEver) {
     const FileLock held(path);
     const FileLock other(path, {.in_silence = std::chrono::milliseconds(5),
                                 .at_most = std::chrono::milliseconds(30)});
-    EXPECT_THAT(log.text(),
-                AllOf(HasSubstr("waiting for another process that holds " + path),
-                      HasSubstr(path + " is still held by another process: going on without it")));
+    EXPECT_THAT(
+        log.text(),
+        AllOf(HasSubstr("waiting for another process that holds the lock " + path),
+              HasSubstr(path + " is still held by another process; continuing without it")));
   }
   EXPECT_FALSE(exists(path));
 }

@@ -121,7 +121,7 @@ TEST_F(GcsTest, ARefusalThatIsNoMissingPermissionHasItsOwnHint) {
         {"refuse billing", "hint: gcloud billing projects link"},
         {"refuse api", "hint: gcloud services enable storage.googleapis.com --project=42"},
         {"refuse policy", "hint: ask your organization's administrator"},
-        {"requester pays", "hint: smelt does not pay for reading such a bucket"}}) {
+        {"requester pays", "hint: smelt does not support requester-pays buckets"}}) {
     emulator_->fault(str(R"([{"match": ".", "times": 1000, "do": ")", form, "\"}]"));
     const std::string message = message_of([&] { read_file(at("x")); });
     if (form == std::string("refuse permission"))

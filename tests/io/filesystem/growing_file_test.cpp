@@ -70,7 +70,7 @@ TEST(GrowingFile, AStoreThatRefusesStopsNobodyAndIsTriedAgain) {
   file.flush();
   EXPECT_EQ(read_file(path), "one two");
   EXPECT_THAT(log.text(), AllOf(HasSubstr("permission storage.objects.create"),
-                                HasSubstr(path + " is written again later")));
+                                HasSubstr(path + " will be written again later")));
 }
 
 TEST(GrowingFile, TheObjectBeforeTheNewestIsWrittenAgainAfterARefusal) {
@@ -102,7 +102,7 @@ TEST(GrowingFile, WhatAStoreNeverTookIsMissedAtTheEndWithTheReason) {
     file.add(" two");
   }
   EXPECT_THAT(log.text(), AllOf(HasSubstr("permission storage.objects.create"),
-                                HasSubstr(path + " its end is missing"),
+                                HasSubstr(path + " is incomplete: its last bytes were not written"),
                                 Not(HasSubstr("written again later"))));
 }
 

@@ -150,13 +150,13 @@ TEST_F(IdentityTest, CredentialsThatNameAnotherServerAreRefused) {
   const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", key_);
   write_key(key_, R"({"type": "authorized_user", "client_id": "c", "client_secret": "SECRET",
     "refresh_token": "SECRET", "token_uri": "http://192.0.2.2/token"})");
-  EXPECT_THAT(refusal(), HasSubstr("token_uri: nothing secret is sent over http, to 192.0.2.2"));
+  EXPECT_THAT(refusal(), HasSubstr("token_uri: secrets are not sent over http, to 192.0.2.2"));
   write_key(key_, R"({"type": "external_account", "audience": "a", "subject_token_type": "t",
     "token_url": "https://example.com/sts", "credential_source": {"file": "/etc/hostname"}})");
   EXPECT_THAT(refusal(), HasSubstr("token_url: example.com is not a Google server"));
   write_key(key_, R"({"type": "external_account", "audience": "a", "subject_token_type": "t",
     "credential_source": {"executable": {"command": "id"}}})");
-  EXPECT_THAT(refusal(), HasSubstr("programs that a credentials file names are not run"));
+  EXPECT_THAT(refusal(), HasSubstr("smelt does not run programs that a credentials file names"));
   write_key(key_, R"({"type": "external_account_authorized_user", "client_id": "c",
     "client_secret": "SECRET", "refresh_token": "SECRET",
     "token_url": "https://sts.googleapis.com/v1/oauthtoken"})");
@@ -278,8 +278,9 @@ TEST_F(IdentityTest, AMetadataServerThatNeverAnswersMakesNobodyAnonymous) {
     metadata_server_account(std::chrono::milliseconds(300));
     FAIL();
   } catch (const SystemError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("credentials: the metadata server at " + server.root() +
-                                        " does not say who this machine is\n  hint: run the"));
+    EXPECT_THAT(error.what(),
+                HasSubstr("credentials: the metadata server at " + server.root() +
+                          " did not return this machine's identity\n  hint: run the"));
   }
 }
 
@@ -302,7 +303,7 @@ TEST_F(IdentityTest, ANamedFileThatCannotBeUsedIsRefused) {
   EXPECT_THAT(refusal(), HasSubstr("key.json (GOOGLE_APPLICATION_CREDENTIALS): not a JSON object"));
   EXPECT_THAT(refusal(), testing::Not(HasSubstr("SECRET")));
   write_key(key_, "{}");
-  EXPECT_THAT(refusal(), HasSubstr("it names no type of credentials"));
+  EXPECT_THAT(refusal(), HasSubstr("it has no field 'type'"));
 }
 
 TEST_F(IdentityTest, AwsIdentitiesAreNamedByTheirSource) {

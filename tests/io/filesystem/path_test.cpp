@@ -125,24 +125,24 @@ TEST(Path, LocalPathsStayLocal) {
 
 TEST(Path, AnUnknownStorageIsRefused) {
   EXPECT_THAT(refusal("https://host/x"),
-              HasSubstr("path: https://…: no storage is called 'https'"));
+              HasSubstr("path: https://…: unknown storage scheme 'https'"));
   EXPECT_THAT(refusal("https://host/x"),
               HasSubstr("hint: give a local path, gs://bucket/… or s3://bucket/…"));
 }
 
 TEST(Path, ThereMustBeABucket) {
-  EXPECT_THAT(refusal("gs://"), HasSubstr("path: gs://: there is no bucket"));
-  EXPECT_THAT(refusal("s3:///key"), HasSubstr("there is no bucket"));
+  EXPECT_THAT(refusal("gs://"), HasSubstr("path: gs://: the bucket is missing"));
+  EXPECT_THAT(refusal("s3:///key"), HasSubstr("the bucket is missing"));
 }
 
 TEST(Path, CredentialsInAPathAreRefusedAndNotRepeated) {
   for (const char* path : {"s3://AKIA1:SECRET@bucket/key", "gs://SECRET@bucket/key"}) {
-    EXPECT_THAT(refusal(path), HasSubstr("://…: a path may not hold credentials"));
+    EXPECT_THAT(refusal(path), HasSubstr("://…: a path must not contain credentials"));
     EXPECT_THAT(refusal(path), Not(HasSubstr("SECRET")));
     EXPECT_THAT(refusal(path), Not(HasSubstr("AKIA1")));
   }
   EXPECT_THAT(refusal("s3://bucket/key?region=x&secret_key=SECRET"),
-              HasSubstr("path: s3://bucket/key?region=x?…: a path may not hold credentials"));
+              HasSubstr("path: s3://bucket/key?region=x?…: a path must not contain credentials"));
 }
 
 // Of everything that a user might paste, no piece of the secret may be said again.

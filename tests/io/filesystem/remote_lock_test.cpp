@@ -73,7 +73,8 @@ TEST_F(RemoteLockTest, AKilledProcessOfThisMachineIsFoundOut) {
   killed.started = "1";
   claim("0", "held", killed);
   EXPECT_EQ(refusal(), "no error");
-  EXPECT_THAT(log_.text(), HasSubstr("the lock of process 7 on host here, which has ended, is ta"));
+  EXPECT_THAT(log_.text(),
+              HasSubstr("removing the lock of process 7 on host here, which has ended"));
   EXPECT_THAT(list_folder(claims_), IsEmpty());
 }
 
@@ -81,11 +82,11 @@ TEST_F(RemoteLockTest, OneThatIsNotRenewedIsTakenByTheStoresClock) {
   claim("0", "held", elsewhere());
   // Long enough that a busy machine looks at the lock before that.
   EXPECT_EQ(refusal({.stale_seconds = 1, .look_seconds = 0.01}), "no error");
-  EXPECT_THAT(log_.text(),
-              AllOf(HasSubstr("is in use by process 7 on host b since then: smelt run: waiting "),
-                    HasSubstr("the lock of process 7 on host b since then: smelt run, not heard of "
-                              "for "),
-                    HasSubstr(" s, is taken")));
+  EXPECT_THAT(
+      log_.text(),
+      AllOf(HasSubstr("is in use by process 7 on host b since then: smelt run: waiting "),
+            HasSubstr("removing the lock of process 7 on host b since then: smelt run, not renewed "
+                      "for ")));
 }
 
 TEST_F(RemoteLockTest, OneOfAnotherMachineThatIsRenewedIsRefused) {
@@ -94,9 +95,9 @@ TEST_F(RemoteLockTest, OneOfAnotherMachineThatIsRenewedIsRefused) {
   std::thread renewing([&] {
     while (!over) claim("0", "held", elsewhere());
   });
-  EXPECT_THAT(
-      refusal({.look_seconds = 0.01}),
-      HasSubstr("is in use by process 7 on host b since then: smelt run, heard of 0 s ago"));
+  EXPECT_THAT(refusal({.look_seconds = 0.01}),
+              HasSubstr("is in use by process 7 on host b since then: smelt run, whose lock was "
+                        "renewed 0 s ago"));
   over = true;
   renewing.join();
 }
@@ -140,7 +141,7 @@ TEST_F(RemoteLockTest, WhoHasLostItIsTold) {
     message = error_of([&] { lock.require_held(); });
   }
   EXPECT_THAT(message,
-              HasSubstr(str("train: ", folder_, ": another process has taken this folder")));
+              HasSubstr(str("train: ", folder_, ": another process has locked this folder")));
 }
 
 TEST_F(RemoteLockTest, OfTwoThatHoldItBothEnd) {
@@ -155,7 +156,7 @@ TEST_F(RemoteLockTest, WhoAsksTheStoreKnowsOfTheLossAtOnce) {
   claim("0", "held", elsewhere());
   lock.require_held();  // not known yet
   EXPECT_THAT(error_of([&] { lock.require_held_now(); }),
-              HasSubstr(": another process has taken this folder"));
+              HasSubstr(": another process has locked this folder"));
 }
 
 TEST_F(RemoteLockTest, ItsHolderIsToldToThoseWhoLook) {
@@ -164,7 +165,7 @@ TEST_F(RemoteLockTest, ItsHolderIsToldToThoseWhoLook) {
     const FolderLock lock(folder_, "train");
     EXPECT_THAT(folder_worker(folder_).value_or(""),
                 HasSubstr(str("process ", ::getpid(), " on ")));
-    EXPECT_EQ(remote_worker(folder_, {.stale_seconds = 0}), std::nullopt);  // not heard of
+    EXPECT_EQ(remote_worker(folder_, {.stale_seconds = 0}), std::nullopt);  // stale
   }
   EXPECT_EQ(folder_worker(folder_), std::nullopt);
 }

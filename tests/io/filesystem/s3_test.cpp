@@ -94,8 +94,8 @@ TEST_F(S3Test, WritesInPartsWhatAmazonsClientReadsAndRefusesTooManyParts) {
   RemoteWriter writer(at("big"), 3);
   writer.write("abc");
   EXPECT_THAT(message_of([&] { writer.write("d"); }),
-              HasSubstr("more bytes than an object there may have, written in parts\n  hint: cut "
-                        "the data into several files, for examples by --shards"));
+              HasSubstr("more bytes than the maximum size of an object that is uploaded in parts\n "
+                        " hint: split the data into several files, for examples with --shards"));
 }
 
 TEST_F(S3Test, TheEndpointAndRegionOfTheEnvironmentAreUsed) {
@@ -146,9 +146,11 @@ TEST_F(S3RefusalTest, AServerThatAPathNamesGetsNoCredentialsUnlessItIsTrusted) {
     return str("s3://", bucket, "/x?region=us-east-1&scheme=http&endpoint_override=", host);
   };
   const std::string message = message_of([&] { read_file(path("bucket")); });
-  EXPECT_THAT(message, HasSubstr(str("is denied to anonymous (", host,
-                                     " of the path is not trusted with credentials): ")));
-  EXPECT_THAT(message, HasSubstr(str("\n  hint: if they may be sent there, set "
+  EXPECT_THAT(
+      message,
+      HasSubstr(str("is denied to anonymous (", host,
+                    " in the path is not a trusted server, so no credentials are sent to it): ")));
+  EXPECT_THAT(message, HasSubstr(str("\n  hint: if the server is trusted, set "
                                      "SMELT_TRUSTED_ENDPOINTS=",
                                      host)));
   EXPECT_THAT(read_file(dir_.file("requests")), testing::Not(HasSubstr("AWS4")));

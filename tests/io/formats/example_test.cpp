@@ -98,7 +98,7 @@ TEST(Example, AFeatureOfAnotherKindIsRefused) {
 TEST(Example, EveryCutIsRefused) {
   for (std::size_t size = 1; size < kMessage.size(); ++size)
     EXPECT_THAT(example_error([&] { Example(std::string_view(kMessage).substr(0, size), "here"); }),
-                HasSubstr("here: cut short"))
+                HasSubstr("here: truncated"))
         << size;
 }
 

@@ -115,7 +115,7 @@ std::string with(std::size_t at, char value) {
 }
 
 TEST(RecordLayout, WrongValuesUnderARightChecksumAreNamed) {
-  EXPECT_THAT(layout_error("text"), HasSubstr("a.index: no index of records"));
+  EXPECT_THAT(layout_error("text"), HasSubstr("a.index: not a record index"));
   EXPECT_THAT(layout_error(with(8, 2)), HasSubstr("a.index: version 2, not 1"));
   EXPECT_THAT(layout_error(with(16, 3)), HasSubstr("a.index: 3 records in 6 bytes"));
   EXPECT_THAT(layout_error(with(23, '\x7f')), HasSubstr(" records in 6 bytes"));

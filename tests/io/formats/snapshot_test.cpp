@@ -42,7 +42,7 @@ TEST(SnapshotMetadata, WhatIsNoFolderOfTokensIsRefusedByName) {
   TestSnapshot s = dealt_out(0, 5, 1);
   s.version = 1;
   EXPECT_EQ(metadata_error(s),
-            "m: snapshot of version 1, not 2\n  hint: save it again by tf.data.Dataset.save");
+            "m: snapshot of version 1, not 2\n  hint: save it again with tf.data.Dataset.save");
   s.version = 0;
   EXPECT_THAT(metadata_error(s), HasSubstr("m: snapshot of version 0, not 2"));
   s.version = 2;
@@ -54,10 +54,10 @@ TEST(SnapshotMetadata, WhatIsNoFolderOfTokensIsRefusedByName) {
   EXPECT_THAT(metadata_error(s), HasSubstr("m: elements of type 259, not of integers"));
   s.types = {};
   s.finalized = false;
-  EXPECT_THAT(metadata_error(s), HasSubstr("m: the snapshot was not written to its end"));
+  EXPECT_THAT(metadata_error(s), HasSubstr("m: the snapshot is incomplete"));
   s.finalized = true;
   s.run = "../x";
-  EXPECT_THAT(metadata_error(s), HasSubstr("m: run '../x' is no number"));
+  EXPECT_THAT(metadata_error(s), HasSubstr("m: run '../x' is not a number"));
   EXPECT_THAT(error_of<UsageError>([&] { (void)parse_snapshot_metadata("\x22\x01\x02", "m"); }),
               HasSubstr("m: field 4 is of wire type 2"));
 }
@@ -85,10 +85,10 @@ TEST(TokenTensors, ReadScalarsAndListsOfEveryIntegerType) {
 
 TEST(TokenTensors, WhatIsNoTokenIsRefusedWithFileAndOffset) {
   EXPECT_EQ(tensor_error(SnapshotType::int64, tensor_message(9, true, {-1})),
-            "a.snapshot: record at offset 30: -1 is no token id\n  hint: ids are from 0 to "
+            "a.snapshot: record at offset 30: -1 is not a token id\n  hint: ids are from 0 to "
             "2147483647");
   EXPECT_THAT(tensor_error(SnapshotType::uint32, tensor_message(22, false, {1, 2147483648})),
-              HasSubstr("2147483648 is no token id"));
+              HasSubstr("2147483648 is not a token id"));
   EXPECT_THAT(tensor_error(SnapshotType::int32, tensor_message(9, true, {1})),
               HasSubstr("a tensor of int64, not int32 as snapshot.metadata says"));
   const std::string two_dims("\x08\x03\x12\x08\x12\x02\x08\x01\x12\x02\x08\x01\x22\x04\0\0\0\0",
@@ -102,7 +102,7 @@ TEST(TokenTensors, WhatIsNoTokenIsRefusedWithFileAndOffset) {
   EXPECT_THAT(tensor_error(SnapshotType::int32, short_content),
               HasSubstr("3 bytes for a tensor of 1 numbers"));
   EXPECT_THAT(tensor_error(SnapshotType::int32, tensor_message(3, true, {1}).substr(0, 9)),
-              HasSubstr("a.snapshot: record at offset 30: cut short"));
+              HasSubstr("a.snapshot: record at offset 30: truncated"));
 }
 
 TEST(SnapshotPacking, IsNamedWhenItIsNotGzip) {
@@ -111,9 +111,10 @@ TEST(SnapshotPacking, IsNamedWhenItIsNotGzip) {
   };
   using namespace std::string_view_literals;
   EXPECT_EQ(error("\0\0\0\x1c\x1e\x74\x0e\0\0\0\0\0"sv),
-            "f: packed by SNAPPY\n  hint: save it with compression=\"GZIP\" or without any");
+            "f: compressed with SNAPPY\n  hint: save it with compression=\"GZIP\" or without "
+            "compression");
   EXPECT_THAT(error("\x78\x9c\x12\x34\x56\x78\x9a\xbc\xde\xf0\x11\x22"sv),
-              HasSubstr("f: packed by ZLIB"));
+              HasSubstr("f: compressed with ZLIB"));
   std::string record;
   append_record(record, "0123456789");
   EXPECT_EQ(error(record), "no error");

@@ -79,16 +79,17 @@ TEST(Sstable, EveryChangedByteIsRefused) {
 }
 
 TEST(Sstable, FaultsAreNamed) {
-  EXPECT_THAT(refusal_of_table("short"), HasSubstr("a.index: not a table of TensorFlow's"));
+  EXPECT_THAT(refusal_of_table("short"), HasSubstr("a.index: not a TensorFlow checkpoint index"));
   const std::string block = std::string("\0\1\1av", 5) + std::string("\0\0\0\0\1\0\0\0", 8);
   EXPECT_EQ(refusal_of_table(table_of(block, '\0')), "no error");
-  EXPECT_THAT(refusal_of_table(table_of(block, '\1')), HasSubstr("packed by Snappy"));
-  EXPECT_THAT(refusal_of_table(table_of(block, '\7')), HasSubstr("unknown packing 7"));
+  EXPECT_THAT(refusal_of_table(table_of(block, '\1')), HasSubstr("compressed with Snappy"));
+  EXPECT_THAT(refusal_of_table(table_of(block, '\7')), HasSubstr("unknown compression 7"));
   const std::string twice =
       std::string("\0\1\1av\0\1\1av", 10) + std::string("\0\0\0\0\1\0\0\0", 8);
   EXPECT_THAT(refusal_of_table(table_of(twice, '\0')), HasSubstr("do not ascend"));
   const std::string shared = std::string("\5\1\1av", 5) + std::string("\0\0\0\0\1\0\0\0", 8);
-  EXPECT_THAT(refusal_of_table(table_of(shared, '\0')), HasSubstr("shares 5 bytes with one of 0"));
+  EXPECT_THAT(refusal_of_table(table_of(shared, '\0')),
+              HasSubstr("shares 5 bytes with the previous key, which has 0"));
   EXPECT_THAT(refusal_of_table(table_of(std::string("\0\1\1av\xFF\xFF\0\0", 9), '\0')),
               HasSubstr("65535 restarts"));
   std::string damaged = table_of(block, '\0');
@@ -123,7 +124,7 @@ TEST(Sstable, KeysCannotGrowWithoutBound) {
   footer += footer;
   footer.resize(40);
   append_little_endian(footer, std::uint64_t{0xDB4775248B80FB57});
-  EXPECT_THAT(refusal_of_table(file + footer), HasSubstr("share more with each other"));
+  EXPECT_THAT(refusal_of_table(file + footer), HasSubstr("share more bytes than names"));
 }
 
 }  // namespace

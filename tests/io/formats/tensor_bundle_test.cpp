@@ -96,13 +96,13 @@ TEST(TensorBundle, EveryChangedByteIsRefused) {
 TEST(TensorBundle, ContradictionsAreRefused) {
   EXPECT_EQ(bundle_refusal(index_of(f32({2, 3}, 24))), "no error");
   EXPECT_THAT(bundle_refusal(index_of(f32({2, 3}, 20))),
-              HasSubstr("m.index: 't': has 20 bytes, but is f32[2,3]"));
+              HasSubstr("m.index: 't': has 20 bytes, but its shape is f32[2,3]"));
   EXPECT_THAT(bundle_refusal(index_of(f32({-1}, 4))), HasSubstr("impossible shape [-1]"));
   EXPECT_THAT(bundle_refusal(index_of(f32({1 << 30, 1 << 30, 1 << 30}, 4))),
               HasSubstr("impossible shape"));
   BundleEntry elsewhere = f32({1}, 4);
   elsewhere.shard = 1;
-  EXPECT_THAT(bundle_refusal(index_of(elsewhere)), HasSubstr("lies in file 1 of 1"));
+  EXPECT_THAT(bundle_refusal(index_of(elsewhere)), HasSubstr("is in data file 1 of 1"));
   EXPECT_THAT(bundle_refusal(sstable_bytes({{"t", ""}})), HasSubstr("has no header"));
   BundleIndex many = index_of(f32({1}, 4));
   many.shards = 0;
@@ -121,9 +121,9 @@ std::string header_with(std::uint32_t field, std::uint32_t inner, std::int64_t v
 }
 
 TEST(TensorBundle, OtherByteOrdersAndVersionsAreRefused) {
-  EXPECT_THAT(bundle_refusal(header_with(2, 1, 1)), HasSubstr("of the other byte order"));
+  EXPECT_THAT(bundle_refusal(header_with(2, 1, 1)), HasSubstr("written on a big-endian machine"));
   EXPECT_THAT(bundle_refusal(header_with(3, 2, 2)),
-              HasSubstr("wants a reader of version 2, this one is of 1"));
+              HasSubstr("needs a reader of version 2, but smelt supports version 1"));
   EXPECT_EQ(bundle_refusal(header_with(3, 1, 9)), "no error");  // newer, but still readable
 }
 
@@ -140,7 +140,7 @@ TEST(TensorBundle, PartsMustMakeUpTheirTensor) {
   const BundleSlice first{{{0, 2}}}, second{{{2, 2}}}, shifted{{{1, 2}}}, beyond{{{3, 2}}};
   EXPECT_EQ(bundle_refusal(in_parts({first, second}, 2)), "no error");
   EXPECT_THAT(bundle_refusal(in_parts({first, second}, 1)), HasSubstr("its part 1 is missing"));
-  EXPECT_THAT(bundle_refusal(in_parts({first}, 1)), HasSubstr("its parts are not all of it"));
+  EXPECT_THAT(bundle_refusal(in_parts({first}, 1)), HasSubstr("its parts do not cover the tensor"));
   EXPECT_THAT(bundle_refusal(in_parts({first, shifted}, 2)), HasSubstr("its parts overlap"));
   EXPECT_THAT(bundle_refusal(in_parts({first, beyond}, 2)), HasSubstr("beyond the tensor"));
   EXPECT_THAT(bundle_refusal(in_parts({{{{0, 3}}}, beyond}, 1)),

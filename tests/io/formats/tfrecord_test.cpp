@@ -67,7 +67,7 @@ TEST(TfRecord, EveryCutInsideARecordIsRefused) {
     if (size == 0 || size == 21 || size == 37)
       EXPECT_EQ(message, "") << size;
     else
-      EXPECT_THAT(message, HasSubstr("cut short: ")) << size;
+      EXPECT_THAT(message, HasSubstr("truncated: ")) << size;
   }
 }
 
@@ -77,8 +77,8 @@ TEST(TfRecord, MessagesNameBothChecksumsOrBothLengths) {
   EXPECT_THAT(record_error(broken), HasSubstr("data checksum 0x"));
   EXPECT_THAT(record_error(broken), HasSubstr(" expected 0x191c1fbb"));
   EXPECT_THAT(record_error(kFile.substr(0, 20)),
-              HasSubstr("5 bytes of data and 4 of their checksum wanted, 8 left"));
-  EXPECT_THAT(record_error(kFile.substr(0, 5)), HasSubstr("12 bytes of header wanted, 5 left"));
+              HasSubstr("expected 5 bytes of data and 4 bytes of checksum, found 8"));
+  EXPECT_THAT(record_error(kFile.substr(0, 5)), HasSubstr("expected 12 bytes of header, found 5"));
 }
 
 TEST(TfRecord, TextIsNamed) {
@@ -86,13 +86,14 @@ TEST(TfRecord, TextIsNamed) {
     EXPECT_EQ(
         record_error(text),
         "train.tfrecord: is text, not TFRecord\n  hint: `smelt data` and `smelt electra build_…` "
-        "make records of text; give those");
+        "convert text to records; give the records");
 }
 
 TEST(TfRecord, APackedFileIsNamedWithWhatUnpacksIt) {
   const std::string rest(20, '\x01');
   EXPECT_EQ(record_error("\x1f\x8b\x08" + rest),
-            "train.tfrecord: is packed, records are read unpacked\n  hint: unpack it: `gunzip "
+            "train.tfrecord: is compressed, but records must not be compressed\n  hint: decompress "
+            "it: `gunzip "
             "train.tfrecord`");
   EXPECT_THAT(record_error("\x28\xb5\x2f\xfd" + rest), HasSubstr("`unzstd train.tfrecord`"));
   EXPECT_THAT(record_error("BZh9" + rest), HasSubstr("`bunzip2 train.tfrecord`"));
@@ -103,10 +104,9 @@ TEST(TfRecord, ALengthNearTheLargestIsCutShortAndDoesNotOverflow) {
   std::string file(8, '\xFF');
   const std::uint32_t crc = mask_crc(crc32c(file));
   for (int byte = 0; byte < 4; ++byte) file.push_back(static_cast<char>(crc >> (8 * byte)));
-  EXPECT_THAT(
-      record_error(file + "some bytes"),
-      HasSubstr(
-          "cut short: 18446744073709551615 bytes of data and 4 of their checksum wanted, 10 left"));
+  EXPECT_THAT(record_error(file + "some bytes"),
+              HasSubstr("truncated: expected 18446744073709551615 bytes of data and 4 bytes of "
+                        "checksum, found 10"));
 }
 
 }  // namespace

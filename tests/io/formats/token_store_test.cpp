@@ -139,10 +139,10 @@ TEST(TokenStore, SaysWhatIsWrong) {
     return error_of<UsageError>([&] { (void)tokens_of(store, 0, 3); });
   };
   EXPECT_THAT(error("text that is as long as a head and a foot of a token store, at least so"),
-              HasSubstr("s: no token store"));
-  EXPECT_THAT(error(whole.substr(0, 30)), HasSubstr("s: a token store cut short to 30 bytes"));
+              HasSubstr("s: not a token store"));
+  EXPECT_THAT(error(whole.substr(0, 30)), HasSubstr("s: token store truncated to 30 bytes"));
   EXPECT_THAT(error(whole.substr(0, whole.size() - 1)),
-              HasSubstr("s: a token store that is cut short: it has no end"));
+              HasSubstr("s: truncated token store: it has no foot"));
   std::string broken = whole;
   broken[8] = 2;
   EXPECT_THAT(error(broken), HasSubstr("s: token store of version 2, not 1"));
@@ -160,7 +160,7 @@ TEST(TokenStore, SaysWhatIsWrong) {
   std::vector<std::int32_t> out(3);
   EXPECT_THAT(
       error_of<UsageError>([&] { decode_tokens(layout, blocks, whole.substr(16, 5), "s", out); }),
-      HasSubstr("s: cut short: 16 bytes at offset 16 wanted, 5 found"));
+      HasSubstr("s: truncated: expected 16 bytes at offset 16, found 5"));
 }
 
 }  // namespace

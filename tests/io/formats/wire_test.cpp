@@ -128,21 +128,21 @@ TEST(Wire, EveryCutInsideAFieldIsRefused) {
     if (std::find(ends.begin(), ends.end(), cut) != ends.end()) {
       EXPECT_EQ(message, "") << cut;
     } else {
-      EXPECT_THAT(message, HasSubstr("thing.bin: cut short")) << cut;
+      EXPECT_THAT(message, HasSubstr("thing.bin: truncated")) << cut;
     }
   }
 }
 
 TEST(Wire, RefusesWhatNoWriterWrites) {
   EXPECT_THAT(wire_error("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"s),
-              HasSubstr("a varint over 64 bits at byte 1 of 11 bytes"));
-  EXPECT_THAT(wire_error(std::string(12, '\x80')), HasSubstr("a varint over 64 bits"));
+              HasSubstr("a varint of more than 64 bits at byte 1 of 11 bytes"));
+  EXPECT_THAT(wire_error(std::string(12, '\x80')), HasSubstr("a varint of more than 64 bits"));
   EXPECT_THAT(wire_error("\x02\x00"s), HasSubstr("field number 0 at byte 0 of 2 bytes"));
   EXPECT_THAT(wire_error("\x80\x80\x80\x80\x10"s), HasSubstr("field number 536870912"));
   EXPECT_THAT(wire_error("\x0b"s), HasSubstr("wire type 3"));
   EXPECT_THAT(wire_error("\x0f"s), HasSubstr("wire type 7"));
   EXPECT_THAT(wire_error("\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"s),
-              HasSubstr("cut short: 18446744073709551615 bytes wanted"));
+              HasSubstr("truncated: expected 18446744073709551615 bytes"));
 }
 
 TEST(Wire, ARealWhereAListOfIntegersBelongsIsRefused) {
@@ -152,7 +152,7 @@ TEST(Wire, ARealWhereAListOfIntegersBelongsIsRefused) {
     append_integers(field, "input_ids", out);
     FAIL();
   } catch (const UsageError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("input_ids: field 4 is no list of integers"));
+    EXPECT_THAT(error.what(), HasSubstr("input_ids: field 4 is not a list of integers"));
   }
 }
 

@@ -31,7 +31,7 @@ TEST(Url, OthersAreRefusedAndNotSaid) {
         "https://:PLANTED@a.example/", "/PLANTED", "https://a b/PLANTED"})
     EXPECT_EQ(error_of<UsageError>([&] { parse_url(text, "file.json: token_uri"); }),
               "file.json: token_uri: not a URL of http or https without a user\n"
-              "  hint: a URL reads https://HOST/PATH")
+              "  hint: write it as https://HOST/PATH")
         << text;
 }
 

@@ -54,7 +54,8 @@ TEST_F(OptimizerRecipe, RejectsNumbersOutOfRange) {
   for (const char* norm : {"-1", "nan", "1x", "atuo"})
     EXPECT_EQ(refusal({str("train.optimizer.clip_norm=", norm)}),
               str("--set: train.optimizer.clip_norm is ", norm,
-                  ", must be auto or a finite number of at least 0\n  hint: correct the value"));
+                  ", must be auto or a finite number of at least 0\n  hint: use 1 to clip "
+                  "gradients, or 0 for no clipping"));
   EXPECT_EQ(refusal({"train.schedule.decay_to_step=500"}),
             "--set: train.schedule.decay_to_step is 500 with train.schedule.type bert, which "
             "decays over train.steps\n  hint: set train.schedule.type to jestimator, or remove "

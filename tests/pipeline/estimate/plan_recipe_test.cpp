@@ -122,13 +122,13 @@ TEST_F(PlanRecipe, PlansAGpuByItsRoofline) {
     // The forward pass, twice as much for gradients, and rematerialized attention scores.
     EXPECT_GT(form.products.flops * row.type.devices, row.flops);
     EXPECT_LT(form.products.flops * row.type.devices, 1.4 * row.flops);
-    EXPECT_NEAR(
-        form.step->likely,
-        cost_model::kOfRoofline.likely *
-                (form.products.flops / row.type.flops + form.compiled.moved / row.type.bandwidth) +
-            (row.type.devices > 1 ? cost_model::telling_seconds(row.type, form.compiled.sent.at(0))
-                                  : 0),
-        1e-9);
+    EXPECT_NEAR(form.step->likely,
+                cost_model::kGpuFactor.likely * (form.products.flops / row.type.flops +
+                                                 form.compiled.moved / row.type.bandwidth) +
+                    (row.type.devices > 1
+                         ? cost_model::communication_seconds(row.type, form.compiled.sent.at(0))
+                         : 0),
+                1e-9);
   }
   EXPECT_THAT(plan_text(plan),
               AllOf(HasSubstr("~"), HasSubstr("marks rougher estimates: a GPU's time")));
@@ -203,7 +203,7 @@ TEST_F(PlanRecipe, FindsTheLargestBatchThatFits) {
       .topology = type.topology};
   const auto compiled = compiles().run({{next}}).front();
   EXPECT_EQ(compiled.end, cost_model::CompileEnd::does_not_fit);
-  EXPECT_TRUE(compiled.kept) << "it is what the search ended with";
+  EXPECT_TRUE(compiled.from_cache) << "it is what the search ended with";
 }
 
 TEST_F(PlanRecipe, HalvesABatchThatFitsInNoVariant) {
@@ -231,15 +231,16 @@ TEST_F(PlanRecipe, HalvesABatchThatFitsInNoVariant) {
   PlanRow small =
       plan_run(job, cost_model::TpuCompiles("", {.smelt = program}), prices_).rows.front();
   ASSERT_TRUE(small.fits());
-  EXPECT_TRUE(small.takes_form_by_itself());
+  EXPECT_TRUE(small.is_selected_automatically());
   small.tried.insert(small.tried.begin(), row.tried.front());
   small.tried.back().settings = {"train.memory.remat_policy=layer"};
   small.tried.back().turn = 1;
   small.best = 1;
   const auto text = [&] { return plan_text({.rows = {small}, .cheapest = {}, .fastest = {}}); };
-  EXPECT_THAT(text(),
-              HasSubstr("form       selected automatically, because 1 form before it did not fit; "
-                        "--set train.memory.remat_policy=layer skips compiling it"));
+  EXPECT_THAT(
+      text(),
+      HasSubstr("variant    selected automatically, because 1 variant before it did not fit; "
+                "--set train.memory.remat_policy=layer skips compiling it"));
   small.tried.back().turn.reset();
   EXPECT_THAT(text(), HasSubstr("needs      --set train.memory.remat_policy=layer"));
 }
@@ -364,7 +365,7 @@ TEST_F(PlanRecipe, CalibratesTheRangeWithAMeasuredRun) {
   };
   const auto [generation, factor] = told("TPU v5 lite");
   EXPECT_EQ(generation, "v5e");
-  EXPECT_NEAR(factor.likely, 2 * cost_model::kOfCycles.likely, 1e-3);
+  EXPECT_NEAR(factor.likely, 2 * cost_model::kTpuFactor.likely, 1e-3);
   const cost_model::Estimate after = planned({{generation, factor}});
   EXPECT_NEAR(after.likely, 2 * before, 1e-3 * before);
   EXPECT_NEAR(after.high / after.low, 1.1 / 0.9, 1e-3);

@@ -224,9 +224,9 @@ TEST(Starter, EveryKindIsAValidRecipe) {
                   testing::Not(HasSubstr("unknown field")));
   }
   EXPECT_THAT(error_of<UsageError>([] { starter_text({.kind = "brt"}); }),
-              HasSubstr("new: 'brt' is not a kind of recipe\n  hint: did you mean 'bert'?"));
+              HasSubstr("new: 'brt' is not a known kind of recipe\n  hint: did you mean 'bert'?"));
   EXPECT_THAT(error_of<UsageError>([] { (void)model_size("huge", "--size"); }),
-              HasSubstr("--size: 'huge' is not a size of a model"));
+              HasSubstr("--size: 'huge' is not a known model size"));
 }
 
 TEST(Starter, ChoosesTheVocabularySizeFromTheText) {

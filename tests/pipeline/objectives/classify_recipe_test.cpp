@@ -124,7 +124,7 @@ TEST_F(ClassifyRun, WritesTheOriginalTextToInferenceRows) {
   data::LabelledRow row{.text = "Cafe\u0301", .pair = {}, .label = {}};
   data::compose_texts(row);
   EXPECT_EQ(row.text, "Caf\u00e9");
-  const OrderedJson json = asked_row_json(
+  const OrderedJson json = row_prediction_json(
       row, false, {.problem = io::Problem::single_label, .names = {"a", "b"}}, {1, 0});
   EXPECT_EQ(json["text"], "Cafe\u0301");
 }
@@ -141,7 +141,8 @@ TEST_F(ClassifyRun, DryRunRejectsRowsWithTheMessageOfTheRun) {
   for (int i = 0; i < 100; ++i) latin1 += i % 2 == 0 ? "cats\tcaf\xe9\n" : "dogs\tth\xe9\n";
   const std::string regression = "model.problem=regression";
   EXPECT_THAT(refused("label\ttext\n", {}), HasSubstr("holds no label"));
-  EXPECT_THAT(refused("label\ttext\n", {regression}), HasSubstr("bad.tsv gives no example"));
+  EXPECT_THAT(refused("label\ttext\n", {regression}),
+              HasSubstr("bad.tsv has no row to make an example of"));
   EXPECT_THAT(refused("", {regression}), HasSubstr("bad.tsv"));
   EXPECT_THAT(refused(latin1, {}), HasSubstr("the file is not UTF-8"));
 }
@@ -329,8 +330,8 @@ TEST_F(ClassifyRun, LearnsRegressionAndMultiLabel) {
   EXPECT_EQ(n.measure("squared_error").weight, 6);
   const ReadPredictions read = read_predictions(dir_.file("n/model/predictions.jsonl"));
   const std::vector<std::size_t> all{0, 1, 2, 3, 4, 5};
-  EXPECT_NEAR(n.measure("pearson").value, evaluation::metric_of("pearson", read.said, read.is)(all),
-              1e-5);
+  EXPECT_NEAR(n.measure("pearson").value,
+              evaluation::metric_of("pearson", read.predictions, read.labels)(all), 1e-5);
   const auto said = Json::parse(io::read_file(dir_.file("n/data/train.tfrecord.json")));
   EXPECT_NEAR(said["mean_label"].get<double>(), 202.4, 1);
   const execution::Evaluation s =
@@ -352,7 +353,7 @@ TEST(ClassPredictions, KeepsClassNamesThatContainCommas) {
   EXPECT_EQ(execution::said_label(labels, numbers), R"(["lions, tigers","x,y"])");
   const auto label = [&](const io::Labels& of, const std::string& text) {
     data::LabelledRow row{.text = "a", .pair = {}, .label = text};
-    return asked_row_json(row, true, of, numbers)["label"].dump();
+    return row_prediction_json(row, true, of, numbers)["label"].dump();
   };
   EXPECT_EQ(label(labels, "x,y,bears"), R"(["x,y","bears"])");
   EXPECT_EQ(label(labels, R"(["x,y"])"), R"(["x,y"])");
@@ -564,9 +565,9 @@ TEST_F(ClassifyRun, RejectsInvalidSettings) {
               HasSubstr("holds numbers with fractions, such as 0.5, which are not classes\n  hint: "
                         "set model.problem to regression"));
   EXPECT_THAT(refusal({"data.train=" + rows_file("o.tsv", "text\tlabel\na\tx\nb\tx\n")}),
-              HasSubstr("holds one label alone, 'x'"));
+              HasSubstr("holds only one label, 'x'"));
   EXPECT_THAT(refusal({"model.problem=regression"}),
-              HasSubstr("train.tsv:2: label 'cats' is no number"));
+              HasSubstr("train.tsv:2: label 'cats' is not a number"));
   EXPECT_THAT(refusal({"eval.split=test"}),
               HasSubstr("eval.split is test, but data.test is not set"));
   EXPECT_THAT(refusal({"train.early_stopping.patience=2"}),
@@ -581,7 +582,7 @@ TEST_F(ClassifyRun, RejectsAVocabularyWithMoreTokensThanEmbeddingRows) {
                                       HasSubstr(" rows of embeddings (vocab_size)"));
   EXPECT_THAT(refusal({}), refused);
   EXPECT_FALSE(io::exists(dir_.file("refused")));
-  EXPECT_THAT(error_of<UsageError>([&] { (void)with_given_size(recipe("refused")); }), refused);
+  EXPECT_THAT(error_of<UsageError>([&] { (void)with_existing_size(recipe("refused")); }), refused);
 }
 
 TEST_F(ClassifyRun, FineTunesAFolderOfTransformers5) {
@@ -598,7 +599,7 @@ TEST_F(ClassifyRun, SkipsAndReportsUnreadableRows) {
                                       "text\tlabel\ncat\ta\n \ta\ndog\tb\textra\ndog\tb\ncat\ta\n"
                                       "dog w8\tb\nbird\tonce\n")});
   EXPECT_THAT(log_.text(), HasSubstr("bad.tsv:3 (the text in 'text' is empty)"));
-  EXPECT_THAT(log_.text(), HasSubstr("bad.tsv:4 (3 columns, the first line has 2)"));
+  EXPECT_THAT(log_.text(), HasSubstr("bad.tsv:4 (3 columns, but the first line has 2)"));
   EXPECT_THAT(log_.text(),
               HasSubstr("class 'once' has only one example, which is used for training"));
   EXPECT_THAT(refusal({"data.train=" + dir_.file("bad.tsv")}),

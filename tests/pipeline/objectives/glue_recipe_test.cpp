@@ -51,9 +51,9 @@ class GlueRun : public testing::Test {
   static double score(const std::string& metric, const std::string& field,
                       const std::string& path) {
     const ReadPredictions read = read_predictions(path, field);
-    std::vector<std::size_t> all(read.is.size());
+    std::vector<std::size_t> all(read.labels.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    return evaluation::metric_of(metric, read.said, read.is)(all);
+    return evaluation::metric_of(metric, read.predictions, read.labels)(all);
   }
 
   CapturedLog log_;

@@ -46,7 +46,7 @@ TEST_F(T5AddedTokens, AreNotSplitByASegmentCommand) {
   const std::string command = "sed -u 's/[a-z]/& /g'";
   text::store_segment_command(vocab_, command);
   EXPECT_THAT(error_of<UsageError>([&] { (void)job_of(vocab_).encode("ab"); }),
-              HasSubstr("may not run on its own"));
+              HasSubstr("smelt does not run unless you allow it"));
   text::allow_segment_command(command);
   EXPECT_EQ(job_of(vocab_).encode("abcovidab"), split);
   EXPECT_EQ(std::ranges::count(split, 60), 1);

@@ -64,7 +64,7 @@ TEST_F(T5Recipe, NamesInvalidSettings) {
   EXPECT_THAT(refusal({"vocab.type=wordpiece", "vocab.file=pieces"}),
               HasSubstr("vocab.file pieces is neither a *.model nor a tokenizer.json"));
   EXPECT_EQ(refusal({"data.extra_ids=20"}),
-            "--set: windows of 568 tokens have 28 spans of noise, and the vocabulary has 20 "
+            "--set: windows of 568 tokens have 28 spans of noise, but the vocabulary has only 20 "
             "sentinels\n  hint: raise data.extra_ids or data.mean_noise_span_length, or lower "
             "data.noise_density");
   EXPECT_EQ(refusal({"model.vocab_size=32000"}),

@@ -87,8 +87,9 @@ TEST_F(Stages, RejectsOtherSettingsForAFinishedRunAndKeepsItsRecipe) {
   EXPECT_EQ(files("m/.stages"), stages);
   EXPECT_THAT(
       error_of<UsageError>([&] { dry_run_text(recipe({"train.checkpoint.max_to_keep=2"})); }),
-      HasSubstr("train.checkpoint.max_to_keep was 5, is 2\n  hint: to train on with them, add "
-                "--set train.steps=4; for a new model, add --set out=FOLDER"));
+      HasSubstr(
+          "train.checkpoint.max_to_keep was 5, is 2\n  hint: to continue training with them, add "
+          "--set train.steps=4; for a new model, add --set out=FOLDER"));
   run_recipe(recipe({"train.memory.layers=scan",
                      "train.logging_steps=1"}));  // settings that evaluation uses may change
   EXPECT_EQ(said("eval: started again: train.memory.layers was \"auto\", is \"scan\""), 1);
@@ -307,7 +308,7 @@ TEST_F(Stages, RestoresAnEvaluationWithTheSameVerdict) {
 
 TEST_F(Stages, DetectsDivergence) {
   const auto course = [](double best, double last) {
-    return LossCourse{.best = {200, best}, .last = {230, last}};
+    return LossTrend{.best = {200, best}, .last = {230, last}};
   };
   EXPECT_TRUE(has_diverged(course(7.1, 1.5e7)));
   EXPECT_TRUE(has_diverged(course(0.3, 1.4)));

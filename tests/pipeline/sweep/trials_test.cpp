@@ -76,7 +76,7 @@ TEST_F(TrialsTest, RejectsAFolderWithOtherSettingsOrWeights) {
   run_trials(job());
   run_trials(job({"train.memory.layers=unrolled"}));
   EXPECT_THAT(refusal(job({"train.checkpoint.save_interval_steps=1"})),
-              HasSubstr("these settings would change nothing: train.checkpoint.save_interval_steps "
+              HasSubstr("these settings would have no effect: train.checkpoint.save_interval_steps "
                         "was 500, is 1"));
   EXPECT_THAT(refusal(job({"train.optimizer.learning_rate=1e-7"})),
               HasSubstr("train.optimizer.learning_rate was 0.0001, is 1e-07"));
@@ -304,11 +304,10 @@ TEST_F(TrialsTest, EvaluatesATestSetThatIsAddedLater) {
 
 TEST_F(TrialsTest, ReportsRowsThatCannotBeHeldOutAndMetricsThatCannotBeKept) {
   io::write_file(dir_.file("few.tsv"), "text\tlabel\ncat\ta\ndog\tb\ncat w9\tc\n");
-  EXPECT_THAT(
-      error_of<UsageError>([&] { run("few", {"data.train=" + dir_.file("few.tsv")}); }),
-      HasSubstr(
-          "none can be held out: each is alone of its kind, and trained on\n  hint: give rows "
-          "to evaluate on with data.validation"));
+  EXPECT_THAT(error_of<UsageError>([&] { run("few", {"data.train=" + dir_.file("few.tsv")}); }),
+              HasSubstr("none can be held out for evaluation: each is the only row of its class, "
+                        "which training needs\n  hint: give rows "
+                        "to evaluate on with data.validation"));
   EXPECT_THAT(
       error_of<UsageError>([&] {
         run("k", {"model.problem=token_labels", "eval.every=1",

@@ -215,8 +215,8 @@ TEST_F(Documents, AreDeduplicatedInBoundedMemory) {
   EXPECT_EQ(log_.text(), "");
   text.dedup_memory = 2 * ExactDuplicates::kBytesOfText;
   EXPECT_EQ(read(text).size(), 5u);
-  EXPECT_THAT(log_.text(), HasSubstr("dedup: there are more documents than fit in 0 MB of memory; "
-                                     "each was compared with at least the 1 before it"));
+  EXPECT_THAT(log_.text(), HasSubstr("dedup: the documents do not all fit in 0 MB of memory; each "
+                                     "was compared with at least the previous 1"));
 }
 
 TEST_F(Documents, RefuseUnknownOptions) {
@@ -237,8 +237,10 @@ TEST_F(Documents, RefuseUnknownOptions) {
 // Batches of files that are cut in the middle, small ones, and one that fails at its end.
 TEST_F(Documents, RefuseJsonThatIsNoJsonl) {
   DocumentOptions json = from(write("a.json", "{\"text\": \"One.\"}\n"));
-  EXPECT_THAT(refusal(json), HasSubstr("a.json: a JSON file as a whole is not read, only JSONL is\n"
-                                       "  hint: write one object a line"));
+  EXPECT_THAT(
+      refusal(json),
+      HasSubstr(
+          "a.json: JSON files are not supported, only JSONL\n  hint: write one object per line"));
   json.format.file = FileFormat::jsonl;
   EXPECT_THAT(read(json), ElementsAre(ElementsAre("One.")));
 }

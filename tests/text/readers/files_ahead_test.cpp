@@ -13,7 +13,7 @@
 namespace smelt::text {
 namespace {
 
-TEST(FilesAhead, ReportsAnUnreadableFileBeforeABlockedPipe) {
+TEST(FilePrefetcher, ReportsAnUnreadableFileBeforeABlockedPipe) {
   const TempDir dir;
   io::write_file(dir.file("bad.parquet"), "no Parquet at all");
   ASSERT_EQ(::mkfifo(dir.file("pipe").c_str(), 0600), 0);

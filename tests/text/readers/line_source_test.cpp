@@ -22,11 +22,11 @@ TEST(LineSource, RefusesTheNameOfItsLastFileBeforeItReadsTheFirst) {
   const auto refusal = [](const std::string& last, const TextFormat& format = {}) {
     return error_of<UsageError>([&] { LineSource({"none.txt", last}, format, {}); });
   };
-  EXPECT_THAT(refusal("a.json"), HasSubstr("a.json: a JSON file as a whole is not read"));
-  EXPECT_THAT(refusal("a.JSON.GZ"), HasSubstr("a.JSON.GZ: a JSON file as a whole is not read"));
-  EXPECT_THAT(refusal("a.txt.xz"), HasSubstr("a.txt.xz: xz files are not unpacked here"));
+  EXPECT_THAT(refusal("a.json"), HasSubstr("a.json: JSON files are not supported"));
+  EXPECT_THAT(refusal("a.JSON.GZ"), HasSubstr("a.JSON.GZ: JSON files are not supported"));
+  EXPECT_THAT(refusal("a.txt.xz"), HasSubstr("a.txt.xz: xz files are not supported"));
   EXPECT_THAT(refusal("a.Zip", {.file = FileFormat::csv}),
-              HasSubstr("a.Zip: zip files are not unpacked"));
+              HasSubstr("a.Zip: zip files are not supported"));
 }
 
 TEST(LineSource, RefusesArchivesPackedOrNot) {
@@ -37,7 +37,7 @@ TEST(LineSource, RefusesArchivesPackedOrNot) {
   std::string line;
   for (const char* name : {"b.txt", "b.txt.gz"})
     EXPECT_THAT(error_of<UsageError>([&] { LineReader(dir.file(name)).next(line); }),
-                HasSubstr(str(name, ": tar files are not unpacked here\n  hint: unpack it")));
+                HasSubstr(str(name, ": tar files are not supported\n  hint: decompress it")));
   EXPECT_THAT(error_of<UsageError>([&] { io::check_packing("a.tar"); }),
               HasSubstr("a.tar: tar files"));
 }
@@ -55,7 +55,7 @@ TEST(LineSource, ReportsTheBinaryFile) {
   const CapturedLog log;
   read(false);
   EXPECT_THAT(log.text(), AllOf(HasSubstr("3 NUL bytes were left out, the first in "),
-                                HasSubstr("b.txt:2: is that a text file?")));
+                                HasSubstr("b.txt:2: check that this is a text file")));
   EXPECT_THAT(error_of<UsageError>([&] { read(true); }),
               HasSubstr("b.txt:2: 2 NUL bytes in a text file\n"
                         "  hint: remove the file if it is not text"));
@@ -72,8 +72,10 @@ TEST(LineSource, KnowsEndingsInCapitals) {
     if (event == LineSource::Event::line) lines.push_back(line);
   EXPECT_THAT(lines, testing::ElementsAre("One.", "Two."));
   io::write_file(dir.file("A.TXT.GZ"), "no gzip");
-  EXPECT_THAT(error_of<UsageError>([&] { LineReader(dir.file("A.TXT.GZ")); }),
-              HasSubstr("A.TXT.GZ: not a whole gzip file: it does not begin as one"));
+  EXPECT_THAT(
+      error_of<UsageError>([&] { LineReader(dir.file("A.TXT.GZ")); }),
+      HasSubstr(
+          "A.TXT.GZ: damaged or truncated gzip file: its first bytes are those of another format"));
 }
 
 TEST(LineReader, KnowsUtf16) {

@@ -51,14 +51,14 @@ TEST_F(MalformedDocuments, RefuseRowsThatAreNotWhatTheyShouldBe) {
   EXPECT_THAT(refusal(from(write("a.tsv", "id\tbody\n1\tb\n"))),
               HasSubstr("a.tsv:1: no column 'text'"));
   EXPECT_THAT(refusal(from(write("b.tsv", "id\ttext\n1\ta\n2\n"))),
-              HasSubstr("b.tsv:3: 1 columns, the first line has 2"));
+              HasSubstr("b.tsv:3: 1 columns, but the first line has 2"));
   DocumentOptions parquet = from(write_parquet("a.parquet", {"a"}));
   EXPECT_THAT(refusal(parquet), HasSubstr("a.parquet: no column 'text'\n  hint: known: n, body"));
   parquet.format.field = "n";
   EXPECT_THAT(refusal(parquet), HasSubstr("a.parquet: column 'n' is INT64, not text"));
   const std::string whole = io::read_file(parquet.input);
   parquet.input = write("cut.parquet", whole.substr(0, whole.size() / 2));
-  EXPECT_THAT(refusal(parquet), HasSubstr("cut.parquet: not a whole Parquet file: "));
+  EXPECT_THAT(refusal(parquet), HasSubstr("cut.parquet: damaged or truncated Parquet file: "));
 }
 
 TEST_F(MalformedDocuments, ThrowIfTooManyRowsAreBad) {
@@ -190,7 +190,8 @@ TEST_F(MalformedDocuments, OfGzipMayHaveZerosBehindThem) {
               ElementsAre(ElementsAre("One.", "Two.")));
   EXPECT_THAT(
       refusal(from(write("b.txt.gz", packed + std::string(700000, '\0') + "x"))),
-      HasSubstr("b.txt.gz: not a whole gzip file: other bytes behind the zeros at its end"));
+      HasSubstr(
+          "b.txt.gz: damaged or truncated gzip file: other bytes after the zeros at its end"));
 }
 
 TEST_F(MalformedDocuments, RefuseDamagedCompressedFiles) {
@@ -203,29 +204,31 @@ TEST_F(MalformedDocuments, RefuseDamagedCompressedFiles) {
     const std::string format = name == std::string("a.gz")    ? "gzip"
                                : name == std::string("a.bz2") ? "bzip2"
                                                               : "zstd";
-    EXPECT_THAT(refusal(from(write(name, bytes.substr(0, bytes.size() / 2)))),
-                HasSubstr(str(name, ": not a whole ", format, " file: it ends too early")));
+    EXPECT_THAT(
+        refusal(from(write(name, bytes.substr(0, bytes.size() / 2)))),
+        HasSubstr(str(name, ": damaged or truncated ", format, " file: it ends too early")));
     std::string damaged = bytes;
     for (std::size_t i = bytes.size() / 2; i < bytes.size() / 2 + 40; ++i)
       damaged[i] = static_cast<char>(~damaged[i]);
     if (format != "zstd") {  // the others always have a checksum
       EXPECT_THAT(refusal(from(write(name, damaged))),
-                  HasSubstr(str(name, ": not a whole ", format, " file: ")));
+                  HasSubstr(str(name, ": damaged or truncated ", format, " file: ")));
     }
     EXPECT_THAT(refusal(from(write(name, bytes + "rubbish"))),
-                HasSubstr(str(name, ": not a whole ", format, " file: ")));
+                HasSubstr(str(name, ": damaged or truncated ", format, " file: ")));
     EXPECT_THAT(refusal(from(write(name, "a sentence\n"))),
-                HasSubstr(str(name, ": not a whole ", format, " file: it does not begin as one")));
+                HasSubstr(str(name, ": damaged or truncated ", format,
+                              " file: its first bytes are those of another format")));
     EXPECT_THAT(refusal(from(write(name, ""))),
-                HasSubstr(str(name, ": not a whole ", format, " file: it is empty")));
+                HasSubstr(str(name, ": damaged or truncated ", format, " file: it is empty")));
   }
 }
 
 // The head of a frame with a window of 2 GiB (RFC 8878, 3.1.1.1.2), and one empty block.
 TEST_F(MalformedDocuments, RefuseZstdWindowsBeyondTheirMemory) {
   EXPECT_THAT(refusal(from(write("a.zst", std::string("\x28\xb5\x2f\xfd\0\xa8\1\0\0", 9)))),
-              HasSubstr("a.zst: packed by zstd with a window of more than 128 MiB (--long)\n"
-                        "  hint: unpack it with `zstd -d --long=31`"));
+              HasSubstr("a.zst: compressed by zstd with a window of more than 128 MiB (--long)\n  "
+                        "hint: decompress it with `zstd -d --long=31`"));
 }
 
 TEST_F(MalformedDocuments, ThrowForUnsupportedCompression) {
@@ -234,8 +237,8 @@ TEST_F(MalformedDocuments, ThrowForUnsupportedCompression) {
         {"zip", "PK\x03\x04"},
         {"7z", "7z\xbc\xaf\x27\x1c"},
         {"lz4", "\x04\x22\x4d\x18"}}) {
-    const std::string refused =
-        str(": ", name, " files are not unpacked here\n  hint: unpack it, or pack it with gzip");
+    const std::string refused = str(
+        ": ", name, " files are not supported\n  hint: decompress it, or compress it with gzip");
     EXPECT_THAT(refusal(from(write("a.txt", beginning + "…"))), HasSubstr("a.txt" + refused));
     EXPECT_THAT(refusal(from(write("b.txt." + name, "a"))), HasSubstr("b.txt." + name + refused));
   }

@@ -105,15 +105,16 @@ TEST_F(Rows, ATableWithoutNamesHasNumbers) {
 TEST_F(Rows, ThrowIfColumnNumbersDoNotFit) {
   const std::string tsv = write("a.tsv", "a\tb\tc\nonly\n");
   EXPECT_THAT(refusal(tsv, kSecondAndLast, Header::none),
-              HasSubstr("a.tsv:2: no column 2 among 1\n  hint: columns are counted from 1"));
+              HasSubstr("a.tsv:2: no column 2 among 1\n  hint: column 1 is the first"));
   EXPECT_THAT(refusal(tsv, {{.name = "-2"}}, Header::none), HasSubstr("no column -2 among 1"));
   for (const char* name : {"text", "0", "1x", ""})
     EXPECT_THAT(refusal(tsv, {{.name = name}}, Header::none),
                 HasSubstr(str("a.tsv: '", name, "' is not a column number\n  hint: give numbers")));
   EXPECT_THAT(refusal(write("a.csv", "\"open\n1,2\n"), {{.name = "1"}}, Header::skipped),
-              HasSubstr("a.csv:1: a quote is left open to the file's end"));
-  EXPECT_THAT(refusal(write("a.jsonl", "{}\n"), {{.name = "1"}}, Header::none),
-              HasSubstr("a.jsonl: header is 'none', but jsonl has none\n  hint: leave it out"));
+              HasSubstr("a.csv:1: a quote is not closed before the end of the file"));
+  EXPECT_THAT(
+      refusal(write("a.jsonl", "{}\n"), {{.name = "1"}}, Header::none),
+      HasSubstr("a.jsonl: header is 'none', but jsonl has none\n  hint: remove the setting"));
 }
 
 TEST_F(Rows, GiveTheWantedFieldsInTheirOrderFromEveryFormat) {
@@ -198,20 +199,20 @@ TEST_F(Rows, OfCsvMayHoldQuotesCommasAndLines) {
 
 TEST_F(Rows, OfCsvThatAreMalformedAreNamedByTheirLine) {
   EXPECT_THAT(refusal(write("a.csv", "text,label\n\n\"a\nb\",1\na,b,c\n")),
-              HasSubstr("a.csv:5: more columns than the 2 of the first line\n  hint: put a field"));
+              HasSubstr("a.csv:5: more columns than the 2 of the first line\n  hint: put fields"));
   EXPECT_THAT(refusal(write("b.csv", "text,label\nx,1\n\"a,\nb\n")),
-              HasSubstr("b.csv:3: a quote is left open to the file's end"));
+              HasSubstr("b.csv:3: a quote is not closed before the end of the file"));
   EXPECT_THAT(refusal(write("c.csv", "text,label\n\"a\"b,1\n")),
-              HasSubstr("c.csv:2: 'b,1' behind the quote that ends a field"));
+              HasSubstr("c.csv:2: 'b,1' after the closing quote of a field"));
   EXPECT_THAT(refusal(write("d.csv", "txt,label\n")),
               HasSubstr("d.csv:1: no column 'text'\n  hint: did you mean 'txt'?"));
   EXPECT_THAT(refusal(write("e.csv", "text;label\na;b\n")),
               HasSubstr("e.csv:1: no column 'text'\n  hint: the first line has one column, "
                         "'text;label': separate columns by commas in a CSV"));
   EXPECT_THAT(refusal(write("e.csv", "")),
-              HasSubstr("e.csv: is empty, without even its columns' names"));
+              HasSubstr("e.csv: is empty, expected a line with the column names"));
   EXPECT_THAT(refusal(write("f.csv", "text,label\nx\n")),
-              HasSubstr("f.csv:2: 1 columns, the first line has 2"));
+              HasSubstr("f.csv:2: 1 columns, but the first line has 2"));
 }
 
 // The lines after a stray quote are read again as rows, whether it is open until the end of the
@@ -262,19 +263,21 @@ TEST_F(Rows, OfTsvWithQuotedCellsAreReported) {
   EXPECT_THAT(log.text(), HasSubstr("2 cells of TSV files are written in quotes, which the format "
                                     "tsv reads as part of the text, the first in "));
   EXPECT_THAT(log.text(), HasSubstr("a.tsv:3\n  hint: if a program quoted them"));
-  EXPECT_THAT(refusal(write("b.tsv", "text\tlabel\n\"two\nlines\"\t3\n")),
-              HasSubstr("b.tsv:2: 1 columns, the first line has 2\n  hint: the format tsv takes "
-                        "quotes as letters; read a TSV with quoted fields with format tsv-quoted"));
+  EXPECT_THAT(
+      refusal(write("b.tsv", "text\tlabel\n\"two\nlines\"\t3\n")),
+      HasSubstr("b.tsv:2: 1 columns, but the first line has 2\n  hint: in the format tsv quotes "
+                "are ordinary characters; use format tsv-quoted if fields are quoted"));
   EXPECT_THAT(refusal(write("c.tsv", "\"text\"\t\"label\"\nx\t1\n")),
-              HasSubstr("c.tsv:1: no column 'text'\n  hint: the columns' names are in quotes: read "
-                        "it with format tsv-quoted"));
+              HasSubstr("c.tsv:1: no column 'text'\n  hint: the column names are in quotes: read "
+                        "the file with format tsv-quoted"));
 }
 
 TEST_F(Rows, OfCsvHaveASizeLimit) {
   std::string lines;
   for (int i = 0; i < 33; ++i) lines += std::string(1 << 20, 'x') + "\n";
-  EXPECT_THAT(refusal(write("a.csv", str("text,label\n\"", lines, lines))),
-              HasSubstr("a.csv:2: a row of more than 64 MiB\n  hint: is a quote left open"));
+  EXPECT_THAT(
+      refusal(write("a.csv", str("text,label\n\"", lines, lines))),
+      HasSubstr("a.csv:2: a row of more than 64 MiB\n  hint: check whether a quote is not closed"));
   EXPECT_THAT(refusal(write("b.csv", str("text,label\n\"", lines, "\",\"", lines, "\"\n"))),
               HasSubstr("b.csv:2: a row of more than 64 MiB"));
   std::string cells;
@@ -299,7 +302,8 @@ TEST_F(Rows, AreRefusedWithoutTheirFields) {
                 "for a file without names set header none and give columns by number"));
   EXPECT_THAT(
       refusal(write("b.tsv", "text\tlabel\nx\n")),
-      HasSubstr("b.tsv:2: 1 columns, the first line has 2\n  hint: give every line as many"));
+      HasSubstr(
+          "b.tsv:2: 1 columns, but the first line has 2\n  hint: use the same number of tabs"));
   EXPECT_THAT(refusal(write("a.txt", "x\n")), HasSubstr("a.txt: plain text has no field 'text'"));
   const auto of = [&](const std::shared_ptr<arrow::Array>& labels) {
     return refusal(
@@ -336,7 +340,7 @@ TEST_F(Rows, OfParquetHoldNoCellBeyondALimit) {
   cells[1] = std::string((64 << 20) + 1, 'x');
   const std::string path = write_parquet("a.parquet", table_of({{"text", texts(cells)}}));
   EXPECT_THAT(refusal(path, {{.name = "text"}}),
-              HasSubstr("a.parquet:2: a cell of more than 64 MiB\n  hint: cut the text"));
+              HasSubstr("a.parquet:2: a cell of more than 64 MiB\n  hint: split the text"));
 }
 
 TEST_F(Rows, OfParquetThatCannotBeReadAreNotCalledDamaged) {
@@ -405,7 +409,7 @@ TEST_F(Rows, OfWordsAreArraysOrSentencesOfConll) {
               ElementsAre(Row{"New\u00a0York is", "B-LOC O"}, Row{"a b", "O O"}));
   EXPECT_THAT(
       refusal(write("b.jsonl", "{\"tokens\": [\"a\", 3], \"tags\": [\"O\", \"O\"]}\n"), words),
-      HasSubstr("b.jsonl:1: field 'tokens' holds 3 among its words"));
+      HasSubstr("b.jsonl:1: field 'tokens' holds 3 in its array of words"));
   const std::string conll =
       write("a.conll",
             "\n-DOCSTART- -X- -X- O\n\nEU NNP B-NP B-ORG\nrejects VBZ B-VP O\n\n\n# text = x\n"
@@ -431,16 +435,17 @@ TEST_F(Rows, OfWordsAreArraysOrSentencesOfConll) {
   faults_ = TextFaults();
   EXPECT_THAT(read(bad, words), ElementsAre(Row{"d", "O"}));
   EXPECT_THAT(refusal(bad, words),
-              HasSubstr("bad.bio:2: 'b' has 1 column\n  hint: a line is a word and its label"));
+              HasSubstr("bad.bio:2: 'b' has 1 column\n  hint: write a word and its label"));
 }
 
 TEST_F(Rows, ANumberColumnOfConllIsNotTakenForWords) {
   const std::string numbered = write("n.conll",
                                      "1\tHe\tPRON\n2\tis\tAUX\n\n1-2\tcan't\t_\n1\tca\tAUX\n"
                                      "2\tn't\tPART\n2.1\tgo\tVERB\n3\tgo\tVERB\n");
-  EXPECT_THAT(refusal(numbered, {{.name = "text"}, {.name = "label"}}),
-              HasSubstr("n.conll:8: column 1 numbers the words: 1, 2, 3\n  hint: name the column "
-                        "of the words: --field 2, or data.text: 2 in a recipe"));
+  EXPECT_THAT(
+      refusal(numbered, {{.name = "text"}, {.name = "label"}}),
+      HasSubstr("n.conll:8: column 1 contains word numbers (1, 2, 3), not words\n  hint: select "
+                "the column of the words with --field 2, or data.text: 2 in a recipe"));
   EXPECT_THAT(read(numbered, {{.name = "2"}, {.name = "3"}}),
               ElementsAre(Row{"He is", "PRON AUX"}, Row{"ca n't go", "AUX PART VERB"}));
   const std::string counts = write("c.conll", "1 O\n2 O\n3 O\n\n1 CD O\n3 CD O\n3 CD O\n");

@@ -58,12 +58,11 @@ TEST_F(SquadFile, ThrowsForAnotherStructure) {
     return error_of<UsageError>([&] { read(content, {{.name = field}}); });
   };
   EXPECT_THAT(refusal("{\"a\": 1}\n{\"a\": 2}\n", "question"),
-              HasSubstr("q.json: not a file of SQuAD's form: it is not one JSON value"));
+              HasSubstr("q.json: not in the SQuAD format: it is not one JSON value"));
   EXPECT_THAT(refusal("[1]", "question"), HasSubstr("SQuAD's form: no list 'data'"));
   EXPECT_THAT(refusal(R"({"data": [{"paragraphs": [{"qas": []}]}]})", "question"),
               HasSubstr("SQuAD's form: no text 'context'"));
-  EXPECT_THAT(refusal(kTwoTexts, "quesion"),
-              HasSubstr("SQuAD's questions have no field 'quesion'"));
+  EXPECT_THAT(refusal(kTwoTexts, "quesion"), HasSubstr("SQuAD files have no field 'quesion'"));
 }
 
 // JSONL and tables give the same answers.

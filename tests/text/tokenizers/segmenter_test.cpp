@@ -80,8 +80,8 @@ TEST_F(SegmenterTest, RefusesACommandThatTheUserDidNotGive) {
   const TokenizerOptions options{.segment_command = "cat; true"};
   const BertTokenizer stored(Vocabulary(kTokens), options);
   EXPECT_THAT(error_of<UsageError>([&] { (void)stored.encode("ab"); }),
-              AllOf(HasSubstr("is split into words by the command 'cat; true', which a model may "
-                              "not run on its own"),
+              AllOf(HasSubstr("is split into words by the command 'cat; true', which smelt does "
+                              "not run unless you allow it"),
                     HasSubstr("--segment-command 'cat; true', in a recipe vocab.segment_command")));
   const TokenizerOptions quoted{.segment_command = "sed -u 's/a/b/g'"};
   const BertTokenizer other(Vocabulary(kTokens, "x/vocab.txt"), quoted);

@@ -51,10 +51,10 @@ TEST(Sentinels, ThrowIfTheyAscendOrPiecesAreMissing) {
   const Pieces ascending({"<pad>", "<extra_id_0>", "<extra_id_1>"});
   EXPECT_EQ(error_of<UsageError>([&] { sentinels_of(ascending, "x.model", 100); }),
             "x.model: <extra_id_1> has id 2, not the one below that of the sentinel before it\n"
-            "  hint: T5's sentinels descend; make a vocabulary without any, which get their ids on "
-            "top");
+            "  hint: make a vocabulary with descending sentinels or without sentinels, which then "
+            "get ids above the pieces");
   EXPECT_EQ(error_of<UsageError>([&] { sentinels_of(ascending, "x.model", -1); }),
-            "x.model: -1 sentinels on top\n  hint: 100 is T5's; 0 for none");
+            "x.model: -1 sentinels, must be at least 0\n  hint: use 100 as in T5, or 0 for none");
   EXPECT_EQ(error_of<UsageError>([&] { id_of_piece(ascending, "x.model", "</s>"); }),
             "x.model: no piece '</s>'\n  hint: give a vocabulary that has one, such as T5's "
             "spiece.model, or one of smelt vocab train --type unigram --out x.model");

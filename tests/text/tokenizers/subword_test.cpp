@@ -272,7 +272,7 @@ TEST(SubwordFile, WhatChangesIdsIsReadOrRefused) {
       {"/model/type", R"("Other")", R"(model.type is "Other", not "Unigram")"},
       {"/model/byte_fallback", "true", "model.byte_fallback is true, not false"},
       {"/model/unk_id", "99", "model.unk_id is 99, not the id of a piece"},
-      {"/model/vocab", "[[1, 2]]", "no list of pieces with their scores"},
+      {"/model/vocab", "[[1, 2]]", "not a list of pieces with their scores"},
       {"/normalizer", R"({"type": "Nmt"})", R"(type is "Nmt", not BertNormalizer, NFC)"},
       {"/normalizer", R"({"type": "BertNormalizer", "handle_chinese_chars": true})",
        "handle_chinese_chars is true, not false"},
@@ -292,10 +292,10 @@ TEST(SubwordFile, WhatChangesIdsIsReadOrRefused) {
       {"/model/continuing_subword_prefix", R"("##")", R"(is "##", not null)"},
       {"/model/unk_token", R"("<unk>")", "which is not a piece"},
       {"/model/merges", R"(["a"])", "merge 0, 'a' and '', is not of two pieces"},
-      {"/model/merges", "[3]", "no list of pairs of pieces"},
+      {"/model/merges", "[3]", "not a list of pairs of pieces"},
       {"/model/vocab", R"({"a": 0, "b": 0})", "id 0 is both 'a' and 'b'"},
-      {"/model/vocab", R"({"a": 99999})", "a is 99999, far beyond the number of tokens, 1"},
-      {"/added_tokens/0/id", "99999", "id is 99999, far beyond the number of tokens, 13"},
+      {"/model/vocab", R"({"a": 99999})", "a is 99999, far more than the number of tokens, 1"},
+      {"/added_tokens/0/id", "99999", "id is 99999, far more than the number of tokens, 13"},
       {"/model/vocab", "[]", "not an object of pieces and ids"}};
   for (const auto& [file, cases] : {std::pair{small_unigram(), unigram}, {small_byte_bpe(), bpe}})
     for (const Case& one : cases) {

@@ -112,17 +112,17 @@ TEST_F(TokenizerFile, FlagsSetOptionsThatAreNotStored) {
 }
 
 TEST_F(TokenizerFile, DefaultsDependOnTheVocabulary) {
-  const auto of = [&] { return as_vocabulary_is({}, vocab(), ControlCharacters::electra); };
+  const auto of = [&] { return with_vocabulary_options({}, vocab(), ControlCharacters::electra); };
   EXPECT_EQ(of(), (TokenizerFlags{.lower_case = false, .control = ControlCharacters::electra}));
-  EXPECT_EQ(as_vocabulary_is({.lower_case = true}, vocab(), {}).lower_case, true);
-  EXPECT_EQ(as_vocabulary_is({}, file("lower.txt", "[UNK]\na\n"), {}).lower_case, true);
+  EXPECT_EQ(with_vocabulary_options({.lower_case = true}, vocab(), {}).lower_case, true);
+  EXPECT_EQ(with_vocabulary_options({}, file("lower.txt", "[UNK]\na\n"), {}).lower_case, true);
   file("tokenizer_config.json", R"({"do_lower_case": true})");
   EXPECT_EQ(of(), TokenizerFlags{}) << "the file says it";
 }
 
 TEST_F(TokenizerFile, InfersTheCaseFromThePieces) {
   const auto flags = [&](const std::string& pieces, std::optional<ControlCharacters> of = {}) {
-    return as_vocabulary_is({}, file("case.txt", "[UNK]\n[CLS]\n" + pieces), of);
+    return with_vocabulary_options({}, file("case.txt", "[UNK]\n[CLS]\n" + pieces), of);
   };
   const TokenizerFlags lower{.lower_case = true}, cased{.lower_case = false};
   EXPECT_EQ(flags("a\n##b\ne\n\u0438\n\u4e2d\n-\n"), lower);
@@ -526,8 +526,8 @@ TEST_F(TokenizerFile, OffsetsGoWithTheIdsInAllScripts) {
 TEST_F(TokenizerFile, ThrowsForInvalidIds) {
   const BertTokenizer tokenizer = BertTokenizer::load(vocab(), {});
   EXPECT_THAT(usage_error([&] { tokenizer.decode(Ids{1, 5}); }),
-              HasSubstr("vocab.txt: has 5 pieces, none of id 5"));
-  EXPECT_THAT(usage_error([&] { tokenizer.decode(Ids{-1}); }), HasSubstr("none of id -1"));
+              HasSubstr("vocab.txt: has 5 pieces, but no id 5"));
+  EXPECT_THAT(usage_error([&] { tokenizer.decode(Ids{-1}); }), HasSubstr("but no id -1"));
 }
 
 TEST_F(TokenizerFile, HuggingFaceGivesTheSameIdsWithTheTokenizerJsonThatIsWrittenAndRead) {
@@ -613,9 +613,9 @@ TEST_F(TokenizerFile, ASentencePieceModelGivesBackWhatItEncoded) {
   tokenizer->encode("xQx", ids);
   EXPECT_NE(std::ranges::find(ids, tokenizer->unknown()), ids.end());
   EXPECT_THAT(usage_error([&] { tokenizer->decode(Ids{20}); }),
-              HasSubstr("m.model: has 20 pieces, none of id 20"));
+              HasSubstr("m.model: has 20 pieces, but no id 20"));
   EXPECT_THAT(usage_error([&] { load_tokenizer(dir_.file("m.model"), {.lower_case = true}); }),
-              HasSubstr("m.model: a SentencePiece model has its own normalisation"));
+              HasSubstr("m.model: the normalization of a SentencePiece model"));
 }
 
 TEST_F(TokenizerFile, ThrowsForAFileThatIsNotASentencePieceModel) {

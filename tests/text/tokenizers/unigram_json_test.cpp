@@ -121,26 +121,27 @@ TEST_F(UnigramJsonFile, ThrowsForUnsupportedSettings) {
               HasSubstr("t.json: is not a JSON object"));
   EXPECT_THAT(with("/model/type", "BPE"), HasSubstr("t.json: model.type is \"BPE\", not"));
   EXPECT_THAT(with("/normalizer", {{"type", "Lowercase"}}),
-              HasSubstr("t.json: a normalizer Lowercase, which a T5's has not"));
+              HasSubstr("t.json: a normalizer Lowercase, which smelt does not support for T5"));
   EXPECT_THAT(with("/normalizer", {{"type", "Precompiled"}, {"precompiled_charsmap", "a b"}}),
               HasSubstr("precompiled_charsmap is no base64"));
   EXPECT_THAT(with("/pre_tokenizer", {{"type", "Digits"}}),
-              HasSubstr("t.json: a pre_tokenizer Digits, which a T5's has not"));
+              HasSubstr("t.json: a pre_tokenizer Digits, which smelt does not support for T5"));
   EXPECT_THAT(with("/pre_tokenizer", nullptr),
               HasSubstr("pre_tokenizer is missing, not Metaspace"));
   EXPECT_THAT(with("/pre_tokenizer/pretokenizers/1",
                    {{"type", "Metaspace"}, {"replacement", "▁"}, {"prepend_scheme", "first"}}),
-              HasSubstr("a Metaspace that prepends first behind a WhitespaceSplit"));
+              HasSubstr("a Metaspace that prepends first after a WhitespaceSplit"));
   EXPECT_THAT(with("/normalizer",
                    {{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", "_"}}),
               HasSubstr("t.json: content is \"_\""));
-  EXPECT_THAT(with("/model/unk_id", 9), HasSubstr("model.unk_id is 9, no piece's number"));
+  EXPECT_THAT(with("/model/unk_id", 9), HasSubstr("model.unk_id is 9, not the id of a piece"));
   EXPECT_THAT(with("/model/vocab", {"a", "b"}),
-              HasSubstr("model.vocab is no list of pieces with their scores"));
+              HasSubstr("model.vocab is not a list of pieces with their scores"));
   EXPECT_THAT(with("/added_tokens/0", added(5, "<mask>")),
               HasSubstr("t.json: '<mask>' is added with id 5, which is the piece 'b'"));
-  EXPECT_THAT(with("/added_tokens/0/id", -1), HasSubstr("t.json: id is no whole number in range"));
-  EXPECT_THAT(with("/model/unk_id", 8), HasSubstr("model.unk_id is 8, no piece's number"))
+  EXPECT_THAT(with("/added_tokens/0/id", -1),
+              HasSubstr("t.json: id is not an integer in the valid range"));
+  EXPECT_THAT(with("/model/unk_id", 8), HasSubstr("model.unk_id is 8, not the id of a piece"))
       << "a sentinel";
   EXPECT_FALSE(is_sentencepiece_file("nowhere.json"));
   const std::string deep = str(R"({"model":{"type":"Unigram"},"normalizer":)",
