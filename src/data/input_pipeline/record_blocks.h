@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "data/input_pipeline/kept_blocks.h"
+#include "data/input_pipeline/block_cache.h"
 #include "data/input_pipeline/record_index.h"
 #include "data/input_pipeline/record_order.h"
 

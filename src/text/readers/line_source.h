@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "text/readers/bad_row_limit.h"
-#include "text/readers/files_ahead.h"
+#include "text/readers/file_prefetcher.h"
 #include "text/readers/line_batches.h"
 
 namespace smelt::text {
 
 // Reads files in order. Further files are opened, decompressed and parsed in the background
-// (text/readers/files_ahead.h); the result does not depend on the number of threads.
+// (text/readers/file_prefetcher.h); the result does not depend on the number of threads.
 class LineSource {
  public:
   enum class Event { line, row_end, file_end, end };

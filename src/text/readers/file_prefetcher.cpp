@@ -1,4 +1,4 @@
-#include "text/readers/files_ahead.h"
+#include "text/readers/file_prefetcher.h"
 
 #include <algorithm>
 #include <filesystem>
