@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "data/input_pipeline/block_cache.h"
 #include "data/input_pipeline/data_paths.h"
 #include "data/input_pipeline/example_source.h"
-#include "data/input_pipeline/block_cache.h"
 #include "data/input_pipeline/record_order.h"
 #include "data/input_pipeline/token_files.h"
 #include "data/input_pipeline/window_cuts.h"

@@ -212,8 +212,8 @@ TEST_F(ClassifyRun, RejectsClassWeightsThatDoNotMatchTheClasses) {
   EXPECT_THAT(refusal({"train.label_smoothing=1"}),
               HasSubstr("train.label_smoothing is 1, must be at least 0 and below 1"));
   EXPECT_THAT(refusal({"model.problem=multi_label", "train.class_weights=balanced"}),
-              HasSubstr("train.class_weights and train.label_smoothing are for model.problem "
-                        "single_label and token_labels"));
+              HasSubstr("train.class_weights and train.label_smoothing need model.problem "
+                        "single_label or token_labels"));
 }
 
 TEST(ClassWeights, BalancedWeightsGiveAllClassesTheSameTotal) {

@@ -75,15 +75,16 @@ TEST_F(Stages, RejectsOtherSettingsForAFinishedRunAndKeepsItsRecipe) {
       error_of<UsageError>([&] { run_recipe(recipe({"train.optimizer.learning_rate=0.5"})); }),
       HasSubstr("train.optimizer.learning_rate was 0.0001, is 0.5"));
   const auto stages = files("m/.stages");
-  EXPECT_THAT(error_of<UsageError>([&] {
-                run_recipe(recipe({"train.checkpoint.max_to_keep=2", "train.optimizer.type=adamw",
-                                   "eval.every=1"}));
-              }),
-              AllOf(HasSubstr("m is finished at step 2 of 2, and these settings would change "
-                              "nothing: train.checkpoint.max_to_keep was 5, is 2; "
-                              "train.optimizer.type was bert_adamw, is adamw; eval.every was 0, "
-                              "is 1\n  hint: train.optimizer.type cannot change after the first "
-                              "checkpoint; for a new model, add --set out=FOLDER")));
+  EXPECT_THAT(
+      error_of<UsageError>([&] {
+        run_recipe(recipe(
+            {"train.checkpoint.max_to_keep=2", "train.optimizer.type=adamw", "eval.every=1"}));
+      }),
+      AllOf(HasSubstr("m is finished at step 2 of 2, and these settings would have no effect: "
+                      "train.checkpoint.max_to_keep was 5, is 2; "
+                      "train.optimizer.type was bert_adamw, is adamw; eval.every was 0, "
+                      "is 1\n  hint: train.optimizer.type cannot change after the first "
+                      "checkpoint; for a new model, add --set out=FOLDER")));
   EXPECT_EQ(files("m/.stages"), stages);
   EXPECT_THAT(
       error_of<UsageError>([&] { dry_run_text(recipe({"train.checkpoint.max_to_keep=2"})); }),

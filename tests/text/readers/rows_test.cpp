@@ -108,8 +108,9 @@ TEST_F(Rows, ThrowIfColumnNumbersDoNotFit) {
               HasSubstr("a.tsv:2: no column 2 among 1\n  hint: column 1 is the first"));
   EXPECT_THAT(refusal(tsv, {{.name = "-2"}}, Header::none), HasSubstr("no column -2 among 1"));
   for (const char* name : {"text", "0", "1x", ""})
-    EXPECT_THAT(refusal(tsv, {{.name = name}}, Header::none),
-                HasSubstr(str("a.tsv: '", name, "' is not a column number\n  hint: give numbers")));
+    EXPECT_THAT(
+        refusal(tsv, {{.name = name}}, Header::none),
+        HasSubstr(str("a.tsv: '", name, "' is not a column number\n  hint: use column numbers")));
   EXPECT_THAT(refusal(write("a.csv", "\"open\n1,2\n"), {{.name = "1"}}, Header::skipped),
               HasSubstr("a.csv:1: a quote is not closed before the end of the file"));
   EXPECT_THAT(

@@ -59,9 +59,9 @@ TEST_F(SquadFile, ThrowsForAnotherStructure) {
   };
   EXPECT_THAT(refusal("{\"a\": 1}\n{\"a\": 2}\n", "question"),
               HasSubstr("q.json: not in the SQuAD format: it is not one JSON value"));
-  EXPECT_THAT(refusal("[1]", "question"), HasSubstr("SQuAD's form: no list 'data'"));
+  EXPECT_THAT(refusal("[1]", "question"), HasSubstr("not in the SQuAD format: no list 'data'"));
   EXPECT_THAT(refusal(R"({"data": [{"paragraphs": [{"qas": []}]}]})", "question"),
-              HasSubstr("SQuAD's form: no text 'context'"));
+              HasSubstr("not in the SQuAD format: no text 'context'"));
   EXPECT_THAT(refusal(kTwoTexts, "quesion"), HasSubstr("SQuAD files have no field 'quesion'"));
 }
 
