@@ -5,8 +5,7 @@
 
 namespace smelt {
 
-// Returns whether the text is "HOST" or "HOST:PORT" and nothing else, such as a user name or a
-// path.
+// Returns whether the text is "HOST" or "HOST:PORT", without a user name or a path.
 bool is_host(const std::string& text);
 
 std::string without_port(const std::string& host);
@@ -18,9 +17,10 @@ bool is_loopback(const std::string& host);
 // Returns whether the host is a subdomain of googleapis.com, with or without a port.
 bool is_google_api(const std::string& host);
 
-// Returns whether the environment variable kTrustedEndpoints, a comma-separated list, contains this
-// HOST or HOST:PORT.
+// The environment variable with the hosts that the user trusts with credentials, separated by
+// commas.
 inline constexpr const char* kTrustedEndpoints = "SMELT_TRUSTED_ENDPOINTS";
+// Returns whether that list contains the host. An entry without a port matches every port.
 bool is_trusted_endpoint(const std::string& host);
 
 }  // namespace smelt

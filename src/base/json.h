@@ -212,7 +212,7 @@ class BasicJson {
   static BasicJson parse_or_discard(std::string_view text);
 
   // Returns the value as JSON text, on one line if `indent` is negative. Throws JsonError for
-  // invalid UTF-8 unless `invalid_utf8` is `replace`.
+  // invalid UTF-8 unless `invalid` is `replace`.
   std::string dump(int indent = -1, char indent_char = ' ', bool ascii_only = false,
                    JsonInvalidUtf8 invalid = JsonInvalidUtf8::reject) const;
 

@@ -36,8 +36,8 @@ class LineFilter {
   // command ends, times out or writes too many lines, and SystemError if it was killed or times out
   // after it has written lines. After an exception the filter cannot be used.
   std::vector<std::string> filter(std::span<const std::string> lines);
-  // Filters the last lines: also closes the command's input, so that a command which drops lines
-  // ends at once.
+  // Does the same as filter() for the last lines of the input, and closes the command's input after
+  // them. A command that has dropped lines then ends, so the error is found before the timeout.
   std::vector<std::string> filter_last(std::span<const std::string> lines);
 
  private:

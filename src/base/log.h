@@ -77,9 +77,9 @@ struct LogOptions {
   std::string file = {};            // also gets every message, with date and time zone; "": none
 };
 
-// Makes the program's logger the current one. Warnings and errors are red or yellow on a terminal
-// that has colours, and begin with "warning:" and "error:" elsewhere. Messages are appended to the
-// file, if there is one. Throws UsageError if it cannot be opened.
+// Replaces the program's logger by one with these options. Warnings and errors are yellow and red
+// on a terminal that has colours, and begin with "warning:" and "error:" elsewhere. Messages are
+// appended to the log file, if there is one. Throws UsageError if the file cannot be opened.
 void set_up_log(const LogOptions& options = {});
 
 // Appends a message to the log file, if there is one: "2026-11-27T17:40:03+0100 info: text".

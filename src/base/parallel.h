@@ -81,7 +81,7 @@ class BoundedQueue {
 // called.
 class OrderedGate {
  public:
-  // Returns false if the turnstile was stopped.
+  // Returns false if stop() was called.
   bool wait(std::size_t number) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return stopped_ || next_ == number; });

@@ -40,7 +40,7 @@ class Progress {
   std::string label_, unit_;
   std::int64_t total_, first_;
   Clock::time_point start_ = Clock::now(), next_draw_;
-  bool drew_end_ = false;  // prefetched items may still be in progress then
+  bool drew_end_ = false;  // the bar was drawn at 100 %; updates after that obey next_draw_
   bool terminal_;
 };
 

@@ -11,14 +11,14 @@ namespace smelt {
 // folders (base/temporary_path.h). For commands without their own signal handler.
 void end_at_signals();
 
-// While an object of this class exists, these signals print that the same command resumes, and end
-// the process at once with exit code 75. Unfinished output has a temporary name, which the next run
-// removes. Also makes the process survive a closed output pipe, from the first object on
-// (base/closed_pipe.h).
+// While an object of this class exists, SIGTERM, SIGINT and SIGHUP end the process at once with
+// exit code 75, after a message that the same command resumes the work. Unfinished output has a
+// temporary name; the next run removes it. The first object also makes the process survive a closed
+// output pipe from then on (base/closed_pipe.h).
 class StopNotice {
  public:
   StopNotice();
-  // Disables the signals for the final cleanup, so that they do not interrupt it.
+  // Ignores the signals from now on, so that they do not interrupt the final cleanup.
   static void let_finish();
   ~StopNotice();  // restores the previous handlers
   StopNotice(const StopNotice&) = delete;

@@ -1,4 +1,4 @@
-// Detects devices, plugins and stores that hang, and explains crashes.
+// Detects devices, plugins and storage that hang, and prints a message if the process crashes.
 #pragma once
 
 #include <chrono>
@@ -19,10 +19,10 @@ enum class WorkOf {
   compiler,  // may take long; logs a warning each time `limit` passes
 };
 
-// Ends the process with status 1 if a step, or other work of a device or store, does not end within
-// `limit`. If the process crashes, prints the current step. Both messages say that checkpoints are
-// intact. Time in which the process was suspended (Ctrl-Z, a sleeping machine) does not count. At
-// most one object may exist.
+// Ends the process with status 1 if a step, or other watched work of a device or of storage, does
+// not end within `limit`. If the process crashes, prints the current step. The messages for a hang
+// and for a crash both say that checkpoints are intact. Time in which the process was suspended
+// (Ctrl-Z, a sleeping machine) does not count. At most one object may exist.
 class Watchdog {
  public:
   // Watches work other than steps, on any thread, while this object exists. `what` begins the
@@ -67,7 +67,7 @@ class Watchdog {
   void watch();
   void postpone(std::chrono::steady_clock::duration time);
 
-  std::chrono::duration<double> limit_;  // 0 disables it
+  std::chrono::duration<double> limit_;  // 0: only crashes are reported
   const std::chrono::steady_clock::time_point created_ = std::chrono::steady_clock::now();
   std::string field_;
   Leave leave_;

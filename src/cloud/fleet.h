@@ -12,7 +12,7 @@ namespace smelt::cloud {
 struct FleetProgram {
   int worker = 0;
   std::vector<std::string> words;  // the command and its arguments; started without a shell
-  // ends when its stdin is closed; false: send TERM (scp does not read stdin)
+  // whether the program ends when its stdin is closed; if not (scp), it also gets TERM
   bool reads_input = true;
   // replace FleetRules' out and err
   std::function<void(const std::string& text)> out = {}, err = {};
@@ -36,11 +36,12 @@ struct FleetEnd {
   std::string why_not;  // ssh's error if it could not reach the worker, else ""
 };
 
-// Runs all programs and waits for them. Each has a pipe as stdin that stays open; closing it ends a
-// guarded_command(). A program is started again if it exits with 255, ssh reported that it reached
-// no server, and nothing else was printed. After the timeout or a signal (base/stop_signal.h) all
-// programs are asked to end, and killed after `grace`; a signal then throws Stopped. Throws
-// SystemError if a program cannot be started.
+// Runs all programs and waits for them. The stdin of each is a pipe that stays open until the
+// program is asked to end; guarded_command() (cloud/ssh.h) ends when it is closed. A program is
+// started again if it exits with 255, ssh reported that it reached no server, and nothing else was
+// printed. After the timeout or a signal (base/stop_signal.h) all programs are asked to end, and
+// killed after `grace`; a signal then throws Stopped. Throws SystemError if a program cannot be
+// started.
 std::vector<FleetEnd> run_fleet(const std::vector<FleetProgram>& programs, const FleetRules& rules);
 
 // Returns the highest exit status.

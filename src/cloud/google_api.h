@@ -73,9 +73,9 @@ class GoogleApi {
 
 inline constexpr int kNotFound = 404, kOtherGeneration = 412;  // HTTP statuses
 
+inline constexpr int kCallsAtOnce = 32;  // a moderate number of connections to one server
 // Calls body(api, 0) to body(api, count - 1) on up to `at_once` threads, each with its own
 // GoogleApi. If several throw, rethrows the exception with the lowest index.
-inline constexpr int kCallsAtOnce = 32;  // a moderate number of connections to one server
 void call_side_by_side(const GoogleApi& api, std::size_t count,
                        const std::function<void(GoogleApi&, std::size_t)>& body,
                        int at_once = kCallsAtOnce);

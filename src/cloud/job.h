@@ -21,8 +21,9 @@ class JobWorkers {
     std::string log;                          // output after the requested offsets
     std::vector<std::uint64_t> log_end = {};  // new offset of each worker, in bytes
   };
-  // Limits for the next part of an installation, requested before each part: the seconds that it
-  // may take, and the seconds after which the machine deletes itself unless the timer is reset.
+  // Limits for the next part of an installation. `at_most` is the seconds that the part may take,
+  // `seconds_left` the seconds after which the machine deletes itself unless the timer is reset.
+  // install() calls NextPart before each part; `wanted` is the most seconds that the part needs.
   struct Part {
     double at_most = 0, seconds_left = 0;
   };
@@ -49,7 +50,7 @@ class JobWorkers {
 struct JobTimes {
   double poll = 30;
   double closing = 420;       // reserved for a last checkpoint and the deletion
-  double stop_at_most = 150;  // of `closing`: wait this long for the command to end
+  double stop_at_most = 150;  // part of `closing`: maximum wait for the command to end
   double useful = 600;        // do not create a machine that could run for less than this
   // replace a machine that cannot be reached, or whose installation fails, after this time
   double useless = 600;
@@ -68,7 +69,8 @@ struct JobEnvironment {
   std::function<void(const std::string& line)> tell = {};  // prints a status line
   std::function<void(const std::string& text)> log = {};   // prints output of the command
   StartupScript startup = {};
-  // Copies data to the bucket. Calls its argument before it would overwrite another job's data.
+  // Copies data to the bucket. Calls `require_lead`, which throws if another process has taken over
+  // the job, before it changes what is in the bucket.
   std::function<void(const std::function<void()>& require_lead)> stage = {};
   // Copies the results from the bucket.
   std::function<void()> fetch = {};

@@ -62,7 +62,7 @@ struct JobJournal {
   std::size_t zone = 0;                  // index of the next zone to try
   double not_before = 0;                 // no request before this time, after all zones refused
   std::optional<std::int64_t> progress;  // step of the newest checkpoint seen
-  int starts = 0, fruitless = 0;         // starts of the command; of these, since that checkpoint
+  int starts = 0, fruitless = 0;         // starts of the command: all; those after that checkpoint
   int refusals = 0;                      // rounds through all zones without a machine
   double stop_since = 0;                 // when the command was asked to end
   std::vector<std::uint64_t> log_end;    // bytes of each worker's output already shown
@@ -81,8 +81,9 @@ struct JobJournal {
 std::string machine_name(const JobSpec& spec);
 const char* word_of(JobStep step);
 
-// Returns the end of billing of a machine, at most `now`: its deletion or, if unknown, ten minutes
-// after its deadline (if it may delete itself) or the last time it was seen, whichever is later.
+// Returns the time at which the billing of a machine ends: its deletion, if that is known.
+// Otherwise returns ten minutes after its deadline, or the time when it was last seen if that is
+// later, but at most `now`. A machine that may not delete itself is billed until `now`.
 double paid_until(const JobMachine& machine, double now);
 
 // Returns the US dollars spent on all machines so far, by the known prices.

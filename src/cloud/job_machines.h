@@ -43,8 +43,9 @@ class JobMachines {
   // Deletes this job's nodes and queued resources in its zones other than that of its current
   // machine. A supervisor that was suspended while another one took over may have requested them.
   void drop_strays();
-  // Takes a step towards no machine. Returns true once none exists or can still appear. Throws
-  // SystemError if resources of the job remain elsewhere in the project.
+  // Takes a step towards deleting every machine of the job. Returns true once no machine exists and
+  // none can appear any more. Throws SystemError if resources of the job remain elsewhere in the
+  // project.
   bool clear();
   // Returns all resources in the project with the run's name or label as "name in zone", and the
   // job's zones that do not respond.

@@ -311,7 +311,7 @@ void JobShell::start(const TpuNode& node, const std::string& command) {
 }
 
 void JobShell::end_stragglers(const TpuNode& node, const Look& look, const Workers& running) {
-  constexpr int kEndSeconds = 60;  // as long as the guard waits
+  constexpr int kEndSeconds = 60;  // the same as in guard_script() (cloud/job_guard.h)
   const bool is_half = look.state == Look::State::running && look.status != 0;
   if (!is_half) return failed_since_.reset();
   if (!failed_since_) failed_since_ = Clock::now();

@@ -12,8 +12,9 @@ namespace smelt::cloud {
 // with a token. The token is not on a command line, where other users could read it.
 std::string machine_calls();
 
-// Defines the shell function "keep_log", which uploads the output of the job in $j to the job's
-// folder as log/START-worker-$n.txt. `storage` is "https://storage.googleapis.com".
+// Defines the shell function "keep_log", which uploads the output of the job on worker $n to the
+// job's folder in the bucket as log/START-worker-$n.txt. $j is the job's folder on the worker, and
+// START the time of the job's start. `storage` is "https://storage.googleapis.com".
 std::string keep_log_function(const JobSpec& spec, const std::string& storage);
 
 // Returns a command that uploads the output of one worker once. Its exit status is curl's.

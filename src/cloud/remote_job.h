@@ -1,5 +1,6 @@
-// Shell commands that start, show and end a background command on a worker, which does not depend
-// on a connection. One command at a time, in ~/.smelt-job.
+// Shell commands that start, show and end a background command on a worker. The background command
+// keeps running if the connection is lost. A worker has at most one, with its files in
+// ~/.smelt-job.
 #pragma once
 
 #include <string>

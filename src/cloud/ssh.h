@@ -42,7 +42,7 @@ struct SshWorker {
   bool is_known = false;  // its host key came from Google; reject others
 };
 
-// An open connection setup for some workers.
+// What ssh needs to connect to some workers, prepared by open_ssh().
 struct SshAccess {
   std::string user, key_file, known_hosts, config;
   std::vector<std::string> options;
@@ -60,13 +60,13 @@ struct SshAgentSource {
   std::vector<std::string> options;
 };
 
-// The private key that ssh signs in with, in `folder`, or in ~/.ssh if that is "". It may not exist
-// yet.
+// Returns the path of the private key that ssh signs in with, in `folder`, or in ~/.ssh if that is
+// "". The file may not exist yet.
 std::string ssh_key_file(const std::string& folder = {});
-// Throws CredentialsRefused if the key has a passphrase and the ssh agent does not hold it, which
-// one may do later; UsageError if ssh cannot use the key for another reason, as when others may
-// read it; SystemError if ssh-keygen did not run. The agent is that of ssh's IdentityAgent option,
-// or else of SSH_AUTH_SOCK.
+// Throws CredentialsRefused if the key has a passphrase and the ssh agent does not hold it; the
+// user can then add it to the agent and try again. Throws UsageError if ssh cannot use the key for
+// another reason, such as a key file that other users can read, and SystemError if ssh-keygen did
+// not run. The agent is that of ssh's IdentityAgent option, or else of SSH_AUTH_SOCK.
 void require_usable_key(const std::string& file, const SshAgentSource& agent = {});
 
 // Adds the user's public key to the node's metadata, if missing, and waits for the change. Retries

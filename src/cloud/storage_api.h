@@ -44,7 +44,8 @@ void require_bucket_name(const std::string& name);
 // with an emulator, and without credentials.
 GoogleApi storage_connection(const std::string& path = "");
 
-// A cache with one connection of each kind.
+// A cache with two connections of storage_connection(): an anonymous one for paths on
+// gs://anonymous@…, and one for all other paths.
 class StorageConnections {
  public:
   GoogleApi& of(const std::string& path);

@@ -159,7 +159,7 @@ class TpuApi {
   Json list(const std::string& path, const char* field, const std::string& what,
             std::vector<std::string>* unreachable = nullptr, bool* is_unknown = nullptr);
 
-  // Lists a field of one zone or of all.
+  // Returns the list in `field` ("nodes") of a zone, or of all zones if `zone` is kAllZones.
   TpuList<Json> in_zones(const std::string& zone, const char* field, const std::string& what);
 
   GoogleApi& api_;

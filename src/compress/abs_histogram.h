@@ -13,8 +13,8 @@ struct AbsHistogram {
   static constexpr std::size_t kMostBins = 2048;
 
   // counts[k] is the number of values with |x| in [k, k + 1) * width. The width is the smallest
-  // power of two that gives the largest value a bin. When the range grows, neighboring bins are
-  // merged, so the counts do not depend on the order of the values.
+  // power of two for which kMostBins bins include the largest value. If a larger value is added,
+  // neighboring bins are merged, so the counts do not depend on the order of the values.
   std::vector<std::int64_t> counts = std::vector<std::int64_t>(kMostBins);
   double width = 0;  // 0 while all values are 0
   float most = 0;  // the largest value; infinity once a value was not finite, which stops counting

@@ -19,7 +19,9 @@ enum class Calibration {
   // the bins from the 128th on; of equal ones the last is chosen. Clipped values count in
   // the last bin. The first bin, which includes exact zeros, gets the count of the second.
   entropy,
-  mse,  // of the largest value times 1, 0.99, ..., 0.2: the least squared quantization error
+  // The candidate with the least squared quantization error. Candidates are the largest value seen
+  // times 1, 0.99, ..., 0.2.
+  mse,
 };
 inline constexpr NamedValues<Calibration, 4> kCalibrations{{{"minmax", Calibration::minmax},
                                                             {"percentile", Calibration::percentile},

@@ -17,9 +17,10 @@ namespace smelt::compress {
 // matmuls with the same input.
 void gptq_triangle(std::vector<double>& sums, std::size_t columns, int threads);
 
-// Quantizes weights [R,C] with the triangle of gptq_triangle(). Sets the weights of `dead` inputs,
-// which are always 0, to 0. The scale of a group of columns is computed when rounding reaches the
-// group, from the adjusted weights. The result does not depend on `threads`.
+// Quantizes weights [R,C] with the triangle of gptq_triangle(). `dead` marks the inputs that are 0
+// in all calibration data; their weights are set to 0. The scale of a group of columns is computed
+// when rounding reaches the group, from the adjusted weights. The result does not depend on
+// `threads`.
 io::Int4Groups gptq_groups(std::span<const float> weights, std::size_t rows, std::size_t group,
                            std::span<const double> triangle, const std::vector<bool>& dead,
                            int threads);

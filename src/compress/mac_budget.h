@@ -23,11 +23,11 @@ double unit_macs(const CompressedFolder& folder, const PruneGroup& group,
 // The cost and importance of one kind of unit over all layers.
 struct UnitCosts {
   std::int64_t units = 0, step = 1;  // per layer; the number kept is a multiple of `step`
-  double macs = 0;                   // of one unit in every layer
+  double macs = 0;                   // cost of one unit per layer, summed over all layers
   std::vector<double> importance;    // [units + 1]: [n] is the sum over layers if n units are kept
 };
-// `importances` contains one vector per layer, with the importance of each unit. `macs` is the cost
-// of one unit in every layer.
+// `importances` contains one vector per layer, with the importance of each unit. `macs` is
+// UnitCosts::macs.
 UnitCosts unit_costs(std::span<const std::vector<double>> importances, std::int64_t step,
                      double macs);
 

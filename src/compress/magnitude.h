@@ -25,7 +25,8 @@ using EachMatrix = std::function<void(const std::function<void(std::span<const f
 // Reads the matrices three times, one at a time.
 MagnitudeThreshold magnitude_cut(const EachMatrix& matrices, std::uint64_t kept);
 
-// Sets all values of a matrix that the threshold does not keep to 0.
+// Sets to 0 all values of a matrix except those with a magnitude above `least` and the first
+// `of_equal` ones equal to it.
 void keep_largest(std::span<float> values, float least, std::uint64_t of_equal);
 
 // Keeps the nm.kept values with the largest magnitudes in each group of nm.of neighbors (among

@@ -1,6 +1,6 @@
 // The importance of units (heads, neurons) for the loss: the diagonal of the Fisher information of
 // masks with value 1 on the units (Kwon et al. 2022, "A fast post-training pruning framework for
-// transformers", section 4.1). Units are pruned by it without training.
+// transformers", section 4.1). Pruning removes the least important units, without training.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct MaskedProduct {
 };
 
 // Returns a program that computes for each matmul the gradient f32 [units] of the batch's loss with
-// respect to the masks. Since a mask scales the matmul's input, it is the sum of W * dW over the
-// unit's rows. Runs without dropout.
+// respect to the masks. Since a mask scales the matmul's input, the gradient of a unit's mask is
+// the sum of W * dW over the unit's rows. Runs without dropout.
 model::Prediction mask_gradients(const model::Task& task,
                                  const std::vector<MaskedProduct>& products);
 

@@ -31,7 +31,7 @@ struct PruneJob {
 
 // The outcome of pruning.
 struct Pruned {
-  // Importances and kept units are reported for groups of at most this number of units.
+  // If a layer has more units of a kind than this, Units::importance and Units::kept are empty.
   static constexpr std::int64_t kMaxReportedUnits = 64;
   struct Stack {
     std::string what;  // "layers", "decoder layers"

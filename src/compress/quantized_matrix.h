@@ -15,7 +15,9 @@ class PruneRows;
 
 // A quantized matrix.
 struct QuantizedMatrix {
-  io::LazyTensors tensors;  // by suffix of the matrix's name; "" for int8 values
+  // The stored tensors. The key is the suffix to append to the matrix's name; that of int8 values
+  // is "".
+  io::LazyTensors tensors;
   std::int64_t rows = 0;
   std::function<std::vector<float>()> dequantized;  // returns f32 values [R,C]
 };

@@ -50,8 +50,9 @@ std::vector<std::string> consumers_of(const std::string& norm, const io::LazyTen
   return out;
 }
 
-// Returns all folds, neurons first. The order matters: folding neurons scales matrices whose column
-// maxima the folds of norms use.
+// Returns the folds of the neurons of every feed-forward, then those of the norms. The order
+// matters: applying the former scales matrices (wi or wi_1) whose column maxima determine the
+// factors of the latter.
 std::vector<Fold> folds_of(const io::LazyTensors& tensors) {
   std::vector<Fold> out;
   for (const auto& [name, tensor] : tensors)

@@ -1,8 +1,9 @@
 // SmoothQuant (Xiao et al. 2023, arXiv 2211.10438): moves outliers of the input channels of a
 // matmul into its matrix, where they cost less accuracy. Channel j is divided by
 //   s_j = max|X_j|^a / max|W_j|^(1-a), at least 1e-5; 1 for a channel that is always 0,
-// where W_j is column j of all matrices that consume the channel; it is multiplied by s_j. The
-// division is folded into the layer before, so that the model computes the same function.
+// where W_j is column j of all matrices that consume the channel. W_j is multiplied by s_j. The
+// channel is divided by scaling the weights that produce it (a norm or a matrix), so that the model
+// computes the same function.
 #pragma once
 
 #include "compress/input_ranges.h"

@@ -32,10 +32,10 @@ struct SourceFolder {
 enum class QuantizedInput { rejected, accepted };
 
 // Opens a Hugging Face folder, the exported model of a run (exported_of()), or any other model that
-// smelt reads. Converts the latter to a temporary folder, with its moving averages if it has any.
-// Throws UsageError in the same cases as open_stored_model(), if the model is not fine-tuned (such
-// as an ELECTRA generator), and if its weights are quantized or sparse but `quantized` is
-// `rejected`.
+// smelt reads. Converts the latter to a temporary folder, in which moving averages, if there are
+// any, replace the weights. Throws UsageError in the same cases as open_stored_model(), if the
+// model is not fine-tuned (such as an ELECTRA generator), and if its weights are quantized or
+// sparse but `quantized` is `rejected`.
 SourceFolder open_source_folder(const std::string& path,
                                 QuantizedInput quantized = QuantizedInput::rejected);
 

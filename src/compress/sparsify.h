@@ -36,7 +36,7 @@ struct Sparsified {
     std::uint64_t weights = 0, not_zero = 0;
   };
   std::vector<Tensor> tensors;                // of attention and feed-forward, by name
-  std::uint64_t weights = 0, not_zero = 0;    // totals of these
+  std::uint64_t weights = 0, not_zero = 0;    // totals over `tensors`
   std::uint64_t parameters = 0;               // of the whole model
   std::uint64_t bytes_before = 0, bytes = 0;  // of all files of the folder
 };

@@ -30,6 +30,8 @@ struct PruneGroup {
 };
 
 // Returns the groups without the matmuls of removed layers, and without groups that become empty.
+// `kept_layers` has the numbers of the layers that remain, by stack: the encoder's (or those of a
+// BERT), then the decoder's.
 std::vector<PruneGroup> of_layers(std::vector<PruneGroup> groups,
                                   const std::vector<std::vector<std::int64_t>>& kept_layers);
 

@@ -63,8 +63,8 @@ class Scratch {
   fs::path path_;
 };
 
-// Starts a process with output to files. Its temporary files go to `scratch`, because it may be
-// killed.
+// Starts a process that writes its output to the files `out` and `err`. Sets its TMPDIR to
+// `scratch`, so that its temporary files can be removed even if it is killed.
 ::pid_t start(const std::string& program, const std::vector<std::string>& words,
               const std::string& scratch, const std::string& out, const std::string& err) {
   std::vector<char*> arguments;

@@ -21,8 +21,8 @@ struct CompileRequest {
 // The outcome of a compilation.
 enum class CompileEnd { fits, does_not_fit, failed };
 
-// Bytes that a device sends along axes of the mesh, in all-reduces and in other collectives. The
-// asynchronous bytes are included in both.
+// Bytes that a device sends along axes of the mesh, in all-reduces and in other collectives.
+// `all_reduce` includes asynchronous_all_reduce, and `other` includes asynchronous_other.
 struct SentBytes {
   std::string axes;  // "data", "fsdp+tensor"
   double all_reduce = 0, other = 0, asynchronous_all_reduce = 0, asynchronous_other = 0;
@@ -67,8 +67,8 @@ class TpuCompiles {
   std::vector<Compiled> run(std::span<const CompileRequest> requests, const Done& done = {},
                             const Begun& begun = {}) const;
 
-  // Returns the user's cache folder, smelt/plans in $XDG_CACHE_HOME or ~/.cache; "" if neither
-  // exists.
+  // Returns the user's cache folder: smelt/plans in $XDG_CACHE_HOME, or in ~/.cache if that is not
+  // an absolute path. Returns "" if the home folder is unknown too.
   static std::string user_cache_folder();
 
  private:

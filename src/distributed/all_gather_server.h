@@ -40,8 +40,8 @@ class AllGatherServer {
   // complete or has failed, or if this rank already took part in it; otherwise nullopt.
   std::optional<PodAnswer> add(PodCall from, const std::string& key, std::string payload,
                                std::chrono::milliseconds timeout, Clock::time_point now);
-  // Returns the errors of all-gathers that have timed out. An all-gather fails on all ranks at the
-  // earliest deadline of any of them.
+  // Returns the error replies for all-gathers that have timed out. An all-gather fails on all ranks
+  // once the deadline of any rank has passed.
   std::vector<PodAnswer> overdue(Clock::time_point now);
   std::optional<Clock::time_point> next_deadline() const;
   // Moves all deadlines by `time`, during which the server's own process was suspended.

@@ -184,7 +184,7 @@ void CoordinationServer::end(const std::string& text, int exit_code, int except)
     }
     flush_for(times_.told);
   };
-  tell(false);  // before rank 0, whose process exits when it is notified
+  tell(false);  // the other ranks first, because rank 0's process exits when it is notified
   tell(true);
 }
 

@@ -29,6 +29,8 @@ class CoordinationServer {
   int own_end() const { return own_end_; }
 
  private:
+  // came: connected, but no handshake accepted. member: has a rank. left: has sent bye. gone: its
+  // connection is closed.
   enum class Stage { came, member, left, gone };
   struct Peer {
     std::unique_ptr<Connection> connection;

@@ -63,9 +63,10 @@ struct PodOptions {
 // not block each other.
 class CoordinationService {
  public:
-  // Connects and returns once all `place.size` processes have joined. Throws SystemError that names
-  // the missing ranks after a timeout. Throws UsageError, on every rank that has joined, if the
-  // pod, run, rank, size, smelt version or a field differs between ranks.
+  // Connects and returns once all `place.size` processes have joined. After a timeout throws
+  // SystemError that names the missing ranks. Throws UsageError on every rank that has joined if
+  // the size or a field differs between ranks, or a rank is not below the size. Throws UsageError
+  // on this process only if its protocol version, secret or incarnation is not that of rank 0.
   static std::unique_ptr<CoordinationService> connect(const PodPlace& place,
                                                       const PodFields& fields,
                                                       const PodOptions& options = {});

@@ -14,10 +14,12 @@ inline constexpr std::uint32_t kPodProtocol = 1;
 inline constexpr std::size_t kFrameHeader = 4 + 1 + 8;
 inline constexpr std::size_t kMostPayload = std::size_t{64} << 20;
 
+// The comments list the payload of each kind. Processes send the kinds that are not marked "from
+// the server" to the server.
 enum class FrameKind : std::uint8_t {
   hail = 1,  // from the server: nonce
   hello,     // a Handshake (handshake.h)
-  welcome,   // from the server, when all have joined: all Handshakes
+  welcome,   // from the server, when all have joined: host name and u32 pid of each rank
   taken,     // from the server: text; another process has this rank for now
   gather,    // key, u64 timeout in ms, payload
   put,       // key, value

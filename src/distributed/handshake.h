@@ -15,7 +15,7 @@ struct Handshake {
   std::uint32_t protocol = kPodProtocol;
   int rank = 0, size = 1;
   std::string incarnation;
-  std::string proof;  // proof_of(secret, the hub's nonce, rank)
+  std::string proof;  // proof_of(secret, the server's nonce, rank)
   std::string host;   // this machine's name
   int pid = 0;
   PodFields fields;
@@ -35,11 +35,13 @@ std::string name_of(const Handshake& hello);
 std::string proof_of(const std::string& secret, const std::string& nonce, int rank);
 std::string new_nonce();
 
-// The reason why a process may not join the run of `own`, rank 0's handshake.
+// The reason why a process may not join the run.
 struct Refusal {
   std::string text;      // error message with its hint
   bool of_ours = false;  // the process belongs to this run, so the run cannot begin
 };
+// Returns why the process with handshake `hello` may not join, or nullopt if it may. `own` is rank
+// 0's handshake, and `own_proof` the proof that `hello` must contain.
 std::optional<Refusal> refusal_of(const Handshake& own, const std::string& own_proof,
                                   const Handshake& hello);
 

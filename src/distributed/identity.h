@@ -33,10 +33,10 @@ struct PodSettings {
 struct ProcessEnvironment {
   std::function<std::string(const std::string& variable)> environment;  // returns "" if unset
   // Returns the value of instance/attributes/<name> from Google's metadata server, or nullopt if
-  // there is the attribute or the server does not exist.
+  // the attribute or the server does not exist.
   std::function<std::optional<std::string>(const std::string& name)> metadata;
   bool has_tpu = false;      // if false, TPU sources are ignored
-  bool has_devices = false;  // has a TPU or GPU; without one only flags count
+  bool has_devices = false;  // has a TPU or GPU; if false, SLURM and launchers are ignored
 };
 
 // One source of the identity, such as SLURM, and the values found in it.
@@ -54,8 +54,9 @@ struct IdentitySource {
 std::vector<IdentitySource> identity_sources(const PodSettings& words,
                                              const ProcessEnvironment& around);
 
-// Returns the identity from the first source that names several processes. Throws UsageError if an
-// earlier source is incomplete or two sources disagree.
+// Returns the identity from the flags, or else from the first source that names several processes.
+// Throws UsageError if a source is incomplete or invalid, or if two sources disagree. If the flags
+// are used, ignores all other sources but complete ones of a TPU.
 PodIdentity identity_of(const std::vector<IdentitySource>& sources);
 
 // Returns a description such as "process 1 of 4, its hub at t1v-w-0:8487, by SLURM's variables".

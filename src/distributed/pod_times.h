@@ -9,19 +9,18 @@ struct PodTimes {
   using Span = std::chrono::milliseconds;
 
   // Timeouts of the connection itself.
-  Span connect = std::chrono::seconds(300);  // from a process's start until all have come
+  Span connect = std::chrono::seconds(300);  // from a process's start until all have joined
   // How long a process retries joining while another process has its rank: longer than `silence`,
   // because a dead process's rank becomes free only then.
   Span taken = std::chrono::seconds(70);
-  Span hello = std::chrono::seconds(10);    // from a connection to its first frame
+  Span hello = std::chrono::seconds(10);    // from connecting until the handshake arrives
   Span say = std::chrono::seconds(60);      // interval of log messages about waiting ranks
   Span beat = std::chrono::seconds(2);      // heartbeat interval
   Span silence = std::chrono::seconds(60);  // a process without a heartbeat for this long is dead
   Span told = std::chrono::seconds(2);      // time to notify all ranks before the server stops
 
   // Timeouts of all-gathers, by purpose.
-  Span programs = std::chrono::hours(1);  // until all ranks have compiled
-  Span resume = std::chrono::seconds(600);
+  Span programs = std::chrono::hours(1);  // until all ranks have compiled; also all other purposes
   Span restore = std::chrono::seconds(1800);
   Span commit = std::chrono::seconds(1200);
   Span exit = std::chrono::seconds(300);

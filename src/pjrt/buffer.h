@@ -1,4 +1,4 @@
-// An array in the memory of one device. It may still be under computation; reads wait for it.
+// An array in the memory of one device. Its values may not be computed yet; reads wait for them.
 #pragma once
 
 #include <concepts>

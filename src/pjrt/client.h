@@ -94,7 +94,9 @@ class Client : public std::enable_shared_from_this<Client> {
   // Returns a serialized CompileOptionsProto, with the platform's overrides and the devices filled
   // in.
   std::string serialized(const CompileOptions& options) const;
-  // Returns the first launch number of a program, which is the same in all processes.
+  // Returns the number of a program's first launch; each later launch counts up from it. It depends
+  // only on module and options, so it is the same in all processes, and the runtime can detect
+  // processes that launch different programs.
   std::uint32_t first_launch(std::string_view stablehlo, const CompileOptions& options) const;
 
   // Returns the number of one of the plugin's devices.
@@ -138,10 +140,10 @@ struct Processes {
 void join_processes(Processes processes);
 
 // Opens a device ("cpu", "gpu" or "tpu") with the plugin from ready_plugin(). `device_count` is the
-// number of devices: the CPU is split into that many; 0 means all available devices, or one CPU
-// device. Throws UsageError if fewer devices are available, or if a run over several processes
-// requests a number other than one or all. While a ClientCache object exists, an already open
-// client is returned.
+// number of devices that the caller needs; 0 means all TPUs or GPUs, or one CPU device. The CPU is
+// split into that many devices. Throws UsageError if fewer devices are available. A run over
+// several processes must request 0, 1 or all devices; otherwise throws UsageError. While a
+// ClientCache object exists, an already open client is returned.
 std::shared_ptr<const Client> open_device(std::string_view device, int device_count = 0);
 
 // While it exists, open_device() keeps its clients open and returns them again. A process can open

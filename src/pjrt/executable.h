@@ -60,7 +60,7 @@ class Executable {
   std::shared_ptr<const Client> client_;
   Handle<pjrt_abi::LoadedExecutableDestroy> handle_;
   CompiledProgram program_;
-  std::vector<std::size_t> lists_;  // plugin's argument list of each own device
+  std::vector<std::size_t> lists_;  // by own device: index of its argument list in plugin calls
   std::vector<int> devices_;
   // Numbers the launches equally in all processes, so that the runtime can detect mismatched
   // launches.

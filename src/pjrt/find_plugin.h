@@ -31,8 +31,8 @@ std::optional<std::string> user_folder(const char* variable, std::string_view be
 // ~/.local/share/smelt/<device>. Returns nullopt if neither is known.
 std::optional<std::string> setup_folder(std::string_view device);
 
-// Returns the plugin's path relative to such a folder, for example "libtpu/libtpu.so". Throws
-// UsageError if the device is unknown.
+// Returns the plugin's path relative to one of plugin_folders(), for example "libtpu/libtpu.so".
+// Throws UsageError if the device is unknown.
 std::string plugin_file(std::string_view device);
 
 }  // namespace smelt::pjrt

@@ -9,8 +9,8 @@
 namespace smelt::pjrt {
 
 // Returns find_plugin(device) after checking the machine and loading the libraries that the plugin
-// needs. Skips this for a plugin from a SMELT_…_PLUGIN variable with another file name than libtpu
-// or the CUDA plugin.
+// needs. Skips both if SMELT_TPU_PLUGIN or SMELT_GPU_PLUGIN names a file with another name than the
+// plugin that smelt itself would use.
 std::string ready_plugin(std::string_view device);
 
 // Paths that are searched for devices.
@@ -19,8 +19,9 @@ struct Machine {
   std::string driver = "libcuda.so.1";  // NVIDIA driver
 };
 
-// Returns whether this machine has the device, a TPU or GPU. A plugin with an unusual file name in
-// a SMELT_…_PLUGIN variable counts as its device.
+// Returns whether this machine has the device, a TPU or GPU. Also true if the device's
+// SMELT_…_PLUGIN variable names a file that is not called like the plugin that smelt itself would
+// use, because smelt does not know what hardware such a plugin needs.
 bool is_here(const std::string& device, const Machine& machine = {});
 
 // Returns the device for a value of --device. "auto" selects the TPU or GPU of this machine, in

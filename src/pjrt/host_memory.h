@@ -33,19 +33,20 @@ std::size_t large_block_bytes() noexcept;
 std::size_t await_freed_blocks(std::size_t limit, std::chrono::milliseconds patience) noexcept;
 
 // Waits between two executions until the first one's temporaries are freed. The plugin frees them
-// shortly after it reports the execution's end, and an execution that starts before that doubles
-// the peak.
+// shortly after it reports the execution's end. If the next execution started before that, the peak
+// memory would be twice as high.
 class TemporariesGuard {
  public:
-  // Call it before an execution, when the one before has ended. Waits at most 10 ms. Large blocks
-  // that stay, such as results, are waited for three times and then accepted.
+  // Call it before an execution, when the one before has ended. Waits at most 10 ms. After every
+  // third wait that times out, the large blocks that are still allocated, such as results, are
+  // accepted: later calls do not wait for that many bytes.
   void await_freed() noexcept;
 
  private:
   std::mutex mutex_;
   bool begun_ = false;
   std::size_t limit_ = 0;     // bytes of large blocks before the latest execution
-  std::size_t accepted_ = 0;  // bytes that were not freed in time three times
+  std::size_t accepted_ = 0;  // bytes that await_freed() no longer waits for
   int timeouts_ = 0;
 };
 

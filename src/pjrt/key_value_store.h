@@ -1,5 +1,5 @@
 // The key-value store of a multi-process run. XLA's CUDA client uses it to exchange device
-// information, and NCCL its ids.
+// information and NCCL's ids.
 #pragma once
 
 #include <chrono>

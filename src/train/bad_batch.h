@@ -64,7 +64,8 @@ struct BadStepContext {
   const Json& settings;                               // settings of the run's checkpoints
 };
 // Saves the bad batch in `folder` and searches for the first non-finite tensor. Returns text for
-// the error message that describes both; it also describes failures, which are not thrown.
+// the error message: the tensor and the folder. An Error in between is not thrown but described in
+// the text.
 std::string diagnose_bad_batch(const std::string& folder, const BadBatch& bad,
                                const BadStepContext& place);
 

@@ -166,7 +166,9 @@ void CheckpointManager::know_checkpoint(std::int64_t step,
   best_steps_[step] = best;
 }
 
-// A non-finite state ends the run, and so does a bug; other failures are part of the result.
+// Writes nothing if the state is not finite; the outcome then names a tensor, and the run ends. A
+// folder that cannot be written is a failed attempt in the outcome, and training continues. A
+// BugError is thrown.
 CheckpointManager::Outcome CheckpointManager::write(const Plan& plan,
                                                     const execution::HostState& host) const {
   Outcome outcome{.step = plan.step, .not_finite = not_finite_anywhere(host, key("finite"))};

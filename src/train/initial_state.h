@@ -24,7 +24,9 @@ struct InitialState {
   std::optional<execution::ModelState> state;      // from a checkpoint; nullopt for a new run
   std::optional<execution::InitialWeights> taken;  // pretrained weights of a new run, if any
   std::int64_t step = 0;
-  std::int64_t steps_before = 0;       // steps of the run that the weights are from, if they count
+  // If `step` continues the step count of the pretrained weights (TrainJob::take_step): the step at
+  // which this run began. Otherwise 0.
+  std::int64_t steps_before = 0;
   SpikeRecord spikes;                  // from the checkpoint
   bool unchecked = false;              // the evaluation of its step was interrupted by a signal
   std::int64_t since_best = 0;         // evaluations since the best one

@@ -52,12 +52,13 @@ struct ResumePoint {
   std::optional<BestState> best = {};
   bool records_best = false;  // if false and `best` is empty, use the scores in best/
 };
-// Restores best/ and save/ to what they were when that checkpoint was saved: removes later states
-// and the remains of killed saves, and copies the best state from the model folder if it is missing
-// in best/. If the checkpoint records no best (earlier versions), uses the scores in best/. Returns
-// the best, or nullopt if there is none or its state is lost, which is logged; the next evaluation
-// then counts as the best. All ranks call this with a new `key`; rank 0, which holds the lock, does
-// the work.
+// Restores best/ and save/ to what they were when the checkpoint `from` was saved: removes later
+// states and the remains of killed saves, and copies the best state from the model folder if it is
+// missing in best/. If the checkpoint does not record which state was the best (earlier versions),
+// uses the scores in best/. Returns the best evaluation. Returns nullopt if there is none, or if
+// its state is lost, which is logged; the next evaluation then counts as the best. All ranks must
+// call this with the same `key`, which was not used before; rank 0, which holds the lock, does the
+// work.
 std::optional<BestState> restore_kept_states(const TrainJob& job, const ResumePoint& from,
                                              const io::FolderLock* lock, const std::string& key);
 

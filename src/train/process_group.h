@@ -29,8 +29,9 @@ struct ProcessGroup {
   bool leads() const { return rank == 0; }
 
   // Calls `say` on rank 0 and broadcasts its result to all ranks. If it throws, every rank throws
-  // the same error (including Stopped). In a single process just calls it. For a key that begins
-  // with "alone" the other ranks wait for days.
+  // the same error (including Stopped). In a single process just calls it. For work that may take
+  // days, such as preprocessing, the key must be "alone" or begin with "alone/": the other ranks
+  // then wait for up to PodTimes::alone.
   std::string told(const std::string& key, const std::function<std::string()>& say) const;
   // Checks that `value` is equal on all ranks; otherwise every rank throws a UsageError that begins
   // with `what` and names the first rank that differs. Fields of a JSON object that only one side
@@ -51,8 +52,8 @@ struct ProcessGroup {
 // Returns a process group that communicates over `hub`; all keys begin with `prefix`.
 ProcessGroup process_group_of(distributed::CoordinationService& hub, const std::string& prefix);
 
-// Makes this process a rank of the hub's process group during its lifetime: train() uses the group,
-// and open_device() joins its processes.
+// While an object of this class exists, this process is a rank of the process group of `hub`:
+// train() works together with the other ranks, and open_device() opens the devices of all ranks.
 class ProcessGroupScope {
  public:
   explicit ProcessGroupScope(std::shared_ptr<distributed::CoordinationService> hub);

@@ -21,10 +21,11 @@ class Pruner {
       return std::nullopt;  // the scores have changed since
     return model::last_pruning(pruning_.schedule, steps_done);
   }
-  // Prunes the weights to the sparsity after `steps_done` steps. `late` is true if the
-  // state has been trained further since. Late pruning does not change a state that was already
-  // pruned on time, so a run may be interrupted before or after pruning: weights that tied with the
-  // smallest remaining one are still nonzero, and no longer tie.
+  // Prunes the weights to the sparsity after `steps_done` steps. `late` is true if the state has
+  // been trained further since, for example if the run was interrupted before pruning. Late pruning
+  // must not change a state that was pruned on time. In such a state a few more weights than
+  // required are nonzero, because they tied with the smallest one to keep. After further training
+  // they differ from it, so late pruning keeps one more of every 100000 weights.
   void prune(std::int64_t steps_done, bool late, execution::ModelState& state) const;
 
  private:

@@ -15,9 +15,11 @@ namespace smelt::train {
 
 struct RewindFrom {
   std::string model_dir;
-  std::int64_t spike = 0;        // step of the spike
-  std::int64_t save_every = 1;   // checkpoints at multiples of it, and the run's first, are
-  std::int64_t first_step = 0;   // preferred, so that the target does not depend on signals
+  std::int64_t spike = 0;  // step of the spike
+  // Preferred targets are the checkpoints at multiples of save_every and the run's first one, at
+  // first_step. So the target does not depend on checkpoints that were saved because of a signal.
+  std::int64_t save_every = 1;
+  std::int64_t first_step = 0;
   Fields fields = recipe_field;  // names of the settings in messages
   // Throws if this process no longer holds the lock. Called before checkpoints are removed.
   std::function<void()> require_held = [] {};

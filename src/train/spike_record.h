@@ -21,7 +21,7 @@ class SpikeRecord {
   SpikeRecord() = default;
   explicit SpikeRecord(const Json& settings);
 
-  // Logs a spike and returns the action to take.
+  // Logs a spike, and records its step if the update is only skipped. Returns `action`.
   model::SpikeAction found(model::SpikeAction action, std::int64_t step, double loss);
   // Records a rollback to the checkpoint of `step`, from which this many batches are skipped.
   void rewound(std::int64_t step, std::int64_t batches);

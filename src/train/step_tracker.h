@@ -10,7 +10,7 @@ enum class RunState {
   settled,    // every started step has ended, and its report was read
   under_way,  // the latest step is running, its report was not read
   spiked,     // a report contained a loss spike: only a rollback is possible
-  cut,        // a signal interrupted the evaluation: save the state, marked, and end
+  cut,        // a signal interrupted the evaluation: the state is saved as unchecked, the run ends
 };
 
 // Tracks the steps of a run. A transition that is not in the diagram is a bug.

@@ -18,8 +18,9 @@
 //
 // Step numbers:
 //   StepTracker::step()          the latest started step, counting all steps of the weights
-//   StepNumbers::argument()      the same without the steps of another run that the weights are
-//                                from; determines learning rate and dropout
+//   StepNumbers::argument()      the same, counted from the beginning of this run if it continues
+//                                the step count of pretrained weights (TrainJob::take_step);
+//                                determines learning rate and dropout
 //   StepNumbers::batch_after()   the batch of the next step, counted like argument(), plus the
 //                                batches that rollbacks have skipped
 //   CheckpointManager::newest()  the latest step whose checkpoint was started
@@ -74,8 +75,8 @@ struct TrainJob {
   bool save_first = false;            // save a new run's state before its first step
   checkpoint::CheckpointNames names = checkpoint::CheckpointNames::smelt;
   std::optional<execution::HeldOut> validation = {};
-  // Additional metrics of evaluations: their names, and a function that creates what computes them
-  // once the device is open.
+  // Names of additional metrics of evaluations, and a function that creates the object that
+  // computes them. The function is called once the device is open.
   std::vector<std::string> state_measures = {};
   std::function<std::unique_ptr<execution::StateMeasures>(std::shared_ptr<const pjrt::Client>)>
       make_state_measures = {};

@@ -1,5 +1,5 @@
-// The phases of a training run, for use in src/train only. Each is constructed from the ones before
-// it:
+// The phases of a training run, for use in src/train only: OpenedRun, InitialState
+// (train/initial_state.h), PreparedRun, Trainer. Each is made from the ones before it.
 #pragma once
 
 #include <memory>
@@ -82,8 +82,9 @@ struct StepNumbers {
     return static_cast<std::uint64_t>(step + first_batch + spikes.skipped_batches());
   }
 
-  std::int64_t steps_before;  // steps of the run that the weights are from, if they count
-  std::int64_t first_batch;   // batch of step 0; negative if that step belongs to another run
+  std::int64_t steps_before;  // see InitialState
+  // Number of the batch that step 1 uses; negative if a later step uses batch 0.
+  std::int64_t first_batch;
 };
 
 class Trainer {
@@ -139,7 +140,7 @@ class Trainer {
   std::optional<pjrt::Buffer> report_;  // report of position_.step(), if it was not read yet
   model::ReportSums since_check_, last_;
   std::int64_t logged_save_;
-  std::int64_t since_best_ = 0;  // number of evaluations
+  std::int64_t since_best_ = 0;  // number of evaluations since the best one
   bool signalled_ = false;
   bool stop_requested_ = false, save_requested_ = false;  // requested by any process
   int rewinds_ = 0;

@@ -22,7 +22,7 @@ using testing::HasSubstr;
 using Words = std::array<std::uint32_t, 4>;
 
 // Known answers of the Random123 library (kat_vectors, philox4x32 with 10 rounds).
-TEST(Philox, GivesTheKnownAnswers) {
+TEST(Philox, MatchesTheRandom123KnownAnswers) {
   EXPECT_EQ(philox(0, 0, 0), (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   const std::uint64_t ones = ~std::uint64_t{0};
   EXPECT_EQ(philox(ones, ones, ones), (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
@@ -30,7 +30,7 @@ TEST(Philox, GivesTheKnownAnswers) {
             (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-TEST(NearestName, FindsTheLikelyOneOrNone) {
+TEST(NearestName, SuggestsTheNearestNameOrNone) {
   const std::vector<std::string> known{"--input", "--output", "--vocab"};
   EXPECT_EQ(nearest_name("--inptu", known), "--input");
   EXPECT_EQ(nearest_name("--ouput", known), "--output");
@@ -43,7 +43,7 @@ TEST(NearestName, FindsTheLikelyOneOrNone) {
   EXPECT_EQ(did_you_mean("--learning-rate", known), "known: --input, --output, --vocab");
 }
 
-TEST(WholeNumbers, AreReadInTheFormsThatPeopleWrite) {
+TEST(WholeNumbers, ParsesSignsUnderscoresAndExponents) {
   EXPECT_EQ(parse_whole_number("1000"), 1000);
   EXPECT_EQ(parse_whole_number("+5"), 5);
   EXPECT_EQ(parse_whole_number("010"), 10);
@@ -57,38 +57,38 @@ TEST(WholeNumbers, AreReadInTheFormsThatPeopleWrite) {
     EXPECT_EQ(parse_whole_number(other), std::nullopt) << other;
 }
 
-TEST(Figures, ATableHasColumnsOfTheirWidestCell) {
+TEST(TableText, PadsColumnsToTheirWidestCell) {
   EXPECT_EQ(table_text({{"a", "b"}, {"long", ""}, {"x", "y"}}), "a     b\nlong\nx     y\n");
 }
 
-TEST(Words, ANounAgreesWithItsNumber) {
+TEST(Words, UsesThePluralForCountsOtherThanOne) {
   EXPECT_EQ(counted(1, "step"), "1 step");
   EXPECT_EQ(counted(0u, "step"), "0 steps");
   EXPECT_EQ(counted(std::uint64_t{1}, "batch", "batches"), "1 batch");
   EXPECT_EQ(counted(2, "batch", "batches"), "2 batches");
 }
 
-TEST(Words, ATextIsCutBetweenCharacters) {
+TEST(Words, ShortensTextBetweenUtf8Characters) {
   EXPECT_EQ(characters("aé…"), 3u);
   EXPECT_EQ(shortened("aé…", 3), "aé…");
   EXPECT_EQ(shortened("aéıo", 3), "aé…");
   EXPECT_EQ(shortened("a éıo", 3), "a…");
 }
 
-TEST(Progress, WritesDurationsAsAClockDoes) {
+TEST(Progress, FormatsDurationsAsClockTime) {
   EXPECT_EQ(duration_text(0.4), "0:00");
   EXPECT_EQ(duration_text(65), "1:05");
   EXPECT_EQ(duration_text(3723), "1:02:03");
 }
 
-TEST(Progress, WritesBytesInUnitsOfAThousand) {
+TEST(Progress, FormatsBytesInDecimalUnits) {
   EXPECT_EQ(bytes_text(999), "999 B");
   EXPECT_EQ(bytes_text(1500), "1.5 kB");
   EXPECT_EQ(bytes_text(20e9), "20.0 GB");
   EXPECT_EQ(bytes_text(3e18), "3000.0 PB");
 }
 
-TEST(Progress, OnATerminalIsABarWithRateAndTimeLeft) {
+TEST(Progress, ShowsABarWithRateAndTimeLeftOnATerminal) {
   const StderrTerminal terminal;
   {
     Progress steps("train", 4, "steps", 1);
@@ -105,7 +105,7 @@ TEST(Progress, OnATerminalIsABarWithRateAndTimeLeft) {
                     HasSubstr("2.0 MB/2.0 MB (100.0 %), "), HasSubstr("B/s, 0:00 left")));
 }
 
-TEST(Progress, FitsTheTerminalAsItIsNow) {
+TEST(Progress, FitsTheCurrentWidthOfTheTerminal) {
   const StderrTerminal terminal(80);
   const std::string detail = "loss 1.500, masked_lm_accuracy 0.250, next_sentence_accuracy 0.500";
   const auto drawn = [&](unsigned short columns) {
@@ -125,7 +125,7 @@ TEST(Progress, FitsTheTerminalAsItIsNow) {
   EXPECT_EQ(drawn(12), "train (100…");
 }
 
-TEST(Progress, MakesWayForMessagesAndIsDrawnAgain) {
+TEST(Progress, IsRedrawnAfterALogMessage) {
   const auto before = spdlog::default_logger();
   {
     const StderrTerminal terminal(80);
@@ -142,7 +142,7 @@ TEST(Progress, MakesWayForMessagesAndIsDrawnAgain) {
   spdlog::set_default_logger(before);
 }
 
-TEST(Log, MarksWarningsWhereNoColourDoes) {
+TEST(Log, PrintsTheLevelOfWarningsAndErrorsWithoutColors) {
   const auto before = spdlog::default_logger();
   testing::internal::CaptureStderr();
   set_up_log();
@@ -154,7 +154,7 @@ TEST(Log, MarksWarningsWhereNoColourDoes) {
   EXPECT_THAT(text, testing::MatchesRegex("..:..:.. warning: a\n..:..:.. b\n..:..:.. error: c\n"));
 }
 
-TEST(Log, OfSeveralProcessesOneSpeaksAndTheOthersTellErrorsByName) {
+TEST(Log, OtherProcessesLogOnlyErrorsWithTheirName) {
   const auto before = spdlog::default_logger();
   testing::internal::CaptureStderr();
   testing::internal::CaptureStdout();
@@ -182,7 +182,7 @@ TEST(Log, OfSeveralProcessesOneSpeaksAndTheOthersTellErrorsByName) {
   spdlog::set_default_logger(before);
 }
 
-TEST(Error, SaysWhatAndThenTheHint) {
+TEST(Error, PrintsTheMessageThenTheHintAndMapsErrnoToErrorTypes) {
   EXPECT_STREQ(UsageError("a: b", "c").what(), "a: b\n  hint: c");
   EXPECT_STREQ(SystemError("a: b").what(), "a: b");
   EXPECT_THROW(CHECK(1 + 1 == 3, "sums"), BugError);

@@ -21,7 +21,7 @@ void lose_reader() {
   ::close(ends[0]);
 }
 
-TEST(ClosedPipeDeathTest, AProcessThatOutlivesItsReaderIsToldByAnError) {
+TEST(ClosedPipeDeathTest, WriteFailsWithEpipeAfterOutliveOutputReader) {
   const auto write_on = [] {
     outlive_output_reader();
     lose_reader();
@@ -31,7 +31,7 @@ TEST(ClosedPipeDeathTest, AProcessThatOutlivesItsReaderIsToldByAnError) {
   EXPECT_EXIT(write_on(), testing::ExitedWithCode(7), "");
 }
 
-TEST(ClosedPipeDeathTest, AnotherProcessIsEndedByIt) {
+TEST(ClosedPipeDeathTest, SigpipeEndsTheProcessByDefault) {
   const auto write_on = [] {
     lose_reader();
     if (has_outlived_output_reader()) std::_Exit(3);
@@ -40,7 +40,7 @@ TEST(ClosedPipeDeathTest, AnotherProcessIsEndedByIt) {
   EXPECT_EXIT(write_on(), testing::KilledBySignal(SIGPIPE), "");
 }
 
-TEST(ClosedPipeDeathTest, ProgramsThatItStartsStillEndAtAClosedPipe) {
+TEST(ClosedPipeDeathTest, ChildProcessesKeepTheDefaultSigpipeAction) {
   const auto start = [] {
     outlive_output_reader();
     std::_Exit(run_program({"sh", "-c", "kill -s PIPE $$"}));

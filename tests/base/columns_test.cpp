@@ -8,7 +8,7 @@
 namespace smelt {
 namespace {
 
-TEST(Columns, AreTwoForWideCharactersAndNoneForMarks) {
+TEST(Columns, CountsTwoForWideCharactersAndZeroForCombiningMarks) {
   EXPECT_EQ(columns("abc…"), 4u);
   EXPECT_EQ(columns("分類"), 4u);
   EXPECT_EQ(columns("분류"), 4u);
@@ -20,19 +20,19 @@ TEST(Columns, AreTwoForWideCharactersAndNoneForMarks) {
             3u);
 }
 
-TEST(Columns, BoundTheLengthOfAText) {
+TEST(Columns, ShortensTextToANumberOfColumns) {
   EXPECT_EQ(shortened_to_columns("分類結果", 8), "分類結果");
   EXPECT_EQ(shortened_to_columns("分類結果", 6), "分類…");
   EXPECT_EQ(shortened_to_columns("分類結果", 5), "分類…");
   EXPECT_EQ(shortened_to_columns("abc", 2), "a…");
 }
 
-TEST(Columns, OfTablesStandUnderOneAnother) {
+TEST(Columns, AlignsTablesWithWideCharacters) {
   EXPECT_EQ(table_text({{"run", "loss"}, {"분류", "1"}, {"ที่", "2"}}),
             "run   loss\n분류  1\nที่     2\n");
 }
 
-TEST(Columns, BoundTheProgressLine) {
+TEST(Columns, FitsTheProgressLineToTheWidth) {
   EXPECT_EQ(fitted_line({{.text = "분류 결과"}, {.text = "90 %", .rank = 1}}, 12), "분류 결과");
   EXPECT_EQ(fitted_line({{.text = "분류 결과"}, {.text = "90 %", .rank = 1}}, 14),
             "분류 결과 90 %");

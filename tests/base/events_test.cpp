@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Events, GoToTheReceiverWhileThereIsOne) {
+TEST(Events, AreSentOnlyWhileAReceiverExists) {
   std::vector<OrderedJson> received;
   send_event("before");
   {
@@ -59,7 +59,7 @@ class LogFile : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(LogFile, HasDateTimeZoneAndLevelOfEachMessage) {
+TEST_F(LogFile, WritesDateTimeZoneAndLevelOfEachMessage) {
   const std::string path = dir_.file("run.log");
   logged({.file = path});
   const std::string stamp = "....-..-..T..:..:..[+-]..:?..";
@@ -67,7 +67,7 @@ TEST_F(LogFile, HasDateTimeZoneAndLevelOfEachMessage) {
                                                    stamp + " info: step 1\n"));
 }
 
-TEST_F(LogFile, GetsEverythingWhileStandardErrorIsQuiet) {
+TEST_F(LogFile, GetsAllMessagesWhileStandardErrorIsQuiet) {
   const std::string path = dir_.file("run.log");
   const std::string shown = logged({.level = LogLevel::debug, .quiet = true, .file = path});
   EXPECT_THAT(shown, testing::MatchesRegex("..:..:.. warning: c\n"));
@@ -75,14 +75,14 @@ TEST_F(LogFile, GetsEverythingWhileStandardErrorIsQuiet) {
   EXPECT_THAT(content(path), HasSubstr(" info: step 1\n"));
 }
 
-TEST_F(LogFile, IsAppendedToAndKeepsOnlyTheLevelAskedFor) {
+TEST_F(LogFile, AppendsMessagesOfTheConfiguredLevelOnly) {
   const std::string path = dir_.file("run.log");
   logged({.level = LogLevel::warning, .file = path});
   logged({.level = LogLevel::warning, .file = path});
   EXPECT_THAT(content(path), testing::MatchesRegex("[^\n]* warning: c\n[^\n]* warning: c\n"));
 }
 
-TEST_F(LogFile, ThatCannotBeOpenedIsNamed) {
+TEST_F(LogFile, ReportsAFileThatCannotBeOpened) {
   std::ofstream(dir_.file("file")) << "";
   const std::string wrong = dir_.file("file") + "/run.log";
   EXPECT_THAT(error_of<UsageError>([&] { set_up_log({.file = wrong}); }),

@@ -5,13 +5,13 @@
 namespace smelt {
 namespace {
 
-TEST(FieldNames, OfARecipeBeginWithTheirSection) {
+TEST(FieldNames, RecipeFieldsBeginWithTheirSection) {
   EXPECT_EQ(recipe_field("steps"), "train.steps");
   EXPECT_EQ(recipe_field("parallelism.rules"), "train.parallelism.rules");
   EXPECT_EQ(recipe_field("eval.batch_size"), "eval.batch_size");
 }
 
-TEST(FieldNames, OfFlagsHaveNoSection) {
+TEST(FieldNames, FlagsHaveNoSection) {
   EXPECT_EQ(flag("devices"), "--devices");
   EXPECT_EQ(flag("memory.layers"), "--layers");
   EXPECT_EQ(flag("parallelism.rules"), "--mesh-rules");

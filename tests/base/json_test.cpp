@@ -136,7 +136,7 @@ TEST(Json, ConstructsFromBracedListsLikeNlohmann) {
   EXPECT_EQ(Json::array({1, 2}).dump(), "[1,2]");
 }
 
-TEST(Json, OrdersLikeNlohmann) {
+TEST(Json, ComparesLikeNlohmann) {
   const std::vector<std::string> values = {"null",
                                            "false",
                                            "true",

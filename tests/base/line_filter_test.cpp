@@ -36,24 +36,24 @@ bool is_running(const std::string& process) {
   return in >> number >> name >> state && state != "Z";
 }
 
-TEST(LineFilter, KeepsOneProcessForAllLines) {
+TEST(LineFilter, UsesOneProcessForAllLines) {
   LineFilter filter(kNumbered);
   EXPECT_THAT(filter.filter(Lines{"a", "", " b "}), ElementsAre("1 a", "2 ", "3  b "));
   EXPECT_THAT(filter.filter(Lines{"c"}), ElementsAre("4 c"));
 }
 
-TEST(LineFilter, WritesAndReadsAtTheSameTimeSoThatFullPipesDoNotBlock) {
+TEST(LineFilter, DoesNotDeadlockOnFullPipes) {
   LineFilter filter("cat");
   const Lines lines(64, std::string(1 << 15, 'x'));
   EXPECT_EQ(filter.filter(lines), lines);
 }
 
-TEST(LineFilter, StandardErrorDoesNotBlockEither) {
+TEST(LineFilter, DoesNotDeadlockOnFullStandardError) {
   LineFilter filter("head -c 200000 /dev/zero >&2; cat");
   EXPECT_THAT(filter.filter(Lines{"a"}), ElementsAre("a"));
 }
 
-TEST(LineFilter, ReportsACommandThatEnds) {
+TEST(LineFilter, ReportsExitStatusAndStandardErrorOfACommandThatEndsEarly) {
   EXPECT_THAT(error_with("read -r a; echo $a; echo 'no more' >&2; exit 3", {"a", "b"}),
               HasSubstr("ended (exit status 3) after 1 line: no more"));
   EXPECT_THAT(error_with("kill -SEGV $$", {"a"}), HasSubstr("ended (signal 11) after 0 lines"));
@@ -63,7 +63,7 @@ TEST(LineFilter, ReportsACommandThatEnds) {
                               "are relative to the folder in which smelt is started")));
 }
 
-TEST(LineFilter, ACommandThatIsKilledIsNoMistakeOfTheUser) {
+TEST(LineFilter, AKilledCommandIsASystemError) {
   EXPECT_THAT(
       error_with<SystemError>("kill -KILL $$", {"a"}),
       AllOf(HasSubstr("ended (signal 9) after 0 lines"),
@@ -77,7 +77,7 @@ TEST(LineFilter, EndsACommandThatClosesItsOutputAndIgnoresSIGTERM) {
               HasSubstr("closed its output after 0 lines"));
 }
 
-TEST(LineFilter, OfTheLastLinesNoneMayBeMissing) {
+TEST(LineFilter, RejectsFewerOutputLinesThanInputLinesAtTheEnd) {
   LineFilter all("sort"), some("sed -u 2d");  // sort writes when its input has ended
   EXPECT_THAT(all.filter_last(Lines{"b", "a"}), ElementsAre("a", "b"));
   EXPECT_THAT(error_of<UsageError>([&] { some.filter_last(Lines{"a", "b", "c"}); }),
@@ -85,7 +85,7 @@ TEST(LineFilter, OfTheLastLinesNoneMayBeMissing) {
                     HasSubstr("hint: it must write one line for each line")));
 }
 
-TEST(LineFilter, ReportsACommandThatIsSilent) {
+TEST(LineFilter, ReportsACommandThatWritesNothingBeforeTheTimeout) {
   EXPECT_THAT(error_with("sleep 100", {"a", "b"}, kShort),
               AllOf(HasSubstr("'sleep 100' wrote nothing for 0.2 s while 2 lines of 2 were due"),
                     HasSubstr("it must write one line for each line that it reads, as soon as it "
@@ -95,25 +95,25 @@ TEST(LineFilter, ReportsACommandThatIsSilent) {
       << "its standard error does not count";
 }
 
-TEST(LineFilter, ACommandThatFallsSilentLaterIsNoMistakeOfTheUser) {
+TEST(LineFilter, ATimeoutAfterTheFirstLineIsASystemError) {
   LineFilter filter("read -r a; echo $a; sleep 100", LineFilter::Seconds(0.5));
   EXPECT_THAT(filter.filter(Lines{"a"}), ElementsAre("a"));
   EXPECT_THAT(error_of<SystemError>([&] { filter.filter(Lines{"b"}); }),
               HasSubstr("wrote nothing for 0.5 s while 1 line of 1 were due"));
 }
 
-TEST(LineFilter, ReportsACommandThatWritesTooMuch) {
+TEST(LineFilter, RejectsMoreOutputLinesThanInputLines) {
   EXPECT_THAT(error_with("while read -r a; do echo why >&2; printf '%s\\nmore\\n' $a; done", {"a"}),
               AllOf(HasSubstr("wrote more lines than it was given: 'more"), HasSubstr("': why")));
   EXPECT_THAT(error_with("cat /dev/zero", {"a"}), HasSubstr("wrote more lines"));
 }
 
-TEST(LineFilter, PythonWritesItsLinesAtOnce) {
+TEST(LineFilter, RunsPythonUnbufferedAndInUtf8) {
   LineFilter filter("read -r a; echo $PYTHONUNBUFFERED $PYTHONUTF8");
   EXPECT_THAT(filter.filter(Lines{"a"}), ElementsAre("1 1"));
 }
 
-TEST(LineFilter, EndsTheProgramsThatTheCommandStarted) {
+TEST(LineFilter, EndsChildProcessesOfTheCommand) {
   for (const bool by_signal : {false, true}) {
     auto filter = std::make_unique<LineFilter>("read -r a; sleep 100 & echo $!; cat");
     const std::string sleep = filter->filter(Lines{"a"})[0];

@@ -26,7 +26,7 @@ TestPartResult without_oracle() {
   return results.GetTestPartResult(0);
 }
 
-TEST(Missing, SkipsATestThatNobodyAsksFor) {
+TEST(MissingRequirement, SkipsATestThatIsNotRequired) {
   const ScopedVariable none("SMELT_REQUIRE");
   EXPECT_EQ(without_oracle().type(), TestPartResult::kSkip);
   const ScopedVariable others("SMELT_REQUIRE", "cpu,tpu");
@@ -34,13 +34,13 @@ TEST(Missing, SkipsATestThatNobodyAsksFor) {
   EXPECT_THAT(without_oracle().message(), HasSubstr("no 'oracle': no Python"));
 }
 
-TEST(Missing, FailsATestThatIsAskedFor) {
+TEST(MissingRequirement, FailsARequiredTest) {
   const ScopedVariable require("SMELT_REQUIRE", "cpu,oracle");
   EXPECT_EQ(without_oracle().type(), TestPartResult::kFatalFailure);
   EXPECT_THAT(without_oracle().message(), HasSubstr("no 'oracle': no Python"));
 }
 
-TEST(Missing, RefusesANameThatMeansNothing) {
+TEST(MissingRequirement, RejectsAnUnknownRequirement) {
   const ScopedVariable require("SMELT_REQUIRE", "cpu,oracles");
   EXPECT_THAT(error_of<UsageError>([] { is_required("cpu"); }),
               HasSubstr("SMELT_REQUIRE=cpu,oracles: nothing is called 'oracles'"));

@@ -20,14 +20,14 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(RunParallel, CallsTheBodyOnceForEveryNumber) {
+TEST(RunParallel, CallsTheBodyOncePerWorker) {
   std::vector<std::atomic<int>> calls(7);
   run_parallel(7, [&](int worker) { ++calls[static_cast<std::size_t>(worker)]; });
   for (const auto& count : calls) EXPECT_EQ(count, 1);
   run_parallel(0, [](int) { FAIL(); });
 }
 
-TEST(RunParallel, WaitsForAllAndThrowsTheFirstErrorAgain) {
+TEST(RunParallel, WaitsForAllWorkersAndRethrowsTheFirstError) {
   std::atomic<int> ended = 0;
   std::latch failed(1);
   const auto body = [&](int worker) {
@@ -42,7 +42,7 @@ TEST(RunParallel, WaitsForAllAndThrowsTheFirstErrorAgain) {
   EXPECT_EQ(ended, 3);
 }
 
-TEST(RunParallel, LetsTheOthersStopWhenOneFails) {
+TEST(RunParallel, CallsTheStopFunctionIfAWorkerFails) {
   BoundedQueue<int> queue(1);
   const auto body = [&](int worker) {
     if (worker == 0) throw std::runtime_error("no more");
@@ -52,7 +52,7 @@ TEST(RunParallel, LetsTheOthersStopWhenOneFails) {
   EXPECT_THROW(run_parallel(3, body, [&] { queue.close(); }), std::runtime_error);
 }
 
-TEST(RunParallel, EndsWithAnErrorWhenAThreadCannotBeStarted) {
+TEST(RunParallel, ThrowsIfAThreadCannotBeStarted) {
   BoundedQueue<int> queue(1);
   std::atomic<int> began = 0;
   const auto body = [&](int worker) {
@@ -68,14 +68,14 @@ TEST(RunParallel, EndsWithAnErrorWhenAThreadCannotBeStarted) {
   EXPECT_EQ(began, 2);
 }
 
-TEST(RunAsync, GivesTheResultOrSaysThatNoThreadCanBeStarted) {
+TEST(RunAsync, ReturnsTheResultOrThrowsIfNoThreadCanBeStarted) {
   EXPECT_EQ(run_async([text = std::string("moved")] { return text; }).get(), "moved");
   const ThreadLimit none(0);
   EXPECT_THAT(error_of<SystemError>([] { run_async([] {}); }),
               HasSubstr("threads: no more can be started"));
 }
 
-TEST(BoundedQueue, GivesItemsInOrderAndThenItsEnd) {
+TEST(BoundedQueue, ReturnsItemsInOrderThenNothingOnceClosed) {
   BoundedQueue<std::unique_ptr<int>> queue(3);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(queue.push(std::make_unique<int>(i)));
   queue.close();
@@ -104,7 +104,7 @@ TEST(BoundedQueue, HoldsNoMoreThanItsCapacity) {
   EXPECT_LE(most, 3);  // two inside and the one in hand
 }
 
-TEST(BoundedQueue, ClosedLetsThoseGoWhoWait) {
+TEST(BoundedQueue, CloseWakesWaitingReadersAndWriters) {
   BoundedQueue<int> full(1), empty(1);
   full.push(0);
   std::vector<std::jthread> waiting;
@@ -122,7 +122,7 @@ TEST(BoundedQueue, ClosedLetsThoseGoWhoWait) {
   EXPECT_EQ(full.pop(), std::nullopt);
 }
 
-TEST(BoundedQueue, AReaderThatStopsEarlyLetsTheWriterStop) {
+TEST(BoundedQueue, CloseByTheReaderStopsTheWriter) {
   BoundedQueue<int> queue(2);
   int pushed = 0;
   run_parallel(2, [&](int worker) {
@@ -137,7 +137,7 @@ TEST(BoundedQueue, AReaderThatStopsEarlyLetsTheWriterStop) {
   EXPECT_LE(pushed, 7);
 }
 
-TEST(OrderedGate, LetsWorkPassInOrder) {
+TEST(OrderedGate, AdmitsThreadsInOrder) {
   OrderedGate turnstile;
   std::atomic<std::size_t> next = 0;
   std::vector<std::size_t> passed;
@@ -152,7 +152,7 @@ TEST(OrderedGate, LetsWorkPassInOrder) {
   EXPECT_TRUE(std::ranges::is_sorted(passed));
 }
 
-TEST(OrderedGate, StoppedLetsThoseGoWhoWait) {
+TEST(OrderedGate, StopWakesWaitingThreads) {
   OrderedGate turnstile;
   std::atomic<int> stopped = 0;
   const auto body = [&](int worker) {

@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 
 // Every literal below was printed by CPython 3.11's random.Random.
-TEST(PythonRandom, SeedsAsCPythonDoesWhateverTheNumberOfDigits) {
+TEST(PythonRandom, SeedsLikeCPythonForSeedsOfAnySize) {
   const auto first_three = [](std::int64_t seed) {
     PythonRandom rng(seed);
     const std::uint32_t a = rng.random_bits(32), b = rng.random_bits(32);
@@ -27,7 +27,7 @@ TEST(PythonRandom, SeedsAsCPythonDoesWhateverTheNumberOfDigits) {
   EXPECT_EQ(first_three(-5), first_three(5));
 }
 
-TEST(PythonRandom, DrawsTheNumbersOfCPython) {
+TEST(PythonRandom, DrawsTheSameNumbersAsCPython) {
   PythonRandom rng(12345);
   for (const double want :
        {0.41661987254534116, 0.010169169457068361, 0.8252065092537432, 0.2986398551995928})
@@ -40,7 +40,7 @@ TEST(PythonRandom, DrawsTheNumbersOfCPython) {
   EXPECT_EQ(rng.random_bits(32), 1859447115u);
 }
 
-TEST(PythonRandom, RejectsDrawsAboveTheLimitAsCPythonDoes) {
+TEST(PythonRandom, DrawsBelowALimitLikeCPython) {
   PythonRandom rng(7);
   std::vector<std::uint32_t> draws;
   for (const std::uint32_t limit : {1u, 1u, 2u, 3u, 5u, 1000u, 1u << 31})
@@ -48,7 +48,7 @@ TEST(PythonRandom, RejectsDrawsAboveTheLimitAsCPythonDoes) {
   EXPECT_THAT(draws, ElementsAre(0u, 0u, 1u, 2u, 0u, 74u, 404285457u));
 }
 
-TEST(PythonRandom, ShufflesAsCPythonDoes) {
+TEST(PythonRandom, ShufflesLikeCPython) {
   PythonRandom rng(42);
   std::vector<int> items(12);
   std::iota(items.begin(), items.end(), 0);
@@ -57,7 +57,7 @@ TEST(PythonRandom, ShufflesAsCPythonDoes) {
   EXPECT_EQ(rng.random_bits(32), 136505587u);
 }
 
-TEST(PythonRandom, AHundredThousandDrawsStayInStep) {
+TEST(PythonRandom, MatchesCPythonAfterAHundredThousandDraws) {
   PythonRandom rng(5);
   std::uint32_t mixed = 0;
   for (int i = 0; i < 100000; ++i) mixed ^= rng.random_bits(32);

@@ -21,12 +21,12 @@ TEST(RunEach, CallsEachNumberOnce) {
     }
 }
 
-TEST(RunEach, RunsAsManySideBySideAsThereAreThreads) {
+TEST(RunEach, RunsOneCallPerThreadInParallel) {
   std::barrier meeting(4);  // which each waits for
   run_each(8, 4, [&](std::size_t) { meeting.arrive_and_wait(); });
 }
 
-TEST(RunEach, ThrowsWhatTheLowestNumberThrew) {
+TEST(RunEach, RethrowsTheErrorOfTheLowestNumber) {
   for (int round = 0; round < 50; ++round) {
     std::barrier meeting(4);
     EXPECT_EQ(error_of<UsageError>([&] {

@@ -20,7 +20,7 @@ void raise_after(std::chrono::milliseconds time, int signal) {
 }
 
 // A shutdown sends SIGTERM and SIGHUP, a closed terminal SIGHUP twice, `timeout` SIGTERM twice.
-TEST(StopSignalDeathTest, TwoSignalsAtOnceAreOneRequest) {
+TEST(StopSignalDeathTest, TwoSignalsWithinASecondAreOneRequest) {
   const auto both = [](int first, int second) {
     const StopSignal stop("it stops\n");
     std::raise(first);
@@ -34,7 +34,7 @@ TEST(StopSignalDeathTest, TwoSignalsAtOnceAreOneRequest) {
         << first << " " << second;
 }
 
-TEST(StopSignalDeathTest, ASecondRequestLaterEndsTheProcess) {
+TEST(StopSignalDeathTest, ASecondSignalAfterASecondEndsTheProcess) {
   const auto later = [] {
     const StopSignal stop("");
     std::raise(SIGTERM);
@@ -44,7 +44,7 @@ TEST(StopSignalDeathTest, ASecondRequestLaterEndsTheProcess) {
   EXPECT_EXIT(later(), testing::KilledBySignal(SIGINT), "");
 }
 
-TEST(StopSignalDeathTest, AHangUpIsNeverTheSecondRequestNorTheFirst) {
+TEST(StopSignalDeathTest, SighupDoesNotCountAsASecondRequest) {
   const auto hang_up = [] {
     const StopSignal stop("");
     std::raise(SIGHUP);
@@ -55,7 +55,7 @@ TEST(StopSignalDeathTest, AHangUpIsNeverTheSecondRequestNorTheFirst) {
   EXPECT_EXIT(hang_up(), testing::ExitedWithCode(kAsked), "");
 }
 
-TEST(StopSignal, ForgetsWhatCameBeforeIt) {
+TEST(StopSignal, ForgetsSignalsRaisedBeforeItsConstruction) {
   {
     const StopSignal stop("");
     std::raise(SIGTERM);

@@ -19,7 +19,7 @@ std::string printed(const Args&... args) {
   return out.str();
 }
 
-TEST(Str, PrintsEachTypeAsAnOstreamDoes) {
+TEST(Str, PrintsEachTypeLikeAnOstream) {
   const std::string text = "text";
   const char* literal = "pointer";
   EXPECT_EQ(str(), "");

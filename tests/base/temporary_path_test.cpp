@@ -34,7 +34,7 @@ TEST(TemporaryPathDeathTest, IsRemovedWhenASignalEndsTheProcess) {
   EXPECT_TRUE(std::filesystem::exists(dir.file("c")));
 }
 
-TEST(TemporaryPathDeathTest, MeansThatNothingOfAJobIsKept) {
+TEST(TemporaryPathDeathTest, SuppressesTheHintToResumeWhenStopped) {
   const TempDir dir;
   std::filesystem::create_directories(dir.file("a"));
   const auto interrupted = [&](bool is_temporary) {

@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(WatchdogDeathTest, AStepThatHangsEndsTheProcess) {
+TEST(WatchdogDeathTest, EndsTheProcessIfAStepHangs) {
   const auto hang = [] {
     Watchdog watchdog(milliseconds(50), "--hang-minutes");
     watchdog.at(7);
@@ -25,7 +25,7 @@ TEST(WatchdogDeathTest, AStepThatHangsEndsTheProcess) {
 }
 
 // Nor does a step that is under way beside it hide it.
-TEST(WatchdogDeathTest, OtherWorkThatHangsEndsTheProcessToo) {
+TEST(WatchdogDeathTest, EndsTheProcessIfOtherWorkHangsBesideSteps) {
   const auto hang = [](bool beside_steps) {
     Watchdog watchdog(milliseconds(400));
     const Watchdog::Watch watch(&watchdog, "the evaluation at step 7");
@@ -41,7 +41,7 @@ TEST(WatchdogDeathTest, OtherWorkThatHangsEndsTheProcessToo) {
 }
 
 // Ctrl-Z, `docker pause`, a suspended job.
-TEST(WatchdogDeathTest, TimeInWhichTheProcessWasStoppedDoesNotCount) {
+TEST(WatchdogDeathTest, DoesNotCountTimeWhileTheProcessIsSuspended) {
   const auto pause = [] {
     Watchdog watchdog(milliseconds(2000));
     watchdog.at(7);
@@ -59,7 +59,7 @@ TEST(WatchdogDeathTest, TimeInWhichTheProcessWasStoppedDoesNotCount) {
   EXPECT_EXIT(pause(), testing::ExitedWithCode(7), "^$");
 }
 
-TEST(WatchdogDeathTest, AProcessOfSeveralLeavesAsItIsTold) {
+TEST(WatchdogDeathTest, CallsTheGivenFunctionInsteadOfExiting) {
   const auto hang = [] {
     Watchdog watchdog(milliseconds(50), "--hang-minutes", [](const std::string& message) {
       std::cerr << "to all: " << message << "\n";
@@ -72,7 +72,7 @@ TEST(WatchdogDeathTest, AProcessOfSeveralLeavesAsItIsTold) {
               "to all: train: step 7 has not ended after .*\n  hint: .*--hang-minutes");
 }
 
-TEST(WatchdogDeathTest, AStoreThatHangsIsNotTheDevices) {
+TEST(WatchdogDeathTest, BlamesTheStoreIfASaveHangs) {
   const auto hang = [] {
     Watchdog watchdog(milliseconds(50), "--hang-minutes");
     const Watchdog::Watch watch(&watchdog, "the save of step 7", WorkOf::store);
@@ -83,7 +83,7 @@ TEST(WatchdogDeathTest, AStoreThatHangsIsNotTheDevices) {
               "hangs\n  hint: .*; --hang-minutes allows more");
 }
 
-TEST(WatchdogDeathTest, ACompilerThatTakesLongIsToldAgainAndAgainAndGoesOn) {
+TEST(WatchdogDeathTest, WarnsRepeatedlyAboutASlowCompilationWithoutEndingIt) {
   const auto compile = [] {
     Watchdog watchdog(milliseconds(120));
     {
@@ -97,13 +97,13 @@ TEST(WatchdogDeathTest, ACompilerThatTakesLongIsToldAgainAndAgainAndGoesOn) {
               "warning: train: compiling has not ended after 0.004 minutes; it may still finish\n");
 }
 
-TEST(Watchdog, ALimitBeyondAllClocksIsNoneThatIsOver) {
+TEST(Watchdog, AcceptsALimitBeyondTheRangeOfTheClock) {
   Watchdog watchdog(std::chrono::hours(24) * 365 * 2000.0);
   watchdog.at(1);
   std::this_thread::sleep_for(milliseconds(100));
 }
 
-TEST(WatchdogDeathTest, ACrashSaysAtWhichStep) {
+TEST(WatchdogDeathTest, ReportsTheStepOfACrash) {
   const auto crash = [](bool at_work) {
     Watchdog watchdog(milliseconds(0));
     watchdog.at(12);
@@ -114,7 +114,7 @@ TEST(WatchdogDeathTest, ACrashSaysAtWhichStep) {
   EXPECT_EXIT(crash(false), testing::KilledBySignal(SIGABRT), "crashed between two steps\n");
 }
 
-TEST(Watchdog, StepsThatEndAreLetAlone) {
+TEST(Watchdog, DoesNothingIfStepsEndInTime) {
   Watchdog watchdog(milliseconds(1000));
   for (int step = 0; step < 10; ++step) {
     watchdog.at(step);

@@ -210,7 +210,7 @@ TEST_F(CredentialsTest, SendsSecretsOnlyToGooglesServers) {
   EXPECT_THAT(refusal(with(google_.user(), "token_uri", "http://oauth2.googleapis.com/token")),
               HasSubstr("token_uri: secrets are not sent over http"));
   EXPECT_THAT(refusal(with(google_.user(), "token_uri", "https://PLANTED@oauth2.googleapis.com/")),
-              AllOf(HasSubstr("token_uri: not a URL of http or https without a user"),
+              AllOf(HasSubstr("token_uri: must be an http or https URL without a user name"),
                     Not(HasSubstr("PLANTED"))));
   EXPECT_THAT(refusal(with(google_.impersonated(), "service_account_impersonation_url",
                            "https://evil.example/")),
@@ -270,7 +270,7 @@ TEST_F(CredentialsTest, RetriesAFailingTokenServer) {
             where() + "the server's answer has no access_token");
 }
 
-TEST_F(CredentialsTest, UsesANewSignIn) {
+TEST_F(CredentialsTest, ReloadsCredentialsAfterANewSignIn) {
   home_.name_file(google_.user());
   TokenSource tokens(io::google_credentials(), &system_clock::now, &io::google_credentials);
   google_.answer("/token", {400, R"({"error": "invalid_grant"})"});

@@ -103,7 +103,7 @@ TEST_F(FleetTest, EndsAProgramWithEndlessOutputAfterTheTimeout) {
   EXPECT_EQ(run({shell(0, "exec yes")})[0].status, 124);
 }
 
-TEST_F(FleetTest, EndsThenKillsAllAfterTheTimeout) {
+TEST_F(FleetTest, ClosesStandardInputThenKillsAfterTheTimeout) {
   rules_.timeout = milliseconds(200);
   rules_.grace = std::chrono::minutes(1);
   EXPECT_EQ(run({shell(0, "cat >/dev/null; echo told")})[0].status, 124);

@@ -88,7 +88,7 @@ TEST_F(JobGuardTest, MovedDeadlineKeepsTheMachineAndItsLog) {
 }
 
 // The fourth worker leaves it to the ones before for 45 seconds, which are nine sleeps.
-TEST_F(JobGuardTest, WorkersDeleteInTurn) {
+TEST_F(JobGuardTest, WorkersWaitForEarlierWorkersToDeleteTheMachine) {
   spec_.queued = true;
   const auto asked = calls(600, "WORKER=3");
   ASSERT_EQ(asked.size(), 2u) << join(asked, "\n");

@@ -37,7 +37,7 @@ void draw_rules(JobScenario& scenario, unsigned seed) {
   scenario.google().requires_quota_project = draw() % 2 == 0;
 }
 
-TEST_F(JobScenarios, TwoHundredJobsLeaveNothingAndLoseNothing) {
+TEST_F(JobScenarios, TwoHundredRandomJobsLeaveNoMachineAndLoseNoWork) {
   std::map<std::string, int> outcomes;
   int kills = 0, preemptions = 0, outages = 0;
   std::map<std::string, int> told{{"An unknown error happened", 0},
@@ -193,7 +193,7 @@ TEST_F(JobScenarios, WaitsForALockedKey) {
 }
 
 // An installation that hangs is paid for, too.
-TEST_F(JobScenarios, BudgetEndsAnInstallation) {
+TEST_F(JobScenarios, BudgetLimitEndsAHangingInstallation) {
   JobScenario scenario(7, google_);
   scenario.rules.install_takes = 90 * 60;
   scenario.spec.budget = 1.5;
@@ -220,7 +220,7 @@ TEST_F(JobScenarios, DoesNotBillDaysWithoutAMachine) {
   }
 }
 
-TEST_F(JobScenarios, LooksMoreOftenThanTheSilence) {
+TEST_F(JobScenarios, PollsMoreOftenThanTheSilenceTimeout) {
   JobScenario scenario(7, google_);
   scenario.spec.silence = scenario.times.poll = 600;
   scenario.run();
@@ -229,7 +229,7 @@ TEST_F(JobScenarios, LooksMoreOftenThanTheSilence) {
 }
 
 // Its machine is not deleted under who waits for it.
-TEST_F(JobScenarios, InstallationMayTakeLongerThanTheSilence) {
+TEST_F(JobScenarios, InstallationMayTakeLongerThanTheSilenceTimeout) {
   JobScenario scenario(7, google_);
   scenario.spec.silence = 600;
   scenario.rules.install_takes = 1200;
@@ -240,7 +240,7 @@ TEST_F(JobScenarios, InstallationMayTakeLongerThanTheSilence) {
 }
 
 // Whether it was another process before, or slept.
-TEST_F(JobScenarios, PatienceCountsOnlyTheLeadersTime) {
+TEST_F(JobScenarios, PatienceDoesNotCountTimeWithoutARunningLeader) {
   for (const bool sleeps : {false, true}) {
     JobScenario scenario(7, google_);
     scenario.rules.no_capacity = 1;

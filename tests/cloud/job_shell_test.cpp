@@ -125,7 +125,7 @@ TEST_F(JobShellTest, FailedWorkerEndsAllAndGivesTheStatus) {
 }
 
 // Which the user is to mend: another start would do the same.
-TEST_F(JobShellTest, StatusTwoTakesPrecedence) {
+TEST_F(JobShellTest, UsageErrorStatusTakesPrecedence) {
   shell_->start(node_, "exit $(( WORKER == 3 ? 1 : WORKER ))");
   until(State::ended);
   EXPECT_EQ(last_.status, 2);

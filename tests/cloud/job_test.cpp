@@ -85,7 +85,7 @@ TEST_F(JobMachinesTest, TriesTheNextZoneWithoutCapacity) {
   EXPECT_EQ(journal_.machines.size(), 1u);  // what was not made is not paid for
 }
 
-TEST_F(JobMachinesTest, KeepsOneOfSeveralMachines) {
+TEST_F(JobMachinesTest, KeepsOnlyOneOfSeveralMachines) {
   make("us-central1-b");
   make(kZone);
   seek(1);
@@ -93,7 +93,7 @@ TEST_F(JobMachinesTest, KeepsOneOfSeveralMachines) {
   EXPECT_EQ(places().size(), 1u);
 }
 
-TEST_F(JobMachinesTest, DeletesAStrayInAnotherZoneWhileTraining) {
+TEST_F(JobMachinesTest, DeletesAnExtraMachineInAnotherZoneWhileTraining) {
   ASSERT_TRUE(seek(5));
   make("us-central1-b");
   machines_.drop_strays();
@@ -130,7 +130,7 @@ TEST_F(JobMachinesTest, WaitsForARequestWithoutResponse) {
   EXPECT_TRUE(fake_.states().empty());
 }
 
-TEST_F(JobMachinesTest, WaitsForTheLastRequest) {
+TEST_F(JobMachinesTest, WaitsForTheLatestOfSeveralLostRequests) {
   fake_.obeys_lost = false;
   fake_.lost_answers = {{.hangs_up = true}};
   machines_.seek();
@@ -162,7 +162,7 @@ TEST_F(JobMachinesTest, UsesAMachineIfAnotherZoneDoesNotRespond) {
   EXPECT_TRUE(seek(1));
 }
 
-TEST_F(JobMachinesTest, OneFailedLookDoesNotCount) {
+TEST_F(JobMachinesTest, MachineIsLostOnlyAfterTwoFailedLookups) {
   ASSERT_TRUE(seek(5));
   fake_.vanish("smelt-r1");
   EXPECT_THAT(error_of<SystemError>([&] { machines_.current(); }),

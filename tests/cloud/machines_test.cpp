@@ -88,7 +88,7 @@ TEST_F(MachinesTest, NamesANodeThatMayAppearLater) {
   }
 }
 
-TEST_F(MachinesTest, ARefusedRequestHasNoHintAboutAMachineThatMayComeUp) {
+TEST_F(MachinesTest, RejectedCredentialsGiveNoHintAboutAMachineThatMayAppear) {
   const ServedAnswer refused{401, R"({"error": {"message": "expired"}})"};
   // The API accepts the credentials until the machine is requested.
   fake_.lost_answers = {refused, refused};
@@ -98,7 +98,7 @@ TEST_F(MachinesTest, ARefusedRequestHasNoHintAboutAMachineThatMayComeUp) {
                     Not(HasSubstr("may be coming up"))));
 }
 
-TEST_F(MachinesTest, ReportsWhatAllZonesRefuse) {
+TEST_F(MachinesTest, ReportsATypeThatNoZoneHas) {
   fake_.zones[kZone].types = fake_.zones["us-central1-b"].types = {"v2-8"};
   EXPECT_THAT(error_of<UsageError>([&] { up(); }),
               HasSubstr("cloud: bert in us-central1-a: Accelerator type v3-8 is not found"));
@@ -156,7 +156,7 @@ TEST_F(MachinesTest, WaitsForAnUnreachableServer) {
   is_told_once([&] { EXPECT_TRUE(take_down(tpu_, "p", kZone, "bert", patience_)); });
 }
 
-TEST_F(MachinesTest, AnyOtherErrorNamesTheCommandThatDeletesTheMachine) {
+TEST_F(MachinesTest, OtherErrorsNameTheCommandThatDeletesTheMachine) {
   const std::string deletes =
       "it may be coming up; show it with smelt cloud list, delete it with smelt cloud down bert "
       "--zone us-central1-a";

@@ -103,7 +103,7 @@ TEST_F(QueueTest, WaitsForAnUnreachableServer) {
       testing::Contains(HasSubstr("the server does not respond; waiting for it: ")).Times(1));
 }
 
-TEST_F(QueueTest, AnyOtherErrorNamesTheCommandThatCancelsTheRequest) {
+TEST_F(QueueTest, OtherErrorsNameTheCommandThatCancelsTheRequest) {
   put_in_queue();
   patience_.wait = [&](std::chrono::milliseconds) {
     fake_.faults = {

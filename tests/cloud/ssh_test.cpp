@@ -288,7 +288,7 @@ TEST_F(SshKeyTest, RetriesWhileAnotherOperationIsInProgress) {
   EXPECT_FALSE(push());
 }
 
-TEST_F(SshKeyTest, AnOperationThatNeverEndsIsASystemError) {
+TEST_F(SshKeyTest, OperationThatNeverEndsIsASystemError) {
   fake_.change_faults.assign(100, refusal("FAILED_PRECONDITION"));
   EXPECT_THAT(error_of<SystemError>([&] { push(); }),
               HasSubstr("the key for pod in us-central1-a: another operation is in progress"));
@@ -296,7 +296,7 @@ TEST_F(SshKeyTest, AnOperationThatNeverEndsIsASystemError) {
   EXPECT_THROW(push(), OtherRefusal);
 }
 
-TEST_F(SshKeyTest, AKeyWithAPassphraseNeedsAnAgent) {
+TEST_F(SshKeyTest, KeyWithAPassphraseNeedsAnAgent) {
   const std::string file = ssh_key_file();
   EXPECT_EQ(file, home_.dir.file(".ssh/google_compute_engine"));
   io::make_folders(io::parent_path(file));

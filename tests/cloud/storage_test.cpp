@@ -151,7 +151,7 @@ TEST_F(StorageTest, SupportsSpecialCharactersInObjectNames) {
   EXPECT_EQ(objects(), all);
 }
 
-TEST_F(StorageTest, FinalSlashNamesOnlyWhatIsBelow) {
+TEST_F(StorageTest, TrailingSlashSelectsOnlyObjectsBelowTheFolder) {
   const std::string a = dir_.file("data/a.txt");
   says("cp " + a + " gs://bucket/logs");
   says("cp " + a + " gs://bucket/logs/x");
@@ -164,7 +164,7 @@ TEST_F(StorageTest, FinalSlashNamesOnlyWhatIsBelow) {
   EXPECT_EQ(says("rm -r gs://bucket/logs"), "removed 1 file, 3 B\n");
 }
 
-TEST_F(StorageTest, LiteralNameNamesOneObject) {
+TEST_F(StorageTest, LiteralPathSelectsOneObject) {
   for (const char* name : {"/", "f/", "f/x"})
     emulator_->client(str("put ", name, " ", dir_.file("data/a.txt")));
   refused("rm -r 'gs://bucket//?='", HasSubstr("hint: add --all to delete all"));
@@ -183,7 +183,7 @@ TEST_F(StorageTest, RejectsAnObjectThatTheStoreDecompresses) {
   says("cp gs://bucket/t.txt gs://bucket/u.txt");
 }
 
-TEST_F(StorageTest, OrganizationPolicyHasASeparateHint) {
+TEST_F(StorageTest, RequesterPaysAndBillingErrorsHaveTheirOwnHints) {
   emulator_->fault(R"([{"match": ".", "times": 9, "do": "requester pays"}])");
   refused("ls gs://bucket", AllOf(HasSubstr("requester pays"), HasSubstr("--billing-project=")));
   emulator_->fault(R"([{"match": ".", "times": 9, "do": "refuse billing"}])");

@@ -61,7 +61,7 @@ TEST_F(TpuApiTest, CreatesFindsAndDeletesANode) {
   EXPECT_FALSE(tpu_.remove(kZone, "bert-1"));
 }
 
-TEST_F(TpuApiTest, ListsHavePagesAndUnreachableZones) {
+TEST_F(TpuApiTest, ReadsAllPagesAndReportsUnreachableZones) {
   for (const char* name : {"a", "b", "c", "d", "e"}) make(name);
   EXPECT_EQ(tpu_.nodes(kZone).items.size(), 5u);
   fake_.zones["europe-west4-a"].answers = false;
@@ -132,7 +132,7 @@ TEST_F(TpuApiTest, SendsACreationRequestOnce) {
   EXPECT_EQ(tpu_.nodes(kZone).items.size(), 0u);  // reading goes on
 }
 
-TEST_F(TpuApiTest, ClassifiesFaultsOfOperations) {
+TEST_F(TpuApiTest, ClassifiesFailedOperationsAsTemporaryOrPermanent) {
   for (const auto& [code, kind] : {std::pair{1, TpuFault::passing},
                                    {2, TpuFault::passing},
                                    {9, TpuFault::other},

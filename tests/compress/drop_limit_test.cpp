@@ -23,7 +23,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(LeastThatHolds, FindsTheThresholdInFewSteps) {
+TEST(SmallestPassing, FindsTheThresholdWithFewEvaluations) {
   for (std::size_t most = 0; most <= 40; ++most)
     for (std::size_t threshold = 0; threshold <= most + 1; ++threshold) {
       std::set<std::size_t> asked;
@@ -90,7 +90,9 @@ TEST_F(DropLimitTest, LeavesAnOutlierInFloatingPointFirst) {
               HasSubstr("layer.1.attention.self.key"));
 }
 
-TEST_F(DropLimitTest, QuantizesAllIfTheScoreHolds) { EXPECT_TRUE(quantize(0.6).went_back.empty()); }
+TEST_F(DropLimitTest, QuantizesEverythingIfTheScoreStaysWithinTheLimit) {
+  EXPECT_TRUE(quantize(0.6).went_back.empty());
+}
 
 TEST_F(DropLimitTest, WritesAFolderBeyondTheLimitOnlyWithForce) {
   EXPECT_THAT(error_of<UsageError>([&] { quantize(0.0005); }),
@@ -124,7 +126,7 @@ TEST_F(DropLimitTest, ChecksTheOutputFolderBeforeScoring) {
   EXPECT_EQ(io::read_file(dir_.file("int8/notes")), "mine");
 }
 
-TEST_F(DropLimitTest, CommandScoresHalvesOfTheRows) {
+TEST_F(DropLimitTest, CommandReportsTheScoreOfEachHalfOfTheRows) {
   REQUIRE_PLUGIN("cpu");
   io::write_file(dir_.file("rows.tsv"), "text\tlabel\ncat\ta\nbird\tb\nw9\tc\ndog\ta\n");
   const std::string command = str("compress quantize ", dir_.file("hf"), " --out ",

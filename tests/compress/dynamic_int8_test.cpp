@@ -72,7 +72,7 @@ TEST_F(DynamicInt8, ConfigDescribesActivations) {
 class DynamicInt8OfT5 : public DynamicInt8, public testing::WithParamInterface<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Models, DynamicInt8OfT5, testing::Values("small", "gated"));
 
-TEST_P(DynamicInt8OfT5, AnswersNearlyLikeWeightOnlyInt8) {
+TEST_P(DynamicInt8OfT5, OutputsAreCloseToWeightOnlyInt8) {
   REQUIRE_PLUGIN("cpu");
   GoldenT5(GetParam()).write_folder(dir_.file("hf"));
   quantize();
@@ -109,7 +109,7 @@ TEST_F(DynamicInt8, StaysInt8OnDevicesAndCompilesForTpus) {
         << chips;
 }
 
-TEST_F(DynamicInt8, CommandLoadsItAndReportsItsWeights) {
+TEST_F(DynamicInt8, LoadCommandReportsLoadingTimes) {
   REQUIRE_PLUGIN("cpu");
   GoldenClassify("bert").write_folder(dir_.file("hf"));
   quantize();

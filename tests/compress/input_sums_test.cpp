@@ -85,7 +85,7 @@ double mean_square(const Row& x) {
   return out;
 }
 
-TEST_F(InputSumsOfRows, MatchTheTokensOfABert) {
+TEST_F(InputSumsOfRows, MatchADirectComputationForBert) {
   REQUIRE_PLUGIN("cpu");
   write("bert", false);
   const std::string scope = "bert.embeddings.";
@@ -118,7 +118,7 @@ TEST_F(InputSumsOfRows, MatchTheTokensOfABert) {
   expect_sums(sums[0], rows);
 }
 
-TEST_F(InputSumsOfRows, MatchBothStacksOfAT5) {
+TEST_F(InputSumsOfRows, MatchADirectComputationForBothStacksOfT5) {
   REQUIRE_PLUGIN("cpu");
   write("small", true);
   const std::string vocab = dir_.file("hf/spiece.model"), first = ".block.0.layer.0.";

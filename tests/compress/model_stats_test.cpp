@@ -30,7 +30,7 @@ EncoderSizes sizes_of(const SourceFolder& bert) {
           3};
 }
 
-TEST(ModelFacts, CountsABert) {
+TEST(ModelFacts, CountsParametersAndOperationsOfABert) {
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("hf"));
   const SourceFolder bert = open_source_folder(dir.file("hf"));
@@ -47,7 +47,7 @@ TEST(ModelFacts, CountsABert) {
   }
 }
 
-TEST(ModelFacts, CountsTheHeadOfATokenClassifierPerToken) {
+TEST(ModelFacts, CountsTokenClassifierHeadOperationsPerToken) {
   const TempDir dir;
   GoldenClassify("bert-tokens").write_folder(dir.file("hf"));
   const SourceFolder bert = open_source_folder(dir.file("hf"));
@@ -57,7 +57,7 @@ TEST(ModelFacts, CountsTheHeadOfATokenClassifierPerToken) {
 }
 
 // Output tokens are generated one after another with a KV cache.
-TEST(ModelFacts, CountsAT5PerOutputToken) {
+TEST(ModelFacts, CountsT5OperationsPerOutputToken) {
   const TempDir dir;
   for (const char* kind : {"small", "gated"}) {
     GoldenT5(kind).write_folder(dir.file(kind));
@@ -90,7 +90,7 @@ TEST(ModelFacts, QuantizationChangesOnlyBytes) {
   EXPECT_EQ(facts_of(in_codes).steps.at(0)["method"], "weights int8");
 }
 
-TEST(ModelFacts, PrunedModelIsSmaller) {
+TEST(ModelFacts, PrunedModelHasFewerOperations) {
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("hf"));
   prune_model({.from = dir.file("hf"), .to = dir.file("cut"), .layers = {.count = 1}});

@@ -114,7 +114,7 @@ TEST_F(OnnxFolder, ExportsDiscriminatorOrGeneratorOfAnElectra) {
 class OnnxT5Folder : public OnnxFolder, public testing::WithParamInterface<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Models, OnnxT5Folder, testing::Values("small", "gated"));
 
-TEST_P(OnnxT5Folder, GeneratesAtOnceAndTokenByToken) {
+TEST_P(OnnxT5Folder, LogitsMatchTransformersWithAndWithoutKvCache) {
   REQUIRE_ORACLE();
   GoldenT5(GetParam()).write_folder(dir_.file("hf"));
   EXPECT_THAT(checked("hf"), AllOf(StartsWith("0 "), HasSubstr("\noutput logits\n")));

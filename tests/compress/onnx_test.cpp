@@ -52,10 +52,10 @@ TEST_P(OnnxHead, MatchesTransformersAtAnyBatchAndLength) {
             1e-5);
 }
 
-using OnnxCodes = Onnx;
-INSTANTIATE_TEST_SUITE_P(Models, OnnxCodes, testing::Values("bert", "electra"));
+using QuantizedOnnx = Onnx;
+INSTANTIATE_TEST_SUITE_P(Models, QuantizedOnnx, testing::Values("bert", "electra"));
 
-TEST_P(OnnxCodes, Int8MatmulsMatchSmelt) {
+TEST_P(QuantizedOnnx, Int8MatmulsMatchSmelt) {
   REQUIRE_ORACLE();
   REQUIRE_PLUGIN("cpu");
   write_golden_folder(GetParam(), false, dir_);
@@ -75,7 +75,7 @@ TEST_P(OnnxCodes, Int8MatmulsMatchSmelt) {
   }
 }
 
-TEST_P(OnnxCodes, SupportsPrunedAndSparseModels) {
+TEST_P(QuantizedOnnx, SupportsPrunedAndSparseModels) {
   REQUIRE_ORACLE();
   REQUIRE_PLUGIN("cpu");
   write_golden_folder(GetParam(), false, dir_);

@@ -92,7 +92,7 @@ class PrunedT5 : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Models, PrunedT5, testing::Values("small", "gated"),
                          [](const auto& info) { return info.param; });
 
-TEST_P(PrunedT5, AnswersDoNotChangeWithoutUnusedLayers) {
+TEST_P(PrunedT5, OutputsDoNotChangeWithoutUnusedLayers) {
   REQUIRE_PLUGIN("cpu");
   silence({"encoder.block.0.", "decoder.block.1."});
   const Pruned done = prune_model({.from = dir_.file("hf"),
@@ -156,7 +156,7 @@ TEST_F(Prune, RejectsInvalidLayers) {
   EXPECT_FALSE(io::exists(dir_.file("cut")));
 }
 
-TEST_F(Prune, PrunesOnceAndBeforeQuantization) {
+TEST_F(Prune, RejectsPruningTwiceOrAfterQuantization) {
   EXPECT_EQ(refusal({.layers = {.count = 1}}), "no error");
   EXPECT_THAT(refusal({.to = dir_.file("again"), .layers = {.count = 1}}, "cut"),
               HasSubstr("cut is already pruned\n  hint: prune the original model"));

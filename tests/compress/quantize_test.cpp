@@ -128,11 +128,11 @@ TEST_P(QuantizedFolder, IsDequantizedOnLoad) {
 }
 
 // transformers' scores of what the codes say, against smelt's of the folder itself.
-class ClassifierInCodes : public QuantizedFolder {};
-INSTANTIATE_TEST_SUITE_P(Models, ClassifierInCodes, testing::Values("bert", "electra"),
+class QuantizedClassifier : public QuantizedFolder {};
+INSTANTIATE_TEST_SUITE_P(Models, QuantizedClassifier, testing::Values("bert", "electra"),
                          [](const auto& info) { return info.param; });
 
-TEST_P(ClassifierInCodes, ScoresMatchDequantizedWeights) {
+TEST_P(QuantizedClassifier, ScoresMatchDequantizedWeights) {
   REQUIRE_ORACLE();
   REQUIRE_PLUGIN("cpu");
   write_source();
@@ -145,11 +145,11 @@ TEST_P(ClassifierInCodes, ScoresMatchDequantizedWeights) {
   expect_transformers_scores(golden, dir_.file("plain"), ours);
 }
 
-class T5InCodes : public QuantizedFolder {};
-INSTANTIATE_TEST_SUITE_P(Models, T5InCodes, testing::Values("small", "gated"),
+class QuantizedT5 : public QuantizedFolder {};
+INSTANTIATE_TEST_SUITE_P(Models, QuantizedT5, testing::Values("small", "gated"),
                          [](const auto& info) { return info.param; });
 
-TEST_P(T5InCodes, AnswersMatchDequantizedWeights) {
+TEST_P(QuantizedT5, OutputsMatchDequantizedWeights) {
   REQUIRE_PLUGIN("cpu");
   write_source();
   quantize({.embeddings = true});
@@ -188,7 +188,7 @@ TEST_F(Quantize, DoesNotChangeTheSourceOrExistingFolders) {
 }
 
 // Of widths as they are: the vocabulary's files and what stays in floats count, too.
-TEST_F(Quantize, KeepsAboutAQuarterOfTheBytesWithEmbeddings) {
+TEST_F(Quantize, ReducesTheSizeToAboutAQuarterWithEmbeddings) {
   model::ClassifyTask task = GoldenClassify("bert").settings();
   model::BertConfig sizes = model::encoder_sizes(task.encoder);
   sizes.hidden_size = 384;

@@ -188,7 +188,7 @@ TEST_F(CompressReport, CommandMeasuresInSeparateProcessesAndWritesAPage) {
                  HasSubstr("mine.html exists and is not an earlier report"));
 }
 
-TEST_F(CompressReport, ScoresTheAnswersOfT5s) {
+TEST_F(CompressReport, ScoresTheGeneratedTextOfT5Models) {
   REQUIRE_PLUGIN("cpu");
   GoldenT5("small").write_folder(dir_.file("t5"));
   quantize_weights({.from = dir_.file("t5"), .to = dir_.file("t5-int8")});
@@ -207,7 +207,7 @@ TEST_F(CompressReport, ScoresTheAnswersOfT5s) {
   EXPECT_NEAR(one["tokens_per_second"].get<double>() * one["p50_ms"].get<double>() / 1e3, 6, 1e-6);
 }
 
-TEST(Latencies, UseTheMeasuredRounds) {
+TEST(Latencies, SpeedUpIsTheMedianOfTheRatiosPerRound) {
   const pipeline::Latency base{.batch = 1, .length = 8, .seconds = {2, 4, 6, 8, 10}};
   pipeline::Latency other = base;
   for (double& seconds : other.seconds) seconds /= 2;
@@ -222,7 +222,7 @@ TEST(Latencies, UseTheMeasuredRounds) {
   EXPECT_LT(pipeline::speed_up(base, other).low, 2);
 }
 
-TEST(Latencies, UseSupportedLengths) {
+TEST(Latencies, LimitDefaultLengthsToThoseTheModelSupports) {
   const pipeline::LatencyJob usual{.batches = {1}, .lengths = {32, 128, 384}};
   EXPECT_THAT(pipeline::sizes_within(usual, 100).lengths, ElementsAre(32, 100));
   EXPECT_THAT(pipeline::sizes_within(usual, 512).lengths, ElementsAre(32, 128, 384));

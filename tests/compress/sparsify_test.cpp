@@ -236,7 +236,7 @@ TEST_F(Sparsify, ReportsThatItIsSmallerButNotFaster) {
               HasSubstr(already));
 }
 
-TEST_F(Sparsify, TrainsWithItsZerosFirst) {
+TEST_F(Sparsify, TuneTrainsWithPrunedWeightsBeforeExport) {
   REQUIRE_PLUGIN("cpu");
   std::string rows = "label\ttext\n";
   for (int i = 0; i < 20; ++i)

@@ -40,9 +40,9 @@ io::LazyTensor without(const io::LazyTensor& matrix, std::int64_t width,
           }};
 }
 
-class CutUnits : public testing::TestWithParam<const char*> {
+class UnitPruning : public testing::TestWithParam<const char*> {
  protected:
-  CutUnits() {
+  UnitPruning() {
     if (is_t5())
       GoldenT5(GetParam()).write_folder(dir_.file("hf"));
     else
@@ -96,10 +96,10 @@ class CutUnits : public testing::TestWithParam<const char*> {
   }
   TempDir dir_;
 };
-INSTANTIATE_TEST_SUITE_P(Models, CutUnits, testing::Values("bert", "electra", "small", "gated"),
+INSTANTIATE_TEST_SUITE_P(Models, UnitPruning, testing::Values("bert", "electra", "small", "gated"),
                          [](const auto& info) { return info.param; });
 
-TEST_P(CutUnits, RemovingSilentUnitsChangesNothing) {
+TEST_P(UnitPruning, RemovingZeroedUnitsDoesNotChangeOutputs) {
   REQUIRE_ORACLE();
   REQUIRE_PLUGIN("cpu");
   write_both({0, 3, 4, 11, 23}, {1});
@@ -121,7 +121,7 @@ TEST_P(CutUnits, RemovingSilentUnitsChangesNothing) {
 }
 
 // Some units are made to have no effect on the loss; these are pruned first.
-TEST_P(CutUnits, AreTheLeastImportantOnes) {
+TEST_P(UnitPruning, RemovesTheLeastImportantUnits) {
   REQUIRE_PLUGIN("cpu");
   write_both({0, 2, 3, 5, 8, 11, 22, 23}, {1});
   std::string rows = "text\tlabel\n";
@@ -194,7 +194,7 @@ TEST(WidthFor, IsAMultipleOfTheTpuTileIfLargeEnough) {
   EXPECT_EQ(width_for(0.99, 1024, 128), 1024);
 }
 
-TEST(Largest, AreAscendingAndPreferTheFirstOfEqualOnes) {
+TEST(Largest, ReturnsAscendingIndicesAndPrefersTheFirstOfEqualValues) {
   EXPECT_THAT(largest({1, 5, 3, 5, 0}, 2), ElementsAre(1, 3));
   EXPECT_THAT(largest({2, 2, 2}, 2), ElementsAre(0, 1));
   EXPECT_THAT(largest({2}, 0), ElementsAre());

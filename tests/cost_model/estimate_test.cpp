@@ -48,7 +48,7 @@ TEST(StepSeconds, GpuStepFollowsTheRooflineModel) {
       2.5, 1e-9);
 }
 
-TEST(RunSeconds, LongestRunRaisesTheHighEstimate) {
+TEST(RunSeconds, LongestRunFactorRaisesOnlyTheHighEstimate) {
   const Estimate step{1, 2, 3};
   const RunWork work{.steps = 1000, .save_every = 1000, .checkpoint_bytes = 1};
   const Estimate plain = run_seconds(of("v3-8"), step, work).seconds;

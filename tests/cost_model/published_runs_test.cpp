@@ -82,7 +82,7 @@ void expect_rounded(const Estimate& constant, const Estimate& fitted) {
   EXPECT_NEAR(constant.high, fitted.high, 0.0051);
 }
 
-TEST(PublishedRuns, FittedHalfGivesTheFactors) {
+TEST(PublishedRuns, CostFactorsMatchAFitToHalfOfTheRuns) {
   std::vector<double> v4, others, gpus, whole;
   for (const PublishedRun& run : published_runs()) {
     if (!run.fitted || run.is_open()) continue;
@@ -100,7 +100,7 @@ TEST(PublishedRuns, FittedHalfGivesTheFactors) {
   EXPECT_NEAR(kTpuFactor.likely, others.front(), 0.0051);
 }
 
-TEST(PublishedRuns, OtherHalfIsWithinTheEstimatedRanges) {
+TEST(PublishedRuns, EstimatedRangesContainTheRunsNotFitted) {
   std::set<std::string> outside;
   int steps = 0, whole = 0, gpus = 0;
   for (const PublishedRun& run : published_runs()) {

@@ -33,7 +33,7 @@ void wait_until_known(CoordinationService& hub, const std::string& doing) {
   ASSERT_THAT(error, HasSubstr(doing));
 }
 
-TEST(CoordinationService, EachGetsWhatAllHaveGivenByRank) {
+TEST(CoordinationService, GatherReturnsTheValuesOfAllRanksInOrder) {
   PodOfThreads pod(3);
   const auto hubs = pod.connect({{"smelt", "0.1.0"}});
   const auto errors = pod.run([&](int rank) {
@@ -66,7 +66,7 @@ TEST(CoordinationService, GathersOfDifferentKeysDoNotWaitForEachOther) {
   EXPECT_THAT(second.get(), ElementsAre("0", "1"));
 }
 
-TEST(CoordinationService, AGatherThatIsNotCompleteNamesWhoIsMissingOnAll) {
+TEST(CoordinationService, GatherTimeoutNamesTheMissingHostsOnAllRanks) {
   PodOfThreads pod(3);
   const auto hubs = pod.connect();
   hubs[2]->beat("input of step 7");
@@ -88,7 +88,7 @@ TEST(CoordinationService, AGatherThatIsNotCompleteNamesWhoIsMissingOnAll) {
               Each(""));
 }
 
-TEST(CoordinationService, AValueThatDiffersIsNamedOnAll) {
+TEST(CoordinationService, AgreeNamesDifferingValuesOnAllRanks) {
   PodOfThreads pod(3);
   const auto hubs = pod.connect();
   const auto errors = pod.run([&](int rank) {
@@ -100,7 +100,7 @@ TEST(CoordinationService, AValueThatDiffersIsNamedOnAll) {
   EXPECT_THAT(errors, Each(names));
 }
 
-TEST(CoordinationService, ValuesAreSetOnceAndWaitedFor) {
+TEST(CoordinationService, PutStoresAKeyOnceAndGetWaitsForIt) {
   PodOfThreads pod(2);
   const auto hubs = pod.connect();
   EXPECT_EQ(hubs[0]->try_get("cuda:topology"), std::nullopt);
@@ -113,7 +113,7 @@ TEST(CoordinationService, ValuesAreSetOnceAndWaitedFor) {
   EXPECT_EQ(hubs[1]->try_get("cuda:topology"), std::string("\0four", 5));
 }
 
-TEST(CoordinationService, AProcessThatIsGoneEndsAllByItsName) {
+TEST(CoordinationService, LostProcessIsNamedOnAllRanks) {
   PodOfThreads pod(4);
   auto hubs = pod.connect();
   hubs[2]->beat("step 8120");
@@ -135,7 +135,7 @@ TEST(CoordinationService, AProcessThatIsGoneEndsAllByItsName) {
   EXPECT_EQ(error_of<SystemError>([&] { hubs[1]->barrier("later", seconds(60)); }), text);
 }
 
-TEST(CoordinationService, TheEndOfRank0IsThatOfAll) {
+TEST(CoordinationService, LossOfRank0IsReportedOnAllRanks) {
   PodOfThreads pod(3);
   auto hubs = pod.connect();
   const std::string text = str("pod: ", hubs[1]->name_of(0), " is gone: its connection closed");
@@ -146,7 +146,7 @@ TEST(CoordinationService, TheEndOfRank0IsThatOfAll) {
               ElementsAre("", text, text));
 }
 
-TEST(CoordinationService, AnAbortSaysWhyOnAllOthers) {
+TEST(CoordinationService, AbortReportsItsReasonOnAllOtherRanks) {
   PodOfThreads pod(3);
   const auto hubs = pod.connect();
   hubs[1]->abort("data.tfrecord: record 5 is damaged", 2);
@@ -161,7 +161,7 @@ TEST(CoordinationService, AnAbortSaysWhyOnAllOthers) {
   }
 }
 
-TEST(CoordinationService, AfterByeAProcessMayGo) {
+TEST(CoordinationService, ProcessMayDisconnectAfterBye) {
   PodOfThreads pod(3);
   auto hubs = pod.connect();
   const auto errors = pod.run([&](int rank) {
@@ -175,7 +175,7 @@ TEST(CoordinationService, AfterByeAProcessMayGo) {
 }
 
 // A process of its own that leaves as processes do: by _exit with 76.
-TEST(CoordinationService, AProcessLeavesAtOnce) {
+TEST(CoordinationService, ProcessExitsAtOnceIfRank0IsLost) {
   PodOfThreads pod(2);
   const ::pid_t child = ::fork();
   if (child == 0) {
@@ -193,7 +193,7 @@ TEST(CoordinationService, AProcessLeavesAtOnce) {
   EXPECT_EQ(WEXITSTATUS(status), 76);
 }
 
-TEST(CoordinationService, OneThatSaysNothingIsDead) {
+TEST(CoordinationService, ProcessWithoutHeartbeatIsReportedAsLost) {
   PodTimes times = quick_times();
   times.silence = milliseconds(500);
   PodOfThreads pod(2, times);
@@ -210,7 +210,7 @@ TEST(CoordinationService, OneThatSaysNothingIsDead) {
   ::waitpid(child, nullptr, 0);
 }
 
-TEST(CoordinationService, WhoKeepsTheOthersWaitingIsSaid) {
+TEST(CoordinationService, LogsTheHostThatTheOthersWaitFor) {
   const CapturedLog log;
   PodTimes times = quick_times();
   times.say = milliseconds(150);

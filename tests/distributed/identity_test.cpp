@@ -48,14 +48,14 @@ std::string refusal(const Variables& variables, const Variables& metadata = {},
 constexpr const char* kHint =
     "\n  hint: set --processes, --process and --hub, or --processes 1 for a single process";
 
-TEST(PodIdentity, WhereNothingIsSaidItIsAlone) {
+TEST(PodIdentity, DefaultsToASingleProcess) {
   EXPECT_EQ(told({}), "one process alone");
   EXPECT_EQ(told({{"MASTER_ADDR", "a"}, {"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "4"}}),
             "one process alone")
       << "in a batch script, before srun";
 }
 
-TEST(PodIdentity, FlagsSayItBeforeAllElse) {
+TEST(PodIdentity, FlagsOverrideAllOtherSources) {
   const PodSettings words{.processes = 4, .process = 3, .hub = "n0"};
   const std::string want = "process 3 of 4, its hub at n0:8487, by the flags";
   EXPECT_EQ(told({}, {}, words), want);
@@ -65,7 +65,7 @@ TEST(PodIdentity, FlagsSayItBeforeAllElse) {
             "one process alone");
 }
 
-TEST(PodIdentity, GkeSaysItByVariables) {
+TEST(PodIdentity, ReadsTheTpuVariablesOfGke) {
   EXPECT_EQ(told({{"TPU_WORKER_ID", "1"}, {"TPU_WORKER_HOSTNAMES", "t-0.svc,t-1.svc"}}),
             "process 1 of 2, its hub at t-0.svc:8487, by the TPU's variables");
   EXPECT_EQ(
@@ -74,7 +74,7 @@ TEST(PodIdentity, GkeSaysItByVariables) {
   EXPECT_EQ(told({{"TPU_WORKER_HOSTNAMES", "localhost"}}), "one process alone");
 }
 
-TEST(PodIdentity, SlicesFollowOneAnother) {
+TEST(PodIdentity, NumbersProcessesAcrossSlices) {
   const Variables slices{{"TPU_WORKER_ID", "1"},
                          {"TPU_WORKER_HOSTNAMES", "b0,b1"},
                          {"MEGASCALE_NUM_SLICES", "2"},
@@ -91,7 +91,7 @@ TEST(PodIdentity, SlicesFollowOneAnother) {
               StartsWith("pod: MEGASCALE_SLICE_ID is 2, MEGASCALE_NUM_SLICES 2\n  hint: number"));
 }
 
-TEST(PodIdentity, ATpuVmSaysItByItsMetadata) {
+TEST(PodIdentity, ReadsTpuVmMetadata) {
   const Variables metadata{
       {"agent-worker-number", "2"},
       {"worker-network-endpoints", "unknown:unknown:10.0.0.7,w-1:1:10.0.0.8,x:y:10.0.0.9"}};
@@ -105,7 +105,7 @@ TEST(PodIdentity, ATpuVmSaysItByItsMetadata) {
             "process 2 of 6, slice 0 of 2, its hub at 10.0.0.7:8487, by the TPU's metadata");
 }
 
-TEST(PodIdentity, SlurmAndLaunchersSayItByVariables) {
+TEST(PodIdentity, ReadsVariablesOfSlurmAndLaunchers) {
   const auto sources = identity_sources({}, around({{"SLURM_STEP_NODELIST", "n[017-019,30],login"},
                                                     {"SLURM_NTASKS", "4"},
                                                     {"SLURM_PROCID", "2"},
@@ -124,7 +124,7 @@ TEST(PodIdentity, SlurmAndLaunchersSayItByVariables) {
   EXPECT_EQ(first_node("rack[1-2]-n,c"), "rack1-n");
 }
 
-TEST(PodIdentity, HalfOfItIsRefused) {
+TEST(PodIdentity, RejectsIncompleteSettings) {
   EXPECT_EQ(refusal({}, {}, {.processes = 4, .process = {}, .hub = {}}),
             str("pod: --processes is 4, but --process and --hub are not there", kHint));
   EXPECT_EQ(refusal({{"TPU_WORKER_ID", "1"}}),
@@ -135,7 +135,7 @@ TEST(PodIdentity, HalfOfItIsRefused) {
             str("pod: RANK is 'first', expected a whole number", kHint));
 }
 
-TEST(PodIdentity, WhatCannotBeIsRefused) {
+TEST(PodIdentity, RejectsInvalidRanksAndAddresses) {
   EXPECT_EQ(refusal({}, {}, {.processes = 2, .process = 2, .hub = "h"}),
             "pod: the flags say process 2 of 2, and the first is process 0\n  hint: number the "
             "processes from 0");
@@ -143,7 +143,7 @@ TEST(PodIdentity, WhatCannotBeIsRefused) {
               StartsWith("--hub: 'h:x' is not HOST:PORT"));
 }
 
-TEST(PodIdentity, TwoThatDisagreeAreRefused) {
+TEST(PodIdentity, RejectsSourcesThatDisagree) {
   const Variables both{{"TPU_WORKER_ID", "1"},
                        {"TPU_WORKER_HOSTNAMES", "a,b"},
                        {"RANK", "0"},
@@ -158,7 +158,7 @@ TEST(PodIdentity, TwoThatDisagreeAreRefused) {
       str("pod: the flags say process 1 of 4, the TPU's variables say process 1 of 2", kHint));
 }
 
-TEST(PodIdentity, WhatIsSaidOfTpusCountsForATpuAlone) {
+TEST(PodIdentity, IgnoresTpuVariablesWithoutATpu) {
   ProcessEnvironment cpu = around({{"TPU_WORKER_ID", "1"},
                                    {"TPU_WORKER_HOSTNAMES", "a,b"},
                                    {"RANK", "0"},
@@ -170,7 +170,7 @@ TEST(PodIdentity, WhatIsSaidOfTpusCountsForATpuAlone) {
   EXPECT_EQ(identity_of(identity_sources({}, cpu)).place.size, 4);
 }
 
-TEST(PodIdentity, EachSourceTellsWhatItFindsAndMisses) {
+TEST(PodIdentity, EachSourceListsFoundAndMissingSettings) {
   const auto sources = identity_sources({}, around({{"TPU_WORKER_ID", "1"}}));
   ASSERT_EQ(sources.size(), 4u);
   EXPECT_THAT(sources[0].missing, ElementsAre("--processes", "--process", "--hub"));

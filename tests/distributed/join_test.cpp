@@ -30,7 +30,7 @@ using testing::AllOf;
 using testing::Each;
 using testing::HasSubstr;
 
-TEST(Join, AFieldThatDiffersIsNamedOnAllBeforeTheRunBegins) {
+TEST(Join, ReportsADifferingFieldOnAllRanksBeforeTheRun) {
   const CapturedLog log;
   PodOfThreads pod(3);
   const auto errors = pod.run([&](int rank) {
@@ -43,7 +43,7 @@ TEST(Join, AFieldThatDiffersIsNamedOnAllBeforeTheRunBegins) {
                                  HasSubstr(") has crc32c a0\n  hint: "))));
 }
 
-TEST(Join, AnotherNumberOfProcessesIsNamed) {
+TEST(Join, RejectsAnotherNumberOfProcesses) {
   const CapturedLog log;
   PodOfThreads pod(2);
   const auto errors = pod.run([&](int rank) {
@@ -56,7 +56,7 @@ TEST(Join, AnotherNumberOfProcessesIsNamed) {
 }
 
 // One of another start or without the secret: it ends, the run begins without it.
-TEST(Join, AStrangerIsRefusedAndTheRunGoesOn) {
+TEST(Join, RejectsAProcessOfAnotherStartOrSecretAndContinues) {
   const CapturedLog log;
   PodOfThreads pod(2);
   const auto connect = [&](int rank, const std::string& incarnation, const std::string& secret) {
@@ -78,7 +78,7 @@ TEST(Join, AStrangerIsRefusedAndTheRunGoesOn) {
   EXPECT_THAT(log.text(), AllOf(HasSubstr("job 7.0"), testing::Not(HasSubstr("sesame"))));
 }
 
-TEST(Join, APlaceIsTakenOnce) {
+TEST(Join, RejectsASecondProcessOfTheSameRank) {
   const CapturedLog log;
   PodOfThreads pod(2);
   const auto hubs = pod.connect();
@@ -111,7 +111,7 @@ class StoppedMember {
 
 // A host that was started again comes before the hub has found its process before dead, and joins
 // the hub that is started after that one.
-TEST(Join, APlaceThatBecomesFreeIsTakenInTheNextRun) {
+TEST(Join, RestartedHostJoinsTheNextRun) {
   const CapturedLog log;
   PodTimes times = quick_times();
   times.silence = milliseconds(600);
@@ -143,7 +143,7 @@ void end_first_comer(int listener) {
   connection.flush();
 }
 
-TEST(Join, TheEndOfTheRunBeforeIsToldIfNoRunFollows) {
+TEST(Join, ReportsWhyThePreviousRunEndedIfNoneFollows) {
   const CapturedLog log;
   PodTimes times = quick_times();
   times.connect = milliseconds(300);
@@ -155,7 +155,7 @@ TEST(Join, TheEndOfTheRunBeforeIsToldIfNoRunFollows) {
               AllOf(HasSubstr("Connection refused"), HasSubstr("ended with: the disk is full")));
 }
 
-TEST(Join, TheEndOfTheRunIsNotLostIfItArrivesWithTheWelcome) {
+TEST(Join, KeepsAnEndMessageThatArrivesWithTheWelcome) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
   Connection server(ends[0]);
@@ -173,7 +173,7 @@ TEST(Join, TheEndOfTheRunIsNotLostIfItArrivesWithTheWelcome) {
   EXPECT_THAT(joined.frames[0].payload, HasSubstr("a full disk"));
 }
 
-TEST(Join, AHostMayComeLongerAfterTheOthersThanADeadOneIsSilent) {
+TEST(Join, HostMayJoinLaterThanTheHeartbeatTimeout) {
   const CapturedLog log;
   PodTimes times = quick_times();
   times.silence = milliseconds(200);
@@ -186,7 +186,7 @@ TEST(Join, AHostMayComeLongerAfterTheOthersThanADeadOneIsSilent) {
   EXPECT_TRUE(first.get());
 }
 
-TEST(Join, WhoHasNotComeIsNamed) {
+TEST(Join, TimeoutNamesTheMissingHosts) {
   const CapturedLog log;
   PodTimes times = quick_times();
   times.connect = milliseconds(1000);
@@ -200,7 +200,7 @@ TEST(Join, WhoHasNotComeIsNamed) {
   EXPECT_THAT(log.text(), HasSubstr("for hosts 2, 3 of 4"));
 }
 
-TEST(Join, AHubThatIsNotThereIsNamed) {
+TEST(Join, ReportsAnUnreachableRank0) {
   const CapturedLog log;
   PodTimes times = quick_times();
   times.connect = milliseconds(300);
@@ -211,7 +211,7 @@ TEST(Join, AHubThatIsNotThereIsNamed) {
                     HasSubstr("Connection refused\n  hint: start the run on every host")));
 }
 
-TEST(Join, OneThatIsGoneBeforeAllHaveComeEndsAll) {
+TEST(Join, ReportsAProcessLostBeforeAllHaveJoined) {
   PodOfThreads pod(3);
   std::optional<Connection> connection;
   auto first = std::async(std::launch::async, [&] {
@@ -234,7 +234,7 @@ TEST(Join, OneThatIsGoneBeforeAllHaveComeEndsAll) {
   EXPECT_EQ(pod.ends(0).at(0).exit_code, 76);
 }
 
-TEST(Join, WhatIsNoFrameIsLeftAlone) {
+TEST(Join, IgnoresConnectionsThatDoNotSendFrames) {
   PodOfThreads pod(2);
   auto first = std::async(std::launch::async, [&] {
     return CoordinationService::connect(pod.place(0), {}, pod.options(0));
@@ -257,14 +257,14 @@ TEST(Join, WhatIsNoFrameIsLeftAlone) {
   EXPECT_TRUE(first.get());
 }
 
-TEST(Join, ProxiesAreNotAsked) {
+TEST(Join, IgnoresProxyVariables) {
   const ScopedVariable http("http_proxy", "http://127.0.0.1:1"),
       all("ALL_PROXY", "socks5://127.0.0.1:1");
   PodOfThreads pod(2);
   EXPECT_EQ(pod.connect().size(), 2u);
 }
 
-TEST(Join, ATakenPortIsSaid) {
+TEST(Join, RejectsAPortInUseAndInvalidRanks) {
   const int listener = listen_at({"127.0.0.1", 0});
   const std::string address = str("127.0.0.1:", port_of(listener));
   EXPECT_THAT(
@@ -279,7 +279,7 @@ TEST(Join, ATakenPortIsSaid) {
               HasSubstr("rank 2 is not one of 0 to 1"));
 }
 
-TEST(Join, AddressesAreReadAsUsersWriteThem) {
+TEST(Join, ParsesAddressesWithAndWithoutPort) {
   const auto read = [](const std::string& text) { return text_of(parse_host_port("--hub", text)); };
   EXPECT_EQ(read("10.0.0.2:9000"), "10.0.0.2:9000");
   EXPECT_EQ(read("t1v-w-0"), "t1v-w-0:8487");

@@ -103,7 +103,7 @@ TEST_F(HostMemory, WaitsForBlocksThatAnotherThreadFrees) {
   EXPECT_EQ(await_freed_blocks(before, std::chrono::minutes(1)), before);
 }
 
-TEST_F(HostMemory, AcceptsLargeBlocksThatStay) {
+TEST_F(HostMemory, StopsWaitingForLargeBlocksThatAreNeverFreed) {
   using std::chrono::steady_clock;
   TemporariesGuard guard;
   guard.await_freed();

@@ -61,7 +61,7 @@ TEST_F(TwoProcesses, NumbersDevicesByProcessThenById) {
   EXPECT_THAT(client_->own_devices(), ElementsAre(2, 3));
 }
 
-TEST_F(TwoProcesses, OwnDevicesOfProgramsOverAllAndOverOneDevice) {
+TEST_F(TwoProcesses, ListsOwnDevicesOfProgramsOnAllAndOnOneDevice) {
   const auto of = [&](std::int64_t devices) {
     std::vector<std::pair<int, int>> out;
     for (const OwnDevice& own : client_->own_devices(devices))
@@ -109,7 +109,7 @@ TEST_F(TwoProcesses, SendsArgumentListsToTheirDevices) {
   EXPECT_THAT(run.results[1][0].to_host<float>(), ElementsAre(2));
 }
 
-TEST_F(TwoProcesses, NumbersLaunchesEquallyAndNeverZero) {
+TEST_F(TwoProcesses, LaunchIdsDependOnlyOnTheProgramAndAreNeverZero) {
   const auto launches_of = [&](const Client& client, const std::string& text) {
     control().launches.clear();
     const Executable program = client.compile(text, over(4));

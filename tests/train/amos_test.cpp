@@ -130,7 +130,7 @@ std::int64_t slot_elements(const model::BertTask& task, const model::Optimizer& 
   return sum;
 }
 
-TEST(AmosSlots, OfBertBaseNeedHalfTheMemoryOfAdamW) {
+TEST(AmosSlots, BertBaseSlotsNeedHalfTheMemoryOfAdamW) {
   model::BertTask base;  // the configuration's defaults
   base.model.vocab_size = 30522;
   base.model.type_vocab_size = 2;

@@ -196,7 +196,7 @@ TEST_F(SaverTest, AFailedSaveOfTheLastBestStateIsAnError) {
   EXPECT_THAT(steps("model"), ElementsAre(5, 6));
 }
 
-TEST_F(SaverTest, ABestStateThatCouldNotBeSavedDoesNotCount) {
+TEST_F(SaverTest, IgnoresABestScoreWhoseStateWasNotSaved) {
   TrainJob run = best_job("model", 9);
   run.config.schedule.learning_rate = 0;  // no later evaluation is better than the lost one
   std::optional<FileSizeLimit> full;
@@ -218,7 +218,7 @@ TEST_F(SaverTest, ACheckpointDoesNotRecordABestThatWasNotSaved) {
 }
 
 // A run that was killed before its first evaluation does not use the best state of an earlier run.
-TEST_F(SaverTest, TheBestOfAnEarlierRunInTheFolderDoesNotCount) {
+TEST_F(SaverTest, IgnoresTheBestStateOfAnEarlierRunInTheFolder) {
   TrainJob run = best_job("model", 3);
   train(run);
   io::remove_tree(dir_.file("model/checkpoint-3"));
@@ -455,7 +455,7 @@ class SaverInABucket : public SaverTest {
   std::unique_ptr<GcsEmulator> emulator_;
 };
 
-TEST_F(SaverInABucket, ToleratesASlowStoreThatTruncatesAnswers) {
+TEST_F(SaverInABucket, ToleratesASlowStoreThatTruncatesResponses) {
   emulator_->fault(R"([{"match": "POST /upload.*checkpoint", "do": "delay 0.3", "times": 3},
                        {"match": "POST /upload.*checkpoint", "do": "cut", "skip": 4, "times": 2},
                        {"match": "DELETE .*checkpoint", "do": "delay 0.2", "times": 2}])");

@@ -17,7 +17,7 @@ namespace {
 using testing::Each;
 using testing::StrEq;
 
-class TogetherTest : public testing::Test {
+class ProcessGroupTest : public testing::Test {
  protected:
   // Runs body(together) on three threads, one per rank; returns the error of each.
   std::vector<std::string> run(const std::function<void(const ProcessGroup&)>& body) {
@@ -29,7 +29,7 @@ class TogetherTest : public testing::Test {
   distributed::PodOfThreads pod_{3};
 };
 
-TEST_F(TogetherTest, BroadcastsTheResultOfRankZero) {
+TEST_F(ProcessGroupTest, BroadcastsTheResultOfRankZero) {
   EXPECT_THAT(run([](const ProcessGroup& together) {
                 const std::string said =
                     together.told("resume", [&] { return str("step of ", together.rank); });
@@ -39,7 +39,7 @@ TEST_F(TogetherTest, BroadcastsTheResultOfRankZero) {
               Each(""));
 }
 
-TEST_F(TogetherTest, ThrowsTheErrorOfRankZeroOnAllRanks) {
+TEST_F(ProcessGroupTest, ThrowsTheErrorOfRankZeroOnAllRanks) {
   EXPECT_THAT(
       run([](const ProcessGroup& together) {
         EXPECT_THROW(
@@ -51,7 +51,7 @@ TEST_F(TogetherTest, ThrowsTheErrorOfRankZeroOnAllRanks) {
       Each(StrEq("disk: full\n  hint: buy")));
 }
 
-TEST_F(TogetherTest, NamesTheRankThatDiffersWithBothValues) {
+TEST_F(ProcessGroupTest, NamesTheRankThatDiffersWithBothValues) {
   EXPECT_THAT(run([](const ProcessGroup& together) {
                 together.agree("settings", "train", {{"data", {{"seed", together.rank / 2}}}},
                                "start it alike");
@@ -59,7 +59,7 @@ TEST_F(TogetherTest, NamesTheRankThatDiffersWithBothValues) {
               Each(StrEq("train: data.seed is 0 on host 0, 1 on host 2\n  hint: start it alike")));
 }
 
-TEST_F(TogetherTest, RemovesMarkerFilesOfAnAbortedRun) {
+TEST_F(ProcessGroupTest, RemovesMarkerFilesOfAnAbortedRun) {
   const TempDir dir;
   for (const char* name : {".pod-0123abcd", ".pod-notes"}) io::write_file(dir.file(name), "");
   ProcessGroup().require_one_folder(dir.path());
@@ -70,7 +70,7 @@ TEST_F(TogetherTest, RemovesMarkerFilesOfAnAbortedRun) {
   EXPECT_EQ(io::list_folder(dir.path()), std::vector<std::string>{".pod-notes"});
 }
 
-TEST_F(TogetherTest, AnyIsTrueIfItIsTrueOnOneRank) {
+TEST_F(ProcessGroupTest, AnyIsTrueIfItIsTrueOnOneRank) {
   EXPECT_THAT(run([](const ProcessGroup& together) {
                 EXPECT_TRUE(together.any("end", together.rank == 1));
                 EXPECT_FALSE(together.any("end/2", false));
@@ -78,7 +78,7 @@ TEST_F(TogetherTest, AnyIsTrueIfItIsTrueOnOneRank) {
               Each(""));
 }
 
-TEST(TogetherAlone, WorksInASingleProcess) {
+TEST(SingleProcessGroup, WorksInASingleProcess) {
   const ProcessGroup alone;
   EXPECT_EQ(alone.told("a", [] { return std::string("b"); }), "b");
   alone.agree("a", "train", 1, "");

@@ -178,7 +178,7 @@ TEST_F(RunLogTest, ADryRunWritesNothing) {
 }
 
 // Counts the matmuls of a BERT by its architecture.
-TEST_F(RunLogTest, FlopsAreThoseOfTheModelsMatmuls) {
+TEST_F(RunLogTest, FlopsMatchTheMatmulsOfTheModel) {
   model::BertTask task = bert();
   const double T = 32, P = 5, H = 16, I = 32, V = task.model.vocab_size;
   const double layer = 4 * 2 * T * H * H + 2 * 2 * T * H * I + 2 * 2 * T * T * H;

@@ -43,7 +43,7 @@ TEST(StepTracker, AllowsOnlyARollbackAfterASpike) {
   EXPECT_EQ(at.step(), 5);
 }
 
-TEST(StepTracker, ASpikeRemainsAfterTheNextReport) {
+TEST(StepTracker, SpikeIsNotClearedByTheNextReport) {
   StepTracker at(0, false);
   at.started();
   at.reported(true);

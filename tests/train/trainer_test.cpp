@@ -69,7 +69,7 @@ TEST_F(TrainerTest, AResumedRunWithReplayDataStartsAtTheFirstBatch) {
   EXPECT_EQ(losses_of("resumed", false), second);
 }
 
-TEST_F(TrainerTest, AFinishedRunDoesAndCompilesNothing) {
+TEST_F(TrainerTest, FinishedRunNeitherTrainsNorCompiles) {
   train(job("model", 3));
   EXPECT_THAT(log_.text(), AllOf(HasSubstr("examples, a model (bert) of 9275 parameters; compil"),
                                  HasSubstr("the model is in " + dir_.file("model") + "\n")));

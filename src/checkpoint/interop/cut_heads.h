@@ -24,7 +24,8 @@ Json with_heads_listed(Json config);
 std::vector<std::int64_t> remaining_heads(const Json& config, std::int64_t layer);
 // Keeps only some heads of a layer: `kept` are indices into remaining_heads().
 void keep_heads(Json& config, std::int64_t layer, const std::vector<std::int64_t>& kept);
-// Removes all layers but `kept_layers` and renumbers those from 0.
+// Changes the list of pruned heads for a model that keeps only `kept_layers`: removes the entries
+// of the other layers and renumbers the rest from 0.
 void renumber_heads(Json& config, const std::vector<std::int64_t>& kept_layers);
 
 }  // namespace smelt::checkpoint

@@ -1,5 +1,5 @@
-// Tensors that are decoded on read from what a folder stores: quantized values, packed words or
-// bitmasks. Also helpers for values to encode.
+// Tensors that are decoded when they are read: a folder stores them as quantized values, packed
+// words or bitmasks. Also two helpers for the encoders of these forms.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,9 @@
 
 namespace smelt::checkpoint {
 
-// Returns an f32 tensor of shape `dims` that is decoded on read. `stored(layout)` reads the stored
-// form and returns a function that decodes it, transposed if the layout says so (matrices only).
+// Returns an f32 tensor of shape `dims` that is decoded each time it is read. `stored(laid)` reads
+// the stored form and returns a function that writes the decoded values to a buffer; for a matrix,
+// `laid` may request the transpose.
 io::LazyTensor decoded(compiler::Dims dims,
                        const std::function<io::PutBytes(io::Laid laid)>& stored);
 

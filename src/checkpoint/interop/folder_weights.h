@@ -25,11 +25,11 @@ std::vector<std::string> weights_files(const std::string& folder);
 // reading a tensor throws it if the checksum in compress.json differs.
 io::LazyTensors stored_weights(const std::string& folder);
 
-// Opens the tensors like stored_weights(), but decoded: int8 and int4 weights as f32 without their
-// scales, and sparse weights with their zeros (sparse_weights.h). Supports compressed-tensors'
-// formats "int-quantized" (one scale per row or per tensor), "pack-quantized" and "sparse-bitmask".
-// Throws UsageError for another quantization or for missing or wrong scales. `config` is the
-// folder's config.json.
+// Opens the tensors like stored_weights(), but decoded: int8 and int4 weights as f32, multiplied by
+// their scales, and sparse weights with their zeros (sparse_weights.h). The tensors of the scales
+// and bitmasks are left out. Supports compressed-tensors' formats "int-quantized" (one scale per
+// row or per tensor), "pack-quantized" and "sparse-bitmask". Throws UsageError for another
+// quantization or for missing or wrong scales. `config` is the folder's config.json.
 io::LazyTensors plain_weights(const std::string& folder, const Json& config);
 
 // Writes the tensors in files of at most `shard_bytes` bytes each; only a larger tensor exceeds

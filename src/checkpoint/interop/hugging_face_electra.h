@@ -25,8 +25,9 @@ struct ElectraPart {
 
 // Returns the discriminator of an ELECTRA.
 ElectraPart electra_discriminator(const model::ElectraConfig& config);
-// Returns the generator of an ELECTRA. With untied_generator false it is a masked LM, whose only
-// encoder has the discriminator's names.
+// Returns the generator of an ELECTRA. If untied_generator is false, the parameters of its encoder
+// have the discriminator's names: the two parts share one encoder, or the generator is alone (a
+// masked LM).
 ElectraPart electra_generator_part(const model::ElectraConfig& config);
 
 // Returns the names of all parameters of one part.

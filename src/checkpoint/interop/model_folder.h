@@ -71,7 +71,8 @@ std::string architecture_of(const Json& config);
 void check_activation(const std::string& name, const char* field,
                       const std::vector<std::string>& known, const std::string& where);
 // Throws UsageError for a transformers encoder that smelt does not support: relative positions, or
-// a causal language model (is_decoder). Logs a warning if the epsilon of the layer norms differs.
+// a causal language model (is_decoder). Logs a warning if the epsilon of the layer norms is not
+// model::kLayerNormEpsilon, which smelt uses anyway.
 void check_encoder_form(const Json& config, const std::string& where);
 // A folder whose weights are read on demand.
 struct OpenedFolder {

@@ -17,7 +17,7 @@ class OnnxEncoder {
       : graph_(graph), tensors_(tensors), where_(std::move(where)) {}
 
   struct Inputs {
-    std::string ids, mask, types;  // s64 [B,S]; no types for a model that does not read them
+    std::string ids, mask, types;  // s64 [B,S]; `types` is "" for a model without token types
   };
   // Adds an encoder with the parameters below `scope` ("bert" or "electra"): embeddings, their
   // projection if the model has one, and the layers. Computes the same as embed_tokens() and

@@ -24,14 +24,16 @@ struct PretrainedWeights {
   // head or its labels are not known.
   Json head = nullptr;
   std::vector<std::shared_ptr<const void>> owners;  // keep the parameters alive
-  // Fallback scopes such as {"generator/", "electra/"}: parameters that a run lacks under the first
-  // are taken from the second, unless they are themselves given.
+  // Pairs of scopes such as {"generator/", "electra/"}: if a run has no parameters in the first
+  // scope, the given parameters of that scope are renamed to the second, except those whose new
+  // name is given as well.
   std::vector<std::pair<std::string, std::string>> else_under = {};
   std::string vocab_txt = {};  // content of the vocabulary file, if the folder has it
   // of the vocabulary file, if a checkpoint records it
   std::optional<std::uint32_t> vocabulary_crc32c = {};
-  // Returns the differences between this model and the model of a run with these settings that the
-  // tensor shapes do not show. Set if `model` is null; may be empty.
+  // Compares this model with the model of a run with these settings. Returns the differences that
+  // tensor shapes do not show, such as the number of heads. Only set if `model` is null, and not
+  // always then.
   std::function<std::vector<io::JsonDifference>(const Json& settings)> other_model = {};
 };
 

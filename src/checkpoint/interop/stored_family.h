@@ -46,8 +46,8 @@ class StoredFamily {
   virtual text::ControlCharacters control() const { return text::ControlCharacters::bert; }
   // Whether the model has a decoder that generates text.
   virtual bool is_encoder_decoder() const { return false; }
-  // Whether `tensors` are of a model that only helps another one to pretrain, such as ELECTRA's
-  // generator: it teaches no student.
+  // Whether `tensors` are of a model that only serves to pretrain another one, such as ELECTRA's
+  // generator. Such a model cannot be the teacher in a distillation.
   virtual bool is_auxiliary(const io::LazyTensors&) const { return false; }
   // Whether StoredModel::t5 applies: the vocabulary has sentinels, and texts may have a prefix.
   virtual bool has_sentinels() const { return false; }
@@ -72,19 +72,20 @@ class StoredFamily {
   // Classification, of families with an encoder. transformers' classes begin with the prefix:
   // "Bert" in "BertForSequenceClassification".
   virtual std::string class_prefix(const Json& config) const;
-  // Returns the name of the bias of a classification head, whose size is the number of classes,
-  // and sets `of_tokens`.
+  // Returns the name of the bias of a classification head; its size is the number of classes. Sets
+  // `of_tokens` to whether the head classifies tokens, not texts.
   virtual std::string class_bias(const io::LazyTensors& tensors, bool& of_tokens) const;
-  // Returns the config.json and the parameters of a classifier. `outputs` is 0 for a head that
-  // finds answers.
+  // A config.json and the names of the model's parameters.
   struct NamedConfig {
     Json config;
     std::vector<ParameterName> names;
   };
+  // Returns those of a classifier with `outputs` classes; 0 for a question-answering head.
   virtual NamedConfig classifier(const model::Encoder& encoder, io::Problem problem,
                                  std::int64_t outputs) const;
 
-  // ONNX. A graph of several files is written by write_onnx_folder() itself.
+  // Whether the model can be exported to ONNX. The functions below serve models with one graph;
+  // write_onnx_folder() itself handles those with several (T5).
   virtual bool has_onnx() const { return true; }
   // Adds the head of a classifier to x [B,S,H]: [B,C] of texts, [B,S,C] of tokens, [B,S,2] of
   // answers.
@@ -100,8 +101,8 @@ class StoredFamily {
 std::span<const StoredFamily* const> stored_families();
 // Returns the family with this name, or null.
 const StoredFamily* find_stored_family(std::string_view name);
-// Returns the family of a config.json by its model_type. BERT's, whose reader refuses the folder by
-// name, if no family has the type.
+// Returns the family of a config.json by its model_type. If no family has the type, returns BERT's,
+// whose reader then throws an error that names the folder and the type.
 const StoredFamily& family_of_config(const Json& config, const std::string& where);
 // Returns the model family that a checkpoint's tensors belong to (for a classifier, the family of
 // its encoder), or null if they belong to no known family.

@@ -97,9 +97,9 @@ Json with_sizes_of_tensors(Json config, const StoredModel& model, const std::str
 
 // Returns whether an ELECTRA's generator has a separate encoder.
 bool has_generator(const io::LazyTensors& tensors);
-// Adds the tensors and the vocabulary of an opened Hugging Face folder to `out`. `vocabulary`
-// replaces the path of the vocabulary if it is not empty.
 struct OpenedFolder;
+// Adds the tensors and the vocabulary of an opened Hugging Face folder to `out`. If `vocabulary` is
+// not empty, it replaces the path of the folder's vocabulary.
 void take_folder(const OpenedFolder& folder, StoredModel& out, const std::string& vocabulary = {});
 
 // Whether there are moving averages of weights (train.ema_decay).

@@ -28,8 +28,9 @@ std::string_view bytes_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Returns the prefix of the checkpoint that a state file names. The file may name an absolute path
-// or a bucket of the machine that wrote it, so a checkpoint of that name beside the file is first.
+// Returns the prefix of the checkpoint that a folder's file "checkpoint" names. An absolute path or
+// a bucket in the file may be valid only on the machine that wrote it, so a checkpoint with the
+// same last path component in this folder is preferred to it.
 std::optional<std::string> named_by_state(const std::string& folder) {
   const std::string path = io::join_path(folder, kStateFile);
   const auto status = io::file_status(path);

@@ -45,7 +45,8 @@ std::string commit_text(std::string_view manifest);
 
 // Returns the CRC32C of `bytes` as the manifest writes it.
 std::string checksum_text(std::span<const std::byte> bytes);
-// The manifest's field, for each file, with the checksums of its tensors by name.
+// The field of each file's entry in the manifest that maps the names of the file's tensors or
+// slices to their checksums.
 constexpr const char* kPieceChecksums = "pieces_crc32c";
 
 // Throws DamagedCheckpoint for the checkpoint at `path`.

@@ -36,7 +36,7 @@ bool is_slot(const std::string& name, const Tensors& tensors) {
   return slash != std::string::npos && tensors.contains(name.substr(0, slash));
 }
 
-// Renames the LayerNorms that Keras layers of TensorFlow 2 numbered, in TensorFlow's names:
+// Renames layer norms with the numbered names of TensorFlow 2's Keras layers:
 // "…/output/layer_normalization_7/gamma" becomes "…/output/LayerNorm/gamma".
 io::LazyTensors with_layer_norm_names(io::LazyTensors tensors);
 

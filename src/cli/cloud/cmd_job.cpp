@@ -108,7 +108,9 @@ bool is_recipe(const std::string& what) {
 
 void add_run(CLI::App& cloud) {
   auto* command = cloud.add_subcommand(
-      "run", "run a recipe on a rented machine, from upload to results; or a command on a machine");
+      "run",
+      "run a recipe on a rented machine, from upload to results; or run a command on an existing "
+      "machine");
   auto w = std::make_shared<WorkerOptions>();
   auto o = std::make_shared<JobOptions>();
   auto stop = std::make_shared<bool>(false);

@@ -19,6 +19,7 @@ double seconds_now();  // since 1970
 // Throws UsageError.
 double parse_until(const std::string& text);
 
+// A job for lead_job(), and how this process monitors it.
 struct JobLead {
   // The job's folder in the bucket.
   std::string folder;

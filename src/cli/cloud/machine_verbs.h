@@ -18,7 +18,8 @@ struct MachineOptions {
   bool dry_run = false, yes = false, no_wait = false, json = false, wait = false;
 };
 
-// Each prints what it did and returns it as JSON. Errors are those of cloud/machines.h.
+// Each function prints its result. Those that change a machine also return the result as JSON.
+// Errors are those of cloud/machines.h.
 OrderedJson bring_machine_up(const MachineOptions& o);
 OrderedJson take_machine_down(const MachineOptions& o);
 void show_machine(const MachineOptions& o);

@@ -46,8 +46,9 @@ std::shared_ptr<BeginFlags> add_begin_flags(CLI::App& command) {
   auto* resume = command.add_flag("--resume", flags->resume,
                                   "resume from the newest checkpoint; an error if there is none");
   auto* fresh = command.add_flag("--fresh", flags->fresh,
-                                 "start a new run; an error if there is a checkpoint. Without both "
-                                 "flags: resume if there is a checkpoint");
+                                 "start a new run; an error if there is a checkpoint. Without "
+                                 "--resume and --fresh: resume if there is a checkpoint, else "
+                                 "start a new run");
   command
       .add_flag("--overwrite", flags->overwrite,
                 "with --fresh: delete the contents of the model's folder first")

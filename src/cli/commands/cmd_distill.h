@@ -24,8 +24,9 @@ void teach(const DistillFlags& flags);
 // Throws UsageError if a run folder (given by `flag`) and the output folder (--out) are the same or
 // one contains the other.
 void require_apart(const std::string& out, const char* flag, const std::string& run);
-// Trains the exported model in the folder `run` to match the outputs of the original model `model`,
-// with that model's recipe and `settings`. Resumes if the run exists.
+// Trains a copy of a model to match the outputs of the model itself, for example while its weights
+// are pruned. `model` is the run folder of the model: its recipe, with `settings`, and its exported
+// weights are used. `run` is the folder of the new run. Resumes if that run exists.
 void teach_itself(const std::string& model, const std::string& run,
                   const std::vector<std::string>& settings);
 // Trains the student and prints suggested next steps. Returns the run's result

@@ -105,7 +105,8 @@ std::string how_to_go_on(const evaluation::RunStatus& status) {
   return str("resume    smelt run ", quoted(*run), "\n");
 }
 
-// Returns the charts of a plan that is stored as JSON, or "" if no plan was named.
+// Returns HTML with charts of the hours and costs in the file `plan`, which is the output of
+// `smelt plan --json`; "" if `plan` is empty.
 std::string planned_html(const std::string& plan) {
   if (plan.empty()) return "";
   return pipeline::plan_charts("report: --plan " + plan,

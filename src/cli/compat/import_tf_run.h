@@ -9,10 +9,10 @@
 namespace smelt::cli {
 
 // Converts the newest TensorFlow checkpoint in `model_dir` into a smelt checkpoint next to it, with
-// optimizer slots, step and `model` as its config, unless smelt has a checkpoint as new. The
-// converted checkpoint is deleted again unless keep() is called, because a run of another model is
-// refused. A TensorFlow checkpoint without slots or step is not converted. In a multi-host run one
-// process converts.
+// optimizer slots, step and `model` as its config. Does nothing if `model_dir` has a smelt
+// checkpoint of the same or a later step, or if the TensorFlow checkpoint has no slots or no step.
+// The destructor deletes the converted checkpoint unless keep() was called, so that nothing remains
+// if the run is refused because its model differs. In a multi-host run one process converts.
 class AdoptedRun {
  public:
   AdoptedRun(const std::string& model_dir, const Json& model);

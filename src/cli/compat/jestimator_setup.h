@@ -25,8 +25,9 @@ StartingPoint starting_point(const JestimatorFlags& flags);
 // flags that cannot be combined.
 EstimatorMode mode_of(const JestimatorFlags& flags, const StartingPoint& start);
 
-// Throws UsageError if the module is not one of the three, lacks a required flag, or does not have
-// a flag that was given.
+// Returns the task of the module that --module_imp names. Throws UsageError if the module is not
+// the pretrain module of bert, rope or bert_rpe, if a flag that it requires is missing, or if it
+// does not have a flag that was given.
 model::JestimatorBertTask jestimator_task_of(const JestimatorFlags& flags);
 
 // Loads a checkpoint, or the newest of a folder, for the model and the masking of the flags.
@@ -37,8 +38,8 @@ execution::TrainedModel load_jestimator(std::string_view command, const std::str
 // axis `tensor`.
 train::TrainJob jestimator_job(const JestimatorFlags& flags);
 
-// Returns the names of settings for messages. `what` is "valid" or "eval", for the flags of that
-// dataset.
+// Returns how messages name settings: by the original's flags. `what`, "valid" or "eval", selects
+// the flags of that dataset. `end` is the flag that determines the number of steps.
 Fields jestimator_fields(const std::string& what, const std::string& end = "--max_train_steps");
 
 // Returns the eval set; `examples` < 0 means all. `what` is "valid", "eval" or "pred". Throws

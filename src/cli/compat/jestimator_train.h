@@ -5,8 +5,8 @@
 
 namespace smelt::cli {
 
-// To --max_train_steps or the end of --train_epochs, with a check every --check_every_steps:
-// validation, TensorBoard's scalars in <model_dir>/train, a checkpoint.
+// Trains to --max_train_steps or the end of --train_epochs. Every --check_every_steps, validates,
+// writes TensorBoard scalars to <model_dir>/train and saves a checkpoint.
 void train_jestimator(const JestimatorFlags& flags, const StartingPoint& start);
 
 }  // namespace smelt::cli

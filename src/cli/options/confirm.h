@@ -9,8 +9,8 @@ namespace smelt::cli {
 // false without a prompt if standard input is not a terminal.
 bool is_agreed_to(std::string_view question);
 
-// Returns if `agreed` is set or the user confirms. Otherwise prints `otherwise`, such as "nothing
-// was created; --yes creates it", and throws ExitStatus(1).
+// Asks the question, unless `agreed` is set. If the user does not agree, prints `otherwise`, such
+// as "nothing was created; --yes creates it", and throws ExitStatus(1).
 void require_agreement(bool agreed, std::string_view question, std::string_view otherwise);
 
 }  // namespace smelt::cli

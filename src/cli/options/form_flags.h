@@ -33,14 +33,14 @@ struct RunFlags {
 void add_run_flags(
     CLI::App& command, RunFlags& flags,
     const std::string& default_device = "the TPU or GPU that is there, else cpu",
-    const std::string& default_devices = "all of a TPU or GPU that is so found, else 1");
+    const std::string& default_devices = "all devices of a TPU or GPU that auto finds, else 1");
 
 // Adds --reduction, for programs that clip each device's own gradient before summing over devices.
-// original_reduction() returns its value if it was given; else the value stored with the run in
-// `model_dir`, so that the number of devices may change; else per_replica if several devices share
-// a batch without sharding parameters or optimizer slots, and global otherwise. An empty
-// `model_dir` means that there is no run.
 void add_reduction_flag(CLI::App& command, RunFlags& flags);
+// Returns the value of --reduction if it was given. Otherwise returns the value stored with the run
+// in `model_dir`, so that the run may resume with another number of devices. For a new run, returns
+// per_replica if several devices share a batch without sharding parameters or optimizer slots, else
+// global. An empty `model_dir` means a new run.
 model::Reduction original_reduction(const RunFlags& flags, const model::DeviceConfig& on,
                                     const std::string& model_dir, const Fields& fields);
 

@@ -38,7 +38,7 @@ void take_the_last(CLI::App& command);
 
 struct OriginalRunFlags {
   double hang_minutes = 30;
-  std::string replay;  // a bad-batch folder; empty: none
+  std::string replay;  // folder bad-batch-<step> of a step to run again; empty: none
   distributed::PodSettings pod;
 };
 

@@ -19,8 +19,8 @@ enum class RematPolicy {
   none,  // nothing is stored: the loop has no gradient
   // every value that the reverse pass reads, unless it depends on constants only (random bits)
   all,
-  products,  // results of loops, sums, maxima and matmuls, except matmuls larger than both operands
-             // (attention scores)
+  products,  // results of loops, sums, maxima and matmuls, except batched matmuls that are larger
+             // than both operands (attention scores)
   layer,     // only the inputs of the iteration
 };
 inline constexpr NamedValues<RematPolicy, 3> kRematPolicies{{{"all", RematPolicy::all},
@@ -56,11 +56,11 @@ struct ScanStep {
 
 using ScanFunction = std::function<ScanStep(ScanBody&, std::span<const Tensor> carry)>;
 
-// Runs carry, outputs[i] = body(carry) for i = 0 … length-1 and returns the last carry and the
-// stacked outputs. A scan of length 1 is emitted without a loop; its reverse pass recomputes what
-// was not stored. Gradients of captured outer tensors are summed over iterations in f32 or wider.
-// Throws UsageError if the body changes the shape of a carried value. grad() throws if the policy
-// is RematPolicy::none.
+// Computes (carry, outputs[i]) = body(carry) for i = 0 … length-1, beginning with carry = `init`.
+// Returns the last carry and the stacked outputs. A scan of length 1 is emitted without a loop; its
+// reverse pass recomputes what was not stored. Gradients of captured outer tensors are summed over
+// iterations in f32 or wider. Throws UsageError if the body changes the shape of a carried value.
+// grad() throws if the policy is RematPolicy::none.
 ScanStep scan(Graph& graph, std::int64_t length, const std::vector<Tensor>& init, RematPolicy save,
               const ScanFunction& body);
 

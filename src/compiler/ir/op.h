@@ -17,7 +17,8 @@ class HloWriter;
 struct OpExample {
   struct Input {
     Shape shape;
-    // Input values, integers too, are drawn from [low, high), a range without kinks and poles.
+    // Values, of integer inputs too, are drawn from [low, high). Choose a range in which the op is
+    // differentiable, without kinks and poles.
     double low = -2.0;
     double high = 2.0;
   };
@@ -30,9 +31,9 @@ struct OpExample {
 // (compiler/autodiff/scan.h).
 enum class RematClass {
   recomputed,  // recomputed from its operands
-  moved,       // another layout or type of its operand, which is treated in its place
+  moved,       // only changes layout or type; its operand is stored or recomputed instead
   saved,       // stored because it is expensive: sums, maxima, loops
-  matmul,      // stored unless it is larger than both operands, as attention scores are
+  matmul,      // stored, unless batched and larger than both operands (attention scores)
 };
 
 // One primitive op.

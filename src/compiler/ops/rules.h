@@ -41,14 +41,17 @@ void emit_as(const Node& node, HloWriter& writer) {
 }
 
 // ---- shape rules for Op::infer ----
-// The shape of the first operand, with different requirements:
+// Each returns the shape of the first operand. Throws UsageError unless the operands are as
+// described beside it.
 std::vector<Shape> same_as_first(const Node& node);
 std::vector<Shape> same_float(const Node& node);     // one floating-point operand
 std::vector<Shape> same_number(const Node& node);    // one numeric operand
 std::vector<Shape> same_bits(const Node& node);      // integer or pred operands of equal shape
 std::vector<Shape> equal_numbers(const Node& node);  // numeric operands of equal shape
 
-// Throw UsageError unless the element types (require_equal: also the dimensions) fit the name.
+// Throw UsageError, respectively, unless the shape has a floating-point type, unless it has a
+// numeric type, unless both have the same element type, and unless both also have the same
+// dimensions.
 void require_float(std::string_view where, const Shape& shape);
 void require_number(std::string_view where, const Shape& shape);
 void require_same_dtype(std::string_view where, const Shape& a, const Shape& b);

@@ -51,10 +51,10 @@ struct SourceAndTarget {
 };
 
 // Applies ttt's iid_denoise_text: at each token outside a span, a span of `span` tokens begins with
-// probability `density`. A span that begins directly after another span or at the end of the text
-// has a sentinel in the source, but none in the target. `draw` returns a number in [0, 1) for each
-// such token. Unlike the original, no span begins if the target would exceed `most` tokens or if
-// all `sentinels` are used.
+// probability `density`. A span that begins directly after another span or at the beginning of the
+// text has a sentinel in the source, but none in the target. `draw` returns a random number in [0,
+// 1) for each token outside a span. Unlike the original, no span begins if the target would exceed
+// `most` tokens or if all `sentinels` are used.
 template <class Draw>
 SourceAndTarget iid_denoise_text(std::span<const std::int32_t> tokens, std::int64_t span,
                                  double density, std::int32_t sentinel, std::int64_t sentinels,

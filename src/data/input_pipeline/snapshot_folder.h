@@ -16,7 +16,8 @@ struct SnapshotFolder {
   std::vector<std::vector<std::string>> shards;  // files of each shard, in order
 };
 
-// Throws UsageError as parse_snapshot_metadata() does, and if the run is missing.
+// Lists the files of a snapshot. Throws UsageError in the same cases as parse_snapshot_metadata(),
+// and if the metadata counts elements but the folder has no shards.
 SnapshotFolder open_snapshot(const std::string& path);
 
 // Reads all elements in the order in which they were saved. TensorFlow distributes elements

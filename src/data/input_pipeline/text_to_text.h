@@ -33,13 +33,13 @@ struct TextToText {
   std::int64_t sentinels = 0;
 };
 
-// Returns the tokens of a window and the maximum lengths of its inputs and targets. Throws
-// UsageError, with `where` and the names of a recipe's data: fields, if settings contradict each
-// other: lengths are too short, targets are longer than targets_length, or there are fewer
-// sentinels than spans.
+// The number of tokens of a window, and the maximum lengths of its inputs and targets.
 struct TextLengths {
   std::int64_t tokens = 0, inputs = 0, targets = 0;
 };
+// Returns the lengths for these settings. Throws UsageError, which begins with `where` and names
+// the fields of a recipe's section data, if settings contradict each other: lengths are too short,
+// targets are longer than targets_length, or there are fewer sentinels than spans.
 TextLengths text_lengths(const TextToText& settings, const std::string& where);
 
 // Returns a transform to the features inputs and targets, in this order, padded with zeros. For

@@ -20,8 +20,9 @@ namespace smelt::data {
 class WindowSource : public ExampleSource {
  public:
   // Without `options.windows`, `options.features` must be one integer list, whose length is the
-  // window length. Throws UsageError if it is not, if no file has a window, or if out-of-range ids
-  // are found without reading whole files.
+  // window length. Throws UsageError if it is not, if no file has a window, or if an id is out of
+  // range. In a file that does not store its largest id, only the first and the last window are
+  // checked; other ids are checked when they are read.
   WindowSource(const RecordOptions& options, std::vector<std::string> paths,
                std::uint64_t memory = kTokenMemory);
 

@@ -21,7 +21,8 @@ struct ScatteredDocuments {
   IdCodec codec;
 };
 
-// Saved with the counts after all documents are read. A later run resumes from it.
+// Name of the file with the list of spilled ranges and the CorpusCounts. It is written once all
+// documents are read, and a later run resumes from it.
 inline constexpr const char* kDocumentsList = "documents.ranges";
 
 // Numbers the documents in input order. A document's key depends only on its number and the seed.
@@ -42,8 +43,8 @@ struct DocumentGroup {
 struct SpillRanges {
   std::size_t first = 0, last = 0;
 };
-// Splits the ranges into the fewest runs of about equal size. A run has at most `group_bytes`, or
-// slightly more by its largest range.
+// Splits the ranges into the fewest runs of about equal size. A run may exceed `group_bytes` by
+// less than the size of its last range.
 std::vector<SpillRanges> group_ranges(const std::vector<SpillRange>& ranges,
                                       std::uint64_t group_bytes);
 

@@ -23,10 +23,11 @@ struct SameText {
 
 struct SameTextCounts {
   struct Rows {
-    std::uint64_t rows = 0, other_label = 0;  // other_label: rows that also have another label
+    // other_label: of these, rows for which a row with the same text has another label
+    std::uint64_t rows = 0, other_label = 0;
   };
-  std::vector<Rows> within;  // rows of a split whose text an earlier row of the same split has
-  // [split][earlier split]: rows of the split whose text is also in the earlier one
+  std::vector<Rows> within;  // [split]: rows whose text also occurs in an earlier row of the split
+  // [split][earlier split]: rows of the split whose text also occurs in the earlier split
   std::vector<std::vector<Rows>> across;
   std::vector<SameText> examples;  // a few examples, those with different labels first
 };

@@ -20,9 +20,9 @@ struct ExampleFiles {
   std::vector<std::string> outputs;
   bool indexes = true, described = true;  // whether to write indexes and the description
   bool overwrite = false;
-  // If set, the output folder is reserved for these files. Without `overwrite` it must be empty.
-  // With it, it must not contain other files whose names begin with this, because they would be
-  // read as records; no indexes are written.
+  // If set, the output folder is reserved for these files, whose names begin with this, and no
+  // indexes are written. Without `overwrite` the folder must be empty. With `overwrite` it must not
+  // contain other files whose names begin with this, because they would be read as records.
   std::string own_name = {};
 
   std::string description() const;

@@ -62,8 +62,8 @@ struct CheckedJob {
 // Returns the paths as JSON strings; bytes that are not valid UTF-8 become U+FFFD.
 OrderedJson names_of(const std::vector<std::string>& paths);
 
-// Returns how the shuffled order reads documents. If duplicates are removed, deduplication gets
-// half of the memory.
+// Returns the options for reading the documents in the shuffled order. Removing duplicates, if the
+// job asks for it, may use half of the job's memory.
 text::DocumentOptions documents_of(const CheckedJob& checked);
 
 // Returns the input files and the options that determine the documents.

@@ -23,7 +23,8 @@ struct ShuffledExamples {
   ExampleCounts counts;  // counts of the builder
 };
 
-// Saved after each group of documents, or several small ones, with the progress of drawing.
+// Name of the file with the list of spilled ranges and the progress of drawing. It is written after
+// each group of documents, or after several small ones.
 inline constexpr const char* kDrawingList = "drawing.ranges";
 
 // Draws the examples into spill files named examples-*. Ranges are at most as large as the sizes

@@ -38,7 +38,8 @@ struct SpillRecord {
   std::string_view bytes;
 };
 constexpr std::size_t kSpillRecordHead = 12;  // bytes before a record's data
-// Returns a chunk of ExternalShuffle::read without its link.
+// Returns the records of a chunk that ExternalShuffle::read() passes to `take`: the chunk without
+// the SpillLink at its beginning.
 inline std::string_view spill_records(const std::string& chunk) {
   return std::string_view(chunk).substr(sizeof(SpillLink));
 }
@@ -75,7 +76,8 @@ class SpillWriter {
   SpillWriter(SpillFile& file, const std::vector<std::uint64_t>& first_keys,
               std::size_t chunk_bytes);
 
-  // Continues ranges that flush() returned, after the end of the file's content.
+  // Continues to write ranges that flush() of an earlier writer returned. Appends new chunks to the
+  // file.
   SpillWriter(SpillFile& file, const std::vector<SpillRange>& ranges, std::size_t chunk_bytes);
 
   void append(std::uint64_t key, std::string_view record);

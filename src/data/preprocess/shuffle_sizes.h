@@ -1,14 +1,16 @@
-// Sizes that bound the memory of the shuffled order. With `memory` bytes, a quarter of which are
-// `buffers`, each stage needs, regardless of the corpus size and the number of threads:
-//   reading   buffers for chunks, and as much for batches of text in flight
-//   drawing   buffers and a group: its bytes from disk and twice as much as a corpus
-//   splitting buffers
-//   writing   memory: for each thread a range, its list and its encoded examples
-// In addition it needs 64 bytes per range (three times that at the end of a pass) and 3 bytes per
-// example of each file being written. For a terabyte of text (250 billion tokens, ten passes, 5 TB
-// of examples on disk) in 1000 files these are 40 MB for 600 thousand ranges and 60 MB for a file's
-// index. Documents of millions of tokens and the builder's counts per thread (BERT: 8 bytes per
-// vocabulary entry) are not included.
+// Sizes that bound the memory of the shuffled order. `memory` and `buffers` are those of
+// ShuffleOptions. Regardless of the corpus size and the number of threads, each stage needs:
+//   reading    `buffers` for chunks, and as much again for the text being tokenized
+//   drawing    `buffers`, and a group of documents: its bytes on disk, and twice as many for the
+//              TokenCorpus made of them
+//   splitting  `buffers`
+//   writing    `memory`, shared by the threads: each holds a range, the list of its examples, and
+//              the examples that it has encoded
+// In addition, every range needs 64 bytes (three times that at the end of a splitting pass), and
+// every example of a file being written needs 3 bytes. For a terabyte of text (250 billion tokens,
+// ten passes, 5 TB of examples on disk) in 1000 files these are 40 MB for 600 thousand ranges and
+// 60 MB for a file's index. Documents of millions of tokens and the builder's counts per thread
+// (BERT: 8 bytes per vocabulary entry) are not included.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +25,7 @@ struct ShuffleSizes {
   // are drawn. About 17 million tokens if the vocabulary has at most 65536 entries.
   std::uint64_t group_bytes = std::uint64_t{40} << 20;
   std::size_t document_ranges = 1024;  // number of ranges that documents are first distributed over
-  std::size_t fan_out = 256;           // maximum number of ranges to split a too large one into
+  std::size_t fan_out = 256;           // maximum number of parts that a large range is split into
   std::uint64_t range_bytes = std::uint64_t{16} << 20;  // examples that are sorted at once
   // bytes that a thread encodes before it waits to write them
   std::size_t encoded_bytes = std::size_t{16} << 20;

@@ -14,9 +14,9 @@ namespace smelt::data {
 
 class CorpusReader {
  public:
-  // With `blank_words`, blank lines at the vocabulary's end are a word that masks may draw, as in
-  // the original program; a warning is logged. Throws UsageError if the vocabulary lacks a special
-  // token.
+  // With `blank_words`, blank lines at the end of the vocabulary file are a word that may replace a
+  // masked one, as in the original program; a warning is logged. Throws UsageError if the
+  // vocabulary lacks a special token.
   CorpusReader(const std::string& vocab, const text::TokenizerFlags& flags,
                bool blank_words = false);
 

@@ -46,8 +46,9 @@ struct ConvertedSnapshot {
 
 // Writes one store per folder with the same tokens in the same order. The lists of a snapshot of
 // lists become documents. Calls `done` when a store is complete, one call at a time, in any order.
-// Throws UsageError before any work if outputs exist or two would have the same name, after the
-// other folders are converted if ids are not in the vocabulary, and as SnapshotReader does.
+// Throws UsageError before any work if outputs exist or two would have the same name. If a folder
+// cannot be read (SnapshotReader) or has ids that are not in the vocabulary, converts the other
+// folders and then throws UsageError.
 void convert_snapshots(const SnapshotTokensJob& job,
                        const std::function<void(const ConvertedSnapshot&)>& done);
 

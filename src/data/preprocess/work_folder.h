@@ -18,8 +18,8 @@ class WorkFolder {
   // an earlier job remains until begin(). Throws UsageError if the folder has other content, is a
   // link, belongs to another user or is accessible to others, or if another process holds the lock.
   explicit WorkFolder(std::string path);
-  // Removes the folder unless it is to be kept, and its parent if it was created for it and is
-  // empty.
+  // Removes the folder unless keep() was set to true. Then also removes the parent folder if this
+  // process created it and it is empty.
   ~WorkFolder();
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;

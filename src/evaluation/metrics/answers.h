@@ -14,8 +14,8 @@ std::string squad_normalized(std::string_view text);
 struct AnswerScore {
   double exact = 0, f1 = 0;  // in [0, 1]
 };
-// Returns the best score over the correct answers. If none of them contains a word, the correct
-// answer is the empty one.
+// Returns the best score over the correct answers. Ignores correct answers that normalize to an
+// empty text; if all do, or there are none, the correct prediction is an empty text.
 AnswerScore squad_score(std::string_view predicted, std::span<const std::string> wanted);
 
 }  // namespace smelt::evaluation

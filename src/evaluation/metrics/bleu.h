@@ -21,7 +21,7 @@ struct BleuCounts {
   BleuCounts& operator+=(const BleuCounts& other);
 };
 // Returns the counts of one prediction; needs at least one reference. `wanted` is the length of the
-// reference that is closest in length, the shorter one of two.
+// reference that is closest in length to the prediction; of two equally close ones, the shorter.
 BleuCounts bleu_counts(std::string_view predicted, std::span<const std::string> references);
 // Returns the score, in [0, 100].
 double bleu(const BleuCounts& counts);

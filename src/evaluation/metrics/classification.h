@@ -54,8 +54,8 @@ std::vector<PrecisionRecall> by_class(const ClassCounts& counts);
 PrecisionRecall micro_average(const ClassCounts& counts);
 PrecisionRecall sample_average(const ClassCounts& counts);
 // Returns Matthews' correlation coefficient for any number of classes (Gorodkin 2004), or 0 if all
-// predictions or all references are the same class. Examples without a predicted class count as an
-// additional class.
+// predictions or all references are the same class. "No predicted class" counts as an additional
+// predicted class.
 double matthews(const ClassCounts& counts);
 
 // Whether each example of a report has exactly one class, or any number of them.

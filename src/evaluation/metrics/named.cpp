@@ -190,8 +190,9 @@ SetsOfClasses single_sets(const Side& predicted, const Side& wanted) {
   return out;
 }
 
-// Throws UsageError for a label that no example has. In "f1:yes,acuracy", which metric_list() does
-// not split, it reports the misspelled metric if the label before a comma is known.
+// Throws UsageError for a label that no example has. metric_list() does not split "f1:yes,acuracy",
+// because "yes,acuracy" could be a label. If the part before a comma ("yes") is a known label, the
+// message reports the rest ("acuracy") as an unknown metric instead.
 [[noreturn]] void refuse_label(std::string_view metric, const std::string& label,
                                const Texts& known) {
   for (auto comma = label.find(','); comma != std::string::npos; comma = label.find(',', comma + 1))

@@ -31,11 +31,11 @@ std::vector<std::string> metric_names();
 // stemming), bleu: strings; the reference may be a list of strings, and the best match counts.
 // entity-{precision,recall,f1}: lists of labels (micro average).
 // Shares are in [0, 1], bleu in [0, 100]. Throws UsageError for an unknown name, and for a value of
-// another type; it names the example (from 1).
+// another type; the message then names the example (from 1).
 ScoreOf metric_of(std::string_view metric, const JsonValues& predicted, const JsonValues& wanted);
 
 // Examples that are lists of word labels, as one example per word. A word without a prediction (the
-// list is shorter, or has null) has the prediction "", which is wrong and no class.
+// list is shorter, or has null) has the prediction "", which is wrong and not counted as a class.
 struct WordLabels {
   JsonValues predicted, wanted;
   // Index of each example's first word; one more entry than examples.

@@ -7,7 +7,8 @@
 
 namespace smelt::evaluation {
 
-// Returns the HTML for one model's "steps"; empty without steps.
+// Returns the HTML for the compression steps of one model, which are the field "steps" of the model
+// in the report. Returns "" if there are no steps.
 std::string compressed_layers_html(const Record& steps);
 
 }  // namespace smelt::evaluation

@@ -20,7 +20,8 @@ class EventLog {
   // this and later steps in older files are superseded.
   EventLog(const std::string& folder, std::int64_t first_step,
            std::uint64_t most_object_bytes = kMostObjectBytes);
-  // Add values after `step` steps. The data is on its way to readers when add() returns.
+  // Add values after `step` steps. When add() returns, a file on disk has the data; an object store
+  // gets it in the background.
   void add(std::int64_t step, std::span<const io::Scalar> scalars);
   void add(std::int64_t step, std::span<const io::NamedHistogram> histograms);
   void add(std::int64_t step, std::span<const io::NamedText> texts);

@@ -40,8 +40,8 @@ class MetricsFile {
   // Opens the file for a run that starts or resumes after `step` steps: removes the records of
   // later steps. `start` has the first record's fields other than kind, step, time and spent.
   MetricsFile(const std::string& folder, std::int64_t step, const Record& start);
-  // Appends {"kind": …, "step": …, "time": …} and the fields. The data is on its way to readers
-  // when add() returns.
+  // Appends {"kind": …, "step": …, "time": …} and the fields. When add() returns, a file on disk
+  // has the data; an object store gets it in the background.
   void add(std::string_view kind, std::int64_t step, const Record& fields,
            const SpentTimes& spent = {});
   // Rolls back to an earlier step: removes the records of later steps and adds a rewind record. If

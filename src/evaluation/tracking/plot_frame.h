@@ -23,8 +23,8 @@ struct PlotFrame {
   PlotRange x, y;
 
   bool is_empty() const { return x.is_empty() || y.is_empty(); }
-  // Call this after all points were added: adds a vertical margin, and gives a single point a
-  // width.
+  // Call this after all points were added: adds a vertical margin, and widens the x range if all
+  // points have the same x.
   void settle();
   double left(double value) const;
   double top(double value) const;

@@ -32,8 +32,8 @@ struct ClassTable {
 };
 
 struct Mistake {
-  double probability = 0;  // of the predicted class
-  std::string said, wanted, text;
+  double probability = 0;          // of the predicted class
+  std::string said, wanted, text;  // predicted class, correct class, text of the example
 };
 
 struct PredictionFigures {

@@ -23,12 +23,12 @@ struct RunRecord {
   std::string folder;  // folder of metrics.jsonl
   Record start;        // latest start record
   std::int64_t starts = 0;
-  std::int64_t step = 0, of = 0;  // completed steps, planned steps
-  double time = 0;                // time of the latest record, seconds since 1970
-  std::string last_kind;          // kind of the latest record
-  std::optional<Record> line;     // latest log line
-  std::optional<Record> end;      // end record, if it is the latest record
-  std::optional<std::int64_t> saved;
+  std::int64_t step = 0, of = 0;       // completed steps, planned steps
+  double time = 0;                     // time of the latest record, seconds since 1970
+  std::string last_kind;               // kind of the latest record
+  std::optional<Record> line;          // latest log line
+  std::optional<Record> end;           // end record, if it is the latest record
+  std::optional<std::int64_t> saved;   // step of the latest saved checkpoint
   std::map<std::string, Curve> lines;  // training curves from log lines: "loss", "learning_rate", …
   std::map<std::string, Curve> train, valid;  // curves from evaluations
   std::vector<Record> filled;                 // records of filled masks

@@ -37,7 +37,7 @@ struct ClassifyJob : ClassifyOptions {
   io::Labels labels;
   io::AnswerLimits answers = {};
   std::int64_t most_tokens = 128;  // per text; longer texts are truncated
-  bool exact_products = false;
+  bool exact_products = false;     // HloForm::exact_products
 };
 
 struct PairOfTexts {
@@ -57,8 +57,9 @@ class Classifier {
   // predicted value for a regression. For token_labels returns that many numbers for each word
   // (words_in()) that was not truncated. Not for answer_spans.
   std::vector<std::vector<float>> classify(std::span<const PairOfTexts> texts);
-  // Does the same for tokenized texts of at most most_tokens tokens. For token_labels each needs
-  // its word positions; for answer_spans returns two logits for each of these positions.
+  // Does the same for tokenized texts of at most most_tokens tokens. For token_labels each text
+  // needs TextPairIds::words. For answer_spans returns two logits for each position in
+  // TextPairIds::words.
   std::vector<std::vector<float>> classify(std::span<const text::TextPairIds> texts);
   const ClassifyJob& job() const { return job_; }
   const text::BertTokenizer& tokenizer() const { return *tokenizer_; }

@@ -23,8 +23,8 @@ struct FollowJob {
   // Called once the folder is locked. Returns the latest step that an earlier call already
   // processed.
   std::function<std::optional<std::int64_t>()> newest;
-  // Returns which of these steps, in ascending order, to evaluate next, or nullopt for none. If
-  // `run_is_done`, the run does not delete checkpoints any more.
+  // Returns the step to evaluate next, or nullopt for none. `steps` are those of the existing
+  // checkpoints, ascending. If `run_is_done`, the run does not delete checkpoints any more.
   std::function<std::optional<std::int64_t>(const std::vector<std::int64_t>& steps,
                                             bool run_is_done)>
       next;
@@ -34,9 +34,10 @@ struct FollowJob {
   std::function<void(std::int64_t step, const std::string& path)> done;
 };
 
-// Evaluates checkpoints until the last step is evaluated, or until next() returns nullopt and
-// metrics.jsonl says that the run to the last step is finished (since this call began, or with no
-// process working in the folder). Skips a damaged checkpoint, and one that the run has deleted
+// Evaluates checkpoints until the last step is evaluated, or until next() returns nullopt and the
+// run is finished. The run is finished if metrics.jsonl ends with the end record of a run to the
+// last step, and this record is newer than this call or no process works in model_dir; otherwise
+// the run may have been resumed. Skips a damaged checkpoint, and one that the run has deleted
 // meanwhile, and logs this. Throws UsageError if the folder is locked, and Stopped on SIGTERM,
 // SIGINT or SIGHUP.
 void follow_checkpoints(const FollowJob& job);

@@ -48,11 +48,11 @@ struct GenerateJob : GenerateOptions {
   // Returns the approximate size in bytes of the KV cache for this many rows, S input tokens and T
   // generated tokens.
   std::function<double(std::int64_t rows, std::int64_t S, std::int64_t T)> bytes;
-  // Dimension names, for a mesh.
+  // Returns the dimension names of a parameter, which determine how it is sharded over a mesh.
   std::function<model::DimNames(std::string_view parameter)> dim_names = {};
   std::int32_t end = 1, unknown = -1;  // ids of the end and unknown tokens; -1: none
   std::string device = "cpu";
-  bool exact_products = false;
+  bool exact_products = false;  // HloForm::exact_products
 };
 
 // Sets the user's options, but keeps the job's prefix if the user has chosen none.

@@ -36,15 +36,15 @@ struct HostWeights {
 std::int64_t padded_length(std::int64_t tokens, std::int64_t most);
 
 struct RowModelOptions {
-  std::string command;           // begins messages about memory
+  std::string command;           // begins the message of an out-of-memory error
   std::int64_t most_tokens = 0;  // maximum length of a row
-  bool exact_products = false;
+  bool exact_products = false;   // HloForm::exact_products
   model::ShardingPlan placement = {};
 };
 
-// A model on one device or a mesh that predicts one batch of token rows after another. Its weights
-// are put there once, and a program is compiled once for each padded shape: padded_length() tokens,
-// and powers of two of rows and positions.
+// A model on one device or a mesh that predicts one batch of token rows after another. Copies its
+// weights to the devices once, and compiles a program once for each padded shape: padded_length()
+// tokens, and numbers of rows and of positions rounded up to powers of two.
 class RowModel {
  public:
   // Returns the prediction for rows of this many tokens and positions. Its features are input_ids,
@@ -59,7 +59,8 @@ class RowModel {
 
   RowModel(std::shared_ptr<const pjrt::Client> client, Predictions predictions,
            RowModelOptions options, HostWeights weights = {});
-  // Predicts with other weights of the same model from now on; frees those on the device.
+  // Predicts with other weights of the same model from now on. Frees the previous weights on the
+  // device; the next predict() copies the new ones there. take({}) only frees memory.
   void take(HostWeights weights);
   // Compiles the program for these rows, which predict() does otherwise.
   void prepare(const std::vector<TokenRow>& rows);

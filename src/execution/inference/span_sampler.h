@@ -20,18 +20,19 @@ struct SpanJob {
   // `encode` returns the ids of a text without the end token; `decode` the text of ids.
   std::function<std::vector<std::int32_t>(std::string_view text)> encode;
   std::function<std::string(std::span<const std::int32_t> ids)> decode;
-  // Id of the first sentinel; the others follow in descending order.
+  // Ids of the end token and of the first sentinel; the other sentinels have descending ids.
   std::int32_t end = 1, sentinel = 0;
-  // Number of sentinels; number of ids that may be generated.
+  // Number of sentinels; number of tokens in the tokenizer (ids from there on are not generated).
   std::int64_t sentinels = 0, words = 0;
-  bool exact_products = false;
+  bool exact_products = false;  // HloForm::exact_products
 };
 
 // Returns the ids of a text, with each [MASK] replaced by a sentinel. Throws UsageError for a text
 // without [MASK], or with more of them than there are sentinels.
 TokenRow span_row(const SpanJob& job, std::string_view text);
 
-// Returns the generated ids after each of `count` sentinels, up to the end token.
+// Returns for each of the first `count` sentinels the ids that were generated after it, up to the
+// next sentinel or the end token.
 std::vector<std::vector<std::int32_t>> spans_of(const SpanJob& job, std::size_t count,
                                                 std::span<const std::int32_t> answer);
 

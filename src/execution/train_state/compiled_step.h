@@ -40,8 +40,8 @@ auto fitting(const MemoryAdvice& advice, Work&& work) try {
   throw_does_not_fit(error, advice);
 }
 
-// Returns the share of each batch that this process reads for its devices, if each process reads
-// its own share.
+// Returns this process's share of each batch: the rows of its devices. Returns the whole batch if
+// the processes have different numbers of devices.
 data::HostShare own_share(const model::ShardingPlan& placement, const pjrt::Client& client);
 
 class CompiledStep {

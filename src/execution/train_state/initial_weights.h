@@ -12,8 +12,8 @@
 namespace smelt::execution {
 
 struct InitialWeights {
-  // Pretrained values of the run's parameters; a resized one has the first rows, as many as both
-  // shapes have.
+  // Pretrained values of the run's parameters. A resized parameter has only the first rows: those
+  // that exist in both shapes.
   io::TensorMap parameters;
   // Resized parameters: "bert/embeddings/word_embeddings f32[100,16] to f32[120,16]".
   std::vector<std::string> resized;

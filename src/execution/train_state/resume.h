@@ -19,9 +19,10 @@ namespace smelt::execution {
 Json run_settings(const model::Task& task, const model::TrainingConfig& config,
                   const data::ExampleSource& source, const std::string& vocab);
 
-// Throws UsageError, whose message begins with `where`, if settings differ; it names the fields, by
-// `fields`, with both values. Settings that only one side has (from another version) are not
-// compared, nor are the schedule, loss spike and answer settings.
+// Throws UsageError if settings differ. The message begins with `where` and lists the differing
+// settings, under the names that `fields` returns, with both values. Does not compare settings that
+// only one side has (from another version), nor those of the schedule, of loss spikes and of
+// io::AnswerLimits.
 void check_same_run(const Json& saved, const Json& now, const std::string& where,
                     const Fields& fields = recipe_field);
 
@@ -39,12 +40,11 @@ void check_data_vocabulary(const Json& saved, const data::ExampleSource& source,
 // Empty if none has changed.
 std::string changed_settings(const Json& saved, const Json& now, const Fields& fields);
 
-// The change of the learning rate where a run with another number of steps continues.
+// The change of the learning rate when a run resumes with another total number of steps.
 struct RateChange {
-  std::string
-      // "train.steps was 200, is 400: the learning rate continues at 5.0e-04, it was …"
-      text;
-  bool rises = false;  // whether it rises to more than twice the last rate
+  // "train.steps was 200, is 400: the learning rate continues at 5.0e-04, it was …"
+  std::string text;
+  bool rises = false;  // whether the new rate is more than twice the last one before the resume
 };
 // Compares the learning rates before and after `step`. Returns nullopt if the number of steps is
 // unchanged or was not recorded.
@@ -59,9 +59,9 @@ struct TrainedModel {
 // Loads a trained model for inference or evaluation: the latest checkpoint of a model folder, or
 // the checkpoint at that path. With `averaged`, moving averages replace the weights if the
 // checkpoint has them, which is logged. Throws UsageError, whose message begins with `command`, if
-// there is no checkpoint; and if its settings "model" differ from `model` (null: not checked) in
-// more than training settings, or its vocabulary is not the file `vocab` (empty: not checked).
-// `fields` names the settings in messages.
+// there is no checkpoint. Also throws UsageError if its vocabulary is not the file `vocab` (empty:
+// not checked), or if its settings "model" differ from `model` (null: not checked), apart from
+// settings that matter only in training. `fields` names the settings in messages.
 TrainedModel load_trained_model(std::string_view command, const std::string& model_dir,
                                 const Json& model, const std::string& vocab, bool averaged = true,
                                 const Fields& fields = recipe_field);

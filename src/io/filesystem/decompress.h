@@ -26,7 +26,8 @@ void check_packing(const std::string& path, std::string_view head);
 class DecompressedFile {
  public:
   // Throws UsageError if the file cannot be opened, does not match its suffix or has an unsupported
-  // compression.
+  // compression. If `is_plain` returns true for the file's first bytes, the file is read unchanged,
+  // whatever its suffix.
   explicit DecompressedFile(const std::string& path,
                             bool (*is_plain)(std::string_view head) = nullptr);
   ~DecompressedFile();

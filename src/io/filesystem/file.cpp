@@ -297,8 +297,9 @@ OutputDirectory::~OutputDirectory() {
   if (partial_.empty()) return;
   try {
     remove_tree(partial_);
-  } catch (const Error&) {  // already handling an error; the remaining files have no marker, so
-                            // they are not used
+  } catch (const Error&) {
+    // A destructor must not throw. The remaining files are not used: on a disk their folder has a
+    // temporary name, and on an object store the member that marks it as complete is missing.
   }
 }
 

@@ -1,4 +1,5 @@
-// Structs of settings whose fields are named once, in a visitor that serves recipes, JSON and help:
+// Structs of settings. A struct names its fields once, in a visitor function from which recipes,
+// JSON and help texts are made:
 //   template <class C, class V>
 //   void visit_fields(C& config, V&& visit) {  // in the struct's namespace, found by ADL
 //     visit("hidden_size", config.hidden_size, "width of the encoder");

@@ -1,5 +1,5 @@
 // TensorBoard's event files, docs/reference/formats/event_file.md: TFRecords of Event messages.
-// Bytes only, no files. Times are seconds since 1970.
+// Works on bytes and does not access files. Times are seconds since 1970.
 #pragma once
 
 #include <cstdint>

@@ -31,9 +31,10 @@ std::vector<float> int8_values(std::span<const std::int8_t> codes, std::span<con
 // over the sum of squared errors; infinite if they are exact.
 double signal_to_noise_db(std::span<const float> values, std::span<const float> said);
 
-// Does the same with the squared median of each row's absolute values as the signal, so that one
-// outlier, which determines the scale, does not count as signal: the mean of error to signal over
-// the rows with errors. Minus infinity if a median is 0.
+// Returns a ratio in dB in which the signal of a row is the squared median of its absolute values.
+// So one outlier, which determines the scale, does not count as signal. The ratio of mean squared
+// error to signal is averaged over the rows that have errors. Infinite if no row has errors; minus
+// infinity if the median of such a row is 0.
 double middle_to_noise_db(std::span<const float> values, std::span<const float> said,
                           std::size_t rows);
 

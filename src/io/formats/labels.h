@@ -56,7 +56,7 @@ struct Labels {
   std::vector<std::string> names = {};  // class names; empty for regression and answer_spans
   bool no_answer = false;               // answer_spans: a question may have no answer
 
-  // Returns the number of outputs of the model per text, or per token if has_token_outputs().
+  // Returns the number of outputs of the model per text, or per token if of_tokens().
   std::int64_t outputs() const {
     if (problem == Problem::answer_spans) return 2;
     return problem == Problem::regression ? 1 : static_cast<std::int64_t>(names.size());

@@ -60,7 +60,8 @@ class TokenTensors {
 
   SnapshotType type_;
   bool scalar_ = false;
-  // Bytes of the last message before its numbers, which are at its end; empty: unknown.
+  // The bytes that precede the numbers in the last message. A message of the same size that begins
+  // with them is decoded without parsing. Empty: unknown.
   std::string before_;
   std::size_t size_ = 0;  // size of that message
 };

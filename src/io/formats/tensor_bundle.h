@@ -13,7 +13,7 @@
 
 namespace smelt::io {
 
-// A slice of a tensor in one dimension after another: its begin and its length.
+// A slice of a tensor: for each dimension, where the slice begins and its length.
 struct BundleSlice {
   struct Extent {
     std::int64_t start = 0;

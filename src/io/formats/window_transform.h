@@ -11,8 +11,8 @@
 namespace smelt::io {
 
 // The key of the random numbers for one window. It depends on the seed, on whether the window is
-// for training or evaluation, and on the example's position in that order, so each example of a run
-// has a different key.
+// for training or evaluation, and on the position of its example among all training or evaluation
+// examples, so each example of a run has a different key.
 struct WindowKey {
   std::uint64_t key = 0, place = 0;
 };

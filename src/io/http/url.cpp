@@ -51,7 +51,7 @@ Url parse_url(const std::string& text, std::string_view what) {
       CURLUE_OK)
     url = url_of(handle);
   if (!url)
-    throw UsageError(str(what, ": not a URL of http or https without a user"),
+    throw UsageError(str(what, ": must be an http or https URL without a user name"),
                      "write it as https://HOST/PATH");
   return *url;
 }

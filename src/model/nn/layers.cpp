@@ -143,8 +143,9 @@ struct QuantizedRows {
   Tensor scales;  // f32 [T,1], or [1,1] for all
 };
 
-// Uses 127, unlike the 127.5 of weights (io/formats/int8_rows.h), which would make the largest
-// value of a row a tie.
+// Returns one scale per row: max|x| / 127. The scales of weights are max|x| / 127.5
+// (io/formats/int8_rows.h). Here this would put the largest value of a row exactly between two
+// codes, 127 and 128.
 Tensor scales_of(Tensor rows) {
   const Tensor largest = reduce_max(abs(rows), {-1}, KeepDims::yes);
   return maximum(largest / 127.0, full_like(largest, 0x1p-23));

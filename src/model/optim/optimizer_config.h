@@ -1,4 +1,4 @@
-// The optimizer as a recipe's train.optimizer section names it.
+// The settings of the optimizer in a recipe's section train.optimizer.
 #pragma once
 
 #include <concepts>
@@ -72,17 +72,20 @@ const std::vector<std::string>& amos_preset_names();  // "auto" and "none" among
 
 bool is_adafactor(const OptimizerConfig& config);
 
-// Builds the optimizer. The preset "auto" of Amos is that of `model_type`. Throws UsageError for a
-// rule that cannot be read.
+// Builds the optimizer. The preset "auto" of Amos is that of `model_type`. Throws UsageError for an
+// invalid rule.
 Optimizer make_optimizer(const OptimizerConfig& config, std::string_view model_type);
 
-// Returns the largest global norm of the gradient; 0 if it is not clipped, NaN if it is no number.
+// Returns the global norm to which clip_norm clips the gradient: 0 if it does not clip, NaN if the
+// field is not a number.
 double clip_norm_of(const OptimizerConfig& config);
-// Returns the largest element of the gradient; 0 if it is not clipped, NaN if it is no number.
+// Returns the absolute value to which clip_value clips each element of the gradient: 0 if it does
+// not clip, NaN if the field is not a number.
 double clip_value_of(const OptimizerConfig& config);
 
-// Returns the rules of single parameters, with `layer_rates` behind those of rate_rules. Throws
-// UsageError for a rule that cannot be read.
+// Returns the rules for individual parameters. The learning rate rules `layer_rates` are appended
+// to rate_rules, so they apply only where no rule of rate_rules matches. Throws UsageError for an
+// invalid rule.
 ParameterRules parameter_rules_of(const OptimizerConfig& config,
                                   const std::string& layer_rates = {});
 

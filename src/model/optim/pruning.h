@@ -27,9 +27,10 @@ std::optional<std::int64_t> last_pruning(const PruningSchedule& schedule, std::i
 double sparsity_at(const PruningSchedule& schedule, std::int64_t step);
 
 // The criterion for the weights that are kept. magnitude: absolute value. movement: how far
-// training moved them away from 0 (Sanh et al. 2020, arXiv 2005.07683: the sum over steps of -dL/dw
-// w; there the sum is weighted by the rate and Adam, and zeros may come back). soft: a learned
-// score (soft_pruning.h); the schedule then sets its threshold.
+// training moved them away from 0, the sum over steps of -dL/dw w (Sanh et al. 2020, arXiv
+// 2005.07683). Unlike in the paper, the terms are not multiplied by the learning rate or scaled by
+// Adam, and weights that are 0 stay 0. soft: a learned score (soft_pruning.h); the schedule then
+// sets its threshold.
 enum class PruneBy : std::uint8_t { magnitude, movement, soft };
 
 // How a run prunes.
@@ -53,9 +54,10 @@ std::uint64_t kept_of(std::uint64_t n, double sparsity);
 // dimensions, or those of one layer if stacked.
 bool is_prunable(std::string_view parameter, const compiler::Dims& one);
 
-// Returns the optimizer with zeros of prunable matrices kept at 0.
+// Returns the optimizer, changed so that elements of prunable matrices that are 0 stay 0.
 Optimizer keeping_zeros(Optimizer optimizer);
-// Also adds a slot, the last one of each prunable matrix, that accumulates movement.
+// Returns the optimizer with an additional slot for each prunable matrix, after its own slots, that
+// accumulates PruneBy::movement.
 Optimizer counting_movement(Optimizer optimizer);
 inline constexpr const char* kMovement = "movement";
 

@@ -1,4 +1,4 @@
-// Pruning during training, as a recipe's train.pruning section names it.
+// The settings of pruning during training in a recipe's section train.pruning.
 #pragma once
 
 #include <concepts>

@@ -1,4 +1,4 @@
-// The learning rate schedule as a recipe's train.schedule section names it.
+// The settings of the learning rate schedule in a recipe's section train.schedule.
 #pragma once
 
 #include <concepts>

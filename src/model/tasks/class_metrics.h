@@ -13,9 +13,10 @@ namespace smelt::model {
 // values 0 and 1; `weights` is f32 [I].
 compiler::Tensor class_counts(compiler::Tensor predicted, compiler::Tensor actual,
                               compiler::Tensor weights);
-// The metrics as defined by scikit-learn: the mean F1 over classes that are predicted or occur as
-// labels, the F1 of the last class (0 if it does neither), the F1 over all classes together, and
-// R_K (Gorodkin 2004) for one class per row.
+// Return metrics as scikit-learn defines them. macro_f1: the mean F1 over the classes that are
+// predicted or occur as labels. f1_of_last: the F1 of the last class; 0 if it is never predicted
+// and never a label. micro_f1: the F1 over all classes together. matthews: the correlation
+// coefficient R_K (Gorodkin 2004), for data with one class per row.
 double macro_f1(std::span<const double> counts);
 double f1_of_last(std::span<const double> counts);
 double micro_f1(std::span<const double> counts);

@@ -27,15 +27,13 @@ struct ClassifyTask {
 };
 
 // Returns the task. Losses and metrics, over rows with is_real_example 1:
-//   single_label  classification_loss; accuracy, macro_f1, matthews; f1 of the second class if
-//   there
-//                 are two
+//   single_label  classification_loss; accuracy, macro_f1, matthews; with two classes, f1 of the
+//                 second one
 //   multi_label   classification_loss; accuracy (all classes of a text correct), micro_f1, macro_f1
 //   regression    squared_error; pearson
 //   token_labels  like single_label, over the words of all texts
 //   answer_spans  answer_loss: the mean cross entropy of start and end over the tokens of the
-//   window
-//                 (run_squad.py); span_accuracy (both correct)
+//                 window (run_squad.py); span_accuracy (both correct)
 // With class weights w and smoothing e, the training loss is that of torch's CrossEntropyLoss: the
 // sum of (1 - e) w_y nll_y + e / C sum_c w_c nll_c over rows, divided by the sum of w_y. Evaluation
 // uses the plain cross entropy, so that runs can be compared. Throws UsageError if seq_length

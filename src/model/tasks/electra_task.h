@@ -17,7 +17,8 @@ namespace smelt::model {
 
 // Fields and defaults of configure_pretraining.py of the original, and `masks`.
 struct ElectraSettings {
-  bool electra_objective = true;    // detect replaced tokens; neither of the two: masked LM
+  // Detect replaced tokens. If this and electric_objective are false: a plain masked LM.
+  bool electra_objective = true;
   bool electric_objective = false;  // detect noise tokens (Electric); uses two towers
   double gen_weight = 1, disc_weight = 50;
   double mask_prob = 0.15;

@@ -1,7 +1,7 @@
 // Autoregressive decoding inside one program: greedy search, sampling and beam search, following
 // transformers' generate().
-//   B texts   A outputs per text, or beams   R = B A rows, grouped by text   T maximum output
-//   tokens V words
+//   B texts   A outputs per text, or beams   R = B A rows, grouped by text
+//   T maximum output tokens   V words
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,10 @@
 
 namespace smelt::model {
 
-// When a beam search ends, once as many beams are finished as it has: when no running beam can
-// improve on them by its current score (no), immediately (yes), or when none can at any length
-// (never). The values correspond to transformers' early_stopping.
+// When the beam search of a text ends. It needs as many finished outputs as it has beams. yes: it
+// ends as soon as it has them. no: it ends when the best running beam, scored at its current
+// length, is not better than the worst finished output. never: it ends when that beam could not
+// become better at any length. The values are those of transformers' early_stopping.
 enum class EarlyStop { no, yes, never };
 
 // Settings of decoding.

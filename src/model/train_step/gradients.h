@@ -53,7 +53,7 @@ struct GradientJob {
 // The results of gradients_of().
 struct Gradients {
   std::vector<compiler::Tensor> of_parameters;
-  std::vector<compiler::Tensor> sums;  // sums of the measures over this program's rows
+  std::vector<compiler::Tensor> sums;  // of each loss and metric, over this program's rows
 };
 
 // Returns the gradients of this program's share of the loss. Micro-batch m of M contains the rows r

@@ -7,8 +7,9 @@
 
 namespace smelt::model {
 
-// Returns the FLOPs of the matmuls that `results` depend on (a multiplication and an addition
-// each), with the iterations of scans. Not for graphs with a reverse pass.
+// Returns the FLOPs of the matmuls that `results` depend on. A multiplication and an addition count
+// as two, and a matmul in a scan counts once per iteration. The graph must not contain a reverse
+// pass.
 double product_flops(std::span<const compiler::Tensor> results);
 
 // Returns the FLOPs of a training step per example: three times the matmuls of the forward pass;

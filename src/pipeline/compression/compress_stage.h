@@ -14,10 +14,10 @@ std::string compress_folder(const Recipe& recipe);
 // Runs the recipe of a pruned model, which learns from the trained model.
 using RunRecipe = std::function<void(const Recipe&)>;
 
-// Replaces that folder. It contains training, development and test rows, the models cut/ and int8/
-// if the section enables them, report.html and report.json. Development rows are the held-out rows
-// and test rows are data.test; without data.test, the held-out rows are split between the two in
-// turn. `run` runs the recipe of a pruned model.
+// Replaces the folder compress_folder(). It contains training, development and test rows, the
+// models cut/ and int8/ if the section enables them, report.html and report.json. Development rows
+// are the held-out rows and test rows are data.test. Without data.test, development and test rows
+// are alternate held-out rows. `run` runs the recipe of a pruned model.
 void compress_model(const Recipe& recipe, const RunRecipe& run);
 
 }  // namespace smelt::pipeline

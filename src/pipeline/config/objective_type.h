@@ -41,7 +41,7 @@ struct BaselineMeasures {
 // Source of the training examples.
 enum class Reads {
   text,     // text.input, with a vocabulary that is made from it or given
-  rows,     // labelled texts that data: names, with a given vocabulary
+  rows,     // labelled texts in the files of the section data, with a given vocabulary
   nothing,  // neither text nor vocabulary; these stages are skipped
 };
 
@@ -80,7 +80,7 @@ struct InferenceJobs {
 struct ObjectiveType {
   std::string name;
   std::string help;  // one line
-  // Fields of the sections model: and data:.
+  // Fields of the recipe's sections `model` and `data`.
   std::vector<io::ConfigField> model, data;
   // Handling of control characters, if it differs from the default tokenizer's.
   std::optional<text::ControlCharacters> control = {};
@@ -95,10 +95,11 @@ struct ObjectiveType {
   Reads reads = Reads::text;
   bool reads_text() const { return reads == Reads::text; }
   bool has_vocabulary() const { return reads != Reads::nothing; }
-  std::vector<std::string> example_fields = {};  // fields of model: that its examples depend on
-  // Fields of data: that its examples do not depend on.
+  // Fields of the section `model` that the examples depend on.
+  std::vector<std::string> example_fields = {};
+  // Fields of the section `data` that the examples do not depend on.
   std::vector<std::string> beside_examples = {};
-  // For Reads::rows: returns the files that data: names.
+  // For Reads::rows: returns the files of rows in the section `data`.
   std::function<std::vector<std::string>(const Recipe&)> rows = {};
   // Reads the rows that are on this machine. Throws the UsageError that a run would throw for them.
   std::function<void(const Recipe&)> check_rows = {};
@@ -155,7 +156,7 @@ struct ObjectiveType {
       sampler = {};
   BaselineMeasures baseline = {};  // empty: none
   bool weighs_classes = false;     // supports train.class_weights and train.label_smoothing
-  bool shards = false;             // make_examples writes data.shards files
+  bool shards = false;             // make_examples can write several files (data.shards)
   bool sentencepiece = false;      // supports a SentencePiece vocabulary
   // Control pieces of a vocabulary that is made from the text.
   std::vector<std::string> special_pieces = {"[MASK]"};

@@ -1,6 +1,6 @@
 // A recipe: the YAML description of a run from raw text to a trained model. Every field has a
-// default value, a unit and a line of help (`smelt help recipe`). The fields of model: and data:
-// depend on model.type (pipeline/config/objective_type.h).
+// default value, a unit and a line of help (`smelt help recipe`). The fields of the sections
+// `model` and `data` depend on model.type (pipeline/config/objective_type.h).
 #pragma once
 
 #include <cstdint>

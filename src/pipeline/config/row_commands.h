@@ -13,8 +13,8 @@
 namespace smelt::pipeline {
 
 bool is_row_command(const std::string& value);
-// Returns the file in which a command's rows are stored, or the files that data: names. `part` is
-// "train", "validation" or "test".
+// Returns the files of data.<part>, or, if it is a command, the file in which its rows are stored.
+// `part` is "train", "validation" or "test".
 std::string row_input(const Recipe& recipe, const std::string& part);
 // Returns the files of all parts. Throws UsageError if one is missing, except for rows that a
 // command has yet to print.
@@ -24,7 +24,8 @@ void check_row_commands(const Recipe& recipe);
 // Returns the CRC32C of each local file among the words of a shell command, by file name, so that a
 // stage runs again if a script has changed. Missing files are left out.
 Json scripts_of(const std::string& command);
-// Returns the stage that runs the part's command and stores its rows; nullopt if data: names files.
+// Returns the stage that runs the command in data.<part> and stores its rows; nullopt if it is not
+// a command.
 // The stage runs again if the command or one of its scripts changes, or if the rows are missing.
 std::optional<Stage> rows_stage(const Recipe& recipe, const std::string& part);
 // Returns settings that replace the recipe's commands by the files of their stored rows.

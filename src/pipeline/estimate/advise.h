@@ -56,9 +56,10 @@ struct Advice {
   TextSize text;
   std::vector<AdviceRow> rows;
   std::vector<std::string> unpriced;  // types without a known price, which have no row
-  // Index in rows of the largest model that the text is enough for, on the cheapest machine that
-  // makes the usual number of passes, or the one that makes the most passes. nullopt if no row
-  // fits.
+  // Index in `rows` of the recommended row. Model: the largest one for which the text has enough
+  // tokens and the budget pays for at least 5 passes; if there is none, the smallest one. Machine:
+  // the one that makes the most passes, up to the usual number; of equal ones the cheapest. nullopt
+  // if no model fits in the memory of any machine or the budget pays for no step.
   std::optional<std::size_t> best;
 };
 

@@ -11,9 +11,9 @@
 
 namespace smelt::pipeline {
 
-// Returns the maximum number of steps of a planned row whose likely cost is at most `usd`, at the
-// on-demand or spot price. nullopt if the row does not fit or has no such price; 0 if the budget
-// does not cover the startup.
+// Returns how many steps of the row's run `usd` dollars pay for, by their likely cost at the
+// on-demand or spot price, rounded down to three digits. 0 if the budget does not cover the
+// startup. nullopt if the step does not fit in the devices' memory or the type has no such price.
 std::optional<std::int64_t> steps_within(const PlanRow& row, double usd, bool spot);
 // Returns the time of the row's run with another number of steps.
 cost_model::RunTime time_of(const PlanRow& row, std::int64_t steps);

@@ -30,7 +30,8 @@ struct PlannedEvaluation {
 struct PlannedRun {
   train::TrainJob job;
   std::optional<PlannedEvaluation> evaluation = {};
-  // What is not known before the data are made: "train.epochs 3 are …".
+  // Lines for the user on what the plan could not take into account: the number of steps, if it is
+  // counted only once the data are made, and missing initial weights. Empty: nothing.
   std::string unknown = {};
 };
 
@@ -47,10 +48,10 @@ struct PlanJob {
   std::map<std::string, cost_model::Estimate> factors = {};
 };
 
-// Returns the run of a recipe whose train.devices are the type's. Throws UsageError if the type of
-// model needs its data to build the step.
+// Returns the run of a recipe from recipe_on(), whose train.devices is the number of devices of an
+// accelerator type. Throws UsageError if the type of model needs its data to build the step.
 PlannedRun planned_run(const Recipe& recipe);
-// Loads a recipe with `settings` and with the type's devices, which have precedence.
+// Loads a recipe with `settings`, but with train.device and train.devices set to those of the type.
 Recipe recipe_on(const cost_model::Accelerator& type, const std::string& recipe,
                  std::vector<std::string> settings);
 

@@ -16,9 +16,10 @@ namespace smelt::pipeline {
 model::Encoder encoder_in(const std::string& weights, const std::string& where);
 model::Encoder encoder_of(const checkpoint::StoredModel& model);
 
-// Returns settings of model: for continued pre-training from train.init_from: the sizes in the
-// config of that model, which `sizes_of(train.init_from)` returns. Empty if train.init_from is
-// empty, remote, missing, or a model of another kind.
+// Returns values for the recipe's section `model` if pre-training continues from the model that
+// train.init_from names: the sizes of that model. `set` are the fields that are set, and
+// `sizes_of(train.init_from)` returns the model's config. Empty if train.init_from is empty,
+// remote, missing, or a model of another kind.
 FieldValues sizes_of_pretrained(const FieldValues& set,
                                 const std::function<Json(const std::string& init)>& sizes_of);
 

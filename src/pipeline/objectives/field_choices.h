@@ -1,4 +1,4 @@
-// The words that recipe fields take, for help and completion.
+// The possible values of recipe fields, for help and shell completion.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace smelt::pipeline {
 
-// Returns the words that a field takes, "true" and "false" of a switch; empty for a field with any
-// value.
+// Returns the possible values of a field; for a boolean "true" and "false". Empty if the field may
+// have any value.
 std::vector<std::string> field_choices(const RecipeField& field);
 
 }  // namespace smelt::pipeline

@@ -1,4 +1,5 @@
-// Every kind of model there is. A new one is its function here, and its place in the list.
+// The list of all kinds of models. To add a kind that is not a model family, declare its function
+// here and add it to all_objectives().
 #pragma once
 
 #include <vector>

@@ -13,8 +13,9 @@ namespace smelt::pipeline {
 std::string example_legend(bool colour);
 
 // Formats a BERT example: its place, then a line for each segment, with pieces joined to words. A
-// prediction is shown as "{right < shown}", or "{right =}" if the input is the right token. Without
-// a vocabulary, tokens are ids. `colour` is for a terminal.
+// position that the model has to predict is shown as "{cat < [MASK]}": the right token, then the
+// token in the input; or as "{cat =}" if the input has the right token there. Without a vocabulary,
+// tokens are shown as ids. `colour` is for a terminal.
 std::string show_example(const std::string& place, const data::BertRow& example,
                          const text::Vocabulary* vocabulary, bool colour);
 

@@ -105,7 +105,8 @@ std::vector<std::string> small_settings(const Recipe& r) {
 
 void add_step_settings(std::vector<std::string>& settings) {
   const auto is_steps = [](const std::string& s) { return s.starts_with("train.steps="); };
-  // Inserted at the front, so that another length that the user set still contradicts train.steps.
+  // Later settings override earlier ones. With these at the front, a setting of the user such as
+  // train.epochs=3 still takes effect, and the check for contradictions with train.steps sees it.
   if (std::ranges::any_of(settings, is_steps))
     settings.insert(settings.begin(), kOtherLengths.begin(), kOtherLengths.end());
 }

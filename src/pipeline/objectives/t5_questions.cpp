@@ -106,7 +106,8 @@ class T5Text {
       const auto id = static_cast<std::int32_t>(sentinels_.first - i);
       const std::string name = sentinel_name(i);
       const auto found = std::ranges::find(added_.tokens, name, &text::AddedToken::content);
-      if (found != added_.tokens.end()) continue;  // it has a different id
+      // A sentinel among the added tokens has another id than this one.
+      if (found != added_.tokens.end()) continue;
       as_written_.add(name, {.id = id, .content = name, .lstrip = strip, .rstrip = strip});
       names_[id] = name;
     }

@@ -31,8 +31,8 @@ void clean_text(std::string& text, std::int64_t line, const FaultSink& sink);
 
 struct TextLimits {
   bool strict = false;    // throw at the first fault of any kind
-  double max_bad = 0.01;  // maximum share of skipped rows, from 0 to 1; kFreeBadRows rows are
-                          // always allowed unless it is 0
+  double max_bad = 0.01;  // maximum share of skipped rows, from 0 to 1; unless it is 0,
+                          // kFreeBadRows rows are allowed in any case
   // Name of the setting that gives max_bad. If set, finish() also applies max_bad to inputs with
   // few rows.
   std::string held_to = {};

@@ -33,8 +33,8 @@ class LineSource {
 
   const std::vector<std::string>& files() const { return files_; }
   std::size_t files_opened() const { return opened_; }
-  // Returns the faults so far. The caller must call finish() on them, since it may stop before the
-  // end.
+  // Returns the faults so far. The caller must call finish() on them when it stops reading, which
+  // may be before the end.
   TextFaults& faults() { return faults_; }
   // Returns whether TextFormat::most_bytes ended one of the files.
   bool was_truncated() const { return was_truncated_; }

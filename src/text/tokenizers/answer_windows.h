@@ -20,8 +20,9 @@ struct AnswerWindow {
   // In `ids.words`: [CLS], which stands for no answer, then each piece of the text.
   TextPairIds ids;
   std::size_t first = 0;  // index in the whole text of the window's first piece
-  // For each piece of the text in the window: whether no other window has more context around it.
-  // Context is the smaller number of pieces on both sides plus a hundredth of the window's pieces.
+  // For each piece of the text in the window: whether this is the window with the most context
+  // around the piece, the first one of several. Context is the number of the window's pieces before
+  // or after the piece, whichever is smaller, plus a hundredth of the window's number of pieces.
   std::vector<bool> is_best;
 };
 

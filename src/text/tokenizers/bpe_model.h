@@ -1,5 +1,5 @@
-// Byte-pair encoding (Sennrich et al. 2016): merges adjacent pieces, the pair learned first before
-// the others.
+// Byte-pair encoding (Sennrich et al. 2016): merges pairs of adjacent pieces. Pairs are merged in
+// the order in which they were learned.
 #pragma once
 
 #include <string>
@@ -54,7 +54,7 @@ class BpeModel final : public SubwordModel {
   BpeSettings settings_;
   std::uint64_t number_;  // unique number of this model, for the per-thread cache
   std::unordered_map<std::string, std::int32_t, TextHash, std::equal_to<>> ids_;
-  std::vector<bool> is_whole_;          // by id: whether merging the piece's text gives the piece
+  std::vector<bool> is_whole_;          // by id: whether the piece's text is encoded as this piece
   std::vector<std::int32_t> byte_ids_;  // by byte; -1: no piece
   FlatMap ranks_;                       // rank of a pair
   std::vector<std::int32_t> merged_;    // by rank: resulting piece

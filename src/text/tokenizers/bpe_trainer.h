@@ -21,11 +21,11 @@ struct TrainedBpe {
 };
 
 // Trains a vocabulary and returns its pieces and merges. The tokens in `first` get the lowest ids;
-// a merge that gives the text of one of them gives that token. The 256 bytes follow, in the order
-// of the characters that represent them, then the merged pieces. Between equally frequent pairs the
-// one with the smaller ids is merged, so that the result equals that of Hugging Face's BpeTrainer
-// for the same words. There are fewer than vocab_size pieces if no pair is frequent enough. Throws
-// UsageError if vocab_size has no room for `first` and the bytes.
+// if a merged piece has the text of one of them, it is that token. The 256 bytes follow, in the
+// order of the characters that represent them, then the merged pieces. Between equally frequent
+// pairs the one with the smaller ids is merged, so that the result equals that of Hugging Face's
+// BpeTrainer for the same words. There are fewer than vocab_size pieces if no pair is frequent
+// enough. Throws UsageError if vocab_size has no room for `first` and the bytes.
 TrainedBpe train_byte_bpe(const std::map<std::string, std::int64_t>& word_counts,
                           const std::vector<std::string>& first, const BpeTrainerOptions& options);
 

@@ -18,9 +18,10 @@ std::size_t lost_pieces(const Vocabulary& vocabulary, const TokenizerOptions& op
 // Returns whether lost_pieces() is more than 1 % of the vocabulary.
 bool is_lost(const Vocabulary& vocabulary, const TokenizerOptions& options);
 
-// Fills in flags that are not set, for a vocabulary without stored options. Sets lower_case unless
-// is_lost() with it. In that case an ELECTRA vocabulary (flags.control) still gets lower_case, with
-// strip_accents false, if that loses no piece. BERT always strips accents when it lower-cases.
+// Fills in lower_case if it is not set, for a vocabulary without stored options. Sets it to true,
+// unless is_lost() with lower-casing. Even then lower_case is true, with strip_accents false, for
+// an ELECTRA vocabulary (flags.control) that loses no piece that way. BERT always strips accents
+// when it lower-cases.
 TokenizerFlags case_of(const Vocabulary& vocabulary, TokenizerFlags flags);
 
 // Returns the flags for a vocabulary. If it has no stored options, unset flags are filled in by

@@ -19,8 +19,9 @@ struct Sentinels {
 // above them, as in the original T5 and transformers' T5Tokenizer, whose spiece.model has none.
 // Throws UsageError if its own sentinels do not descend, or if `extra` is negative.
 Sentinels sentinels_of(const Tokenizer& tokenizer, const std::string& origin, std::int64_t extra);
-// Returns the number of sentinels above the pieces if the vocabulary's files do not give one: the
-// free ids from `pieces` to the lowest added token or to `rows`, at most 100.
+// Returns the number of sentinels above the pieces, for a vocabulary whose files do not contain it:
+// the number of ids that are at least `pieces` and below `rows` and below all added tokens above
+// the pieces; at most 100. `rows` is the number of rows of the model's embeddings.
 std::int64_t sentinels_on_top(std::int64_t pieces, std::int64_t rows,
                               const std::vector<AddedToken>& added);
 

@@ -70,7 +70,8 @@ class SubwordTokenizer final : public Tokenizer {
   std::set<std::int32_t> added_ids_;
   std::vector<bool> continues_;
   std::int32_t unknown_ = -1;
-  // Whether offsets exclude the spaces of pieces, and whether the space of the first piece is kept.
+  // Whether the offsets of a piece leave out the spaces at its ends, except, if trims_with_prefix_,
+  // a single space at the beginning of a text's first piece, which the tokenizer may have added.
   bool trims_ = false, trims_with_prefix_ = false;
 };
 

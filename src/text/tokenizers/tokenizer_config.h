@@ -52,8 +52,9 @@ std::string wordpiece_file_in(const std::string& folder);
 // or for a SentencePiece model. Throws UsageError if a file is malformed, or if the tokenizer is
 // not a WordPiece tokenizer with BERT's rules.
 std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab);
-// Applies the files that accompany a tokenizer.json with these tokens to its options, as
-// transformers does. Throws UsageError like load_tokenizer_config().
+// Changes `options`, which were read from a tokenizer.json, by the files that accompany it, as
+// transformers does. `tokens` are the tokens of the tokenizer.json, by id. Throws UsageError like
+// load_tokenizer_config().
 void apply_tokenizer_config(const std::string& tokenizer_json,
                             const std::vector<std::string>& tokens, TokenizerOptions& options);
 // Returns the options of a vocabulary: the stored ones, or those of the flags. If neither sets the
@@ -76,7 +77,8 @@ void store_options_beside(const std::string& tokenizer_json, const TokenizerOpti
 AddedToken parse_added_token(const io::JsonField& field, std::int32_t id);
 // Throws UsageError if the id is negative or too large for a vocabulary.
 std::int32_t token_id_of(const io::JsonField& field);
-// Returns the flags of an added token in the format of both files.
+// Returns the content and flags of an added token as they are written in both tokenizer.json and
+// tokenizer_config.json.
 OrderedJson added_token_json(const AddedToken& token);
 // Returns the tokens in added_tokens_decoder of tokenizer_config.json and in added_tokens.json,
 // both in the folder of `vocab`. Throws UsageError if a file is malformed.

@@ -97,8 +97,9 @@ class Vocabulary {
 // order mark. Every line is an id, whatever it contains.
 std::vector<std::string> vocabulary_lines(std::string_view text);
 
-// Returns the vocabulary from the vocabulary_bytes() (text/tokenizers/unigram_json.h) of an
-// encoder: lines of a vocab.txt, to which the tokens in `added` belong, or a tokenizer.json.
+// Returns the vocabulary of an encoder from its vocabulary_bytes()
+// (text/tokenizers/unigram_json.h). These are the content of a vocab.txt, whose added tokens are
+// `added`, or a tokenizer.json, which contains its added tokens itself.
 Vocabulary vocabulary_from_bytes(std::string_view bytes, const std::string& origin,
                                  std::span<const AddedToken> added = {});
 

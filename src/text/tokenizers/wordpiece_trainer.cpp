@@ -52,7 +52,8 @@ SpelledWords spell_words(const std::map<std::string, std::int64_t>& words) {
   return spelled;
 }
 
-// The characters of the words by frequency, and the number of pieces they need.
+// The characters of the words by frequency, and the number of pieces that the most frequent ones
+// take up in a vocabulary.
 class Characters {
  public:
   explicit Characters(const SpelledWords& words) {

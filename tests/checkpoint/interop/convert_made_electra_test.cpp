@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-class MadeElectra : public testing::Test {
+class TransformersElectra : public testing::Test {
  protected:
   void make(const std::string& flags) const {
     const CommandOutput made = run_oracle(
@@ -31,7 +31,7 @@ class MadeElectra : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(MadeElectra, RoundTripKeepsLogits) {
+TEST_F(TransformersElectra, RoundTripKeepsLogits) {
   REQUIRE_ORACLE();
   make("");
   convert("made", "m", ModelForm::smelt);
@@ -58,7 +58,7 @@ TEST_F(MadeElectra, RoundTripKeepsLogits) {
   }
 }
 
-TEST_F(MadeElectra, RejectsGeneratorWithAnotherNumberOfHeads) {
+TEST_F(TransformersElectra, RejectsGeneratorWithAnotherNumberOfHeads) {
   REQUIRE_ORACLE();
   make("--own-embeddings --generator-heads 2");
   EXPECT_THAT(error_of<UsageError>([&] { convert("made", "m", ModelForm::smelt); }),

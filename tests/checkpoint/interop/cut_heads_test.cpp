@@ -23,7 +23,7 @@ Json lacking(const Json& gone) {
   return out;
 }
 
-TEST(CutHeads, ConvertsListsToRemainingHeadsAndWidth) {
+TEST(PrunedHeads, ConvertsListsToRemainingHeadsAndWidth) {
   const Json left = with_remaining_heads(lacking({{"0", {1, 3}}, {"1", {0, 2}}}), "c");
   EXPECT_EQ(left["num_attention_heads"], 2);
   EXPECT_EQ(left["attention_head_size"], 6);
@@ -36,7 +36,7 @@ TEST(CutHeads, ConvertsListsToRemainingHeadsAndWidth) {
   EXPECT_EQ(with_heads_listed(encoder()), encoder());
 }
 
-TEST(CutHeads, KeepsOriginalHeadNumbers) {
+TEST(PrunedHeads, KeepsOriginalHeadNumbers) {
   Json config = encoder();
   EXPECT_THAT(remaining_heads(config, 1), ElementsAre(0, 1, 2, 3));
   keep_heads(config, 1, {0, 2, 3});
@@ -48,7 +48,7 @@ TEST(CutHeads, KeepsOriginalHeadNumbers) {
   EXPECT_EQ(config["pruned_heads"], Json({{"0", {0, 1}}}));
 }
 
-TEST(CutHeads, RejectsInvalidHeads) {
+TEST(PrunedHeads, RejectsInvalidHeads) {
   const auto refusal = [](const Json& config) {
     return error_of<UsageError>([&] { (void)with_remaining_heads(config, "config.json"); });
   };

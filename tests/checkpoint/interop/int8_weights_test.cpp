@@ -196,7 +196,7 @@ TEST_F(Int8Folder, DetectsEveryChangedByteByChecksums) {
                         "copy the folder"));
 }
 
-TEST(Coded, RejectsAnInfiniteWeight) {
+TEST(QuantizedTensor, RejectsAnInfiniteWeight) {
   const std::vector<float> values{1, 2, std::numeric_limits<float>::infinity(), 4};
   const io::LazyTensors tensors =
       lazy_tensors(io::TensorMap{{"w", view_of(compiler::DType::f32, {2, 2}, values)}});

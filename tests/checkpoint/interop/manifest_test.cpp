@@ -38,7 +38,7 @@ class ManifestTest : public testing::Test {
   std::array<float, 2> values_{1, 2};
 };
 
-TEST_F(ManifestTest, MissingOrMistypedFieldsAreDamage) {
+TEST_F(ManifestTest, ReportsMissingOrMistypedFieldsAsDamage) {
   const std::string before = io::read_file(file(kManifestFile));
   const CapturedLog log;
   for (const std::string patch :

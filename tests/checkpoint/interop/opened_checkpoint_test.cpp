@@ -82,7 +82,7 @@ TEST_F(OpenedCheckpoint, DetectsEveryChangedByte) {
               HasSubstr(str(shard_, " has ", bytes.size() - 1, " bytes, but the manifest lists ")));
 }
 
-TEST_F(OpenedCheckpoint, ReadsCheckpointsOfEarlierVersionsAtOnce) {
+TEST_F(OpenedCheckpoint, LoadsCheckpointsOfEarlierVersionsEagerly) {
   change_manifest([](Json& manifest) { manifest["files"][0].erase("pieces_crc32c"); });
   for (const auto& [name, tensor] : opened().tensors)
     for (const TensorSlice& slice : tensor.slices) EXPECT_FALSE(slice.put) << name;

@@ -264,7 +264,7 @@ TEST(Checkpoint, DetectsEveryChangedByte) {
   expect_state(load_checkpoint(dir.path(), 10), 10, 8);
 }
 
-TEST(Checkpoint, DamageIsDescribed) {
+TEST(Checkpoint, DescribesEachKindOfDamage) {
   const TempDir dir;
   State(10).save(dir.path());
   const std::string shard = dir.file("checkpoint-10/tensors-00000-of-00001.safetensors");

@@ -222,7 +222,7 @@ TEST(Slices, CopiesAnyPartLikeTheReference) {
       }
 }
 
-TEST(Slices, DoesNotCopyAPartThatIsASlice) {
+TEST(Slices, ReturnsAStoredSliceWithoutCopying) {
   Cut cut = three_tensors();
   const SlicedTensor &w = cut.tensors()["w"], &z = cut.tensors()["z"];
   Scratch scratch;
@@ -347,7 +347,7 @@ TEST_F(SlicedCheckpointTest, RejectsAnInvalidManifest) {
               HasSubstr("no slice holds [8,0]"));
 }
 
-TEST_F(SlicedCheckpointTest, SkipsACheckpointWithAHole) {
+TEST_F(SlicedCheckpointTest, SkipsACheckpointWithAMissingSlice) {
   save(5, 3);
   refusal_of_w([](Json& s) { s.erase(4); });
   const CapturedLog log;

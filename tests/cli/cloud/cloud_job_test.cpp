@@ -29,7 +29,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-TEST_F(CloudJob, APreemptedOneEndsAsAnUndisturbedRun) {
+TEST_F(CloudJob, PreemptedJobGivesTheSameResultAsAnUninterruptedRun) {
   emulator_->fault(R"([{"match": "checkpoint-20", "times": 100000, "do": "status 503"}])");
   const std::jthread preempts([this] { preempt_in_the_middle(); });
   cloud::GoogleApi api = job_api();
@@ -59,7 +59,7 @@ TEST_F(CloudJob, APreemptedOneEndsAsAnUndisturbedRun) {
   EXPECT_TRUE(io::exists(out() + "/cloud-job.json"));
 }
 
-TEST_F(CloudJob, AnotherProcessTakesOverAndEndsIt) {
+TEST_F(CloudJob, AnotherProcessTakesOverAndFinishesTheJob) {
   // The first is stopped while the second checkpoint cannot be written.
   emulator_->fault(R"([{"match": "checkpoint-20", "times": 100000, "do": "status 503"}])");
   const std::jthread stops([this] {
@@ -90,7 +90,7 @@ TEST_F(CloudJob, AnotherProcessTakesOverAndEndsIt) {
   EXPECT_GT(cloud::dollars_so_far(end, seconds_now()), 0);
 }
 
-TEST_F(CloudJob, OneThatIsLeftWithoutAMachineSaysSo) {
+TEST_F(CloudJob, InterruptedJobReportsThatItHasNoMachine) {
   fake_.quota = 0;
   const std::jthread stops([this] {
     const std::string journal = out() + "/cloud-job.json";
@@ -115,7 +115,7 @@ TEST_F(CloudJob, OneThatIsLeftWithoutAMachineSaysSo) {
 
 // The worker's own curl deletes the node that it is on, with the token of its service account, and
 // once.
-TEST_F(CloudJob, AMachineThatHearsOfNobodyDeletesItself) {
+TEST_F(CloudJob, MachineWithoutSupervisorDeletesItself) {
   cloud::GoogleApi api = job_api();
   cloud::TpuApi tpu(api, "p");
   const cloud::JobSpec spec = this->spec();
@@ -166,7 +166,7 @@ TEST_F(CloudJob, AMachineThatHearsOfNobodyDeletesItself) {
 }
 
 // What is run then comes to nothing at once: the project has no quota.
-TEST_F(CloudJob, ItAsksBeforeItMakesAnything) {
+TEST_F(CloudJob, AsksForConfirmationBeforeCreatingAnything) {
   fake_.quota = 0;
   const std::string line =
       str("cloud run ", recipe(),
@@ -199,7 +199,7 @@ TEST_F(CloudJob, ItAsksBeforeItMakesAnything) {
 }
 
 // The machine, and each one after a preemption, runs the staged recipe.
-TEST_F(CloudJob, ABudgetBecomesStepsBeforeAMachineIsRentedAndTheyStay) {
+TEST_F(CloudJob, ComputesTheStepsOfABudgetOnceBeforeRentingAMachine) {
   REQUIRE_PLUGIN("tpu");
   fake_.quota = 0;
   const ScopedVariable cache("XDG_CACHE_HOME", home_.dir.file("cache"));
@@ -226,10 +226,10 @@ TEST_F(CloudJob, ABudgetBecomesStepsBeforeAMachineIsRentedAndTheyStay) {
             std::vector<std::string>());  // it makes no plan
   const CommandOutput again = run_smelt(line);
   EXPECT_THAT(again.text, AllOf(HasSubstr(*steps + " steps of 8"), HasSubstr("no quota"),
-                                testing::Not(HasSubstr("plan: how many steps"))));
+                                testing::Not(HasSubstr("plan: computing the number of steps"))));
 }
 
-TEST_F(CloudJob, WhatCannotBeRunIsRefusedBefore) {
+TEST_F(CloudJob, RejectsInvalidJobsBeforeUploading) {
   const std::string run = "cloud run " + recipe() + " --project p ";
   const std::string rest = "--zone us-central1-a --bucket gs://bucket --set out=" + out() +
                            " --package " + package() + " --user me ";

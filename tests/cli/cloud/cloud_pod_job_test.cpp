@@ -60,7 +60,7 @@ class CloudPodJob : public CloudJob {
   std::optional<distributed::Pod> pod_;
 };
 
-TEST_F(CloudPodJob, OneThatLosesAProcessAndIsPreemptedEndsAsAnUndisturbedRun) {
+TEST_F(CloudPodJob, LostProcessAndPreemptionGiveTheSameResultAsAnUninterruptedRun) {
   emulator_->fault(R"([{"match": "checkpoint-20", "times": 100000, "do": "status 503"}])");
   const std::jthread disturbs([this] {
     lose_one_process();

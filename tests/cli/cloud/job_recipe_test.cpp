@@ -50,7 +50,7 @@ TEST_F(JobRecipe, UploadsTheTokenizerSettingsWithAVocabulary) {
   EXPECT_THAT(out.text, HasSubstr("file: \"gs://b/job/input/vocab.file/vocab.txt\"\n"));
 }
 
-TEST_F(JobRecipe, RequiresTheDevicesThatARunSees) {
+TEST_F(JobRecipe, RejectsADeviceCountOtherThanThatOfTheMachine) {
   write("a.txt");
   const cost_model::Accelerator type = cost_model::creatable_tpu("--type", "v4-8");
   io::write_file(dir_.file("r.yaml"), "text: {input: a.txt}\n");
@@ -67,7 +67,7 @@ TEST_F(JobRecipe, RequiresTheDevicesThatARunSees) {
 }
 
 // Where all goes that a job did not put there.
-TEST_F(JobRecipe, WhatItNamesDoesNotLieAmongItsOwnCopies) {
+TEST_F(JobRecipe, RejectsInputsInsideItsUploadFolder) {
   write("a.txt");
   EXPECT_THAT(
       error_of<UsageError>([&] { staged({"train.init_from=gs://anonymous@b/job/input/bert"}); }),
@@ -75,7 +75,7 @@ TEST_F(JobRecipe, WhatItNamesDoesNotLieAmongItsOwnCopies) {
                 "where the job deletes all files that it has not uploaded\n  hint: use another"));
 }
 
-TEST_F(JobRecipe, NamesThatAListReadsInAnotherWayAreChanged) {
+TEST_F(JobRecipe, ReplacesPatternCharactersInUploadedNames) {
   write("wiki [part 1].txt");
   write("deep/wiki [part 1].txt");
   write("index.html?lang=en");
@@ -86,7 +86,7 @@ TEST_F(JobRecipe, NamesThatAListReadsInAnotherWayAreChanged) {
                                                "gs://b/job/input/text.input/index.html_lang=en"));
 }
 
-TEST_F(JobRecipe, TwoFilesThatWouldBecomeOneAreRefused) {
+TEST_F(JobRecipe, RejectsTwoFilesWithTheSameUploadedName) {
   write("a.txt");
   for (const char* name :
        {"m.ckpt.index", "m.ckpt.data-00000-of-00001", "x,config.json", "x_config.json"})
@@ -97,14 +97,14 @@ TEST_F(JobRecipe, TwoFilesThatWouldBecomeOneAreRefused) {
             HasSubstr("x_config.json\n  hint: rename one of them")));
 }
 
-TEST_F(JobRecipe, AFolderThatIsAPatternIsRefused) {
+TEST_F(JobRecipe, RejectsPatternCharactersInTheOutputFolder) {
   write("a.txt");
   EXPECT_THAT(error_of<UsageError>([&] { staged({"out=" + dir_.file("exp[1]")}); }),
               HasSubstr("exp[1]': must not contain a comma, *, ? or [, which form a file pattern"));
 }
 
 // What else lies there is none of the job's business.
-TEST_F(JobRecipe, OfATensorflowCheckpointItsOwnFilesGo) {
+TEST_F(JobRecipe, UploadsOnlyTheFilesOfATensorFlowCheckpoint) {
   write("a.txt");
   for (const char* name : {"w/bert_model.ckpt.index", "w/bert_model.ckpt.data-00000-of-00001",
                            "w/bert_config.json", "w/key.pem", "w/other.ckpt.index"})
@@ -121,7 +121,7 @@ TEST_F(JobRecipe, OfATensorflowCheckpointItsOwnFilesGo) {
               HasSubstr("init_from: \"gs://b/job/input/train.init_from/bert_model.ckpt\"\n"));
 }
 
-TEST_F(JobRecipe, OfAHuggingFaceFolderItsModelInOneFormGoes) {
+TEST_F(JobRecipe, UploadsOnlyOneWeightFormatOfAHuggingFaceFolder) {
   write("a.txt");
   write("w/config.json", R"({"model_type": "bert"})");
   write("w/vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n");
@@ -138,7 +138,7 @@ TEST_F(JobRecipe, OfAHuggingFaceFolderItsModelInOneFormGoes) {
                                             "gs://b/job/input/train.init_from/vocab.txt"));
 }
 
-TEST_F(JobRecipe, OfAModelsFolderItsNewestCheckpointGoes) {
+TEST_F(JobRecipe, UploadsOnlyTheNewestCheckpointOfAModelFolder) {
   write("a.txt");
   write("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n");
   for (const char* name :

@@ -49,7 +49,7 @@ class JobResults : public CloudJob {
   }
 };
 
-TEST_F(JobResults, NeverComeOverAnotherRun) {
+TEST_F(JobResults, NeverOverwriteAnotherRun) {
   const std::string job = folder();
   write_job(job, cloud::JobStep::ended);
   write_below(job, "run/vocab.txt", "of the job");
@@ -116,7 +116,7 @@ TEST_F(JobResults, NeverReplaceANewerLocalRun) {
   EXPECT_EQ(io::read_file(model + "/checkpoint-12/manifest.json"), "newer");
 }
 
-TEST_F(JobResults, RefusesAnotherJobUntilTheRunningOneIsFinished) {
+TEST_F(JobResults, RejectASecondJobWhileOneIsRunning) {
   io::make_folders(out());
   write_job(folder(), cloud::JobStep::train);
   io::write_file(io::join_path(out(), cloud::kJournalName),
@@ -131,7 +131,7 @@ TEST_F(JobResults, RefusesAnotherJobUntilTheRunningOneIsFinished) {
   EXPECT_TRUE(fake_.states().empty());
 }
 
-TEST_F(JobResults, AFolderWithCheckpointsTakesTheirRecipeAlone) {
+TEST_F(JobResults, RejectAnotherRecipeIfTheJobHasCheckpoints) {
   const std::string folder = "gs://bucket/again";
   io::write_file(folder + "/recipe.yaml",
                  staged_recipe(pipeline::load_recipe(recipe(), {"out=" + out()}), folder).text);
@@ -145,7 +145,7 @@ TEST_F(JobResults, AFolderWithCheckpointsTakesTheirRecipeAlone) {
   EXPECT_EQ(longer.status, 0) << longer.text;
 }
 
-TEST_F(JobResults, RefusesAFolderWithTheUsersOwnFiles) {
+TEST_F(JobResults, RejectAJobFolderWithTheUsersOwnFiles) {
   write_below("gs://bucket/mine", "input/text.txt", "mine");
   expect_refusal(
       run_line("mine") + "--yes",
@@ -155,7 +155,7 @@ TEST_F(JobResults, RefusesAFolderWithTheUsersOwnFiles) {
   EXPECT_EQ(io::read_file("gs://bucket/mine/input/text.txt"), "mine");
 }
 
-TEST_F(JobResults, AJobThatGoesOnKeepsItsSettings) {
+TEST_F(JobResults, ResumedJobKeepsItsSettings) {
   const std::string folder = "gs://bucket/goes";
   io::write_file(folder + "/recipe.yaml",
                  staged_recipe(pipeline::load_recipe(recipe(), {"out=" + out()}), folder).text);
@@ -209,7 +209,7 @@ TEST_F(JobResults, AJobThatGoesOnKeepsItsSettings) {
                  goes_on("--user is me, but the running job was started with you"));
 }
 
-TEST_F(JobResults, LeavesNoCheckpointAfterAPartialCopy) {
+TEST_F(JobResults, LeaveNoCheckpointAfterAPartialCopy) {
   cloud::JobSpec spec = this->spec();
   const std::string run = spec.folder + "/run", model = out() + "/model";
   write_checkpoint(run, 5, "older");
@@ -234,7 +234,7 @@ TEST_F(JobResults, LeavesNoCheckpointAfterAPartialCopy) {
 }
 
 // At the first word of each.
-TEST_F(JobResults, ASignalEndsStagingAndFetching) {
+TEST_F(JobResults, SignalStopsUploadsAndDownloads) {
   const cloud::JobSpec spec = this->spec();
   write_below(spec.folder, "run/vocab.txt", "a");
   const std::string there = spec.folder + "/input/text.txt";
@@ -256,7 +256,7 @@ TEST_F(JobResults, ASignalEndsStagingAndFetching) {
 }
 
 // What is there already is not sent again, what an earlier try put there goes.
-TEST_F(JobResults, StagingMakesTheFolderHoldTheseFiles) {
+TEST_F(JobResults, UploadSkipsPresentFilesAndRemovesOthers) {
   const std::string folder = spec().folder;
   cloud::GoogleApi api = job_api();
   std::string told;

@@ -59,7 +59,7 @@ class PodManifest : public testing::Test {
 
 constexpr const char *kOut = "<out=gs://b/jes>", *kText = "<text.input=gs://b/it's $HOME/*>";
 
-TEST_F(PodManifest, OfTpuVmsRunsItOnAllOfThemAndAgainAfterAFailureOrACrash) {
+TEST_F(PodManifest, TpuVmScriptRunsOnAllWorkersAndRestartsAfterFailures) {
   fake(
       "gcloud",
       "exec 2>/dev/null; echo gcloud \"${@:1:5}\"\nfor word; do case $word in --command=*) bash -c "
@@ -81,7 +81,7 @@ TEST_F(PodManifest, OfTpuVmsRunsItOnAllOfThemAndAgainAfterAFailureOrACrash) {
   }
 }
 
-TEST_F(PodManifest, OfTpuVmsGivesUpWhatCrashesAtOnceEachTime) {
+TEST_F(PodManifest, TpuVmScriptGivesUpAfterFiveShortRuns) {
   fake("gcloud",
        "for word; do case $word in --command=*) bash -c \"${word#--command=}\";; esac; done");
   const std::string path = manifest(on_tpu_ + " --kind tpu-vm --zone us-central1-a");
@@ -99,7 +99,7 @@ TEST_F(PodManifest, OfTpuVmsGivesUpWhatCrashesAtOnceEachTime) {
   EXPECT_EQ(run_with_fakes("sh " + path).status, 0);
 }
 
-TEST_F(PodManifest, OfGkeIsAJobSetByItsSchema) {
+TEST_F(PodManifest, GkeManifestIsAValidJobSet) {
   REQUIRE_ORACLE();
   const Json found =
       documents("jobset", manifest(str(recipe_,
@@ -124,7 +124,7 @@ TEST_F(PodManifest, OfGkeIsAJobSetByItsSchema) {
             "'train.devices=16'");
 }
 
-TEST_F(PodManifest, OfSlurmIsReadBySbatchAndQueuedAgainWhenItIsStopped) {
+TEST_F(PodManifest, SlurmScriptIsAcceptedBySbatchAndRequeuedWhenStopped) {
   // Two tasks, and the highest of their statuses.
   fake("srun",
        "exec 2>/dev/null; shift; SLURM_PROCID=0 \"$@\" & SLURM_PROCID=1 \"$@\"; b=$?; wait $!; "
@@ -162,7 +162,7 @@ TEST_F(PodManifest, OfSlurmIsReadBySbatchAndQueuedAgainWhenItIsStopped) {
 }
 
 // 1 is srun's own, as where no step can be made.
-TEST_F(PodManifest, OfSlurmIsNotQueuedAgainForAnErrorOfSrunNorForever) {
+TEST_F(PodManifest, SlurmScriptIsNotRequeuedAfterSrunErrorsOrTooManyRestarts) {
   fake("scontrol", "echo scontrol \"$@\"");
   const std::string path =
       manifest(str(recipe_, " --kind slurm --on h100x8 --hosts 2 --set out=/net/jes"));
@@ -182,7 +182,7 @@ TEST_F(PodManifest, OfSlurmIsNotQueuedAgainForAnErrorOfSrunNorForever) {
 }
 
 // As SLURM signals a step: the task's shell, too.
-TEST_F(PodManifest, OfSlurmItsTasksOutliveTheSignalAtWhichSmeltSaves) {
+TEST_F(PodManifest, SlurmScriptWaitsForSmeltToSaveAfterASignal) {
   fake("srun", str("shift; set -m; \"$@\" & until [ -e ", file("begun"),
                    " ]; do sleep 0.02; done; kill -TERM -- -$!; wait $!"));
   fake("scontrol", "echo scontrol \"$@\"");
@@ -194,7 +194,7 @@ TEST_F(PodManifest, OfSlurmItsTasksOutliveTheSignalAtWhichSmeltSaves) {
               testing::EndsWith("saved\nscontrol requeue 7\n"));
 }
 
-TEST_F(PodManifest, OfSkyPilotIsATaskByItsSchema) {
+TEST_F(PodManifest, SkyPilotManifestIsAValidTask) {
   REQUIRE_ORACLE();
   const Json tpu = documents("skypilot", manifest(on_tpu_ + " --kind skypilot --spot"))[0];
   EXPECT_EQ(tpu["resources"]["accelerators"], "tpu-v2-32:1");
@@ -216,7 +216,7 @@ TEST_F(PodManifest, OfSkyPilotIsATaskByItsSchema) {
             "<10.0.0.1>\n");
 }
 
-TEST_F(PodManifest, WhatCannotBeStartedIsRefused) {
+TEST_F(PodManifest, RejectsUnsupportedCombinations) {
   const auto refused = [&](const std::string& words, const std::string& text) {
     expect_refusal(str("pod manifest ", recipe_, " ", words), HasSubstr(text));
   };

@@ -32,7 +32,7 @@ class PodDescribe : public testing::Test {
       skip_{"TPU_SKIP_MDS_QUERY"}, rank_{"RANK"}, size_{"WORLD_SIZE"}, step_{"SLURM_STEP_NODELIST"};
 };
 
-TEST_F(PodDescribe, TellsWhatWasFoundAndWhere) {
+TEST_F(PodDescribe, ReportsProcessCountAndTheirSource) {
   const CommandOutput out = run_smelt("pod describe --device tpu");
   EXPECT_EQ(out.status, 0);
   EXPECT_THAT(
@@ -50,14 +50,14 @@ TEST_F(PodDescribe, TellsWhatWasFoundAndWhere) {
   EXPECT_EQ(told["sources"][2]["found"]["worker-network-endpoints"], "a:1:10.0.0.5,b:2:10.0.0.6");
 }
 
-TEST_F(PodDescribe, OfACpuOnlyFlagsCount) {
+TEST_F(PodDescribe, UsesOnlyTheFlagsOnACpu) {
   EXPECT_EQ(run_smelt("pod describe --device cpu").text,
             "the flags: nothing (--processes, --process, --hub)\nresult: one process alone\n"
             "(with --device tpu or --device gpu, more sources are checked)\n");
   EXPECT_TRUE(metadata_.requests().empty());
 }
 
-TEST_F(PodDescribe, WhatIsHalfGivenIsShownAndRefused) {
+TEST_F(PodDescribe, ReportsMissingVariables) {
   const ScopedVariable id("TPU_WORKER_ID", "3");
   const CommandOutput out = run_smelt("pod describe --device tpu");
   EXPECT_EQ(out.status, 2);
@@ -70,7 +70,7 @@ TEST_F(PodDescribe, WhatIsHalfGivenIsShownAndRefused) {
               HasSubstr("TPU_WORKER_HOSTNAMES is not there"));
 }
 
-TEST_F(PodDescribe, ACommandThatIsToldHalfOfItBeginsNothing) {
+TEST_F(PodDescribe, CommandsRejectIncompletePodFlags) {
   const TempDir dir;
   for (const std::string& command :
        {str("run ", source_path("recipes/demo.yaml"), " --set out=", dir.file("out")),
@@ -82,7 +82,7 @@ TEST_F(PodDescribe, ACommandThatIsToldHalfOfItBeginsNothing) {
         HasSubstr("error: pod: --process is 1, but --processes and --hub are not there"));
 }
 
-TEST_F(PodDescribe, ATimeOutIsANumberOfSeconds) {
+TEST_F(PodDescribe, RejectsATimeoutThatIsNotANumber) {
   const ScopedVariable silence("SMELT_POD_SILENCE", "soon");
   expect_refusal(
       "jestimator --module_imp=jestimator.models.bert.pretrain --device cpu --processes 2 "
@@ -93,7 +93,7 @@ TEST_F(PodDescribe, ATimeOutIsANumberOfSeconds) {
 
 // A process that is started again asks for its place until the hub knows that the one before it is
 // dead, and then waits for the next run.
-TEST(PodTimes, ALongerSilenceLeavesTimeToBeStartedAgain) {
+TEST(PodTimes, ConnectTimeoutGrowsWithTheSilenceTimeout) {
   const auto times = [](const std::string& silence, const std::string& connect) {
     return pod_times_of([=](const std::string& name) {
       return name == "SMELT_POD_SILENCE" ? silence : name == "SMELT_POD_CONNECT" ? connect : "";

@@ -38,7 +38,7 @@ class StorageTest : public testing::Test {
   std::unique_ptr<GcsEmulator> emulator_;
 };
 
-TEST_F(StorageTest, TheOriginalsProgramReadsPatternsAndWritesIntoABucket) {
+TEST_F(StorageTest, CreatePretrainingDataReadsPatternsAndWritesToABucket) {
   for (const char* name : {"english.txt", "vocab_uncased.txt"})
     upload(source_path(str("tests/golden/pretraining/", name)), str("in/", name));
   const std::string flags = " --max_seq_length=64 --max_predictions_per_seq=10 --dupe_factor=3";
@@ -62,7 +62,7 @@ TEST_F(StorageTest, TheOriginalsProgramReadsPatternsAndWritesIntoABucket) {
   EXPECT_FALSE(io::exists(emulator_->path("y")));
 }
 
-TEST_F(StorageTest, ShardsSentSideBySideHaveTheBytesOfLocalOnes) {
+TEST_F(StorageTest, ParallelUploadsHaveTheSameBytesAsLocalShards) {
   const std::string golden = source_path("tests/golden/pretraining/");
   for (const std::string& out : {std::string("gs://bucket/x.tfrecord"), dir_.file("x.tfrecord")}) {
     const CommandOutput made =
@@ -77,7 +77,7 @@ TEST_F(StorageTest, ShardsSentSideBySideHaveTheBytesOfLocalOnes) {
     }
 }
 
-TEST_F(StorageTest, WritesAThousandShardsIntoABucket) {
+TEST_F(StorageTest, WritesAThousandShardsToABucket) {
   const std::string golden = source_path("tests/golden/pretraining/");
   upload(golden + "english.txt", "text/english.txt");
   for (const std::string& folder : {std::string("gs://bucket/electra"), dir_.file("electra")}) {
@@ -97,7 +97,7 @@ TEST_F(StorageTest, WritesAThousandShardsIntoABucket) {
   EXPECT_THAT(again.text, HasSubstr("output folder gs://bucket/electra is not empty"));
 }
 
-TEST_F(StorageTest, TheOriginalElectraTrainsInABucket) {
+TEST_F(StorageTest, ElectraTrainsInABucket) {
   REQUIRE_PLUGIN("cpu");
   for (const int i : {0, 1, 2}) {
     const std::string name = str("pretrain_data.tfrecord-", i, "-of-1000");
@@ -122,7 +122,7 @@ TEST_F(StorageTest, TheOriginalElectraTrainsInABucket) {
               HasSubstr("global_step = 2\n"));
 }
 
-TEST_F(StorageTest, AMissingBucketIsSaidBeforeTheWork) {
+TEST_F(StorageTest, ReportsAMissingBucketBeforeStarting) {
   const std::string golden = source_path("tests/golden/pretraining/");
   for (const char* order : {"shuffled", "original"}) {
     const CommandOutput made =
@@ -135,7 +135,7 @@ TEST_F(StorageTest, AMissingBucketIsSaidBeforeTheWork) {
   }
 }
 
-TEST_F(StorageTest, AWholeRecipeLivesInABucket) {
+TEST_F(StorageTest, RecipeReadsAndWritesOnlyABucket) {
   REQUIRE_PLUGIN("cpu");
   upload(source_path("tests/golden/pretraining/english.txt"), "in/english.txt");
   upload(source_path("tests/golden/pretraining/english.txt"), "in/english2.txt");

@@ -39,7 +39,7 @@ class BenchTest : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(BenchTest, EmitsTheStepThatTheFlagsDescribe) {
+TEST_F(BenchTest, EmittedStepFollowsTheFlags) {
   const std::string cpu = emitted("--device cpu"), tpu = emitted("--device tpu --devices 4");
   EXPECT_THAT(cpu, AllOf(HasSubstr("module @step"), Not(HasSubstr("stablehlo.while")),
                          Not(HasSubstr("bf16"))));
@@ -59,7 +59,7 @@ TEST_F(BenchTest, EmitsTheStepThatTheFlagsDescribe) {
   EXPECT_THAT(emitted("--device tpu --dropout 0"), Not(HasSubstr("stablehlo.shift_right_logical")));
 }
 
-TEST_F(BenchTest, ScoresOfAllWordsAreMadeInBlocksAsTheFlagsSay) {
+TEST_F(BenchTest, LogitsAreComputedInBlocksOfTheConfiguredSize) {
   const auto jestimator = [&](const std::string& more) {
     return emitted("--depth 1 --device tpu " + more, "jestimator-base");
   };
@@ -70,7 +70,7 @@ TEST_F(BenchTest, ScoresOfAllWordsAreMadeInBlocksAsTheFlagsSay) {
   EXPECT_EQ(jestimator("--logits-mb 4 --devices 4"), jestimator("--logits-mb 0 --devices 4"));
 }
 
-TEST_F(BenchTest, AProgramThatIsTooLargeForATpuIsToldWithTheCompilersFigures) {
+TEST_F(BenchTest, ReportsMemoryFiguresIfAProgramIsTooLargeForATpu) {
   REQUIRE_PLUGIN("tpu");
   const std::string path = dir_.file("large.mlir");
   run(str("bench --model large --depth 1 --device tpu --layers unrolled --batch 1024 --seq 512 ",
@@ -84,7 +84,7 @@ TEST_F(BenchTest, AProgramThatIsTooLargeForATpuIsToldWithTheCompilersFigures) {
                               "--micro-batches; ")));
 }
 
-TEST_F(BenchTest, WhatItEmitsIsCompiledForTpus) {
+TEST_F(BenchTest, CompilesEmittedStepsForTpus) {
   REQUIRE_PLUGIN("tpu");
   emitted("--depth 1 --device tpu --devices 4");
   const CommandOutput output = run(str("compile ", dir_.file("step.mlir"),
@@ -121,7 +121,7 @@ TEST_F(BenchTest, TimesAStepOnTheCpu) {
   EXPECT_NEAR(figures.at("loss").get<double>(), std::log(30522) + std::log(2), 0.5);
 }
 
-TEST_F(BenchTest, TimesUpdatesOfOptimizersInTurns) {
+TEST_F(BenchTest, TimesOptimizerUpdates) {
   REQUIRE_PLUGIN("cpu");
   const CommandOutput output =
       run(str("bench --model tiny --depth 1 --updates amos,bert_adamw --steps 2 2>",
@@ -135,7 +135,7 @@ TEST_F(BenchTest, TimesUpdatesOfOptimizersInTurns) {
   EXPECT_NE(emitted("--optimizer amos"), emitted("--optimizer bert_adamw"));
 }
 
-TEST_F(BenchTest, RefusesWhatItCannotDo) {
+TEST_F(BenchTest, RejectsInvalidFlags) {
   expect_refused("bench --devices 0", HasSubstr("--devices: 0 is less than 1"));
   expect_refused("bench --batch 0", HasSubstr("--batch: 0 is less than 1"));
   expect_refused("bench --depth 0", HasSubstr("--depth: 0 is less than 1"));
@@ -173,7 +173,7 @@ TEST_F(BenchTest, RefusesWhatItCannotDo) {
                        HasSubstr("hint: set --layers to scan")));
 }
 
-TEST_F(BenchTest, CompileSaysWhatIsWrong) {
+TEST_F(BenchTest, CompileReportsInvalidArgumentsAndPrograms) {
   const auto refusal = [&](const std::string& arguments) {
     const CommandOutput output = run("compile " + arguments);
     EXPECT_NE(output.status, 0);

@@ -17,7 +17,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-TEST(CommandLine, ATextBetweenBracketsIsThatText) {
+TEST(CommandLine, PassesTextInBracketsUnchanged) {
   const TempDir dir;
   io::write_file(dir.file("vocab.txt"), "[UNK]\n[\n]\n,\none\ntwo\n");
   const std::string tokenize =
@@ -33,14 +33,14 @@ TEST(CommandLine, ATextBetweenBracketsIsThatText) {
   EXPECT_THAT(run_command(tokenize + " --text one two").text, HasSubstr("unknown argument two"));
 }
 
-TEST(CommandLine, ProgramsOfTheOriginalsThatARecipeReplacesAreNamed) {
+TEST(CommandLine, SuggestsARecipeForOriginalProgramsThatItReplaces) {
   expect_refusal("run_squad", AllOf(HasSubstr("no command 'run_squad'"),
                                     HasSubstr("hint: `smelt run recipes/squad.yaml`")));
   expect_refusal("run_classifier.py", HasSubstr("hint: `smelt run recipes/classify-glue.yaml`"));
   expect_refusal("electra run_finetuning", HasSubstr("hint: `smelt run recipes/classify-glue"));
 }
 
-TEST(CommandLine, TheOriginalOrderRefusesANormalization) {
+TEST(CommandLine, RejectsNormalizationWithTheOriginalOrder) {
   for (const char* kind : {"bert", "electra"})
     expect_refusal(
         str("data ", kind, " --input a --vocab v --out o --order original --normalize nfc"),
@@ -48,11 +48,11 @@ TEST(CommandLine, TheOriginalOrderRefusesANormalization) {
               HasSubstr("hint: remove --normalize, or use --order shuffled")));
 }
 
-TEST(CommandLine, AFlagDoesNotTakeTheRecipeForAnotherOfItsValues) {
+TEST(CommandLine, SetFlagDoesNotConsumeTheRecipeArgument) {
   expect_refusal("eval --set out=x none.yaml", HasSubstr("none.yaml: no such recipe"));
 }
 
-TEST(CommandLine, WhatReadsAsASettingGetsItsForm) {
+TEST(CommandLine, SuggestsSetForMistypedSettings) {
   for (const auto& [typed, hint] :
        {std::pair{"--set train.steps = 10", "write --set name=value without a space"},
         {"--train.steps=10", "write --set train.steps=10"},
@@ -70,7 +70,7 @@ TEST(CommandLine, WhatReadsAsASettingGetsItsForm) {
       testing::HasSubstr("smelt bench does not accept a recipe; `smelt run recipes/demo.yaml"));
 }
 
-TEST(CommandLine, AFlagThatIsARecipeFieldIsSetBehindSet) {
+TEST(CommandLine, SuggestsSetForFlagsNamedLikeARecipeField) {
   for (const auto& [typed, hint] :
        {std::pair{"--steps 10", "recipe fields go behind --set: --set train.steps=10\n"},
         {"--learning-rate=1e-4", "--set train.optimizer.learning_rate=1e-4\n"},
@@ -79,13 +79,13 @@ TEST(CommandLine, AFlagThatIsARecipeFieldIsSetBehindSet) {
   expect_refusal("bench --hidden_size 10", testing::Not(HasSubstr("--set")));
 }
 
-TEST(CommandLine, AFlagIsNotShownWithItsWordsOfTrueAndFalse) {
+TEST(CommandLine, HelpHidesTheBooleanValuesOfFlags) {
   const CommandOutput help = run_smelt("run --help");
   EXPECT_THAT(help.text, testing::HasSubstr("--dry-run"));
   EXPECT_THAT(help.text, testing::Not(testing::HasSubstr("{true")));
 }
 
-TEST(CommandLine, NumbersOutOfRangeAreSaidInShortWords) {
+TEST(CommandLine, ReportsNumbersOutOfRange) {
   expect_refusal("bench --devices 0",
                  HasSubstr("error: smelt bench: --devices: 0 is less than 1\n"));
   expect_refusal("bench --devices nan", HasSubstr("--devices: 'nan' is not a number\n"));
@@ -100,7 +100,7 @@ TEST(CommandLine, NumbersOutOfRangeAreSaidInShortWords) {
                     HasSubstr("maximum number of queries that attention")));
 }
 
-TEST(CommandLine, AFlagHasOneValueAndNoEmptyOne) {
+TEST(CommandLine, RejectsRepeatedFlagsAndEmptyValues) {
   expect_refusal(
       "export r.yaml --out a --out b",
       AllOf(HasSubstr("export: --out is given 2 times\n"), HasSubstr("hint: give it once")));
@@ -127,7 +127,7 @@ std::map<std::string, std::string> commands_and_flags() {
   return out;
 }
 
-TEST(CommandLine, EveryCommandThatMakesOrReportsSomethingHasDocumentedJson) {
+TEST(CommandLine, CommandsWithResultsHaveDocumentedJson) {
   // Programs of others, and commands that print a script, a file or a remote command's output.
   const std::regex without(
       "(create_pretraining_data|run_pretraining|electra|jestimator|ttt|ctpu|tpu-vm|storage|help|"
@@ -144,7 +144,7 @@ TEST(CommandLine, EveryCommandThatMakesOrReportsSomethingHasDocumentedJson) {
   }
 }
 
-TEST(CommandLine, ACommandTakesTheFlagsOfTheLogUnlessItIsAnOriginalsProgram) {
+TEST(CommandLine, OnlySmeltsOwnCommandsHaveTheLogFlags) {
   const auto all = commands_and_flags();
   for (const char* command : {"run", "data bert", "cloud up"})
     EXPECT_THAT(all.at(command),
@@ -153,7 +153,7 @@ TEST(CommandLine, ACommandTakesTheFlagsOfTheLogUnlessItIsAnOriginalsProgram) {
   EXPECT_THAT(all.at("run_pretraining"), testing::Not(HasSubstr("--log-file")));
 }
 
-TEST(CommandLine, AFailureIsInTheLogFile) {
+TEST(CommandLine, LogFileContainsTheError) {
   const TempDir dir;
   const std::string log = dir.file("a.log");
   EXPECT_EQ(run_smelt(str("run none.yaml --quiet --log-file ", log)).status, 2);
@@ -161,7 +161,7 @@ TEST(CommandLine, AFailureIsInTheLogFile) {
                                                          "none.yaml"));
 }
 
-TEST(CommandLine, WithoutACommandTheFirstScreenOfHelpIsPrinted) {
+TEST(CommandLine, PrintsShortHelpWithoutACommand) {
   const CommandOutput none = run_smelt("");
   EXPECT_EQ(none.status, 0);
   EXPECT_THAT(none.text, AllOf(HasSubstr("Usage: smelt COMMAND"), HasSubstr("smelt help recipe")));

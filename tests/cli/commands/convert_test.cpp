@@ -29,7 +29,7 @@ class ConvertCommand : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(ConvertCommand, InspectTellsWhatACheckpointHolds) {
+TEST_F(ConvertCommand, InspectPrintsTheContentOfACheckpoint) {
   const CommandOutput text = smelt_says("inspect " + at("tf"));
   EXPECT_EQ(text.status, 0) << text.text;
   EXPECT_THAT(
@@ -46,7 +46,7 @@ TEST_F(ConvertCommand, InspectTellsWhatACheckpointHolds) {
   EXPECT_EQ(all["tensors"][2]["shape"], Json::array({4, 300}));
 }
 
-TEST_F(ConvertCommand, InspectTellsWhatLiesInSlices) {
+TEST_F(ConvertCommand, InspectPrintsSlices) {
   const std::vector<float> twos(4, 2), threes(4, 3);
   const compiler::Shape half{compiler::DType::f32, {2, 2}};
   checkpoint::save_sliced_checkpoint(
@@ -66,7 +66,7 @@ TEST_F(ConvertCommand, InspectTellsWhatLiesInSlices) {
   EXPECT_FALSE(all["tensors"][1].contains("slices"));
 }
 
-TEST_F(ConvertCommand, InspectNamesEveryDamagedTensor) {
+TEST_F(ConvertCommand, InspectReportsEveryDamagedTensor) {
   const std::string data = at("tf/parts.ckpt.data-00001-of-00002");
   std::string bytes = io::read_file(data);
   for (char& byte : bytes) byte ^= 1;
@@ -80,7 +80,7 @@ TEST_F(ConvertCommand, InspectNamesEveryDamagedTensor) {
             HasSubstr("error: inspect: 2 tensors of ")));
 }
 
-TEST_F(ConvertCommand, BareNamesAreOfTheFolderAtHand) {
+TEST_F(ConvertCommand, ResolvesNamesInTheCurrentFolder) {
   for (const char* names : {"tf/types.ckpt checkpoint-7", "checkpoint-7 again.ckpt"}) {
     const CommandOutput out =
         run_command(str("cd ", dir_.path(), " && ", smelt_program(), " convert ", names));
@@ -91,7 +91,7 @@ TEST_F(ConvertCommand, BareNamesAreOfTheFolderAtHand) {
 }
 
 // The index of the records is none of a TensorFlow checkpoint.
-TEST_F(ConvertCommand, RecordsAreNoCheckpoint) {
+TEST_F(ConvertCommand, RejectsRecordsAndTokens) {
   std::string records;
   io::append_record(records, "example");
   io::write_file(at("x.tfrecord"), records);
@@ -108,7 +108,7 @@ TEST_F(ConvertCommand, RecordsAreNoCheckpoint) {
   EXPECT_THAT(smelt_says("inspect " + at("pipe")).text, HasSubstr("has no smelt checkpoint"));
 }
 
-TEST_F(ConvertCommand, WhatIsLeftOutIsSaid) {
+TEST_F(ConvertCommand, ReportsSkippedTensors) {
   const CommandOutput out =
       smelt_says("convert " + at("tf/types.ckpt") + " " + at("model/checkpoint-7"));
   EXPECT_EQ(out.status, 0) << out.text;

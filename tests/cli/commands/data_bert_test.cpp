@@ -76,7 +76,7 @@ class DataBert : public testing::Test {
   const std::string vocab_ = source_path("tests/golden/pretraining/vocab_uncased.txt");
 };
 
-TEST_F(DataBert, KilledAtTwentyRandomInstantsTheFinalBytesAreTheSame) {
+TEST_F(DataBert, GivesTheSameBytesAfterKillsAtRandomTimes) {
   const auto begin = std::chrono::steady_clock::now();
   ASSERT_EQ(finish(start("whole")), 0);
   auto longest = std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - begin);

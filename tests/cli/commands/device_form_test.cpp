@@ -94,7 +94,7 @@ class DeviceForm : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(DeviceForm, EveryCommandOfARecipe) {
+TEST_F(DeviceForm, EveryRecipeCommandRunsInTheTpuFormOnAMesh) {
   ASSERT_EQ(tpu_.layers, model::Layers::scan);
   ASSERT_EQ(tpu_.save, compiler::RematPolicy::products);
   EXPECT_THAT(on_mesh("run"), HasSubstr("step 4: the [MASK] house : "));

@@ -15,7 +15,7 @@ namespace {
 using testing::AnyOf;
 using testing::HasSubstr;
 
-TEST(CompressDistill, TeachesWhatWasCutByItsTeachersRecipe) {
+TEST(CompressDistill, DistillsAPrunedModelByTheTeachersRecipe) {
   REQUIRE_PLUGIN("cpu");
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("base"));

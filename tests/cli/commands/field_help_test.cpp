@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(FieldHelp, WritesTheReferencePage) {
+TEST(FieldHelp, MatchesTheReferencePage) {
   EXPECT_EQ(recipe_markdown(), io::read_file(source_path("docs/reference/recipe.md")))
       << "smelt help recipe --markdown > docs/reference/recipe.md";
 }
@@ -24,20 +24,20 @@ TEST(FieldHelp, ListsTheFieldsOfANestedSection) {
   EXPECT_THAT(help, Not(HasSubstr("train.steps")));
 }
 
-TEST(FieldHelp, NamesTheFieldThatAFormerNameStandsFor) {
+TEST(FieldHelp, SuggestsTheNewNameOfARenamedField) {
   EXPECT_EQ(error_of<UsageError>([] { (void)field_help("train.keep"); }),
             "help: no recipe field 'train.keep'\n"
             "  hint: did you mean 'train.checkpoint.max_to_keep'?");
 }
 
-TEST(FieldHelp, FindsTheFieldOfANameWithoutItsSection) {
+TEST(FieldHelp, FindsAFieldWithoutItsSection) {
   EXPECT_EQ(field_named("steps"), "train.steps");
   EXPECT_EQ(field_named("layers"), "train.memory.layers");
   EXPECT_EQ(field_named("type"), "model.type");
   EXPECT_EQ(field_named("none"), "");
 }
 
-TEST(FieldHelp, ListsTheWordsOfAnEnumeration) {
+TEST(FieldHelp, ListsTheChoicesOfAnEnumeration) {
   EXPECT_THAT(field_help("train.memory.layers"), HasSubstr("choices    auto, unrolled, scan\n"));
 }
 

@@ -50,7 +50,7 @@ class Generate : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(Generate, GivesTheSameAnswersByTextFileAndLineAndScoresInJson) {
+TEST_F(Generate, GivesTheSameAnswersForTextFileAndStandardInput) {
   const std::string texts[] = {"the cat sees <extra_id_0> birds", "a dog"};
   const CommandOutput by_text =
       answers(str("--text '", texts[0], "' --text '", texts[1], "' 2>log"));
@@ -82,7 +82,7 @@ TEST_F(Generate, GivesTheSameAnswersByTextFileAndLineAndScoresInJson) {
 }
 
 // Its eight sentinels are not the original's hundred.
-TEST_F(Generate, KnowsTheSentinelsOfEachFormOfTheModel) {
+TEST_F(Generate, GivesTheSameAnswerForEveryModelFormat) {
   const std::string asked = " --max-length 6 --text 'the cat <extra_id_0> birds' --json 2>log";
   const std::string of_run = in("generate mine" + asked).text;
   ASSERT_THAT(of_run, HasSubstr("\"score\""));
@@ -100,7 +100,7 @@ TEST_F(Generate, KnowsTheSentinelsOfEachFormOfTheModel) {
 }
 
 // At the largest length beams that have not ended are answers, too.
-TEST_F(Generate, GivesALineForEachAnswerThatIsAskedFor) {
+TEST_F(Generate, PrintsOneLinePerRequestedAnswer) {
   const std::string few = "generate mine --max-length 1 --beams 23 --answers 23 --text 'the cat' ";
   const Json answered = Json::parse(in(few + "--json 2>log").text);
   ASSERT_EQ(answered["answers"].size(), 23u) << answered;
@@ -109,7 +109,7 @@ TEST_F(Generate, GivesALineForEachAnswerThatIsAskedFor) {
   EXPECT_EQ(std::ranges::count(lines, '\t'), 23) << lines;
 }
 
-TEST_F(Generate, AsksAFineTunedModelByItsPrefix) {
+TEST_F(Generate, AddsThePrefixOfAFineTunedModel) {
   std::string rows;
   for (int i = 0; i < 12; ++i)
     rows += Json{{"source", str("the cat ", i)}, {"target", "a dog"}}.dump() + "\n";
@@ -135,7 +135,7 @@ TEST_F(Generate, AsksAFineTunedModelByItsPrefix) {
   EXPECT_THAT(shown.text, HasSubstr(" </s>\n  targets: "));
 }
 
-TEST_F(Generate, RefusesWhatDoesNotFit) {
+TEST_F(Generate, RejectsInvalidFlags) {
   io::write_file(dir_.file("out.txt"), "mine");
   expect_refused("--text a --out out.txt", "generate: --out out.txt exists already");
   expect_refused("--field question", "generate: --field without --input");

@@ -15,28 +15,28 @@
 namespace smelt::cli {
 namespace {
 
-TEST(HelpText, IsWrappedBelowItsSecondColumn) {
+TEST(HelpText, WrapsUnderTheSecondColumn) {
   EXPECT_EQ(wrapped("  --steps INT     training steps in all of the run\n  --json\n", 40),
             "  --steps INT     training steps in all\n"
             "                  of the run\n"
             "  --json\n");
 }
 
-TEST(HelpText, IsWrappedBelowItsFirstWordWithoutASecondColumn) {
+TEST(HelpText, WrapsUnderTheFirstWordIfThereIsNoSecondColumn) {
   EXPECT_EQ(wrapped("usage: smelt COMMAND and its flags\n  one two three four five six seven", 20),
             "usage: smelt COMMAND\nand its flags\n  one two three four\n      five six seven");
 }
 
-TEST(HelpText, BreaksNoWordAndCountsCharacters) {
+TEST(HelpText, BreaksNoWordAndCountsUtf8Characters) {
   EXPECT_EQ(wrapped("ääää ööö averyveryverylongword b", 10), "ääää ööö\naveryveryverylongword\nb");
 }
 
-TEST(HelpText, IsLeftAloneIfTheWidthIsNotKnown) {
+TEST(HelpText, DoesNotWrapIfTheWidthIsUnknown) {
   const std::string line(300, 'a');
   EXPECT_EQ(wrapped(line + " b\n", std::string::npos), line + " b\n");
 }
 
-TEST(HelpText, TakesTheWidthFromTheEnvironmentInAPipe) {
+TEST(HelpText, UsesTheColumnsVariableIfOutputIsAPipe) {
   if (::isatty(STDOUT_FILENO) == 1) GTEST_SKIP() << "standard output is a terminal";
   const ScopedVariable columns("COLUMNS", "60");
   EXPECT_EQ(help_columns(), 60U);
@@ -44,7 +44,7 @@ TEST(HelpText, TakesTheWidthFromTheEnvironmentInAPipe) {
   EXPECT_EQ(help_columns(), std::string::npos);
 }
 
-TEST(HelpText, OfACommandHasExamplesAndAPage) {
+TEST(HelpText, CommandHelpHasExamplesAndADocumentationPage) {
   const std::string help = run_command(smelt_program() + " help compress quantize").text;
   EXPECT_THAT(help, testing::StartsWith("quantize weights to int8 or int4"));
   EXPECT_THAT(
@@ -52,7 +52,7 @@ TEST(HelpText, OfACommandHasExamplesAndAPage) {
   EXPECT_THAT(help, testing::HasSubstr("\nRead more: docs/guides/compress.md\n"));
 }
 
-TEST(HelpText, FindsCommandsByAWord) {
+TEST(HelpText, FindsCommandsByASearchWord) {
   const std::string help = run_command(smelt_program() + " help inference").text;
   EXPECT_THAT(help, testing::StartsWith("Commands for 'inference':\n  smelt predict"));
   EXPECT_THAT(help, testing::HasSubstr("\n  smelt generate"));

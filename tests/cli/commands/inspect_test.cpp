@@ -62,7 +62,7 @@ TEST_F(InspectCommand, PrintsStatisticsHistogramsAndSamples) {
               HasSubstr("of the tokens, give --vocab to see how\n"));
 }
 
-TEST_F(InspectCommand, PrintsTheFirstBadRecordAndContradictions) {
+TEST_F(InspectCommand, PrintsTheFirstBadRecordAndDescriptionMismatches) {
   write_test_examples(records_, 0, 3, [](int number, TestExample& e) {
     if (number == 1) e.input_ids[1] = 200;
   });
@@ -115,7 +115,7 @@ void write_other_records(const std::string& path) {
   io::write_file(path, bytes);
 }
 
-TEST_F(InspectCommand, PrintsWhatAnyFeaturesHold) {
+TEST_F(InspectCommand, PrintsStatisticsOfArbitraryFeatures) {
   write_other_records(records_);
   const CommandOutput output = data(str("inspect ", records_, " --samples 1"));
   EXPECT_EQ(output.status, 0);
@@ -138,7 +138,7 @@ TEST_F(InspectCommand, PrintsWhatAnyFeaturesHold) {
 }
 
 // As ELECTRA's are.
-TEST_F(InspectCommand, NamesAndChecksTheIdsOfAnyRecords) {
+TEST_F(InspectCommand, PrintsAndChecksIdsOfOtherRecords) {
   std::string bytes;
   for (const std::int32_t last : {11, 100}) {
     io::ExampleWriter writer;
@@ -173,7 +173,7 @@ TEST_F(InspectCommand, CountsABadRecordAndShowsNoSample) {
   }
 }
 
-TEST_F(InspectCommand, RefusesAVocabularyWithoutMask) {
+TEST_F(InspectCommand, RejectsAVocabularyWithoutMask) {
   io::write_file(vocab_, "a\nb\n");
   const CommandOutput output = data(str("inspect ", records_, " --vocab ", vocab_));
   EXPECT_EQ(output.status, 2);
@@ -191,7 +191,7 @@ TEST_F(InspectCommand, IndexWritesAnIndexBesideEachFile) {
   EXPECT_EQ(json["records"], 7);
 }
 
-TEST_F(InspectCommand, BenchPrintsTheRecordsAndFiniteRates) {
+TEST_F(InspectCommand, BenchPrintsRecordCountAndFiniteRates) {
   const auto json =
       OrderedJson::parse(data(str("bench ", records_, " --batch 3 --seconds 0.01")).text);
   std::vector<std::string> names;
@@ -205,7 +205,7 @@ TEST_F(InspectCommand, BenchPrintsTheRecordsAndFiniteRates) {
   EXPECT_GT(json["shuffled_per_s"], 0);
 }
 
-TEST_F(InspectCommand, BenchReadsWindowsOfTokensAndWhatBecomesOfThem) {
+TEST_F(InspectCommand, BenchReadsTokenWindowsOfEachObjective) {
   std::string store;
   io::TokenStoreWriter writer({}, 2, [&](std::string_view more) { store += more; });
   writer.add(std::vector<std::int32_t>(2000, 7));
@@ -223,7 +223,7 @@ TEST_F(InspectCommand, BenchReadsWindowsOfTokensAndWhatBecomesOfThem) {
               HasSubstr("bench: --objective 'spans' is unknown"));
 }
 
-TEST_F(InspectCommand, BenchReadsSomeOfMoreFeaturesThanAreReadAtOnce) {
+TEST_F(InspectCommand, BenchReadsRecordsWithManyFeatures) {
   io::ExampleWriter writer;
   for (int i = 0; i < 40; ++i) writer.integers(str("feature", i), std::vector<std::int32_t>{i});
   std::string file;
@@ -233,7 +233,7 @@ TEST_F(InspectCommand, BenchReadsSomeOfMoreFeaturesThanAreReadAtOnce) {
   EXPECT_EQ(Json::parse(out.text)["records"], 1);
 }
 
-TEST(ShowExample, JoinsPiecesAsItsVocabularyDoes) {
+TEST(ShowExample, JoinsPiecesByThePrefixOfTheVocabulary) {
   const text::Vocabulary vocabulary({"[PAD]", "un", "@@do", "##x", "@@"}, "vocabulary", "@@");
   data::Batch batch =
       data::empty_batch(data::bert_features({.seq_length = 5, .max_predictions = 1}, 100), 1);
@@ -244,7 +244,7 @@ TEST(ShowExample, JoinsPiecesAsItsVocabularyDoes) {
             "here, B follows A\n  A: undo ##x @@do\n");
 }
 
-TEST(ShowExample, ShowsIdsThatTheVocabularyDoesNotHave) {
+TEST(ShowExample, ShowsUnknownIdsAsNumbers) {
   const text::Vocabulary vocabulary({"[PAD]", "un", "##do"}, "vocabulary");
   io::ExampleWriter writer;
   writer.integers("input_ids", std::vector<std::int32_t>{1, -1, 2, 3});
@@ -252,7 +252,7 @@ TEST(ShowExample, ShowsIdsThatTheVocabularyDoesNotHave) {
             "here\n  input_ids: un -1do 3\n");
 }
 
-TEST(ShowExample, ColoursPredictionsOnATerminalAndShowsIdsWithoutAVocabulary) {
+TEST(ShowExample, ColorsPredictionsAndShowsIdsWithoutAVocabulary) {
   data::Batch batch =
       data::empty_batch(data::bert_features({.seq_length = 5, .max_predictions = 2}, 100), 1);
   const std::vector<std::vector<std::int32_t>> values{

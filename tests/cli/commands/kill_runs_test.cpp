@@ -10,7 +10,7 @@
 namespace smelt::cli {
 namespace {
 
-TEST(KillRuns, EightKillsChangeNothing) {
+TEST(KillRuns, GiveTheSameResultAfterEightKills) {
   REQUIRE_PLUGIN("cpu");
   REQUIRE_ORACLE();
   const CommandOutput output = run_oracle(str(source_path("tools/kill_runs.py"), " --smelt ",

@@ -34,7 +34,7 @@ class Metrics : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(Metrics, TwoModelsAreScoredAndCompared) {
+TEST_F(Metrics, ScoresAndComparesTwoModels) {
   const std::string good = labels("good.jsonl", 20), bad = labels("bad.jsonl", 2);
   const CommandOutput result = run_smelt(
       str("metrics ", good, " --metric accuracy,f1-macro --against ", bad, " --report --json"));
@@ -52,7 +52,7 @@ TEST_F(Metrics, TwoModelsAreScoredAndCompared) {
   EXPECT_THAT(got["metrics"]["report"].get<std::string>(), HasSubstr("weighted avg"));
 }
 
-TEST_F(Metrics, AnswersMayHaveSeveralReferencesInAFileOfTheirOwn) {
+TEST_F(Metrics, ReadsSeveralReferencesPerAnswerFromASecondFile) {
   const std::string given = file("p.jsonl", "{\"answer\": \"The cat\"}\n{\"answer\": \"\"}\n");
   const std::string right =
       file("r.jsonl", "{\"answers\": [\"dog\", \"cat\"]}\n{\"answers\": []}\n");
@@ -63,7 +63,7 @@ TEST_F(Metrics, AnswersMayHaveSeveralReferencesInAFileOfTheirOwn) {
   EXPECT_EQ(result.text, "exact-match         1.0000\n");
 }
 
-TEST_F(Metrics, LabelsOfWordsAreScoredOverTheWords) {
+TEST_F(Metrics, ScoresWordLabelsPerWord) {
   const std::string rows =
       file("rows.jsonl",
            R"({"words": ["a", "b"], "label": ["N", "V"], "prediction": ["N", "N"]}
@@ -81,7 +81,7 @@ TEST_F(Metrics, LabelsOfWordsAreScoredOverTheWords) {
 }
 
 // An evaluation's predictions say both; each metric takes its own field of them.
-TEST_F(Metrics, ProbabilitiesAndOneClassAreScoredByNames) {
+TEST_F(Metrics, ScoresProbabilitiesAndASingleClass) {
   const std::string rows =
       file("rows.jsonl",
            R"({"label": "yes", "prediction": "yes", "probabilities": {"yes": 0.8, "no": 0.2}}
@@ -115,7 +115,7 @@ TEST_F(Metrics, ProbabilitiesAndOneClassAreScoredByNames) {
                  HasSubstr("not a probability of each of no, yes"));
 }
 
-TEST_F(Metrics, BlankLinesAreNoRows) {
+TEST_F(Metrics, IgnoresBlankLines) {
   const std::string rows = io::read_file(labels("rows.jsonl", 4)) + "\n\n";
   const CommandOutput result =
       run_smelt(str("metrics ", file("blank.jsonl", rows), " --samples 0"));
@@ -123,7 +123,7 @@ TEST_F(Metrics, BlankLinesAreNoRows) {
   EXPECT_EQ(result.text, "accuracy            0.7500\n");
 }
 
-TEST_F(Metrics, WhatCannotBeScoredIsRefused) {
+TEST_F(Metrics, RejectsRowsThatCannotBeScored) {
   const std::string good = labels("good.jsonl", 20);
   expect_refusal(str("metrics ", good, " --metric acuracy"),
                  HasSubstr("--metric: 'acuracy' is unknown\n  hint: give one of accuracy, "));
@@ -138,7 +138,7 @@ TEST_F(Metrics, WhatCannotBeScoredIsRefused) {
   expect_refusal(str("metrics ", file("none", "")), HasSubstr("none: has no predictions"));
 }
 
-TEST_F(Metrics, ACommandIsAMetricOfOnesOwn) {
+TEST_F(Metrics, SupportsUserDefinedMetricCommands) {
   const std::string good = labels("good.jsonl", 20), bad = labels("bad.jsonl", 2);
   const std::string own = file(
       "own.sh",
@@ -158,7 +158,7 @@ TEST_F(Metrics, ACommandIsAMetricOfOnesOwn) {
   EXPECT_FALSE(got.contains("accuracy"));
 }
 
-TEST_F(Metrics, AMetricCommandThatFailsOrSaysNothingOfUseIsRefused) {
+TEST_F(Metrics, RejectsAMetricCommandThatFailsOrPrintsNoNumbers) {
   const std::string rows = labels("rows.jsonl", 4);
   const auto said = [&](const std::string& command) {
     const CommandOutput result =
@@ -174,7 +174,7 @@ TEST_F(Metrics, AMetricCommandThatFailsOrSaysNothingOfUseIsRefused) {
               HasSubstr("printed null for 'f', which must be a number"));
 }
 
-TEST_F(Metrics, AThresholdDecidesTheExitStatus) {
+TEST_F(Metrics, ExitStatusFollowsTheThreshold) {
   const std::string good = labels("good.jsonl", 20);  // an accuracy of 0.95
   EXPECT_EQ(run_smelt(str("metrics ", good, " --samples 0 --at-least accuracy=0.95")).status, 0);
   const CommandOutput low = run_smelt(

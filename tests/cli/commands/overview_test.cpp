@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(DataOverview, ATableWithoutNamesIsReadByNumbers) {
+TEST(DataOverview, SelectsColumnsByNumberWithoutAHeader) {
   const TempDir dir;
   io::write_file(dir.file("rows.tsv"), "x\tyes\ta text\nx\tno\tanother\n");
   const CommandOutput result = run_smelt(str("data overview ", dir.file("rows.tsv"),
@@ -26,7 +26,7 @@ TEST(DataOverview, ATableWithoutNamesIsReadByNumbers) {
                  HasSubstr("--header 'non' is unknown\n  hint: did you mean 'none'?"));
 }
 
-TEST(DataOverview, LabelsOfAConllFileAreThoseOfWords) {
+TEST(DataOverview, CountsWordLabelsOfAConllFile) {
   const TempDir dir;
   io::write_file(dir.file("ner.conll"), "EU B-ORG\nsays O\n\nEU B-ORG\n");
   const CommandOutput result = run_smelt(str("data overview ", dir.file("ner.conll"), " --json"));
@@ -34,7 +34,7 @@ TEST(DataOverview, LabelsOfAConllFileAreThoseOfWords) {
   EXPECT_EQ(Json::parse(result.text)["splits"][0]["labels"], Json({{"B-ORG", 2}, {"O", 1}}));
 }
 
-TEST(DataOverview, ATaskOfGlueIsNamed) {
+TEST(DataOverview, ReadsTheSplitsOfAGlueTask) {
   const TempDir dir;
   for (const char* file : {"train", "dev_matched", "dev_mismatched"})
     io::write_file(dir.file(str("glue/MNLI/", file, ".tsv")),

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Predict, ATableWithoutNamesGivesWhatItsTextsGive) {
+TEST(Predict, TableRowsGiveTheSamePredictionsAsTexts) {
   REQUIRE_PLUGIN("cpu");
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("model"));
@@ -47,7 +47,7 @@ TEST(Predict, ATableWithoutNamesGivesWhatItsTextsGive) {
                            "have no answer\n  hint: remove --no-answer-threshold"));
 }
 
-TEST(Predict, AThresholdDecidesWhetherThereIsAnAnswer) {
+TEST(Predict, NoAnswerThresholdSelectsNoAnswer) {
   REQUIRE_PLUGIN("cpu");
   const TempDir dir;
   GoldenClassify("bert-spans").write_folder(dir.file("model"));

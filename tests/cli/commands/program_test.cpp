@@ -23,7 +23,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(Program, NamesWhatItDoesNotKnowAndWhatWasMeant) {
+TEST(Program, SuggestsTheNearestFlagOrCommand) {
   expect_refusal("vocab train --input a --out b --overwrit",
                  AllOf(HasSubstr("smelt vocab train: unknown flag --overwrit"),
                        HasSubstr("hint: did you mean '--overwrite'?")));
@@ -45,14 +45,14 @@ TEST(Program, NamesWhatItDoesNotKnowAndWhatWasMeant) {
   expect_refusal("rnu x.yaml", HasSubstr("error: smelt: no command 'rnu'\n"));
 }
 
-TEST(Program, NewWarnsOfRowsThatAreNotThere) {
+TEST(Program, NewWarnsAboutAMissingInput) {
   const CommandOutput missing = run_smelt("new classify --input none.tsv");
   EXPECT_EQ(missing.status, 0);
   EXPECT_THAT(missing.text, HasSubstr("warning: new: none.tsv not found\n"));
   EXPECT_THAT(run_smelt("new classify --input 'none*.tsv'").text, Not(HasSubstr("not found")));
 }
 
-TEST(Program, WhatCannotBePrintedIsNotLostInSilence) {
+TEST(Program, ReportsAFailedWriteToStandardOutput) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   for (const char* words : {"help recipe", "--version"}) {
     const CommandOutput output = run_command(str("(", smelt_program(), " ", words, " >/dev/full)"));
@@ -74,7 +74,7 @@ class RecipeTest : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(RecipeTest, WrongFieldsAreNamed) {
+TEST_F(RecipeTest, ReportsInvalidFields) {
   expect_refused("train: {stepz: 3}", "",
                  AllOf(HasSubstr("r.yaml: unknown field 'train.stepz'"),
                        HasSubstr("did you mean 'train.steps'?")));
@@ -145,14 +145,14 @@ TEST_F(RecipeTest, WrongFieldsAreNamed) {
   expect_refusal("run " + dir_.file("rr"), HasSubstr("did you mean '" + dir_.file("r.yaml'?")));
 }
 
-TEST_F(RecipeTest, AFieldOrSectionStandsOnce) {
+TEST_F(RecipeTest, RejectsRepeatedFieldsAndSections) {
   expect_refused("train:\n  steps: 1\n  seed: 2\n  steps: 3", "",
                  HasSubstr("r.yaml:4: train.steps is already set on line 2"));
   expect_refused("train: {steps: 1}\nout: x\ntrain: {seed: 2}", "",
                  HasSubstr("r.yaml:3: train is already set on line 1"));
 }
 
-TEST_F(RecipeTest, InputAndOutputAreCheckedFirst) {
+TEST_F(RecipeTest, ChecksInputAndOutputFirst) {
   const std::string out = str("out: ", dir_.file("out"), "\n");
   expect_refused("out: ''", "", HasSubstr("r.yaml: out is empty"));
   for (const char* command : {"eval ", "fill --text '[MASK]' "})
@@ -175,7 +175,7 @@ TEST_F(RecipeTest, InputAndOutputAreCheckedFirst) {
   EXPECT_EQ(io::read_file(dir_.file("out/mine")), "precious");
 }
 
-TEST_F(RecipeTest, ADeviceThatIsNotReadyIsSaidBeforeAnyStage) {
+TEST_F(RecipeTest, ReportsAMissingDeviceBeforeAnyStage) {
   io::write_file(dir_.file("text.txt"), "Some text.\n");
   const ScopedVariable plugin("SMELT_GPU_PLUGIN", "/no/such.so");
   expect_refused(str("out: ", dir_.file("out"),
@@ -184,7 +184,7 @@ TEST_F(RecipeTest, ADeviceThatIsNotReadyIsSaidBeforeAnyStage) {
   EXPECT_FALSE(fs::exists(dir_.file("out")));
 }
 
-TEST(Program, HelpAloneIsThatOfTheProgram) {
+TEST(Program, HelpWithoutAnArgumentPrintsTheMainHelp) {
   const CommandOutput output = run_smelt("help");
   EXPECT_EQ(output.status, 0);
   EXPECT_EQ(output.text, run_smelt("--help").text);
@@ -249,7 +249,7 @@ class WholeRecipe : public RecipeTest {
   }
 };
 
-TEST_F(WholeRecipe, LearnsAndIsNotDoneTwice) {
+TEST_F(WholeRecipe, TrainsAndSkipsStagesThatAreUpToDate) {
   const CommandOutput first = run_smelt("run" + on("m"));
   ASSERT_EQ(first.status, 0) << first.text;
   const std::string results = io::read_file(dir_.file("m/model/eval_results.txt"));
@@ -283,7 +283,7 @@ TEST_F(WholeRecipe, LearnsAndIsNotDoneTwice) {
                  HasSubstr("exists and is not empty"));
 }
 
-TEST_F(WholeRecipe, ARunThatIsRefusedLeavesTheModelAsItWas) {
+TEST_F(WholeRecipe, RejectedRunLeavesTheModelUnchanged) {
   ASSERT_EQ(run_smelt("run" + on("m") + " --set train.steps=20").status, 0);
   const auto before = files("m");
   expect_refusal("run" + on("m") + " --set data.dupe_factor=3",
@@ -297,7 +297,7 @@ TEST_F(WholeRecipe, ARunThatIsRefusedLeavesTheModelAsItWas) {
   EXPECT_EQ(files("m"), before);
 }
 
-TEST_F(WholeRecipe, ItsFolderMayBeNamedOtherwiseAndMoved) {
+TEST_F(WholeRecipe, StaysUpToDateIfItsFolderIsMoved) {
   const std::string there = str("cd ", dir_.path(), " && ", smelt_program(), " run r.yaml ");
   ASSERT_EQ(run_command(there + "--set train.steps=20 --set out=m").status, 0);
   for (const std::string& out : {std::string("./m"), dir_.file("m"), std::string("n")}) {
@@ -309,7 +309,7 @@ TEST_F(WholeRecipe, ItsFolderMayBeNamedOtherwiseAndMoved) {
   }
 }
 
-TEST_F(WholeRecipe, ASignalEndsItWithAState) {
+TEST_F(WholeRecipe, SavesACheckpointAtASignal) {
   const auto stopped_by = [&](const std::string& out, const std::string& signals) {
     const std::string seen = dir_.file(out + "/model/checkpoint-20");
     return run_command(str("bash -c 'set -m; ", smelt_program(), " run", on(out),
@@ -333,7 +333,7 @@ TEST_F(WholeRecipe, ASignalEndsItWithAState) {
 }
 
 // `| tee log` that ends at Ctrl-C, or a lost connection: nobody reads its output any more.
-TEST_F(WholeRecipe, WithoutAReaderItGoesOnAndSavesAtASignal) {
+TEST_F(WholeRecipe, ContinuesAndSavesAtASignalAfterItsOutputPipeCloses) {
   const std::string seen = dir_.file("m/model/checkpoint-20"), status = dir_.file("status"),
                     pid = dir_.file("pid"), vocab = dir_.file("v.txt");
   // Runs smelt, whose reader goes away after one line, and then the rest.
@@ -354,7 +354,7 @@ TEST_F(WholeRecipe, WithoutAReaderItGoesOnAndSavesAtASignal) {
   EXPECT_TRUE(fs::exists(vocab));
 }
 
-TEST_F(WholeRecipe, ItBeginsAsItIsTold) {
+TEST_F(WholeRecipe, FollowsTheResumeFreshAndInitFromFlags) {
   const std::string few =
       on("m") + " --set train.steps=3 --set train.checkpoint.save_interval_steps=3";
   expect_refusal("run" + few + " --resume",
@@ -373,7 +373,7 @@ TEST_F(WholeRecipe, ItBeginsAsItIsTold) {
   EXPECT_THAT(taken.text, HasSubstr("weights of " + dir_.file("m/model/checkpoint-3")));
 }
 
-TEST_F(WholeRecipe, KilledInTheMiddleItEndsWithTheSameBytes) {
+TEST_F(WholeRecipe, GivesTheSameBytesAfterAKill) {
   ASSERT_EQ(run_smelt("run" + on("whole")).status, 0);
   for (const char* reached : {"20", "160"}) {  // kill -9 as soon as this checkpoint is there
     const std::string seen = dir_.file(str("killed/model/checkpoint-", reached));

@@ -52,7 +52,7 @@ class RunFolder : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(RunFolder, GoesOnFromAnywhereAndMoved) {
+TEST_F(RunFolder, ResumesFromAnyFolderAndAfterAMove) {
   make_run();
   fs::create_directory(dir_.file("sub"));
   const CommandOutput same = in("sub", "run ../mine");
@@ -103,7 +103,7 @@ TEST_F(RunFolder, PrintsMetricsThatCannotBeStored) {
                                HasSubstr("masked_lm_accuracy = ")));
 }
 
-TEST_F(RunFolder, ItsModelIsScoredOnAnyTextAsItsExportIs) {
+TEST_F(RunFolder, EvaluatesOnAnyTextLikeItsExport) {
   make_run();
   const auto score = [&](const char* model) {
     const CommandOutput out =
@@ -129,7 +129,7 @@ TEST_F(RunFolder, ItsModelIsScoredOnAnyTextAsItsExportIs) {
               HasSubstr("--follow with --text"));
 }
 
-TEST_F(RunFolder, DoesNotStoreRefusedSettingsAndRemakesADeletedVocabulary) {
+TEST_F(RunFolder, DoesNotStoreRejectedSettingsAndRestoresTheVocabulary) {
   make_run();
   const CommandOutput refused = in(".", "run mine --set train.batch_size=4");
   EXPECT_EQ(refused.status, 2) << refused.text;
@@ -145,7 +145,7 @@ TEST_F(RunFolder, DoesNotStoreRefusedSettingsAndRemakesADeletedVocabulary) {
   EXPECT_EQ(io::read_file(dir_.file("mine/vocab.txt")), io::read_file(dir_.file("vocab.txt")));
 }
 
-TEST_F(RunFolder, CleanSaysWhatItWouldFreeAndFreesItOnDemand) {
+TEST_F(RunFolder, CleanListsLeftoversAndDeletesThemOnRequest) {
   make_run();
   io::write_file(dir_.file("mine/data/x.tfrecord.work/part"), "left");
   const auto clean = [&](const char* more) {
@@ -186,7 +186,7 @@ TEST_F(RunFolder, CleanSaysWhatItWouldFreeAndFreesItOnDemand) {
               HasSubstr("clean: mine/huggingface is not a run's folder"));
 }
 
-TEST_F(RunFolder, WhatAUserPutsIntoTheExportedFolderStays) {
+TEST_F(RunFolder, ExportKeepsTheUsersFiles) {
   make_run();
   io::write_file(dir_.file("mine/huggingface/README.md"), "my card");
   EXPECT_THAT(in(".", "run mine").text, HasSubstr("export: up to date"));
@@ -195,7 +195,7 @@ TEST_F(RunFolder, WhatAUserPutsIntoTheExportedFolderStays) {
   EXPECT_FALSE(io::exists(dir_.file("mine/huggingface.yours")));
 }
 
-TEST_F(RunFolder, ARunThatHasBegunNeedsItsFirstWeightsNoMore) {
+TEST_F(RunFolder, ResumesWithoutItsInitialWeights) {
   make_run();
   fs::rename(dir_.file("mine"), dir_.file("first"));
   ASSERT_EQ(
@@ -209,7 +209,7 @@ TEST_F(RunFolder, ARunThatHasBegunNeedsItsFirstWeightsNoMore) {
   EXPECT_THAT(longer.text, HasSubstr("step 6/6"));
 }
 
-TEST_F(RunFolder, NamesTheCommandThatMakesAMissingCheckpoint) {
+TEST_F(RunFolder, SuggestsTheCommandThatTrainsAMissingCheckpoint) {
   make_run();
   fs::remove_all(dir_.file("mine/model"));
   for (const char* command : {"fill mine --text 'a [MASK]'", "eval mine", "export mine --out x",

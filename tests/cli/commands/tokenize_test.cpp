@@ -44,7 +44,7 @@ class Tokenize : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(Tokenize, ShowsPiecesIdsAndOffsetsInCharacters) {
+TEST_F(Tokenize, PrintsPiecesIdsAndOffsetsInCharacters) {
   EXPECT_EQ(output("--lower-case true --text 'Unaffable FÊTE!' --text xyz"),
             "un ##aff ##able fete !\n[UNK]\n");
   EXPECT_EQ(output("--lower-case true --ids --text 'Unaffable FÊTE!'"), "5 6 7 9 10\n");
@@ -64,7 +64,7 @@ TEST_F(Tokenize, ReadsFilesAndStandardInputLineByLine) {
   EXPECT_EQ(output(str("--ids < ", dir_.file("b.txt"))), "11 12\n");
 }
 
-TEST_F(Tokenize, ShowsItsProgressOnATerminalUnlessItPrintsThere) {
+TEST_F(Tokenize, ShowsProgressIfOutputGoesToAFile) {
   io::write_file(dir_.file("a.txt"), std::string(1500, '!'));
   const StderrTerminal terminal;
   const std::string command = str(smelt_program(), " tokenize --vocab ", dir_.file("vocab.txt"),
@@ -97,7 +97,7 @@ TEST_F(Tokenize, CountsUnknownPiecesByScript) {
               AllOf(HasSubstr("pieces:   8, 4 unknown (50.000 %)"), HasSubstr("Cyrillic")));
 }
 
-TEST_F(Tokenize, TakesTheCaseFromTheFlagsOrFromBesideTheVocabulary) {
+TEST_F(Tokenize, UsesTheCaseOfTheFlagsOrOfTheStoredConfig) {
   EXPECT_EQ(output("--lower-case false --text 'fête Un'"), "fête [UNK]\n");
   EXPECT_EQ(output("--strip-accents false --text 'FÊTE'"), "fête\n");
   EXPECT_EQ(output("--text 'un\xee\x80\x80'"), "[UNK]\n");
@@ -111,7 +111,7 @@ TEST_F(Tokenize, TakesTheCaseFromTheFlagsOrFromBesideTheVocabulary) {
                  HasSubstr("--control-characters: greek not in {bert,electra}"));
 }
 
-TEST_F(Tokenize, SavesTheTokenizerInTheFormOfTheName) {
+TEST_F(Tokenize, SavesTheFormatOfTheFileName) {
   const std::string saved = dir_.file("tokenizer.json"), text = dir_.file("x.txt");
   output("--lower-case false --save " + saved);
   EXPECT_THAT(run_smelt(str("tokenize --vocab ", saved, " --text 'fête Un Un'")).text,
@@ -141,7 +141,7 @@ TEST_F(Tokenize, UsesSentencePieceModels) {
               HasSubstr("is a SentencePiece model"));
 }
 
-TEST_F(Tokenize, WrongUseIsNamed) {
+TEST_F(Tokenize, RejectsInvalidFlags) {
   expect_refusal("--model x.model --text a",
                  AllOf(HasSubstr("--vocab and --model"), HasSubstr("hint: use one")));
   EXPECT_THAT(run_smelt(str("tokenize --text a")).text, HasSubstr("neither --vocab nor --model"));

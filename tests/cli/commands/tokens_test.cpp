@@ -47,7 +47,7 @@ class TokensCommand : public testing::Test {
               store_ = dir_.file("a.tokens");
 };
 
-TEST_F(TokensCommand, MakesAStoreOfText) {
+TEST_F(TokensCommand, WritesATokenStoreOfText) {
   const CommandOutput out = data("tokens --input text.txt --vocab vocab.txt --out a.tokens");
   EXPECT_EQ(out.status, 0) << out.text;
   EXPECT_THAT(out.text, HasSubstr("text:     1 file, 3 documents, 4 sentences, 7 tokens (14.29 % "
@@ -91,7 +91,7 @@ TEST_F(TokensCommand, GivesTheSameBytesForAnyNumberOfThreads) {
   EXPECT_GT(first.size(), 1000000u);
 }
 
-TEST_F(TokensCommand, TakesSentencePieceModels) {
+TEST_F(TokensCommand, AcceptsSentencePieceModels) {
   std::string lines;
   for (int i = 0; i < 300; ++i) lines += str("the cat ", i % 13, " sat on the dog ", i % 7, "\n");
   io::write_file(dir_.file("lines.txt"), lines);
@@ -108,7 +108,7 @@ TEST_F(TokensCommand, TakesSentencePieceModels) {
               HasSubstr(" t h e \xE2\x96\x81 c a t "));
 }
 
-TEST_F(TokensCommand, ConvertsFoldersOneStoreEach) {
+TEST_F(TokensCommand, ConvertsEachSnapshotFolderToAStore) {
   write_test_snapshot(dir_.file("books-00000-of-00002"), dealt_out(0, 3000, 1));
   write_test_snapshot(dir_.file("books-00001-of-00002"), dealt_out(69000, 3000, 2));
   const CommandOutput out = data("convert 'books-0000?-of-00002' --out 'out/*.tokens'");
@@ -133,7 +133,7 @@ TEST_F(TokensCommand, ConvertsFoldersOneStoreEach) {
   EXPECT_FALSE(std::filesystem::exists(store_));
 }
 
-TEST_F(TokensCommand, AFolderThatCannotBeReadDoesNotKeepTheOthersFromTheirStores) {
+TEST_F(TokensCommand, ConvertsTheOtherFoldersIfOneIsUnreadable) {
   for (const std::string name : {"s0", "s1", "s2"})
     write_test_snapshot(dir_.file(name), dealt_out(0, 300, 1));
   const std::string shard = dir_.file("s1/17/00000000.shard/00000000.snapshot");
@@ -161,7 +161,7 @@ TEST_F(TokensCommand, AFolderThatCannotBeReadDoesNotKeepTheOthersFromTheirStores
                                 HasSubstr("convert: 2 of 3 token stores existed already")));
 }
 
-TEST_F(TokensCommand, ListsBecomeDocuments) {
+TEST_F(TokensCommand, ConvertsListsToDocuments) {
   TestSnapshot lists;
   lists.scalars = false;
   lists.shards = {{{5, 6}, {}, {7}}};
@@ -172,7 +172,7 @@ TEST_F(TokensCommand, ListsBecomeDocuments) {
   EXPECT_THAT(ends_of(store_), ElementsAre(2, 3));
 }
 
-TEST_F(TokensCommand, AFolderWithoutTokensBecomesNoStore) {
+TEST_F(TokensCommand, RejectsAFolderWithoutTokens) {
   TestSnapshot lists;
   lists.scalars = false;
   lists.shards = {{{}}};
@@ -183,7 +183,7 @@ TEST_F(TokensCommand, AFolderWithoutTokensBecomesNoStore) {
   EXPECT_FALSE(std::filesystem::exists(store_));
 }
 
-TEST_F(TokensCommand, InspectShowsStoresAndFolders) {
+TEST_F(TokensCommand, InspectShowsStoresAndSnapshotFolders) {
   ASSERT_EQ(data("tokens --input text.txt --vocab vocab.txt --out a.tokens").status, 0);
   const std::string shown = data("inspect a.tokens --vocab vocab.txt").text;
   EXPECT_THAT(shown, HasSubstr("tokens:      7 in 1 file, 3 documents\nids:         1 to 9\n"
@@ -206,7 +206,7 @@ TEST_F(TokensCommand, InspectShowsStoresAndFolders) {
   EXPECT_EQ(json["samples"][1]["place"], "a.tokens: token 3");
 }
 
-TEST_F(TokensCommand, WrongWishesAreNamed) {
+TEST_F(TokensCommand, RejectsAnUnknownDocumentEndAndEmptyText) {
   EXPECT_THAT(
       data("tokens --input text.txt --vocab vocab.txt --out a.tokens --document-end '</s>'").text,
       HasSubstr("error: --document-end: vocab.txt has no piece '</s>'\n  hint: name one"));

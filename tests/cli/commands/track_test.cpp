@@ -51,7 +51,7 @@ class TrackedRun : public testing::Test {
 };
 
 // It waits for the text of a pipe, which nobody writes.
-TEST_F(TrackedRun, ASignalBeforeTrainingEndsItAtOnceAndItsStateIsTold) {
+TEST_F(TrackedRun, SignalBeforeTrainingStopsAtOnceAndStatusShowsTheStage) {
   const std::string pipe = "text.input=" + dir_.file("pipe"),
                     fill = str(" --set 'track.fill=", std::string(200, 'a'), " [MASK]'"),
                     waiting = recipe(fill + " --set " + pipe);
@@ -75,7 +75,7 @@ TEST_F(TrackedRun, ASignalBeforeTrainingEndsItAtOnceAndItsStateIsTold) {
               testing::UnorderedElementsAre("train.txt", "heldout.txt"));
 }
 
-TEST(TrackedTrials, AreToldByTheFolderThatHoldsThem) {
+TEST(TrackedTrials, ReportAndCompareReadAFolderOfTrials) {
   const TempDir dir;
   for (const char* run : {"trials/rate=1/seed-1", "trials/rate=2/seed-1", "against/fresh/seed-1"})
     evaluation::MetricsFile(dir.file(str("t/", run, "/model")), 0, {{"of", 1}});
@@ -87,7 +87,7 @@ TEST(TrackedTrials, AreToldByTheFolderThatHoldsThem) {
   EXPECT_THAT(program("compare " + dir.file("t")).text, HasSubstr("rate=2/seed-1"));
 }
 
-TEST_F(TrackedRun, TellsEverythingOfItselfAndIsFollowed) {
+TEST_F(TrackedRun, StatusReportAndEvalFollowReadItsMetrics) {
   const CommandOutput run = program("run " + recipe());
   ASSERT_EQ(run.status, 0) << run.text;
   EXPECT_THAT(run.text,
@@ -174,7 +174,7 @@ TEST_F(TrackedRun, TellsEverythingOfItselfAndIsFollowed) {
                     HasSubstr("step 20 histograms weights/cls/predictions/output_bias: ")));
 }
 
-TEST_F(TrackedRun, ADryRunSaysWhatWouldBeAndMakesNothing) {
+TEST_F(TrackedRun, DryRunPrintsThePlanAndWritesNothing) {
   const CommandOutput dry = program("run --dry-run " + recipe(" --set train.seed=9"));
   ASSERT_EQ(dry.status, 0) << dry.text;
   EXPECT_THAT(dry.text, testing::ContainsRegex("train.seed +9   \\(--set\\)\n"));
@@ -232,7 +232,7 @@ TEST_F(TrackedRun, DryRunReportsErrorsThatWouldEndTheRunLater) {
     EXPECT_THAT(dry(reached).text, testing::Not(HasSubstr("is never reached")));
 }
 
-TEST_F(TrackedRun, ADryRunSaysWhatAResumedRunWouldRefuse) {
+TEST_F(TrackedRun, DryRunReportsWhyARunCannotResume) {
   ASSERT_EQ(program("run " + recipe(" --set train.steps=2")).status, 0);
   EXPECT_THAT(program("run --dry-run " + recipe()).text,
               testing::ContainsRegex("resumes from +st"));
@@ -255,14 +255,14 @@ TEST_F(TrackedRun, ADryRunSaysWhatAResumedRunWouldRefuse) {
               HasSubstr("step 2, after its data are regenerated"));
 }
 
-TEST_F(TrackedRun, TextsToFillNeedEvaluationsThatFillThem) {
+TEST_F(TrackedRun, RejectsFillTextsWithoutEvaluations) {
   EXPECT_THAT(program("run " + recipe(" --set eval.every=0")).text,
               HasSubstr("but eval.every is 0"));
   EXPECT_THAT(program("run --dry-run " + recipe(" --set track.histograms_every=-1")).text,
               HasSubstr("track.histograms_every"));
 }
 
-TEST(Status, OfNoRunIsSaid) {
+TEST(Status, ReportsAFolderWithoutARun) {
   const TempDir dir;
   EXPECT_THAT(program("status " + dir.path()).text, HasSubstr("no metrics.jsonl"));
   EXPECT_THAT(program("eval " + dir.path()).text,
@@ -270,7 +270,7 @@ TEST(Status, OfNoRunIsSaid) {
                         "evaluate a masked LM on text with --text"));
 }
 
-TEST(Help, ListsCommandsFirstInGroups) {
+TEST(Help, ListsCommandsInGroupsBeforeFlags) {
   const CommandOutput help = program("help");
   EXPECT_EQ(help.status, 0);
   EXPECT_THAT(help.text, HasSubstr("\nWatch:\n  status  "));
@@ -308,7 +308,7 @@ TEST(Completion, BashOffersCommandsFlagsAndChoices) {
   EXPECT_THAT(completed("smelt \"\""), AllOf(HasSubstr("run"), HasSubstr("completion")));
 }
 
-TEST(Completion, ZshTakesItsScript) {
+TEST(Completion, ZshRunsItsScript) {
   if (!std::filesystem::exists("/usr/bin/zsh"))
     SKIP_OR_FAIL_WITHOUT("browser", "zsh is missing; scripts/test installs it");
   const CommandOutput found = run_command(
@@ -333,7 +333,7 @@ TEST(Completion, ZshOffersFieldsAndTheirChoices) {
                                 HasSubstr("-P train.device= -- auto cpu gpu tpu\n")));
 }
 
-TEST(Completion, FishGetsCommandsFlagsFieldsAndChoices) {
+TEST(Completion, FishOffersCommandsFlagsFieldsAndChoices) {
   const CommandOutput script = program("completion fish");
   EXPECT_EQ(script.status, 0);
   EXPECT_THAT(
@@ -359,7 +359,7 @@ TEST(Help, ExplainsARecipeField) {
   EXPECT_THAT(program("help recipe --type t5").text, HasSubstr("model.d_model"));
 }
 
-TEST(Help, HasTheWordsThatPeopleSearchFor) {
+TEST(Help, ContainsCommonSearchWords) {
   const std::string all = program("help").text + program("help recipe").text +
                           program("help run").text + program("help compress").text;
   for (const char* word :

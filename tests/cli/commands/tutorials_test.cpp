@@ -180,7 +180,7 @@ class Tutorials : public CloudJob {
   std::deque<ScopedVariable> variables_;
 };
 
-TEST_F(Tutorials, GoogleCloudIsSetUp) {
+TEST_F(Tutorials, GoogleCloudSetup) {
   EXPECT_THAT(follow("google-cloud.md"), testing::HasSubstr("gs://my-models/\n"));
 }
 
@@ -207,7 +207,7 @@ TEST_F(Tutorials, FineTuneCompressAndExport) {
   EXPECT_TRUE(io::exists(file("small-onnx/tokenizer.json")));
 }
 
-TEST_F(Tutorials, BertIsContinued) {
+TEST_F(Tutorials, ContinuedBertPretraining) {
   make(
       "smelt run recipes/bert-from-scratch-small.yaml --set text.input='given/*.txt' --set out=m "
       "--set vocab.lower_case=false && smelt convert m "
@@ -224,7 +224,7 @@ TEST_F(Tutorials, BertFromScratch) {
               testing::HasSubstr(kDeleted));
 }
 
-TEST_F(Tutorials, Electra) {
+TEST_F(Tutorials, ElectraFromScratch) {
   const std::string small =
       R"("vocab_size": 200, "num_train_steps": 2, "num_warmup_steps": 1, "train_batch_size": 8, )"
       R"("max_seq_length": 32, "embedding_size": 16, "model_hparam_overrides": )"
@@ -236,7 +236,7 @@ TEST_F(Tutorials, Electra) {
       testing::HasSubstr(kDeleted));
 }
 
-TEST_F(Tutorials, T5IsFineTuned) {
+TEST_F(Tutorials, T5FineTuning) {
   make(
       "smelt run recipes/t5-demo.yaml --set text.input='given/*.txt' --set out=t5 && "
       "cp -r t5/huggingface t5-small");
@@ -279,7 +279,7 @@ class PodTutorial : public Tutorials {
   std::optional<distributed::Pod> pod_;
 };
 
-TEST_F(PodTutorial, Jestimator) {
+TEST_F(PodTutorial, JestimatorOnATpuPod) {
   EXPECT_THAT(follow("jestimator.md"), testing::HasSubstr(kDeleted));
 }
 

@@ -27,7 +27,7 @@ using testing::MatchesRegex;
 using testing::Not;
 
 // str(numpy.float32(…)) of the same numbers.
-TEST(BertLog, NumbersAreNumpys) {
+TEST(BertLog, FormatsNumbersLikeNumpy) {
   for (const auto& [value, text] : {std::pair{0.0979674F, "0.0979674"},
                                     {3.45724e-05F, "3.45724e-05"},
                                     {1.0F, "1.0"},
@@ -87,7 +87,7 @@ class BertRun : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(BertRun, ContinuedPretrainingAsTheTutorialHasIt) {
+TEST_F(BertRun, RunsTheTutorialsContinuedPretraining) {
   make_init("cls/seq_relationship/");
   const std::string flags = out() + "--init_checkpoint=" + dir_.file("bert/bert_model.ckpt") +
                             " --do_train=True --do_eval=True --num_train_steps=20 "
@@ -125,7 +125,7 @@ TEST_F(BertRun, ContinuedPretrainingAsTheTutorialHasIt) {
   EXPECT_THAT(io::read_file(dir_.file("out/eval_results.txt")), HasSubstr("global_step = 20\n"));
 }
 
-TEST_F(BertRun, ContinuesATensorFlowCheckpointWithItsSlots) {
+TEST_F(BertRun, ResumesATensorFlowCheckpointWithItsSlots) {
   const std::string flags = " --num_train_steps=6 --num_warmup_steps=2 --do_train ";
   ASSERT_EQ(run("--output_dir=" + dir_.file("whole") + flags).status, 0);
   ASSERT_EQ(run("--output_dir=" + dir_.file("half") + flags + "--save_checkpoints_steps=3").status,
@@ -171,7 +171,7 @@ TEST_F(BertRun, RunsWithLayersInALoopOverSeveralDevices) {
   EXPECT_EQ(reduction(2), "per_replica");
 }
 
-TEST_F(BertRun, AGivenModelIsEvaluatedWithoutTraining) {
+TEST_F(BertRun, EvaluatesAnInitialCheckpointWithoutTraining) {
   make_init("none");
   const CommandOutput ran = run(out() + "--do_eval --max_eval_steps=40 --init_checkpoint=" +
                                 dir_.file("bert/bert_model.ckpt"));
@@ -180,7 +180,7 @@ TEST_F(BertRun, AGivenModelIsEvaluatedWithoutTraining) {
   EXPECT_THAT(io::read_file(dir_.file("out/eval_results.txt")), HasSubstr("global_step = 0\n"));
 }
 
-TEST_F(BertRun, AStepThatIsNotFiniteIsReplayed) {
+TEST_F(BertRun, ReplaysANonFiniteStep) {
   const std::string flags =
       out() + "--do_train --num_train_steps=9 --num_warmup_steps=0 --learning_rate=1e30 ";
   const CommandOutput ran = run(flags);
@@ -206,7 +206,7 @@ TEST_F(BertRun, AStepThatIsNotFiniteIsReplayed) {
   EXPECT_THAT(run(flags + "--hang-minutes=-1").text, HasSubstr("--hang-minutes"));
 }
 
-TEST_F(BertRun, WhatDoesNotFitIsSaidByTheFlagsNames) {
+TEST_F(BertRun, ReportsInvalidFlagsByName) {
   const auto refused = [&](const std::string& flags) {
     const CommandOutput ran = run(out() + flags);
     EXPECT_EQ(ran.status, 2) << ran.text;
@@ -247,7 +247,7 @@ TEST_F(BertRun, WhatDoesNotFitIsSaidByTheFlagsNames) {
 }
 
 // Each fault of the files, by what a user would see.
-TEST_F(BertRun, DataAndModelsOfAnotherKindAreRefused) {
+TEST_F(BertRun, RejectsDamagedCheckpointsAndUnsuitableData) {
   make_init("none");
   const std::string train = " --do_train --num_train_steps=2 --num_warmup_steps=0 ";
   const std::string init = "--init_checkpoint=" + dir_.file("bert/bert_model.ckpt ");
@@ -286,7 +286,7 @@ TEST_F(BertRun, DataAndModelsOfAnotherKindAreRefused) {
 }
 
 // The second tutorial's own slip: a cased model, and data that are lower-cased.
-TEST_F(BertRun, ACasedVocabularyWithLowerCasingIsTold) {
+TEST_F(BertRun, WarnsAboutLowerCasingWithACasedVocabulary) {
   const std::string golden = source_path("tests/golden/pretraining/");
   const auto make = [&](const std::string& flags) {
     return run_smelt(str("create_pretraining_data --input_file=", golden,

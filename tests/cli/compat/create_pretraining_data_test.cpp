@@ -40,7 +40,7 @@ std::string hash_with(const std::string& flags) {
   return sha256(io::read_file(dir.file("out")));
 }
 
-TEST(CreatePretrainingData, TakesEverySpellingOfABoolean) {
+TEST(CreatePretrainingData, AcceptsEverySpellingOfABoolean) {
   const std::string cased = " --vocab_file=" + golden("vocab_cased.txt");
   for (const char* flag : {"--nodo_lower_case", "--do_lower_case=False", "--do_lower_case=false",
                            "--do_lower_case=f", "--do_lower_case=0"})
@@ -52,7 +52,7 @@ TEST(CreatePretrainingData, TakesEverySpellingOfABoolean) {
             recorded_hash("english_whole_word_7"));
 }
 
-TEST(CreatePretrainingData, TakesTheLastOfSeveralAndFilesOfFlags) {
+TEST(CreatePretrainingData, UsesTheLastOfRepeatedFlagsAndReadsFlagFiles) {
   const TempDir dir;
   io::write_file(dir.file("flags"),
                  str("# the vocabulary\n--vocab_file=", golden("vocab_cased.txt"),
@@ -66,7 +66,7 @@ TEST(CreatePretrainingData, TakesTheLastOfSeveralAndFilesOfFlags) {
 }
 
 // As absl takes them; an integer with a leading zero is decimal.
-TEST(CreatePretrainingData, TakesOneDashAndFlagsOfLoggingAndDecimalNumbers) {
+TEST(CreatePretrainingData, AcceptsSingleDashesAndLoggingFlagsLikeAbsl) {
   const TempDir dir;
   io::write_file(dir.file("flags"),
                  str("-vocab_file=", golden("vocab_cased.txt"), "\n-nodo_lower_case\n"));
@@ -80,7 +80,7 @@ TEST(CreatePretrainingData, TakesOneDashAndFlagsOfLoggingAndDecimalNumbers) {
               HasSubstr("unknown flag --logtostder"));
 }
 
-TEST(CreatePretrainingData, NamesItsFlagsAsTheyAreWritten) {
+TEST(CreatePretrainingData, ReportsFlagsByTheOriginalNames) {
   const TempDir dir;
   const auto refusal = [&](const std::string& flag) {
     return run_smelt(str("create_pretraining_data --input_file=", golden("english.txt"),

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 // The original's checkpoint in the model's folder, slots, step and all.
-TEST_F(ElectraRun, GoesOnFromWhatTheOriginalLeft) {
+TEST_F(ElectraRun, ResumesFromACheckpointOfTheOriginal) {
   make_data();
   ASSERT_EQ(pretrain({{"num_train_steps", 2}}).status, 0);
   for (const char* name : {"o", "p", "q"}) {
@@ -67,14 +67,14 @@ TEST_F(ElectraRun, GoesOnFromWhatTheOriginalLeft) {
               HasSubstr("was made with num_attention_heads 0, this"));
 }
 
-TEST_F(ElectraRun, AFolderOfAnotherKindOfModelIsRefused) {
+TEST_F(ElectraRun, RejectsAFolderWithAnotherModelType) {
   make_data();
   checkpoint::save_checkpoint(data("models/b"), 1, {}, {{"task", "bert"}});
   EXPECT_THAT(pretrain(Json::object(), "", "b").text,
               HasSubstr("was made with the model type \"bert\", this run has \"electra\""));
 }
 
-TEST_F(ElectraRun, AStepThatIsNotFiniteIsReplayedAndNothingElseIsDone) {
+TEST_F(ElectraRun, ReplaysANonFiniteStepWithoutTraining) {
   make_data();
   const Json wild = {{"learning_rate", 1e30}, {"num_warmup_steps", 0}};
   EXPECT_EQ(pretrain(wild).status, 1);
@@ -99,7 +99,7 @@ TEST_F(ElectraRun, AStepThatIsNotFiniteIsReplayedAndNothingElseIsDone) {
                         "  hint: add do_train in --hparams and the flags of the training run"));
 }
 
-TEST_F(ElectraRun, BeginsWithTheWeightsOfAnyForm) {
+TEST_F(ElectraRun, InitializesFromWeightsOfAnyFormat) {
   make_data();
   ASSERT_EQ(pretrain({{"num_train_steps", 1}}).status, 0);
   run_smelt(str("convert --no-slots ", data("models/m"), " ", data("models/bare/model.ckpt")));
@@ -148,7 +148,7 @@ TEST_F(ElectraRun, BeginsWithTheWeightsOfAnyForm) {
                     HasSubstr("2/2 = 100.0%")));
 }
 
-TEST_F(ElectraRun, AnElectricsFolderIsSaidToHoldTheEnergyAlone) {
+TEST_F(ElectraRun, WarnsThatAnExportedElectricGivesOnlyTheEnergy) {
   make_data();
   ASSERT_EQ(
       pretrain({{"num_train_steps", 1}, {"electra_objective", false}, {"electric_objective", true}})

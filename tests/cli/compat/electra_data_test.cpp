@@ -56,7 +56,7 @@ class ElectraData : public testing::Test {
   const std::string cased_ = " --vocab-file=" + golden("vocab_cased.txt");
 };
 
-TEST_F(ElectraData, FlagsMeanWhatTheySay) {
+TEST_F(ElectraData, MatchesTheOriginalForEachFlag) {
   const std::string short_ones = "--max-seq-length=16";
   EXPECT_EQ(hash_of(build(short_ones + uncased_)), recorded_hash("uncased_16_blanks_12345"));
   EXPECT_EQ(hash_of(build(short_ones + uncased_ +
@@ -70,7 +70,7 @@ TEST_F(ElectraData, FlagsMeanWhatTheySay) {
             recorded_hash("cased_128_blanks_12345"));
 }
 
-TEST_F(ElectraData, TheOrderOfTheOriginalIsAlsoOneOfDataElectra) {
+TEST_F(ElectraData, DataElectraSupportsTheOriginalOrder) {
   const CommandOutput made =
       run_smelt(str("data electra --order original --random-seed 7 --seq-length 16 --input '",
                     dir_.file("corpus/*.txt"), "' --vocab ", golden("vocab_uncased.txt"), " --out ",
@@ -81,7 +81,7 @@ TEST_F(ElectraData, TheOrderOfTheOriginalIsAlsoOneOfDataElectra) {
 }
 
 // By a name that no pattern of the records' names matches.
-TEST_F(ElectraData, TheOriginalsFolderSaysWhatItHolds) {
+TEST_F(ElectraData, WritesADescriptionBesideTheRecords) {
   ASSERT_EQ(build("--max-seq-length=16" + uncased_).status, 0);
   EXPECT_EQ(io::list_folder(dir_.file("out")).size(), 1001u);
   const auto said = Json::parse(io::read_file(dir_.file("out/smelt-data.json")));
@@ -97,7 +97,7 @@ TEST_F(ElectraData, TheOriginalsFolderSaysWhatItHolds) {
               HasSubstr("out/smelt-data.json is not a description of examples, but the one of"));
 }
 
-TEST_F(ElectraData, OpenWebTextIsReadFromItsArchives) {
+TEST_F(ElectraData, ReadsOpenWebTextArchives) {
   const std::string golden_folder = source_path("tests/golden/electra/openwebtext");
   for (const std::string& name : io::list_folder(golden_folder))
     io::write_file(dir_.file("openwebtext/" + name),
@@ -109,7 +109,7 @@ TEST_F(ElectraData, OpenWebTextIsReadFromItsArchives) {
   EXPECT_EQ(hash_of(run_smelt(command), "pretrain_tfrecords"), recorded_hash("openwebtext_12345"));
 }
 
-TEST_F(ElectraData, AFolderThatHoldsSomethingIsRefused) {
+TEST_F(ElectraData, RejectsANonEmptyOutputFolder) {
   io::write_file(dir_.file("out/notes.txt"), "keep");
   const CommandOutput refused = build(uncased_);
   EXPECT_EQ(refused.status, 2);
@@ -125,7 +125,7 @@ TEST_F(ElectraData, AFolderThatHoldsSomethingIsRefused) {
                     HasSubstr("hint: name a folder outside of it")));
 }
 
-TEST_F(ElectraData, OneLongLineIsSaidToBeCutOff) {
+TEST_F(ElectraData, WarnsAboutTruncatedLines) {
   io::remove_tree(dir_.file("corpus"));
   std::string line;
   for (int i = 0; i < 1000; ++i) line += "the ";
@@ -150,7 +150,7 @@ TEST_F(ElectraData, PrintsHowToResumeWhenInterrupted) {
       HasSubstr("\nstopped: run the same command again to resume; finished work is kept\n"));
 }
 
-TEST_F(ElectraData, WrongFlagsAreNamedAsTheyAreWritten) {
+TEST_F(ElectraData, ReportsInvalidFlagsByTheOriginalNames) {
   EXPECT_THAT(build(uncased_ + " --max-seq-lenght 16").text,
               AllOf(HasSubstr("smelt electra build_pretraining_dataset: unknown flag "
                               "--max-seq-lenght"),

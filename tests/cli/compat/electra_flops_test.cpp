@@ -12,7 +12,7 @@
 namespace smelt::cli {
 namespace {
 
-TEST(ElectraFlops, AreTheOriginalsWithTheRealCostBeside) {
+TEST(ElectraFlops, MatchTheOriginalAndShowTheRealCost) {
   const CommandOutput output = run_smelt(str("electra flops"));
   ASSERT_EQ(output.status, 0) << output.text;
   std::istringstream golden(io::read_file(source_path("tests/golden/electra/flops.txt")));

@@ -23,7 +23,7 @@ std::string refusal(const std::string& text) {
   return error_of([&] { electra_task_settings(parsed(text)); });
 }
 
-TEST(ElectraHparamsTest, AreTheOriginalsByDefault) {
+TEST(ElectraHparamsTest, DefaultsMatchTheOriginal) {
   const ElectraHparams h = parsed("{}");
   EXPECT_EQ(h.pretrain_tfrecords, "D/pretrain_tfrecords/pretrain_data.tfrecord*");
   EXPECT_EQ(h.vocab_file, "D/vocab.txt");
@@ -38,7 +38,7 @@ TEST(ElectraHparamsTest, AreTheOriginalsByDefault) {
   EXPECT_EQ(task.masking().most, 19);
 }
 
-TEST(ElectraHparamsTest, LargerModelsGetThePapersValuesUnlessTheyAreGiven) {
+TEST(ElectraHparamsTest, LargerModelsUseThePapersDefaults) {
   const ElectraRunConfig base = parse_electra_hparams(R"({"model_size": "base"})", "D", "M");
   EXPECT_THAT(base.of_size, ElementsAre("generator_hidden_size 0.33333", "learning_rate 0.0002",
                                         "max_seq_length 512", "train_batch_size 256"));
@@ -56,7 +56,7 @@ TEST(ElectraHparamsTest, LargerModelsGetThePapersValuesUnlessTheyAreGiven) {
   EXPECT_EQ(electra_task_settings(large.hparams).masking().most, 130);
 }
 
-TEST(ElectraHparamsTest, DebugIsASmallModelForAFewSteps) {
+TEST(ElectraHparamsTest, DebugSelectsASmallModelAndFewSteps) {
   const ElectraRunConfig run = parse_electra_hparams(
       R"({"debug": true, "model_size": "base", "num_train_steps": 7})", "D", "M");
   EXPECT_EQ(run.hparams.num_train_steps, 7);
@@ -73,7 +73,7 @@ TEST(ElectraHparamsTest, DebugIsASmallModelForAFewSteps) {
   EXPECT_EQ(model.num_attention_heads, 4);
 }
 
-TEST(ElectraHparamsTest, AreTakenAsPythonTakesThem) {
+TEST(ElectraHparamsTest, AcceptsTheSameJsonAsPython) {
   const ElectraHparams h = parsed(
       R"({"num_train_steps": 1e6, "keep_checkpoint_max": null, "embedding_size": null,
           "tpu_name": null, "model_hparam_overrides": {"hidden_size": 128, "num_hidden_layers": 3}})");
@@ -89,7 +89,7 @@ TEST(ElectraHparamsTest, AreTakenAsPythonTakesThem) {
   EXPECT_EQ(parsed(dir.file("h.json")).objective.temperature, 0.5);
 }
 
-TEST(ElectraHparamsTest, WrongOnesAreNamed) {
+TEST(ElectraHparamsTest, ReportsInvalidHparams) {
   EXPECT_THAT(
       refusal("{\n 'debug': true}"),
       AllOf(HasSubstr("--hparams: invalid JSON at line 2, column 2"), HasSubstr("hint: write")));

@@ -23,7 +23,7 @@ using testing::MatchesRegex;
 using testing::Not;
 
 // What the original's hook prints of the same numbers.
-TEST(ElectraLog, HasTheOriginalsLines) {
+TEST(ElectraLog, MatchesTheOriginalsLines) {
   EXPECT_EQ(electra_log_line(
                 {.step = 300, .total = 1000, .first_step = 100, .seconds = 64.5, .loss = 41.25127}),
             "300/1000 = 30.0%, SPS: 3.1, ELAP: 1:04, ETA: 3:46 - loss: 41.2513");
@@ -50,7 +50,7 @@ constexpr const char* kResults[] = {"disc_accuracy",  "disc_auc",
                                     "loss",           "masked_lm_accuracy",
                                     "masked_lm_loss", "sampled_masked_lm_accuracy"};
 
-TEST_F(ElectraRun, FromTextToResultsAndOn) {
+TEST_F(ElectraRun, TrainsEvaluatesAndResumes) {
   make_data();
   const CommandOutput trained = pretrain();
   ASSERT_EQ(trained.status, 0) << trained.text;
@@ -141,7 +141,7 @@ TEST_F(ElectraRun, RunsWithLayersInALoopOverSeveralDevices) {
   EXPECT_EQ(ask("fill --text 'the [MASK]'").status, 0);
 }
 
-TEST_F(ElectraRun, ATrainedModelAnswersAndIsGoneOnWith) {
+TEST_F(ElectraRun, TrainedModelCanDetectFillExportAndInitialize) {
   make_data();
   EXPECT_THAT(ask("detect --text a").text,
               AllOf(HasSubstr("detect: "),
@@ -191,7 +191,7 @@ TEST_F(ElectraRun, ATrainedModelAnswersAndIsGoneOnWith) {
               HasSubstr("--init: do_eval evaluates the model's own checkpoint\n  hint: remove"));
 }
 
-TEST_F(ElectraRun, RecordsOfAnotherVocabularyOrKindAreRefused) {
+TEST_F(ElectraRun, RejectsRecordsOfAnotherVocabularyOrModelType) {
   make_data();
   const std::string vocab = io::read_file(data("vocab.txt"));
   exchange_last_words();  // of the same size
@@ -215,7 +215,7 @@ TEST_F(ElectraRun, RecordsOfAnotherVocabularyOrKindAreRefused) {
   EXPECT_FALSE(io::exists(data("models/m/checkpoint-6")));
 }
 
-TEST_F(ElectraRun, AModelIsHeldToItsVocabularyAndToOneProcess) {
+TEST_F(ElectraRun, RejectsAnotherVocabularyAndASecondProcess) {
   make_data();
   ASSERT_EQ(pretrain({{"num_train_steps", 1}}).status, 0);
   {
@@ -239,7 +239,7 @@ TEST_F(ElectraRun, AModelIsHeldToItsVocabularyAndToOneProcess) {
   EXPECT_THAT(ask("export --out " + dir_.file("hf")).text, other);
 }
 
-TEST_F(ElectraRun, HintsAreInItsOwnWords) {
+TEST_F(ElectraRun, HintsUseTheNamesOfElectrasHparams) {
   make_data();
   const CommandOutput diverged = pretrain({{"learning_rate", 1e38}, {"num_warmup_steps", 0}});
   EXPECT_EQ(diverged.status, 1);
@@ -255,7 +255,7 @@ TEST_F(ElectraRun, HintsAreInItsOwnWords) {
           "machine's memory of [0-9.]+ .B\n  hint: choose a smaller model"));
 }
 
-TEST_F(ElectraRun, ReadsTheOriginalsFilesUnchanged) {
+TEST_F(ElectraRun, ReadsFilesOfTheOriginal) {
   take_the_originals_data();
   const std::string vocab = io::read_file(golden("vocab_cased.txt"));
   io::write_file(data("vocab.txt"), vocab);
@@ -288,7 +288,7 @@ TEST_F(ElectraRun, ReadsTheOriginalsFilesUnchanged) {
   EXPECT_FALSE(io::exists(data("models/m/old")));
 }
 
-TEST_F(ElectraRun, SaysWhatDoesNotFit) {
+TEST_F(ElectraRun, RejectsUnsuitableDataAndFlags) {
   const auto refused = [&](const Json& more, const std::string& flags = "") {
     const CommandOutput output = pretrain(more, flags);
     EXPECT_EQ(output.status, 2) << output.text;

@@ -102,7 +102,7 @@ class JestimatorRun : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(JestimatorRun, TrainsWithValidationScalarsAndCheckpointsOfTheOriginalsNames) {
+TEST_F(JestimatorRun, WritesScalarsAndCheckpointsWithTheOriginalNames) {
   const CommandOutput out = estimator("m", training(6) + "--save_every_steps=6 --max_ckpt=2");
   ASSERT_EQ(out.status, 0) << out.text;
   EXPECT_THAT(out.text,
@@ -124,7 +124,7 @@ TEST_F(JestimatorRun, TrainsWithValidationScalarsAndCheckpointsOfTheOriginalsNam
   EXPECT_LT(last.at("train/valid_loss"), scalars.at(3).at("train/valid_loss"));
 }
 
-TEST_F(JestimatorRun, AKilledAndResumedRunIsTheUndisturbedOne) {
+TEST_F(JestimatorRun, ResumedRunMatchesAnUninterruptedRun) {
   train("whole", 9);
   train("killed", 6);
   // As after a kill in the steps behind 3, whose checks were told.
@@ -138,7 +138,7 @@ TEST_F(JestimatorRun, AKilledAndResumedRunIsTheUndisturbedOne) {
   EXPECT_NE(tensors("replayed/checkpoint_6"), tensors("whole/checkpoint_6"));
 }
 
-TEST_F(JestimatorRun, ItsFolderMayBeInABucket) {
+TEST_F(JestimatorRun, TrainsAndEvaluatesInABucket) {
   REQUIRE_ORACLE();
   const GcsEmulator emulator;
   const std::string model = emulator.path("models/m");
@@ -154,7 +154,7 @@ TEST_F(JestimatorRun, ItsFolderMayBeInABucket) {
   EXPECT_TRUE(io::exists(io::join_path(model, "eval/low_valid_loss/checkpoint_6/COMMIT")));
 }
 
-TEST_F(JestimatorRun, IsEvaluatedOnceOrCheckpointByCheckpoint) {
+TEST_F(JestimatorRun, EvaluatesOnceOrAfterEachCheckpoint) {
   train("m", 9);
   const std::string data = str("--eval_pattern=", dir_.file("valid"),
                                ".tokens --eval_batch_size=4 --max_train_steps=9 ");
@@ -203,7 +203,7 @@ TEST_F(JestimatorRun, RunsWithLayersInALoopOverSeveralDevices) {
   EXPECT_THAT(files("m/eval/low_valid_loss"), testing::Contains("checkpoint_6"));
 }
 
-TEST_F(JestimatorRun, KeepsTheBestCheckpointOnceAndOnlyIfItIsBetter) {
+TEST_F(JestimatorRun, KeepsACheckpointOnlyIfItIsBetter) {
   train("m", 6, "--max_ckpt=1");
   const std::string wait =
       str("--mode=eval_wait --eval_pattern=", dir_.file("valid"),
@@ -224,7 +224,7 @@ TEST_F(JestimatorRun, KeepsTheBestCheckpointOnceAndOnlyIfItIsBetter) {
                                                HasSubstr("this checkpoint is not evaluated")));
 }
 
-TEST_F(JestimatorRun, PredictsALineForEachExample) {
+TEST_F(JestimatorRun, WritesOnePredictionLinePerExample) {
   train("m", 3);
   const std::string data =
       str("--pred_pattern=", dir_.file("valid"), ".tokens --num_pred_examples=7 ");
@@ -267,7 +267,7 @@ TEST_F(JestimatorRun, InitializesFromAnotherRunsWeights) {
   EXPECT_THAT(back.text, AllOf(HasSubstr("is in model_dir"), HasSubstr("train_loss at step 6")));
 }
 
-TEST_F(JestimatorRun, ADryRunCompilesAndReadsAndWritesNothing) {
+TEST_F(JestimatorRun, DryRunCompilesAndReadsDataButWritesNothing) {
   const CommandOutput out = estimator("dry", training(6) + "--dry_run");
   ASSERT_EQ(out.status, 0) << out.text;
   EXPECT_THAT(out.text, AllOf(HasSubstr("dry run: 3 batches of 4 examples read"),
@@ -275,7 +275,7 @@ TEST_F(JestimatorRun, ADryRunCompilesAndReadsAndWritesNothing) {
   EXPECT_FALSE(io::exists(dir_.file("dry")));
 }
 
-TEST_F(JestimatorRun, AnEpochIsTheEndWhereItIsAsked) {
+TEST_F(JestimatorRun, StopsAfterTheConfiguredEpochs) {
   const CommandOutput out =
       estimator("m", str("--train_pattern=", dir_.file("train"),
                          ".tokens --train_epochs=1 --train_batch_size=32 --check_every_steps=100"));
@@ -286,7 +286,7 @@ TEST_F(JestimatorRun, AnEpochIsTheEndWhereItIsAsked) {
   EXPECT_EQ(files("m").size(), 5u) << out.text;  // of step 0 and of the last
 }
 
-TEST_F(JestimatorRun, ARecipeMakesItsTokensAndIsValidatedWhileItTrains) {
+TEST_F(JestimatorRun, RecipeTokenizesTextAndValidatesDuringTraining) {
   io::write_file(
       dir_.file("r.yaml"),
       "text: {heldout: 0.3, sentences: lines}\nvocab: {size: 300, min_frequency: 1}\n"
@@ -308,7 +308,7 @@ TEST_F(JestimatorRun, ARecipeMakesItsTokensAndIsValidatedWhileItTrains) {
     EXPECT_TRUE(scalars.at(4).contains(tag)) << tag;
 }
 
-TEST_F(JestimatorRun, RefusesUnsupportedFlags) {
+TEST_F(JestimatorRun, RejectsUnsupportedFlags) {
   EXPECT_THAT(refused("--train_pattern=nothing*"), HasSubstr("nothing*"));
   for (const std::string seqio : {"--seqio_additional_cache_dirs", "--train_pattern"})
     EXPECT_THAT(refused(seqio + "=seqio://a/b"),

@@ -58,7 +58,7 @@ class Ttt : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(Ttt, MakesARecipeWithTheOriginalsValues) {
+TEST_F(Ttt, BuildsARecipeWithTheOriginalDefaults) {
   TttFlags f = flags();
   f.do_eval = true;
   auto r = ttt_recipe(f, "tpu", 8);
@@ -117,7 +117,7 @@ TEST_F(Ttt, TrainsEvaluatesAndTests) {
   EXPECT_THAT(io::read_file(dir_.file("run/test_report.txt")), HasSubstr("         6"));
 }
 
-TEST_F(Ttt, WithoutAValJsonAllRowsAreTrainedOn) {
+TEST_F(Ttt, TrainsOnAllRowsWithoutAValJson) {
   remove(dir_.file("data/covid/val.json").c_str());
   TttFlags f = flags();
   const auto r = ttt_recipe(f, "cpu", 1);
@@ -131,7 +131,7 @@ TEST_F(Ttt, WithoutAValJsonAllRowsAreTrainedOn) {
   EXPECT_THAT(refusal(f), AllOf(HasSubstr("--do_eval: "), HasSubstr("val.json does not exist")));
 }
 
-TEST_F(Ttt, TestsALaterTestJsonWithTheFieldsThatAreSet) {
+TEST_F(Ttt, EvaluatesATestJsonAddedLaterWithSetFields) {
   const std::string rows = io::read_file(dir_.file("data/covid/test.json"));
   remove(dir_.file("data/covid/test.json").c_str());
   const CommandOutput trained = run_smelt(command("--do_train"));
@@ -143,7 +143,7 @@ TEST_F(Ttt, TestsALaterTestJsonWithTheFieldsThatAreSet) {
   expect_refusal(command("--do_test --set no.such.field=3"), HasSubstr("unknown field"));
 }
 
-TEST_F(Ttt, WhatDoesNotFitIsSaid) {
+TEST_F(Ttt, RejectsUnsupportedFlagsAndMissingFiles) {
   TttFlags f = flags();
   f.do_train = false;
   EXPECT_THAT(refusal(f), HasSubstr("ttt: nothing to do"));

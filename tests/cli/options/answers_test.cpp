@@ -5,7 +5,7 @@
 namespace smelt::cli {
 namespace {
 
-TEST(MarkedText, HasTheTokensFromTheThresholdOnInBracketsOrRed) {
+TEST(MarkedText, MarksTokensAtOrAboveTheThreshold) {
   const std::vector<execution::JudgedToken> tokens{
       {{7, 0, 3}, 0.1F}, {{8, 4, 7}, 0.5F}, {{9, 7, 8}, 0.9F}};
   EXPECT_EQ(marked_text("The cat. ", tokens, 0.5, false), "The [cat][.] ");
@@ -17,7 +17,7 @@ TEST(MarkedText, HasTheTokensFromTheThresholdOnInBracketsOrRed) {
   EXPECT_EQ(marked_text("\uD55C bala", in_one, 0.9F, false), "[\uD55C] bala");
 }
 
-TEST(Detected, NothingFoundIsSaid) {
+TEST(Detected, PrintsTheLikeliestTokenIfNoneReachesTheThreshold) {
   testing::internal::CaptureStdout();
   print_detected({.source = {.texts = {"The cat"}, .file = {}}, .threshold = 0.9}, [](const auto&) {
     return std::vector<std::vector<execution::JudgedToken>>{
@@ -27,7 +27,7 @@ TEST(Detected, NothingFoundIsSaid) {
             "The cat\n    nothing found from 90.0 % on; the likeliest: cat 25.0 %\n");
 }
 
-TEST(TextSource, GivesComposedTexts) {
+TEST(TextSource, NormalizesTextsToNfc) {
   std::vector<std::string> got;
   each_batch({.texts = {"cafe\u0301", "\u1112\u1161"}, .file = {}}, "fill",
              [&](const std::vector<std::string>& texts) { got = texts; });

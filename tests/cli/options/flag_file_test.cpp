@@ -12,7 +12,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(FlagFiles, StandInThePlaceOfTheFlagThatNamesThem) {
+TEST(FlagFiles, ExpandInPlaceOfTheirFlag) {
   const TempDir dir;
   io::write_file(dir.file("a"), "--one=1\n\n  # none\n// none\n --two x \r\n--flagfile=" +
                                     dir.file("b") + "\n--five");
@@ -24,7 +24,7 @@ TEST(FlagFiles, StandInThePlaceOfTheFlagThatNamesThem) {
                           "--one=1", "--two x", "--five", "--four="));
 }
 
-TEST(FlagFiles, NamesAMissingFile) {
+TEST(FlagFiles, ReportAMissingFile) {
   EXPECT_EQ(error_of<UsageError>([] { with_flag_files({"--flagfile=/nowhere/f"}); }),
             "--flagfile: /nowhere/f does not exist\n  hint: correct the path");
   for (const char* empty : {"--flagfile", "--flagfile="})

@@ -37,7 +37,7 @@ OrderedJson work_with_text() {
   return {{"path", "a\xff"}};
 }
 
-TEST(JsonOutput, HasOneLineAndTextForPeopleGoesToStandardError) {
+TEST(JsonOutput, IsOneLineAndOtherTextGoesToStandardError) {
   const Printed json = printed([] { print_result(true, work_with_text); });
   EXPECT_EQ(json.out, "{\"path\":\"a\uFFFD\"}\n");
   EXPECT_EQ(json.err, "for people\n");
@@ -49,7 +49,7 @@ TEST(JsonOutput, HasOneLineAndTextForPeopleGoesToStandardError) {
   EXPECT_EQ(text.out, "for people\n");
 }
 
-TEST(JsonOutput, OfALongCommandIsALineForEachEventAndThenTheResult) {
+TEST(JsonOutput, HasOneLinePerEventThenTheResult) {
   const Printed found = printed([] {
     print_events(true, [] {
       send_event("stage", {{"stage", "text"}});
@@ -81,7 +81,7 @@ TEST(JsonOutput, EndsWithTheErrorAndItsExitCode) {
   EXPECT_EQ(event.at("hint"), "take 10");
 }
 
-TEST(JsonOutput, IsPrintedByOneOfSeveralProcesses) {
+TEST(JsonOutput, IsPrintedByOnlyOneProcess) {
   const Printed found = printed([] {
     print_events(true, [] {
       const ErrorsOnly only("host 2");
@@ -97,7 +97,7 @@ int code_of(const Kind& error) {
   return ending_of(std::make_exception_ptr(error)).code;
 }
 
-TEST(ExitCodes, EachKindOfErrorHasItsOwn) {
+TEST(ExitCodes, EachErrorTypeHasItsOwnCode) {
   EXPECT_EQ(code_of(SystemError("a")), kSystemExit);
   EXPECT_EQ(code_of(UsageError("a")), kUsageExit);
   EXPECT_EQ(code_of(BelowThreshold("a")), kBelowThresholdExit);
@@ -109,7 +109,7 @@ TEST(ExitCodes, EachKindOfErrorHasItsOwn) {
   EXPECT_EQ(exit_name(137), "signal");
 }
 
-TEST(ExitCodes, AreDistinctAndTheDocumentHasTheSameTable) {
+TEST(ExitCodes, AreDistinctAndMatchTheDocumentation) {
   const std::string page = io::read_file(source_path("docs/reference/exit_codes.md"));
   std::set<int> codes;
   for (const ExitCode& row : kExitCodes) {
@@ -129,7 +129,7 @@ class TextSources : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(TextSources, AreTheFlagsOrAFileOfLinesOrRows) {
+TEST_F(TextSources, ReadFlagsOrLinesOrRowsOfAFile) {
   using All = std::vector<std::vector<std::string>>;
   EXPECT_EQ(batches({.texts = {"a", "b"}, .file = {}}), (All{{"a", "b"}}));
   io::write_file(dir_.file("t.txt"), "one\r\n\ntwo\n");
@@ -144,7 +144,7 @@ TEST_F(TextSources, AreTheFlagsOrAFileOfLinesOrRows) {
       HasSubstr("fill: --text and --input cannot be combined\n  hint: remove one of the two"));
 }
 
-TEST_F(TextSources, RefuseAFileInAnotherEncodingAndWarnAboutAnEmptyOne) {
+TEST_F(TextSources, RejectAFileThatIsNotUtf8AndWarnAboutAnEmptyOne) {
   std::string latin1;
   for (int i = 0; i < 30; ++i) latin1 += "caf\xE9\n";
   io::write_file(dir_.file("latin1.txt"), latin1);
@@ -157,7 +157,7 @@ TEST_F(TextSources, RefuseAFileInAnotherEncodingAndWarnAboutAnEmptyOne) {
   EXPECT_THAT(log.text(), HasSubstr("empty.txt holds no text"));
 }
 
-TEST_F(TextSources, AreLinesOfStandardInputWhichAreAnsweredBeforeMoreIsAwaited) {
+TEST_F(TextSources, AnswerEachLineOfStandardInputBeforeReadingMore) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   const int before = ::dup(STDIN_FILENO);
@@ -183,7 +183,7 @@ TEST_F(TextSources, AreLinesOfStandardInputWhichAreAnsweredBeforeMoreIsAwaited) 
                                     "input:2"));
 }
 
-TEST_F(TextSources, OfALongFileComeInBatches) {
+TEST_F(TextSources, ReadALongFileInBatches) {
   std::string lines;
   for (int i = 0; i < 600; ++i) lines += str(i, "\n");
   io::write_file(dir_.file("t.txt"), lines);

@@ -11,7 +11,7 @@ bool is_lost(int code, const char* text) {
   return is_lost_peer(pjrt::PjrtError(text, static_cast<pjrt_abi::ErrorCode>(code)));
 }
 
-TEST(PodFlags, ATpuInUseIsNoLostPeer) {
+TEST(PodFlags, TpuInUseIsNotALostPeer) {
   constexpr int kInternal = 13, kAborted = 10, kUnavailable = 14;
   EXPECT_TRUE(is_lost(kAborted, "The program was aborted."));
   EXPECT_TRUE(is_lost(kUnavailable, "Connection reset by peer"));

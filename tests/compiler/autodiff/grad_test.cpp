@@ -75,7 +75,7 @@ TEST_F(Grad, CanBeDifferentiatedAgain) {
   EXPECT_EQ(evaluate(gradient(first, x), {3}), 108);  // 12x²
 }
 
-TEST_F(Grad, OfTheLossWithRespectToItselfIsOne) {
+TEST_F(Grad, GradientOfTheLossWithRespectToItselfIsOne) {
   const Tensor x = f64({});
   EXPECT_EQ(evaluate(gradient(x, x), {3}), 1);
 }
@@ -93,7 +93,7 @@ TEST_F(Grad, StopsAtStopGradient) {
   EXPECT_EQ(evaluate(gradient(stop_gradient(x * x), x), {3}), 0);
 }
 
-TEST_F(Grad, OfStraightThroughIsTheGradientOfItsSource) {
+TEST_F(Grad, StraightThroughUsesTheGradientOfItsSource) {
   const Tensor x = f64({});
   EXPECT_EQ(evaluate(straight_through(x * x * x, x * x), {3}), 27);
   EXPECT_EQ(evaluate(gradient(straight_through(x * x * x, x * x), x), {3}), 6);
@@ -179,7 +179,7 @@ TEST_F(Grad, SplitsTiesAsDocumented) {
   EXPECT_EQ(evaluate(gradient(reduce_max(pair, {0}), x), {2, 2}), 0.5);
 }
 
-TEST_F(Grad, OfAPowerAtZeroIsFinite) {
+TEST_F(Grad, PowerHasAFiniteGradientAtZero) {
   const Tensor x = f64({}), y = f64({});
   const auto d = grad(power(x, y), std::array{x, y});
   EXPECT_EQ(evaluate(d[0], {0, 2}), 0);
@@ -200,7 +200,7 @@ const Op kWrongShape{
     .emit = nullptr,
     .examples = nullptr};
 
-TEST_F(Grad, ChecksTheCotangentsOfARule) {
+TEST_F(Grad, RejectsRulesWithWrongCotangents) {
   const Tensor x = f64({}), v = f64({3});
   EXPECT_THROW(gradient(Tensor(&graph.apply(kWrongCount, {x}), 0), x), BugError);
   EXPECT_THROW(gradient(Tensor(&graph.apply(kWrongShape, {v}), 0), v), BugError);

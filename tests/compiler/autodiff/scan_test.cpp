@@ -144,7 +144,7 @@ TEST(Scan, WithRematPolicyNoneReturnsTheSameValues) {
 }
 
 // Moves all inputs along one random direction u: (loss(x + h u) - loss(x - h u)) / 2h.
-TEST(Scan, HasTheGradientOfFiniteDifferences) {
+TEST(Scan, GradientMatchesFiniteDifferences) {
   constexpr double kStep = 1e-5;
   for (const ScanCase& c : scan_cases(DType::f64)) {
     if (c.name.find("without") != std::string::npos)
@@ -250,7 +250,7 @@ TEST_F(ScanSaves, BodyWithoutCarryStoresValuesThatDependOnItsSlices) {
   EXPECT_THAT(shapes, ::testing::ElementsAre("f32[3,2,8,4]", "f32[3,2,8]", "f32[3,2,8,4]"));
 }
 
-TEST(Scan, OfLengthOneIsNotALoopAndRecomputesInTheReversePass) {
+TEST(Scan, LengthOneEmitsNoLoopAndRecomputesInTheBackwardPass) {
   const auto gradients = [](bool scanned) {
     Program p;
     const Tensor x = p.graph.argument({DType::f64, {4, 3}}),
@@ -281,7 +281,7 @@ TEST_F(ScanSaves, NonePolicyStoresNothing) {
   EXPECT_THAT(saved_by(RematPolicy::none), ::testing::IsEmpty());
 }
 
-TEST(Scan, ComputesOnlyGradientsThatCanExist) {
+TEST(Scan, ComputesGradientsOnlyOfDifferentiableInputs) {
   Graph graph;
   const Tensor x = graph.argument({DType::f32, {2}}), w = graph.argument({DType::f32, {2}});
   const Tensor mask = convert(graph.argument({DType::s32, {2}}), DType::f32);

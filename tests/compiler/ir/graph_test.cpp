@@ -76,7 +76,7 @@ TEST(Attrs, AreReadByNameAndType) {
   EXPECT_THROW(attrs.integer("other"), BugError);
 }
 
-TEST(Shape, PrintsAndCounts) {
+TEST(Shape, PrintsTypeAndDimensionsAndCountsElements) {
   const Shape shape{DType::u32, {8, 128}};
   EXPECT_EQ(str(shape), "ui32[8,128]");
   EXPECT_EQ(shape.elements(), 1024);

@@ -90,7 +90,7 @@ TEST_F(FourReplicas, AllToAllWorksWithEqualAxes) {
 }
 
 // The interpreter models one replica; it applies if all replicas hold the same values.
-TEST_F(FourReplicas, MatchTheInterpreterOnEqualValues) {
+TEST_F(FourReplicas, CollectivesOfEqualValuesMatchTheInterpreter) {
   const Tensor x = argument({4, 3});
   program.results = {all_gather(x, 1, 4), all_to_all(x, 0, 1, 4), all_to_all(x, 0, 0, 4)};
   const std::vector<Value> one{random_value({x.shape(), -2, 2}, 7)};

@@ -157,7 +157,7 @@ void check_direction(const Program& program, const std::vector<Value>& arguments
       << "differences give " << slope << ", grad " << along;
 }
 
-TEST_P(EveryOp, HasTheGradientOfFiniteDifferences) {
+TEST_P(EveryOp, GradientMatchesFiniteDifferences) {
   const compiler::Op& op = *GetParam();
   for (const compiler::OpExample& example : op.examples()) {
     SCOPED_TRACE(example.label);
@@ -167,7 +167,7 @@ TEST_P(EveryOp, HasTheGradientOfFiniteDifferences) {
   }
 }
 
-TEST_P(EveryOp, HasTheInterpretersGradientOnTheCpu) {
+TEST_P(EveryOp, GradientOnTheCpuMatchesTheInterpreter) {
   REQUIRE_PLUGIN("cpu");
   for (const compiler::OpExample& example : GetParam()->examples()) {
     SCOPED_TRACE(example.label);

@@ -111,7 +111,7 @@ TEST(Rounded, ReturnsTheSameValueAsConvert) {
   EXPECT_EQ(smelt::compiler::rounded(w, DType::f32), w);
 }
 
-TEST(RoundLikeMxu, RoundsAValueAndItsCotangentUnlessProductsAreExact) {
+TEST(RoundLikeMxu, RoundsAValueAndItsCotangentUnlessMatmulsAreExact) {
   REQUIRE_PLUGIN("cpu");
   Program p;
   const Tensor x = p.graph.argument({DType::f32, {2}}), ct = p.graph.argument({DType::f32, {2}});
@@ -166,7 +166,7 @@ struct RowSums {
   Value argument;
 };
 
-TEST(SumsAsProducts, AreMatmulsIfRowsAreSummed) {
+TEST(SumsAsMatmuls, AreMatmulsIfRowsAreSummed) {
   for (const auto& [dims, axes] :
        {std::pair{Dims{64, 8}, Dims{0}}, {Dims{4, 32, 16}, Dims{0, 1}}}) {
     EXPECT_THAT(RowSums(dims, axes, true).text(), HasSubstr("stablehlo.dot_general"));
@@ -183,7 +183,7 @@ TEST(SumsAsProducts, AreMatmulsIfRowsAreSummed) {
     EXPECT_EQ(RowSums(dims, axes, true).text(), RowSums(dims, axes, false).text());
 }
 
-TEST(SumsAsProducts, HaveTheSameValuesAsReduce) {
+TEST(SumsAsMatmuls, HaveTheSameValuesAsReduce) {
   REQUIRE_PLUGIN("cpu");
   const RowSums product({3, 500, 24}, {0, 1}, true), plain({3, 500, 24}, {0, 1}, false);
   const auto got = product.on_cpu(), want = plain.on_cpu();

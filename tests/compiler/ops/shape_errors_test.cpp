@@ -192,7 +192,7 @@ TEST_F(ShapeErrors, RejectTensorsOfAnotherGraph) {
 }
 
 // Broadcasts are nodes of the graph; none is inserted if the shapes are equal.
-TEST_F(ShapeErrors, EqualShapesNeedNoBroadcastNodes) {
+TEST_F(ShapeErrors, OpsThatChangeNothingAddNoNodes) {
   const Tensor x = f32({2, 3});
   const std::size_t before = graph.nodes().size();
   add(x, x);

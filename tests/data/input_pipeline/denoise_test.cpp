@@ -38,7 +38,7 @@ SpanCounts counts_of(const NoiseMask& noise) {
   return out;
 }
 
-TEST(Denoise, LengthsEqualT5s) {
+TEST(Denoise, LengthsMatchT5) {
   EXPECT_EQ(golden_denoise()["lengths"].size(), 9u);
   for (const auto& c : golden_denoise()["lengths"]) {
     const SpanLengths got = random_spans_lengths(c[0], c[1], c[2]);
@@ -47,7 +47,7 @@ TEST(Denoise, LengthsEqualT5s) {
   }
 }
 
-TEST(Denoise, MasksHaveT5sNumberOfTokensAndSpans) {
+TEST(Denoise, MasksHaveTheTokenAndSpanCountsOfT5) {
   EXPECT_GE(golden_denoise()["counts"].size(), 90u);
   for (const auto& c : golden_denoise()["counts"]) {
     StreamRandom random(1, c[0], 0);
@@ -60,7 +60,7 @@ TEST(Denoise, MasksHaveT5sNumberOfTokensAndSpans) {
   }
 }
 
-TEST(Denoise, EveryMaskIsAsLikelyAsAnyOther) {
+TEST(Denoise, AllMasksAreEquallyLikely) {
   constexpr int kDraws = 18000;
   std::map<NoiseMask, int> seen;
   for (std::uint64_t draw = 0; draw < kDraws; ++draw) {
@@ -73,7 +73,7 @@ TEST(Denoise, EveryMaskIsAsLikelyAsAnyOther) {
   EXPECT_LT(chi_square / (kDraws / 9.0), 26.1);  // 8 degrees of freedom, one in a thousand
 }
 
-TEST(Denoise, InputsAndTargetsEqualT5s) {
+TEST(Denoise, InputsAndTargetsMatchT5) {
   EXPECT_EQ(golden_denoise()["masks"].size(), 12u);
   for (const auto& c : golden_denoise()["masks"]) {
     NoiseMask noise;
@@ -88,7 +88,7 @@ TEST(Denoise, InputsAndTargetsEqualT5s) {
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
-TEST(Denoise, IidDenoiseTextEqualsTtts) {
+TEST(Denoise, IidDenoiseTextMatchesTtt) {
   EXPECT_EQ(golden_denoise()["ttt"].size(), 8u);
   for (const auto& c : golden_denoise()["ttt"]) {
     PythonRandom random(c["seed"]);
@@ -101,7 +101,7 @@ TEST(Denoise, IidDenoiseTextEqualsTtts) {
   }
 }
 
-TEST(Denoise, NoSpanBeginsWithoutRoomOrSentinel) {
+TEST(Denoise, StopsAtTheTargetLengthAndAfterTheLastSentinel) {
   const auto always = [] { return 0.0; };
   const Ids tokens = counted_from(0, 9);
   const auto short_target = iid_denoise_text(tokens, 2, 0.5, 99, kNoLimit, 5, always);

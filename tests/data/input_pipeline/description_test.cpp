@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(Description, HoldsEveryFieldAndThoseThatAreCheckedByType) {
+TEST(Description, ParsesAllFields) {
   const DataDescription d = parse_description(
       R"({"files": ["a", "b"], "examples": 12, "masked_tokens": 7, "seq_length": 64,
           "vocabulary": {"file": "v", "crc32c": 4294967295},
@@ -63,7 +63,7 @@ TEST(Description, ThrowsWithTheMalformedField) {
   EXPECT_THAT(message(R"({"vocabulary": {"file": 1}})"), HasSubstr("a.json: vocabulary.file is 1"));
 }
 
-TEST(Description, HasTheExpectedLabelsInAnyUnicodeForm) {
+TEST(Description, ComparesLabelsInAnyUnicodeNormalization) {
   const DataDescription d = parse_description(R"({"labels": ["cafe\u0301", "no"]})", "a.json");
   check_description(d, {.examples = 1, .vocab = {}, .settings = {{"labels", {"caf\u00E9", "no"}}}});
   EXPECT_THAT(error_of<UsageError>([&] {
@@ -113,7 +113,7 @@ TEST(Description, ThrowsWithFoundAndExpectedValue) {
                 ", by `smelt run` or `smelt data`"));
 }
 
-TEST(Description, TheWarningOfUnknownTokensFitsTheKindOfVocabulary) {
+TEST(Description, UnknownTokenWarningSuitsTheVocabularyType) {
   const auto warning_of = [](const std::string& vocabulary) {
     CapturedLog log;
     warn_of_unknown_tokens(parse_description(

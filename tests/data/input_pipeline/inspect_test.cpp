@@ -55,7 +55,7 @@ class Inspect : public testing::Test {
   std::string vocab_ = dir_.file("vocab.txt");
 };
 
-TEST_F(Inspect, CountsByHand) {
+TEST_F(Inspect, CountsMatchHandComputedValues) {
   // Six examples of 6 tokens, with one prediction at place 2, which shows [MASK].
   write_test_examples(dir_.file("a.tfrecord"), 50, 6, [](int number, TestExample& e) {
     if (number == 51) e.input_ids[2] = 51;         // kept
@@ -114,7 +114,7 @@ std::uint64_t bytes_this_process_read() {
   return bytes;
 }
 
-TEST_F(Inspect, NothingIsReadAgainForABadRecord) {
+TEST_F(Inspect, DoesNotRereadFilesForBadRecords) {
   write_test_examples(dir_.file("a.tfrecord"), 0, 3000, [](int number, TestExample& e) {
     if (number > 0) e.segment_ids.clear();
   });
@@ -159,7 +159,7 @@ TEST_F(Inspect, SamplesAreSpreadOverAllRecords) {
   EXPECT_EQ(inspect_records(options).samples.size(), 10u);
 }
 
-TEST_F(Inspect, ADescriptionThatAgreesIsFoundAndOneThatDoesNotIsContradicted) {
+TEST_F(Inspect, ReportsContradictionsWithTheDescription) {
   write_test_examples(dir_.file("a.tfrecord"), 0, 6);
   EXPECT_THAT(inspect_records(options()).description, IsEmpty());
   describe();
@@ -180,7 +180,7 @@ TEST_F(Inspect, ADescriptionThatAgreesIsFoundAndOneThatDoesNotIsContradicted) {
                           "masked_tokens 5 in the description, 6 found"));
 }
 
-TEST_F(Inspect, ADescriptionOfMoreFilesThanAreInspectedDoesNotCountThem) {
+TEST_F(Inspect, ReportsFilesOfTheDescriptionThatAreNotGiven) {
   write_test_examples(dir_.file("a.tfrecord"), 0, 6);
   describe({{"files", {"a.tfrecord", "b.tfrecord"}}, {"examples", 12}});
   EXPECT_THAT(inspect_records(options()).contradictions,
@@ -204,7 +204,7 @@ TEST_F(Inspect, CountsEmptyLists) {
   EXPECT_FALSE(s.features[0].integers.has_value());
 }
 
-TEST_F(Inspect, AnyFeaturesAreCounted) {
+TEST_F(Inspect, CountsFeaturesOfUnknownRecordKinds) {
   std::string bytes;
   for (int i = 0; i < 10; ++i) {
     io::ExampleWriter writer;
@@ -256,7 +256,7 @@ std::optional<RecordKind> find_numbers(const std::vector<io::ExampleFeature>& fe
                     .statistics = [] { return std::make_unique<NumberStatistics>(); }};
 }
 
-TEST_F(Inspect, AKindThatOnlyTheCallerKnowsIsCountedAndHeldToItsDescription) {
+TEST_F(Inspect, CountsAndChecksRecordKindsOfTheCaller) {
   std::string bytes;
   for (std::int32_t i = 0; i < 9000; ++i) {
     io::ExampleWriter writer;
@@ -289,7 +289,7 @@ std::string refusal(const std::function<void()>& action) {
   return "";
 }
 
-TEST_F(Inspect, WrongOptionsAreRefused) {
+TEST_F(Inspect, RejectsInvalidOptions) {
   write_test_examples(dir_.file("a.tfrecord"), 0, 1);
   InspectOptions options = this->options();
   options.samples = -1;

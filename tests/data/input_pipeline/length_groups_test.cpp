@@ -22,7 +22,7 @@ std::vector<std::uint64_t> positions(std::uint64_t step, std::uint64_t key = 7) 
   return positions_by_length(step, kSize, kEpoch, groups, tokens_at);
 }
 
-TEST(LengthGroups, AnEpochHoldsEachOfItsExamplesOnceWithLittlePadding) {
+TEST(LengthGroups, EpochContainsEachExampleOnceWithLittlePadding) {
   for (const std::uint64_t epoch : {0u, 3u}) {
     std::set<std::uint64_t> seen;
     std::uint64_t padded = 0;
@@ -68,7 +68,7 @@ TEST(LengthGroups, NoExampleOccursTwiceInABatch) {
     }
 }
 
-TEST(LengthGroups, TheBatchesOfAGroupAreShuffled) {
+TEST(LengthGroups, ShufflesTheBatchesOfAGroup) {
   std::vector<std::uint64_t> longest;
   for (std::uint64_t step = 0; step < step_group(0, kSize, kEpoch).count; ++step)
     longest.push_back(tokens_at(positions(step).front()));
@@ -77,7 +77,7 @@ TEST(LengthGroups, TheBatchesOfAGroupAreShuffled) {
   EXPECT_NE(positions(0), positions(0, 8));
 }
 
-TEST(LengthGroups, ABatchIsCutToTheShortestLengthThatHoldsItsTokens) {
+TEST(LengthGroups, TruncatesABatchToTheShortestSufficientLength) {
   const io::Features features{{.name = "ids", .row = {6}, .limit = 9},
                               {.name = "mask", .row = {6}, .limit = 2},
                               {.name = "label", .row = {}, .limit = 2}};
@@ -102,7 +102,7 @@ TEST(LengthGroups, ABatchIsCutToTheShortestLengthThatHoldsItsTokens) {
   EXPECT_EQ(cut_to_tokens(batch, features, groups).arrays[0].shape.dims, (compiler::Dims{2, 6}));
 }
 
-TEST(LengthGroups, LengthsAreNearTheExamplesOwn) {
+TEST(LengthGroups, ChoosesLengthsNearTheExampleLengths) {
   EXPECT_EQ(lengths_for({}, 64), (std::vector<std::int64_t>{64}));
   EXPECT_EQ(lengths_for(std::vector<std::int64_t>(10, 5), 64), (std::vector<std::int64_t>{16, 64}));
   EXPECT_EQ(lengths_for(std::vector<std::int64_t>(10, 60), 64), (std::vector<std::int64_t>{64}));

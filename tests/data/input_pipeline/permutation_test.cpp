@@ -15,7 +15,7 @@ std::vector<std::uint64_t> all(const Permutation& permutation, std::uint64_t siz
   return out;
 }
 
-TEST(Permutation, TakesEveryValueExactlyOnceForEverySize) {
+TEST(Permutation, ContainsEveryValueExactlyOnceForEverySize) {
   for (std::uint64_t size = 1; size <= 300; ++size) {
     std::vector<int> seen(size, 0);
     for (const std::uint64_t value : all(Permutation(size, 7, size % 5), size)) {
@@ -26,7 +26,7 @@ TEST(Permutation, TakesEveryValueExactlyOnceForEverySize) {
   }
 }
 
-TEST(Permutation, DependsOnKeyAndNumberAndNothingElse) {
+TEST(Permutation, DependsOnlyOnKeyAndNumber) {
   const auto first = all(Permutation(1000, 1, 0), 1000);
   EXPECT_EQ(first, all(Permutation(1000, 1, 0), 1000));
   EXPECT_NE(first, all(Permutation(1000, 1, 1), 1000));
@@ -35,7 +35,7 @@ TEST(Permutation, DependsOnKeyAndNumberAndNothingElse) {
 
 // Adjacent values must be separated. For independent uniform values the mean distance is a third of
 // the size, and the mean has a standard deviation of 0.24 / sqrt(10000) of it.
-TEST(Permutation, SendsNeighboursFarApart) {
+TEST(Permutation, SeparatesAdjacentValues) {
   constexpr std::uint64_t kSize = 10000;
   const auto values = all(Permutation(kSize, 12345, 0), kSize);
   double distance = 0;
@@ -46,7 +46,7 @@ TEST(Permutation, SendsNeighboursFarApart) {
 
 // All orders of a few records are equally likely: 1000 permutations each; chi-square must be below
 // its 99.9 % quantile.
-TEST(Permutation, OrdersOfFewRecordsAreAboutEquallyLikely) {
+TEST(Permutation, AllOrdersOfFewRecordsAreEquallyLikely) {
   const auto check = [](std::uint64_t size, std::size_t orders, double most) {
     std::map<std::vector<std::uint64_t>, int> counts;
     for (std::uint64_t number = 0; number < 1000 * orders; ++number)
@@ -65,7 +65,7 @@ TEST(Permutation, OrdersOfFewRecordsAreAboutEquallyLikely) {
 }
 
 // Includes values outside the range, which the network skips.
-TEST(Permutation, SendsEveryValueAnywhereWithEqualChance) {
+TEST(Permutation, EachValueIsUniformlyDistributedOverAllPositions) {
   for (const std::uint64_t size : {16, 17, 23, 32}) {
     constexpr double kEach = 500;
     std::vector<std::vector<double>> counts(size, std::vector<double>(size));

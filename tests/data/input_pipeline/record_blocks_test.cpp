@@ -34,7 +34,7 @@ class RecordBlocksTest : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(RecordBlocksTest, GiveEachRecordsDataFromAnyThread) {
+TEST_F(RecordBlocksTest, ReturnTheDataOfEachRecordOnAnyThread) {
   const RecordIndex index({path(0), path(1), path(2)});
   for (const std::uint64_t block : {1, 4, 16, 64})
     for (const std::size_t capacity : {1, 3, 100}) {
@@ -54,7 +54,7 @@ TEST_F(RecordBlocksTest, GiveEachRecordsDataFromAnyThread) {
     }
 }
 
-TEST_F(RecordBlocksTest, AreReadOnceWhileTheyAreKept) {
+TEST_F(RecordBlocksTest, ReadsACachedBlockOnlyOnce) {
   const RecordIndex index({path(0)});
   const std::string bytes = io::read_file(path(0)), first = index.read(0), second = index.read(1);
   RecordBlocks blocks(index, 4, 2);
@@ -72,7 +72,7 @@ TEST_F(RecordBlocksTest, RetriesFailedReads) {
   EXPECT_EQ(read(blocks, 2), index.read(2));
 }
 
-TEST_F(RecordBlocksTest, AFaultAffectsOnlyItsRecord) {
+TEST_F(RecordBlocksTest, DamagedRecordDoesNotAffectOthersOfItsBlock) {
   const RecordIndex index({path(0)});
   std::string bytes = io::read_file(path(0));
   bytes[index.offset(2) + 20] ^= 1;
@@ -83,7 +83,7 @@ TEST_F(RecordBlocksTest, AFaultAffectsOnlyItsRecord) {
   read(blocks, 3);
 }
 
-TEST_F(RecordBlocksTest, AreOfAPowerOfTwo) {
+TEST_F(RecordBlocksTest, BlockSizeIsAPowerOfTwo) {
   EXPECT_EQ(block_of_records(RecordIndex({path(0)})), 1024u);
   std::string large;
   for (int i = 0; i < 3; ++i)

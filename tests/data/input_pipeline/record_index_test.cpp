@@ -64,7 +64,7 @@ class RecordIndexTest : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(RecordIndexTest, ReadsRunsOverFilesEmptyOnesIncluded) {
+TEST_F(RecordIndexTest, ReadsRunsAcrossFilesIncludingEmptyOnes) {
   std::vector<std::string> wanted;
   for (int i = 0; i < 300; ++i)
     wanted.push_back(std::string(static_cast<std::size_t>(i * 37 % 5000), 'a' + i % 26));
@@ -92,7 +92,7 @@ TEST_F(RecordIndexTest, ReadsRecordsLargerThanARun) {
   EXPECT_EQ(read_all(RecordIndex({write("a", records)})), records);
 }
 
-TEST_F(RecordIndexTest, ReadsFromMoreFilesThanStayOpen) {
+TEST_F(RecordIndexTest, ReadsFromMoreFilesThanItKeepsOpen) {
   std::vector<std::string> files;
   for (int i = 0; i < 300; ++i) files.push_back(write(str("f", i), {str(i)}));
   const RecordIndex index(files);
@@ -101,7 +101,7 @@ TEST_F(RecordIndexTest, ReadsFromMoreFilesThanStayOpen) {
       ASSERT_EQ(index.read(record), str(record));
 }
 
-TEST_F(RecordIndexTest, TheBuilderGivesTheSameIndexWhenItsPartsAreJoined) {
+TEST_F(RecordIndexTest, JoinedPartsGiveTheSameIndexAsTheWhole) {
   RecordIndexBuilder whole, joined;
   for (int part = 0; part < 3; ++part) {
     RecordIndexBuilder next;
@@ -138,7 +138,7 @@ TEST_F(RecordIndexTest, WarnsOfADamagedIndexAndIgnoresIt) {
               HasSubstr("hint: remove the file and write it again with `smelt data index`"));
 }
 
-TEST_F(RecordIndexTest, AnIndexWhoseSizesPass64BitsIsNotUsed) {
+TEST_F(RecordIndexTest, IgnoresAnIndexWhoseSizesOverflow64Bits) {
   const std::string path = write("a", {"one", "three"});
   const std::uint64_t bytes = std::filesystem::file_size(path);
   io::RecordLayout layout = scan_records(io::RandomAccessFile(path));
@@ -172,7 +172,7 @@ TEST_F(RecordIndexTest, ThrowsForIncompleteFiles) {
                                 "again; it resumes")));
 }
 
-TEST_F(RecordIndexTest, EveryChangedByteIsRefusedWithFileAndOffset) {
+TEST_F(RecordIndexTest, DetectsEveryChangedByteWithFileAndOffset) {
   const std::vector<std::string> records{"first", "", "the third"};
   const std::string whole = io::read_file(write("a", records));
   for (std::size_t at = 0; at < whole.size(); ++at) {
@@ -186,7 +186,7 @@ TEST_F(RecordIndexTest, EveryChangedByteIsRefusedWithFileAndOffset) {
   }
 }
 
-TEST_F(RecordIndexTest, ADamageThatTheIndexStepsOverIsFoundWhenTheRecordIsRead) {
+TEST_F(RecordIndexTest, DetectsDamageInAnIndexedRecordWhenItIsRead) {
   const std::string path = write_indexed("a", {"first", "second", "third"});
   std::string bytes = io::read_file(path);
   bytes[21] = static_cast<char>(bytes[21] ^ 1);  // the second record's length
@@ -198,7 +198,7 @@ TEST_F(RecordIndexTest, ADamageThatTheIndexStepsOverIsFoundWhenTheRecordIsRead) 
               HasSubstr("/a: record at offset 21: length checksum "));
 }
 
-TEST_F(RecordIndexTest, AFileThatChangesWhileItIsInUseIsNamed) {
+TEST_F(RecordIndexTest, ReportsAFileThatChangesWhileInUse) {
   const std::string path = write("a", {"first", "second"});
   const RecordIndex shrunk({path});
   std::filesystem::resize_file(path, 25);
@@ -212,14 +212,14 @@ TEST_F(RecordIndexTest, AFileThatChangesWhileItIsInUseIsNamed) {
                         "it was opened"));
 }
 
-TEST_F(RecordIndexTest, AFileThatVanishesBeforeItIsReadIsNamed) {
+TEST_F(RecordIndexTest, ReportsAFileDeletedBeforeItsFirstRead) {
   const std::string path = write("a", {"first"});
   const RecordIndex index({path});
   std::filesystem::remove(path);
   EXPECT_THAT(message_of([&] { (void)index.read(0); }), HasSubstr("/a: No such file"));
 }
 
-TEST_F(RecordIndexTest, AFileThatVanishesAfterwardsStaysReadable) {
+TEST_F(RecordIndexTest, ReadsAnOpenFileAfterItsDeletion) {
   const std::string path = write("a", {"first", "second"});
   const RecordIndex index({path});
   EXPECT_EQ(index.read(0), "first");
@@ -227,7 +227,7 @@ TEST_F(RecordIndexTest, AFileThatVanishesAfterwardsStaysReadable) {
   EXPECT_EQ(index.read(1), "second");
 }
 
-TEST_F(RecordIndexTest, FilesOfExamplesAreIndexedWithTheirLengths) {
+TEST_F(RecordIndexTest, IndexStoresTheLengthsOfExamples) {
   const std::string path = dir_.file("a.tfrecord");
   write_test_examples(path, 0, 5,
                       [](int number, TestExample& example) { example.input_mask[5] = number % 2; });
@@ -259,7 +259,7 @@ TEST_F(RecordIndexTest, FilesOfExamplesAreIndexedWithTheirLengths) {
   EXPECT_THAT(message_of([&] { index_records(dir_.file("d")); }), HasSubstr("d: record 1: "));
 }
 
-TEST_F(RecordIndexTest, FilesOfOtherProgramsWhoseListsVaryAreIndexed) {
+TEST_F(RecordIndexTest, IndexesExamplesWithListsOfVaryingLength) {
   io::ExampleWriter writer;
   std::vector<std::string> records;
   for (std::int32_t length = 1; length < 4; ++length) {

@@ -53,7 +53,7 @@ std::set<std::uint64_t> telling_sizes(std::uint64_t block) {
   return sizes;
 }
 
-TEST(RecordOrder, EveryEpochHoldsEveryRecordOnceInAnotherOrder) {
+TEST(RecordOrder, EachEpochContainsEveryRecordOnceInANewOrder) {
   for (const std::uint64_t block : {1, 4, 16})
     for (const std::uint64_t records : telling_sizes(block)) {
       const RecordOrder order(records, block, 5);
@@ -115,7 +115,7 @@ Numbers slow_epoch(std::uint64_t records, std::uint64_t block, std::uint64_t key
   return out;
 }
 
-TEST(RecordOrder, EqualsTheSlowReference) {
+TEST(RecordOrder, MatchesTheSlowReference) {
   for (const std::uint64_t block : {1, 4, 16})
     for (const std::uint64_t records : telling_sizes(block))
       for (const std::uint64_t number : {0, 1, 7})
@@ -124,7 +124,7 @@ TEST(RecordOrder, EqualsTheSlowReference) {
             << records << " in blocks of " << block;
 }
 
-TEST(RecordOrder, APositionDrawsFromItsStripesBlocks) {
+TEST(RecordOrder, PositionsUseOnlyBlocksOfTheirStripe) {
   constexpr std::uint64_t kBlock = 16, kRecords = 151 * kBlock + 9;
   constexpr std::uint64_t kStriped = 151 / 16 * 16 * kBlock;
   const RecordOrder order(kRecords, kBlock, 1);
@@ -143,7 +143,7 @@ TEST(RecordOrder, APositionDrawsFromItsStripesBlocks) {
 }
 
 // Reading is cheap because at any time only a few blocks of a stripe are in use.
-TEST(RecordOrder, RunsOfPositionsNeedFewBlocks) {
+TEST(RecordOrder, ConsecutivePositionsNeedFewBlocks) {
   constexpr std::uint64_t kBlock = 64, kRecords = 5 * kMixedBlocks * kBlock;
   const Numbers all = epoch(RecordOrder(kRecords, kBlock, 1), kRecords, 0);
   for (std::uint64_t first = 0; first + kMixedBlocks * kBlock <= kRecords; first += 1000) {
@@ -171,7 +171,7 @@ double correlation(const Numbers& a, const Numbers& b) {
   return ab / std::sqrt(aa * bb);
 }
 
-TEST(RecordOrder, NeighboursPlacesAndEpochsAreNotCorrelated) {
+TEST(RecordOrder, NeighboursPositionsAndEpochsAreNotCorrelated) {
   constexpr std::uint64_t kRecords = 40000;
   for (const std::uint64_t block : {16, 1024})  // in stripes, and all at once
     for (const std::uint64_t key : {1, 2, 3}) {
@@ -188,7 +188,7 @@ TEST(RecordOrder, NeighboursPlacesAndEpochsAreNotCorrelated) {
     }
 }
 
-TEST(RecordOrder, EveryRecordComesAnywhereInItsStripeWithEqualChance) {
+TEST(RecordOrder, RecordsAreUniformlyDistributedOverTheirStripe) {
   constexpr std::uint64_t kRecords = 80 * 4 + 5, kEpochs = 2000, kParts = 5;
   const RecordOrder order(kRecords, 4, 9);
   std::map<std::uint64_t, std::vector<double>> counts;
@@ -234,7 +234,7 @@ TEST(PositionsOfRows, AreSortedByStripe) {
     }
 }
 
-TEST(PositionsOfRows, OfEachHostDrawFromItsStripesAlone) {
+TEST(PositionsOfRows, EachHostUsesOnlyItsOwnStripes) {
   for (const std::uint64_t hosts : {2, 4, 8, 16})
     for (const std::uint64_t rows : {1, 2, 3, 5, 16})
       for (std::uint64_t step = 0; step < 20; ++step)
@@ -246,7 +246,7 @@ TEST(PositionsOfRows, OfEachHostDrawFromItsStripesAlone) {
 }
 
 // A release that changed the order would change what resumed runs train on.
-TEST(RecordOrder, EqualsTheGoldenOrder) {
+TEST(RecordOrder, MatchesTheGoldenOrder) {
   const std::string path = source_path("tests/golden/record_order.json");
   OrderedJson made = OrderedJson::array();
   for (const auto& [records, block] :
@@ -279,7 +279,7 @@ TEST(RecordOrder, EqualsTheGoldenOrder) {
   EXPECT_EQ(made, OrderedJson::parse(io::read_file(path)));
 }
 
-TEST(PositionsOfRows, EqualTheGoldenPositions) {
+TEST(PositionsOfRows, MatchTheGoldenPositions) {
   EXPECT_THAT(positions_of_rows(0, 16, 0, 16),
               ElementsAre(0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15));
   EXPECT_THAT(positions_of_rows(3, 8, 0, 8), ElementsAre(24, 28, 26, 30, 25, 29, 27, 31));

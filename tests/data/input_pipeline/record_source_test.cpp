@@ -89,7 +89,7 @@ TEST_F(RecordSourceTest, ReadsTheFeaturesInFileOrder) {
   EXPECT_THAT(integers(batch, 6), ElementsAre(0, 1));
 }
 
-TEST_F(RecordSourceTest, AnyListsOfNumbersInAnyOrderAreFeaturesAndOthersAreLeftAside) {
+TEST_F(RecordSourceTest, ReadsNumericFeaturesInAnyOrderAndIgnoresOthers) {
   RecordOptions options = this->options();
   options.features = {{.name = "masked_lm_weights", .dtype = compiler::DType::f32, .row = {2, 1}},
                       {"input_ids", compiler::DType::s32, {2, 4}, 50, "colours"},
@@ -112,14 +112,14 @@ TEST_F(RecordSourceTest, AnyListsOfNumbersInAnyOrderAreFeaturesAndOthersAreLeftA
   EXPECT_THAT(message_of(options), HasSubstr("feature 'input_ids' is not a list of reals"));
 }
 
-TEST_F(RecordSourceTest, EvaluationBeginsAgainAfterTheLastRecord) {
+TEST_F(RecordSourceTest, EvaluationWrapsAroundAfterTheLastRecord) {
   const RecordSource source(options());
   EXPECT_EQ(source.full_batches(8), 2u);
   EXPECT_THAT(numbers(source.batch_in_order(0, 8)), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
   EXPECT_THAT(numbers(source.batch_in_order(2, 8)), ElementsAre(16, 17, 18, 19, 0, 1, 2, 3));
 }
 
-TEST_F(RecordSourceTest, EveryEpochHoldsEveryRecordOnceInAnotherOrder) {
+TEST_F(RecordSourceTest, EachEpochContainsEveryRecordOnceInANewOrder) {
   const RecordSource source(options());
   std::vector<std::vector<int>> epochs(3);
   for (std::uint64_t step = 0; step < 60 / 3; ++step) {  // batches straddle the epochs' borders
@@ -137,7 +137,7 @@ TEST_F(RecordSourceTest, EveryEpochHoldsEveryRecordOnceInAnotherOrder) {
   }
 }
 
-TEST_F(RecordSourceTest, ABatchDependsOnSeedAndStepAndNotOnWhatWasReadBefore) {
+TEST_F(RecordSourceTest, BatchDependsOnlyOnSeedAndStep) {
   const RecordSource source(options()), resumed(options());
   std::vector<std::vector<int>> batches;
   for (std::uint64_t step = 0; step < 12; ++step) batches.push_back(numbers(source.batch(step, 4)));
@@ -149,12 +149,12 @@ TEST_F(RecordSourceTest, ABatchDependsOnSeedAndStepAndNotOnWhatWasReadBefore) {
 }
 
 // The order for given files and seed must never change; see tests/golden/record_order.json.
-TEST_F(RecordSourceTest, TheFirstBatchIsTheGoldenOne) {
+TEST_F(RecordSourceTest, FirstBatchMatchesTheGoldenOrder) {
   EXPECT_THAT(numbers(RecordSource(options()).batch(0, 20)),
               ElementsAre(15, 17, 14, 8, 5, 6, 16, 7, 11, 9, 0, 4, 13, 10, 12, 3, 18, 19, 1, 2));
 }
 
-TEST_F(RecordSourceTest, TheHostsBatchesAreTogetherTheBatchOfOneHost) {
+TEST_F(RecordSourceTest, BatchesOfAllHostsFormTheBatchOfOneHost) {
   const RecordSource source(options());
   const std::int64_t size = 12;
   for (const std::int64_t hosts : {1, 2, 3, 4, 6, 12})
@@ -172,7 +172,7 @@ TEST_F(RecordSourceTest, TheHostsBatchesAreTogetherTheBatchOfOneHost) {
     }
 }
 
-TEST_F(RecordSourceTest, HostsThatCannotShareABatchEquallyAreRefused) {
+TEST_F(RecordSourceTest, RejectsABatchSizeThatTheHostsDoNotDivide) {
   const RecordSource source(options());
   try {
     (void)source.batch(0, 10, {0, 4});
@@ -185,7 +185,7 @@ TEST_F(RecordSourceTest, HostsThatCannotShareABatchEquallyAreRefused) {
   }
 }
 
-TEST_F(RecordSourceTest, PrefetchGivesTheBatchesOfTheFollowingStepsWithAnyDepthAndThreads) {
+TEST_F(RecordSourceTest, PrefetchReturnsTheSameBatchesWithAnyDepthAndThreads) {
   const RecordSource source(options());
   for (const int depth : {0, 1, 2, 7})
     for (const int threads : {0, 1, 3, 9}) {
@@ -197,7 +197,7 @@ TEST_F(RecordSourceTest, PrefetchGivesTheBatchesOfTheFollowingStepsWithAnyDepthA
     }
 }
 
-TEST_F(RecordSourceTest, PrefetchThrowsAtTheStepWhoseRecordsAreBad) {
+TEST_F(RecordSourceTest, PrefetchThrowsAtTheStepOfABadRecord) {
   write_test_examples(dir_.file("a-1.tfrecord"), 7, 13, [](int number, TestExample& example) {
     if (number == 12) example.input_ids[2] = 777;
   });
@@ -239,7 +239,7 @@ TEST_F(RecordSourceTest, ReturnsTokenCountsWithAndWithoutAnIndex) {
   EXPECT_EQ(counts(), wanted);
 }
 
-TEST_F(RecordSourceTest, OtherLengthsThanTheCallersAreRefusedWithBoth) {
+TEST_F(RecordSourceTest, RejectsAnotherFeatureLengthWithBothValues) {
   RecordOptions options = this->options();
   options.features[0].row = {128};
   EXPECT_THAT(
@@ -248,7 +248,7 @@ TEST_F(RecordSourceTest, OtherLengthsThanTheCallersAreRefusedWithBoth) {
                 "to those that `smelt data inspect` shows, or make the data again"));
 }
 
-TEST_F(RecordSourceTest, TheFirstOfSeveralBadFilesIsNamed) {
+TEST_F(RecordSourceTest, NamesTheFirstOfSeveralBadFiles) {
   for (int file = 0; file < 30; ++file)
     write_test_examples(dir_.file(str("b-", 10 + file)), 0, 2, [&](int, TestExample& example) {
       if (file % 10 == 7) example.input_ids[1] = 100 + file;
@@ -257,7 +257,7 @@ TEST_F(RecordSourceTest, TheFirstOfSeveralBadFilesIsNamed) {
               HasSubstr("b-17: record 0: input_ids[1] = 107"));
 }
 
-TEST_F(RecordSourceTest, BatchesOfNoExampleAreRefused) {
+TEST_F(RecordSourceTest, RejectsBatchSizesBelowOne) {
   const RecordSource source(options());
   for (const std::int64_t size : {0, -3}) {
     const std::string wanted =
@@ -286,7 +286,7 @@ TEST_F(RecordSourceTest, TheFingerprintDistinguishesData) {
   EXPECT_EQ(fingerprint(), before);
 }
 
-TEST_F(RecordSourceTest, ValuesOutOfRangeAreNamedByFileRecordAndPlace) {
+TEST_F(RecordSourceTest, ReportsFileRecordAndPositionOfAValueOutOfRange) {
   EXPECT_THAT(message_with([](TestExample&) {}), IsEmpty());
   EXPECT_THAT(
       message_with([](TestExample& e) { e.input_ids[5] = 100; }),
@@ -301,14 +301,14 @@ TEST_F(RecordSourceTest, ValuesOutOfRangeAreNamedByFileRecordAndPlace) {
               HasSubstr("segment_ids[3] = 2 is out of range for type_vocab_size 2"));
 }
 
-TEST_F(RecordSourceTest, ListsOfAnotherLengthAreRefused) {
+TEST_F(RecordSourceTest, RejectsListsOfAnotherLength) {
   EXPECT_THAT(message_with([](TestExample& e) { e.input_ids.push_back(0); }),
               HasSubstr("bad.tfrecord: record 2: input_ids has 9 values, not 8"));
   EXPECT_THAT(message_with([](TestExample& e) { e.masked_lm_weights.clear(); }),
               HasSubstr("record 2: masked_lm_weights has 0 values, not 2"));
 }
 
-TEST_F(RecordSourceTest, DamagedFilesAreNamedWithTheOffset) {
+TEST_F(RecordSourceTest, ReportsTheOffsetInADamagedFile) {
   const std::string path = dir_.file("a-1.tfrecord");
   std::string bytes = io::read_file(path);
   io::write_file(path, bytes.substr(0, bytes.size() - 1));
@@ -319,7 +319,7 @@ TEST_F(RecordSourceTest, DamagedFilesAreNamedWithTheOffset) {
   EXPECT_THAT(message_of(options()), HasSubstr("a-1.tfrecord: record at offset 0: data checksum "));
 }
 
-TEST_F(RecordSourceTest, RecordsOfAnotherKindAreRefusedByTheirDescriptionOrAFeature) {
+TEST_F(RecordSourceTest, RejectsRecordsOfAnotherKindByDescriptionOrFeature) {
   RecordOptions options = this->options();
   options.kind = "electra";
   EXPECT_EQ(message_of(options), "");
@@ -359,7 +359,7 @@ TEST_F(RecordSourceTest, LogsMissingFilesOfTheDescription) {
                             one.size(), " examples of 99")));
 }
 
-TEST_F(RecordSourceTest, MissingAndEmptyFilesAreRefused) {
+TEST_F(RecordSourceTest, RejectsMissingAndEmptyFiles) {
   EXPECT_THAT(message_of(options_for(dir_.file("none-*"))), HasSubstr("no file matches"));
   io::write_file(dir_.file("empty.tfrecord"), "");
   EXPECT_THAT(message_of(options_for(dir_.file("empty.tfrecord"))),

@@ -44,7 +44,7 @@ class RemoteRecords : public testing::Test {
   std::unique_ptr<GcsEmulator> emulator_;
 };
 
-TEST_F(RemoteRecords, GiveTheBatchesOfLocalOnesWithAndWithoutIndexes) {
+TEST_F(RemoteRecords, BatchesMatchLocalFilesWithAndWithoutIndexes) {
   const RecordSource here = open_local();
   for (const bool indexed : {false, true}) {
     for (int file = 0; indexed && file < 3; ++file) EXPECT_EQ(index_records(remote(file)), 10u);
@@ -65,7 +65,7 @@ TEST_F(RemoteRecords, GiveTheBatchesOfLocalOnesWithAndWithoutIndexes) {
   }
 }
 
-TEST_F(RemoteRecords, AreInspectedWithTheirDescription) {
+TEST_F(RemoteRecords, InspectionReadsTheRemoteDescription) {
   io::write_file(io::append_to_path(remote(0), ".json"),
                  R"({"files": ["r-0.tfrecord", "r-1.tfrecord", "r-2.tfrecord"], "examples": 31})");
   const RecordStatistics s = inspect_records({.input = emulator_->path("data/r-*")});
@@ -74,7 +74,7 @@ TEST_F(RemoteRecords, AreInspectedWithTheirDescription) {
   EXPECT_THAT(s.contradictions, ElementsAre("examples 31 in the description, 30 found"));
 }
 
-TEST_F(RemoteRecords, AnObjectThatVanishesIsNamed) {
+TEST_F(RemoteRecords, NamesADeletedObject) {
   const RecordIndex index({remote(0), remote(1)});
   io::remove_file(remote(1));
   const RecordIndex whole({local(0)});

@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(RemoteTokens, GiveTheBatchesOfLocalOnes) {
+TEST(RemoteTokens, BatchesMatchLocalFiles) {
   REQUIRE_ORACLE();
   const GcsEmulator emulator;
   const TempDir dir;

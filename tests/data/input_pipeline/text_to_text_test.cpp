@@ -118,7 +118,7 @@ TEST(TextToText, InputsAndTargetsInterleaveBackToTheText) {
   }
 }
 
-TEST(TextToText, APrefixAndWhatFollowsAreTheText) {
+TEST(TextToText, PrefixAndTargetsConcatenateToTheText) {
   const TextToText o = of_objective(TextObjective::prefix_lm, 16);
   EXPECT_EQ(text_lengths(o, "").tokens, 15);
   std::map<std::size_t, int> prefixes;
@@ -136,13 +136,13 @@ TEST(TextToText, APrefixAndWhatFollowsAreTheText) {
   for (const auto& [size, count] : prefixes) EXPECT_NEAR(count, 200, 70) << size;
 }
 
-TEST(TextToText, PlainTextIsAllTargets) {
+TEST(TextToText, LanguageModelingPutsTheWholeTextInTheTargets) {
   const Made made = made_of_window(of_objective(TextObjective::lm, 512, 8), text_of(8), {1, 1});
   EXPECT_THAT(made.inputs, ElementsAre(kEnd));
   EXPECT_EQ(made.targets, text_of(8));
 }
 
-TEST(TextToText, IsAFunctionOfItsKeyAlone) {
+TEST(TextToText, NoiseDependsOnlyOnTheKey) {
   const TextToText o = of_objective(TextObjective::span_corruption, 64);
   const auto inputs = [&](const io::WindowKey& key) {
     return made_of_window(o, text_of(70), key).inputs;
@@ -171,7 +171,7 @@ TEST(TextToText, LogsNoiseThatDoesNotFitInTheTargets) {
   EXPECT_THAT(log.text(), Not(HasSubstr("data: in 2 window(s)")));
 }
 
-TEST(TextToText, RefusesSettingsThatDoNotFitEachOther) {
+TEST(TextToText, RejectsConflictingSettings) {
   const auto refusal = [](const TextToText& o) {
     return error_of<UsageError>([&] { text_lengths(o, "r.yaml: "); });
   };
@@ -264,7 +264,7 @@ std::vector<Made> rows_of_batch(const Batch& batch) {
   return out;
 }
 
-TEST_F(CorruptedStores, AnEpochHasEveryTokenOnceAndTheNextOtherNoise) {
+TEST_F(CorruptedStores, EachEpochContainsEveryTokenOnceWithNewNoise) {
   const TextToText o = of_objective(TextObjective::span_corruption, 64);
   const WindowSource source = open(store({3000, 200, 4001}), o);
   std::vector<Ids> epochs;
@@ -282,7 +282,7 @@ TEST_F(CorruptedStores, AnEpochHasEveryTokenOnceAndTheNextOtherNoise) {
   EXPECT_THAT(epochs[0], Not(ElementsAreArray(epochs[1])));  // other skips
 }
 
-TEST_F(CorruptedStores, ABatchIsTheSameForAnyNumberOfHostsAndAnotherForAnySeed) {
+TEST_F(CorruptedStores, BatchDependsOnTheSeedButNotOnTheNumberOfHosts) {
   const TextToText o = of_objective(TextObjective::span_corruption, 64);
   const std::string path = store({9000});
   const WindowSource source = open(path, o);

@@ -61,7 +61,7 @@ class TokenFilesTest : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(TokenFilesTest, ShardsAreReadInTurnInTheOrderOfSaving) {
+TEST_F(TokenFilesTest, InterleavesShardsInTheOrderOfSaving) {
   for (const std::size_t shards : {1, 2, 3, 7})
     for (const std::int64_t count : {1, 6, 7, 20, 3001}) {
       const std::string path = write(str("s", shards, "-", count), dealt_out(10, count, shards));
@@ -71,7 +71,7 @@ TEST_F(TokenFilesTest, ShardsAreReadInTurnInTheOrderOfSaving) {
     }
 }
 
-TEST_F(TokenFilesTest, AnyRunOfUnevenShardsIsTheRunOfAll) {
+TEST_F(TokenFilesTest, ReadsAnyRangeOfUnevenShards) {
   TestSnapshot snapshot;  // like a custom function that chooses the shards
   snapshot.shards.resize(4);
   std::int64_t id = 0;
@@ -93,7 +93,7 @@ TEST_F(TokenFilesTest, AnyRunOfUnevenShardsIsTheRunOfAll) {
     }
 }
 
-TEST_F(TokenFilesTest, PackedFoldersAndThoseOfListsAreReadIntoMemory) {
+TEST_F(TokenFilesTest, ReadsCompressedAndListSnapshotsIntoMemory) {
   const std::string packed = write("packed", dealt_out(0, 5000, 3));
   pack(packed);
   EXPECT_EQ(streamed(packed), counting(0, 5000));
@@ -118,7 +118,7 @@ TEST_F(TokenFilesTest, PackedFoldersAndThoseOfListsAreReadIntoMemory) {
   EXPECT_THAT(all_of(write("wide", lists)), ElementsAre(1, 2, 3, 5, 6, 4, 70000));
 }
 
-TEST_F(TokenFilesTest, EveryCutAndChangeOfAFolderIsRefusedOrChangesNothing) {
+TEST_F(TokenFilesTest, EveryTruncationAndChangedByteIsDetectedOrHarmless) {
   const std::string path = write("s", dealt_out(0, 6, 2));
   const auto tokens = counting(0, 6);
   int refused = 0, same = 0;
@@ -150,7 +150,7 @@ TEST_F(TokenFilesTest, EveryCutAndChangeOfAFolderIsRefusedOrChangesNothing) {
   EXPECT_LT(same, 60);  // changes in the time of writing and in unknown fields
 }
 
-TEST_F(TokenFilesTest, DamageIsNamedWithFileAndOffset) {
+TEST_F(TokenFilesTest, ReportsFileAndOffsetOfDamage) {
   const std::string path = write("s", dealt_out(0, 100, 1)),
                     file = path + "/17/00000000.shard/00000000.snapshot";
   const std::string whole = io::read_file(file);
@@ -173,7 +173,7 @@ TEST_F(TokenFilesTest, DamageIsNamedWithFileAndOffset) {
 }
 
 // The length of its first record is 0x8b1f, a list of uint8.
-TEST_F(TokenFilesTest, ASnapshotThatBeginsLikeGzipIsRead) {
+TEST_F(TokenFilesTest, ReadsAnUncompressedSnapshotThatStartsLikeGzip) {
   const std::vector<std::int64_t> ids(35601, 7);
   ASSERT_EQ(tensor_message(4, false, ids).size(), 0x8b1fU);
   TestSnapshot snapshot;
@@ -184,7 +184,7 @@ TEST_F(TokenFilesTest, ASnapshotThatBeginsLikeGzipIsRead) {
   EXPECT_EQ(all_of(path), std::vector<std::int32_t>(35601, 7));
 }
 
-TEST_F(TokenFilesTest, DamageOfAPackedSnapshotIsNamedWithItsPlace) {
+TEST_F(TokenFilesTest, ReportsTheOffsetOfDamageInACompressedSnapshot) {
   const std::string path = write("s", dealt_out(0, 30000, 1)),
                     file = path + "/17/00000000.shard/00000000.snapshot";
   pack(path);
@@ -198,7 +198,7 @@ TEST_F(TokenFilesTest, DamageOfAPackedSnapshotIsNamedWithItsPlace) {
 }
 
 // The error is thrown before decompression.
-TEST_F(TokenFilesTest, ARecordThatClaimsToBeHugeIsRefused) {
+TEST_F(TokenFilesTest, RejectsAHugeRecordBeforeDecompression) {
   const std::string path = write("s", dealt_out(0, 1, 1)),
                     file = path + "/17/00000000.shard/00000000.snapshot";
   std::string bytes;
@@ -235,7 +235,7 @@ TEST_F(TokenFilesTest, ReportsTheOffsetOfAListAmongScalars) {
           ": record at offset 42: a scalar among lists\n  hint: save only scalars or only lists");
 }
 
-TEST_F(TokenFilesTest, ASnapshotAndAStoreOfTheSameTokensAreTheSame) {
+TEST_F(TokenFilesTest, SnapshotAndTokenStoreOfTheSameTokensMatch) {
   const std::string path = write("s", dealt_out(0, 3000, 2));
   std::string bytes;
   io::TokenStoreWriter store({}, 2, [&](std::string_view more) { bytes += more; });
@@ -245,7 +245,7 @@ TEST_F(TokenFilesTest, ASnapshotAndAStoreOfTheSameTokensAreTheSame) {
   EXPECT_EQ(all_of(path), all_of(dir_.file("s.tokens")));
 }
 
-TEST_F(TokenFilesTest, FilesOfOtherKindsAndOfOtherVocabulariesAreRefused) {
+TEST_F(TokenFilesTest, RejectsOtherFileTypesAndDifferingVocabularies) {
   const auto write_store = [&](const std::string& name, std::uint32_t crc) {
     std::string bytes;
     io::TokenStoreWriter store({.size = 9, .crc32c = crc}, 2,
@@ -267,7 +267,7 @@ TEST_F(TokenFilesTest, FilesOfOtherKindsAndOfOtherVocabulariesAreRefused) {
       HasSubstr("/d: a folder without snapshot.metadata\n  hint: name the files in it, as '"));
 }
 
-TEST_F(TokenFilesTest, PathsAndPatternsOfFoldersAndFilesAreFound) {
+TEST_F(TokenFilesTest, FindsFoldersAndFilesByPathAndPattern) {
   write("books-00000-of-00002", dealt_out(0, 1, 1));
   write("books-00001-of-00002", dealt_out(0, 1, 1));
   EXPECT_THAT(data_paths(dir_.file("books-0000?-of-00002"), "data"),
@@ -280,7 +280,7 @@ TEST_F(TokenFilesTest, PathsAndPatternsOfFoldersAndFilesAreFound) {
 
 // Written by the installed TensorFlow: scalars and lists of every integer type, compressed or not,
 // in one shard, distributed over three, and saved with checkpoints.
-TEST_F(TokenFilesTest, WhatTensorFlowSavesIsReadAsTensorFlowLoadsIt) {
+TEST_F(TokenFilesTest, ReadsSnapshotsSavedByTensorFlow) {
   REQUIRE_ORACLE();
   const CommandOutput out =
       run_oracle(str(source_path("tests/data/input_pipeline/save_snapshots.py"), " ", dir_.path()));

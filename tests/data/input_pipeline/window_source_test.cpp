@@ -105,7 +105,7 @@ std::map<std::int32_t, std::int32_t> check_epoch(const Windows& windows,
   return skips;
 }
 
-TEST_F(WindowSourceTest, AnEpochHasEachFilesWindowsAfterARandomSkip) {
+TEST_F(WindowSourceTest, EpochContainsTheWindowsOfEachFileAfterARandomSkip) {
   const std::vector<std::size_t> tokens{103, 4, 5, 9, 10, 57, 0, 1000};
   write(tokens);
   const WindowSource source = open();
@@ -120,7 +120,7 @@ TEST_F(WindowSourceTest, AnEpochHasEachFilesWindowsAfterARandomSkip) {
 }
 
 // More than 64 blocks of 1024 windows.
-TEST_F(WindowSourceTest, ManyWindowsAreShuffledInStripesOfBlocks) {
+TEST_F(WindowSourceTest, ShufflesManyWindowsInStripesOfBlocks) {
   const std::vector<std::size_t> tokens{200000, 103, 190000};
   write(tokens);
   const WindowSource source = open();
@@ -128,7 +128,7 @@ TEST_F(WindowSourceTest, ManyWindowsAreShuffledInStripesOfBlocks) {
   for (const Windows& windows : epochs_of(source, 2, 1000)) check_epoch(windows, tokens);
 }
 
-TEST_F(WindowSourceTest, EvaluationHasAllWindowsFromEachFilesBeginningOn) {
+TEST_F(WindowSourceTest, EvaluationStartsAtTheBeginningOfEachFile) {
   write({12, 4, 11});
   const WindowSource source = open();
   EXPECT_EQ(source.size(), 4u);
@@ -165,7 +165,7 @@ TEST_F(WindowSourceTest, StoresAndSnapshotsGiveTheSameBatches) {
   }
 }
 
-TEST_F(WindowSourceTest, ABatchIsAFunctionOfSeedAndStepForAnyHostsAndThreads) {
+TEST_F(WindowSourceTest, BatchDependsOnlyOnSeedAndStepForAnyHostsAndThreads) {
   write({1003, 400, 57});
   const WindowSource source = open(), resumed = open();
   for (const int threads : {1, 3}) {
@@ -185,7 +185,7 @@ TEST_F(WindowSourceTest, ABatchIsAFunctionOfSeedAndStepForAnyHostsAndThreads) {
 }
 
 // The windows for given files and seed must never change.
-TEST_F(WindowSourceTest, TheFirstWindowsEqualTheGoldenOnes) {
+TEST_F(WindowSourceTest, FirstWindowsMatchTheGoldenWindows) {
   write({60, 33});
   Windows windows;
   append_windows(open().batch(0, 8), windows);
@@ -220,7 +220,7 @@ TEST_F(WindowSourceTest, TheFingerprintDistinguishesTrainingOrders) {
   EXPECT_EQ(more["windows"], 100 + 20);
 }
 
-TEST_F(WindowSourceTest, TheStoresVocabularyIsDescribed) {
+TEST_F(WindowSourceTest, DescriptionContainsTheVocabularyOfTheStore) {
   write_store(dir_.file("f0.tokens"), 0, 50, {.size = 60, .crc32c = 17});
   const auto description = open().description();
   ASSERT_TRUE(description);

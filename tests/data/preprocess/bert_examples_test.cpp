@@ -80,7 +80,7 @@ TEST(BertExamples, WarnIfEveryNextSentenceIsRandom) {
               testing::Not(HasSubstr("every next sentence is random")));
 }
 
-TEST(BertExamples, AreTheBytesOfTheOriginalProgram) {
+TEST(BertExamples, MatchTheOriginalProgramByteForByte) {
   const auto items = Json::parse(io::read_file(golden("hashes.json")));
   ASSERT_GE(items.size(), 20u);
   for (const auto& item : items) {
@@ -143,7 +143,7 @@ TEST_F(BertExamplesTest, RefusesAVocabularyWithoutMask) {
   EXPECT_THAT(refusal(without), HasSubstr("v.txt: has no token [MASK]"));
 }
 
-TEST_F(BertExamplesTest, RefusesLengthsThatHoldNothingOrAreTooLarge) {
+TEST_F(BertExamplesTest, RejectsTooSmallAndTooLargeLengths) {
   BertExamplesJob tiny = job("a b.");
   tiny.pairs.seq_length = 4;
   EXPECT_THAT(refusal(tiny), HasSubstr("seq_length 4 is less than the 5 of [CLS] a [SEP] b [SEP]"));
@@ -157,7 +157,7 @@ TEST_F(BertExamplesTest, RefusesLengthsThatHoldNothingOrAreTooLarge) {
   EXPECT_THAT(refusal(huge), HasSubstr("max_predictions 65537 is more than 65536"));
 }
 
-TEST_F(BertExamplesTest, CountsBytesThatAreNotUtf8OrRefusesThem) {
+TEST_F(BertExamplesTest, CountsOrRejectsInvalidUtf8) {
   BertExamplesJob latin1 = job("The first line.\nThe caf\xe9 is open.\n");
   latin1.text.limits.strict = true;
   EXPECT_THAT(refusal(latin1), HasSubstr("in.txt:2: not UTF-8 (1 byte)"));
@@ -166,7 +166,7 @@ TEST_F(BertExamplesTest, CountsBytesThatAreNotUtf8OrRefusesThem) {
   EXPECT_THAT(log_.text(), HasSubstr("1 byte that is not UTF-8 was left out"));
 }
 
-TEST_F(BertExamplesTest, TakesFilesWhoseNamesAreNotUtf8) {
+TEST_F(BertExamplesTest, AcceptsFileNamesThatAreNotUtf8) {
   for (const ExampleOrder order : {ExampleOrder::original, ExampleOrder::shuffled}) {
     BertExamplesJob named = job("One sentence here.\nAnother one.\n\nA second document.\n");
     io::write_file(dir_.file("gr\xfc.txt"), io::read_file(named.text.input));
@@ -243,7 +243,7 @@ TEST_F(BertExamplesTest, WarnsIfMostNextSentencesAreRandom) {
 }
 
 // Python's "\0".strip() is not empty.
-TEST_F(BertExamplesTest, ALineOfZerosEndsNoDocumentInTheOriginalsOrder) {
+TEST_F(BertExamplesTest, LineOfNulBytesDoesNotEndADocumentInTheOriginalOrder) {
   const std::string lines("The first line.\nAnother one.\n\0\nA third.\nA fourth.\n", 50);
   BertExamplesJob zeros = job(lines);
   zeros.order = ExampleOrder::original;
@@ -264,7 +264,7 @@ TEST_F(BertExamplesTest, DoesNotReplaceFilesWithoutOverwrite) {
   EXPECT_EQ(error_of([&] { build_bert_examples(twice); }), "no error");
 }
 
-TEST_F(BertExamplesTest, LeavesNothingOnAFullDisk) {
+TEST_F(BertExamplesTest, LeavesNoFilesOnAFullDisk) {
   std::string text;
   for (int i = 0; i < 400; ++i) text += "The quick brown fox jumps over the lazy dog again.\n";
   BertExamplesJob large = job(text);
@@ -276,7 +276,7 @@ TEST_F(BertExamplesTest, LeavesNothingOnAFullDisk) {
     EXPECT_EQ(entry.path().filename(), "in.txt");
 }
 
-TEST_F(BertExamplesTest, InspectionCountsWhatWasWritten) {
+TEST_F(BertExamplesTest, InspectionCountsMatchTheWrittenExamples) {
   const BuildSummary summary =
       build_bert_examples(job("The first line.\nThe second line.\n\nOne more.\n"));
   const RecordStatistics s =

@@ -60,7 +60,7 @@ TEST_F(DiskSpaceTest, ChecksTheDiskOfAFuturePath) {
   EXPECT_EQ(io::disk_space("gs://bucket/x"), std::nullopt);
 }
 
-TEST_F(DiskSpaceTest, AnObjectOnS3MayBeTooLarge) {
+TEST_F(DiskSpaceTest, RejectsAnOutputAboveTheMaximumObjectSizeOfS3) {
   ExampleJob large = job(std::uint64_t{1} << 40);
   large.output = "s3://bucket/out";
   const CheckedJob checked(large);

@@ -11,7 +11,7 @@
 namespace smelt::data {
 namespace {
 
-TEST(ElectraArchives, AreDescribedAsSuch) {
+TEST(ElectraArchives, DescriptionRecordsTheArchiveFormat) {
   const CapturedLog log;
   const TempDir dir;
   io::write_file(dir.file("corpus/a.txt"),

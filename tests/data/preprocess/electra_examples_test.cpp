@@ -138,7 +138,7 @@ std::string ElectraExamplesTest::hash_of_files(const ElectraExamplesJob& job) {
   return sha256(lines);
 }
 
-TEST_F(ElectraExamplesTest, AreTheBytesOfTheOriginalPrograms) {
+TEST_F(ElectraExamplesTest, MatchTheOriginalProgramsByteForByte) {
   const auto items = golden_cases();
   ASSERT_GE(items.size(), 20u);
   for (const auto& item : items) {
@@ -152,7 +152,7 @@ TEST_F(ElectraExamplesTest, AreTheBytesOfTheOriginalPrograms) {
 // File names as ELECTRA's users have them; the features are in no fixed order.
 std::string original_name(int file) { return str("pretrain_data.tfrecord-", file, "-of-1000"); }
 
-TEST_F(ElectraExamplesTest, TheOriginalsFilesAreIndexedAndInspectedAsTheyAre) {
+TEST_F(ElectraExamplesTest, IndexesAndInspectsFilesOfTheOriginalPrograms) {
   std::uint64_t tokens = 0;
   for (int i = 0; i < 3; ++i) {
     const std::string file = dir_.file(original_name(i));
@@ -175,7 +175,7 @@ TEST_F(ElectraExamplesTest, TheOriginalsFilesAreIndexedAndInspectedAsTheyAre) {
   EXPECT_EQ(zeros.at("input_ids"), 384 - tokens);
 }
 
-TEST_F(ElectraExamplesTest, TheOriginalsFilesHoldWhatOursHold) {
+TEST_F(ElectraExamplesTest, FeaturesMatchFilesOfTheOriginalPrograms) {
   const ElectraExamplesJob ours = golden_job(golden_case("cased_128_blanks_12345"));
   build_electra_examples(ours);
   for (int i = 0; i < 3; ++i) {
@@ -189,7 +189,7 @@ TEST_F(ElectraExamplesTest, TheOriginalsFilesHoldWhatOursHold) {
   }
 }
 
-TEST_F(ElectraExamplesTest, TheOriginalsOrderDoesNotDependOnSizes) {
+TEST_F(ElectraExamplesTest, OriginalOrderDoesNotDependOnRangeSizes) {
   ElectraExamplesJob whole = small_job(600, "whole");
   whole.order = ExampleOrder::original;
   whole.shards = 3;
@@ -216,7 +216,7 @@ TEST_F(ElectraExamplesTest, ThreadsMemoryAndShardsDoNotChangeTheShuffledOrder) {
   }
 }
 
-TEST_F(ElectraExamplesTest, ADocumentsExamplesDependOnItsNumberAndTheSeedAlone) {
+TEST_F(ElectraExamplesTest, ExamplesDependOnlyOnDocumentNumberAndSeed) {
   const auto few = records(bytes(small_job(100, "few")));
   const auto many = records(bytes(small_job(600, "many")));
   EXPECT_GT(few.size(), 300u);
@@ -227,7 +227,7 @@ TEST_F(ElectraExamplesTest, ADocumentsExamplesDependOnItsNumberAndTheSeedAlone) 
 }
 
 // No change of the program may change the data unnoticed.
-TEST_F(ElectraExamplesTest, TheShuffledOrderIsFrozen) {
+TEST_F(ElectraExamplesTest, ShuffledOrderMatchesTheGoldenHash) {
   for (const auto& made : {job(small_text(300)), small_job(300, "small")})
     EXPECT_EQ(sha256(bytes(made)),
               "f7bc4b1744f49a71b121c043a718a53654aed8b259fe46d45244d056d10f28c9");
@@ -301,7 +301,7 @@ TEST_F(ElectraExamplesTest, AKilledRunResumesToTheSameBytes) {
   }
 }
 
-TEST_F(ElectraExamplesTest, RefusesLengthsThatHoldNothingOrAreTooLarge) {
+TEST_F(ElectraExamplesTest, RejectsTooSmallAndTooLargeLengths) {
   ElectraExamplesJob wrong = job();
   wrong.options.seq_length = 4;
   EXPECT_THAT(refusal(wrong),
@@ -310,7 +310,7 @@ TEST_F(ElectraExamplesTest, RefusesLengthsThatHoldNothingOrAreTooLarge) {
   EXPECT_THAT(refusal(wrong), HasSubstr("seq_length 65537 is more than 65536"));
 }
 
-TEST_F(ElectraExamplesTest, RefusesAVocabularyThatIsMissingOrLacksATokenOfItsOwn) {
+TEST_F(ElectraExamplesTest, RejectsAMissingVocabularyOrOneWithoutSpecialTokens) {
   ElectraExamplesJob wrong = job();
   wrong.vocab = dir_.file("none.txt");
   EXPECT_THAT(refusal(wrong), HasSubstr("none.txt: No such file or directory"));
@@ -322,7 +322,7 @@ TEST_F(ElectraExamplesTest, RefusesAVocabularyThatIsMissingOrLacksATokenOfItsOwn
   }
 }
 
-TEST_F(ElectraExamplesTest, RefusesAFolderWithoutFilesOrWithFolders) {
+TEST_F(ElectraExamplesTest, RejectsFoldersWithoutFilesOrWithSubfolders) {
   ElectraExamplesJob wrong = job();
   wrong.order = ExampleOrder::original;
   wrong.folder = dir_.file("none");
@@ -339,7 +339,7 @@ TEST_F(ElectraExamplesTest, RefusesAFolderWithoutFilesOrWithFolders) {
                                         "  hint: move it away"));
 }
 
-TEST_F(ElectraExamplesTest, RefusesTextWithoutATokenAndWhatIsNoArchive) {
+TEST_F(ElectraExamplesTest, RejectsEmptyTextAndFilesThatAreNotArchives) {
   ElectraExamplesJob empty = job(" \n\n");
   for (const auto order : {ExampleOrder::shuffled, ExampleOrder::original}) {
     empty.order = order;
@@ -366,7 +366,7 @@ TEST_F(ElectraExamplesTest, TheOriginalOrderReadsOnlyPlainText) {
   EXPECT_EQ(build_electra_examples(wrong).text.dropped_bytes, 1u);
 }
 
-TEST_F(ElectraExamplesTest, AReservedFolderIsNeverEmptied) {
+TEST_F(ElectraExamplesTest, NeverDeletesOtherFilesInAReservedFolder) {
   ElectraExamplesJob own = in_own_folder(job(), dir_.file("my,folder/r"), 2);
   own.description = false;
   io::write_file(dir_.file("my,folder/thesis.txt"), "years");
@@ -387,7 +387,7 @@ TEST_F(ElectraExamplesTest, AReservedFolderIsNeverEmptied) {
                         "  hint: move it away, or choose another folder"));
 }
 
-TEST_F(ElectraExamplesTest, AReservedFolderMayBeTheCurrentOne) {
+TEST_F(ElectraExamplesTest, ReservedFolderMayBeTheWorkingDirectory) {
   const ElectraExamplesJob own = in_own_folder(job(), "r", 2);
   const fs::path before = fs::current_path();
   fs::current_path(dir_.path());

@@ -128,7 +128,7 @@ void ExampleBuilderTest::stop_while_writing(const ExampleJob& job, std::uint64_t
       "stopped");
 }
 
-TEST_F(ExampleBuilderTest, ItsExamplesAreShuffledAsInMemory) {
+TEST_F(ExampleBuilderTest, MatchesShufflingInMemory) {
   EXPECT_TRUE(bytes(job("one")) == in_memory(job("one"), 9));
   ExampleJob other = job("other", 5);
   other.seed = 4;
@@ -148,7 +148,7 @@ TEST_F(ExampleBuilderTest, ThreadsMemoryAndShardsDoNotChangeTheBytes) {
     }
 }
 
-TEST_F(ExampleBuilderTest, ManyPassesAreNeededHere) {
+TEST_F(ExampleBuilderTest, TestDataNeedsSeveralPasses) {
   stop_while_writing(job("out"));
   std::set<std::string> names;
   for (const auto& entry : fs::directory_iterator(dir_.file("out.work")))
@@ -214,7 +214,7 @@ struct GroupsBuilder : RunsBuilder {
   mutable int groups = 0;
 };
 
-TEST_F(ExampleBuilderTest, ResumesDrawingWithTheNextGroup) {
+TEST_F(ExampleBuilderTest, ResumesWithTheNextGroup) {
   const auto alone = [&](const std::string& name) {
     ExampleJob one = job(name, 4);
     one.threads = 1;
@@ -337,7 +337,7 @@ TEST_F(ExampleBuilderTest, KeepsCompleteFilesOfAnInterruptedRun) {
   EXPECT_TRUE(joined(stopped) == in_memory(stopped, 9));
 }
 
-TEST_F(ExampleBuilderTest, AFileOfAnInterruptedRunIsCompleteOnlyWithItsIndex) {
+TEST_F(ExampleBuilderTest, RewritesAFileOfAnInterruptedRunWithoutItsIndex) {
   const ExampleJob stopped = job("out", 3);
   stop_while_writing(stopped, build(job("whole")).examples / 2);
   const std::string index = output_names(stopped.output, 3)[0] + ".index";
@@ -352,7 +352,7 @@ TEST_F(ExampleBuilderTest, AFileOfAnInterruptedRunIsCompleteOnlyWithItsIndex) {
 // The maximum in memory: the requested memory, a group three times (from disk, as a corpus, as a
 // list), the lists of ranges three times, and fixed buffers of readers, files and prefetched lines.
 // The whole larger text would need more.
-TEST_F(ExampleBuilderTest, MemoryIsBoundedWhateverTheTextAndTheThreads) {
+TEST_F(ExampleBuilderTest, MemoryIsBoundedForAnyTextSizeAndThreads) {
   constexpr std::size_t kMemory = 512 << 10, kFixed = 4 << 20;
   for (const int documents : {2000, 8000}) {
     io::write_file(dir_.file("in.txt"), small_text(documents));

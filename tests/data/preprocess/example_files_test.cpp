@@ -72,7 +72,7 @@ TEST_P(ExampleFilesTest, ReplacesIndexAndDescriptionOnlyWithOverwrite) {
   EXPECT_EQ(refusal(made), "no error");
 }
 
-TEST_P(ExampleFilesTest, AnotherNumberOfFilesOfOneNameIsRefused) {
+TEST_P(ExampleFilesTest, RejectsAnotherNumberOfShardsWithTheSameName) {
   BertExamplesJob made = job(dir_.file("train.tfrecord"));
   made.shards = 3;
   ASSERT_EQ(refusal(made), "no error");
@@ -87,7 +87,7 @@ TEST_P(ExampleFilesTest, AnotherNumberOfFilesOfOneNameIsRefused) {
   EXPECT_EQ(refusal(made), "no error");
 }
 
-TEST_P(ExampleFilesTest, AFolderIsNeverReplaced) {
+TEST_P(ExampleFilesTest, NeverReplacesAFolder) {
   std::filesystem::create_directory(dir_.file("train"));
   BertExamplesJob made = job(dir_.file("train"));
   made.overwrite = true;
@@ -95,7 +95,7 @@ TEST_P(ExampleFilesTest, AFolderIsNeverReplaced) {
   EXPECT_TRUE(std::filesystem::is_directory(dir_.file("train")));
 }
 
-TEST_P(ExampleFilesTest, AFileHasOneNameAmongTheOutputsAndTheInputs) {
+TEST_P(ExampleFilesTest, RejectsAFileNamedTwiceAmongOutputsAndInputs) {
   const std::string twice = dir_.file("train") + "," + dir_.path() + "/./train";
   EXPECT_THAT(refusal(job(twice)), HasSubstr("/./train is given twice, also as "));
   EXPECT_THAT(refusal(job(dir_.file("train") + "," + dir_.file("train"))),
@@ -140,7 +140,7 @@ TEST_P(ExampleFilesTest, WritesToAPipeWithoutIndexOrDescription) {
 INSTANTIATE_TEST_SUITE_P(BothOrders, ExampleFilesTest,
                          testing::Values(ExampleOrder::shuffled, ExampleOrder::original));
 
-TEST(ExampleFiles, AnObjectHasOneName) {
+TEST(ExampleFiles, RejectsAnObjectNamedTwice) {
   const ExampleFiles files{.outputs = {"gs://anonymous@bucket/a?scheme=http", "gs://bucket/a"}};
   EXPECT_THAT(error_of([&] { check_apart(files, {}); }),
               HasSubstr("gs://bucket/a is given twice, also as gs://anonymous@bucket/a"));
@@ -149,20 +149,20 @@ TEST(ExampleFiles, AnObjectHasOneName) {
               HasSubstr("is also an input"));
 }
 
-TEST(ExampleFiles, NamesThatLeadNowhereAreNotOneName) {
+TEST(ExampleFiles, UnresolvableNamesAreDifferentFiles) {
   const TempDir dir;
   std::filesystem::create_symlink("loop", dir.file("loop"));
   const ExampleFiles files{.outputs = {dir.file("loop/a"), dir.file("loop/b")}};
   EXPECT_EQ(error_of([&] { check_apart(files, {}); }), "no error");
 }
 
-TEST(ExampleFiles, MoreThanEachCanHaveARangeOfKeysAreRefused) {
+TEST(ExampleFiles, RejectsMoreThan4096OutputFiles) {
   EXPECT_EQ(output_names("train.tfrecord", 4096).back(), "train-04095-of-04096.tfrecord");
   EXPECT_THAT(error_of([] { output_names("train.tfrecord", 4097); }),
               HasSubstr("4097 output files are more than 4096"));
 }
 
-TEST(ExampleFiles, RequestsToAStoreGoSideBySide) {
+TEST(ExampleFiles, SendsObjectStoreRequestsInParallel) {
   std::latch all_at_once(16);
   for_each_file(16, "gs://bucket/train", [&](std::size_t) { all_at_once.arrive_and_wait(); });
   std::set<std::size_t> local;
@@ -175,7 +175,7 @@ TEST(ExampleFiles, RequestsToAStoreGoSideBySide) {
               testing::StartsWith("file "));
 }
 
-TEST(ExampleOrders, AreKnownByTheirNames) {
+TEST(ExampleOrders, AreParsedAndPrintedByName) {
   EXPECT_EQ(parse_example_order("original"), ExampleOrder::original);
   EXPECT_EQ(name(parse_example_order("shuffled")), "shuffled");
   EXPECT_THAT(error_of([] { parse_example_order("shufled"); }),

@@ -84,7 +84,7 @@ class SpillTest : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(SpillTest, WhatIsWrittenIsReadAlsoAfterCutsAndFromAList) {
+TEST_F(SpillTest, ReadsAllRecordsAfterSplitsAndFromASavedList) {
   const auto wanted = records(1000);
   ExternalShuffle spill = write(wanted);
   EXPECT_EQ(read(spill), wanted);
@@ -106,7 +106,7 @@ TEST_F(SpillTest, AListLoadsFromAMovedFolder) {
   EXPECT_EQ(read(ExternalShuffle::load(other.file("moved/list"))), wanted);
 }
 
-TEST_F(SpillTest, ADamagedListIsRefused) {
+TEST_F(SpillTest, RejectsADamagedList) {
   write(records(10)).save(dir_.file("list"));
   std::string list = io::read_file(dir_.file("list"));
   for (const std::size_t at : {std::size_t{0}, list.size() - 1}) {
@@ -118,7 +118,7 @@ TEST_F(SpillTest, ADamagedListIsRefused) {
   }
 }
 
-TEST_F(SpillTest, NoFileOrLinkIsWrittenInto) {
+TEST_F(SpillTest, NeverWritesIntoAnExistingFileOrLink) {
   io::write_file(dir_.file("mine"), "dear");
   std::filesystem::create_symlink(dir_.file("mine"), dir_.file("link"));
   for (const char* name : {"mine", "link"})
@@ -126,7 +126,7 @@ TEST_F(SpillTest, NoFileOrLinkIsWrittenInto) {
   EXPECT_EQ(io::read_file(dir_.file("mine")), "dear");
 }
 
-TEST(GroupRanges, AreOfAboutEqualSizeAndHoldEverything) {
+TEST(GroupRanges, PutsAllRangesInGroupsOfSimilarSize) {
   for (const std::uint64_t limit : {300, 1000, 100000}) {
     std::vector<SpillRange> ranges(200);
     std::uint64_t total = 0;

@@ -39,7 +39,7 @@ Rows wanted_rows(const Json& examples) {
   return out;
 }
 
-TEST(Glue, EachTasksFilesAreReadAsTheOriginalReadsThem) {
+TEST(Glue, ReadsTheFilesOfEachTaskLikeTheOriginal) {
   EXPECT_EQ(golden_tasks().size(), 9u);
   EXPECT_EQ(glue_tasks().size(), 9u);
   for (const auto& [name, facts] : golden_tasks().items()) {
@@ -71,7 +71,7 @@ TEST(Glue, EachTasksFilesAreReadAsTheOriginalReadsThem) {
   }
 }
 
-TEST(Glue, LabelsInTheFilesEqualTheTasks) {
+TEST(Glue, LabelsInTheFilesMatchTheTaskDefinitions) {
   for (const auto& [name, facts] : golden_tasks().items()) {
     const GlueTask& task = glue_task(name, "data.glue");
     const LabelReader reader({.problem = task.problem, .names = task.labels});
@@ -85,7 +85,7 @@ TEST(Glue, LabelsInTheFilesEqualTheTasks) {
   }
 }
 
-TEST(Glue, ATaskIsFoundByAnyOfItsNamesInAnyOfItsFolders) {
+TEST(Glue, FindsATaskByAllItsNamesAndFolders) {
   const TempDir dir;
   io::write_file(dir.file("stsb/train.tsv"), "");
   io::write_file(dir.file("alone/train.tsv"), "");
@@ -100,7 +100,7 @@ TEST(Glue, ATaskIsFoundByAnyOfItsNamesInAnyOfItsFolders) {
 }
 
 // The columns of test files differ from those of labelled files.
-TEST(Glue, TestsAreReadRowByRowAndCalledAsTheBenchmarkCallsThem) {
+TEST(Glue, ReadsTestFilesAndNamesThemLikeTheBenchmark) {
   const TempDir dir;
   const auto rows = [&](const GlueTest& test, const std::string& line) {
     io::write_file(dir.file("t.tsv"), "header\n" + line + "\n");

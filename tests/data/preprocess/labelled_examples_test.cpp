@@ -54,7 +54,7 @@ class LabelledExamples : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(LabelledExamples, TakeLabelsThatDifferByNormalizationAloneAsOne) {
+TEST_F(LabelledExamples, MergeLabelsThatDifferOnlyInUnicodeNormalization) {
   const std::string composed = "caf\u00E9", decomposed = "cafe\u0301";
   LabelledFiles files;
   files.input = file(
@@ -74,7 +74,7 @@ TEST_F(LabelledExamples, TakeLabelsThatDifferByNormalizationAloneAsOne) {
   EXPECT_THAT(reader.classes(composed, "here"), ElementsAre(0));
 }
 
-TEST_F(LabelledExamples, RowsInAnotherEncodingAreRefused) {
+TEST_F(LabelledExamples, RejectsRowsInAnotherEncoding) {
   std::string rows = "text\tlabel\n";
   for (int i = 0; i < 40; ++i) rows += i % 2 == 0 ? "caf\xE9\t\xE0\n" : "th\xE9\t\xE9\n";
   LabelledFiles files;
@@ -84,14 +84,14 @@ TEST_F(LabelledExamples, RowsInAnotherEncodingAreRefused) {
       HasSubstr("the file is not UTF-8"));
 }
 
-TEST_F(LabelledExamples, KeepTheNumbersOfClassesBehindTwoFormsOfOneLabel) {
+TEST_F(LabelledExamples, KeepClassIdsAfterALabelListedInTwoUnicodeForms) {
   const LabelReader reader(
       {.problem = io::Problem::single_label, .names = {"caf\u00E9", "cafe\u0301", "no"}});
   EXPECT_THAT(reader.classes("caf\u00E9", "here"), ElementsAre(0));
   EXPECT_THAT(reader.classes("no", "here"), ElementsAre(2));
 }
 
-TEST_F(LabelledExamples, HaveTheOriginalsFeatures) {
+TEST_F(LabelledExamples, FeaturesMatchTheOriginal) {
   auto rows = job(file("r.csv", "label,text,other\nyes,a b,c\nno,c c c c c c c,a\n"));
   rows.rows.pair = "other";
   const LabelledSummary s = write_labelled_examples(rows);
@@ -119,7 +119,7 @@ TEST_F(LabelledExamples, WritesPairsInBothOrders) {
 }
 
 // Held-out pairs are not trained on in swapped order either.
-TEST_F(LabelledExamples, BothOrdersKeepToTheirPart) {
+TEST_F(LabelledExamples, BothOrdersOfAPairAreInTheSameSplit) {
   std::string rows = "text\tpair\tlabel\n";
   for (int i = 0; i < 40; ++i) rows += str("a\tb\t", i % 2 == 0 ? "yes" : "no", "\n");
   auto of = job(file("r.tsv", rows));
@@ -129,7 +129,7 @@ TEST_F(LabelledExamples, BothOrdersKeepToTheirPart) {
   EXPECT_THAT(write_labelled_examples(of).of_class, ElementsAre(30, 30));
 }
 
-TEST_F(LabelledExamples, EveryRowIsInOneOfTheTwoParts) {
+TEST_F(LabelledExamples, EveryRowIsInExactlyOneSplit) {
   std::string rows = "text\tlabel\n";
   for (int i = 0; i < 5000; ++i) rows += str("a b c\t", i % 5 == 0 ? "yes" : "no", "\n");
   auto of = job(file("r.tsv", rows));
@@ -141,7 +141,7 @@ TEST_F(LabelledExamples, EveryRowIsInOneOfTheTwoParts) {
   EXPECT_THAT(held.of_class, ElementsAre(1000, 250));
 }
 
-TEST_F(LabelledExamples, AClassOfOneRowIsTrainedOn) {
+TEST_F(LabelledExamples, ClassWithASingleRowIsInTheTrainingSplit) {
   const auto held = heldout_rows({0, 1, 1, 2, 0, 0}, {.heldout = 0.1});
   EXPECT_FALSE(held[3]);
   EXPECT_EQ(std::ranges::count(held, true), 2);  // one of each other class
@@ -179,7 +179,7 @@ TEST_F(LabelledExamples, CountsLabelsAndReportsInvalidOnes) {
               HasSubstr("v.tsv:3: label 'yess' is not one of the 2 classes"));
 }
 
-TEST_F(LabelledExamples, AnswersLoseTheirEndButForTheLastId) {
+TEST_F(LabelledExamples, TruncatedTargetsKeepTheEndToken) {
   TextToTextExamplesJob job;
   job.rows.input = file("t.tsv", "text\tlabel\nabc\tde\nabcdefgh\tabcd\n");
   job.encode = [](std::string_view text) {
@@ -216,7 +216,7 @@ TEST_F(LabelledExamples, DoesNotCountTruncatedWords) {
   EXPECT_THAT(write_labelled_examples(rows).of_class, ElementsAre(3, 1));  // four of six words
 }
 
-TEST_F(LabelledExamples, ARowWithoutALabelIsLeftOutWhereThereMustBeOne) {
+TEST_F(LabelledExamples, SkipsRowsWithoutARequiredLabel) {
   auto rows = job(file("e.tsv", "text\tlabel\na\tno\nb\t\nc\tyes\n"));
   rows.rows.needs_label = true;
   EXPECT_EQ(write_labelled_examples(rows).examples, 2u);
@@ -246,7 +246,7 @@ TEST_F(LabelledExamples, AListedClassMayBeNamedNan) {
   EXPECT_THAT(write_labelled_examples(rows).of_class, ElementsAre(1, 1));
 }
 
-TEST_F(LabelledExamples, NumbersHaveAnySignAndPoint) {
+TEST_F(LabelledExamples, ParsesSignedAndDecimalNumbers) {
   for (const auto& [text, number] : std::map<std::string, double>{
            {"+1.5", 1.5}, {"-1", -1}, {" .5 ", 0.5}, {"3.", 3}, {"1e-3", 1e-3}})
     EXPECT_EQ(label_number(text), number) << text;
@@ -254,7 +254,7 @@ TEST_F(LabelledExamples, NumbersHaveAnySignAndPoint) {
     EXPECT_EQ(label_number(text), std::nullopt) << text;
 }
 
-TEST_F(LabelledExamples, NamesOfSeveralLabelsMayHoldCommas) {
+TEST_F(LabelledExamples, MultiLabelNamesMayContainCommas) {
   const auto names = [](const std::string& label, const std::vector<std::string>& known = {}) {
     return label_names(io::Problem::multi_label, label, known);
   };
@@ -274,7 +274,7 @@ TEST_F(LabelledExamples, NamesOfSeveralLabelsMayHoldCommas) {
   EXPECT_EQ(io::class_names_text({"x,y", "a"}), R"(["x,y","a"])");
 }
 
-TEST_F(LabelledExamples, SeveralLabelsMayBeListsOfJson) {
+TEST_F(LabelledExamples, ReadsMultiLabelsFromJsonLists) {
   auto rows = job(file("l.jsonl",
                        "{\"text\": \"a\", \"label\": [\"x, y\", \"no\"]}\n"
                        "{\"text\": \"b\", \"label\": []}\n{\"text\": \"c\", \"label\": \"no\"}\n"));

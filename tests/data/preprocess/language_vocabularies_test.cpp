@@ -68,7 +68,7 @@ class LanguageVocabularies : public testing::Test {
   const TempDir dir_;
 };
 
-TEST_F(LanguageVocabularies, LoseNoLetterAndGiveTheIdsAndOffsetsOfTransformers) {
+TEST_F(LanguageVocabularies, KeepAllLettersAndMatchTheIdsAndOffsetsOfTransformers) {
   REQUIRE_ORACLE();
   const CapturedLog log;
   std::string cases;

@@ -47,7 +47,7 @@ TEST_F(MergedWordsTest, CountsNothingIfAccentsAreKept) {
             0);
 }
 
-TEST_F(MergedWordsTest, AreWarnedOfWithExamplesAndTheSettingThatKeepsThem) {
+TEST_F(MergedWordsTest, WarnsWithExamplesAndTheSettingThatKeepsAccents) {
   EXPECT_THAT(log_of("bạn bản hai ba\n", lower_),
               AllOf(HasSubstr("vocab: Latin; lower-cased, accents stripped\n"),
                     HasSubstr("changes 50.0 % of the words and makes 50.0 % equal to another word "
@@ -56,7 +56,7 @@ TEST_F(MergedWordsTest, AreWarnedOfWithExamplesAndTheSettingThatKeepsThem) {
   EXPECT_THAT(log_of("がぎぐ でした\n", lower_), HasSubstr("makes 0.0 % equal to another word\n"));
 }
 
-TEST_F(MergedWordsTest, AreNotWarnedOfInEnglishOrIfAccentsAreKept) {
+TEST_F(MergedWordsTest, DoesNotWarnOfEnglishOrIfAccentsAreKept) {
   EXPECT_THAT(log_of("The cat sees the café of the other cat and the dog.\n", lower_),
               Not(HasSubstr("stripping accents changes")));
   const std::string kept = log_of("bạn bản\n", {.lower_case = false});
@@ -64,14 +64,14 @@ TEST_F(MergedWordsTest, AreNotWarnedOfInEnglishOrIfAccentsAreKept) {
               AllOf(HasSubstr("vocab: Latin; case and accents kept\n"), Not(HasSubstr("hint"))));
 }
 
-TEST_F(MergedWordsTest, TheLogNamesTheScriptsOfTheText) {
+TEST_F(MergedWordsTest, LogsTheScriptsOfTheText) {
   EXPECT_THAT(log_of("हिन्दी में लिखा हुआ text 123\n", {.lower_case = false}),
               HasSubstr("vocab: Devanagari and Latin; case and accents kept\n"));
   EXPECT_THAT(log_of("123 45\n", {.lower_case = true, .strip_accents = false}),
               HasSubstr("vocab: lower-cased, accents kept\n"));
 }
 
-TEST_F(MergedWordsTest, TurkishTextThatIsLowerCasedAsEnglishIsWarnedOf) {
+TEST_F(MergedWordsTest, WarnsOfTurkishTextLowerCasedByEnglishRules) {
   const std::string turkish = "Irmak kıyısında ışıklı bir şehir, dağ ve İzmir\n";
   const text::TokenizerOptions lower{.lower_case = true, .strip_accents = false};
   text::TokenizerOptions by_its_rules = lower;

@@ -51,7 +51,7 @@ std::string paragraphs(int count) {
   return text;
 }
 
-TEST_F(Prose, BecomesSentencesInDocuments) {
+TEST_F(Prose, SplitsTextIntoSentencesAndDocuments) {
   const ProseSummary s = prepare_prose(job(paragraphs(40), text::Cut::prose));
   EXPECT_EQ(s.documents, 2);
   EXPECT_EQ(s.heldout_documents, 1);
@@ -67,7 +67,7 @@ TEST_F(Prose, DropsDuplicateParagraphs) {
   EXPECT_EQ(s.sentences, 80);
 }
 
-TEST_F(Prose, SentencesAreNotChanged) {
+TEST_F(Prose, DoesNotChangeTextWithOneSentencePerLine) {
   ProseJob lines = job("One. Two.\nThree\n\n\nFour\n\nFive\n", text::Cut::lines);
   lines.heldout = 1e-9;  // only the first document, which always is
   const ProseSummary s = prepare_prose(lines);
@@ -87,7 +87,7 @@ TEST_F(Prose, HoldsOutTheRequestedShareDeterministically) {
   EXPECT_EQ(io::read_file(dir_.file("heldout")), first);
 }
 
-TEST_F(Prose, OneOfTwoDocumentsIsHeldOutWhateverTheShare) {
+TEST_F(Prose, HoldsOutOneOfTwoDocumentsForAnyShare) {
   for (const double share : {1e-9, 0.05, 0.999}) {
     ProseJob two = job("a\n\nb\n", text::Cut::lines);
     two.heldout = share;
@@ -134,7 +134,7 @@ TEST_F(Prose, LeavesOutBytesThatAreNotUtf8AndWarns) {
   EXPECT_THAT(log_.text(), HasSubstr("1 byte that is not UTF-8 was left out, the first in"));
 }
 
-TEST_F(Prose, RefusesWhatCannotBeSplit) {
+TEST_F(Prose, RejectsTextAndSharesThatCannotBeSplit) {
   EXPECT_THAT(refusal(job(" \n\n", text::Cut::prose)), HasSubstr("holds no text"));
   EXPECT_THAT(refusal(job("Only one document.", text::Cut::prose)),
               HasSubstr("holds 1 document; at least 2"));
@@ -148,7 +148,7 @@ TEST_F(Prose, RefusesWhatCannotBeSplit) {
   EXPECT_THAT(refusal(strict), HasSubstr("in.txt:3: not UTF-8 (1 byte)"));
 }
 
-TEST_F(Prose, TheCheckCountsFaultsOverAllFilesAsTheRunDoes) {
+TEST_F(Prose, CheckCountsBadRowsOverAllFilesLikeTheRun) {
   std::string good, bad;
   for (int i = 0; i < 2; ++i) good += str("{\"text\": \"Row number ", i, ".\"}\n");
   for (int i = 0; i < 3; ++i) bad += "no JSON\n";

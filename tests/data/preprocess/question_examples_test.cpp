@@ -61,7 +61,7 @@ class QuestionExamples : public testing::Test {
 };
 
 // [CLS] d [SEP] and up to four pieces: of "a bx é c a" [0, 4), [2, 5) …
-TEST_F(QuestionExamples, AnswersArePlacesInEachWindowThatHoldsThemWhole) {
+TEST_F(QuestionExamples, AnswersHavePositionsInEachWindowThatContainsThem) {
   const auto s =
       write_question_examples(job(row("a bx é c a d", R"([{"text": "c a", "answer_start": 7}])") +
                                   row("a b", R"({"text": ["z", "b"], "answer_start": [0, 2]})")));
@@ -91,7 +91,7 @@ TEST_F(QuestionExamples, WarnsOfAnAnswerThatIsNotAtItsPosition) {
   EXPECT_THAT(values("start_positions", 1), ElementsAre(0));
 }
 
-TEST_F(QuestionExamples, AllQuestionsOnATextAreOnOneSide) {
+TEST_F(QuestionExamples, AllQuestionsOfATextAreInTheSameSplit) {
   std::string rows;
   for (const char* context : {"a", "b", "a b", "c", "c b", "a c"})
     for (int i = 0; i < 3; ++i) rows += row(context, "[]");

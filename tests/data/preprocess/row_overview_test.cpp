@@ -69,7 +69,7 @@ TEST_F(RowOverview, ReportsFilesWithoutRows) {
               HasSubstr("none.tsv: is empty, expected a line with the column names"));
 }
 
-TEST_F(RowOverview, LabelsBeyondThoseThatAreKeptAreCounted) {
+TEST_F(RowOverview, CountsLabelsBeyondTheMaximumStored) {
   std::string rows = "text\tlabel\n";
   for (int i = 0; i < 10002; ++i) rows += str("a\tc", i, "\n");
   const auto found =
@@ -100,7 +100,7 @@ TEST_F(RowOverview, FindsTheSameTextWithinAndAcrossSplits) {
                                               "  * test: 2 rows (50.0 %) are also in train"));
 }
 
-TEST_F(RowOverview, NamesOfKnownClassesMayHoldCommas) {
+TEST_F(RowOverview, KnownClassNamesMayContainCommas) {
   RowOverviewJob job{.splits = {split("train", "text\tlabel\na\tlions, tigers,bears\nb\tbears\n")},
                      .problem = io::Problem::multi_label};
   job.splits[0].files.known = {"lions, tigers", "bears"};
@@ -108,7 +108,7 @@ TEST_F(RowOverview, NamesOfKnownClassesMayHoldCommas) {
             OrderedJson({{"bears", 2}, {"lions, tigers", 1}}));
 }
 
-TEST_F(RowOverview, APairsTextsStayApart) {
+TEST_F(RowOverview, DoesNotJoinTheTextsOfAPair) {
   RowOverviewJob job{.splits = {split("train", "text\tpair\tlabel\na b\tc\tx\na\tb c\tx\n")}};
   job.splits[0].files.pair = "pair";
   EXPECT_EQ(row_overview(job)["splits"][0]["same_text"], 0);
@@ -127,7 +127,7 @@ TEST_F(RowOverview, DescribesNumbersAndAnswers) {
   EXPECT_THAT(overview_text(found), HasSubstr("no problems found"));
 }
 
-TEST_F(RowOverview, RefusesAColumnThatIsNotThere) {
+TEST_F(RowOverview, RejectsAMissingColumn) {
   RowOverviewJob job{.splits = {split("train", "text\tkind\na\tx\n")}};
   EXPECT_THAT(error_of([&] { row_overview(job); }), HasSubstr("no column 'label'"));
 }

@@ -11,7 +11,7 @@
 namespace smelt::data {
 namespace {
 
-TEST(ShardWriter, EveryRangeHasOnePlaceAndThoseOfAShardComeInOrder) {
+TEST(ShardWriter, WritesEachRangeOnceAndInOrderWithinItsShard) {
   for (const std::size_t shards : {1, 3, 8, 11})
     for (std::size_t lanes = 1; lanes <= shards; ++lanes) {
       std::vector<std::size_t> ranges(shards);
@@ -25,7 +25,7 @@ TEST(ShardWriter, EveryRangeHasOnePlaceAndThoseOfAShardComeInOrder) {
     }
 }
 
-TEST(ShardWriter, AsManyShardsAsThereAreLanesAreBegunSideBySide) {
+TEST(ShardWriter, StartsOneShardPerLane) {
   const auto order = writing_order(std::vector<std::size_t>(11, 5), 4);
   std::set<std::size_t> begun;
   for (std::size_t place = 0; place < 4; ++place) begun.insert(order[place].shard);

@@ -64,7 +64,7 @@ class ShuffledOrder : public testing::Test {
   std::vector<std::string> documents_ = make_documents(300);
 };
 
-TEST_F(ShuffledOrder, IsTheSameForAnyThreadsMemoryAndCuttingOfTheText) {
+TEST_F(ShuffledOrder, DoesNotDependOnThreadsMemoryOrInputFiles) {
   write("in.txt", 0, documents_.size());
   write("a.txt", 0, 1);
   write("b.txt", 1, 200);
@@ -81,7 +81,7 @@ TEST_F(ShuffledOrder, IsTheSameForAnyThreadsMemoryAndCuttingOfTheText) {
   EXPECT_EQ(bytes(cut), whole);
 }
 
-TEST_F(ShuffledOrder, ShardsAreTheOneFileCutByTheExamplesKeys) {
+TEST_F(ShuffledOrder, ShardsConcatenateToTheSingleFile) {
   write("in.txt", 0, documents_.size());
   const std::string whole = bytes(job("in.txt", "out"));
   BertExamplesJob sharded = job("in.txt", "train.tfrecord");
@@ -129,7 +129,7 @@ TEST_F(ShuffledOrder, WithoutNextSentencesEveryTokenOccursOncePerPass) {
   EXPECT_EQ(found, wanted);
 }
 
-TEST_F(ShuffledOrder, MasksAboutTheWantedShareInTheOriginalsProportions) {
+TEST_F(ShuffledOrder, MaskingRatesMatchTheOriginal) {
   write("in.txt", 0, documents_.size());
   BertExamplesJob many = job("in.txt", "out");
   many.pairs.dupe_factor = 20;
@@ -161,7 +161,7 @@ TEST_F(ShuffledOrder, MasksAboutTheWantedShareInTheOriginalsProportions) {
   EXPECT_LT(random_next / examples, 0.8);
 }
 
-TEST_F(ShuffledOrder, NeverReplacesWhatItReads) {
+TEST_F(ShuffledOrder, NeverOverwritesItsInputs) {
   write("in.txt", 0, 3);
   BertExamplesJob wrong = job("in.txt", "in.txt");
   wrong.overwrite = true;
@@ -193,7 +193,7 @@ TEST_F(ShuffledOrder, WithoutNextSentencesEachRunDrawsItsLength) {
   EXPECT_GT(lengths.size(), 20u);
 }
 
-TEST_F(ShuffledOrder, RefusesOptionsThatDoNotFit) {
+TEST_F(ShuffledOrder, RejectsConflictingOptions) {
   write("in.txt", 0, 3);
   BertExamplesJob wrong = job("in.txt", "out");
   wrong.order = ExampleOrder::original;
@@ -265,7 +265,7 @@ TEST_F(ShuffledOrder, AFullDiskKeepsCompleteShardsAndResumesLater) {
               io::read_file(dir_.file(str("whole", part))));
 }
 
-TEST_F(ShuffledOrder, AFailingWriteLeavesTheOldFiles) {
+TEST_F(ShuffledOrder, FailedWriteKeepsTheOldFiles) {
   write("in.txt", 0, 3);
   BertExamplesJob again = job("in.txt", "out");
   build_bert_examples(again);
@@ -285,7 +285,7 @@ TEST_F(ShuffledOrder, AFailingWriteLeavesTheOldFiles) {
   EXPECT_TRUE(bytes(again) == io::read_file(dir_.file("out")));
 }
 
-TEST_F(ShuffledOrder, AFailingWriteOfTheOriginalOrderLeavesTheOldFilesToo) {
+TEST_F(ShuffledOrder, FailedWriteInTheOriginalOrderKeepsTheOldFiles) {
   write("in.txt", 0, 3);
   BertExamplesJob again = job("in.txt", "out");
   again.order = ExampleOrder::original;
@@ -301,7 +301,7 @@ TEST_F(ShuffledOrder, AFailingWriteOfTheOriginalOrderLeavesTheOldFilesToo) {
   for (const auto& [end, text] : old) EXPECT_TRUE(io::read_file(again.output + end) == text) << end;
 }
 
-TEST_F(ShuffledOrder, DamagedTemporaryFilesAreRefused) {
+TEST_F(ShuffledOrder, RejectsDamagedTemporaryFiles) {
   write("in.txt", 0, documents_.size());
   BertExamplesJob stopped = job("in.txt", "out");
   stopped.threads = 1;  // with more, the first may have had nothing to write
@@ -314,7 +314,7 @@ TEST_F(ShuffledOrder, DamagedTemporaryFilesAreRefused) {
   EXPECT_THAT(refusal(stopped), HasSubstr("examples-1: damaged at byte "));
 }
 
-TEST_F(ShuffledOrder, WritesTheIndexThatReadingTheFileGives) {
+TEST_F(ShuffledOrder, WrittenIndexMatchesAnIndexOfTheFile) {
   write("in.txt", 0, documents_.size());
   BertExamplesJob job = this->job("in.txt", "train.tfrecord");
   job.shards = 3;

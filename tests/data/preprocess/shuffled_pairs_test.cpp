@@ -152,7 +152,7 @@ TEST_F(ShuffledPairs, EqualPairsDrawnInMemory) {
   EXPECT_TRUE(io::read_file(one.output) == in_memory(one));
 }
 
-TEST_F(ShuffledPairs, OfManyGroupsEqualPairsDrawnInMemory) {
+TEST_F(ShuffledPairs, ManyGroupsEqualPairsDrawnInMemory) {
   BertExamplesJob many = job("out");
   many.sizes = small_sizes();
   ASSERT_GT(make_groups(read(many), many.sizes).size(), 5u);
@@ -194,7 +194,7 @@ TEST_F(ShuffledPairs, EqualTheGoldenHashes) {
   if (update) io::write_file(path, golden.dump(2) + "\n");
 }
 
-TEST_F(ShuffledPairs, TheirDescriptionHoldsTheAnswerThatIsMostFrequentInTheRecords) {
+TEST_F(ShuffledPairs, DescriptionContainsTheMostFrequentMaskedToken) {
   for (const ExampleOrder order : {ExampleOrder::shuffled, ExampleOrder::original}) {
     BertExamplesJob counted = job(str("out-", name(order)));
     counted.order = order;
@@ -217,7 +217,7 @@ TEST_F(ShuffledPairs, TheirDescriptionHoldsTheAnswerThatIsMostFrequentInTheRecor
   }
 }
 
-TEST_F(ShuffledPairs, WholeWordsAreKnownByTheVocabularysOwnPrefix) {
+TEST_F(ShuffledPairs, WholeWordMaskingUsesTheContinuationPrefixOfTheVocabulary) {
   BertExamplesJob hashes = job("hashes");
   hashes.pairs.whole_word_mask = true;
   build_bert_examples(hashes);
@@ -236,7 +236,7 @@ TEST_F(ShuffledPairs, WholeWordsAreKnownByTheVocabularysOwnPrefix) {
   EXPECT_THAT(mask.continues, testing::Contains(true));
 }
 
-TEST_F(ShuffledPairs, ABlankLastLineOfTheVocabularyIsDrawnInTheOriginalOrderAlone) {
+TEST_F(ShuffledPairs, OnlyTheOriginalOrderDrawsABlankLastLineOfTheVocabulary) {
   const std::string vocab = dir_.file("blank.txt");
   io::write_file(vocab, "[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n\n");
   const CapturedLog log;
@@ -250,7 +250,7 @@ TEST_F(ShuffledPairs, ABlankLastLineOfTheVocabularyIsDrawnInTheOriginalOrderAlon
               HasSubstr("vocab_size must be at least 6, although the text needs only 5"));
 }
 
-TEST_F(ShuffledPairs, WholeWordsNeedAVocabularyThatMarksThem) {
+TEST_F(ShuffledPairs, WholeWordMaskingRequiresContinuationPieces) {
   BertExamplesJob words = job("out", 3);
   words.pairs.whole_word_mask = true;
   io::write_file(words.vocab = dir_.file("v.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n");

@@ -91,7 +91,7 @@ TEST_F(VocabularyJobTest, CountsAndNamesWordsThatAreTooLong) {
               HasSubstr("in.txt: each of its 1 word has more than 100 characters"));
 }
 
-TEST_F(VocabularyJobTest, AutoTakesUnigramForScriptsWithoutSpacesBetweenWords) {
+TEST_F(VocabularyJobTest, AutoChoosesUnigramForScriptsWithoutSpaces) {
   const CapturedLog log;
   const std::map<std::string, bool> is_unigram{{"The cat sat on the mat.\n", false},
                                                {"Кошка сидела на ковре.\n", false},
@@ -143,7 +143,7 @@ TEST_F(VocabularyJobTest, ReadsAPipeOnce) {
                         " can be read only once"));
 }
 
-TEST_F(VocabularyJobTest, RefusesWrongInput) {
+TEST_F(VocabularyJobTest, RejectsInvalidInput) {
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job(" \n\n")); }),
               HasSubstr("holds no words"));
   VocabularyJob missing = job("a");
@@ -163,7 +163,7 @@ TEST_F(VocabularyJobTest, RefusesWrongInput) {
               HasSubstr(dir_.path()));
 }
 
-TEST_F(VocabularyJobTest, ReadsTheTextOfAnyFormat) {
+TEST_F(VocabularyJobTest, ReadsTextInEveryFormat) {
   train_vocabulary(job("The cat sat.\nThe cat ran.\n"));
   const std::string want = io::read_file(dir_.file("vocab.txt"));
   io::write_file(dir_.file("in.jsonl"), "{\"id\": 1, \"body\": \"The cat sat.\\nThe cat ran.\"}\n");
@@ -182,7 +182,7 @@ TEST_F(VocabularyJobTest, ReadsTheTextOfAnyFormat) {
   }
 }
 
-TEST_F(VocabularyJobTest, WritesATokenizerJsonWhereTheNameSaysSo) {
+TEST_F(VocabularyJobTest, WritesATokenizerJsonIfTheOutputHasThatName) {
   VocabularyJob lines = job("The cat sat. The cat ran.\n"), json = lines;
   train_vocabulary(lines);
   json.out = dir_.file("json/tokenizer.json");
@@ -211,7 +211,7 @@ TEST_F(VocabularyJobTest, SentencePieceReadsLongLinesInParts) {
   }
 }
 
-TEST_F(VocabularyJobTest, AReservedTokenThatTheTextGivesIsOneToken) {
+TEST_F(VocabularyJobTest, ReservedTokenThatOccursInTheTextIsNotDuplicated) {
   for (const VocabularyType type : {VocabularyType::wordpiece, VocabularyType::unigram}) {
     VocabularyJob same = job("the cat sat on the mat. the cat ran to the hat.\n");
     same.type = type;
@@ -254,7 +254,7 @@ TEST_F(VocabularyJobTest, LeavesOutBytesThatAreNotUtf8AndWarnsOnce) {
   EXPECT_TRUE(text::Vocabulary::load(dir_.file("vocab.txt")).find("##d"));
 }
 
-TEST_F(VocabularyJobTest, ReplacesAVocabularyOnlyWhenTold) {
+TEST_F(VocabularyJobTest, ReplacesAVocabularyOnlyWithOverwrite) {
   train_vocabulary(job("a b"));
   const std::string before = io::read_file(dir_.file("vocab.txt"));
   VocabularyJob again = job("other words");
@@ -266,13 +266,13 @@ TEST_F(VocabularyJobTest, ReplacesAVocabularyOnlyWhenTold) {
   EXPECT_NE(io::read_file(dir_.file("vocab.txt")), before);
 }
 
-TEST_F(VocabularyJobTest, ReplacesTheOptionsOfAnotherVocabularyOnlyWhenTold) {
+TEST_F(VocabularyJobTest, ReplacesTokenizerOptionsOnlyWithOverwrite) {
   io::write_file(dir_.file("tokenizer_config.json"), "{}");
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job("words")); }),
               HasSubstr("tokenizer_config.json exists"));
 }
 
-TEST_F(VocabularyJobTest, ReplacesNoFileBesideItsOutputUnlessTold) {
+TEST_F(VocabularyJobTest, ReplacesCompanionFilesOnlyWithOverwrite) {
   VocabularyJob job = this->job("words");
   job.out = dir_.file("tokenizer.json");
   io::write_file(dir_.file("tokenizer_config.json"), "{}");
@@ -286,7 +286,7 @@ TEST_F(VocabularyJobTest, ReplacesNoFileBesideItsOutputUnlessTold) {
               HasSubstr("x-merges.txt exists"));
 }
 
-TEST_F(VocabularyJobTest, RefusesNormalizationThatTheOutputCannotHave) {
+TEST_F(VocabularyJobTest, RejectsNormalizationThatTheOutputFormatCannotStore) {
   const auto refusal = [](const VocabularyJob& job) {
     return error_of<UsageError>([&] { train_vocabulary(job); });
   };
@@ -313,7 +313,7 @@ TEST_F(VocabularyJobTest, RefusesNormalizationThatTheOutputCannotHave) {
           "vocab: --byte-fallback (vocab.byte_fallback) needs a SentencePiece model, but --out "));
 }
 
-TEST_F(VocabularyJobTest, CountsTheWordsOfAVocabJsonAsItSplitsThem) {
+TEST_F(VocabularyJobTest, CountsTheWordsOfAVocabJsonByItsOwnSplitting) {
   VocabularyJob job = this->job("cafe\u0301 a\ncafe\u0301 a\n");
   job.type = VocabularyType::byte_bpe;
   job.tokenizer = text::new_vocabulary_options({}, "", "--language");
@@ -326,7 +326,7 @@ TEST_F(VocabularyJobTest, CountsTheWordsOfAVocabJsonAsItSplitsThem) {
   EXPECT_TRUE(text::BertTokenizer::load(job.out, {}).vocabulary().find("ĠcafÃ©"));
 }
 
-TEST_F(VocabularyJobTest, TheCaseIsTheUsersChoice) {
+TEST_F(VocabularyJobTest, UsesTheRequestedCase) {
   VocabularyJob cased = job("Über Über");
   cased.tokenizer.lower_case = false;
   train_vocabulary(cased);

@@ -65,7 +65,7 @@ class VocabularyTools : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(VocabularyTools, AreTheSameForAnyThreadsAndCuttingOfTheText) {
+TEST_F(VocabularyTools, VocabularyDoesNotDependOnThreadsOrInputFiles) {
   const std::string whole = trained(job("a.txt"));
   for (const int threads : {1, 3}) {
     VocabularyJob other = job(str("threads", threads, ".txt"));
@@ -111,7 +111,7 @@ TEST_F(VocabularyTools, ShowTheirProgressOnATerminal) {
               AllOf(HasSubstr("reading [==========] 12 B/12 B (100.0 %)"), HasSubstr("merging [")));
 }
 
-TEST_F(VocabularyTools, SamplesAboutTheAskedShareOfTheLines) {
+TEST_F(VocabularyTools, SamplesAboutTheRequestedShareOfLines) {
   VocabularyJob some = job("a.txt");
   some.text.sample = 0.25;
   EXPECT_NEAR(static_cast<double>(train_vocabulary(some).text.lines), 500,
@@ -124,7 +124,7 @@ TEST_F(VocabularyTools, SamplesAboutTheAskedShareOfTheLines) {
   }
 }
 
-TEST_F(VocabularyTools, ReservedTokensStandAfterTheSpecialOnes) {
+TEST_F(VocabularyTools, ReservedTokensFollowTheSpecialTokens) {
   VocabularyJob reserved = job("a.txt");
   reserved.trainer.reserved = {"[DATE]", "[NAME]"};
   reserved.unused = 2;
@@ -137,7 +137,7 @@ TEST_F(VocabularyTools, ReservedTokensStandAfterTheSpecialOnes) {
               HasSubstr("the token '[MASK]' is reserved twice"));
 }
 
-TEST_F(VocabularyTools, BySentencePieceKnowEveryWordOfTheText) {
+TEST_F(VocabularyTools, SentencePieceVocabulariesCoverEveryWordOfTheText) {
   for (const char* type : {"unigram", "bpe"}) {
     const VocabularyJob by = job(str(type, ".txt"), parse_vocabulary_type(type));
     const VocabularySummary s = train_vocabulary(by);
@@ -153,7 +153,7 @@ TEST_F(VocabularyTools, BySentencePieceKnowEveryWordOfTheText) {
 
 // Compares with Google's program of the library's version, run with the same settings on the same
 // lines.
-TEST_F(VocabularyTools, SentencePieceModelsAreThoseOfItsProgram) {
+TEST_F(VocabularyTools, SentencePieceModelsMatchSpmTrain) {
   if (run_command("command -v spm_train").status != 0)
     SKIP_OR_FAIL_WITHOUT("oracle", "no spm_train: install the package sentencepiece");
   for (const char* type : {"unigram", "bpe"}) {
@@ -174,7 +174,7 @@ TEST_F(VocabularyTools, SentencePieceModelsAreThoseOfItsProgram) {
   }
 }
 
-TEST_F(VocabularyTools, SentencePieceModelsHaveTheControlPiecesAndIdsThatAreNamed) {
+TEST_F(VocabularyTools, SentencePieceModelsHaveTheRequestedControlPiecesAndIds) {
   const auto pieces_of = [&](const std::string& name, const std::vector<std::string>& special) {
     VocabularyJob by = job(name, VocabularyType::unigram);
     by.trainer.reserved = special;
@@ -201,7 +201,7 @@ TEST_F(VocabularyTools, SentencePieceModelsHaveTheControlPiecesAndIdsThatAreName
               HasSubstr("vocab: --special names '<mask>' twice\n  hint: name each piece once"));
 }
 
-TEST_F(VocabularyTools, ThrowForSettingsThatDoNotFit) {
+TEST_F(VocabularyTools, RejectConflictingSettings) {
   EXPECT_THAT(error_of<UsageError>([&] { parse_vocabulary_type("unigramm"); }),
               HasSubstr("vocab: --type 'unigramm' is unknown\n  hint: did you mean 'unigram'?"));
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(job("a.model")); }),
@@ -233,7 +233,7 @@ TEST_F(VocabularyTools, ThrowForSettingsThatDoNotFit) {
       HasSubstr("the text holds no words"));
 }
 
-TEST_F(VocabularyTools, ExtensionPutsTheWordsThatSaveMostInUnusedPlaces) {
+TEST_F(VocabularyTools, ExtensionReplacesUnusedTokensWithTheMostUsefulWords) {
   io::write_file(
       dir_.file("v.txt"),
       "[PAD]\n[unused1]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ngene\n##tic\n##s\nthe\n[UNUSED_7]\n");

@@ -47,7 +47,7 @@ class WorkFolderTest : public testing::Test {
   const std::string path_ = dir_.file("deep/train.work");
 };
 
-TEST_F(WorkFolderTest, IsThisUsersAloneAndGoesAway) {
+TEST_F(WorkFolderTest, IsPrivateToTheUserAndIsRemoved) {
   {
     WorkFolder folder(path_);
     EXPECT_EQ(fs::status(path_).permissions(), fs::perms::owner_all);
@@ -65,7 +65,7 @@ TEST_F(WorkFolderTest, IsThisUsersAloneAndGoesAway) {
   EXPECT_FALSE(fs::exists(path_));
 }
 
-TEST_F(WorkFolderTest, KeepsWhatAnEarlierJobLeftUntilAnotherBegins) {
+TEST_F(WorkFolderTest, KeepsFilesOfAnEarlierJobUntilAnotherBegins) {
   left_by(kJob);
   {
     const WorkFolder run_check(path_);
@@ -77,7 +77,7 @@ TEST_F(WorkFolderTest, KeepsWhatAnEarlierJobLeftUntilAnotherBegins) {
   EXPECT_FALSE(fs::exists(path_ + "/hours"));
 }
 
-TEST_F(WorkFolderTest, OfAnotherProcessIsRefused) {
+TEST_F(WorkFolderTest, RejectsAFolderInUseByAnotherProcess) {
   const WorkFolder busy(path_);
   EXPECT_THAT(refusal(path_), HasSubstr("train.work: another process is making these files"));
 }
@@ -100,7 +100,7 @@ TEST_F(WorkFolderTest, GivesUpIfTheLockFileKeepsVanishing) {
   EXPECT_THAT(said, HasSubstr("smelt-work.lock: was removed or replaced in each of 100 attempts"));
 }
 
-TEST_F(WorkFolderTest, RefusesOtherFolders) {
+TEST_F(WorkFolderTest, RejectsFoldersWithOtherFiles) {
   fs::create_directories(path_);
   for (const char* name : {"letter.txt", "lock", "smelt-work.lock"}) {
     io::write_file(path_ + "/" + name, "dear");
@@ -111,7 +111,7 @@ TEST_F(WorkFolderTest, RefusesOtherFolders) {
   EXPECT_EQ(refusal(path_), "no error");  // it is empty
 }
 
-TEST_F(WorkFolderTest, LinksAndFoldersOfAllAreRefused) {
+TEST_F(WorkFolderTest, RejectsLinksAndFoldersThatOtherUsersOwnOrMayWrite) {
   fs::create_directories(dir_.file("elsewhere"));
   fs::create_directory_symlink(dir_.file("elsewhere"), dir_.file("link"));
   EXPECT_THAT(refusal(dir_.file("link")), HasSubstr("link: is a link or a file"));
@@ -124,7 +124,7 @@ TEST_F(WorkFolderTest, LinksAndFoldersOfAllAreRefused) {
   EXPECT_THAT(refusal(dir_.file("elsewhere")), HasSubstr("elsewhere: belongs to another user"));
 }
 
-TEST_F(WorkFolderTest, ALockThatIsALinkIsRefused) {
+TEST_F(WorkFolderTest, RejectsALockFileThatIsALink) {
   fs::create_directories(path_);
   io::write_file(dir_.file("victim"), "");
   fs::create_symlink(dir_.file("victim"), path_ + "/smelt-work.lock");
@@ -132,7 +132,7 @@ TEST_F(WorkFolderTest, ALockThatIsALinkIsRefused) {
   EXPECT_EQ(io::read_file(dir_.file("victim")), "");
 }
 
-TEST_F(WorkFolderTest, ATemporaryFolderIsFoundByItsJob) {
+TEST_F(WorkFolderTest, FindsTheTemporaryFolderOfTheSameJob) {
   const char* before = std::getenv("TMPDIR");
   const std::string kept = before == nullptr ? "" : before;
   ::setenv("TMPDIR", dir_.path().c_str(), 1);
@@ -168,7 +168,7 @@ TEST_F(WorkFolderDeathTest, IsRemovedWhenASignalEndsTheProcess) {
   EXPECT_FALSE(fs::exists(removed));
 }
 
-TEST_F(WorkFolderTest, WithoutAFolderForTemporaryFilesAnotherIsToBeNamed) {
+TEST_F(WorkFolderTest, RejectsAMissingTemporaryFolder) {
   const ScopedVariable folder("TMPDIR", dir_.file("nowhere"));
   EXPECT_THAT(error_of([] { temporary_work_folder("outputs", kJob["outputs"]); }),
               AllOf(HasSubstr("(TMPDIR) cannot be used: "),

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 // Over data.
-TEST_F(PodCommand, ABertOfTwoProcessesIsThatOfOne) {
+TEST_F(PodCommand, BertOnTwoProcessesMatchesOneProcess) {
   write_recipe("bert", 8, 4);
   run_alone("alone");
   Pod pod({.processes = 2, .devices_each = 4});
@@ -34,7 +34,7 @@ TEST_F(PodCommand, ABertOfTwoProcessesIsThatOfOne) {
 }
 
 // Process 0 alone asks the trained model, for the predictions beside its figures.
-TEST_F(PodCommand, AClassifierOfTwoProcessesIsThatOfOneAndSaysWhatRowsAre) {
+TEST_F(PodCommand, ClassifierOnTwoProcessesGivesTheMetricsAndPredictionsOfOne) {
   write_recipe("bert", 1, 2);
   run_alone("base");
   std::string rows = "text\tlabel\n";
@@ -62,7 +62,7 @@ std::vector<double> curve_of(const std::string& model) {
 }
 
 // In the form that a TPU has by default, over a mesh that splits parameters.
-TEST_F(PodCommand, AnElectraOverAMeshInTpusFormIsThatOfOne) {
+TEST_F(PodCommand, ElectraOnAMeshWithTpuSettingsMatchesOneProcess) {
   write_recipe("electra", 8, 4);
   const std::vector<std::string> form{"train.parallelism.mesh=data=2,fsdp=4",
                                       "train.memory.layers=scan",
@@ -79,7 +79,7 @@ TEST_F(PodCommand, AnElectraOverAMeshInTpusFormIsThatOfOne) {
 }
 
 // Over data, unrolled.
-TEST_F(PodCommand, AnElectraOfTwoProcessesIsThatOfOne) {
+TEST_F(PodCommand, ElectraOnTwoProcessesMatchesOneProcess) {
   write_recipe("electra", 8, 2);
   run_alone("alone");
   Pod pod({.processes = 2, .devices_each = 4});
@@ -88,7 +88,7 @@ TEST_F(PodCommand, AnElectraOfTwoProcessesIsThatOfOne) {
 }
 
 // tools/pod: for whoever rehearses.
-TEST_F(PodCommand, ToolsPodRunsItWithALinePrefixedByItsProcess) {
+TEST_F(PodCommand, PodToolPrefixesOutputLinesWithTheProcess) {
   write_recipe("bert", 2, 2);
   const std::string tool = source_path("tools/pod");
   const ScopedVariable build("SMELT_BUILD", io::parent_path(smelt_program()));
@@ -145,7 +145,7 @@ class PodJestimator : public PodCommand {
   }
 };
 
-TEST_F(PodJestimator, ItsCommandOnFourWorkersIsStoppedAndGoesOn) {
+TEST_F(PodJestimator, StopsAndResumesOnFourProcesses) {
   constexpr int kSteps = 60;
   const CommandOutput alone = run_smelt(join(command("alone", kSteps), " "));
   ASSERT_EQ(alone.status, 0) << alone.text;
@@ -168,7 +168,7 @@ TEST_F(PodJestimator, ItsCommandOnFourWorkersIsStoppedAndGoesOn) {
   expect_same_files(str("pod/checkpoint_", kSteps), str("alone/checkpoint_", kSteps));
 }
 
-TEST_F(PodJestimator, DevicesThatAreNotThoseOfAllAreRefused) {
+TEST_F(PodJestimator, RejectsANumberOfDevicesOtherThanThatOfAllProcesses) {
   Pod pod({.processes = 2, .devices_each = 4});
   auto words = command("pod", 3);
   words.emplace_back("--devices=1");
@@ -177,7 +177,7 @@ TEST_F(PodJestimator, DevicesThatAreNotThoseOfAllAreRefused) {
                                      "devices\n  hint: set it to 8"));
 }
 
-TEST_F(PodJestimator, WhatIsForOneProcessSaysSo) {
+TEST_F(PodJestimator, RejectsModesForASingleProcess) {
   Pod pod({.processes = 2, .devices_each = 4});
   auto words = command("pod", 3);
   words.emplace_back("--mode=eval_wait");

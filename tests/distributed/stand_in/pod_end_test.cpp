@@ -14,7 +14,7 @@ using testing::Not;
 
 constexpr int kPodLost = 76;
 
-class PodEnd : public PodCommand {
+class PodFailure : public PodCommand {
  protected:
   static constexpr int kManySteps = 400;
   void start(Pod& pod, const std::vector<std::string>& words) const {
@@ -24,7 +24,7 @@ class PodEnd : public PodCommand {
   }
 };
 
-TEST_F(PodEnd, AKilledProcessEndsTheOtherByItsNameAndTheSameCommandGoesOn) {
+TEST_F(PodFailure, KilledProcessIsNamedAndTheSameCommandResumes) {
   write_recipe("bert", 2, kManySteps);
   Pod pod({.processes = 2, .devices_each = 1});
   start(pod, run("pod", 2));
@@ -39,7 +39,7 @@ TEST_F(PodEnd, AKilledProcessEndsTheOtherByItsNameAndTheSameCommandGoesOn) {
   EXPECT_THAT(pod.said(0), HasSubstr("resuming from "));
 }
 
-TEST_F(PodEnd, ASilentProcessIsNamed) {
+TEST_F(PodFailure, NamesAProcessWithoutHeartbeat) {
   write_recipe("bert", 2, kManySteps);
   Pod pod({.processes = 2, .devices_each = 1});
   std::vector<std::string> words{"/usr/bin/env", "SMELT_POD_SILENCE=4"};
@@ -53,7 +53,7 @@ TEST_F(PodEnd, ASilentProcessIsNamed) {
 
 // In the words of the one that found it, with a status at which all are started again.
 // While a step runs, and while a checkpoint's copy of the state is begun.
-TEST_F(PodEnd, DevicesThatHangEndAllSoThatTheyAreStartedAgain) {
+TEST_F(PodFailure, HangingDevicesEndAllProcessesForARestart) {
   for (const char* saves :
        {"train.checkpoint.save_interval_steps=2", "train.checkpoint.save_interval_steps=1"}) {
     write_recipe("bert", 2, kManySteps);
@@ -69,7 +69,7 @@ TEST_F(PodEnd, DevicesThatHangEndAllSoThatTheyAreStartedAgain) {
 }
 
 // A device may know before the hub that another host is gone.
-TEST_F(PodEnd, DevicesThatAreLostEndAllSoThatTheyAreStartedAgain) {
+TEST_F(PodFailure, LostDevicesEndAllProcessesForARestart) {
   write_recipe("bert", 2, kManySteps);
   Pod pod({.processes = 2, .devices_each = 1});
   start(pod, run("pod", 2));
@@ -81,7 +81,7 @@ TEST_F(PodEnd, DevicesThatAreLostEndAllSoThatTheyAreStartedAgain) {
 }
 
 // Each reads its own slices of it.
-TEST_F(PodEnd, ADamagedCheckpointIsPassedOverByAll) {
+TEST_F(PodFailure, AllProcessesSkipADamagedCheckpoint) {
   write_recipe("bert", 4, 4);
   const std::vector<std::string> form{"train.parallelism.mesh=fsdp=4"};
   Pod pod({.processes = 2, .devices_each = 2});
@@ -99,7 +99,7 @@ TEST_F(PodEnd, ADamagedCheckpointIsPassedOverByAll) {
                                  HasSubstr("going back to step 2"), HasSubstr("resuming from ")));
 }
 
-TEST_F(PodEnd, ADiskThatIsFullForOneFailsTheSaveForAllAndTrainingGoesOn) {
+TEST_F(PodFailure, FullDiskOfOneHostFailsTheSaveButTrainingContinues) {
   write_recipe("bert", 2, 60);
   Pod pod({.processes = 2, .devices_each = 1});
   const auto words = run("pod", 2);
@@ -118,7 +118,7 @@ TEST_F(PodEnd, ADiskThatIsFullForOneFailsTheSaveForAllAndTrainingGoesOn) {
   EXPECT_TRUE(io::exists(dir_.file("pod/model/checkpoint-60/COMMIT")));
 }
 
-TEST_F(PodEnd, AnotherRecipeIsRefusedByTheFieldBeforeAnythingIsMade) {
+TEST_F(PodFailure, RejectsDifferingRecipesByFieldBeforeWritingAnything) {
   write_recipe("bert", 2, 2);
   Pod pod({.processes = 2, .devices_each = 1});
   pod.start(0, run("pod", 2));
@@ -134,7 +134,7 @@ TEST_F(PodEnd, AnotherRecipeIsRefusedByTheFieldBeforeAnythingIsMade) {
   EXPECT_FALSE(io::exists(dir_.file("pod")));
 }
 
-TEST_F(PodEnd, DevicesOfSomeHostsAloneAreRefused) {
+TEST_F(PodFailure, RejectsFewerDevicesThanThoseOfAllHosts) {
   write_recipe("bert", 1, 2);
   Pod pod({.processes = 2, .devices_each = 2});
   EXPECT_THAT(pod.run(run("pod", 2)), Each(2));
@@ -148,7 +148,7 @@ TEST_F(PodEnd, DevicesOfSomeHostsAloneAreRefused) {
                           "  hint: request 4 devices"));
 }
 
-TEST_F(PodEnd, AnotherProgramIsRefused) {
+TEST_F(PodFailure, RejectsDifferingProgramBinaries) {
   write_recipe("bert", 2, 2);
   io::write_file(dir_.file("smelt"), io::read_file(smelt_program()) + "x");
   ASSERT_EQ(run_command("chmod +x " + dir_.file("smelt")).status, 0);
@@ -165,7 +165,7 @@ TEST_F(PodEnd, AnotherProgramIsRefused) {
 }
 
 // Each host with a vocabulary of its own, which is the data's on one alone.
-TEST_F(PodEnd, AnotherVocabularyIsRefused) {
+TEST_F(PodFailure, RejectsDifferingVocabularies) {
   write_recipe("bert", 1, 2);
   run_alone("made");
   const std::string vocab = dir_.file("made/vocab.txt");
@@ -204,7 +204,7 @@ TEST_F(PodEnd, AnotherVocabularyIsRefused) {
   EXPECT_FALSE(io::exists(dir_.file("pod/checkpoint-2")));
 }
 
-TEST_F(PodEnd, WhatOneCannotReadEndsAllInItsWords) {
+TEST_F(PodFailure, UnreadableFileOfOneHostIsReportedOnAll) {
   write_recipe("bert", 2, 2);
   Pod pod({.processes = 2, .devices_each = 1});
   pod.start(0, run("pod", 2));

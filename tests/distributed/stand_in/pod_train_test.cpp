@@ -58,7 +58,7 @@ class PodRun : public SmallRun {
   }
 };
 
-TEST_F(PodRun, OfReplicasSavesTheBytesOfOneProcess) {
+TEST_F(PodRun, ReplicasSaveTheBytesOfOneProcess) {
   alone("alone", "8 4 replicas unrolled");
   Pod pod({.processes = 2, .devices_each = 2});
   ASSERT_THAT(pod.run(command("pod", "8 4 replicas unrolled")), Each(0)) << pod.said(0);
@@ -67,7 +67,7 @@ TEST_F(PodRun, OfReplicasSavesTheBytesOfOneProcess) {
   EXPECT_EQ(io::list_folder(dir_.file("pod")), io::list_folder(dir_.file("alone")));
 }
 
-TEST_F(PodRun, ASignalToOneStopsAllAtOneStepAndTheRunGoesOn) {
+TEST_F(PodRun, SignalToOneProcessStopsAllAtTheSameStepAndResumes) {
   alone("alone", "8 4 replicas unrolled");
   Pod pod({.processes = 2, .devices_each = 2});
   EXPECT_THAT(pod.run(command("pod", "8 4 replicas unrolled stop 2")), Each(75)) << pod.said(0);
@@ -79,7 +79,7 @@ TEST_F(PodRun, ASignalToOneStopsAllAtOneStepAndTheRunGoesOn) {
 }
 
 // With no message between them: by the report of a batch.
-TEST_F(PodRun, ASignalToOneCutsAnEvaluationOnAllAndTheRunGoesOn) {
+TEST_F(PodRun, SignalToOneProcessInterruptsEvaluationOnAllAndResumes) {
   alone("alone", "8 4 replicas unrolled validate");
   Pod pod({.processes = 2, .devices_each = 2});
   EXPECT_THAT(pod.run(command("pod", "8 4 replicas unrolled cut 4")), Each(75)) << pod.said(0);
@@ -90,20 +90,20 @@ TEST_F(PodRun, ASignalToOneCutsAnEvaluationOnAllAndTheRunGoesOn) {
   expect_same_files(checkpoint("pod", 8), checkpoint("alone", 8));
 }
 
-TEST_F(PodRun, ASignalToOneCutsAnEvaluationOverAMesh) {
+TEST_F(PodRun, SignalToOneProcessInterruptsEvaluationOnAMesh) {
   Pod pod({.processes = 2, .devices_each = 1});
   EXPECT_THAT(pod.run(command("pod", "4 2 fsdp=2 scan cut 2")), Each(75)) << pod.said(0);
   EXPECT_THAT(pod.said(0), HasSubstr("stopped by a signal at step 2 of 4; saved"));
 }
 
-TEST_F(PodRun, ASignalAfterTheLastStepIsKnownToAll) {
+TEST_F(PodRun, SignalAfterTheLastStepIsReportedByAllProcesses) {
   Pod pod({.processes = 2, .devices_each = 1});
   EXPECT_THAT(pod.run(command("pod", "4 2 replicas unrolled stop 4")), Each(0)) << pod.said(0);
   for (int process = 0; process < 2; ++process)
     EXPECT_THAT(pod.said(process), HasSubstr("signalled after the last step"));
 }
 
-TEST_F(PodRun, ADeathEndsTheOthersByNameAndTheRunGoesOn) {
+TEST_F(PodRun, LostProcessIsNamedAndTheRunResumesBitIdentically) {
   alone("alone", "8 4 replicas unrolled");
   Pod pod({.processes = 2, .devices_each = 2});
   EXPECT_THAT(pod.run(command("pod", "8 4 replicas unrolled die 6")), ElementsAre(kPodExit, 9));
@@ -112,7 +112,7 @@ TEST_F(PodRun, ADeathEndsTheOthersByNameAndTheRunGoesOn) {
   expect_same_files(checkpoint("pod", 8), checkpoint("alone", 8));
 }
 
-TEST_F(PodRun, OnATpuADeathEndsTheOthersAndTheRunGoesOnToTheSameBytes) {
+TEST_F(PodRun, ResumesBitIdenticallyAfterALostProcessWithTpuSettings) {
   const std::string form = "8 4 data=2,fsdp=2 tpu";
   Pod pod({.processes = 2, .devices_each = 2});
   ASSERT_THAT(pod.run(command("whole", form)), Each(0)) << pod.said(0);
@@ -122,7 +122,7 @@ TEST_F(PodRun, OnATpuADeathEndsTheOthersAndTheRunGoesOnToTheSameBytes) {
   expect_same_files(checkpoint("pod", 8), checkpoint("whole", 8));
 }
 
-TEST_F(PodRun, OverAMeshInTpusFormItsPartsAreOneCheckpointForAnyNumberOfProcesses) {
+TEST_F(PodRun, MeshCheckpointResumesOnAnotherNumberOfProcesses) {
   for (const int steps : {5, 6, 7}) alone("alone", str(steps, " 4 data=2,fsdp=2 scan"));
   Pod pod({.processes = 2, .devices_each = 2});
   ASSERT_THAT(pod.run(command("pod", "5 4 fsdp=4 scan")), Each(0)) << pod.said(0);
@@ -134,7 +134,7 @@ TEST_F(PodRun, OverAMeshInTpusFormItsPartsAreOneCheckpointForAnyNumberOfProcesse
   expect_close("alone", "pod", 7);
 }
 
-TEST_F(PodRun, OfUnequalSettingsIsRefusedByName) {
+TEST_F(PodRun, RejectsDifferingSettingsByName) {
   Pod pod({.processes = 2, .devices_each = 1});
   EXPECT_THAT(pod.run(command("pod", "8 2 replicas unrolled another")), Each(2));
   for (int process = 0; process < 2; ++process)
@@ -145,7 +145,7 @@ TEST_F(PodRun, OfUnequalSettingsIsRefusedByName) {
 }
 
 // The program is the same for any number of steps.
-TEST_F(PodRun, OfUnequalStepsIsRefusedByName) {
+TEST_F(PodRun, RejectsDifferingStepsByName) {
   Pod pod({.processes = 2, .devices_each = 1});
   EXPECT_THAT(pod.run(command("pod", "8 2 replicas unrolled longer")), Each(2));
   EXPECT_THAT(pod.said(0), AllOf(HasSubstr("train.steps"), HasSubstr("on host 1")));

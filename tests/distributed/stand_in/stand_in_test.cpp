@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 const std::string kMember = SMELT_POD_MEMBER;
 
-TEST(PodLayout, IsThatOfAV2Slice) {
+TEST(PodLayout, MatchesTheDeviceIdsOfAV2Slice) {
   const stand_in::PodLayout v2_32{.processes = 4, .devices_each = 8};
   EXPECT_THAT(v2_32.ids_of(0), ElementsAre(0, 1, 2, 3, 8, 9, 10, 11));
   EXPECT_THAT(v2_32.ids_of(1), ElementsAre(4, 5, 6, 7, 12, 13, 14, 15));
@@ -32,7 +32,7 @@ TEST(PodLayout, IsThatOfAV2Slice) {
   EXPECT_THAT(odd.ids_of(2), ElementsAre(2));
 }
 
-TEST(Pod, ProcessesSeeAllDevicesAndReachTheirOwn) {
+TEST(Pod, ProcessesSeeAllDevicesAndAddressOnlyTheirOwn) {
   REQUIRE_PLUGIN("cpu");
   Pod pod({.processes = 2, .devices_each = 4});
   EXPECT_THAT(pod.run({kMember, "facts"}), Each(0));
@@ -41,7 +41,7 @@ TEST(Pod, ProcessesSeeAllDevicesAndReachTheirOwn) {
   EXPECT_EQ(pod.said(1), "process 0 of 2\n" + all + "\nown 0 1 4 5\n");
 }
 
-TEST(Pod, LaunchesInTheSameOrderAdvanceTogether) {
+TEST(Pod, LaunchesInTheSameOrderComplete) {
   REQUIRE_PLUGIN("cpu");
   Pod pod({.processes = 3, .devices_each = 1});
   EXPECT_THAT(pod.run({kMember, "order", "abcb"}), Each(0));
@@ -50,7 +50,7 @@ TEST(Pod, LaunchesInTheSameOrderAdvanceTogether) {
   EXPECT_EQ(pod.said(2), "4\n");
 }
 
-TEST(Pod, LaunchesInAnotherOrderEndInLibtpusWords) {
+TEST(Pod, LaunchesInDifferentOrderFailWithTheErrorOfLibtpu) {
   REQUIRE_PLUGIN("cpu");
   Pod pod({.processes = 2, .devices_each = 1});
   EXPECT_THAT(pod.run({kMember, "order", "bc", "cb"}), Each(1));
@@ -83,7 +83,7 @@ std::vector<float> losses_of(const std::string& text) {
   return losses;
 }
 
-TEST(PodTraining, ReplicasOfTwoProcessesLearnTheSameBits) {
+TEST(PodTraining, ReplicasOnTwoProcessesMatchOneProcessBitForBit) {
   REQUIRE_PLUGIN("cpu");
   const std::string want = alone("train 4 replicas unrolled 3");
   EXPECT_EQ(losses_of(want).size(), 3u);
@@ -96,7 +96,7 @@ TEST(PodTraining, ReplicasOfTwoProcessesLearnTheSameBits) {
 
 class PodMesh : public testing::TestWithParam<const char*> {};
 
-TEST_P(PodMesh, InTpusFormIsThatOfOneProcess) {
+TEST_P(PodMesh, LossesWithTpuSettingsMatchOneProcess) {
   REQUIRE_PLUGIN("cpu");
   const std::string mesh = GetParam();
   const std::vector<float> want = losses_of(alone("train 4 " + mesh + " scan 3"));
@@ -114,7 +114,7 @@ TEST_P(PodMesh, InTpusFormIsThatOfOneProcess) {
 // Parameters split within a process's devices and over processes, and rows that both take.
 INSTANTIATE_TEST_SUITE_P(Meshes, PodMesh, testing::Values("data=2,fsdp=2", "fsdp=4", "tensor=4"));
 
-TEST(PodDeath, LeavesTheOthersWaiting) {
+TEST(PodDeath, OtherProcessesKeepWaitingByDefault) {
   REQUIRE_PLUGIN("cpu");
   Pod pod({.processes = 2, .devices_each = 1});
   const std::vector<std::string> command{kMember, "train", "2", "replicas", "unrolled", "3", "1"};
@@ -127,7 +127,7 @@ TEST(PodDeath, LeavesTheOthersWaiting) {
   EXPECT_THAT(pod.run({kMember, "order", "b"}), Each(0)) << "and a new pod begins";
 }
 
-TEST(PodDeath, IsToldAfterAWhileWhereThatIsWanted) {
+TEST(PodDeath, OtherProcessesGetAHeartbeatErrorIfConfigured) {
   REQUIRE_PLUGIN("cpu");
   Pod pod({.processes = 2, .devices_each = 1}, {"--on-death", "fail:0"});
   EXPECT_THAT(pod.run({kMember, "train", "2", "replicas", "unrolled", "3", "1"}),

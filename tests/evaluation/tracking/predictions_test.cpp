@@ -38,7 +38,7 @@ constexpr const char* kFourRows =
 {"text": "four", "label": "b", "prediction": "b", "probabilities": {"a": 0.0, "b": 1.0}}
 )";
 
-TEST_F(Predictions, OfClassesHaveAConfusionMatrixAndCalibration) {
+TEST_F(Predictions, ClassificationHasAConfusionMatrixAndCalibration) {
   const auto f = figures(kFourRows);
   ASSERT_TRUE(f);
   EXPECT_EQ(f->examples, 4);
@@ -58,7 +58,7 @@ TEST_F(Predictions, OfClassesHaveAConfusionMatrixAndCalibration) {
   EXPECT_EQ(f->mistakes[0].wanted, "b");
 }
 
-TEST_F(Predictions, OfEachKindHaveTheirOwnMetrics) {
+TEST_F(Predictions, EachProblemTypeHasItsOwnMetrics) {
   EXPECT_FALSE(figures(""));
   EXPECT_FALSE(prediction_figures(dir_.file("none.jsonl")));
   EXPECT_THAT(metrics(*figures("{\"label\": 1.5, \"prediction\": 1}\n")),
@@ -80,7 +80,7 @@ TEST_F(Predictions, OfEachKindHaveTheirOwnMetrics) {
               HasSubstr("p.jsonl:1: expected an object with 'label' and 'prediction'"));
 }
 
-TEST_F(Predictions, OfSeveralRunsShareOneTable) {
+TEST_F(Predictions, SeveralRunsShareOneTable) {
   const auto f = figures(kFourRows);
   const std::string page = predictions_html({{"seed <1>", *f}, {"seed 2", *f}});
   EXPECT_THAT(page, HasSubstr("<td dir=\"auto\">seed &lt;1&gt;</td>"));
@@ -92,7 +92,7 @@ TEST_F(Predictions, OfSeveralRunsShareOneTable) {
   EXPECT_EQ(predictions_html({}), "");
 }
 
-TEST_F(Predictions, RowsAreShownBySplit) {
+TEST_F(Predictions, PageShowsRowCountsPerSplit) {
   const std::string html = row_overview_html(Json::parse(
       R"({"splits": [{"split": "train", "rows": 5, "left_out": 1, "labels": {"<x>": 4, "y": 1},
           "lengths": {"unit": "words", "median": 3, "p99": 9, "longest": 9}, "same_text": 2},

@@ -230,7 +230,7 @@ TEST_P(PaddedEvaluation, GivesTheMetricsOfOneBatchAlsoWithTpuSettings) {
 
 using EvaluationErrors = SmallRun;
 
-TEST_F(EvaluationErrors, NameWhatIsMissing) {
+TEST_F(EvaluationErrors, ReportMissingCheckpointsAndInvalidBatchSizes) {
   EvaluateJob evaluation = this->evaluation("model");
   EXPECT_THAT(error_of([&] { evaluate(evaluation); }), HasSubstr("eval: no checkpoint in"));
   save_first_weights("model");

@@ -145,7 +145,7 @@ TEST_F(FillMask, AcceptsMasksInLowerCase) {
   EXPECT_EQ(filled[1].masks[1][0].probability, filled[0].masks[1][0].probability);
 }
 
-TEST_F(FillMask, PassesExactProductsToTheCompiler) {
+TEST_F(FillMask, ExactProductsUseTheHighestMatmulPrecision) {
   const auto text = [&](bool exact) {
     return compiler::emit_module(
         model::predict_program(fill(1).guesses(8, 1, 1), 1, {.exact_products = exact}).program,

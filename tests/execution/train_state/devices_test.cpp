@@ -70,7 +70,7 @@ TEST(PerReplica, ReplicasClipTheirGradientsBeforeTheSum) {
 
 // The number of devices determines the order of sums and so the rounding; with the same number it
 // is always the same.
-TEST(Devices, GlobalGradientIsThatOfOneDevice) {
+TEST(Devices, GlobalGradientMatchesOneDevice) {
   SMELT_OPEN_CPU(client, 8);
   const GoldenBert golden;
   model::TrainingConfig config = golden.config();
@@ -109,7 +109,7 @@ TEST_F(DevicesRun, RunsOnEightDevicesAreBitIdenticalEvenIfResumed) {
 
 // Trains with the layers and batch of the demo on more devices than cores, with several steps in
 // flight.
-TEST_F(DevicesRun, EightDevicesTrainTheDemosModel) {
+TEST_F(DevicesRun, EightDevicesLearnWithTheDemoModel) {
   SMELT_OPEN_CPU(client, 8);
   model::BertTask demo = bert();
   demo.model.hidden_size = 128;

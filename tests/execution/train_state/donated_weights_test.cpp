@@ -81,7 +81,7 @@ std::vector<float> losses(const pjrt::Client& client, const Sizes& s, Weights we
 
 class DonatedWeights : public testing::TestWithParam<Sizes> {};
 
-TEST_P(DonatedWeights, AreUsedWithTheirUpdatedValues) {
+TEST_P(DonatedWeights, GiveTheLossesOfCopiedWeights) {
   SMELT_OPEN_CPU(client, 1);
   const auto got = losses(*client, GetParam(), Weights::donated);
   const auto want = losses(*client, GetParam(), Weights::kept);

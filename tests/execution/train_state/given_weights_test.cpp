@@ -255,7 +255,7 @@ TEST_F(GivenWeightsRun, HuggingFaceFolderGivesTheSameBits) {
   EXPECT_THAT(log_.text(), HasSubstr("other has another vocabulary than " + vocab() + ": row "));
 }
 
-TEST_F(GivenWeightsRun, ResumedRunDoesNotNeedThem) {
+TEST_F(GivenWeightsRun, ResumedRunDoesNotNeedThePretrainedWeights) {
   train::train(from("given", "whole", 10));
   cut_back(dir_.file("whole"), dir_.file("resumed"), 5);
   io::remove_tree(dir_.file("given"));

@@ -61,11 +61,11 @@ TEST(Initialize, UniformValuesAreWithinTheLimit) {
     ASSERT_NEAR(values[i], 0.5 * place_of("u", 3, i), 1e-7) << i;
 }
 
-TEST(Initialize, ConstantsAreConstant) {
+TEST(Initialize, FillsConstantsWithTheirValue) {
   for (const float value : drawn(tensor("c", {3, 5}, {.value = 1.5}), 3)) EXPECT_EQ(value, 1.5f);
 }
 
-TEST(Initialize, LayersOfAStackDependOnTheirNames) {
+TEST(Initialize, StackedLayersMatchLayersDrawnByName) {
   const auto stack = drawn(tensor("layer_*/kernel", {3, 7, 11}, kNormal, 3), 5);
   for (std::size_t layer = 0; layer < 3; ++layer) {
     const std::string name = "layer_" + std::to_string(layer) + "/kernel";

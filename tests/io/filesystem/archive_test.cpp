@@ -64,7 +64,7 @@ class ArchiveTest : public testing::Test {
   const std::string bs_, path_ = dir_.file("x");
 };
 
-TEST_F(ArchiveTest, HoldsItsRegularFilesHoweverItIsPacked) {
+TEST_F(ArchiveTest, ReadsRegularFilesUnderEveryCompression) {
   for (const Filter filter : {::archive_write_add_filter_none, ::archive_write_add_filter_xz,
                               ::archive_write_add_filter_gzip, ::archive_write_add_filter_bzip2,
                               ::archive_write_add_filter_zstd})
@@ -73,7 +73,7 @@ TEST_F(ArchiveTest, HoldsItsRegularFilesHoweverItIsPacked) {
 }
 
 // tar keeps a file's bytes once, however many names it has.
-TEST_F(ArchiveTest, ASecondNameOfAFileHoldsWhatItHolds) {
+TEST_F(ArchiveTest, ReadsHardLinksAndRejectsMissingTargets) {
   const auto with_link = [&](const char* to) {
     return write(::archive_write_add_filter_none, [&](::archive* out) {
       add(out, "a.txt", "one\n");
@@ -89,7 +89,7 @@ TEST_F(ArchiveTest, ASecondNameOfAFileHoldsWhatItHolds) {
                         "  hint: make the archive again, with `tar --hard-dereference`"));
 }
 
-TEST_F(ArchiveTest, SymbolicLinksAreFollowedWithinIt) {
+TEST_F(ArchiveTest, FollowsSymbolicLinksOnlyInsideTheArchive) {
   const auto path = write(::archive_write_add_filter_none, [](::archive* out) {
     add(out, "./c/last.txt", "", AE_IFLNK, "../b.txt");  // to a link
     add(out, "b.txt", "", AE_IFLNK, "a.txt");            // to what comes later
@@ -107,7 +107,7 @@ TEST_F(ArchiveTest, SymbolicLinksAreFollowedWithinIt) {
   EXPECT_THAT(error_of([&] { read_archive(path, 11); }), HasSubstr("more than 11 bytes"));
 }
 
-TEST_F(ArchiveTest, LinksLeadThroughLinkedFoldersAndHaveFurtherNames) {
+TEST_F(ArchiveTest, ResolvesLinksThroughLinkedFoldersAndLinksToLinks) {
   const auto path = write(::archive_write_add_filter_none, [](::archive* out) {
     add(out, "d1/e/x.txt", "x\n");
     add(out, "d2", "", AE_IFLNK, "d1/e");
@@ -125,7 +125,7 @@ TEST_F(ArchiveTest, LinksLeadThroughLinkedFoldersAndHaveFurtherNames) {
   EXPECT_EQ(log.text(), "");
 }
 
-TEST_F(ArchiveTest, RefusesWhatIsNone) {
+TEST_F(ArchiveTest, RejectsAFileThatIsNotAnArchive) {
   write_file(dir_.file("x.xz"), "no archive\n");
   EXPECT_THAT(error_of([&] { read_archive(dir_.file("x.xz")); }),
               HasSubstr("x.xz: damaged or truncated tar archive: Unrecognized archive format\n"
@@ -134,7 +134,7 @@ TEST_F(ArchiveTest, RefusesWhatIsNone) {
               HasSubstr("none.xz: No such file or directory"));
 }
 
-TEST_F(ArchiveTest, RefusesOneThatIsCutShort) {
+TEST_F(ArchiveTest, RejectsATruncatedArchive) {
   for (const Filter filter : {::archive_write_add_filter_none, ::archive_write_add_filter_xz}) {
     const std::string whole = read_file(pack(filter));
     write_file(dir_.file("x"), std::string_view(whole).substr(0, whole.size() / 2));
@@ -143,7 +143,7 @@ TEST_F(ArchiveTest, RefusesOneThatIsCutShort) {
   }
 }
 
-TEST_F(ArchiveTest, RefusesMoreThanMemoryShallHold) {
+TEST_F(ArchiveTest, RejectsContentAboveTheSizeLimit) {
   const std::string path = pack(::archive_write_add_filter_xz);
   EXPECT_EQ(read_archive(path, 300009).size(), 3u);
   EXPECT_THAT(error_of([&] { read_archive(path, 300008); }),

@@ -23,7 +23,7 @@ class EndpointTest : public testing::Test {
   const ScopedVariable trusted_{"SMELT_TRUSTED_ENDPOINTS"};
 };
 
-TEST_F(EndpointTest, OwnServersAndThisMachineGetCredentials) {
+TEST_F(EndpointTest, SendsCredentialsToTheProvidersServersAndLocalhost) {
   for (const char* path :
        {"gs://b/k", "gs://b/k?endpoint_override=storage.googleapis.com",
         "gs://b/k?endpoint_override=storage.me-central2.rep.googleapis.com",
@@ -34,7 +34,7 @@ TEST_F(EndpointTest, OwnServersAndThisMachineGetCredentials) {
     EXPECT_EQ(why_not(path), "") << path;
 }
 
-TEST_F(EndpointTest, OthersGetNoneUnlessTheyAreTrusted) {
+TEST_F(EndpointTest, SendsNoCredentialsToUntrustedServers) {
   for (const char* host :
        {"evil.example", "127.0.0.1.evil.example:80", "localhost.evil.example", "10.0.0.1:9000",
         "storage.googleapis.com.evil.example", "googleapis.com.evil.example",
@@ -53,7 +53,7 @@ TEST_F(EndpointTest, OthersGetNoneUnlessTheyAreTrusted) {
   EXPECT_EQ(why_not("s3://b/k?endpoint_override=minio.example:9000"), "");
 }
 
-TEST_F(EndpointTest, WhatAUrlCouldReadInAnotherWayIsRefused) {
+TEST_F(EndpointTest, RejectsAmbiguousEndpointOptions) {
   for (const char* option :
        {"endpoint_override=127.0.0.1:80@evil.example", "endpoint_override=127.0.0.1/../evil",
         "endpoint_override=localhost:80#evil.example", "endpoint_override=", "scheme=ftp",
@@ -64,7 +64,7 @@ TEST_F(EndpointTest, WhatAUrlCouldReadInAnotherWayIsRefused) {
                         "options are scheme=http or https, region=NAME, and endpoint_override="));
 }
 
-TEST_F(EndpointTest, AnEmulatorIsAskedByNobody) {
+TEST_F(EndpointTest, SendsNoCredentialsToTheEmulator) {
   const ScopedVariable emulator("CLOUD_STORAGE_EMULATOR_ENDPOINT", "http://127.0.0.1:9023/");
   const Endpoint endpoint = endpoint_of(parse_remote("gs://b/k"));
   EXPECT_EQ(endpoint.options(), "?scheme=http&endpoint_override=127.0.0.1:9023");

@@ -27,7 +27,7 @@ std::size_t entries(const TempDir& dir) {
   return std::distance(fs::directory_iterator(dir.path()), fs::directory_iterator());
 }
 
-TEST(OutputFile, AppearsWholeOrNotAtAll) {
+TEST(OutputFile, AppearsOnlyAtCommit) {
   const TempDir dir;
   {
     OutputFile file(dir.file("new/f"));
@@ -43,7 +43,7 @@ TEST(OutputFile, AppearsWholeOrNotAtAll) {
   EXPECT_EQ(read_file(dir.file("f")), "new");
 }
 
-TEST(OutputFile, LeavesTheOldFileOnAFullDisk) {
+TEST(OutputFile, KeepsTheOldFileIfTheDiskIsFull) {
   const TempDir dir;
   write_file(dir.file("f"), "old");
   const FileSizeLimit limit(4096);
@@ -59,7 +59,7 @@ TEST(OutputFile, LeavesTheOldFileOnAFullDisk) {
   return status.st_mode;
 }
 
-TEST(OutputFile, ThatIsAPipeIsWrittenAndStays) {
+TEST(OutputFile, WritesToANamedPipeWithoutReplacingIt) {
   const TempDir dir;
   const std::string pipe = dir.file("pipe"), content(300000, 'x');
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
@@ -71,7 +71,7 @@ TEST(OutputFile, ThatIsAPipeIsWrittenAndStays) {
 }
 
 // /dev/stdout is such a link.
-TEST(OutputFile, MayBeAPipeWithoutANameOfItsOwn) {
+TEST(OutputFile, WritesToAnAnonymousPipe) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   const Descriptor from(ends[0]), to(ends[1]);
@@ -82,7 +82,7 @@ TEST(OutputFile, MayBeAPipeWithoutANameOfItsOwn) {
 }
 
 // As root /dev/null itself would have been replaced by a file.
-TEST(OutputFile, ThatIsADeviceIsWrittenAndStays) {
+TEST(OutputFile, WritesToADeviceWithoutReplacingIt) {
   const TempDir dir;
   const std::string null = dir.file("null");
   if (::mknod(null.c_str(), S_IFCHR | 0600, makedev(1, 3)) != 0 ||
@@ -93,14 +93,14 @@ TEST(OutputFile, ThatIsADeviceIsWrittenAndStays) {
   EXPECT_EQ(entries(dir), 1u);
 }
 
-TEST(OutputFile, ThatIsAFolderIsRefused) {
+TEST(OutputFile, RejectsAFolder) {
   const TempDir dir;
   EXPECT_THAT(error_of<UsageError>([&] { write_file(dir.path(), "x"); }),
               HasSubstr("write: " + dir.path() + ": Is a directory"));
   EXPECT_EQ(entries(dir), 0u);
 }
 
-TEST(OutputFile, BehindALinkIsReplacedAndTheLinkStays) {
+TEST(OutputFile, ReplacesTheTargetOfALinkAndKeepsTheLink) {
   const TempDir dir;
   write_file(dir.file("to/real"), "old");
   fs::create_symlink("to/real", dir.file("link"));
@@ -109,7 +109,7 @@ TEST(OutputFile, BehindALinkIsReplacedAndTheLinkStays) {
   EXPECT_EQ(read_file(dir.file("to/real")), "new");
 }
 
-TEST(OutputFile, BehindALinkToNothingIsMadeAndTheLinkStays) {
+TEST(OutputFile, CreatesTheMissingTargetOfALink) {
   const TempDir dir;
   fs::create_symlink("new/real", dir.file("first"));
   fs::create_symlink("first", dir.file("link"));
@@ -122,7 +122,7 @@ TEST(OutputFile, BehindALinkToNothingIsMadeAndTheLinkStays) {
               HasSubstr("circle: Too many levels of symbolic links"));
 }
 
-TEST(RemoveAbandoned, TakesNothingButUnfinishedFilesOfThesePaths) {
+TEST(RemoveAbandoned, RemovesOnlyPartialFilesOfTheGivenPaths) {
   const TempDir dir;
   const std::string id = "0123456789abcdef";
   const std::vector<std::string> others{"f.partial-1",
@@ -143,7 +143,7 @@ TEST(RemoveAbandoned, TakesNothingButUnfinishedFilesOfThesePaths) {
   EXPECT_EQ(entries(dir), others.size() + 2);
 }
 
-TEST(RemoveAbandoned, LeavesWhatALivingProcessIsWriting) {
+TEST(RemoveAbandoned, KeepsPartialFilesOfRunningProcesses) {
   const TempDir dir;
   OutputFile file(dir.file("f"));
   file.write("all of it");
@@ -152,7 +152,7 @@ TEST(RemoveAbandoned, LeavesWhatALivingProcessIsWriting) {
   EXPECT_EQ(read_file(dir.file("f")), "all of it");
 }
 
-TEST(OutputFile, IsItsOwnersAloneUntilItIsWhole) {
+TEST(OutputFile, IsReadableByItsOwnerOnlyUntilCommit) {
   const TempDir dir;
   const ::mode_t before = ::umask(027);
   OutputFile file(dir.file("f"));
@@ -168,7 +168,7 @@ TEST(OutputFile, IsItsOwnersAloneUntilItIsWhole) {
   ::umask(before);
 }
 
-TEST(OutputFile, HasANameMeanwhileThatCannotBeForetold) {
+TEST(OutputFile, UsesRandomNamesForPartialFiles) {
   const TempDir dir;
   OutputFile one(dir.file("f")), other(dir.file("f"));
   std::set<std::string> names;
@@ -180,7 +180,7 @@ TEST(OutputFile, HasANameMeanwhileThatCannotBeForetold) {
   EXPECT_EQ(names.size(), 2u);
 }
 
-TEST(ShareFile, IsACopyWhereNoHardLinkIsPossible) {
+TEST(ShareFile, CopiesIfHardLinksAreImpossible) {
   const std::string from = "/proc/self/status";  // of another file system
   const TempDir dir;
   share_file(from, dir.file("copy"));
@@ -188,7 +188,7 @@ TEST(ShareFile, IsACopyWhereNoHardLinkIsPossible) {
   EXPECT_EQ(entries(dir), 1u);
 }
 
-TEST(OutputDirectory, AppearsWholeAndOnlyWhereNothingIs) {
+TEST(OutputDirectory, AppearsOnlyAtCommitAndReplacesNoFolder) {
   const TempDir dir;
   {
     const OutputDirectory abandoned(dir.file("d"));
@@ -203,14 +203,14 @@ TEST(OutputDirectory, AppearsWholeAndOnlyWhereNothingIs) {
               HasSubstr("d exists and is not empty"));
 }
 
-TEST(Patterns, AreExpandedInOrder) {
+TEST(Patterns, ExpandInOrder) {
   const TempDir dir;
   for (const char* name : {"b1", "a2", "a1"}) write_file(dir.file(name), "");
   EXPECT_THAT(expand_patterns(str(dir.file("b1"), ", ", dir.file("a*")), "--input"),
               ElementsAre(dir.file("b1"), dir.file("a1"), dir.file("a2")));
 }
 
-TEST(Patterns, ThatMatchNothingAreNamed) {
+TEST(Patterns, ReportsPatternsWithoutAMatch) {
   const TempDir dir;
   const auto expand = [&](const std::string& text) {
     return error_of([&] { expand_patterns(text, "--input"); });
@@ -228,7 +228,7 @@ TEST(Patterns, ThatMatchNothingAreNamed) {
   EXPECT_EQ(expand_patterns(dir.file("a?b.txt"), "--input"), std::vector{dir.file("a,b.txt")});
 }
 
-TEST(InputFile, MayBeAPipe) {
+TEST(InputFile, ReadsAPipe) {
   const TempDir dir;
   const std::string pipe = dir.file("pipe"), content(300000, 'x');
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
@@ -237,7 +237,7 @@ TEST(InputFile, MayBeAPipe) {
   writer.join();
 }
 
-TEST(InputFile, OfMoreThanItMayHaveIsNotRead) {
+TEST(InputFile, RejectsFilesAboveTheSizeLimit) {
   const TempDir dir;
   std::ofstream(dir.file("large"));
   std::filesystem::resize_file(dir.file("large"), std::uintmax_t{1} << 40);
@@ -245,7 +245,7 @@ TEST(InputFile, OfMoreThanItMayHaveIsNotRead) {
               HasSubstr("large: larger than the maximum of 64 MiB for such a file"));
 }
 
-TEST(InputFile, NamesWhatCannotBeRead) {
+TEST(InputFile, ReportsMissingFilesAndFolders) {
   const TempDir dir;
   EXPECT_THAT(error_of([&] { read_file(dir.file("none")); }), HasSubstr("open: "));
   EXPECT_THAT(error_of([&] { read_file(dir.path()); }), HasSubstr("Is a directory"));

@@ -35,7 +35,7 @@ class FolderLockTest : public testing::Test {
   const std::string path_ = dir_.file("deep/model"), lock_ = path_ + "/smelt.lock";
 };
 
-TEST_F(FolderLockTest, IsHeldByOneWhoIsNamed) {
+TEST_F(FolderLockTest, RejectsASecondProcessAndNamesTheFirst) {
   fs::create_directories(path_);
   {
     const FolderLock first(path_, "train");
@@ -62,7 +62,7 @@ TEST_F(FolderLockTest, RemovesPartialFilesOfKilledProcesses) {
   EXPECT_TRUE(fs::exists(path_ + "/vocab.txt"));
 }
 
-TEST_F(FolderLockTest, AFolderMadeForItStaysOnlyWithSomethingInIt) {
+TEST_F(FolderLockTest, RemovesAFolderThatItCreatedIfItStaysEmpty) {
   {
     const FolderLock first(path_, "train");
   }
@@ -74,7 +74,7 @@ TEST_F(FolderLockTest, AFolderMadeForItStaysOnlyWithSomethingInIt) {
   EXPECT_EQ(list_folder(path_), std::vector<std::string>{"checkpoint"});
 }
 
-TEST_F(FolderLockTest, WhatAKilledProcessLeftIsTakenAndTold) {
+TEST_F(FolderLockTest, TakesOverAndReportsTheLockOfAKilledProcess) {
   const CapturedLog log;
   write_file(lock_, str("process 1 on host of another, longer than ours ", std::string(600, 'x')));
   const FolderLock next(path_, "train");
@@ -82,7 +82,7 @@ TEST_F(FolderLockTest, WhatAKilledProcessLeftIsTakenAndTold) {
   EXPECT_THAT(log.text(), HasSubstr(" was in use by process 1 on host of another, longer"));
 }
 
-TEST_F(FolderLockTest, ItsOwnerIsNamedWithTimeAndCommand) {
+TEST_F(FolderLockTest, DescribesItsOwnerWithTimeAndCommand) {
   const LockOwner mine = LockOwner::this_process(), read = LockOwner::parse(mine.text());
   EXPECT_THAT(mine.words, testing::MatchesRegex("process [0-9]+ on host [^ ]+ since "
                                                 "20..-..-.. ..:..:.. UTC: .*test_io_filesystem.*"));
@@ -96,7 +96,7 @@ TEST_F(FolderLockTest, ItsOwnerIsNamedWithTimeAndCommand) {
   EXPECT_FALSE(other.has_ended());
 }
 
-TEST_F(FolderLockTest, OneWhoseFileIsRemovedOrReplacedIsLostAndLeavesTheOtherAlone) {
+TEST_F(FolderLockTest, IsLostIfItsFileIsRemovedAndKeepsTheNewLock) {
   for (const bool moved : {false, true}) {
     auto first = std::make_unique<const FolderLock>(path_, "train");
     first->require_held_now();
@@ -115,7 +115,7 @@ TEST_F(FolderLockTest, OneWhoseFileIsRemovedOrReplacedIsLostAndLeavesTheOtherAlo
   }
 }
 
-TEST_F(FolderLockTest, ALinkIsNotFollowed) {
+TEST_F(FolderLockTest, DoesNotFollowASymbolicLink) {
   write_file(dir_.file("victim"), "dear");
   fs::create_directories(path_);
   fs::create_symlink(dir_.file("victim"), lock_);
@@ -123,7 +123,7 @@ TEST_F(FolderLockTest, ALinkIsNotFollowed) {
   EXPECT_EQ(read_file(dir_.file("victim")), "dear");
 }
 
-TEST_F(FolderLockTest, WithoutLocksWorkGoesOnWithAWarning) {
+TEST_F(FolderLockTest, WarnsAndContinuesIfTheFileSystemHasNoLocks) {
   const CapturedLog log;
   flock_error = ENOLCK;
   const std::string said = refusal();
@@ -133,7 +133,7 @@ TEST_F(FolderLockTest, WithoutLocksWorkGoesOnWithAWarning) {
               HasSubstr("smelt.lock: No locks available: smelt cannot prevent a second "));
 }
 
-TEST_F(FolderLockTest, WhoLooksForAnInstantKeepsNobodyOut) {
+TEST_F(FolderLockTest, RetriesIfAReaderHoldsTheLockBriefly) {
   fs::create_directories(path_);
   write_file(lock_, "");
   const Descriptor looking(::open(lock_.c_str(), O_RDONLY));
@@ -145,14 +145,14 @@ TEST_F(FolderLockTest, WhoLooksForAnInstantKeepsNobodyOut) {
   EXPECT_EQ(refusal(), "no error");
 }
 
-TEST_F(FolderLockTest, AFileThatVanishesWheneverItIsLockedIsNotOpenedForEver) {
+TEST_F(FolderLockTest, GivesUpIfTheLockFileIsRemovedEachTime) {
   flock_removes = lock_;
   const std::string said = refusal();
   flock_removes.clear();
   EXPECT_THAT(said, HasSubstr(str("lock: ", lock_, ": was removed or replaced in each of 100 ")));
 }
 
-TEST(FileLock, WritersOfOneFileTakeTurns) {
+TEST(FileLock, SerializesWritersOfOneFile) {
   const TempDir dir;
   const std::string path = dir.file("number");
   write_file(path, "0");
@@ -169,7 +169,7 @@ TEST(FileLock, WritersOfOneFileTakeTurns) {
   EXPECT_FALSE(exists(path + ".lock"));
 }
 
-TEST(FileLock, IsNotWaitedForForEver) {
+TEST(FileLock, WarnsAndContinuesAfterTheTimeout) {
   const TempDir dir;
   const CapturedLog log;
   const std::string path = dir.file("lock");

@@ -27,7 +27,7 @@ class Here {
   fs::path before_;
 };
 
-TEST(CanonicalPath, IsOneForAllAliasesWhetherOrNotThePathExists) {
+TEST(CanonicalPath, IsTheSameForAllAliasesOfAPath) {
   const TempDir dir;
   const Here here(dir.path());
   write_file("real/old", "");
@@ -46,7 +46,7 @@ TEST(CanonicalPath, IsOneForAllAliasesWhetherOrNotThePathExists) {
   EXPECT_EQ(canonical_path("gs://anonymous@b/a/b"), "gs://b/a/b");
 }
 
-TEST(CheckApart, FindsAnInputUnderEveryName) {
+TEST(CheckApart, RejectsAnOutputThatIsAnAliasOfAnInput) {
   const TempDir dir;
   const Here here(dir.path());
   write_file("in", "x");

@@ -33,27 +33,27 @@ class GcsTest : public testing::Test {
   std::unique_ptr<GcsEmulator> emulator_;
 };
 
-TEST_F(GcsTest, WhatIsWrittenIsReadBack) { expect_round_trips(at("")); }
+TEST_F(GcsTest, ReadsBackWhatItWrites) { expect_round_trips(at("")); }
 
-TEST_F(GcsTest, AnyRangeIsReadFromAnyThread) { expect_ranged_reads(at("data")); }
+TEST_F(GcsTest, ReadsRangesFromSeveralThreads) { expect_ranged_reads(at("data")); }
 
-TEST_F(GcsTest, ListsAndPatternsAreThoseOfTheOriginals) { expect_patterns(at("data")); }
+TEST_F(GcsTest, ExpandsPatternsLikeTensorFlow) { expect_patterns(at("data")); }
 
-TEST_F(GcsTest, FoldersAreListedAndRemoved) { expect_folders(at("data")); }
+TEST_F(GcsTest, ListsAndRemovesFolders) { expect_folders(at("data")); }
 
 // A killed process's last requests may still arrive while the next one clears up behind it.
-TEST_F(GcsTest, AFolderThatOthersRemoveTooIsRemoved) {
+TEST_F(GcsTest, RemovesAFolderThatOthersRemoveAtTheSameTime) {
   for (int i = 0; i < 30; ++i) write_file(at(str("tree/", i)), "x");
   run_parallel(4, [&](int) { remove_tree(at("tree")); });
   EXPECT_THAT(list_folder(at("tree")), testing::IsEmpty());
 }
 
-TEST_F(GcsTest, NothingIsSeenWithoutCommit) {
+TEST_F(GcsTest, ShowsNoObjectBeforeCommit) {
   expect_nothing_without_commit(at("data"));
   EXPECT_EQ(client("list"), "data/folder/a 1\ndata/left/old 3\n");
 }
 
-TEST_F(GcsTest, WhereNoThreadCanBeStartedNothingIsReadOrWrittenByHalves) {
+TEST_F(GcsTest, ReadsAndWritesNothingIfNoThreadCanBeStarted) {
   const std::string bytes = test_bytes((9 << 20) + 3, 5);
   write_file(at("file"), bytes);
   const ThreadLimit none(0);
@@ -63,7 +63,7 @@ TEST_F(GcsTest, WhereNoThreadCanBeStartedNothingIsReadOrWrittenByHalves) {
   EXPECT_FALSE(exists(at("other")));
 }
 
-TEST_F(GcsTest, TheOfficialClientReadsWhatIsWritten) {
+TEST_F(GcsTest, OfficialClientReadsWrittenObjects) {
   const std::string bytes = test_bytes((20 << 20) + 3, 3);
   write_file(at("big/one"), bytes);
   write_file(at("empty"), "");
@@ -72,7 +72,7 @@ TEST_F(GcsTest, TheOfficialClientReadsWhatIsWritten) {
   EXPECT_TRUE(read_file(dir_.file("got")) == bytes);
 }
 
-TEST_F(GcsTest, WhatTheOfficialClientWritesIsRead) {
+TEST_F(GcsTest, ReadsObjectsOfTheOfficialClient) {
   const std::string bytes = test_bytes((20 << 20) + 3, 4);
   write_file(dir_.file("put"), bytes);
   client(str("put theirs/x.txt ", dir_.file("put")));
@@ -82,7 +82,7 @@ TEST_F(GcsTest, WhatTheOfficialClientWritesIsRead) {
 }
 
 // gsutil cp -Z makes such an object. A large one is read in ranges, which the store ignores.
-TEST_F(GcsTest, AnObjectThatTheStoreDecompressesIsRefusedByName) {
+TEST_F(GcsTest, RejectsAnObjectThatTheStoreDecompresses) {
   std::string text;
   for (std::size_t i = 0; i < 200'000; ++i) text += str("line ", i * 7919 % 1'000'003, "\n");
   write_file(dir_.file("small"), "line 1\n");
@@ -96,7 +96,7 @@ TEST_F(GcsTest, AnObjectThatTheStoreDecompressesIsRefusedByName) {
   }
 }
 
-TEST_F(GcsTest, ListedNamesAreReadWhateverTheyHold) {
+TEST_F(GcsTest, ReadsListedNamesWithSpecialCharacters) {
   write_file(dir_.file("put"), "put");
   std::string pairs;
   for (const char* name : {"a?lang=en", "a&token=1", "w [1],", "b?scheme=https"})
@@ -114,7 +114,7 @@ TEST_F(GcsTest, ListedNamesAreReadWhateverTheyHold) {
   EXPECT_THAT(match_pattern(literal, "input"), testing::ElementsAre(literal));
 }
 
-TEST_F(GcsTest, ARefusalThatIsNoMissingPermissionHasItsOwnHint) {
+TEST_F(GcsTest, HintDependsOnTheReasonOfTheDenial) {
   write_file(at("x"), "x");
   for (const auto& [form, hint] :
        {std::pair{"refuse permission", "add-iam-policy-binding gs://bucket"},
@@ -133,7 +133,7 @@ TEST_F(GcsTest, ARefusalThatIsNoMissingPermissionHasItsOwnHint) {
   EXPECT_EQ(read_file(at("x")), "x");
 }
 
-TEST_F(GcsTest, TheEmulatorOfTheEnvironmentIsUsed) {
+TEST_F(GcsTest, UsesTheEmulatorOfTheEnvironmentVariable) {
   const ScopedVariable emulator("CLOUD_STORAGE_EMULATOR_ENDPOINT",
                                 "http://" + emulator_->endpoint());
   write_file("gs://bucket/by/environment", "x");
@@ -141,7 +141,7 @@ TEST_F(GcsTest, TheEmulatorOfTheEnvironmentIsUsed) {
   EXPECT_EQ(read_file("gs://bucket/by/environment"), "x");
 }
 
-TEST_F(GcsTest, AMissingObjectIsNamedWithItsBucket) {
+TEST_F(GcsTest, ReportsAMissingObjectWithItsBucket) {
   const std::string what =
       "gs://bucket/dir/x: bucket 'bucket' has no object 'dir/x', asked as anonymous "
       "(gs://anonymous@…)";
@@ -153,7 +153,7 @@ TEST_F(GcsTest, AMissingObjectIsNamedWithItsBucket) {
   EXPECT_THROW(read_file(at("dir/x")), UsageError);
 }
 
-TEST_F(GcsTest, AMissingBucketIsNamed) {
+TEST_F(GcsTest, ReportsAMissingBucket) {
   const std::string what = ": no bucket 'other', asked as anonymous";
   EXPECT_THAT(message_of([&] { read_file(emulator_->path("x", "other")); }),
               HasSubstr("open: gs://other/x" + what));
@@ -165,7 +165,7 @@ TEST_F(GcsTest, AMissingBucketIsNamed) {
   EXPECT_THROW(read_file(emulator_->path("x", "other")), UsageError);
 }
 
-TEST_F(GcsTest, AStoreThatIsGoneIsTheWorldsFailure) {
+TEST_F(GcsTest, AnUnreachableStoreIsASystemError) {
   const std::string path = at("x");
   emulator_.reset();
   try {
@@ -177,7 +177,7 @@ TEST_F(GcsTest, AStoreThatIsGoneIsTheWorldsFailure) {
   }
 }
 
-TEST_F(GcsTest, AnUnknownOptionIsRefused) {
+TEST_F(GcsTest, RejectsAnUnknownOption) {
   EXPECT_THAT(
       message_of([] { read_file("gs://bucket/x?sceme=http"); }),
       HasSubstr("path: gs://bucket/x?sceme=http: option sceme=http\n  hint: options are scheme="));

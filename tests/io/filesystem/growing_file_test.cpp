@@ -31,18 +31,18 @@ void expect_growth(const std::string& path) {
               HasSubstr("exists already\n  hint: choose another name"));
 }
 
-TEST(GrowingFile, IsReadableAfterEachAddition) {
+TEST(GrowingFile, IsReadableAfterEachAppend) {
   const TempDir dir;
   expect_growth(dir.file("a/b/log"));
 }
 
-TEST(GrowingFile, IsWrittenAnewOnAnObjectStore) {
+TEST(GrowingFile, RewritesTheObjectAfterEachAppend) {
   REQUIRE_ORACLE();
   const GcsEmulator emulator;
   expect_growth(emulator.path("logs/log"));
 }
 
-TEST(GrowingFile, OnAStoreWhatIsLeftIsWrittenAtItsEnd) {
+TEST(GrowingFile, WritesTheRemainingBytesOfAnObjectAtTheEnd) {
   REQUIRE_ORACLE();
   const GcsEmulator emulator;
   const std::string path = emulator.path("log");
@@ -55,7 +55,7 @@ TEST(GrowingFile, OnAStoreWhatIsLeftIsWrittenAtItsEnd) {
   EXPECT_EQ(read_file(path), "one" + std::string(100, '.'));
 }
 
-TEST(GrowingFile, AStoreThatRefusesStopsNobodyAndIsTriedAgain) {
+TEST(GrowingFile, RetriesLaterIfTheStoreDeniesAWrite) {
   REQUIRE_ORACLE();
   const GcsEmulator emulator;
   const CapturedLog log;
@@ -73,7 +73,7 @@ TEST(GrowingFile, AStoreThatRefusesStopsNobodyAndIsTriedAgain) {
                                 HasSubstr(path + " will be written again later")));
 }
 
-TEST(GrowingFile, TheObjectBeforeTheNewestIsWrittenAgainAfterARefusal) {
+TEST(GrowingFile, RewritesAlsoThePreviousObjectAfterADeniedWrite) {
   REQUIRE_ORACLE();
   const GcsEmulator emulator;
   const CapturedLog log;
@@ -91,7 +91,7 @@ TEST(GrowingFile, TheObjectBeforeTheNewestIsWrittenAgainAfterARefusal) {
   EXPECT_EQ(read_file(second), "three");
 }
 
-TEST(GrowingFile, WhatAStoreNeverTookIsMissedAtTheEndWithTheReason) {
+TEST(GrowingFile, ReportsAnIncompleteObjectAtTheEndWithTheReason) {
   REQUIRE_ORACLE();
   const GcsEmulator emulator;
   const CapturedLog log;

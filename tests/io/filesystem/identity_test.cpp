@@ -122,7 +122,7 @@ class IdentityTest : public testing::Test {
   const ScopedVariable metadata_{"GCE_METADATA_ROOT", "127.0.0.1:1"};
 };
 
-TEST_F(IdentityTest, AServiceAccountIsNamedByItsEmail) {
+TEST_F(IdentityTest, NamesAServiceAccountByItsEmail) {
   write_key(key_,
             R"({"type": "service_account", "client_email": "x@y.iam", "private_key": "SECRET"})");
   const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", key_);
@@ -132,21 +132,21 @@ TEST_F(IdentityTest, AServiceAccountIsNamedByItsEmail) {
   EXPECT_FALSE(identity.anonymous);
 }
 
-TEST_F(IdentityTest, AUserWhoSignedInWithGcloudIsFound) {
+TEST_F(IdentityTest, FindsTheUserOfAGcloudSignIn) {
   const std::string file = dir_.file(".config/gcloud/application_default_credentials.json");
   write_key(file, kUser);
   EXPECT_EQ(google_identity().words, "the user who signed in with gcloud (" + file + ")");
   EXPECT_FALSE(google_identity().anonymous);
 }
 
-TEST_F(IdentityTest, CredentialsAreFoundInTheFolderThatGcloudUses) {
+TEST_F(IdentityTest, FindsCredentialsInTheFolderOfCloudsdkConfig) {
   const ScopedVariable config("CLOUDSDK_CONFIG", dir_.file("other"));
   write_key(dir_.file("other/application_default_credentials.json"), kUser);
   EXPECT_THAT(google_identity().words, HasSubstr(dir_.file("other/application_default")));
 }
 
 // The rules of `smelt cloud` (tests/cloud/credentials_test.cpp) hold for gs:// as well.
-TEST_F(IdentityTest, CredentialsThatNameAnotherServerAreRefused) {
+TEST_F(IdentityTest, RejectsCredentialsThatNameAnUntrustedServer) {
   const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", key_);
   write_key(key_, R"({"type": "authorized_user", "client_id": "c", "client_secret": "SECRET",
     "refresh_token": "SECRET", "token_uri": "http://192.0.2.2/token"})");
@@ -164,7 +164,7 @@ TEST_F(IdentityTest, CredentialsThatNameAnotherServerAreRefused) {
   EXPECT_THAT(refusal(), testing::Not(HasSubstr("SECRET")));
 }
 
-TEST_F(IdentityTest, CredentialsThatEveryoneCanReadAreRefused) {
+TEST_F(IdentityTest, RejectsWorldReadableCredentials) {
   const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", key_);
   write_key(key_, kUser);
   EXPECT_EQ(refusal(), "accepted");
@@ -174,7 +174,7 @@ TEST_F(IdentityTest, CredentialsThatEveryoneCanReadAreRefused) {
 
 // Google's client, which does not know CLOUDSDK_CONFIG, takes the file that was checked. What
 // begins with PLANTED must not be shown.
-TEST_F(IdentityTest, AnExpiredSignInIsSaidWithoutSecrets) {
+TEST_F(IdentityTest, ReportsAnExpiredSignInWithoutSecrets) {
   HttpServer server([](const ServedRequest& request) -> ServedAnswer {
     return {.status = 400,
             .body = R"({"error": "invalid_grant", "error_description": "Bad Request: )" +
@@ -194,7 +194,7 @@ TEST_F(IdentityTest, AnExpiredSignInIsSaidWithoutSecrets) {
   EXPECT_THAT(server.requests().at(0).body, HasSubstr("PLANTED-b"));
 }
 
-TEST_F(IdentityTest, TheFileThatGooglesClientIsToldToReadIsTheOneThatIsChecked) {
+TEST_F(IdentityTest, ChecksTheFileThatGooglesClientReads) {
   const ScopedVariable path("GOOGLE_GCLOUD_ADC_PATH_OVERRIDE", dir_.file("other.json")),
       config("CLOUDSDK_CONFIG", dir_.file("config"));
   lead_google_client_to_gcloud();
@@ -203,7 +203,7 @@ TEST_F(IdentityTest, TheFileThatGooglesClientIsToldToReadIsTheOneThatIsChecked) 
 }
 
 // The names hold the words by which a refusal is known.
-TEST_F(IdentityTest, ATokenServerThatFailsDoesNotEndTheSignIn) {
+TEST_F(IdentityTest, AFailingTokenServerIsASystemError) {
   HttpServer server(
       [](const ServedRequest& /*request*/) -> ServedAnswer { return {.status = 503}; });
   const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", key_);
@@ -214,7 +214,7 @@ TEST_F(IdentityTest, ATokenServerThatFailsDoesNotEndTheSignIn) {
   EXPECT_THAT(message, HasSubstr("hint: check the network"));
 }
 
-TEST_F(IdentityTest, ATokenServerThatCannotBeReachedDoesNotEndTheSignIn) {
+TEST_F(IdentityTest, AnUnreachableTokenServerIsASystemError) {
   const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", key_);
   write_key(key_, user_with("http://127.0.0.1:1/token"));
   const std::string message = error_of<SystemError>(
@@ -222,7 +222,7 @@ TEST_F(IdentityTest, ATokenServerThatCannotBeReachedDoesNotEndTheSignIn) {
   EXPECT_THAT(message, HasSubstr("hint: check the network"));
 }
 
-TEST_F(IdentityTest, AGoogleMachineHasAnAccount) {
+TEST_F(IdentityTest, UsesTheServiceAccountOfAGoogleMachine) {
   REQUIRE_ORACLE();
   const int port = free_port();
   const ServerProcess server(
@@ -234,20 +234,20 @@ TEST_F(IdentityTest, AGoogleMachineHasAnAccount) {
             "service account trainer@project.iam.gserviceaccount.com (of this machine)");
 }
 
-TEST_F(IdentityTest, AMetadataServerThatIsSlowIsWaitedFor) {
+TEST_F(IdentityTest, WaitsForASlowMetadataServer) {
   const MetadataServer server({kAccount}, std::chrono::milliseconds(1500));
   const ScopedVariable metadata("GCE_METADATA_ROOT", server.root());
   EXPECT_EQ(google_identity().member, "serviceAccount:x@y.iam");
 }
 
-TEST_F(IdentityTest, AMetadataServerThatTakesNoConnectionAtFirstIsTriedAgain) {
+TEST_F(IdentityTest, RetriesIfTheMetadataServerAcceptsNoConnection) {
   const MetadataServer server({"", kAccount}, {}, std::chrono::milliseconds(1300));
   const ScopedVariable metadata("GCE_METADATA_ROOT", server.root());
   const Descriptor fills_the_queue = server.connection();
   EXPECT_EQ(google_identity().member, "serviceAccount:x@y.iam");
 }
 
-TEST_F(IdentityTest, ASignalIsNoAnswerOfAMetadataServer) {
+TEST_F(IdentityTest, RetriesMetadataRequestsInterruptedBySignals) {
   const MetadataServer server({kAccount}, std::chrono::milliseconds(500));
   const ScopedVariable metadata("GCE_METADATA_ROOT", server.root());
   struct ::sigaction nothing{}, before{};
@@ -264,14 +264,14 @@ TEST_F(IdentityTest, ASignalIsNoAnswerOfAMetadataServer) {
   ::sigaction(SIGUSR1, &before, nullptr);
 }
 
-TEST_F(IdentityTest, AMetadataServerIsAskedAgainUntilItAnswers) {
+TEST_F(IdentityTest, RetriesTheMetadataServerAfterTemporaryErrors) {
   const MetadataServer server(
       {"", "HTTP/1.0 503 Later\r\n\r\n", "HTTP/1.0 429 Later\r\n\r\n", kAccount});
   const ScopedVariable metadata("GCE_METADATA_ROOT", server.root());
   EXPECT_EQ(google_identity().member, "serviceAccount:x@y.iam");
 }
 
-TEST_F(IdentityTest, AMetadataServerThatNeverAnswersMakesNobodyAnonymous) {
+TEST_F(IdentityTest, ASilentMetadataServerIsASystemError) {
   const MetadataServer server({});
   const ScopedVariable metadata("GCE_METADATA_ROOT", server.root());
   try {
@@ -284,18 +284,18 @@ TEST_F(IdentityTest, AMetadataServerThatNeverAnswersMakesNobodyAnonymous) {
   }
 }
 
-TEST_F(IdentityTest, AMachineWithoutAnAccountIsAnonymous) {
+TEST_F(IdentityTest, IsAnonymousOnAMachineWithoutAnAccount) {
   const MetadataServer server({"HTTP/1.0 404 Not Found\r\n\r\n"});
   const ScopedVariable metadata("GCE_METADATA_ROOT", server.root());
   EXPECT_TRUE(google_identity().anonymous);
 }
 
-TEST_F(IdentityTest, WithoutAnyCredentialsItIsAnonymous) {
+TEST_F(IdentityTest, IsAnonymousWithoutCredentials) {
   EXPECT_TRUE(google_identity().anonymous);
   EXPECT_EQ(google_identity().words, "anonymous (no credentials were found)");
 }
 
-TEST_F(IdentityTest, ANamedFileThatCannotBeUsedIsRefused) {
+TEST_F(IdentityTest, RejectsAnUnusableGivenCredentialsFile) {
   const ScopedVariable named("GOOGLE_APPLICATION_CREDENTIALS", key_);
   EXPECT_THAT(refusal(),
               HasSubstr("key.json (GOOGLE_APPLICATION_CREDENTIALS): the file does not exist"));
@@ -306,7 +306,7 @@ TEST_F(IdentityTest, ANamedFileThatCannotBeUsedIsRefused) {
   EXPECT_THAT(refusal(), HasSubstr("it has no field 'type'"));
 }
 
-TEST_F(IdentityTest, AwsIdentitiesAreNamedByTheirSource) {
+TEST_F(IdentityTest, NamesAwsIdentitiesByTheirSource) {
   const ScopedVariable file("AWS_SHARED_CREDENTIALS_FILE"), profile("AWS_PROFILE"),
       role("AWS_ROLE_ARN");
   const ScopedVariable none("AWS_ACCESS_KEY_ID");

@@ -20,7 +20,7 @@ std::string refusal(const std::string& path) {
   return "accepted";
 }
 
-TEST(Path, NamesAreJoinedBeforeTheOptions) {
+TEST(Path, JoinInsertsNamesBeforeTheOptions) {
   EXPECT_EQ(join_path("a/b", "c"), "a/b/c");
   EXPECT_EQ(join_path("a/b/", "c"), "a/b/c");
   EXPECT_EQ(join_path("", "c"), "c");
@@ -33,21 +33,21 @@ TEST(Path, NamesAreJoinedBeforeTheOptions) {
   EXPECT_EQ(append_to_path("d", ".json"), "d.json");
 }
 
-TEST(Path, TheLastNameIsFoundWithoutSlashesAndOptions) {
+TEST(Path, PathNameDropsSlashesAndOptions) {
   EXPECT_EQ(path_name("a/b.txt"), "b.txt");
   EXPECT_EQ(path_name("b.txt"), "b.txt");
   EXPECT_EQ(path_name("a/b/"), "b");
   EXPECT_EQ(path_name("s3://bucket/a/b.txt?region=x"), "b.txt");
 }
 
-TEST(Path, AFolderAndANameMakeThePathAgain) {
+TEST(Path, ParentAndNameJoinToThePath) {
   for (const char* path : {"a/b/c", "c", "/c", "gs://b/c", "gs://b/d/c?scheme=http", "./c"})
     EXPECT_EQ(join_path(parent_path(path), path_name(path)), path);
   EXPECT_EQ(parent_path("gs://b/d/c?scheme=http"), "gs://b/d?scheme=http");
   EXPECT_EQ(parent_path("/c"), "/");
 }
 
-TEST(Path, AnObjectStoresPathIsTakenApart) {
+TEST(Path, ParsesAnObjectStorePath) {
   const RemotePath path = parse_remote("gs://anonymous@bucket/a b/c%20d.txt?scheme=http");
   EXPECT_EQ(path.scheme, "gs");
   EXPECT_EQ(path.user, "anonymous");
@@ -87,7 +87,7 @@ constexpr const char* kOddKeys[] = {"index.html?lang=en",
                                     "day=1/part-?",
                                     "x@y:z"};
 
-TEST(Path, AnyNameThatIsListedIsTheSameNameAgain) {
+TEST(Path, ListedKeysRoundTrip) {
   for (const char* folder : {"gs://b", "gs://anonymous@b/?scheme=http&endpoint_override=h:1"})
     for (const std::string key : kOddKeys) {
       const RemotePath bucket = parse_remote(folder);
@@ -101,7 +101,7 @@ TEST(Path, AnyNameThatIsListedIsTheSameNameAgain) {
   EXPECT_EQ(parse_remote("gs://b").with_key("a?x=1"), "gs://b/a?x=1?=");
 }
 
-TEST(Path, ANameThatIsJoinedStaysThatName) {
+TEST(Path, JoinedKeysRoundTrip) {
   for (const std::string folder : {"gs://b/d", "gs://b/d?scheme=http", "gs://b/d?x?="})
     for (const std::string key : {"index.html?lang=en", "a&token=1.txt", "x?=", "b?scheme=http"}) {
       const std::string path = join_path(folder, key);
@@ -113,29 +113,29 @@ TEST(Path, ANameThatIsJoinedStaysThatName) {
     }
 }
 
-TEST(Path, AJoinedNameDoesNotHideASecret) {
+TEST(Path, RejectsCredentialsInAJoinedPath) {
   EXPECT_THAT(refusal(join_path("gs://b/d?secret_key=SECRET", "x")), HasSubstr("credentials"));
   EXPECT_THAT(refusal(join_path("gs://b/d&token=SECRET/e", "x")), HasSubstr("credentials"));
 }
 
-TEST(Path, LocalPathsStayLocal) {
+TEST(Path, RecognizesLocalPaths) {
   for (const char* path : {"a", "/a/b", "./a://b", "C:/x", "gs:/b", "://x", ""})
     EXPECT_FALSE(is_remote(path)) << path;
 }
 
-TEST(Path, AnUnknownStorageIsRefused) {
+TEST(Path, RejectsAnUnknownStorageScheme) {
   EXPECT_THAT(refusal("https://host/x"),
               HasSubstr("path: https://…: unknown storage scheme 'https'"));
   EXPECT_THAT(refusal("https://host/x"),
               HasSubstr("hint: give a local path, gs://bucket/… or s3://bucket/…"));
 }
 
-TEST(Path, ThereMustBeABucket) {
+TEST(Path, RejectsAMissingBucket) {
   EXPECT_THAT(refusal("gs://"), HasSubstr("path: gs://: the bucket is missing"));
   EXPECT_THAT(refusal("s3:///key"), HasSubstr("the bucket is missing"));
 }
 
-TEST(Path, CredentialsInAPathAreRefusedAndNotRepeated) {
+TEST(Path, RejectsCredentialsWithoutPrintingThem) {
   for (const char* path : {"s3://AKIA1:SECRET@bucket/key", "gs://SECRET@bucket/key"}) {
     EXPECT_THAT(refusal(path), HasSubstr("://…: a path must not contain credentials"));
     EXPECT_THAT(refusal(path), Not(HasSubstr("SECRET")));
@@ -146,7 +146,7 @@ TEST(Path, CredentialsInAPathAreRefusedAndNotRepeated) {
 }
 
 // Of everything that a user might paste, no piece of the secret may be said again.
-TEST(Path, NoPieceOfASecretIsRepeatedWhateverItsCharacters) {
+TEST(Path, PrintsNoPartOfASecretWithSpecialCharacters) {
   for (const char* secret : {"SECRET", "SEC/RET", "/SEC/RET/", "SEC+RET=", "SEC@RET", "SEC?a=RET",
                              "SEC:RET", "SEC/RET?x=SEC/RET"})
     for (const std::string& path :
@@ -165,7 +165,7 @@ TEST(Path, NoPieceOfASecretIsRepeatedWhateverItsCharacters) {
     }
 }
 
-TEST(Path, AnAtSignInAKeyIsNoPassword) {
+TEST(Path, AllowsAnAtSignInAKey) {
   EXPECT_EQ(parse_remote("s3://bucket.a-b_c/x@y:z/k").key, "x@y:z/k");
   EXPECT_EQ(parse_remote("gs://anonymous@bucket/x@y").key, "x@y");
   EXPECT_EQ(parse_remote("gs://Bucket/x").bucket, "Bucket");

@@ -10,7 +10,7 @@
 namespace smelt::io {
 namespace {
 
-TEST(RandomAccessFile, ReadsAnyPartAndStopsAtTheEnd) {
+TEST(RandomAccessFile, ReadsRangesUpToTheEnd) {
   const TempDir dir;
   write_file(dir.file("x"), "0123456789");
   const RandomAccessFile file(dir.file("x"));
@@ -22,7 +22,7 @@ TEST(RandomAccessFile, ReadsAnyPartAndStopsAtTheEnd) {
   EXPECT_EQ(file.read_at(10, out), 0u);
 }
 
-TEST(RandomAccessFile, AMissingFileAndADirectoryAreTheUsersToMend) {
+TEST(RandomAccessFile, AMissingFileAndADirectoryAreUsageErrors) {
   const TempDir dir;
   EXPECT_THROW(RandomAccessFile(dir.file("none")), UsageError);
   EXPECT_THROW(RandomAccessFile{dir.path()}, UsageError);

@@ -17,7 +17,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-class RefusalTest : public testing::Test {
+class StoreErrorTest : public testing::Test {
  protected:
   void SetUp() override { REQUIRE_ORACLE(); }
   // A path of a server that answers everything with `status`.
@@ -35,7 +35,7 @@ class RefusalTest : public testing::Test {
   std::unique_ptr<ServerProcess> server_;
 };
 
-TEST_F(RefusalTest, EachActionNamesItsPermission) {
+TEST_F(StoreErrorTest, ReportsTheMissingPermissionOfEachAction) {
   const std::string path = refused("gs://anonymous@bucket/dir/x", 403);
   const std::string who =
       " on bucket 'bucket', object 'dir/x' is denied to anonymous (gs://anonymous@…): ";
@@ -56,7 +56,7 @@ TEST_F(RefusalTest, EachActionNamesItsPermission) {
   EXPECT_THROW(read_file(path), UsageError);
 }
 
-TEST_F(RefusalTest, AServiceAccountIsNamedAndTheHintGrantsIt) {
+TEST_F(StoreErrorTest, NamesTheServiceAccountAndTheCommandThatGrantsAccess) {
   const std::string key = dir_.file("key.json");
   const CommandOutput made =
       run_oracle(str(source_path("tests/io/filesystem/make_account_key.py"), " ", key));
@@ -75,14 +75,14 @@ TEST_F(RefusalTest, AServiceAccountIsNamedAndTheHintGrantsIt) {
   EXPECT_THAT(message, Not(HasSubstr("Bearer")));
 }
 
-TEST_F(RefusalTest, CredentialsThatAreNotAcceptedAreARefusalToo) {
+TEST_F(StoreErrorTest, ReportsHttp401AsADeniedPermission) {
   EXPECT_THAT(
       message_of([&] { read_file(refused("gs://anonymous@bucket/x", 401)); }),
       HasSubstr(
           "permission storage.objects.get on bucket 'bucket', object 'x' is denied to anonymous"));
 }
 
-TEST_F(RefusalTest, ANameThatTheStoreDoesNotTakeIsTheUsersToMend) {
+TEST_F(StoreErrorTest, AnInvalidNameIsAUsageError) {
   const std::string path = refused("gs://anonymous@bucket/x", 400);
   EXPECT_THAT(message_of([&] { read_file(path); }),
               HasSubstr("open: gs://bucket/x: the store's own words\n  hint: check the names of "
@@ -90,7 +90,7 @@ TEST_F(RefusalTest, ANameThatTheStoreDoesNotTakeIsTheUsersToMend) {
   EXPECT_THROW(read_file(path), UsageError);
 }
 
-TEST_F(RefusalTest, AServersFailureIsNotTheUsersToMend) {
+TEST_F(StoreErrorTest, AFailingServerIsASystemError) {
   EXPECT_THROW(read_file(refused("gs://anonymous@bucket/x", 500)), SystemError);
 }
 

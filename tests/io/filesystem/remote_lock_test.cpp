@@ -52,7 +52,7 @@ class RemoteLockTest : public testing::Test {
   std::string folder_, claims_;
 };
 
-TEST_F(RemoteLockTest, IsHeldByOneWhoIsNamed) {
+TEST_F(RemoteLockTest, RejectsASecondProcessAndNamesTheFirst) {
   {
     const FolderLock first(folder_, "train");
     EXPECT_THAT(
@@ -67,7 +67,7 @@ TEST_F(RemoteLockTest, IsHeldByOneWhoIsNamed) {
   EXPECT_EQ(refusal(), "no error");
 }
 
-TEST_F(RemoteLockTest, AKilledProcessOfThisMachineIsFoundOut) {
+TEST_F(RemoteLockTest, RemovesTheLockOfAKilledProcessOfThisMachine) {
   LockOwner killed = LockOwner::this_process();
   killed.words = "process 7 on host here";
   killed.started = "1";
@@ -78,7 +78,7 @@ TEST_F(RemoteLockTest, AKilledProcessOfThisMachineIsFoundOut) {
   EXPECT_THAT(list_folder(claims_), IsEmpty());
 }
 
-TEST_F(RemoteLockTest, OneThatIsNotRenewedIsTakenByTheStoresClock) {
+TEST_F(RemoteLockTest, TakesOverALockThatIsStaleByTheStoresClock) {
   claim("0", "held", elsewhere());
   // Long enough that a busy machine looks at the lock before that.
   EXPECT_EQ(refusal({.stale_seconds = 1, .look_seconds = 0.01}), "no error");
@@ -89,7 +89,7 @@ TEST_F(RemoteLockTest, OneThatIsNotRenewedIsTakenByTheStoresClock) {
                       "for ")));
 }
 
-TEST_F(RemoteLockTest, OneOfAnotherMachineThatIsRenewedIsRefused) {
+TEST_F(RemoteLockTest, RejectsARenewedLockOfAnotherMachine) {
   claim("0", "held", elsewhere());
   std::atomic<bool> over = false;
   std::thread renewing([&] {
@@ -102,7 +102,7 @@ TEST_F(RemoteLockTest, OneOfAnotherMachineThatIsRenewedIsRefused) {
   renewing.join();
 }
 
-TEST_F(RemoteLockTest, OfTwoThatHaveNotDecidedOneGivesUp) {
+TEST_F(RemoteLockTest, OneOfTwoPendingClaimsGivesUp) {
   claim("0", "claimed", elsewhere());
   EXPECT_THAT(refusal(), HasSubstr("is in use by process 7"));
   remove_tree(claims_);
@@ -113,7 +113,7 @@ TEST_F(RemoteLockTest, OfTwoThatHaveNotDecidedOneGivesUp) {
   EXPECT_EQ(waiting.get(), "no error");
 }
 
-TEST_F(RemoteLockTest, OfManyAtOnceAtMostOneHoldsIt) {
+TEST_F(RemoteLockTest, HasAtMostOneHolder) {
   std::atomic<int> holders = 0, most = 0, ever = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < 6; ++i)
@@ -133,7 +133,7 @@ TEST_F(RemoteLockTest, OfManyAtOnceAtMostOneHoldsIt) {
   EXPECT_GE(ever, 1);
 }
 
-TEST_F(RemoteLockTest, WhoHasLostItIsTold) {
+TEST_F(RemoteLockTest, HolderIsToldThatTheLockIsLost) {
   const FolderLock lock(folder_, "train", {.renew_seconds = 0.01, .stale_seconds = 120});
   std::string message = "no error";
   while (message == "no error") {
@@ -144,13 +144,13 @@ TEST_F(RemoteLockTest, WhoHasLostItIsTold) {
               HasSubstr(str("train: ", folder_, ": another process has locked this folder")));
 }
 
-TEST_F(RemoteLockTest, OfTwoThatHoldItBothEnd) {
+TEST_F(RemoteLockTest, IsLostIfAnotherProcessAlsoHoldsIt) {
   const FolderLock lock(folder_, "train", {.renew_seconds = 0.01, .stale_seconds = 120});
   claim("0", "held", elsewhere());
   while (error_of([&] { lock.require_held(); }) == "no error") std::this_thread::yield();
 }
 
-TEST_F(RemoteLockTest, WhoAsksTheStoreKnowsOfTheLossAtOnce) {
+TEST_F(RemoteLockTest, RequireHeldNowDetectsTheLossAtOnce) {
   const FolderLock lock(folder_, "train");
   lock.require_held_now();
   claim("0", "held", elsewhere());
@@ -159,7 +159,7 @@ TEST_F(RemoteLockTest, WhoAsksTheStoreKnowsOfTheLossAtOnce) {
               HasSubstr(": another process has locked this folder"));
 }
 
-TEST_F(RemoteLockTest, ItsHolderIsToldToThoseWhoLook) {
+TEST_F(RemoteLockTest, FolderWorkerReportsTheHolder) {
   EXPECT_EQ(folder_worker(folder_), std::nullopt);
   {
     const FolderLock lock(folder_, "train");
@@ -170,7 +170,7 @@ TEST_F(RemoteLockTest, ItsHolderIsToldToThoseWhoLook) {
   EXPECT_EQ(folder_worker(folder_), std::nullopt);
 }
 
-TEST_F(RemoteLockTest, AFolderThatMayNotBeWrittenToOrCleanedIsSaidAtOnce) {
+TEST_F(RemoteLockTest, ReportsDeniedWritesAndDeletesAtOnce) {
   emulator_->fault(R"([{"match": "POST /upload", "do": "status 403", "times": 9}])");
   EXPECT_THAT(refusal(), AllOf(HasSubstr("write: gs://bucket/run/model/smelt.lock/"),
                                HasSubstr("permission storage.objects.create"),

@@ -53,7 +53,7 @@ class S3Test : public testing::Test {
 };
 
 // In one test, since the emulator takes seconds to start.
-TEST_F(S3Test, DoesWhatEveryObjectStoreMustDo) {
+TEST_F(S3Test, MeetsTheRequirementsOfEveryObjectStore) {
   const std::pair<const char*, std::function<void()>> kParts[] = {
       {"what is written is read back", [&] { expect_round_trips(at("")); }},
       {"any range is read from any thread", [&] { expect_ranged_reads(at("ranges")); }},
@@ -66,7 +66,7 @@ TEST_F(S3Test, DoesWhatEveryObjectStoreMustDo) {
   }
 }
 
-TEST_F(S3Test, ListsOnlyWhatIsInAFolderAndNamesWhatIsMissing) {
+TEST_F(S3Test, ListsOneFolderLevelAndReportsMissingObjects) {
   write_file(at("data/far/below/x"), "");
   write_file(at("data/y"), "");
   EXPECT_EQ(list_folder(at("data")), (std::vector<std::string>{"far", "y"}));
@@ -84,7 +84,7 @@ TEST_F(S3Test, ListsOnlyWhatIsInAFolderAndNamesWhatIsMissing) {
   EXPECT_THROW(read_file(at("x", "other")), UsageError);
 }
 
-TEST_F(S3Test, WritesInPartsWhatAmazonsClientReadsAndRefusesTooManyParts) {
+TEST_F(S3Test, UploadsInPartsAndRejectsTooManyParts) {
   const std::string bytes = test_bytes((25 << 20) + 3, 3);
   write_file(at("big/one"), bytes);
   EXPECT_EQ(client("list"), str("big/one ", bytes.size(), "\n"));
@@ -98,7 +98,7 @@ TEST_F(S3Test, WritesInPartsWhatAmazonsClientReadsAndRefusesTooManyParts) {
                         " hint: split the data into several files, for examples with --shards"));
 }
 
-TEST_F(S3Test, TheEndpointAndRegionOfTheEnvironmentAreUsed) {
+TEST_F(S3Test, UsesEndpointAndRegionOfTheEnvironment) {
   const ScopedVariable endpoint("AWS_ENDPOINT_URL", str("http://127.0.0.1:", port_)),
       region("AWS_REGION", "us-east-1");
   write_file("s3://bucket/by/environment", "x");
@@ -106,7 +106,7 @@ TEST_F(S3Test, TheEndpointAndRegionOfTheEnvironmentAreUsed) {
   EXPECT_EQ(read_file("s3://bucket/by/environment"), "x");
 }
 
-class S3RefusalTest : public S3Test {
+class S3ErrorTest : public S3Test {
  protected:
   void SetUp() override { REQUIRE_ORACLE(); }
   // A path of a server that answers everything with `status`.
@@ -120,7 +120,7 @@ class S3RefusalTest : public S3Test {
   }
 };
 
-TEST_F(S3RefusalTest, NamesThePermission) {
+TEST_F(S3ErrorTest, ReportsTheMissingPermission) {
   const std::string path = refused(403);
   const std::string who =
       " on bucket 'bucket', object 'dir/x' is denied to the key in AWS_ACCESS_KEY_ID: ";
@@ -132,14 +132,14 @@ TEST_F(S3RefusalTest, NamesThePermission) {
   EXPECT_THAT(message_of([&] { read_file(path); }), testing::Not(HasSubstr("SECRET")));
 }
 
-TEST_F(S3RefusalTest, TheCodeOfAnErrorWithALongNameIsSaid) {
+TEST_F(S3ErrorTest, ReportsTheErrorCodeForALongName) {
   refused(403);
   EXPECT_THAT(message_of([&] { read_file(at(std::string(400, 'k'))); }),
               HasSubstr("AWS Error ACCESS_DENIED"));
 }
 
 // 0.0.0.0 leads to this machine, too, but nobody says so.
-TEST_F(S3RefusalTest, AServerThatAPathNamesGetsNoCredentialsUnlessItIsTrusted) {
+TEST_F(S3ErrorTest, SendsNoCredentialsToAnUntrustedServerInThePath) {
   refused(403);
   const std::string host = str("0.0.0.0:", port_);
   const auto path = [&](std::string_view bucket) {
@@ -162,13 +162,13 @@ TEST_F(S3RefusalTest, AServerThatAPathNamesGetsNoCredentialsUnlessItIsTrusted) {
 }
 
 // Five requests: Arrow's own retries are thirty.
-TEST_F(S3RefusalTest, AServerThatFailsAtFirstIsAskedFewTimes) {
+TEST_F(S3ErrorTest, SendsOnlyFiveRequestsToAFailingServer) {
   const std::string path = refused(503);
   EXPECT_THROW(read_file(path), SystemError);
   EXPECT_EQ(split(read_file(dir_.file("requests")), '\n').size(), 5u + 1);
 }
 
-TEST(S3Patience, TriesAgainForTwoMinutes) {
+TEST(S3Patience, RetriesForTwoMinutes) {
   S3Patience patience(120);
   arrow::fs::S3RetryStrategy::AWSErrorDetail error{
       .error_type = 0, .message = "", .exception_name = "", .should_retry = true};
@@ -181,7 +181,7 @@ TEST(S3Patience, TriesAgainForTwoMinutes) {
   EXPECT_FALSE(patience.ShouldRetry(error, 0));
 }
 
-TEST_F(S3RefusalTest, ABucketOfAnotherRegionIsSaid) {
+TEST_F(S3ErrorTest, ReportsABucketOfAnotherRegion) {
   const std::string message = message_of([path = refused(301)] { read_file(path); });
   EXPECT_THAT(message,
               HasSubstr("open: s3://bucket/dir/x: bucket 'bucket' is in another region: "));

@@ -33,7 +33,7 @@ void expect_written(const std::string& path, const std::string& bytes, std::size
   EXPECT_TRUE(read_file(path) == bytes) << path << " of " << bytes.size() << " bytes by " << piece;
 }
 
-TEST(WriteBuffer, AroundTheCacheGivesTheSameBytesAtAnySize) {
+TEST(WriteBuffer, WritesFilesOfAnySizeWithDirectIo) {
   constexpr std::size_t kBuffer = std::size_t{4} << 20;
   const TempDir dir;
   for (const std::size_t size :
@@ -43,7 +43,7 @@ TEST(WriteBuffer, AroundTheCacheGivesTheSameBytesAtAnySize) {
   expect_written(dir.file("f"), pattern(kBuffer + 777), 12347);
 }
 
-TEST(WriteBuffer, GoesOnThroughTheCacheAfterAFlush) {
+TEST(WriteBuffer, UsesThePageCacheAfterAFlush) {
   const TempDir dir;
   const std::string bytes = pattern(9'000'001);
   OutputFile file(dir.file("f"), OutputFile::Cache::bypassed);
@@ -55,14 +55,14 @@ TEST(WriteBuffer, GoesOnThroughTheCacheAfterAFlush) {
 }
 
 // It takes no writes around a cache that is all it has.
-TEST(WriteBuffer, WorksInAFileSystemOfMemory) {
+TEST(WriteBuffer, WorksOnTmpfs) {
   if (!std::filesystem::is_directory("/dev/shm")) GTEST_SKIP() << "no /dev/shm";
   const std::string path = "/dev/shm/smelt-write-buffer-" + std::to_string(::getpid());
   expect_written(path, pattern(100'001), 7777);
   std::filesystem::remove(path);
 }
 
-TEST(WriteBuffer, AFullDiskIsSaidAndLeavesNothing) {
+TEST(WriteBuffer, ReportsAFullDiskAndLeavesNoFile) {
   const TempDir dir;
   {
     const FileSizeLimit limit(1 << 20);
@@ -73,7 +73,7 @@ TEST(WriteBuffer, AFullDiskIsSaidAndLeavesNothing) {
   EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
 }
 
-TEST(FileContent, IsTheFilesBytes) {
+TEST(FileContent, HoldsTheBytesOfTheFile) {
   const TempDir dir;
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{123457}}) {
     write_file(dir.file("f"), pattern(size));
@@ -81,7 +81,7 @@ TEST(FileContent, IsTheFilesBytes) {
   }
 }
 
-TEST(FileContent, OutlivesTheFilesNameAndTheObject) {
+TEST(FileContent, BytesOutliveTheObjectAndTheDeletedFile) {
   const TempDir dir;
   write_file(dir.file("f"), pattern(5000));
   std::optional<FileContent> content(dir.file("f"));
@@ -92,7 +92,7 @@ TEST(FileContent, OutlivesTheFilesNameAndTheObject) {
   EXPECT_TRUE(bytes == pattern(5000));
 }
 
-TEST(FileContent, OfAPipeIsRead) {
+TEST(FileContent, ReadsAPipe) {
   const TempDir dir;
   const std::string pipe = dir.file("pipe"), content(300000, 'x');
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
@@ -101,7 +101,7 @@ TEST(FileContent, OfAPipeIsRead) {
   writer.join();
 }
 
-TEST(FileContent, NamesWhatCannotBeRead) {
+TEST(FileContent, ReportsMissingFilesAndFolders) {
   const TempDir dir;
   EXPECT_THAT(error_of([&] { FileContent(dir.file("none")); }), HasSubstr("none"));
   EXPECT_THAT(error_of([&] { FileContent(dir.path()); }), HasSubstr("Is a directory"));

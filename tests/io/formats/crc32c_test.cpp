@@ -8,7 +8,7 @@ namespace smelt::io {
 namespace {
 
 // RFC 3720, appendix B.4.
-TEST(Crc32c, GivesTheValuesOfRfc3720) {
+TEST(Crc32c, MatchesTheExamplesOfRfc3720) {
   EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8A9136AAu);
   EXPECT_EQ(crc32c(std::string(32, '\xFF')), 0x62A8AB43u);
   std::string up, down;
@@ -22,7 +22,7 @@ TEST(Crc32c, GivesTheValuesOfRfc3720) {
   EXPECT_EQ(crc32c(""), 0u);
 }
 
-TEST(Crc32c, ExtendsOverPartsToTheValueOfTheWhole) {
+TEST(Crc32c, ExtendsOverSeveralParts) {
   const std::string text = "The quick brown fox jumps over the lazy dog";
   for (std::size_t cut = 0; cut <= text.size(); ++cut)
     EXPECT_EQ(crc32c(text.substr(cut), crc32c(text.substr(0, cut))), crc32c(text)) << cut;

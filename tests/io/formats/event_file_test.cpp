@@ -25,7 +25,7 @@ std::string small_file() {
 }
 
 // Written by TensorFlow 2.21's TFRecordWriter of its own Event messages of these values.
-TEST(EventFile, HasTheBytesThatTensorFlowWrites) {
+TEST(EventFile, HasTheSameBytesAsTensorFlow) {
   EXPECT_EQ(small_file(), from_hex("1800000000000000a37f4b22090000200084d7d7411a0d627261696e2e45766"
                                    "56e743a32e202d05d0f00000000000000"
                                    "6d532b09090000300084d7d74110043a0208012ef4873f40000000000000002"
@@ -49,7 +49,7 @@ TEST(EventFile, IsReadByTensorFlow) {
                         "1600000001.0 step 5 train/train_loss 6.25, params/a/b (3, 4) 0.5\n"));
 }
 
-TEST(EventFile, HistogramsTextsAndSettingsAreReadByTensorBoard) {
+TEST(EventFile, TensorBoardReadsHistogramsTextsAndHyperparameters) {
   REQUIRE_ORACLE();
   std::string out;
   append_event_version(out, 1600000000);
@@ -72,7 +72,7 @@ TEST(EventFile, HistogramsTextsAndSettingsAreReadByTensorBoard) {
 }
 
 // Against a count of each bucket by comparison with its ends.
-TEST(EventFile, AHistogramCountsEveryNumberOnceAndNoOthers) {
+TEST(EventFile, HistogramCountsEachFiniteValueOnce) {
   std::vector<float> values;
   for (int i = 0; i < 400; ++i)
     values.push_back(std::ldexp(std::sin(static_cast<float>(i)), i % 60 - 40));

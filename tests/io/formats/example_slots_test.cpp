@@ -154,7 +154,7 @@ class Messages {
   bool odd_ = false;
 };
 
-TEST(ExampleSlots, AgreeWithTheGeneralReaderOnRandomMessages) {
+TEST(ExampleSlots, MatchTheGeneralReaderOnRandomMessages) {
   Messages messages(1);
   int filled = 0, refused = 0;
   for (int i = 0; i < 20000; ++i) {
@@ -190,7 +190,7 @@ bool fill(const std::string& packed, std::vector<std::int32_t>& out, std::int64_
   return fill_slots(example.text(), std::span(&slot, 1));
 }
 
-TEST(ExampleSlots, TakeEachLengthOfVarintAtEachPlace) {
+TEST(ExampleSlots, ReadVarintsOfEachLengthAtEachPosition) {
   for (std::size_t count = 1; count <= 20; ++count)
     for (std::size_t place = 0; place < count; ++place)
       for (const std::int32_t value :
@@ -208,14 +208,14 @@ TEST(ExampleSlots, TakeEachLengthOfVarintAtEachPlace) {
       }
 }
 
-TEST(ExampleSlots, LimitsThatAreNoPowerOfTwoAreExact) {
+TEST(ExampleSlots, CheckIdsAgainstLimitsThatAreNotPowersOfTwo) {
   std::vector<std::int32_t> out(8);
   EXPECT_TRUE(fill(std::string("\1\2\4\10\20\40\100\143", 8), out, 100));
   EXPECT_THAT(out, ElementsAre(1, 2, 4, 8, 16, 32, 64, 99));
   EXPECT_FALSE(fill(std::string("\1\2\4\10\20\40\100\144", 8), out, 100));
 }
 
-TEST(ExampleSlots, AVarintCutByTheListsEndIsRefused) {
+TEST(ExampleSlots, RejectATruncatedVarint) {
   std::vector<std::int32_t> out(3);
   EXPECT_FALSE(fill("\1\2\x80", out, 1000));
   out.resize(12);

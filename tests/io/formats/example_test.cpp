@@ -27,7 +27,7 @@ std::string example_error(auto&& action) {
   return "";
 }
 
-TEST(Example, WritesTheBytesThatTensorFlowWrites) {
+TEST(Example, WritesTheSameBytesAsTensorFlow) {
   const std::vector<std::int32_t> ids{0, 1, 300, -2};
   const std::vector<float> reals{1, 0, -2.5};
   const std::vector<std::string> bytes{"x", ""};
@@ -41,7 +41,7 @@ TEST(Example, WritesTheBytesThatTensorFlowWrites) {
   }
 }
 
-TEST(Example, ReadsWhatTensorFlowWrote) {
+TEST(Example, ReadsAMessageWrittenByTensorFlow) {
   const Example example(kMessage, "here");
   EXPECT_THAT(example.integers("ids"), ElementsAre(0, 1, 300, -2));
   EXPECT_THAT(example.bytes("b"), ElementsAre("x", ""));
@@ -71,7 +71,7 @@ TEST(Example, ReadsUnpackedListsAndFieldsInAnyOrder) {
   EXPECT_THAT(Example(message_with(2, reals), "here").reals("x"), ElementsAre(0.5, 2));
 }
 
-TEST(Example, TheLastOfTwoFeaturesOfOneNameWins) {
+TEST(Example, UsesTheLastOfTwoFeaturesWithTheSameName) {
   WireWriter first, second;
   first.integer(1, 1);
   second.integer(1, 2);
@@ -80,14 +80,14 @@ TEST(Example, TheLastOfTwoFeaturesOfOneNameWins) {
   EXPECT_THAT(example.names(), ElementsAre("x"));
 }
 
-TEST(Example, AnAbsentFeatureIsNamedTogetherWithThosePresent) {
+TEST(Example, ReportsAMissingFeatureAndThePresentOnes) {
   const Example example(kMessage, "train.tfrecord: record 3");
   EXPECT_THAT(
       example_error([&] { (void)example.integers("input_ids"); }),
       HasSubstr("train.tfrecord: record 3: no feature 'input_ids'; it has: ids, b, a, none"));
 }
 
-TEST(Example, AFeatureOfAnotherKindIsRefused) {
+TEST(Example, RejectsAFeatureOfTheWrongType) {
   const Example example(kMessage, "here");
   EXPECT_THAT(example_error([&] { (void)example.integers("a"); }),
               HasSubstr("here: feature 'a' is not a list of integers"));
@@ -95,7 +95,7 @@ TEST(Example, AFeatureOfAnotherKindIsRefused) {
               HasSubstr("here: feature 'ids' is not a list of reals"));
 }
 
-TEST(Example, EveryCutIsRefused) {
+TEST(Example, RejectsEveryTruncation) {
   for (std::size_t size = 1; size < kMessage.size(); ++size)
     EXPECT_THAT(example_error([&] { Example(std::string_view(kMessage).substr(0, size), "here"); }),
                 HasSubstr("here: truncated"))

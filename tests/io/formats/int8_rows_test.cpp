@@ -32,7 +32,7 @@ const std::vector<float> kCorners{127.5F, 0.5F,   1.5F,   2.5F,  -0.5F, -1.5F,  
                                   1e-8F,  -2e-8F, 1e-40F, 0,     3e-6F, -3e-6F, 1e-7F,   0,
                                   3e38F,  -3e38F, 1,      1e30F, -1,    2e38F,  1e36F,   -2e36F};
 
-TEST(Int8Rows, AreThoseOfCompressedTensorsRuleInNumpy) {
+TEST(Int8Rows, MatchTheCompressedTensorsReferenceInNumpy) {
   REQUIRE_ORACLE();
   const auto many = random_rows(257, 31, -7);
   const TensorMap given{
@@ -55,13 +55,13 @@ TEST(Int8Rows, AreThoseOfCompressedTensorsRuleInNumpy) {
   }
 }
 
-TEST(Int8Rows, RoundHalvesToEvenAndReachBothEnds) {
+TEST(Int8Rows, RoundHalvesToEvenAndUseTheFullRange) {
   const Int8Rows ours = int8_rows(std::span(kCorners).first(8), 1);
   EXPECT_THAT(ours.scales, ElementsAre(1));
   EXPECT_THAT(ours.codes, ElementsAre(127, 0, 2, 2, 0, -2, -128, 0));
 }
 
-TEST(Int8Rows, SayWhatTheyLose) {
+TEST(Int8Rows, ReportTheirSignalToNoiseRatio) {
   const auto many = random_rows(9, 768, -3);
   const Int8Rows ours = int8_rows(many, 9);
   const auto said = int8_values(ours.codes, ours.scales, 9);
@@ -78,7 +78,7 @@ TEST(Int8Rows, SayWhatTheyLose) {
 }
 
 // Rows of middle values 2 and 4 with errors of a mean square of 1/3 and 16/3; the last is exact.
-TEST(Int8Rows, MiddleToNoiseDoesNotTakeAnOutlierForTheSignal) {
+TEST(Int8Rows, MiddleToNoiseRatioIgnoresOutliers) {
   const std::vector<float> values{-2, 1, 300, 4, 900, 3, 5, 6, 7},
       said{-2, 0, 300, 4, 900, -1, 5, 6, 7};
   EXPECT_NEAR(middle_to_noise_db(values, said, 3),
@@ -86,7 +86,7 @@ TEST(Int8Rows, MiddleToNoiseDoesNotTakeAnOutlierForTheSignal) {
   EXPECT_EQ(middle_to_noise_db(values, values, 3), std::numeric_limits<double>::infinity());
 }
 
-TEST(Int8Rows, MayBeLaidOutTransposed) {
+TEST(Int8Rows, CanBeStoredTransposed) {
   const auto many = random_rows(37, 53, -3);
   const Int8Rows ours = int8_rows(many, 37);
   const auto said = int8_values(ours.codes, ours.scales, 37);
@@ -96,7 +96,7 @@ TEST(Int8Rows, MayBeLaidOutTransposed) {
     EXPECT_EQ(turned[i % 53 * 37 + i / 53], said[i]) << i;
 }
 
-TEST(Int8Rows, OneScaleMayBeOfAllRows) {
+TEST(Int8Rows, AcceptOneScaleForAllRows) {
   const std::vector<std::int8_t> codes{1, -2, 3, 127};
   EXPECT_THAT(int8_values(codes, std::vector<float>{0.5F}, 2), ElementsAre(0.5, -1, 1.5, 63.5));
 }

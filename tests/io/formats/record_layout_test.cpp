@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(NarrowNumbers, KeepWhatWasPutInAndAddItUpAtAnyWidth) {
+TEST(NarrowNumbers, StoreAndSumNumbersOfAnyWidth) {
   std::vector<std::uint64_t> values;
   NarrowNumbers numbers;
   for (const std::uint64_t next : {0ull, 255ull, 3ull, 256ull, 65535ull, 1ull, 65536ull,
@@ -32,7 +32,7 @@ TEST(NarrowNumbers, KeepWhatWasPutInAndAddItUpAtAnyWidth) {
   EXPECT_EQ(numbers.width(), 8u);
 }
 
-TEST(NarrowNumbers, AppendWidensTheNarrowerSide) {
+TEST(NarrowNumbers, AppendUsesTheLargerWidth) {
   NarrowNumbers narrow, wide;
   narrow.push_back(7);
   wide.push_back(70000);
@@ -66,7 +66,7 @@ std::string layout_error(std::string_view bytes) {
   return "";
 }
 
-TEST(RecordLayout, IsWrittenAsItsPageSays) {
+TEST(RecordLayout, HasTheDocumentedFormat) {
   const std::string checked =
       "0200000000000000"
       "0102030405060708090a0b0c0d0e0f10"
@@ -82,7 +82,7 @@ TEST(RecordLayout, IsWrittenAsItsPageSays) {
                                                 crc_bytes + from_hex(checked));
 }
 
-TEST(RecordLayout, ComesBackAsItWas) {
+TEST(RecordLayout, RoundTrips) {
   const RecordLayout back = decode_record_layout(encode_record_layout(layout()), "here");
   EXPECT_EQ(back.sizes.bytes(), layout().sizes.bytes());
   EXPECT_EQ(back.tokens.bytes(), layout().tokens.bytes());
@@ -94,7 +94,7 @@ TEST(RecordLayout, ComesBackAsItWas) {
   EXPECT_EQ(decode_record_layout(encode_record_layout({}), "here").sizes.size(), 0u);
 }
 
-TEST(RecordLayout, EveryChangedByteAndEveryCutIsRefused) {
+TEST(RecordLayout, RejectsEveryChangedByteAndTruncation) {
   const std::string whole = encode_record_layout(layout());
   for (std::size_t at = 0; at < whole.size(); ++at) {
     std::string broken = whole;
@@ -114,7 +114,7 @@ std::string with(std::size_t at, char value) {
   return bytes;
 }
 
-TEST(RecordLayout, WrongValuesUnderARightChecksumAreNamed) {
+TEST(RecordLayout, ReportsInvalidValuesUnderAValidChecksum) {
   EXPECT_THAT(layout_error("text"), HasSubstr("a.index: not a record index"));
   EXPECT_THAT(layout_error(with(8, 2)), HasSubstr("a.index: version 2, not 1"));
   EXPECT_THAT(layout_error(with(16, 3)), HasSubstr("a.index: 3 records in 6 bytes"));

@@ -45,7 +45,7 @@ TensorMap small_tensors() {
           {"scalar", {{compiler::DType::u8, {}}, std::as_bytes(std::span(kFlags).first(1))}}};
 }
 
-TEST(Safetensors, WrittenTensorsComeBack) {
+TEST(Safetensors, RoundTripsTensors) {
   const SafetensorsFile file(
       safetensors_bytes(small_tensors(), {{"format", "pt"}, {"by", "smelt"}}), "x");
   ASSERT_EQ(file.tensors().size(), 5);
@@ -58,14 +58,14 @@ TEST(Safetensors, WrittenTensorsComeBack) {
   EXPECT_EQ(file.metadata(), (Metadata{{"by", "smelt"}, {"format", "pt"}}));
 }
 
-TEST(Safetensors, TheLayoutIsTheDocumentedOne) {
+TEST(Safetensors, HasTheDocumentedLayout) {
   const std::vector<std::uint8_t> byte{7};
   EXPECT_EQ(safetensors_bytes({{"a", view(compiler::DType::u8, {1}, byte)}}),
             file_with(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}   )", "\x07"));
   EXPECT_EQ(safetensors_bytes({}), file_with("{}      ", ""));
 }
 
-TEST(Safetensors, EveryTensorIsAlignedToItsElements) {
+TEST(Safetensors, AlignsTensorsToTheirElementSize) {
   const std::string bytes = safetensors_bytes(small_tensors());
   const SafetensorsFile file(bytes, "x");
   const auto* start = file.at("step").data.data();  // 8 bytes wide: it comes first
@@ -74,7 +74,7 @@ TEST(Safetensors, EveryTensorIsAlignedToItsElements) {
         << name;
 }
 
-TEST(Safetensors, AFileOfTheOfficialWriterIsReproducedByteForByte) {
+TEST(Safetensors, ReproducesAFileOfTheOfficialWriter) {
   const std::string official = read_file(source_path("tests/golden/bert_tiny.safetensors"));
   const SafetensorsFile file(official, "bert_tiny.safetensors");
   EXPECT_EQ(file.at("param/bert/embeddings/word_embeddings").shape,
@@ -83,7 +83,7 @@ TEST(Safetensors, AFileOfTheOfficialWriterIsReproducedByteForByte) {
   EXPECT_TRUE(safetensors_bytes(file.tensors(), file.metadata()) == official);
 }
 
-TEST(Safetensors, TheOfficialReaderSeesEveryDtypeAsWeWroteIt) {
+TEST(Safetensors, OfficialReaderReadsEveryDtype) {
   REQUIRE_ORACLE();
   const std::vector<std::uint16_t> halves{0x3f80, 0x4000};  // 1 and 2 in bf16; 1.875 and 2 in f16
   const std::vector<double> doubles{0.25};
@@ -115,7 +115,7 @@ TEST(Safetensors, TheOfficialReaderSeesEveryDtypeAsWeWroteIt) {
   EXPECT_TRUE(read_file(dir.file("theirs")) == bytes) << "the official writer orders differently";
 }
 
-TEST(Safetensors, EveryTruncationIsRefused) {
+TEST(Safetensors, RejectsEveryTruncation) {
   const std::string bytes = safetensors_bytes(small_tensors());
   for (std::size_t size = 0; size < bytes.size(); ++size)
     EXPECT_THAT(refusal(bytes.substr(0, size)), HasSubstr("a.safetensors: ")) << size;
@@ -125,7 +125,7 @@ TEST(Safetensors, EveryTruncationIsRefused) {
               HasSubstr("the tensors end at byte 44 of the data, which has 45 bytes"));
 }
 
-TEST(Safetensors, EveryCorruptedByteOfTheHeaderIsRefusedOrHarmless) {
+TEST(Safetensors, RejectsOrSurvivesEveryCorruptedHeaderByte) {
   const std::string bytes = safetensors_bytes(small_tensors(), {{"format", "pt"}});
   const std::size_t header = bytes.size() - 44;
   std::size_t refused = 0;
@@ -151,7 +151,7 @@ struct BadHeader {
   const char* message;
 };
 
-TEST(Safetensors, AWrongHeaderIsRefusedByName) {
+TEST(Safetensors, ReportsWhatIsWrongInAHeader) {
   const BadHeader cases[] = {
       {"[1]     ", "", "a.safetensors: the header is not a JSON object"},
       {"{", "", "a.safetensors: the header is not JSON"},
@@ -196,18 +196,18 @@ TEST(Safetensors, AWrongHeaderIsRefusedByName) {
   }
 }
 
-TEST(Safetensors, AnAbsurdHeaderLengthIsRefusedBeforeItIsBelieved) {
+TEST(Safetensors, RejectsAHeaderLengthAboveTheLimit) {
   EXPECT_THAT(refusal(std::string(16, '\xff')), HasSubstr("is above the limit of 100000000 bytes"));
 }
 
-TEST(Safetensors, AHeaderOfAMillionListsInOneAnotherIsRefused) {
+TEST(Safetensors, RejectsADeeplyNestedHeader) {
   const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
   EXPECT_THAT(refusal(file_with(
                   str(R"({"a":{"dtype":)", deep, R"(,"shape":[],"data_offsets":[0,0]}})"), "")),
               HasSubstr("the header is not JSON"));
 }
 
-TEST(Safetensors, AMissingTensorIsNamedWithItsNeighbour) {
+TEST(Safetensors, SuggestsASimilarNameForAMissingTensor) {
   const SafetensorsFile file(safetensors_bytes(small_tensors()), "a.safetensors");
   try {
     file.at("setp");
@@ -218,7 +218,7 @@ TEST(Safetensors, AMissingTensorIsNamedWithItsNeighbour) {
   }
 }
 
-TEST(Safetensors, ViewsLiveAsLongAsAnyCopyOfTheFile) {
+TEST(Safetensors, ViewsStayValidWhileACopyOfTheFileExists) {
   auto file = std::make_unique<SafetensorsFile>(safetensors_bytes(small_tensors()), "x");
   const SafetensorsFile copy = *file;
   file.reset();

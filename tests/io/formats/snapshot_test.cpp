@@ -26,7 +26,7 @@ std::string tensor_error(SnapshotType type, const std::string& message) {
   });
 }
 
-TEST(SnapshotMetadata, SayWhereTheShardsAreAndOfWhat) {
+TEST(SnapshotMetadata, ParsesRunTypeAndElementCount) {
   TestSnapshot written = dealt_out(0, 5, 2);
   written.run = "15423";
   written.type = 17;
@@ -38,7 +38,7 @@ TEST(SnapshotMetadata, SayWhereTheShardsAreAndOfWhat) {
   EXPECT_EQ(parse_snapshot_metadata(snapshot_metadata(written), "m").elements, std::nullopt);
 }
 
-TEST(SnapshotMetadata, WhatIsNoFolderOfTokensIsRefusedByName) {
+TEST(SnapshotMetadata, ReportsWhyASnapshotHoldsNoTokens) {
   TestSnapshot s = dealt_out(0, 5, 1);
   s.version = 1;
   EXPECT_EQ(metadata_error(s),
@@ -83,7 +83,7 @@ TEST(TokenTensors, ReadScalarsAndListsOfEveryIntegerType) {
   EXPECT_THAT(ids, ElementsAre(65535, 2147483647));
 }
 
-TEST(TokenTensors, WhatIsNoTokenIsRefusedWithFileAndOffset) {
+TEST(TokenTensors, ReportsInvalidTokensWithFileAndOffset) {
   EXPECT_EQ(tensor_error(SnapshotType::int64, tensor_message(9, true, {-1})),
             "a.snapshot: record at offset 30: -1 is not a token id\n  hint: ids are from 0 to "
             "2147483647");
@@ -105,7 +105,7 @@ TEST(TokenTensors, WhatIsNoTokenIsRefusedWithFileAndOffset) {
               HasSubstr("a.snapshot: record at offset 30: truncated"));
 }
 
-TEST(SnapshotPacking, IsNamedWhenItIsNotGzip) {
+TEST(SnapshotCompression, ReportsCompressionOtherThanGzip) {
   const auto error = [](std::string_view head) {
     return error_of<UsageError>([&] { check_snapshot_packing(head, "f"); });
   };

@@ -56,18 +56,18 @@ std::string table_of(const std::string& block, char packing) {
   return file + footer;
 }
 
-TEST(Sstable, WhatIsWrittenIsReadWhateverTheBlocksSize) {
+TEST(Sstable, RoundTripsWithAnyBlockSize) {
   for (const int count : {0, 1, 15, 16, 17, 300})
     for (const std::size_t block : {std::size_t{1}, std::size_t{100}, kTableBlockBytes})
       EXPECT_EQ(read(sstable_bytes(numbered(count), block)), numbered(count)) << count;
 }
 
-TEST(Sstable, KeysMayHoldAnyBytes) {
+TEST(Sstable, AcceptsKeysOfAnyBytes) {
   const Items items{{"", "header"}, {std::string("\0a", 2), ""}, {"\xFF", "x"}, {"\xFF\xFF", "y"}};
   EXPECT_EQ(read(sstable_bytes(items, 1)), items);
 }
 
-TEST(Sstable, EveryChangedByteIsRefused) {
+TEST(Sstable, RejectsEveryChangedByteAndTruncation) {
   const std::string good = sstable_bytes(numbered(20), 100);
   for (std::size_t i = 0; i < good.size(); ++i) {
     std::string bad = good;
@@ -78,7 +78,7 @@ TEST(Sstable, EveryChangedByteIsRefused) {
     EXPECT_NE(refusal_of_table(good.substr(0, size)), "no error") << size;
 }
 
-TEST(Sstable, FaultsAreNamed) {
+TEST(Sstable, ReportsWhatIsWrongInATable) {
   EXPECT_THAT(refusal_of_table("short"), HasSubstr("a.index: not a TensorFlow checkpoint index"));
   const std::string block = std::string("\0\1\1av", 5) + std::string("\0\0\0\0\1\0\0\0", 8);
   EXPECT_EQ(refusal_of_table(table_of(block, '\0')), "no error");
@@ -101,7 +101,7 @@ TEST(Sstable, FaultsAreNamed) {
 }
 
 // The text of block_bytes long enough for keys that share more than they say.
-TEST(Sstable, KeysCannotGrowWithoutBound) {
+TEST(Sstable, LimitsTheSizeOfPrefixCompressedKeys) {
   Items items;
   for (int i = 0; i < 300; ++i)
     items.emplace_back(std::string(1000, 'k') + std::to_string(1000 + i), "");

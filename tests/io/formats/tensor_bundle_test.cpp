@@ -35,7 +35,7 @@ BundleEntry f32(compiler::Dims dims, std::uint64_t size) {
   return {.type = 1, .dims = std::move(dims), .size = size};
 }
 
-TEST(TensorBundle, TensorflowsIndexIsRead) {
+TEST(TensorBundle, ReadsAnIndexOfTensorFlow) {
   const BundleIndex index = parse_bundle_index(golden("types.ckpt.index"), "types");
   EXPECT_EQ(index.shards, 1);
   EXPECT_EQ(index.tensors.size(), 12u);
@@ -53,7 +53,7 @@ TEST(TensorBundle, TensorflowsIndexIsRead) {
   }
 }
 
-TEST(TensorBundle, PartsOfATensorAreFoundByTheirKeys) {
+TEST(TensorBundle, FindsTheSlicesOfATensorByTheirKeys) {
   const BundleIndex index = parse_bundle_index(golden("parts.ckpt.index"), "parts");
   EXPECT_EQ(index.shards, 2);
   const BundleEntry& table = index.tensors.at("table");
@@ -64,7 +64,7 @@ TEST(TensorBundle, PartsOfATensorAreFoundByTheirKeys) {
     EXPECT_EQ(index.parts.at(bundle_part_key("table", slice)).dims, (compiler::Dims{2, 100}));
 }
 
-TEST(TensorBundle, WhatIsWrittenIsTensorflowsBytes) {
+TEST(TensorBundle, WritesTheSameBytesAsTensorFlow) {
   for (const char* name : {"types.ckpt.index", "parts.ckpt.index"}) {
     const std::string bytes = golden(name);
     EXPECT_EQ(bundle_index_bytes(parse_bundle_index(bytes, name)), bytes) << name;
@@ -72,7 +72,7 @@ TEST(TensorBundle, WhatIsWrittenIsTensorflowsBytes) {
 }
 
 // Values by the rule that n bytes hold 7 n - 1 bits.
-TEST(TensorBundle, KeysOfPartsOrderAsTheirPlaces) {
+TEST(TensorBundle, SliceKeysSortByPosition) {
   std::string last;
   for (const std::int64_t start : {0, 1, 63, 64, 8191, 8192, 1 << 20, 1 << 27}) {
     const std::string key = bundle_part_key("t", {{{start, 5}}});
@@ -84,7 +84,7 @@ TEST(TensorBundle, KeysOfPartsOrderAsTheirPlaces) {
             std::string("\0a\0\xFF\xFF\0\0\1\1\1\x80\x7F", 12));
 }
 
-TEST(TensorBundle, EveryChangedByteIsRefused) {
+TEST(TensorBundle, RejectsEveryChangedByte) {
   const std::string good = golden("parts.ckpt.index");
   for (std::size_t i = 0; i < good.size(); ++i) {
     std::string bad = good;
@@ -93,7 +93,7 @@ TEST(TensorBundle, EveryChangedByteIsRefused) {
   }
 }
 
-TEST(TensorBundle, ContradictionsAreRefused) {
+TEST(TensorBundle, RejectsContradictoryEntries) {
   EXPECT_EQ(bundle_refusal(index_of(f32({2, 3}, 24))), "no error");
   EXPECT_THAT(bundle_refusal(index_of(f32({2, 3}, 20))),
               HasSubstr("m.index: 't': has 20 bytes, but its shape is f32[2,3]"));
@@ -120,7 +120,7 @@ std::string header_with(std::uint32_t field, std::uint32_t inner, std::int64_t v
   return sstable_bytes({{"", header.take()}});
 }
 
-TEST(TensorBundle, OtherByteOrdersAndVersionsAreRefused) {
+TEST(TensorBundle, RejectsBigEndianFilesAndNewerVersions) {
   EXPECT_THAT(bundle_refusal(header_with(2, 1, 1)), HasSubstr("written on a big-endian machine"));
   EXPECT_THAT(bundle_refusal(header_with(3, 2, 2)),
               HasSubstr("needs a reader of version 2, but smelt supports version 1"));
@@ -136,7 +136,7 @@ BundleIndex in_parts(const std::vector<BundleSlice>& slices, std::size_t stored)
   return index;
 }
 
-TEST(TensorBundle, PartsMustMakeUpTheirTensor) {
+TEST(TensorBundle, RejectsSlicesThatDoNotCoverTheirTensor) {
   const BundleSlice first{{{0, 2}}}, second{{{2, 2}}}, shifted{{{1, 2}}}, beyond{{{3, 2}}};
   EXPECT_EQ(bundle_refusal(in_parts({first, second}, 2)), "no error");
   EXPECT_THAT(bundle_refusal(in_parts({first, second}, 1)), HasSubstr("its part 1 is missing"));
@@ -147,14 +147,14 @@ TEST(TensorBundle, PartsMustMakeUpTheirTensor) {
               HasSubstr("its part 0 is of another shape or type"));
 }
 
-TEST(CheckpointState, TensorflowsFileIsReadAndWritten) {
+TEST(CheckpointState, ReadsAndWritesTensorFlowsFile) {
   const CheckpointState state = parse_checkpoint_state(golden("checkpoint"), "checkpoint");
   EXPECT_EQ(state.newest, "types.ckpt");
   EXPECT_EQ(state.all, (std::vector<std::string>{"an \"old\" one", "types.ckpt"}));
   EXPECT_EQ(checkpoint_state_text(state), golden("checkpoint"));
 }
 
-TEST(CheckpointState, OtherFieldsArePassedOverAndEscapesUndone) {
+TEST(CheckpointState, IgnoresOtherFieldsAndDecodesEscapes) {
   const CheckpointState state = parse_checkpoint_state(
       "# a comment\nlast_preserved_timestamp: 1.5\nmodel_checkpoint_path: \"a\\\\\\303\\251\\n\"\n",
       "checkpoint");

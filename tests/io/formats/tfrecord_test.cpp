@@ -37,18 +37,18 @@ std::string record_error(std::string_view bytes) {
   return "";
 }
 
-TEST(TfRecord, WritesTheBytesThatTensorFlowWrites) {
+TEST(TfRecord, WritesTheSameBytesAsTensorFlow) {
   std::string file;
   for (const std::string_view record : {"hello", "", "smelt"}) append_record(file, record);
   EXPECT_EQ(file, kFile);
 }
 
-TEST(TfRecord, ReadsWhatTensorFlowWrote) {
+TEST(TfRecord, ReadsAFileWrittenByTensorFlow) {
   EXPECT_THAT(read_all(kFile), ElementsAre("hello", "", "smelt"));
   EXPECT_THAT(read_all(""), ElementsAre());
 }
 
-TEST(TfRecord, EveryChangedByteIsRefusedWithItsRecordsOffset) {
+TEST(TfRecord, RejectsEveryChangedByteWithTheRecordsOffset) {
   for (std::size_t at = 0; at < kFile.size(); ++at) {
     const std::size_t start = at < 21 ? 0 : at < 37 ? 21 : 37;
     for (int bit = 0; bit < 8; ++bit) {
@@ -61,7 +61,7 @@ TEST(TfRecord, EveryChangedByteIsRefusedWithItsRecordsOffset) {
   }
 }
 
-TEST(TfRecord, EveryCutInsideARecordIsRefused) {
+TEST(TfRecord, RejectsEveryTruncationInsideARecord) {
   for (std::size_t size = 0; size < kFile.size(); ++size) {
     const std::string message = record_error(std::string_view(kFile).substr(0, size));
     if (size == 0 || size == 21 || size == 37)
@@ -71,7 +71,7 @@ TEST(TfRecord, EveryCutInsideARecordIsRefused) {
   }
 }
 
-TEST(TfRecord, MessagesNameBothChecksumsOrBothLengths) {
+TEST(TfRecord, ReportsExpectedAndFoundChecksumsAndLengths) {
   std::string broken = kFile;
   broken[12] = 'j';
   EXPECT_THAT(record_error(broken), HasSubstr("data checksum 0x"));
@@ -81,7 +81,7 @@ TEST(TfRecord, MessagesNameBothChecksumsOrBothLengths) {
   EXPECT_THAT(record_error(kFile.substr(0, 5)), HasSubstr("expected 12 bytes of header, found 5"));
 }
 
-TEST(TfRecord, TextIsNamed) {
+TEST(TfRecord, ReportsATextFile) {
   for (const char* text : {"A", "The first line.\n", "\n\n", "Überall stehen Häuser."})
     EXPECT_EQ(
         record_error(text),
@@ -89,7 +89,7 @@ TEST(TfRecord, TextIsNamed) {
         "convert text to records; give the records");
 }
 
-TEST(TfRecord, APackedFileIsNamedWithWhatUnpacksIt) {
+TEST(TfRecord, ReportsACompressedFileWithTheCommandToDecompressIt) {
   const std::string rest(20, '\x01');
   EXPECT_EQ(record_error("\x1f\x8b\x08" + rest),
             "train.tfrecord: is compressed, but records must not be compressed\n  hint: decompress "
@@ -100,7 +100,7 @@ TEST(TfRecord, APackedFileIsNamedWithWhatUnpacksIt) {
   EXPECT_THAT(record_error("\x1f\x8b\x09" + rest), HasSubstr("length checksum"));
 }
 
-TEST(TfRecord, ALengthNearTheLargestIsCutShortAndDoesNotOverflow) {
+TEST(TfRecord, ReportsTruncationForAHugeLengthWithoutOverflow) {
   std::string file(8, '\xFF');
   const std::uint32_t crc = mask_crc(crc32c(file));
   for (int byte = 0; byte < 4; ++byte) file.push_back(static_cast<char>(crc >> (8 * byte)));

@@ -57,7 +57,7 @@ std::string bytes_of(std::uint32_t value) {
   return {bytes.data(), bytes.size()};
 }
 
-TEST(TokenStore, IsWrittenAsItsPageSays) {
+TEST(TokenStore, HasTheDocumentedFormat) {
   const std::string tokens = from_hex("0500ffff0700"), ends = from_hex(
                                                            "0200000000000000"
                                                            "0300000000000000");
@@ -77,7 +77,7 @@ TEST(TokenStore, IsWrittenAsItsPageSays) {
                 bytes_of(crc32c(head + foot)) + "SMELTTOK");
 }
 
-TEST(TokenStore, GivesAnyRunOfTokensAndEnds) {
+TEST(TokenStore, ReadsAnyRangeOfTokensAndDocumentEnds) {
   std::vector<std::int32_t> ids(10000);
   std::iota(ids.begin(), ids.end(), 1);
   for (const std::uint64_t size : {0, 65536, 65537}) {
@@ -110,13 +110,13 @@ TEST(TokenStore, GivesAnyRunOfTokensAndEnds) {
   }
 }
 
-TEST(TokenStore, OfNothingIsAStore) {
+TEST(TokenStore, AcceptsAnEmptyStore) {
   const TokenStoreLayout layout = layout_of(store_of({}));
   EXPECT_EQ(layout.tokens, 0u);
   EXPECT_EQ(layout.documents, 0u);
 }
 
-TEST(TokenStore, EveryChangedByteAndEveryCutIsRefused) {
+TEST(TokenStore, RejectsEveryChangedByteAndTruncation) {
   const std::string whole = store_of({{1, 2, 3}, {4, 5}}, {.size = 100, .crc32c = 7});
   const auto error = [](std::string_view store) {
     return error_of<UsageError>([&] {
@@ -133,7 +133,7 @@ TEST(TokenStore, EveryChangedByteAndEveryCutIsRefused) {
   }
 }
 
-TEST(TokenStore, SaysWhatIsWrong) {
+TEST(TokenStore, ReportsWhatIsWrongInAStore) {
   const std::string whole = store_of({{1, 2, 3}});
   const auto error = [](std::string_view store) {
     return error_of<UsageError>([&] { (void)tokens_of(store, 0, 3); });

@@ -27,7 +27,7 @@ std::string wire_error(const std::string& input) {
 }
 
 // The worked examples of protobuf.dev/programming-guides/encoding.
-TEST(Wire, WritesTheExamplesOfThePublicGuide) {
+TEST(Wire, MatchesTheExamplesOfTheProtobufGuide) {
   WireWriter test1;
   test1.varint(1, 150);
   EXPECT_EQ(test1.text(), "\x08\x96\x01"s);
@@ -51,7 +51,7 @@ TEST(Wire, WritesFixedWidthValuesLittleEndian) {
             "\x0d\0\0\x80\x3f"s + "\x11\0\0\0\0\0\0\xf0\x3f"s + "\x85\x01\x04\x03\x02\x01"s);
 }
 
-TEST(Wire, WritesManyVarintsAsOneByOne) {
+TEST(Wire, WritesManyVarintsLikeSingleOnes) {
   const std::vector<std::int32_t> values{0, 1, 127, 128, 30521, 65536, 2147483647, -1, -2147483647};
   WireWriter many, one_by_one;
   many.raw_varints(values);
@@ -81,7 +81,7 @@ TEST(Wire, ReadsBackWhatItWrites) {
   }
 }
 
-TEST(Wire, SizeOfAVarintIsTheNumberOfBytesWritten) {
+TEST(Wire, VarintSizeIsTheNumberOfBytesWritten) {
   for (int bit = 0; bit < 64; ++bit) {
     for (const std::uint64_t value : {1ull << bit, (1ull << bit) - 1}) {
       WireWriter writer;
@@ -91,7 +91,7 @@ TEST(Wire, SizeOfAVarintIsTheNumberOfBytesWritten) {
   }
 }
 
-TEST(Wire, ReadsListsPackedOrOneByOne) {
+TEST(Wire, ReadsPackedAndUnpackedLists) {
   WireWriter packed;
   for (const std::int64_t value : {7, 300, -1})
     packed.raw_varint(static_cast<std::uint64_t>(value));
@@ -113,7 +113,7 @@ TEST(Wire, ReadsListsPackedOrOneByOne) {
   EXPECT_THAT(reals, ElementsAre(2.5f, -1.0f));
 }
 
-TEST(Wire, EveryCutInsideAFieldIsRefused) {
+TEST(Wire, RejectsEveryTruncationInsideAField) {
   WireWriter writer;
   writer.varint(1, 1ull << 40);
   writer.bytes(2, "some text");
@@ -133,7 +133,7 @@ TEST(Wire, EveryCutInsideAFieldIsRefused) {
   }
 }
 
-TEST(Wire, RefusesWhatNoWriterWrites) {
+TEST(Wire, RejectsInvalidEncodings) {
   EXPECT_THAT(wire_error("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"s),
               HasSubstr("a varint of more than 64 bits at byte 1 of 11 bytes"));
   EXPECT_THAT(wire_error(std::string(12, '\x80')), HasSubstr("a varint of more than 64 bits"));
@@ -145,7 +145,7 @@ TEST(Wire, RefusesWhatNoWriterWrites) {
               HasSubstr("truncated: expected 18446744073709551615 bytes"));
 }
 
-TEST(Wire, ARealWhereAListOfIntegersBelongsIsRefused) {
+TEST(Wire, RejectsARealNumberInAListOfIntegers) {
   std::vector<std::int64_t> out;
   const WireField field{.number = 4, .type = WireType::fixed64, .bits = 0, .bytes = {}};
   try {

@@ -46,7 +46,7 @@ class HttpTest : public testing::Test {
   std::vector<milliseconds> waits_;
 };
 
-TEST_F(HttpTest, ARequestArrivesAsItIsAndSoDoesItsAnswer) {
+TEST_F(HttpTest, TransfersRequestAndResponseUnchanged) {
   const HttpServer server(in_turn({{201, "made", {"X-Name: value", "X-NAME: more"}}}));
   const HttpAnswer answer = send({.method = "POST",
                                   .url = server.url("a/b?c=d"),
@@ -65,7 +65,7 @@ TEST_F(HttpTest, ARequestArrivesAsItIsAndSoDoesItsAnswer) {
   EXPECT_EQ(request.headers.at("content-type"), "application/json");
 }
 
-TEST_F(HttpTest, EachMethodIsSentAsItIs) {
+TEST_F(HttpTest, SendsEachMethod) {
   const HttpServer server(in_turn({{200, "body"}}));
   for (const char* method : {"GET", "HEAD", "DELETE", "PUT", "PATCH", "POST"}) {
     const HttpAnswer answer = send({.method = method, .url = server.url("x")});
@@ -74,7 +74,7 @@ TEST_F(HttpTest, EachMethodIsSentAsItIs) {
   }
 }
 
-TEST_F(HttpTest, WhatMayPassIsTriedAgain) {
+TEST_F(HttpTest, RetriesTemporaryErrorsWithBackoff) {
   const HttpServer server(in_turn({{.hangs_up = true},
                                    {.status = 408},
                                    {.status = 429},
@@ -91,7 +91,7 @@ TEST_F(HttpTest, WhatMayPassIsTriedAgain) {
   }
 }
 
-TEST_F(HttpTest, LogsALongWaitOnce) {
+TEST_F(HttpTest, LogsALongRetryOnce) {
   const HttpServer server(in_turn({{503}}));
   const CapturedLog log;
   HttpOptions few = options();
@@ -104,7 +104,7 @@ TEST_F(HttpTest, LogsALongWaitOnce) {
   EXPECT_EQ(log.text().find("HTTP status"), log.text().rfind("HTTP status"));
 }
 
-TEST_F(HttpTest, WhatStaysIsNotTriedAgain) {
+TEST_F(HttpTest, DoesNotRetryPermanentErrors) {
   for (const int status : {400, 401, 403, 404, 409, 412, 501}) {
     const HttpServer server(in_turn({{.status = status}}));
     EXPECT_EQ(send({.url = server.url("")}).status, status);
@@ -112,13 +112,13 @@ TEST_F(HttpTest, WhatStaysIsNotTriedAgain) {
   }
 }
 
-TEST_F(HttpTest, WhatMayNotBeRepeatedIsSentOnce) {
+TEST_F(HttpTest, DoesNotRetryAPost) {
   const HttpServer server(in_turn({{.status = 503}}));
   EXPECT_EQ(send({.method = "POST", .url = server.url("")}).status, 503);
   EXPECT_EQ(server.requests().size(), 1u);
 }
 
-TEST_F(HttpTest, APostThatMayBeRepeatedIs) {
+TEST_F(HttpTest, RetriesAPostThatIsSafeToRepeat) {
   const HttpServer server(in_turn({{.status = 503}, {.status = 200}}));
   EXPECT_EQ(
       send({.method = "POST", .url = server.url(""), .body = "x", .repeat = Repeat::safe}).status,
@@ -127,7 +127,7 @@ TEST_F(HttpTest, APostThatMayBeRepeatedIs) {
 }
 
 // libcurl itself would send it again, over a connection that was open already.
-TEST_F(HttpTest, APostWhoseConnectionBreaksIsSentOnce) {
+TEST_F(HttpTest, DoesNotRepeatAPostAfterALostConnection) {
   const HttpServer server(in_turn({{.status = 200}, {.hangs_up = true}}));
   HttpClient client(options());
   client.send({.url = server.url("")});
@@ -137,27 +137,27 @@ TEST_F(HttpTest, APostWhoseConnectionBreaksIsSentOnce) {
   EXPECT_EQ(waited(), 0);
 }
 
-TEST_F(HttpTest, ConnectionsAreKept) {
+TEST_F(HttpTest, ReusesConnections) {
   const HttpServer server(in_turn({{.status = 200}}));
   HttpClient client(options());
   for (int i = 0; i < 3; ++i) client.send({.url = server.url("")});
   EXPECT_EQ(server.requests().back().connection, 0);
 }
 
-TEST_F(HttpTest, ServersSayWhenToComeAgain) {
+TEST_F(HttpTest, WaitsAsLongAsRetryAfterSays) {
   const HttpServer server(
       in_turn({{.status = 429, .headers = {"Retry-After: 17"}}, {.status = 200}}));
   EXPECT_EQ(send({.url = server.url("")}).status, 200);
   EXPECT_THAT(waits_, ElementsAre(milliseconds(17'000)));
 }
 
-TEST_F(HttpTest, AServerThatAsksForMoreTimeThanThereIsIsNotWaitedFor) {
+TEST_F(HttpTest, DoesNotWaitIfRetryAfterExceedsTheTimeLimit) {
   const HttpServer server(in_turn({{.status = 503, .headers = {"Retry-After: 601"}}}));
   EXPECT_EQ(send({.url = server.url("")}).status, 503);
   EXPECT_EQ(waited(), 0);
 }
 
-TEST_F(HttpTest, TriesEndWithTheTimeThatThereIs) {
+TEST_F(HttpTest, StopsRetryingAtTheTimeLimit) {
   const HttpServer server(in_turn({{.status = 503}}));
   EXPECT_EQ(send({.url = server.url("")}).status, 503);
   milliseconds all{0};
@@ -166,14 +166,14 @@ TEST_F(HttpTest, TriesEndWithTheTimeThatThereIs) {
   EXPECT_GE(all, milliseconds(600'000 - 64'000));
 }
 
-TEST_F(HttpTest, ARedirectWithinTheServerIsFollowed) {
+TEST_F(HttpTest, FollowsARedirectToTheSameServer) {
   const HttpServer server(in_turn({{.status = 302, .headers = {"Location: ../there?x=1"}}, {200}}));
   EXPECT_EQ(send({.url = server.url("a/b/c"), .bearer = Secret("token")}).status, 200);
   EXPECT_EQ(server.requests().at(1).target, "/a/there?x=1");
   EXPECT_EQ(server.requests().at(1).headers.at("authorization"), "Bearer token");
 }
 
-TEST_F(HttpTest, ARedirectToAnotherServerIsNot) {
+TEST_F(HttpTest, RejectsARedirectToAnotherServer) {
   const HttpServer other(in_turn({{200}}));
   const HttpServer server(
       in_turn({{.status = 307, .headers = {"Location: " + other.url("a?q=PLANTED")}}}));
@@ -183,21 +183,21 @@ TEST_F(HttpTest, ARedirectToAnotherServerIsNot) {
   EXPECT_TRUE(other.requests().empty());
 }
 
-TEST_F(HttpTest, RedirectsEnd) {
+TEST_F(HttpTest, RejectsMoreThanFiveRedirects) {
   const HttpServer server(in_turn({{.status = 302, .headers = {"Location: /x"}}}));
   EXPECT_THAT(error_of<SystemError>([&] { send({.url = server.url("")}); }),
               HasSubstr("more than 5 redirects, the last one to "));
   EXPECT_EQ(server.requests().size(), 6u);
 }
 
-TEST_F(HttpTest, APostIsNotSentToAnotherPlaceUnlessToldSo) {
+TEST_F(HttpTest, DoesNotRedirectAPostOrPut) {
   const HttpServer server(in_turn({{.status = 302, .headers = {"Location: /x"}}, {200}}));
   EXPECT_EQ(send({.method = "POST", .url = server.url("")}).status, 302);
   const HttpServer other(in_turn({{.status = 308, .headers = {"Range: bytes=0-1"}}, {200}}));
   EXPECT_EQ(send({.method = "PUT", .url = other.url("")}).status, 308);  // of an upload
 }
 
-TEST_F(HttpTest, AnAnswerThatIsTooLargeIsRefused) {
+TEST_F(HttpTest, RejectsAResponseAboveTheSizeLimit) {
   const HttpServer server(in_turn({{200, std::string(2000, 'x')}}));
   HttpOptions small = options();
   small.most_bytes = 1999;
@@ -205,13 +205,13 @@ TEST_F(HttpTest, AnAnswerThatIsTooLargeIsRefused) {
             str(server.url(""), ": the response has more than 1999 bytes"));
 }
 
-TEST_F(HttpTest, AServerThatIsNotThereIsSaidSoon) {
+TEST_F(HttpTest, ReportsAnUnreachableServerAfterThreeAttempts) {
   const std::string said = error_of<SystemError>([&] { send({.url = "http://127.0.0.1:1/x"}); });
   EXPECT_THAT(said, HasSubstr("http://127.0.0.1:1/x: "));
   EXPECT_THAT(said, HasSubstr("(3 attempts)\n  hint: check the network"));
 }
 
-TEST_F(HttpTest, AServerThatIsSlowIsGivenUp) {
+TEST_F(HttpTest, GivesUpOnASlowServerAfterTheTimeout) {
   const HttpServer server(in_turn({{.late = milliseconds(5000)}}));
   HttpOptions hasty = options();
   hasty.to_answer = milliseconds(50);
@@ -220,7 +220,7 @@ TEST_F(HttpTest, AServerThatIsSlowIsGivenUp) {
               HasSubstr("(2 attempts)"));
 }
 
-TEST_F(HttpTest, ARequestStopsWhenToldTo) {
+TEST_F(HttpTest, StopRequestCancelsARequest) {
   std::stop_source stop;
   const HttpServer server([&](const ServedRequest&) {
     stop.request_stop();
@@ -232,7 +232,7 @@ TEST_F(HttpTest, ARequestStopsWhenToldTo) {
             server.url("x") + ": the request was cancelled");
 }
 
-TEST_F(HttpTest, AWaitStopsWhenToldTo) {
+TEST_F(HttpTest, StopRequestCancelsARetryWait) {
   std::stop_source stop;
   const HttpServer server([&](const ServedRequest&) {
     stop.request_stop();
@@ -243,7 +243,7 @@ TEST_F(HttpTest, AWaitStopsWhenToldTo) {
   EXPECT_THROW(HttpClient(stoppable).send({.url = server.url("")}), Stopped);
 }
 
-TEST_F(HttpTest, HeadersCannotBeBrokenOutOf) {
+TEST_F(HttpTest, RejectsControlCharactersInHeaders) {
   const std::string said = error_of<UsageError>(
       [&] { send({.url = "http://127.0.0.1:1/x", .headers = {{"X-Name", "a\r\nPLANTED: b"}}}); });
   EXPECT_THAT(said, HasSubstr("a header of the request contains a control character"));
@@ -251,7 +251,7 @@ TEST_F(HttpTest, HeadersCannotBeBrokenOutOf) {
   EXPECT_THROW(send({.url = "http://127.0.0.1:1/x", .bearer = Secret("a\nb")}), UsageError);
 }
 
-TEST_F(HttpTest, ACertificateThatNobodyVouchesForIsRefused) {
+TEST_F(HttpTest, RejectsAnUntrustedCertificate) {
   const TempDir dir;
   const std::string key = dir.file("key.pem"), certificate = dir.file("certificate.pem");
   const CommandOutput made = run_command(

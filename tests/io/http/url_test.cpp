@@ -14,7 +14,7 @@ template <class T>
 concept Printable = requires(std::ostream& out, const T& value) { out << value; };
 static_assert(!Printable<Secret> && Printable<std::string>);
 
-TEST(Url, IsTakenApartAndPutTogether) {
+TEST(Url, ParsesAndFormatsUrls) {
   const Url url = parse_url("https://a.example:8443/b/c?d=e&f", "x");
   EXPECT_EQ(url.scheme, "https");
   EXPECT_EQ(url.host, "a.example:8443");
@@ -25,17 +25,17 @@ TEST(Url, IsTakenApartAndPutTogether) {
   EXPECT_EQ(parse_url("http://[::1]:80", "x").text(), "http://[::1]:80/");
 }
 
-TEST(Url, OthersAreRefusedAndNotSaid) {
+TEST(Url, RejectsInvalidUrlsWithoutPrintingThem) {
   for (const char* text :
        {"", "PLANTED", "ftp://a.example/PLANTED", "file:///PLANTED", "https://PLANTED@a.example/",
         "https://:PLANTED@a.example/", "/PLANTED", "https://a b/PLANTED"})
     EXPECT_EQ(error_of<UsageError>([&] { parse_url(text, "file.json: token_uri"); }),
-              "file.json: token_uri: not a URL of http or https without a user\n"
+              "file.json: token_uri: must be an http or https URL without a user name\n"
               "  hint: write it as https://HOST/PATH")
         << text;
 }
 
-TEST(Url, LocationsAreResolved) {
+TEST(Url, ResolvesLocations) {
   const Url base = parse_url("https://a.example/b/c?d", "x");
   EXPECT_EQ(resolve_url(base, "e").text(), "https://a.example/b/e");
   EXPECT_EQ(resolve_url(base, "/e?f").text(), "https://a.example/e?f");
@@ -44,11 +44,11 @@ TEST(Url, LocationsAreResolved) {
   EXPECT_THROW(resolve_url(base, "gopher://a.example/"), SystemError);
 }
 
-TEST(Url, FormsAreEncoded) {
+TEST(Url, EncodesFormFields) {
   EXPECT_EQ(form_of({{"a", "x y&z=1/2"}, {"b", "\xc3\xa9~"}}), "a=x%20y%26z%3D1%2F2&b=%C3%A9~");
 }
 
-TEST(Secret, IsGoneWhereItWasMovedFrom) {
+TEST(Secret, IsEmptyAfterAMove) {
   Secret first("a secret long enough to lie on the heap"), second("short");
   second = std::move(first);
   EXPECT_TRUE(first.empty());

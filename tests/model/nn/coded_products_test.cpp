@@ -77,7 +77,7 @@ std::vector<float> by_loops(const Value& x, const Value& codes, const Value& sca
   return out;
 }
 
-TEST(CodedProducts, AreExactIntegerSums) {
+TEST(QuantizedMatmuls, AreExactIntegerSums) {
   REQUIRE_PLUGIN("cpu");
   const TwoLayers layers(true);
   const auto values = layers.values();  // x; codes, scales and bias of a; those of b
@@ -94,7 +94,7 @@ TEST(CodedProducts, AreExactIntegerSums) {
 }
 
 // x is within ±2. With scale 1/128 for all rows half of it is clamped to the largest code.
-TEST(CodedProducts, SupportStaticAndDynamicScalesTogether) {
+TEST(QuantizedMatmuls, SupportStaticAndDynamicScalesTogether) {
   REQUIRE_PLUGIN("cpu");
   const TwoLayers layers(true, model::RowScales::given);
   auto values = layers.values();  // x; codes, scales, input scale and bias of a; those of b
@@ -112,7 +112,7 @@ TEST(CodedProducts, SupportStaticAndDynamicScalesTogether) {
   }
 }
 
-TEST(CodedProducts, AreExactOnTheCpuForTheLargestCodes) {
+TEST(QuantizedMatmuls, AreExactOnTheCpuForTheLargestCodes) {
   REQUIRE_PLUGIN("cpu");
   Program p;
   const Tensor a = p.graph.argument({DType::s8, {8, 3072}}),
@@ -134,7 +134,7 @@ TEST(CodedProducts, AreExactOnTheCpuForTheLargestCodes) {
   EXPECT_EQ(got.integer(0), std::int64_t{3072} << 14);
 }
 
-TEST(CodedProducts, AreEmittedAs32BitMatmulsWithoutDequantizedKernels) {
+TEST(QuantizedMatmuls, AreEmittedAs32BitMatmulsWithoutDequantizedKernels) {
   const TwoLayers layers(true);
   const std::string text = emit_module(layers.program, "step");
   const std::regex product(
@@ -146,7 +146,7 @@ TEST(CodedProducts, AreEmittedAs32BitMatmulsWithoutDequantizedKernels) {
   EXPECT_THAT(text, Not(HasSubstr("(tensor<24x40xi8>) -> tensor<24x40xf32>")));
 }
 
-TEST(CodedProducts, SupportFloatKernelsOnTheSameInput) {
+TEST(QuantizedMatmuls, SupportFloatKernelsOnTheSameInput) {
   REQUIRE_PLUGIN("cpu");
   const TwoLayers layers(false);
   const auto values = layers.values();  // x; codes, scales and bias of a; kernel and bias of b

@@ -129,7 +129,7 @@ TEST(FakeQuant, AppliesToLayersOnly) {
   EXPECT_THAT(text(false), Not(HasSubstr("round_nearest_even")));
 }
 
-TEST(FakeQuant, OfZerosIsZeroNotNan) {
+TEST(FakeQuant, ZerosGiveZeroNotNan) {
   REQUIRE_PLUGIN("cpu");
   Given given;
   std::ranges::fill(given.x.real, 0);

@@ -127,7 +127,7 @@ TEST(SigmoidCrossEntropy, GradientIsLogisticMinusLabelEverywhere) {
   }
 }
 
-TEST(RowsOfPositions, AreTheFirstRowsOrThoseAtThePositions) {
+TEST(RowsOfPositions, ReturnsTheFirstRowsOrTheRowsAtGivenPositions) {
   const Shape shape{DType::f64, {3, 1}}, at{DType::s32, {2, 2}};
   Graph graph;
   const Tensor table = graph.argument(shape), positions = graph.argument(at);
@@ -189,7 +189,7 @@ TEST(Dropout, KeepsTheExpectedShareAndTheMean) {
   for (const double x : kept) EXPECT_TRUE(x == 0 || std::abs(x - 1 / 0.75) < 1e-4) << x;
 }
 
-TEST(Dropout, DependsOnlyOnSeedStepAndPlace) {
+TEST(Dropout, DependsOnlyOnSeedStepAndScope) {
   const auto base = dropped(1, 5, "a");
   EXPECT_EQ(dropped(1, 5, "a"), base);
   EXPECT_NE(dropped(2, 5, "a"), base);

@@ -118,7 +118,7 @@ TEST(LmHead, LossRankAndBestMatchAPlainLoop) {
   }
 }
 
-TEST(LmHead, BlocksMatchAllWordsWithGradients) {
+TEST(LmHead, VocabularyBlocksMatchTheFullMatmulWithGradients) {
   const auto all = Scored({}).values();
   for (const std::int64_t words : {1, 2, 3, 4, 5, 7, 9}) {
     SCOPED_TRACE(words);
@@ -126,14 +126,14 @@ TEST(LmHead, BlocksMatchAllWordsWithGradients) {
   }
 }
 
-TEST(LmHead, BlocksMatchAllWordsOnADeviceInF32) {
+TEST(LmHead, VocabularyBlocksMatchTheFullMatmulOnADeviceInF32) {
   REQUIRE_PLUGIN("cpu");
   const Scored all({}), blocks(at_a_time(3));
   expect_equal(run_on_cpu(blocks.program, blocks.arguments()),
                run_on_cpu(all.program, all.arguments()), 1e-6);
 }
 
-TEST(LmHead, BlocksNeverHoldScoresOfAllWords) {
+TEST(LmHead, VocabularyBlocksNeverStoreAllLogits) {
   const auto text = [](const ComputePolicy& compute) {
     return emit_module(Scored(compute).program, "a");
   };
@@ -219,7 +219,7 @@ TEST(WordDivergence, MatchesAPlainSumWithGradientsAlsoInBlocks) {
   }
 }
 
-TEST(WordDivergence, BlocksNeverHoldScoresOfAllWords) {
+TEST(WordDivergence, VocabularyBlocksNeverStoreAllLogits) {
   const auto text = [](std::int64_t words) {
     return emit_module(Diverged(at_a_time(words)).program, "a");
   };
@@ -229,7 +229,7 @@ TEST(WordDivergence, BlocksNeverHoldScoresOfAllWords) {
   EXPECT_THAT(text(10), HasSubstr("tensor<6x5xf32>"));
 }
 
-TEST(LmHead, BlocksAccountForTheMesh) {
+TEST(LmHead, VocabularyBlockSizeAccountsForTheMesh) {
   ComputePolicy compute = at_a_time(5);
   const auto over = [&](const Mesh& mesh, const std::string& vocab = "tensor") {
     PartitionRules partition;

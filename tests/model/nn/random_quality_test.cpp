@@ -69,7 +69,7 @@ Words drawn(const std::function<std::uint32_t(std::uint32_t)>& draw, std::uint32
 
 // ---- one sequence ----
 
-TYPED_TEST(RandomQuality, EachBitIsAsOftenSetAsNot) {
+TYPED_TEST(RandomQuality, EachBitIsSetHalfOfTheTime) {
   for (const auto& [name, draw] : TestFixture::sequences()) {
     std::array<std::int64_t, 32> set{};
     for (const std::uint32_t word : drawn(draw))
@@ -81,7 +81,7 @@ TYPED_TEST(RandomQuality, EachBitIsAsOftenSetAsNot) {
   }
 }
 
-TYPED_TEST(RandomQuality, NoTwoBitsOfAWordGoTogether) {
+TYPED_TEST(RandomQuality, BitsOfAWordAreNotCorrelated) {
   for (const auto& [name, draw] : TestFixture::sequences()) {
     std::array<std::array<std::int64_t, 32>, 32> differing{};
     constexpr std::uint32_t kFewer = kCount / 4;
@@ -111,7 +111,7 @@ double chi_square_z(const std::vector<std::int64_t>& counts) {
   return (sum - (cells - 1)) / std::sqrt(2 * (cells - 1));
 }
 
-TYPED_TEST(RandomQuality, AllBytesAndHalvesAreAsOften) {
+TYPED_TEST(RandomQuality, BytesAndHalfWordsAreUniform) {
   for (const auto& [name, draw] : TestFixture::sequences()) {
     const Words words = drawn(draw);
     for (const int width : {8, 16})
@@ -160,7 +160,7 @@ double correlation_z(std::span<const float> a, std::span<const float> b) {
          std::sqrt(static_cast<double>(a.size()));
 }
 
-TYPED_TEST(RandomQuality, NeighboursAndWordsFurtherOnAreNotCorrelated) {
+TYPED_TEST(RandomQuality, WordsAtAnyLagAreNotCorrelated) {
   for (const auto& [name, draw] : TestFixture::sequences())
     for (const Named& kind : kinds(drawn(draw)))
       for (const std::size_t lag : {1, 2, 3, 64, 128, 512, 768, 1024, 3072, 65536, 262144}) {
@@ -225,7 +225,7 @@ std::vector<Words> places_of(const Bits& bits, std::uint32_t width) {
   return out;
 }
 
-TYPED_TEST(RandomQuality, PlacesBeforeTheLastAxisAreNotCorrelated) {
+TYPED_TEST(RandomQuality, PositionsBeforeTheLastAxisAreNotCorrelated) {
   for (const std::uint32_t width : {kRow, 1u << 20})
     expect_all_pairs_uncorrelated(places_of(TypeParam{Drawer{}}, width),
                                   str("places ", width, " apart"));
@@ -259,7 +259,7 @@ TYPED_TEST(RandomQuality, TheCornersOfRectanglesAreNotCorrelated) {
   expect_corners_uncorrelated(places_of(bits, kRow), "places before the last axis");
 }
 
-TYPED_TEST(RandomQuality, StepsLayersStreamsSeedsAndPlacesAreNotCorrelated) {
+TYPED_TEST(RandomQuality, StepsLayersStreamsSeedsAndScopesAreNotCorrelated) {
   using Change = std::function<void(Drawer&, std::uint32_t)>;
   const std::vector<std::pair<const char*, Change>> changes{
       {"steps", [](Drawer& d, std::uint32_t i) { d.step = i; }},

@@ -128,7 +128,7 @@ TEST(RandomBits, DoNotChangeIfKeysAreAnArgument) {
   }
 }
 
-TEST(RandomBits, DifferBetweenPlaces) {
+TEST(RandomBits, DifferBetweenScopes) {
   const Case c{.dims = {11}, .takes_keys = true};
   const Drawn both(c, [&](const model::Scope& s) {
     return concatenate({model::random_bits(s, c.dims), model::random_bits(s / "other", c.dims)}, 0);
@@ -214,7 +214,7 @@ std::vector<double> kept_by_layers(const model::ComputePolicy& compute, bool tak
   return drawn.by_interpreter().real;
 }
 
-TEST(RandomBits, DoNotDependOnLoopsAndDtypes) {
+TEST(RandomBits, DoNotDependOnScanAndDtypes) {
   const auto want = kept_by_layers({});
   EXPECT_EQ(want.size(), 128u);
   for (const model::Layers layers : {model::Layers::unrolled, model::Layers::scan})

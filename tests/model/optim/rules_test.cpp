@@ -95,7 +95,7 @@ TEST(NameRules, RejectInvalidRules) {
       "  hint: add a rule for it, or end with a rule .* = …");
 }
 
-TEST(AmosPresets, JestimatorMatchesItsFunctions) {
+TEST(AmosPresets, JestimatorPresetMatchesTheOriginalFunctions) {
   const AmosPreset preset = amos_preset_for("jestimator_bert");
   const NameRules eta("eta", preset.eta), slots("slots", preset.slot_shape);
   const auto models = golden()["models"];

@@ -174,7 +174,7 @@ TEST_P(Masking, CanMaskAllTokens) {
   }
 }
 
-TEST_P(Masking, PartsOfABatchDrawTheSameMasks) {
+TEST_P(Masking, MasksDependOnTheRowInTheWholeBatch) {
   REQUIRE_PLUGIN("cpu");
   const Rows rows(8, sentence(18, 20));
   const model::MaskingRule rule = rule_of(0.25, 5, GetParam());
@@ -263,7 +263,7 @@ TEST(Samples, AreDrawnByTheirProbabilities) {
 }
 
 // The original's scatter_update: sums divided by hits, rounded down to integers.
-TEST(Replace, UsesTheMeanForEqualPositions) {
+TEST(ReplaceTokens, UsesTheMeanForEqualPositions) {
   Graph graph;
   const Shape row{DType::s32, {2, 6}}, slots{DType::s32, {2, 4}};
   const Tensor ids = graph.argument(row), positions = graph.argument(slots),

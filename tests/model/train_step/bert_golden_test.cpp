@@ -72,7 +72,7 @@ TEST(Bert, LossesAndGradientsMatchTheReference) {
 }
 
 // Blocks of 5 words.
-TEST(Bert, BlocksOfWordsMatchTheReference) {
+TEST(Bert, VocabularyBlocksMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenBert golden;
   const BertTask settings = golden.task();

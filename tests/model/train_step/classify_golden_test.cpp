@@ -118,7 +118,7 @@ TEST_P(TokensGolden, ScoresAndGradientsMatchTheReference) {
 }
 
 // Shortening a batch to its tokens does not change losses and gradients.
-TEST_P(ClassifyGolden, PaddingDoesNotCount) {
+TEST_P(ClassifyGolden, RemovingPaddingDoesNotChangeLossesAndGradients) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenClassify golden(GetParam());
   ClassifyTask settings = golden.settings();
@@ -144,7 +144,7 @@ TEST_P(ClassifyGolden, PaddingDoesNotCount) {
 }
 
 // A row with weight 0 has no effect.
-TEST_P(ClassifyGolden, PaddingExamplesDoNotCount) {
+TEST_P(ClassifyGolden, PaddingExamplesDoNotChangeLosses) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenClassify golden(GetParam());
   for (const io::Problem problem :

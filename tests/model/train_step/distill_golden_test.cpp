@@ -108,12 +108,12 @@ TEST_P(DistillGolden, LossesAndGradientsMatchTheReference) {
     EXPECT_TRUE(golden.tensors("student").contains(name)) << name;
 }
 
-class DistillGoldenInATpusForm : public DistillGolden {};
-INSTANTIATE_TEST_SUITE_P(Cases, DistillGoldenInATpusForm,
+class DistillGoldenWithTpuSettings : public DistillGolden {};
+INSTANTIATE_TEST_SUITE_P(Cases, DistillGoldenWithTpuSettings,
                          testing::Values("wide", "spans", "words", "answers"),
                          [](const auto& info) { return info.param; });
 
-TEST_P(DistillGoldenInATpusForm, DoNotDependOnMicroBatches) {
+TEST_P(DistillGoldenWithTpuSettings, LossesAndGradientsInMicroBatchesMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenDistill golden(GetParam());
   StepForm form;
@@ -126,7 +126,7 @@ TEST_P(DistillGoldenInATpusForm, DoNotDependOnMicroBatches) {
 }
 
 // The teacher is sharded like the student.
-TEST(DistillGolden, DoNotDependOnTheMesh) {
+TEST(DistillGolden, LossesAndGradientsDoNotDependOnTheMesh) {
   SMELT_OPEN_CPU(client, 2);
   for (const auto& [name, mesh, micro_batches] :
        {std::tuple{"texts", "tensor=2", 1}, {"wide", "fsdp=2", 1}, {"words", "data=2", 2}}) {

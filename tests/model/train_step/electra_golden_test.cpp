@@ -71,7 +71,7 @@ TEST_P(Electra, LossAndGradientsMatchTheOriginal) {
 }
 
 // Blocks of 4 of Electric's 30 words.
-TEST(ElectraGolden, BlocksOfWordsMatchTheOriginal) {
+TEST(ElectraGolden, VocabularyBlocksMatchTheOriginal) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenElectra golden("electric");
   const ElectraTask settings = golden.settings();
@@ -203,7 +203,7 @@ data::Batch with_ids(const GoldenElectra& golden, const io::Features& features,
   return batch;
 }
 
-TEST(ElectraGolden, MaskPredictionsAreTheGeneratorsBestWords) {
+TEST(ElectraGolden, MaskPredictionsAreTheBestTokensOfTheGenerator) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenElectra golden("electra");
   const ElectraTask c = golden.settings();

@@ -149,7 +149,7 @@ TEST_F(ElectraDraws, EightDevicesMatchOneOverMeshesThatSplitHeads) {
 }
 
 // Picking scores would round them in a TPU's matmul, so rows of the encoder are picked.
-TEST_F(ElectraDraws, TwoTowersPickRowsBeforeScoringWords) {
+TEST_F(ElectraDraws, TwoTowersSelectMaskedPositionsBeforeTheLmHead) {
   const ElectraTask task = wide_electra(true);
   TrainingConfig c = config();
   c.compute = compute_for("tpu", {});

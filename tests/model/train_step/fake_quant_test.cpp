@@ -31,7 +31,7 @@ class FakeQuantStep : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Models, FakeQuantStep, testing::Values("bert", "electra"),
                          [](const auto& info) { return info.param; });
 
-TEST_P(FakeQuantStep, DoesNotDependOnLoopsMicroBatchesAndMeshes) {
+TEST_P(FakeQuantStep, DoesNotDependOnScanMicroBatchesAndMeshes) {
   SMELT_OPEN_CPU(client, 2);
   const GoldenClassify golden(GetParam());
   const Task floats = classify_task(golden.settings()), task = fake_quantized(floats);

@@ -60,7 +60,7 @@ void expect_golden_gradients(const std::string& variant, const ComputePolicy& co
 TEST_P(Jestimator, LossAndGradientsMatchTheOriginal) { expect_golden_gradients(GetParam(), {}); }
 
 // Blocks of 7 of the 41 words, and of 5 of the 20 queries.
-TEST_P(Jestimator, LossAndGradientsMatchTheOriginalInLoopsAndBlocks) {
+TEST_P(Jestimator, LossAndGradientsWithScanAndBlocksMatchTheOriginal) {
   expect_golden_gradients(GetParam(), {.layers = Layers::scan,
                                        .save = RematPolicy::layer,
                                        .attention_rows = 5,

@@ -90,7 +90,7 @@ TEST_P(JestimatorDraws, EightDevicesMatchOne) {
 
 // Opens eight devices but uses one, to share compiled programs with the test above: the cache key
 // includes the number of devices of the client.
-TEST_P(JestimatorDraws, MicroBatchesLoopsAndBlocksMatch) {
+TEST_P(JestimatorDraws, MicroBatchesScanAndBlocksMatch) {
   SMELT_OPEN_CPU(client, 8);
   const JestimatorRun whole = learn_from_golden(client, GetParam());
   const auto in_loops = [](TrainingConfig& c) {
@@ -108,7 +108,7 @@ TEST_P(JestimatorDraws, MicroBatchesLoopsAndBlocksMatch) {
   expect_same_run(learn_from_golden(client, GetParam(), as_on_a_tpu), whole, 1e-6);
 }
 
-TEST(Jestimator, PredictsInBlocksOfWords) {
+TEST(Jestimator, PredictsInVocabularyBlocks) {
   const JestimatorBertTask task = GoldenJestimator(GoldenJestimator::variants()[0]).settings();
   const auto predicts = [&](std::int64_t logits_bytes) {
     const Prediction scores = jestimator_scores(task, 2);

@@ -73,7 +73,7 @@ TEST(Mesh, LossesMatchOneDevice) {
   expect_losses(run(client, mesh_config(8), cpu_placement(kAllAxes)), one, kSameLoss);
 }
 
-TEST(Mesh, LossesMatchOneDeviceInTheTpuForm) {
+TEST(Mesh, LossesMatchOneDeviceWithTpuSettings) {
   SMELT_OPEN_CPU(client, 8);
   const MeshRan one = run_on_one(client, as_on_a_tpu(1));
   for (const ShardingPlan& placement : placements()) {

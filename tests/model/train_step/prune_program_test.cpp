@@ -100,7 +100,7 @@ std::vector<float> masked(std::vector<float> values, const std::vector<float>& m
   return values;
 }
 
-TEST_F(PruneProgram, MatchesTensorFlowsRuleInEveryForm) {
+TEST_F(PruneProgram, MatchesTensorFlowWithScanReplicasAndMeshes) {
   REQUIRE_ORACLE();
   SMELT_OPEN_CPU(client, 2);
   const StepProgram one = training();
@@ -258,7 +258,7 @@ TEST_F(PruneProgram, SoftPruningDropsScoresBelowTheThreshold) {
   }
 }
 
-TEST_F(PruneProgram, PatternKeepsTheLargestNeighboursInEveryForm) {
+TEST_F(PruneProgram, PatternKeepsTheLargestOfEachGroupWithScanReplicasAndMeshes) {
   SMELT_OPEN_CPU(client, 2);
   const Pruning pruning = prune_in_pattern({.kept = 1, .of = 4});
   EXPECT_TRUE(is_pruned_at(pruning.schedule, 0));

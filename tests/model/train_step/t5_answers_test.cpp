@@ -139,7 +139,7 @@ TEST_P(T5Answers, BeamSearchDoesNotDependOnTheBatch) {
   }
 }
 
-TEST_P(T5Answers, DoNotDependOnTheBatchNorOnTheDevices) {
+TEST_P(T5Answers, OutputsDoNotDependOnTheBatchOrTheDevices) {
   SMELT_OPEN_CPU(client, 2);
   const GoldenAnswers golden(GetParam());
   Search sampled;

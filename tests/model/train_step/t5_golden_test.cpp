@@ -96,7 +96,7 @@ TEST_P(T5Golden, LossesAndGradientsMatchTheReference) {
 }
 
 // A scan that stores matmuls, with blocks of queries and words.
-TEST_P(T5Golden, GradientsInTheTpuFormMatchTheReference) {
+TEST_P(T5Golden, GradientsWithTpuSettingsMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenT5 golden(GetParam());
   const std::int64_t rows = golden.batch().rows * golden.settings().targets_length;
@@ -285,7 +285,7 @@ std::vector<float> mesh_losses(const std::shared_ptr<const pjrt::Client>& client
   return out;
 }
 
-TEST(T5Training, DoesNotDependOnMicroBatchesLoopsAndMeshes) {
+TEST(T5Training, DoesNotDependOnMicroBatchesScanAndMeshes) {
   SMELT_OPEN_CPU(client, 8);
   const auto want =
       mesh_losses(client, placement_for("cpu", 1, Reduction::global), Layers::unrolled);

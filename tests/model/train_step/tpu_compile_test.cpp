@@ -284,7 +284,7 @@ TEST_P(JestimatorTpuCompile, TrainingStepOfEachVariantReusesStateMemory) {
 }
 
 // The logits of 512 tokens and 16,000 words take 31 MB per device, in eight blocks.
-TEST_P(JestimatorTpuCompile, BlocksOfWordsUseLessMemory) {
+TEST_P(JestimatorTpuCompile, VocabularyBlocksUseLessMemory) {
   const Task task = jestimator("bert", 256, 16000);
   const auto blocks = training(task, 4);
   if (std::string(GetParam()) != "v2:2x2") return;  // one comparison is enough

@@ -144,7 +144,7 @@ TEST_F(DistilledRun, RejectsAnElectraGeneratorAsTeacher) {
               HasSubstr("has no classification head"));
 }
 
-class DistilledWords : public SmallRecipe {
+class DistilledBert : public SmallRecipe {
  protected:
   // A student of the teacher m.
   void run_student(const std::string& out, std::vector<std::string> settings) const {
@@ -155,7 +155,7 @@ class DistilledWords : public SmallRecipe {
   }
 };
 
-TEST_F(DistilledWords, DistillsALargeBertIntoASmallOne) {
+TEST_F(DistilledBert, DistillsALargeBertIntoASmallOne) {
   run_recipe(recipe({"eval.every=0"}));
   const std::vector<std::string> student{"out=" + dir_.file("small"),
                                          "vocab.file=" + dir_.file("m/vocab.txt"),
@@ -177,7 +177,7 @@ TEST_F(DistilledWords, DistillsALargeBertIntoASmallOne) {
 }
 
 // The projection of a narrower student's hidden states belongs to the run, not to the model.
-TEST_F(DistilledWords, ResumesAndExportsAStudentOfAnotherWidth) {
+TEST_F(DistilledBert, ResumesAndExportsAStudentOfAnotherWidth) {
   run_recipe(recipe({"eval.every=0"}));
   std::vector<std::string> narrow{"model.hidden_size=4", "distill.hidden=1",
                                   "train.memory.layers=scan"};

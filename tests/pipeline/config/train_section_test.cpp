@@ -20,7 +20,7 @@ std::string refusal(const std::string& setting) {
   return error_of<UsageError>([&] { recipe_of({{"text.input", "none.txt"}}, "here", {setting}); });
 }
 
-TEST(TrainSection, NamesTheFieldForAFormerName) {
+TEST(TrainSection, SuggestsTheNewNameOfARenamedField) {
   const auto fields = recipe_fields();
   for (const auto& [former, now] : {std::pair{"keep", "train.checkpoint.max_to_keep"},
                                     {"save_every", "train.checkpoint.save_interval_steps"},

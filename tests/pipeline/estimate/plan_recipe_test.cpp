@@ -387,7 +387,7 @@ TEST_F(PlanRecipe, HintsHowToInstallLibtpu) {
                             "  hint: run smelt setup tpu, which downloads [0-9.]+ [MG]B"));
 }
 
-TEST_F(PlanRecipe, PrintsWhatToRent) {
+TEST_F(PlanRecipe, CommandRecommendsAnAcceleratorToRent) {
   const ScopedVariable cache("XDG_CACHE_HOME", dir_.file("cache"));
   const std::string plan = str("plan ", path_, " --on v5litepod-1 --html ", dir_.file("page.html"));
   const CommandOutput text = run_smelt(plan);

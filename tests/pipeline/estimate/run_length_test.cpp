@@ -28,7 +28,7 @@ using testing::HasSubstr;
 
 class RunLength : public SmallRecipe {};
 
-TEST(TextSize, CountsTokensByCharactersAndIdeographsOneByOne) {
+TEST(TextSize, EstimatesTokensFromCharactersAndCountsEachIdeograph) {
   const TempDir dir;
   io::write_file(dir.file("latin"), std::string(9000, 'a'));
   const auto latin = text_size({dir.file("latin")});
@@ -117,7 +117,7 @@ TEST(Budget, KeepsTheLikelyCostWithinTheBudget) {
               HasSubstr("use v3-8 on spot: it makes the most steps; --set train.budget.usd=50 "));
 }
 
-TEST(Budget, OtherStepsChangeOnlyTheEvaluationsDuringTraining) {
+TEST(Budget, FinalEvaluationCostDoesNotDependOnTheSteps) {
   const cost_model::Price price{"v3", "us-central1", 2.0, 0.6, {}, "a bill", "2019-06"};
   PlanRow row = row_of(price);
   row.scored = cost_model::Estimate{1, 1, 1};
@@ -134,7 +134,7 @@ TEST(Budget, OtherStepsChangeOnlyTheEvaluationsDuringTraining) {
       50, 1);
 }
 
-TEST_F(RunLength, ARunKeepsTheStepsOfItsBudget) {
+TEST_F(RunLength, ResumedRunKeepsTheStepsOfItsBudget) {
   const std::vector<std::string> budget{"out=" + dir_.file("m"), "train.budget.usd=50"};
   const std::string yaml = dir_.file("r.yaml");
   EXPECT_EQ(with_steps_of_budget(yaml, {"train.steps=9"}),
@@ -161,7 +161,7 @@ TEST_F(RunLength, ARunKeepsTheStepsOfItsBudget) {
   }
 }
 
-TEST_F(RunLength, ASmallRunReadsTheTextOfItsRecipe) {
+TEST_F(RunLength, SmallRunUsesTheTextOfTheFullRecipe) {
   const Recipe full = recipe({"train.device=cpu"});
   const Recipe small = recipe(small_settings(full));
   EXPECT_EQ(small.sections.at("text"), full.sections.at("text"));
@@ -194,7 +194,7 @@ TEST_F(RunLength, ASmallRunUsesTheUsersStepsInsteadOfEpochs) {
   EXPECT_EQ(others, std::vector<std::string>{"train.epochs=2"});
 }
 
-TEST_F(RunLength, HintsAtRaisingPositionsOnlyWithoutGivenWeights) {
+TEST_F(RunLength, HintsAtRaisingPositionsOnlyWithoutPretrainedWeights) {
   Recipe r = recipe({});
   const auto hint = [&] {
     return error_of<UsageError>([&] { RecipeChecks(r).fits_positions(128, 64); });
@@ -210,7 +210,7 @@ TEST_F(RunLength, ReportsTheLengthWithoutExistingRecords) {
   EXPECT_THAT(run_length_text(r), testing::StartsWith("2 steps of 4: 8 examples"));
 }
 
-TEST(Starter, EveryKindIsAValidRecipe) {
+TEST(Starter, EveryStarterIsAValidRecipe) {
   const TempDir dir;
   for (const StarterKind& kind : starter_kinds()) {
     const std::string text = starter_text({.kind = kind.name, .size = model_size("tiny", "test")});
@@ -403,7 +403,7 @@ echo '{"argument_bytes": 1, "output_bytes": 1, "alias_bytes": 1, "temporary_byte
                     HasSubstr("took 5.7 times its likely time")));
 }
 
-TEST(RecipeFile, IsRejectedIfItIsEmptyInAnotherEncodingOrItsOutIsAFile) {
+TEST(RecipeFile, RejectsEmptyFilesOtherEncodingsAndAFileAsOut) {
   const TempDir dir;
   const auto refusal = [&](const char* name, const std::string& text,
                            const std::vector<std::string>& settings) {
@@ -450,7 +450,7 @@ TEST(Advice, RejectsATextInAnotherEncodingAndNamesTypesWithoutAPrice) {
       HasSubstr("advise: no price is known for rtx3090\n  hint: give prices with --prices"));
 }
 
-TEST(FieldHints, KnowOtherProgramsNames) {
+TEST(FieldHints, SuggestFieldsForNamesOfOtherPrograms) {
   const auto hint = [](const std::string& setting) {
     return error_of<UsageError>([&] { recipe_of({}, "test", {setting}); });
   };

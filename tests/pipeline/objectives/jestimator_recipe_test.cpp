@@ -54,7 +54,7 @@ TEST_F(JestimatorRecipe, NamesInvalidSettings) {
   EXPECT_THAT(refusal({"eval.passes=0"}), HasSubstr("eval.passes is 0, must be at least 1"));
 }
 
-TEST_F(JestimatorRecipe, NeedsItsVocabularyForItsTask) {
+TEST_F(JestimatorRecipe, TaskRequiresTheVocabulary) {
   const Recipe r = recipe({"out=" + dir_.file("out")});
   EXPECT_THAT(error_of<UsageError>([&] { (void)r.type->task(r); }),
               HasSubstr("the vocabulary is not made yet"));

@@ -198,7 +198,7 @@ TEST_F(PretrainedModelTest, WarnsOfTextThatTheVocabularyDoesNotKnow) {
 
 // The heads of an Electric are the same as those of an ELECTRA with two towers, with another
 // meaning.
-TEST_F(PretrainedModelTest, NeedsTheObjectiveOfAnElectric) {
+TEST_F(PretrainedModelTest, RequiresTheObjectiveOfAnElectricCheckpoint) {
   const Json objective{{"electra_objective", false}, {"electric_objective", true}};
   checkpoint::Checkpoint electric = checkpoint::load_checkpoint(dir_.file("electra/model"), 5);
   const std::vector<std::byte> zeros(99 * sizeof(float));
@@ -236,7 +236,7 @@ TEST_F(PretrainedModelTest, ReadsTheSizesFromTheConfigNextToACheckpoint) {
   EXPECT_EQ(guesses("m"), guesses("bert/model"));
 }
 
-TEST_F(PretrainedModelTest, NamesWhatIsMissing) {
+TEST_F(PretrainedModelTest, ReportsMissingModelFilesSizesAndVocabulary) {
   EXPECT_THAT(refusal([&] { open("none"); }), HasSubstr("none: No such file or directory"));
   convert("bert/model", "tf/model.ckpt-5", checkpoint::ModelForm::tensorflow);
   io::remove_file(dir_.file("tf/bert_config.json"));
@@ -323,7 +323,7 @@ TEST_F(PretrainedModelTest, ScoresATextByItsTokensMaskedOneAtATime) {
 }
 
 // The example of the header and of docs/reference/api.md is inference_example.cpp.
-TEST_F(PretrainedModelTest, RunsTheExampleInItsHeader) {
+TEST_F(PretrainedModelTest, HeaderAndDocsShowTheTestedExample) {
   const std::string example =
       io::read_file(source_path("tests/pipeline/objectives/inference_example.cpp"));
   std::string commented;
@@ -339,7 +339,7 @@ TEST_F(PretrainedModelTest, RunsTheExampleInItsHeader) {
               testing::ContainsRegex("numbers, the first .*\n.*\n.* a token\n.* a token\n"));
 }
 
-TEST_F(PretrainedModelTest, IsUsedByTheCommands) {
+TEST_F(PretrainedModelTest, FillAndDetectCommandsAcceptModelFolders) {
   const auto smelt = [&](const std::string& arguments) {
     return run_command(str("cd ", dir_.path(), " && ", smelt_program(), " ", arguments));
   };

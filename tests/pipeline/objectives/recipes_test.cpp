@@ -34,7 +34,7 @@ TEST(Recipes, LoadAndBuildTheirPrograms) {
   }
 }
 
-TEST(Recipes, ContinuedOnesMatchTheirInitialModel) {
+TEST(Recipes, ContinuedPretrainingRecipesMatchTheirInitialModel) {
   for (const char* size : {"", "-small"}) {
     const auto of = [&](const char* name) {
       return load_recipe(source_path(str("recipes/bert-", name, size, ".yaml")), {});
@@ -44,7 +44,7 @@ TEST(Recipes, ContinuedOnesMatchTheirInitialModel) {
   }
 }
 
-TEST(Recipes, ContinuedOnesAreRejectedWithoutTheirInitialModel) {
+TEST(Recipes, ContinuedPretrainingRecipesRequireTheirInitialModel) {
   TempDir dir;
   io::write_file(dir.file("text.txt"), "Some text.\n");
   const Recipe r = load_recipe(source_path("recipes/bert-continue.yaml"),

@@ -313,7 +313,7 @@ TEST_F(TextToText, TreatsUnknownSentinelsAsText) {
 }
 
 // Behaves like transformers' T5Tokenizer with legacy=False.
-TEST_F(TextToText, KeepsSpaceSignsAndAddedTokensOfTheFolder) {
+TEST_F(TextToText, KeepsTheLegacySettingAndAddedTokensOfTheFolder) {
   for (const char* form : {"old", "new"}) {
     io::make_folders(dir_.file(form));
     io::write_file(dir_.file(str(form, "/spiece.model")),
@@ -381,7 +381,7 @@ TEST_F(TextToText, RejectsInvalidSettings) {
 }
 
 // The tutorial of ttt as a recipe, on synthetic tweets.
-TEST_F(TextToText, LearnsTheTttTutorial) {
+TEST_F(TextToText, TrainsTheRecipeOfTheTttTutorial) {
   for (const char* part : {"train", "val"}) {
     std::string tweets;
     for (int i = 0; i < 12; ++i)

@@ -123,7 +123,7 @@ class ToyObjective : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(ToyObjective, IsDescribedByARecipe) {
+TEST_F(ToyObjective, ParsesAndValidatesRecipeFields) {
   EXPECT_EQ(recipe("a").model, Json({{"type", "line"}, {"width", 3}}));
   EXPECT_EQ(recipe("a").data["examples"], 256);
   EXPECT_EQ(recipe("a", {"model.width=010"}).model["width"], 10);  // not octal
@@ -172,7 +172,7 @@ TEST_F(ToyObjective, TrainsEvaluatesAndResumes) {
               HasSubstr("x has 3 values, not 2"));
 }
 
-TEST_F(ToyObjective, HasOnlyTheStagesOfItsKind) {
+TEST_F(ToyObjective, RunsOnlyTheStagesOfItsObjective) {
   SMELT_OPEN_CPU(client, 1);
   const Recipe few = recipe("few", {"train.steps=3"});
   EXPECT_THAT(dry_run_text(few, {}),

@@ -80,7 +80,7 @@ TEST_F(Stages, RejectsOtherSettingsForAFinishedRunAndKeepsItsRecipe) {
         run_recipe(recipe(
             {"train.checkpoint.max_to_keep=2", "train.optimizer.type=adamw", "eval.every=1"}));
       }),
-      AllOf(HasSubstr("m is finished at step 2 of 2, and these settings would have no effect: "
+      AllOf(HasSubstr("m is finished at step 2 of 2, so these settings would have no effect: "
                       "train.checkpoint.max_to_keep was 5, is 2; "
                       "train.optimizer.type was bert_adamw, is adamw; eval.every was 0, "
                       "is 1\n  hint: train.optimizer.type cannot change after the first "
@@ -118,7 +118,7 @@ TEST_F(Stages, AssumesTheDefaultForFieldsThatARecordLacks) {
               HasSubstr("vocab.segment_command was \"\", is \"cat\""));
 }
 
-TEST_F(Stages, ALongerRunLogsWhatItsLearningRateDoes) {
+TEST_F(Stages, LongerRunLogsHowTheLearningRateContinues) {
   run_recipe(recipe({"train.schedule.warmup_steps=0"}));
   run_recipe(recipe({"train.schedule.warmup_steps=0", "train.steps=8", "train.logging_steps=2"}));
   EXPECT_EQ(said("train: started again: train.logging_steps was 1, is 2; train.steps was 2, is 8"),
@@ -327,7 +327,7 @@ TEST_F(Stages, DetectsDivergence) {
               HasSubstr("verdict: diverged: the evaluation's loss is "));
 }
 
-TEST_F(Stages, RemarksARisingHeldOutLoss) {
+TEST_F(Stages, ReportsARisingHeldOutLoss) {
   const auto check = [](int step, double loss) {
     return str("{\"kind\":\"check\",\"step\":", step,
                ",\"time\":1,\"train\":{},\"valid\":{\"masked_lm_loss\":", loss, "}}\n");

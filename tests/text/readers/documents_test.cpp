@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 using Documents = DocumentFiles;
 
-TEST_F(Documents, OfTextEndWithEmptyLinesAndFiles) {
+TEST_F(Documents, EndAtEmptyLinesAndAtTheEndOfAFile) {
   write("a.txt", "  One.\t\r\nTwo three.\n\n \nFour.\n");
   write("b.txt", "\n\nFive.");
   EXPECT_THAT(
@@ -24,7 +24,7 @@ TEST_F(Documents, OfTextEndWithEmptyLinesAndFiles) {
       ElementsAre(ElementsAre("One.", "Two three."), ElementsAre("Four."), ElementsAre("Five.")));
 }
 
-TEST_F(Documents, OfProseAreCutByUnicodesRules) {
+TEST_F(Documents, ProseIsSplitIntoSentencesByUnicodeRules) {
   DocumentOptions prose =
       from(write("a.txt", "First one. Is this\nthe second?  Yes!\n\nA paragraph."));
   prose.sentences = Cut::prose;
@@ -39,7 +39,7 @@ TEST_F(Documents, OfProseAreCutByUnicodesRules) {
   EXPECT_EQ(documents[2].size(), 90 - 2 * kProseSentences);
 }
 
-TEST_F(Documents, JoinWrappedLinesWithoutASpaceInScriptsThatPutNoneBetweenWords) {
+TEST_F(Documents, JoinWrappedLinesWithoutASpaceInScriptsWithoutSpaces) {
   DocumentOptions prose = from("");
   prose.sentences = Cut::prose;
   for (const auto& [lines, joined] :
@@ -53,13 +53,13 @@ TEST_F(Documents, JoinWrappedLinesWithoutASpaceInScriptsThatPutNoneBetweenWords)
   }
 }
 
-TEST_F(Documents, OfWrappedTibetanKeepTheEndsOfSentences) {
+TEST_F(Documents, WrappedTibetanKeepsTheEndsOfSentences) {
   DocumentOptions prose = from(write("a.txt", "ང་འགྲོ།\nཁོང་ཡོང་\nདེ་རིང་།"));
   prose.sentences = Cut::prose;
   EXPECT_THAT(read(prose), ElementsAre(ElementsAre("ང་འགྲོ།", "ཁོང་ཡོང་དེ་རིང་།")));
 }
 
-TEST_F(Documents, OfThaiKeepASpaceAfterALineThatIsClearlyShorterThanItsNeighbours) {
+TEST_F(Documents, ThaiKeepsASentenceEndAfterAMuchShorterLine) {
   std::string line;
   for (int i = 0; i < 30; ++i) line += "กา";
   const std::string shorter = line.substr(0, line.size() / 3 * 2);
@@ -128,7 +128,7 @@ TEST_F(Documents, MayBeginWithAByteOrderMark) {
               ElementsAre(ElementsAre("One.")));
 }
 
-TEST_F(Documents, OfRowsHoldTheirEmptyLines) {
+TEST_F(Documents, EmptyLinesInARowDoNotEndADocument) {
   DocumentOptions rows = from(write("a.jsonl", R"({"text": "One.\n\nTwo. Three."})"
                                                "\n"));
   EXPECT_THAT(read(rows), ElementsAre(ElementsAre("One.", "Two. Three.")));
@@ -158,7 +158,7 @@ TEST_F(Documents, StopAfterMaxLines) {
   EXPECT_THAT(read(some), ElementsAre(ElementsAre("a", "b"), ElementsAre("c")));
 }
 
-TEST_F(Documents, LogHowMuchWasReadIfMaxLinesIsReached) {
+TEST_F(Documents, LogTheShareReadIfMaxLinesIsReached) {
   DocumentOptions some = from(write("a.txt", "1\n2\n3\n4\n") + "," + write("b.txt", "5678\n"));
   some.max_lines = 2;
   (void)read(some);
@@ -169,7 +169,7 @@ TEST_F(Documents, LogHowMuchWasReadIfMaxLinesIsReached) {
   EXPECT_EQ(log.text(), "");
 }
 
-TEST_F(Documents, EndWithoutAnErrorIfAReadFileIsDeleted) {
+TEST_F(Documents, EndWithoutAnErrorIfAFileIsDeletedAfterReading) {
   for (const std::int64_t max_lines : {0, 1}) {
     DocumentOptions options = from(write("a.txt", "One.\n\nTwo."));
     options.max_lines = max_lines;
@@ -219,7 +219,7 @@ TEST_F(Documents, AreDeduplicatedInBoundedMemory) {
                                      "was compared with at least the previous 1"));
 }
 
-TEST_F(Documents, RefuseUnknownOptions) {
+TEST_F(Documents, RejectUnknownOptions) {
   EXPECT_THAT(error_of<UsageError>([] { parse_file_format("json"); }),
               HasSubstr("--format 'json' is unknown\n  hint: did you mean 'jsonl'?"));
   EXPECT_THAT(error_of<UsageError>([] { parse_dedup("nearly"); }),
@@ -232,10 +232,7 @@ TEST_F(Documents, RefuseUnknownOptions) {
   EXPECT_THAT(refusal(from(dir_.file("none.txt"))), HasSubstr("none.txt"));
 }
 
-// Strictly, and where not one row is better.
-// A '\r' ends a line before '\n' alone; TensorFlow's reader of plain text drops all of them.
-// Batches of files that are cut in the middle, small ones, and one that fails at its end.
-TEST_F(Documents, RefuseJsonThatIsNoJsonl) {
+TEST_F(Documents, RejectJsonThatIsNotJsonl) {
   DocumentOptions json = from(write("a.json", "{\"text\": \"One.\"}\n"));
   EXPECT_THAT(
       refusal(json),

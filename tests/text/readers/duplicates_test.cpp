@@ -55,7 +55,7 @@ TEST(NearDuplicates, AreFoundByCommonFiveWordShingles) {
   EXPECT_GT(far, 50);
 }
 
-TEST(NearDuplicates, OfFewWordsAreFoundByTheirCharacters) {
+TEST(NearDuplicates, ShortTextsAreComparedByCharacters) {
   NearDuplicates duplicates;
   EXPECT_FALSE(duplicates.seen("Internationalization of applications"));
   EXPECT_TRUE(duplicates.seen("internationalization  of application"));
@@ -66,7 +66,7 @@ TEST(NearDuplicates, OfFewWordsAreFoundByTheirCharacters) {
   EXPECT_FALSE(duplicates.seen("Page 2 of 20"));
 }
 
-TEST(NearDuplicates, OfFewCharactersAreThoseOfTheSameWords) {
+TEST(NearDuplicates, VeryShortTextsMustHaveTheSameWords) {
   NearDuplicates duplicates;
   EXPECT_FALSE(duplicates.seen("a b c"));
   EXPECT_TRUE(duplicates.seen("A  b\nc"));
@@ -109,13 +109,13 @@ void expect_forgetting() {
   EXPECT_FALSE(few.seen("a"));
 }
 
-TEST(Duplicates, ForgetTheOldestTextsBeyondTheMemory) {
+TEST(Duplicates, ForgetTheOldestTextsAtTheMemoryLimit) {
   expect_forgetting<ExactDuplicates>();
   expect_forgetting<NearDuplicates>();
 }
 
 // Two generations that hold all texts find the same duplicates as one.
-TEST(NearDuplicates, AreTheSameWhereverTheGenerationsAreCut) {
+TEST(NearDuplicates, DoNotDependOnTheGenerationBoundary) {
   StreamRandom random(7, 0, 0);
   NearDuplicates one, cut(260 * NearDuplicates::kBytesOfText);
   std::vector<std::string> texts;

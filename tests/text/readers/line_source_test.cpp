@@ -18,7 +18,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-TEST(LineSource, RefusesTheNameOfItsLastFileBeforeItReadsTheFirst) {
+TEST(LineSource, ChecksTheNamesOfAllFilesBeforeReading) {
   const auto refusal = [](const std::string& last, const TextFormat& format = {}) {
     return error_of<UsageError>([&] { LineSource({"none.txt", last}, format, {}); });
   };
@@ -29,7 +29,7 @@ TEST(LineSource, RefusesTheNameOfItsLastFileBeforeItReadsTheFirst) {
               HasSubstr("a.Zip: zip files are not supported"));
 }
 
-TEST(LineSource, RefusesArchivesPackedOrNot) {
+TEST(LineSource, RejectsTarArchivesCompressedOrNot) {
   const TempDir dir;
   io::write_file(dir.file("a.txt"), "words\n");
   ASSERT_EQ(run_command(str("cd ", dir.path(), " && tar cf b.txt a.txt && gzip -k b.txt")).status,
@@ -42,7 +42,7 @@ TEST(LineSource, RefusesArchivesPackedOrNot) {
               HasSubstr("a.tar: tar files"));
 }
 
-TEST(LineSource, ReportsTheBinaryFile) {
+TEST(LineSource, ReportsWhichFileIsBinary) {
   const TempDir dir;
   io::write_file(dir.file("a.txt"), "words\n");
   io::write_file(dir.file("b.txt"), std::string("x\ny\0\0z\n\0", 8));
@@ -61,7 +61,7 @@ TEST(LineSource, ReportsTheBinaryFile) {
                         "  hint: remove the file if it is not text"));
 }
 
-TEST(LineSource, KnowsEndingsInCapitals) {
+TEST(LineSource, RecognizesUpperCaseFileExtensions) {
   const TempDir dir;
   io::write_file(dir.file("A.JSONL"), "{\"text\": \"One.\"}\n");
   io::write_file(dir.file("A.CSV"), "text\nTwo.\n");
@@ -78,7 +78,7 @@ TEST(LineSource, KnowsEndingsInCapitals) {
           "A.TXT.GZ: damaged or truncated gzip file: its first bytes are those of another format"));
 }
 
-TEST(LineReader, KnowsUtf16) {
+TEST(LineReader, RejectsUtf16) {
   const TempDir dir;
   std::string line;
   for (const std::string& begin : {std::string("\xff\xfeO\0n\0", 6), std::string("\xfe\xff\0O", 4),

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 using MalformedDocuments = DocumentFiles;
 
-TEST_F(MalformedDocuments, OfJsonMayHoldHalvesOfCharacters) {
+TEST_F(MalformedDocuments, JsonWithLoneSurrogatesIsReadWithoutThem) {
   const std::string line = R"({"text": "a\\ud800 \ud83d\ude00 b\ud83d c\uDE00\ud83d\u0041"})"
                            "\n";
   DocumentOptions options = from(write("a.jsonl", R"({"text": "fine"})"
@@ -33,7 +33,7 @@ TEST_F(MalformedDocuments, OfJsonMayHoldHalvesOfCharacters) {
   EXPECT_THAT(refusal(options), HasSubstr("a.jsonl:2: not UTF-8 (18 bytes)"));
 }
 
-TEST_F(MalformedDocuments, RefuseRowsThatAreNotWhatTheyShouldBe) {
+TEST_F(MalformedDocuments, ReportMalformedRowsWithTheirLine) {
   const auto refusal = [](DocumentOptions options) {
     options.limits.strict = true;
     return DocumentFiles::refusal(options);
@@ -95,7 +95,7 @@ TEST_F(MalformedDocuments, ThrowIfTooManyRowsAreBad) {
   EXPECT_THAT(refusal(options), HasSubstr("max_bad 1.5: must be between 0 and 1"));
 }
 
-TEST_F(MalformedDocuments, NameBytesThatAreNotUtf8IfNoRowCanBeRead) {
+TEST_F(MalformedDocuments, ReportInvalidUtf8IfNoRowCanBeRead) {
   TextFaults faults;
   std::string cell = "\xef\xf0";  // of a small file in Windows-1251
   faults.clean(cell, "a.csv", 2);
@@ -106,7 +106,7 @@ TEST_F(MalformedDocuments, NameBytesThatAreNotUtf8IfNoRowCanBeRead) {
             "-i`, then convert it: `iconv -f ENCODING -t utf-8`");
 }
 
-TEST_F(MalformedDocuments, RefuseFilesInAnotherEncoding) {
+TEST_F(MalformedDocuments, RejectFilesThatAreNotUtf8) {
   std::string latin1, good;
   for (int i = 0; i < 100; ++i)
     latin1 +=
@@ -134,7 +134,7 @@ TEST_F(MalformedDocuments, LoneCarriageReturnsEndLinesOfText) {
               ElementsAre(ElementsAre("One.", "Two.")));
 }
 
-TEST_F(MalformedDocuments, OfRowsKeepCarriageReturnsWithin) {
+TEST_F(MalformedDocuments, KeepCarriageReturnsInsideRows) {
   EXPECT_THAT(read(from(write("a.jsonl", "{\"text\": \"One\\rtwo\\r\\nthree\"}\r\n"))),
               ElementsAre(ElementsAre("One\rtwo", "three")));
   EXPECT_THAT(read(from(write("a.txt", "One\rtwo\r\nthree"))),
@@ -184,7 +184,7 @@ TEST_F(MalformedDocuments, ThrowForInvalidUtf8IfStrict) {
   EXPECT_THAT(refusal(text), HasSubstr("a.jsonl:2: not UTF-8 (1 byte)"));
 }
 
-TEST_F(MalformedDocuments, OfGzipMayHaveZerosBehindThem) {
+TEST_F(MalformedDocuments, AcceptZerosAfterAGzipStream) {
   const std::string packed = gzip("One.\n") + gzip("Two.\n");
   EXPECT_THAT(read(from(write("a.txt.gz", packed + std::string(700000, '\0')))),
               ElementsAre(ElementsAre("One.", "Two.")));
@@ -194,7 +194,7 @@ TEST_F(MalformedDocuments, OfGzipMayHaveZerosBehindThem) {
           "b.txt.gz: damaged or truncated gzip file: other bytes after the zeros at its end"));
 }
 
-TEST_F(MalformedDocuments, RefuseDamagedCompressedFiles) {
+TEST_F(MalformedDocuments, RejectDamagedCompressedFiles) {
   std::string text;
   StreamRandom random(1, 0, 0);
   for (int i = 0; i < 20000; ++i) text += str(random.below(1000000), "\n");
@@ -225,7 +225,7 @@ TEST_F(MalformedDocuments, RefuseDamagedCompressedFiles) {
 }
 
 // The head of a frame with a window of 2 GiB (RFC 8878, 3.1.1.1.2), and one empty block.
-TEST_F(MalformedDocuments, RefuseZstdWindowsBeyondTheirMemory) {
+TEST_F(MalformedDocuments, RejectZstdWindowsAboveTheMemoryLimit) {
   EXPECT_THAT(refusal(from(write("a.zst", std::string("\x28\xb5\x2f\xfd\0\xa8\1\0\0", 9)))),
               HasSubstr("a.zst: compressed by zstd with a window of more than 128 MiB (--long)\n  "
                         "hint: decompress it with `zstd -d --long=31`"));
@@ -246,7 +246,7 @@ TEST_F(MalformedDocuments, ThrowForUnsupportedCompression) {
               ElementsAre(ElementsAre("BZh is no bzip2")));
 }
 
-TEST_F(MalformedDocuments, RefuseALineThatNeverEndsBeforeItFillsTheMemory) {
+TEST_F(MalformedDocuments, RejectALineAboveTheSizeLimit) {
   const std::string path = dir_.file("giant.txt");
   std::ofstream(path) << "fine\n";
   std::filesystem::resize_file(
@@ -254,7 +254,7 @@ TEST_F(MalformedDocuments, RefuseALineThatNeverEndsBeforeItFillsTheMemory) {
   EXPECT_THAT(refusal(from(path)), HasSubstr("giant.txt:2: a line of more than 64 MiB"));
 }
 
-TEST_F(MalformedDocuments, AnyBytesAreReadOrRefused) {
+TEST_F(MalformedDocuments, SurviveRandomBytes) {
   StreamRandom random(9, 0, 0);
   const std::string seed = "{\"text\": \"a \\u00e9 b\\nc\"}\n\ttext\tn\r\n\"}{[]";
   for (int trial = 0; trial < 2000; ++trial) {

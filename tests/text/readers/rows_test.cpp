@@ -86,7 +86,7 @@ std::shared_ptr<arrow::Array> texts(const std::vector<std::optional<std::string>
 
 const std::vector<Field> kSecondAndLast{{.name = "2"}, {.name = "-1", .is_text = false}};
 
-TEST_F(Rows, ATableWithoutNamesHasNumbers) {
+TEST_F(Rows, ColumnsWithoutAHeaderAreSelectedByNumber) {
   const std::string tsv = write("a.tsv", "\xef\xbb\xbfg\t\"one\t\t1\n\ng\ttwo\t2\r\n");
   EXPECT_THAT(read(tsv, kSecondAndLast, FileFormat::by_name, Header::none),
               ElementsAre(Row{"\"one", "1"}, Row{"two", "2"}));
@@ -118,7 +118,7 @@ TEST_F(Rows, ThrowIfColumnNumbersDoNotFit) {
       HasSubstr("a.jsonl: header is 'none', but jsonl has none\n  hint: remove the setting"));
 }
 
-TEST_F(Rows, GiveTheWantedFieldsInTheirOrderFromEveryFormat) {
+TEST_F(Rows, HaveTheRequestedFieldsInOrderInEveryFormat) {
   const auto wanted = ElementsAre(Row{"One.", "3"}, Row{"Two, \xC3\xA9.", "-1"});
   const auto labels = column<arrow::Int32Builder, std::int32_t>({3, -1, 5, {}});
   const std::vector<std::string> paths{
@@ -135,7 +135,7 @@ TEST_F(Rows, GiveTheWantedFieldsInTheirOrderFromEveryFormat) {
     EXPECT_EQ(read(path, {{.name = "label", .is_text = false}})[1], Row{"-1"}) << path;
 }
 
-TEST_F(Rows, MayHoldNumbersAndBooleansWhereNoTextIsAskedFor) {
+TEST_F(Rows, AcceptNumbersAndBooleansInNonTextFields) {
   EXPECT_THAT(read(write("a.jsonl",
                          "{\"text\": \"\", \"label\": 0.5}\n"
                          "{\"text\": \"\", \"label\": true}\n"
@@ -158,7 +158,7 @@ TEST_F(Rows, MayHoldNumbersAndBooleansWhereNoTextIsAskedFor) {
 
 // Real numbers are formatted as in JSON and Python, so that labels of tables in different formats
 // are equal.
-TEST_F(Rows, OfRealNumbersAreTheSameInEveryFormat) {
+TEST_F(Rows, RealNumbersAreFormattedTheSameInEveryFormat) {
   const auto wanted = ElementsAre(Row{"a", "1.0"}, Row{"b", "0.1"}, Row{"c", "100000.0"});
   EXPECT_THAT(read(write("a.csv", "text,label\na,1.0\nb,0.1\nc,100000.0\n")), wanted);
   EXPECT_THAT(read(write("a.jsonl",
@@ -173,7 +173,7 @@ TEST_F(Rows, OfRealNumbersAreTheSameInEveryFormat) {
   EXPECT_THAT(parquet(column<arrow::FloatBuilder, float>({1, 0.1F, 1e5F, NAN})), wanted);
 }
 
-TEST_F(Rows, OfJsonlMayHoldListsOfLabels) {
+TEST_F(Rows, JsonlAcceptsListsOfLabels) {
   const std::vector<Field> lists{{.name = "label", .is_text = false, .is_list = true}};
   EXPECT_THAT(read(write("a.jsonl",
                          "{\"label\": [\"x, y\", \"z\"]}\n{\"label\": []}\n{\"label\": [1, 2.0]}\n"
@@ -185,7 +185,7 @@ TEST_F(Rows, OfJsonlMayHoldListsOfLabels) {
               HasSubstr("b.jsonl:1: field 'label' holds null in its list"));
 }
 
-TEST_F(Rows, OfParquetMayBeNested) {
+TEST_F(Rows, ParquetReadsNestedColumns) {
   const auto inner = texts({"One.", "Two."});
   const auto outer =
       arrow::StructArray::Make({inner}, std::vector<std::string>{"text"}).ValueOrDie();
@@ -193,12 +193,12 @@ TEST_F(Rows, OfParquetMayBeNested) {
               ElementsAre(Row{"One."}, Row{"Two."}));
 }
 
-TEST_F(Rows, OfCsvMayHoldQuotesCommasAndLines) {
+TEST_F(Rows, CsvCellsMayContainQuotesCommasAndNewlines) {
   EXPECT_THAT(read(write("a.csv", "text,label\n\"a \"\"b\"\", c\nd\",1\n\"\",\n x \"y\" ,\"2\"\n")),
               ElementsAre(Row{"a \"b\", c\nd", "1"}, Row{"", ""}, Row{" x \"y\" ", "2"}));
 }
 
-TEST_F(Rows, OfCsvThatAreMalformedAreNamedByTheirLine) {
+TEST_F(Rows, MalformedCsvRowsAreReportedWithTheirLine) {
   EXPECT_THAT(refusal(write("a.csv", "text,label\n\n\"a\nb\",1\na,b,c\n")),
               HasSubstr("a.csv:5: more columns than the 2 of the first line\n  hint: put fields"));
   EXPECT_THAT(refusal(write("b.csv", "text,label\nx,1\n\"a,\nb\n")),
@@ -218,7 +218,7 @@ TEST_F(Rows, OfCsvThatAreMalformedAreNamedByTheirLine) {
 
 // The lines after a stray quote are read again as rows, whether it is open until the end of the
 // file or followed by another quote.
-TEST_F(Rows, OfCsvBehindAStrayQuoteAreKept) {
+TEST_F(Rows, CsvRowsAfterAStrayQuoteAreKept) {
   faults_ = TextFaults();
   EXPECT_THAT(read(write("a.csv", "text,label\na,1\n\"open,2\nb,3\n\nc,4\n")),
               ElementsAre(Row{"a", "1"}, Row{"b", "3"}, Row{"c", "4"}));
@@ -232,14 +232,14 @@ TEST_F(Rows, OfCsvBehindAStrayQuoteAreKept) {
   EXPECT_EQ(faults_.bad_rows(), 4u);
 }
 
-TEST_F(Rows, OfCsvOfSeveralLinesCountAsManyBadRows) {
+TEST_F(Rows, EachLineOfABadCsvRowCountsAsABadRow) {
   faults_ = TextFaults();
   EXPECT_THAT(read(write("a.csv", "text,label\n\"a\nb,c\nd\",1,2\nx,3\n")),
               ElementsAre(Row{"x", "3"}));
   EXPECT_EQ(faults_.bad_rows(), 3u);
 }
 
-TEST_F(Rows, OfTsvMayBeQuotedIfTheFormatSaysSo) {
+TEST_F(Rows, QuotedTsvUnquotesCells) {
   const std::string tsv =
       write("a.tsv", "text\tlabel\n\"a \"\"b\"\"\tc\nd\"\t1\n\"5 inches\t2\nx \"y\"\t3\n");
   faults_ = TextFaults();
@@ -251,7 +251,7 @@ TEST_F(Rows, OfTsvMayBeQuotedIfTheFormatSaysSo) {
               HasSubstr("a.tsv:1: no column 'c'"));
 }
 
-TEST_F(Rows, OfTsvWithQuotedCellsAreReported) {
+TEST_F(Rows, PlainTsvReportsQuotedCells) {
   const CapturedLog log;
   faults_ = TextFaults();
   EXPECT_THAT(
@@ -273,7 +273,7 @@ TEST_F(Rows, OfTsvWithQuotedCellsAreReported) {
                         "the file with format tsv-quoted"));
 }
 
-TEST_F(Rows, OfCsvHaveASizeLimit) {
+TEST_F(Rows, CsvRowsHaveASizeLimit) {
   std::string lines;
   for (int i = 0; i < 33; ++i) lines += std::string(1 << 20, 'x') + "\n";
   EXPECT_THAT(
@@ -288,7 +288,7 @@ TEST_F(Rows, OfCsvHaveASizeLimit) {
   EXPECT_THAT(refusal(write("d.csv", cells)), HasSubstr("d.csv:1: more than 65536 columns"));
 }
 
-TEST_F(Rows, AreRefusedWithoutTheirFields) {
+TEST_F(Rows, ReportMissingAndInvalidFields) {
   EXPECT_THAT(refusal(write("a.jsonl", "{\"text\": \"a\"}\n")),
               HasSubstr("a.jsonl:1: no field 'label'"));
   EXPECT_THAT(refusal(write("b.jsonl", "{\"text\": \"a\", \"label\": [1]}\n")),
@@ -322,7 +322,7 @@ TEST_F(Rows, AreRefusedWithoutTheirFields) {
 }
 
 // 64 MiB in one row group, in pages of 4: reading holds some pages, not the column.
-TEST_F(Rows, OfParquetAreReadInMemoryBoundedByPages) {
+TEST_F(Rows, ParquetIsReadInMemoryBoundedByPages) {
   std::vector<std::optional<std::string>> many(16384, std::string(4096, 'x'));
   const std::string path =
       write_parquet("a.parquet", table_of({{"text", texts(many)}}), std::ssize(many));
@@ -336,7 +336,7 @@ TEST_F(Rows, OfParquetAreReadInMemoryBoundedByPages) {
   EXPECT_LT(most, 20 << 20);
 }
 
-TEST_F(Rows, OfParquetHoldNoCellBeyondALimit) {
+TEST_F(Rows, ParquetCellsHaveASizeLimit) {
   std::vector<std::optional<std::string>> cells(3, "x");
   cells[1] = std::string((64 << 20) + 1, 'x');
   const std::string path = write_parquet("a.parquet", table_of({{"text", texts(cells)}}));
@@ -344,7 +344,7 @@ TEST_F(Rows, OfParquetHoldNoCellBeyondALimit) {
               HasSubstr("a.parquet:2: a cell of more than 64 MiB\n  hint: split the text"));
 }
 
-TEST_F(Rows, OfParquetThatCannotBeReadAreNotCalledDamaged) {
+TEST_F(Rows, ParquetReadErrorsAreNotReportedAsDamage) {
   EXPECT_THAT(refusal(dir_.file("none.parquet")), HasSubstr("none.parquet: No such file"));
   const io::ArrowFile failing("/proc/self/mem");
   EXPECT_FALSE(failing.get()->ReadAt(0, 8).ok());
@@ -386,7 +386,7 @@ TEST_F(Rows, IgnoreFieldsThatAreNotRequested) {
   EXPECT_THAT(read(write("a.tsv", "x\ttext\n\xe9\tOne.\n"), text), ElementsAre(Row{"One."}));
 }
 
-TEST_F(Rows, OfJsonlAreWholeObjects) {
+TEST_F(Rows, JsonlRowsMustBeValidObjects) {
   for (const char* bad : {"[1]", "{\"text\": \"a\"", "{\"text\": \"a\"}}", "{\"text\" \"a\"}",
                           "{\"text\": \"a\", \"b\": [}]}", "{\"text\": \"a\\\"}", "{text: \"a\"}"})
     EXPECT_THAT(refusal(write("a.jsonl", str(bad, "\n"))),
@@ -400,7 +400,7 @@ TEST_F(Rows, OfJsonlAreWholeObjects) {
               HasSubstr("a.jsonl:1: field 'label' is a number out of range: 1e999"));
 }
 
-TEST_F(Rows, OfWordsAreArraysOrSentencesOfConll) {
+TEST_F(Rows, WordsAreReadFromArraysAndConllSentences) {
   const std::vector<Field> words{{.name = "tokens", .is_words = true},
                                  {.name = "tags", .is_text = false, .is_words = true}};
   EXPECT_THAT(read(write("a.jsonl",
@@ -439,7 +439,7 @@ TEST_F(Rows, OfWordsAreArraysOrSentencesOfConll) {
               HasSubstr("bad.bio:2: 'b' has 1 column\n  hint: write a word and its label"));
 }
 
-TEST_F(Rows, ANumberColumnOfConllIsNotTakenForWords) {
+TEST_F(Rows, RejectTheNumberColumnOfConllAsWords) {
   const std::string numbered = write("n.conll",
                                      "1\tHe\tPRON\n2\tis\tAUX\n\n1-2\tcan't\t_\n1\tca\tAUX\n"
                                      "2\tn't\tPART\n2.1\tgo\tVERB\n3\tgo\tVERB\n");

@@ -14,22 +14,22 @@ std::vector<std::string> sentences_of(std::string_view paragraph) {
   return out;
 }
 
-TEST(Sentences, EndAtSignsOfEveryScript) {
+TEST(Sentences, EndAtTerminatorsOfSeveralScripts) {
   EXPECT_THAT(sentences_of("One. Two? Three!"), ElementsAre("One.", "Two?", "Three!"));
   EXPECT_THAT(sentences_of("这是。那是！"), ElementsAre("这是。", "那是！"));
   EXPECT_THAT(sentences_of("यह है। वह है।"), ElementsAre("यह है।", "वह है।"));
 }
 
-TEST(Sentences, EndAtKhmerSigns) {
+TEST(Sentences, EndAtKhmerTerminators) {
   EXPECT_THAT(sentences_of("ខ្ញុំទៅ។អ្នកមក៕ គាត់"), ElementsAre("ខ្ញុំទៅ។", "អ្នកមក៕", "គាត់"));
   EXPECT_THAT(sentences_of("ក។ល។ ខ"), ElementsAre("ក។ល។", "ខ"));  // "and so on"
 }
 
-TEST(Sentences, EndAtTibetanSignsBeforeSpaces) {
+TEST(Sentences, EndAtTibetanTerminatorsBeforeSpaces) {
   EXPECT_THAT(sentences_of("ང་འགྲོ། ཁོང་ཡོང༌།  །དེ་རིང་།"), ElementsAre("ང་འགྲོ།", "ཁོང་ཡོང༌།  །", "དེ་རིང་།"));
 }
 
-TEST(Sentences, OfGreekEndAtQuestionMarks) {
+TEST(Sentences, GreekSentencesEndAtGreekQuestionMarks) {
   EXPECT_THAT(sentences_of("Τι κάνεις; Είμαι καλά."), ElementsAre("Τι κάνεις;", "Είμαι καλά."));
   EXPECT_THAT(sentences_of("First; Second."), ElementsAre("First; Second."));
 }
@@ -44,7 +44,7 @@ TEST(Sentences, BeginWithTheirOpeningBracketsAndQuotes) {
   EXPECT_THAT(sentences_of("„Er kam.“ Dann ging er."), ElementsAre("„Er kam.“", "Dann ging er."));
 }
 
-TEST(Sentences, OfThaiAndLaoEndAtASpaceAfterFortyCharacters) {
+TEST(Sentences, ThaiAndLaoEndAtASpaceAfterFortyCharacters) {
   std::string thai, lao;
   for (int i = 0; i < 20; ++i) thai += "กา", lao += "ກາ";
   const std::string shorter = thai.substr(3);
@@ -63,7 +63,7 @@ TEST(Sentences, DoNotEndAtTitlesInitialsAndGermanDates) {
     EXPECT_THAT(sentences_of(whole), ElementsAre(whole));
 }
 
-TEST(Sentences, EndAtATitleOrASingleLetterBeforeAWordThatOftenBeginsOne) {
+TEST(Sentences, EndAtATitleOrLetterBeforeACommonFirstWord) {
   EXPECT_THAT(sentences_of("He took vitamin C. It helped him."),
               ElementsAre("He took vitamin C.", "It helped him."));
   EXPECT_THAT(sentences_of("This is plan B. We go."), ElementsAre("This is plan B.", "We go."));

@@ -39,7 +39,7 @@ constexpr const char* kTwoTexts = R"({"version": "v2.0", "data": [
       {"id": "2", "question": "why?", "is_impossible": true, "answers": []}]},
     {"context": "two", "qas": [{"id": "3", "question": "who?"}]}]}]})";
 
-TEST_F(SquadFile, IsReadQuestionByQuestion) {
+TEST_F(SquadFile, HasOneRowPerQuestion) {
   const auto rows = read(kTwoTexts, {{.name = "question"},
                                      {.name = "context"},
                                      {.name = "answers", .is_json = true},
@@ -66,7 +66,7 @@ TEST_F(SquadFile, ThrowsForAnotherStructure) {
 }
 
 // JSONL and tables give the same answers.
-TEST_F(SquadFile, AnswersInOtherFormatsAreJson) {
+TEST_F(SquadFile, JsonlAndTablesGiveTheSameAnswersJson) {
   const std::vector<Field> fields{{.name = "answers", .is_json = true},
                                   {.name = "id", .is_optional = true}};
   const auto of = [&](const std::string& name, const std::string& content) {

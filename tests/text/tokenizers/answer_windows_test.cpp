@@ -24,7 +24,7 @@ std::string shown(const AnswerWindow& window) {
   return out;
 }
 
-TEST(AnswerWindows, HoldTheQuestionAndOverlap) {
+TEST(AnswerWindows, ContainTheQuestionAndOverlap) {
   const AnswerWindowEncoder encoder(letters(), 9, {.question_tokens = 2, .stride = 2});
   const AnswerWindows all = encoder.encode("f e d", "a b  c d e f");
   ASSERT_EQ(all.windows.size(), 2u);

@@ -25,7 +25,7 @@ Words normalized_words(std::string_view text, const TokenizerFlags& flags = {},
   return words;
 }
 
-TEST(NewVocabulary, KeepsCaseAndAccentsUnlessAsked) {
+TEST(NewVocabulary, KeepsCaseAndAccentsByDefault) {
   EXPECT_THAT(normalized_words("Été İki"), ElementsAre("Été", "İki"));
   EXPECT_THAT(normalized_words("Été", {.lower_case = true}), ElementsAre("été"));
   EXPECT_THAT(normalized_words("Été", {.lower_case = true, .strip_accents = true}),
@@ -37,14 +37,14 @@ TEST(NewVocabulary, KeepsCaseAndAccentsUnlessAsked) {
       std::nullopt);
 }
 
-TEST(NewVocabulary, TakesComposedAndDecomposedTextForTheSame) {
+TEST(NewVocabulary, NormalizesComposedAndDecomposedTextAlike) {
   EXPECT_EQ(normalized_words("Tie\u0302\u0301ng \u1112\u1161\u11ab"),
             normalized_words("Ti\u1ebfng \ud55c"));
   // Marks separated by U+200D are not composed, although it is dropped later.
   EXPECT_NE(normalized_words("e\u200d\u0301"), normalized_words("é"));
 }
 
-TEST(NewVocabulary, FindsOutWhetherTextIsInNfc) {
+TEST(NewVocabulary, IsNfcAgreesWithNormalization) {
   for (const char* text :
        {"", "abc", "é", "ế", "한국어", "क\u093c्य", "漢字", "😀é", "x\u0323\u0301",
         "\u09af\u09bc\u09be", "\u0651\u064e", "\u00e9\u0316", "가각"})
@@ -55,14 +55,14 @@ TEST(NewVocabulary, FindsOutWhetherTextIsInNfc) {
     EXPECT_FALSE(is_nfc(text)) << text;
 }
 
-TEST(NewVocabulary, TheFastCheckOfNfcLeavesIllFormedTextToIcu) {
+TEST(NewVocabulary, FastNfcCheckIsFalseForIllFormedUtf8) {
   EXPECT_TRUE(is_quickly_nfc("\u00e9 \u3042 \U0001f600"));
   for (const char* text : {"a\xC3z", "\xE3\x81z", "\xC3", "\xC0\xAF", "\xE0\x80\xAF",
                            "\xED\xA0\x80", "\x81", "\xF0\x9F\x98"})
     EXPECT_FALSE(is_quickly_nfc(text)) << text;
 }
 
-TEST(NewVocabulary, TakesAZeroWidthSpaceForWhiteSpace) {
+TEST(NewVocabulary, TreatsAZeroWidthSpaceAsWhiteSpace) {
   EXPECT_THAT(normalized_words("កម្ពុជា\u200bជា"), ElementsAre("កម្ពុជា", "ជា"));
   Words old;
   BasicTokenizer(false).tokenize("កម្ពុជា\u200bជា", old);
@@ -71,7 +71,7 @@ TEST(NewVocabulary, TakesAZeroWidthSpaceForWhiteSpace) {
   EXPECT_THAT(normalized_words("ΑΣ\u200bΑ", {.lower_case = true}), ElementsAre("ας", "α"));
 }
 
-TEST(NewVocabulary, LowerCasesTurkishByItsRules) {
+TEST(NewVocabulary, LowerCasesTurkishByTurkicRules) {
   EXPECT_THAT(normalized_words("IRMAK İzmir I\u0307ki", {.lower_case = true}, "tr-TR"),
               ElementsAre("ırmak", "izmir", "iki"));
   EXPECT_THAT(normalized_words("IŞIK", {.lower_case = true, .strip_accents = true}, "az"),
@@ -80,7 +80,7 @@ TEST(NewVocabulary, LowerCasesTurkishByItsRules) {
   EXPECT_THAT(normalized_words("IŞIK", {.lower_case = true}, "de"), ElementsAre("işik"));
 }
 
-TEST(NewVocabulary, AVocabTxtHasAClassThatTransformersLoadsUnlessItsIdsWouldDiffer) {
+TEST(NewVocabulary, WritesBertTokenizerClassUnlessIdsWouldDiffer) {
   const auto config = [](const char* language) {
     return vocab_txt_config(new_vocabulary_options({.lower_case = true}, language, ""));
   };
@@ -88,7 +88,7 @@ TEST(NewVocabulary, AVocabTxtHasAClassThatTransformersLoadsUnlessItsIdsWouldDiff
   EXPECT_THAT(config("tr"), HasSubstr("\"tokenizer_class\": \"PreTrainedTokenizerFast\""));
 }
 
-TEST(NewVocabulary, LanguagesAreTags) {
+TEST(NewVocabulary, RejectsInvalidLanguageTags) {
   EXPECT_TRUE(has_turkic_case("TR", ""));
   EXPECT_TRUE(has_turkic_case("az-Latn", ""));
   EXPECT_FALSE(has_turkic_case("tro", ""));
@@ -98,7 +98,7 @@ TEST(NewVocabulary, LanguagesAreTags) {
                 HasSubstr(str("vocab.language: '", wrong, "' is not a language tag (BCP 47)")));
 }
 
-TEST(NewVocabulary, OffsetsAreThoseOfTheOriginalText) {
+TEST(NewVocabulary, OffsetsReferToTheUnnormalizedText) {
   const BertTokenizer tokenizer(Vocabulary({"[UNK]", "é", "##b", "c"}),
                                 new_vocabulary_options({}, "", ""));
   const std::string text = "e\u0301b\u200bc";  // bytes: e 0, U+0301 1, b 3, U+200B 4, c 7
@@ -107,7 +107,7 @@ TEST(NewVocabulary, OffsetsAreThoseOfTheOriginalText) {
   EXPECT_EQ(tokenizer.encode(text), tokenizer.encode("éb c"));
 }
 
-TEST(NewVocabulary, AWordHasAtMostAHundredCharacters) {
+TEST(NewVocabulary, WordsAboveAHundredCharactersAreUnknown) {
   const BertTokenizer tokenizer(Vocabulary({"[UNK]", "a", "##a"}),
                                 new_vocabulary_options({}, "", ""));
   EXPECT_EQ(tokenizer.encode(std::string(100, 'a')).size(), 100u);

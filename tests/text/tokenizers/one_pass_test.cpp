@@ -42,7 +42,7 @@ std::string utf8(char32_t c) {
   return bytes;
 }
 
-TEST(OnePass, GivesTheWordsOfTheSlowTwinAroundEveryCodePoint) {
+TEST(OnePassTokenizer, MatchesTheReferenceAroundEveryCodePoint) {
   for (const TokenizerOptions& options : all_options())
     for (char32_t c = 0; c < 0x110000; ++c) {
       if (U_IS_SURROGATE(c) || (c > 0x40000 && c < 0xE0000)) continue;
@@ -54,7 +54,7 @@ TEST(OnePass, GivesTheWordsOfTheSlowTwinAroundEveryCodePoint) {
 // Covers all characters that the pass treats specially: marks of several combining classes that are
 // kept or stripped, sigma, cased and case-ignorable characters, dropped characters, ill-formed
 // bytes.
-TEST(OnePass, GivesTheWordsOfTheSlowTwinInRandomContexts) {
+TEST(OnePassTokenizer, MatchesTheReferenceInRandomContexts) {
   const std::vector<std::string> letters{"Σ",          "σ",
                                          "a",          "A",
                                          "'",          ".",
@@ -89,7 +89,7 @@ TEST(OnePass, GivesTheWordsOfTheSlowTwinInRandomContexts) {
     }
 }
 
-TEST(OnePass, CutsRandomWordsIntoThePiecesOfTheSlowTwin) {
+TEST(OnePassTokenizer, SplitsRandomWordsLikeTheReference) {
   const std::string letters = "ab#";
   const auto random_text = [&](std::uint64_t key, std::uint64_t longest) {
     std::string text;
@@ -119,7 +119,7 @@ TEST(OnePass, CutsRandomWordsIntoThePiecesOfTheSlowTwin) {
 }
 
 // Separate lists of pops for each node would need 80 GB here.
-TEST(OnePass, TakesMemoryThatGrowsAsThePiecesDo) {
+TEST(OnePassTokenizer, MemoryIsLinearInTheSizeOfThePieces) {
   const BertTokenizer tokenizer(
       Vocabulary({"[UNK]", "a", "##a", std::string(200'000, 'a'), "##" + std::string(90'000, 'a')}),
       {});
@@ -129,7 +129,7 @@ TEST(OnePass, TakesMemoryThatGrowsAsThePiecesDo) {
   EXPECT_EQ(ids, expected);
 }
 
-TEST(OnePass, AppendsAndDropsOnlyAFailedWord) {
+TEST(OnePassTokenizer, AppendsIdsAndReplacesOnlyUnknownWords) {
   const BertTokenizer tokenizer(Vocabulary({"[UNK]", "a", "##b", "."}), {});
   std::vector<std::int32_t> ids{7};
   tokenizer.encode("ab abx . ABB", ids);

@@ -41,7 +41,7 @@ std::string digest(const BertTokenizer& tokenizer, const Words& texts) {
   return sha256(all);
 }
 
-TEST(OriginalTokenizer, GaveTheSameWordsAndIdsForFiveMegabytesInManyScripts) {
+TEST(OriginalTokenizer, MatchesRecordedIdsForFiveMegabytesInManyScripts) {
   const ScriptTexts scripts;
   const Vocabulary vocabulary(scripts.golden()["vocab"].get<Words>());
   const std::size_t bytes = scripts.golden()["script_bytes"];
@@ -56,7 +56,7 @@ TEST(OriginalTokenizer, GaveTheSameWordsAndIdsForFiveMegabytesInManyScripts) {
   EXPECT_GE(seed * bytes, 5'000'000u);
 }
 
-TEST(OriginalTokenizer, GaveTheSameWordsAndIdsForAMillionRandomStrings) {
+TEST(OriginalTokenizer, MatchesRecordedIdsForAMillionRandomStrings) {
   const ScriptTexts scripts;
   const Vocabulary vocabulary(scripts.golden()["vocab"].get<Words>());
   Draw draw(2019);
@@ -70,7 +70,7 @@ TEST(OriginalTokenizer, GaveTheSameWordsAndIdsForAMillionRandomStrings) {
   }
 }
 
-TEST(OriginalTokenizer, GivesTheSameIdsWhenRunNow) {
+TEST(OriginalTokenizer, MatchesTheOriginalRunInPython) {
   REQUIRE_ORACLE();
   const TempDir dir;
   const ScriptTexts scripts;

@@ -45,7 +45,7 @@ class SegmenterTest : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(SegmenterTest, SeparatesWordsByOneSpace) {
+TEST_F(SegmenterTest, SeparatesWordsByASingleSpace) {
   const auto splits = Segmenter::of(kCommand);
   EXPECT_EQ(splits->split("abcd ab"), "ab c d ab");
   EXPECT_EQ(splits->split(" ab\u3000c\tab "), " ab c ab ");
@@ -55,7 +55,7 @@ TEST_F(SegmenterTest, SeparatesWordsByOneSpace) {
               ElementsAre("ab c", "", "dab"));
 }
 
-TEST_F(SegmenterTest, EachThreadGetsItsOwnLines) {
+TEST_F(SegmenterTest, ReturnsTheRightLinesToEachThread) {
   const auto splits = Segmenter::of(kCommand);
   run_parallel(4, [&](int worker) {
     for (int i = 0; i < 50; ++i)
@@ -63,7 +63,7 @@ TEST_F(SegmenterTest, EachThreadGetsItsOwnLines) {
   });
 }
 
-TEST_F(SegmenterTest, RefusesACommandThatChangesMoreThanSpaces) {
+TEST_F(SegmenterTest, RejectsACommandThatChangesMoreThanSpaces) {
   EXPECT_THAT(split_error("sed -u s/a/b/", "ca"),
               AllOf(HasSubstr("--segment-command (vocab.segment_command): 'sed -u s/a/b/' changed "
                               "'ca' to 'cb'; it may only add and remove spaces"),
@@ -76,7 +76,7 @@ TEST_F(SegmenterTest, RefusesACommandThatChangesMoreThanSpaces) {
               HasSubstr("--segment-command (vocab.segment_command): 'exit 4' ended"));
 }
 
-TEST_F(SegmenterTest, RefusesACommandThatTheUserDidNotGive) {
+TEST_F(SegmenterTest, RejectsAStoredCommandThatIsNotAllowed) {
   const TokenizerOptions options{.segment_command = "cat; true"};
   const BertTokenizer stored(Vocabulary(kTokens), options);
   EXPECT_THAT(error_of<UsageError>([&] { (void)stored.encode("ab"); }),
@@ -92,7 +92,7 @@ TEST_F(SegmenterTest, RefusesACommandThatTheUserDidNotGive) {
       << "can be pasted into a shell";
 }
 
-TEST_F(SegmenterTest, ATrialFindsACommandThatCannotBeUsed) {
+TEST_F(SegmenterTest, TryOutReportsAnUnusableCommand) {
   Segmenter::of(kCommand)->try_out();
   const auto failed = [](const std::string& command) {
     allow_segment_command(command);
@@ -103,7 +103,7 @@ TEST_F(SegmenterTest, ATrialFindsACommandThatCannotBeUsed) {
   EXPECT_THAT(failed("sed -u s/w/v/"), HasSubstr("changed 'a word' to 'a vord'"));
 }
 
-TEST_F(SegmenterTest, TokenizersReadTheWordsAndKeepThePlacesOfTheText) {
+TEST_F(SegmenterTest, TokenizersUseTheWordsAndKeepOffsetsOfTheText) {
   const BertTokenizer words = tokenizer();
   EXPECT_EQ(words.encode("abcd"), (Ids{5, 6, 7}));
   EXPECT_EQ(words.encode_with_offsets("abc  dab"),
@@ -116,7 +116,7 @@ TEST_F(SegmenterTest, TokenizersReadTheWordsAndKeepThePlacesOfTheText) {
   EXPECT_EQ(TextPairEncoder(words, 10).encode_words(two).ids, (Ids{2, 1, 6, 3}));
 }
 
-TEST_F(SegmenterTest, ComposesTextFirst) {
+TEST_F(SegmenterTest, NormalizesTextBeforeTheCommand) {
   TokenizerOptions options{.lower_case = false, .nfc = true};
   options.segment_command = "sed -u 's/\u00e9/& /g'";
   allow_segment_command(options.segment_command);
@@ -150,7 +150,7 @@ SubwordTokenizer subword() {
   return {std::move(file), "tokenizer.json"};
 }
 
-TEST_F(SegmenterTest, UnigramReadsTheSameWords) {
+TEST_F(SegmenterTest, UnigramModelsUseTheWords) {
   const BertTokenizer words(std::make_shared<const SubwordTokenizer>(subword()), kCommand);
   EXPECT_EQ(words.encode("abcab"), words.encode("ab c ab"));
   EXPECT_EQ(words.encode_with_offsets("abcab"),
@@ -160,7 +160,7 @@ TEST_F(SegmenterTest, UnigramReadsTheSameWords) {
   EXPECT_EQ(ids, (Ids{6}));
 }
 
-TEST_F(SegmenterTest, IsStoredBesideAVocabularyOfAnyKind) {
+TEST_F(SegmenterTest, CommandIsStoredWithEveryKindOfVocabulary) {
   const BertTokenizer unigram(std::make_shared<const SubwordTokenizer>(subword()), kCommand);
   tokenizer().save(dir_.file("a/vocab.txt"));
   tokenizer().save(dir_.file("b/tokenizer.json"));
@@ -180,7 +180,7 @@ TEST_F(SegmenterTest, IsStoredBesideAVocabularyOfAnyKind) {
   }
 }
 
-TEST_F(SegmenterTest, AVocabularySavedWithoutACommandOverOneWithACommandHasItsOwnOptions) {
+TEST_F(SegmenterTest, SavingWithoutACommandReplacesStoredOptions) {
   const std::string path = dir_.file("tokenizer.json");
   tokenizer().save(path);
   const BertTokenizer other(Vocabulary(kTokens), {.lower_case = true, .nfc = true});
@@ -194,7 +194,7 @@ TEST_F(SegmenterTest, UsesTheFlagIfTheVocabularyStoresNoCommand) {
   EXPECT_EQ(BertTokenizer::load(dir_.file("vocab.txt"), flags).encode("abc"), (Ids{1, 2}));
 }
 
-TEST_F(SegmenterTest, SentencePieceModelsReadTheWordsToo) {
+TEST_F(SegmenterTest, SentencePieceModelsUseTheWords) {
   const std::string path = dir_.file("vocab.model");
   std::int64_t left = 40;
   io::write_file(path, train_sentencepiece(
@@ -215,7 +215,7 @@ TEST_F(SegmenterTest, SentencePieceModelsReadTheWordsToo) {
   EXPECT_EQ(segment_command_of(path, {}), "");
 }
 
-TEST_F(SegmenterTest, LinesOfAVocabularyAreComposedFirst) {
+TEST_F(SegmenterTest, VocabularyTrainingNormalizesLinesBeforeTheCommand) {
   const std::string command = "sed -u 's/\u00e9/& /g'";
   allow_segment_command(command);
   io::write_file(dir_.file("in.txt"), "e\u0301d\n");
@@ -225,7 +225,7 @@ TEST_F(SegmenterTest, LinesOfAVocabularyAreComposedFirst) {
   EXPECT_EQ(line, "\u00e9 d");
 }
 
-TEST_F(SegmenterTest, LinesOfAVocabularyAreSplitInBatches) {
+TEST_F(SegmenterTest, VocabularyTrainingSplitsLinesInBatches) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "abcd\n";
   io::write_file(dir_.file("in.txt"), text);

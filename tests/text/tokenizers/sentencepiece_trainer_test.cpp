@@ -36,7 +36,7 @@ std::string pieces_of(const SentencePieceOptions& options, std::string_view text
   return out;
 }
 
-TEST(SentencePieceTrainer, NormalizesAsTheRuleSays) {
+TEST(SentencePieceTrainer, NormalizesByTheConfiguredRule) {
   using Rule = SentencePieceOptions::Rule;
   const std::string text = "（值），cafe\u0301\u3000一";
   EXPECT_EQ(pieces_of({.rule = Rule::nmt_nfkc}, text), "▁(值),caf\u00E9▁一");
@@ -44,7 +44,7 @@ TEST(SentencePieceTrainer, NormalizesAsTheRuleSays) {
   EXPECT_EQ(pieces_of({.rule = Rule::identity}, "（值）"), "▁（值）");
 }
 
-TEST(SentencePieceTrainer, ComposesTextThatIsPartlyComposed) {
+TEST(SentencePieceTrainer, ComposesPartlyComposedText) {
   const auto pieces = [](std::string_view text) {
     return pieces_of({.rule = SentencePieceOptions::Rule::nfc}, text,
                      "\u1ebf \u1ead \uac01 \u01fb");
@@ -56,7 +56,7 @@ TEST(SentencePieceTrainer, ComposesTextThatIsPartlyComposed) {
   EXPECT_EQ(pieces("\u00ea\u0341\u00e2\u0323\uac01\u00e5\u0301"), composed);
 }
 
-TEST(SentencePieceTrainer, AModelComposesUnlessItsRuleIsIdentity) {
+TEST(SentencePieceTrainer, ModelComposesUnlessTheRuleIsIdentity) {
   using Rule = SentencePieceOptions::Rule;
   const TempDir dir;
   for (const Rule rule : {Rule::nmt_nfkc, Rule::nfc, Rule::identity}) {
@@ -65,11 +65,11 @@ TEST(SentencePieceTrainer, AModelComposesUnlessItsRuleIsIdentity) {
   }
 }
 
-TEST(SentencePieceTrainer, NamesNoFileOfItsRulesInTheModel) {
+TEST(SentencePieceTrainer, ModelContainsNoPathOfTheRulesFile) {
   EXPECT_EQ(model_of({.rule = SentencePieceOptions::Rule::nfc}).find("/proc/"), std::string::npos);
 }
 
-TEST(SentencePieceTrainer, WritesUnknownCharactersAsBytesOnDemand) {
+TEST(SentencePieceTrainer, ByteFallbackEncodesUnknownCharactersAsBytes) {
   EXPECT_EQ(pieces_of({.size = 320, .byte_fallback = true}, "值ж"), "▁值<0xD0><0xB6>");
 }
 

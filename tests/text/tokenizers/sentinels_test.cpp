@@ -25,7 +25,7 @@ class Pieces : public Tokenizer {
   std::vector<std::string> pieces_;
 };
 
-TEST(Sentinels, AreAddedAbovePiecesThatHaveNone) {
+TEST(Sentinels, AreAddedAboveThePiecesIfTheVocabularyHasNone) {
   const Pieces pieces({"<pad>", "</s>", "<unk>",
                        "\xE2\x96\x81"
                        "a",
@@ -38,7 +38,7 @@ TEST(Sentinels, AreAddedAbovePiecesThatHaveNone) {
   EXPECT_EQ(id_of_piece(pieces, "x.model", "</s>"), 1);
 }
 
-TEST(Sentinels, AreThoseOfTheVocabularyWhereItHasSome) {
+TEST(Sentinels, AreTakenFromTheVocabularyIfItHasSome) {
   const Pieces mt5({"<pad>", "</s>", "<unk>", "a", "\xE2\x96\x81<extra_id_2>",
                     "\xE2\x96\x81<extra_id_1>", "\xE2\x96\x81<extra_id_0>", "b"});
   const Sentinels got = sentinels_of(mt5, "x.model", 100);
@@ -47,7 +47,7 @@ TEST(Sentinels, AreThoseOfTheVocabularyWhereItHasSome) {
   EXPECT_EQ(got.ids, 8);
 }
 
-TEST(Sentinels, ThrowIfTheyAscendOrPiecesAreMissing) {
+TEST(Sentinels, ThrowIfIdsAscendOrPiecesAreMissing) {
   const Pieces ascending({"<pad>", "<extra_id_0>", "<extra_id_1>"});
   EXPECT_EQ(error_of<UsageError>([&] { sentinels_of(ascending, "x.model", 100); }),
             "x.model: <extra_id_1> has id 2, not the one below that of the sentinel before it\n"

@@ -6,7 +6,7 @@
 namespace smelt::text {
 namespace {
 
-TEST(ShownEnd, IncludesCombiningMarksThatBelongToNoPiece) {
+TEST(ShownEnd, IncludesCombiningMarksOutsideAnyPiece) {
   const std::string accent = "cafe\u0301 au lait";
   const std::vector<TokenSpan> words{{1, 0, 4}, {2, 7, 9}, {3, 10, 14}};
   EXPECT_EQ(shown_end(accent, words, 0), 6u);

@@ -74,7 +74,7 @@ PieceList pieces_of(const Tokenizer& tokenizer, std::string_view text) {
   return out;
 }
 
-TEST(ByteLevel, SplitsWordsByTheirKindOfCharacter) {
+TEST(ByteLevel, SplitsTextByCharacterClass) {
   const std::map<std::string, PieceList> cases{
       {"Hello world's 12th", {"Hello", " world", "'s", " 12", "th"}},
       {"we'll 'tis", {"we", "'ll", " '", "tis"}},
@@ -86,7 +86,7 @@ TEST(ByteLevel, SplitsWordsByTheirKindOfCharacter) {
   for (const auto& [text, words] : cases) EXPECT_EQ(words_of(text), words) << text;
 }
 
-TEST(ByteLevel, EveryByteHasACharacterOfItsOwn) {
+TEST(ByteLevel, MapsEveryByteToADistinctCharacter) {
   std::string bytes;
   for (int byte = 0; byte < 256; ++byte) bytes += static_cast<char>(byte);
   EXPECT_EQ(from_byte_characters(to_byte_characters(bytes)), bytes);
@@ -94,7 +94,7 @@ TEST(ByteLevel, EveryByteHasACharacterOfItsOwn) {
   EXPECT_EQ(from_byte_characters("東"), std::nullopt);
 }
 
-TEST(UnigramModel, TakesThePiecesWithTheBestSum) {
+TEST(UnigramModel, UsesThePiecesWithTheBestTotalScore) {
   // 0 is unknown; "ab" and "c" cost 5, "a" and "bc" 4.
   const UnigramModel model({"", "a", "ab", "bc", "c"}, {0, -2, -3, -2, -2}, 0);
   const auto parts = [&](std::string_view word) {
@@ -131,7 +131,7 @@ TEST(BpeModel, UsesTheLaterRankOfARepeatedMerge) {
   EXPECT_THAT(out, ElementsAre(WordPart{0, 1}, WordPart{4, 2})) << "as tokenizers 0.22 does";
 }
 
-TEST(BpeModel, ALongWordHasThePiecesOfItsParts) {
+TEST(BpeModel, SplitsALongWordLikeItsParts) {
   // No merge crosses "x", so the parts are merged separately.
   const PieceList pieces{"a", "b", "x", "ab", "aab", "ba"};
   const BpeModel model(pieces, {{0, 1}, {0, 3}, {1, 0}}, {}, "test");
@@ -144,7 +144,7 @@ TEST(BpeModel, ALongWordHasThePiecesOfItsParts) {
   for (std::size_t i = 0; i < parts.size(); ++i) EXPECT_EQ(parts[i], one[i % one.size()]) << i;
 }
 
-TEST(BpeModel, RefusesAMergeWithoutAPiece) {
+TEST(BpeModel, RejectsAMergeWithoutAPiece) {
   EXPECT_THAT(
       refusal([] { BpeModel({"a", "b"}, {{0, 1}}, {}, "m.json"); }),
       HasSubstr("m.json: merge 0 of pieces 0 and 1 gives text that is not in the vocabulary"));
@@ -163,7 +163,7 @@ TEST(BpeTrainer, MergesTheMostFrequentPairs) {
               HasSubstr("256 pieces have no room for 1 special tokens and 256 bytes"));
 }
 
-TEST(SubwordTokenizer, UnigramSplitsTextAsItsNormalizerSays) {
+TEST(SubwordTokenizer, UnigramAppliesItsNormalizer) {
   const SubwordTokenizer tokenizer(small_unigram(), "test");
   EXPECT_THAT(pieces_of(tokenizer, "AB  c "), ElementsAre("▁ab", "▁", "c"));
   EXPECT_THAT(pieces_of(tokenizer, "東京,東京"), ElementsAre("▁", "東京", ",", "東京"));
@@ -171,13 +171,13 @@ TEST(SubwordTokenizer, UnigramSplitsTextAsItsNormalizerSays) {
   EXPECT_EQ(tokenizer.decode(std::vector<std::int32_t>{5, 9, 8}), "ab c");
 }
 
-TEST(SubwordTokenizer, OffsetsAreThoseOfTheOriginalText) {
+TEST(SubwordTokenizer, OffsetsReferToTheUnnormalizedText) {
   const SubwordTokenizer tokenizer(small_unigram(), "test");
   EXPECT_THAT(tokenizer.encode_with_offsets("ÀB  c"),
               ElementsAre(TokenSpan{5, 0, 3}, TokenSpan{9, 4, 5}, TokenSpan{8, 5, 6}));
 }
 
-TEST(SubwordTokenizer, OnlyTheFirstPartOfATextGetsAWordSign) {
+TEST(SubwordTokenizer, OnlyTheFirstPartOfATextGetsAWordPrefix) {
   const BertTokenizer tokenizer(std::make_shared<const SubwordTokenizer>(small_unigram(), "test"));
   const auto parts = [&](std::string_view before, std::string_view behind) {
     std::vector<std::int32_t> ids;
@@ -192,7 +192,7 @@ TEST(SubwordTokenizer, OnlyTheFirstPartOfATextGetsAWordSign) {
       << "the space before the mask belongs to the mask";
 }
 
-TEST(SubwordTokenizer, ByteLevelKeepsEveryByte) {
+TEST(SubwordTokenizer, ByteLevelRoundTripsEveryByte) {
   const SubwordTokenizer tokenizer(small_byte_bpe(), "test");
   EXPECT_THAT(pieces_of(tokenizer, "ab aé"), ElementsAre("Ġab", "Ġa", "Ã©"));
   EXPECT_EQ(tokenizer.decode(std::vector<std::int32_t>{9, 8, 12}), "ab aé");
@@ -201,7 +201,7 @@ TEST(SubwordTokenizer, ByteLevelKeepsEveryByte) {
   EXPECT_EQ(tokenizer.readable_token(10), "Ã") << "a part of a character stays as it is";
 }
 
-TEST(SubwordTokenizer, PiecesOfLettersWithoutAWordSignContinueAWord) {
+TEST(SubwordTokenizer, LetterPiecesWithoutAWordPrefixContinueAWord) {
   const SubwordTokenizer tokenizer(small_unigram(), "test"), bytes(small_byte_bpe(), "test");
   PieceList continuing;
   for (std::int32_t id = 0; id < tokenizer.size(); ++id)
@@ -212,7 +212,7 @@ TEST(SubwordTokenizer, PiecesOfLettersWithoutAWordSignContinueAWord) {
   EXPECT_TRUE(bytes.continues_word(11)) << "the second byte of a character";
 }
 
-TEST(SubwordFile, IsReadAsItWasWritten) {
+TEST(SubwordFile, TokenizerJsonRoundTrips) {
   for (const SubwordFile& file : {small_unigram(), small_byte_bpe()}) {
     const std::string text = subword_json(file);
     EXPECT_TRUE(is_subword_json(text));
@@ -227,7 +227,7 @@ TEST(SubwordFile, IsReadAsItWasWritten) {
   EXPECT_FALSE(is_subword_json(R"({"model": {"type": "WordPiece"}})"));
 }
 
-TEST(SubwordFile, VocabJsonAndMergesAreReadAsTheyWereWritten) {
+TEST(SubwordFile, VocabJsonAndMergesRoundTrip) {
   const TempDir dir;
   SubwordFile plain = small_byte_bpe();
   make_plain_byte_level(plain);
@@ -249,7 +249,7 @@ TEST(SubwordFile, VocabJsonAndMergesAreReadAsTheyWereWritten) {
               HasSubstr("merges.txt: merge 0, 'Ġ' and 'q', is not of two pieces"));
 }
 
-TEST(SubwordFile, AVocabTxtCannotHoldIt) {
+TEST(SubwordFile, RejectsSavingToAVocabTxt) {
   const TempDir dir;
   const BertTokenizer tokenizer(std::make_shared<const SubwordTokenizer>(small_unigram(), "u"));
   EXPECT_THAT(refusal([&] { tokenizer.save(dir.file("vocab.txt")); }),
@@ -264,7 +264,7 @@ TEST(SubwordFile, AVocabTxtCannotHoldIt) {
       HasSubstr("--lower-case: false, but"));
 }
 
-TEST(SubwordFile, WhatChangesIdsIsReadOrRefused) {
+TEST(SubwordFile, SettingsThatChangeIdsAreReadOrRejected) {
   struct Case {
     const char *field, *value, *message;
   };
@@ -315,7 +315,7 @@ TEST(SubwordFile, WhatChangesIdsIsReadOrRefused) {
               HasSubstr("t.json: the vocabulary is empty"));
 }
 
-TEST(SubwordTokenizer, GivesTheIdsAndOffsetsOfHuggingFacesLibrary) {
+TEST(SubwordTokenizer, MatchesIdsAndOffsetsOfHuggingFaceTokenizers) {
   REQUIRE_ORACLE();
   const TempDir dir;
   // Uses all 256 bytes, because that library's offsets are wrong after a byte that it drops.

@@ -40,7 +40,7 @@ TEST(TextPair, TruncatesTheLongerText) {
   EXPECT_EQ(cut, 4u);
 }
 
-TEST(TextPair, WordsAreFoundByTheirFirstPieces) {
+TEST(TextPair, EncodeWordsReturnsTheFirstPieceOfEachWord) {
   const std::vector<std::string_view> text = words_in(" a  b,c x \u200b d e");
   EXPECT_EQ(text, (std::vector<std::string_view>{"a", "b,c", "x", "\u200b", "d", "e"}));
   const auto of = [&](std::int64_t most) {

@@ -76,7 +76,7 @@ class TokenizerFile : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(TokenizerFile, OptionsAreStoredBesideTheVocabulary) {
+TEST_F(TokenizerFile, StoresOptionsBesideTheVocabulary) {
   EXPECT_EQ(tokenizer_config_path("x/vocab.txt"), "x/tokenizer_config.json");
   EXPECT_EQ(tokenizer_config_path("vocab.txt"), "tokenizer_config.json");
   EXPECT_EQ(tokenizer_config_path("gs://b/law.txt"), "gs://b/law.tokenizer_config.json");
@@ -95,7 +95,7 @@ TEST_F(TokenizerFile, OptionsAreStoredBesideTheVocabulary) {
       << "its pieces are cased";
 }
 
-TEST_F(TokenizerFile, HuggingFacesOwnConfigIsUnderstood) {
+TEST_F(TokenizerFile, ReadsAHuggingFaceTokenizerConfig) {
   file("tokenizer_config.json",
        R"({"do_lower_case": false, "strip_accents": null, "tokenizer_class": "BertTokenizer"})");
   EXPECT_EQ(BertTokenizer::load(vocab(), {}).tokenize("A É"), (Words{"A", "[UNK]"}));
@@ -158,7 +158,7 @@ TEST_F(TokenizerFile, WarnsIfMoreThanOneTokenInAHundredIsUnknown) {
   EXPECT_EQ(log_of({}), "");
 }
 
-TEST_F(TokenizerFile, TheWarningNamesTheCharactersWithoutAPiece) {
+TEST_F(TokenizerFile, UnknownWarningNamesTheCharactersWithoutAPiece) {
   const BertTokenizer tokenizer(Vocabulary({"[UNK]", "a", "##b"}), {.lower_case = false});
   UnknownCount count;
   for (const char* text : {"a ab ax", "axy\u0301 x", "a", "ba"})  // ##b is a piece
@@ -171,7 +171,7 @@ TEST_F(TokenizerFile, TheWarningNamesTheCharactersWithoutAPiece) {
                                     "piece: x (3), y (1), \u0301 (1)\n"));
 }
 
-TEST_F(TokenizerFile, UnknownWordsHaveNoKnownCharacters) {
+TEST_F(TokenizerFile, CharactersOfUnknownWordsDoNotCountAsKnown) {
   const BertTokenizer tokenizer(Vocabulary({"[UNK]", "a", "##b"}), {.lower_case = false});
   CharacterCounts characters;
   const std::string_view text = "ab xyz a";
@@ -180,7 +180,7 @@ TEST_F(TokenizerFile, UnknownWordsHaveNoKnownCharacters) {
   EXPECT_EQ(count.known_characters, 5u);
 }
 
-TEST_F(TokenizerFile, TheWarningNamesComposedCharactersIfTheTokenizerComposes) {
+TEST_F(TokenizerFile, UnknownWarningNamesComposedCharactersIfTheTokenizerComposes) {
   const BertTokenizer tokenizer(Vocabulary({"[UNK]", "c", "##e", "##i"}),
                                 new_vocabulary_options({.lower_case = true}, "", ""));
   UnknownCount count;
@@ -190,7 +190,7 @@ TEST_F(TokenizerFile, TheWarningNamesComposedCharactersIfTheTokenizerComposes) {
   EXPECT_EQ(count.characters, (CharacterCounts{{U'\u00e9', 1}, {U'\u00c9', 1}}));
 }
 
-TEST_F(TokenizerFile, TheWarningOfASentencePieceModelNamesItsOwnRemedies) {
+TEST_F(TokenizerFile, UnknownWarningOfASentencePieceModelSuggestsCoverage) {
   const CapturedLog log;
   UnknownCount{.unknown = 6, .tokens = 100}.warn("x.txt", "x.model");
   EXPECT_THAT(log.text(), HasSubstr("6.0 % of the tokens are unknown (<unk>): x.model"));
@@ -199,7 +199,7 @@ TEST_F(TokenizerFile, TheWarningOfASentencePieceModelNamesItsOwnRemedies) {
   EXPECT_THAT(log.text(), Not(HasSubstr("--cased")));
 }
 
-TEST_F(TokenizerFile, OtherTokenizersAreRefusedByName) {
+TEST_F(TokenizerFile, RejectsUnsupportedTokenizerClasses) {
   const auto refusal = [&](const std::string& config) {
     file("tokenizer_config.json", config);
     return usage_error([&] { BertTokenizer::load(vocab(), {}); });
@@ -232,7 +232,7 @@ TEST_F(TokenizerFile, OtherTokenizersAreRefusedByName) {
               HasSubstr("/config.json: tokenizer_class is \"BertJapaneseTokenizer\""));
 }
 
-TEST_F(TokenizerFile, AddedTokensAreFoundAsAWhole) {
+TEST_F(TokenizerFile, DoesNotSplitAddedTokens) {
   const std::string path = file("vocab.txt", "[UNK]\n[CLS]\nthe\ncovid\n##s\ns\n");
   file("tokenizer_config.json", R"({"do_lower_case": true, "additional_special_tokens": ["<ent>"],
     "added_tokens_decoder": {
@@ -253,7 +253,7 @@ TEST_F(TokenizerFile, AddedTokensAreFoundAsAWhole) {
   EXPECT_EQ(Vocabulary::load(path).text(), io::read_file(path)) << "added tokens are no lines";
 }
 
-TEST_F(TokenizerFile, AddedTokensComeBackAsTheyWereWritten) {
+TEST_F(TokenizerFile, AddedTokensRoundTrip) {
   const std::vector<AddedToken> added{
       {.id = 4, .content = "<ent>", .normalized = false, .special = true},
       {.id = 5, .content = "Zz", .single_word = true, .lstrip = true, .rstrip = true}};
@@ -272,7 +272,7 @@ TEST_F(TokenizerFile, AddedTokensComeBackAsTheyWereWritten) {
               HasSubstr("vocab.txt: id 4 is 'd', and of the added token '<ent>'"));
 }
 
-TEST_F(TokenizerFile, TheConfigBesideATokenizerJsonCountsAsInTransformers) {
+TEST_F(TokenizerFile, ConfigOverridesTokenizerJsonLikeTransformers) {
   const Vocabulary vocabulary({"[UNK]", "[CLS]", "[SEP]", "a", "A"});
   const std::string path =
       file("tokenizer.json", tokenizer_json(vocabulary, {.lower_case = false}));
@@ -288,7 +288,7 @@ TEST_F(TokenizerFile, TheConfigBesideATokenizerJsonCountsAsInTransformers) {
   EXPECT_THAT(usage_error([&] { BertTokenizer::load(path, {}); }), HasSubstr("T5Tokenizer"));
 }
 
-TEST_F(TokenizerFile, AConfigWithoutTheFieldsOfNormalizationKeepsThatOfTheTokenizerJson) {
+TEST_F(TokenizerFile, ConfigWithoutNormalizationFieldsKeepsThatOfTokenizerJson) {
   const TokenizerOptions options{.nfc = true, .zero_width_space = true, .turkic_case = true};
   const Vocabulary vocabulary({"[UNK]", "[CLS]", "[SEP]", "a"});
   file("tokenizer.json", tokenizer_json(vocabulary, options));
@@ -303,7 +303,7 @@ TEST_F(TokenizerFile, AConfigWithoutTheFieldsOfNormalizationKeepsThatOfTheTokeni
   EXPECT_TRUE(read.nfc && !read.zero_width_space && !read.turkic_case);
 }
 
-TEST_F(TokenizerFile, ATokenizerJsonBesideVocabTxtGivesItsAddedTokensAndIsChecked) {
+TEST_F(TokenizerFile, ReadsAddedTokensOfATokenizerJsonBesideVocabTxt) {
   const Vocabulary vocabulary({"[UNK]", "[CLS]", "[SEP]", "a"});
   const TokenizerOptions options{.added = {{.id = 4, .content = "<x>"}}};
   file("tokenizer.json",
@@ -315,7 +315,7 @@ TEST_F(TokenizerFile, ATokenizerJsonBesideVocabTxtGivesItsAddedTokensAndIsChecke
               HasSubstr("tokenizer.json: model.type is \"BPE\""));
 }
 
-TEST_F(TokenizerFile, TransformersGivesTheSameIdsWithOddVocabularies) {
+TEST_F(TokenizerFile, MatchesTransformersForUnusualVocabularies) {
   REQUIRE_ORACLE();
   const CommandOutput output =
       run_oracle(str(source_path("tests/text/tokenizers/odd_vocabularies.py"), " ", dir_.path()));
@@ -335,7 +335,7 @@ TEST_F(TokenizerFile, TransformersGivesTheSameIdsWithOddVocabularies) {
   EXPECT_GT(cases, 300u);
 }
 
-TEST_F(TokenizerFile, AFlagThatContradictsWhatIsStoredIsRefused) {
+TEST_F(TokenizerFile, RejectsAFlagThatContradictsStoredOptions) {
   save_tokenizer_config(vocab(), {.lower_case = false});
   EXPECT_NO_THROW(BertTokenizer::load(vocab(), {.lower_case = false, .strip_accents = false}));
   EXPECT_THAT(
@@ -349,7 +349,7 @@ TEST_F(TokenizerFile, AFlagThatContradictsWhatIsStoredIsRefused) {
       AllOf(HasSubstr("--control-characters: electra, but "), HasSubstr("says bert")));
 }
 
-TEST_F(TokenizerFile, ASpecialTokensMapDoesNotSetTheCase) {
+TEST_F(TokenizerFile, SpecialTokensMapDoesNotSetTheCase) {
   file("special_tokens_map.json", R"({"mask_token": {"content": "[MASK]", "lstrip": true}})");
   EXPECT_EQ(load_tokenizer_config(vocab()), std::nullopt);
   const auto refusal = [&](const std::string& map) {
@@ -362,7 +362,7 @@ TEST_F(TokenizerFile, ASpecialTokensMapDoesNotSetTheCase) {
               HasSubstr("special_tokens_map.json: content is empty"));
 }
 
-TEST_F(TokenizerFile, AConfigInAnotherFormIsRefused) {
+TEST_F(TokenizerFile, RejectsAMalformedConfig) {
   const auto refusal = [&](const std::string& config) {
     file("tokenizer_config.json", config);
     return usage_error([&] { BertTokenizer::load(vocab(), {}); });
@@ -375,7 +375,7 @@ TEST_F(TokenizerFile, AConfigInAnotherFormIsRefused) {
               HasSubstr("control_characters is 3, not \"bert\" or \"electra\""));
 }
 
-TEST_F(TokenizerFile, TokenizerJsonComesBackAsItWasWritten) {
+TEST_F(TokenizerFile, TokenizerJsonRoundTrips) {
   const Vocabulary vocabulary({"[PAD]", "[CLS]", "[SEP]", "[UNK]", "a", "__b", "é"}, "x", "__");
   const TokenizerOptions options{.lower_case = false,
                                  .strip_accents = true,
@@ -402,7 +402,7 @@ TEST_F(TokenizerFile, TokenizerJsonComesBackAsItWasWritten) {
               HasSubstr("--lower-case: true, but " + path + " says false"));
 }
 
-TEST_F(TokenizerFile, APieceContinuesAWordByThePrefixOfItsVocabulary) {
+TEST_F(TokenizerFile, ContinuesWordUsesThePrefixOfTheVocabulary) {
   const Vocabulary plain({"[UNK]", "[CLS]", "[SEP]", "a", "##b", "__b"});
   EXPECT_TRUE(plain.continues_word(4));
   EXPECT_FALSE(plain.continues_word(3));
@@ -420,7 +420,7 @@ TEST_F(TokenizerFile, APieceContinuesAWordByThePrefixOfItsVocabulary) {
                         " by '__'\n  hint: write a tokenizer.json"));
 }
 
-TEST_F(TokenizerFile, ATokenizerJsonOfAnotherKindIsRefused) {
+TEST_F(TokenizerFile, RejectsAnUnsupportedTokenizerJson) {
   const Json good = Json::parse(tokenizer_json(Vocabulary({"[UNK]", "[CLS]", "[SEP]"}), {}));
   const auto refusal = [&](const char* pointer, const Json& value) {
     Json changed = good;
@@ -457,7 +457,7 @@ TEST_F(TokenizerFile, ATokenizerJsonOfAnotherKindIsRefused) {
               HasSubstr("t.json: is not a JSON object"));
 }
 
-TEST_F(TokenizerFile, BrokenFilesAreReadOrRefused) {
+TEST_F(TokenizerFile, SurvivesRandomlyDamagedFiles) {
   const std::string good =
       tokenizer_json(Vocabulary({"[UNK]", "[CLS]", "[SEP]", "a"}), {.strip_accents = true});
   const std::string config =
@@ -492,7 +492,7 @@ TEST_F(TokenizerFile, BrokenFilesAreReadOrRefused) {
   EXPECT_THAT(configs, testing::AllOf(testing::Gt(0), testing::Lt(300)));
 }
 
-TEST_F(TokenizerFile, OffsetsAreTheBytesThatAPieceCameFrom) {
+TEST_F(TokenizerFile, OffsetsAreByteRangesOfTheText) {
   const BertTokenizer tokenizer(
       Vocabulary({"[UNK]", "un", "##aff", "##able", "e", "##e", "\u1112", "##\u1161", "!"}), {});
   const auto spans = [&](const char* text) { return tokenizer.encode_with_offsets(text); };
@@ -505,7 +505,7 @@ TEST_F(TokenizerFile, OffsetsAreTheBytesThatAPieceCameFrom) {
   EXPECT_EQ(spans("unx\xff y"), (std::vector<TokenSpan>{{0, 0, 3}, {0, 5, 6}}));
 }
 
-TEST_F(TokenizerFile, OffsetsGoWithTheIdsInAllScripts) {
+TEST_F(TokenizerFile, OffsetsAscendAndMatchTheIdsInAllScripts) {
   const ScriptTexts scripts;
   const BertTokenizer tokenizer(Vocabulary(scripts.golden()["vocab"].get<Words>()), {});
   for (const std::string& name : scripts.names())
@@ -530,7 +530,7 @@ TEST_F(TokenizerFile, ThrowsForInvalidIds) {
   EXPECT_THAT(usage_error([&] { tokenizer.decode(Ids{-1}); }), HasSubstr("but no id -1"));
 }
 
-TEST_F(TokenizerFile, HuggingFaceGivesTheSameIdsWithTheTokenizerJsonThatIsWrittenAndRead) {
+TEST_F(TokenizerFile, MatchesHuggingFaceForSavedAndLoadedFiles) {
   REQUIRE_ORACLE();
   const ScriptTexts scripts;
   const Vocabulary vocabulary(scripts.golden()["vocab"].get<Words>());
@@ -564,7 +564,7 @@ TEST_F(TokenizerFile, HuggingFaceGivesTheSameIdsWithTheTokenizerJsonThatIsWritte
   }
 }
 
-TEST_F(TokenizerFile, SentencePieceModelsGiveTheIdsOfGooglesPackage) {
+TEST_F(TokenizerFile, SentencePieceModelsMatchGooglesPackage) {
   REQUIRE_ORACLE();
   const ScriptTexts scripts;
   Words texts;
@@ -594,7 +594,7 @@ TEST_F(TokenizerFile, SentencePieceModelsGiveTheIdsOfGooglesPackage) {
   }
 }
 
-TEST_F(TokenizerFile, ASentencePieceModelGivesBackWhatItEncoded) {
+TEST_F(TokenizerFile, SentencePieceModelDecodesWhatItEncoded) {
   file("text", "der Hund und die Katze und der Vogel\nein Hund\neine Katze\n");
   const auto status = sentencepiece::SentencePieceTrainer::Train({{"input", dir_.file("text")},
                                                                   {"model_prefix", dir_.file("m")},

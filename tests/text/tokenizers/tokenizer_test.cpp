@@ -21,7 +21,7 @@ const Json& golden() {
   return json;
 }
 
-TEST(BasicTokenizer, GivesTheWordsOfTheOriginal) {
+TEST(BasicTokenizer, GivesTheSameWordsAsTheOriginal) {
   for (const auto& item : golden()["cases"])
     for (const bool lower : {true, false}) {
       Words words;
@@ -30,7 +30,7 @@ TEST(BasicTokenizer, GivesTheWordsOfTheOriginal) {
     }
 }
 
-TEST(BertTokenizer, GivesTheIdsOfTheOriginal) {
+TEST(BertTokenizer, GivesTheSameIdsAsTheOriginal) {
   const Vocabulary vocabulary(golden()["vocab"].get<Words>());
   for (const bool lower : {true, false}) {
     const BertTokenizer tokenizer(vocabulary, {.lower_case = lower});
@@ -41,7 +41,7 @@ TEST(BertTokenizer, GivesTheIdsOfTheOriginal) {
   }
 }
 
-TEST(BertTokenizer, CutsEveryWordOfThreeLettersAsTheSlowTwin) {
+TEST(BertTokenizer, SplitsAllShortWordsLikeTheReference) {
   const std::vector<Words> vocabularies{
       {"[UNK]", "a", "##a", "ab", "##b", "abc", "##bc", "##abc", "b", "##cab"},
       {"[UNK]", "a", "b", "c", "##a", "##b", "##c", "aaa", "##aaa", "##ab", "cc", "##bbbb"},
@@ -58,7 +58,7 @@ TEST(BertTokenizer, CutsEveryWordOfThreeLettersAsTheSlowTwin) {
   }
 }
 
-TEST(BertTokenizer, AWordOfMoreThan200CharactersIsUnknown) {
+TEST(BertTokenizer, WordsAbove200CharactersAreUnknown) {
   const BertTokenizer tokenizer(Vocabulary({"[UNK]", "ж", "##ж"}), {.lower_case = true});
   std::string word;
   for (int i = 0; i < 200; ++i) word += "ж";
@@ -67,7 +67,7 @@ TEST(BertTokenizer, AWordOfMoreThan200CharactersIsUnknown) {
 }
 
 // Python 3: b"...".decode("utf-8", "ignore")
-TEST(Unicode, DropsIllFormedBytesAsPythonDoes) {
+TEST(Unicode, DropsIllFormedBytesLikePython) {
   const std::vector<std::tuple<std::string, std::string, std::size_t>> cases{
       {"a\xff"
        "b",
@@ -89,7 +89,7 @@ TEST(Unicode, DropsIllFormedBytesAsPythonDoes) {
 }
 
 // Python 3: "...".strip()
-TEST(Unicode, StripsThePythonWhiteSpace) {
+TEST(Unicode, StripsTheSameWhiteSpaceAsPython) {
   EXPECT_EQ(python_strip(" \t\v\f\x1c\x1f a b \xc2\x85\xc2\xa0\xe2\x80\xa8\xe3\x80\x80"), "a b");
   EXPECT_EQ(python_strip("\xe2\x80\x8b"
                          "a"),

@@ -44,7 +44,7 @@ void for_each_string(const std::vector<std::string>& letters, int longest,
   }
 }
 
-TEST(BasicTokenizer, TreatsEveryCodePointOfUnicode14AsTheOriginal) {
+TEST(BasicTokenizer, TreatsEveryCodePointOfUnicode14LikeTheOriginal) {
   const Json hashes = golden("code_points");
   std::size_t blocks = 0;
   for (char32_t block = 0; block < 0x110000; block += 0x1000) {
@@ -65,14 +65,14 @@ TEST(BasicTokenizer, TreatsEveryCodePointOfUnicode14AsTheOriginal) {
   EXPECT_EQ(blocks, hashes.size());
 }
 
-TEST(BasicTokenizer, LowersTheFinalSigmaByPythonsRule) {
+TEST(BasicTokenizer, LowerCasesTheFinalSigmaLikePython) {
   std::string words;
   for_each_string({"Σ", "α", "'", "\u0301", "1", "\u00ad"}, 5,
                   [&](const std::string& text) { append_joined_words(text, words); });
   EXPECT_EQ(sha256(words), golden("sigmas").get<std::string>());
 }
 
-TEST(Unicode, DropsTheBytesThatPythonIgnoresInAllShortStrings) {
+TEST(Unicode, DropsTheSameBytesAsPythonInAllShortStrings) {
   const std::string_view bytes(
       "\x00\x41\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2\xdf\xe0\xe1\xec\xed\xee\xef"
       "\xf0\xf1\xf3\xf4\xf5\xff",

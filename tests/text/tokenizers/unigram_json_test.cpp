@@ -61,7 +61,7 @@ class UnigramJsonFile : public testing::Test {
   TempDir dir_;
 };
 
-TEST_F(UnigramJsonFile, IsTheModelOfItsPiecesWithoutTheSentinelsBehindThem) {
+TEST_F(UnigramJsonFile, ReadsPiecesWithoutTheTrailingSentinels) {
   const auto tokenizer = load(small());
   EXPECT_EQ(tokenizer->size(), 7);
   EXPECT_EQ(tokenizer->unknown(), 2);
@@ -72,7 +72,7 @@ TEST_F(UnigramJsonFile, IsTheModelOfItsPiecesWithoutTheSentinelsBehindThem) {
   EXPECT_EQ(tokenizer->decode(std::vector<std::int32_t>{3, 5, 4, 6, 1}), "ab ab");
 }
 
-TEST_F(UnigramJsonFile, SpacesAreAsItsStepsLeaveThem) {
+TEST_F(UnigramJsonFile, SpacesFollowTheNormalizerAndPreTokenizer) {
   Json file = small();
   file["pre_tokenizer"] = {
       {"type", "Metaspace"}, {"replacement", "▁"}, {"prepend_scheme", "never"}};
@@ -88,7 +88,7 @@ TEST_F(UnigramJsonFile, SpacesAreAsItsStepsLeaveThem) {
 }
 
 // Compared with the results of transformers 4.57 for the same files.
-TEST_F(UnigramJsonFile, PartsBehindSentinelsBeginWithASpaceWhereItsStepsSaySo) {
+TEST_F(UnigramJsonFile, SpacesAfterSentinelsMatchTransformers) {
   const auto signs = [](const Json& file) {
     const SpaceSigns s = parse_unigram_json(file.dump(), "t").signs;
     return std::vector<int>{s.at_begin, s.behind_sentinels, s.of_spaces};

@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using Words = std::vector<std::string>;
 using Counts = std::map<std::string, std::int64_t>;
 
-TEST(Vocabulary, TheIdIsTheLine) {
+TEST(Vocabulary, IdsAreLineNumbers) {
   const TempDir dir;
   io::write_file(dir.file("v.txt"), "[PAD]\r\n  word  \nlast");
   const Vocabulary v = Vocabulary::load(dir.file("v.txt"));
@@ -33,7 +33,7 @@ TEST(Vocabulary, TheIdIsTheLine) {
   EXPECT_EQ(v.find("other"), std::nullopt);
 }
 
-TEST(Vocabulary, RefusesFilesThatAreNotVocabularies) {
+TEST(Vocabulary, RejectsFilesThatAreNotVocabularies) {
   const TempDir dir;
   const auto load = [&](const char* content) {
     io::write_file(dir.file("v.txt"), content);
@@ -50,7 +50,7 @@ TEST(Vocabulary, RefusesFilesThatAreNotVocabularies) {
               HasSubstr("none.txt"));
 }
 
-TEST(Vocabulary, EveryLineIsAnIdWhateverItContains) {
+TEST(Vocabulary, EmptyAndUnusualLinesHaveIdsToo) {
   const TempDir dir;
   io::write_file(dir.file("v.txt"), "\xef\xbb\xbf[UNK]\na\n\u2028\n##\u2028\n\nb\n\n");
   const Vocabulary v = Vocabulary::load(dir.file("v.txt"));
@@ -62,7 +62,7 @@ TEST(Vocabulary, EveryLineIsAnIdWhateverItContains) {
   EXPECT_EQ(Vocabulary::load(dir.file("saved.txt")).tokens(), v.tokens());
 }
 
-TEST(Vocabulary, TheLaterOfEqualLinesCountsWithAWarning) {
+TEST(Vocabulary, UsesTheLaterOfEqualLinesAndWarns) {
   const TempDir dir;
   io::write_file(dir.file("v.txt"), "[UNK]\na\nb\na\n##a\n##a\n");
   const CapturedLog captured;
@@ -79,7 +79,7 @@ TEST(Vocabulary, TheLaterOfEqualLinesCountsWithAWarning) {
   EXPECT_EQ(log.find("the later line is used"), log.rfind("the later line is used")) << log;
 }
 
-TEST(Vocabulary, RefusesToDoWithoutTheSpecialTokensOfATextButNotPadding) {
+TEST(Vocabulary, RequiresAllSpecialTokensExceptPadding) {
   const Words special{"[UNK]", "[CLS]", "[SEP]", "[MASK]"};
   Vocabulary(special).check_special_tokens();
   for (const std::string& missing : special) {
@@ -144,7 +144,7 @@ Counts random_counts(std::uint64_t seed) {
   return counts;
 }
 
-TEST(WordPieceTrainer, EqualsTheSlowReference) {
+TEST(WordPieceTrainer, GivesTheSameVocabularyAsTheSlowReference) {
   for (std::uint64_t seed = 0; seed < 20; ++seed)
     for (const std::int64_t size : {20, 60, 400}) {
       const Counts counts = random_counts(seed);
@@ -173,7 +173,7 @@ TEST(WordPieceTrainer, KeepsTheMostFrequentCharacters) {
   EXPECT_THAT(v, ElementsAre("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "##a", "##b", "a", "b"));
 }
 
-TEST(WordPieceTrainer, KeepsTheOtherFormOfACharacterWhilePlacesAreFree) {
+TEST(WordPieceTrainer, AddsTheOtherFormOfACharacterIfThereIsRoom) {
   // "." and the Chinese character are separate words, so no piece continues them.
   const Words v = train_wordpiece({{"ax", 1}, {".", 9}, {"中", 1}},
                                   {.vocab_size = 12, .min_frequency = 9, .reserved = {}});
@@ -195,7 +195,7 @@ std::int64_t words_in(const Words& pieces) {
   return std::ranges::count_if(pieces, [](const std::string& p) { return !p.starts_with("["); });
 }
 
-TEST(WordPieceTrainer, KeepsMoreCharactersIfPlacesWouldStayFree) {
+TEST(WordPieceTrainer, ExtendsTheAlphabetIfThereIsRoom) {
   const CapturedLog log;
   const auto train = [](std::int64_t size, std::int64_t most) {
     return words_in(train_wordpiece(
@@ -222,7 +222,7 @@ Counts pairs_of(int letters, std::int64_t count, std::int64_t last) {
   return counts;
 }
 
-TEST(WordPieceTrainer, KeepsEveryLetterThatAThirdOfThePlacesHolds) {
+TEST(WordPieceTrainer, KeepsAllLettersIfTheyFitInAThirdOfTheVocabulary) {
   const auto has = [](const Words& pieces, char32_t letter) {
     std::string piece = "##";
     append_utf8(letter, piece);
@@ -246,12 +246,12 @@ TEST(WordPieceTrainer, KeepsEveryLetterThatAThirdOfThePlacesHolds) {
   EXPECT_FALSE(has(train_wordpiece(many, {.vocab_size = 64, .reserved = {}}), 0x413));
 }
 
-TEST(WordPieceTrainer, RefusesACoverageThatIsNoShare) {
+TEST(WordPieceTrainer, RejectsACoverageOutsideZeroToOne) {
   EXPECT_THAT(error_of<UsageError>([] { train_wordpiece({{"a", 1}}, {.coverage = 1.5}); }),
               HasSubstr("vocab: --coverage 1.5: must be greater than 0 and at most 1"));
 }
 
-TEST(WordPieceTrainer, RefusesASizeWithoutRoomForTheAlphabet) {
+TEST(WordPieceTrainer, RejectsASizeWithoutRoomForTheAlphabet) {
   EXPECT_THAT(error_of<UsageError>([] {
                 train_wordpiece(
                     {{"abc", 1}},
@@ -260,7 +260,7 @@ TEST(WordPieceTrainer, RefusesASizeWithoutRoomForTheAlphabet) {
               HasSubstr("7 pieces have no room for 5 special tokens and an alphabet of 3"));
 }
 
-TEST(WordPieceTrainer, LeavesOutWordsThatTheTokenizerNeverCuts) {
+TEST(WordPieceTrainer, IgnoresWordsTooLongForTheTokenizer) {
   const std::string longest(200, 'a'), too_long(201, 'b');
   const Words v =
       train_wordpiece({{longest, 1}, {too_long, 9}},
@@ -268,7 +268,7 @@ TEST(WordPieceTrainer, LeavesOutWordsThatTheTokenizerNeverCuts) {
   EXPECT_THAT(v, ElementsAre("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "##a", "a", "##aa"));
 }
 
-TEST(WordPieceTrainer, RefusesATooLargeSize) {
+TEST(WordPieceTrainer, RejectsASizeAboveTheMaximum) {
   EXPECT_THAT(error_of<UsageError>([] {
                 train_wordpiece({{"abc", 1}}, {.vocab_size = 9'999'999'999,
                                                .min_frequency = 1,
@@ -278,7 +278,7 @@ TEST(WordPieceTrainer, RefusesATooLargeSize) {
               HasSubstr("vocab: the size is 9999999999, more than 4194304"));
 }
 
-TEST(WordPieceTrainer, RefusesOptionsBelowOne) {
+TEST(WordPieceTrainer, RejectsOptionsBelowOne) {
   EXPECT_THAT(error_of<UsageError>([] {
                 train_wordpiece(
                     {{"abc", 1}},
@@ -293,7 +293,7 @@ TEST(WordPieceTrainer, RefusesOptionsBelowOne) {
               HasSubstr("vocab: the alphabet's limit is -3, not at least 1"));
 }
 
-TEST(LineReader, GivesEveryLineWithItsNumber) {
+TEST(LineReader, ReadsEveryLineAndCountsLines) {
   const TempDir dir;
   const std::string longer(600'000, 'x');  // more than the reader's buffer
   io::write_file(dir.file("t"), "one\r\n\n" + longer + "\nlast");
@@ -305,7 +305,7 @@ TEST(LineReader, GivesEveryLineWithItsNumber) {
   EXPECT_EQ(lines.number(), 4);
 }
 
-TEST(LineReader, RefusesAFileThatIsOneGiantLine) {
+TEST(LineReader, RejectsALineAboveTheSizeLimit) {
   const TempDir dir;
   io::write_file(dir.file("t"), std::string(kMaxLineBytes + 1, 'x'));
   LineReader lines(dir.file("t"));
@@ -314,7 +314,7 @@ TEST(LineReader, RefusesAFileThatIsOneGiantLine) {
               HasSubstr("t:1: a line of more than 64 MiB"));
 }
 
-TEST(SentenceSplitter, CutsAtTheEndsOfSentences) {
+TEST(SentenceSplitter, SplitsAtTheEndsOfSentences) {
   Words sentences;
   SentenceSplitter().split("It rains.  Does it? Yes! See section 3.2 of the manual.", sentences);
   EXPECT_THAT(sentences,

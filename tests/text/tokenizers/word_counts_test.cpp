@@ -19,7 +19,7 @@ namespace {
 using testing::HasSubstr;
 
 // 20000 words, the last 10000 of which occur once. Counts beyond half a megabyte are on disk.
-TEST(WordCounts, AreTheSameInBoundedMemory) {
+TEST(WordCounts, DoNotDependOnTheMemoryLimit) {
   std::string text;
   for (int i = 0; i < 20000; ++i) text += str("w", i, i % 10 == 0 ? "\n" : " ");
   for (int i = 0; i < 10000; ++i) text += str("w", i, i % 10 == 0 ? "\n" : " ");
@@ -47,7 +47,7 @@ TEST(WordCounts, AreTheSameInBoundedMemory) {
               HasSubstr("vocab: --memory 1000 is less than 1048576 bytes"));
 }
 
-TEST(SampledLines, CountTheBytesOfLinesThatAreNotSampledAndOfCompressedText) {
+TEST(SampledLines, BytesReadIncludesSkippedLinesOfCompressedText) {
   const TempDir dir;
   const std::string line(99, 'a');
   std::string text;
@@ -67,7 +67,7 @@ TEST(SampledLines, CountTheBytesOfLinesThatAreNotSampledAndOfCompressedText) {
   }
 }
 
-TEST(WordRuns, AreMergedLikeAMap) {
+TEST(WordRuns, MergeLikeAMap) {
   WordRuns runs;
   WordCounts all;
   for (std::uint64_t run = 0; run < 50; ++run) {
