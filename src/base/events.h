@@ -13,7 +13,8 @@ namespace smelt {
 // `time` is in seconds since 1970.
 void send_event(std::string_view name, const OrderedJson& fields = OrderedJson::object());
 
-// Makes `receive` the receiver of all events while it lives. There is at most one at a time.
+// While an object of this class exists, send_event() passes all events to its function. At most one
+// object may exist at a time.
 class EventReceiver {
  public:
   explicit EventReceiver(std::function<void(const OrderedJson&)> receive);

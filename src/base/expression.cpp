@@ -98,7 +98,7 @@ struct Demands {
   }
   double finite(double value, std::string_view of) const {
     if (std::isfinite(value)) return value;
-    throw UsageError(str(where, ": ", of, " gives ", std::isnan(value) ? "no number" : "infinity"),
+    throw UsageError(str(where, ": ", of, " gives ", std::isnan(value) ? "NaN" : "infinity"),
                      "correct the expression");
   }
 };
@@ -226,8 +226,8 @@ class ExpressionParser {
       const Tuple tuple = demands.tuple(of(shape), "an index");
       const std::int64_t at = demands.index(index(shape)), size = std::ssize(tuple);
       if (at < -size || at >= size)
-        throw UsageError(str(demands.where, ": index ", at, " of ", value_text(tuple),
-                             ", which has ", size, " elements"),
+        throw UsageError(str(demands.where, ": index ", at, " is out of range for ",
+                             value_text(tuple), ", which has ", size, " elements"),
                          "add a separate rule for this parameter before this one");
       return RuleValue(tuple[static_cast<std::size_t>(at < 0 ? at + size : at)]);
     };

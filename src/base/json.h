@@ -467,7 +467,8 @@ class BasicJson<kSorted>::Iterator {
   pointer get() const;
 
   pointer json_ = nullptr;
-  // An array element, a member or a node of the map. For a scalar, the value itself or one past it.
+  // Points to an array element, a member of an OrderedJson object or a map node of a Json object.
+  // For a scalar, points to the value itself (begin) or one past it (end).
   void* at_ = nullptr;
 };
 

@@ -66,7 +66,7 @@ class LineFilter {
   std::string output_;         // read, and not returned yet
   std::size_t line_ends_ = 0;  // in output_
   std::size_t passed_ = 0;     // lines returned so far
-  bool is_last_ = false;       // the input ends after the lines of this exchange
+  bool is_last_ = false;       // the current lines are the last of the input
   std::string errors_;         // the end of its standard error
 };
 

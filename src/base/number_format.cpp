@@ -11,7 +11,7 @@ namespace smelt {
 
 namespace {
 
-// Formats a number with a printf format that takes the digits and the number.
+// Returns printf's text for the format with the arguments `digits` and `value`.
 std::string printed(const char* format, int digits, double value) {
   const int size = std::snprintf(nullptr, 0, format, digits, value);
   std::string out(static_cast<std::size_t>(size), ' ');

@@ -33,7 +33,8 @@ struct Redirected {
   int from, to;
 };
 
-// Returns nullopt if the program does not exist.
+// Starts a program and returns its process id, or nullopt if the program does not exist or is not
+// executable.
 std::optional<::pid_t> start(const std::vector<std::string>& words,
                              std::initializer_list<Redirected> files) {
   CHECK(!words.empty());
@@ -91,7 +92,8 @@ class Pipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
-// Reads both pipes until both have ended or `take` returns false.
+// Reads the standard output and standard error of a shell command from two pipes, until both have
+// ended or `take` returns false.
 class ShellReader {
  public:
   ShellReader(const Pipe& out, const Pipe& errors)
@@ -111,7 +113,7 @@ class ShellReader {
   const std::string& errors() const { return errors_; }
 
  private:
-  // Empty at the end of the pipe, which is then no longer polled.
+  // Reads the next bytes of a pipe. At its end, returns "" and stops polling it.
   std::string_view piece_of(::pollfd& polled) {
     ::ssize_t size = -1;
     while ((size = ::read(polled.fd, buffer_.data(), buffer_.size())) < 0 && errno == EINTR) {

@@ -18,15 +18,15 @@ std::string shell_word(const std::string& text);
 int run_program(const std::vector<std::string>& words);
 
 struct ShellOutput {
-  int status = 0;  // same as run_program()
+  int status = 0;  // exit status as of run_program()
   std::string text;
 };
-// Runs a shell command with `input` as its standard input, which it need not read completely, and
-// returns its output.
+// Runs a shell command with `input` as its standard input and returns its standard output. The
+// command need not read all of the input.
 ShellOutput run_shell(const std::string& command, const std::string& input);
 
 struct ShellEnd {
-  int status = 0;      // as run_program's
+  int status = 0;      // exit status as of run_program()
   std::string errors;  // the last part of its standard error, at most 2 KiB
 };
 // Runs a shell command with empty standard input. Passes its output to `take` in chunks as it

@@ -128,7 +128,7 @@ void Watchdog::postpone(std::chrono::steady_clock::duration time) {
   for (auto& [number, work] : under_way_) work.due += time;
 }
 
-// Waits in short turns. A turn that ends late shows that the process was suspended.
+// Waits in short intervals. If an interval ends late, the process was suspended.
 void Watchdog::watch() {
   const auto due = [](const auto& numbered) { return numbered.second.due; };
   const auto turn = std::min<std::chrono::steady_clock::duration>(ticks(limit_ / 8), kTurn);

@@ -12,7 +12,7 @@
 
 namespace smelt {
 
-// What kind of work is watched, which decides what happens when it exceeds the limit.
+// The kind of watched work. It determines what happens after the time limit.
 enum class WorkOf {
   device,    // ends the process
   store,     // reading or writing of data; ends the process
@@ -60,7 +60,7 @@ class Watchdog {
     std::string what;
     WorkOf of;
     std::chrono::steady_clock::time_point due;
-    int limits = 1;  // limits that will have passed at `due`
+    int limits = 1;  // number of limits from the start to `due`
   };
   void begin(std::int64_t number, const std::string& what, WorkOf of);
   void overdue(Work& work) const;
@@ -73,8 +73,8 @@ class Watchdog {
   Leave leave_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::int64_t, Work> under_way_;  // by number; kStep is the current step
-  std::int64_t newest_ = 0;                 // last number given to other work
+  std::map<std::int64_t, Work> under_way_;  // by the work's number; kStep: the current step
+  std::int64_t newest_ = 0;                 // highest number of a Watch so far
   bool over_ = false;
   std::thread thread_;
 };

@@ -17,9 +17,10 @@ struct AbsHistogram {
   // neighboring bins are merged, so the counts do not depend on the order of the values.
   std::vector<std::int64_t> counts = std::vector<std::int64_t>(kMostBins);
   double width = 0;  // 0 while all values are 0
-  float most = 0;  // the largest value; infinity once a value was not finite, which stops counting
+  // The largest value, or infinity if a value was not finite. Nothing more is counted after that.
+  float most = 0;
 
-  // Adds values of |x|; ignores negative ones.
+  // Adds values of |x|. Ignores negative values, which mark padding.
   void add(std::span<const float> values);
   // Returns the number of bins up to that of the largest value.
   std::size_t bins() const;

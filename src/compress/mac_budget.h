@@ -26,8 +26,8 @@ struct UnitCosts {
   double macs = 0;                   // cost of one unit per layer, summed over all layers
   std::vector<double> importance;    // [units + 1]: [n] is the sum over layers if n units are kept
 };
-// `importances` contains one vector per layer, with the importance of each unit. `macs` is
-// UnitCosts::macs.
+// Returns the costs for units with these importances: one vector per layer, with one value per
+// unit. `macs` is UnitCosts::macs.
 UnitCosts unit_costs(std::span<const std::vector<double>> importances, std::int64_t step,
                      double macs);
 

@@ -16,8 +16,8 @@ constexpr std::size_t kHalves = std::size_t{1} << kHalfBits;
 // Returns an integer that orders finite floats by magnitude.
 std::uint32_t size_bits(float x) { return std::bit_cast<std::uint32_t>(std::fabs(x)); }
 
-// Finds the bin that contains the `wanted`-th largest value. Sets `wanted` to the number of values
-// that are needed from this bin.
+// Returns the bin that contains the `wanted`-th largest value. Reduces `wanted` by the number of
+// values in higher bins.
 std::uint32_t place_of(const std::vector<std::uint64_t>& counts, std::uint64_t& wanted) {
   std::size_t place = counts.size() - 1;
   for (; counts[place] < wanted; --place) {
@@ -34,7 +34,7 @@ MagnitudeThreshold magnitude_cut(const EachMatrix& matrices, std::uint64_t kept)
   matrices([&](std::span<const float> values) {
     for (const float x : values) ++high[size_bits(x) >> kHalfBits];
   });
-  std::uint64_t equal = kept;  // number needed of values equal to the threshold
+  std::uint64_t equal = kept;  // how many values equal to the threshold to keep
   const std::uint32_t upper = place_of(high, equal);
   matrices([&](std::span<const float> values) {
     for (const float x : values)

@@ -14,7 +14,7 @@ bool has(const std::string& name, std::string_view part) {
   return name.find(part) != std::string::npos;
 }
 
-// Returns whether it is a query matrix. The number of its rows is heads * head width.
+// Returns whether the name is that of a query matrix [heads * head width, H].
 bool is_query(const std::string& name) {
   return name.ends_with("attention.self.query.weight") || name.ends_with("Attention.q.weight");
 }

@@ -21,7 +21,7 @@ std::unordered_map<compiler::Tensor, compiler::Tensor> inputs_by_kernel(
   return out;
 }
 
-// Returns whose tokens a matmul processes: 0 for the encoder, including keys and values of
+// Returns the stack whose tokens a matmul processes: 0 for the encoder, also for keys and values of
 // cross-attention; 1 for the decoder.
 std::size_t stack_of(const std::string& parameter) {
   const bool of_encoder =

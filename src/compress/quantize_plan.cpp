@@ -88,7 +88,8 @@ Json quantization_config(const QuantizePlan& plan, CompressKind kind, const Quan
   Json ignore = Json::array();
   for (const std::string& module : plan.kept)
     if (!is_table(str(module, kWeight)) && !is_position_bias(module)) ignore.push_back(module);
-  const Json head = "lm_head";  // a module even if it is tied to the embeddings
+  // transformers has this module even if the output is tied to the embeddings.
+  const Json head = "lm_head";
   if (kind == CompressKind::t5 && std::ranges::find(ignore, head) == ignore.end())
     ignore.push_back(head);
   Json groups = Json::object();
@@ -103,8 +104,8 @@ Json quantization_config(const QuantizePlan& plan, CompressKind kind, const Quan
            {"kv_cache_scheme", nullptr},
            {"global_compression_ratio", nullptr}};
   // transformers decodes weights in the first forward pass of the whole model, but generate() of a
-  // T5 starts with the encoder alone. These settings make it decode on load: the first in version
-  // 5, the second in version 4.
+  // T5 starts with the encoder alone. These settings make transformers decode on load: "dequantize"
+  // in version 5, "run_compressed" in version 4.
   if (kind == CompressKind::t5) out.update(Json{{"dequantize", true}, {"run_compressed", false}});
   return out;
 }

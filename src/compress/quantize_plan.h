@@ -14,9 +14,9 @@ namespace smelt::compress {
 
 inline bool is_int4(const QuantizeJob& job) { return job.weights == WeightType::int4; }
 
-// Modules to quantize (matmuls and embedding tables), and those to leave.
+// The modules to quantize (matmuls and embedding tables) and the modules to keep unquantized.
 struct QuantizePlan {
-  std::vector<std::string> products, tables, kept;  // modules
+  std::vector<std::string> products, tables, kept;
 };
 
 // Throws UsageError if a pattern of job.keep matches no module, or if no matrix is left to

@@ -76,7 +76,7 @@ QuantizedMatrices to_int4_nearest(const Matrices& matrices, std::int64_t group,
 QuantizedMatrices to_int4_gptq(const PruneRows& rows, const Matrices& matrices, std::int64_t group,
                                const std::string& where) {
   check_groups(matrices, group, where);
-  std::map<std::string, std::string> modules;  // by parameter
+  std::map<std::string, std::string> modules;  // module names by parameter name
   std::vector<std::string> parameters;
   for (const auto& [module, matrix] : matrices) {
     parameters.push_back(kernel_of(module));

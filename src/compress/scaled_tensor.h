@@ -7,7 +7,8 @@
 
 namespace smelt::compress {
 
-// The result is computed in f32 when it is read, and has the tensor's type.
+// Return the tensor with each row or column multiplied by its factor. The products are computed in
+// f32 when the result is read, and rounded to the tensor's type.
 io::LazyTensor with_scaled_rows(const io::LazyTensor& tensor, std::vector<float> factors);
 io::LazyTensor with_scaled_columns(const io::LazyTensor& matrix, std::vector<float> factors);
 

@@ -144,7 +144,8 @@ Json sparsity_config(const SourceFolder& source, const SparsifyJob& job) {
     if (is_matrix(name, tensor) && !is_in_layer(name) && !is_table(name) &&
         !is_position_bias(name) && !is_copy_of_table(name, source))
       ignore.push_back(module_of(name));
-  const Json head = "lm_head";  // a module even if it is tied to the embeddings
+  // transformers has this module even if the output is tied to the embeddings.
+  const Json head = "lm_head";
   if (source.kind == CompressKind::t5 && std::ranges::find(ignore, head) == ignore.end())
     ignore.push_back(head);
   return {{"format", checkpoint::kSparseBitmask},
@@ -199,7 +200,7 @@ Sparsified sparsify_model(const SparsifyJob& job) {
   made.config[checkpoint::kQuantizationConfig] = {
       {checkpoint::kSparsityConfig, sparsity_config(source, job)}};
   made.step = step_json(job, out);
-  // Also counts as trained with its zeros if pruning set hardly any further weight to 0. The
+  // The model also counts as trained with its zeros if almost all of them were there before. The
   // tolerance allows for several weights equal to the threshold.
   if (job.is_tuned || all.has_at_most(out.not_zero + out.weights / 100'000))
     made.step["tuned"] = true;

@@ -179,8 +179,8 @@ const Accelerator* usual_slice(std::int64_t devices) {
 
 namespace {
 
-// Whether PJRT's device kind is that of an accelerator. A GPU's kind may include its memory type;
-// another suffix means another card.
+// Returns whether PJRT reports `device_kind` for accelerator `a`. A GPU's kind may end with its
+// memory type; any other suffix means another card.
 bool is_of_kind(std::string_view device_kind, const Accelerator& a) {
   if (device_kind == kind_of(a)) return true;
   if (!a.is_gpu() || !device_kind.starts_with(kind_of(a))) return false;

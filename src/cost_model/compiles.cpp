@@ -89,7 +89,8 @@ class Scratch {
   return child;
 }
 
-// Returns the wait status of the process, or nullopt if it was killed at the time limit.
+// Waits until the process ends. Returns its wait status, or nullopt if it was killed because of the
+// time limit or a stop signal.
 std::optional<int> wait_for(::pid_t child, std::chrono::seconds limit) {
   const auto begin = Clock::now();
   int status = 0;

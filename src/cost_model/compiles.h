@@ -31,14 +31,14 @@ struct SentBytes {
 // libtpu's report for the program of one device.
 struct Compiled {
   CompileEnd end = CompileEnd::failed;
-  std::string problem;  // unless it fits: libtpu's message, or the reason of the failure
+  std::string problem;  // libtpu's message or the reason of the failure; "" if the program fits
   double arguments = 0, outputs = 0, aliased = 0, temporaries = 0, code = 0;  // bytes
   // Cycles of the compiler's schedule (pjrt/schedule.h). `unread` cycles of them are estimated,
   // because the schedule does not cover all of the program.
   double cycles = 0, unread = 0;
   double moved = 0;  // bytes moved between HBM and the cores
   std::vector<SentBytes> sent = {};
-  double compile_seconds = 0;  // of the process; from the original run if cached
+  double compile_seconds = 0;  // duration of the compilation, also if this is a cached result
   bool from_cache = false;
   // Returns the peak memory of a device: arguments, outputs that do not reuse an argument's memory,
   // temporaries and code.

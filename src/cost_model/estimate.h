@@ -83,7 +83,7 @@ constexpr double kRecoverySeconds = 600;                  // until a replacement
 struct RunTime {
   Estimate seconds;        // without preemptions
   Estimate spot_seconds;   // with the expected preemptions
-  double preemptions = 0;  // expected number for the slice on spot
+  double preemptions = 0;  // expected number on a spot slice
 };
 // Returns the time of a run. `scored` is the time of one evaluation batch; if it is nullopt,
 // evaluations are not counted. The high estimate is at least `longest` times the likely time of all

@@ -52,7 +52,7 @@ std::optional<PodAnswer> AllGatherServer::add(PodCall from, const std::string& k
   auto& own = gather.payloads[static_cast<std::size_t>(from.rank)];
   if (own)
     return answer_to({from}, CallStatus::failed,
-                     {str("pod: gather '", key, "': ", describe_(from.rank), " comes twice")});
+                     {str("pod: gather '", key, "': ", describe_(from.rank), " joined twice")});
   own = std::move(payload);
   const bool all =
       std::ranges::all_of(gather.payloads, [](const auto& p) { return p.has_value(); });
@@ -99,8 +99,8 @@ std::vector<PodAnswer> AllGatherServer::overdue(Clock::time_point now) {
   std::vector<PodAnswer> out;
   for (auto& [key, gather] : gathers_) {
     if (!gather.failed.empty() || now < gather.deadline) continue;
-    gather.failed = str("pod: gather '", key, "': after ", seconds_of(gather.timeout),
-                        " these have not come: ", missing(gather));
+    gather.failed = str("pod: gather '", key, "': timed out after ", seconds_of(gather.timeout),
+                        ", missing: ", missing(gather));
     out.push_back(answer_to(std::move(gather.calls), CallStatus::late, {gather.failed}));
     gather.calls.clear();
   }
@@ -134,7 +134,7 @@ std::vector<std::string> AllGatherServer::waiting(Clock::time_point now,
   std::vector<std::string> out;
   for (const auto& [key, gather] : gathers_)
     if (gather.failed.empty() && now - gather.began >= at_least && !waits_only_for_first(gather))
-      out.push_back(str("'", key, "' waits since ", seconds_of(now - gather.began), " for ",
+      out.push_back(str("gather '", key, "' has waited ", seconds_of(now - gather.began), " for ",
                         missing(gather)));
   return out;
 }

@@ -50,8 +50,8 @@ class AllGatherServer {
   // that the others wait for, such as preprocessing.
   bool all_wait_for_first() const;
   // Returns one line for each all-gather that has waited for at least `at_least`, such as
-  // "'save/8120/written' waits for host 2 (…), at input, 70 s". Skips those that only wait for rank
-  // 0, which logs its own progress.
+  // "gather 'save/8120/written' has waited 70.0 s for host 2 (…), for 65 s at input". Skips
+  // all-gathers that wait only for rank 0, which logs its own progress.
   std::vector<std::string> waiting(Clock::time_point now, Clock::duration at_least) const;
 
  private:

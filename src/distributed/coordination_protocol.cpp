@@ -87,8 +87,8 @@ void CoordinationServer::handle_hello(Peer& peer, const Frame& frame) {
     if (!has_place || begun_) return send_refusal(peer, FrameKind::end, refusal->text, kUsage);
   }
   if (const Peer* there = member(hello.rank); there != nullptr || begun_) {
-    refused_ = str("pod: ", name_of(hello), " comes to the place of ",
-                   there != nullptr ? name_of(there->hello) : "one that has left");
+    refused_ = str("pod: ", name_of(hello), " has the same rank as ",
+                   there != nullptr ? name_of(there->hello) : "a process that has left");
     log_warning("{}", refused_);
     return send_refusal(peer, FrameKind::taken, refused_, 0);
   }
@@ -141,7 +141,7 @@ std::string CoordinationServer::described(int rank) const {
   const Peer* peer = member(rank);
   if (peer == nullptr) return str("host ", rank);
   if (peer->doing.empty()) return name_of(peer->hello);
-  return str(name_of(peer->hello), ", since ", whole_seconds(Clock::now() - peer->since), " at ",
+  return str(name_of(peer->hello), ", for ", whole_seconds(Clock::now() - peer->since), " at ",
              peer->doing);
 }
 
@@ -177,7 +177,7 @@ void CoordinationServer::find_dead(Clock::time_point now) {
   if (now - began_ < times_.connect) return;
   const auto missing = absent_ranks();
   end(str("pod: ", missing.size() == 1 ? "host " : "hosts ", join(missing, ", "), " of ", own_.size,
-          missing.size() == 1 ? " has" : " have", " not come within ",
+          missing.size() == 1 ? " has" : " have", " not joined within ",
           whole_seconds(times_.connect),
           refused_.empty() ? "" : str("; last rejected process: ", refused_)),
       1);
@@ -186,7 +186,7 @@ void CoordinationServer::find_dead(Clock::time_point now) {
 void CoordinationServer::log_waiting(Clock::time_point now) {
   next_say_ = now + times_.say;
   if (!begun_) {
-    log_info("pod: waiting for {} for hosts {} of {}", whole_seconds(now - began_),
+    log_info("pod: waited {} for hosts {} of {}", whole_seconds(now - began_),
              join(absent_ranks(), ", "), own_.size);
     return;
   }

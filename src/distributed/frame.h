@@ -14,8 +14,8 @@ inline constexpr std::uint32_t kPodProtocol = 1;
 inline constexpr std::size_t kFrameHeader = 4 + 1 + 8;
 inline constexpr std::size_t kMostPayload = std::size_t{64} << 20;
 
-// The comments list the payload of each kind. Processes send the kinds that are not marked "from
-// the server" to the server.
+// The kinds of frames. Each comment lists the payload. Processes send these frames to the server,
+// except those marked "from the server".
 enum class FrameKind : std::uint8_t {
   hail = 1,  // from the server: nonce
   hello,     // a Handshake (handshake.h)

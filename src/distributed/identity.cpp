@@ -71,7 +71,7 @@ PodIdentity identity_at(const char* source, int rank, int size, const std::strin
                         std::string incarnation = {}) {
   if (rank >= size)
     throw UsageError(
-        str("pod: ", source, " say process ", rank, " of ", size, ", and the first is process 0"),
+        str("pod: ", source, " give process ", rank, " of ", size, ", but the first is process 0"),
         "number the processes from 0");
   PodIdentity out;
   out.place.rank = rank;
@@ -128,7 +128,8 @@ std::optional<PodIdentity> with_slices(const char* source, Asked& asked, int ran
   const std::string coordinator = asked.text({"MEGASCALE_COORDINATOR_ADDRESS"});
   if (asked.misses_any()) return std::nullopt;
   if (*slice >= slices)
-    throw UsageError(str("pod: MEGASCALE_SLICE_ID is ", *slice, ", MEGASCALE_NUM_SLICES ", slices),
+    throw UsageError(str("pod: MEGASCALE_SLICE_ID is ", *slice,
+                         ", must be less than MEGASCALE_NUM_SLICES, ", slices),
                      "number the slices from 0");
   PodIdentity out = identity_at(source, *slice * size + rank, slices * size,
                                 parse_host_port("MEGASCALE_COORDINATOR_ADDRESS", coordinator).host);
@@ -175,7 +176,7 @@ std::optional<PodIdentity> by_slurm(Asked& asked) {
       str(job, ".", asked.maybe("SLURM_STEP_ID"), ".", asked.maybe("SLURM_RESTART_COUNT")));
 }
 
-// The launcher itself uses MASTER_PORT.
+// Ignores MASTER_PORT, because the launcher itself listens on it. Uses the default port instead.
 std::optional<PodIdentity> by_launcher(Asked& asked) {
   const auto size = asked.number({"WORLD_SIZE"});
   if (size == 1) return identity_at(kLauncher, 0, 1, "");
@@ -230,16 +231,16 @@ std::string said(const IdentitySource& source) {
 
 [[noreturn]] void refuse_half(const IdentitySource& source) {
   throw UsageError(str("pod: ", said(source), ", but ", join(source.missing, " and "),
-                       source.missing.size() == 1 ? " is" : " are", " not there"),
+                       source.missing.size() == 1 ? " is" : " are", " not set"),
                    kSayAll);
 }
 
 void refuse_conflict(const IdentitySource& a, const IdentitySource& b) {
   const auto one = [](const IdentitySource& source) {
-    return str(source.name, " say process ", source.identity->place.rank, " of ",
+    return str(source.name, " give process ", source.identity->place.rank, " of ",
                source.identity->place.size);
   };
-  throw UsageError(str("pod: ", one(a), ", ", one(b)), kSayAll);
+  throw UsageError(str("pod: ", one(a), ", but ", one(b)), kSayAll);
 }
 
 bool is_of_tpu(const IdentitySource& source) {

@@ -56,7 +56,8 @@ std::vector<IdentitySource> identity_sources(const PodSettings& words,
 
 // Returns the identity from the flags, or else from the first source that names several processes.
 // Throws UsageError if a source is incomplete or invalid, or if two sources disagree. If the flags
-// are used, ignores all other sources but complete ones of a TPU.
+// are used, the number of processes must be that of the TPU sources, if these are complete; all
+// other sources are ignored.
 PodIdentity identity_of(const std::vector<IdentitySource>& sources);
 
 // Returns a description such as "process 1 of 4, its hub at t1v-w-0:8487, by SLURM's variables".

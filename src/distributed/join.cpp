@@ -114,8 +114,9 @@ class Attempts {
     HandshakeState hands = shake_hands(*connection, own_, options_);
     if (hands.kind == HandshakeState::Kind::welcome)
       return Joined{std::move(connection), std::move(hands.members), std::move(hands.later)};
-    const bool of_its_run =
-        hands.accepted || hands.exit_code != kPodExit;  // otherwise it belongs to an earlier run
+    // If the server ends the run with kPodExit before it accepts this process, it is the server of
+    // an earlier run.
+    const bool of_its_run = hands.accepted || hands.exit_code != kPodExit;
     if (hands.kind == HandshakeState::Kind::end && of_its_run) end_before(hands, options_);
     if (hands.kind == HandshakeState::Kind::closed && hands.accepted)
       end_before({.text = str("pod: host 0 at ", text_of(hub_), " is gone: ", hands.text),

@@ -20,7 +20,7 @@ struct PodTimes {
   Span told = std::chrono::seconds(2);      // time to notify all ranks before the server stops
 
   // Timeouts of all-gathers, by purpose.
-  Span programs = std::chrono::hours(1);  // until all ranks have compiled; also all other purposes
+  Span programs = std::chrono::hours(1);  // until all ranks have compiled, and all other purposes
   Span restore = std::chrono::seconds(1800);
   Span commit = std::chrono::seconds(1200);
   Span exit = std::chrono::seconds(300);

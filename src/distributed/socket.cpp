@@ -51,7 +51,7 @@ bool is_literal(const std::string& host) {
   const std::string what =
       str("pod: host 0 cannot listen at ", text_of(address), ": ", std::strerror(error));
   if (error == EADDRINUSE)
-    throw UsageError(what, "end what uses the port, or choose another in --hub");
+    throw UsageError(what, "stop the process that uses the port, or choose another in --hub");
   if (error == EADDRNOTAVAIL) throw UsageError(what, "name the machine of rank 0 in --hub");
   throw SystemError(what);
 }

@@ -196,7 +196,8 @@ TEST(Int4, RejectsInconsistentTensors) {
               HasSubstr("'" + name + "_packed' exists without '" + name + "_scale'"));
   EXPECT_THAT(
       refusal([&](io::TensorMap& t) { t[name + "_scale"] = t["bert.pooler.dense.weight"]; }),
-      HasSubstr("_packed' is i32[16,3] with scales f32[16,16] for a matrix of [16,24]"));
+      HasSubstr("_packed' is i32[16,3] and its scales f32[16,16], which does not fit a matrix "
+                "[16,24]"));
   EXPECT_THAT(refusal([&](io::TensorMap& t) { t[name + "_g_idx"] = t[name + "_shape"]; }),
               HasSubstr("has zero points or an activation order"));
 }

@@ -363,7 +363,7 @@ TEST_F(Sparsify, RejectsInconsistentBitmasks) {
   EXPECT_THAT(refusal_of([&](io::TensorMap& t) {
                 t[module + ".bitmask"] = t["bert.encoder.layer.0.output.dense.row_offsets"];
               }),
-              HasSubstr(".bitmask' is i64[16] with values f32["));
+              HasSubstr(".bitmask' is i64[16] and its values f32["));
   const std::string other = "bert.encoder.layer.0.intermediate.dense";
   EXPECT_THAT(
       refusal_of([&](io::TensorMap& t) { t[module + ".compressed"] = t[other + ".compressed"]; }),

@@ -77,7 +77,7 @@ TEST(CoordinationService, GatherTimeoutNamesTheMissingHostsOnAllRanks) {
                                                  milliseconds(rank == 0 ? 1000 : 20'000));
   });
   const auto names =
-      AllOf(HasSubstr("gather 'save/7/begin': after 1.0 s these have not come: host 2 ("),
+      AllOf(HasSubstr("gather 'save/7/begin': timed out after 1.0 s, missing: host 2 ("),
             HasSubstr(str("pid ", ::getpid())), HasSubstr("at input of step 7"));
   EXPECT_THAT(errors, ElementsAre(names, names, ""));
   // The one who comes late learns the same, and the run may go on.
@@ -222,10 +222,9 @@ TEST(CoordinationService, LogsTheHostThatTheOthersWaitFor) {
   const auto until = Clock::now() + seconds(20);
   while (log.text().find("no host makes progress") == std::string::npos && Clock::now() < until)
     std::this_thread::sleep_for(milliseconds(20));
-  EXPECT_THAT(
-      log.text(),
-      AllOf(HasSubstr(str("pod: no host makes progress: ", hubs[0]->name_of(1), ", since ")),
-            HasSubstr(" s at input of step 7; 2 hosts at step 7")));
+  EXPECT_THAT(log.text(),
+              AllOf(HasSubstr(str("pod: no host makes progress: ", hubs[0]->name_of(1), ", for ")),
+                    HasSubstr(" s at input of step 7; 2 hosts at step 7")));
 }
 
 }  // namespace

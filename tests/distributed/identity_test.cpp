@@ -84,11 +84,12 @@ TEST(PodIdentity, NumbersProcessesAcrossSlices) {
             "process 3 of 4, slice 1 of 2, its hub at a0:8487, by the TPU's variables");
   Variables half = slices;
   half.erase("MEGASCALE_COORDINATOR_ADDRESS");
-  EXPECT_THAT(refusal(half), HasSubstr("but MEGASCALE_COORDINATOR_ADDRESS is not there"));
+  EXPECT_THAT(refusal(half), HasSubstr("but MEGASCALE_COORDINATOR_ADDRESS is not set"));
   Variables beyond = slices;
   beyond["MEGASCALE_SLICE_ID"] = "2";
   EXPECT_THAT(refusal(beyond),
-              StartsWith("pod: MEGASCALE_SLICE_ID is 2, MEGASCALE_NUM_SLICES 2\n  hint: number"));
+              StartsWith("pod: MEGASCALE_SLICE_ID is 2, must be less than MEGASCALE_NUM_SLICES, 2\n"
+                         "  hint: number"));
 }
 
 TEST(PodIdentity, ReadsTpuVmMetadata) {
@@ -126,18 +127,18 @@ TEST(PodIdentity, ReadsVariablesOfSlurmAndLaunchers) {
 
 TEST(PodIdentity, RejectsIncompleteSettings) {
   EXPECT_EQ(refusal({}, {}, {.processes = 4, .process = {}, .hub = {}}),
-            str("pod: --processes is 4, but --process and --hub are not there", kHint));
+            str("pod: --processes is 4, but --process and --hub are not set", kHint));
   EXPECT_EQ(refusal({{"TPU_WORKER_ID", "1"}}),
-            str("pod: TPU_WORKER_ID is 1, but TPU_WORKER_HOSTNAMES is not there", kHint));
+            str("pod: TPU_WORKER_ID is 1, but TPU_WORKER_HOSTNAMES is not set", kHint));
   EXPECT_EQ(refusal({{"RANK", "1"}, {"WORLD_SIZE", "2"}}),
-            str("pod: WORLD_SIZE is 2, RANK is 1, but MASTER_ADDR is not there", kHint));
+            str("pod: WORLD_SIZE is 2, RANK is 1, but MASTER_ADDR is not set", kHint));
   EXPECT_EQ(refusal({{"RANK", "first"}}),
             str("pod: RANK is 'first', expected a whole number", kHint));
 }
 
 TEST(PodIdentity, RejectsInvalidRanksAndAddresses) {
   EXPECT_EQ(refusal({}, {}, {.processes = 2, .process = 2, .hub = "h"}),
-            "pod: the flags say process 2 of 2, and the first is process 0\n  hint: number the "
+            "pod: the flags give process 2 of 2, but the first is process 0\n  hint: number the "
             "processes from 0");
   EXPECT_THAT(refusal({}, {}, {.processes = 2, .process = 1, .hub = "h:x"}),
               StartsWith("--hub: 'h:x' is not HOST:PORT"));
@@ -149,13 +150,13 @@ TEST(PodIdentity, RejectsSourcesThatDisagree) {
                        {"RANK", "0"},
                        {"WORLD_SIZE", "4"},
                        {"MASTER_ADDR", "a"}};
-  EXPECT_EQ(refusal(both), str("pod: the TPU's variables say process 1 of 2, a launcher's "
-                               "variables say process 0 of 4",
+  EXPECT_EQ(refusal(both), str("pod: the TPU's variables give process 1 of 2, but a launcher's "
+                               "variables give process 0 of 4",
                                kHint));
-  EXPECT_EQ(
-      refusal({{"TPU_WORKER_ID", "1"}, {"TPU_WORKER_HOSTNAMES", "a,b"}}, {},
-              {.processes = 4, .process = 1, .hub = "h"}),
-      str("pod: the flags say process 1 of 4, the TPU's variables say process 1 of 2", kHint));
+  EXPECT_EQ(refusal({{"TPU_WORKER_ID", "1"}, {"TPU_WORKER_HOSTNAMES", "a,b"}}, {},
+                    {.processes = 4, .process = 1, .hub = "h"}),
+            str("pod: the flags give process 1 of 4, but the TPU's variables give process 1 of 2",
+                kHint));
 }
 
 TEST(PodIdentity, IgnoresTpuVariablesWithoutATpu) {

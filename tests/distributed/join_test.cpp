@@ -84,7 +84,7 @@ TEST(Join, RejectsASecondProcessOfTheSameRank) {
   const auto hubs = pod.connect();
   EXPECT_THAT(
       error_of<UsageError>([&] { CoordinationService::connect(pod.place(1), {}, pod.options(1)); }),
-      AllOf(HasSubstr("comes to the place of host 1 ("),
+      AllOf(HasSubstr("has the same rank as host 1 ("),
             HasSubstr("give each process a different rank")));
 }
 
@@ -125,7 +125,7 @@ TEST(Join, RestartedHostJoinsTheNextRun) {
   });
   EXPECT_THAT(error_of<SystemError>([&] { hub->barrier("never", seconds(60)); }),
               HasSubstr("no heartbeat for "));
-  EXPECT_THAT(log.text(), HasSubstr("comes to the place of host 1 ("));
+  EXPECT_THAT(log.text(), HasSubstr("has the same rank as host 1 ("));
   hub.reset();
   hub = CoordinationService::connect(pod.place(0), {}, pod.options(0));
   EXPECT_TRUE(again.get());
@@ -195,7 +195,7 @@ TEST(Join, TimeoutNamesTheMissingHosts) {
   const auto errors = pod.run([&](int rank) {
     if (rank < 2) CoordinationService::connect(pod.place(rank), {}, pod.options(rank));
   });
-  EXPECT_THAT(errors[0], HasSubstr("pod: hosts 2, 3 of 4 have not come within 1 s"));
+  EXPECT_THAT(errors[0], HasSubstr("pod: hosts 2, 3 of 4 have not joined within 1 s"));
   EXPECT_EQ(errors[1], errors[0]);
   EXPECT_THAT(log.text(), HasSubstr("for hosts 2, 3 of 4"));
 }
@@ -270,7 +270,7 @@ TEST(Join, RejectsAPortInUseAndInvalidRanks) {
   EXPECT_THAT(
       error_of<UsageError>([&] { CoordinationService::connect({address, 0, 2}, {}); }),
       AllOf(HasSubstr("pod: host 0 cannot listen at " + address + ": Address already in use"),
-            HasSubstr("hint: end what uses the port")));
+            HasSubstr("hint: stop the process that uses the port")));
   ::close(listener);
   EXPECT_THAT(
       error_of<UsageError>([&] { CoordinationService::connect({"192.0.2.1:1", 0, 2}, {}); }),

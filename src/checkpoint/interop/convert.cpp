@@ -42,7 +42,7 @@ ModelForm form_of(const ConvertJob& job) {
   throw UsageError(str("convert: ", path, " already exists"), "remove it, or give another name");
 }
 
-// Takes the config and vocabulary that the user gave, in preference to files in the checkpoint's
+// Loads the config and the vocabulary that the job names. They replace those from the checkpoint's
 // folder.
 void take_files(const ConvertJob& job, StoredModel& model) {
   if (!job.config.empty()) {
@@ -123,7 +123,7 @@ std::string vocabulary_name(const StoredModel& model) {
   return family ? family->vocabulary_file() : "vocab.txt";
 }
 
-// Returns the name of the file for the model's sizes.
+// Returns the name of the config file, such as "bert_config.json".
 std::string name_beside(const StoredModel& model) {
   const StoredFamily* family = files_family(model);
   return str(family ? family->name() : "", "_config.json");

@@ -13,8 +13,8 @@ namespace smelt::checkpoint {
 namespace {
 
 constexpr int kMostDepth = 64;
-constexpr std::uint64_t kMostName = 1024;  // bytes of an array's name with its parents' names
-constexpr double kMostValues = 1e12;       // of an array, counting dimensions of 0 as 1
+constexpr std::uint64_t kMostName = 1024;  // bytes of an array's full name
+constexpr double kMostValues = 1e12;       // values of an array; a dimension of 0 counts as 1
 constexpr std::uint8_t kArrayType = 1;     // flax.serialization's extension type of arrays
 
 struct StoredArray {
@@ -72,7 +72,7 @@ class FlaxTree {
     return (type & 0xF0) == 0x80 || type == 0xDE || type == 0xDF;
   }
   // Reads a size that is in the low bits of the type byte, or in the 1, 2 or 4 bytes after it.
-  // Returns nullopt for another type. `first` is the type with the shortest separate size.
+  // Returns nullopt for another type. `first` is the type with the shortest size after it.
   std::optional<std::uint64_t> size_of(std::uint8_t type, std::uint8_t fixed, std::uint8_t mask,
                                        std::uint8_t first, int bytes, int kinds) {
     if ((type & ~mask) == fixed) return type & mask;

@@ -33,8 +33,8 @@ constexpr OtherWeights kOtherWeights[] = {
     {"tf_model.h5.index.json", "TensorFlow weights", ", from_tf=True"},
     {"flax_model.msgpack.index.json", "Flax weights in several files", ", from_flax=True"}};
 
-// Throws UsageError that says how to convert the weights if the folder has them in a form that is
-// not read. transformers 5 reads no TensorFlow or Flax weights, version 4 does.
+// Throws UsageError if the folder has one of kOtherWeights. The hint shows how to convert it; for
+// TensorFlow and Flax weights with transformers 4, because version 5 does not read them.
 void refuse_other_weights(const std::string& folder) {
   for (const auto& [file, form, argument] : kOtherWeights) {
     if (!io::exists(io::join_path(folder, file))) continue;
@@ -124,7 +124,7 @@ io::LazyTensors stored_weights(const std::string& folder) {
   const Json checksums = checksums_of(folder);
   if (io::exists(io::join_path(folder, kWeightsFile)) &&
       io::exists(io::join_path(folder, kWeightsIndex)))
-    log_warning("{}: has both {} and {}; reading the first, as transformers does", folder,
+    log_warning("{}: has both {} and {}; using the first one, as transformers does", folder,
                 kWeightsFile, kWeightsIndex);
   io::LazyTensors out;
   for (const std::string& file : weights_files(folder))

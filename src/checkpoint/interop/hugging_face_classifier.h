@@ -30,8 +30,7 @@ struct HuggingFaceClassifier {
 void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
                          const io::LazyTensors& parameters, const FolderForm& form);
 
-// Normalizes class names to Unicode NFC, as the labels of examples are. All readers of labels use
-// it.
+// Returns the class names in Unicode NFC, the form of the labels of examples.
 std::vector<std::string> composed_labels(std::vector<std::string> names);
 
 // The classification or question-answering head that a config.json describes.

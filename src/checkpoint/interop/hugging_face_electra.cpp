@@ -21,7 +21,7 @@ constexpr const char* kEncoderClass = "ElectraModel";
 constexpr std::array<std::string_view, 3> kElectraHeads{"discriminator_predictions/", "classifier/",
                                                         "qa_outputs/"};
 constexpr const char* kGeneratorClass = "ElectraForMaskedLM";
-constexpr std::int64_t kElectraHeadWidth = 64;  // that of all released models
+constexpr std::int64_t kElectraHeadWidth = 64;  // in all released models
 
 const char* class_of(const ElectraPart& part, bool with_head) {
   if (part.head == Head::generator) return kGeneratorClass;
@@ -127,7 +127,7 @@ EncoderShape encoder_shape(const io::LazyTensors& parameters, const std::string&
   }
 }
 
-// Sets a field that is missing or 0. Throws UsageError if it has another value.
+// Sets the field `name` to `size` if it is missing or 0. Throws UsageError if it has another value.
 void take_size(Json& config, const char* name, std::int64_t size, const std::string& where) {
   const Json said = config.value(name, Json(0));
   if (said == 0) config[name] = size;
@@ -136,8 +136,9 @@ void take_size(Json& config, const char* name, std::int64_t size, const std::str
                      str("correct it, or remove it to use the parameters' size"));
 }
 
-// Sets a missing field that gives a generator size as a fraction of the discriminator's, `whole`.
-// Throws UsageError if the size that the field gives, `is`, differs from the parameters', `size`.
+// Sets the field `name`, a generator size as a fraction of the discriminator's size `whole`, to
+// size / whole if it is missing or 0. Throws UsageError if the generator size in the config, `is`,
+// differs from the size in the parameters, `size`.
 void take_share(Json& config, const char* name, std::int64_t is, std::int64_t size,
                 std::int64_t whole, const std::string& where) {
   const double part = static_cast<double>(size) / static_cast<double>(whole);

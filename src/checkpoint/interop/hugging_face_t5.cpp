@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char *kPad = "<pad>", *kEnd = "</s>", *kUnknown = "<unk>",
                      *kTokenizerFile = "tokenizer.json";
-// the original's window in tokens; T5 itself has no limit
+// "model_max_length" in tokenizer_config.json: the length in T5's pretraining; T5 has no limit
 constexpr std::int64_t kModelLength = 512;
 
 // Returns generation_config.json: generation starts with <pad> and stops at </s>.
@@ -110,7 +110,7 @@ void check_t5_tokenizer(const std::string& folder) {
   if (config.is_object()) check_tokenizer_class(config, path);
 }
 
-// Takes the vocabulary from tokenizer.json if there is no spiece.model.
+// Sets the vocabulary's path. Loads the vocabulary from tokenizer.json if there is no spiece.model.
 static void take_vocabulary(const std::string& folder, OpenedT5& out) {
   out.vocabulary = io::join_path(folder, kT5VocabularyFile);
   if (!out.folder.model.vocab_txt.empty()) return;

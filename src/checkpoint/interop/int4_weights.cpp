@@ -52,9 +52,10 @@ PackedMatrix packed_matrix(const io::LazyTensors& tensors, const std::string& na
       compiler::is_float(scales.shape.dtype) && groups.size() == 2 && groups[0] == dims[0] &&
       groups[1] > 0 && dims[1] % groups[1] == 0;
   if (!fits)
-    throw UsageError(str(where, ": '", name, kPackedSuffix, "' is ", words.shape, " with scales ",
-                         scales.shape, " for a matrix of ", compiler::dims_text(dims)),
-                     "use a model with int4 weights in groups of columns");
+    throw UsageError(
+        str(where, ": '", name, kPackedSuffix, "' is ", words.shape, " and its scales ",
+            scales.shape, ", which does not fit a matrix ", compiler::dims_text(dims)),
+        "use a model with int4 weights in groups of columns");
   if (tensors.contains(name + "_zero_point") || tensors.contains(name + "_g_idx"))
     throw UsageError(
         str(where, ": '", name, "' has zero points or an activation order, which is not supported"),

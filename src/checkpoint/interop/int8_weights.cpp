@@ -26,7 +26,7 @@ std::string module_of(const std::string& name) {
                              const char* wanted) {
   throw UsageError(str(where, ": ", kQuantizationConfig, "'s ", field, " is ", said.dump(),
                        ", expected \"", wanted, "\""),
-                   "use the model before quantization");
+                   "use the unquantized model");
 }
 
 void refuse_zero_point(const std::string& name, const io::LazyTensors& tensors,
@@ -103,7 +103,7 @@ io::LazyTensor input_scale_of(const std::string& module, const io::LazyTensors& 
   return {{compiler::DType::f32, {1}}, plain.read};
 }
 
-// Returns one scale per row.
+// Returns the scales as f32 [rows]. Repeats a scale of the whole matrix for every row.
 io::LazyTensor by_row(const io::LazyTensor& scale, const io::LazyTensor& codes) {
   const auto rows = static_cast<std::size_t>(codes.shape.dims[0]);
   return {{compiler::DType::f32, {codes.shape.dims[0]}}, [scale, rows] {
@@ -135,7 +135,7 @@ bool is_quantized(const Json& config, const std::string& where) {
   if (!config.is_object() || found == config.end() || found->is_null()) return false;
   const Json said = found->is_object() ? *found : Json::object();
   const Json method = said.value("quant_method", Json()), format = said.value("format", Json());
-  const bool is_own = method.is_null() && said.contains(kSparsityConfig);  // `smelt compress prune`
+  const bool is_own = method.is_null() && said.contains(kSparsityConfig);  // written by smelt
   if (!is_own && method != kQuantMethod) refuse_way(where, "quant_method", method, kQuantMethod);
   if (is_sparse(config, where)) return true;
   if (format != kIntQuantized && format != kPackQuantized)

@@ -114,7 +114,7 @@ const io::LazyTensor& find(const io::LazyTensors& tensors, const std::string& na
   return found->second;
 }
 
-// Returns the same values in the other layout.
+// Returns the tensor, transposed if `transpose` is true.
 io::LazyTensor relaid(const io::LazyTensor& tensor, bool transpose) {
   if (!transpose) return tensor;
   if (tensor.read_transposed)

@@ -82,7 +82,8 @@ void add_head(io::OnnxGraph& graph, OnnxEncoder& encoder, const StoredFamily& fa
   graph.output(graph.node("Identity", {logits}, {}, "logits"), compiler::DType::f32, dims);
 }
 
-// A BERT's gelu is by erf if its Hugging Face folder says so, as transformers computes it.
+// Returns the encoder's config. Uses gelu by erf if the model is a Hugging Face folder whose
+// hidden_act is "gelu", because transformers computes that.
 model::BertConfig sizes_of(const model::Encoder& config, const StoredModel& model) {
   model::BertConfig out = model::encoder_sizes(config);
   if (model.form != ModelForm::hugging_face ||
@@ -175,7 +176,7 @@ std::vector<OnnxFile> t5_files(const StoredModel& model) {
   return out;
 }
 
-// Returns the file's size.
+// Writes the file and returns its size in bytes.
 std::uint64_t write_onnx(const OnnxFile& file, const StoredModel& model, const std::string& to) {
   const std::uint64_t bytes = file.graph.bytes(file.properties);
   if (bytes > std::numeric_limits<std::int32_t>::max())

@@ -20,8 +20,9 @@ struct OnnxModel {
   std::uint64_t bytes = 0;         // their total size
 };
 
-// Writes one file. Converts what a run has exported, or any model that open_stored_model() opens.
-// Moving averages replace their weights. int8 weights stay int8, with the integer matmuls that
+// Writes one file. `from` is a run folder with an exported model, or any model that
+// open_stored_model() opens. If the model has moving averages of weights, writes these instead of
+// the weights. int8 weights stay int8, with the integer matmuls that
 // smelt computes; int4 weights become floats, with a warning. Reads one tensor at a time. Throws
 // UsageError if the model is a T5, which takes several files, if it lacks the part that computes
 // the task, if it is too large for one file, or if `to` exists already.

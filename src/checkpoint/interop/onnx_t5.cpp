@@ -20,8 +20,8 @@ constexpr const char *kT5Words = "shared/embedding", *kBatchSize = "batch_size",
                      *kPastTokens = "past_decoder_sequence_length",
                      *kAllTokens = "past_decoder_sequence_length + decoder_sequence_length";
 
-// Returns the buckets of distances from -most to most, s64 [2 most + 1]. Larger distances have the
-// same bucket as most.
+// Returns the relative position bucket of every distance from -most to most, s64 [2 most + 1].
+// Larger distances have the same bucket as `most`.
 io::LazyTensor distance_buckets(const model::T5Config& c, bool both_sides) {
   const std::int64_t most = c.relative_attention_max_distance;
   return {{compiler::DType::s64, {2 * most + 1}}, [c, most, both_sides] {

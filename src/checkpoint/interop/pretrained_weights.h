@@ -24,16 +24,16 @@ struct PretrainedWeights {
   // head or its labels are not known.
   Json head = nullptr;
   std::vector<std::shared_ptr<const void>> owners;  // keep the parameters alive
-  // Pairs of scopes such as {"generator/", "electra/"}: if a run has no parameters in the first
-  // scope, the given parameters of that scope are renamed to the second, except those whose new
-  // name is given as well.
+  // Pairs of scopes such as {"generator/", "electra/"}. If a run has no parameters in the first
+  // scope, `parameters` of that scope are moved to the second scope, unless it already has a
+  // parameter of that name.
   std::vector<std::pair<std::string, std::string>> else_under = {};
   std::string vocab_txt = {};  // content of the vocabulary file, if the folder has it
-  // of the vocabulary file, if a checkpoint records it
+  // checksum of the vocabulary file, if a checkpoint records it
   std::optional<std::uint32_t> vocabulary_crc32c = {};
   // Compares this model with the model of a run with these settings. Returns the differences that
-  // tensor shapes do not show, such as the number of heads. Only set if `model` is null, and not
-  // always then.
+  // tensor shapes do not show, such as the number of heads. May be empty, and is always
+  // empty if `model` is set.
   std::function<std::vector<io::JsonDifference>(const Json& settings)> other_model = {};
 };
 

@@ -44,9 +44,10 @@ SparseMatrix sparse_matrix(const io::LazyTensors& tensors, const std::string& mo
       dims[1] < (1LL << 31) && compiler::is_float(values.shape.dtype) && values.shape.rank() == 1 &&
       bits.shape == compiler::Shape{compiler::DType::u8, {dims[0], io::bitmask_bytes(dims[1])}};
   if (!fits)
-    throw UsageError(str(where, ": '", module, kBitsOfModule, "' is ", bits.shape, " with values ",
-                         values.shape, " for a matrix of ", compiler::dims_text(dims)),
-                     "use a model with sparsity format \"sparse-bitmask\"");
+    throw UsageError(
+        str(where, ": '", module, kBitsOfModule, "' is ", bits.shape, " and its values ",
+            values.shape, ", which does not fit a matrix ", compiler::dims_text(dims)),
+        "use a model with sparsity format \"sparse-bitmask\"");
   return {.values = as_dtype(values, compiler::DType::f32),
           .bits = bits,
           .shape = {compiler::DType::f32, dims},
@@ -79,11 +80,11 @@ bool is_sparse(const Json& config, const std::string& where) {
   if (format != kSparseBitmask)
     throw UsageError(str(where, ": ", kSparsityConfig, "'s format is ", format.dump(),
                          ", expected \"", kSparseBitmask, "\""),
-                     "use the model before compression");
+                     "use the uncompressed model");
   if (!said.value("config_groups", Json::object()).empty())
     throw UsageError(str(where, ": weights that are both sparse (", kSparsityConfig,
                          ") and quantized (config_groups) are not supported"),
-                     "use the model before compression");
+                     "use the uncompressed model");
   return true;
 }
 

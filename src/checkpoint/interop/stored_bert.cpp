@@ -1,4 +1,4 @@
-// BERT as a stored model.
+// Implements StoredFamily for BERT.
 #include "checkpoint/interop/bert_names.h"
 #include "checkpoint/interop/hugging_face.h"
 #include "checkpoint/interop/stored_family.h"

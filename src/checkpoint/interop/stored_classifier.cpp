@@ -12,7 +12,7 @@ bool is_answer_head(const io::LazyTensors& tensors) {
 std::string encoder_name_of(const io::LazyTensors& tensors) {
   for (const StoredFamily* family : stored_families())
     if (family->has_encoder(tensors)) return std::string(family->name());
-  return "bert";  // the default: BERT's head names are those of a classifier without an encoder
+  return "bert";  // the default, used for the head of a classifier if there is no encoder
 }
 
 std::string stored_encoder_name(const StoredModel& m) { return encoder_name_of(m.tensors); }

@@ -1,4 +1,5 @@
-// ELECTRA as a stored model: the folders of the discriminator and the generator, or one of them.
+// Implements StoredFamily for ELECTRA, whose Hugging Face folders are the discriminator's and the
+// generator's, or only one of the two.
 #include <iterator>
 #include <optional>
 
@@ -74,8 +75,8 @@ Json electra_config_of(const ElectraPart& discriminator, const ElectraPart* gene
   return io::config_json(c);
 }
 
-// Renames a generator's parameters to the discriminator's names, which the only encoder of a masked
-// LM has.
+// Renames a generator's parameters to the discriminator's names, because these are the names of the
+// only encoder of a masked LM. Returns the model's config.
 Json take_as_masked_lm(const ElectraPart& generator, io::LazyTensors& tensors) {
   const std::string own = "generator/";
   io::LazyTensors renamed;
@@ -96,13 +97,13 @@ model::ElectraConfig config_of_run(const Json& settings) {
   return config;
 }
 
-// Returns the sizes in which the part differs from the run's model. `alone`: the other part is not
-// given.
+// Returns the sizes in which the part differs from the run's model. `alone` means that there is no
+// folder of the other part.
 std::vector<io::JsonDifference> other_sizes(const ElectraPart& part, bool alone,
                                             const Json& settings) {
   const model::ElectraConfig run = config_of_run(settings);
   const bool generator = part.head == ElectraPart::Head::generator;
-  if (generator && !alone && !run.untied_generator) return {};  // the run does not use its encoder
+  if (generator && !alone && !run.untied_generator) return {};  // not used by the run
   Json given = electra_sizes(part);
   given.erase("vocab_size");  // determined by the shape of the embeddings
   auto found = io::differences(
@@ -119,7 +120,7 @@ void write_parts(const std::string& to, const StoredModel& model, const FolderFo
   const auto config = io::parse_config<model::ElectraConfig>(model.config, model.where);
   const auto has = [&](const char* name) { return model.tensors.contains(name); };
   const bool generator = has("generator_predictions/output_bias");
-  // A model without a separate generator encoder is a masked LM; that is its only encoder.
+  // If there is no separate generator encoder, the generator uses the encoder in "electra/".
   model::ElectraConfig of_generator = config;
   const bool one_encoder = !has("generator/encoder/layer_0/output/dense/kernel");
   if (one_encoder) of_generator.untied_generator = false;
@@ -177,7 +178,7 @@ class ElectraFamily final : public StoredFamily {
   std::string add_onnx_head(io::OnnxGraph& graph, OnnxEncoder& encoder, io::Problem problem,
                             const std::string& x) const override;
   std::string word_head(const io::LazyTensors& tensors) const override {
-    // A generator next to a discriminator has its own encoder.
+    // If the generator has its own encoder, its head does not apply to the encoder in "electra/".
     const std::string head = "generator_predictions";
     const bool is_own = any_begins(tensors, "generator/");
     return !is_own && tensors.contains(head + "/output_bias") ? head : "";

@@ -62,15 +62,16 @@ class StoredFamily {
 
   // Adds the model in Hugging Face folders, usually one, to `out`.
   virtual void open(const std::vector<std::string>& folders, StoredModel& out) const;
-  // Adds the weights in one of these folders, with which a run can begin, to `out`.
+  // Adds the weights in one of these folders to `out`, as pretrained weights for a run (init_from).
   virtual void load(const std::string& folder, PretrainedWeights& out) const;
   // Writes a pretrained model to a new Hugging Face folder. model.config and model.tokenizer are
   // known.
   virtual void write(const std::string& folder, const StoredModel& model,
                      const FolderForm& form) const;
 
-  // Classification, of families with an encoder. transformers' classes begin with the prefix:
-  // "Bert" in "BertForSequenceClassification".
+  // The functions up to classifier() serve only families with an encoder.
+
+  // Returns the prefix of transformers' classes: "Bert" in "BertForSequenceClassification".
   virtual std::string class_prefix(const Json& config) const;
   // Returns the name of the bias of a classification head; its size is the number of classes. Sets
   // `of_tokens` to whether the head classifies tokens, not texts.
@@ -80,15 +81,15 @@ class StoredFamily {
     Json config;
     std::vector<ParameterName> names;
   };
-  // Returns those of a classifier with `outputs` classes; 0 for a question-answering head.
+  // Returns both for a classifier with `outputs` classes; 0 means a question-answering head.
   virtual NamedConfig classifier(const model::Encoder& encoder, io::Problem problem,
                                  std::int64_t outputs) const;
 
   // Whether the model can be exported to ONNX. The functions below serve models with one graph;
   // write_onnx_folder() itself handles those with several (T5).
   virtual bool has_onnx() const { return true; }
-  // Adds the head of a classifier to x [B,S,H]: [B,C] of texts, [B,S,C] of tokens, [B,S,2] of
-  // answers.
+  // Adds the head of a classifier to x [B,S,H] and returns its logits: [B,C] for texts, [B,S,C] for
+  // tokens, [B,S,2] for question answering.
   virtual std::string add_onnx_head(io::OnnxGraph& graph, OnnxEncoder& encoder, io::Problem problem,
                                     const std::string& x) const;
   // Returns the scope of the masked-language-model head in `tensors`, or "".

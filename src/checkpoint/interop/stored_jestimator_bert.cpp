@@ -1,4 +1,4 @@
-// JEstimator's BERT as a stored model, in smelt and TensorFlow checkpoints only.
+// Implements StoredFamily for JEstimator's BERT, in smelt and TensorFlow checkpoints only.
 #include "checkpoint/interop/stored_family.h"
 
 namespace smelt::checkpoint {

@@ -59,7 +59,7 @@ void find_vocabulary(const std::vector<std::string>& folders, std::optional<std:
   }
 }
 
-// Reads what the checkpoint itself does not store from the config file in its folder.
+// Sets the fields of `out` that the checkpoint does not store, from the config file in its folder.
 void take_files_of(const std::string& folder, StoredModel& out) {
   const std::string path = io::join_path(folder, config_file_name(out));
   Json config = json_file(path);
@@ -103,9 +103,8 @@ StoredModel of_smelt(SlicedCheckpoint checkpoint) {
   const std::string folder = io::parent_path(out.where);
   take_files_of(folder, out);
   std::vector<std::string> folders{folder};
-  if (crc) folders.push_back(io::parent_path(folder));  // where a recipe stores it
-  if (crc)
-    folders.push_back(io::parent_path(io::parent_path(folder)));  // where ELECTRA's data folder is
+  if (crc) folders.push_back(io::parent_path(folder));                   // a recipe's vocabulary
+  if (crc) folders.push_back(io::parent_path(io::parent_path(folder)));  // ELECTRA's data folder
   find_vocabulary(folders, crc, out);
   return out;
 }
@@ -168,8 +167,8 @@ static std::optional<SlicedCheckpoint> newest_in(const std::string& folder,
   return checkpoint;
 }
 
-// Throws UsageError for files of examples: their .index file could be mistaken for that of a
-// TensorFlow checkpoint.
+// Throws UsageError if the path is a TFRecord or token file. Its .index file could be mistaken for
+// the index of a TensorFlow checkpoint.
 static void refuse_examples(const std::string& path, const std::string& where) {
   if (io::is_remote(path) ? !io::exists(path) : !std::filesystem::is_regular_file(path)) return;
   std::array<char, std::max(io::kRecordHeaderBytes, io::kTokenStoreMagic.size())> begin{};

@@ -31,7 +31,7 @@ struct StoredModel {
   std::string architecture = {};  // transformers' class, "BertForMaskedLM"; "" if not known
   std::int64_t step = 0;          // 0 if unknown
   io::LazyTensors tensors;        // by the original checkpoint's names; without global_step
-  // slice texts such as "[0:4,0:8]" of each tensor that is stored in several
+  // for each tensor that is stored in several slices, texts such as "[0:4,0:8]"
   std::map<std::string, std::vector<std::string>> slices;
   Json settings;  // the state of a smelt checkpoint, else null
   Json config;    // the model's config in smelt's terms; null if unknown
@@ -90,9 +90,9 @@ std::string config_file_name(const StoredModel& model);
 // them. The default hint is to put the file there.
 void require_sizes(const StoredModel& model, const std::string& where,
                    const std::string& hint = "");
-// Adds sizes that the tensors show: missing sizes of an ELECTRA (with_electra_sizes()), or all
-// sizes of a T5 if `config` is null. Returns any other config unchanged. `where` is the config's
-// path.
+// Returns `config` with sizes from the shapes of the tensors: missing sizes of an ELECTRA
+// (with_electra_sizes()), or all sizes of a T5 if `config` is null. Returns any other config
+// unchanged. `where` is the config's path.
 Json with_sizes_of_tensors(Json config, const StoredModel& model, const std::string& where);
 
 // Returns whether an ELECTRA's generator has a separate encoder.

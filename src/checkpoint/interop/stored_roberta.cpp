@@ -1,4 +1,4 @@
-// RoBERTa and XLM-RoBERTa as stored models.
+// Implements StoredFamily for RoBERTa and XLM-RoBERTa.
 #include <array>
 
 #include "base/error.h"

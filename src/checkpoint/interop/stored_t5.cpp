@@ -1,4 +1,4 @@
-// T5 and mT5 as stored models.
+// Implements StoredFamily for T5 and mT5.
 #include "checkpoint/interop/hugging_face_t5.h"
 #include "checkpoint/interop/stored_family.h"
 #include "checkpoint/interop/t5_names.h"

@@ -25,8 +25,8 @@ io::LazyTensors from_original_t5(io::LazyTensors tensors, std::vector<std::strin
 // Renames the tensors back to the original's names.
 io::LazyTensors to_original_t5(io::LazyTensors tensors);
 
-// Returns the sizes that the shapes of a T5's parameters show, with T5Config's defaults for the
-// rest; nullopt if a parameter that shows them is missing.
+// Returns a T5's config: sizes from the shapes of its parameters, T5Config's defaults for the rest.
+// Returns nullopt if a parameter that determines a size is missing.
 std::optional<model::T5Config> t5_config_of(const io::LazyTensors& parameters);
 
 }  // namespace smelt::checkpoint

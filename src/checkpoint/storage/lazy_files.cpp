@@ -52,8 +52,8 @@ std::vector<std::byte> read_exactly(const io::RandomAccessFile& file, std::uint6
   std::vector<std::byte> bytes(size);
   const std::span<char> out(reinterpret_cast<char*>(bytes.data()), bytes.size());
   if (const std::size_t got = file.read_at(offset, out); got != size)
-    throw UsageError(str(file.path(), ": ends at byte ", offset + got, ", where ", size,
-                         " bytes at ", offset, " should be"),
+    throw UsageError(str(file.path(), ": ends at byte ", offset + got, ", but ", size,
+                         " bytes at offset ", offset, " are expected"),
                      "copy the file again");
   return bytes;
 }

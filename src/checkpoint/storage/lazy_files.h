@@ -38,8 +38,8 @@ struct TensorsInMemory {
 // Reads all tensors into memory, several in parallel.
 TensorsInMemory load_into_memory(const io::LazyTensors& tensors);
 
-// Tensors to be placed on devices. A tensor that is stored compressed (quantized or sparse) stays
-// so in memory and is decoded by its slice's `put`.
+// Tensors to be placed on devices. Quantized and sparse tensors stay in that form in `memory`; the
+// `put` of their slice decodes them.
 struct StoredTensors {
   SlicedTensors tensors;
   std::vector<std::vector<std::byte>> memory;

@@ -219,8 +219,9 @@ WriteMembers members_of(const std::string& from, const SaveOptions& options) {
   };
 }
 
-// Replaces a checkpoint on an object store, which cannot rename. The new checkpoint is first
-// written under the step's other name, which is read too, before the earlier one is removed.
+// Replaces a checkpoint on an object store, which cannot rename. Before it removes the earlier
+// checkpoint, it writes the new one under the other naming scheme (CheckpointNames), which readers
+// accept too.
 void replace_on_store(const std::string& path, const std::string& other_path,
                       const SaveOptions& options, const WriteMembers& write) {
   remove_committed(other_path);  // from a save that was interrupted here

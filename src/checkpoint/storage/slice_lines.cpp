@@ -173,7 +173,8 @@ std::string piece_name(const std::string& tensor, const SlicedTensor& whole,
   return whole.is_complete() ? tensor : tensor + slice_text(slice.begin, slice.part.shape.dims);
 }
 
-// Fails if slices are missing, before an older checkpoint is deleted.
+// Throws BugError if slices are missing. Prevents an incomplete checkpoint from replacing an older
+// one.
 static void check_all_is_there(const std::string& name, const SlicedTensor& tensor) {
   std::size_t size = 0;
   for (const TensorSlice& slice : tensor.slices) size += slice.part.shape.size_bytes();

@@ -52,8 +52,8 @@ class Scratch {
   std::size_t size_ = 0;
 };
 
-// Returns the same box. Does not copy if a slice in memory is exactly that box; otherwise the
-// result is in `scratch`.
+// Returns the box of shape `part` that starts at `begin`. Does not copy if a slice in memory is
+// exactly that box; otherwise the result is in `scratch`.
 std::span<const std::byte> part_of(std::span<const TensorSlice> slices, const compiler::Dims& begin,
                                    const compiler::Shape& part, Scratch& scratch);
 // Returns the whole tensor. It is in `scratch` if it has several slices or is not in memory.

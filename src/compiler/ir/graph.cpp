@@ -63,7 +63,7 @@ const Node& Graph::apply(const Op& op, std::vector<Tensor> inputs, Attrs attrs,
     CHECK(input, op.name, ": an input is empty");
     input = capture(input);
   }
-  node.id = static_cast<std::int64_t>(nodes_.size());  // captures are nodes, too
+  node.id = static_cast<std::int64_t>(nodes_.size());  // capture() may have added nodes
   node.results = op.infer(node);
   return nodes_.emplace_back(std::move(node));
 }

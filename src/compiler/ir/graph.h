@@ -38,8 +38,8 @@ class Tensor {
   std::int64_t rank() const { return shape().rank(); }
   std::int64_t dim(std::int64_t axis) const;  // negative axes count from the end
 
-  // Checks the dimensions and returns the tensor itself; serves as a checked shape comment. Throws
-  // BugError if they differ.
+  // Returns the tensor itself. Throws BugError if it does not have these dimensions. Serves as a
+  // comment on the shape that is checked.
   const Tensor& expect(std::initializer_list<std::int64_t> dims) const;
 
   bool operator==(const Tensor&) const = default;

@@ -17,8 +17,8 @@ class HloWriter;
 struct OpExample {
   struct Input {
     Shape shape;
-    // Values, of integer inputs too, are drawn from [low, high). Choose a range in which the op is
-    // differentiable, without kinks and poles.
+    // The values, also those of integer inputs, are drawn from [low, high). Choose a range in which
+    // the op is differentiable, without kinks and poles.
     double low = -2.0;
     double high = 2.0;
   };

@@ -148,7 +148,7 @@ constinit const Op kTopK{
           Shape best = node.inputs[0].shape();
           const std::int64_t k = node.attrs.integer("k");
           if (best.rank() == 0 || k < 1 || k > best.dims.back())
-            throw UsageError(str("top_k: k is ", k, " for ", best),
+            throw UsageError(str("top_k: k is ", k, ", out of range for ", best),
                              best.rank() == 0 ? "use a tensor with at least one axis"
                                               : str("choose k from 1 to ", best.dims.back()));
           best.dims.back() = k;

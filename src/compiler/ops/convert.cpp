@@ -104,7 +104,8 @@ constinit const Op kStopGradient{
     .emit = [](const Node& node, HloWriter& writer) { writer.alias(result(node), node.inputs[0]); },
     .examples =
         [] {
-          // Not f64, as the gradient differs from finite differences on purpose.
+          // Not f64: the tests compare gradients of f64 examples with finite differences, and this
+          // gradient differs from them on purpose.
           return std::vector<OpExample>{
               {"emits nothing", {{{DType::f32, {3}}, -2, 2}}, [](Graph&, Inputs in) {
                  return Tensors{stop_gradient(in[0]), tanh(stop_gradient(in[0]))};
@@ -124,7 +125,8 @@ constinit const Op kStraightThrough{
     .emit = [](const Node& node, HloWriter& writer) { writer.alias(result(node), node.inputs[0]); },
     .examples =
         [] {
-          // Not f64, as the gradient differs from finite differences on purpose.
+          // Not f64: the tests compare gradients of f64 examples with finite differences, and this
+          // gradient differs from them on purpose.
           return std::vector<OpExample>{
               {"a step", {{{DType::f32, {3}}, -2, 2}}, [](Graph&, Inputs in) {
                  return Tensors{straight_through(sign(in[0]), tanh(in[0]))};

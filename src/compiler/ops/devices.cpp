@@ -6,7 +6,7 @@
 namespace smelt::compiler {
 namespace {
 
-// Returns the attribute for one group of all replicas.
+// Returns the attribute "replica_groups" with all replicas in one group.
 std::string all_replicas(const Node& node) {
   const std::int64_t replicas = node.attrs.integer("replicas");
   Dims ids(replicas);

@@ -15,9 +15,10 @@ namespace smelt::compiler {
 
 // ---- constants ----
 Tensor constant(Graph& graph, double value, DType dtype, Dims dims = {});  // all elements equal
-// values in row-major order
+// Returns a constant with these values in row-major order.
 Tensor constant(Graph& graph, std::span<const double> values, Shape shape);
-// From raw bytes of all elements in row-major order, or of one element for all.
+// Returns a constant from raw bytes: of all elements in row-major order, or of one element that is
+// repeated.
 Tensor literal(Graph& graph, Shape shape, std::vector<std::byte> bytes);
 Tensor iota(Graph& graph, Shape shape, std::int64_t axis);
 Tensor zeros_like(Tensor x);
@@ -126,9 +127,11 @@ Tensor reverse(Tensor x, const Dims& axes);
 struct DotDims {
   Dims batch_a, batch_b, contract_a, contract_b;
 };
-// Accumulates in f32 or wider and rounds to `result` (default: the operands' type).
+// Returns the matmul of a and b over these axes. Accumulates in f32 or wider and rounds to the type
+// `result` (default: the operands' type).
 Tensor dot_general(Tensor a, Tensor b, const DotDims& dims, std::optional<DType> result = {});
-// [..., m, k] x [k, n], or batched: equal ranks and leading dimensions.
+// Returns a x b: [..., m, k] x [k, n], or a batched matmul of operands with equal leading
+// dimensions.
 Tensor matmul(Tensor a, Tensor b);
 
 // ---- lookup by index: table [V, ...], ids s32 [...] -> ids.dims + table.dims[1:] ----

@@ -41,8 +41,8 @@ void emit_as(const Node& node, HloWriter& writer) {
 }
 
 // ---- shape rules for Op::infer ----
-// Each returns the shape of the first operand. Throws UsageError unless the operands are as
-// described beside it.
+// Each function returns the shape of the first operand. It throws UsageError unless the operands
+// match the comment beside the function.
 std::vector<Shape> same_as_first(const Node& node);
 std::vector<Shape> same_float(const Node& node);     // one floating-point operand
 std::vector<Shape> same_number(const Node& node);    // one numeric operand
@@ -68,8 +68,8 @@ std::int64_t positive_axis(std::string_view where, std::int64_t axis, const Shap
 Dims other_axes(std::int64_t rank, const Dims& axes);
 
 // ---- gradients ----
-// The gradient rule of ops without a gradient, such as sign or comparisons: no input gets a
-// cotangent.
+// The gradient rule of ops that pass no gradient to their inputs, such as sign, comparisons and
+// stop_gradient. Returns one empty Tensor per input.
 Tensors flat(const Node& node, std::span<const Tensor> cts);
 // Returns the type of a matmul's cotangent for operand x: the type of x, or the original type if x
 // comes from rounded(), also through reshapes and transposes.

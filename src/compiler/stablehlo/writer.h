@@ -49,7 +49,7 @@ class HloWriter {
   explicit HloWriter(Mesh mesh = {}, HloForm form = {}) : mesh_(std::move(mesh)), form_(form) {}
 
   const std::string& name(Tensor t) const;  // "%12" or "%12#1"
-  // for an op that emits nothing: result gets the name of input
+  // Gives `result` the name of `input`, for an op that emits nothing.
   void alias(Tensor result, Tensor input);
   // Writes %r = "op"(inputs) <{attrs}> ({regions}) : (types) -> types.
   void generic(const Node& node, std::string_view op, std::string_view attrs = {});

@@ -160,7 +160,7 @@ TEST(QuantizationConfig, RejectsOtherQuantizationMethods) {
   };
   EXPECT_THAT(refused(quantized("gptq")),
               HasSubstr("config.json: quantization_config's quant_method is \"gptq\", expected "
-                        "\"compressed-tensors\"\n  hint: use the model before quantization"));
+                        "\"compressed-tensors\"\n  hint: use the unquantized model"));
   EXPECT_THAT(refused(quantized(kQuantMethod, "float-quantized")),
               HasSubstr("format is \"float-quantized\", expected \"int-quantized\""));
   Json activations = quantized();

@@ -65,9 +65,9 @@ TEST_F(PodDescribe, ReportsMissingVariables) {
   EXPECT_THAT(out.text,
               AllOf(HasSubstr("TPU_WORKER_ID 3; missing: TPU_WORKER_HOSTNAMES\n"),
                     HasSubstr("error: pod: TPU_WORKER_ID is 3, but "
-                              "TPU_WORKER_HOSTNAMES is not there\n  hint: set --processes")));
+                              "TPU_WORKER_HOSTNAMES is not set\n  hint: set --processes")));
   EXPECT_THAT(Json::parse(run_smelt("pod describe --device tpu --json").text)["error"],
-              HasSubstr("TPU_WORKER_HOSTNAMES is not there"));
+              HasSubstr("TPU_WORKER_HOSTNAMES is not set"));
 }
 
 TEST_F(PodDescribe, CommandsRejectIncompletePodFlags) {
@@ -77,9 +77,8 @@ TEST_F(PodDescribe, CommandsRejectIncompletePodFlags) {
         std::string("run_pretraining --bert_config_file a --input_file b --output_dir c"),
         std::string("electra run_pretraining --data-dir a --model-name b"),
         std::string("jestimator --module_imp=jestimator.models.bert.pretrain")})
-    expect_refusal(
-        command + " --process 1",
-        HasSubstr("error: pod: --process is 1, but --processes and --hub are not there"));
+    expect_refusal(command + " --process 1",
+                   HasSubstr("error: pod: --process is 1, but --processes and --hub are not set"));
 }
 
 TEST_F(PodDescribe, RejectsATimeoutThatIsNotANumber) {

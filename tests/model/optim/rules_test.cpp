@@ -44,9 +44,10 @@ TEST(Expression, ThrowsOnInvalidExpressions) {
   EXPECT_EQ(refusal("sqr(2)"), "x: 'sqr(2)': unknown function 'sqr'\n  hint: did you mean 'sqrt'?");
   EXPECT_EQ(refusal("SHAP[0]"), "x: 'SHAP[0]': unknown name 'SHAP'\n  hint: did you mean 'SHAPE'?");
   EXPECT_EQ(refusal("SHAPE[2]"),
-            "x: 'SHAPE[2]': index 2 of (6, 10), which has 2 elements\n"
+            "x: 'SHAPE[2]': index 2 is out of range for (6, 10), which has 2 elements\n"
             "  hint: add a separate rule for this parameter before this one");
-  EXPECT_THAT(refusal("SHAPE[-1]", {}), HasSubstr("index -1 of (), which has 0 elements"));
+  EXPECT_THAT(refusal("SHAPE[-1]", {}),
+              HasSubstr("index -1 is out of range for (), which has 0 elements"));
   EXPECT_THAT(refusal("SHAPE[0.5]"), HasSubstr("the index 0.5 must be an integer"));
   EXPECT_THAT(refusal("(1 + 2"), HasSubstr("found the end, expected ')'"));
   EXPECT_THAT(refusal("1 2"), HasSubstr("found '2', expected an operator"));
@@ -58,8 +59,8 @@ TEST(Expression, ThrowsOnInvalidExpressions) {
   EXPECT_THAT(refusal("prod(3)"), HasSubstr("prod needs a tuple, found 3"));
   EXPECT_THAT(refusal("sqrt(1, 2)"), HasSubstr("sqrt has 2 arguments, expected 1"));
   EXPECT_THAT(refusal("1 / 0"), HasSubstr("'/' gives infinity"));
-  EXPECT_THAT(refusal("sqrt(-1)"), HasSubstr("sqrt gives no number"));
-  EXPECT_THAT(refusal("max(())"), HasSubstr("max gives no number"));
+  EXPECT_THAT(refusal("sqrt(-1)"), HasSubstr("sqrt gives NaN"));
+  EXPECT_THAT(refusal("max(())"), HasSubstr("max gives NaN"));
 }
 
 TEST(NameRules, UseTheFirstRuleThatMatchesAtTheStartOfAName) {
