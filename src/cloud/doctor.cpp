@@ -36,8 +36,9 @@ std::string zone_text(TpuApi& tpu, const std::vector<std::string>& known, const 
   return str("has ", type, "; capacity and quota are checked when it is requested");
 }
 
-// Returns Cloud Storage's description of the bucket, or an empty object if the user may not see it
-// (who may still be allowed to write to it).
+// Returns Cloud Storage's description of the bucket, or an empty object if the user may not read
+// it. That user may still be allowed to write to the bucket. Throws UsageError if the bucket does
+// not exist.
 Json about_bucket(GoogleApi& api, const std::string& project, const std::string& bucket,
                   const std::string& zone) {
   const ApiAnswer answer = api.call({.service = "storage", .path = bucket_path(bucket)});
@@ -60,7 +61,7 @@ void require_rights(GoogleApi& api, const std::string& bucket) {
   for (const char* action : {"create", "delete", "get", "list"})
     call.query.emplace_back("permissions", str("storage.objects.", action));
   const ApiAnswer answer = api.call(call);
-  if (answer.fault) return;  // a write to the bucket is tested next
+  if (answer.fault) return;  // the next check writes to the bucket
   const auto given = io::array_in(answer.body, "permissions");
   std::vector<std::string> missing;
   for (const auto& [name, permission] : call.query)
@@ -117,8 +118,8 @@ std::string bucket_text(GoogleApi& api, const std::string& project, const Doctor
                                far.size() < ask.zones.size() ? "; remove them from --zone" : ""));
 }
 
-// Returns what the bucket's own policy says about the machine's service account. Roles granted by
-// its project, a folder or a group are not visible here, so a missing role is not an error.
+// Returns a sentence on the role of the machine's service account in the bucket's own policy. Roles
+// granted by a project, a folder or a group are not visible, so a missing role is not an error.
 std::string account_text(GoogleApi& api, const std::string& bucket, const std::string& account) {
   const std::string member = "serviceAccount:" + account;
   const std::string unknown = "; its project or a group may still let it write there";
@@ -136,7 +137,8 @@ std::string account_text(GoogleApi& api, const std::string& bucket, const std::s
              " --role=roles/storage.objectUser");
 }
 
-// Returns whether the machine may delete itself, as far as the project's policy shows.
+// Returns a sentence on whether the machine may delete itself, as far as the project's policy
+// shows.
 std::string rights_text(GoogleApi& api, const std::string& project, const std::string& account) {
   const auto unseen = [&] {
     return str(account, ": you cannot see its roles in ", project,
@@ -172,7 +174,7 @@ std::string rights_text(GoogleApi& api, const std::string& project, const std::s
              project, " --member=serviceAccount:", account, " --role=roles/tpu.admin");
 }
 
-// Adds checks of the form of names, for zones and buckets that cannot be looked up.
+// Adds checks of the syntax of zone and bucket names, for use without credentials.
 void add_forms(const DoctorRequest& ask, std::vector<DoctorCheck>& out) {
   std::vector<DoctorCheck> all;
   for (const std::string& zone : ask.zones)
@@ -217,7 +219,7 @@ bool is_near(const std::string& location, const std::string& zone) {
   if (place == "us") return continent == "us";
   if (place == "eu") return continent == "europe";
   if (place == "asia") return continent == "asia";
-  // a dual-region, whose regions are not known here
+  // A dual-region such as EUR4: smelt does not know its regions.
   if (place.find('-') == std::string::npos) return true;
   return place == region;
 }

@@ -29,17 +29,17 @@ struct DoctorRequest {
   bool far_bucket = false;           // allow a bucket in another region than the machine
 };
 
-// Runs `look`, which returns what it found, and turns an exception into a failed check: its message
-// is what is wrong, its hint the remedy.
+// Runs `look` and returns the check with its result as `said`. If it throws, the check has failed;
+// `said` is then the error message, and `remedy` the error's hint.
 DoctorCheck run_check(const std::string& what, const std::function<std::string()>& look);
 
-// Whether a bucket in `location` (Cloud Storage's name, such as US-CENTRAL1, US or EUR4) is near
-// machines in the zone. Returns true for locations that smelt does not know.
+// Returns whether a bucket in `location` (Cloud Storage's name, such as US-CENTRAL1, US or EUR4) is
+// near machines in the zone. Returns true for locations that smelt does not know.
 bool is_near(const std::string& location, const std::string& zone);
 
 // Checks credentials, the TPU API, zones and type, the bucket, the machine's rights, OpenSSH, the
-// login name and the package. Skips checks that depend on a failed one; without credentials it
-// still checks the form of zone and bucket names. `connect` may throw.
+// login name and the package. Skips checks that depend on a failed one; without credentials, only
+// the syntax of zone and bucket names is checked. If `connect` throws, the credentials check fails.
 std::vector<DoctorCheck> examine(const DoctorRequest& ask,
                                  const std::function<GoogleApi()>& connect);
 

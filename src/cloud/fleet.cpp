@@ -23,7 +23,7 @@ namespace smelt::cloud {
 namespace {
 
 constexpr int kLookEvery = 50;        // milliseconds
-constexpr int kMostPieces = 1 << 12;  // of the output that an ended program left in its pipes
+constexpr int kMostPieces = 1 << 12;  // maximum reads from the pipes of a program that has ended
 constexpr std::size_t kLongestLine = std::size_t{1} << 16;
 constexpr int kTimedOut = kTimeLimitExit, kUnreached = kUnreachedExit;
 
@@ -37,7 +37,7 @@ Pipe make_pipe() {
   return {io::Descriptor(ends[0]), io::Descriptor(ends[1])};
 }
 
-// Whether a line is an error of ssh from before any command started, so that a retry is safe.
+// Returns whether a line is an ssh error from before the command started, so that a retry is safe.
 bool is_unreached(const std::string& line) {
   static constexpr std::array kWords{"ssh: connect to host", "Permission denied (",
                                      "kex_exchange_identification", "Connection timed out during",
@@ -46,7 +46,7 @@ bool is_unreached(const std::string& line) {
       kWords, [&](const char* words) { return line.find(words) != std::string::npos; });
 }
 
-// One output of a program, passed on in whole lines with a prefix (or unchanged).
+// An output stream of a program. Passes it on in whole lines with a prefix, or unchanged.
 class Lines {
  public:
   Lines(std::string prefix, bool cut, const std::function<void(const std::string&)>& put)
@@ -143,7 +143,8 @@ void Member::start() {
   ::posix_spawn_file_actions_adddup2(&actions, in.read.get(), STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, out.write.get(), STDOUT_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, err.write.get(), STDERR_FILENO);
-  // Its own process group: Ctrl-C reaches smelt, which then ends all programs.
+  // Runs the program in its own process group, so that Ctrl-C only reaches smelt, which then ends
+  // all programs.
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   ::posix_spawnattr_setpgroup(&attributes, 0);
   const int error = ::posix_spawnp(&pid_, words[0], &actions, &attributes, words.data(), environ);

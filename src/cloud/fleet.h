@@ -14,7 +14,7 @@ struct FleetProgram {
   std::vector<std::string> words;  // the command and its arguments; started without a shell
   // whether the program ends when its stdin is closed; if not (scp), it also gets TERM
   bool reads_input = true;
-  // replace FleetRules' out and err
+  // where this program's output goes; empty: FleetRules::out and FleetRules::err
   std::function<void(const std::string& text)> out = {}, err = {};
 };
 

@@ -54,11 +54,11 @@ io::Url api_server(const std::string& service) {
   while (url.path.ends_with('/')) url.path.pop_back();
   if (is_loopback(url.host)) return url;
   if (url.scheme != "https")
-    throw UsageError(str(variable, ": http to ", url.host, " is not allowed, as it sends secrets"),
+    throw UsageError(str(variable, ": http to ", url.host, " would send secrets unencrypted"),
                      str("unset ", variable));
   if (!is_google_api(url.host) && !is_trusted_endpoint(url.host))
     throw UsageError(
-        str(variable, ": ", url.host, " is neither a Google server nor trusted with tokens"),
+        str(variable, ": ", url.host, " is neither a Google server nor a trusted server"),
         str("to trust it, set ", kTrustedEndpoints, "=", url.host));
   return url;
 }

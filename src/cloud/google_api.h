@@ -40,10 +40,11 @@ struct ApiAnswer {
   std::optional<ApiFault> fault = {};
 };
 
-// Returns the server of a service: "https://tpu.googleapis.com", or the value of
-// CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU, as for gcloud. For "storage" also kStorageEmulator, as for
-// Google's libraries. Throws UsageError for a server that must not receive a token: one that is not
-// Google's, this machine or trusted (base/host.h), and http except to this machine.
+// Returns the server of a service, such as "https://tpu.googleapis.com". It can be overridden by
+// CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU, which gcloud also reads, and for "storage" also by
+// kStorageEmulator, which Google's libraries also read. Throws UsageError if a token must not be
+// sent to the server. Allowed are this machine, and with https Google's servers and trusted hosts
+// (base/host.h).
 io::Url api_server(const std::string& service);
 
 inline constexpr const char* kStorageEmulator = "CLOUD_STORAGE_EMULATOR_ENDPOINT";

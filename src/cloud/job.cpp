@@ -15,7 +15,7 @@ constexpr double kTellEvery = 600;  // seconds
 
 std::string dollars_text(double value) { return "$" + rounded(value, 2); }
 
-// Returns the journal as text. Output of programs on the machine may be invalid UTF-8.
+// Returns the journal as text. Replaces invalid UTF-8, which the output of programs may contain.
 std::string text_of(const JobJournal& journal) {
   return json_of(journal).dump(1, ' ', false, JsonInvalidUtf8::replace) + "\n";
 }
@@ -57,7 +57,7 @@ Job::Job(JobJournal journal, JobEnvironment world)
                  [this](const std::string& line) { tell(line); }},
                 world_.startup),
       written_(text_of(journal_)) {
-  // Looks often enough that the machine does not delete itself in between.
+  // Polls often enough that the machine does not delete itself between two polls.
   world_.times.poll = std::min(world_.times.poll, journal_.spec.silence / 4);
 }
 
@@ -81,8 +81,8 @@ void Job::save() {
   written_ = text;
 }
 
-// Continues with stopping and cleaning even if the bucket does not respond, so that no machine is
-// left.
+// Changes the step and saves the journal. In the steps `stop` and `clean`, a failure to save is
+// only reported, so that the machine is deleted even if the bucket does not respond.
 void Job::go(JobStep step) {
   journal_.step = step;
   try {
@@ -133,8 +133,8 @@ void Job::stage() {
   go(JobStep::machine);
 }
 
-// Counts only the time that this process spends looking for a machine, not time while it is
-// suspended.
+// Takes a step towards a machine. The job fails after JobSpec::patience seconds without one; time
+// while this process is suspended does not count.
 void Job::machine() {
   const double now = world_.now();
   if (sought_at_ > 0) sought_ += std::min(now - sought_at_, world_.times.apart + world_.times.poll);
@@ -162,8 +162,8 @@ void Job::lost(const std::string& what) {
   go(JobStep::machine);
 }
 
-// Handles an unreachable machine in the training step. If this process has never reached it, it is
-// not replaced: the previous leader did reach it, and without a supervisor it deletes itself.
+// Handles an unreachable machine in the training step. Does not replace a machine that this process
+// has never reached: the previous leader did reach it, and it deletes itself without a supervisor.
 void Job::unheard(const std::string& why) {
   const auto before = journal_.progress;
   take_progress();
@@ -202,8 +202,8 @@ void Job::start_command(const TpuNode& node) {
   tell(str("started", journal_.starts > 1 ? str(" (start ", journal_.starts, ")") : ""));
 }
 
-// Shows the rest of the output, which says why the command ended; a look returns only a part of it.
-// All of it is in the bucket.
+// Prints the rest of the command's output, which may show why the command ended. One look() only
+// returns a part of it. Stops after a minute; the bucket has the whole output.
 void Job::rest_of_log(const TpuNode& node) {
   constexpr double kAtMost = 60;  // seconds
   for (const double began = world_.now(); world_.now() - began < kAtMost;) {

@@ -14,16 +14,16 @@ class JobWorkers {
  public:
   // The state of the command on the workers.
   struct Look {
-    // Over several workers: the first of these states that any worker has.
+    // With several workers, the first of these states that any worker has.
     enum class State { none, running, ended } state = State::none;
-    // 0 unless a worker failed; 2 if any worker has 2, else the lowest nonzero status
+    // 0 if no worker failed; 2 if any worker ended with 2; else the lowest nonzero exit status
     int status = 0;
     std::string log;                          // output after the requested offsets
     std::vector<std::uint64_t> log_end = {};  // new offset of each worker, in bytes
   };
-  // Limits for the next part of an installation. `at_most` is the seconds that the part may take,
-  // `seconds_left` the seconds after which the machine deletes itself unless the timer is reset.
-  // install() calls NextPart before each part; `wanted` is the most seconds that the part needs.
+  // Limits for the next part of an installation: the maximum seconds that the part may take, and
+  // the seconds after which the machine deletes itself unless the timer is reset. install() calls
+  // NextPart before each part; `wanted` is the maximum number of seconds that the part needs.
   struct Part {
     double at_most = 0, seconds_left = 0;
   };
@@ -78,8 +78,8 @@ struct JobEnvironment {
   JobTimes times = {};
 };
 
-// When a job has to end: seconds from now until only the time for saving and deleting is left (0 or
-// less: now), and the limit that applies, "budget" or "until".
+// When a job has to start ending, so that it can still save a checkpoint and delete the machine: in
+// `seconds` (0 or less: now). `reason` is the limit that applies, "budget" or "until".
 struct JobDeadline {
   double seconds = 0;
   const char* reason = "";
@@ -91,9 +91,9 @@ class JobTakenOver : public Stopped {
   using Stopped::Stopped;
 };
 
-// Makes `owner` the leader of the job and returns the journal that was written. `from` returns the
-// new journal for the stored one (nullopt without one); it is called again if another process
-// writes meanwhile. Throws JobTakenOver if that happens repeatedly.
+// Makes `owner` the leader of the job and returns the journal that was written. `from` makes the
+// new journal from the stored text, which is nullopt if there is none. It is called again if
+// another process writes the journal meanwhile. Throws JobTakenOver if that happens repeatedly.
 JobJournal take_lead(JobStore& store, const std::string& owner, const std::function<double()>& now,
                      const std::function<JobJournal(const std::optional<std::string>& kept)>& from);
 

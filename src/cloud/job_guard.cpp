@@ -13,7 +13,9 @@ namespace {
 
 constexpr int kMostLog = 1 << 20;  // maximum bytes of output per look
 
-// Gets the worker's number from TPU_WORKER_ID if it is set, else from the metadata.
+// Shell functions. "number" sets $n to the worker's number, from TPU_WORKER_ID or else from the
+// metadata. "is_going" returns whether the machine is deleted or being deleted. "wait_due N" waits
+// for N polls, or until the deadline is moved.
 constexpr const char* kDeletes =
     "number() { n=${TPU_WORKER_ID:-$(told attributes/agent-worker-number)}\n"
     "  case $n in ''|*[!0-9]*) n=0;; esac; }\n"
@@ -23,7 +25,7 @@ constexpr const char* kDeletes =
     "  i=0; while due && [ $i -lt \"$1\" ]; do sleep \"$poll\"; i=$((i+1)); done\n"
     "}\n";
 
-// Returns the API path of what is deleted: the node, or the queued resource with its node.
+// Returns the API path of the resource to delete: the node, or the queued resource with its node.
 std::string resource_of(const JobSpec& spec, const std::string& zone) {
   return str("/v2/projects/", spec.project, "/locations/", zone,
              spec.queued ? "/queuedResources/" : "/nodes/", machine_name(spec));
@@ -84,7 +86,7 @@ std::string look_command(double seconds, std::uint64_t log_from) {
              " )) > \"$d/deadline.new\" && mv \"$d/deadline.new\" \"$d/deadline\" || exit 1\n"
              "if [ ! -f \"$j/pid\" ]; then echo 'none 0'; exit 0; fi\n"
              "if runs; then s=running; elif [ -f \"$j/exit\" ]; then s=\"ended $(cat "
-             // killed together with the shell that stores its status
+             // 137: the command was killed together with the shell that stores its status
              "\"$j/exit\")\"; else s='ended 137'; fi\n"
              "touch \"$j/log\"; echo \"$s $(wc -c < \"$j/log\")\"\n"
              "tail -c +",

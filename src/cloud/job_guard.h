@@ -18,10 +18,10 @@ struct GuardAddresses {
   std::string projects = {};   // "https://cloudresourcemanager.googleapis.com"
 };
 
-// Returns a shell script that runs until the machine is deleted, `seconds` after its start unless
-// the deadline is moved. It then asks the job to end, waits up to a minute, copies its log to the
-// bucket, and deletes the machine with the token of the machine's service account (needs
-// roles/tpu.admin), unless that is already under way. It runs on every worker; each worker waits 15
+// Returns a shell script that deletes the machine after a deadline, initially `seconds` after its
+// start. At the deadline it asks the job to end, waits up to a minute, copies the job's log to the
+// bucket, and deletes the machine, unless it is already being deleted, with the token of the
+// machine's service account (needs roles/tpu.admin). It runs on every worker; each worker waits 15
 // seconds longer than the one before it. Requires curl.
 std::string guard_script(const JobSpec& spec, const std::string& zone, double seconds,
                          const GuardAddresses& place);

@@ -14,8 +14,9 @@ bool Job::is_given_up(const std::string& why) {
   return true;
 }
 
-// Handles a failed attempt. Failures count as one series unless the time between them is long,
-// since each attempt may take a while to fail.
+// Handles a failed attempt to use the machine. Replaces the machine if a series of attempts has
+// failed for JobTimes::useless seconds. A failure begins a new series if the attempt began long
+// after the previous failure.
 void Job::useless(const std::string& why) {
   const double now = world_.now();
   if (useless_since_ == 0 || began_ - failed_at_ > world_.times.apart + world_.times.poll)

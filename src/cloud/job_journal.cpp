@@ -83,7 +83,7 @@ struct Put {
   }
 };
 
-// Whether earlier versions did not write the field, so that it keeps its default.
+// Returns whether journals of earlier versions lack the field, which then keeps its default.
 bool is_later(std::string_view name) { return name == "turn" || name == "stays"; }
 
 struct Take {

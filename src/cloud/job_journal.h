@@ -29,7 +29,7 @@ struct JobSpec {
   // path on the computer that started the job; a copy is in the bucket
   std::string package, package_sha256;
   std::string setup;            // device whose plugin `smelt setup` installs; "" = none
-  double budget = 0;            // US dollars for all its machines
+  double budget = 0;            // US dollars for all machines of the job
   double until = 0;             // seconds since 1970; 0: no limit
   int attempts = 5;             // starts in a row without a new checkpoint before the job fails
   double silence = 3600;        // seconds without a supervisor until the machine deletes itself
@@ -58,11 +58,11 @@ struct JobJournal {
   JobSpec spec;
   JobStep step = JobStep::stage;
   std::string owner;                     // id of the process that leads the job
-  std::vector<JobMachine> machines;      // only the last may exist
+  std::vector<JobMachine> machines;      // only the last one may still exist
   std::size_t zone = 0;                  // index of the next zone to try
   double not_before = 0;                 // no request before this time, after all zones refused
   std::optional<std::int64_t> progress;  // step of the newest checkpoint seen
-  int starts = 0, fruitless = 0;         // starts of the command: all; those after that checkpoint
+  int starts = 0, fruitless = 0;         // starts of the command: total; since `progress` changed
   int refusals = 0;                      // rounds through all zones without a machine
   double stop_since = 0;                 // when the command was asked to end
   std::vector<std::uint64_t> log_end;    // bytes of each worker's output already shown

@@ -57,8 +57,8 @@ std::vector<std::string> JobMachines::zones() const {
   return out;
 }
 
-// Finds machines in all zones. If the current machine is good, ignores zones that do not respond,
-// so that it does not wait (and cost money) for them.
+// Returns the job's machines in all its zones. If the current machine is good, ignores zones that
+// do not respond, so that the machine does not wait for them and cost money meanwhile.
 std::vector<JobMachines::Seen> JobMachines::look() {
   std::vector<Seen> out;
   const auto has_good = [&] {
@@ -75,8 +75,8 @@ std::vector<JobMachines::Seen> JobMachines::look() {
   return out;
 }
 
-// Deletes all machines, zone by zone, so that a zone that does not respond does not keep one in
-// another.
+// Deletes the job's machines zone by zone, so that those in the first zones are deleted even if a
+// later zone does not respond. Returns whether there were any.
 bool JobMachines::drop_all() {
   bool some = false;
   for (const std::string& zone : zones())
@@ -90,8 +90,8 @@ double JobMachines::rate_in(const std::string& zone) const {
   return 0;
 }
 
-// Checks the lead before a deletion, since the new leader's machine has the same name. If the
-// bucket does not respond, the deletion goes on.
+// Throws if another process leads the job. Must be called before a deletion, because the new
+// leader's machine has the same name. Does nothing if the bucket does not respond.
 void JobMachines::require_lead_if_known() const {
   try {
     tools_.require_lead();
@@ -101,7 +101,7 @@ void JobMachines::require_lead_if_known() const {
   }
 }
 
-// Deletes all machines except `kept`. Returns whether there were any.
+// Deletes the machines in `all` except `kept`. Returns whether there were any to delete.
 bool JobMachines::drop(const std::vector<Seen>& all, const Seen* kept) {
   const std::string name = machine_name(journal_.spec);
   bool some = false;
@@ -145,9 +145,9 @@ void JobMachines::refuse(const ApiFault& fault) {
   const TpuFault kind = kind_of(fault);
   if (kind == TpuFault::capacity) return forget("no capacity");
   if (kind == TpuFault::quota) return forget("no quota: " + fault.message);
-  // It exists or is being deleted, or the server did not decide: look again.
+  // The machine exists or is being deleted, or the server did not decide. Look again.
   if (kind == TpuFault::exists || kind == TpuFault::rate || fault.status >= 500) return;
-  // the error of an operation that has ended
+  // An operation has ended with a temporary error, so no machine was created.
   if (kind == TpuFault::passing) return forget(fault.message);
   const std::string zone = journal_.machines.back().zone;
   journal_.machines.pop_back();
@@ -171,7 +171,7 @@ void JobMachines::ask() {
   JobMachine& machine = journal_.machines.back();
   machine.asked = tools_.now();  // also for a repeated request
   machine.deadline = machine.asked + std::max(spec.silence, kComesUpIn);
-  tools_.save();  // before the request, so that the next leader knows where to look
+  tools_.save();  // before the request, so that the next leader finds the machine
   // With several zones Google expires the request after `turn` (state FAILED), even without a
   // leader. With a single zone it keeps its place in the queue.
   const QueueSpec queue{

@@ -67,10 +67,10 @@ std::string with_worker(int worker, const std::string& log) {
   return out;
 }
 
-// Merges the state of one worker. A worker without a command needs one, and a running one is waited
-// for. A worker's own exit status takes precedence over the higher ones with which the others end
-// as a consequence (76, or 128 and more for a signal); status 2 takes precedence over all, since a
-// restart does not help.
+// Merges the state of one worker into `all`. The state `none` takes precedence, because that worker
+// needs a command, and then `running`. The lowest nonzero exit status takes precedence, because one
+// failed worker makes the others end with a higher one (76, or 128 and more for a signal). Status 2
+// takes precedence over all others, because a restart does not help.
 void join_state(JobWorkers::Look& all, const JobWorkers::Look& one, bool is_first) {
   using State = JobWorkers::Look::State;
   all.state = is_first ? one.state : std::min(all.state, one.state);
@@ -205,7 +205,7 @@ std::string JobShell::local_package() {
   return package_ = file;
 }
 
-// Gets the limits of the next part and moves the machine's deadline.
+// Returns the limits of the next part of the installation and moves the machine's deadline.
 JobWorkers::Part JobShell::next_part(const TpuNode& node) {
   const Part part = next_(std::chrono::duration<double>(kToBring).count());
   (void)look(node, part.seconds_left, {});

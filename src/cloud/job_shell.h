@@ -19,9 +19,9 @@ struct ShellTools {
   GuardAddresses guard;
   // Seconds after the failure of one worker's command until the others are stopped. Processes of a
   // pod normally end each other earlier.
-  double stragglers = 120;  // seconds
-  // `grace`: from the request to end until a program is killed. `between`: between two attempts to
-  // reach a worker.
+  double stragglers = 120;
+  // Time from the request to end until a program is killed; time between two attempts to reach a
+  // worker.
   std::chrono::milliseconds grace{10'000}, between{5'000};
 };
 

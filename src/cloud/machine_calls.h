@@ -20,9 +20,9 @@ std::string keep_log_function(const JobSpec& spec, const std::string& storage);
 // Returns a command that uploads the output of one worker once. Its exit status is curl's.
 std::string keep_log_command(const JobSpec& spec, const std::string& storage, int worker);
 
-// Returns a command that prints Google's JSON response to whether the machine's service account may
-// delete nodes of the project: "permissions" lists the right, or is missing. `projects` is
-// "https://cloudresourcemanager.googleapis.com".
+// Returns a command that queries whether the machine's service account may delete nodes of the
+// project, and prints Google's JSON response: "permissions" lists the permission, or is missing.
+// `projects` is "https://cloudresourcemanager.googleapis.com".
 std::string ask_rights_command(const std::string& project, const std::string& projects);
 
 // Returns a command that downloads an object, "gs://bucket/name", to a file in the current folder.

@@ -34,9 +34,9 @@ std::string queue_hint(const std::string& name, const std::string& zone) {
              " --wait, or remove it with ", down_command(name, zone));
 }
 
-// Runs `work`, and adds `hint` to the hint of an error that ends it, unless that names `command`
-// already. The error's type stays. The Stopped of a signal has the text `what`. `work` may clear
-// `hint`.
+// Returns the result of `work`. If it throws an error, appends `hint` to the error's hint, unless
+// that already contains `command`, and throws an error of the same type. After a signal, throws
+// Stopped with the text `what` and the hint. `work` may clear `hint`.
 template <class Work>
 auto with_hint(const std::string& what, const std::string& hint, const std::string& command,
                const Work& work) {
@@ -60,8 +60,8 @@ auto with_hint(const std::string& what, const std::string& hint, const std::stri
   }
 }
 
-// A call of the API that is repeated while something is waited for. It has no result if the server
-// does not answer, which is reported once.
+// An API call that is repeated while waiting. If the server does not respond, result() returns
+// nullopt and reports that once.
 class PolledCall {
  public:
   explicit PolledCall(const Patience& patience) : patience_(patience) {}
@@ -84,7 +84,7 @@ class PolledCall {
   bool is_reported_ = false;
 };
 
-// Waits for the end of an operation; nullopt if it does not end in patience.at_most.
+// Waits for an operation and returns its result, or nullopt if it does not end in patience.at_most.
 std::optional<TpuApi::Progress> wait_for_operation(TpuApi& tpu, const std::string& operation,
                                                    const Patience& patience) {
   PolledCall call(patience);
@@ -103,14 +103,15 @@ struct Tried {
   std::optional<ApiFault> refusal;  // for reasons other than capacity and quota
 };
 
-// Whether another zone may accept what one has refused, for example a type that it does not have.
+// Returns whether another zone may accept the request, for example if this zone lacks the type.
 bool may_be_elsewhere(const ApiFault& refusal) {
   const TpuFault kind = kind_of(refusal);
   return kind == TpuFault::not_found || kind == TpuFault::passing || kind == TpuFault::other;
 }
 
-// Returns whether a resource exists whose creation request got no response. Looks kLooks times, as
-// it may appear late. Keeps waiting while the server does not respond.
+// Returns whether a resource exists whose creation request got no response. Calls `look` up to
+// kLooks times, because the resource may appear late. Keeps waiting while the server does not
+// respond.
 bool is_seen(const std::function<bool()>& look, const Patience& patience) {
   PolledCall call(patience);
   int looks = 0;
@@ -148,7 +149,7 @@ class ZoneTry {
   }
   std::string what() const { return str(request_.name, " in ", zone_); }
 
-  // Notes why the zone does not make the machine.
+  // Records why the zone did not create the machine.
   void refuse(const ApiFault& fault) {
     const TpuFault kind = kind_of(fault);
     if (kind == TpuFault::capacity) {
@@ -161,8 +162,8 @@ class ZoneTry {
     }
   }
 
-  // Returns the operation; nullopt if the zone refuses, or if the node exists but the operation is
-  // unknown.
+  // Requests the node and returns the operation. Returns nullopt if the zone refuses the request,
+  // or if the node exists but the operation is unknown.
   std::optional<std::string> begin() {
     TpuApi::Begun begun;
     try {
@@ -179,8 +180,8 @@ class ZoneTry {
     return std::nullopt;
   }
 
-  // Looks for the node after a request without a response: the request may have arrived, and the
-  // node may become visible later.
+  // Looks for the node after a request without a response, which may have arrived. Returns nullopt,
+  // because the operation is unknown. Throws SystemError if the node does not appear.
   std::optional<std::string> look_for_it(std::string_view why) {
     if (!is_seen([this] { return tpu_.node(zone_, request_.name).has_value(); }, patience_))
       throw SystemError(str("cloud: ", what(), ": no response to the request: ", why));
@@ -217,7 +218,7 @@ class ZoneTry {
 
   [[noreturn]] void throw_late() const {
     throw SystemError(str(
-        "cloud: ", what(), ": not found after ",
+        "cloud: ", what(), ": not READY after ",
         std::chrono::duration_cast<std::chrono::minutes>(patience_.at_most).count(), " minutes"));
   }
 

@@ -68,12 +68,14 @@ std::optional<std::map<std::string, std::string>> with_key(
   return metadata;
 }
 
-// Whether another change of the node is in progress, which may be the same one of another command.
+// Returns whether another change of the node is in progress. Another smelt command may be making
+// the same change.
 bool is_busy(const ApiFault& fault) {
   return fault.status == 409 || fault.code == "ABORTED" || fault.code == "FAILED_PRECONDITION";
 }
 
-// Returns the fault of the request or of its operation.
+// Replaces the node's metadata and waits for the operation. Returns the error of the request or of
+// the operation, or nullopt on success. Throws SystemError if the operation does not end in time.
 std::optional<ApiFault> change_metadata(TpuApi& tpu, const TpuNode& node,
                                         const std::map<std::string, std::string>& metadata,
                                         const std::string& what, const Patience& patience) {

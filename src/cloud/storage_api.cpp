@@ -21,7 +21,7 @@ constexpr int kMostStoragePages = 1'000'000;  // limit in case a server never en
   if (fault.status == 404 && !bucket.empty())
     throw UsageError(
         str("storage: ", what, ": bucket ", bucket, " does not exist"),
-        str("list the project's with smelt storage ls, or create it: smelt storage mb gs://",
+        str("list the project's buckets: smelt storage ls; or create it: smelt storage mb gs://",
             bucket));
   if (const auto hint = io::refusal_hint(fault.message, "storage")) throw UsageError(said, *hint);
   if (fault.status == 403)
@@ -49,10 +49,10 @@ void list_pages(GoogleApi& api, ApiCall call, const std::string& what, const std
     call.query = query;
     call.query.emplace_back("pageToken", next);
   }
-  throw SystemError(str("storage: ", what, ": the list does not end"));
+  throw SystemError(str("storage: ", what, ": the server's list has too many pages"));
 }
 
-// Google writes the size as a string.
+// Returns an object's size in bytes. Google writes it as a string.
 std::uint64_t size_in(const Json& object) {
   if (object.contains("size") && object.at("size").is_number_unsigned())
     return object.at("size").get<std::uint64_t>();

@@ -40,8 +40,8 @@ struct BucketSpec {
 // Throws UsageError "storage: …" for a name that Google's guidelines for bucket names forbid.
 void require_bucket_name(const std::string& name);
 
-// Returns a client with the user's Google credentials, or an anonymous one: for gs://anonymous@…,
-// with an emulator, and without credentials.
+// Returns a client with the user's Google credentials. Returns an anonymous client for a path on
+// gs://anonymous@…, if a storage emulator is used, and if there are no credentials.
 GoogleApi storage_connection(const std::string& path = "");
 
 // A cache with two connections of storage_connection(): an anonymous one for paths on
@@ -62,9 +62,9 @@ class StorageApi {
 
   // Returns the buckets of a project, sorted.
   std::vector<std::string> buckets(const std::string& project);
-  // Also throws UsageError if the name is taken or the location is a zone.
+  // Creates a bucket. Also throws UsageError if the name is taken or the location is a zone.
   void make_bucket(const std::string& project, const BucketSpec& spec);
-  // Throws UsageError if the bucket is not empty.
+  // Deletes a bucket. Also throws UsageError if it is not empty.
   void remove_bucket(const std::string& bucket);
 
   // Lists the objects whose names begin with `prefix`, in order of name. With Names::up_to_slash,
@@ -75,7 +75,7 @@ class StorageApi {
   };
   enum class Names { all, up_to_slash };
   Listing list(const std::string& bucket, const std::string& prefix, Names names);
-  // Returns nullopt if the object does not exist.
+  // Returns an object's metadata, or nullopt if it does not exist.
   std::optional<StoredObject> look(const std::string& bucket, const std::string& object);
   // Deletes objects. Ignores missing ones.
   void remove(const std::string& bucket, const std::vector<std::string>& objects);
@@ -83,7 +83,7 @@ class StorageApi {
   void remove_seen(const std::string& bucket, const StoredObject& object);
 
   // Calls body(api, 0) to body(api, count - 1) on up to `at_once` threads, each with its own
-  // connection; exceptions as in call_side_by_side().
+  // connection. Throws like call_side_by_side().
   void side_by_side(std::size_t count, int at_once,
                     const std::function<void(StorageApi&, std::size_t)>& body);
 

@@ -39,7 +39,7 @@ std::string without_slash(std::string key) {
 struct Wanted {
   std::string pattern;  // without a '/' at its end, unless it is one object's name
   bool has_wildcard = false;
-  bool only_below = false;     // not an object of exactly that name
+  bool only_below = false;     // does not match an object of exactly this name
   bool is_one_object = false;  // a literal name
 };
 
@@ -50,7 +50,8 @@ Wanted wanted_of(const GsPath& path) {
   return out;
 }
 
-// Returns the part of an object's name that the path names, or nullopt if it does not name it.
+// Returns the beginning of an object's name that matches the path: the whole name, or that of a
+// folder which contains the object. Returns nullopt if the path does not select the object.
 std::optional<std::string> root_of(const std::string& object, const Wanted& wanted) {
   const auto& [pattern, has_wildcard, only_below, is_one_object] = wanted;
   if (is_one_object) return object == pattern ? std::optional(object) : std::nullopt;
@@ -145,9 +146,9 @@ std::string GsPath::folder_key() const {
 
 namespace {
 
-// Throws UsageError if the path has an option that Arrow's filesystems or smelt know. Other text of
-// this form ("index.html?lang=en") belongs to the object's name, unless the name is literal and
-// ends before it (kLiteralName).
+// Throws UsageError if the path has an option that Arrow's filesystems or smelt accept, or any text
+// after kLiteralName. Other text that looks like an option ("index.html?lang=en") belongs to the
+// object's name.
 void require_no_options(const io::RemotePath& parts) {
   static const std::set<std::string_view> known{"scheme",   "endpoint_override",   "region",
                                                 "location", "retry_limit_seconds", "project_id"};
@@ -155,7 +156,7 @@ void require_no_options(const io::RemotePath& parts) {
   for (const std::string_view item : split(std::string_view(parts.options).substr(1), '&'))
     if (parts.is_literal || known.contains(item.substr(0, item.find('='))))
       throw UsageError(
-          str("storage: ", parts.with_key(parts.key), ": the server cannot be chosen by path"),
+          str("storage: ", parts.with_key(parts.key), ": smelt storage takes no options in a path"),
           str("remove ", parts.options, " and set ", kStorageEmulator,
               "=http://HOST:PORT; for an object of this name add ", io::kLiteralName,
               " to the path"));

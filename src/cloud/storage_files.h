@@ -43,7 +43,7 @@ struct StoredFile {
   std::string crc32c = {};   // in the form of crc32c_text(); "" if not known yet
   std::string updated = {};  // time of an object's last change
 
-  // Whether it is an object that cloud consoles create to show an empty folder.
+  // Returns whether this is an object that cloud consoles create to show an empty folder.
   bool is_placeholder() const { return path.ends_with(str("/", io::kLiteralName)); }
 };
 
@@ -55,12 +55,12 @@ struct FileSource {
   std::vector<std::string> left_out;  // paths that are neither files nor folders
 };
 
-// Returns what a path or pattern names; may be empty. '*' and '?' do not match '/', '**' does. A
-// path with a final '/' names only what is below it; a literal path (kLiteralName) names only the
-// object of exactly that name.
+// Returns the files and folders that a path or pattern selects; may be empty. '*' and '?' do not
+// match '/', but '**' does. A path with a final '/' only selects the files below that folder. A
+// literal path (kLiteralName) only selects the object of exactly that name.
 std::vector<FileSource> find_sources(StorageApi& api, const std::string& path);
 
-// Throws UsageError that the path names nothing.
+// Throws the UsageError for a path that selects no file or folder.
 [[noreturn]] void throw_no_sources(const std::string& path);
 
 // An entry that `ls` prints: a file, or a folder with a '/' after its path and no size.
@@ -72,12 +72,12 @@ struct StorageEntry {
 // Returns the entries of a folder or pattern. Throws UsageError if nothing matches.
 std::vector<StorageEntry> list_entries(StorageApi& api, const std::string& path, bool recursive);
 
-// Whether there is a folder or bucket of this name.
+// Returns whether a folder or bucket of this name exists.
 bool is_storage_folder(StorageApi& api, const std::string& path);
 
 // Returns the files below a folder; empty if it does not exist. Throws UsageError if it is a file
-// or its bucket does not exist. `left_out` gets the names of what is neither file nor folder, such
-// as links to folders.
+// or its bucket does not exist. Stores the names of entries that are neither files nor folders,
+// such as links to folders, in `left_out`.
 std::vector<StoredFile> files_below(StorageApi& api, const std::string& folder,
                                     std::vector<std::string>* left_out = nullptr);
 

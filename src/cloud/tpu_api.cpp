@@ -15,8 +15,8 @@ namespace {
 constexpr const char* kPageSize = "500";
 constexpr int kMostPages = 1000;  // limit in case a server never ends the list
 
-// Whether the API does not support a list. Its reference does not document one request for all
-// zones.
+// Returns whether the error means that the API does not support a list request. Its reference does
+// not document requests that list all zones at once.
 bool is_no_such_list(const ApiFault& fault) { return fault.status == 400 || fault.status == 404; }
 
 std::map<std::string, std::string> texts_in(const Json& object, const char* name) {
@@ -164,7 +164,7 @@ Json TpuApi::list(const std::string& path, const char* field, const std::string&
     token = io::text_in(answer.body, "nextPageToken");
     if (token.empty()) return all;
   }
-  throw SystemError(str("cloud: ", what, ": the list does not end"));
+  throw SystemError(str("cloud: ", what, ": the server's list has too many pages"));
 }
 
 std::vector<std::string> TpuApi::zones() {

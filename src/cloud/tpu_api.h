@@ -30,7 +30,7 @@ struct TpuNode {
   std::vector<std::string> external_addresses;  // "" for a worker without one
   std::map<std::string, std::string> labels, metadata;
 
-  // Whether it is unusable and only occupies quota until it is deleted.
+  // Returns whether the node is unusable and only occupies quota until it is deleted.
   bool is_lost() const { return state == "PREEMPTED" || state == "TERMINATED"; }
 };
 
@@ -47,7 +47,7 @@ struct TpuQueued {
   std::string fault;  // why it failed, or ""
   bool is_spot = false;
 
-  // Whether it will never become a node; it stays until it is deleted.
+  // Returns whether the queued resource will never become a node. It exists until it is deleted.
   bool is_lost() const {
     return state == "FAILED" || state == "SUSPENDING" || state == "SUSPENDED";
   }
@@ -140,8 +140,8 @@ class TpuApi {
                                                                    const std::string& path);
   // Deletes a node. Returns the operation, or nullopt if the node does not exist.
   std::optional<std::string> remove(const std::string& zone, const std::string& name);
-  // Whether an operation has ended, with its error if it failed. An operation that Google no longer
-  // knows has ended.
+  // Whether an operation has ended, and its error if it failed. An operation that the API no longer
+  // finds has ended.
   struct Progress {
     bool done = false;
     std::optional<ApiFault> fault = {};
@@ -149,8 +149,8 @@ class TpuApi {
   Progress progress(const std::string& operation);
 
  private:
-  // Returns nullopt if the API reports that the resource does not exist. Throws SystemError or
-  // UsageError for other errors.
+  // Returns the response body, or nullopt if the API reports that the resource does not exist.
+  // Throws SystemError or UsageError for other errors.
   std::optional<Json> unless_missing(const ApiAnswer& answer, const std::string& what) const;
   std::optional<std::string> operation_of(const ApiAnswer& answer, const std::string& what) const;
   std::string in_zone(const std::string& zone, std::string_view what) const;

@@ -7,8 +7,8 @@ bool says(const ApiFault& fault, std::string_view words) {
   return fault.message.find(words) != std::string::npos;
 }
 
-// Whether the call was counted against gcloud's own project (whose API is disabled), because the
-// user's credentials have no quota project.
+// Returns whether the call was counted against gcloud's own project, whose API is disabled, because
+// the user's credentials have no quota project.
 bool is_for_quota_project(const ApiFault& fault) {
   return fault.lacks_quota_project &&
          (fault.reason == "SERVICE_DISABLED" || says(fault, "quota project"));

@@ -20,8 +20,8 @@ enum class TpuFault {
   other
 };
 
-// Capacity and quota errors have the same code, RESOURCE_EXHAUSTED, and are distinguished by the
-// text of the message.
+// Returns the kind of an error. Distinguishes capacity and quota errors by the text of the message,
+// because both have the code RESOURCE_EXHAUSTED.
 TpuFault kind_of(const ApiFault& fault);
 
 // An API error of the kind TpuFault::other. The same request may succeed later.

@@ -238,10 +238,10 @@ Executable Client::loaded(pjrt_abi::LoadedExecutable* raw, std::uint32_t launch)
 
 namespace {
 
-// Sets the number of threads of the CPU plugin. It runs the programs of all devices on one thread
-// pool with one thread per core, unless NPROC is set. A collective blocks one thread per device,
-// and several steps may be in flight, so with fewer threads an all-reduce can deadlock until it
-// times out.
+// Raises NPROC, the size of the CPU plugin's thread pool, to the number of cores plus two per
+// device. All devices share the pool, which has one thread per core by default. A collective blocks
+// one thread per device, and several steps may be in flight: with too few threads an all-reduce can
+// deadlock until it times out.
 void set_cpu_threads(int devices) {
   if (devices <= 1) return;
   static std::mutex mutex;
@@ -252,8 +252,8 @@ void set_cpu_threads(int devices) {
 }
 
 std::mutex clients_mutex;
-// The open clients by device name; for the CPU the name includes the number of devices. Null if
-// clients are not kept.
+// The clients that ClientCache keeps open, by device name; for the CPU the name includes the number
+// of devices. Null if there is no ClientCache.
 std::map<std::string, std::shared_ptr<const Client>>* kept_clients = nullptr;
 
 Processes joined;
@@ -282,8 +282,8 @@ std::shared_ptr<const Client> new_client(std::string_view device, int device_cou
 std::shared_ptr<const Client> kept_client(std::string_view device, int device_count) {
   const std::lock_guard lock(clients_mutex);
   if (kept_clients == nullptr) return new_client(device, device_count);
-  // A client shared with other processes is the only one: a new one would have to be created by all
-  // processes together.
+  // Reuse a multi-process client for any number of devices: a new one would have to be created by
+  // all processes at the same time.
   for (const auto& [name, client] : *kept_clients)
     if (client && name.starts_with(device) && client->process_count() > 1) return client;
   auto& kept = (*kept_clients)[device == "cpu" ? str(device, std::max(device_count, 1))

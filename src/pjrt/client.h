@@ -43,8 +43,7 @@ struct OwnDevice {
 };
 
 // A PJRT client. Devices are numbered from 0 in an order on which all processes agree: by slice,
-// process and id. The id is the plugin's number of a device. The devices of one process need not be
-// consecutive.
+// process and the plugin's device id. The devices of one process need not be consecutive.
 //
 // Thread-safe. Buffers and executables keep their client alive, and a client its plugin.
 class Client : public std::enable_shared_from_this<Client> {
@@ -99,7 +98,7 @@ class Client : public std::enable_shared_from_this<Client> {
   // processes that launch different programs.
   std::uint32_t first_launch(std::string_view stablehlo, const CompileOptions& options) const;
 
-  // Returns the number of one of the plugin's devices.
+  // Returns the number in this client of a device of the plugin.
   int device_of(const pjrt_abi::Device* raw) const;
   pjrt_abi::Client* raw() const { return handle_.raw(); }
 

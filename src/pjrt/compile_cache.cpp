@@ -26,7 +26,8 @@ constexpr std::string_view kMagic = "smeltx01", kSuffix = ".smeltx";
 constexpr std::size_t kHeadBytes =
     kMagic.size() + 2 * sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t);
 
-// Compiled code may use instructions that another CPU lacks.
+// Returns the model and the feature flags of the CPU. They are part of the cache key because
+// compiled code may use instructions that another CPU lacks.
 std::string cpu_features() {
   std::ifstream info("/proc/cpuinfo");
   std::string kind;
@@ -37,7 +38,8 @@ std::string cpu_features() {
   return kind;
 }
 
-// A plugin file that was replaced may be another compiler, even if its version is the same.
+// Returns the path, size and modification time of the plugin file. A replaced file may contain
+// another compiler, even if it reports the same version.
 std::string identity_of_file(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return path;
@@ -118,7 +120,8 @@ std::optional<CompileCache> CompileCache::of_user() {
   return CompileCache((fs::path(*caches) / "smelt/compiled").string());
 }
 
-// Keys with the same file name replace each other.
+// Returns the cache file for a key. If two keys have the same file name, the newer program replaces
+// the older one.
 std::string CompileCache::path_of(const std::string& key) const {
   return (fs::path(folder_) / str(io::hex_text(io::crc32c(key)), "-", key.size(), kSuffix))
       .string();

@@ -79,7 +79,7 @@ std::string text_field(std::string_view message, std::uint32_t number) {
 }
 
 // Decodes an iota replica group list: the numbers 0, 1, … in shape `reshape`, transposed by
-// `permutation`, and split into groups of equal size.
+// `permutation`, and split into groups of equal size. Returns no groups if the message is invalid.
 std::vector<std::vector<std::int64_t>> counted_groups(std::string_view message) {
   const auto one = [&](std::uint32_t number) {
     const auto found = integers(message, number);
@@ -150,7 +150,7 @@ void read_field(const io::WireField& field, HloInstruction& out) {
       out.groups.push_back(integers(field.bytes, kReplicaIds));
       break;
     case kDeviceList:
-      out.groups.clear();  // the same groups in another form
+      out.groups.clear();  // this field repeats the groups of kReplicaGroups
       add_device_list(field.bytes, out);
       break;
     default:

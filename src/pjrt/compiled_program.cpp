@@ -19,7 +19,8 @@ CompiledMemory CompiledProgram::memory() const {
           .output_bytes = args.output_size_in_bytes,
           .alias_bytes = args.alias_size_in_bytes,
           .temporary_bytes = args.temp_size_in_bytes,
-          // The CPU compiler reports only the size of inputs and outputs, which is not a peak.
+          // The CPU compiler reports as peak only the size of inputs and outputs. A peak smaller
+          // than the temporaries is therefore treated as unknown.
           .peak_bytes =
               args.peak_memory_in_bytes < args.temp_size_in_bytes ? 0 : args.peak_memory_in_bytes};
 }

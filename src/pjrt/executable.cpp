@@ -35,7 +35,7 @@ std::vector<std::size_t> ascending(const std::vector<int>& devices) {
   return order;
 }
 
-// Launch number 0 would mean that launches are not numbered.
+// Returns the next launch number. Skips 0, which means that launches are not numbered.
 int next_launch(std::atomic<std::uint32_t>& next) {
   const std::uint32_t number = next++;
   return static_cast<int>(number == 0 ? next++ : number);
@@ -72,7 +72,7 @@ Executable::Executable(std::shared_ptr<const Client> client,
 }
 
 Executable::~Executable() {
-  if (client_ == nullptr) return;  // moved from
+  if (client_ == nullptr) return;  // this object was moved from
   try {
     client_->await_latest();
   } catch (const std::exception&) {  // destructors must not throw

@@ -12,7 +12,8 @@
 
 namespace smelt::pjrt {
 
-// A running execution. Destroying it does not wait; the results keep what they need alive.
+// A running execution. The destructor does not wait: the results keep the client and the plugin
+// alive.
 class Execution {
  public:
   Execution(std::vector<std::vector<Buffer>> results, Events done)
@@ -39,13 +40,13 @@ class Executable {
   // it exceeds 64 MB.
   ~Executable();
 
-  // Starts the program on its devices and returns without waiting for the results. On a CPU it
-  // first waits for the previous execution, as otherwise the temporaries of both would be in
-  // memory. `arguments` is indexed [own device][argument] in the order of devices(). The caller
-  // keeps its arguments, except donated ones (tf.aliasing_output): their memory is reused for
-  // results and the Buffers become deleted(). Other arguments may be destroyed at once; the plugin
-  // keeps them until it is done. If this throws, donated arguments may be lost. Throws PjrtError on
-  // wrong shapes or if memory runs out.
+  // Starts the program on its devices and returns without waiting for the results. On a CPU, first
+  // waits for the previous execution, so that only one set of temporaries is in memory.
+  // `arguments` is indexed [own device][argument] in the order of devices(). Donated arguments
+  // (tf.aliasing_output) become deleted(), because their memory is reused for results; they may be
+  // lost even if this throws. Other arguments stay valid, and the caller may destroy them at once:
+  // the plugin keeps their memory until the execution ends. Throws PjrtError on wrong shapes or if
+  // memory runs out.
   Execution execute(const std::vector<std::vector<const Buffer*>>& arguments) const;
 
   // Returns the numbers of the program's devices that belong to this process, ascending.
@@ -62,7 +63,7 @@ class Executable {
   CompiledProgram program_;
   std::vector<std::size_t> lists_;  // by own device: index of its argument list in plugin calls
   std::vector<int> devices_;
-  // Numbers the launches equally in all processes, so that the runtime can detect mismatched
+  // Number of the next launch, the same in all processes, so that the runtime can detect mismatched
   // launches.
   std::unique_ptr<std::atomic<std::uint32_t>> launch_;
   std::size_t result_count_ = 0;

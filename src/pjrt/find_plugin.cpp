@@ -38,8 +38,8 @@ const Place& place_of(std::string_view device) {
   throw UsageError(str("device: '", device, "' is unknown"), did_you_mean(device, known));
 }
 
-// Adds the site-packages folders of a virtual environment, newest Python first, so that the order
-// is stable.
+// Adds the site-packages folders of a virtual environment, in descending order of their names. A
+// directory listing alone would have no fixed order.
 void add_venv(const fs::path& venv, std::vector<std::string>& folders) {
   std::error_code ignored;
   std::vector<std::string> found;

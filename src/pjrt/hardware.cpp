@@ -34,14 +34,16 @@ bool has_numbered_file(const fs::path& folder, std::string_view prefix) {
   return false;
 }
 
-// In order of their dependencies; the same list as in JAX for this plugin.
+// The CUDA libraries that the plugin needs, each after the libraries it depends on. JAX loads the
+// same list for this plugin.
 constexpr std::array kCudaLibraries{
     "cu13/lib/libcudart.so.13",   "cu13/lib/libnvrtc.so.13",          "cu13/lib/libnvJitLink.so.13",
     "cu13/lib/libcublasLt.so.13", "cu13/lib/libcublas.so.13",         "cu13/lib/libcusparse.so.12",
     "cu13/lib/libcusolver.so.12", "cu13/lib/libcufft.so.12",          "cu13/lib/libcupti.so.13",
     "nccl/lib/libnccl.so.2",      "nvshmem/lib/libnvshmem_host.so.3", "cudnn/lib/libcudnn.so.9"};
 
-// Returns whether the plugin is the one that smelt itself would look for.
+// Returns whether the plugin has the default file name of the device's plugin. `chosen` is nullopt
+// if the user named no plugin.
 bool is_default_plugin(const std::optional<std::string>& chosen, std::string_view device) {
   return !chosen || fs::path(*chosen).filename() == fs::path(plugin_file(device)).filename();
 }
@@ -50,7 +52,8 @@ bool has_tpu(const std::string& dev) {
   return has_numbered_file(dev, "accel") || has_numbered_file(fs::path(dev) / "vfio", "");
 }
 
-// A container without a GPU may still have the driver, so both are required.
+// Returns whether both an NVIDIA device file and the driver library exist: a container without a
+// GPU may still have the library.
 bool has_gpu(const Machine& machine) {
   return has_numbered_file(machine.dev, "nvidia") &&
          ::dlopen(machine.driver.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr;

@@ -9,8 +9,9 @@
 namespace smelt::pjrt {
 
 // Returns find_plugin(device) after checking the machine and loading the libraries that the plugin
-// needs. Skips both if SMELT_TPU_PLUGIN or SMELT_GPU_PLUGIN names a file with another name than the
-// plugin that smelt itself would use.
+// needs. Skips the checks and the loading if SMELT_TPU_PLUGIN or SMELT_GPU_PLUGIN is the path of a
+// file that does not have the plugin's default file name. Throws UsageError if the hardware, the
+// driver or the plugin is missing.
 std::string ready_plugin(std::string_view device);
 
 // Paths that are searched for devices.
@@ -19,18 +20,18 @@ struct Machine {
   std::string driver = "libcuda.so.1";  // NVIDIA driver
 };
 
-// Returns whether this machine has the device, a TPU or GPU. Also true if the device's
-// SMELT_…_PLUGIN variable names a file that is not called like the plugin that smelt itself would
-// use, because smelt does not know what hardware such a plugin needs.
+// Returns whether this machine has the device, a TPU or GPU. Also returns true if the device's
+// SMELT_…_PLUGIN variable is the path of a file that does not have the plugin's default file name,
+// because smelt does not know what hardware such a plugin needs.
 bool is_here(const std::string& device, const Machine& machine = {});
 
-// Returns the device for a value of --device. "auto" selects the TPU or GPU of this machine, in
-// this order, otherwise the CPU. Logs the choice if it is not the CPU. Warns and skips a device
-// whose plugin is not installed.
+// Returns the device for a value of --device. "auto" selects the TPU of this machine, else its GPU,
+// else the CPU; it logs a chosen TPU or GPU, and skips a device with a warning if its plugin is not
+// installed.
 std::string chosen_device(const std::string& name, const Machine& machine = {});
 
-// Logs a warning if the plugin was installed by `smelt setup` in other versions than this program
-// expects.
+// Logs a warning if `smelt setup` installed the plugin and one of its wheels has another version
+// than this program expects.
 void warn_of_other_version(std::string_view device, const std::string& plugin);
 
 // Throws UsageError unless `dev` contains a TPU device: accel0, accel1 …, or vfio/0, vfio/1 ….

@@ -12,8 +12,9 @@
 #include <cstdlib>
 #include <thread>
 
-// Read by jemalloc before main: one arena for all threads, and one for blocks of kLargeBlockBytes
-// and more, so that small blocks do not split the memory of a step's temporaries.
+// jemalloc's settings, which it reads before main: one arena for all threads, and a separate one
+// for blocks of kLargeBlockBytes and more, so that small blocks do not fragment the memory of a
+// step's temporaries.
 extern "C" const char* malloc_conf;
 const char* malloc_conf = "narenas:1,oversize_threshold:33554432";
 #endif
@@ -31,7 +32,7 @@ struct Name {
   }
 };
 
-// Returns whether jemalloc has the setting and took the value.
+// Sets a jemalloc setting. Returns false if jemalloc lacks the setting or rejects the value.
 template <class T>
 bool set(const Name& name, T value) {
   return mallctl(name.text, nullptr, nullptr, &value, sizeof value) == 0;
@@ -47,7 +48,7 @@ T get(const char* name, T otherwise) {
 constexpr unsigned kNoArena = ~0U;
 
 unsigned arena_of_block(std::size_t bytes) {
-  void* volatile block = std::malloc(bytes);  // volatile: the compiler would leave the block out
+  void* volatile block = std::malloc(bytes);  // volatile: prevents optimizing it away
   void* pointer = block;
   unsigned arena = kNoArena;
   std::size_t size = sizeof arena;
@@ -107,8 +108,8 @@ void keep_freed_memory() noexcept {
     static const Arenas arenas{arena_of_block(64), arena_of_block(kLargeBlockBytes)};
     if (arenas.main == kNoArena || arenas.large == kNoArena || arenas.main == arenas.large) return;
     keep_freed_blocks(arenas.main, 20'000);
-    // jemalloc checks decay only about every thousand allocations of an arena. This arena has too
-    // few, so a decay time would have no effect; release_freed_memory() purges it instead.
+    // jemalloc checks decay only about every thousand allocations of an arena. The arena of large
+    // blocks has too few allocations for that; release_freed_memory() purges it instead.
     keep_freed_blocks(arenas.large, -1);
     use_huge_pages(arenas.large);
     kept_arenas = &arenas;

@@ -1,12 +1,12 @@
 // Memory management of this process while the CPU plugin runs programs in it.
 //
-// The plugin allocates a step's temporaries with malloc and frees them when the step ends. malloc
-// is jemalloc's, which would return large blocks to the system at once: faulting their pages in
-// again takes 15 to 45 % of a step (docs/explanation/performance.md). Here freed memory is kept,
-// and returned at the points where a program no longer needs it.
+// The plugin allocates a step's temporaries with malloc and frees them when the step ends. By
+// default the allocator, jemalloc, returns large blocks to the system at once, and faulting their
+// pages in again takes 15 to 45 % of a step (docs/explanation/performance.md). These functions keep
+// freed memory in the process and return it after compilations and when a program is destroyed.
 //
-// These functions never fail. In sanitizer builds they do nothing. If jemalloc lacks a setting, or
-// MALLOC_CONF overrides one, the allocator's own behaviour applies.
+// The functions never fail. In sanitizer builds they do nothing. If jemalloc lacks a setting, or
+// MALLOC_CONF overrides one, jemalloc's default behaviour applies.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@
 namespace smelt::pjrt {
 
 // Keeps freed memory in the process from now on. Blocks of kLargeBlockBytes and more get a separate
-// arena, with huge pages if the system allows it, so that smaller blocks do not split them. Call it
-// before the plugin starts its threads.
+// arena, with huge pages if the system allows it, so that smaller blocks do not fragment it. Must
+// be called before the plugin starts its threads.
 void keep_freed_memory() noexcept;
 inline constexpr std::size_t kLargeBlockBytes = 32 << 20;
 
@@ -25,7 +25,8 @@ inline constexpr std::size_t kLargeBlockBytes = 32 << 20;
 // program has been compiled, and when one is no longer needed.
 void release_freed_memory() noexcept;
 
-// Bytes of large blocks that are allocated now; 0 if they are not counted.
+// Returns the bytes of large blocks (at least kLargeBlockBytes) that are allocated now, or 0 if
+// keep_freed_memory() is not in effect.
 std::size_t large_block_bytes() noexcept;
 
 // Waits until no more than `limit` bytes of large blocks are allocated, at most for `patience`.
@@ -37,16 +38,17 @@ std::size_t await_freed_blocks(std::size_t limit, std::chrono::milliseconds pati
 // memory would be twice as high.
 class TemporariesGuard {
  public:
-  // Call it before an execution, when the one before has ended. Waits at most 10 ms. After every
-  // third wait that times out, the large blocks that are still allocated, such as results, are
-  // accepted: later calls do not wait for that many bytes.
+  // Waits at most 10 ms until the large blocks take no more memory than before the latest
+  // execution. Must be called before each execution, after the previous one has ended. Every third
+  // timeout raises the limit for later calls to the bytes that are still allocated, because these
+  // may be results, which stay.
   void await_freed() noexcept;
 
  private:
   std::mutex mutex_;
   bool begun_ = false;
   std::size_t limit_ = 0;     // bytes of large blocks before the latest execution
-  std::size_t accepted_ = 0;  // bytes that await_freed() no longer waits for
+  std::size_t accepted_ = 0;  // lower bound of the limit, set after timeouts
   int timeouts_ = 0;
 };
 

@@ -24,7 +24,8 @@ struct KeyValueStore {
   std::function<bool(const std::string& key, const std::string& value)> put;
 };
 
-// Sets the callbacks of a client to be created. The store must outlive the client.
+// Sets the key-value callbacks in the arguments of a client creation. The store must outlive the
+// client.
 void set_store_callbacks(const KeyValueStore& store, pjrt_abi::ClientCreate& args);
 
 }  // namespace smelt::pjrt

@@ -48,8 +48,9 @@ struct Api {
   void (*functions[kFunctions])() = {};
 };
 
-// Returns the struct size that a caller declares: up to the end of the last field it knows. sizeof
-// would include padding, where a newer plugin may have added a field that it would then read.
+// Returns the value for a struct's struct_size: the size up to the end of its last field. sizeof
+// would include trailing padding. A newer plugin may have added a field at that place, and would
+// read the padding as its value.
 template <class T>
 std::size_t struct_size() {
   T t{};
@@ -180,7 +181,7 @@ struct EventIsReady {
   static constexpr auto kLast = &EventIsReady::is_ready;
 };
 
-// Blocks; returns the error of the work behind the event.
+// Blocks until the work of the event has ended; the call returns the error of that work.
 struct EventAwait {
   static constexpr Function kFunction{8, "PJRT_Event_Await"};
   std::size_t struct_size = 0;
@@ -197,7 +198,7 @@ struct ClientCreate {
   void* extension_start = nullptr;
   const NamedValue* create_options = nullptr;
   std::size_t num_options = 0;
-  void* kv_get_callback = nullptr;  // see pjrt_abi_processes.h for these six
+  void* kv_get_callback = nullptr;  // kv_…: see pjrt_abi_processes.h
   void* kv_get_user_arg = nullptr;
   void* kv_put_callback = nullptr;
   void* kv_put_user_arg = nullptr;

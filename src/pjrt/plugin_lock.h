@@ -21,14 +21,14 @@ struct Wheel {
   std::int64_t download_bytes = 0, unpacked_bytes = 0;  // on x86_64
 };
 
-// Parses a lock file; keeps its order. Every wheel must have a size.
+// Parses a lock file into its wheels, in file order. `sizes` must have an entry for every wheel.
 std::vector<Wheel> parse_plugin_lock(std::string_view lock, std::string_view sizes);
 
 // The file in a folder of `smelt setup` that lists the requirements of its wheels.
 inline constexpr std::string_view kWheelsFile = ".wheels";
 
-// Compares the content of such a file with the pinned wheels. Returns the first difference, for
-// example "libtpu 0.0.40, expected 0.0.51", or nullopt.
+// Compares the content of a kWheelsFile with the pinned wheels. Returns the first difference, for
+// example "libtpu 0.0.40, expected 0.0.51", or nullopt if there is none.
 std::optional<std::string> other_version(const std::vector<Wheel>& wheels, std::string_view file);
 
 // Returns the pinned wheels for "gpu" or "tpu". Throws UsageError for another device.

@@ -109,7 +109,8 @@ void PluginSetup::require_space() const {
       "free some space, or set XDG_DATA_HOME to a folder on another disk");
 }
 
-// Uses a separate virtual environment because the system's pip may be missing, patched or locked.
+// Creates a virtual environment for pip, because the system's pip may be missing, patched or
+// locked. Throws UsageError if python3 or a module is missing.
 void PluginSetup::make_python() const {
   const std::string complete = partial("python/.whole");
   const std::vector<std::string> earlier{partial("python/bin/python"), "-c", "import pip"};
@@ -158,7 +159,8 @@ void PluginSetup::unpack() const {
 }
 
 void PluginSetup::publish() const {
-  io::write_file(partial(str("packages/", kWheelsFile)), requirements());  // last
+  // This file marks a complete folder, so it is written last.
+  io::write_file(partial(str("packages/", kWheelsFile)), requirements());
   const io::Descriptor disk(
       ::open(partial("packages").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!disk.is_open() || ::syncfs(disk.get()) != 0)
@@ -172,7 +174,7 @@ void PluginSetup::install() const {
   check_folder_is_ours();
   make_folder(fs::path(folder_).parent_path().string());
   const io::Descriptor held = lock(folder_ + ".lock");
-  if (installed()) return;  // by the process that held the lock before
+  if (installed()) return;  // another process finished it while this one waited
   for (const char* left : {"tmp", "packages", "old"}) remove_folder(partial(left));
   for (const char* folder : {"wheels", "tmp"}) make_folder(partial(folder));
   require_space();

@@ -18,7 +18,7 @@
 namespace smelt::pjrt {
 namespace {
 
-constexpr std::size_t kBundles = 0,  // index of the bundle count; matrix units follow
+constexpr std::size_t kBundles = 0,  // index of the bundle count in Counts; matrix units follow
     kMatrixUnits = 8;
 using Counts = std::array<double, 1 + kMatrixUnits>;
 
@@ -156,7 +156,7 @@ std::map<std::string, double> ScheduleDump::kernels() const {
 void add_schedule(StepCycles& cycles, const std::map<std::string, double>& kernels,
                   std::string_view device_kind) {
   const double seconds = seconds_of(1, device_kind), hbm = hbm_bytes_per_second(device_kind);
-  std::map<double, double> alike;  // estimated and scheduled cycles per iteration
+  std::map<double, double> alike;  // scheduled by estimated cycles, both per run
   for (const InstructionCycles& i : cycles.instructions)
     if (const auto found = kernels.find(i.name); found != kernels.end())
       alike.emplace(i.cycles / i.runs, found->second);

@@ -1,6 +1,6 @@
-// Cycle counts from libtpu's final schedule. They are closer to the real run time than its
-// estimates: for a pass over data in VMEM it estimates about 220 bytes per cycle, several times the
-// cycles that it then schedules.
+// Cycle counts from libtpu's final schedule. They are closer to the real run time than libtpu's
+// estimates. For a pass over data in VMEM, for example, the estimate assumes about 220 bytes per
+// cycle, which gives several times as many cycles as the schedule.
 #pragma once
 
 #include <map>
@@ -32,10 +32,11 @@ class ScheduleDump {
   std::string folder_;
 };
 
-// Sets `scheduled` of each instruction and of the program: the cycles of its kernel, or the time to
-// move its bytes between HBM and the core if that is longer. Equal kernels are compiled once and
-// share an estimate. An instruction without a schedule keeps its estimate and is counted in
-// `unread`.
+// Sets `scheduled` of each instruction, and of the program to their sum. An instruction takes the
+// scheduled cycles of its kernel, or the cycles to move its bytes between HBM and the core if that
+// is more. libtpu compiles equal kernels only once, so an instruction without a kernel of its own
+// takes the schedule of an instruction with the same estimate. If there is none, its estimate is
+// used and added to `unread`. Sorts the instructions by `scheduled`, largest first.
 void add_schedule(StepCycles& cycles, const std::map<std::string, double>& kernels,
                   std::string_view device_kind);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 
@@ -32,8 +33,31 @@ double bytes_of(const HloInstruction& i) {
   return out;
 }
 
-// Returns the size of an instruction's results. For a stack over which the loop iterates, only the
-// slice of one iteration counts.
+// Returns the bytes of the results of a computation's instructions with these ids.
+double operand_bytes(const HloComputation& c, std::span<const std::int64_t> ids) {
+  double out = 0;
+  for (const HloInstruction& i : c.instructions)
+    if (std::ranges::find(ids, i.id) != ids.end()) out += bytes_of(i);
+  return out;
+}
+
+// Returns the bytes of a collective's results; of its input for a reduce-scatter. The results of an
+// all-gather-start are its inputs and then the gathered arrays, those of a collective-permute-start
+// its input, the received array and two counters.
+double collective_bytes(const HloComputation& c, const HloInstruction& i, std::string_view op) {
+  if (op == "reduce-scatter") return operand_bytes(c, i.operands);
+  const bool tuple = i.opcode.ends_with("-start") && i.results.size() > 1;
+  if (tuple && op == "collective-permute") return static_cast<double>(i.results[1].bytes());
+  if (!tuple || op != "all-gather") return bytes_of(i);
+  double out = 0;
+  for (std::size_t k = i.results.size() / 2; k < i.results.size(); ++k)
+    out += static_cast<double>(i.results[k].bytes());
+  return out;
+}
+
+// Returns the size of an instruction's results. In a loop, a result whose first dimension equals
+// the number of iterations is a stack of which each iteration uses one slice; only the slice
+// counts.
 Sizes sizes_of(const HloInstruction& i, double runs) {
   Sizes out;
   for (const HloResult& result : i.results) {
@@ -56,7 +80,7 @@ class CycleCounter {
     for (const HloInstruction& i : c.instructions) sizes[i.id] = sizes_of(i, runs);
     for (const HloInstruction& i : c.instructions) {
       add_cycles(i, runs, sizes);
-      add_collective(i, runs);
+      add_collective(c, i, runs);
       if (i.opcode == "fusion") add_fused_reduce_scatter(i, runs);
       if (i.opcode == "while")
         add(i.called.front(), runs * static_cast<double>(trip_count(module_, i)));
@@ -103,7 +127,8 @@ class CycleCounter {
     return i.groups.empty() ? std::vector<std::int64_t>() : i.groups.front();
   }
 
-  void add_collective(const HloInstruction& i, double runs, bool asynchronous = false) {
+  void add_collective(const HloComputation& c, const HloInstruction& i, double runs,
+                      bool asynchronous = false) {
     static const std::set<std::string, std::less<>> kOps{"all-gather", "all-reduce", "all-to-all",
                                                          "collective-permute", "reduce-scatter"};
     std::string_view op = i.opcode;
@@ -111,12 +136,13 @@ class CycleCounter {
     if (started) op.remove_suffix(6);
     if (kOps.contains(op))
       out_.collectives.push_back({std::string(op), started || asynchronous,
-                                  runs * bytes_of(i) / (started ? 2 : 1), runs, first_group(i)});
+                                  runs * collective_bytes(c, i, op), runs, first_group(i)});
   }
 
   // Adds the collectives of a computation that runs asynchronously.
   void add_asynchronous(std::int64_t id, double runs) {
-    for (const HloInstruction& i : module_.at(id).instructions) add_collective(i, runs, true);
+    const HloComputation& c = module_.at(id);
+    for (const HloInstruction& i : c.instructions) add_collective(c, i, runs, true);
   }
 
   const HloModule& module_;
@@ -139,7 +165,7 @@ double sent_bytes(const CollectiveBytes& c, std::int64_t devices) {
 
 std::string axes_of(const compiler::Mesh& mesh, std::span<const std::int64_t> group) {
   std::string out;
-  std::int64_t step = 1;  // devices per step along the axis
+  std::int64_t step = 1;  // difference of device numbers between neighbours on the axis
   for (std::size_t a = mesh.size(); a-- > 0;) {
     const auto& [axis, size] = mesh[a];
     const auto at = [&](std::int64_t device) { return device / step % size; };

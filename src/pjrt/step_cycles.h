@@ -16,9 +16,9 @@ namespace smelt::pjrt {
 struct InstructionCycles {
   std::string name, op_name, opcode;
   double cycles = 0;  // over all runs
-  double runs = 1;    // number of runs, through the enclosing loops
-  // Bytes of operands and results over all runs, and those of them in HBM. For a stack over which a
-  // loop iterates, each run counts one slice.
+  double runs = 1;    // number of runs: product of the trip counts of the enclosing loops
+  // Bytes of operands and results over all runs: in total, and those in HBM. If a loop uses one
+  // slice of an array per iteration, each run counts only that slice.
   double bytes = 0, hbm_bytes = 0;
   double scheduled = 0;  // scheduled cycles over all runs (pjrt/schedule.h)
 };
@@ -27,13 +27,14 @@ struct InstructionCycles {
 struct CollectiveBytes {
   std::string opcode;  // such as "all-reduce", without the suffix "-start"
   bool asynchronous = false;
-  double bytes = 0;  // size of the results over all runs; of a reduce-scatter: of its input
+  double bytes = 0;  // size of the results over all runs; reduce-scatter: of the inputs
   double runs = 1;
   std::vector<std::int64_t> group{};  // the first device group; empty: all devices
 };
 
-// Returns the bytes that each of `devices` devices sends in a ring algorithm: everything but its
-// own part, twice for an all-reduce.
+// Returns the bytes that each device of the group sends in a ring algorithm: all bytes except its
+// own part, twice for an all-reduce; all bytes for a collective-permute. `devices` is the group
+// size if c.group is empty.
 double sent_bytes(const CollectiveBytes& c, std::int64_t devices);
 // Returns the mesh axes along which the devices of a group differ, such as "data" or "data+fsdp";
 // empty for a single device.
@@ -42,7 +43,7 @@ std::string axes_of(const compiler::Mesh& mesh, std::span<const std::int64_t> gr
 // The estimates for a whole program, per device.
 struct StepCycles {
   double total = 0;
-  double scheduled = 0, unread = 0;             // see pjrt/schedule.h
+  double scheduled = 0, unread = 0;             // set by add_schedule()
   std::vector<InstructionCycles> instructions;  // instructions with cycles, longest first
   std::vector<CollectiveBytes> collectives;
 };

@@ -9,7 +9,7 @@
 namespace smelt::pjrt {
 namespace {
 
-// libtpu reads these once, when it is loaded. A value that the user has set stays.
+// Sets environment variables that libtpu reads when it is loaded. Values set by the user are kept.
 void prepare_libtpu() {
   constexpr int kKeep = 0;
   // otherwise it queries the metadata server for minutes

@@ -23,7 +23,7 @@ std::string bad_batch_folder(const std::string& model_dir, std::int64_t step);
 std::string newest_bad_batch(const std::string& model_dir);
 
 struct BadBatch {
-  std::int64_t step = 0;      // counted from 1; the state is that before this step
+  std::int64_t step = 0;      // of the batch, counted from 1; the saved state is from before it
   std::int64_t argument = 0;  // step number that was passed to the program
   data::Batch batch;
 };
@@ -42,8 +42,8 @@ struct GradientReport {
   std::optional<std::string> bad_value = {};  // first non-finite tensor of the state, if any
 
   std::int64_t not_finite() const;  // number of non-finite gradients
-  // Describes the first non-finite tensor: of the state, else of the gradients in the order of the
-  // backward pass, from the loss on.
+  // Describes the first non-finite tensor: in the state or, if that is finite, in the loss and the
+  // gradients in the order of the backward pass.
   std::string first_not_finite() const;
 };
 
@@ -64,8 +64,8 @@ struct BadStepContext {
   const Json& settings;                               // settings of the run's checkpoints
 };
 // Saves the bad batch in `folder` and searches for the first non-finite tensor. Returns text for
-// the error message: the tensor and the folder. An Error in between is not thrown but described in
-// the text.
+// the error message: the tensor and the folder. If this fails with an Error, the text describes the
+// failure instead.
 std::string diagnose_bad_batch(const std::string& folder, const BadBatch& bad,
                                const BadStepContext& place);
 

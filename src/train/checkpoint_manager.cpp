@@ -15,7 +15,7 @@
 namespace smelt::train {
 namespace {
 
-// Folders of a save, in the wording of messages.
+// Identify the folders of a save. Appended to "the state of step 5 is not saved" in messages.
 constexpr std::string_view kModel = "";
 constexpr std::string_view kBest = " as the best";
 constexpr std::string_view kPermanent = " in save/";
@@ -139,7 +139,7 @@ void CheckpointManager::went_back(std::int64_t step, const std::optional<BestSta
 std::optional<std::int64_t> CheckpointManager::rollback_target(std::int64_t step) const {
   const auto planned = rollback_step(job_, step, first_step_);
   if (!planned || *planned == step) return planned;
-  // The save of the planned step may have failed.
+  // If the save of the planned step failed, the run rolls back to the checkpoint before it.
   const auto after = best_steps_.upper_bound(*planned);
   return after == best_steps_.begin() ? planned : std::prev(after)->first;
 }
@@ -166,9 +166,9 @@ void CheckpointManager::know_checkpoint(std::int64_t step,
   best_steps_[step] = best;
 }
 
-// Writes nothing if the state is not finite; the outcome then names a tensor, and the run ends. A
-// folder that cannot be written is a failed attempt in the outcome, and training continues. A
-// BugError is thrown.
+// If the state is not finite, writes nothing and returns the name of a tensor; the run then ends.
+// If a folder cannot be written, returns the failed attempt, and training continues. Rethrows a
+// BugError.
 CheckpointManager::Outcome CheckpointManager::write(const Plan& plan,
                                                     const execution::HostState& host) const {
   Outcome outcome{.step = plan.step, .not_finite = not_finite_anywhere(host, key("finite"))};
@@ -251,8 +251,8 @@ std::vector<CheckpointManager::Attempt> CheckpointManager::write_kinds(
   return out;
 }
 
-// Removes best states that no checkpoint needs any more. Until the model folder has the new
-// checkpoint, a killed run resumes from an earlier one and needs the best state of that one.
+// Removes best states that no checkpoint needs any more. If no checkpoint was
+// saved in the model folder, a killed run resumes from an earlier one, so its best state is kept.
 void CheckpointManager::clear_best(const std::vector<Attempt>& attempts, const Kinds& kinds,
                                    const Bests& keep) const {
   bool best = kinds.best.has_value(), regular = false;

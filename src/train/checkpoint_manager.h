@@ -26,9 +26,10 @@ namespace smelt::train {
 // one that is due tries again.
 class CheckpointManager {
  public:
-  // Saves only while `lock`, the lock of the model folder, is held; in a multi-process run only
-  // rank 0 has it. Each process writes the slices it holds: `held` are the slices of all processes,
-  // `process` is the index of this one in it.
+  // Saves only while `lock`, the lock of the model folder, is held. In a multi-process run only
+  // rank 0 has the lock; it is null on other ranks. Each process writes its own slices: `held`
+  // lists the slices of all processes, and `process` is this process's number in
+  // OwnedSlice::holders.
   CheckpointManager(const TrainJob& job, const InitialState& start, const io::FolderLock* lock,
                     std::vector<checkpoint::OwnedSlice> held = {}, int process = 0);
 
@@ -50,8 +51,8 @@ class CheckpointManager {
   // watches the copy to the host, not the writing.
   void save(std::int64_t step, execution::StateCopy state, const Kinds& kinds, Json settings,
             Watchdog& watchdog);
-  // Tells the manager that the run was rolled back to this saved step, whose best state so far was
-  // `best`. Later checkpoints no longer exist.
+  // Records that the run was rolled back to this saved step and that later checkpoints no longer
+  // exist. `best` is the best evaluation up to this step.
   void went_back(std::int64_t step, const std::optional<BestState>& best);
   // Logs the result of the save if it has ended. Throws SystemError if the state was not finite.
   void poll();
@@ -90,7 +91,7 @@ class CheckpointManager {
   struct Bests {
     std::set<std::int64_t> before_regular, after_regular;  // before and after the save in model/
   };
-  // The best evaluation so far, for the checkpoint's settings.
+  // The best evaluation so far, to store in the checkpoint's settings.
   struct Scores {
     std::optional<BestState> with_save;  // if the save in best/ succeeds or is not needed
     std::optional<BestState> without;    // if it fails

@@ -26,7 +26,7 @@ std::string how_fast(const checkpoint::SlicedCheckpoint& checkpoint, double seco
   return str(rounded(bytes / 1e6, 0), " MB in ", rounded(seconds, 2), " s");
 }
 
-// Logs a warning if no steps are left. Returns whether that is so.
+// Returns whether no steps are left. If so, logs a warning.
 bool warn_if_done(const TrainJob& job, const std::string& where, std::int64_t step) {
   const std::int64_t last = job.config.schedule.total_steps;
   const std::string steps = job.fields("steps");
@@ -187,7 +187,8 @@ execution::InitialWeights weights_of(const std::string& init, const model::Task&
   return execution::take_weights(layout, std::move(given), in_vocabulary);
 }
 
-// Loads pretrained weights for a new run.
+// Loads the pretrained weights at job.init into `start`, adds their source to `settings`, and logs
+// how they differ from what the run needs.
 void take_given(const TrainJob& job, const model::StepProgram& program, Json& settings,
                 InitialState& start) {
   bool other_head = false;

@@ -51,9 +51,9 @@ struct InitialValues {
 InitialValues initial_values(const std::string& init, const model::Task& task,
                              const model::StateLayout& layout, const std::string& vocab);
 
-// Checks that a finished run (at its last step, or stopped early) was trained with this job's
-// schedule and spike settings, because no step would use different ones. Does not check a
-// checkpoint of step 0. Throws a UsageError that names what differs. `settings` are the job's.
+// Throws UsageError that names the differences if a finished run (at its last step, or stopped
+// early) was trained with another schedule or other spike settings than the job's `settings`, which
+// would have no effect because no step is left. Does not check a checkpoint of step 0.
 void check_finished_run(const TrainJob& job, const checkpoint::SavedState& saved,
                         const Json& settings);
 

@@ -40,7 +40,7 @@ void warn_of_settings(const TrainJob& job) {
   warn_of_warmup(job.config.schedule, job.config.optimizer, job.fields);
   for (const io::Feature& feature : job.task.features)
     if (feature.name == "masked_lm_positions" && feature.count() > feature.limit)
-      log_warning("train: {} {} is more than {} {}: each example is padded with masks",
+      log_warning("train: {} {} is more than {} {}: the rest is always padding",
                   job.fields("data.max_predictions"), feature.count(),
                   job.fields("data.seq_length"), feature.limit);
 }

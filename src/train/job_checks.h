@@ -15,7 +15,7 @@ void check_described(const TrainJob& job, const data::ExampleSource& source);
 // Warns if the run ends before its warmup, so that the schedule never reaches its learning rate.
 void warn_of_warmup(const model::Schedule& schedule, const model::Optimizer& optimizer,
                     const Fields& fields);
-// Calls warn_of_warmup(), and also warns if examples have room for more masks than tokens.
+// Calls warn_of_warmup(). Also warns if data.max_predictions exceeds data.seq_length.
 void warn_of_settings(const TrainJob& job);
 // Throws UsageError if the device is the CPU and the state does not fit into host memory, before
 // time is spent on initialization and compilation.

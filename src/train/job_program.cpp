@@ -10,14 +10,14 @@ namespace smelt::train {
 
 namespace {
 
-// Least number of steps for which unrolling pays off. On a TPU each unrolled layer takes 5 s longer
-// to compile than a scan, and saves 0.4 ms (v5e) to 2 ms (v2) of each step, by the compiler's
-// schedule; that takes about 12,000 or 2,500 steps (docs/explanation/performance.md).
+// Minimum number of steps for which layers are unrolled. On a TPU each unrolled layer adds 5 s to
+// the compilation. According to the compiler's schedule it saves 0.4 ms per step on v5e and 2 ms on
+// v2, so unrolling pays off after about 12,000 and 2,500 steps (docs/explanation/performance.md).
 constexpr std::int64_t kManySteps = 10'000;
-constexpr std::int64_t kManyLayers = 48;  // unrolled, more would take minutes to compile
+constexpr std::int64_t kManyLayers = 48;  // more unrolled layers take minutes to compile
 
-// Returns the number of layers of the deepest stack, or 0 if the settings do not contain it, as for
-// an ELECTRA that is given by its size (at most 24 layers).
+// Returns the number of layers of the deepest stack, or 0 if the settings do not contain it. They
+// do not for an ELECTRA model selected by size, which has at most 24 layers.
 std::int64_t layers_of(const model::Task& task) {
   const Json model = task.settings.value("model", Json::object());
   std::int64_t most = 0;

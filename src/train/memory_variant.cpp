@@ -58,8 +58,8 @@ bool allows_memory_fallback(const TrainJob& job) {
 
 namespace {
 
-// Returns whether a variant is possible and differs from the job's own: a batch may not divide into
-// its micro-batches, and the job's own variant may be a loop.
+// Returns whether a variant is valid and gives another program than the job's own variant. It is
+// not valid if, for example, the batch size is not divisible by its number of micro-batches.
 bool is_another(const MemoryVariant& form, const TrainJob& job) try {
   const std::string& platform = job.on.device;
   (void)training_program(in_form(job, form), platform);

@@ -42,7 +42,7 @@ Pruner::Pruner(std::shared_ptr<const pjrt::Client> client, const model::StepProg
 std::int32_t Pruner::number_at(std::int64_t steps_done, bool late) const {
   if (pruning_.by == model::PruneBy::soft)
     return std::bit_cast<std::int32_t>(model::least_score(pruning_.schedule, steps_done));
-  constexpr std::uint64_t kTies = 100'000;  // at most one of this many weights ties
+  constexpr std::uint64_t kTies = 100'000;  // assumed limit: one tied weight in this many
   const std::uint64_t kept =
       model::kept_of(weights_, model::sparsity_at(pruning_.schedule, steps_done));
   return static_cast<std::int32_t>(std::min(weights_, kept + (late ? weights_ / kTies : 0)));

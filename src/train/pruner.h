@@ -18,14 +18,14 @@ class Pruner {
   // pruning step of the schedule, or nullopt before the first.
   std::optional<std::int64_t> due(std::int64_t steps_done) const {
     if (pruning_.by == model::PruneBy::soft && !model::is_pruned_at(pruning_.schedule, steps_done))
-      return std::nullopt;  // the scores have changed since
+      return std::nullopt;  // cannot be done late: the scores have changed since that step
     return model::last_pruning(pruning_.schedule, steps_done);
   }
-  // Prunes the weights to the sparsity after `steps_done` steps. `late` is true if the state has
-  // been trained further since, for example if the run was interrupted before pruning. Late pruning
-  // must not change a state that was pruned on time. In such a state a few more weights than
-  // required are nonzero, because they tied with the smallest one to keep. After further training
-  // they differ from it, so late pruning keeps one more of every 100000 weights.
+  // Prunes the weights to the sparsity of the schedule after `steps_done` steps. `late` is true if
+  // the state has been trained further since that step, for example because the run was interrupted
+  // before pruning. Late pruning must not change a state that was already pruned at that step. Such
+  // a state can have a few extra nonzero weights, which were as large as the smallest weight to
+  // keep. So late pruning keeps 1 in 100000 weights more than the schedule requires.
   void prune(std::int64_t steps_done, bool late, execution::ModelState& state) const;
 
  private:

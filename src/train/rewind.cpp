@@ -35,7 +35,7 @@ checkpoint::SlicedCheckpoint rewind(const RewindFrom& from, const SpikeRecord& r
         str("raise ", from.fields("loss_spike.skip_batches"), " or lower ",
             from.fields("optimizer.learning_rate"), "; if this is not a spike, raise ",
             from.fields("loss_spike.sigmas"), " or ", from.fields("loss_spike.window")));
-  // Loads it before removing the others, in case it is damaged.
+  // Load the checkpoint before removing later ones, because it may be damaged.
   checkpoint::SlicedCheckpoint back = checkpoint::load_sliced_checkpoint(from.model_dir, *to);
   from.require_held();
   remove_later_checkpoints(from.model_dir, *to);

@@ -25,8 +25,8 @@ struct RewindFrom {
   std::function<void()> require_held = [] {};
 };
 
-// Returns the step to roll back to: the last before the spike among the preferred ones (see
-// RewindFrom), else among all; nullopt if all are later.
+// Returns the step to roll back to: the latest preferred one before the spike (see RewindFrom), or
+// if there is none, the latest one before the spike. Returns nullopt if no step is before it.
 std::optional<std::int64_t> rewind_target(const std::vector<std::int64_t>& steps,
                                           std::int64_t spike, std::int64_t save_every,
                                           std::int64_t first_step);

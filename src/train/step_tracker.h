@@ -20,7 +20,7 @@ class StepTracker {
       : step_(step), state_(unchecked ? RunState::unchecked : RunState::settled) {}
 
   RunState state() const { return state_; }
-  // Returns the latest started step; the state on the devices is, or will be, that after it.
+  // Returns the latest started step. Once it has ended, the devices have the state after it.
   std::int64_t step() const { return step_; }
   // Returns whether the report of step() was not read yet.
   bool report_is_due() const { return report_is_due_; }

@@ -32,7 +32,8 @@ TrainSummary read_data(const OpenedRun& run, const InitialState& start,
            counted(job.config.batch_size, "example"));
   if (scorer != nullptr) {
     scorer->read();
-    log_info("dry run: {} of the validation read", counted(scorer->batches(), "batch", "batches"));
+    log_info("dry run: {} of the evaluation set read",
+             counted(scorer->batches(), "batch", "batches"));
   }
   return {.first_step = start.step};
 }
@@ -101,7 +102,7 @@ TrainSummary trained(const TrainJob& job) {
 }  // namespace
 
 TrainSummary train(const TrainJob& of) {
-  const StopNotice notice;  // before there are steps to save, and after they are saved
+  const StopNotice notice;  // StopSignal replaces it while there are steps to save
   TrainJob job = of;
   if (!job.together.several()) job.together = together_now("train");
   TrainSummary s;

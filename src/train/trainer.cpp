@@ -57,9 +57,9 @@ data::Batch Trainer::next_batch() {
   return batches_->next();
 }
 
-// Saves the state before it throws, so that unreadable data does not lose steps. In a multi-process
-// run the other processes have already started the step and cannot save, so that the error ends
-// all.
+// Returns the next batch. If it cannot be read, saves the state before rethrowing the error, so
+// that no steps are lost. Does not save in a multi-process run: the other processes have already
+// started the step and cannot take part, and the error ends all processes.
 data::Batch Trainer::next_batch_or_save() try {
   return next_batch();
 } catch (const std::exception&) {
@@ -243,7 +243,7 @@ void Trainer::rewind() {
 Trainer::Due Trainer::due() const {
   const std::int64_t step = position_.step();
   const bool is_last = step == run_.last_step();
-  // The previous step was started with the same request.
+  // A step that was started before the latest save reports the same request again.
   const bool requested = save_requested_ && step > saver_.newest() + 2;
   return {.check = job_.check_every > 0 && (step % job_.check_every == 0 || is_last),
           .save = is_last ? saver_.newest() != step : saver_.is_due(step) || requested};
@@ -344,7 +344,7 @@ std::optional<double> Trainer::check(const execution::HostState& host) {
   if (programs_.scorer) try {
       found.validation = validate(weights);
     } catch (const Stopped&) {
-      stop_requested_ = true;  // raised on any process
+      stop_requested_ = true;  // a process received a signal
       position_.check_cut();
       run_.settings[kUnchecked] = true;
       return std::nullopt;
@@ -371,7 +371,7 @@ void Trainer::run_steps() {
   const bool rewinds = job_.config.spikes.action == model::SpikeAction::rewind;
   if ((job_.save_first || rewinds) && saver_.newest() < 0) check_and_save({.save = true});
   if (position_.state() == RunState::unchecked)
-    check_and_save({.check = true, .save = true});  // saves it without the mark
+    check_and_save({.check = true, .save = true});  // saves the state without kUnchecked
   while (position_.step() < last && !is_patience_exhausted() && !is_to_stop()) {
     take_step();
     check_and_save(due());

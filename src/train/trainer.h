@@ -54,7 +54,8 @@ struct TrainJob {
   model::Task task;
   model::TrainingConfig config;  // schedule.total_steps is the last step
   model::DeviceConfig on =
-      // Device and mesh; sets config.devices. Without `compute`, config.compute is used.
+      // Device, mesh and, if on.compute is set, compute policy. Replaces config.devices and
+      // config.compute.
       {};
   // Path of the examples, in the format of open_examples(). A description next to the files must
   // fit the task.

@@ -60,8 +60,8 @@ struct PreparedRun {
   double compile_seconds = 0;
 };
 
-// Compiles the programs and puts the state on the devices; moves it out of `start`. Writes and
-// removes nothing if the job cannot be trained.
+// Compiles the programs and places the state on the devices; start.state is moved from. Does not
+// write to the model folder.
 PreparedRun prepare(OpenedRun& run, InitialState& start);
 // Prepares the model folder for this run: empties it if requested, and starts the log.
 void accept(OpenedRun& run, InitialState& start);

@@ -28,7 +28,7 @@ std::shared_ptr<const pjrt::Client> opened(const TrainJob& job, RunLog& log) {
   return pjrt::open_device(job.on.device, static_cast<int>(job.on.devices));
 }
 
-// Checks that the number of started processes is that of the device, and that the run uses the
+// Throws UsageError unless as many processes were started as the device has, and the run uses the
 // devices of all of them.
 void check_processes(const TrainJob& job, const pjrt::Client& client) {
   const int processes = client.process_count(), size = job.together.size;

@@ -181,7 +181,7 @@ TEST_F(CredentialsTest, UsesOrRejectsAGivenFile) {
   ::chmod(home_.file().c_str(), 0644);
   EXPECT_EQ(said(), str(where(), "every user of this machine can read it\n  hint: chmod 600 '",
                         home_.file(),
-                        "'; of a Kubernetes secret set defaultMode: 0400, or mount it readOnly"));
+                        "'; for a Kubernetes secret set defaultMode: 0400, or mount it readOnly"));
 }
 
 TEST_F(CredentialsTest, ReportsMissingFields) {
@@ -227,7 +227,7 @@ TEST_F(CredentialsTest, RejectsProgramsAndUnknownServersInAFile) {
   EXPECT_THAT(refusal(google_.external({{"environment_id", "aws1"}})),
               HasSubstr("environment_id is aws1: smelt does not exchange keys of another cloud"));
   EXPECT_THAT(refusal(google_.external({{"url", "https://evil.example/"}})),
-              HasSubstr("evil.example is not a known server of identity tokens"));
+              HasSubstr("evil.example is not a known identity token server"));
 }
 
 TEST_F(CredentialsTest, ReportsTheServersMessageForRejectedCredentials) {
@@ -267,7 +267,7 @@ TEST_F(CredentialsTest, RetriesAFailingTokenServer) {
   EXPECT_GT(google_.count("/token"), 3);
   google_.answer("/token", {200, R"({"token": "PLANTED"})"});
   EXPECT_EQ(error_of<SystemError>([&] { token_of(google_.user()); }),
-            where() + "the server's answer has no access_token");
+            where() + "the server's response has no access_token");
 }
 
 TEST_F(CredentialsTest, ReloadsCredentialsAfterANewSignIn) {

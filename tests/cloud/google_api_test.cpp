@@ -84,10 +84,10 @@ TEST_F(GoogleApiTest, SendsTokensOnlyToGoogleAndThisMachine) {
   EXPECT_EQ(refusal("https://restricted.googleapis.com/"), "no error");
   EXPECT_THAT(refusal("https://evil.example/"),
               AllOf(HasSubstr("CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU: evil.example is neither a "
-                              "Google server nor trusted with tokens"),
+                              "Google server nor a trusted server"),
                     HasSubstr("SMELT_TRUSTED_ENDPOINTS=evil.example")));
   EXPECT_THAT(refusal("http://tpu.googleapis.com/"),
-              HasSubstr("is not allowed, as it sends secrets"));
+              HasSubstr("http to tpu.googleapis.com would send secrets unencrypted"));
   EXPECT_THAT(refusal("https://PLANTED@tpu.googleapis.com/"), Not(HasSubstr("PLANTED")));
   const ScopedVariable trusted("SMELT_TRUSTED_ENDPOINTS", "evil.example");
   EXPECT_EQ(refusal("https://evil.example/"), "no error");

@@ -218,7 +218,7 @@ TEST_F(MachinesTest, TimeoutNamesTheCommandThatDeletesTheNode) {
   fake_.polls = 1'000'000;
   EXPECT_EQ(
       error_of<SystemError>([&] { up(); }),
-      "cloud: bert in us-central1-a: not found after 30 minutes\n  hint: it may be coming up; show "
+      "cloud: bert in us-central1-a: not READY after 30 minutes\n  hint: it may be coming up; show "
       "it with smelt cloud list, delete it with smelt cloud down bert --zone us-central1-a");
   patience_.wait = [](std::chrono::milliseconds) { throw Stopped("x"); };
   fake_.polls = 3;

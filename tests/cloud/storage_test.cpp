@@ -274,11 +274,11 @@ TEST(StorageNames, ReportsTakenAndInvalidBucketNames) {
   expect_refusal("storage mb -b maybe gs://bert", HasSubstr("-b must be on or off, got 'maybe'"));
   expect_refusal("storage ls s3://b", HasSubstr("s3://b is not on Google's storage"));
   expect_refusal("storage ls 'gs://b/x?scheme=http'",
-                 HasSubstr("the server cannot be chosen by path"));
+                 HasSubstr("smelt storage takes no options in a path"));
   for (const char* options :
        {"?retry_limit_seconds=5", "?a=b&scheme=http", "?project_id=p", "?=&a=b"})
     expect_refusal(str("storage ls 'gs://b/x", options, "'"),
-                   HasSubstr("the server cannot be chosen by path"));
+                   HasSubstr("smelt storage takes no options in a path"));
   expect_refusal("storage rm -r 'gs://b/?='", HasSubstr("gs://b/?= has no object name"));
   expect_refusal("storage ls gs://bert",
                  AllOf(HasSubstr("gs://bert/: no"), HasSubstr("--role=roles/storage.admin")));

@@ -88,7 +88,7 @@ TEST_F(TpuApiTest, ListsEachZoneIfTheApiCannotListAll) {
 TEST_F(TpuApiTest, RejectsAnEndlessList) {
   fake_.faults.assign(1000, {200, R"({"nodes": [], "nextPageToken": "again"})"});
   EXPECT_THAT(error_of<SystemError>([&] { tpu_.nodes(kZone); }),
-              HasSubstr("the list does not end"));
+              HasSubstr("the server's list has too many pages"));
 }
 
 TEST_F(TpuApiTest, ToleratesUnknownFields) {

@@ -83,6 +83,35 @@ TEST(StepCycles, CountsBytesSentByCollectivesAndTheirAxes) {
   EXPECT_EQ(sent_bytes(c, 8), 80);
 }
 
+// A collective of f32 arrays with these numbers of elements; operand 1 is a parameter of 8
+// elements.
+StepCycles with_collective(const std::string& opcode, const std::vector<std::int64_t>& results) {
+  HloInstruction input, collective;
+  input.opcode = "parameter";
+  input.id = 1;
+  input.results = {{.dims = {8}, .dtype = "f32"}};
+  collective.opcode = opcode;
+  collective.id = 2;
+  collective.operands = {1};
+  for (const std::int64_t n : results) collective.results.push_back({.dims = {n}, .dtype = "f32"});
+  HloModule module;
+  module.computations[0].instructions = {input, collective};
+  return step_cycles(module);
+}
+
+TEST(StepCycles, CountsTheBytesOfStartedAndScatteredCollectives) {
+  const auto bytes = [](const std::string& opcode, const std::vector<std::int64_t>& results) {
+    const StepCycles cycles = with_collective(opcode, results);
+    EXPECT_EQ(cycles.collectives.size(), 1U);
+    return cycles.collectives.at(0).bytes;
+  };
+  EXPECT_EQ(bytes("reduce-scatter", {2}), 32) << "the input";
+  EXPECT_EQ(bytes("all-gather", {32}), 128);
+  EXPECT_EQ(bytes("all-gather-start", {8, 32}), 128) << "without the input";
+  EXPECT_EQ(bytes("all-reduce-start", {8}), 32);
+  EXPECT_EQ(bytes("collective-permute-start", {8, 8, 1, 1}), 32);
+}
+
 TEST(StepCycles, RejectsBytesWithoutAModule) {
   EXPECT_THAT(error_of<UsageError>([] { read_hlo_module(""); }),
               HasSubstr("HloModuleProto: found no module in 0 bytes"));

@@ -467,7 +467,7 @@ TEST_F(SaverInABucket, ToleratesASlowStoreThatTruncatesResponses) {
   run.config.schedule.total_steps = 12;
   emulator_->fault(R"([{"match": "GET .*alt=media", "do": "cut"}])");
   EXPECT_THAT(error_of([&] { train(run); }),
-              HasSubstr(" bytes from byte 0 on instead of 34 bytes\n  hint: run the"));
+              HasSubstr(" bytes at offset 0, expected 34 bytes\n  hint: run the"));
   EXPECT_EQ(train(run).first_step, 9);
   TrainJob whole = job("whole", 9);
   train(whole);

@@ -420,8 +420,8 @@ TEST_F(TrainerTest, WarnsAboutATooLongWarmupAndMoreMasksThanTokens) {
       AllOf(HasSubstr("train: train.schedule.warmup_steps 10 is too long for train.steps 10: "
                       "train.optimizer.learning_rate "),
             HasSubstr(" is never reached\n"),
-            HasSubstr("train: data.max_predictions 33 is more than data.seq_length 32: each "
-                      "example is padded with masks\n")));
+            HasSubstr("train: data.max_predictions 33 is more than data.seq_length 32: the "
+                      "rest is always padding\n")));
 }
 
 TEST_F(TrainerTest, RejectsWrongSizesWithBothValues) {

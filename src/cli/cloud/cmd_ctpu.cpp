@@ -157,7 +157,7 @@ void add_words_alone(CLI::App& ctpu) {
 
 void add_ctpu_command(CLI::App& app) {
   auto* ctpu =
-      app.add_subcommand("ctpu", "run the commands of the retired tool ctpu as smelt cloud");
+      app.add_subcommand("ctpu", "run ctpu commands (a retired Google tool) with smelt cloud");
   ctpu->require_subcommand(1);
   auto o = std::make_shared<CtpuOptions>();
   add_where(*ctpu, o);

@@ -42,7 +42,7 @@ void add_job_options(CLI::App& command, JobOptions& o) {
                      "latest end of the job: a date such as 2026-12-01, or a duration such as 6h");
   command.add_option("--package", o.package, "smelt package (.tar.zst), made by scripts/package");
   command.add_option("--name", o.name,
-                     "name of the job's folder in the bucket; default: that of the recipe's out");
+                     "name of the job's folder in the bucket; default: last part of recipe's out");
   command.add_option("--set", o.settings, "override a recipe field, e.g. train.steps=1000");
   command
       .add_option("--price", o.price,

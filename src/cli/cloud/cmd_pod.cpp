@@ -59,7 +59,8 @@ OrderedJson describe_json(const std::vector<distributed::IdentitySource>& source
   return out;
 }
 
-// Prints the sources. An inconsistent source is reported last, as the command's error.
+// Prints each source of this process's rank, then the rank. An inconsistent source throws
+// UsageError after all sources are printed.
 void describe(const DescribeFlags& flags) {
   const auto sources = distributed::identity_sources(flags.pod, surroundings_of(flags.device));
   if (flags.json) {
@@ -85,7 +86,8 @@ struct ManifestFlags {
 constexpr std::string_view kTpuVm = "tpu-vm", kJobset = "jobset", kSlurm = "slurm",
                            kSkypilot = "skypilot";
 
-// Returns the machine that --on names, else the usual slice with the recipe's number of devices.
+// Returns the machine that --on names, or else the v3 or v5e slice with the recipe's number of
+// devices. Throws UsageError if there is none.
 cost_model::Accelerator machine_of(const ManifestFlags& flags) {
   if (!flags.on.empty()) {
     const auto found = cost_model::find_accelerators("--on", flags.on);
@@ -155,8 +157,8 @@ void print_manifest(const ManifestFlags& flags) {
   if (plan.name.empty()) plan.name = run_name(there.out);
   if (run_name(plan.name) != plan.name)
     throw UsageError(str("pod manifest: --name '", plan.name,
-                         "' is not of small letters, digits and hyphens, a letter first, 40 at "
-                         "most"),
+                         "': expected at most 40 lower-case letters, digits and hyphens, starting "
+                         "with a letter"),
                      "--name " + run_name(plan.name));
   std::cout << (flags.kind == kTpuVm    ? tpu_vm_manifest(plan)
                 : flags.kind == kJobset ? jobset_manifest(plan)
@@ -176,7 +178,7 @@ void add_manifest(CLI::App& pod) {
   command->add_option(
       "--on", flags->on,
       "TPU type such as v2-32, or the GPUs of a machine such as h100x8; default: the "
-      "usual slice with the recipe's number of devices");
+      "v3 slice with the recipe's number of devices, or the v5e slice");
   command->add_option("--hosts", flags->hosts, "number of GPU machines")
       ->check(number_from(1, 4096));
   command->add_option("--name", flags->name,

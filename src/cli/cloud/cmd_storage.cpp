@@ -9,7 +9,7 @@ namespace {
 using StorageFlags = std::shared_ptr<StorageOptions>;
 using StorageVerb = void (*)(const StorageOptions&);
 
-// Adds a command of gsutil. There -h and -r have other meanings, so only --help shows the help.
+// Adds a gsutil command. Only --help shows its help, because gsutil's -h has another meaning.
 CLI::App* add_storage_verb(CLI::App& group, const StorageFlags& o, const char* name,
                            const char* help, StorageVerb verb, const char* paths,
                            bool needs_paths = true) {
@@ -29,7 +29,7 @@ void add_storage_make(CLI::App& group, const StorageFlags& o, const char* name) 
   auto* command =
       add_storage_verb(group, o, name, "create buckets", &make_buckets, "gs://BUCKET …");
   command->add_option("-l,--location", o->location, "location, such as us-central1; default: US");
-  command->add_option("-p,--project", o->project, "project; default: that of smelt cloud whoami");
+  command->add_option("-p,--project", o->project, "project; default: see smelt cloud whoami");
   command->add_option("-c,-s,--default-storage-class", o->storage_class,
                       "storage class; default: standard");
   command->add_option("-b", o->uniform, "on or off: uniform bucket-level access")
@@ -45,7 +45,7 @@ void add_storage_list(CLI::App& group, const StorageFlags& o) {
   command->add_flag("-h,--readable-sizes", o->readable, "show sizes such as 1.5 GB");
   add_storage_recursive(*command, o, "also list subfolders");
   command->add_option("-p,--project", o->project,
-                      "project of the buckets; default: that of smelt cloud whoami");
+                      "project of the buckets; default: see smelt cloud whoami");
   command->add_flag("--json", o->json, "print one JSON object instead of lines");
 }
 

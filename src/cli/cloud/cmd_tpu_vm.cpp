@@ -53,7 +53,7 @@ void remove(const TpuVmOptions& o) {
   become_cloud_line(words);
 }
 
-// Runs "list", or "status NAME".
+// Runs `smelt cloud list` or `smelt cloud status NAME`, as given by `words`.
 void show(const TpuVmOptions& o, Words words) {
   if (!o.format.empty() && o.format != "json")
     throw UsageError(str("tpu-vm: --format ", o.format, ": only json is supported"),
@@ -70,8 +70,8 @@ void turn(const TpuVmOptions& o, const std::string& verb) {
   become_cloud_line(words);
 }
 
-// Returns the ssh option of gcloud's "-o Name=value" or "-oName=value". Other ssh flags have an
-// equivalent option.
+// Returns "NAME=VALUE" for an ssh flag "-o NAME=VALUE" or "-oNAME=VALUE". Throws UsageError for any
+// other ssh flag, which has an equivalent -o option.
 std::string ssh_option(const std::string& flag) {
   const std::string option(trim(flag.starts_with("-o") ? flag.substr(2) : ""));
   if (option.empty())
@@ -174,7 +174,7 @@ void add_scp(CLI::App& group, const SharedOptions& o) {
 
 void add_tpu_vm_command(CLI::App& app) {
   auto* group =
-      app.add_subcommand("tpu-vm", "run the commands of gcloud compute tpus tpu-vm as smelt cloud");
+      app.add_subcommand("tpu-vm", "run gcloud compute tpus tpu-vm commands with smelt cloud");
   group->require_subcommand(1);
   auto o = std::make_shared<TpuVmOptions>();
   add_create(*group, o);

@@ -24,8 +24,8 @@ struct JobOptions {
 void run_job(const JobOptions& o);
 
 struct WatchOptions {
-  std::string place;     // a run's folder here, or the job's in the bucket
-  std::string out = {};  // where results go
+  std::string place;     // local folder of the run, or the job's folder in the bucket
+  std::string out = {};  // folder for the results
   bool end = false, json = false;
   double poll = 30;
   std::string ssh_config = {};

@@ -25,15 +25,16 @@
 namespace smelt::cli {
 namespace {
 
-// Throws UsageError if the recipe does not use the TPU: without train.device it would train on the
-// CPU of the TPU's host. Only TPUs can find their other hosts, and a run uses all of their devices.
+// Throws UsageError if the recipe does not use all devices of the TPU. The CPU of the TPU's host is
+// allowed only if the recipe sets train.device=cpu and the type has one host.
 void check_device(const pipeline::Recipe& r, const cost_model::Accelerator& type) {
   const std::string hint = str("--set train.device=tpu --set train.devices=", type.devices,
                                "; the batch size must be a multiple of ", type.devices);
-  const auto device = r.sections.at("train").at("device").get<std::string>();  // auto, too
+  const auto device = r.sections.at("train").at("device").get<std::string>();  // may be "auto"
   const bool is_chosen = device == "cpu" && r.is_set("train.device") && type.hosts == 1;
   if (device != "tpu" && !is_chosen)
-    throw UsageError(str("train.device: ", device, ", on a ", type.name), hint);
+    throw UsageError(str("train.device: ", device, ": a job must use the TPU of the ", type.name),
+                     hint);
   if (device == "tpu" && r.train.devices != type.devices)
     throw UsageError(str("train.devices: ", r.train.devices, ": a ", type.name, " has ",
                          type.devices, " devices"),
@@ -79,7 +80,7 @@ class Stager {
  public:
   Stager(std::string folder, StagedRecipe& out) : folder_(std::move(folder)), out_(out) {}
 
-  // Returns the value of a list field for the bucket.
+  // Stages the files of a list field. Returns their paths in the bucket, separated by commas.
   std::string list(const std::string& field, const std::string& value) {
     if (value.empty()) return value;
     if (pipeline::is_row_command(value))
@@ -103,7 +104,7 @@ class Stager {
     if (io::is_remote(value)) return kept(field, value);
     return value.empty() ? value : tables(value, place(field));
   }
-  // Stages the vocabulary with the tokenizer settings next to it.
+  // Stages the vocabulary and the tokenizer settings next to it. Returns its path in the bucket.
   std::string vocabulary(const std::string& file) {
     if (io::is_remote(file)) return kept("vocab.file", file);
     if (file.empty()) return file;
@@ -115,8 +116,8 @@ class Stager {
       if (io::exists(beside)) put(beside, to);
     return put(file, there);
   }
-  // Stages weights: the model of a run; of a model folder only the newest checkpoint; the files of
-  // a TensorFlow checkpoint with its config.
+  // Stages weights and returns their path in the bucket. Stages the model of a run folder, only the
+  // newest checkpoint of a model folder, and a TensorFlow checkpoint with its config.
   std::string weights(const std::string& field, const std::string& value) {
     if (io::is_remote(value)) return kept(field, value);
     if (value.empty()) return value;
@@ -140,8 +141,8 @@ class Stager {
   std::string place(const std::string& field) const {
     return io::join_path(folder_, "input/" + field);
   }
-  // Returns the path of an object that is used from the bucket. Throws UsageError if the job would
-  // delete it because it is in the job's own folder.
+  // Returns `path`, an object that the job reads in place. Throws UsageError if it is in the job's
+  // own input folder, where the job would delete it.
   const std::string& kept(const std::string& field, const std::string& path) const {
     const std::string own = io::join_path(folder_, "input");
     if (io::is_path_inside(path, own))
@@ -150,7 +151,8 @@ class Stager {
                        "use another folder with --name NAME, or move the file");
     return path;
   }
-  // Returns an object's path as an entry of a list of patterns that names this object alone.
+  // Returns a list entry that matches only this object: wildcards in its path are escaped. Throws
+  // UsageError if the path contains a comma.
   static std::string list_entry(const std::string& field, const std::string& path) {
     const io::RemotePath parts = io::parse_remote(path);
     if (parts.key.find(',') != std::string::npos)
@@ -162,7 +164,8 @@ class Stager {
                           !parts.key.starts_with(' ') && !parts.key.ends_with(' ');
     return is_plain ? path : parts.literal();
   }
-  // Throws UsageError if another file has the same target: staged_name() may map two names to one.
+  // Adds `file` to the files to upload and returns `to`, its target. Throws UsageError if another
+  // file has the same target: staged_name() may map two names to one.
   std::string put(const std::string& file, const std::string& to) {
     (void)io::file_size(file);  // throws if it does not exist
     const auto [other, is_new] = sources_.emplace(to, file);
@@ -195,7 +198,7 @@ class Stager {
     }
     return to;
   }
-  // Stages the weights of a Hugging Face folder in the format that is loaded.
+  // Stages a Hugging Face folder with its weights in one format: the one that smelt loads.
   void hugging_face(const std::string& from, const std::string& to) {
     model_files(from, to);
     if (!io::exists(checkpoint::weights_path(from))) return;
@@ -203,7 +206,7 @@ class Stager {
     for (const std::string& file : checkpoint::weights_files(from)) files.insert(file);
     for (const std::string& file : files) put(file, io::join_path(to, io::path_name(file)));
   }
-  // Stages the files of GLUE tasks.
+  // Stages the .tsv files of GLUE tasks in `from` and its subfolders. Returns `to`.
   std::string tables(const std::string& from, const std::string& to) {
     for (const std::string& name : io::list_folder(from)) {
       const std::string path = io::join_path(from, name),
@@ -258,8 +261,8 @@ StagedRecipe staged_recipe(const pipeline::Recipe& r, const std::string& folder)
 
 namespace {
 
-// Returns the fields of a StagedRecipe's text that must not change on resume, "train.steps" and
-// value.
+// Returns the fields of a StagedRecipe's text that must not change on resume, with their values:
+// "train.seed" -> "12345".
 std::map<std::string, std::string> fixed_fields(const std::string& text) {
   static const std::set<std::string> free{"", "train", "eval", "compress", "track"};
   static const std::set<std::string> held{"train.batch_size", "train.seed", "train.optimizer.type",

@@ -27,8 +27,9 @@ struct StagedRecipe {
   std::vector<StagedFile> files;
   std::string text;  // YAML with all fields that were set
 };
-// Returns the recipe with its files moved to the folder. Files that are already in a bucket are
-// used from there. Throws UsageError if a file does not exist.
+// Returns the recipe with the paths of its local files replaced by paths in the folder, and the
+// list of files to upload; uploads nothing. Files that are already in a bucket are used in place.
+// Throws UsageError if a local file does not exist.
 StagedRecipe staged_recipe(const pipeline::Recipe& recipe, const std::string& folder);
 
 // Throws UsageError if the folder has checkpoints of a recipe with other text, vocabulary, model or

@@ -29,7 +29,7 @@ bool holds_run(const std::string& folder) {
   return io::exists(io::join_path(folder, ".stages")) || io::exists(io::join_path(folder, "model"));
 }
 
-// Returns true if the job of the journal is still running. A job that only uploads files is not.
+// Returns true if the job with this spec is running: it has uploaded its files and has not ended.
 bool goes_on(cloud::GoogleApi& api, const cloud::JobSpec& spec) {
   const auto kept = cloud::JournalObject(api, spec.folder).read();
   if (!kept) return false;
@@ -39,8 +39,8 @@ bool goes_on(cloud::GoogleApi& api, const cloud::JobSpec& spec) {
          job.step != cloud::JobStep::ended;
 }
 
-// Returns true for files that stay in the bucket: text, training examples and all checkpoints but
-// the newest. Eval sets are small and needed by smelt eval, so they are copied.
+// Returns true for files that are not downloaded: text, training examples, lock files and all
+// checkpoints but the newest. Eval sets are downloaded: they are small, and smelt eval needs them.
 bool stays(const std::string& path, const std::optional<std::int64_t>& newest) {
   const auto is_in = [&](std::string_view folder) { return path.starts_with(folder); };
   if (is_in("text/") || path.find("smelt.lock") != std::string::npos) return true;
@@ -49,7 +49,8 @@ bool stays(const std::string& path, const std::optional<std::int64_t>& newest) {
          checkpoint::step_of(io::path_name(io::parent_path(path))) != newest;
 }
 
-// Checks every 30 seconds, from whichever thread copies, that this process still leads the job.
+// Checks, at most every 30 seconds, that this process still leads the job. Any thread may call
+// look().
 class LeadWatch {
  public:
   explicit LeadWatch(const std::function<void()>& require_lead) : require_lead_(require_lead) {}
@@ -117,8 +118,8 @@ void require_own_folder(cloud::GoogleApi& api, const std::string& out, const clo
     if (here.folder == job.spec.folder && here.run == job.spec.run) return;
     if (goes_on(api, here))
       throw UsageError(str(out, ": contains the journal of the running job ", here.folder),
-                       str("smelt cloud watch ", here.folder, " monitors it, with --end stops it; ",
-                           "for another job use ", hint));
+                       str("smelt cloud watch ", here.folder, " monitors it (add --end to stop it)",
+                           "; for another job use ", hint));
   }
   if (holds_run(out))
     throw UsageError(str(out, ": contains another run than that of job ", job.spec.folder,
@@ -141,8 +142,8 @@ void require_no_input(cloud::GoogleApi& api, const std::string& folder) {
   cloud::StorageApi storage(api);
   const auto files = cloud::files_below(storage, input);
   if (!files.empty())
-    throw UsageError(str(input, ": contains files that no job has put there, ", files.front().name,
-                         " among them; a job would delete them"),
+    throw UsageError(str(input, ": contains files that were not uploaded by a job, such as ",
+                         files.front().name, "; a job would delete them"),
                      "use another folder with --name NAME, or move the files");
 }
 

@@ -26,8 +26,8 @@ void require_no_input(cloud::GoogleApi& api, const std::string& folder);
 struct StagedFile {
   std::string from, to;  // local path, path in the bucket
 };
-// Makes the job's input/ hold exactly these files; files with equal checksums are not uploaded
-// again. Throws Stopped as copy_files().
+// Uploads the files to the job's input/ and deletes all others there. Files with equal checksums
+// are not uploaded again. Throws Stopped after a signal.
 void stage_files(cloud::GoogleApi& api, const std::vector<StagedFile>& files,
                  const std::string& folder, const std::function<void(const std::string&)>& tell,
                  const std::function<void()>& require_lead);
@@ -35,7 +35,7 @@ void stage_files(cloud::GoogleApi& api, const std::vector<StagedFile>& files,
 // Copies the job's run to `out`, except for files that stay in the bucket. The COMMIT file of a
 // checkpoint is copied last. Then removes older checkpoints in `out` that the run no longer has.
 // Never removes or replaces newer files: throws UsageError as require_no_newer() before it copies
-// anything. Throws Stopped as copy_files().
+// anything. Throws Stopped after a signal.
 void fetch_results(cloud::GoogleApi& api, const cloud::JobSpec& spec, const std::string& out,
                    const std::function<void(const std::string&)>& tell);
 

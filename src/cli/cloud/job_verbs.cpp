@@ -80,7 +80,7 @@ double silence_of(const std::string& text) {
   const auto seconds = static_cast<double>(parse_duration("--silence", text).count());
   if (seconds < kLeast)
     throw UsageError(
-        str("--silence: ", text, " is too short: a slow network may be silent as long"),
+        str("--silence: ", text, " is too short: a slow network can cause pauses of this length"),
         "use --silence 10m or more");
   return seconds;
 }
@@ -133,7 +133,8 @@ bool is_same_recipe(const cloud::JobSpec& spec, const StagedRecipe& staged) {
   return io::exists(recipe) && io::read_file(recipe, io::kSmallFileBytes) == staged.text;
 }
 
-// Throws UsageError unless the folder's job is unfinished and has this recipe (`same`).
+// Throws UsageError if the folder's job is done with this recipe, or running with another one.
+// `same` is true if the recipes are the same.
 void require_goes_on(const cloud::JobJournal& journal, const cloud::JobSpec& spec, bool same) {
   if (same && journal.outcome == "done" && journal.step == cloud::JobStep::ended)
     throw UsageError(str(spec.folder, ": the job of this recipe is done"),
@@ -142,7 +143,7 @@ void require_goes_on(const cloud::JobJournal& journal, const cloud::JobSpec& spe
   if (same || !journal.outcome.empty() || journal.step == cloud::JobStep::stage) return;
   throw UsageError(str(spec.folder, ": its running job has another recipe or other settings"),
                    str("for another job use --name NAME; smelt cloud watch ", spec.folder,
-                       " monitors the running one, with --end stops it"));
+                       " monitors the running one (add --end to stop it)"));
 }
 
 // Throws UsageError if a flag differs from the setting of the running job. Flags that are not given
@@ -175,11 +176,10 @@ void require_same_settings(const JobOptions& o, const cloud::JobSpec& was,
       {"--project", was.project, o.project, !o.project.empty()}};
   for (const Setting& each : all)
     if (each.is_named && each.was != each.is)
-      throw UsageError(
-          str(was.folder, ": ", each.flag, " is ", each.is,
-              ", but the running job was started with ", each.was.empty() ? "not set" : each.was),
-          str("use the old value, or --name NAME for another job; smelt cloud watch ", was.folder,
-              " --end stops the running one"));
+      throw UsageError(str(was.folder, ": ", each.flag, " is ", each.is,
+                           "; in the running job it is ", each.was.empty() ? "not set" : each.was),
+                       str("use the old value, or --name NAME for another job; smelt cloud watch ",
+                           was.folder, " --end stops the running one"));
 }
 
 // Returns the journal of the folder's job with its changeable settings updated, or that of a new
@@ -240,8 +240,8 @@ void require_enough(const JobOptions& o, const cloud::JobJournal& journal) {
   const double least = paid + rate * need / 3600;
   if (journal.spec.budget <= least)
     throw UsageError(str("--budget: $", dollars(journal.spec.budget), ", of which $", dollars(paid),
-                         " are spent, is too low: to start, save and be deleted, a machine for $",
-                         dollars(rate), " an hour needs $", dollars(least - paid)),
+                         " is spent, is too low: starting, saving and deleting a machine at $",
+                         dollars(rate), " an hour costs $", dollars(least - paid)),
                      str("--budget ", std::ceil(least + rate), " pays for an hour of training"));
   throw UsageError(
       str("--until: ", o.until, " is too soon: creating the machine, saving and deleting it takes ",
@@ -322,8 +322,8 @@ CheckedRecipe require_good(const JobOptions& o, const cloud::JobSpec& spec,
   return judged;
 }
 
-// Throws UsageError if the local run is newer than the results that the job would overwrite it
-// with.
+// Throws UsageError if the run in `out` has a newer checkpoint than the job, whose results would
+// overwrite it.
 void require_older_results(const cloud::JobSpec& spec, const std::string& out) {
   require_no_newer(spec, out,
                    str("--set out=FOLDER --name ", io::path_name(spec.folder),
@@ -341,8 +341,9 @@ void warn_of_segment_command(const pipeline::Recipe& recipe) {
         command);
 }
 
-// Returns the options with train.steps set if the recipe has train.budget.usd: the steps of the
-// job's recipe in the bucket if it has the same budget, else those of a plan.
+// Returns the options. If the recipe has train.budget.usd, sets train.steps: to the steps of the
+// job's recipe in the bucket if that has the same budget, or else to the steps that a plan finds
+// for the budget.
 JobOptions with_steps_of_job(JobOptions o) {
   const pipeline::Recipe recipe = pipeline::load_recipe(o.recipe, o.settings);
   warn_of_segment_command(recipe);

@@ -96,7 +96,7 @@ void judge_end(const cloud::JobJournal& end, bool json, bool reason_printed) {
   if (end.outcome != "done") throw ExitStatus(1);
 }
 
-// Checks the SSH key; a missing key is created later.
+// Throws an error if the SSH key exists but cannot be used. A missing key is created later.
 void require_key() {
   if (const std::string key = cloud::ssh_key_file(); io::exists(key))
     cloud::require_usable_key(key);
@@ -110,7 +110,7 @@ cloud::GoogleApi job_api() {
   options.retry.whole = std::chrono::seconds(20);
   options.retry.most = std::chrono::seconds(8);
   options.retry.tries = 4;
-  options.tell_after = std::chrono::hours(1);  // the job itself logs earlier
+  options.tell_after = std::chrono::hours(1);  // no warnings: the job logs failed requests itself
   return cloud::GoogleApi(
       cloud::TokenSource(io::google_credentials(), &std::chrono::system_clock::now,
                          &io::google_credentials),

@@ -19,7 +19,7 @@ struct MachineOptions {
 };
 
 // Each function prints its result. Those that change a machine also return the result as JSON.
-// Errors are those of cloud/machines.h.
+// They throw the errors of the functions in cloud/machines.h.
 OrderedJson bring_machine_up(const MachineOptions& o);
 OrderedJson take_machine_down(const MachineOptions& o);
 void show_machine(const MachineOptions& o);

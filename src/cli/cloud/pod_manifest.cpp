@@ -18,17 +18,17 @@
 namespace smelt::cli {
 namespace {
 
-// Exit statuses after which a restarted run resumes: of processes that saved after a signal or were
-// ended by one (SIGHUP, SIGTERM).
+// Exit statuses of processes that were stopped by a signal: after saving a checkpoint, or at once
+// (SIGHUP, SIGTERM). A restarted run resumes.
 constexpr std::array kStoppedStatuses{kStoppedExit, 129, 143};
 // Statuses of processes that lost another process of their pod, crashed (SIGABRT, SIGBUS, SIGSEGV)
 // or were killed, for example by the out-of-memory killer. kSystemExit is handled like these,
 // because a disk or network error may be temporary.
 constexpr std::array kLostStatuses{kPodExit, 134, 135, 137, 139};
-// A run that makes no progress is not restarted forever: the limit of consecutive starts that each
-// lasted less than kShortSeconds.
+// A run that makes no progress is not restarted forever: the maximum number of consecutive starts
+// that each lasted less than kShortSeconds or ended with kSystemExit.
 constexpr int kShortStarts = 5, kShortSeconds = 600;
-// The limit of all restarts, on systems that cannot time them.
+// The maximum number of restarts on systems that cannot measure how long each start lasted.
 constexpr int kMostOfJobSet = 50, kMostOfSlurm = 200;
 // A task's exit statuses for a stop, a temporary failure and any other error. They differ from
 // srun's own status; srun returns the highest of all tasks.
@@ -45,7 +45,8 @@ std::vector<int> restart_statuses() {
 // Returns a shell pattern of kSystemExit and kLostStatuses.
 std::string failed_pattern() { return str(kSystemExit, "|", join(kLostStatuses, "|")); }
 
-// Returns shell commands that run `command`, and again while it ends with one of failed_pattern().
+// Returns shell commands that run `command` and restart it if it ends with a status of
+// failed_pattern(), up to kShortStarts short starts in a row.
 std::string run_again(const std::string& command) {
   return str("n=0; while :; do t=$(date +%s); ", command, "; code=$?; case $code in ",
              failed_pattern(), ") ;; *) exit $code ;; esac; if [ $code -eq ", kSystemExit,
@@ -216,7 +217,7 @@ std::string skypilot_manifest(const PodPlan& plan) {
                                                   "\"$SKYPILOT_NODE_RANK\" --hub "
                                                   "\"$(echo \"$SKYPILOT_NODE_IPS\" | head -n 1)\""
                                                 : "";
-  // SkyPilot restarts without limit for an exit code, so crashes are counted here.
+  // SkyPilot does not limit restarts by exit code, so run_again() restarts and counts crashes.
   return str("# ", plan.recipe, " on ", what(plan),
              ": sky jobs launch this file\nname: ", plan.name,
              "\nnum_nodes: ", gpu ? plan.hosts : 1, "\nresources:\n",

@@ -7,7 +7,7 @@
 namespace smelt::cli {
 
 inline void add_project_flag(CLI::App& command, std::string& project) {
-  command.add_option("--project", project, "default: the one that smelt cloud whoami names");
+  command.add_option("--project", project, "Google Cloud project; default: see smelt cloud whoami");
 }
 
 }  // namespace smelt::cli

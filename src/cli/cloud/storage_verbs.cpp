@@ -71,7 +71,7 @@ std::vector<cloud::FileSource> sources_of(cloud::StorageApi& api, const std::str
   return found;
 }
 
-// Returns the remote path of the two, whose credentials the copy uses.
+// Returns the path that is remote; the copy uses the credentials for it.
 const std::string& remote_of(const std::string& path, const std::string& other) {
   return io::is_remote(path) ? path : other;
 }

@@ -45,7 +45,7 @@ cloud::SshAccess access_to(const WorkerOptions& o, const std::string& target) {
 cloud::FleetRules rules_of(const WorkerOptions& o, const cloud::SshAccess& access) {
   cloud::FleetRules rules;
   if (!o.timeout.empty()) rules.timeout = parse_duration("--timeout", o.timeout);
-  // gcloud waits as well: a new key takes up to a minute to reach the worker.
+  // A new key takes up to a minute to reach the worker; gcloud retries as long.
   if (access.key_is_new) rules.tries = 12;
   rules.prefixed = access.workers.size() > 1;
   rules.out = [](const std::string& text) { std::cout << text << std::flush; };

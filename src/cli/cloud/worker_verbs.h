@@ -21,7 +21,8 @@ struct WorkerOptions {
 // Runs a command on the workers and prints its output; without a command opens a shell on one
 // worker. Throws ExitStatus with the worst exit status if it is not 0.
 void run_on_workers(const WorkerOptions& o);
-// Copies to all workers at once, or from each; copies from several workers go to TO/worker-N.
+// Copies local files to all workers in parallel, or copies from each worker. Copies from several
+// workers are stored in TO/worker-N.
 void copy_to_or_from_workers(const WorkerOptions& o);
 
 }  // namespace smelt::cli

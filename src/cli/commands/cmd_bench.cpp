@@ -68,7 +68,7 @@ model::Task electra_bench_task(const BenchOptions& o) {
   return model::electra_task(task);
 }
 
-// The task of the original JEstimator's tutorial.
+// Returns the task of the original JEstimator's tutorial.
 model::Task jestimator_bench_task(const BenchOptions& o) {
   model::JestimatorBertTask task;
   task.model.vocab_size = 32000;
@@ -79,7 +79,7 @@ model::Task jestimator_bench_task(const BenchOptions& o) {
   return model::jestimator_bert_task(task);
 }
 
-// The task of the original's small models; --predictions is the number of target tokens.
+// Returns the task of the original small T5 models. --predictions is the number of target tokens.
 model::Task t5_bench_task(const BenchOptions& o) {
   model::T5Task task{.inputs_length = o.seq, .targets_length = o.predictions};
   task.model.vocab_size = 32128;

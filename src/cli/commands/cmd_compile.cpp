@@ -73,7 +73,7 @@ pjrt::CompiledProgram compiled_for(const pjrt::Topology& topology, const Compile
     if (error.code() == pjrt_abi::ErrorCode::resource_exhausted)
       execution::throw_does_not_fit(
           error, execution::advice_for_training(str(c.program, " on ", c.topology), flag));
-    // The text after the first line is about other versions, or is the program itself.
+    // Only the first line is shown: the others are about StableHLO versions, or repeat the program.
     throw UsageError(str(c.program, ": ", first_line(error.what())),
                      "use a file of StableHLO text, such as the output of smelt bench --emit");
   }

@@ -34,7 +34,7 @@ struct QuantizeFlags {
   RowColumns columns;
   bool force = false, json = false;
   std::string trained;                // run folder of --train; empty: quantize the model itself
-  std::vector<std::string> settings;  // of its recipe
+  std::vector<std::string> settings;  // recipe fields to override in that run
 };
 
 OrderedJson quantized_json(const compress::QuantizeJob& job, const compress::Quantized& done) {
@@ -171,7 +171,7 @@ void add_model_and_out(CLI::App& command, std::string& from, std::string& out) {
   add_segment_command_flag(command);
 }
 
-// Adds the flags of the 8-bit and 4-bit codes.
+// Adds the flags for int8 and int4 quantization.
 void add_codes(CLI::App& command, QuantizeFlags& f) {
   command
       .add_option("--weights", f.weights,
@@ -231,7 +231,7 @@ void add_quantize(CLI::App& compress) {
       "labelled development rows for --max-drop: every second row is used to choose, "
       "the others to report the score");
   command->add_option("--metric", f->choice.metric,
-                      "score to use, as in `smelt metrics`; default: that of the problem");
+                      "score to use, as in `smelt metrics`; default: by the type of problem");
   add_column_flags(*command, f->columns, f->choice.rows);
   command->add_option("--batch", f->choice.batch_size, "rows per batch")
       ->check(number_from(1))
@@ -254,7 +254,7 @@ struct PruneFlags {
   std::int64_t layers = 0, decoder_layers = 0;
   std::string format = "auto", header = "names";
   std::string tuned;                  // run folder of --tune; empty: no training after pruning
-  std::vector<std::string> settings;  // of its recipe
+  std::vector<std::string> settings;  // recipe fields to override in that run
   bool json = false;
 };
 
@@ -328,7 +328,7 @@ void add_rows(CLI::App& command, PruneFlags& f) {
   compress::PruneData& data = f.job.data;
   command.add_option("--input", data.rows.input,
                      "labelled training rows (JSONL, TSV, CSV, Parquet), from which --ffn, --heads "
-                     "and --macs estimate what is important for the loss");
+                     "and --macs estimate which neurons and heads matter most for the loss");
   command.add_option("--format", f.format, "format of --input; auto: by the file name")
       ->capture_default_str();
   command
@@ -341,7 +341,7 @@ void add_rows(CLI::App& command, PruneFlags& f) {
       .add_option("--label-field", data.rows.label, "column of the label, or of a T5's target text")
       ->capture_default_str();
   command.add_option("--prefix", data.prefix,
-                     "for a T5: prefix of each text; default: that of its fine-tuning");
+                     "for a T5: prefix of each text; default: the prefix used in its fine-tuning");
   const auto number = [&](const char* name, auto& value, double least, const char* help) {
     command.add_option(name, value, help)->check(number_from(least))->capture_default_str();
   };
@@ -376,8 +376,7 @@ void add_prune(CLI::App& compress) {
   command
       ->add_option("--ffn", f->job.ffn,
                    "share of the feed-forward neurons to keep in each layer: the most important "
-                   "for the loss "
-                   "most")
+                   "for the loss")
       ->capture_default_str();
   command->add_option("--heads", f->job.heads, "share of the attention heads to keep in each layer")
       ->capture_default_str();

@@ -71,7 +71,7 @@ void add_columns(CLI::App& command, ReportFlags& f) {
       "development rows that were used to choose models; scored in addition to the test rows");
   add_column_flags(command, f.columns, test);
   command.add_option("--metric", f.metrics,
-                     "metrics, as in `smelt metrics`; default: those of the problem");
+                     "metrics, as in `smelt metrics`; default: by the type of problem");
 }
 
 void add_sizes(CLI::App& command, ReportFlags& f) {

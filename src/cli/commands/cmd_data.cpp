@@ -85,8 +85,8 @@ void add_job_options(CLI::App& command, data::ExampleJob& job, data::ExampleOrde
       ->default_str("1GB");
   command.add_option(
       "--work", job.work,
-      "local folder for temporary files; default: that of --out; for gs:// and s3:// "
-      "TMPDIR or /tmp");
+      "local folder for temporary files; default: the folder of --out, or TMPDIR or /tmp if --out "
+      "is on gs:// or s3://");
   command.add_flag("--ignore-space", job.ignore_space,
                    "start even if there seems to be too little disk space");
   command.add_flag("--overwrite", job.overwrite, "replace existing output files");

@@ -11,7 +11,7 @@ namespace smelt::cli {
 
 struct DistillFlags {
   std::string teacher, student, out;
-  std::vector<std::string> settings;  // of the recipe
+  std::vector<std::string> settings;  // recipe fields to override
   bool json = false;
 };
 

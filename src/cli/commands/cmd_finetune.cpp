@@ -24,19 +24,19 @@ void add_finetune_command(CLI::App& app) {
       ->check(number_from(1))
       ->capture_default_str();
   command->add_option("--grid", job->grid,
-                      "a field with values to try, train.optimizer.learning_rate=1e-5,3e-5; may be "
-                      "given several times");
+                      "a field with values to try, such as "
+                      "train.optimizer.learning_rate=1e-5,3e-5; may be given several times");
   command->add_option(
       "--against", job->against,
-      "a setting for baseline runs that each run is compared with, train.init_from=; may be given "
-      "several times");
+      "a setting of the baseline runs to compare each run with, such as train.init_from=; may be "
+      "given several times");
   command->add_flag("--against-fresh", job->against_fresh,
                     "compare each run with the same model trained from random weights");
   command->add_option(
       "--metric", job->metric,
       "metric to compare the runs by (smelt metrics lists them); f1:LABEL is the F1 of one class. "
-      "Default: a GLUE task's own metric, else accuracy, for numbers pearson, for words entity-f1, "
-      "for answers squad-f1");
+      "Default: the GLUE task's own metric; else accuracy, or pearson for regression, entity-f1 "
+      "for word labels, squad-f1 for question answering");
   command->add_flag("--json", *json, "print one JSON object instead of a table");
   command->callback([recipe, job, json] {
     job->recipe = recipe->path;

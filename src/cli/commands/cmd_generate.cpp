@@ -34,7 +34,8 @@ std::string in_one_line(const std::string& text) {
   return out;
 }
 
-// Returns `asked` lines; answers that beam search has not found are empty lines.
+// Returns exactly `asked` lines, one per answer. If beam search found fewer answers, the last lines
+// are empty.
 std::string answered_text(const std::vector<execution::Answer>& answers, std::int64_t asked) {
   std::string out;
   for (std::size_t i = 0; i < static_cast<std::size_t>(asked); ++i) {
@@ -72,7 +73,7 @@ class Session {
     waiting_.push_back(text::decode_utf8_ignore(text, nullptr));
     std::erase(waiting_.back(), '\0');
     if (waiting_.back().size() < text.size())
-      log_warning("{}: {} left out: not UTF-8, or NUL", where,
+      log_warning("{}: removed {} (invalid UTF-8 or NUL)", where,
                   counted(text.size() - waiting_.back().size(), "byte"));
     if (std::ssize(waiting_) == flags_.options.batch_size) flush();
   }
@@ -191,7 +192,7 @@ void add_generate_command(CLI::App& app) {
   command->add_option("--out", f->out, "write the answers to this file instead of standard output");
   command->add_option(
       "--prefix", f->prefix,
-      "prefix of each text, such as 'summarize: '; default: that of the fine-tuning");
+      "prefix of each text, such as 'summarize: '; default: the prefix used in fine-tuning");
   add_search_flags(*command, *f);
   const auto number = [&](const char* name, auto& value, double least, const char* help) {
     command->add_option(name, value, help)->check(number_from(least))->capture_default_str();

@@ -37,7 +37,7 @@ class HelpOfAll : public CLI::Formatter {
     if (parent == nullptr || parent->get_parent() == nullptr) return app.get_name();
     return str(path_of(*parent), " ", app.get_name());
   }
-  // Puts examples and the page to read before the list of flags.
+  // Returns the help text with the command's examples and docs page inserted before its flags.
   static std::string with_guide(std::string help, const std::string& path) {
     const std::string guide = guide_text(path);
     const std::size_t flags = help.find("\n\n");
@@ -71,7 +71,8 @@ std::map<std::string, std::string> names_below(const CLI::App& app, const std::s
   return out;
 }
 
-// Returns a hint for a misspelt command: of this command's subcommands, else of all below it.
+// Returns a hint for a misspelt command: the nearest name in `known`, the subcommands of `here`, or
+// else the nearest name at any level below `here`.
 std::string command_meant(const CLI::App& here, const std::string& word,
                           const std::vector<std::string>& known) {
   if (nearest_name(word, known)) return did_you_mean(word, known);
@@ -124,7 +125,7 @@ constexpr const char* kFirstScreen =
     "  smelt help recipe                    list all recipe fields\n"
     "  smelt help train.optimizer.type      explain a recipe field\n";
 
-// Returns the commands for a search word, with their descriptions.
+// Returns a list of the commands found for a search word, with their descriptions.
 std::string commands_text(const CLI::App& app, const std::string& word,
                           const std::vector<std::string_view>& commands) {
   std::ostringstream out;

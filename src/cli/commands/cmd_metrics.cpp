@@ -88,7 +88,8 @@ class PredictedFields {
       found = fields_.emplace(field, read_field(path_, field, "--prediction")).first;
     return found->second;
   }
-  // Returns the values of the field for a metric: that of the flag, else the metric's default.
+  // Returns the predictions for a metric: the field that --prediction names, or else the metric's
+  // default field.
   const evaluation::JsonValues& of_metric(const std::string& metric) {
     return of(job_.prediction_given ? job_.prediction : evaluation::predicted_field(metric));
   }
@@ -181,8 +182,8 @@ void score_by_names(const MetricsJob& job, Rows& rows, Scored& out) {
   }
 }
 
-// Scores by the metric command. If it returns one number for all examples, intervals need one run
-// of the command per sample.
+// Computes the metrics of --metric-command. If the command returns one number for all examples,
+// intervals need one run of the command per bootstrap sample.
 void score_by_command(MetricsJob job, Rows& rows, Scored& out) {
   if (job.command.empty()) return;
   const auto own =
@@ -232,7 +233,7 @@ std::vector<std::string> failures(const MetricsJob& job, const Scored& scored) {
 void run(MetricsJob job) {
   add_metrics_of_thresholds(job);
   if (job.resample.samples < 0)
-    throw UsageError(str("--samples: ", job.resample.samples, ", must be at least 0"),
+    throw UsageError(str("--samples ", job.resample.samples, ": must be at least 0"),
                      "use --samples 0 for no intervals");
   Rows rows{.predicted = PredictedFields(job, job.predictions),
             .wanted = read_field(job.references.empty() ? job.predictions : job.references,
@@ -285,7 +286,8 @@ void add_metrics_command(CLI::App& app) {
       "a program that computes a custom metric: reads JSON lines with prediction and reference, "
       "prints a number, a list with one number per line, or an object of these");
   command->add_option("--prediction", job->prediction,
-                      "field of the predictions; for auc-macro and auc-weighted 'probabilities'");
+                      "field of the predictions; default: prediction, or probabilities for "
+                      "auc-macro and auc-weighted");
   command->add_option("--reference", job->reference, "field of the references");
   command->add_option("--against", job->against,
                       "another model's predictions: also show the difference and a paired test");

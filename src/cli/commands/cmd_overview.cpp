@@ -91,8 +91,8 @@ void add_data_overview_command(CLI::App& data) {
       ->capture_default_str();
   command
       ->add_option("--header", f->header,
-                   "first line of a TSV or CSV: names; none or skipped: columns are numbers from "
-                   "1, or from the last, -1")
+                   "first line of a TSV or CSV: names, none (no header) or skipped; without names, "
+                   "columns are numbered from 1, and -1 is the last")
       ->capture_default_str();
   command->add_option("--glue", f->glue,
                       "a GLUE task: cola, sst, mrpc, qqp, sts, mnli, qnli, rte or wnli");

@@ -30,7 +30,7 @@ constexpr std::array kPlannedOriginals{"run_pretraining", "electra", "jestimator
 
 struct PlanCommand {
   std::shared_ptr<RecipeOption> recipe;
-  std::vector<std::string> more;  // arguments after it: flags of an original program
+  std::vector<std::string> more;  // arguments after the recipe: flags of an original program
   std::string on = "v2-8,v3-8,v2-32,v5litepod-8", batch, prices, region, calibrate, html;
   bool all_variants = false, steps_only = false, json = false, again = false;
   std::int64_t minutes = 10;
@@ -63,7 +63,7 @@ void refuse_words(const PlanCommand& c) {
   if (first == "ttt" || first == "create_pretraining_data" || nearest_name(first, planned))
     throw UsageError(str("smelt plan: '", first, "' is not a command that can be planned"),
                      did_you_mean(first, planned));
-  throw UsageError(str("smelt plan: ", c.more.front(), " is not known"),
+  throw UsageError(str("smelt plan: unknown argument '", c.more.front(), "'"),
                    "see `smelt plan --help`; flags of an original's command go after --");
 }
 
@@ -88,7 +88,7 @@ std::function<pipeline::PlannedRun(const cost_model::Accelerator&)> run_of(const
   if (const bool set = !c.recipe->settings.empty(); set || settings_of(c).size() > 0)
     throw UsageError(
         str("smelt plan: ", set ? "--set" : "--batch " + c.batch, " with ", c.recipe->path),
-        str(set ? "--set is" : "a number is", " only for recipes: change the original's flags"));
+        str(set ? "--set is" : "--batch N is", " only for recipes: use the original's own flags"));
   std::vector<std::string> words{c.recipe->path};
   words.insert(words.end(), c.more.begin(), c.more.end());
   return [job = original_job(words)](const cost_model::Accelerator& type) {

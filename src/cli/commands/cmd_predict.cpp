@@ -95,7 +95,8 @@ class Predictions {
   std::uint64_t done_ = 0;
 };
 
-// Predicts every row; no row is skipped.
+// Calls `give` with every row of --input. Throws UsageError for an unreadable row instead of
+// skipping it.
 void each_row(const PredictFlags& f, const io::Labels& labels,
               const std::function<void(data::LabelledRow)>& give) {
   if (text::format_of(f.input, text::parse_file_format(f.format)) == text::FileFormat::text) {
@@ -209,8 +210,8 @@ void add_predict_command(CLI::App& app) {
       ->capture_default_str();
   command
       ->add_option("--header", f->header,
-                   "first line of a TSV or CSV: names; none or skipped: columns are numbers from "
-                   "1, or from the last, -1")
+                   "first line of a TSV or CSV: names, none (no header) or skipped; without names, "
+                   "columns are numbered from 1, and -1 is the last")
       ->capture_default_str();
   add_row_fields(*command, *f);
   command->add_option("--out", f->out, "write JSON lines to this file instead of standard output");

@@ -48,7 +48,8 @@ data::RecordOptions bench_windows(const ReadingBench& o) {
           .windows = data::text_to_text(text)};
 }
 
-// Returns the integer and real features of the first record, with any values, up to a size limit.
+// Returns options that read the integer and real features of the first record, at most
+// io::kMostSlots of them, with values of any range; for a token store, those of bench_windows().
 data::RecordOptions bench_options(const ReadingBench& o) {
   if (data::holds_tokens(data::data_paths(o.input, "bench").front())) return bench_windows(o);
   io::Features features;
@@ -121,7 +122,7 @@ void add_data_bench_command(CLI::App& data) {
   auto o = std::make_shared<ReadingBench>();
   auto* command = data.add_subcommand("bench",
                                       "measure how fast one thread reads data, in processor time, "
-                                      "as JSON; tokens in windows of 512");
+                                      "as JSON; token stores are read in windows of 512 tokens");
   command->add_option("input", o->input, "files, folders or patterns, separated by commas")
       ->required();
   command->add_option("--objective", o->objective,

@@ -137,7 +137,7 @@ void add_data_convert_command(CLI::App& data) {
           "the token store to write; with several folders, * stands for each folder's name")
       ->required();
   command->add_option("--vocab", job->vocab,
-                      "vocabulary of the ids: checks them and is stored with them");
+                      "vocabulary of the ids: used to check the ids, and stored with them");
   command->add_option("--threads", job->threads, "number of threads; 0: all cores")
       ->check(number_from(0))
       ->capture_default_str();

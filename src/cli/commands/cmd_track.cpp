@@ -52,7 +52,8 @@ bool has_begun(const std::string& run) {
   return io::exists(io::join_path(run, "model/metrics.jsonl"));
 }
 
-// Returns the run's trials, with those that are still preparing data if `with_data` is set.
+// Returns the folders of the run's trials that have begun to train. If `with_data` is set, also
+// returns the trials that are still preparing data.
 std::vector<std::string> begun_trials(const std::string& folder, bool with_data) {
   std::vector<std::string> out = pipeline::trial_folders(folder);
   std::erase_if(out, [&](const std::string& run) {

@@ -35,7 +35,7 @@ void add_lines_options(CLI::App& command, text::LinesOptions& o) {
       ->default_str("4GB");
 }
 
-// For counts of words in which punctuation is separate, unlike the words of a report.
+// Names of what `vocab train` counts: punctuation marks are separate, unlike in `vocab report`.
 constexpr const char *kWord = "word or punctuation mark", *kWords = "words and punctuation marks";
 
 void print_trained(const data::VocabularyJob& job, const data::VocabularySummary& s) {

@@ -33,7 +33,7 @@
 namespace smelt::cli {
 namespace {
 
-// Sets what is common to all options of all commands.
+// Adds the checks that all options of a command and its subcommands share.
 void settle_options(CLI::App& app) {
   CLI::Validator booleans = CLI::IsMember(
       {"true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0"}, CLI::ignore_case);

@@ -148,7 +148,7 @@ std::string field_help(const std::string& path) {
 
 std::string field_named(const std::string& name) {
   std::string of_train, other;
-  int in_train = 0;  // several sections have a field `type`
+  int in_train = 0;  // number of matches below train; several sections have a field `type`
   for (const auto& [path, field] : fields_of_all_types()) {
     if (!path.ends_with("." + name)) continue;
     if (path.starts_with("train.")) {

@@ -6,8 +6,8 @@
 
 namespace smelt::cli {
 
-// Returns the fields of a model.type, one per line; only those of one section, "train" or
-// "train.optimizer", if it is given. Throws UsageError for an unknown type or section.
+// Returns the fields of a model.type, one per line. If `section` is given, such as "train" or
+// "train.optimizer", returns only its fields. Throws UsageError for an unknown type or section.
 std::string recipe_help(const std::string& type, const std::string& section = "");
 
 // Returns the text of docs/reference/recipe.md: the fields of all model types in tables.

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t kFewestColumns = 20;
 
-// Returns the column of the second text in a line, where continuation lines start.
+// Returns the indentation of a line's continuation lines: the column of its second text, which
+// follows two or more spaces, if the line has one that is not too far right.
 std::size_t hanging_indent(std::string_view line, std::size_t columns) {
   const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
   const std::size_t gap = line.find("  ", first);

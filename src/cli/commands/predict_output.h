@@ -41,8 +41,8 @@ class PredictionOutput {
 // Number of batches that are read from a file at a time.
 inline constexpr std::int64_t kBatchesAtOnce = 64;
 
-// Answers the question --text in the context --pair, or those of --input, or JSON lines from
-// standard input. Throws UsageError if there is no question or no context.
+// Answers questions about contexts: --text with --pair, the rows of --input, or JSON lines from
+// standard input. Throws UsageError if there is none of these, or --text without --pair.
 void predict_answers(execution::Classifier classifier, const PredictFlags& flags);
 
 }  // namespace smelt::cli

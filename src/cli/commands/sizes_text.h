@@ -9,7 +9,7 @@
 
 namespace smelt::cli {
 
-// "53.9 to 13.9 MB (0.258 of it)"
+// Returns the sizes and their ratio: "53.9 to 13.9 MB (0.258 of it)".
 inline std::string sizes_text(std::uint64_t before, std::uint64_t after) {
   const auto megabytes = [](std::uint64_t bytes) {
     return rounded(static_cast<double>(bytes) / 1e6, 2);

@@ -17,7 +17,7 @@ struct SparseFlags {
 // The run in which the model is trained while its weights are pruned.
 struct SparseRun {
   std::string folder;                 // empty: none
-  std::vector<std::string> settings;  // of its recipe
+  std::vector<std::string> settings;  // recipe fields to override in that run
   double penalty = 5;                 // for soft movement pruning
 };
 

@@ -47,7 +47,7 @@ struct BertRunFlags {
   std::string tpu_name, tpu_zone, gcp_project, master;
   std::int64_t num_tpu_cores = 8;
 
-  // Flags that only smelt has.
+  // Flags that the original does not have.
   RunFlags run;
   model::DeviceConfig on = {};  // devices, set when the command runs
   std::int64_t keep_checkpoint_max = 5, random_seed = 12345;
@@ -56,7 +56,7 @@ struct BertRunFlags {
   OriginalRunFlags own;
 };
 
-// Returns the flag or file field that messages name for a setting.
+// Returns the name of a setting in messages: the original's flag, or a field of the config file.
 std::string bert_field(const std::string& name) {
   static const std::map<std::string, std::string> kFlags{
       {"optimizer.learning_rate", "--learning_rate"},
@@ -89,7 +89,7 @@ void say_features(const model::Task& task, std::int64_t batch_size) {
   for (const io::Feature& feature : task.features) {
     compiler::Dims& dims = shapes[feature.name];
     dims = feature.row;
-    if (dims.empty()) dims.push_back(1);  // as in the records
+    if (dims.empty()) dims.push_back(1);  // records store a scalar as one value
     dims.insert(dims.begin(), batch_size);
   }
   log_info("*** Features ***");
@@ -181,7 +181,7 @@ void train_run(const BertRunFlags& f, const model::Task& task, const std::string
     adopted.keep();
   };
   train::train(job);
-  adopted.keep();  // also if the run has no step left
+  adopted.keep();  // also if no steps are left, so that job.accepted was not called
   if (f.write_tf_checkpoint) leave_tensorflow_checkpoint(f.output_dir);
 }
 

@@ -50,7 +50,8 @@ void add_data_flags(CLI::App& command, DataFlags& f) {
                    "default true; only with lower case");
   command
       .add_option("--random-seed", f.job.seed,
-                  "random seed; gives the original's examples if it starts with random.seed(SEED)")
+                  "random seed; the examples are those of the original program if "
+                  "random.seed(SEED) is added at its start")
       ->capture_default_str();
   command.add_flag("--overwrite", f.job.overwrite,
                    "replace existing records; other files in the folder are kept");

@@ -42,7 +42,8 @@ model::DeviceConfig devices_for(const TttJob& job) {
   return on;
 }
 
-// Prints what the original prints of predictions: scikit-learn's report, or BLEU for a translation.
+// Prints the scores of predictions as the original does: scikit-learn's classification report, or
+// BLEU for a translation. Also writes them to <part>_report.txt.
 void print_predictions(const TttFlags& f, const pipeline::Recipe& r, const std::string& part) {
   const pipeline::RecipePaths paths(r);
   const pipeline::ReadPredictions p = pipeline::read_predictions(paths.predictions);
@@ -61,8 +62,8 @@ void print_predictions(const TttFlags& f, const pipeline::Recipe& r, const std::
   std::cout << text.str() << std::flush;
 }
 
-// Evaluates the stored recipe with this command's test set; test.json may be newer than the
-// training.
+// Evaluates the trained model on `split` and prints the results, labelled `part`. The test set is
+// that of this command, because test.json may have changed since the training.
 void evaluate_part(const TttJob& job, const pipeline::FieldValues& fields, const std::string& split,
                    const std::string& part) {
   const TttFlags& f = job.flags;

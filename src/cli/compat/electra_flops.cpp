@@ -61,12 +61,13 @@ struct Transformer {
   }
 };
 
-// The original counts two forward passes.
+// Returns the operations of masked-LM training. As in the original, the backward pass counts as one
+// forward pass.
 double masked_lm(const Transformer& model, double batch, double steps) {
   return 2 * batch * steps * model.forward();
 }
 
-// Embeddings are shared and have the discriminator's width.
+// Returns the operations of ELECTRA training. The generator uses the discriminator's embeddings.
 double electra(Transformer discriminator, double generator_h, double batch, double steps) {
   discriminator.e = discriminator.embedding();
   Transformer generator = discriminator;

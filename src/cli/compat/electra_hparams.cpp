@@ -69,7 +69,8 @@ void check_known(const Json& object, const std::vector<io::ConfigField>& fields,
       throw UsageError(str(where, ": '", name, "' is unknown"), did_you_mean(name, known));
 }
 
-// Python's None means the default, and 1e6 is an integer.
+// Returns the object with null fields (Python's None) set to their defaults and with integer fields
+// written as 1e6 converted to integers.
 Json normal(Json object, const std::vector<io::ConfigField>& fields) {
   for (const char* name : {"embedding_size", "tpu_job_name", "tpu_name", "tpu_zone", "gcp_project"})
     if (object.contains(name) && object[name].is_null()) object.erase(name);
@@ -106,8 +107,8 @@ Json defaults(const std::string& data_dir, const std::string& model_name) {
   return io::config_json(h);
 }
 
-// Table 6 of the paper, which the original has in a comment. An embedding_size of 0 makes the
-// embeddings as wide as the hidden states, as in the paper.
+// Returns the values of the paper's Table 6 for the model_size; the original has them in a comment.
+// embedding_size is not needed: 0 makes the embeddings as wide as the hidden states, as there.
 Json paper_values(const Json& given) {
   const std::string size = given.value("model_size", "small");
   if (size == "base")

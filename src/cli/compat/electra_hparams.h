@@ -76,10 +76,10 @@ void visit_fields(C& c, Visitor&& visit) {
         "not used: metrics are also written as JSON next to results_txt");
 }
 
-// Hyperparameters, with the names of those that model_size set (for the log and later runs).
+// Hyperparameters, and a list of those that were set because of model_size, for the log.
 struct ElectraRunConfig {
   ElectraHparams hparams;
-  std::vector<std::string> of_size;  // "max_seq_length 512": the paper's values for base and large
+  std::vector<std::string> of_size;  // names and values, such as "max_seq_length 512"
 };
 
 // Parses --hparams: a JSON object, or the path of a file that ends in .json. Missing fields get the

@@ -70,13 +70,13 @@ struct EarlierRun {
     io::write_file(saved_hparams_path(h.model_dir), out.dump(2) + "\n");
   }
 
-  bool is_known = false;            // false: written by another program, if there is a run
-  std::int64_t steps = 0;           // its num_train_steps
+  bool is_known = false;            // false: no run, or a run of another program
+  std::int64_t steps = 0;           // num_train_steps of the earlier run
   std::int64_t continued_from = 0;  // num_train_steps of the finished run that it continued
 };
 
-// The step from which a finished run is continued with more steps, where the learning rate schedule
-// starts again if it is rescaled.
+// How this run continues a finished run with more steps. With --rescale-learning-rate, the learning
+// rate at the step `from` is learning_rate again.
 struct Continuation {
   Continuation() = default;
   explicit Continuation(const ElectraHparams& h) {
@@ -93,7 +93,7 @@ struct Continuation {
   // checkpoint; 0 if this run continues none.
   std::int64_t from = 0;
   bool is_known = true;
-  bool begins = false;  // the continuation starts now, at that step
+  bool begins = false;  // true if this run starts at the step `from`
 };
 
 [[noreturn]] void refuse_to_rescale(const ElectraRunFlags& f, const ElectraHparams& h) {
@@ -106,8 +106,10 @@ struct Continuation {
                    "remove the flag, or raise num_train_steps of a finished run");
 }
 
-// Returns the learning rate. The decay covers all steps from the first: a run of A steps that is
-// continued for B more steps would resume at lr * (B/(A+B))^lr_decay_power, far below lr.
+// Returns the learning rate for the schedule: rescaled if --rescale-learning-rate is given, else
+// unchanged. Throws UsageError if the flag is given but no finished run is continued. The decay
+// covers all steps from the first: a run of A steps that is continued for B more steps would resume
+// at lr * (B/(A+B))^lr_decay_power, far below lr.
 double continued_learning_rate(const ElectraRunFlags& f, const ElectraHparams& h,
                                const Continuation& run) {
   const std::int64_t more = h.num_train_steps - run.from;
@@ -117,7 +119,7 @@ double continued_learning_rate(const ElectraRunFlags& f, const ElectraHparams& h
   const double total = static_cast<double>(h.num_train_steps), rest = static_cast<double>(more);
   const double rescaled = h.learning_rate * std::pow(total / rest, h.lr_decay_power);
   if (f.rescale_learning_rate) {
-    log_info("learning_rate {:.6g} instead of {}: the {} after {} {} at {}", rescaled,
+    log_info("learning_rate {:.6g} instead of {}: the {} after step {} {} at {}", rescaled,
              h.learning_rate, counted(more, "step"), run.from, more == 1 ? "begins" : "begin",
              h.learning_rate);
     return rescaled;
@@ -203,7 +205,7 @@ void run_training(const ElectraRunFlags& f, const ElectraHparams& h) {
     if (adopted) adopted->keep();
   };
   train::train(job);
-  if (adopted) adopted->keep();  // also if the run has no step left
+  if (adopted) adopted->keep();  // also if no steps are left, so that job.accepted was not called
   if (f.write_tf_checkpoint) leave_tensorflow_checkpoint(h.model_dir);
 }
 

@@ -32,14 +32,15 @@ void AdoptedRun::adopt(const std::string& model_dir, const Json& model) {
     return;
   log_info("resuming from {}, a TensorFlow checkpoint of step {}", *prefix, *step);
   path_ = io::join_path(model_dir, str("checkpoint-", *step));
-  // The config file next to it is ignored, because the model may be refused.
+  // Writes no config file or vocabulary next to the checkpoint: the run may still be refused.
   checkpoint::convert_checkpoint({.from = *prefix, .to = *path_, .model = model, .beside = false});
 }
 
 AdoptedRun::~AdoptedRun() {
   if (!path_) return;
   try {
-    const io::FolderLock lock(io::parent_path(*path_), "adopted");  // locked: a run uses it
+    // Throws if another run uses the folder.
+    const io::FolderLock lock(io::parent_path(*path_), "adopted");
     checkpoint::remove_checkpoint(*path_);
   } catch (const std::exception& error) {
     log_warning("{}, which no run has used, could not be removed: {}", *path_, error.what());

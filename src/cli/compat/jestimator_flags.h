@@ -47,7 +47,7 @@ struct JestimatorFlags {
   std::int64_t num_partitions = 1;
   std::string model_parallel_submesh;
 
-  // Flags that only smelt has.
+  // Flags that the original does not have.
   RunFlags run;
   model::DeviceConfig on = {};  // devices, set when the command runs
   std::string output;

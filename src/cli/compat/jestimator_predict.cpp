@@ -97,7 +97,7 @@ void warn_of_unused(const JestimatorFlags& f) {
 
 void predict_jestimator(const JestimatorFlags& f, const StartingPoint& start) {
   warn_of_unused(f);
-  std::optional<io::OutputFile> file;  // opened first, so that an error comes before the work
+  std::optional<io::OutputFile> file;  // opened first, so that errors appear before the work
   if (!f.dry_run && !f.output.empty()) file.emplace(f.output);
   Predictor(f, start).write_lines([&](std::string_view lines) {
     if (file)

@@ -25,7 +25,8 @@ std::string variant_of(const std::string& module) {
   throw UsageError(str(flag, " is missing"), hint);
 }
 
-// Returns the number of model partitions, for "(1,1,1,2)" 2.
+// Returns the number of model partitions: --num_partitions, or the product of the sizes in
+// --model_parallel_submesh, such as 2 for "(1,1,1,2)".
 std::int64_t partitions_of(const JestimatorFlags& f) {
   if (f.model_parallel_submesh.empty()) return f.num_partitions;
   std::int64_t product = 1;

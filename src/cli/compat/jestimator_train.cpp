@@ -35,7 +35,7 @@ std::int64_t seed_for(const JestimatorFlags& f, const StartingPoint& start) {
   if (f.random_seed) return *f.random_seed;
   if (start.own)
     if (const auto seed = seed_of_earlier(f)) {
-      log_info("random seed {}, from the start of this run", *seed);
+      log_info("random seed {}, stored when this run was first started", *seed);
       return *seed;
     }
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -77,7 +77,8 @@ void set_end(train::TrainJob& job, const JestimatorFlags& f, const StartingPoint
   job.fields = jestimator_fields("valid", epochs < most ? "--train_epochs" : "--max_train_steps");
 }
 
-// Tokenized text normally contains no mask token, so such an id probably belongs to a word.
+// Warns if the data contain mask_token_id. Tokenized text normally has no mask token, so the id
+// probably belongs to a word.
 void warn_of_mask_in_data(const JestimatorFlags& f, const train::TrainJob& job) {
   constexpr std::int64_t kWindows = 64;
   const data::Batch first = job.source->batch_in_order(0, kWindows);

@@ -112,8 +112,8 @@ pipeline::FieldValues schedule_fields(const TttFlags& f) {
           {"train.schedule.decay_ratio", str(1 - f.warmup_ratio)}};
 }
 
-// Masks spans of each text, as the original's iid_denoise_text; the sizes come from the model
-// folder.
+// Returns the recipe fields for --task pretrain: spans of each text are masked as by the original's
+// iid_denoise_text, and the model has the sizes of the model folder.
 pipeline::FieldValues pretraining_fields(const TttFlags& f) {
   const checkpoint::StoredModel m = checkpoint::open_stored_model(f.model_select, "--model_select");
   pipeline::FieldValues out{
@@ -158,7 +158,8 @@ pipeline::FieldValues data_fields(const TttFlags& f) {
   return out;
 }
 
-// For a T5, acc is the exact match of generated answers, so each evaluation generates them.
+// Returns the metric that selects the best checkpoint. For a T5, acc is the exact match of
+// generated answers, so each evaluation generates answers.
 std::string best_measure(const TttFlags& f) {
   if (f.task == "pretrain") return "word_loss";
   const bool by_loss = f.eval_on == "loss";

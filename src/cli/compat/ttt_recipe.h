@@ -26,7 +26,7 @@ struct TttFlags {
   std::string tpu_address = "x.x.x.x", output_path;
 };
 
-// Returns the original's folder for such a run: tmp/<model>_<task>_<data>, or output_path.
+// Returns the folder of the run: output_path, or else the original's tmp/<model>_<task>_<data>.
 std::string ttt_output(const TttFlags& flags);
 // Returns the recipe's fields by path, for a number of devices. Throws UsageError, which names the
 // flags, for invalid values and if data or model do not exist.

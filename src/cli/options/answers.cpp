@@ -129,7 +129,7 @@ void print_detected(const DetectOptions& options, const DetectTexts& detect) {
     for (std::string& text : texts) {
       text = text::decode_utf8_ignore(text, nullptr);
       if (text.find("[MASK]") != std::string::npos)
-        log_warning("--text: [MASK] is ordinary text here; `fill` takes it for a token");
+        log_warning("--text: [MASK] is treated as ordinary text; use `smelt fill` to predict it");
     }
     const auto judged = detect(texts);
     for (std::size_t i = 0; i < judged.size(); ++i)

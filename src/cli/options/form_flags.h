@@ -22,7 +22,7 @@ struct RunFlags {
   // set, else "auto" (pjrt/hardware.h). The device count is --devices; without it, `tpu_cores`, all
   // devices of a TPU or GPU that "auto" has found, or 1.
   model::DeviceConfig on(std::optional<std::int64_t> tpu_cores = {}) const;
-  // Returns the configuration for `devices` TPU devices, on whatever machine this runs.
+  // Returns the configuration for `devices` TPU devices, even if this machine has no TPU.
   model::DeviceConfig on_tpu(std::int64_t devices) const {
     return {.device = "tpu", .devices = devices, .mesh = mesh, .compute = compute};
   }

@@ -13,7 +13,8 @@
 namespace smelt::cli {
 namespace {
 
-// While it lives, std::cout goes to standard error, or nowhere with --quiet.
+// Reserves standard output for JSON: until it is destroyed, std::cout writes to standard error, or
+// nowhere with --quiet.
 class JsonOutput {
  public:
   JsonOutput() : text_(std::cout.rdbuf()), out_(text_) {

@@ -29,7 +29,7 @@ std::string full_name(const CLI::App* app) {
   return name;
 }
 
-// "--a.hidden_size" -> "hidden_size"
+// Returns the last part of a flag's name: "--a.hidden_size" -> "hidden_size".
 std::string_view last_part(std::string_view flag) {
   const std::size_t dot = flag.find_last_of(".-");
   return dot == flag.npos ? flag : flag.substr(dot + 1);

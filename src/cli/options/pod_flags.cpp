@@ -39,7 +39,8 @@ std::optional<std::string> attribute(const std::string& name) try {
                    "--processes 1 trains on this host alone");
 }
 
-// Two different programs may build different models from the same recipe.
+// Returns the CRC-32C of the running executable, or "" if it cannot be read. All processes must run
+// the same program: different ones may build different models from the same recipe.
 std::string checksum_of_program() try {
   const io::RandomAccessFile file("/proc/self/exe");
   std::vector<char> block(std::size_t{1} << 20);

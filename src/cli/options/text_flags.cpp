@@ -39,7 +39,7 @@ void add_input_flags(CLI::App& command, std::string& input, text::TextFormat& fo
   command
       .add_option("--max-bad", limits.max_bad,
                   str("share of unreadable rows that may be skipped, from 0 to 1; ",
-                      text::kFreeBadRows, " rows may always be skipped, unless it is 0"))
+                      text::kFreeBadRows, " rows may always be skipped, unless the share is 0"))
       ->capture_default_str();
   command.add_flag(
       "--strict", limits.strict,

@@ -37,8 +37,8 @@ struct Batch {
 // Returns a batch of zeros.
 Batch empty_batch(const io::Features& features, std::int64_t rows);
 
-// Returns the batch with `length` values per row for all features that have `longest`: truncated,
-// or padded with zeros.
+// Returns a copy of the batch. Features with `longest` values per row are truncated, or padded with
+// zeros, to `length` values.
 Batch with_length(const Batch& batch, const io::Features& features, std::int64_t longest,
                   std::int64_t length);
 

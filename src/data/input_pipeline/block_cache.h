@@ -12,8 +12,8 @@
 
 namespace smelt::data {
 
-// An LRU cache of `capacity` blocks. Thread-safe: different blocks are read in parallel, and each
-// block is read by one thread only.
+// An LRU cache of `capacity` blocks. Thread-safe: threads can read different blocks in parallel.
+// Threads that need the same block wait for a single read.
 template <class Value>
 class BlockCache {
  public:
@@ -21,8 +21,8 @@ class BlockCache {
   using Read = std::function<Value(std::uint64_t block)>;
   BlockCache(std::size_t capacity, Read read) : capacity_(capacity), read_(std::move(read)) {}
 
-  // Returns the block, reading it if it is not cached. Rethrows errors of reading; a later call
-  // reads again.
+  // Returns the block, reading it if it is not cached. Rethrows an error of `read`; the next call
+  // then tries again.
   Pointer operator()(std::uint64_t block) {
     std::unique_lock lock(mutex_);
     if (const auto found = entries_.find(block); found != entries_.end()) {

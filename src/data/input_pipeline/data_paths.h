@@ -8,8 +8,8 @@
 namespace smelt::data {
 
 // Expands a comma-separated list of files, snapshot folders and patterns, local or on an object
-// store. Keeps the order of the list; the matches of a pattern are sorted. Throws UsageError with
-// the entry that matches nothing.
+// store. Keeps the order of the list; the matches of a pattern are sorted. Throws UsageError
+// if an entry matches nothing.
 std::vector<std::string> data_paths(std::string_view patterns, std::string_view what);
 
 // Returns whether the path is a folder written by tf.data.Dataset.save. Throws UsageError for any

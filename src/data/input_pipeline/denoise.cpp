@@ -8,8 +8,8 @@
 namespace smelt::data {
 namespace {
 
-// Returns flags that mark where each of `segments` parts of `items` begins. All choices after the
-// first item are equally likely (Knuth, Algorithm S).
+// Divides `items` items into `segments` parts. Returns one flag per item: 1 if a part begins there.
+// All divisions are equally likely (Knuth, Algorithm S).
 std::vector<std::uint8_t> segment_begins(std::int64_t items, std::int64_t segments,
                                          StreamRandom& random) {
   std::vector<std::uint8_t> begins(static_cast<std::size_t>(items), 0);

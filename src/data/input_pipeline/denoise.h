@@ -46,7 +46,7 @@ SpanLengths random_spans_lengths(std::int64_t inputs, double density, double mea
 
 struct SourceAndTarget {
   std::vector<std::int32_t> source, target;
-  // Whether the room in the target or the sentinels did not suffice for all spans that were drawn.
+  // True if spans were left as text because the target was full or all sentinels were used.
   bool stopped = false;
 };
 

@@ -14,8 +14,8 @@
 
 namespace smelt::data {
 
-// Name of the description in a reserved folder, in which every file whose name begins like the
-// records is treated as a record file.
+// Name of the description in a reserved folder. <first file>.json cannot be used there, because
+// every file whose name begins like a record file is read as records.
 inline constexpr std::string_view kFolderDescription = "smelt-data.json";
 
 // The most frequent original token at masked positions, and its frequency.

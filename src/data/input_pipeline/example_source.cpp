@@ -13,7 +13,8 @@ namespace {
 
 void check_batch(std::int64_t batch_size) {
   if (batch_size < 1)
-    throw UsageError(str("a batch of ", batch_size, " examples"), "use a batch size of at least 1");
+    throw UsageError(str("batch size ", batch_size, ": must be at least 1"),
+                     "use a larger batch size");
 }
 
 // The rows [begin, end) of a batch that belong to a host.
@@ -25,8 +26,9 @@ Rows rows_of(std::int64_t batch_size, HostShare share) {
   check_batch(batch_size);
   CHECK(share.host >= 0 && share.host < share.hosts, share.host, " of ", share.hosts);
   if (batch_size % share.hosts != 0)
-    throw UsageError(str("a batch of ", batch_size, " examples for ", share.hosts, " hosts"),
-                     "use a batch size that is a multiple of the number of hosts");
+    throw UsageError(
+        str("a batch of ", batch_size, " examples does not divide over ", share.hosts, " hosts"),
+        "use a batch size that is a multiple of the number of hosts");
   const auto count = static_cast<std::uint64_t>(batch_size / share.hosts);
   const std::uint64_t begin = static_cast<std::uint64_t>(share.host) * count;
   return {begin, begin + count};

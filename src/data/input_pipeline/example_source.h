@@ -53,8 +53,8 @@ class ExampleSource {
   // equally.
   Batch batch(std::uint64_t step, std::int64_t batch_size, HostShare share = {}) const;
 
-  // Returns an evaluation batch: examples in file order, starting over after the last one, as in
-  // the original program.
+  // Returns an evaluation batch: examples in file order, starting over after the last one, like
+  // google-research/bert.
   Batch batch_in_order(std::uint64_t step, std::int64_t batch_size, HostShare share = {}) const;
   // Returns the examples [first, first + count) in file order as a batch; first + count <= size().
   Batch examples_in_order(std::uint64_t first, std::uint64_t count) const;
@@ -63,8 +63,8 @@ class ExampleSource {
   virtual std::uint64_t epoch_size() const { return size(); }
   // Returns everything that the training order depends on besides size() and the seed.
   virtual Json layout() const { return Json::object(); }
-  // Returns the number of complete batches in one pass. The remaining examples are not used, as in
-  // the original program.
+  // Returns the number of complete batches in one pass over the examples. An incomplete last batch
+  // is not used, as in google-research/bert.
   std::uint64_t full_batches(std::int64_t batch_size) const;
 
   virtual const std::vector<std::string>& files() const = 0;

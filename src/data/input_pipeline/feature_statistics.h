@@ -14,7 +14,7 @@ struct Range {
 };
 
 struct FeatureStatistics {
-  // Adds the feature of an example, which must have it.
+  // Adds the feature's values in an example. The example must have the feature.
   void add(const io::Example& example);
   void add(const FeatureStatistics& others);
 

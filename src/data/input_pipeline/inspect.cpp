@@ -193,7 +193,8 @@ Expected expected_of(const InspectOptions& options, const RecordIndex& index) {
 
 RecordStatistics inspect_records(const InspectOptions& options) {
   if (options.samples < 0 || options.threads < 0)
-    throw UsageError(str("inspect: samples ", options.samples, " and threads ", options.threads),
+    throw UsageError(str("inspect: expected 0 or more, got samples ", options.samples,
+                         " and threads ", options.threads),
                      "use 0 or more");
   const RecordIndex index(record_files(options.input, "inspect"));
   const Expected expected = expected_of(options, index);

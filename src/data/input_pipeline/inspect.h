@@ -15,8 +15,9 @@ inline constexpr std::string_view kTokenIds = "input_ids";
 
 struct InspectOptions {
   std::string input;  // comma-separated files and patterns
-  // For examples with the feature kTokenIds: a vocabulary file, needed to count masks, and the
-  // number of valid ids, by default the vocabulary's size. Larger ids are rejected.
+  // For examples with the feature kTokenIds: `vocab` is a vocabulary file, which is needed to count
+  // masks. `vocab_size` is the number of valid ids, by default the vocabulary's size; records with
+  // other ids are bad.
   std::string vocab = {};
   std::optional<std::int64_t> vocab_size = {};
   std::int64_t samples = 0;  // evenly spaced examples to return
@@ -26,7 +27,7 @@ struct InspectOptions {
 
 struct BadRecord {
   std::string file;
-  std::uint64_t record = 0, offset = 0;  // within the file; `offset` is that of the first byte
+  std::uint64_t record = 0, offset = 0;  // record number in the file, and offset of its first byte
   std::string fault;
 };
 

@@ -24,8 +24,8 @@ struct LengthGroups {
 
 // The steps in the same group as a step. All their batches are in one epoch, so that no example
 // occurs twice in a group; a batch that contains the end of an epoch is a group of its own. An
-// epoch has at least four groups, because with fewer the same examples would be in a batch together
-// in each epoch.
+// epoch with four or more such batches has at least four groups, because with fewer the same
+// examples would be in a batch together in each epoch.
 struct StepGroup {
   std::uint64_t first = 0, count = 1;
 };

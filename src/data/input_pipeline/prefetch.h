@@ -16,7 +16,7 @@ namespace smelt::data {
 
 struct PrefetchOptions {
   HostShare share;
-  // Number of batches to read ahead of the current one; 0: 2, or 16 for files that are not local.
+  // Number of batches to read ahead of the current one. 0 means 2 for local files and 16 otherwise.
   int depth = 0;
   int threads = 0;  // 0: same as depth
 };

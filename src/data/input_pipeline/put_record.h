@@ -9,10 +9,10 @@
 
 namespace smelt::data {
 
-// Writes one tf.Example, `data`, to a row of a batch made by empty_batch(features, …). Throws
-// UsageError if a list has another length or a value is not allowed. The message names the feature
-// and, as the place of `data`, the file and the number of record `record` of the index. Other
-// features of the record are ignored.
+// Writes the features of `data`, one tf.Example, to a row of a batch made by empty_batch(features,
+// …). Ignores other features. Throws UsageError if a feature has the wrong number of values or a
+// value is out of range. `index` and `record`, the record's number in it, are only used to name the
+// file and the record in the message.
 void put_record(std::string_view data, const RecordIndex& index, std::uint64_t record,
                 const io::Features& features, Batch& batch, std::size_t row);
 

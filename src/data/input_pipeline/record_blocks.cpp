@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t kBlockBytes = 1 << 20, kMostRecords = 1024;
 constexpr std::size_t kCacheLine = 64;
 
-// Prefetches bytes into the CPU cache, which shuffled records are not in yet.
+// Prefetches bytes into the CPU cache, because shuffled records are usually not cached.
 void prefetch(std::string_view bytes) {
   for (std::size_t at = 0; at < bytes.size(); at += kCacheLine)
     __builtin_prefetch(bytes.data() + at);

@@ -17,8 +17,8 @@ std::string record_index_path(const std::string& records);
 // Builds an index while records are written.
 class RecordIndexBuilder {
  public:
-  // Adds a record written by append_record, with its number of tokens without padding if that is
-  // known for all records.
+  // Adds a record in the format of append_record(). `tokens` is its number of tokens without
+  // padding, which must be given for all records or for none.
   void add(std::string_view record, std::optional<std::uint64_t> tokens);
   // Appends the records of `later` to this index.
   void append(const RecordIndexBuilder& later);

@@ -1,5 +1,5 @@
-// A kind of records with statistics beyond those of their features. Objectives define kinds;
-// data/input_pipeline/inspect.h itself defines none.
+// A kind of records with statistics beyond those of their features. Training objectives define the
+// kinds; callers pass them to inspect_records() (data/input_pipeline/inspect.h).
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ class KindStatistics {
   virtual void add(const Batch& record, SpecialIds ids) = 0;
   // Adds the statistics of other records of the same kind.
   virtual void add(const KindStatistics& others) = 0;
-  virtual DescribedFigures settings() const = 0;  // of each record: {"seq_length", 128}
-  virtual DescribedFigures counts() const = 0;    // over all records: {"masked_tokens", 6}
+  virtual DescribedFigures settings() const = 0;  // equal for all records: {"seq_length", 128}
+  virtual DescribedFigures counts() const = 0;    // totals of all records: {"masked_tokens", 6}
 };
 
 struct RecordKind {

@@ -13,9 +13,9 @@ constexpr std::uint64_t kMixedBlocks = 64;
 constexpr std::uint64_t kStripes = 16;
 
 // Maps positions in an endless sequence of epochs to records; each epoch contains every record
-// once, in a different order. With up to kMixedBlocks blocks of records, an epoch is a permutation
-// of all of them. With more, each stripe owns every kStripes-th block, and the position's number
-// determines from which stripe it draws, in every epoch.
+// once, in a different order. If there are at most kMixedBlocks blocks of records, an epoch
+// is a permutation of all records. Otherwise the blocks are divided into kStripes stripes: block i
+// belongs to stripe i % kStripes. A position always draws its record from the same stripe.
 class RecordOrder {
  public:
   RecordOrder(std::uint64_t records, std::uint64_t block, std::uint64_t key);
@@ -46,8 +46,8 @@ class RecordOrder {
 };
 
 // Returns the positions of the rows [begin, end) of a batch of `batch_size` rows. The rows of a
-// batch are sorted by stripe, then by position. If a batch is split into 2, 4, 8 or 16 equal runs
-// of rows, the n-th run draws from the n-th equal run of stripes.
+// batch are sorted by stripe, then by position. If a batch is split into 2, 4, 8 or 16 equal
+// parts, each part reads only its own stripes.
 std::vector<std::uint64_t> positions_of_rows(std::uint64_t step, std::uint64_t batch_size,
                                              std::uint64_t begin, std::uint64_t end);
 

@@ -48,7 +48,7 @@ RecordSource::RecordSource(const RecordOptions& options)
     refuse_kind(str(described->origin, ": describes examples for ", described->kind), options.kind);
   if (described)
     if (const auto missing = left_out(*described, files()); !missing.empty())
-      log_warning("{}: {}; the others hold {}{}", described->origin,
+      log_warning("{}: {}; the given files contain {}{}", described->origin,
                   missing_files_text(*described, missing), counted(index_.size(), "example"),
                   described->examples ? str(" of ", *described->examples) : "");
   run_each(index_.files().size(), kSideBySide, [&](std::size_t file) {

@@ -100,7 +100,7 @@ SnapshotFolder open_snapshot(const std::string& path) {
     out.shards.push_back(named(shard, ".snapshot"));
   if (out.shards.empty() && out.metadata.elements)
     throw UsageError(
-        str(where, ": ", *out.metadata.elements, " elements, but ", run, " holds no shard"),
+        str(where, ": lists ", *out.metadata.elements, " elements, but ", run, " has no shards"),
         "copy the whole folder again");
   return out;
 }

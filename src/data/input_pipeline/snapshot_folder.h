@@ -22,9 +22,9 @@ SnapshotFolder open_snapshot(const std::string& path);
 
 // Reads all elements in the order in which they were saved. TensorFlow distributes elements
 // round-robin over the shards, so one is read from each shard in turn, skipping shards that have
-// ended. If the user saved with a custom shard function, only the order within each shard is that
-// of saving; the order of all elements is then that of tf.data.Dataset.load on a machine with one
-// core per shard.
+// ended. If the snapshot was saved with a custom shard function, elements keep their order only
+// within each shard; the overall order is that of tf.data.Dataset.load on a machine with one core
+// per shard.
 class SnapshotReader {
  public:
   explicit SnapshotReader(SnapshotFolder folder);
@@ -40,7 +40,7 @@ class SnapshotReader {
 
  private:
   class Shard;
-  void check_rank(const Shard& shard);  // rank of the previous element
+  void check_rank(const Shard& shard);  // throws if scalars and lists are mixed
   void check_count() const;
 
   SnapshotFolder folder_;

@@ -29,7 +29,7 @@ std::vector<std::uint64_t> taken_in_turn(const std::vector<ScalarShard>& shards,
     for (const ScalarShard& shard : shards) sum += std::min(shard.size(), rounds);
     return sum;
   };
-  // A number of rounds that fits, and one that is too large.
+  // Binary search for the largest number of complete rounds that take at most `taken` elements.
   std::uint64_t rounds = 0, beyond = taken + 1;
   while (beyond - rounds > 1) {
     const std::uint64_t middle = rounds + (beyond - rounds) / 2;

@@ -117,7 +117,7 @@ TextLengths span_lengths(const TextToText& o, const std::string& where) {
                "lower data.noise_density or data.mean_noise_span_length");
   std::int64_t tokens =
       random_spans_lengths(o.inputs_length, o.noise_density, o.mean_noise_span_length).tokens;
-  while (inputs_of(tokens) > o.inputs_length) --tokens;  // the mask rounds in f32
+  while (inputs_of(tokens) > o.inputs_length) --tokens;  // f32 rounding may add a token
   const SpanCounts spans = spans_of(tokens);
   require_text(spans.spans <= o.sentinels,
                str(where, "windows of ", tokens, " tokens have ", spans.spans,

@@ -44,7 +44,7 @@ class TokenFile {
 class TokenMemory {
  public:
   explicit TokenMemory(std::uint64_t bytes) : left_(static_cast<std::int64_t>(bytes)) {}
-  // Returns false if less than `bytes` is left.
+  // Subtracts `bytes` from the budget. Returns false if less was left.
   bool take(std::uint64_t bytes) { return (left_ -= static_cast<std::int64_t>(bytes)) >= 0; }
 
  private:

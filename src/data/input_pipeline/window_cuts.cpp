@@ -64,7 +64,7 @@ class AcrossDocuments : public WindowCuts {
   }
 
  private:
-  // Returns the number of possible skips: 0, 1, …
+  // Returns the number of values from which a file's random skip is drawn: 0, 1, …
   std::uint64_t skips(std::size_t file) const {
     const std::uint64_t windows = trained_[file + 1] - trained_[file];
     return std::min(length_, files_.tokens(file) - windows * length_ + 1);

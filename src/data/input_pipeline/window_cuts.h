@@ -31,10 +31,11 @@ class WindowCuts {
 };
 
 // Splits files into windows of `length` tokens regardless of document ends. In each training epoch,
-// a file of T tokens has max(1, ⌊(T - length + 1) / length⌋) windows after a random skip, which is
-// less than `length` and leaves room for the last window; none if T < length. In order it has ⌊T /
-// length⌋ windows from its first token on. The remaining tokens are not used in that epoch. Throws
-// UsageError if no file has a window. The files must outlive the result.
+// the first window of a file begins after a random skip of fewer than `length` tokens. A file of T
+// tokens has max(1, ⌊(T - length + 1) / length⌋) training windows, or none if T < length; the skip
+// is limited so that all of them fit. In file order it has ⌊T / length⌋ windows without a skip.
+// Tokens outside the windows are not used in that epoch. Throws UsageError if no file has a window.
+// The files must outlive the result.
 std::unique_ptr<WindowCuts> windows_across_documents(const TokenFiles& files, std::uint64_t length,
                                                      std::uint64_t seed);
 

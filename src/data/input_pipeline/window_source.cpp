@@ -14,7 +14,8 @@
 namespace smelt::data {
 namespace {
 
-// Returns the window length. Throws UsageError if the features do not fit.
+// Returns the window length. Throws UsageError if there is no window transform and the features are
+// not a single list of integers.
 std::uint64_t checked_length(const RecordOptions& o, const std::string& path) {
   if (o.windows) return static_cast<std::uint64_t>(o.windows->tokens);
   const io::Features& features = o.features;

@@ -33,7 +33,7 @@ class WindowSource : public ExampleSource {
   Json layout() const override;
 
  private:
-  struct Run {  // of tokens in one file
+  struct Run {  // adjacent tokens of one file
     std::size_t file = 0;
     std::uint64_t first = 0;
     std::vector<std::int32_t> ids;

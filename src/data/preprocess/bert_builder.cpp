@@ -11,7 +11,7 @@
 namespace smelt::data {
 namespace {
 
-constexpr std::size_t kFirstAnswer = 4;  // index in the counts
+constexpr std::size_t kFirstAnswer = 4;  // index of the first masking target in ExampleCounts
 // maximum number of tokens of an example, because thousands of examples are in memory at once
 constexpr std::int64_t kMostTokens = 1 << 16;
 
@@ -40,10 +40,10 @@ void check_options(const PairOptions& o, const CorpusReader& reader) {
           "leave whole_word_mask out: every token of this vocabulary is a whole word");
 }
 
-// The format of a masked pair in temporary files: this head, the tokens of both parts, and the
-// masks' positions and replacements.
+// The header of a masked pair in temporary files. It is followed by the tokens of A and B, and by
+// the masks' positions and replacements.
 struct PairHead {
-  std::uint32_t a = 0, b = 0, masks = 0, random_next = 0;  // numbers of tokens and masks; a flag
+  std::uint32_t a = 0, b = 0, masks = 0, random_next = 0;  // three counts and a flag
 };
 
 struct PairCodec {

@@ -1,5 +1,5 @@
 // Encodes a masked pair as a tf.Example in a TFRecord (docs/reference/formats/tfrecord.md), with
-// the original program's features in its order.
+// the features of google-research/bert's create_pretraining_data.py in the same order.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class BertEncoder {
  public:
   BertEncoder(const MaskVocabulary& vocabulary, const PairOptions& options);
 
-  // Appends the whole record, framing included.
+  // Appends the record to `out`, with its header and footer.
   void append(const MaskedPair& pair, std::string& out);
 
  private:

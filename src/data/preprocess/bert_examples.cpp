@@ -26,7 +26,7 @@ BuildSummary build_bert_examples(const BertExamplesJob& job) {
   const CorpusReader reader(job.vocab, job.tokenizer, original);
   const BertBuilder builder(reader, job.pairs);
   if (job.pairs.max_predictions > job.pairs.seq_length)
-    log_warning("max_predictions {} is more than seq_length {}: each example is padded with masks",
+    log_warning("max_predictions {} is more than seq_length {}: the rest is always padding",
                 job.pairs.max_predictions, job.pairs.seq_length);
   log_files("Reading from input files", checked.inputs);
   const ExampleSummary summary =

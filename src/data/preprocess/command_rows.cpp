@@ -89,7 +89,7 @@ std::uint64_t write_command_rows(const CommandRowsJob& job) {
   if (!wrong.empty()) {
     const std::string said = last_words(end.errors);
     throw UsageError(str(job.what, ": '", shortened(job.command, 80), "' ", wrong,
-                         said.empty() ? "" : "; it said: " + said),
+                         said.empty() ? "" : "; standard error: " + said),
                      kForm);
   }
   file.commit();

@@ -26,8 +26,8 @@ struct DocumentBatch {
   std::size_t bytes = 0;
 };
 
-// The format of a document in a spill file: this head, then the sentence lengths as u32, then the
-// ids.
+// The header of a document in a spill file. It is followed by the sentence lengths as u32, and by
+// the ids.
 struct DocumentHead {
   std::uint64_t number = 0;
   std::uint32_t sentences = 0, ids = 0;

@@ -38,7 +38,8 @@ class ElectraDrawer final : public ExampleDrawer {
   std::string record_;
 };
 
-// Encodes tf.Examples with the original program's features in its order.
+// Encodes tf.Examples with the features of google-research/electra's build_pretraining_dataset.py
+// in the same order.
 class ElectraEncoder final : public ExampleEncoder {
  public:
   ElectraEncoder(const text::Vocabulary& vocabulary, std::int64_t seq_length)

@@ -12,7 +12,7 @@ namespace smelt::data {
 
 struct ElectraOptions {
   std::int64_t seq_length = 128;     // at least 5: [CLS] a [SEP] b [SEP]
-  bool blanks_separate_docs = true;  // in text files; false: only the end of a file ends a document
+  bool blanks_separate_docs = true;  // in text files: whether a blank line ends a document
 };
 
 // Builds ELECTRA examples. In the shuffled order, the target length of a document's first example
@@ -36,7 +36,7 @@ class ElectraBuilder final : public ExampleBuilder {
   std::unique_ptr<ExampleEncoder> encoder() const override;
   OrderedJson facts(const ExampleCounts& counts) const override;
 
-  // Counts the example and appends its format in temporary files to `out`.
+  // Adds the example to `counts`, and to `out` in the format of temporary files.
   void pack(const Segments& segments, ExampleCounts& counts, std::string& out) const;
   std::int64_t seq_length() const { return options_.seq_length; }
 

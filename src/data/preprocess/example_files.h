@@ -44,9 +44,9 @@ std::vector<std::string> output_names(const std::string& list, std::int64_t shar
 void check_apart(const ExampleFiles& files, const std::vector<std::string>& inputs);
 
 // Throws UsageError if a file to be written already exists. With `overwrite`, throws only if an
-// index or description would replace a file of another kind. Devices and pipes are written to
-// directly. `ours` marks, by number, outputs written by an earlier run of this job: they and their
-// indexes may exist.
+// index or description would replace a file of another kind. Ignores devices and pipes, to
+// which examples are written directly. ours[i] is true if an earlier run of this job wrote output
+// i: it and its index may exist.
 void check_free(const ExampleFiles& files, const std::vector<bool>& ours = {});
 
 // Removes the old description before the first output is replaced, because it would no longer

@@ -23,7 +23,7 @@ struct ExampleJob {
   std::int64_t shards = 1;
   ShardNames shard_names = ShardNames::sortable;
   bool own_folder = false;  // the output folder is reserved for these files
-  bool overwrite = false;   // existing outputs
+  bool overwrite = false;   // replace existing outputs
   // Write <first output>.json (options, counts, checksum of the vocabulary) and record indexes
   // (docs/reference/formats/record_index.md), except for devices and pipes. In a reserved folder,
   // write smelt-data.json and no indexes.

@@ -9,7 +9,7 @@ namespace smelt::data {
 
 enum class ExampleOrder {
   shuffled,  // shuffled_order.h
-  original,  // byte for byte as the original program; text files only, single-threaded
+  original,  // same bytes as google-research's programs; text files only, one thread
 };
 // Throws UsageError, suggesting the nearest name, if the name is unknown.
 ExampleOrder parse_example_order(std::string_view name);

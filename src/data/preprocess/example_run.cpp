@@ -168,7 +168,7 @@ class Run {
     if (!goes_on) check_other_job(folder_, job_, files_);
     check_free(files_);
     if (goes_on) {
-      log_info("resuming an interrupted run: the documents are read");
+      log_info("resuming an interrupted run: all documents were already read");
     } else {
       std::vector<std::uint64_t> sizes;
       for (const OrderedJson& input : job_["inputs"]) sizes.push_back(input[0]);

@@ -27,9 +27,9 @@ ExampleSummary run_examples(const CheckedJob& checked, const ExampleBuilder& bui
 // Logs how many sentences were split because examples are much shorter.
 void log_split_sentences(const CorpusCounts& text);
 
-// Logs a warning if less than half of the text's tokens are in examples, which happens if lines, as
-// sentences, are longer than an example. `kept` is the number of tokens in examples per pass over
-// the text.
+// Logs a warning if less than half of the text's tokens are in examples. This happens if each
+// line is read as one sentence and lines are longer than an example. `kept` is the number of tokens
+// in examples per pass over the text.
 void warn_of_long_lines(std::uint64_t kept, const CorpusCounts& text);
 
 }  // namespace smelt::data

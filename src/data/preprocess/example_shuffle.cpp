@@ -146,7 +146,8 @@ class SavedDrawing {
                        std::clamp(options.buffers() / ranges, sizes.least_chunk, sizes.most_chunk));
     Drawing drawing(documents_, builder, writer, options);
     drawing.go_on(documents_before(done()), examples(), counts());
-    // Each save writes all buffers. At this interval most chunks are still written when full.
+    // Each save also writes chunks that are not full. With this many bytes between saves, most
+    // chunks are full.
     const std::uint64_t often = ranges * sizes.least_chunk;
     for (std::size_t group = done(); group < groups_.size(); ++group) {
       drawing.draw(gather_documents(documents_, groups_[group]));

@@ -68,7 +68,7 @@ class SpillFile {
   std::atomic<std::uint64_t> size_ = 0;
 };
 
-// Thread-safe.
+// Buffers records and writes them to a spill file in chunks, by key range. append() is thread-safe.
 class SpillWriter {
  public:
   // `first_keys` must ascend and begin with the lowest key. A range's records are written whenever
@@ -134,8 +134,8 @@ class ExternalShuffle {
 
   // Splits ranges that exceed the limit, in passes, until none does or a range has only one key.
   // The result depends only on the records, the limit and the fan-out. Each pass needs disk space
-  // for what it splits; files that become empty are removed. An interrupted pass leaves nothing in
-  // the saved list.
+  // for what it splits; files that become empty are removed. The saved list contains no
+  // results of an interrupted pass.
   void split(const SplitOptions& options);
   // Removes the files.
   void remove();

@@ -27,7 +27,7 @@ struct GlueTask {
   bool both_orders = false;
   std::vector<std::string> measures = {"accuracy"};  // GLUE's evaluation metrics for the task
   std::string metric = "accuracy";                   // main metric, from evaluation/metrics/named.h
-  // files without ".tsv"; MNLI has another one from other genres
+  // File names without ".tsv". `other` is MNLI's second dev set, with text from other genres.
   std::string dev = "dev", other = {};
   std::vector<GlueTest> tests = {};
 

@@ -119,7 +119,8 @@ std::vector<bool> wanted_of(const LabelledExamplesJob& job, const LabelReader& r
                      });
 }
 
-// Calls `visit` for each row that `wanted` selects, in the order of the examples.
+// Calls `give` for each row that `wanted` selects, in the order of the examples. If the job has
+// both_orders, repeats the pairs with their texts swapped.
 void each_row_of(const LabelledExamplesJob& job, const std::vector<bool>& wanted,
                  const std::function<void(LabelledRow, const std::string& place)>& give) {
   for (const bool is_swapped : {false, true}) {

@@ -35,7 +35,7 @@ Counts words_with_accents(const text::LinesOptions& text, text::TokenizerOptions
   return out;
 }
 
-// Words that become equal, and how often they occur.
+// Words that become equal when accents are stripped, and how often they occur.
 struct Group {
   std::vector<std::pair<std::uint64_t, std::string>> words;
   std::uint64_t count = 0;

@@ -69,8 +69,8 @@ void warn_of_uneven_share(const ProseJob& job, const ProseSummary& s) {
   const double share = static_cast<double>(s.heldout_sentences) / static_cast<double>(s.sentences);
   if (share <= 2 * job.heldout && share >= job.heldout / 2) return;
   log_warning(
-      "text: {} of {} {} held out, with {} of {}: {:.1f} % of the text, where text.heldout is "
-      "{:.1f} %; more documents of similar length are shared more evenly{}",
+      "text: {} of {} {} held out, with {} of {}: {:.1f} % of the text, but text.heldout is "
+      "{:.1f} %; with more documents of similar length the share is more exact{}",
       s.heldout_documents, counted(s.documents, "document"),
       s.heldout_documents == 1 ? "is" : "are", s.heldout_sentences,
       counted(s.sentences, "sentence"), 100 * share, 100 * job.heldout,

@@ -73,8 +73,8 @@ class RowRecords {
   RowRecords(const std::string& output, Encode encode);
 
   void add(LabelledRow row);
-  // Writes the index. The file becomes visible with commit(), which must follow the writing of its
-  // description.
+  // Writes the index and returns the counts. The caller then writes the description and calls
+  // commit(), which makes the record file visible.
   RowCounts finish();
   void commit() { file_.commit(); }
 

@@ -26,8 +26,8 @@ class SegmentDrawer {
   explicit SegmentDrawer(std::int64_t seq_length);
 
   // Draws the length of the next example: usually the full length, one time in twenty a random one.
-  // Called by draw() for the following example; the first has the full length unless this is
-  // called.
+  // draw() calls this for the following example. The first example has the full length unless the
+  // caller calls this first.
   void draw_target(Random& random);
   // Adds a sentence. Returns whether there is enough text for an example.
   bool add(std::span<const std::int32_t> sentence);

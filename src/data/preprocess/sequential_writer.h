@@ -30,7 +30,7 @@ class InTurn {
   std::size_t chunk_bytes_;
   std::vector<std::uint64_t> first_keys_;  // per file
   SpillFile file_;
-  std::unique_ptr<SpillWriter> writer_;  // for one range of each file
+  std::unique_ptr<SpillWriter> writer_;  // writes the current range of each file
   std::vector<SpillRange> ranges_;
   std::uint64_t count_ = 0, bytes_ = 0;  // bytes: in the current ranges
 };

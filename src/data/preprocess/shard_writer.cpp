@@ -10,7 +10,7 @@
 namespace smelt::data {
 namespace {
 
-constexpr std::size_t kEndBytes = 64 << 10;  // bytes at each end
+constexpr std::size_t kEndBytes = 64 << 10;  // first and last bytes of a file in its seal
 
 std::string seal_text(std::uint64_t size, std::string_view first, std::string_view last) {
   return Json{{"size", size}, {"ends_crc32c", io::crc32c(last, io::crc32c(first))}}.dump();

@@ -59,7 +59,7 @@ class Shard {
   // Waits until all previous ranges are written. Returns false if the shard was stopped.
   bool wait(std::size_t range) { return turns_.wait(range); }
   void write(const EncodedExamples& examples);
-  // Ends the turn of a range. After the last range the file becomes visible.
+  // Allows the next range to be written. After the last range, makes the file visible.
   void leave(std::size_t range);
   void stop() { turns_.stop(); }
 

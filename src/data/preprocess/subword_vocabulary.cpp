@@ -19,7 +19,7 @@
 namespace smelt::data {
 namespace {
 
-constexpr double kManyWithoutSpaces = 0.2;  // share of the letters
+constexpr double kManyWithoutSpaces = 0.2;  // minimum share of letters of scripts without spaces
 // U+200B separates words if there are at most this many letters on average between two of them, and
 // phrases if there are more.
 constexpr std::uint64_t kMostLettersOfWord = 20;

@@ -226,15 +226,15 @@ std::vector<std::string> output_names(const SnapshotTokensJob& job,
   return names;
 }
 
-// Throws UsageError with the errors of the folders that could not be converted; the texts of the
-// others are empty.
+// Logs the errors and throws UsageError if a folder could not be converted. `faults` has an error
+// message for each folder, which is empty if the folder was converted.
 void throw_faults(std::vector<std::string> faults, std::size_t converted) {
   const std::size_t folders = faults.size();
   std::erase(faults, "");
   if (faults.empty()) return;
   for (const std::string& fault : faults) log_warning("convert: {}", fault);
-  throw UsageError(str("convert: ", faults.size(), " of ", folders, " folders were left out, ",
-                       converted, " are converted"),
+  throw UsageError(str("convert: ", faults.size(), " of ", folders, " folders failed, ", converted,
+                       " were converted"),
                    "fix them, then run again with --skip-existing to convert only these");
 }
 

@@ -96,7 +96,7 @@ ExtendSummary extend_vocabulary(const ExtendJob& job) {
   out.added = savings(words, before, job.min_frequency);
   if (out.added.empty())
     throw UsageError(
-        str("--input: ", job.text.input, " no new word would reduce the number of pieces"),
+        str("--input: ", job.text.input, ": no new word would reduce the number of pieces"),
         "lower --min-frequency, or give more text of the domain");
   if (std::ssize(out.added) > count) out.added.resize(static_cast<std::size_t>(count));
   auto place = tokens.begin();

@@ -155,7 +155,8 @@ std::vector<std::string> train_by_sentencepiece(const VocabularyJob& job,
   return tokens;
 }
 
-// Returns the rule. "auto" reads the text first, so it does not support pipes.
+// Returns the normalization rule. "auto" reads the text first; for a pipe, which can be read only
+// once, it is nmt_nfkc.
 text::SentencePieceOptions::Rule rule_of(const VocabularyJob& job) {
   if (job.normalization == "auto" && !is_rereadable(job.text))
     return text::SentencePieceOptions::Rule::nmt_nfkc;

@@ -48,13 +48,13 @@ class WorkFolder {
 
   std::string path_;
   std::string made_parent_;  // parent folder created by this process
-  int descriptor_ = -1;      // of the lock
+  int descriptor_ = -1;      // of the lock file
   bool keep_ = false;
   std::optional<TemporaryPath> temporary_;
 };
 
-// Returns the folder in the system's temporary folder whose job has this value in this field, or a
-// new unpredictable name.
+// Returns the path of the work folder in the system's temporary folder whose job() has `value` in
+// `field`. If there is none, creates a folder with an unpredictable name.
 std::string temporary_work_folder(std::string_view field, const OrderedJson& value);
 
 }  // namespace smelt::data

@@ -50,7 +50,7 @@ struct Turn {
   const SpillRange& range;
 };
 
-// Returns false if another thread has failed.
+// Sorts, encodes and writes the examples of a range. Returns false if another thread has failed.
 bool write_range(const ExternalShuffle& spill, const Turn& turn, ExampleEncoder& encoder,
                  std::size_t encoded_bytes) {
   const SortedRange sorted(spill, turn.range);

@@ -15,7 +15,7 @@ struct AnswerScore {
   double exact = 0, f1 = 0;  // in [0, 1]
 };
 // Returns the best score over the correct answers. Ignores correct answers that normalize to an
-// empty text; if all do, or there are none, the correct prediction is an empty text.
+// empty text. If no correct answer is left, the prediction must be empty too.
 AnswerScore squad_score(std::string_view predicted, std::span<const std::string> wanted);
 
 }  // namespace smelt::evaluation

@@ -15,7 +15,7 @@ struct PrecisionRecall {
   std::int64_t support = 0;
 };
 
-// Counts, for each class, of predictions, of references, and of correct predictions.
+// Numbers of predictions, references and correct predictions for each class.
 class ClassCounts {
  public:
   explicit ClassCounts(std::size_t classes)
@@ -28,7 +28,7 @@ class ClassCounts {
   void add(std::size_t predicted, std::size_t wanted) {
     add(std::span(&predicted, 1), std::span(&wanted, 1));
   }
-  // Adds an example with any number of classes; both lists ascend.
+  // Adds an example with any number of classes. Both lists must be in ascending order.
   void add(std::span<const std::size_t> predicted, std::span<const std::size_t> wanted);
   std::size_t classes() const { return wanted_.size(); }
   std::int64_t right(std::size_t c) const { return right_[c]; }

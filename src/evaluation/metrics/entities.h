@@ -15,7 +15,7 @@
 
 namespace smelt::evaluation {
 
-// Returns whether the label is of a word in an entity: "B-…" or "I-…".
+// Returns whether the label marks a word of an entity: "B-…" or "I-…".
 bool is_entity_label(std::string_view label);
 
 struct Entity {
@@ -25,7 +25,7 @@ struct Entity {
 };
 std::vector<Entity> entities_of(std::span<const std::string> labels);
 
-// Returns the labels with "I-X" changed to "B-X" if it starts an entity, as after "O" or "B-Y", and
+// Returns the labels with each "I-X" that starts an entity, as after "O" or "B-Y", changed to "B-X"
 // if "B-X" is in `known`. The entities stay the same.
 std::vector<std::string> with_entity_begins(std::vector<std::string> labels,
                                             std::span<const std::string> known);
@@ -44,7 +44,8 @@ struct EntityScores {
   std::map<std::string, PrecisionRecall> by_type;
 };
 using LabelSequences = std::vector<std::vector<std::string>>;
-// Throws UsageError if the number of sequences, or the length of a sequence, differs.
+// Returns the scores over all sequences. Throws UsageError if the lists have different numbers of
+// sequences, or if a predicted sequence and its reference differ in length.
 EntityScores entity_scores(const LabelSequences& predicted, const LabelSequences& wanted);
 
 }  // namespace smelt::evaluation

@@ -202,7 +202,7 @@ SetsOfClasses single_sets(const Side& predicted, const Side& wanted) {
                    did_you_mean(label, known));
 }
 
-// Returns a metric such as "f1:yes": that of one class against the rest.
+// Returns a metric of one class against the rest, such as "f1:yes".
 ScoreOf one_class_metric(std::string_view metric, const Side& predicted, const Side& wanted) {
   const auto colon = metric.find(':');
   const std::string label = text::nfc(std::string(metric.substr(colon + 1)));

@@ -20,10 +20,10 @@ std::vector<std::string> metric_names();
 // Unicode NFC, including LABEL of f1:LABEL.
 // accuracy, matthews, {precision,recall,f1}-{macro,micro,weighted}: labels are strings, integers or
 // booleans; averages are over the classes that occur in the examples. The prediction "" is wrong
-// and not counted as a class, unless some reference is "". {precision,recall,f1}:LABEL: of one
-// class, which must occur in the examples. Values may also be lists of different labels
-// (multi-label): accuracy is then the share of examples whose labels are all correct, and matthews
-// is undefined.
+// and not counted as a class, unless some reference is "".
+// {precision,recall,f1}:LABEL: the metric of one class, which must occur in the examples.
+// For all of these, values may also be lists of distinct labels (multi-label): accuracy is then the
+// share of examples whose labels are all correct, and matthews is not supported.
 // auc-macro, auc-weighted: the prediction is an object with the probability of each class; the
 // reference is one of their names.
 // pearson, spearman, mse, auc: numbers; for auc the reference is 0 or 1.
@@ -41,7 +41,8 @@ struct WordLabels {
   // Index of each example's first word; one more entry than examples.
   std::vector<std::size_t> begin;
 };
-// Throws UsageError that names the example (from 1) if a value is not a list.
+// Returns the labels of all words. Throws UsageError, which names the example (from 1), if a value
+// is not a list.
 WordLabels labels_of_words(const JsonValues& predicted, const JsonValues& wanted);
 
 // Returns whether a metric of word labels is computed over words: all but entity-*.

@@ -30,7 +30,7 @@ bool has_vowel(std::string_view stem) {
   return false;
 }
 
-// *d
+// Porter's condition *d: the word ends in a double consonant.
 bool ends_in_double_consonant(std::string_view word) {
   const std::size_t n = word.size();
   return n >= 2 && word[n - 1] == word[n - 2] && consonants(word)[n - 1];

@@ -9,7 +9,7 @@
 
 namespace smelt::evaluation {
 
-// Returns a metric over the examples with these indices, which may repeat.
+// A function that returns a metric over the examples with these indices, which may repeat.
 using ScoreOf = std::function<double(std::span<const std::size_t> examples)>;
 // Returns the metric over examples 0 to examples - 1.
 double score_of_all(const ScoreOf& score, std::size_t examples);
@@ -31,7 +31,7 @@ struct PairedTest {
   Interval difference;  // first minus second
   double p_value = 1;   // two-sided p-value; null hypothesis: no difference
 };
-// Compares two metrics on the same resampled examples.
+// Tests whether two metrics differ, by the bootstrap on the same resampled examples.
 PairedTest paired_bootstrap(std::size_t examples, const ScoreOf& first, const ScoreOf& second,
                             const ResampleOptions& options = {});
 

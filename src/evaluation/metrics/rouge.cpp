@@ -41,8 +41,8 @@ std::vector<Sentence> rouge_sentences(std::string_view text, Stems stems) {
   return out;
 }
 
-// Marks the words of `a` in the longest common subsequence; of several equally long ones, that of
-// the original. Needs a bit of memory for each pair of words.
+// Marks the words of `a` that are in the longest common subsequence. Among equally long ones, picks
+// the same one as rouge-score. Uses one bit of memory for each pair of words.
 void mark_common(const Sentence& a, const Sentence& b, std::vector<bool>& marks) {
   const std::size_t columns = b.size();
   std::vector<std::size_t> row(columns + 1);

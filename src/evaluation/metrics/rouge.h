@@ -21,9 +21,9 @@ RougeScore rouge_n(std::string_view predicted, std::string_view wanted, std::siz
                    Stems stems = Stems::none);
 // Returns the score of the longest common subsequence of words.
 RougeScore rouge_l(std::string_view predicted, std::string_view wanted, Stems stems = Stems::none);
-// Returns the summary-level score; each line is a sentence. Counts the words of each reference line
-// that are in its longest common subsequence with any predicted line, each at most as often as both
-// texts contain it.
+// Returns the summary-level score. Each line is a sentence. Counts the words of a reference line
+// that are in its longest common subsequence with at least one predicted line. A word counts at
+// most as often as it occurs in each of the two texts.
 RougeScore rouge_l_sum(std::string_view predicted, std::string_view wanted,
                        Stems stems = Stems::none);
 

@@ -49,7 +49,7 @@ std::string curve_svg(const PlotFrame& frame, const Series& series) {
   return str("<polyline class=\"", style, "\" points=\"", points, "\"/>", dots);
 }
 
-// Returns the data for the script: the position of the plot and the values it shows.
+// Returns the data for the page's script: the position of the plot, and the values of its points.
 Json points_json(const PlotFrame& frame, const std::vector<Series>& all) {
   Json out{{"x", {frame.x.low, frame.x.high}},
            {"left", kPlotLeft},

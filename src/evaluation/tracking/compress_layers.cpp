@@ -46,7 +46,8 @@ std::string importance_map(const Record& unit) {
   return html_table(table_head(names, 0), rows);
 }
 
-// Returns the output energy that pruning lost.
+// Returns a text on the share of the matmuls' squared output that pruning lost, or "" if the record
+// does not contain it.
 std::string lost_text(const Record& unit) {
   if (!unit.contains("output_lost")) return {};
   const auto most = [&](const char* when) {

@@ -174,7 +174,8 @@ std::string list_html(const Record& sentences) {
   return out.empty() ? "" : str("<ul>", out, "</ul>\n");
 }
 
-// Returns content(model) for each model for which it is not empty.
+// Returns the results of content(model) for all models, each with the model's name as heading.
+// Omits models with an empty result.
 std::string of_each(const Record& report, auto&& content) {
   std::string out;
   for (const Record& model : report["models"])

@@ -16,7 +16,7 @@ namespace {
 constexpr double kObjectSeconds = 30;
 constexpr std::string_view kEvents = "events.out.tfevents.";
 
-// Returns the seconds in an event file's name, or 0 for other files.
+// Returns the time in an event file's name, in seconds since 1970, or 0 for other files.
 std::int64_t seconds_of(std::string_view name) {
   std::int64_t seconds = 0;
   if (name.starts_with(kEvents))
@@ -24,8 +24,8 @@ std::int64_t seconds_of(std::string_view name) {
   return seconds;
 }
 
-// Returns the seconds for the name of a new event file. They are later than those of all existing
-// files, because TensorBoard reads files in the order of their names.
+// Returns the time for the name of a new event file, in seconds since 1970. It is later than that
+// of every existing file, because TensorBoard reads files in the order of their names.
 std::int64_t new_seconds(const std::string& folder) {
   auto seconds = static_cast<std::int64_t>(wall_seconds());
   for (const std::string& name : io::list_folder(folder))

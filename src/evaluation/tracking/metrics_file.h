@@ -45,7 +45,7 @@ class MetricsFile {
   void add(std::string_view kind, std::int64_t step, const Record& fields,
            const SpentTimes& spent = {});
   // Rolls back to an earlier step: removes the records of later steps and adds a rewind record. If
-  // that cannot be written, the file is unchanged and records can still be added.
+  // writing fails and throws, the file is unchanged and records can still be added.
   void went_back(std::int64_t step, SpentTimes spent);
   const std::string& path() const { return file_->path(); }
 
@@ -56,10 +56,10 @@ class MetricsFile {
   bool cut_short_ = false;  // the last line is incomplete because the disk was full
 };
 
-// Adds the end record "done" to the metrics of a finished run, if it is missing because the run was
-// killed right before it was written. `step` is the run's last step, `total` its planned number of
-// steps. Does nothing if the folder has no metrics or they are of a run with another number of
-// steps.
+// Adds the end record "done" to the metrics of a finished run if it is missing, which happens if
+// the run is killed right before writing it. `step` is the run's last step, `total` its planned
+// number of steps. Does nothing if the folder has no metrics, or those of a run with another number
+// of steps.
 void record_end(const std::string& folder, std::int64_t step, std::int64_t total);
 
 // Returns the seconds since 1970.

@@ -39,7 +39,7 @@ struct Mistake {
 struct PredictionFigures {
   std::int64_t examples = 0;
   std::vector<NamedInterval> scores;
-  std::size_t classes = 0;                  // number of classes that were predicted or correct
+  std::size_t classes = 0;                  // number of classes among predictions and references
   std::optional<ClassTable> table;          // if there are few enough classes
   std::vector<CalibrationBin> calibration;  // if rows have probabilities of classes
   double calibration_error = 0;   // expected calibration error: mean |right - mean| over examples

@@ -66,7 +66,7 @@ std::vector<std::string> path_parts(const std::string& path) {
   return out;
 }
 
-// "a/b/c" -> "c", "b/c", "a/b/c"
+// Returns all endings of a path, shortest first: "c", "b/c", "a/b/c" for "a/b/c".
 std::vector<std::string> last_parts(const std::string& path) {
   const auto parts = path_parts(path);
   std::vector<std::string> out;
@@ -108,7 +108,7 @@ RunRecord read_run(const std::string& run) {
 
 std::vector<RunRecord> read_runs(const std::vector<std::string>& runs) {
   std::vector<RunRecord> out;
-  std::map<std::string, int> named;  // number of runs with each ending of a path
+  std::map<std::string, int> named;  // for each ending of a path: number of runs that have it
   for (const std::string& run : runs) {
     out.push_back(read_run(run));
     for (std::string& name : last_parts(out.back().folder)) ++named[std::move(name)];

@@ -18,7 +18,7 @@ struct RunStatus {
   std::optional<std::string> worker;
   double now = 0;  // seconds since 1970
 };
-// Throws UsageError in the same cases as read_run().
+// Reads the status of a run. Throws UsageError in the same cases as read_run().
 RunStatus status_of_run(const std::string& run);
 
 // Returns lines of "name  value".

@@ -30,8 +30,8 @@ struct WindowScores {
   double none() const { return first(0) + last(0); }
 };
 
-// Adds the spans that begin in this window, if it is the window with the most context for their
-// first token. Keeps only the kBestAnswers best spans in `out`.
+// Adds the spans whose first token has the most context in this window (AnswerWindow::is_best).
+// Keeps only the kBestAnswers best spans in `out`.
 void add_spans(const text::AnswerWindow& window, const WindowScores& scores, std::size_t longest,
                std::vector<SpanScore>& out) {
   for (std::size_t i = 0; i < window.is_best.size(); ++i) {

@@ -31,8 +31,8 @@ struct FoundAnswer {
   double no_answer = 0;  // logit of "no answer" minus that of the best span
 };
 
-// Returns the answers in the order of the questions. The classifier must solve answer_spans; if its
-// labels have no_answer, a question may have no answer.
+// Returns the answers in the order of the questions. The classifier must be a model for the problem
+// answer_spans. Predicts "no answer" only if the model's labels have no_answer.
 std::vector<FoundAnswer> find_answers(Classifier& classifier,
                                       std::span<const TextQuestion> questions);
 

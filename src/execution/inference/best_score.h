@@ -25,7 +25,7 @@ class BestScore {
   std::optional<double> value() const { return value_; }
 
   void keep(double value);
-  // Undoes the last keep(), after its value could not be written.
+  // Undoes the last keep(). Call it if the new best value could not be written.
   void take_back() { value_ = before_; }
 
  private:

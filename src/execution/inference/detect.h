@@ -18,7 +18,7 @@ struct JudgedToken {
   float probability = 0.0;  // probability that the token was replaced
 };
 
-// The prediction of a discriminator, and its sizes.
+// A discriminator's prediction function and its limits.
 struct DetectJob {
   // Returns the prediction for sequences of S tokens: the probability of each token, from the
   // features input_ids, input_mask and segment_ids (model/tasks/electra_task.h).

@@ -52,7 +52,8 @@ std::int64_t check_top(const FillMaskJob& job, const text::Vocabulary& vocabular
   const std::int64_t words = std::min<std::int64_t>(job.vocab_size, vocabulary.size());
   if (job.top < 1 || job.top > words)
     throw UsageError(str("fill: --top is ", job.top, ", must be from 1 to ", words), "use --top 5");
-  // One additional guess for each id of the model that has no token in the vocabulary.
+  // The best guesses may be ids that have no token in the vocabulary. The program therefore returns
+  // one more guess for each such id.
   return job.top + std::max<std::int64_t>(0, job.vocab_size - vocabulary.size());
 }
 
@@ -64,7 +65,7 @@ struct Guesses {
         probabilities(execution.results[0][0].to_host<float>()),
         ids(execution.results[0][1].to_host<std::int32_t>()) {}
 
-  // Returns the first `top` guesses that the vocabulary has.
+  // Returns the first `top` guesses whose ids are in the vocabulary.
   std::vector<MaskGuess> best(std::size_t row, std::int64_t mask,
                               const text::BertTokenizer& tokenizer, std::int64_t top) const {
     std::vector<MaskGuess> out;

@@ -24,7 +24,7 @@ struct FilledText {
   std::vector<std::vector<MaskGuess>> masks;  // one list per [MASK], best first
 };
 
-// The predictions of a masked language model, and its sizes.
+// A masked language model's prediction functions and its limits.
 struct FillMaskJob {
   // Returns the prediction of the `top` best tokens for sequences of S tokens with P masks, from
   // the features input_ids, input_mask, segment_ids and masked_lm_positions

@@ -31,7 +31,7 @@ class Follower {
   void run() {
     const StopSignal stop(kStopsFollowing);
     while (!StopSignal::raised()) {
-      // Read before the checkpoints are listed.
+      // Must be read before the checkpoints are listed: a run that is done writes no more.
       const bool run_is_done = is_run_done();
       if (const auto step = job_.next(checkpoint::checkpoint_steps(job_.model_dir), run_is_done))
         take(*step);
@@ -48,8 +48,9 @@ class Follower {
   }
 
  private:
-  // Returns whether the run is finished now. An end that was recorded by an earlier start of a
-  // resumed run, or by a run with another last step, does not count.
+  // Returns whether the run is finished. Ignores an end record of a run with another last step.
+  // Also ignores one that is older than this object if a process works in model_dir: the run was
+  // resumed.
   bool is_run_done() const {
     if (!io::exists(io::join_path(job_.model_dir, evaluation::kMetricsFile))) return false;
     const evaluation::RunRecord run = evaluation::read_run(job_.model_dir);

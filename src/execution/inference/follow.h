@@ -20,8 +20,8 @@ struct FollowJob {
   // Last step of the run, which may stop earlier; nullopt if it is unknown.
   std::optional<std::int64_t> last_step;
   double seconds = 1;  // polling interval
-  // Called once the folder is locked. Returns the latest step that an earlier call already
-  // processed.
+  // Called once, after the folder was locked. Returns the latest step that an earlier
+  // follow_checkpoints() processed, or nullopt.
   std::function<std::optional<std::int64_t>()> newest;
   // Returns the step to evaluate next, or nullopt for none. `steps` are those of the existing
   // checkpoints, ascending. If `run_is_done`, the run does not delete checkpoints any more.
@@ -35,10 +35,10 @@ struct FollowJob {
 };
 
 // Evaluates checkpoints until the last step is evaluated, or until next() returns nullopt and the
-// run is finished. The run is finished if metrics.jsonl ends with the end record of a run to the
-// last step, and this record is newer than this call or no process works in model_dir; otherwise
-// the run may have been resumed. Skips a damaged checkpoint, and one that the run has deleted
-// meanwhile, and logs this. Throws UsageError if the folder is locked, and Stopped on SIGTERM,
+// run is finished. The run is finished if metrics.jsonl ends with the end record of a run with this
+// last step. If the record is older than this call, no process may work in model_dir, because the
+// run may have been resumed. Skips damaged checkpoints and those that the run has deleted in the
+// meantime, and logs this. Throws UsageError if the folder is locked, and Stopped on SIGTERM,
 // SIGINT or SIGHUP.
 void follow_checkpoints(const FollowJob& job);
 

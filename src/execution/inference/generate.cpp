@@ -14,7 +14,7 @@
 namespace smelt::execution {
 namespace {
 
-// few distinct lengths, so that few programs are compiled
+// Inputs are padded to at least this length, so that fewer programs are compiled.
 constexpr std::int64_t kLeastInputs = 16;
 
 std::int64_t power_of_two(std::int64_t least) {
@@ -46,7 +46,8 @@ std::size_t Generator::next_batch(std::span<const std::vector<std::int32_t>> lef
   const double memory = machine_memory();
   for (std::size_t count = asked;; count = (count + 1) / 2) {
     const auto [rows, S] = sizes_of(left.first(count));
-    // On the CPU, devices share the host's memory. Others have their own, which is smaller.
+    // On the CPU the KV cache is in host memory. Other devices have their own memory, which is not
+    // checked here.
     const std::int64_t of_machine =
         job_.device == "cpu" ? rows * model::rows_of_text(job_.search) : 0;
     const double kept = job_.bytes(of_machine, S, job_.search.most_tokens);
@@ -144,8 +145,8 @@ std::vector<std::vector<Answer>> Generator::generate_batch(
   return out;
 }
 
-// Padding tokens within the generated ids count in the score but are not part of the text, as in
-// transformers.
+// Returns the answer up to the end token. As in transformers, padding tokens among the generated
+// ids are not part of the text, although `score` includes them.
 Answer Generator::answer_of(std::span<const std::int32_t> generated, float score) const {
   const auto end = std::ranges::find(generated, job_.end);
   std::vector<std::int32_t> words(generated.begin(), end);

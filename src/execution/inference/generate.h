@@ -39,8 +39,8 @@ struct GenerateOptions {
 };
 
 struct GenerateJob : GenerateOptions {
-  // Returns the prediction for inputs of S tokens, from the feature inputs and, with sampling, row
-  // and seed (model/tasks/t5_answers.h).
+  // Returns the prediction for inputs of S tokens. Its features are `inputs` and, if it samples,
+  // `row` and `seed` (model/tasks/t5_answers.h).
   std::function<model::Prediction(std::int64_t S, const model::Search& search)> answers;
   // `encode` returns the ids of a text, with the end token; `decode` the text of ids without it.
   std::function<std::vector<std::int32_t>(std::string_view text)> encode;
@@ -82,8 +82,8 @@ class Generator {
   // Does the same for tokenized inputs.
   std::vector<std::vector<Answer>> answer(std::span<const std::vector<std::int32_t>> inputs,
                                           std::int64_t first = 0);
-  // Compiles the program for the first batch of these inputs, which answer() otherwise does.
-  // Returns the number of inputs in that batch.
+  // Compiles the program for the first batch of these inputs in advance, so that answer() does not
+  // have to. Returns the number of inputs in that batch.
   std::size_t prepare(std::span<const std::vector<std::int32_t>> inputs);
   // Uses other weights of the same model from now on. The caller keeps them alive.
   void take(checkpoint::SlicedTensors weights, std::string where);

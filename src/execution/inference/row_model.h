@@ -31,8 +31,8 @@ struct HostWeights {
   std::string where = {};  // begins the message if a tensor is missing
 };
 
-// Returns the length, at most `most`, to which texts of up to `tokens` tokens are padded. Few
-// lengths are in use, so that few programs are compiled.
+// Returns the length, at most `most`, to which texts of up to `tokens` tokens are padded. It is one
+// of a few lengths, so that few programs are compiled.
 std::int64_t padded_length(std::int64_t tokens, std::int64_t most);
 
 struct RowModelOptions {
@@ -62,7 +62,7 @@ class RowModel {
   // Predicts with other weights of the same model from now on. Frees the previous weights on the
   // device; the next predict() copies the new ones there. take({}) only frees memory.
   void take(HostWeights weights);
-  // Compiles the program for these rows, which predict() does otherwise.
+  // Compiles the program for these rows in advance, so that predict() does not have to.
   void prepare(const std::vector<TokenRow>& rows);
   Predicted predict(const std::vector<TokenRow>& rows);
 

@@ -49,7 +49,7 @@ inline constexpr std::string_view kBitsPerCharacter = "bits_per_character";
 model::MeasuredValue bits_per_character(const model::MeasuredValue& loss,
                                         double characters_per_item);
 // Adds bits_per_character, which is loss / ln 2 / characters per token, if the evaluation has a
-// masked_lm_loss (nats per masked token) and the description knows the number of characters per
+// masked_lm_loss (nats per masked token) and the description contains the number of characters per
 // token.
 void add_bits_per_character(const std::optional<data::DataDescription>& description,
                             Evaluation& out);
@@ -58,9 +58,9 @@ class Scorer {
  public:
   // Scores every example: padding examples of weight 0 fill up the last batch. A task without
   // row_weights cannot pad and drops an incomplete last batch. `fields` maps "eval.batch_size" and
-  // "mesh" to their names in messages. `together`: the devices belong to several processes, which
-  // score together. Throws UsageError for fewer examples than one batch, or if the batch size is
-  // not a multiple of the number of devices.
+  // "mesh" to their names in messages. `together` must be true if the devices belong to several
+  // processes, all of which call score(). Throws UsageError if there are fewer examples than one
+  // batch, or if the batch size is not a multiple of the number of devices.
   Scorer(std::shared_ptr<const pjrt::Client> client, const model::Task& task,
          const model::ShardingPlan& placement, const model::ComputePolicy& compute,
          const HeldOut& held_out, const Fields& fields, bool together = false);

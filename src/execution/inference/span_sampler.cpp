@@ -11,7 +11,7 @@ namespace smelt::execution {
 namespace {
 
 constexpr std::string_view kMaskWord = "[MASK]";
-constexpr std::int64_t kTokensOfSpan = 8;  // estimate, including its sentinel
+constexpr std::int64_t kTokensOfSpan = 8;  // assumed length of a span, including its sentinel
 
 std::vector<TokenRow> span_rows(const SpanJob& job, const std::vector<std::string>& texts) {
   std::vector<TokenRow> out;

@@ -22,7 +22,8 @@ struct SpanJob {
   std::function<std::string(std::span<const std::int32_t> ids)> decode;
   // Ids of the end token and of the first sentinel; the other sentinels have descending ids.
   std::int32_t end = 1, sentinel = 0;
-  // Number of sentinels; number of tokens in the tokenizer (ids from there on are not generated).
+  // Number of sentinels, and number of tokens in the tokenizer. Ids that are not less than `words`
+  // are never generated.
   std::int64_t sentinels = 0, words = 0;
   bool exact_products = false;  // HloForm::exact_products
 };

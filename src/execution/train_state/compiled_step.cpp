@@ -18,7 +18,8 @@ MemoryAdvice advice_for_training(const std::string& what, const Fields& fields) 
 
 namespace {
 
-// Returns the error with the plugin's memory figures, or nullopt for another kind of error.
+// Returns a UsageError with the memory sizes from the plugin's message, or nullopt if `error` is
+// not an out-of-memory error.
 std::optional<UsageError> out_of_memory_error(const pjrt::PjrtError& error,
                                               const MemoryAdvice& advice) {
   const std::string_view text = error.what();

@@ -28,8 +28,9 @@ struct ProgramDoesNotFit : UsageError {
   explicit ProgramDoesNotFit(const UsageError& error) : UsageError(error) {}
 };
 
-// Throws a UsageError with the plugin's memory figures if `error` is an out-of-memory error;
-// otherwise rethrows the current exception. Call it from the catch block that caught `error`.
+// Throws a UsageError with the memory sizes from the plugin's message if `error` is an
+// out-of-memory error; otherwise rethrows the current exception. Call it from the catch block that
+// caught `error`.
 [[noreturn]] void throw_does_not_fit(const pjrt::PjrtError& error, const MemoryAdvice& advice);
 
 // Returns the result of work(). Turns an out-of-memory PjrtError into a UsageError.

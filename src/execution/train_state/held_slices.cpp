@@ -14,11 +14,13 @@ std::vector<checkpoint::OwnedSlice> held_slices(const model::StateLayout& layout
   for (const model::StateTensor& tensor : layout.tensors) {
     if (!tensor.saved) continue;
     const compiler::Mesh& mesh = placement.partition.mesh;
-    std::map<compiler::Dims, std::set<int>> holders;  // processes by the first index of a slice
+    // The processes that hold a slice, by the index of the slice's first element.
+    std::map<compiler::Dims, std::set<int>> holders;
     for (int place = 0; place < placement.devices; ++place)
       holders[part_begin(mesh, tensor.sharding, tensor.shape, place)].insert(
           client.process_of(place));
-    // The layer axis, which is never sharded.
+    // A stack is stored as one tensor per layer, so its slices have no layer axis. This axis is
+    // never sharded.
     const std::size_t stacked = tensor.layers > 0 ? 1 : 0;
     const compiler::Dims dims = part_shape(mesh, tensor.sharding, tensor.shape).dims;
     for (const std::string& name : tensor.stored_names())

@@ -10,8 +10,8 @@
 
 namespace smelt::execution {
 
-// Returns every slice of every saved tensor, with the client's indices of the processes that hold
-// it. The slices are those of HostState. Every process gets the same result.
+// Returns all slices of all saved tensors over all processes, in the form of HostState, each with
+// the client's indices of the processes that hold it. The result is the same on every process.
 std::vector<checkpoint::OwnedSlice> held_slices(const model::StateLayout& layout,
                                                 const model::ShardingPlan& placement,
                                                 const pjrt::Client& client);

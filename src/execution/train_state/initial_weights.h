@@ -25,8 +25,8 @@ struct InitialWeights {
 // Returns whether a parameter's first dimension may differ from that of the pretrained weights.
 using RowsMayDiffer = std::function<bool(std::string_view parameter)>;
 
-// Matches the weights with the layout's parameters. Throws UsageError if none of them, or none of
-// the encoder's, is a parameter of the run, and for a shape that does not fit.
+// Matches the pretrained weights with the layout's parameters. Throws UsageError if no parameter of
+// the run, or none of its encoder's, has pretrained weights, or if a shape does not fit.
 InitialWeights take_weights(const model::StateLayout& layout, checkpoint::PretrainedWeights given,
                             const RowsMayDiffer& rows_may_differ);
 
@@ -38,8 +38,8 @@ std::string other_vocabulary(const checkpoint::PretrainedWeights& given, const s
 // that the pretrained weights lack. Returns "" if they have all of them.
 std::string missing_encoder_parameters(const InitialWeights& taken);
 
-// Returns a table of the numbers of loaded, resized, random and unused parameters, with the first
-// names of the last three kinds. Leaves out the lines of those three that would be empty.
+// Returns a table of the numbers of loaded, resized, random and unused parameters, with a few names
+// of the resized, random and unused ones. Omits these three lines if their number is 0.
 std::string table_of(const InitialWeights& taken);
 
 }  // namespace smelt::execution

@@ -88,8 +88,8 @@ std::vector<std::size_t> by_size(const model::StateLayout& layout) {
 
 class ModelState::Staging {
  public:
-  // Loads each slice that overlaps one of the parts into memory once, and returns the slices; the
-  // others are returned unchanged.
+  // Returns the slices. Those that overlap a part (one of `begins`, of shape `part`) are loaded
+  // into memory, each once; the others are returned unchanged.
   std::span<const checkpoint::TensorSlice> read_once(
       std::span<const checkpoint::TensorSlice> slices, const std::vector<compiler::Dims>& begins,
       const compiler::Dims& part) {
@@ -177,7 +177,7 @@ ModelState ModelState::fresh(const pjrt::Client& client, const model::ShardingPl
 ModelState ModelState::restore(const pjrt::Client& client, const model::ShardingPlan& placement,
                                const model::StateLayout& layout,
                                const checkpoint::SlicedTensors& tensors, const std::string& where) {
-  // In layout order, so that the first missing tensor is reported.
+  // Checks the tensors in layout order, so that the first missing one is reported.
   for (const model::StateTensor& tensor : layout.tensors)
     if (tensor.saved)
       for (const std::string& name : tensor.stored_names())
@@ -211,7 +211,8 @@ std::vector<const pjrt::Buffer*> ModelState::on_device(std::size_t own,
   const auto& buffers = buffers_[own];
   std::vector<const pjrt::Buffer*> handles;
   for (const model::StateTensor& tensor : layout.tensors) {
-    auto at = layout_->tensors.begin() + std::ssize(handles);  // usually at the same index
+    // The tensor usually has the same index in both layouts.
+    auto at = layout_->tensors.begin() + std::ssize(handles);
     if (handles.size() >= layout_->tensors.size() || at->name != tensor.name)
       at = std::ranges::find(layout_->tensors, tensor.name, &model::StateTensor::name);
     CHECK(at != layout_->tensors.end() && at->shape == tensor.shape, tensor.name);

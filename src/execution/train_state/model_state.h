@@ -34,7 +34,7 @@ class ModelState {
                             const model::StateLayout& layout, const io::TensorMap& tensors,
                             const std::string& where);
 
-  // Takes over the first results of a program, which are the layout's tensors, from `results`.
+  // Moves the first results of a program, which are the layout's tensors, out of `results`.
   static ModelState of_results(const pjrt::Client& client, const model::ShardingPlan& placement,
                                const model::StateLayout& layout,
                                std::vector<std::vector<pjrt::Buffer>>& results);
@@ -44,11 +44,11 @@ class ModelState {
   // layout.
   std::vector<const pjrt::Buffer*> on_device(std::size_t own,
                                              const model::StateLayout& layout) const;
-  // Takes over the first results of a training step as the new state.
+  // Moves the first results of a training step out of `results` as the new state.
   void replace(std::vector<std::vector<pjrt::Buffer>>& results);
-  // Starts copying all saved tensors, as far as this process's devices hold them, to the host.
+  // Starts copying all saved tensors to the host: the slices that are on this process's devices.
   StateCopy start_copy() const;
-  // Copies them to the host and waits for the copy.
+  // Does the same as start_copy() and waits for the copy.
   HostState download() const { return start_copy().take(); }
 
  private:

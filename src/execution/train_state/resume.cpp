@@ -19,11 +19,11 @@ namespace smelt::execution {
 namespace {
 
 constexpr const char* kSchedule = "schedule";
-// in the schedule; a resumed run may increase it
+// Name of a schedule setting. A resumed run may have more steps in total.
 constexpr const char* kTotalSteps = "total_steps";
 constexpr const char* kSpikes = "spikes";
-// Settings of answer extraction, which may change; the windows that were trained on are part of the
-// data's fingerprint.
+// Settings of answer extraction. A resumed run may change them, because the data's fingerprint
+// covers the windows that the model is trained on.
 constexpr const char* kAnswers = "answers";
 constexpr const char* kLabels = "labels";
 
@@ -32,7 +32,7 @@ std::optional<std::uint32_t> vocabulary_of_data(const data::ExampleSource& sourc
   return description ? description->vocabulary_crc32c : std::nullopt;
 }
 
-// Returns the recipe's fields of settings in a checkpoint.
+// Returns the recipe field of each setting in a checkpoint.
 const std::map<std::string, std::string>& setting_fields() {
   static const std::map<std::string, std::string> kFields{
       {"task", "model.type"},
@@ -152,7 +152,7 @@ void check_same_run(const Json& saved, const Json& now, const std::string& where
                          was ? "none" : "one"),
                      str("set ", fields("distill.teacher"),
                          " as it was, or choose another output folder for a new run"));
-  // Earlier versions stored labels as the files had them.
+  // Earlier versions stored labels without converting them to NFC.
   const Json was = with_composed_labels(saved);
   Json held = with_composed_labels(now);
   for (const char* free : {kSchedule, kSpikes, kAnswers}) held.erase(free);
@@ -211,15 +211,30 @@ std::string changed_settings(const Json& saved, const Json& now, const Fields& f
   return join(changes, "; ");
 }
 
+namespace {
+
+// Returns `now` with the numbers that a checkpoint's settings record. changed_settings() reports a
+// schedule of another name.
+model::Schedule saved_schedule(const Json& was, const model::Schedule& now) {
+  model::Schedule out = now;
+  out.learning_rate = was.value("learning_rate", now.learning_rate);
+  out.warmup_steps = was.value("warmup_steps", now.warmup_steps);
+  out.power = was.value("lr_decay_power", now.power);
+  out.decay_to_step = was.value("decay_to_step", now.decay_to_step);
+  out.decay_steps = was.value("decay_steps", now.decay_steps);
+  out.end = was.value("end_factor", now.end);
+  out.total_steps = was.value(kTotalSteps, now.total_steps);
+  return out;
+}
+
+}  // namespace
+
 std::optional<RateChange> rate_change(const Json& saved, const model::Schedule& now,
                                       std::int64_t step, const Fields& fields) {
   const Json was = saved.value(kSchedule, Json::object());
   const std::int64_t total = was.value(kTotalSteps, std::int64_t{0});
   if (total == 0 || total == now.total_steps || step == 0) return std::nullopt;
-  model::Schedule before = now;  // changed_settings() reports its other settings
-  before.total_steps = total;
-  before.learning_rate = was.value("learning_rate", now.learning_rate);
-  before.warmup_steps = was.value("warmup_steps", now.warmup_steps);
+  const model::Schedule before = saved_schedule(was, now);
   const float last = model::learning_rate(before, step - 1), next = model::learning_rate(now, step);
   const std::string text = str(fields("steps"), " was ", total, ", is ", now.total_steps,
                                ": the learning rate continues at ", scientific(next, 2),

@@ -29,7 +29,7 @@ bool all_finite(std::span<const std::byte> bytes) {
 
 std::optional<std::string> first_not_finite(const HostState& state) {
   for (const auto& [name, tensor] : state.tensors) {
-    // Integer tensors, such as the ids of a recorded batch.
+    // Skips integer tensors, such as the ids of a recorded batch.
     if (tensor.shape.dtype != compiler::DType::f32) continue;
     for (const checkpoint::TensorSlice& slice : tensor.slices)
       if (!all_finite(slice.part.data)) return name;

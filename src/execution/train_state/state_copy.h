@@ -18,7 +18,7 @@ namespace smelt::execution {
 struct HostState {
   using Memory = std::unique_ptr<std::byte[]>;  // not initialized before the copy
 
-  // The slices that this process's devices hold, each once; they are not assembled.
+  // The slices on this process's devices, without duplicates. They are not joined to whole tensors.
   checkpoint::SlicedTensors tensors;
   std::vector<Memory> memory;
 };

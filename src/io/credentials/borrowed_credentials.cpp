@@ -40,8 +40,8 @@ class ImpersonatedCredentials final : public Credentials {
   std::unique_ptr<Credentials> own_;
 };
 
-// Returns whether workloads of Azure and GitHub get their identity tokens from this server, or the
-// user trusts it.
+// Returns whether this is an identity token server of GitHub or Azure, this machine, or a trusted
+// host.
 bool gives_identities(const Url& url) {
   const bool github = url.scheme == "https" && url.host.ends_with(".actions.githubusercontent.com");
   return github || url.host == "169.254.169.254" || is_loopback(url.host) ||
@@ -94,7 +94,7 @@ class ExternalCredentials final : public Credentials {
     const Url url = parse_url(source_.required("url"), str("credentials: ", source_.where()));
     if (!gives_identities(url))
       throw UsageError(str("credentials: ", source_.where(), ": url: ", url.host,
-                           " is not a known server of identity tokens"),
+                           " is not a known identity token server"),
                        str("if the server is trusted, set ", kTrustedEndpoints, "=", url.host));
   }
 

@@ -12,9 +12,9 @@ namespace smelt::io {
 // login --impersonate-service-account' writes.
 std::unique_ptr<Credentials> impersonated_credentials(const CredentialFields& file);
 
-// Reads credentials of type "external_account" whose token comes from a file or from a known
-// server: GitHub's, Azure's, this machine or a trusted host (base/host.h). Credential programs are
-// not run.
+// Reads credentials of type "external_account". Their identity token may come from a file or from a
+// known server: GitHub, Azure, this machine or a trusted host (base/host.h). Throws UsageError if
+// it comes from another server or from a program.
 std::unique_ptr<Credentials> external_credentials(const CredentialFields& file);
 
 }  // namespace smelt::io

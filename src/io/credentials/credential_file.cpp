@@ -13,7 +13,7 @@ namespace smelt::io {
 namespace {
 
 constexpr const char* kVariable = "GOOGLE_APPLICATION_CREDENTIALS";
-constexpr const char* kClientsPath = "GOOGLE_GCLOUD_ADC_PATH_OVERRIDE";  // of Google's client
+constexpr const char* kClientsPath = "GOOGLE_GCLOUD_ADC_PATH_OVERRIDE";  // read by Google's client
 constexpr std::size_t kMostCredentials = 1 << 20;
 
 bool is_regular(const std::string& path, struct ::stat& facts) {
@@ -44,7 +44,7 @@ CredentialFields open_file(const std::string& path, const std::string& source) {
   if (holds_secret(json) && (facts.st_mode & S_IROTH) != 0 && !is_on_read_only_mount(path))
     throw UsageError(str("credentials: ", where, ": every user of this machine can read it"),
                      str("chmod 600 '", path,
-                         "'; of a Kubernetes secret set defaultMode: 0400, or mount it readOnly"));
+                         "'; for a Kubernetes secret set defaultMode: 0400, or mount it readOnly"));
   return fields;
 }
 

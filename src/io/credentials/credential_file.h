@@ -82,8 +82,9 @@ class CredentialFields {
 // application default credentials; nullopt if neither exists.
 std::optional<std::string> credential_file_path();
 
-// Returns the fields of that file. Throws UsageError if a named file is missing, if a file with a
-// secret is readable by everyone, or if it is not a JSON object with a type.
+// Reads the file at credential_file_path(); returns nullopt if there is none. Throws UsageError if
+// GOOGLE_APPLICATION_CREDENTIALS names a missing file, if the file contains a secret and every user
+// can read it, or if it is not a JSON object with a type.
 std::optional<CredentialFields> find_credential_file();
 
 }  // namespace smelt::io

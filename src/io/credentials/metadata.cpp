@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The address of the metadata server. Its name would have to be resolved, which can be slow.
+// The IP address of the metadata server. Resolving its host name can be slow.
 constexpr const char* kAddress = "169.254.169.254";
 
 std::string metadata_host() {

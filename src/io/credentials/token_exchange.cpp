@@ -30,7 +30,7 @@ std::string words_of(const HttpAnswer& answer) {
   return more.empty() ? code : str(code, ": ", more);
 }
 
-// Compares this machine's clock with the server's. Returns "" if they agree.
+// Returns a note for error messages if this machine's clock differs from the server's, else "".
 std::string clock_fault(const HttpAnswer& answer) {
   const auto date = answer.date();
   if (!date) return {};
@@ -57,7 +57,7 @@ std::string clock_fault(const HttpAnswer& answer) {
 system_clock::time_point parse_time(const std::string& text, const std::string& where) {
   ::tm parts{};
   if (::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts) == nullptr)
-    throw SystemError(str("credentials: ", where, ": the server's answer has no expireTime"));
+    throw SystemError(str("credentials: ", where, ": the server's response has no expireTime"));
   return system_clock::from_time_t(::timegm(&parts));
 }
 
@@ -67,7 +67,7 @@ Token token_in(const HttpAnswer& answer, const std::string& where) {
   const Json body = Json::parse_or_discard(answer.body);
   Secret text(text_in(body, "access_token"));
   if (text.empty())
-    throw SystemError(str("credentials: ", where, ": the server's answer has no access_token"));
+    throw SystemError(str("credentials: ", where, ": the server's response has no access_token"));
   seconds lasts = kLifetime;
   if (const auto given = body.find("expires_in"); given != body.end() && given->is_number())
     lasts = seconds(static_cast<std::int64_t>(
@@ -109,7 +109,7 @@ Token impersonated_token(HttpClient& http, const Url& url, const Secret& own_tok
   const Json made = Json::parse_or_discard(answer.body);
   Secret text(text_in(made, "accessToken"));
   if (text.empty())
-    throw SystemError(str("credentials: ", where, ": the server's answer has no accessToken"));
+    throw SystemError(str("credentials: ", where, ": the server's response has no accessToken"));
   return {std::move(text), parse_time(text_in(made, "expireTime"), where)};
 }
 

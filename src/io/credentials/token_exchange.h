@@ -22,7 +22,7 @@ Token token_for_form(HttpClient& http, const Url& server, const FormFields& form
 // Returns a token of the service account in the URL …/serviceAccounts/EMAIL:generateAccessToken.
 Token impersonated_token(HttpClient& http, const Url& url, const Secret& own_token,
                          const Json& delegates, const std::string& where);
-// Returns the EMAIL in such a URL.
+// Returns the EMAIL in a URL …/serviceAccounts/EMAIL:generateAccessToken.
 std::string impersonated_account(const Url& url);
 
 // Parses {"access_token": …, "expires_in": …}. Throws SystemError for anything else.

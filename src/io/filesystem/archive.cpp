@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::size_t kReadBytes = 1 << 18;
 
-// The input of libarchive. Exceptions must not pass through its frames.
+// The input file of libarchive. Exceptions must not propagate through libarchive's C code, so
+// read_some() stores them in `failure`.
 struct Source {
   explicit Source(const std::string& path) : file(path), buffer(kReadBytes) {}
 
@@ -132,7 +133,7 @@ class Unpacked {
  private:
   void check_size(std::uint64_t more) const {
     if (total_ + more > most_)
-      throw UsageError(str(path_, ": holds more than ", most_, " bytes of files"),
+      throw UsageError(str(path_, ": unpacks to more than ", most_, " bytes"),
                        "split it into several archives");
   }
   void put(const std::string& name, std::string bytes) {
@@ -140,7 +141,7 @@ class Unpacked {
     links_.erase(name);
     files_[name] = std::move(bytes);
   }
-  // Adds another name of an earlier file or symbolic link.
+  // Adds a hard link to an earlier file or symbolic link.
   void add_name(const std::string& name, const std::string& other) {
     if (const auto link = links_.find(other); link != links_.end()) {
       files_.erase(name);

@@ -98,8 +98,9 @@ void DecompressedFile::fail(const std::string& what) const {
                    str("copy or make the file again; `", format_, " -t` checks it"));
 }
 
-// Throws UsageError if the file needs a window of more than 128 MiB. Several files are decompressed
-// at the same time, so larger windows would need too much memory.
+// Throws UsageError if zstd's error `message` means that the file needs a window of more than
+// 128 MiB. Several files are decompressed at the same time, so larger windows would need too much
+// memory.
 void DecompressedFile::check_window(const std::string& message) const {
   if (message.find("requires too much memory") == std::string::npos) return;
   throw UsageError(str(path(), ": compressed by zstd with a window of more than 128 MiB (--long)"),

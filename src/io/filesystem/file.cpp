@@ -98,8 +98,8 @@ void rename_into_place(const std::string& from, const std::string& to) {
   }
 }
 
-// Locks a partial file while it is open, which shows that it is not abandoned. Returns false if
-// another process took it for abandoned before.
+// Locks a partial file while it is open, which shows other processes that it is in use. Returns
+// false if another process has already locked or removed it as abandoned.
 bool claim(const Descriptor& file, const std::string& partial) try {
   return lock_file(file, partial) == Locked::held;
 } catch (const SystemError&) {  // without locks no file is ever treated as abandoned

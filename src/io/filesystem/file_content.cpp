@@ -15,8 +15,8 @@
 namespace smelt::io {
 namespace {
 
-// Returns whether the file is on a local disk. A network disk may fail at any time, which a mapped
-// read reports by a signal.
+// Returns whether the file is on a local disk. A network disk may fail at any time, and then an
+// access to mapped memory raises SIGBUS.
 bool is_local_disk(int fd) {
   struct ::statfs status{};
   if (::fstatfs(fd, &status) != 0) return false;

@@ -48,8 +48,8 @@ void remove_remote_folder(const std::string& path) {
   // Removal stops with an error if another process has removed one of the objects. The remaining
   // objects are then listed again.
   while (!list_objects(place, place.path.key, Depth::all_below, "remove").empty()) {
-    // Arrow's DeleteDirContents leaves a marker object for the empty folder on S3; its DeleteDir
-    // requires a marker object on gs://. So each is used on the other store.
+    // Arrow's DeleteDirContents would leave a marker object for the empty folder on S3, and its
+    // DeleteDir would require a marker object on gs://.
     const arrow::Status status = place.path.scheme == "s3"
                                      ? place.system->DeleteDir(place.name)
                                      : place.system->DeleteDirContents(place.name, true);
@@ -58,7 +58,7 @@ void remove_remote_folder(const std::string& path) {
   }
 }
 
-// Returns the part of a local path that exists.
+// Returns the local path if it exists, otherwise its nearest existing parent folder.
 std::string what_is_there(const std::string& path) {
   std::string there = path;
   while (!there.empty() && !exists(there)) there = parent_path(there);

@@ -34,7 +34,7 @@ bool is_path_inside(const std::string& path, const std::string& folder);
 // canonical_path().
 void check_apart(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
 
-// Throws UsageError that says whether the bucket, the object or the file is missing.
+// Throws a UsageError whose message names what is missing: the bucket, the object or the file.
 [[noreturn]] void throw_missing(std::string_view action, const std::string& path);
 
 // Throws UsageError if a file at this path can never be written because its bucket does not exist.

@@ -13,8 +13,8 @@
 
 namespace smelt::io {
 
-// The result of locking an open file: locked until the descriptor is closed; locked by another
-// process; or another process has removed or replaced the file at `path`.
+// The result of locking an open file: `held` until the descriptor is closed, locked `by_another`
+// process, or `gone` because another process has removed or replaced the file at `path`.
 enum class Locked { held, by_another, gone };
 // Locks a file. Throws SystemError if the file system does not support locks. `path` is the file's
 // name.
@@ -46,11 +46,11 @@ class FolderLock {
   ~FolderLock();
   // Removes the contents of the folder except the lock. Throws like require_held_now().
   void clear_folder() const;
-  // Throws SystemError if this process is known to have lost the lock, since another process took
-  // it or its file was removed or replaced. Reads nothing.
+  // Throws SystemError if this process already knows that it has lost the lock, because another
+  // process took it or its file was removed or replaced. Does not access the disk or the store.
   void require_held() const;
-  // Checks the lock on the disk or the store, then throws as require_held(). Call it before a
-  // marker is written and before anything is removed. Thread-safe.
+  // Checks the lock on the disk or the store and throws like require_held(). Call it before writing
+  // a marker and before removing anything. Thread-safe.
   void require_held_now() const;
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;

@@ -56,7 +56,7 @@ class GrowingObject {
   std::exception_ptr failure_;  // error of the last write
   std::uint64_t begun_ = 0,
                 asked_ =
-                    0;  // numbers of the newest write and of the newest one that flush() waits for
+                    0;  // numbers of the latest write and of the latest one requested by flush()
   bool told_ = false, complete_ = false, ended_ = false;
   std::jthread writing_;  // declared last, because it uses the other members
 };

@@ -24,8 +24,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kToConnect(1000), kBetween(200);
 constexpr int kTriesToConnect = 3;
-// The address of the metadata server on every Google machine. Its name would have to be resolved,
-// which can be slow.
+// The IP address of the metadata server on every Google machine. Resolving its host name can be
+// slow.
 constexpr const char* kAddress = "169.254.169.254";
 
 bool wait_for(const Descriptor& socket, short event, Clock::time_point deadline) {

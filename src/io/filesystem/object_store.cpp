@@ -29,7 +29,8 @@ struct Connection {
   Identity identity;
 };
 
-// Never destroyed: reads may still be under way on other threads when the process ends.
+// The process's open connections. Never destroyed, because other threads may still be reading when
+// the process ends.
 struct Connections {
   std::mutex mutex;
   std::map<std::string, Connection> by_options;
@@ -47,7 +48,7 @@ FileSystem google_filesystem(const arrow::fs::GcsOptions& options, const RemoteP
   return *made;
 }
 
-// Sends one request to check whether the store can be reached, and throws if not.
+// Sends one request, and throws like throw_unanswered() if the store cannot be reached.
 void require_answer(arrow::fs::FileSystem& system, const RemotePath& path,
                     const Identity& identity) {
   const auto first = system.GetFileInfo(path.bucket).status();
@@ -102,8 +103,8 @@ Connection connect_s3(const RemotePath& path) {
     for (const char* none : {"access_key", "secret_key"}) options.emplace_back(none, std::string());
   }
   auto made = arrow::fs::FileSystemFromUriAndOptions(uri, options);
-  // The client must be shut down before its own static objects are destroyed at exit. They exist
-  // only from here on, so the handler is registered here.
+  // The client must be shut down before its static objects are destroyed at exit. It has created
+  // them by now, so a handler that is registered here runs before their destructors.
   static const int registered = std::atexit([] { arrow::fs::EnsureFinalized(); });
   CHECK(registered == 0);
   const std::string what = str("path: ", uri, ": ", made.status().message());

@@ -82,7 +82,7 @@ std::string marked_literal(std::string_view options) {
   return options.empty() ? kLiteralName : str(kLiteralName, "&", options.substr(1));
 }
 
-// Returns whether a key would be misread or refused in a path without an escape.
+// Returns whether a key needs kLiteralName because the path would otherwise be misread or rejected.
 bool is_misread(std::string_view key, std::string_view options) {
   return (options.empty() && options_begin(key) != key.size()) ||
          secret_option(key) != std::string_view::npos;

@@ -25,8 +25,8 @@ std::vector<std::string> match_local(const std::string& pattern) {
   return paths;
 }
 
-// Lists the last folder before the first wildcard. Lists folders below it only if a folder's name
-// has a wildcard.
+// Returns the objects that match a pattern. Lists the last folder before the first wildcard, and
+// its subfolders only if the pattern has a '/' after that wildcard.
 std::vector<std::string> match_remote(const std::string& pattern, std::string_view what) {
   const Place place = resolve(pattern);
   const std::string& key = place.path.key;

@@ -73,8 +73,8 @@ RemoteFile::RemoteFile(const std::string& path) : place_(resolve(path)) {
 
 void RemoteFile::require_count(std::int64_t count, std::uint64_t want, std::uint64_t offset) const {
   if (count == static_cast<std::int64_t>(want)) return;
-  throw SystemError(str("read: ", place_.path.with_key(place_.path.key), ": ", count,
-                        " bytes from byte ", offset, " on instead of ", want, " bytes"),
+  throw SystemError(str("read: ", place_.path.with_key(place_.path.key), ": received ", count,
+                        " bytes at offset ", offset, ", expected ", want, " bytes"),
                     "run the command again");
 }
 

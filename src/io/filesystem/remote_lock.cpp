@@ -29,7 +29,7 @@ LockOwner owner_in(std::string_view text) {
   return LockOwner::parse(text.substr(text.find('\n') + 1));
 }
 
-// Returns the text of a claim, or "" if another process has removed it.
+// Returns the content of a claim (remote_lock.h), or "" if another process has removed it.
 std::string text_of_claim(const std::string& path) try {
   return read_file(path, kSmallFileBytes);
 } catch (const UsageError&) {
@@ -100,7 +100,7 @@ std::vector<RemoteLock::OtherClaim> RemoteLock::other_claims() const {
     if (name == name_) continue;
     const std::string path = join_path(folder_, name);
     const auto status = file_status(path);
-    if (!status) continue;  // it has just gone
+    if (!status) continue;  // removed since it was listed
     const std::int64_t age = now ? now->modified - status->modified : 0;
     out.push_back({name, path, status->modified, static_cast<double>(age) * 1e-9});
   }

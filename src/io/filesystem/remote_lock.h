@@ -1,6 +1,6 @@
-// A lock on a folder of an object store. Through Arrow, stores offer no conditional write, but
-// writes are immediately visible: each process writes its own object to <folder>/smelt.lock/ and
-// holds the lock if it sees no other object there.
+// A lock on a folder of an object store. Arrow offers no conditional writes, but writes are
+// immediately visible. So each process writes its own object, its claim, to <folder>/smelt.lock/,
+// and holds the lock if it sees no other claim there.
 #pragma once
 
 #include <atomic>
@@ -40,8 +40,8 @@ class RemoteLock {
   RemoteLock(const RemoteLock&) = delete;
   RemoteLock& operator=(const RemoteLock&) = delete;
 
-  // Throws SystemError if another process has taken the lock, which can happen if this one did not
-  // renew it in time.
+  // Throw SystemError if another process has taken the lock, which can happen if this one did not
+  // renew it in time. require_held() does not access the store.
   void require_held() const;
   void require_held_now();
 

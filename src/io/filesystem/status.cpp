@@ -121,7 +121,7 @@ std::string permission_hint(const RemotePath& path, Access access, const Identit
                                const arrow::Status& status) {
   const Identity identity = identity_of(path);
   if (const auto hint = refusal_hint(status.message(), "storage"))
-    throw UsageError(str(where, ": ", sentence(status, identity), ", asked as ", identity.words),
+    throw UsageError(str(where, ": ", sentence(status, identity), ", accessed as ", identity.words),
                      *hint);
   throw UsageError(
       str(where, ": permission ", permission(path.scheme == "s3", access), " on bucket '",
@@ -132,7 +132,7 @@ std::string permission_hint(const RemotePath& path, Access access, const Identit
 
 [[noreturn]] void throw_missing_bucket(const std::string& where, const RemotePath& path) {
   throw UsageError(
-      str(where, ": no bucket '", path.bucket, "', asked as ", identity_of(path).words),
+      str(where, ": no bucket '", path.bucket, "', accessed as ", identity_of(path).words),
       "check the bucket's name");
 }
 
@@ -167,14 +167,14 @@ void require_bucket(std::string_view action, const Place& place) {
 void throw_unanswered(const std::string& where, const RemotePath& path, const Identity& identity,
                       const arrow::Status& status) {
   if (is_signed_out(path, identity, status)) throw_signed_out(where, identity, status);
-  throw SystemError(str(where, ": ", sentence(status, identity), ", asked as ", identity.words),
+  throw SystemError(str(where, ": ", sentence(status, identity), ", accessed as ", identity.words),
                     "check the network and the store's endpoint, then run the command again");
 }
 
 void throw_missing_object(std::string_view action, const Place& place) {
   throw UsageError(
       str(location(action, place.path), ": bucket '", place.path.bucket, "' has no object '",
-          place.path.key, "', asked as ", identity_of(place.path).words),
+          place.path.key, "', accessed as ", identity_of(place.path).words),
       "check the path");
 }
 

@@ -17,7 +17,8 @@ constexpr std::size_t kUnit = 4096;
 
 }  // namespace
 
-// Returns a larger capacity for direct writes, because each one waits for the disk.
+// Returns the buffer size in bytes. It is larger for direct writes, because each one waits for the
+// disk.
 std::size_t WriteBuffer::capacity() const {
   return direct_ ? std::size_t{4} << 20 : std::size_t{128} << 10;
 }

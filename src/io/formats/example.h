@@ -38,7 +38,7 @@ enum class ExampleKind : std::uint8_t { none, bytes, reals, integers };
 struct ExampleFeature {
   std::string name;
   ExampleKind kind = ExampleKind::none;
-  std::size_t count = 0;  // values
+  std::size_t count = 0;  // number of values
   bool operator==(const ExampleFeature&) const = default;
 };
 

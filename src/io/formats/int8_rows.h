@@ -19,16 +19,17 @@ struct Int8Rows {
 // Quantizes `values` [R,C], which must be finite.
 Int8Rows int8_rows(std::span<const float> values, std::size_t rows);
 
-// Writes the dequantized values, code * scale, to `out` as [R,C] or transposed, [C,R]. `scales` has
-// one value per row, or one for all.
+// The layout of a decoded matrix: [R,C], or transposed [C,R].
 enum class Laid { as_is, transposed };
+// Writes the dequantized values, code * scale, to `out` in this layout. `scales` has one value per
+// row, or one for all.
 void put_int8_values(std::span<const std::int8_t> codes, std::span<const float> scales,
                      std::size_t rows, std::span<float> out, Laid laid = Laid::as_is);
 std::vector<float> int8_values(std::span<const std::int8_t> codes, std::span<const float> scales,
                                std::size_t rows);
 
-// Returns the signal-to-noise ratio of dequantized values in dB: 10 log10 of the sum of squares
-// over the sum of squared errors; infinite if they are exact.
+// Returns the signal-to-noise ratio of dequantized values `said` in dB: 10 log10 of the sum of
+// squared values over the sum of squared errors; infinite if there are no errors.
 double signal_to_noise_db(std::span<const float> values, std::span<const float> said);
 
 // Returns a ratio in dB in which the signal of a row is the squared median of its absolute values.

@@ -28,7 +28,7 @@ inline constexpr NamedValues<Problem, 5> kProblems{{{"single_label", Problem::si
                                                     {"answer_spans", Problem::answer_spans}}};
 constexpr const NamedValues<Problem, 5>& words_of(Problem) { return kProblems; }
 
-// Returns whether an empty label is missing. An empty label is valid for multi_label, in which it
+// Returns whether an empty label counts as a missing one. It is valid for multi_label, where it
 // means no class, and for token_labels.
 constexpr bool needs_label(Problem problem) {
   return problem == Problem::single_label || problem == Problem::regression;

@@ -28,12 +28,13 @@ class OnnxGraph {
  public:
   explicit OnnxGraph(std::string name) : name_(std::move(name)) {}
 
-  // Adds an input. A dimension is a number, such as "512", or a name for a variable size.
+  // Adds an input and returns its name. A dimension is a number, such as "512", or a name for a
+  // variable size.
   std::string input(const std::string& name, compiler::DType type,
                     const std::vector<std::string>& dims);
   void output(const std::string& value, compiler::DType type, const std::vector<std::string>& dims);
-  // Adds a constant of f32, u8, s8, s32 or s64, which is read when the graph is written. A constant
-  // of this name that exists is reused.
+  // Adds a constant of type f32, u8, s8, s32 or s64 and returns its name. The tensor is read when
+  // the graph is written. Reuses an existing constant of this name.
   std::string constant(const std::string& name, LazyTensor tensor);
   std::string constant(float value);                              // a scalar
   std::string scalar(std::int64_t value);                         // s64

@@ -16,7 +16,7 @@ static_assert(std::endian::native ==
 
 constexpr std::string_view kMagic = "SMELTIDX";
 constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kCheckedFrom = 16;  // after magic, version and checksum
+constexpr std::size_t kCheckedFrom = 16;  // the checksum covers the bytes from this offset
 constexpr std::size_t kHeaderBytes = 48;
 
 template <class T>

@@ -63,8 +63,9 @@ auto with_type(SnapshotType type, const Use& use) {
 
 void check_kind(WireType found, WireType wanted, std::uint32_t field, std::string_view where) {
   if (found != wanted)
-    throw UsageError(str(where, ": field ", field, " is of wire type ", static_cast<int>(found)),
-                     "the file is damaged: make or copy it again");
+    throw UsageError(
+        str(where, ": field ", field, " has the wrong wire type ", static_cast<int>(found)),
+        "the file is damaged: make or copy it again");
 }
 
 // Returns the dimensions in a TensorShapeProto, whose fields are dim = 2 {size = 1} and
@@ -106,13 +107,14 @@ void append_numbers(std::string_view content, const RecordPlace& place,
 void check_metadata(const std::vector<std::int64_t>& types, std::int64_t version, bool finalized,
                     std::string_view where) {
   if (version != kSnapshotVersion)
-    throw UsageError(str(where, ": snapshot of version ", version, ", not ", kSnapshotVersion),
+    throw UsageError(str(where, ": snapshot version ", version, ", expected ", kSnapshotVersion),
                      "save it again with tf.data.Dataset.save");
   if (types.size() != 1)
-    throw UsageError(str(where, ": elements of ", types.size(), " tensors, not one"), kFoldersHint);
+    throw UsageError(str(where, ": each element has ", types.size(), " tensors, expected one"),
+                     kFoldersHint);
   if (!is_integer(types.front()))
     throw UsageError(
-        str(where, ": elements of ", tensorflow_type_name(types.front()), ", not of integers"),
+        str(where, ": elements are ", tensorflow_type_name(types.front()), ", expected integers"),
         kFoldersHint);
   if (!finalized)
     throw UsageError(str(where, ": the snapshot is incomplete"),
@@ -174,8 +176,9 @@ void check_snapshot_packing(std::string_view head, std::string_view file) {
                      "save it with compression=\"GZIP\" or without compression");
 }
 
-// TensorProto: dtype = 1, tensor_shape = 2, tensor_content = 4; the other fields store numbers in
-// forms that snapshots do not use. Returns tensor_content.
+// Returns the field tensor_content of a TensorProto after checking dtype and shape. Snapshots do
+// not use the other fields that can store numbers. Field numbers: dtype = 1, tensor_shape = 2,
+// tensor_content = 4.
 std::string_view TokenTensors::content_of(std::string_view message, const RecordPlace& place) {
   if (!before_.empty() && message.size() == size_ && message.starts_with(before_))
     return message.substr(before_.size());

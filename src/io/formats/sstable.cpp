@@ -66,7 +66,7 @@ std::string_view TableReader::block(BlockHandle at) const {
 void TableReader::entries(std::string_view block, std::vector<TableEntry>& out) {
   // Maximum ratio of the keys' total size, with shared prefixes repeated, to the file's size.
   constexpr std::uint64_t kMostGrowth = 32;
-  if (block.size() < 4) fail("a block without the number of its restarts");
+  if (block.size() < 4) fail("a block is too short for its restart count");
   const std::uint64_t restarts = from_little_endian<std::uint32_t>(block.substr(block.size() - 4));
   if (restarts > (block.size() - 4) / 4) fail(str("a block of ", restarts, " restarts"));
   WireReader reader(block.substr(0, block.size() - 4 - 4 * restarts), origin_);

@@ -40,7 +40,8 @@ std::int64_t integer_of(const WireField& field, std::string_view where) {
   return field.integer();
 }
 
-// Returns the number of elements. Throws UsageError if such a tensor cannot exist.
+// Returns the number of elements. Throws UsageError if a dimension is negative or the tensor is too
+// large.
 std::int64_t elements_of(const compiler::Dims& dims, std::string_view where) {
   std::int64_t product = 1;
   for (const std::int64_t dim : dims) {

@@ -26,7 +26,8 @@ std::uint64_t stored_bytes(std::uint64_t numbers, std::size_t width) {
   return bytes + (bytes + kTokenBlockBytes - 1) / kTokenBlockBytes * kTokenChecksumBytes;
 }
 
-// Returns the blocks of a run within `all` numbers that begin at `start`.
+// Returns the blocks that contain the numbers [first, first + count) of a list. The list has `all`
+// numbers of `width` bytes, and its blocks begin at the file offset `start`.
 TokenBlocks blocks_of(std::uint64_t start, std::uint64_t all, std::size_t width,
                       std::uint64_t first, std::uint64_t count) {
   CHECK(first <= all && count <= all - first, first, " + ", count, " of ", all);
@@ -123,7 +124,7 @@ TokenStoreLayout parse_token_store(std::string_view head, std::string_view foot,
           str("token store truncated to ", size, " bytes"));
   const auto version = from_little_endian<std::uint32_t>(head.substr(8));
   require(version == kStoreVersion,
-          str("token store of version ", version, ", not ", kStoreVersion));
+          str("token store version ", version, ", expected ", kStoreVersion));
   require(foot.ends_with(kTokenStoreMagic), "truncated token store: it has no foot");
   const std::string_view checked = foot.substr(0, kTokenStoreFootBytes - 12);
   require(crc32c(checked, crc32c(head)) ==

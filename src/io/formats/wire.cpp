@@ -136,7 +136,7 @@ void append_integers(const WireField& field, std::string_view what,
   }
   if (field.type != WireType::bytes) {
     throw UsageError(str(what, ": field ", field.number, " is not a list of integers"),
-                     "was this file written by another program?");
+                     "check which program wrote this file");
   }
   WireReader packed(field.bytes, what);
   while (!packed.done()) out.push_back(static_cast<std::int64_t>(packed.raw_varint()));
@@ -149,7 +149,7 @@ void append_floats(const WireField& field, std::string_view what, std::vector<fl
   }
   if (field.type != WireType::bytes) {
     throw UsageError(str(what, ": field ", field.number, " is not a list of floats"),
-                     "was this file written by another program?");
+                     "check which program wrote this file");
   }
   WireReader packed(field.bytes, what);
   while (!packed.done()) out.push_back(std::bit_cast<float>(packed.raw_fixed32()));

@@ -16,7 +16,7 @@ constexpr int kPollMilliseconds = 100;
 using EasyHandle = std::unique_ptr<CURL, decltype(&::curl_easy_cleanup)>;
 using HeaderList = std::unique_ptr<::curl_slist, decltype(&::curl_slist_free_all)>;
 
-// The destination of the callbacks.
+// The response so far, filled by libcurl's callbacks.
 struct Sink {
   HttpAnswer answer;
   std::size_t header_bytes = 0, most_bytes = 0;
@@ -61,7 +61,8 @@ HeaderList header_list(const HttpRequest& request) {
     list.release();
     list.reset(longer);
   };
-  // Otherwise libcurl waits up to a second for the server before it sends a larger body.
+  // Disables "Expect: 100-continue", with which libcurl waits up to a second before it sends a
+  // large body.
   add("Expect:");
   for (const auto& [name, value] : request.headers)
     add(value.empty() ? str(name, ";") : str(name, ": ", value));
@@ -87,10 +88,10 @@ void set_limits(CURL* easy, const Url& url, const HttpOptions& options) {
   set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.to_connect.count()));
   set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(options.to_answer.count()));
-  // Plain http is used only for this machine and servers of the local network, which a proxy cannot
-  // reach.
+  // Plain http is only used for this machine and for servers in the local network, which a proxy
+  // cannot reach.
   if (url.scheme == "http") set(easy, CURLOPT_PROXY, "");
-  // The variable of OpenSSL, which libcurl ignores.
+  // OpenSSL reads SSL_CERT_FILE, but libcurl ignores it.
   if (const char* certificates = std::getenv("SSL_CERT_FILE");
       certificates != nullptr && *certificates != '\0')
     set(easy, CURLOPT_CAINFO, certificates);

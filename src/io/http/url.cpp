@@ -23,7 +23,8 @@ std::string part(const Handle& handle, CURLUPart which) {
   return out;
 }
 
-// Returns nullopt for schemes other than http and https, and if the URL contains a user.
+// Returns the URL, or nullopt if its scheme is not http or https, it has no host, or it contains a
+// user or password.
 std::optional<Url> url_of(const Handle& handle) {
   Url url{part(handle, CURLUPART_SCHEME), part(handle, CURLUPART_HOST),
           part(handle, CURLUPART_PATH), part(handle, CURLUPART_QUERY)};

@@ -43,7 +43,7 @@ void visit_fields(Config& c, Visitor&& visit) {
   visit("hidden_size", c.hidden_size, "width of the encoder");
   visit("num_hidden_layers", c.num_hidden_layers, "encoder layers");
   visit("num_attention_heads", c.num_attention_heads, "heads per layer");
-  // otherwise written like the original
+  // Written only if set, so that other files match the original's format.
   if (!std::is_const_v<Config> || c.attention_head_size != 0)
     visit("attention_head_size", c.attention_head_size, "width of a head in a pruned model");
   visit("intermediate_size", c.intermediate_size, "width of the feed-forward layer");

@@ -48,7 +48,8 @@ class BertEncoder final : public EncoderModel {
   }
 
  private:
-  // A linear head. Declares output_weights and output_bias in `s`.
+  // Applies a linear layer to the tokens and returns [B,S,C]. Declares output_weights and
+  // output_bias in `s`.
   Tensor head(const Scope& s, const Tensor& tokens, std::int64_t C) const {
     const Tensor kernel =
         s.parameter("output_weights", {C, tokens.dim(2)}, encoder_weights(config_));

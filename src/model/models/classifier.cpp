@@ -57,7 +57,7 @@ std::string layer_rate_rules(const Encoder& encoder, double decay, bool pooled) 
   const auto add = [&](const std::string& names, std::int64_t above) {
     rules += str(names, " = ", std::pow(decay, static_cast<double>(above)), "; ");
   };
-  add(scope + "/embeddings", layers + 2);  // and the projection of the embeddings
+  add(scope + "/embeddings", layers + 2);  // also matches "embeddings_project/"
   for (std::int64_t i = 0; i < layers; ++i)
     add(str(scope, "/encoder/layer_", i, "/"), layers + 1 - i);
   if (encoder->has_pooler() && pooled) add(scope + "/pooler/", 1);

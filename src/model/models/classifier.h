@@ -13,7 +13,7 @@ namespace smelt::model {
 std::string_view encoder_name(const Encoder& encoder);  // "bert", "electra"
 // Returns the sizes of the encoder, converted to BERT's fields.
 BertConfig encoder_sizes(const Encoder& encoder);
-// Returns the config in the form of checkpoints and of the family's config file.
+// Returns the config as JSON with the fields of the family's config file, as stored in checkpoints.
 Json encoder_config_json(const Encoder& encoder);
 // Throws UsageError that begins with `where` if the family is unknown or the config is invalid.
 Encoder parse_encoder(std::string_view name, const Json& config, const std::string& where);
@@ -23,8 +23,9 @@ Encoder bert_encoder(BertConfig config);
 bool is_class_head(std::string_view parameter);
 // Returns learning rate rules for layer-wise decay (model/optim/rules.h). The factor of a parameter
 // is `decay` to the power of the number of layers above it: n + 1 - i for layer i of n, n + 2 for
-// the embeddings, 0 for the head. `pooled`: the head classifies whole texts. See _get_layer_lrs in
-// google-research/electra model/optimization.py.
+// the embeddings, 1 for the pooler, 0 for the head. `pooled` is true if the head classifies whole
+// texts; otherwise there is no rule for the pooler. See _get_layer_lrs in google-research/electra
+// model/optimization.py.
 std::string layer_rate_rules(const Encoder& encoder, double decay, bool pooled);
 // Returns the dimension names of a parameter for model/nn/partition_rules.h.
 DimNames classifier_dim_names(const Encoder& encoder, std::string_view parameter);

@@ -16,7 +16,8 @@ using compiler::slice_axis;
 using compiler::Tensor;
 namespace {
 
-// The encoder at `s` over the embeddings [V,E] at `embeddings`. For `mask` see encode().
+// Embeds the tokens with the tables in the scope `embeddings`, projects them to the hidden size if
+// it differs, and applies the encoder layers in the scope `s`. For `mask` see encode().
 Tensor encode_tokens(const Scope& s, const Scope& embeddings, const BertConfig& c, std::int64_t E,
                      const EncoderInputs& in, Tensor mask) {
   Tensor x = embed_tokens(embeddings, c, E, in);
@@ -50,7 +51,8 @@ ElectraEncoded encoded(Tensor sequence, Tensor words) {
           .words = words};
 }
 
-// A generator with separate embeddings has embeddings of its hidden size.
+// Returns the width of the generator's embeddings: its hidden size if it has separate embeddings,
+// otherwise the width of the discriminator's embeddings.
 std::int64_t generator_embedding_size(const ElectraConfig& c) {
   return c.untied_generator_embeddings ? generator_config(c).hidden_size
                                        : electra_embedding_size(c);

@@ -24,17 +24,19 @@ struct ElectraEncoded {
 // The part of the discriminator that the generator has already declared.
 enum class Shared { nothing, embeddings, all };
 
-// The discriminator, "electra/…". Throws UsageError if S exceeds max_position_embeddings.
+// Applies the discriminator, whose parameters are in "electra/…". Throws UsageError if S exceeds
+// max_position_embeddings.
 ElectraEncoded electra(const Scope& root, const ElectraConfig& config, const EncoderInputs& inputs,
                        Shared shared = Shared::nothing);
 
-// The generator, "generator/…", with separate embeddings or those of the discriminator. Without
-// untied_generator it is the discriminator itself.
+// Applies the generator, whose parameters are in "generator/…", with separate embeddings or those
+// of the discriminator. If untied_generator is false, applies the discriminator instead.
 ElectraEncoded electra_generator(const Scope& root, const ElectraConfig& config,
                                  const EncoderInputs& inputs);
 
-// Electric's generator (Clark et al. 2020b). "generator_ltr/…" encodes the tokens before each
-// position and "generator_rtl/…" those after it; their outputs are concatenated to [B,S,2G].
+// Applies Electric's generator (Clark et al. 2020b), which consists of two encoders:
+// "generator_ltr/…" encodes the tokens before each position and "generator_rtl/…" the tokens after
+// it. Their outputs are concatenated to [B,S,2G].
 ElectraEncoded electra_two_towers(const Scope& root, const ElectraConfig& config,
                                   const EncoderInputs& inputs);
 

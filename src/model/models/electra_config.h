@@ -12,14 +12,14 @@
 namespace smelt::model {
 
 // The settings of google-research/electra: model_size, model_hparam_overrides and the generator
-// settings of configure_pretraining.py, with the rules of util/training_utils.py. Values of 0 are
-// replaced by those of `size` (small, base, large).
+// settings of configure_pretraining.py, with the rules of util/training_utils.py. A value of 0 is
+// replaced by the default for `size` (small, base, large), given in the comment of the field.
 struct ElectraConfig {
   std::string size = "small";
   std::int64_t vocab_size = 0;           // required
   std::int64_t embedding_size = 0;       // 128 for small, otherwise hidden_size
-  std::int64_t hidden_size = 0;          // 256, 768, 1024
-  std::int64_t num_hidden_layers = 0;    // 12, 12, 24
+  std::int64_t hidden_size = 0;          // 256, 768, 1024 for small, base, large
+  std::int64_t num_hidden_layers = 0;    // 12, 12, 24 for small, base, large
   std::int64_t num_attention_heads = 0;  // hidden_size / 64
   std::int64_t attention_head_size = 0;  // set for a pruned discriminator only
   std::int64_t intermediate_size = 0;    // 4 * hidden_size
@@ -30,7 +30,7 @@ struct ElectraConfig {
   std::int64_t type_vocab_size = 2;
   double initializer_range = 0.02;
   double generator_layers = 1.0;     // number of layers, relative to the discriminator
-  double generator_hidden_size = 0;  // hidden size, relative to the discriminator: 1/4; base 1/3
+  double generator_hidden_size = 0;  // relative to the discriminator's; 0: 1/4, or 1/3 for base
   bool untied_generator = true;      // false: generator and discriminator are the same encoder
   bool untied_generator_embeddings = false;
 };

@@ -35,7 +35,8 @@ Tensor self_attention(const Scope& s, const BertConfig& c, Tensor x, Tensor mask
   return reshape(context, {B, S, N * D});
 }
 
-// The end of both halves of a post-LN layer: dense, dropout, residual, layer norm.
+// Applies the last operations of an attention or feed-forward block: dense, dropout, residual,
+// layer norm.
 Tensor output_block(const Scope& s, const BertConfig& c, Tensor x, Tensor residual) {
   const Tensor projected = dense(s / "dense", x, c.hidden_size, encoder_weights(c));
   const Tensor dropped = dropout(s / "dropout", projected, c.hidden_dropout_prob);
@@ -65,7 +66,7 @@ const std::vector<NamedDims>& named_dims() {
                                              {"/attention/output/dense/kernel", {"heads", "embed"}},
                                              {"/intermediate/dense/kernel", {"embed", "mlp"}},
                                              {"/intermediate/dense/bias", {"mlp"}},
-                                             // must follow attention's, which ends in the same name
+                                             // after "/attention/output/…": the first match applies
                                              {"/output/dense/kernel", {"mlp", "embed"}}};
   return kTable;
 }
@@ -134,7 +135,7 @@ Tensor encode(const Scope& s, const BertConfig& c, Tensor x, Tensor mask, LayerS
 }
 
 Tensor gather_positions(Tensor sequence, Tensor positions) {
-  // A matmul with one-hot rows stays on its device if the batch is sharded.
+  // A matmul with one-hot rows, unlike a gather, needs no communication if the batch is sharded.
   const Tensor picked = one_hot(positions, sequence.dim(1), sequence.dtype());
   return einsum("bps,bsh->bph", picked, sequence);
 }

@@ -22,7 +22,8 @@ class EncoderModel {
   virtual std::string_view family() const = 0;
   // Returns the sizes as fields of BERT's config.
   virtual BertConfig sizes() const = 0;
-  // Returns the config in the form of checkpoints and of the family's config file.
+  // Returns the config as JSON with the fields of the family's config file, as stored in
+  // checkpoints.
   virtual Json config() const = 0;
   // Returns the dimension names of a parameter for model/nn/partition_rules.h, or an empty list for
   // a parameter of a classification head.

@@ -81,7 +81,7 @@ Tensor jestimator_attention(const Scope& s, const JestimatorBertConfig& c, Tenso
   return reshape(attention(s, in), {B, S, H});
 }
 
-// The end of both blocks of a layer: dropout, residual, layer norm.
+// Applies the last operations of an attention or feed-forward block: dropout, residual, layer norm.
 Tensor add_and_norm(const Scope& s, const JestimatorBertConfig& c, Tensor x, Tensor y) {
   const Tensor sum = x + dropout(s / "dropout", y, c.hidden_dropout_rate);
   return layer_norm(s / "layer_norm", sum, c.layer_norm_eps, kFlaxNorm);
@@ -96,7 +96,7 @@ Tensor jestimator_layer(const Scope& layer, const JestimatorBertConfig& c, Tenso
   return add_and_norm(m, c, x, dense(m / "dense2", inner, c.hidden_size, kZeros));
 }
 
-// Returns "embedding", f32 [rows,H].
+// Declares the parameter "embedding" in `s`: f32 [rows,H].
 Tensor embedding(const Scope& s, const JestimatorBertConfig& c, std::int64_t rows) {
   return s.parameter("embedding", {rows, c.hidden_size}, random_weights(c));
 }

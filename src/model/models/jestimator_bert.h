@@ -16,15 +16,16 @@ namespace smelt::model {
 // Returns the dimension names of a parameter for model/nn/partition_rules.h.
 DimNames jestimator_bert_dim_names(const JestimatorBertConfig& config, std::string_view parameter);
 
-// The encoder, "encoder/…": returns [B,S,H] in the scope's dtype for ids s32 [B,S]; all tokens have
-// segment 0. `input_mask` s32 [B,S] is 0 for padding; empty: no padding. `at` s32 [B,S], below
-// max_length, holds the positions of the tokens for variants with position embeddings or rotary
-// positions; empty: 0 … S-1 in each row. Throws UsageError if S exceeds max_length.
+// Applies the encoder, whose parameters are in "encoder/…", to ids s32 [B,S] and returns [B,S,H] in
+// the scope's dtype. All tokens have segment 0. `input_mask` s32 [B,S] is 0 for padding; empty: no
+// padding. `at` s32 [B,S] contains the token positions, below max_length, for variants with
+// position embeddings or rotary positions; empty: 0 … S-1 in each row. Throws UsageError if S
+// exceeds max_length.
 compiler::Tensor jestimator_bert(const Scope& root, const JestimatorBertConfig& config,
                                  compiler::Tensor token_ids, compiler::Tensor input_mask = {},
                                  compiler::Tensor at = {});
 
-// The masked-LM head, "mlm_head/…", on rows [I,H] of the encoder.
+// Returns the masked-LM head, whose parameters are in "mlm_head/…", on rows [I,H] of the encoder.
 LmHead jestimator_word_head(const Scope& root, const JestimatorBertConfig& config,
                             compiler::Tensor rows);
 

@@ -34,8 +34,9 @@ constexpr const char* kWords = "shared/embedding";
 // The standard deviation of a standard normal distribution truncated at +-2.
 constexpr double kTruncatedDeviation = 0.87962566103423978;
 
-// A truncated normal distribution with this variance after truncation. T5X's variance_scaling
-// divides by the same constant; transformers does not truncate.
+// Returns a truncated normal initializer whose variance, after truncation, is `variance` times
+// initializer_factor^2. T5X's variance_scaling divides by the same constant; transformers does not
+// truncate.
 Init normal(const T5Config& c, double variance) {
   return {.kind = Init::truncated_normal,
           .stddev = c.initializer_factor * std::sqrt(variance) / kTruncatedDeviation};
@@ -128,7 +129,7 @@ Tensor feed_forward(const Scope& s, const T5Config& c, Tensor x) {
   return fused_matmul(s, dropped, {kernel("wo", F, E)})[0];
 }
 
-// A pre-norm residual block: norm, `block`, dropout, sum.
+// Applies a pre-norm residual block: norm, `block`, dropout, then the sum with x.
 template <class Block>
 Tensor residual(const Scope& s, const T5Config& c, Tensor x, const Block& block) {
   const Tensor normed = rms_norm(s / "layer_norm", x, c.layer_norm_epsilon);
@@ -267,8 +268,8 @@ Tensor t5_decoder(const Scope& root, const T5Config& c, Tensor x,
   return decode(root, c, x, context, states);
 }
 
-// Converts keys and values to the layouts [B,N,D,S] and [B,N,S,D] of attention matmuls, so that
-// they are not copied for each token; and back.
+// Convert keys and values to the layouts [B,N,D,S] and [B,N,S,D] of attention matmuls, and back.
+// The KV cache has these layouts, so that it is not transposed for each token.
 static T5Keys to_matmul_layout(const T5Keys& keys) {
   return {transpose(keys.k, {0, 2, 3, 1}), transpose(keys.v, {0, 2, 1, 3})};
 }

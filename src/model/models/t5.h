@@ -23,7 +23,8 @@ DimNames t5_dim_names(const T5Config& config, std::string_view parameter);
 // Embeds ids s32 [B,S]: [B,S,E] in the scope's dtype. Declares the embedding table, or reuses it.
 compiler::Tensor t5_embed(const Scope& root, const T5Config& config, compiler::Tensor ids);
 
-// The encoder, "encoder/…", on embedded tokens [B,S,E]. `mask` s32 [B,S] is 0 for padding.
+// Applies the encoder, whose parameters are in "encoder/…", to embedded tokens [B,S,E] and returns
+// [B,S,E]. `mask` s32 [B,S] is 0 for padding.
 compiler::Tensor t5_encoder(const Scope& root, const T5Config& config, compiler::Tensor x,
                             compiler::Tensor mask, LayerStates* states = nullptr);
 
@@ -32,9 +33,9 @@ struct T5Encoded {
   compiler::Tensor states;  // [B,S,E]
   compiler::Tensor mask;    // s32 [B,S]
 };
-// The decoder, "decoder/…", on embedded tokens [B,T,E]. Each token attends to itself and earlier
-// tokens, and to the encoder's output. Without `encoded` (decoder-only) there are no
-// cross-attention layers.
+// Applies the decoder, whose parameters are in "decoder/…", to embedded tokens [B,T,E] and returns
+// [B,T,E]. Each token attends to itself and earlier tokens, and to the encoder's output. If
+// `encoded` is nullopt (decoder-only), there are no cross-attention layers.
 compiler::Tensor t5_decoder(const Scope& root, const T5Config& config, compiler::Tensor x,
                             const std::optional<T5Encoded>& encoded, LayerStates* states = nullptr);
 

@@ -43,8 +43,8 @@ namespace {
 
 // ---- relative positions ----
 
-// Converts scores by distance [B,N,R,S+R-1] to scores by key [B,N,R,S]: row q is shifted left by
-// R-1-q.
+// Converts scores indexed by relative position [B,N,R,S+R-1] to scores indexed by key [B,N,R,S]:
+// shifts row q left by R-1-q.
 Tensor by_key(Tensor x) {
   const auto B = x.dim(0), N = x.dim(1), R = x.dim(2), W = x.dim(3);
   if (R == 1) return x;
@@ -52,7 +52,7 @@ Tensor by_key(Tensor x) {
   return slice_axis(reshape(flat, {B, N, R, W - 1}), 3, 0, W - R + 1);
 }
 
-// The inverse of by_key, with zeros at distances without a key.
+// Inverts by_key(), with zeros at relative positions that have no key.
 Tensor by_distance(Tensor x) {
   const auto B = x.dim(0), N = x.dim(1), R = x.dim(2), W = x.dim(3) + R - 1;
   if (R == 1) return x;
@@ -88,8 +88,8 @@ Tensor scores_of(const Scope& s, const AttentionInputs& in) {
   Tensor scores = einsum("bqnd,bknd->bnqk", q, in.k, wide);
   if (in.relative_k) scores = scores + by_key(einsum("bqnd,rnd->bnqr", q, in.relative_k, wide));
   if (!scale_queries) scores = scores * scale;
-  // Captured before it is broadcast to the shape of the scores; otherwise the broadcast would
-  // happen outside the region.
+  // Capture each bias before the addition broadcasts it to the shape of the scores; otherwise the
+  // broadcast bias would be computed outside the region.
   for (const Tensor& bias : in.biases) scores = scores + s.graph().capture(bias);
   return scores.expect({B, N, R, S});
 }

@@ -13,10 +13,10 @@ namespace smelt::model {
 struct AttentionInputs {
   compiler::Tensor q;     // [B,Q,N,D]: queries
   compiler::Tensor k, v;  // [B,S,N,D]: keys and values
-  // Added to the scores: masks and learned position biases. Each is f32 of rank 4 with dimensions B
-  // or 1, N or 1, Q or 1, and S; they are broadcast, not added up to [B,N,Q,S] first.
+  // Masks and learned position biases, which are added to the scores. Each is f32 [B or 1, N or 1,
+  // Q or 1, S] and is broadcast separately.
   std::vector<compiler::Tensor> biases = {};
-  double dropout = 0;  // of the probabilities, drawn in the scope "dropout"
+  double dropout = 0;  // dropout rate of the probabilities; random bits of the scope "dropout"
   bool scaled = true;  // whether scores are divided by sqrt(D)
   // Relative position embeddings (Shaw et al. 2018), [Q+S-1,N,D] in the type of q, or empty. Row s
   // - q + Q-1 is added to key s and value s for query q.
@@ -24,13 +24,14 @@ struct AttentionInputs {
 };
 
 // Returns softmax(q k / sqrt(D) + biases) v, [B,Q,N,D] in the type of q; without the division if
-// `scaled` is false. Scores and softmax are f32. With `softmax_by_context`, unless products are
-// exact, the result is rounded like a matmul operand.
+// `scaled` is false. Scores and softmax are f32. With `softmax_by_context`, unless exact_products
+// is set, the exponentials of the softmax are rounded to bf16, like matmul operands on a TPU.
 //
-// If Q exceeds `s.compute().attention_rows` (and that is not 0), queries are processed in a loop
-// over blocks of R rows. Scores are then [B,N,R,S] and are recomputed in the backward pass instead
-// of stored (Rabe & Staats 2021, over queries only). Random bits do not depend on the blocks, and
-// values agree up to rounding. Without `stored_scores` all queries form one such block.
+// If `s.compute().attention_rows` is above 0 and below Q, queries are processed in a loop over
+// blocks of R rows. Scores are then [B,N,R,S] and are recomputed in the backward pass instead of
+// stored (Rabe & Staats 2021, over queries only). Random bits do not depend on the blocks, and
+// values agree up to rounding. If `stored_scores` is false, scores are recomputed even if all
+// queries form a single block.
 compiler::Tensor attention(const Scope& s, const AttentionInputs& in);
 
 // Converts a learned bias by distance [N,Q+S-1] to a bias [1,N,Q,S]. Entry s - q + Q-1 applies to

@@ -38,9 +38,9 @@ FakeQuantized fake_rows(Tensor x) {
 }
 
 FakeQuantized fake_kernel(Tensor kernel) {
-  // XLA would replace a division by a constant with a multiplication by its reciprocal. The largest
-  // weight would then no longer be an exact tie at -127.5, and its code would differ from that of
-  // the quantized folder.
+  // The barrier hides the constant from XLA, which would replace the division by a multiplication
+  // with the reciprocal. A largest weight that is negative would then no longer be exactly -127.5
+  // scales, and might be rounded to another code than in the quantized model folder.
   const Tensor max_code = optimization_barrier(constant(kernel.graph(), 127.5, DType::f32));
   const Tensor scales = scale_of(kernel, 0, max_code), in_codes = kernel / scales;
   const Tensor nearest = round_nearest_even(in_codes);

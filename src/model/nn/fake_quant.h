@@ -1,8 +1,8 @@
 // Fake quantization for quantization-aware training (Jacob et al. 2018, arXiv 1712.05877). Matmul
 // inputs and kernels are rounded to int8 codes; gradients pass through unchanged (straight-through
 // estimator, Bengio et al. 2013). Scales are computed from the current values, exactly as when the
-// folder is quantized (io/formats/int8_rows.h) and run with integers (fused_matmul()), so no value
-// is out of range.
+// model folder is quantized (io/formats/int8_rows.h) and run with integer matmuls (fused_matmul()),
+// so no value is out of range.
 #pragma once
 
 #include "compiler/ir/graph.h"

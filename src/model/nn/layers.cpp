@@ -144,15 +144,15 @@ struct QuantizedRows {
 };
 
 // Returns one scale per row: max|x| / 127. The scales of weights are max|x| / 127.5
-// (io/formats/int8_rows.h). Here this would put the largest value of a row exactly between two
+// (io/formats/int8_rows.h). With that scale the largest value of a row would be exactly between two
 // codes, 127 and 128.
 Tensor scales_of(Tensor rows) {
   const Tensor largest = reduce_max(abs(rows), {-1}, KeepDims::yes);
   return maximum(largest / 127.0, full_like(largest, 0x1p-23));
 }
 
-// Quantizes each row with its own scale, or all rows with the given scale; values out of its range
-// are clamped.
+// Quantizes each row with its own scale if `scale` is empty; otherwise quantizes all rows with
+// `scale` and clamps the codes to the range of int8.
 QuantizedRows quantized_rows(Tensor x, Tensor scale) {
   const std::int64_t I = x.dim(-1);
   const Tensor rows = reshape(in_f32(x), {x.shape().elements() / I, I});
@@ -162,7 +162,7 @@ QuantizedRows quantized_rows(Tensor x, Tensor scale) {
   return {.codes = convert(codes, DType::s8), .scales = scales};
 }
 
-// Integer sums are exact; the scales are f32.
+// Multiplies the codes with exact s32 sums and returns the f32 products with both scales.
 Tensor quantized_matmul(const QuantizedRows& rows, const QuantizedKernel& kernel) {
   const Tensor sums = dot_general(rows.codes, kernel.codes, {{}, {}, {1}, {1}}, DType::s32);
   return convert(sums, DType::f32) * rows.scales * kernel.scales;
@@ -190,7 +190,8 @@ std::vector<Tensor> float_matmuls(const Scope& s, Tensor x, const std::vector<Te
   return results;
 }
 
-// Matmuls of fake-quantized operands, scaled like integer sums.
+// Multiplies fake-quantized operands: a float matmul of the codes, then both scales, in the order
+// of quantized_matmul().
 std::vector<Tensor> fake_quantized_matmuls(const Scope& s, Tensor x,
                                            const std::vector<Tensor>& kernels) {
   const FakeQuantized rows = fake_rows(in_f32(x));

@@ -51,11 +51,12 @@ Init glorot_uniform(std::int64_t in, std::int64_t out);
 
 // Dense layer: [..., in] x kernel [in, out] + bias [out]; declares "kernel" and "bias".
 compiler::Tensor dense(const Scope& s, compiler::Tensor x, std::int64_t out, Init kernel);
-// Several dense layers on the same input; returns one result per layer.
+// One of several dense layers on the same input.
 struct DenseLayer {
   Scope scope;
   Init kernel;
 };
+// Applies dense layers with `out` outputs each to the same input; returns one result per layer.
 std::vector<compiler::Tensor> fused_dense(std::span<const DenseLayer> layers, compiler::Tensor x,
                                           std::int64_t out);
 // Multiplies x [..., in] with each kernel [in, out], without biases. Results have the type of x.

@@ -36,8 +36,9 @@ namespace {
 
 constexpr double kNever = -1e30;  // a score whose exponential is 0
 
-// Returns the number of word blocks for which the scores of `heads` heads use at most logits_bytes
-// per device.
+// Returns the number of blocks into which the words are split so that the scores of one block, for
+// `heads` heads of this size, take at most logits_bytes per device. Returns 1 if the vocabulary is
+// sharded.
 std::int64_t count_blocks(const Scope& s, const LmHead& head, std::int64_t heads = 1) {
   const ComputePolicy& c = s.compute();
   const std::int64_t I = head.rows.dim(0), V = head.words.dim(0);
@@ -116,8 +117,8 @@ struct LabelBlocks {
 };
 
 // Computes, each [I]: the largest score, the sum of exp(score - largest), the label's score, and
-// the word with the largest score. The largest score needs no gradient, as log(sum) + largest does
-// not depend on its choice.
+// the word with the largest score. The largest score needs no gradient: log(sum) + largest has the
+// same value for any other reference in its place.
 std::vector<Tensor> running_sums(Graph& graph, const LabelBlocks& blocks, Tensor zeros) {
   const auto step = [&](ScanBody& body, std::span<const Tensor> carry) -> ScanStep {
     const auto [scores, labels, first] = blocks.block(body);
@@ -157,8 +158,8 @@ struct RunningSum {
 };
 
 // The result of adding a block of scores [I,…] to a running sum: the new sum, the block's
-// exponentials relative to the new largest score, and the factor that converts earlier exponentials
-// to it.
+// exponentials relative to the new largest score, and the factor that makes earlier exponentials
+// relative to the new largest score.
 struct AddedBlock {
   RunningSum after;
   Tensor exponentials, rescale;

@@ -13,7 +13,7 @@ struct LmHead {
   compiler::Tensor rows;   // [I,E]
   compiler::Tensor words;  // f32 [V,E]
   compiler::Tensor bias;   // f32 [V]
-  double scale = 1;        // applied to the f32 result, as narrow rows may not represent it
+  double scale = 1;        // multiplies the f32 scores: bf16 rows may not represent it exactly
 };
 
 compiler::Tensor lm_logits(const LmHead& head);  // f32 [I,V]

@@ -16,8 +16,8 @@
 
 namespace smelt::model {
 
-// The name of a parameter's dimension; "" for one that is never sharded. Shards are multiples of
-// `unit`, so that heads are not cut.
+// The name of a parameter's dimension; "" if the dimension is never sharded. The size of a shard is
+// a multiple of `unit`, so that a head is not split over devices.
 struct DimName {
   DimName(const char* text, std::int64_t of = 1) : name(text), unit(of) {}
   std::string name;
@@ -45,8 +45,8 @@ struct PartitionRules {
   bool split_slots = false;  // also shards optimizer slots over "data" (ZeRO-1)
 
   std::int64_t size(std::string_view axis) const;  // 1 if the mesh has no such axis
-  // Returns whether dimensions of this name are sharded in use. Those sharded over fsdp are
-  // gathered.
+  // Returns whether dimensions of this name are sharded while the parameter is used. Dimensions
+  // that are sharded over fsdp are gathered for use, so the result is false for them.
   bool splits_in_use(std::string_view dim) const;
   // Returns the axes that shard the rows of a batch.
   std::vector<std::string> row_axes() const;

@@ -28,8 +28,8 @@ using compiler::slice_axis;
 using compiler::Tensor;
 namespace {
 
-// Odd constants. The multipliers and shifts of the mixers are those of MurmurHash3's finalizer and
-// of C. Wellons' "lowbias32".
+// Factors of the hash; they are odd, so that multiplication is invertible. The multipliers and
+// shifts of the mixers are those of MurmurHash3's finalizer and of C. Wellons' "lowbias32".
 constexpr std::uint32_t kGolden = 0x9E3779B9, kOuterAxes = 0xB5297A4D;
 struct Factors {
   std::uint32_t step, layer, stream;
@@ -47,14 +47,14 @@ Tensor fold(Tensor x, int shift) {
   return bitwise_xor(x, shift_right_logical(x, full_like(x, shift)));
 }
 
-// A bijection on 32 bits in which every input bit affects every output bit.
+// Applies a bijection on 32 bits in which every input bit affects every output bit.
 Tensor mix(Tensor x) {
   return fold(times(fold(times(fold(x, 16), 0x85EBCA6B), 13), 0xC2B2AE35), 16);
 }
 
 Tensor as_word(Tensor t) { return convert(t, DType::u32); }
 
-// Returns the two key words of this place.
+// Returns the two key words of the scope's place: constants, or two words of SeedKeys::words.
 std::array<Tensor, 2> place_words(const Scope& s) {
   const RandomSource& source = *s.random_source();
   if (!source.keys) {
@@ -99,8 +99,9 @@ Tensor row_keys(const Scope& s, const Dims& dims, Tensor key) {
   return mix(times(row, kGolden) + key);
 }
 
-// Returns a key for each element of a row: the sum of a mixed key of its index along the last axis
-// and one of its indices along the earlier axes. Little work per element remains.
+// Returns a key for each element of a row: the sum of a mixed key of the element's index along the
+// last axis and a mixed key of its indices along the earlier axes. Mixing is thus not done per
+// element, only the sum.
 Tensor element_keys(Tensor key, const Dims& dims, const std::optional<Block>& block) {
   std::vector<Tensor> of_axes;
   std::uint64_t stride = 1;
@@ -120,8 +121,8 @@ Tensor element_keys(Tensor key, const Dims& dims, const std::optional<Block>& bl
 }
 
 // Returns words whose high bits are random; the low bits need another fold(16). TPU v2 and v3
-// multiply integers by shifts and additions, two for each nonzero digit of the factor in signed
-// binary. These factors have 5 such digits; those of other mixers have 12.
+// multiply integers by shifts and additions: two operations for each nonzero digit of the factor in
+// signed binary. The factors used here have 5 nonzero digits; the factors of other mixers have 12.
 Tensor hashed(const Scope& s, const Dims& dims, const std::optional<Block>& block) {
   CHECK(s.random_source(), s.path(), " draws random numbers without a RandomSource");
   CHECK(!dims.empty());

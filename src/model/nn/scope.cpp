@@ -150,8 +150,8 @@ void Scope::declare(std::string full_name, Shape shape, Init init) const {
 }
 
 Tensor Scope::shared(std::string_view full_name) const {
-  // Captured at once, so that everything computed from it belongs to the region, where its gradient
-  // is taken.
+  // Capture the parameter before any other operation, so that the operations on it are inside the
+  // region, and so are their gradients.
   const Tensor held = graph_->capture(find(full_name).tensor);
   if (held.dtype() != DType::s8) return gathered(full_name, held);
   QuantizedKernel kernel{held, graph_->capture(find(scales_name(full_name)).tensor)};

@@ -68,7 +68,7 @@ class Parameters {
   const std::vector<Parameter>& all() const { return list_; }
   // Returns null if there is no such parameter.
   const Parameter* find(std::string_view name) const;
-  // The parameters of Scope::held(), or null.
+  // Returns the parameters of the frozen second model (Scope::held()), or null if there is none.
   const Parameters* held() const { return held_.get(); }
 
  private:
@@ -79,8 +79,8 @@ class Parameters {
   std::shared_ptr<Parameters> held_;
 };
 
-// The keys that a seed gives to each place that draws random numbers. They are an argument of the
-// program, so that the program does not depend on the seed.
+// The random keys of all places that draw random numbers (Scope::place()), derived from a seed. The
+// keys are an argument of the program, so that one program works for all seeds.
 struct SeedKeys {
   static constexpr std::size_t kMostPlaces = 64;  // the layers of a stack share their places
 
@@ -99,7 +99,8 @@ struct RandomSource {
   compiler::Tensor stream = {};  // s32 scalar that separates independent draws; empty: one stream
   compiler::Tensor first_row = {};  // s32 scalar; empty: 0
   std::int64_t row_stride = 1;
-  bool training = true;  // false in evaluation: dropout is off, only the task may draw
+  // false in evaluation: dropout is off, and only the task itself may draw random numbers
+  bool training = true;
   std::shared_ptr<SeedKeys> keys = {};  // null: keys come from `seed` and are constants
 };
 
@@ -109,11 +110,12 @@ enum class Layers {
   scan,      // a loop over stacked parameters: compile time does not grow with depth
 };
 
-// How a model is computed. It affects neither parameter names nor, up to rounding, values.
+// How a model is computed. Except for quantization (in_codes, fake_quant), it affects neither
+// parameter names nor, up to rounding, values.
 struct ComputePolicy {
   // The type of activations and matmuls. Parameters, norms, softmax, losses and sums are f32.
   compiler::DType dtype = compiler::DType::f32;
-  bool exact_products = false;  // HloForm::exact_products
+  bool exact_products = false;  // compute f32 matmuls in full precision (HloForm)
   Layers layers = Layers::unrolled;
   compiler::RematPolicy save =
       compiler::RematPolicy::all;  // what a scanned layer stores for its backward pass
@@ -204,16 +206,18 @@ class Scope {
   bool again_ = false;  // parameter() returns already declared parameters
 };
 
-// Prepares a parameter for row lookup: its gradient is summed before it is sharded.
+// Prepares a parameter for row lookup on a mesh. May add a sharding constraint, which makes XLA sum
+// the gradient over devices before it is sharded.
 compiler::Tensor table(const Scope& s, std::string_view full_name, compiler::Tensor parameter);
 
-// Shards x, whose rows are those of the batch, like the batch.
+// Shards the rows of x like the batch; x must have one row per example.
 compiler::Tensor constrain_batch_sharding(const Scope& s, compiler::Tensor x);
 
 // Applies `count` layers, each to the result of the previous one, unrolled or scanned as
-// s.compute() says. `layer` is called with a scope named by `kind` and the layer number ("layer_0"
-// …). Captured outer tensors are the same for all layers, and their gradients are summed. Layers
-// may carry several tensors; those with as many rows as the first are sharded like the batch.
+// s.compute().layers says. `layer` is called with a scope named by `kind` and the layer number
+// ("layer_0" …). Captured outer tensors are the same for all layers, and their gradients are
+// summed. Layers may carry several tensors; tensors with as many rows as the first one are sharded
+// like the batch.
 using Layer = std::function<std::vector<compiler::Tensor>(const Scope& s,
                                                           const std::vector<compiler::Tensor>& xs)>;
 std::vector<compiler::Tensor> layer_stack(const Scope& s, std::string_view kind, std::int64_t count,

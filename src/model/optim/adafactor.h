@@ -1,6 +1,7 @@
 // Adafactor, "Adaptive Learning Rates with Sublinear Memory Cost" (Shazeer & Stern 2018), following
-// adafactor.py of T5X and optimization.py of transformers. Their relative step size is a schedule:
-// 1 / sqrt(max(step, 10000)) is inverse_sqrt with learning rate 0.01 and warmup_steps 10000.
+// adafactor.py of T5X and optimization.py of transformers. Their relative step size,
+// 1 / sqrt(max(step, 10000)), is the schedule inverse_sqrt with learning rate 0.01 and warmup_steps
+// 10000.
 #pragma once
 
 #include "model/optim/optimizer.h"

@@ -10,7 +10,7 @@
 namespace smelt::model {
 
 enum class BiasCorrection { off, on };
-enum class DecayOf { all, kernels };  // kernels: if has_weight_decay(name)
+enum class DecayOf { all, kernels };  // kernels: parameters for which has_weight_decay() is true
 
 // Settings of AdamW.
 struct AdamW {
@@ -37,7 +37,7 @@ struct AdamStep {
 AdamStep adam_step(const AdamW& config, const OptimizerStep& step, const Parameter& parameter,
                    std::span<const compiler::Tensor> slots, compiler::Tensor gradient);
 
-// Slots: adam_m and adam_v, in the parameter's shape.
+// Returns the optimizer. Its slots adam_m and adam_v have the parameter's shape.
 Optimizer adamw(const AdamW& config);
 
 }  // namespace smelt::model

@@ -73,8 +73,9 @@ Dims wide_dims(const Parameter& p, const Dims& slot) {
   return out;
 }
 
-// Adds up x in eight slices along the axis, so that fewer rows remain to be summed. XLA's CPU fuses
-// this with the producer of x, which it would otherwise write to memory for a long sum.
+// Adds the eight slices of x along the axis, so that an eighth of the rows remains to be summed;
+// returns x itself if its size is not a multiple of 8. XLA's CPU fuses this addition with the
+// producer of x; for a long sum alone it would write x to memory first.
 Tensor sum_slices(Tensor x, std::int64_t axis) {
   constexpr std::int64_t kSlices = 8;
   const std::int64_t rows = x.dim(axis) / kSlices;

@@ -24,7 +24,7 @@ struct Slot {
 struct OptimizerStep {
   compiler::Tensor rate;        // f32; broadcasts over the parameter
   compiler::Tensor step;        // s32 scalar: number of earlier steps
-  bool sums_in_slices = false;  // split long sums; for CPUs without a mesh
+  bool sums_in_slices = false;  // split long sums into slices; for CPUs without a mesh
   compiler::Tensor apply = {};  // pred scalar; if false nothing changes; empty: always true
   compiler::Tensor weight_decay =
       {};  // broadcasts over the parameter; empty: from the optimizer's settings
@@ -47,12 +47,12 @@ struct UpdatedParameter {
 // An optimizer.
 struct Optimizer {
   Json settings;                // all settings that affect its updates
-  std::int64_t first_step = 0;  // number of the first step for the schedule
+  std::int64_t first_step = 0;  // step number of the first update in the learning rate schedule
   std::function<std::vector<Slot>(const Parameter& parameter)> slots;
   std::function<double(const Parameter& parameter)> weight_decay = {};  // empty: no weight decay
-  // Computes an update. `slots` are in the order of the field above; the gradient has the
-  // parameter's shape. Layers of a stacked parameter are independent. Returned slots come from
-  // renewed(); the caller selects the value.
+  // Computes an update. The argument `slots` is in the order of the field `slots`; the gradient has
+  // the parameter's shape. Layers of a stacked parameter are independent. The returned slots must
+  // be results of renewed(); the caller applies renewed() to the returned value.
   std::function<UpdatedParameter(const OptimizerStep& step, const Parameter& parameter,
                                  std::span<const compiler::Tensor> slots,
                                  compiler::Tensor gradient)>

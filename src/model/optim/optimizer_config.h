@@ -30,41 +30,46 @@ template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, OptimizerConfig>
 void visit_fields(C& c, Visitor&& visit) {
   visit("type", c.type,
-        "bert_adamw (the original's, no bias correction), adamw, optax_adamw, optax_adam, lamb, "
-        "amos, adafactor (T5X's) or hf_adafactor (transformers')");
-  visit("learning_rate", c.learning_rate, "highest learning rate");
-  visit("beta1", c.beta1, "beta1 of Adam; momentum of Amos' updates, where 0 saves a slot");
+        "bert_adamw (as in the original BERT, without bias correction), adamw, optax_adamw, "
+        "optax_adam, lamb, amos, adafactor (as in T5X) or hf_adafactor (as in transformers)");
+  visit("learning_rate", c.learning_rate, "peak learning rate");
+  visit("beta1", c.beta1, "beta1 of Adam; momentum of Amos' updates, 0 = none (saves memory)");
   visit("beta2", c.beta2, "decay of the mean of squared gradients: beta2 of Adam, beta of Amos");
   visit("weight_decay", c.weight_decay,
-        "decoupled weight decay of the three adamw and of lamb; of adafactor decay_rules alone");
+        "decoupled weight decay of bert_adamw, adamw, optax_adamw and lamb; for adafactor, use "
+        "decay_rules");
   visit("clip_norm", c.clip_norm,
-        "largest global norm of the gradient; 0 = no clipping; auto: 1 with bert_adamw and adamw, "
-        "else 0");
+        "clip the gradient to this global norm; 0 = no clipping; auto: 1 with bert_adamw and "
+        "adamw, else 0");
   visit("clip_value", c.clip_value,
-        "largest element of the gradient; 0 = no clipping; auto: 1 with amos, else 0");
+        "clip each element of the gradient to this absolute value; 0 = no clipping; auto: 1 with "
+        "amos, else 0");
   visit("layer_decay", c.layer_decay,
-        "of model.type classify: each layer's rate is so many times that of the one above it, "
-        "ELECTRA's 0.8; 1: all the same");
+        "layer-wise learning rate decay, for model.type classify: factor on the rate from each "
+        "layer to the layer below, 0.8 in ELECTRA; 1: the same rate for all layers");
   visit("rate_rules", c.rate_rules,
-        "factor of the learning rate by parameters' names, 0 = frozen: '.*/embeddings/.* = 0'");
+        "factors on the learning rate by parameter name, 0 = frozen: '.*/embeddings/.* = 0'");
   visit("decay_rules", c.decay_rules,
-        "weight decay by parameters' names, before the optimizer's own: '.*/kernel = 0.1'");
+        "weight decay by parameter name, instead of weight_decay: '.*/kernel = 0.1'");
   visit("trust_norm", c.trust_norm,
-        "lamb: a parameter's norm counts up to this in its trust ratio; 0 = no bound");
+        "upper bound of the parameter norm in the trust ratio of lamb; 0 = no bound");
   visit("amos_preset", c.amos_preset,
-        "rules of amos by parameters' names: bert, jestimator_bert, t5, none; auto: as model.type");
+        "preset of eta and slot rules for amos: bert, jestimator_bert, t5, none; auto: by "
+        "model.type");
   visit("eta_rules", c.eta_rules,
-        "amos: the scale to come to, before the preset's: '.*/kernel = sqrt(1 / SHAPE[0]); …'");
+        "eta of amos, the expected scale of a parameter, by name; these rules come before the "
+        "preset's: '.*/kernel = sqrt(1 / SHAPE[0]); …'");
   visit("slot_rules", c.slot_rules,
-        "amos: the shape of a parameter's slots: '.*/kernel = (1, SHAPE[1]); .* = ()'");
+        "shape of amos' slots by parameter name: '.*/kernel = (1, SHAPE[1]); .* = ()'");
   visit("adafactor_clip", c.adafactor_clip,
-        "both adafactor: largest root mean square of a parameter's update; 0 = no clipping");
+        "adafactor: clip each parameter's update to this root mean square; 0 = no clipping");
   visit("adafactor_exponent", c.adafactor_exponent,
-        "of the mean of squared gradients: step t, from 1, counts for t^-adafactor_exponent");
+        "adafactor: decay of the mean of squared gradients; beta2 of step t is "
+        "1 - t^-adafactor_exponent");
   visit("adafactor_momentum", c.adafactor_momentum,
-        "momentum of its updates; 0 = none, and no slot as large as the parameters");
+        "adafactor: momentum of the updates; 0 = none (saves memory)");
   visit("adafactor_scaled", c.adafactor_scaled,
-        "the learning rate is times each parameter's own root mean square");
+        "adafactor: multiply the learning rate by each parameter's root mean square");
 }
 
 const std::vector<std::string>& optimizer_names();
@@ -72,8 +77,8 @@ const std::vector<std::string>& amos_preset_names();  // "auto" and "none" among
 
 bool is_adafactor(const OptimizerConfig& config);
 
-// Builds the optimizer. The preset "auto" of Amos is that of `model_type`. Throws UsageError for an
-// invalid rule.
+// Builds the optimizer. amos_preset "auto" selects the preset for `model_type`. Throws UsageError
+// for an invalid rule.
 Optimizer make_optimizer(const OptimizerConfig& config, std::string_view model_type);
 
 // Returns the global norm to which clip_norm clips the gradient: 0 if it does not clip, NaN if the

@@ -26,18 +26,18 @@ template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, PruningOptions>
 void visit_fields(C& c, Visitor&& visit) {
   visit("sparsity", c.sparsity,
-        "share of the weights of attention and feed-forward that becomes 0 from the warm-up's end "
-        "over four fifths of the steps, the smallest first, and stays 0: a smaller file, not a "
-        "faster model (docs/guides/compress.md); 0: none");
+        "final share of the attention and feed-forward weights that are pruned (set to 0), "
+        "gradually from the end of the warm-up to 4/5 of the steps; makes the file smaller, not "
+        "the model faster (docs/guides/compress.md); 0: no pruning");
   visit("method", c.method,
-        "magnitude: the smallest of these weights become 0; movement: those that learning takes "
-        "towards 0 most; soft: those whose learned score falls, as many as these are");
+        "which weights are pruned: magnitude: the smallest; movement: those that training moves "
+        "towards 0; soft: those with a learned score below a threshold, regardless of sparsity");
   visit("penalty", c.penalty,
-        "of soft: what scores are drawn down with; more: more weights become 0");
-  visit("score_learning_rate", c.score_learning_rate, "of soft: the learning rate of the scores");
+        "penalty on the scores of method soft; a larger penalty prunes more weights");
+  visit("score_learning_rate", c.score_learning_rate, "learning rate of the scores, for soft");
   visit("nm", c.nm,
-        "2:4: before the first step all but 2 of each 4 neighbouring inputs of an output become 0, "
-        "and stay 0, in the place of train.pruning.sparsity");
+        "N:M sparsity instead of train.pruning.sparsity; 2:4: before the first step, prune all but "
+        "2 of each 4 neighbouring inputs of an output");
 }
 
 // Returns which weights are pruned at which steps of a run.

@@ -42,7 +42,8 @@ std::string plain_text(const std::string& pattern) {
   return begin == out.npos ? "" : out.substr(begin, end + 1 - begin);
 }
 
-// Returns what a pattern may have meant: "a/b/c" gives a, b, c, a/b and a/b/c.
+// Returns the parts of all names, as candidates for "did you mean" hints: a, b, c, a/b and a/b/c
+// for the name "a/b/c".
 std::vector<std::string> words_in(std::span<const std::string> names) {
   std::set<std::string> out;
   for (const std::string& name : names) {

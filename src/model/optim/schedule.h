@@ -16,8 +16,8 @@ enum class Warmup {
   none         // T5: no warm-up
 };
 
-// The factor on the learning rate. p is the progress to total_steps, from step 0, or from the end
-// of the warm-up with Warmup::precedes.
+// How the factor on the learning rate decays. p is the progress, from 0 to 1, from step 0 (with
+// Warmup::precedes from the end of the warm-up) to total_steps.
 enum class Decay {
   polynomial,    // end + (1 - end) (1 - p)^power
   after_warmup,  // JEstimator: 1 - (step - warmup)/(decay_to_step - warmup) after the warm-up,

@@ -26,32 +26,35 @@ template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, ScheduleConfig>
 void visit_fields(C& c, Visitor&& visit) {
   visit("type", c.type,
-        "bert: linear decay after the warm-up; electra: the warm-up is a factor of it, too; "
-        "jestimator: no decay, or one from the warm-up's end to decay_to_step; linear: decay from "
-        "the warm-up's end; polynomial, constant, cosine; inverse_sqrt: T5's; wsd: warm-up, "
-        "stable, decay over the last decay_steps");
+        "bert: warm-up, then linear decay that counts from step 0; electra: linear decay from step "
+        "0, multiplied by the warm-up; jestimator: constant, or linear decay from the end of the "
+        "warm-up to decay_to_step; linear, polynomial or cosine: decay after the warm-up; "
+        "constant; inverse_sqrt: as in T5; wsd: warm-up, constant, decay in the last decay_steps");
   visit("warmup_steps", c.warmup_steps, "steps of linear warm-up");
   visit("warmup_ratio", c.warmup_ratio,
-        "share of all steps; above 0 it sets train.schedule.warmup_steps");
+        "warm-up steps as a share of all steps; above 0 it sets train.schedule.warmup_steps");
   visit("warmup_form", c.warmup_form,
-        "of polynomial, cosine and inverse_sqrt: precedes the decay; multiplies it, as ELECTRA's; "
-        "replaces it, as BERT's; none; auto: precedes, but none with inverse_sqrt");
-  visit("power", c.power, "of polynomial: (1 - share done)^power");
+        "how warm-up and decay combine for polynomial, cosine and inverse_sqrt: precedes: the "
+        "decay starts after the warm-up; multiplies: both from step 0, multiplied (ELECTRA); "
+        "replaces: the decay counts from step 0 but applies after the warm-up (BERT); none: no "
+        "warm-up; auto: precedes, or none with inverse_sqrt");
+  visit("power", c.power, "exponent of the polynomial decay: (1 - progress)^power");
   visit("min_lr_rate", c.min_lr_rate,
-        "of polynomial, cosine and wsd: share of the learning rate that is left at the end");
+        "final learning rate as a share of learning_rate, for polynomial, cosine and wsd");
   visit("decay_to_step", c.decay_to_step,
-        "step at which the rate of type jestimator is 0; 0 = no decay");
-  visit("decay_steps", c.decay_steps, "last steps, over which type wsd decays");
+        "step at which the learning rate reaches 0, for type jestimator; 0 = no decay");
+  visit("decay_steps", c.decay_steps, "number of decay steps at the end of the run, for type wsd");
   visit("decay_ratio", c.decay_ratio,
-        "share of all steps; above 0 it sets train.schedule.decay_steps");
-  visit("decay_type", c.decay_type, "of wsd: linear, or sqrt: 1 - sqrt(share done)");
+        "decay steps as a share of all steps; above 0 it sets train.schedule.decay_steps");
+  visit("decay_type", c.decay_type, "decay of type wsd: linear, or sqrt: 1 - sqrt(progress)");
 }
 
 const std::vector<std::string>& schedule_names();
 const std::vector<std::string>& warmup_form_names();  // "auto" among them
 const std::vector<std::string>& decay_type_names();
 
-// Returns the schedule of a run of `steps` steps. The words of the config must be known.
+// Returns the schedule of a run of `steps` steps. The names in the config (type, warmup_form,
+// decay_type) must be valid.
 Schedule make_schedule(const ScheduleConfig& config, double learning_rate, std::int64_t steps);
 
 }  // namespace smelt::model

@@ -32,7 +32,7 @@ Tensor growth_at(const PruningSchedule& s, Tensor step) {
   return 1.0 - left * left * left;
 }
 
-// Returns the new values of the score's slots.
+// Returns the new score and the new values of its two Adam slots.
 std::vector<Tensor> update_scores(const SoftPruning& soft, const PruningSchedule& schedule,
                                   const OptimizerStep& step, const Parameter& p,
                                   std::span<const Tensor> slots, Tensor gradient) {

@@ -55,7 +55,8 @@ void add_next_sentence(const BertTask& c, const Scope& root, const Inputs& in, T
   const Tensor labels = in["next_sentence_labels"];
   const Tensor logits = next_sentence_logits(root, c.model, pooled);
   const Tensor loss = cross_entropy(logits, labels);
-  // Training data contains no padding examples; its program matches the original's.
+  // Training data contains no padding examples, so the training program needs no weights, like the
+  // original's.
   const Tensor real =
       root.training() ? ones_like(loss) : convert(reduce_max(in["input_mask"], {1}), DType::f32);
   const Tensor weight = root.training()
@@ -83,7 +84,7 @@ Objective objective(const BertTask& c, const Scope& root, const Inputs& in,
   if (c.next_sentence)
     add_next_sentence(c, root, in, encoded.pooled, out);
   else
-    // declares its parameters, which belong to the model
+    // Called only to declare the head's parameters, which are part of the checkpoint.
     next_sentence_logits(root, c.model, encoded.pooled);
   return out;
 }

@@ -32,7 +32,7 @@ struct BertTask {
 // length.
 Task bert_task(const BertTask& config);
 
-// Returns a teacher whose scores of masked tokens a student learns.
+// Returns a teacher for masked-LM students, which learn its scores at the masked positions.
 Teacher bert_teacher(const BertConfig& config, FrozenModel model);
 
 // Predicts masked tokens with any encoder that has a masked-LM head. Inputs: input_ids, input_mask,
@@ -42,8 +42,8 @@ Prediction mask_guesses(const Encoder& encoder, std::int64_t S, std::int64_t P, 
 // Scores words at masked positions: token_features(), masked_lm_positions [P], masked_lm_ids [P] ->
 // the log-probability of each id at its position, f32 [B,P].
 Prediction word_scores(const Encoder& encoder, std::int64_t S, std::int64_t P);
-// Pools the last layer of an encoder: token_features() -> the mean over the tokens of a text that
-// are no padding, and the first token's vector, f32 [B,H] each.
+// Pools the last layer of an encoder: token_features() -> the mean over all tokens except padding,
+// and the first token's vector, f32 [B,H] each.
 Prediction pooled_states(const Encoder& encoder, std::int64_t S);
 // Like mask_guesses(), with a BERT.
 Prediction bert_mask_guesses(const BertConfig& model, std::int64_t S, std::int64_t P,

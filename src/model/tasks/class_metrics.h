@@ -27,7 +27,7 @@ double matthews(std::span<const double> counts);
 // weights are f32 [I].
 compiler::Tensor moments(compiler::Tensor x, compiler::Tensor y, compiler::Tensor weights,
                          double center);
-// Returns Pearson's correlation, which does not depend on the center; 0 if x or y is constant.
+// Returns Pearson's correlation from moments() with any center; 0 if x or y is constant.
 double pearson(std::span<const double> moments);
 
 }  // namespace smelt::model

@@ -38,7 +38,7 @@ constexpr const char* kEnd = "end_positions";
 // Scores and labels of a batch.
 struct Scored {
   Tensor logits;   // f32 [B,C]
-  Tensor labels;   // in the form of the feature
+  Tensor labels;   // as in the label feature of the problem
   Tensor weights;  // f32 [B]
 };
 
@@ -92,7 +92,8 @@ Objective single_label(const ClassifyTask& c, const Scope& root, const Scored& s
   return out;
 }
 
-// All values are means over the classes of each text.
+// Returns the multi-label objective. The loss of a text is the mean over its classes; a text counts
+// as accurate if all its classes are correct.
 Objective multi_label(const Scored& s, std::int64_t C) {
   const Tensor weight = reduce_sum(s.weights, {0});
   const Tensor labels = convert(s.labels, DType::f32);
@@ -128,7 +129,8 @@ Objective regression(const Scored& s, double center) {
   return out;
 }
 
-// The first token of each word has the number of its class, from 1; 0 means no label.
+// Returns the token classification objective. The label feature has the class number plus 1 at the
+// first token of each word, and 0 (no label) at all other tokens.
 Objective token_labels(const ClassifyTask& c, const Scope& root, const Inputs& in,
                        ForwardOutputs* outputs) {
   const std::int64_t C = c.labels.outputs();
@@ -267,8 +269,8 @@ Task classify_task(const ClassifyTask& c) {
   task.features.push_back({.name = kRealExample, .row = {}, .limit = 2, .limit_name = "a mask of"});
   task.tokens = "input_mask";
   task.row_weights = {kRealExample};
-  // Batches are shortened along features with one number per token. Labels of seq_length classes
-  // look like one.
+  // Shorter batches truncate every feature whose row has seq_length elements (with_length()). That
+  // would include the labels of a problem with exactly seq_length classes.
   const bool looks_like_tokens = task.features.at(3).row == Dims{c.seq_length};
   if (c.labels.problem == io::Problem::token_labels || !looks_like_tokens) task.lengths = c.lengths;
   task.dim_names = [encoder = c.encoder](std::string_view parameter) {

@@ -161,7 +161,8 @@ Tensor divergences(const Scope& root, const Distillation& d, Scores kind,
   return sum * (1 / static_cast<double>(student.scores.size()));
 }
 
-// The divergence of the outputs, weighted and normalized like the task's first loss.
+// Returns the loss kd_loss: the divergence of the outputs, weighted and normalized like the task's
+// first loss.
 Metric kd_loss(const Scope& root, const Distillation& d, Scores kind, const ForwardOutputs& student,
                const ForwardOutputs& teacher, const Metric& own) {
   const Tensor rows = divergences(root, d, kind, student, teacher);
@@ -174,7 +175,8 @@ Metric kd_loss(const Scope& root, const Distillation& d, Scores kind, const Forw
 
 Tensor token_mask(const LayerStates& states) { return convert(states.mask, DType::f32); }  // [B,S]
 
-// The mean squared differences of hidden states over tokens, summed over pairs of layers.
+// Returns the loss hidden_loss: the mean squared difference of hidden states over tokens, summed
+// over pairs of layers.
 Metric hidden_loss(const Scope& root, const Distillation& d, const ForwardOutputs& student,
                    const ForwardOutputs& teacher, const std::vector<LayerPairs>& pairs) {
   Tensor sum, weight;
@@ -208,7 +210,8 @@ Tensor attention_scores(const LayerStates& states, std::int64_t layer) {
   return einsum("bqnd,bknd->bnqk", q, k) * (1 / std::sqrt(q.dim(3)));
 }
 
-// The mean squared differences of attention scores over heads and pairs of tokens.
+// Returns the loss attention_loss: the mean squared difference of attention scores over heads and
+// pairs of tokens, summed over pairs of layers.
 Metric attention_loss(const Distillation& d, const ForwardOutputs& student,
                       const ForwardOutputs& teacher, const std::vector<LayerPairs>& pairs) {
   Tensor sum, weight;
@@ -247,7 +250,8 @@ Metric cosine_loss(const Distillation& d, const ForwardOutputs& student,
   return {.name = "cosine_loss", .sum = sum, .weight = weight, .factor = d.cosine};
 }
 
-// Returns the compute policy of the teacher: the student's, without rematerialization.
+// Returns the compute policy of the teacher: the student's, with the precision and dimension names
+// of the teacher. Nothing is stored for a backward pass, because the teacher has none.
 ComputePolicy teacher_compute(ComputePolicy c, const Teacher& t, const Distillation& d) {
   if (d.precision != "auto") c.dtype = d.precision == "bf16" ? DType::bf16 : DType::f32;
   c.save = RematPolicy::none;

@@ -53,7 +53,7 @@ struct Teacher {
   FrozenModel model;
   OutputSpec sizes;
   Json settings;  // identifies the teacher when a run is resumed
-  // Settings that the student's task must have in common, such as {"problem", …} and {"labels", …}.
+  // Settings that must be equal in the student's task, such as {"problem", …} and {"labels", …}.
   Json asked = Json::object();
   std::function<void(const Scope& root, const Inputs& inputs, ForwardOutputs& outputs)> forward;
 };

@@ -50,7 +50,8 @@ Tensor random_keys(const Scope& s, Tensor allowed, const Dims& dims) {
   return select(fits, key, full_like(key, -1));
 }
 
-// Returns s32 [B,N] positions, all of them allowed if the row has enough.
+// Returns s32 [B,N] positions. They are all allowed positions if the row has at least N of them (or
+// at least one, for independent draws).
 Tensor draw_positions(const Scope& s, const MaskingRule& rule, Tensor allowed) {
   const auto B = allowed.dim(0), S = allowed.dim(1), N = rule.most;
   if (rule.draws == MaskDraws::distinct) return top_k(random_keys(s, allowed, {B, S}), N)[1];

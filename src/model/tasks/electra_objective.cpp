@@ -31,14 +31,14 @@ namespace {
 Tensor flat(Tensor x) { return reshape(x, {x.shape().elements()}); }
 Tensor total(Tensor x) { return reduce_sum(flat(x), {0}); }
 
-// Electric's generator: predicts every token from those before and after it.
+// Applies Electric's generator, which predicts each token from the tokens before and after it.
 Generated cloze(const Scope& root, const ElectraTask& c, const MaskedInputs& in) {
   const ElectraEncoded towers = electra_two_towers(root, c.model, in.inputs);
   const auto B = towers.sequence.dim(0), S = towers.sequence.dim(1);
   const Tensor rows = reshape(towers.sequence, {B * S, towers.sequence.dim(2)});
   const LmHead head = electra_word_head(root / "cloze_predictions", c.model, rows, towers.words);
-  // Picks rows, which are matmul inputs and rounded anyway, instead of scores, which the one-hot
-  // matmul would round.
+  // Gather the rows, not the scores: gather_positions() is a matmul, which rounds its operands. The
+  // rows are operands of a later matmul, so rounding does not change the scores.
   const auto E = head.rows.dim(1);
   const Tensor picked = gather_positions(reshape(head.rows, {B, S, E}), in.masks.positions);
   const LmHead of_masked{
@@ -78,7 +78,7 @@ void add_masked_lm(const Scope& root, const ElectraTask& c, const MaskedInputs& 
                            .weight = weight});
 }
 
-// The discriminator's task, for each token.
+// The discriminator's outputs, labels and weights per token.
 struct DiscriminatorRows {
   Tensor logits;       // f32 [B*S], positive: replaced
   Tensor labels;       // f32 [B*S]: 1 if replaced
@@ -112,8 +112,8 @@ void add_discriminator(const Scope& root, const ElectraTask& c, const Discrimina
                          .sum = count_hits(zero, g.labels, g.weights),
                          .weight = weight});
   if (root.training()) return;
-  // The original's metric includes padding tokens as certainly original tokens, but not padding
-  // examples.
+  // In the original, disc_auc counts padding tokens as original tokens with probability 0, but does
+  // not count padding examples.
   const bool padding = c.masking().draws == MaskDraws::original;
   const Tensor probability = logistic(x) * g.weights;
   out.metrics.push_back(

@@ -19,7 +19,9 @@ using compiler::zeros_like;
 
 namespace {
 
-// Returns the generator's features and, as outputs, `words` of its logits f32 [B*P,V].
+// Returns a prediction with the generator's features, whose outputs are the results of `words` on
+// the generator's logits f32 [B*P,V]. Throws UsageError that begins with `where` for a uniform
+// generator.
 template <class Words>
 Prediction of_generator(const ElectraTask& c, std::int64_t S, std::int64_t P,
                         const std::string& where, Words words) {

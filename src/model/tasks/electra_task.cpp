@@ -88,7 +88,8 @@ Task electra_task(const ElectraTask& c) {
   task.settings = settings(c);
   task.described = {{"seq_length", c.seq_length}};
   task.record_kind = "electra";
-  // BERT examples contain all features of ELECTRA, but are already masked.
+  // BERT examples contain all features of ELECTRA but are already masked; this feature identifies
+  // them, so that they are rejected.
   task.foreign = {{.name = "masked_lm_positions", .kind = "bert"}};
   task.features = token_features(discriminator_config(c.model), c.seq_length);
   task.tokens = "input_mask";

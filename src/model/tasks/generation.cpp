@@ -367,7 +367,8 @@ void check_search(const Search& c, std::int64_t words) {
   require(c.answers >= 1 && (c.sample || c.answers <= c.beams),
           str(c.answers, " outputs requested from ", c.beams, c.beams == 1 ? " beam" : " beams"),
           c.beams == 1 ? "add --sample or --beams" : "request at most as many outputs as beams");
-  // The score -1e9 of forbidden words is divided by the temperature.
+  // The temperature is limited because it also divides the score of forbidden words, -1e9, which
+  // must stay far below all others.
   require(c.temperature > 0 && c.temperature <= 1e4,
           str("temperature is ", c.temperature, ", must be above 0 and at most 10000"),
           "use 1 for the model's probabilities");

@@ -20,7 +20,7 @@ enum class EarlyStop { no, yes, never };
 
 // Settings of decoding.
 struct Search {
-  // length of an output; the minimum does not count the end token
+  // maximum and minimum length of an output; the minimum does not count the end token
   std::int64_t most_tokens = 32, least_tokens = 0;
   std::int64_t beams = 1;     // 1: no beam search
   double length_penalty = 1;  // a beam's score is divided by its length to this power

@@ -55,7 +55,7 @@ Tensor draw_masked(const Scope& root, const JestimatorBertTask& c, Tensor target
   return bitwise_and(masked, compare(largest, zeros_like(largest), Compare::gt));
 }
 
-// Scores of all tokens, and which of them count.
+// Label scores of all tokens, and the weight of each token: 1 if it is masked, otherwise 0.
 struct MaskedScores {
   LabelScores found;
   Tensor counted;  // f32 [B*S]

@@ -33,9 +33,10 @@ struct JestimatorBertTask {
 };
 
 // Returns the task. Examples have the feature `targets` with max_length tokens. The loss
-// masked_lm_loss is the sum divided by the square root of the number of masked tokens; their mean
-// is reported. Evaluation adds mrr, the mean of 1 / rank of the masked word (ties rank last), and
-// masked_lm_accuracy (rank 1). Throws UsageError for contradicting settings.
+// masked_lm_loss is the sum over masked tokens divided by the square root of their number; the
+// reported value is the mean over masked tokens. Evaluation adds mrr, the mean of 1 / rank of the
+// masked word (ties rank last), and masked_lm_accuracy (rank 1). Throws UsageError for
+// contradicting settings.
 Task jestimator_bert_task(const JestimatorBertTask& config);
 
 // The objective for given masks: targets s32 [B,S], `masked` pred [B,S].

@@ -21,7 +21,7 @@ using compiler::select;
 using compiler::Tensor;
 namespace {
 
-constexpr double kShownAsMask = 0.8, kReplaced = 0.9;  // cumulative shares of the masked positions
+constexpr double kShownAsMask = 0.8, kReplaced = 0.9;  // below 0.8: [MASK]; below 0.9: random
 
 // Returns the ids [B,S] with 80 % of the masked positions as the mask token and 10 % as random
 // tokens.

@@ -26,7 +26,8 @@ namespace {
 constexpr std::int64_t kBins = 199;
 constexpr double kRateEpsilon = 1e-6;  // as in tf.metrics.auc
 
-// The counts are the weights of label 1 in each bin, followed by those of label 0.
+// Returns the area under the ROC curve. `counts` contains the total weight of label 1 in each bin,
+// followed by the total weight of label 0 in each bin.
 double area(std::span<const double> counts) {
   CHECK(counts.size() == 2 * kBins, counts.size());
   double positives = 0, negatives = 0;

@@ -12,8 +12,8 @@ namespace smelt::model {
 compiler::Tensor count_hits(compiler::Tensor predicted, compiler::Tensor labels,
                             compiler::Tensor weights);
 
-// Returns the metric `hits` / `all` (f32 scalars), where `all` depends on the model. `weight` is
-// the number of items it was computed from.
+// Returns a metric whose value is the sum of `hits` divided by the sum of `all` over all batches
+// (f32 scalars), such as a precision. `weight` is the number of items in the batch.
 Metric share_of(std::string name, compiler::Tensor hits, compiler::Tensor all,
                 compiler::Tensor weight);
 

@@ -39,8 +39,8 @@ using Finish = double (*)(std::span<const double> sums);
 // norm.
 struct Metric {
   std::string name;  // "masked_lm_loss"
-  // f32 scalars. No gradient flows through the weight. With micro-batches it must not depend on
-  // parameters.
+  // f32 scalars. No gradient flows through the weight. With micro-batches the weight must not
+  // depend on parameters.
   compiler::Tensor sum, weight;
   Norm norm = Norm::mean;
   double factor = 1;  // for losses: factor in the total loss
@@ -106,7 +106,7 @@ struct OutputSpec {
   std::vector<StackSizes> stacks;
 };
 
-// A frozen second model in an objective (Scope::held()). Its values are read when they are needed.
+// A frozen second model in an objective (Scope::held()). Its parameter values are loaded lazily.
 struct FrozenModel {
   std::string where;                              // prefix of error messages
   std::shared_ptr<const io::LazyTensors> values;  // by parameter name
@@ -130,8 +130,8 @@ struct Task {
   std::function<Objective(const Scope& root, const Inputs& inputs)> objective;
   // The feature whose nonzero values are the tokens that are not padding; empty: unknown.
   std::string tokens = {};
-  // Sequence lengths that a batch may have, ascending; the last one is that of `tokens`. Empty:
-  // only that one.
+  // Sequence lengths that a batch may have, ascending; the last one is the length of the feature
+  // `tokens`. Empty: all batches have that length.
   std::vector<std::int64_t> lengths = {};
   // Features that are all 0 in padding examples. Padding examples fill up a batch and have no
   // weight in any loss or metric of an evaluation. Empty: padding is not supported, and an
@@ -152,7 +152,8 @@ struct Task {
   std::optional<Tells> tells = {};
   // A frozen model that the objective also uses, such as a teacher.
   std::optional<FrozenModel> frozen = {};
-  // Fields that the data's description must match if present, such as {"seq_length", 128}.
+  // Fields that must have these values in the dataset's description if they occur there, such as
+  // {"seq_length", 128}.
   std::vector<std::pair<std::string, Json>> described;
   // The kind of records, see RecordOptions (data/input_pipeline/example_source.h).
   std::string record_kind = {};

@@ -15,7 +15,7 @@ io::Feature masked_positions_feature(std::int64_t S, std::int64_t P);
 io::Feature masked_ids_feature(std::int64_t vocab_size, std::int64_t P);
 // Returns the encoder's inputs. If `outputs` is not null, it receives the hidden states.
 EncoderInputs encoder_inputs(const Inputs& in, ForwardOutputs* outputs = nullptr);
-// Describes the layers of such an encoder.
+// Returns the sizes of the encoder's stack of layers.
 std::vector<StackSizes> encoder_stack(const BertConfig& model);
 
 }  // namespace smelt::model

@@ -15,7 +15,7 @@ void add_averages(StateLayout& layout) {
   }
 }
 
-// If the value does not change, the average keeps exactly the same bits.
+// In this form an average that equals the value does not change by rounding.
 Tensor next_average(double decay, Tensor average, Tensor value) {
   return average + (1 - decay) * (value - average);
 }

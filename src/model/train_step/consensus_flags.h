@@ -17,7 +17,7 @@ struct ConsensusFlags {
   bool stop = false, save = false;
 };
 
-// Figures of the report, in the order of consensus_flags_argument()'s result.
+// Names of the counts in a report, in the order of consensus_flags_argument()'s result.
 inline constexpr const char* kStopWishes = "stop_wishes";
 inline constexpr const char* kSaveWishes = "save_wishes";
 

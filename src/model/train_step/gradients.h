@@ -12,9 +12,9 @@
 
 namespace smelt::model {
 
-// Concatenates the elements of scalars and vectors to one f32 vector.
+// Concatenates the elements of scalars and vectors into one f32 vector.
 compiler::Tensor vector_of(const std::vector<compiler::Tensor>& tensors);
-// The inverse of vector_of(): splits a vector into tensors with the shapes of `like`.
+// Inverts vector_of(): splits a vector into tensors with the shapes of `like`.
 std::vector<compiler::Tensor> split_like(compiler::Tensor vector,
                                          const std::vector<compiler::Tensor>& like);
 

@@ -105,8 +105,8 @@ RandomSource random_arguments(StepProgram& out, const TrainingConfig& c, std::in
   return random;
 }
 
-// Returns the random source of an evaluation that draws; nullopt if it does not. Examples are
-// numbered over all batches.
+// Returns the random source of an evaluation that draws random numbers, or nullopt if it draws
+// none. Examples are numbered over all batches.
 std::optional<RandomSource> numbered_examples(bool draws, StepProgram& out, std::int64_t size) {
   if (!draws) return {};
   Graph& graph = out.program.graph;
@@ -323,7 +323,7 @@ std::vector<Tensor> mean_over_draws(const Scope& root, const io::Features& featu
   return split_like(sums / static_cast<double>(draws), first);
 }
 
-// Like mean_over_draws, for an objective.
+// Returns the objective `first` with the sums and weights replaced by means over `passes` draws.
 Objective mean_over_passes(const Task& task, const Scope& root, const std::vector<Tensor>& batch,
                            std::int64_t passes, Objective first) {
   const auto figures = [&](const Scope& scope, const Inputs& inputs) {
@@ -483,7 +483,8 @@ StepProgram gradient_program(const Task& task, const TrainingConfig& config,
 StepProgram eval_program(const Task& task, std::int64_t batch_size, const ShardingPlan& placement,
                          ComputePolicy compute, std::int64_t passes, bool takes_wishes) {
   if (passes > 1 && !task.draws)
-    throw UsageError(str("eval: ", passes, " passes of a model without random draws: ", task.name),
+    throw UsageError(str("eval: eval.passes is ", passes,
+                         ", must be 1 for a model without random draws: ", task.name),
                      "set eval.passes to 1");
   StepProgram out{.features = task.features, .takes_wishes = takes_wishes, .placement = placement};
   Program& p = out.program;

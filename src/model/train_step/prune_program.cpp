@@ -39,19 +39,20 @@ using compiler::Tensor;
 using compiler::zeros_like;
 namespace {
 
-// Bits of an s32 key, whose order is the order of importance.
+// Weights are ranked by s32 keys: a larger key means a more important weight. kBits is the number
+// of bits of a key without the sign.
 constexpr int kBits = 31;
 constexpr double kLowestKey = -2147483648.0;
 
 Tensor size_key(Tensor x) { return bitcast_convert(abs(x), DType::s32); }
 
-// Converts the bits of floats with sign to s32 keys in the same order.
+// Converts the bits of f32 numbers, which may be negative, to s32 keys that sort like the numbers.
 Tensor ordered_key(Tensor bits) {
   const Tensor least = full_like(bits, kLowestKey);
   return select(compare(bits, zeros_like(bits), Compare::lt), least - bits, bits);
 }
 
-// Returns the lowest key for weights that are 0.
+// Returns keys that sort like `movement`, and the lowest key where the weight x is 0.
 Tensor movement_key(Tensor x, Tensor movement) {
   const Tensor ordered = ordered_key(bitcast_convert(movement, DType::s32));
   return select(compare(x, zeros_like(x), Compare::eq), full_like(ordered, kLowestKey), ordered);
@@ -86,8 +87,8 @@ std::vector<Tensor> keys_of(const std::vector<Pruned>& matrices) {
   return out;
 }
 
-// Returns the largest key that at least `kept` keys reach. Determines the sign, then each bit from
-// the highest, by counting.
+// Returns the largest threshold such that at least `kept` keys are not below it. Determines its
+// sign, then each bit from the highest, by counting the keys.
 Tensor least_key(Graph& graph, const std::vector<Pruned>& matrices, Tensor kept) {
   const Tensor zero = constant(graph, 0, DType::s32);
   const Tensor sign = select(compare(count_from(keys_of(matrices), zero), kept, Compare::ge), zero,
@@ -124,7 +125,8 @@ std::uint64_t prunable_weights(const StateLayout& state) {
 
 namespace {
 
-// Like the given score, but so that a minimum number of weights is kept.
+// Returns the key of the given score, or a lower one if fewer than the minimum share of weights
+// (kSoftKeeps) would be kept.
 Tensor least_soft_key(Graph& graph, const StateLayout& state, const std::vector<Pruned>& matrices,
                       Tensor score) {
   const auto some = static_cast<double>(kept_of(prunable_weights(state), 1 - kSoftKeeps));
@@ -136,7 +138,7 @@ Tensor least_soft_key(Graph& graph, const StateLayout& state, const std::vector<
 Tensor in_pattern(Tensor x, const NmPattern& nm) {
   const std::int64_t in = x.dim(-2), out = x.dim(-1), groups = x.shape().elements() / out / nm.of;
   const Tensor keys = reshape(size_key(x), {groups, nm.of, out});
-  const Dims pairs{groups, nm.of, nm.of, out};  // of a weight and another that may rank before it
+  const Dims pairs{groups, nm.of, nm.of, out};  // [groups, weight, other weight, out]
   const Tensor own = broadcast_in_dim(keys, pairs, {0, 1, 3}),
                other = broadcast_in_dim(keys, pairs, {0, 2, 3});
   Graph& graph = x.graph();
@@ -151,7 +153,7 @@ Tensor in_pattern(Tensor x, const NmPattern& nm) {
   return select(reshape(stays, x.dims()), x, zeros_like(x));
 }
 
-// Returns the index of this slot of value i.
+// Returns the index of the state tensor for slot `slot` of value i.
 std::size_t slot_of(const StateLayout& state, std::size_t i, const char* slot) {
   const std::string name = str(state.tensors[i].name, "/", slot);
   const auto found = std::ranges::find(state.tensors, name, &StateTensor::name);

@@ -10,9 +10,10 @@ namespace smelt::model {
 // donated, with pruned weights of its prunable matrices (model/optim/pruning.h) set to 0, then the
 // number of nonzero weights (s32). Weights are pruned if their magnitude, movement or score is
 // below that of the last one kept; ties are kept, so more weights than requested may remain. Zeros
-// stay 0 whatever their movement. With N:M sparsity the number is ignored, and of equal neighbours
-// the first ones are kept. The program runs on the devices with the sharding of the parameters.
-// Throws UsageError if a pattern does not divide a matrix's inputs.
+// stay 0 whatever their movement. With N:M sparsity the number of weights to keep is ignored; of
+// equal weights in a group, the first ones are kept. The program runs on the devices with the
+// sharding of the parameters. Throws UsageError if the group size of the pattern does not divide
+// the inputs of a matrix.
 StepProgram prune_program(const StepProgram& training, const Pruning& pruning);
 
 // Returns the number of weights in the prunable matrices.

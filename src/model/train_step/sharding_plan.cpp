@@ -33,8 +33,8 @@ Tensor add_rows(Tensor x) {
   return sum;
 }
 
-// Sums x over replicas in a fixed order: each replica adds up its slice, then all gather all
-// slices. Memory: two copies of x, not one per replica.
+// Sums x over replicas in a fixed order: each replica sums one slice of x, then the slices are
+// all-gathered. Needs memory for two copies of x instead of one per replica.
 Tensor ordered_sum(Tensor x, std::int64_t replicas) {
   const std::int64_t count = x.shape().elements();
   const std::int64_t slice = (count + replicas - 1) / replicas, whole = slice * replicas;
@@ -90,8 +90,8 @@ ShardingPlan placement_for(std::string_view platform, std::int64_t devices, Redu
                      "use the mesh auto, or the reduction global");
   const bool replicas = reduction == Reduction::per_replica || (cpu && devices > 1 && !split);
   if (replicas && partition.split_slots)
-    throw UsageError("slots cannot be split if each device is a separate replica",
-                     "do not split slots on the CPU or with the reduction per_replica");
+    throw UsageError("the optimizer state cannot be sharded if each device is a separate replica",
+                     "do not shard it on the CPU or with the reduction per_replica");
   if (replicas) partition.mesh.clear();
   if (!replicas && devices > 1 && partition.mesh.empty()) partition.mesh = {{"data", devices}};
   return {.devices = devices,

@@ -48,10 +48,11 @@ struct ShardingPlan {
   std::int64_t row_shard(std::int64_t device) const { return device / (devices / row_shards()); }
 };
 
-// Chooses the placement. On the CPU, whose all-reduce adds in order of arrival, devices are
-// replicas with ordered sums. Elsewhere, or if the mesh shards parameters, the program runs over a
-// mesh, unless the reduction is per_replica. (On the CPU, two runs over a mesh may differ in the
-// last bits.)
+// Chooses the placement. On the CPU, devices are replicas with ordered sums, because the CPU's
+// all-reduce adds in order of arrival. On other platforms, or if the mesh shards parameters, the
+// program runs over a mesh, unless the reduction is per_replica. (On the CPU, two runs over a mesh
+// may differ in the last bits.) Throws UsageError if the reduction or a sharded optimizer state
+// cannot be combined with the placement.
 ShardingPlan placement_for(std::string_view platform, std::int64_t devices, Reduction reduction,
                            PartitionRules partition = {});
 
@@ -66,12 +67,13 @@ template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, MeshChoice>
 void visit_fields(C& c, Visitor&& visit) {
   visit("mesh", c.mesh,
-        "auto: all devices share the batch; data=2,fsdp=2,tensor=2: fsdp splits parameters, too, "
-        "tensor splits heads, feed-forward layers and vocabulary");
+        "auto: data parallel over all devices; or axis sizes, data=2,fsdp=2,tensor=2: data shards "
+        "the batch; fsdp shards batch and parameters; tensor shards heads, feed-forward layers and "
+        "vocabulary");
   visit("rules", c.rules,
-        "which mesh axis splits embed, heads, mlp, vocab where it is another: vocab=none");
+        "override the mesh axis that shards a dimension (embed, heads, mlp, vocab): vocab=none");
   visit("shard_optimizer_state", c.shard_optimizer_state,
-        "split the optimizer's state over the data axis, too (ZeRO)");
+        "shard the optimizer state over the data axis (ZeRO-1)");
 }
 // Parses the choice. Throws UsageError for an unknown axis, an axis given twice, or sizes whose
 // product is not the number of devices.
@@ -99,19 +101,20 @@ template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, ComputeOptions>
 void visit_fields(C& c, Visitor&& visit) {
   visit("precision.compute", c.precision,
-        "bf16 or f32, of activations and products; parameters are f32; f32_exact: products of all "
-        "bits on a TPU or GPU, too");
+        "precision of activations and matmuls: bf16 or f32; f32_exact: full f32 precision of "
+        "matmuls on a TPU or GPU, too; parameters are always f32");
   visit("memory.layers", c.layers,
-        "unrolled; scan: a loop, compile time does not grow with depth; auto: as device and steps "
-        "want");
+        "unrolled; scan: a loop, so that compile time does not grow with depth; auto: chosen by "
+        "device, depth and number of steps");
   visit("memory.remat_policy", c.save,
-        "what scanned layers keep for the backward pass: all (but attention scores on a TPU), "
-        "products, layer (least memory); auto");
+        "what scanned layers store for the backward pass: all (except attention scores on a TPU); "
+        "products: results of matmuls; layer: only the layer's input (least memory); auto");
   visit("memory.attention_rows", c.attention_rows,
-        "most queries that attention takes at a time, in a loop: less memory for scores; 0: all");
+        "maximum number of queries that attention processes at a time; a smaller number saves "
+        "memory for scores; 0: all");
   visit("memory.logits_mb", c.logits_mb,
-        "megabytes of scores of all words that a device makes at a time where it scores every "
-        "token's, in a loop; 0: all");
+        "maximum megabytes of vocabulary scores (logits) that a device computes at a time; 0: no "
+        "limit");
 }
 
 // Parse and print a user's choice; "auto" returns nullopt. Throw UsageError that begins with

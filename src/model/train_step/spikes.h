@@ -23,8 +23,9 @@ struct Spikes {
   SpikeAction action = SpikeAction::none;
   // number of previous losses that a loss is compared with; no spikes before that many steps
   std::int64_t window = 128;
-  double sigmas = 6;  // threshold above their mean, in standard deviations
-  // Batches that a rollback skips, counted from its checkpoint; at least those up to the spike.
+  double sigmas = 6;  // threshold above the mean of these losses, in standard deviations
+  // Number of batches after the checkpoint that a rollback skips. All batches up to the spike are
+  // skipped in any case.
   std::int64_t skip_batches = 0;
 };
 
@@ -32,12 +33,13 @@ template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, Spikes>
 void visit_fields(C& c, Visitor&& visit) {
   visit("action", c.action,
-        "of a step whose loss is a spike: none; skip: its update is not applied; rewind: back to "
-        "the last checkpoint and over the data up to it");
-  visit("window", c.window, "losses before it that a loss is held to");
-  visit("sigmas", c.sigmas, "a spike is so many of their standard deviations above their mean");
+        "reaction to a loss spike: none; skip: do not apply the update of the step; rewind: roll "
+        "back to the last checkpoint and skip the batches up to the spike");
+  visit("window", c.window, "number of previous losses that a loss is compared with");
+  visit("sigmas", c.sigmas, "spike threshold: standard deviations above the mean of these losses");
   visit("skip_batches", c.skip_batches,
-        "batches that a rewind goes over; 0, or too few: those up to the spike");
+        "minimum number of batches that a rollback skips; batches up to the spike are always "
+        "skipped");
 }
 
 // A figure of the report: 1 if the step was a spike.
@@ -45,7 +47,7 @@ inline constexpr const char* kSpikeFigure = "spike";
 // State tensor [window]: the losses of the previous steps, newest last, including spikes.
 inline constexpr const char* kSpikeLosses = "run/losses";
 
-// Returns the layout of this state tensor.
+// Returns the layout of the state tensor kSpikeLosses.
 StateTensor spike_losses(const Spikes& spikes);
 // Returns a pred: whether `loss` is a spike after these losses. `step` (s32) is the number of
 // previous steps.

@@ -13,7 +13,8 @@ using compiler::Shape;
 
 namespace {
 
-// A dimension of a slot that equals its parameter's is sharded like it.
+// Returns the sharding of a slot. A dimension with the same size as in the parameter is sharded
+// like the parameter; others are not sharded.
 DimAxes slot_axes(DimAxes of_parameter, const Dims& parameter, const Dims& slot) {
   of_parameter.resize(slot.size());
   for (std::size_t i = 0; i < slot.size(); ++i)

@@ -27,7 +27,7 @@ StepVerdict judge_step(Tensor flag, Tensor loss, Tensor norm, Tensor spike) {
   const Tensor finite = bitwise_and(is_finite(loss), is_finite(norm));
   const Tensor good = bitwise_and(compare(flag, zeros_like(flag), Compare::gt), finite);
   const Tensor never = compare(flag, flag, Compare::ne);
-  // Without the barrier, each fusion of an update would compute the verdict itself.
+  // Without the barrier, XLA would recompute this condition in the fusion of each update.
   return {.good = good, .apply = optimization_barrier(spike ? select(spike, never, good) : good)};
 }
 

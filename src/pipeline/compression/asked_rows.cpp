@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kAskedAtOnce = 2048;
 
-// Returns the label in the same JSON form as predictions of the problem.
+// Returns the label in the JSON format of the problem's predictions: a number, a list or a string.
 OrderedJson label_json(const io::Labels& labels, const std::string& label) {
   if (labels.problem == io::Problem::regression) {
     const OrderedJson number = OrderedJson::parse_or_discard(label);

@@ -1,4 +1,4 @@
-// Predictions of a fine-tuned model, named by its folder, for labelled rows, and their latency.
+// Inference with the fine-tuned model in a folder: predictions for labelled rows, and latency.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace smelt::pipeline {
 
-// Returns {"text", "pair", "label", "prediction", "probabilities"} for a row and the outputs of a
-// classifier; fields without a value are left out. For token_labels it has the words instead, see
-// words_json().
+// Returns {"text", "pair", "label", "prediction", "probabilities"} for a row. `numbers` are the
+// outputs of a classifier for it. Fields without a value are left out. For token_labels, the fields
+// of words_json() replace the text.
 OrderedJson row_prediction_json(const data::LabelledRow& row, bool has_label,
                                 const io::Labels& labels, const std::vector<float>& numbers);
 
 // Labelled rows to predict.
 struct RowsToPredict {
-  data::LabelledFiles files = {};          // an empty column has the default name of the problem
+  data::LabelledFiles files = {};          // if a column name is empty: the problem's default
   std::int64_t seq_length = 512;           // T5: maximum tokens of a text
   std::int64_t target_length = 64;         // T5: maximum tokens of an answer
   std::optional<std::string> prefix = {};  // T5: text before each input; nullopt: the model's own
@@ -37,7 +37,7 @@ class ComparedModel {
     std::int64_t batch_size = 32;  // maximum rows per batch
     // T5: exact number of tokens to generate; 0: until the end token.
     std::int64_t answer_tokens = 0;
-    RowsToPredict rows = {};  // for its lengths and prefix
+    RowsToPredict rows = {};  // only its lengths and prefix are used
   };
   // Throws UsageError in the same cases as PretrainedModel, and if the model supports neither
   // classification nor generation.

@@ -15,11 +15,11 @@ namespace smelt::pipeline {
 struct LatencyJob {
   std::vector<std::int64_t> batches{1, 8, 32}, lengths{32, 128, 384};
   std::int64_t rounds = 20;
-  bool lengths_told = false;  // set by the user, so that a length that is too long is an error
+  bool lengths_told = false;  // whether the user set `lengths`; too long ones are then an error
 };
 
-// Replaces default lengths above `most_tokens` by `most_tokens`. Throws UsageError for such a
-// length if the user set it, for a batch size below 1, and for no rounds.
+// Returns the job with default lengths limited to `most_tokens`. Throws UsageError if a length that
+// the user set is out of range, or a batch size or the number of rounds is below 1.
 LatencyJob sizes_within(LatencyJob job, std::int64_t most_tokens);
 
 // Measurements of one model at one batch size and length.

@@ -1,5 +1,4 @@
-// Remarks in the report of compressed models: what each row does not prove, and what was not
-// measured.
+// Notes in the report of compressed models: their disadvantages, and what was not measured.
 #pragma once
 
 #include "base/json.h"

@@ -34,8 +34,8 @@ struct CompressReportJob {
 };
 
 // Returns the report (docs/guides/compress.md). Throws UsageError if a model is not fine-tuned or
-// has another problem or other classes than the base, if two models have the same name, and if test
-// rows are also in `dev`.
+// has another problem or other classes than the base, if a path occurs twice, or if the test rows
+// were used to choose or calibrate a model. Logs a warning if test rows are also in `dev`.
 OrderedJson compress_report(CompressReportJob job);
 
 // Returns one line for each model.

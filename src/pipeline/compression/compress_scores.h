@@ -19,8 +19,9 @@ using SaidRows = std::vector<OrderedJson>;
 OrderedJson scores_json(const SaidRows& rows, const std::vector<std::string>& metrics,
                         const evaluation::ResampleOptions& with);
 
-// Returns {metric: {"difference", "low", "high", "p_value"}}, the difference is the model's score
-// minus the base's; for accuracy and exact-match also "mcnemar": {"only_model", "only_base", "p"}.
+// Returns {metric: {"difference", "low", "high", "p_value"}}. The difference is the model's score
+// minus the base model's. For accuracy and exact-match, also returns
+// "mcnemar": {"only_model", "only_base", "p"}.
 OrderedJson against_json(const SaidRows& rows, const SaidRows& base,
                          const std::vector<std::string>& metrics,
                          const evaluation::ResampleOptions& with);

@@ -40,7 +40,7 @@ class CompressedModel {
 
   // Keeps the previous output until the new one is complete.
   void make() {
-    put_back_former();  // after a kill between two renames
+    put_back_former();  // if an earlier process was killed between two renames
     if (io::exists(folder_)) {
       if (!is_own())
         throw UsageError(
@@ -129,7 +129,7 @@ class CompressedModel {
     if (c.decoder_layers > 0) job.decoder_layers.count = c.decoder_layers;
     if (c.ffn < 1 || c.heads < 1 || c.macs < 1) job.data = rows_to_choose_by();
     const compress::Pruned done = compress::prune_model(job);
-    log_info("compress: {} of {} parameters are left: {}", done.parameters, done.parameters_before,
+    log_info("compress: kept {} of {} parameters: {}", done.parameters, done.parameters_before,
              job.to);
     return job.to;
   }
@@ -160,7 +160,7 @@ class CompressedModel {
       job.limit->hint = "raise compress.max_drop";
     }
     const compress::Quantized done = compress::quantize_weights(job);
-    log_info("compress: {} of {} bytes: {}", done.bytes, done.bytes_before, job.to);
+    log_info("compress: {} bytes, {} before: {}", done.bytes, done.bytes_before, job.to);
     return job.to;
   }
   void report(const std::vector<std::string>& models) const {

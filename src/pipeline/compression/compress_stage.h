@@ -11,7 +11,8 @@ namespace smelt::pipeline {
 // Returns <out>/compress.
 std::string compress_folder(const Recipe& recipe);
 
-// Runs the recipe of a pruned model, which learns from the trained model.
+// A function that runs a recipe. Here the recipe trains a pruned model, with the original model as
+// its teacher.
 using RunRecipe = std::function<void(const Recipe&)>;
 
 // Replaces the folder compress_folder(). It contains training, development and test rows, the

@@ -39,10 +39,10 @@ std::string unknown_epochs_remark(const Recipe& r) {
   if (r.train.epochs == 0 || !record_files(RecipePaths(r).train_records).empty()) return "";
   return str(
       "train.epochs ", r.train.epochs, ": ",
-      training_examples(r) ? "about " : "not counted before the examples are made; until then ",
+      training_examples(r) ? "about " : "steps are counted once the examples are made; until then ",
       r.train.steps, " steps",
-      training_examples(r) ? " by the size of the text; counted once the examples are made"
-                           : ", train.steps");
+      training_examples(r) ? ", estimated from the text size until the examples are made"
+                           : " (train.steps)");
 }
 
 }  // namespace smelt::pipeline

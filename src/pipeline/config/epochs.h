@@ -1,14 +1,14 @@
-// Converts fields in passes over the examples to steps.
+// Converts training lengths given in epochs or tokens to steps.
 #pragma once
 
 #include "pipeline/config/recipe.h"
 
 namespace smelt::pipeline {
 
-// Returns the recipe with train.steps, train.schedule.warmup_steps and eval.every computed from
-// train.epochs, train.tokens, train.schedule.warmup_ratio and eval.every_epochs. Before the
-// examples are made, their number is estimated from the text; without a text the steps are
-// unchanged.
+// Returns the recipe with train.steps, eval.every, and the warmup_steps and decay_steps of
+// train.schedule computed from train.epochs, train.tokens, eval.every_epochs, warmup_ratio and
+// decay_ratio. Before the examples are made, their number is estimated from the text. If that is
+// not possible, epochs are not converted.
 Recipe with_epochs(Recipe recipe);
 
 // Returns a remark if train.epochs is set but the examples are not made yet, so that the number of

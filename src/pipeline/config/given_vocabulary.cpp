@@ -23,11 +23,12 @@
 namespace smelt::pipeline {
 namespace {
 
-// File names in folders of BERT and ELECTRA, of T5, and of recipes.
+// File names of vocabularies, of BERT and ELECTRA, of T5, and of runs.
 constexpr std::array kVocabularyNames{"vocab.txt", checkpoint::kT5VocabularyFile, "vocab.model",
                                       "tokenizer.json"};
 
-// Returns the vocabulary of a checkpoint, or of the newest one in a folder of checkpoints.
+// Returns the path of the vocabulary of a checkpoint, or of the newest checkpoint in a folder;
+// nullopt if it is missing or its checksum differs.
 std::optional<std::string> vocabulary_of_checkpoint(const std::string& weights) {
   const bool one = checkpoint::is_checkpoint_path(weights);
   const std::string folder = one ? io::parent_path(weights) : weights;
@@ -120,8 +121,9 @@ std::optional<bool> stored_vocabulary_is_subword(const Recipe& r) {
   return io::path_name(*own) == "tokenizer.json";
 }
 
-// If vocab.file exists, it decides, because a run may be given another one later. Weights come last
-// because reading them may be slow.
+// Returns whether the existing vocabulary is a Unigram or BPE model. Checks vocab.file first,
+// because it may have changed since the run began, and the weights last, because reading them may
+// be slow.
 bool vocabulary_is_subword(const Recipe& r) {
   const bool is_named = !r.vocab.file.empty();
   if (!is_named && r.train.init_from.empty()) return false;  // vocab.type decides

@@ -9,10 +9,10 @@
 
 namespace smelt::pipeline {
 
-// Returns the vocabulary (vocab.txt, tokenizer.json or a T5's spiece.model) of weights that
-// train.init_from names. It is in their folder or, for a smelt checkpoint that stores its
-// vocabulary's checksum, in the run's folder above it. nullopt if it is missing or its checksum
-// differs.
+// Returns the path of the vocabulary (vocab.txt, tokenizer.json or a T5's spiece.model) of
+// `weights`, which train.init_from names. Searches the folder of the weights and, for a smelt
+// checkpoint that stores its vocabulary's checksum, the run's folder above it. nullopt if it is
+// missing or its checksum differs.
 std::optional<std::string> vocabulary_beside(const std::string& weights);
 
 // Returns the latest state in the recipe's model folder, from which the run resumes; nullopt if the
@@ -28,8 +28,8 @@ bool has_begun(const Recipe& recipe);
 // initial weights are gone, returns a path that does not exist.
 std::string given_vocabulary(const Recipe& recipe);
 
-// Returns the vocabulary of the encoder in a run's folder, vocab.txt or tokenizer.json; nullopt if
-// it has neither.
+// Returns the path of an encoder's vocabulary, vocab.txt or tokenizer.json, in a run's folder;
+// nullopt if the folder has neither.
 std::optional<std::string> vocabulary_in_run(const std::string& run);
 
 // Sets vocab.type to auto if the recipe's model is an encoder and its existing vocabulary is the

@@ -1,5 +1,5 @@
 // A kind of model that a recipe can name as its model.type: its recipe fields, how its examples are
-// made, and its task. Commands and stages know a kind of model only through this interface.
+// made, and its task. Commands and stages use a kind of model only through this interface.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ namespace smelt::pipeline {
 // The split that examples are made from. Test examples are made after the others.
 enum class ExampleSet { train, heldout, test };
 
-// Names of two metrics of an evaluation: the model's accuracy and that of the best prediction
-// without a model. If is_loss, both are losses.
+// Names of two metrics of an evaluation: the accuracy of the model (`measure`) and that of a
+// baseline without a model (`of`). If is_loss, both are losses.
 struct BaselineMeasures {
   std::string measure, of;
   std::string meaning;  // what the baseline does: "always the most frequent token"
@@ -86,8 +86,8 @@ struct ObjectiveType {
   std::optional<text::ControlCharacters> control = {};
   // Returns values for fields that are unset, derived from `set`, the fields that are set.
   std::function<FieldValues(const FieldValues& set)> preset = {};
-  // Returns the config of the model in a folder of weights. Set only if the recipe has fields for
-  // every size of the model. Throws UsageError, which begins with `where`, if the folder has none.
+  // Returns the config of the model in a folder of weights. Throws UsageError, which begins with
+  // `where`, if the folder has no config. Set only if all values of the config are recipe fields.
   std::function<Json(const std::string& weights, const std::string& where)> sizes_of_weights = {};
   // Throws UsageError if values do not fit each other.
   std::function<void(const Recipe&)> check = [](const Recipe&) {};

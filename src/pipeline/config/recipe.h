@@ -121,7 +121,7 @@ struct ProgramFacts {
   std::int64_t value_bytes = 0, slot_bytes = 0, batch_bytes = 0;
   double flops_per_example = 0;
   std::shared_ptr<const model::StepProgram> step;
-  // Job of the step.
+  // The job that the program was built from.
   std::shared_ptr<const train::TrainJob> job;
 };
 
@@ -135,25 +135,26 @@ struct Recipe {
   TrackSection track;
   CompressSection compress;
   DistillSection distill;
-  // Filled in by check_program() (pipeline/stages/pipeline.h).
+  // Filled in by check_program() (pipeline/config/train_job.h).
   std::shared_ptr<ProgramFacts> program = std::make_shared<ProgramFacts>();
   // Path of the checkpoint that evaluation and export use: the last one of this training, or with
   // eval.best the best one. Empty: the newest in the folder. Shared by all copies of a recipe.
   std::shared_ptr<std::string> trained = std::make_shared<std::string>();
-  const ObjectiveType* type = nullptr;         // of model.type
-  Json model, data;                            // all fields
-  std::map<std::string, Json> sections;        // all sections, as a stage records them
+  const ObjectiveType* type = nullptr;         // the type that model.type names
+  Json model, data;                            // fields of these two sections
+  std::map<std::string, Json> sections;        // fields of every section, by its name
   Json defaults;                               // default value of each field, by section
   std::map<std::string, std::string> origins;  // source of each set field: a file or "--set"
 
-  std::set<std::string> set;  // fields that are set, to any value
+  std::set<std::string> set;  // fields that are set, even to their default value
   // Whether training starts from step 0 and deletes the checkpoints in the model folder.
   bool anew = false;
 
   bool is_set(const std::string& field) const { return set.contains(field); }
   // Returns the path of `name` in the output folder.
   std::string path(std::string_view name) const { return io::join_path(out, name); }
-  // Returns the source of the one of these fields that was set last. Messages begin with it.
+  // Returns the source of these fields, with which messages begin: "--set" if one of them was set
+  // there, otherwise that of the last of them that is set, or "recipe" if none is.
   std::string origin(std::initializer_list<std::string> fields) const;
 };
 

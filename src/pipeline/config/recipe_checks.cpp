@@ -303,7 +303,7 @@ static void check_pruning(const RecipeChecks& checks, const Recipe& r) {
                  "set train.early_stopping.patience to 0");
 }
 
-// Checks settings of training for compression.
+// Checks train.pruning and train.fake_quant.
 static void check_shrinking(const RecipeChecks& checks, const Recipe& r) {
   check_pruning(checks, r);
   checks.require(!r.train.fake_quant || r.type->write_rows, {"train.fake_quant"},

@@ -21,19 +21,20 @@ class RecipeChecks {
   void require(bool fine, std::initializer_list<std::string> fields, const std::string& what,
                const std::string& hint) const;
   void at_least(const std::string& field, std::int64_t least) const;
-  // The value is finite and in [low, high]; with Ends::without it is in (low, high).
+  // Checks that the value is finite and in [low, high], or in (low, high) with Ends::without.
   enum class Ends { with, without };
   void within(const std::string& field, double low,
               double high = std::numeric_limits<double>::infinity(), Ends ends = Ends::with) const;
   void one_of(const std::string& field, const std::vector<std::string>& known) const;
-  // Throws UsageError if `counted` (such as train.epochs) is above 0, so that it determines
-  // `steps`, but only `steps` is set with --set.
+  // Throws UsageError if `steps` is set with --set although `counted` (such as train.epochs) is not
+  // 0 and therefore replaces it.
   void is_not_replaced(const std::string& steps, const std::string& counted) const;
   // Calls `check`. If it throws, adds the source of the fields to its message.
   void accepts(std::initializer_list<std::string> fields, const std::function<void()>& check) const;
-  // data.seq_length is at most the model's number of positions.
+  // Checks that data.seq_length is at most the model's number of positions.
   void fits_positions(std::int64_t seq_length, std::int64_t positions) const;
-  // The number of rows in `field` is divisible among train.devices and by `parts` on each device.
+  // Checks that the batch size in `field` is divisible by train.devices, and that the rows of each
+  // device are divisible by `parts`.
   void divides_over_devices(const std::string& field, std::int64_t parts = 1) const;
 
  private:

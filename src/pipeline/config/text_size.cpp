@@ -30,7 +30,7 @@ bool is_packed(const std::string& file) {
          file.ends_with(".parquet");
 }
 
-// Returns the tokens per byte, from the beginning of a UTF-8 text.
+// Estimates the tokens per byte of a UTF-8 text. `text` is its beginning.
 double token_share(std::string_view text) {
   double tokens = 0;
   for (const char c : text) {
@@ -103,8 +103,8 @@ LineCounts count_lines(const std::vector<std::string_view>& all) {
 }
 
 // Returns whether the text seems to have one sentence a line and empty lines between documents:
-// most lines are one sentence, and they are not lines of wrapped paragraphs. Most of those are
-// about as long as the longest, or break a sentence whose next line begins with a small letter.
+// most lines are one sentence, and the text is not wrapped. In wrapped text, most lines are about
+// as long as the longest line, or many sentences continue on a line that begins in lower case.
 bool has_sentence_lines(std::string_view text) {
   constexpr double kMostAreSentences = 0.9, kMostAreFull = 0.75, kManyAreBroken = 0.3;
   constexpr std::size_t kLeastLines = 5;
@@ -117,7 +117,7 @@ bool has_sentence_lines(std::string_view text) {
          share(n.single, n.lines) >= kMostAreSentences && !is_wrapped;
 }
 
-// Returns the beginnings of the files that are not compressed, kSampleBytes in all.
+// Returns the first kSampleBytes of the uncompressed files, concatenated.
 std::string sample_of(const std::vector<std::string>& files) {
   std::string out;
   for (const std::string& file : files) {
@@ -151,7 +151,6 @@ std::optional<double> made_examples(const Recipe& r) {
 
 }  // namespace
 
-// Compressed text is counted as four times its size.
 double unpacked_bytes(const std::vector<std::string>& files) {
   std::vector<std::string> packed, plain;
   for (const std::string& file : files) {
@@ -214,7 +213,7 @@ std::int64_t tokens_of_example(const Recipe& r) {
 }
 
 double examples_of_text(const Recipe& r, const TextSize& text) {
-  // Share of an example that is filled: examples end with their documents, and some are short.
+  // Share of an example that is not padding. Examples that end with a document are shorter.
   constexpr double kFilled = 0.85;
   const auto tokens = static_cast<double>(std::max<std::int64_t>(1, tokens_of_example(r)));
   return std::ceil(text.tokens * r.data.value("dupe_factor", 1.0) / (kFilled * tokens));

@@ -16,8 +16,8 @@ struct TextSize {
 };
 // Returns the bytes of text files; compressed ones count as four times their size.
 double unpacked_bytes(const std::vector<std::string>& files);
-// Returns the total size of files, or nullopt if none of them is on this machine. Reads the first
-// 256 KiB of each uncompressed file.
+// Returns the total size of files; nullopt if there are none or one of them is remote. Estimates
+// the tokens from the first 256 KiB of the uncompressed files.
 std::optional<TextSize> text_size(const std::vector<std::string>& files);
 // Returns the size of the text that a recipe trains on, without the held-out share. nullopt if the
 // recipe reads no text or the text is not on this machine.
@@ -31,8 +31,8 @@ struct VocabularySize {
 };
 VocabularySize suitable_vocabulary(const TextSize& text);
 
-// Returns the tokens of an example, including padding; 0 if the type of model has no program before
-// its data are made.
+// Returns the tokens of an example, including padding; 0 if the training program cannot be built
+// before the data are made.
 std::int64_t tokens_of_example(const Recipe& recipe);
 // Returns the approximate number of examples that this text yields.
 double examples_of_text(const Recipe& recipe, const TextSize& text);

@@ -154,8 +154,8 @@ std::string factor_text(const cost_model::Estimate& factor) {
              significant(factor.high, 3), ")");
 }
 
-// Returns the machine type of a factor and the published runs it comes from
-// (docs/explanation/cost-model.md).
+// Returns the machines that the factor between published and planned run times applies to, and the
+// published runs it was measured on (docs/explanation/cost-model.md).
 std::string factor_source(const cost_model::Accelerator& type) {
   if (type.is_gpu()) return " on GPUs (NVIDIA's BERT and ELECTRA on A100s)";
   if (type.generation == "v4") return " on v4 (MLPerf's BERT-large)";

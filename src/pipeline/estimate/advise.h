@@ -20,12 +20,12 @@ namespace smelt::pipeline {
 struct AdviceJob {
   std::string input;          // text files or patterns
   double budget = 50;         // US dollars
-  bool spot = false;          // at spot prices, of types that have one
+  bool spot = false;          // use the spot price of types that have one
   std::string kind = "bert";  // or "electra"
   std::vector<cost_model::Accelerator> types;
 };
 
-// A size of model on a machine.
+// A model size, combined with an accelerator type.
 struct AdviceRow {
   ModelSize size;
   std::int64_t vocabulary = 0;  // pieces
@@ -58,8 +58,9 @@ struct Advice {
   std::vector<std::string> unpriced;  // types without a known price, which have no row
   // Index in `rows` of the recommended row. Model: the largest one for which the text has enough
   // tokens and the budget pays for at least 5 passes; if there is none, the smallest one. Machine:
-  // the one that makes the most passes, up to the usual number; of equal ones the cheapest. nullopt
-  // if no model fits in the memory of any machine or the budget pays for no step.
+  // the one that makes the most passes, not counting passes above the usual number; if several make
+  // the same, the cheapest. nullopt if no model fits in the memory of any machine or the budget
+  // does not pay for a single step.
   std::optional<std::size_t> best;
 };
 
@@ -68,7 +69,7 @@ struct Advice {
 Advice advise(const AdviceJob& job, const cost_model::Prices& prices);
 // Returns a table in which the recommended row is marked, and the assumptions of its estimates.
 std::string advice_text(const Advice& advice, const AdviceJob& job);
-// Returns the recipe of a row for the text.
+// Returns a recipe (YAML) that trains the model of `row` on the text.
 std::string advised_recipe(const AdviceRow& row, const AdviceJob& job, const TextSize& text);
 
 }  // namespace smelt::pipeline

@@ -60,7 +60,7 @@ std::vector<std::string> offer_cells(
       o.row->price->date};
 }
 
-constexpr double kEnoughPasses = 40;  // as BERT's own training
+constexpr double kEnoughPasses = 40;  // the number of BERT's original training
 
 // Recommends the type that makes enough passes for the least money, or else the one with the most
 // steps.

@@ -31,11 +31,12 @@ std::string budget_text(const Plan& plan, double usd, const Recipe& recipe);
 // Returns `settings` with train.steps added if train.budget.usd determines it: the steps that an
 // existing run in the recipe's folder has stored for the same budget, otherwise those of a plan for
 // train.budget.type, which is logged. Returns `settings` unchanged if the recipe has no budget or
-// train.steps is set. `anew`: ignore an existing run, which is to be replaced.
+// sets train.steps, unless --set sets only a field of train.budget. `anew`: ignore an existing run,
+// which is to be replaced.
 std::vector<std::string> with_steps_of_budget(const std::string& recipe,
                                               std::vector<std::string> settings, bool anew = false);
-// Returns train.steps, as written, of a recipe file (of a run's folder or a job) that has the same
-// train.budget, batch size and model and example sizes as `recipe`; nullopt if one of them differs.
+// Returns train.steps, as written in the recipe file of a run's folder or a job. nullopt if its
+// train.budget, batch size, or a model or data field other than a string differs from `recipe`.
 std::optional<std::string> steps_of_budget_in(const std::string& file, const Recipe& recipe);
 
 }  // namespace smelt::pipeline

@@ -35,14 +35,14 @@
 namespace smelt::pipeline {
 namespace {
 
-// Lines of the form "  name            value".
+// The output of a dry run: lines of the form "  name            value", and a verdict.
 class Lines {
  public:
   void title(std::string_view text) { out_ << text << "\n"; }
   void add(std::string_view name, const std::string& value) {
     out_ << "  " << std::left << std::setw(38) << name << value << "\n";
   }
-  // Notes what prevents the run on this machine, or is unknown.
+  // Adds a reason for the verdict why the run cannot start here, or may not be able to.
   void lack(const std::string& what) { lacks_.push_back(what); }
   void misfit(const std::string& what) {
     lack(what);
@@ -82,8 +82,8 @@ void add_fields(const Recipe& r, Lines& lines) {
   }
 }
 
-// Warns if the vocabulary may have more pieces than the model has rows, which training does not
-// allow.
+// Throws UsageError if the existing vocabulary has more pieces than the model has embedding rows.
+// Logs a warning if a vocabulary that is not made yet may have more.
 void check_vocab_size(const Recipe& r) {
   const std::int64_t rows = r.sections.at("model").value("vocab_size", std::int64_t{0});
   if (const std::string given = given_vocabulary(r);
@@ -137,8 +137,8 @@ void add_inputs(const Recipe& r, Lines& lines) {
   }
 }
 
-// Returns whether the recipe's devices, or a stand-in for them, are on this machine. Recipes for
-// other devices can be checked on any machine.
+// Returns whether the recipe's devices are on this machine, or an environment variable names
+// another plugin for them (pjrt::is_here()).
 bool has_devices(const Recipe& r) {
   return r.train.device == "cpu" || pjrt::is_here(r.train.device);
 }

@@ -21,8 +21,9 @@ struct DryRun {
 // Checks the recipe and describes it: every field, the size of the model, memory, steps, and output
 // paths. Throws UsageError or SystemError for anything that would stop the run: missing text, an
 // output folder that is not writable (a test file is written and deleted), missing initial weights
-// or device plugin, or a model of other data in the folder. For TPUs that are not on this machine,
-// checks whether the step fits on `on`; null: on the usual slice with the same number of devices.
+// or device plugin, or a model in the folder that was trained on other data. For TPUs that are not
+// on this machine, checks whether the step fits on `on`; null: on the usual slice with the same
+// number of devices.
 DryRun dry_run(const Recipe& recipe, const Beginning& beginning = {},
                const cost_model::Accelerator* on = nullptr);
 std::string dry_run_text(const Recipe& recipe, const Beginning& beginning = {});

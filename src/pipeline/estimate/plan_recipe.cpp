@@ -50,8 +50,8 @@ void add_factor(PlanRow& row, const PlanJob& job) {
   row.longest_run = measured ? 1 : cost_model::longest_run(row.type);
 }
 
-// Adapts the job to a type. Work on a GPU is estimated from a TPU program, so automatic layers are
-// resolved as on a GPU.
+// Returns the job for a type. For a GPU, replaces automatic layers by the GPU's choice, because the
+// program is compiled for a TPU, which may choose differently.
 train::TrainJob as_on(const cost_model::Accelerator& type, train::TrainJob job) {
   if (!type.is_gpu()) return job;
   if (!job.on.compute) job.on.compute = model::ComputeOptions();
@@ -68,7 +68,8 @@ cost_model::StepProducts products_of(const cost_model::Accelerator& type,
           .exact = compute.exact_products};
 }
 
-// Checks that the program fits a GPU, where driver and libraries use some of the memory.
+// Returns the result, changed to does_not_fit if the program exceeds the memory of a GPU without
+// the share that its driver and libraries use.
 cost_model::Compiled as_fits(const cost_model::Accelerator& type, cost_model::Compiled compiled) {
   constexpr double kOwn = 0.06;
   if (!type.is_gpu() || compiled.end != cost_model::CompileEnd::fits) return compiled;
@@ -180,8 +181,8 @@ class Planner {
     return std::nullopt;
   }
 
-  // Compiles the request of each wanted row and passes the result, with the row's products, to
-  // `take`. `what` names the programs in the log.
+  // Compiles the program that `make` returns for each wanted row. Passes the compiler's result and
+  // the program's matmuls to `take`. `what` names the programs in the log.
   template <class Wanted, class Make, class Take>
   void round(const std::string& what, const Wanted& wanted, const Make& make, const Take& take) {
     std::vector<std::size_t> of;

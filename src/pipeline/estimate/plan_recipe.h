@@ -96,7 +96,7 @@ struct PlanRow {
 
   bool fits() const { return best.has_value(); }
   // Returns the index in `tried` of the variant that a run selects automatically: the first in its
-  // order that fits. nullopt if the compiler failed on one of those before it.
+  // order that fits. nullopt if the compiler failed on an earlier variant.
   std::optional<std::size_t> taken() const;
   bool is_selected_automatically() const { return best && taken() == best; }
   const PlannedForm& form() const { return tried.at(*best); }
@@ -122,7 +122,7 @@ struct PlanCallbacks {
 
 // Returns the accelerator generation of a finished smelt run, given its folder, and the measured
 // factor of its step time, with an interval of 10 % around it. Throws UsageError if the run used
-// other devices, logged no steps or has no recipe.
+// devices of an unknown type, logged no steps or has no recipe.
 std::pair<std::string, cost_model::Estimate> calibration(const std::string& run,
                                                          const cost_model::TpuCompiles& compiles);
 

@@ -318,7 +318,7 @@ Json json(const PlanRow& row) {
   return out;
 }
 
-// Returns what is unknown; it is the same for all types.
+// Returns PlanRow::unknown, which is the same for all types.
 std::string unknown_words(const Plan& plan) {
   for (const PlanRow& row : plan.rows)
     if (!row.unknown.empty()) return row.unknown + "\n";

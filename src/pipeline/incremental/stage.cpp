@@ -163,7 +163,7 @@ Json recorded(const std::string& out, const Stage& stage) {
       if (was.contains(side))
         std::erase_if(was.at(side).elements(),
                       [&](const auto& state) { return state.at(0) == name_in(out, path); });
-  // Also contains inputs that are missing now.
+  // Names of the current inputs, including missing ones.
   std::set<std::string> own;
   for (const std::string& path : stage.inputs()) own.insert(name_in(out, path));
   for (auto& input : was.at("inputs"))
@@ -245,7 +245,7 @@ std::optional<std::string> other_input(const std::string& out, const Stage& stag
     if (!is.contains(name)) return count(name + " is missing");
   // Files may have been swapped, such as training and evaluation rows.
   if (const std::string before = names_of(recorded_inputs), now = names_of(inputs); before != now)
-    return str(stage.name, ": its files were, in this order, ", before, ", are ", now);
+    return str(stage.name, ": the order of its files was ", before, ", is ", now);
   return std::nullopt;
 }
 
@@ -334,7 +334,7 @@ void check_output_folder(const std::string& out) {
   const auto status = io::file_status(out);
   if (status && !status->is_folder) throw_errno("out", out, ENOTDIR);
   if (status && !io::list_folder(out).empty() && !io::exists(stages_folder(out)))
-    throw UsageError(str("out: ", out, " already holds something else"),
+    throw UsageError(str("out: ", out, " is not empty and not the folder of a run"),
                      "choose another folder with --set out=…");
 }
 

@@ -37,7 +37,7 @@ std::vector<model::MeasuredValue> write_answer_predictions(const Recipe& r) {
   const RecipePaths paths(r);
   const std::string file = data::questions_file(paths.scored);
   if (!io::exists(file)) {
-    log_warning("eval: no answers were extracted: {}, the questions of {}, is missing", file,
+    log_warning("eval: no answers were extracted: {} (the questions of {}) is missing", file,
                 paths.scored);
     return {};
   }

@@ -236,7 +236,7 @@ void export_folder(const Recipe& r, const std::string& folder) {
                                   folder == paths.hugging_face
                                       ? io::OutputDirectory::Earlier::replaced
                                       : io::OutputDirectory::Earlier::refused);
-  log_info("export: {} holds step {} for transformers' BertForPreTraining", folder,
+  log_info("export: {} contains step {} for transformers' BertForPreTraining", folder,
            checkpoint.step);
 }
 

@@ -88,8 +88,8 @@ OrderedJson text_json(KeptRows& kept, const text::BertTokenizer& tokenizer,
   return out;
 }
 
-// Returns the words that the text's pieces belong to: the first words of `written`, the original
-// text, or the decoded pieces if it is not stored.
+// Returns the words that the text's pieces belong to. They are the first words of the original text
+// `written` or, if it is nullopt, decoded from the pieces.
 std::vector<std::string> words_of(const std::optional<std::string>& written,
                                   const text::BertTokenizer& tokenizer,
                                   const text::TextPairIds& text) {

@@ -314,7 +314,7 @@ void export_classifier(const Recipe& r, const std::string& folder) {
       folder, std::move(model), checkpoint::lazy_tensors(checkpoint.tensors),
       {.earlier = folder == paths.hugging_face ? io::OutputDirectory::Earlier::replaced
                                                : io::OutputDirectory::Earlier::refused});
-  log_info("export: {} holds step {} for transformers' {}", folder, checkpoint.step,
+  log_info("export: {} contains step {} for transformers' {}", folder, checkpoint.step,
            checkpoint::classifier_class(task.encoder, task.labels.problem));
 }
 

@@ -43,7 +43,7 @@ void export_electra(const ElectraExportJob& job) {
   const auto put = [&](const char* name, const checkpoint::ElectraPart& part, const char* cls) {
     const std::string to = io::join_path(job.folder, name);
     checkpoint::export_hugging_face(to, part, model, job.earlier);
-    log_info("export: {} holds step {} for transformers' {}", to, checkpoint.step, cls);
+    log_info("export: {} contains step {} for transformers' {}", to, checkpoint.step, cls);
   };
   if (c.settings.electric_objective)
     log_info(

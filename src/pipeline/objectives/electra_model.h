@@ -1,5 +1,5 @@
-// ELECTRA's task, made from settings and a run's files, for recipes and for the original program's
-// command.
+// Completes ELECTRA's task from a run's files and exports its models. Used by recipes and by the
+// command that is compatible with the original program.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace smelt::pipeline {
 
-// Throws UsageError if a special token is missing.
+// Returns the ids of the special tokens. Throws UsageError if one of them is missing.
 model::ElectraIds special_ids(const text::Vocabulary& vocabulary);
 
 // Returns the settings completed by vocabulary and training data: vocab_size, ids and

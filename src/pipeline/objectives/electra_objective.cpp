@@ -125,8 +125,8 @@ model::ElectraTask stored_task(const checkpoint::StoredModel& m) {
   return c;
 }
 
-// ELECTRA with two towers and Electric have the same heads, but their logits have different
-// meanings.
+// Returns the job that detects replaced tokens. Throws UsageError if the model may be Electric or
+// ELECTRA with two towers: they have the same heads, but their logits have different meanings.
 execution::DetectJob detect_stored_electra(const checkpoint::StoredModel& m) {
   const model::ElectraTask c = stored_task(m);
   if (!m.objective.is_object() && c.settings.electra_objective && c.settings.two_tower_generator)
@@ -145,7 +145,7 @@ execution::FillMaskJob fill_stored_electra(const checkpoint::StoredModel& m) {
   const model::ElectraTask c = stored_task(m);
   if (!c.has_two_towers() && !m.tensors.contains("generator_predictions/output_bias"))
     throw UsageError(str("fill: ", m.named(), " has no generator"),
-                     "name the generator's folder, or the one that contains both");
+                     "name a folder that contains the generator");
   execution::FillMaskJob job;
   job.guesses = [c](std::int64_t S, std::int64_t P, std::int64_t top) {
     return model::electra_mask_guesses(c, S, P, top, "fill");
@@ -164,7 +164,7 @@ EvaluateTextJob score_stored_electra(const checkpoint::StoredModel& m) {
                                                              : "generator_predictions/output_bias");
   if (!guesses && !c.settings.uniform_generator)
     throw UsageError(str("eval: ", m.where, " has no generator, which is needed to replace tokens"),
-                     "name the folder or checkpoint that contains both");
+                     "name a folder or checkpoint with discriminator and generator");
   EvaluateTextJob job{
       .max_tokens = c.model.max_position_embeddings, .make_examples = {}, .task = {}};
   job.task = [c](std::int64_t S, const std::string& records, const text::Vocabulary& words) {

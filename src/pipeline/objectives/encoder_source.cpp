@@ -12,7 +12,8 @@
 namespace smelt::pipeline {
 namespace {
 
-// Returns the encoder in the settings of a smelt checkpoint. A classifier's settings name it.
+// Returns the encoder in the settings of a smelt checkpoint. The type of encoder is `encoder` in a
+// classifier's settings, otherwise `task`.
 model::Encoder by_settings(const Json& settings, const std::string& where) {
   return model::parse_encoder(settings.value("encoder", settings.value("task", std::string())),
                               settings.value("model", Json::object()), where);

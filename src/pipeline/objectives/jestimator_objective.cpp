@@ -51,7 +51,7 @@ void check_jestimator(const Recipe& r) {
     return str(r.origin({"model." + field, heads ? "model.num_heads" : "model." + field}),
                ": model");
   });
-  if (c.settings.mask_token_id < 0) c.settings.mask_token_id = 4;  // until there is a vocabulary
+  if (c.settings.mask_token_id < 0) c.settings.mask_token_id = 4;  // placeholder
   model::Task task;
   checks.accepts({"model.mask_token_id", "model.vocab_size", "model.mask_rate"},
                  [&] { task = model::jestimator_bert_task(c); });

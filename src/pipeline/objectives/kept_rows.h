@@ -10,7 +10,7 @@
 
 namespace smelt::pipeline {
 
-// Reads the file that rows_beside() names.
+// A reader of the original rows of one file of records (data::rows_beside()).
 class KeptRows {
  public:
   // Throws UsageError if there is a file that does not have `count` rows.

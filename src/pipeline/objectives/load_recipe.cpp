@@ -379,7 +379,7 @@ std::string formerly_named(std::string_view name) {
   return found == kFormerNames.end() ? std::string() : str("train.", found->second);
 }
 
-// Returns the fields of a nested section that was set to a value.
+// Returns the paths of the known fields in a section.
 std::vector<std::string> fields_of(const std::string& section,
                                    const std::vector<std::string>& known) {
   std::vector<std::string> out;

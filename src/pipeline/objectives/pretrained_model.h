@@ -151,8 +151,8 @@ class PretrainedModel {
   // temporary folder. Throws UsageError if the text is too short.
   EvaluatedText evaluate_text(const TextToEvaluate& text) const;
 
-  // Return the objects behind classify() and generate(), which accept streams of batches and token
-  // ids.
+  // Return the objects that classify() and generate() use. They also accept streams of batches and
+  // token ids.
   execution::Classifier classifier(const execution::ClassifyOptions& options = {}) const;
   execution::Generator generator(const execution::GenerateOptions& options = {}) const;
 

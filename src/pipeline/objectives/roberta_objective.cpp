@@ -159,7 +159,7 @@ void export_roberta(const Recipe& r, const std::string& folder) {
   checkpoint::FolderForm form;
   if (folder == paths.hugging_face) form.earlier = io::OutputDirectory::Earlier::replaced;
   checkpoint::family_of_encoder(kRobertaType).write(folder, model, form);
-  log_info("export: {} holds step {} for transformers", folder, checkpoint.step);
+  log_info("export: {} contains step {} for transformers", folder, checkpoint.step);
 }
 
 FieldValues sizes_of_given_roberta(const FieldValues& set) {

@@ -283,11 +283,12 @@ void export_t5(const Recipe& r, const std::string& folder) {
       folder, config, paths.vocab, extra_ids_of(r), checkpoint::lazy_tensors(checkpoint.tensors),
       {.earlier = folder == paths.hugging_face ? io::OutputDirectory::Earlier::replaced
                                                : io::OutputDirectory::Earlier::refused});
-  log_info("export: {} holds step {} for transformers' T5ForConditionalGeneration", folder,
+  log_info("export: {} contains step {} for transformers' T5ForConditionalGeneration", folder,
            checkpoint.step);
 }
 
-// Returns the tokenizer's pieces with the sentinels above them. Sentinels are not text.
+// Returns the job that fills spans. Its ids are those of the tokenizer's pieces and of the
+// sentinels, which may have no piece.
 execution::SpanJob span_job(const Recipe& r) {
   const T5Recipe c = finished(r);
   const std::shared_ptr<const text::Tokenizer> tokenizer =

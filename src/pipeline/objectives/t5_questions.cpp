@@ -106,7 +106,7 @@ class T5Text {
       const auto id = static_cast<std::int32_t>(sentinels_.first - i);
       const std::string name = sentinel_name(i);
       const auto found = std::ranges::find(added_.tokens, name, &text::AddedToken::content);
-      // A sentinel among the added tokens has another id than this one.
+      // If an added token has this name, its id replaces that of the sentinel.
       if (found != added_.tokens.end()) continue;
       as_written_.add(name, {.id = id, .content = name, .lstrip = strip, .rstrip = strip});
       names_[id] = name;
@@ -204,7 +204,7 @@ class T5Text {
   std::shared_ptr<const text::Segmenter> segmenter_;  // null: no word segmentation
   // Tokenizers for text after word segmentation.
   std::unique_ptr<const text::Tokenizer> tokenizer_;
-  // With the opposite setting for a leading space, if needed.
+  // Like tokenizer_, but with the opposite setting for a leading space; null if not needed.
   std::unique_ptr<const text::Tokenizer> other_;
   std::unique_ptr<const text::SentencePieceTokenizer> raw_;  // keeps all spaces and adds none
   text::AddedPieces added_;

@@ -13,7 +13,8 @@
 namespace smelt::pipeline {
 namespace {
 
-// Reads settings that are missing in the state from t5_config.json next to the checkpoint.
+// Returns the T5 of a checkpoint. Reads the number of sentinels from t5_config.json in `folder` if
+// the state does not contain it.
 PretrainedT5 t5_of_checkpoint(const Json& state, const std::string& where,
                               const std::string& folder) {
   PretrainedT5 out = t5_of_settings(state, where);
@@ -29,7 +30,7 @@ PretrainedT5 t5_of_checkpoint(const Json& state, const std::string& where,
 PretrainedT5 t5_of_settings(const Json& state, const std::string& where) {
   if (state.value("task", "") != "t5")
     throw UsageError(
-        str(where, ": the model is a ", state.value("task", "another kind"), ", not a T5"),
+        str(where, ": the model is a ", state.value("task", "model of another kind"), ", not a T5"),
         "name a T5's folder with train.init_from");
   PretrainedT5 out{.model = io::parse_config<model::T5Config>(state.at("model"), where),
                    .extra_ids = {}};

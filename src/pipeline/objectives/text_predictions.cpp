@@ -75,7 +75,7 @@ void check_stop(std::uint64_t done, std::uint64_t all) {
                   "run the same command again");
 }
 
-// Called with a row of text and label, and the generated answer.
+// A callback for each row (text and label) and its generated answer.
 using Answered = std::function<void(OrderedJson row, const std::string& answer)>;
 
 // Generates texts for a batch. The watchdog allows unlimited time for compilation, but not for

@@ -238,7 +238,7 @@ void export_answers(const Recipe& r, const std::string& folder) {
       {.earlier = folder == paths.hugging_face ? io::OutputDirectory::Earlier::replaced
                                                : io::OutputDirectory::Earlier::refused},
       answer_data(r).prefix);
-  log_info("export: {} holds step {} for transformers' T5ForConditionalGeneration", folder,
+  log_info("export: {} contains step {} for transformers' T5ForConditionalGeneration", folder,
            checkpoint.step);
 }
 

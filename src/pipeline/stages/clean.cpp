@@ -81,7 +81,8 @@ class Finder {
             str("an older checkpoint than that of step ", newest));
   }
 
-  // `smelt eval` reads the held-out examples, and for some types also the training examples.
+  // Adds the files of a finished run's text or data folder, except the examples that `smelt eval`
+  // reads: the held-out ones and, for some types of models, also the training examples.
   void finished(const std::string& folder) {
     if (folder.empty() || !io::exists(folder)) return;
     const bool data = io::parent_path(paths_.heldout_output) == folder;

@@ -13,10 +13,11 @@ struct Leftover {
   std::uint64_t bytes = 0;
 };
 
-// Returns what can be deleted: checkpoints older than the newest (after reading the newest to
-// verify it), partial files of killed jobs and, if the run has finished, text and data, which are
-// regenerated on demand. Never includes the newest, the best and the permanent checkpoints, the
-// vocabulary, the exported folder or logs. Throws UsageError if the folder is not a run's.
+// Returns what can be deleted: checkpoints older than the newest, except one that a rollback may
+// need; partial files of killed jobs; and, if the run has finished and its text is unchanged, text
+// and data, which are regenerated on demand. Reads the newest checkpoint first to verify it. Never
+// includes the newest, the best and the permanent checkpoints, the vocabulary, the exported folder
+// or logs. Throws UsageError if the folder is not a run's.
 std::vector<Leftover> leftovers(const std::string& run);
 
 // Deletes the leftovers. Throws UsageError if another process is working in the folder.

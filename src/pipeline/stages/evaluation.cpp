@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <sstream>
 
@@ -310,8 +311,10 @@ std::string overfitting_remark(const std::string& model_dir) {
   });
   if (found == run.valid.end()) return "";
   const auto& [name, curve] = *found;
-  const evaluation::CurvePoint best =
-      *std::ranges::min_element(curve, {}, &evaluation::CurvePoint::value);
+  const auto finite = [](const evaluation::CurvePoint& p) {
+    return std::isfinite(p.value) ? p.value : std::numeric_limits<double>::infinity();
+  };
+  const evaluation::CurvePoint best = *std::ranges::min_element(curve, {}, finite);
   const evaluation::CurvePoint last = curve.back();
   if (!(last.value > kRise * best.value)) return "";
   return str("the held-out ", name, " was lowest at step ", best.step, " (", rounded(best.value, 3),

@@ -1,6 +1,6 @@
 // Requirements of a recipe's run, estimated before it starts: memory, disk space, time and matching
 // weights. Writes nothing. Estimates use the program that check_program() has built
-// (pipeline/stages/pipeline.h); they are 0 or empty for a type of model without such a program.
+// (pipeline/config/train_job.h); they are 0 or empty for a type of model without such a program.
 #pragma once
 
 #include <optional>

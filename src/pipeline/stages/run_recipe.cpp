@@ -183,7 +183,7 @@ void RecipeRun::make_shared(const std::string& name) {
 }
 
 void RecipeRun::run() {
-  const StopNotice notice;  // also between stages
+  const StopNotice notice;  // handles stop signals between stages
   all_.run_on_rank_zero("alone/begin", [&] { begin(); });
   if (!all_.leads()) pjrt::ready_plugin(recipe_.train.device);
   all_.require_one_folder(recipe_.out);

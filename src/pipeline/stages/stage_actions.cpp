@@ -31,7 +31,8 @@ void warn_of_added_tokens(const std::string& vocab) {
                 shortened(join(names, ", "), 80));
 }
 
-// Copies an existing vocabulary. Settings of the tokenizer that are not set follow from its pieces.
+// Copies an existing vocabulary. Derives tokenizer settings that the recipe does not set from the
+// pieces.
 void take_vocabulary(const Recipe& r, const std::string& file) {
   const std::string to = RecipePaths(r).vocab,
                     command = text::segment_command_of(file, tokenizer_flags(r));

@@ -47,7 +47,7 @@ StagePaths all_of(std::vector<StagePaths> parts) {
   };
 }
 
-// Returns the newest checkpoint, from any process; the folder if it has no checkpoint.
+// Returns the newest checkpoint in the folder; the folder itself if it has no checkpoint.
 StagePaths model_at(const std::string& model_dir) {
   return [model_dir]() -> std::vector<std::string> {
     const auto step = checkpoint::latest_checkpoint(model_dir);
@@ -166,7 +166,7 @@ Stage data_stage(const Recipe& r) {
           .defaults = r.defaults};
 }
 
-// The stage of test rows, which are not trained on and may be added after training. It reads the
+// Returns the stage that makes the test examples, which may be added after training. It reads the
 // classes from the description of the training examples.
 Stage test_stage(const Recipe& r) {
   const RecipePaths p(r);
@@ -249,7 +249,7 @@ Stage export_stage(const Recipe& r, const Json& training) {
       .defaults = r.defaults};
 }
 
-// The stage that compresses the model. The rows may be gone after it has run.
+// Returns the stage that compresses the model. Its input rows may be deleted after it has run.
 Stage compress_stage(const Recipe& r, const Json& training) {
   const RecipePaths p(r);
   return {.name = "compress",
@@ -270,7 +270,8 @@ Json training_sections(const Recipe& r) {
   return training;
 }
 
-// Returns the recipe for the stages after training, which read the new model.
+// Returns the recipe for the stages after training, without `anew`, so that they read the model
+// that was just trained.
 Recipe of_trained(Recipe r) {
   r.anew = false;
   return r;

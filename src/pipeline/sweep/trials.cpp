@@ -263,7 +263,8 @@ class Trials {
     return io::join_path(io::join_path(base_.out, arm), folder_name(words));
   }
 
-  // Runs all seeds. Returns their mean score for resampled examples.
+  // Runs all seeds and appends their results to `out`. Returns a function that computes the mean
+  // score of the seeds on given examples.
   evaluation::ScoreOf run_kind(const Kind& kind, std::vector<Trial>& out) {
     Trial trial;
     trial.name = kind.name;

@@ -10,9 +10,9 @@
 namespace smelt::text {
 namespace {
 
-// Titles and references that precede the word they belong to, in English, German, French, Spanish,
-// Italian, Portuguese and Russian. Excludes abbreviations that often end a sentence ("etc.",
-// "Inc.").
+// Abbreviations that are followed by another word, such as "Dr." and "cf.", in English, German,
+// French, Spanish, Italian, Portuguese and Russian. Excludes those that often end a sentence
+// ("etc.", "Inc.").
 constexpr auto kBeforeWords = std::to_array<std::u16string_view>(
     {u"Abg",    u"Adm",  u"Avv",  u"Brig", u"Capt", u"Cdr",  u"Cmdr", u"Col", u"Dipl", u"Dott",
      u"Dr",     u"Dra",  u"Dres", u"Drs",  u"Dña",  u"Eng",  u"Exmo", u"Frl", u"Gen",  u"Gov",
@@ -69,7 +69,8 @@ std::u16string_view letters_from(const icu::UnicodeString& text, std::int32_t be
   return part(text, begin, end);
 }
 
-// Returns the word before `end`, skipping white space and at most one period.
+// Returns the word before `end`, skipping white space and at most one period. Sets `has_period` if
+// there was a period.
 std::u16string_view word_before(const icu::UnicodeString& text, std::int32_t end,
                                 bool& has_period) {
   end = begin_of_run(text, end, u_isUWhiteSpace);

@@ -21,7 +21,7 @@ struct TextFault {
   std::size_t bytes = 0;  // number of removed bytes
   std::size_t of = 0;
   std::string what = {}, hint = {};  // error and hint of a bad row
-  std::uint64_t rows = 1;            // number of rows that this counts as
+  std::uint64_t rows = 1;            // number of rows to count for this fault
 };
 using FaultSink = std::function<void(TextFault)>;
 
@@ -33,8 +33,8 @@ struct TextLimits {
   bool strict = false;    // throw at the first fault of any kind
   double max_bad = 0.01;  // maximum share of skipped rows, from 0 to 1; unless it is 0,
                           // kFreeBadRows rows are allowed in any case
-  // Name of the setting that gives max_bad. If set, finish() also applies max_bad to inputs with
-  // few rows.
+  // Name of the setting that sets max_bad, for messages. If it is not empty, finish() also applies
+  // max_bad if at most kFreeBadRows rows are bad.
   std::string held_to = {};
   bool quiet = false;  // do not log warnings, because another pass over the same text does
 };
@@ -45,13 +45,15 @@ class TextFaults {
   // Throws UsageError if max_bad is not between 0 and 1.
   explicit TextFaults(const TextLimits& limits = {});
 
-  // Throws UsageError with the file, the line (or row) and the counts if a limit is exceeded.
+  // Counts a fault in the file `path`. Throws UsageError with the file, the line (or row) and the
+  // counts if a limit is exceeded.
   void add(const TextFault& fault, const std::string& path);
   void add_good_row() { ++good_rows_; }
   // Calls clean_text() on `line` and adds the faults.
   void clean(std::string& line, const std::string& path, std::int64_t number);
-  // Must be called at the end of the input. Logs one warning per kind of fault, with the first
-  // place. Throws UsageError if there were rows but none could be read.
+  // Must be called at the end of the input. Logs one warning per kind of fault, with the place of
+  // the first one. Throws UsageError if there were rows but none could be read, or if max_bad
+  // applies (see TextLimits::held_to) and is exceeded.
   void finish();
 
   std::uint64_t dropped_bytes() const { return dropped_bytes_; }  // bytes that were not UTF-8
@@ -67,7 +69,7 @@ class TextFaults {
 
   TextLimits limits_;
   std::uint64_t dropped_bytes_ = 0, zeros_ = 0, quoted_ = 0, bad_rows_ = 0, good_rows_ = 0;
-  std::string first_dropped_, first_zero_, first_quoted_, first_bad_;  // first place of each kind
+  std::string first_dropped_, first_zero_, first_quoted_, first_bad_;  // file and line of the first
   TextFault first_bad_row_;
   bool same_fault_ = true;               // whether all bad rows have the same fault
   std::vector<std::string> bad_places_;  // first few places, each with its error
@@ -79,7 +81,7 @@ class EncodingCheck {
  public:
   explicit EncodingCheck(std::string path) : path_(std::move(path)) {}
   void add_text(std::size_t bytes) { text_bytes_ += bytes; }
-  // Throws UsageError with the share if it is too high.
+  // Counts ill-formed bytes. Throws UsageError if their share of the text is too high.
   void add(const TextFault& fault);
 
  private:

@@ -14,9 +14,9 @@ namespace smelt::text {
 namespace {
 
 constexpr std::int64_t kMostWords = 100000;
-constexpr std::size_t kMostHeld = 1000;     // held lines before a sentence that may be comments
+constexpr std::size_t kMostHeld = 1000;     // maximum size of held_
 constexpr std::size_t kMostLabels = 10000;  // maximum number of labels to remember
-// Number of word numbers after which a column is rejected as numbering.
+// Column 1 is rejected if its first cells in a sentence are the numbers 1 to kNumbered.
 constexpr std::int64_t kNumbered = 3;
 
 std::optional<std::size_t> column_number(const std::string& name) {
@@ -119,9 +119,9 @@ class ConllRows : public RowReader {
     if (held_.size() == kMostHeld) held_.pop_front();
     held_.push_back({lines_.number(), std::string(line)});
   }
-  // Moves the last held lines that are words into the sentence; the others are comments. A line is
-  // words if it has the format of the next line (of the previous sentence, before an empty line or
-  // the end of the file) and its label is BIO or occurs on a word read so far.
+  // Adds the held lines at the end that contain words to the sentence and drops the others, which
+  // are comments. A line contains a word if it has the format form_ and its label is a BIO label or
+  // is in labels_.
   void take_held(std::vector<std::string>& values) {
     std::size_t comments = held_.size();
     while (comments > 0 && is_word(held_[comments - 1].text)) --comments;
@@ -155,7 +155,7 @@ class ConllRows : public RowReader {
       add_word(line, number, values);
   }
 
-  // Throws UsageError if the words are the first column and this column numbers them 1, 2, 3.
+  // Throws UsageError if column 1, which is read as the words, contains the numbers 1, 2, 3.
   void refuse_numbers(std::string_view cell, std::int64_t line) {
     if (words_ == 1) counted_ = 0;
     if (counted_ < 0 || is_no_word(cell)) return;
@@ -196,11 +196,12 @@ class ConllRows : public RowReader {
     std::int64_t number;
     std::string text;
   };
-  std::deque<HeldLine> held_;  // lines before a sentence's first word that begin with "# "
-  Form form_;                  // format of the sentence's first line that does not begin with "# "
+  // Lines before a sentence that begin with "# ": comments, or words such as "#".
+  std::deque<HeldLine> held_;
+  Form form_;  // format of the sentence's first line that does not begin with "# "
   std::set<std::string, std::less<>> labels_;  // labels of the words so far
   std::int64_t words_ = 0;                     // words of the current sentence so far
-  // Last word number in column 1 of the sentence; -1 if it is not numbered.
+  // Last word number in column 1 of the sentence; -1 if the sentence has no word numbers.
   std::int64_t counted_ = 0;
   std::int64_t first_line_ = 0;
   std::string fault_;

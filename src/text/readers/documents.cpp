@@ -23,7 +23,7 @@ constexpr NamedValues<Dedup, 4> kDedups{{{"none", Dedup::none},
                                          {"exact", Dedup::exact},
                                          {"near", Dedup::near}}};
 
-// Limits the text that ICU processes at once if there are no empty lines.
+// A longer paragraph is split, to limit the text that ICU processes at once.
 constexpr std::size_t kMaxParagraphBytes = 1 << 20;
 
 std::int64_t parse_max_lines(std::int64_t lines) {
@@ -75,7 +75,7 @@ struct DocumentReader::State {
 
   // Reads lines until `document` is complete; returns false at the end of all input.
   bool read(Document& document);
-  // Both return whether the document ends with this line or row.
+  // Both add `line` to the document. They return true if the document ends here.
   bool take_line(Document& document);
   bool take_prose(Document& document);
   // Returns whether `line` begins with a script that ends sentences at spaces and the line before

@@ -84,10 +84,10 @@ class DocumentReader {
   // Reads the next document, which has at least one sentence; returns false at the end. The end of
   // a file or row ends a document. Sentences are stripped as by Python's str.strip() and never
   // empty. Throws UsageError with the file and line (or row) if malformed input exceeds the limits.
-  // At the end, logs how much text after max_lines was not read and how many documents were split;
-  // the former is not known if TextFormat::most_bytes ended a file.
+  // At the end, logs how many documents were split and, if max_lines was reached, the share of the
+  // input that was read (unknown if a file was truncated by TextFormat::most_bytes).
   bool next(Document& document);
-  // Returns whether TextFormat::most_bytes ended one of the files.
+  // Returns whether a file was truncated because of TextFormat::most_bytes.
   bool was_truncated() const;
   const DocumentCounts& counts() const;
   const std::vector<std::string>& files() const;

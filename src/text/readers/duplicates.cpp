@@ -57,7 +57,7 @@ std::uint64_t combine(const std::uint64_t* first, std::size_t count) {
   return hash;
 }
 
-// Appends the hashes of all runs of `length` units.
+// Appends one hash for each run of `length` consecutive units (words or characters).
 void append_runs(const std::vector<std::uint64_t>& units, std::size_t length,
                  std::vector<std::uint64_t>& hashes) {
   for (std::size_t i = 0; i + length <= units.size(); ++i)

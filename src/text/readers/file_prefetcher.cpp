@@ -30,7 +30,7 @@ FilePrefetcher::FilePrefetcher(const std::vector<std::string>& files, Read read,
   for (std::size_t i = 0; i < count; ++i) try {
       threads_.emplace_back([this] { work(); });
     } catch (const std::system_error& error) {
-      if (i > 0) break;  // one thread is enough
+      if (i > 0) break;  // continues with the threads that were started
       throw_no_thread(error);
     }
 }

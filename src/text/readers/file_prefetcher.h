@@ -49,7 +49,7 @@ class FilePrefetcher {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::shared_ptr<Queue>>
-      queues_;  // per file: null before it is begun and after its end
+      queues_;  // per file; null before the file is opened and after its end
   std::size_t begun_ = 0, current_ = 0;
   bool stopped_ = false, failed_ = false;  // failed_: do not begin another file
   std::vector<std::jthread> threads_;

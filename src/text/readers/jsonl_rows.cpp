@@ -100,7 +100,7 @@ class JsonlRows : public RowReader {
   std::uint64_t bytes_read() const override { return lines_.bytes_read(); }
 
  private:
-  // Returns false for a bad row.
+  // Sets `values` to the requested fields of the row. Returns false for a bad row.
   bool read(std::string_view row, std::vector<std::string>& values) {
     std::ranges::fill(found_, std::string_view());
     const bool whole = for_each_member(row, [&](std::string_view key, std::string_view value) {

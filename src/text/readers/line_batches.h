@@ -22,7 +22,7 @@ std::string_view name(Normalization normalization);
 // File format, text field and other settings of the input files.
 struct TextFormat {
   FileFormat file = FileFormat::by_name;
-  std::string field = "text";  // field with the text, in a file of rows
+  std::string field = "text";  // name of the field with the text; not used for plain text files
   Normalization normalize = Normalization::none;
   std::uint64_t most_bytes = 0;  // bytes to read of each file, rounded up to a whole line; 0: all
 };
@@ -44,8 +44,9 @@ struct LineBatch {
   bool has_rows = false;         // false: a plain text file
   std::uint64_t bytes_read = 0;  // bytes of the file read so far
   bool last = false;             // whether this is the last batch of the file
-  bool truncated = false;        // set on the last batch if TextFormat::most_bytes ended the file
-  std::exception_ptr failure = nullptr;  // set on the last batch; applies after all its items
+  bool truncated = false;        // set on the last batch if the file was truncated (most_bytes)
+  // Set on the last batch if reading failed. The consumer throws it after it has used all items.
+  std::exception_ptr failure = nullptr;
 };
 
 // Maximum text bytes of a batch; a longer line is a separate batch.

@@ -11,7 +11,8 @@ LineSource::LineSource(std::vector<std::string> files, const TextFormat& format,
   for (const std::string& file : files_) (void)format_of(file, format_.file);
 }
 
-// Returns false if no file is left.
+// Loads the next batch into batch_. Begins the next file if no file is open. Returns false if no
+// file is left.
 bool LineSource::take_batch() {
   if (!in_file_) {
     if (opened_ == files_.size()) return false;

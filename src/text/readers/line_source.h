@@ -36,7 +36,7 @@ class LineSource {
   // Returns the faults so far. The caller must call finish() on them when it stops reading, which
   // may be before the end.
   TextFaults& faults() { return faults_; }
-  // Returns whether TextFormat::most_bytes ended one of the files.
+  // Returns whether a file was truncated because of TextFormat::most_bytes.
   bool was_truncated() const { return was_truncated_; }
   // Bytes of the files as stored, which may be compressed.
   std::uint64_t bytes_read() const { return bytes_before_ + batch_.bytes_read; }

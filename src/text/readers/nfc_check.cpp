@@ -40,8 +40,8 @@ struct NfcTable {
 
   std::vector<Nfc> of = std::vector<Nfc>(kSize);
   std::vector<bool> begins_pair =
-      std::vector<bool>(kSize);  // a later character may compose with it
-  // Combining class of the last character of its decomposition.
+      std::vector<bool>(kSize);  // whether NFC may compose the character with a later one
+  // Combining class of the last character of the character's decomposition.
   std::vector<std::uint8_t> mark = std::vector<std::uint8_t>(kSize);
   // For each block of 64 characters: whether NFC keeps all of them. The characters of a block
   // differ only in the last byte of their UTF-8 encoding.
@@ -62,8 +62,8 @@ struct NfcTable {
   }
 };
 
-// Returns whether NFC certainly keeps the character `c` at byte `begin` if it keeps the text before
-// it.
+// Returns true if NFC certainly keeps the character `c` at byte `begin`, provided that it keeps all
+// characters before `begin`.
 bool is_kept_here(const NfcTable& table, std::string_view text, std::size_t begin, std::size_t c) {
   if (table.of[c] == Nfc::changes || begin == 0) return table.of[c] != Nfc::changes;
   auto at = static_cast<std::int32_t>(begin);

@@ -217,7 +217,7 @@ class ParquetRows : public RowReader {
     if (!fits || column.max_repetition_level() > 0)
       throw UsageError(str(path_, ": column '", field.name, "' is ", type_name(column),
                            field.is_text ? ", not text" : ", not text or numbers"),
-                       "name the column that is meant, e.g. with --field");
+                       "select another column, e.g. with --field");
     return index;
   }
 
@@ -236,7 +236,7 @@ class ParquetRows : public RowReader {
           break;
         case Column::Value::null:
           fault.what = str("column '", name_of(i), "' is null or NaN");
-          fault.hint = "name the column that is meant, e.g. with --field";
+          fault.hint = "select another column, e.g. with --field";
           break;
         case Column::Value::too_large:
           fault.what = str("a cell of more than ", kMaxCellBytes >> 20, " MiB");

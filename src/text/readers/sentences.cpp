@@ -103,9 +103,9 @@ class Paragraph {
  private:
   char16_t at(std::int32_t i) const { return i < 0 || i >= text_.length() ? u'\0' : text_[i]; }
 
-  // Returns the end before an opening bracket or quote that directly follows a full stop, which ICU
-  // takes for a closing one. A quote before a space or at the end of the text is closing, such as
-  // the German “.
+  // Moves a sentence end to the left of opening brackets and quotes. If one directly follows a full
+  // stop, ICU treats it as a closing one and includes it in the sentence. A quote before a space or
+  // at the end of the text really is closing, such as the German “.
   std::int32_t before_opening(std::int32_t end) const {
     if (end >= text_.length()) return end;
     while (end > 0) {

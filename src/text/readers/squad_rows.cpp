@@ -95,7 +95,7 @@ class SquadRows : public RowReader {
     return {};
   }
 
-  // Returns false for a bad row.
+  // Sets `value` to the field of the question. Returns false for a bad row.
   bool take(const Context& context, const Json& question, const Field& field, std::string& value) {
     if (field.name == "title" || field.name == "context") {
       value = field.name == "title" ? context.title : context.text;

@@ -147,9 +147,8 @@ class TableRows : public RowReader {
     first_line_ = number_;
     return true;
   }
-  // Puts the lines after the row's first one back in front of the unread lines. Each line is read
-  // at most a few times, because a line that leaves a quote open also ends the quote of the row
-  // before it.
+  // Puts the lines after the row's first one back in front of the unread lines. This reads no line
+  // more than a few times: a line that opens a quote also closes the open quote of the row before.
   void give_back_lines() {
     number_ -= std::ssize(taken_);
     given_back_.insert(given_back_.begin(), std::make_move_iterator(taken_.begin()),

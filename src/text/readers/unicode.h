@@ -40,7 +40,7 @@ std::size_t grapheme_end(std::string_view text, std::size_t at);
 
 // Returns whether the UTF-8 text is in NFC.
 bool is_nfc(std::string_view text);
-// Normalizes the UTF-8 text to NFC. Fast if it already is.
+// Normalizes the UTF-8 text to NFC. Fast if the text already is in NFC.
 void to_nfc(std::string& text);
 std::string nfc(std::string text);
 

@@ -32,8 +32,9 @@ class TokenFinder {
  private:
   // Returns the longest token that begins at `at` and sets `length`; null if no token matches.
   const AddedToken* find(std::string_view text, std::size_t at, std::size_t& length) const;
-  // Sets the range that a token covers. Returns false if its flags forbid it there. `done` is the
-  // end of the previous token.
+  // Extends the match [begin, end) of a token by adjacent white space if its flags require this,
+  // but not to before `done`, the end of the previous token. Returns false if the flag single_word
+  // does not allow the match.
   static bool widen(const AddedToken& token, std::string_view text, const CharacterTable* spaced,
                     std::size_t done, std::size_t& begin, std::size_t& end);
 

@@ -20,9 +20,9 @@ struct AnswerWindow {
   // In `ids.words`: [CLS], which stands for no answer, then each piece of the text.
   TextPairIds ids;
   std::size_t first = 0;  // index in the whole text of the window's first piece
-  // For each piece of the text in the window: whether this is the window with the most context
-  // around the piece, the first one of several. Context is the number of the window's pieces before
-  // or after the piece, whichever is smaller, plus a hundredth of the window's number of pieces.
+  // For each piece of the text in the window: whether this is the first window with the most
+  // context around the piece. Context is the smaller of the numbers of pieces before and after the
+  // piece, plus a hundredth of the window's number of pieces.
   std::vector<bool> is_best;
 };
 

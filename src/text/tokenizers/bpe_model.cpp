@@ -109,7 +109,7 @@ void BpeModel::split(std::string_view word, std::vector<WordPart>& symbols) cons
 // Merges the best pair, leftmost first, until no pair can be merged.
 void BpeModel::merge(std::vector<WordPart>& symbols) const {
   if (symbols.size() < 2) return;
-  std::vector<std::uint32_t> ranks;  // rank of each symbol and the next
+  std::vector<std::uint32_t> ranks;  // rank of the pair of symbols i and i + 1
   for (std::size_t i = 0; i + 1 < symbols.size(); ++i)
     ranks.push_back(rank(symbols[i].id, symbols[i + 1].id));
   while (!ranks.empty()) {

@@ -61,8 +61,8 @@ void warn_of_case(const Vocabulary& vocabulary, const TokenizerOptions& options,
                   std::string_view who) {
   if (!is_lost(vocabulary, options)) return;
   log_warning(
-      "{}: {} of its {} pieces have capital letters or accents, but {} {}, so that no text gives "
-      "them: use --do_lower_case=false or --cased to keep the case of the text",
+      "{}: {} of its {} pieces have capital letters or accents, but {} {}, so they never match: "
+      "use --do_lower_case=false or --cased to keep the case of the text",
       vocabulary.origin(), lost_pieces(vocabulary, options), vocabulary.size(), who,
       options.strips_accents() ? "lower-cases the text and strips accents"
                                : "lower-cases the text");

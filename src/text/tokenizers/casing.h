@@ -18,10 +18,10 @@ std::size_t lost_pieces(const Vocabulary& vocabulary, const TokenizerOptions& op
 // Returns whether lost_pieces() is more than 1 % of the vocabulary.
 bool is_lost(const Vocabulary& vocabulary, const TokenizerOptions& options);
 
-// Fills in lower_case if it is not set, for a vocabulary without stored options. Sets it to true,
-// unless is_lost() with lower-casing. Even then lower_case is true, with strip_accents false, for
-// an ELECTRA vocabulary (flags.control) that loses no piece that way. BERT always strips accents
-// when it lower-cases.
+// Returns the flags with lower_case filled in if it is not set, for a vocabulary without stored
+// options. It is false if lower-casing would lose pieces (is_lost()), otherwise true. An ELECTRA
+// vocabulary (flags.control) that loses no piece if accents are kept gets lower_case true and
+// strip_accents false instead; BERT always strips accents when it lower-cases.
 TokenizerFlags case_of(const Vocabulary& vocabulary, TokenizerFlags flags);
 
 // Returns the flags for a vocabulary. If it has no stored options, unset flags are filled in by
@@ -29,7 +29,8 @@ TokenizerFlags case_of(const Vocabulary& vocabulary, TokenizerFlags flags);
 TokenizerFlags with_vocabulary_options(TokenizerFlags flags, const std::string& vocab,
                                        std::optional<ControlCharacters> control);
 
-// Logs a warning if normalization with these options loses pieces. `who` names what requested them.
+// Logs a warning if normalization with these options loses pieces (is_lost()). `who` is the subject
+// of the message: the program or setting that sets the options.
 void warn_of_case(const Vocabulary& vocabulary, const TokenizerOptions& options,
                   std::string_view who);
 

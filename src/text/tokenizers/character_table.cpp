@@ -38,7 +38,7 @@ bool is_punctuation(char32_t c) {
 
 bool is_tab_or_newline(char32_t c) { return c == '\t' || c == '\n' || c == '\r'; }
 
-// Returns whether the character is in a block that the original treats as Chinese.
+// Returns whether the character is in a block that BERT's BasicTokenizer treats as Chinese.
 bool is_chinese(char32_t c) {
   constexpr std::array<std::pair<char32_t, char32_t>, 8> kBlocks{{{0x4E00, 0x9FFF},
                                                                   {0x3400, 0x4DBF},
@@ -151,7 +151,7 @@ bool CharacterTable::is_final_sigma(std::string_view text, std::size_t begin,
   return looked_through(c) || !u_hasBinaryProperty(c, UCHAR_CASED);
 }
 
-// Lower-cases, decomposes and strips marks, depending on the options.
+// Returns the code point lower-cased and decomposed without marks, as the options require.
 std::u32string CharacterTable::expand(char32_t code_point) const {
   std::u32string lowered = options_.lower_case ? lower(code_point) : std::u32string(1, code_point);
   if (!options_.strips_accents()) return lowered;

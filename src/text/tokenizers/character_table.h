@@ -36,8 +36,8 @@ class CharacterTable {
   // Returns the table for these options. It is created at the first use and cached.
   static const CharacterTable& of(const TokenizerOptions& options);
 
-  // Returns, for an ASCII byte, its replacement if it is a letter (greater than any Action), or its
-  // Action.
+  // Returns the replacement of an ASCII byte that continues a word, and the Action of any other
+  // byte. Replacements are greater than every Action.
   std::uint8_t ascii(std::uint8_t byte) const { return ascii_[byte]; }
   const Entry& operator[](char32_t code_point) const {
     return entries_[blocks_[code_point / kBlock] * kBlock + code_point % kBlock];
@@ -46,8 +46,8 @@ class CharacterTable {
     return {replacements_.data() + entry.offset, entry.length};
   }
 
-  // Returns the replacement of the contextual code point at `at` and of the following code points
-  // that it depends on, which contains no punctuation. Moves `at` past them.
+  // Returns the replacement of the contextual code point at `at` together with the following code
+  // points that it depends on, and moves `at` past them. The replacement contains no punctuation.
   std::u32string read_contextual(std::string_view text, std::size_t& at) const;
 
  private:

@@ -25,8 +25,8 @@ struct ScriptCount {
   std::string
       script;  // Unicode name such as Latin or Han; Common for shared characters such as digits
   std::uint64_t characters = 0;  // without white space
-  std::uint64_t pieces =
-      0;  // pieces whose first character outside the script "Common" is in this script
+  // Number of pieces in this script: the script of a piece's first character that is not "Common".
+  std::uint64_t pieces = 0;
   std::uint64_t unknown = 0;  // number of these pieces that are unknown
 };
 

@@ -31,7 +31,8 @@ class Segmenter {
   // Throws UsageError if the command is not allowed. `origin` is the file that contains it.
   void check_allowed(std::string_view origin) const;
   // Returns the text with one space between words; white space at the ends becomes one space.
-  // Throws UsageError if the command is not allowed or changes the text, and as LineFilter does.
+  // Throws UsageError if the command is not allowed or changes the text, and the errors of
+  // LineFilter if it cannot be run or fails.
   MappedText split(const MappedText& text) const;
   std::string split(std::string_view utf8) const;
   // Splits several lines in one exchange with the command.

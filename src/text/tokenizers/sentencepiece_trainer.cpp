@@ -28,8 +28,8 @@ namespace {
 constexpr int kParts = 8;
 constexpr int kSilent = 3;  // log level
 
-// Maximum bytes of a text passed to the library, which silently drops longer ones; they are split.
-// Much longer repetitive texts would also take it hours.
+// Maximum bytes of a text passed to the library. Longer texts are split. The library would silently
+// drop them, and it needs hours for very long repetitive texts.
 constexpr std::size_t kMostTextBytes = 1 << 12;
 // The library drops texts that contain this character, which it prints for unknown pieces.
 constexpr std::string_view kUnknownSign = "\xE2\x96\x85";
@@ -84,8 +84,8 @@ std::vector<std::string> special_pieces(const SentencePieceOptions& o) {
   if (std::ranges::find(o.special, "<unk>") != o.special.end()) pieces.clear();
   for (const std::string& piece : pieces)
     if (std::ranges::find(o.special, piece) != o.special.end())
-      throw UsageError(str("vocab: --special names '", piece, "', which exists already"),
-                       "leave it out, or name <unk>, too, to give all special pieces");
+      throw UsageError(str("vocab: --special: '", piece, "' is already a special piece"),
+                       "leave it out, or include <unk> to list all special pieces yourself");
   pieces.insert(pieces.end(), o.special.begin(), o.special.end());
   for (const std::string& piece : pieces)
     if (piece.empty() || std::ranges::count(pieces, piece) > 1)
@@ -214,10 +214,10 @@ std::unordered_map<std::string, std::string> arguments(const SentencePieceOption
 std::string train_sentencepiece(const NextText& next, const SentencePieceOptions& options) {
   if (!(options.coverage > 0 && options.coverage <= 1))
     throw UsageError(
-        str("vocab: the coverage is ", options.coverage, ", not above 0 and at most 1"),
-        "0.9995 is usual");
+        str("vocab: --coverage ", options.coverage, ": must be greater than 0 and at most 1"),
+        "use 0.9995, the default");
   Texts texts(next);
-  if (texts.done()) throw UsageError("vocab: the text holds no words", "give files with text");
+  if (texts.done()) throw UsageError("vocab: the text has no words", "give files with text");
   std::string model;
   auto all = arguments(options);
   std::optional<MemoryFile> rules;
@@ -262,8 +262,8 @@ std::vector<std::string> as_wordpieces(const std::string& model, std::int64_t li
       longer.push_back(begins ? text : "##" + text);
   }
   if (2 * std::ssize(characters) > limit)
-    throw UsageError(str("vocab: ", limit, " pieces have no room for ", characters.size(),
-                         " characters in two forms"),
+    throw UsageError(str("vocab: ", limit, " pieces are too few for ", characters.size(),
+                         " characters, which need two pieces each"),
                      "raise the vocabulary's size or lower the coverage");
   std::vector<std::string> pieces(characters.begin(), characters.end());
   for (const std::string& character : characters) pieces.push_back("##" + character);

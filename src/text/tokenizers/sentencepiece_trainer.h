@@ -21,9 +21,9 @@ struct SentencePieceOptions {
   // Normalization of a complete model.
   enum class Rule { nmt_nfkc, nfkc, nfc, identity } rule = Rule::nmt_nfkc;
   bool byte_fallback = false;  // represent characters without a piece by pieces of their bytes
-  // Control pieces of a complete model, which text never produces. If <unk> is among them, they are
-  // all the special pieces and their ids are their positions in the list; "<pad>", "<unk>", "<s>"
-  // and "</s>" get SentencePiece's roles. If not, they follow T5's three special pieces.
+  // Additional control pieces of a complete model, which text never produces. They follow T5's
+  // three special pieces. If the list contains "<unk>", it replaces T5's pieces: each id is the
+  // position in the list, and "<pad>", "<unk>", "<s>" and "</s>" get SentencePiece's roles.
   std::vector<std::string> special = {};
 };
 

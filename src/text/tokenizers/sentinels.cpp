@@ -38,10 +38,10 @@ Sentinels sentinels_of(const Tokenizer& tokenizer, const std::string& origin, st
   for (std::int64_t expected = 0; const auto& [number, id] : own) {
     if (number != expected || id != first - number)
       throw UsageError(str(origin, ": <extra_id_", number, "> has id ", id,
-                           ", not the one below that of the "
-                           "sentinel before it"),
-                       "make a vocabulary with descending sentinels or without sentinels, which "
-                       "then get ids above the pieces");
+                           "; the ids of sentinels must "
+                           "descend by 1 from that of <extra_id_0>"),
+                       "make a vocabulary with descending sentinels, or without sentinels, so that "
+                       "they get ids above the pieces");
     ++expected;
   }
   return {first, std::ssize(own), size};
@@ -60,8 +60,8 @@ std::int32_t id_of_piece(const Tokenizer& tokenizer, const std::string& origin,
   for (std::int32_t id = 0; id < tokenizer.size(); ++id)
     if (tokenizer.token(id) == piece) return id;
   throw UsageError(str(origin, ": no piece '", piece, "'"),
-                   str("give a vocabulary that has one, such as T5's spiece.model, or one of smelt "
-                       "vocab train --type unigram --out x.model"));
+                   str("use a vocabulary that has it, such as T5's spiece.model, or make one with "
+                       "`smelt vocab train --type unigram --out x.model`"));
 }
 
 }  // namespace smelt::text

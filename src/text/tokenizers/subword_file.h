@@ -80,12 +80,13 @@ std::string merges_path(const std::string& path);
 std::string merges_text(const SubwordFile& file);
 std::string pieces_json(const SubwordFile& file);
 
-// Kinds of vocabularies that smelt trains. own_normalizer() and own_subword_file() return their
-// parts other than pieces, scores and merges: the normalizer for `options`, [CLS] and [SEP] around
-// texts, and the five special tokens.
+// Kinds of vocabularies that smelt trains.
 enum class SubwordKind { unigram, bpe, byte_bpe };
-// The normalizer of a byte-level BPE that keeps case and accents only converts text to NFC.
+// Returns the normalizer of a new vocabulary for `options`. For a byte-level BPE that keeps case
+// and accents, it only converts text to NFC.
 std::vector<NormalizerStep> own_normalizer(SubwordKind kind, TokenizerOptions options);
+// Returns the file of a new vocabulary without scores and merges: `pieces`, own_normalizer(), the
+// post-processor that puts [CLS] and [SEP] around a text, and the five special tokens.
 SubwordFile own_subword_file(SubwordKind kind, std::vector<std::string> pieces,
                              const TokenizerOptions& options);
 

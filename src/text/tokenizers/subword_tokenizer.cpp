@@ -23,8 +23,8 @@ Vocabulary vocabulary_with_added(const SubwordFile& file, const std::string& ori
   return Vocabulary(file.pieces, origin, "", file.added, special_tokens_of(file));
 }
 
-// Returns the texts by id that the model matches. BERT's special tokens are excluded, because they
-// are ordinary text in a text.
+// Returns the text that the model matches for each id. It is empty for BERT's special tokens, which
+// are ordinary text to the tokenizer.
 std::vector<std::string> model_texts(const SubwordFile& file, const std::string& origin) {
   std::vector<std::string> out = file.pieces;
   for (std::string& piece : out)
@@ -87,7 +87,8 @@ EndSpaces white_space_at_ends(std::string_view text) {
   return {static_cast<std::size_t>(leading), static_cast<std::size_t>(trailing)};
 }
 
-// Determines whether a post-processor excludes the spaces of pieces from offsets.
+// Reads from a post-processor whether offsets exclude the spaces of pieces (`trims`), and whether
+// the tokenizer adds a space before a text (`with_prefix`).
 void read_trimming(const Json& processor, bool& trims, bool& with_prefix) {
   if (!processor.is_object()) return;
   const Json type = processor.value("type", Json());
@@ -189,7 +190,7 @@ void SubwordTokenizer::find_parts(std::string_view utf8, Sink& sink) const {
         const std::string_view part = utf8.substr(begin, end - begin);
         if (is_byte_level() && normalizer_.empty() && normalized_.empty() && !sink.has_sources())
           return split_bytes(part, sink);
-        // split_metaspace needs the sources to know where a part begins.
+        // split_metaspace() uses the sources to detect the beginning of the text.
         const bool keep_sources = sink.has_sources() || !is_byte_level();
         split_normalised(normalizer_.apply(MappedText::of(part, begin, keep_sources)), sink);
       });
@@ -208,7 +209,8 @@ void SubwordTokenizer::split_normalised(const MappedText& text, Sink& sink) cons
                        });
 }
 
-// Replaces spaces by the space sign, adds it at the beginning, and splits before each sign.
+// Splits a text as the Metaspace pre-tokenizer does: replaces spaces by the space sign, adds it at
+// the beginning and splits before each sign, as far as the rules in the file require.
 void SubwordTokenizer::split_metaspace(const MappedText& text, Sink& sink) const {
   const PreTokenizer& rules = file_.pre_tokenizer;
   using Prepend = PreTokenizer::Prepend;

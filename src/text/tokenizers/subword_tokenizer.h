@@ -70,8 +70,9 @@ class SubwordTokenizer final : public Tokenizer {
   std::set<std::int32_t> added_ids_;
   std::vector<bool> continues_;
   std::int32_t unknown_ = -1;
-  // Whether the offsets of a piece leave out the spaces at its ends, except, if trims_with_prefix_,
-  // a single space at the beginning of a text's first piece, which the tokenizer may have added.
+  // trims_: offsets exclude the spaces at both ends of a piece. trims_with_prefix_: except for a
+  // single space at the beginning of the text's first piece, because the tokenizer may have added
+  // it.
   bool trims_ = false, trims_with_prefix_ = false;
 };
 

@@ -58,9 +58,9 @@ std::u32string normalised(const icu::Normalizer2& form, std::string_view text) {
   return out;
 }
 
-// Appends the normal form of characters that do not interact with their neighbours. Decomposed
-// characters get the source of the original. A composed character gets the source of its first
-// part, and the remaining ones end with the last sources.
+// Appends the normal form of the bytes [begin, end), which do not interact with their neighbours.
+// Decomposed characters get the source of the original. If composition leaves fewer characters than
+// the decomposition has, the first one keeps the first source and the others get the last sources.
 void append_form(StepKind kind, const MappedText& in, std::size_t begin, std::size_t end,
                  MappedText& out) {
   const std::string_view text = in.text;
@@ -132,7 +132,7 @@ MappedText replaced(const NormalizerStep& step, MappedText in) {
       ++at;
       continue;
     }
-    // The source is the last character that is replaced.
+    // The replacement gets the source of the last replaced character.
     if (!step.content.empty())
       out.append(step.content, in.has_sources ? in.sources[end - 1] : MappedText::Source{});
     at = end;

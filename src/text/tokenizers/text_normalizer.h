@@ -37,8 +37,9 @@ struct NormalizerStep {
 // UsageError for any other step.
 std::vector<NormalizerStep> parse_normalizer_steps(const io::JsonField& normalizer,
                                                    std::string_view path, std::string_view hint);
-// Returns the steps for the options of a tokenizer that smelt writes. They cannot express
-// ControlCharacters::bert and drop the characters of ControlCharacters::electra.
+// Returns the steps for the options of a tokenizer that smelt writes. The steps always drop the
+// characters of ControlCharacters::electra: Hugging Face's format cannot express
+// ControlCharacters::bert.
 std::vector<NormalizerStep> normalizer_steps(const TokenizerOptions& options);
 OrderedJson normalizer_json(const std::vector<NormalizerStep>& steps);
 

@@ -46,7 +46,7 @@ void check_rows(const std::string& vocab, std::int64_t rows, std::string_view wh
   if (pieces <= rows) return;
   throw UsageError(
       str(where, ": ", vocab, " has ", pieces, " tokens, the model has ", rows,
-          " rows of embeddings (vocab_size): ids from ", rows, " on would have none"),
+          " rows of embeddings (vocab_size): ids from ", rows, " on have no embedding"),
       "use the vocabulary that the model was trained with; to train new tokens, pre-train further "
       "(`smelt run` with model.type bert or electra), which adds rows");
 }

@@ -323,8 +323,8 @@ void warn_of_other_pieces(const std::vector<std::string>& lines, const Vocabular
 void check_flag(std::string_view flag, std::string_view said, std::string_view stored,
                 std::string_view origin) {
   if (said == stored) return;
-  throw UsageError(str(flag, ": ", said, ", but ", origin, " says ", stored),
-                   str("set ", flag, " to ", stored, ", or use a vocabulary that was made so"));
+  throw UsageError(str(flag, ": ", said, ", but ", origin, " has ", stored),
+                   str("set ", flag, " to ", stored, ", or use a vocabulary with that setting"));
 }
 
 std::string_view yes_or_no(bool value) { return value ? "true" : "false"; }
@@ -487,7 +487,7 @@ TokenizerOptions tokenizer_options(const std::string& vocab, const TokenizerFlag
   if (!stored) return options_of(case_of(Vocabulary::load(vocab), flags));
   stored->segment_command = segment_command_of(vocab, flags);
   if (is_subword_file(vocab)) {
-    // The tokenizer.json determines which control characters are dropped.
+    // Does not check the flag for control characters, which only tokenizer.json determines.
     TokenizerFlags without_control = flags;
     without_control.control.reset();
     check_flags(without_control, *stored, vocab);
@@ -512,15 +512,15 @@ void apply_tokenizer_config(const std::string& tokenizer_json,
     if (!config["control_characters"].is_null())
       options.control = control_of(config, files.tokenizer_class);
     if (options.lower_case != lower_case)
-      log_warning("{}: lowercase is {}, but {} makes it {}, which counts", tokenizer_json,
+      log_warning("{}: lowercase is {}, but {} overrides it with {}", tokenizer_json,
                   yes_or_no(lower_case), files.path, yes_or_no(options.lower_case));
   }
   options.added =
       added_tokens(files, beside("added_tokens.json"), std::move(options.added), tokens);
 }
 
-// Adds settings that transformers' BertTokenizer does not support, which require it to apply the
-// tokenizer.json, and the defaults of that class.
+// Adds the settings that transformers' BertTokenizer does not support. If there are any, selects
+// the class that applies the tokenizer.json unchanged, and adds the defaults of BertTokenizer.
 static void add_own_steps(const TokenizerOptions& options, Json& config) {
   if (!options.nfc && !options.zero_width_space && !options.turkic_case) return;
   config["tokenizer_class"] = "PreTrainedTokenizerFast";

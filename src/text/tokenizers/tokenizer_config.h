@@ -69,8 +69,8 @@ std::string segment_command_of(const std::string& vocab, const TokenizerFlags& f
 // stored one.
 void store_segment_command(const std::string& vocab, const std::string& command);
 // Stores all options in a tokenizer_config.json for a WordPiece tokenizer.json, if there is or was
-// a segment command. All are needed because transformers and smelt use the default for a field that
-// is missing there, whatever the tokenizer.json contains.
+// a segment command. Stores all of them because for a field that is missing there, transformers and
+// smelt use the default and ignore the tokenizer.json.
 void store_options_beside(const std::string& tokenizer_json, const TokenizerOptions& options);
 
 // Parses an object of added_tokens or added_tokens_decoder. Throws UsageError if it is malformed.

@@ -103,8 +103,8 @@ void parse_pre_tokenizer(const io::JsonField& root, const std::string& path, Nor
   }
   if (scheme.empty()) root["pre_tokenizer"].throw_unexpected(", not Metaspace");
   if (out.by_words && scheme != "always")
-    throw UsageError(str(path, ": a Metaspace that prepends ", scheme,
-                         " after a WhitespaceSplit, which removes the spaces between words"),
+    throw UsageError(str(path, ": Metaspace with prepend_scheme ", scheme,
+                         " after WhitespaceSplit is not supported: it loses spaces between words"),
                      kUnigramHint);
   out.signs = {.at_begin = scheme != "never",
                .behind_sentinels = scheme == "always",
@@ -192,7 +192,7 @@ bool sentinels_descend(const std::vector<AddedToken>& tokens) {
   return true;
 }
 
-// Erases T5's special tokens and, with `sentinels`, the sentinels.
+// Erases T5's special tokens, and also the sentinels if `sentinels` is true.
 void erase_usual_tokens(std::vector<AddedToken>& tokens, bool sentinels) {
   std::erase_if(tokens, [&](const AddedToken& token) {
     const std::string& text = token.content;
@@ -214,9 +214,10 @@ std::vector<AddedToken> tokens_behind(const io::JsonField& root, const std::stri
 }
 
 // Removes the sentinels from the end of `pieces`. Stores their number in out.extra_ids, and the
-// other added tokens behind the pieces in out.added. A sentinel may be a piece, an added token or
-// both. Their ids must descend to that of <extra_id_0>, which is the highest: added tokens that
-// break this rule stay added tokens (text/tokenizers/sentinels.h).
+// other added tokens after the pieces in out.added. A sentinel may be a piece, an added token or
+// both. The ids of sentinels must descend by 1 from that of <extra_id_0>
+// (text/tokenizers/sentinels.h). Added tokens with other ids stay in out.added; throws UsageError
+// for pieces with other ids.
 void take_added(const io::JsonField& root, const std::string& path, std::vector<Piece>& pieces,
                 UnigramJson& out) {
   std::map<std::size_t, std::string> sentinels;
@@ -236,8 +237,8 @@ void take_added(const io::JsonField& root, const std::string& path, std::vector<
   for (const auto& [at, text] : sentinels) {
     const std::string wanted = str("<extra_id_", --number, ">");
     if (at != id++ || text != wanted)
-      throw UsageError(str(path, ": '", text, "' has id ", at, ", where ", wanted, " has ", id - 1,
-                           " in a T5's"),
+      throw UsageError(str(path, ": '", text, "' has id ", at, ", but ", wanted, " must have id ",
+                           id - 1, ", as in a T5 vocabulary"),
                        kUnigramHint);
   }
   out.extra_ids = std::ssize(sentinels);

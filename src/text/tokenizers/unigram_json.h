@@ -12,11 +12,11 @@
 
 namespace smelt::text {
 
-// Where the space sign is added in a text that is split at sentinels.
+// Which parts of a text that is split at sentinels get a space sign at their beginning.
 struct SpaceSigns {
   bool at_begin = true;          // the first part
-  bool behind_sentinels = true;  // the parts after sentinels
-  bool of_spaces = false;        // any part that begins with a space
+  bool behind_sentinels = true;  // parts after sentinels
+  bool of_spaces = false;        // parts that begin with a space
 
   bool operator==(const SpaceSigns&) const = default;
 };
@@ -29,7 +29,7 @@ struct AddedPieces {
 };
 
 struct UnigramJson {
-  std::string model;  // serialized SentencePiece model; depends only on the text
+  std::string model;  // serialized SentencePiece model; equal texts give equal bytes
   SpaceSigns signs = {};
   AddedPieces added = {};
   // Number of <extra_id_…> tokens after the pieces, which a spiece.model does not contain.

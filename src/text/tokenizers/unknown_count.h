@@ -25,8 +25,8 @@ struct TextCount {
   std::uint64_t unknown_tokens = 0;
   std::uint64_t known_characters = 0;  // code points outside unknown words, spaces included
 };
-// Counts the text with tokens `ids` and adds the characters of its unknown words as
-// count_unknown_characters() does.
+// Returns the counts of a text whose tokens are `ids`. Adds the characters of its unknown words to
+// `counts`, as count_unknown_characters() does.
 TextCount count_text(std::string_view text, std::span<const std::int32_t> ids,
                      const Tokenizer& tokenizer, CharacterCounts& counts);
 void add_counts(const CharacterCounts& more, CharacterCounts& counts);

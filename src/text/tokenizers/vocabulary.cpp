@@ -109,9 +109,9 @@ Vocabulary::Vocabulary(std::vector<std::string> tokens, std::string origin,
       there = one.content;
       data->is_piece[id] = is_special_token(one.content);
     } else if (there != one.content) {
-      throw UsageError(
-          str(origin, ": id ", id, " is '", there, "', and of the added token '", one.content, "'"),
-          "use the tokenizer files that the model was saved with");
+      throw UsageError(str(origin, ": id ", id, " is '", there, "', but also the added token '",
+                           one.content, "'"),
+                       "use the tokenizer files that the model was saved with");
     }
   }
   data->origin = std::move(origin);

@@ -103,8 +103,8 @@ WordCounts keep_most_frequent(const ForEachWord& for_each, std::uint64_t memory)
       ++left_out;
   });
   if (kept.empty() && left_out > 0)
-    throw UsageError(str("vocab: ", memory >> 20, " MB of memory does not hold any of ",
-                         counted(left_out, "different word"), ", as too many are equally frequent"),
+    throw UsageError(str("vocab: ", memory >> 20, " MB of memory is too small for ",
+                         counted(left_out, "different word"), ": too many are equally frequent"),
                      "raise --memory, or take fewer lines with --sample");
   if (left_out > 0)
     log_warning(
@@ -122,7 +122,7 @@ SampledLines::SampledLines(const LinesOptions& options, int threads)
       sample_(options.sample),
       segmenter_(Segmenter::of(options.segment_command)) {
   if (!(sample_ > 0 && sample_ <= 1))
-    throw UsageError(str("vocab: --sample ", sample_, " is not above 0 and at most 1"),
+    throw UsageError(str("vocab: --sample ", sample_, ": must be greater than 0 and at most 1"),
                      "use 0.1 to sample a tenth of the lines");
 }
 
@@ -131,7 +131,7 @@ bool SampledLines::is_taken(std::uint64_t number) const {
 }
 
 bool SampledLines::next(std::string& line) {
-  constexpr std::size_t kLines = 256, kBytes = 1 << 16;  // of one exchange with the command
+  constexpr std::size_t kLines = 256, kBytes = 1 << 16;  // sent to the command at once
   if (!segmenter_) return next_as_read(line);
   if (segmented_.empty()) {
     std::vector<std::string> lines;

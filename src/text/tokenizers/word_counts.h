@@ -43,14 +43,14 @@ class Segmenter;
 // Reads the lines of many files in order, or a sample of them.
 class SampledLines {
  public:
-  // Throws UsageError if a file is missing or the share is not above 0 and at most 1. For `threads`
-  // see LineSource.
+  // Throws UsageError if a file is missing, or if the sample is not greater than 0 and at most 1.
+  // For `threads` see LineSource.
   explicit SampledLines(const LinesOptions& options, int threads = 0);
 
   bool next(std::string& line);
   const LinesSummary& summary() const { return summary_; }
-  // Returns the bytes read so far, including lines that are not sampled: the size of the files as
-  // stored, or that of the lines if it is larger, as for compressed files.
+  // Returns the bytes read so far, including lines that are not sampled: bytes of the files as
+  // stored, or of the lines if these are more (compressed files).
   std::uint64_t bytes_read() const { return std::max(source_.bytes_read(), line_bytes_); }
 
  private:

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kRunBuffer = 64 << 10;
 
-// Precedes the bytes of its word.
+// The header of a word in a run. The bytes of the word follow it.
 struct RunHead {
   std::uint32_t length = 0;
   std::int64_t count = 0;

@@ -168,7 +168,8 @@ void BertTokenizer::save(const std::string& path) const {
     io::OutputFile other(config);
     other.write(settings);
     other.flush();
-    // Removed first, so that no vocabulary is ever read with the settings of another.
+    // Removes the old vocabulary before the settings change, so that no other process reads it with
+    // the settings of the new one.
     if (const auto old = io::file_status(path); old && old->size > 0)
       io::remove_file(io::canonical_path(path));
     other.commit();

@@ -40,8 +40,8 @@ std::string utf8(char32_t c) {
 
 using SpelledWords = std::vector<std::pair<std::u32string, std::int64_t>>;
 
-// Spells words as pieces, without overlong ones: every merge visits all words that contain the
-// pair, and a hex dump may be a word of millions of characters.
+// Returns the characters of each word. Skips overlong words: a hex dump may be a word of millions
+// of characters, and every merge visits all words that contain the pair.
 SpelledWords spell_words(const std::map<std::string, std::int64_t>& words) {
   SpelledWords spelled;
   for (const auto& [word, count] : words) {
@@ -133,12 +133,13 @@ class Characters {
   }
 
   std::vector<std::pair<char32_t, std::int64_t>> order_;
-  // For each single-character piece (at the beginning of words or within them): the smallest number
-  // of kept characters with which some word that contains the piece can be spelled. Ascending.
+  // One number per single-character piece ("x" or "##x"), ascending: how many of the most frequent
+  // characters must be kept so that some word that contains the piece has only kept characters.
   std::vector<std::int64_t> needs_;
 };
 
-// Returns how many characters the alphabet has before it grows.
+// Returns the number of characters of the first alphabet. It may grow later
+// (WordPieceTrainerOptions::coverage).
 std::int64_t first_alphabet(const Characters& all, const WordPieceTrainerOptions& options) {
   constexpr double kLeastShare = 1e-6;
   const std::int64_t third = all.kept_with(0, options.vocab_size / 3),
@@ -149,8 +150,8 @@ std::int64_t first_alphabet(const Characters& all, const WordPieceTrainerOptions
   return std::max(kept, std::min<std::int64_t>(all.size(), 1));
 }
 
-// Adds forms of the kept characters that are missing, most frequent characters first, while there
-// is room. Punctuation and Chinese characters have no continuation form.
+// Adds the missing pieces "x" and "##x" of the kept characters while there is room, most frequent
+// characters first. Punctuation and Chinese characters never continue a word and get no "##x".
 void add_other_forms(const Characters& all, std::int64_t kept,
                      const WordPieceTrainerOptions& options, std::vector<std::string>& pieces) {
   const CharacterTable& table = CharacterTable::of(options.tokenizer);
@@ -179,7 +180,7 @@ void report_alphabet(const Characters& all, std::int64_t kept) {
 
 void check_at_least_one(std::string_view option, std::int64_t value) {
   if (value < 1)
-    throw UsageError(str("vocab: the ", option, " is ", value, ", not at least 1"),
+    throw UsageError(str("vocab: the ", option, " is ", value, ", must be at least 1"),
                      "leave it out for the default");
 }
 

@@ -91,11 +91,11 @@ void WordPieceTrie::place(Node node, const std::vector<std::uint8_t>& bytes) {
   for (const std::uint8_t byte : bytes) units_[base + byte].parent = node;
 }
 
-// Sets the failure link and failure pops of `child_node`, the new child of `node` by `byte`. Only
-// for a child that is not a piece itself. Its link is the child by `byte` of the first node on the
-// failure path of `node` that has one.
+// Sets the failure link and failure pops of `child_node`, the new child of `node` by `byte`, which
+// must not be a piece itself. The link is the child by `byte` of the first node on the failure path
+// of `node` that has such a child.
 void WordPieceTrie::link(Node node, Node child_node, std::uint8_t byte) {
-  std::vector<std::int32_t> more;  // pieces, after the node's
+  std::vector<std::int32_t> more;  // pieces to output after those of `node`
   Node from = units_[node].failure;
   while (from != kDead && child(from, byte) == kDead) {
     append_pops(from, more);

@@ -58,7 +58,7 @@ class WordPieceTrie {
 
   Node fail_and_step(Node node, std::uint8_t byte, std::vector<std::int32_t>& ids) const;
   bool finish_from(Node node, std::vector<std::int32_t>& ids) const;
-  // Returns the value of a Unit's `pops`.
+  // Adds a piece to the end of the list `before`. Returns the new list as a value of Unit::pops.
   std::int32_t push_pop(std::uint32_t before, std::int32_t id);
   void append_pops(Node node, std::vector<std::int32_t>& ids) const;
   Node child(Node node, std::uint8_t byte) const;

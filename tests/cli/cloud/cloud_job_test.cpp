@@ -241,8 +241,8 @@ TEST_F(CloudJob, RejectsInvalidJobsBeforeUploading) {
   const std::string good = run + rest + "--type v3-8 --spot --budget 5 ";
   // Before anything is uploaded, or compiled.
   expect_refusal(run + rest + "--type v3-8 --spot --budget 0.5",
-                 AllOf(HasSubstr("--budget: $0.50, of which $0.00 are spent, is too low: to start, "
-                                 "save and be deleted, a machine for $2.40 an hour needs $0.70"),
+                 AllOf(HasSubstr("--budget: $0.50, of which $0.00 is spent, is too low: starting, "
+                                 "saving and deleting a machine at $2.40 an hour costs $0.70"),
                        HasSubstr("hint: --budget 4 pays for an hour of training")));
   expect_refusal(good + "--until 10m",
                  HasSubstr("--until: 10m is too soon: creating the machine, saving "
@@ -275,11 +275,12 @@ TEST_F(CloudJob, RejectsInvalidJobsBeforeUploading) {
   };
   expect_wrong(good + "--yes --set text.input=gone.txt", HasSubstr("gone.txt"));
   const std::string pod = run + rest + "--type v2-32 --budget 50 ";
-  expect_wrong(pod, AllOf(HasSubstr("train.device: cpu, on a v2-32"),
+  expect_wrong(pod, AllOf(HasSubstr("train.device: cpu: a job must use the TPU of the v2-32"),
                           HasSubstr("--set train.device=tpu --set train.devices=32")));
   expect_wrong(pod + "--set train.device=tpu",
                HasSubstr("train.devices: 1: a v2-32 has 32 devices"));
-  expect_wrong(good + "--set train.device=auto", HasSubstr("train.device: auto, on a v3-8"));
+  expect_wrong(good + "--set train.device=auto",
+               HasSubstr("train.device: auto: a job must use the TPU of the v3-8"));
   const CommandOutput dry = run_smelt(good + "--dry-run --name a --until 2099-12-31T10:00Z");
   EXPECT_EQ(dry.status, 0);
   EXPECT_THAT(dry.text, AllOf(HasSubstr("us-central1-a: $2.40 an hour (of 2019-06, a tutorial's "

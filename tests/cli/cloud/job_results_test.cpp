@@ -124,7 +124,7 @@ TEST_F(JobResults, RejectASecondJobWhileOneIsRunning) {
   expect_refusal(run_line("second"),
                  AllOf(HasSubstr(str("contains the journal of the running job ", folder())),
                        HasSubstr(str("hint: smelt cloud watch ", folder(),
-                                     " monitors it, with --end stops it"))));
+                                     " monitors it (add --end to stop it)"))));
   write_job(folder(), cloud::JobStep::ended);
   const CommandOutput dry = run_smelt(run_line("second") + "--dry-run");
   EXPECT_EQ(dry.status, 0) << dry.text;
@@ -149,8 +149,8 @@ TEST_F(JobResults, RejectAJobFolderWithTheUsersOwnFiles) {
   write_below("gs://bucket/mine", "input/text.txt", "mine");
   expect_refusal(
       run_line("mine") + "--yes",
-      AllOf(HasSubstr("gs://bucket/mine/input: contains files that no job has put there, "
-                      "text.txt among them"),
+      AllOf(HasSubstr("gs://bucket/mine/input: contains files that were not uploaded by a "
+                      "job, such as text.txt; a job would delete them"),
             HasSubstr("hint: use another folder with --name NAME")));
   EXPECT_EQ(io::read_file("gs://bucket/mine/input/text.txt"), "mine");
 }
@@ -200,13 +200,12 @@ TEST_F(JobResults, ResumedJobKeepsItsSettings) {
   const auto goes_on = [](const std::string& words) {
     return HasSubstr("gs://bucket/goes: " + words);
   };
-  expect_refusal(
-      line_of([](cloud::JobSpec& was) { was.zones[0].name = "us-central1-b"; }),
-      goes_on("--zone is us-central1-a, but the running job was started with us-central1-b"));
+  expect_refusal(line_of([](cloud::JobSpec& was) { was.zones[0].name = "us-central1-b"; }),
+                 goes_on("--zone is us-central1-a; in the running job it is us-central1-b"));
   expect_refusal(line_of([](cloud::JobSpec& was) { was.queued = true; }),
-                 goes_on("--queued is not set, but the running job was started with set"));
+                 goes_on("--queued is not set; in the running job it is set"));
   expect_refusal(line_of([](cloud::JobSpec& was) { was.user = "you"; }),
-                 goes_on("--user is me, but the running job was started with you"));
+                 goes_on("--user is me; in the running job it is you"));
 }
 
 TEST_F(JobResults, LeaveNoCheckpointAfterAPartialCopy) {

@@ -130,7 +130,7 @@ TEST_F(StorageTest, ReportsAMissingBucketBeforeStarting) {
                   " --order ", order, " --out gs://no-bucket/x.tfrecord"));
     EXPECT_EQ(made.status, 2);
     EXPECT_THAT(made.text,
-                HasSubstr("write: gs://no-bucket/x.tfrecord: no bucket 'no-bucket', asked as"));
+                HasSubstr("write: gs://no-bucket/x.tfrecord: no bucket 'no-bucket', accessed as"));
     EXPECT_THAT(made.text, testing::Not(HasSubstr("Writing to output files")));
   }
 }

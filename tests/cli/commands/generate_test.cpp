@@ -149,7 +149,7 @@ TEST_F(Generate, RejectsInvalidFlags) {
   io::write_file(dir_.file("rows.jsonl"), "{\"text\": \"a\"}\n{\"txt\": \"a\"}\n");
   expect_refused("--input rows.jsonl", "rows.jsonl:2: unreadable row: ");
   EXPECT_THAT(in("generate mine --text \"$(printf 'a\\377b')\"").text,
-              HasSubstr("--text: 1 byte left out: not UTF-8, or NUL"));
+              HasSubstr("--text: removed 1 byte (invalid UTF-8 or NUL)"));
   expect_refused("--text a --input in.txt", "generate: --text and --input cannot be combined");
   expect_refused("--text a --beams 40", "generate: 40 beams, must be from 1 to 23");
   EXPECT_THAT(in("generate mine --text a --max-length 100000000000").text,

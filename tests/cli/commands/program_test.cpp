@@ -171,7 +171,7 @@ TEST_F(RecipeTest, ChecksInputAndOutputFirst) {
                  "", HasSubstr("latin1.txt:3: not UTF-8 (1 byte)"));
   io::write_file(dir_.file("out/mine"), "precious");
   expect_refused(out, "--set text.input=" + dir_.file("text.txt"),
-                 HasSubstr("already holds something else"));
+                 HasSubstr("is not empty and not the folder of a run"));
   EXPECT_EQ(io::read_file(dir_.file("out/mine")), "precious");
 }
 

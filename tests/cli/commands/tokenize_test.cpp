@@ -104,9 +104,8 @@ TEST_F(Tokenize, UsesTheCaseOfTheFlagsOrOfTheStoredConfig) {
   EXPECT_EQ(output("--control-characters electra --text 'un\xee\x80\x80'"), "un\n");
   io::write_file(dir_.file("tokenizer_config.json"), R"({"do_lower_case": false})");
   EXPECT_EQ(output("--text 'fête Un'"), "fête [UNK]\n");
-  expect_refusal(
-      "--lower-case true --text x",
-      AllOf(HasSubstr("--lower-case: true, but "), HasSubstr("tokenizer_config.json says false")));
+  expect_refusal("--lower-case true --text x", AllOf(HasSubstr("--lower-case: true, but "),
+                                                     HasSubstr("tokenizer_config.json has false")));
   expect_refusal("--control-characters greek --text x",
                  HasSubstr("--control-characters: greek not in {bert,electra}"));
 }

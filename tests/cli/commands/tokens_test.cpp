@@ -144,7 +144,7 @@ TEST_F(TokensCommand, ConvertsTheOtherFoldersIfOneIsUnreadable) {
   EXPECT_THAT(first.text,
               AllOf(HasSubstr("out/s0.tokens: 300 tokens"), HasSubstr("out/s2.tokens: "),
                     HasSubstr("s1/17/00000000.shard/00000000.snapshot: record at"),
-                    HasSubstr("error: convert: 1 of 3 folders were left out, 2 are "
+                    HasSubstr("error: convert: 1 of 3 folders failed, 2 were "
                               "converted\n  hint: fix them, then run again with --skip-exis")));
   EXPECT_FALSE(std::filesystem::exists(dir_.file("out/s1.tokens")));
   EXPECT_THAT(data("convert 's?' --out '*-*.tokens'").text, HasSubstr("has more than one *"));

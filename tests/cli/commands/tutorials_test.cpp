@@ -190,7 +190,7 @@ TEST_F(Tutorials, FirstModel) {
       follow("first-model.md", {{"run my.yaml --small",
                                  "run my.yaml --small --set train.epochs=0 --set train.steps=2"},
                                 {"train.steps=3000", "train.steps=4"}}),
-      testing::HasSubstr("my-bert-small/huggingface holds step 4"));
+      testing::HasSubstr("my-bert-small/huggingface contains step 4"));
 }
 
 TEST_F(Tutorials, FineTuneCompressAndExport) {
@@ -202,7 +202,7 @@ TEST_F(Tutorials, FineTuneCompressAndExport) {
   EXPECT_THAT(
       follow("fine-tune.md", {{"run classify.yaml " + init,
                                str("run classify.yaml ", init, " --set data.seq_length=32")}}),
-      testing::HasSubstr("my-classifier/huggingface holds step"));
+      testing::HasSubstr("my-classifier/huggingface contains step"));
   follow("compress-and-export.md");
   EXPECT_TRUE(io::exists(file("small-onnx/tokenizer.json")));
 }

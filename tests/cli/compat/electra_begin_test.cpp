@@ -47,7 +47,7 @@ TEST_F(ElectraRun, ResumesFromACheckpointOfTheOriginal) {
   EXPECT_EQ(of_step_4("o"), of_step_4("m"));
 
   const std::string rescaled =
-      "learning_rate 0.001 instead of 0.0005: the 2 steps after 2 begin at";
+      "learning_rate 0.001 instead of 0.0005: the 2 steps after step 2 begin at";
   EXPECT_THAT(pretrain(four, "--rescale-learning-rate", "p").text,
               AllOf(HasSubstr(rescaled), HasSubstr("4/4 = 100.0%")));
   io::remove_tree(data("models/p/checkpoint-4"));  // as after a kill

@@ -271,7 +271,7 @@ TEST_F(JestimatorRun, DryRunCompilesAndReadsDataButWritesNothing) {
   const CommandOutput out = estimator("dry", training(6) + "--dry_run");
   ASSERT_EQ(out.status, 0) << out.text;
   EXPECT_THAT(out.text, AllOf(HasSubstr("dry run: 3 batches of 4 examples read"),
-                              HasSubstr("dry run: 2 batches of the validation read")));
+                              HasSubstr("dry run: 2 batches of the evaluation set read")));
   EXPECT_FALSE(io::exists(dir_.file("dry")));
 }
 

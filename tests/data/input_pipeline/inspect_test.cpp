@@ -294,7 +294,7 @@ TEST_F(Inspect, RejectsInvalidOptions) {
   InspectOptions options = this->options();
   options.samples = -1;
   EXPECT_THAT(refusal([&] { inspect_records(options); }),
-              HasSubstr("inspect: samples -1 and threads 0"));
+              HasSubstr("inspect: expected 0 or more, got samples -1 and threads 0"));
   std::string bytes;
   io::append_record(bytes, "");
   io::write_file(dir_.file("a.tfrecord"), bytes);

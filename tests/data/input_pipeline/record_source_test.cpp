@@ -181,7 +181,7 @@ TEST_F(RecordSourceTest, RejectsABatchSizeThatTheHostsDoNotDivide) {
     EXPECT_THAT(
         error.what(),
         HasSubstr(
-            "a batch of 10 examples for 4 hosts\n  hint: use a batch size that is a multiple"));
+            "a batch of 10 examples does not divide over 4 hosts\n  hint: use a batch size that"));
   }
 }
 
@@ -261,7 +261,7 @@ TEST_F(RecordSourceTest, RejectsBatchSizesBelowOne) {
   const RecordSource source(options());
   for (const std::int64_t size : {0, -3}) {
     const std::string wanted =
-        str("a batch of ", size, " examples\n  hint: use a batch size of at least 1");
+        str("batch size ", size, ": must be at least 1\n  hint: use a larger batch size");
     EXPECT_EQ(error_of<UsageError>([&] { (void)source.full_batches(size); }), wanted);
     EXPECT_EQ(error_of<UsageError>([&] { (void)source.batch(0, size); }), wanted);
     EXPECT_EQ(error_of<UsageError>([&] { (void)source.batch_in_order(0, size); }), wanted);
@@ -355,7 +355,7 @@ TEST_F(RecordSourceTest, LogsMissingFilesOfTheDescription) {
   const RecordSource one(options_for(dir_.file("a-0.tfrecord")));
   EXPECT_THAT(log.text(),
               HasSubstr(str("a-0.tfrecord.json: 2 files in the description, 1 of them not given "
-                            "(a-1.tfrecord); the others hold ",
+                            "(a-1.tfrecord); the given files contain ",
                             one.size(), " examples of 99")));
 }
 

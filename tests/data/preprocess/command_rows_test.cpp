@@ -38,12 +38,12 @@ TEST_F(CommandRows, StoresRowsUnchanged) {
 TEST_F(CommandRows, ErrorsIncludeTheCommandsStandardError) {
   EXPECT_THAT(refusal(job("echo '{}'; echo no such table >&2; exit 3")),
               HasSubstr("data.train: 'echo '{}'; echo no such table >&2; exit 3' ended with status "
-                        "3; it said: no such table\n  hint: the command must print one line {"));
+                        "3; standard error: no such table\n  hint: the command must print one"));
   EXPECT_THAT(refusal(job("echo '{}'; echo Loading; echo warning >&2")),
               HasSubstr("printed no JSON object in line 2: 'Loading'"));
   EXPECT_THAT(refusal(job("true")), HasSubstr("'true' printed no row\n"));
   EXPECT_THAT(refusal(job("no-such-command-anywhere")),
-              HasSubstr("ended with status 127; it said"));
+              HasSubstr("ended with status 127; standard error: "));
 }
 
 // The command would run forever.

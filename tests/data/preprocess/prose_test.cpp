@@ -101,7 +101,7 @@ TEST_F(Prose, WarnsOfAnInaccurateShare) {
   prepare_prose(job("One.\nTwo.\nThree.\n\nFour.\n", text::Cut::lines));
   EXPECT_THAT(log_.text(),
               HasSubstr("text: 1 of 2 documents is held out, with 3 of 4 sentences: 75.0 % of the "
-                        "text, where text.heldout is 20.0 %"));
+                        "text, but text.heldout is 20.0 %"));
   ProseJob all =
       job("One.\n\nTwo.\nThree.\nFour.\nFive.\nSix.\nSeven.\nEight.\n", text::Cut::lines);
   all.heldout = 0.4;

@@ -120,7 +120,7 @@ TEST_F(VocabularyTools, SamplesAboutTheRequestedShareOfLines) {
     some.text.sample = wrong;
     some.overwrite = true;
     EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(some); }),
-                HasSubstr("is not above 0 and at most 1"));
+                HasSubstr(": must be greater than 0 and at most 1"));
   }
 }
 
@@ -195,8 +195,8 @@ TEST_F(VocabularyTools, SentencePieceModelsHaveTheRequestedControlPiecesAndIds) 
   EXPECT_THAT(pieces_of("c.model", {"<cls>", "<sep>", "</s>", "<unk>", "<mask>", "<x>"}),
               ElementsAre("<cls>", "<sep>", "</s>", "<unk>", "<mask>", "<x>"));
   EXPECT_THAT(error_of<UsageError>([&] { pieces_of("d.model", {"<mask>", "</s>"}); }),
-              HasSubstr("vocab: --special names '</s>', which exists already\n  hint: leave it "
-                        "out, or name <unk>, too, to give all special pieces"));
+              HasSubstr("vocab: --special: '</s>' is already a special piece\n  hint: leave it "
+                        "out, or include <unk> to list all special pieces yourself"));
   EXPECT_THAT(error_of<UsageError>([&] { pieces_of("d.model", {"<mask>", "<mask>"}); }),
               HasSubstr("vocab: --special names '<mask>' twice\n  hint: name each piece once"));
 }
@@ -215,14 +215,14 @@ TEST_F(VocabularyTools, RejectConflictingSettings) {
   VocabularyJob wrong = job("a.txt", VocabularyType::bpe);
   wrong.coverage = 1.5;
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(wrong); }),
-              HasSubstr("the coverage is 1.5, not above 0 and at most 1"));
+              HasSubstr("--coverage 1.5: must be greater than 0 and at most 1"));
   wrong = job("a.txt", VocabularyType::bpe);
   wrong.trainer.vocab_size = 8;
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(wrong); }),
               HasSubstr("bpe pieces cannot be trained: "));
   wrong.trainer.vocab_size = 30;
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(wrong); }),
-              HasSubstr("25 pieces have no room for 17 characters in two forms"));
+              HasSubstr("25 pieces are too few for 17 characters, which need two pieces each"));
   wrong = job("c.txt");
   wrong.unused = -1;
   EXPECT_THAT(error_of<UsageError>([&] { train_vocabulary(wrong); }),
@@ -230,7 +230,7 @@ TEST_F(VocabularyTools, RejectConflictingSettings) {
   io::write_file(dir_.file("in.txt"), "\n \n");
   EXPECT_THAT(
       error_of<UsageError>([&] { train_vocabulary(job("b.txt", VocabularyType::unigram)); }),
-      HasSubstr("the text holds no words"));
+      HasSubstr("the text has no words"));
 }
 
 TEST_F(VocabularyTools, ExtensionReplacesUnusedTokensWithTheMostUsefulWords) {

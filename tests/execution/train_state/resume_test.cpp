@@ -38,6 +38,16 @@ TEST_F(ResumeTest, WarnsAboutAChangedScheduleOfAResumedRun) {
   EXPECT_THAT(log_.text(), Not(HasSubstr("checkpoint-2: ")));
 }
 
+// 2 of 4 steps with power 2: the rate was (1/2)^2 after step 1 (counted from 0: 1 - 1/4 = 3/4).
+TEST(RateChange, ComparesWithTheSavedDecay) {
+  const model::Schedule now{.learning_rate = 1, .total_steps = 8, .power = 1};
+  const Json saved{
+      {"schedule", {{"learning_rate", 1.0}, {"lr_decay_power", 2.0}, {"total_steps", 4}}}};
+  const auto change = rate_change(saved, now, 2, recipe_field);
+  ASSERT_TRUE(change);
+  EXPECT_THAT(change->text, HasSubstr("continues at 7.50e-01, it was 5.62e-01 at step 2"));
+}
+
 TEST(SameRun, AcceptsLabelsInAnyUnicodeNormalization) {
   check_same_run({{"labels", {"cafe\u0301", "no"}}}, {{"labels", {"caf\u00E9", "no"}}}, "here");
   EXPECT_THAT(error_of([] {

@@ -83,7 +83,7 @@ TEST_F(ArchiveTest, ReadsHardLinksAndRejectsMissingTargets) {
   EXPECT_THAT(read_archive(with_link("a.txt"), 8),
               ElementsAre(Pair("a.txt", "one\n"), Pair("b.txt", "one\n")));
   EXPECT_THAT(error_of([&] { read_archive(with_link("a.txt"), 7); }),
-              HasSubstr("x: holds more than 7 bytes of files"));
+              HasSubstr("x: unpacks to more than 7 bytes"));
   EXPECT_THAT(error_of([&] { read_archive(with_link("c.txt")); }),
               HasSubstr("x: b.txt is a link to c.txt, which is not earlier in the archive\n"
                         "  hint: make the archive again, with `tar --hard-dereference`"));
@@ -147,7 +147,7 @@ TEST_F(ArchiveTest, RejectsContentAboveTheSizeLimit) {
   const std::string path = pack(::archive_write_add_filter_xz);
   EXPECT_EQ(read_archive(path, 300009).size(), 3u);
   EXPECT_THAT(error_of([&] { read_archive(path, 300008); }),
-              HasSubstr("x: holds more than 300008 bytes of files\n"
+              HasSubstr("x: unpacks to more than 300008 bytes\n"
                         "  hint: split it into several archives"));
 }
 

@@ -143,7 +143,7 @@ TEST_F(GcsTest, UsesTheEmulatorOfTheEnvironmentVariable) {
 
 TEST_F(GcsTest, ReportsAMissingObjectWithItsBucket) {
   const std::string what =
-      "gs://bucket/dir/x: bucket 'bucket' has no object 'dir/x', asked as anonymous "
+      "gs://bucket/dir/x: bucket 'bucket' has no object 'dir/x', accessed as anonymous "
       "(gs://anonymous@…)";
   EXPECT_THAT(message_of([&] { read_file(at("dir/x")); }), HasSubstr("open: " + what));
   EXPECT_THAT(message_of([&] { RandomAccessFile file(at("dir/x")); }), HasSubstr("open: " + what));
@@ -154,7 +154,7 @@ TEST_F(GcsTest, ReportsAMissingObjectWithItsBucket) {
 }
 
 TEST_F(GcsTest, ReportsAMissingBucket) {
-  const std::string what = ": no bucket 'other', asked as anonymous";
+  const std::string what = ": no bucket 'other', accessed as anonymous";
   EXPECT_THAT(message_of([&] { read_file(emulator_->path("x", "other")); }),
               HasSubstr("open: gs://other/x" + what));
   EXPECT_THAT(message_of([&] { write_file(emulator_->path("x", "other"), ""); }),

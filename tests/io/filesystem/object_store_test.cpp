@@ -100,7 +100,7 @@ void expect_patterns(const std::string& folder) {
   EXPECT_THAT(message_of([&] { expand_patterns(at("glob/y*"), "input"); }),
               HasSubstr(str("input: no file matches '", at("glob/y*"), "'")));
   EXPECT_THAT(message_of([&] { expand_patterns(at("glob/none"), "input"); }),
-              HasSubstr("glob/none', asked as"));
+              HasSubstr("glob/none', accessed as"));
 }
 
 void expect_folders(const std::string& folder) {

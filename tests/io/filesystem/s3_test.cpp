@@ -75,7 +75,7 @@ TEST_F(S3Test, ListsOneFolderLevelAndReportsMissingObjects) {
   EXPECT_THAT(
       message_of([&] { read_file(at("dir/x")); }),
       HasSubstr(
-          "open: s3://bucket/dir/x: bucket 'bucket' has no object 'dir/x', asked as the key in "
+          "open: s3://bucket/dir/x: bucket 'bucket' has no object 'dir/x', accessed as the key in "
           "AWS_ACCESS_KEY_ID"));
   EXPECT_THAT(message_of([&] { read_file(at("x", "other")); }),
               HasSubstr("open: s3://other/x: no bucket 'other'"));

@@ -42,16 +42,17 @@ TEST(SnapshotMetadata, ReportsWhyASnapshotHoldsNoTokens) {
   TestSnapshot s = dealt_out(0, 5, 1);
   s.version = 1;
   EXPECT_EQ(metadata_error(s),
-            "m: snapshot of version 1, not 2\n  hint: save it again with tf.data.Dataset.save");
+            "m: snapshot version 1, expected 2\n  hint: save it again with tf.data.Dataset.save");
   s.version = 0;
-  EXPECT_THAT(metadata_error(s), HasSubstr("m: snapshot of version 0, not 2"));
+  EXPECT_THAT(metadata_error(s), HasSubstr("m: snapshot version 0, expected 2"));
   s.version = 2;
   s.types = {9, 9};
-  EXPECT_THAT(metadata_error(s), HasSubstr("m: elements of 2 tensors, not one\n  hint: give"));
+  EXPECT_THAT(metadata_error(s),
+              HasSubstr("m: each element has 2 tensors, expected one\n  hint: give"));
   s.types = {7};
-  EXPECT_THAT(metadata_error(s), HasSubstr("m: elements of string, not of integers"));
+  EXPECT_THAT(metadata_error(s), HasSubstr("m: elements are string, expected integers"));
   s.types = {259};
-  EXPECT_THAT(metadata_error(s), HasSubstr("m: elements of type 259, not of integers"));
+  EXPECT_THAT(metadata_error(s), HasSubstr("m: elements are type 259, expected integers"));
   s.types = {};
   s.finalized = false;
   EXPECT_THAT(metadata_error(s), HasSubstr("m: the snapshot is incomplete"));
@@ -59,7 +60,7 @@ TEST(SnapshotMetadata, ReportsWhyASnapshotHoldsNoTokens) {
   s.run = "../x";
   EXPECT_THAT(metadata_error(s), HasSubstr("m: run '../x' is not a number"));
   EXPECT_THAT(error_of<UsageError>([&] { (void)parse_snapshot_metadata("\x22\x01\x02", "m"); }),
-              HasSubstr("m: field 4 is of wire type 2"));
+              HasSubstr("m: field 4 has the wrong wire type 2"));
 }
 
 TEST(TokenTensors, ReadScalarsAndListsOfEveryIntegerType) {

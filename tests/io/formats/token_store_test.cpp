@@ -145,7 +145,7 @@ TEST(TokenStore, ReportsWhatIsWrongInAStore) {
               HasSubstr("s: truncated token store: it has no foot"));
   std::string broken = whole;
   broken[8] = 2;
-  EXPECT_THAT(error(broken), HasSubstr("s: token store of version 2, not 1"));
+  EXPECT_THAT(error(broken), HasSubstr("s: token store version 2, expected 1"));
   broken = whole;
   broken[16] = 9;
   EXPECT_EQ(error(broken),

@@ -191,7 +191,8 @@ TEST_F(JestimatorEvaluation, PassesDrawDifferentMasks) {
 TEST_F(JestimatorEvaluation, PassesRequireATaskThatDraws) {
   EXPECT_THAT(error_of<UsageError>(
                   [&] { eval_program(golden_.task(), 8, placement_for("cpu", 1, {}), {}, 20); }),
-              HasSubstr("eval: 20 passes of a model without random draws: jestimator_bert\n"
+              HasSubstr("eval: eval.passes is 20, must be 1 for a model without random draws: "
+                        "jestimator_bert\n"
                         "  hint: set eval.passes to 1"));
 }
 

@@ -321,7 +321,7 @@ TEST_F(PlanRecipe, PlansARunOfTheOriginalCommandByItsFlags) {
       "plan -- run_pretrainin --num_train_steps=3",
       HasSubstr("plan: 'run_pretrainin' is not a command that can be planned\n  hint: did you "
                 "mean 'run_pretraining'?"));
-  expect_refusal(str("plan --onn v3-8 ", path_), HasSubstr("smelt plan: --onn is not known"));
+  expect_refusal(str("plan --onn v3-8 ", path_), HasSubstr("smelt plan: unknown argument '--onn'"));
   expect_refusal("plan -- jestimator --module_imp=jestimator.models.bert.pretrain",
                  HasSubstr("give --max_train_steps"));
 }

@@ -48,7 +48,7 @@ TEST_F(RunLength, EstimatesEpochsFromTheTextUntilExamplesAreMade) {
   const Recipe before = recipe({"train.epochs=10"});
   EXPECT_GT(before.train.steps, 20);
   EXPECT_THAT(dry_run_text(before), AllOf(HasSubstr("train.epochs 10: about "),
-                                          HasSubstr(" steps by the size of the text")));
+                                          HasSubstr(" steps, estimated from the text size")));
   run_recipe(recipe({"train.epochs=1"}));
   const auto examples = training_examples(recipe());
   ASSERT_TRUE(examples);

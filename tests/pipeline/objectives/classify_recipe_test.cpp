@@ -265,8 +265,8 @@ TEST_F(ClassifyRun, RejectsSwappedTrainingAndValidationFiles) {
     return error_of<UsageError>([&] { run("m", settings); });
   };
   EXPECT_THAT(refused({"data.train=" + b, "data.validation=" + a}),
-              HasSubstr(str("contains a model of other data: data: its files were, in this order, ",
-                            a, ", ", b, ", are ", b, ", ", a)));
+              HasSubstr(str("contains a model of other data: data: the order of its files was ", a,
+                            ", ", b, ", is ", b, ", ", a)));
   EXPECT_THAT(refused({"data.train=" + a, "data.validation=" + a}),
               HasSubstr("contains a model of other data: data"));
   EXPECT_EQ(io::read_file(dir_.file("m/data/train.tfrecord")), before);

@@ -100,7 +100,7 @@ TEST_F(ElectraRecipe, RejectsABertVocabularyByNamingTheField) {
   io::write_file(vocab, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n");
   text::save_tokenizer_config(vocab, {.control = text::ControlCharacters::bert});
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe({"vocab.file=" + vocab})); }),
-              AllOf(HasSubstr("model.type: electra, but "), HasSubstr("says bert\n  hint: set ")));
+              AllOf(HasSubstr("model.type: electra, but "), HasSubstr("has bert\n  hint: set ")));
 }
 
 TEST_F(ElectraRecipe, RejectsInferenceBeforeTraining) {

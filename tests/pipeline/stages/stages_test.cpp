@@ -64,7 +64,7 @@ TEST_F(Stages, EvaluatesAndExportsTheLastStepOfTraining) {
     EXPECT_EQ(e.global_step, 2);
     add_later(3);
   });
-  EXPECT_EQ(said("huggingface holds step 2 "), 1);
+  EXPECT_EQ(said("huggingface contains step 2 "), 1);
 }
 
 TEST_F(Stages, RejectsOtherSettingsForAFinishedRunAndKeepsItsRecipe) {

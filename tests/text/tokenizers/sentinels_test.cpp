@@ -50,14 +50,15 @@ TEST(Sentinels, AreTakenFromTheVocabularyIfItHasSome) {
 TEST(Sentinels, ThrowIfIdsAscendOrPiecesAreMissing) {
   const Pieces ascending({"<pad>", "<extra_id_0>", "<extra_id_1>"});
   EXPECT_EQ(error_of<UsageError>([&] { sentinels_of(ascending, "x.model", 100); }),
-            "x.model: <extra_id_1> has id 2, not the one below that of the sentinel before it\n"
-            "  hint: make a vocabulary with descending sentinels or without sentinels, which then "
-            "get ids above the pieces");
+            "x.model: <extra_id_1> has id 2; the ids of sentinels must descend by 1 from that of "
+            "<extra_id_0>\n"
+            "  hint: make a vocabulary with descending sentinels, or without sentinels, so that "
+            "they get ids above the pieces");
   EXPECT_EQ(error_of<UsageError>([&] { sentinels_of(ascending, "x.model", -1); }),
             "x.model: -1 sentinels, must be at least 0\n  hint: use 100 as in T5, or 0 for none");
   EXPECT_EQ(error_of<UsageError>([&] { id_of_piece(ascending, "x.model", "</s>"); }),
-            "x.model: no piece '</s>'\n  hint: give a vocabulary that has one, such as T5's "
-            "spiece.model, or one of smelt vocab train --type unigram --out x.model");
+            "x.model: no piece '</s>'\n  hint: use a vocabulary that has it, such as T5's "
+            "spiece.model, or make one with `smelt vocab train --type unigram --out x.model`");
 }
 
 }  // namespace

@@ -269,7 +269,7 @@ TEST_F(TokenizerFile, AddedTokensRoundTrip) {
   }
   const std::string other = file("vocab.txt", "[UNK]\na\nb\nc\nd\n");
   EXPECT_THAT(usage_error([&] { BertTokenizer::load(other, {}); }),
-              HasSubstr("vocab.txt: id 4 is 'd', and of the added token '<ent>'"));
+              HasSubstr("vocab.txt: id 4 is 'd', but also the added token '<ent>'"));
 }
 
 TEST_F(TokenizerFile, ConfigOverridesTokenizerJsonLikeTransformers) {
@@ -340,13 +340,13 @@ TEST_F(TokenizerFile, RejectsAFlagThatContradictsStoredOptions) {
   EXPECT_NO_THROW(BertTokenizer::load(vocab(), {.lower_case = false, .strip_accents = false}));
   EXPECT_THAT(
       usage_error([&] { BertTokenizer::load(vocab(), {.lower_case = true}); }),
-      AllOf(HasSubstr("--lower-case: true, but "), HasSubstr("tokenizer_config.json says false"),
+      AllOf(HasSubstr("--lower-case: true, but "), HasSubstr("tokenizer_config.json has false"),
             HasSubstr("hint: set --lower-case to false, or use")));
   EXPECT_THAT(usage_error([&] { BertTokenizer::load(vocab(), {.strip_accents = true}); }),
               HasSubstr("--strip-accents: true, but "));
   EXPECT_THAT(
       usage_error([&] { BertTokenizer::load(vocab(), {.control = ControlCharacters::electra}); }),
-      AllOf(HasSubstr("--control-characters: electra, but "), HasSubstr("says bert")));
+      AllOf(HasSubstr("--control-characters: electra, but "), HasSubstr("has bert")));
 }
 
 TEST_F(TokenizerFile, SpecialTokensMapDoesNotSetTheCase) {
@@ -399,7 +399,7 @@ TEST_F(TokenizerFile, TokenizerJsonRoundTrips) {
   EXPECT_EQ(tokenizer.tokenize("abb abbb"), (Words{"a", "__b", "__b", "[UNK]"}));
   EXPECT_EQ(tokenizer.decode(Ids{4, 5, 5, 6}), "abb é");
   EXPECT_THAT(usage_error([&] { BertTokenizer::load(path, {.lower_case = true}); }),
-              HasSubstr("--lower-case: true, but " + path + " says false"));
+              HasSubstr("--lower-case: true, but " + path + " has false"));
 }
 
 TEST_F(TokenizerFile, ContinuesWordUsesThePrefixOfTheVocabulary) {

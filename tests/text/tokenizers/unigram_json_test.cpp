@@ -130,7 +130,7 @@ TEST_F(UnigramJsonFile, ThrowsForUnsupportedSettings) {
               HasSubstr("pre_tokenizer is missing, not Metaspace"));
   EXPECT_THAT(with("/pre_tokenizer/pretokenizers/1",
                    {{"type", "Metaspace"}, {"replacement", "▁"}, {"prepend_scheme", "first"}}),
-              HasSubstr("a Metaspace that prepends first after a WhitespaceSplit"));
+              HasSubstr("Metaspace with prepend_scheme first after WhitespaceSplit"));
   EXPECT_THAT(with("/normalizer",
                    {{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", "_"}}),
               HasSubstr("t.json: content is \"_\""));

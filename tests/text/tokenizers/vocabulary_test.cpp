@@ -284,13 +284,13 @@ TEST(WordPieceTrainer, RejectsOptionsBelowOne) {
                     {{"abc", 1}},
                     {.vocab_size = 20, .min_frequency = 0, .alphabet_limit = 10, .reserved = {}});
               }),
-              HasSubstr("vocab: the minimum frequency is 0, not at least 1"));
+              HasSubstr("vocab: the minimum frequency is 0, must be at least 1"));
   EXPECT_THAT(error_of<UsageError>([] {
                 train_wordpiece(
                     {{"abc", 1}},
                     {.vocab_size = 20, .min_frequency = 1, .alphabet_limit = -3, .reserved = {}});
               }),
-              HasSubstr("vocab: the alphabet's limit is -3, not at least 1"));
+              HasSubstr("vocab: the alphabet's limit is -3, must be at least 1"));
 }
 
 TEST(LineReader, ReadsEveryLineAndCountsLines) {

@@ -42,7 +42,7 @@ TEST(WordCounts, DoNotDependOnTheMemoryLimit) {
                                     "are skipped to fit in 4 MB of memory; raise --memory"));
   EXPECT_EQ(count(4, 4 << 20), some);
   EXPECT_THAT(error_of<UsageError>([&] { count(1, 1 << 20); }),
-              HasSubstr("vocab: 1 MB of memory does not hold any of 20000 different words"));
+              HasSubstr("vocab: 1 MB of memory is too small for 20000 different words"));
   EXPECT_THAT(error_of<UsageError>([&] { count(1, 1000); }),
               HasSubstr("vocab: --memory 1000 is less than 1048576 bytes"));
 }
