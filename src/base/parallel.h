@@ -81,7 +81,8 @@ class BoundedQueue {
 // called.
 class OrderedGate {
  public:
-  // Returns false if stop() was called.
+  // Waits until it is the turn of the piece of work with this number. Returns false if stop() was
+  // called.
   bool wait(std::size_t number) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return stopped_ || next_ == number; });

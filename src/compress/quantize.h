@@ -74,7 +74,7 @@ struct Quantized {
   struct Tensor {
     std::string name;
     double sqnr_db = 0;    // signal-to-quantization-noise ratio of all values
-    double middle_db = 0;  // median over the rows of the row's ratio (middle_to_noise_db())
+    double middle_db = 0;  // ratio with the median |x| of each row as signal (middle_to_noise_db())
   };
   std::vector<Tensor> tensors;                // quantized tensors, by name
   std::vector<std::string> kept;              // modules of matrices that are not quantized
@@ -101,14 +101,20 @@ std::optional<std::size_t> smallest_passing(std::size_t most,
 // Quantizes a model and writes `to`, a Hugging Face folder in compressed-tensors' format
 // "int-quantized" (W8A16) or, for int4, "pack-quantized" (W4A16). Quantizes the matrices of
 // attention and feed-forward in every layer, int8 with one scale per output channel
-// (io/formats/int8_rows.h), but not pooler, head and biases. compress.json records the noise of
-// each matrix. With activations (W8A8), matrices with less than kLeastSqnr dB stay in floating
-// point; static scales come from job.rows. With a limit, the matrices with the most noise
-// (middle_db) stay in floating point, as few as smallest_passing() finds. Throws UsageError, unless
-// forced, if even a single quantized matrix exceeds the limit; a forced folder has all matrices
-// quantized. Also throws UsageError in the same cases as open_source_folder() and
-// write_compressed_folder(), for a pattern without a match, if no matrix is left to quantize, and
-// for missing or unnecessary calibration data.
+// (io/formats/int8_rows.h), but not pooler, head and biases. compress.json records the
+// signal-to-noise ratio of each quantized matrix.
+//
+// With int8 activations (W8A8), matrices with a ratio below kLeastSqnr stay in floating point;
+// static activation scales are measured on job.rows.
+//
+// With job.limit, the matrices with the lowest Tensor::middle_db stay in floating point, as few as
+// smallest_passing() finds necessary to keep the drop of the score within the limit. If the drop is
+// too large even with only one matrix quantized, throws UsageError; with limit->forced, quantizes
+// the same matrices as without a limit.
+//
+// Also throws UsageError in the same cases as check_quantize_job(), open_source_folder() and
+// write_compressed_folder(), if a pattern in job.keep matches no matrix, and if no matrix is left
+// to quantize.
 Quantized quantize_weights(const QuantizeJob& job);
 
 }  // namespace smelt::compress

@@ -94,9 +94,7 @@ void remove_later(const std::string& folder, std::int64_t step, bool keep_later)
 }
 
 std::optional<BestState> restore_folders(const TrainJob& job, const ResumePoint& from,
-                                         const io::FolderLock* lock) {
-  checkpoint::SaveOptions options{.max_to_keep = 0, .names = job.names};
-  if (lock != nullptr) options.require_held = [lock] { lock->require_held_now(); };
+                                         const checkpoint::SaveOptions& options) {
   options.require_held();
   const bool skipped_later = has_damaged_later(job, from.step);
   if (job.checkpoint.keep_period > 0)
@@ -157,7 +155,13 @@ std::optional<std::pair<std::int64_t, std::optional<std::int64_t>>> rollback_bes
 std::optional<BestState> restore_kept_states(const TrainJob& job, const ResumePoint& from,
                                              const io::FolderLock* lock, const std::string& key) {
   const std::string found = job.together.told(key, [&] {
-    const auto kept = restore_folders(job, from, lock);
+    checkpoint::SaveOptions options{.max_to_keep = 0, .names = job.names};
+    if (lock != nullptr) options.require_held = [lock] { lock->require_held_now(); };
+    const auto kept = restore_folders(job, from, options);
+    options.max_to_keep = static_cast<int>(job.checkpoint.max_to_keep);
+    if (const auto rollback = rollback_best(job, from.step, from.first_step))
+      options.spare = rollback->first;
+    checkpoint::finish_removals(job.model_dir, from.step, options);
     return kept ? Json{{"value", kept->value}, {"step", kept->step}}.dump() : std::string();
   });
   if (found.empty()) return std::nullopt;

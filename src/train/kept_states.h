@@ -55,10 +55,10 @@ struct ResumePoint {
 // Restores best/ and save/ to what they were when the checkpoint `from` was saved: removes later
 // states and the remains of killed saves, and copies the best state from the model folder if it is
 // missing in best/. If the checkpoint does not record which state was the best (earlier versions),
-// uses the scores in best/. Returns the best evaluation. Returns nullopt if there is none, or if
-// its state is lost, which is logged; the next evaluation then counts as the best. All ranks must
-// call this with the same `key`, which was not used before; rank 0, which holds the lock, does the
-// work.
+// uses the scores in best/. Also finishes removals of checkpoints that were interrupted. Returns
+// the best evaluation. Returns nullopt if there is none, or if its state is lost, which is logged;
+// the next evaluation then counts as the best. All ranks must call this with the same `key`, which
+// was not used before; rank 0, which holds the lock, does the work.
 std::optional<BestState> restore_kept_states(const TrainJob& job, const ResumePoint& from,
                                              const io::FolderLock* lock, const std::string& key);
 

@@ -142,7 +142,7 @@ io::LazyTensors plain_weights(const std::string& folder, const Json& config) {
   if (!is_quantized(config, where)) return stored_weights(folder);
   const std::string weights = weights_path(folder);
   if (is_sparse(config, where)) return without_bitmasks(stored_weights(folder), weights);
-  return without_codes(without_packed(stored_weights(folder), weights), config, weights);
+  return with_decoded_weights(without_packed(stored_weights(folder), weights), config, weights);
 }
 
 void write_weights(const io::OutputDirectory& directory, const io::LazyTensors& tensors,

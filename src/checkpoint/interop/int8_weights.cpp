@@ -159,8 +159,8 @@ Json activations_by_input_scale() {
           {"strategy", "tensor"}, {"dynamic", false}, {"observer", "minmax"}};
 }
 
-io::LazyTensors without_codes(io::LazyTensors tensors, const Json& config,
-                              const std::string& where) {
+io::LazyTensors with_decoded_weights(io::LazyTensors tensors, const Json& config,
+                                     const std::string& where) {
   io::LazyTensors out;
   for (const auto& [name, tensor] : tensors) {
     if (tensor.shape.dtype != compiler::DType::s8 || !name.ends_with(kWeight)) {

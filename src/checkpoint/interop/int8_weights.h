@@ -27,12 +27,13 @@ Json activations_by_row();
 // Returns the same field for int8 activations with the module's static input_scale.
 Json activations_by_input_scale();
 
-// Replaces int8 weights by f32 tensors, decoded on read, that also keep the quantized values
-// (LazyTensor::codes). LazyCodes::of_rows is set if the config requests int8 activations. Throws
-// UsageError that begins with `where` if a scale is missing or has another shape, or for zero
-// points.
-io::LazyTensors without_codes(io::LazyTensors tensors, const Json& config,
-                              const std::string& where);
+// Replaces each int8 weight and its scales by one f32 tensor that is decoded when it is read. The
+// int8 values and the scales remain available in its LazyTensor::codes; LazyCodes::of_rows is true
+// if the config requests int8 activations for the weight. Throws UsageError that begins with
+// `where` if a scale is missing or has a shape or type other than described above, or if the
+// quantization has zero points, which are not supported.
+io::LazyTensors with_decoded_weights(io::LazyTensors tensors, const Json& config,
+                                     const std::string& where);
 
 // Returns the int8 values of the weights whose activations are int8 too, with scales_name() and,
 // for static scales, input_scale_name() added (model/nn/scope.h). Other tensors are unchanged.

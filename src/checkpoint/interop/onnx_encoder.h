@@ -31,13 +31,14 @@ class OnnxEncoder {
   // table.
   std::string rows(const std::string& table, const std::string& op,
                    const std::vector<std::string>& which);
-  // Adds x [...,in] times a kernel [in,out].
+  // Adds the matmul of x [...,in] and the tensor `kernel` [in,out].
   std::string product(const std::string& kernel, const std::string& x);
   std::string norm(const std::string& scope, const std::string& x, double epsilon);
 
-  // Adds x [...,in] times the kernel of `scope`, plus its bias.
+  // Adds a dense layer: the matmul of x [...,in] and the kernel of `scope`, plus its bias.
   std::string dense(const std::string& scope, const std::string& x);
-  // Adds x [...,in] times the transpose of a matrix [C,in], plus a bias [C].
+  // Adds a dense layer: the matmul of x [...,in] and the transpose of a matrix [C,in], plus a bias
+  // [C].
   std::string turned_dense(const std::string& matrix, const std::string& bias,
                            const std::string& x);
   std::string activated(const std::string& name, const std::string& x, model::Gelu gelu);

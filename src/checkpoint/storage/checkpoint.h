@@ -53,6 +53,11 @@ void save_sliced_checkpoint(const std::string& model_dir, std::int64_t step,
 void keep_checkpoint(const std::string& model_dir, std::int64_t step, const std::string& folder,
                      const SaveOptions& options = {});
 
+// Deletes what a save of checkpoint `step` deletes: the remains of interrupted saves and removals,
+// and the checkpoints up to `step` beyond max_to_keep. A run that resumes at its last step saves no
+// more, so it must call this. The caller must hold the folder's lock.
+void finish_removals(const std::string& model_dir, std::int64_t step, const SaveOptions& options);
+
 // Deletes the checkpoint directory `path`. Deletes the COMMIT marker first, so that an interrupted
 // removal cannot leave an incomplete checkpoint that counts as committed.
 void remove_checkpoint(const std::string& path);

@@ -172,6 +172,7 @@ void remove_steps(const std::string& model_dir, std::span<const std::int64_t> st
       remove_committed(checkpoint_path(model_dir, step, names));
 }
 
+// Removes the checkpoints up to `step` beyond max_to_keep.
 void rotate(const std::string& model_dir, std::int64_t step, const SaveOptions& options) {
   if (options.max_to_keep == 0) return;
   std::vector<std::int64_t> steps = checkpoint_steps(model_dir);
@@ -186,6 +187,13 @@ void rotate(const std::string& model_dir, std::int64_t step, const SaveOptions& 
 void remove_remains(const std::string& model_dir) {
   for (const std::string& name : io::list_folder(model_dir))
     if (is_remains(model_dir, name)) io::remove_tree(io::join_path(model_dir, name));
+}
+
+void finish_removals(const std::string& model_dir, std::int64_t step, const SaveOptions& options) {
+  if (!io::is_folder(model_dir)) return;
+  options.require_held();
+  remove_remains(model_dir);
+  rotate(model_dir, step, options);
 }
 
 void take_back_checkpoints(const std::string& model_dir) {

@@ -143,7 +143,8 @@ class ReadProgress {
   std::vector<std::uint64_t> sizes_;
   Progress progress_;
   std::size_t file_ = 0;
-  std::uint64_t before_ = 0, text_before_ = 0;  // totals of the files before the current one
+  // Total size in bytes of the files before the current one, and of the text read from them.
+  std::uint64_t before_ = 0, text_before_ = 0;
 };
 
 // Puts the reader's documents into the queue in batches. Stops early if the queue is closed.

@@ -142,10 +142,11 @@ TEST_F(ElectraRun, InitializesFromWeightsOfAnyFormat) {
               HasSubstr("models/n has not decayed: a run with the weights of --init begins at "
                         "step 0\n  hint: remove the flag"));
   ASSERT_EQ(pretrain(one, "--init " + prefix, "n").status, 0);
-  EXPECT_THAT(pretrain({{"num_train_steps", 2}}, both, "n").text,
-              AllOf(HasSubstr("learning_rate 0.001 instead of 0.0005: the 1 step after 1 begin"),
-                    HasSubstr(" is not used: this run has a checkpoint of its own"),
-                    HasSubstr("2/2 = 100.0%")));
+  EXPECT_THAT(
+      pretrain({{"num_train_steps", 2}}, both, "n").text,
+      AllOf(HasSubstr("learning_rate 0.001 instead of 0.0005: the 1 step after step 1 begins "),
+            HasSubstr(" is not used: this run has a checkpoint of its own"),
+            HasSubstr("2/2 = 100.0%")));
 }
 
 TEST_F(ElectraRun, WarnsThatAnExportedElectricGivesOnlyTheEnergy) {

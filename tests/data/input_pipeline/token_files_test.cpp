@@ -169,7 +169,7 @@ TEST_F(TokenFilesTest, ReportsFileAndOffsetOfDamage) {
               HasSubstr(file + ": compressed with SNAPPY"));
   std::filesystem::remove_all(path + "/17");
   EXPECT_THAT(error_of<UsageError>([&] { (void)all_of(path); }),
-              HasSubstr("snapshot.metadata: 100 elements, but "));
+              HasSubstr("snapshot.metadata: lists 100 elements, but "));
 }
 
 // The length of its first record is 0x8b1f, a list of uint8.

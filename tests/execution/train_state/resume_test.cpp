@@ -13,8 +13,10 @@
 namespace smelt::execution {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 using ResumeTest = SmallRun;
 
@@ -36,6 +38,18 @@ TEST_F(ResumeTest, WarnsAboutAChangedScheduleOfAResumedRun) {
   changed.config.schedule.total_steps = 3;
   train::train(changed);
   EXPECT_THAT(log_.text(), Not(HasSubstr("checkpoint-2: ")));
+}
+
+TEST_F(ResumeTest, FinishesRemovalsOfCheckpointsAfterTheLastStep) {
+  train::TrainJob run = job("model", 3);
+  run.checkpoint = {.save_interval_steps = 1, .max_to_keep = 3};
+  train::train(run);
+  io::remove_file(dir_.file("model/checkpoint-1/COMMIT"));  // its removal was interrupted
+  run.checkpoint.max_to_keep = 1;                           // that of checkpoint 2 had not begun
+  train::train(run);
+  EXPECT_THAT(io::list_folder(dir_.file("model")), Not(Contains(StartsWith("checkpoint-2"))));
+  EXPECT_FALSE(io::exists(dir_.file("model/checkpoint-1")));
+  EXPECT_TRUE(io::exists(dir_.file("model/checkpoint-3/COMMIT")));
 }
 
 // 2 of 4 steps with power 2: the rate was (1/2)^2 after step 1 (counted from 0: 1 - 1/4 = 3/4).

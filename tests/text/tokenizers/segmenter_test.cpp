@@ -175,7 +175,7 @@ TEST_F(SegmenterTest, CommandIsStoredWithEveryKindOfVocabulary) {
     EXPECT_THAT(
         error_of<UsageError>([&] { BertTokenizer::load(path, {.segment_command = "cat"}); }),
         AllOf(HasSubstr("--segment-command: 'cat', but "),
-              HasSubstr(str("tokenizer_config.json says '", kCommand, "'"))))
+              HasSubstr(str("tokenizer_config.json has '", kCommand, "'"))))
         << name;
   }
 }
