@@ -237,7 +237,7 @@ std::vector<Tensor> fused_dense(std::span<const DenseLayer> layers, Tensor x, st
 
 Tensor layer_norm(const Scope& s, Tensor x, double epsilon, const NormNames& names) {
   const std::int64_t width = x.dim(-1);
-  const Tensor beta = s.parameter(names.shift, {width}, {});
+  const Tensor beta = names.shift ? s.parameter(names.shift, {width}, {}) : Tensor();
   const Tensor gamma = s.parameter(names.scale, {width}, {.value = 1});
   const Tensor wide = in_f32(x), center = mean(wide, {-1});
   // The variance does not depend on a shift of the center, so its gradient through the center is
@@ -248,7 +248,8 @@ Tensor layer_norm(const Scope& s, Tensor x, double epsilon, const NormNames& nam
   // operations into all users, here the residuals of all layers, but it does not duplicate a
   // division (docs/explanation/performance.md).
   const Tensor normed = (wide - center) / sqrt(variance + epsilon);
-  return in_type_of(x, normed * gamma + beta);
+  const Tensor scaled = normed * gamma;
+  return in_type_of(x, beta ? scaled + beta : scaled);
 }
 
 Tensor rms_norm(const Scope& s, Tensor x, double epsilon) {

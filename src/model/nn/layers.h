@@ -65,7 +65,8 @@ std::vector<compiler::Tensor> fused_dense(std::span<const DenseLayer> layers, co
 // ComputePolicy::fake_quant emulates quantization.
 std::vector<compiler::Tensor> fused_matmul(const Scope& s, compiler::Tensor x,
                                            const std::vector<compiler::Tensor>& kernels);
-// The parameter names of a layer norm: those of TensorFlow, or of Flax.
+// The parameter names of a layer norm: those of TensorFlow, or of Flax. If `shift` is null, the
+// norm has no shift.
 struct NormNames {
   const char *scale = "gamma", *shift = "beta";
 };

@@ -70,7 +70,14 @@ Scope Scope::operator/(std::string_view name) const {
   return inner;
 }
 
-Scope Scope::layer(std::string_view name, std::string_view label, Tensor number) const {
+Scope Scope::layer(std::string_view name, std::int64_t index) const {
+  Scope inner =
+      in_stack(name, str(index), constant(*graph_, static_cast<double>(index), DType::s32));
+  inner.layer_index_ = index;
+  return inner;
+}
+
+Scope Scope::in_stack(std::string_view name, std::string_view label, Tensor number) const {
   CHECK(!layer_, path_, ": a stack of layers within a layer");
   Scope inner = *this;
   inner.path_ = joined_path(path_, str(name, "_", label));
@@ -80,7 +87,7 @@ Scope Scope::layer(std::string_view name, std::string_view label, Tensor number)
 }
 
 Scope Scope::stacked(std::string_view name, std::int64_t count, ScanBody& body) const {
-  Scope inner = layer(name, "*", body.index());
+  Scope inner = in_stack(name, "*", body.index());
   inner.graph_ = &body.graph();
   inner.body_ = &body;
   inner.count_ = count;
@@ -236,8 +243,7 @@ LayerResults layer_stack_outputs(const Scope& s, std::string_view kind, std::int
   if (s.compute().layers == Layers::unrolled) {
     LayerResults out{.carry = std::move(xs), .outputs = {}};
     for (std::int64_t i = 0; i < count; ++i) {
-      const Tensor number = constant(s.graph(), static_cast<double>(i), DType::s32);
-      ScanStep step = shard_step_rows(s, layer(s.layer(kind, str(i), number), out.carry));
+      ScanStep step = shard_step_rows(s, layer(s.layer(kind, i), out.carry));
       out.carry = std::move(step.carry);
       out.outputs.push_back(std::move(step.outputs));
     }

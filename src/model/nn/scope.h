@@ -152,9 +152,9 @@ class Scope {
       : graph_(&graph), parameters_(&parameters), random_(random), compute_(std::move(compute)) {}
 
   Scope operator/(std::string_view name) const;
-  // Returns the scope of layer `number` (s32 scalar) of a stack: path ".../layer_<label>", place
-  // ".../layer_*". In a scan of `count` layers with loop `body` the label is "*".
-  Scope layer(std::string_view name, std::string_view label, compiler::Tensor number) const;
+  // Returns the scope of layer `index` of a stack: path ".../layer_<index>", place ".../layer_*".
+  Scope layer(std::string_view name, std::int64_t index) const;
+  // Returns the scope of a scan of `count` layers with loop `body`: path ".../layer_*".
   Scope stacked(std::string_view name, std::int64_t count, compiler::ScanBody& body) const;
 
   // Returns the same scope inside a region, possibly on other rows. Its parameters must already be
@@ -176,6 +176,8 @@ class Scope {
   // The path with "*" for the layer number. Random numbers are keyed by it and by layer().
   const std::string& place() const { return place_; }
   compiler::Tensor layer() const { return layer_; }  // s32 scalar; empty outside a stack
+  // Returns the value of layer() if layers are unrolled; nullopt in a scan and outside a stack.
+  std::optional<std::int64_t> layer_index() const { return layer_index_; }
   compiler::Graph& graph() const { return *graph_; }
   const std::optional<RandomSource>& random_source() const { return random_; }
   bool training() const { return random_ && random_->training; }
@@ -190,6 +192,7 @@ class Scope {
   const QuantizedKernel* coded(compiler::Tensor kernel) const;
 
  private:
+  Scope in_stack(std::string_view name, std::string_view label, compiler::Tensor number) const;
   const Parameter& find(std::string_view full_name) const;
   void declare(std::string full_name, compiler::Shape shape, Init init) const;
   // Returns the parameter gathered over fsdp for use.
@@ -201,6 +204,7 @@ class Scope {
   ComputePolicy compute_;
   std::string path_, place_;
   compiler::Tensor layer_;
+  std::optional<std::int64_t> layer_index_;
   compiler::ScanBody* body_ = nullptr;
   std::int64_t count_ = 0;
   bool again_ = false;  // parameter() returns already declared parameters

@@ -49,7 +49,7 @@ struct OneProduct {
     const Tensor x = program.graph.argument({DType::f32, {2, kTokens / 2, kIn}});
     model::Scope s(program.graph, parameters, {}, compute);
     if (kernel == Kernel::fake) s = s.fake_quantized();
-    if (in_layer) s = s.layer("layer", "0", constant(program.graph, 0, DType::s32));
+    if (in_layer) s = s.layer("layer", 0);
     const Tensor y = model::fused_matmul(s, x, {s.parameter("kernel", {kIn, kOut}, {})})[0];
     program.results = {y};
     if (kernel == Kernel::in_codes) return;
