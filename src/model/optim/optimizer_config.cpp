@@ -9,6 +9,7 @@
 #include "model/optim/amos.h"
 #include "model/optim/amos_presets.h"
 #include "model/optim/lamb.h"
+#include "model/optim/stable_adamw.h"
 
 namespace smelt::model {
 namespace {
@@ -55,9 +56,9 @@ double number_of(const std::string& text) {
 }  // namespace
 
 const std::vector<std::string>& optimizer_names() {
-  static const std::vector<std::string> kNames{"bert_adamw", "adamw",       "optax_adamw",
-                                               "optax_adam", "lamb",        "amos",
-                                               "adafactor",  "hf_adafactor"};
+  static const std::vector<std::string> kNames{"bert_adamw", "adamw",        "optax_adamw",
+                                               "optax_adam", "stable_adamw", "lamb",
+                                               "amos",       "adafactor",    "hf_adafactor"};
   return kNames;
 }
 
@@ -82,13 +83,14 @@ Optimizer make_optimizer(const OptimizerConfig& config, std::string_view model_t
     o.decay_of = DecayOf::all;
   }
   if (config.type == "optax_adam") o.weight_decay = 0;
+  if (config.type == "stable_adamw") return stable_adamw(o);
   if (config.type == "lamb") return lamb({.adam = o, .most_norm = config.trust_norm});
   return adamw(o);
 }
 
 double clip_norm_of(const OptimizerConfig& config) {
   if (config.clip_norm == "auto")
-    return config.type.ends_with("adamw") && !is_optax(config) ? 1 : 0;
+    return config.type == "bert_adamw" || config.type == "adamw" ? 1 : 0;
   return number_of(config.clip_norm);
 }
 

@@ -31,12 +31,14 @@ template <class C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
   visit("type", c.type,
         "bert_adamw (as in the original BERT, without bias correction), adamw, optax_adamw, "
-        "optax_adam, lamb, amos, adafactor (as in T5X) or hf_adafactor (as in transformers)");
+        "optax_adam, stable_adamw (as in ModernBERT, without clipping), lamb, amos, adafactor (as "
+        "in T5X) or hf_adafactor (as in transformers)");
   visit("learning_rate", c.learning_rate, "peak learning rate");
   visit("beta1", c.beta1, "beta1 of Adam; momentum of Amos' updates, 0 = none (saves memory)");
   visit("beta2", c.beta2, "decay of the mean of squared gradients: beta2 of Adam, beta of Amos");
   visit("weight_decay", c.weight_decay,
-        "decoupled weight decay of bert_adamw, adamw, optax_adamw and lamb; for adafactor, use "
+        "decoupled weight decay of bert_adamw, adamw, optax_adamw, stable_adamw and lamb; for "
+        "adafactor, use "
         "decay_rules");
   visit("clip_norm", c.clip_norm,
         "clip the gradient to this global norm; 0 = no clipping; auto: 1 with bert_adamw and "

@@ -105,9 +105,10 @@ TEST_F(ElectraRun, TrainsEvaluatesAndResumes) {
             HasSubstr("checkpoint-6: num_warmup_steps was 2, is 1\n"), HasSubstr("9/9 = 100.0%")));
   EXPECT_FALSE(io::exists(data("models/m/checkpoint-6")));
   const CommandOutput rescaled = pretrain({{"num_train_steps", 12}}, "--rescale-learning-rate");
-  EXPECT_THAT(rescaled.text,
-              AllOf(HasSubstr("learning_rate 0.002 instead of 0.0005: the 3 steps after 9 begin "),
-                    HasSubstr("12/12 = 100.0%"), Not(HasSubstr("is raised from"))));
+  EXPECT_THAT(
+      rescaled.text,
+      AllOf(HasSubstr("learning_rate 0.002 instead of 0.0005: the 3 steps after step 9 begin "),
+            HasSubstr("12/12 = 100.0%"), Not(HasSubstr("is raised from"))));
   // As after a kill.
   io::remove_tree(data("models/m/checkpoint-12"));
   const CommandOutput again = pretrain({{"num_train_steps", 12}}, "--rescale-learning-rate");

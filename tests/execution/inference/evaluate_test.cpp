@@ -238,7 +238,7 @@ TEST_F(EvaluationErrors, ReportMissingCheckpointsAndInvalidBatchSizes) {
   evaluation.batch_size = 100000;
   EXPECT_THAT(error_of([&] { evaluate(evaluation); }), HasSubstr("fewer than one batch of 100000"));
   evaluation.batch_size = 0;
-  EXPECT_THAT(error_of([&] { evaluate(evaluation); }), HasSubstr("batch of 0"));
+  EXPECT_THAT(error_of([&] { evaluate(evaluation); }), HasSubstr("batch size 0: must be"));
   evaluation.batch_size = 8;
   evaluation.on.devices = 3;
   EXPECT_THAT(error_of([&] { evaluate(evaluation); }),

@@ -1,6 +1,6 @@
 // Amos compared with JEstimator's amos.py, Adam and AdamW with optax (tools/golden_amos.py), LAMB
 // and schedules with optax (tools/golden_optax.py), Adafactor with T5X, transformers and optax
-// (tools/golden_adafactor.py).
+// (tools/golden_adafactor.py), StableAdamW with torch-optimi (tools/golden_stable_adamw.py).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,6 +16,7 @@
 #include "model/optim/amos.h"
 #include "model/optim/lamb.h"
 #include "model/optim/schedule.h"
+#include "model/optim/stable_adamw.h"
 #include "pjrt/executable.h"
 #include "reference/evaluate.h"
 #include "support/paths.h"
@@ -86,10 +87,11 @@ struct Golden {
                    .d_coef = c["d_coef"]});
     const AdamW adam{.beta1 = c["momentum"],
                      .beta2 = c["beta"],
-                     .epsilon = 1e-8,
+                     .epsilon = c.value("epsilon", 1e-8),
                      .weight_decay = c.value("weight_decay", 0.0),
                      .bias_correction = BiasCorrection::on,
                      .decay_of = DecayOf::all};
+    if (c["optimizer"] == "stable_adamw") return stable_adamw(adam);
     return c["optimizer"] == "lamb" ? lamb({.adam = adam}) : adamw(adam);
   }
 };
@@ -160,6 +162,7 @@ void expect_near(const std::vector<float>& got, const std::vector<float>& want,
 
 const char* file_of(const std::string& name) {
   if (name == "lamb") return "optax";
+  if (name == "stable_adamw") return "stable_adamw";
   const bool adam = name.starts_with("optax_");
   return name.starts_with("amos") || adam ? "amos" : "adafactor";
 }
@@ -207,8 +210,8 @@ TEST_P(GoldenOptimizers, MatchTheOriginalsAtEveryStep) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, GoldenOptimizers,
                          ::testing::Values("amos", "amos_plain", "optax_adamw", "optax_adam",
-                                           "lamb", "t5x", "t5x_momentum", "transformers",
-                                           "transformers_momentum", "optax"));
+                                           "lamb", "stable_adamw", "t5x", "t5x_momentum",
+                                           "transformers", "transformers_momentum", "optax"));
 
 Schedule golden_schedule(const Json& facts, const std::string& name) {
   Schedule out{.learning_rate = facts["learning_rate"],
