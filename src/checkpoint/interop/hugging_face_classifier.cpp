@@ -119,7 +119,9 @@ void export_hugging_face(const std::string& folder, HuggingFaceClassifier model,
     return parameters.contains(name.original);
   });
   model.folder.config = std::move(named.config);
-  model.folder.max_tokens = model::encoder_sizes(model.encoder).max_position_embeddings;
+  const model::BertConfig sizes = model::encoder_sizes(model.encoder);
+  model.folder.max_tokens = sizes.max_position_embeddings;
+  model.folder.reads_segments = sizes.reads_segments;
   write_model_folder(folder, model.folder, parameters, names, form);
 }
 

@@ -57,6 +57,12 @@ Json whole_config(const ModelFolder& model) {
                  {kPositions, kAbsolute},
                  {"tie_word_embeddings", true}};
   config.update(model.config);
+  for (const auto& [field, token] : {std::pair{"bos_token_id", "[CLS]"},
+                                     {"cls_token_id", "[CLS]"},
+                                     {"eos_token_id", "[SEP]"},
+                                     {"sep_token_id", "[SEP]"}})
+    if (const auto found = config.find(field); found != config.end() && found->is_null())
+      *found = vocabulary.id(token);
   return config;
 }
 
@@ -141,7 +147,9 @@ io::LazyTensors folder_weights(const std::string& folder, std::string_view base)
   io::LazyTensors out;
   for (auto& [name, tensor] : plain_weights(folder, read_model_config(folder)))
     out.emplace(modern_name(name), as_dtype(std::move(tensor), compiler::DType::f32));
-  if (!out.contains("embeddings.word_embeddings.weight")) return out;
+  if (!out.contains("embeddings.word_embeddings.weight") &&
+      !out.contains("embeddings.tok_embeddings.weight"))
+    return out;
   io::LazyTensors based;
   for (auto& [name, tensor] : out) based.emplace(str(base, name), std::move(tensor));
   return based;
@@ -186,7 +194,7 @@ std::vector<FolderFile> tokenizer_files(const ModelFolder& model) {
       is_subword
           ? text::subword_config_json(text::parse_subword_json(model.vocab_txt, "tokenizer.json"))
           : text::tokenizer_config_json(model.tokenizer);
-  if (vocabulary.separators() > 1) config["model_input_names"] = {"input_ids", "attention_mask"};
+  if (!model.reads_segments) config["model_input_names"] = {"input_ids", "attention_mask"};
   const std::string& command = model.tokenizer.segment_command;
   if (!command.empty()) config["segment_command"] = command;
   config.update(special_tokens);

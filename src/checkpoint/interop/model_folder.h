@@ -17,13 +17,16 @@ namespace smelt::checkpoint {
 
 // The content of a Hugging Face folder.
 struct ModelFolder {
-  Json config;  // fields of config.json; writing adds the fields common to all encoders
+  // Fields of config.json; writing adds the fields common to all encoders, and takes ids of special
+  // tokens that are null from the vocabulary.
+  Json config;
   io::TensorMap parameters;  // f32, by the original checkpoint's names, kernels [in, out]
   // Content of vocab.txt, of the tokenizer.json of a Unigram or BPE vocabulary, or of a T5's
   // spiece.model.
   std::string vocab_txt;
   text::TokenizerOptions tokenizer;
   std::int64_t max_tokens = 512;
+  bool reads_segments = true;         // whether the model reads token_type_ids
   std::shared_ptr<const void> owner;  // keeps read parameters alive; not needed for writing
 };
 

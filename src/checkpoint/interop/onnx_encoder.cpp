@@ -65,7 +65,9 @@ std::string OnnxEncoder::floats(const std::string& name) {
 }
 
 std::string OnnxEncoder::norm(const std::string& scope, const std::string& x, double epsilon) {
-  return graph_.node("LayerNormalization", {x, floats(scope + "/gamma"), floats(scope + "/beta")},
+  std::vector<std::string> inputs{x, floats(scope + "/gamma")};
+  if (tensors_.contains(scope + "/beta")) inputs.push_back(floats(scope + "/beta"));
+  return graph_.node("LayerNormalization", inputs,
                      {{"axis", -1}, {"epsilon", static_cast<float>(epsilon)}}, scope);
 }
 
@@ -150,7 +152,9 @@ std::string OnnxEncoder::product(const std::string& kernel, const std::string& x
 }
 
 std::string OnnxEncoder::dense(const std::string& scope, const std::string& x) {
-  return graph_.node("Add", {product(scope + "/kernel", x), floats(scope + "/bias")}, {}, scope);
+  const std::string out = product(scope + "/kernel", x);
+  if (!tensors_.contains(scope + "/bias")) return out;
+  return graph_.node("Add", {out, floats(scope + "/bias")}, {}, scope);
 }
 
 std::string OnnxEncoder::turned_dense(const std::string& matrix, const std::string& bias,
@@ -210,16 +214,19 @@ std::string OnnxEncoder::output_block(const std::string& s, const model::BertCon
               c.layer_norm_eps);
 }
 
+std::string OnnxEncoder::key_bias(const std::string& mask) {
+  const std::string wide = graph_.node("Unsqueeze", {mask, graph_.constant(Ints{1, 2})});
+  const std::string hidden =
+      graph_.node("Sub", {graph_.constant(1.0F), graph_.node("Cast", {wide}, {{"to", 1}})});
+  return graph_.node("Mul", {hidden, graph_.constant(static_cast<float>(model::kMaskedScore))});
+}
+
 std::string OnnxEncoder::encoded(const std::string& scope, const model::BertConfig& c,
                                  const Inputs& in) {
   std::string x = embeddings(scope, c, in);
   if (tensors_.contains(scope + "/embeddings_project/kernel"))
     x = dense(scope + "/embeddings_project", x);
-  const std::string wide = graph_.node("Unsqueeze", {in.mask, graph_.constant(Ints{1, 2})});
-  const std::string hidden =
-      graph_.node("Sub", {graph_.constant(1.0F), graph_.node("Cast", {wide}, {{"to", 1}})});
-  const std::string mask =
-      graph_.node("Mul", {hidden, graph_.constant(static_cast<float>(model::kMaskedScore))});
+  const std::string mask = key_bias(in.mask);
   for (std::int64_t i = 0; i < c.num_hidden_layers; ++i) {
     const std::string s = str(scope, "/encoder/layer_", i);
     const std::string a =

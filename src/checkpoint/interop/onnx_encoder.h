@@ -24,6 +24,8 @@ class OnnxEncoder {
   // encode() in model/models/encoder.h. Returns [B,S,H].
   std::string encoded(const std::string& scope, const model::BertConfig& config,
                       const Inputs& inputs);
+  // Adds the bias of the attention scores of keys for a mask [B,S]. Returns [B,1,1,S].
+  std::string key_bias(const std::string& mask);
 
   // Adds a tensor as an f32 constant.
   std::string floats(const std::string& name);
@@ -33,9 +35,11 @@ class OnnxEncoder {
                    const std::vector<std::string>& which);
   // Adds the matmul of x [...,in] and the tensor `kernel` [in,out].
   std::string product(const std::string& kernel, const std::string& x);
+  // Layer norm; the parameter "beta" may be missing.
   std::string norm(const std::string& scope, const std::string& x, double epsilon);
 
-  // Adds a dense layer: the matmul of x [...,in] and the kernel of `scope`, plus its bias.
+  // Adds a dense layer: the matmul of x [...,in] and the kernel of `scope`, plus its bias if there
+  // is one.
   std::string dense(const std::string& scope, const std::string& x);
   // Adds a dense layer: the matmul of x [...,in] and the transpose of a matrix [C,in], plus a bias
   // [C].

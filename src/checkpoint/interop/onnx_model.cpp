@@ -68,9 +68,10 @@ struct OnnxFile {
 
 // Adds the classification head and its outputs: logits, or start_logits and end_logits for question
 // answering.
-void add_head(io::OnnxGraph& graph, OnnxEncoder& encoder, const StoredFamily& family,
-              io::Problem problem, const std::string& x) {
-  const std::string logits = family.add_onnx_head(graph, encoder, problem, x);
+void add_head(const OnnxModelParts& parts, const StoredFamily& family, io::Problem problem,
+              const std::string& x) {
+  io::OnnxGraph& graph = parts.graph;
+  const std::string logits = family.add_onnx_head(parts, problem, x);
   if (problem == io::Problem::answer_spans) {
     for (const auto& [name, at] : {std::pair{"start_logits", 0}, {"end_logits", 1}})
       graph.output(graph.node("Gather", {logits, graph.scalar(at)}, {{"axis", 2}}, name),
@@ -119,15 +120,14 @@ std::string word_head_of(const StoredModel& model, const StoredFamily& family, O
   return is_discriminator ? "" : family.word_head(model.tensors);
 }
 
-std::string add_encoder_outputs(OnnxFile& file, OnnxEncoder& encoder, const StoredModel& model,
-                                const model::Encoder& config, OnnxTask task, const std::string& x) {
+std::string add_encoder_outputs(OnnxFile& file, const OnnxModelParts& parts,
+                                const StoredModel& model, OnnxTask task, const std::string& x) {
   const bool is_fine_tuned = model_type_of(model.tensors) == kClassifierType;
-  const StoredFamily& family = family_of_encoder(model::encoder_name(config));
+  const StoredFamily& family = family_of_encoder(model::encoder_name(parts.model));
   const std::string words = word_head_of(model, family, task);
-  const model::BertConfig sizes = sizes_of(config, model);
   if (task == OnnxTask::automatic && is_fine_tuned) {
     const ClassifierHead head = stored_head(model);
-    add_head(file.graph, encoder, family, head.labels.problem, x);
+    add_head(parts, family, head.labels.problem, x);
     file.properties["labels"] = Json(head.labels.names).dump();
     return std::string(word_of(head.labels.problem, io::kProblems));
   }
@@ -136,12 +136,12 @@ std::string add_encoder_outputs(OnnxFile& file, OnnxEncoder& encoder, const Stor
         str("convert: ", model.named(), " has no masked-language-model head"),
         "give the generator's folder of an ELECTRA, or remove --task to export its encoder");
   if (task != OnnxTask::feature_extraction && !words.empty()) {
-    file.graph.output(word_logits(file.graph, encoder, family, words, sizes, x),
-                      compiler::DType::f32, {"batch", "sequence", str(sizes.vocab_size)});
+    file.graph.output(word_logits(file.graph, parts.layers, family, words, parts.sizes, x),
+                      compiler::DType::f32, {"batch", "sequence", str(parts.sizes.vocab_size)});
     return kFillMask;
   }
   file.graph.output(file.graph.node("Identity", {x}, {}, "last_hidden_state"), compiler::DType::f32,
-                    {"batch", "sequence", str(sizes.hidden_size)});
+                    {"batch", "sequence", str(parts.sizes.hidden_size)});
   return kFeatures;
 }
 
@@ -154,12 +154,14 @@ OnnxFile encoder_file(const StoredModel& model, const std::string& name, OnnxTas
     return out.graph.input(of, compiler::DType::s64, kTokens);
   };
   const model::BertConfig sizes = sizes_of(config, model);
-  const std::string x =
-      encoder.encoded(std::string(model::encoder_name(config)), sizes,
-                      {.ids = ids("input_ids"),
-                       .mask = ids("attention_mask"),
-                       .types = sizes.reads_segments ? ids("token_type_ids") : std::string()});
-  out.properties["problem"] = add_encoder_outputs(out, encoder, model, config, task, x);
+  const OnnxEncoder::Inputs inputs{
+      .ids = ids("input_ids"),
+      .mask = ids("attention_mask"),
+      .types = sizes.reads_segments ? ids("token_type_ids") : std::string()};
+  const OnnxModelParts parts{
+      .graph = out.graph, .layers = encoder, .model = config, .sizes = sizes, .inputs = inputs};
+  const std::string x = family_of_encoder(model::encoder_name(config)).add_onnx_encoder(parts);
+  out.properties["problem"] = add_encoder_outputs(out, parts, model, task, x);
   return out;
 }
 

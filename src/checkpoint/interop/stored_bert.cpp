@@ -54,8 +54,9 @@ class BertFamily final : public StoredFamily {
     return {std::move(config), bert_names(bert)};
   }
 
-  std::string add_onnx_head(io::OnnxGraph&, OnnxEncoder& encoder, io::Problem problem,
+  std::string add_onnx_head(const OnnxModelParts& parts, io::Problem problem,
                             const std::string& x) const override {
+    OnnxEncoder& encoder = parts.layers;
     if (problem == io::Problem::answer_spans)
       return encoder.turned_dense("cls/squad/output_weights", "cls/squad/output_bias", x);
     if (problem == io::Problem::token_labels)

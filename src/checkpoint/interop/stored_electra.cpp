@@ -175,7 +175,7 @@ class ElectraFamily final : public StoredFamily {
   NamedConfig classifier(const model::Encoder& encoder, io::Problem problem,
                          std::int64_t outputs) const override;
 
-  std::string add_onnx_head(io::OnnxGraph& graph, OnnxEncoder& encoder, io::Problem problem,
+  std::string add_onnx_head(const OnnxModelParts& parts, io::Problem problem,
                             const std::string& x) const override;
   std::string word_head(const io::LazyTensors& tensors) const override {
     // If the generator has its own encoder, its head does not apply to the encoder in "electra/".
@@ -226,8 +226,9 @@ StoredFamily::NamedConfig ElectraFamily::classifier(const model::Encoder& encode
   return {electra_part_config(part, classifier_class(encoder, problem)), electra_names(part)};
 }
 
-std::string ElectraFamily::add_onnx_head(io::OnnxGraph&, OnnxEncoder& encoder, io::Problem problem,
+std::string ElectraFamily::add_onnx_head(const OnnxModelParts& parts, io::Problem problem,
                                          const std::string& x) const {
+  OnnxEncoder& encoder = parts.layers;
   if (problem == io::Problem::answer_spans) return encoder.dense("qa_outputs", x);
   if (problem == io::Problem::token_labels) return encoder.dense("classifier", x);
   const std::string hidden = encoder.activated(

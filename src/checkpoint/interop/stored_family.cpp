@@ -110,7 +110,12 @@ StoredFamily::NamedConfig StoredFamily::classifier(const model::Encoder&, io::Pr
   throw_lacks(*this, "classifier");
 }
 
-std::string StoredFamily::add_onnx_head(io::OnnxGraph&, OnnxEncoder&, io::Problem,
+std::string StoredFamily::add_onnx_encoder(const OnnxModelParts& parts) const {
+  return parts.layers.encoded(std::string(model::encoder_name(parts.model)), parts.sizes,
+                              parts.inputs);
+}
+
+std::string StoredFamily::add_onnx_head(const OnnxModelParts&, io::Problem,
                                         const std::string&) const {
   throw_lacks(*this, "classifier");
 }

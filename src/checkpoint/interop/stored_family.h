@@ -17,6 +17,15 @@
 
 namespace smelt::checkpoint {
 
+// The ONNX graph that is built for a model, and the values it is built from.
+struct OnnxModelParts {
+  io::OnnxGraph& graph;
+  OnnxEncoder& layers;
+  const model::Encoder& model;
+  const model::BertConfig& sizes;  // the model's, with the gelu of its folder
+  const OnnxEncoder::Inputs& inputs;
+};
+
 class StoredFamily {
  public:
   virtual ~StoredFamily() = default;
@@ -88,9 +97,11 @@ class StoredFamily {
   // Whether the model can be exported to ONNX. The functions below serve models with one graph;
   // write_onnx_folder() itself handles those with several (T5).
   virtual bool has_onnx() const { return true; }
+  // Adds the encoder. Returns its last hidden states [B,S,H].
+  virtual std::string add_onnx_encoder(const OnnxModelParts& parts) const;
   // Adds the head of a classifier to x [B,S,H] and returns its logits: [B,C] for texts, [B,S,C] for
   // tokens, [B,S,2] for question answering.
-  virtual std::string add_onnx_head(io::OnnxGraph& graph, OnnxEncoder& encoder, io::Problem problem,
+  virtual std::string add_onnx_head(const OnnxModelParts& parts, io::Problem problem,
                                     const std::string& x) const;
   // Returns the scope of the masked-language-model head in `tensors`, or "".
   virtual std::string word_head(const io::LazyTensors& tensors) const;

@@ -139,7 +139,7 @@ class RobertaFamily final : public StoredFamily {
     return {folder_config(encoder, classifier_class(encoder, problem)), std::move(names)};
   }
 
-  std::string add_onnx_head(io::OnnxGraph& graph, OnnxEncoder& encoder, io::Problem problem,
+  std::string add_onnx_head(const OnnxModelParts& parts, io::Problem problem,
                             const std::string& x) const override;
   std::string word_head(const io::LazyTensors& tensors) const override {
     return tensors.contains("lm_head/output_bias") ? "lm_head" : "";
@@ -160,12 +160,14 @@ void RobertaFamily::write(const std::string& folder, const StoredModel& model,
                       .vocab_txt = model.vocab_txt,
                       .tokenizer = *model.tokenizer,
                       .max_tokens = model::encoder_sizes(encoder).max_position_embeddings,
+                      .reads_segments = false,
                       .owner = {}},
                      model.tensors, names, form);
 }
 
-std::string RobertaFamily::add_onnx_head(io::OnnxGraph&, OnnxEncoder& encoder, io::Problem problem,
+std::string RobertaFamily::add_onnx_head(const OnnxModelParts& parts, io::Problem problem,
                                          const std::string& x) const {
+  OnnxEncoder& encoder = parts.layers;
   if (problem == io::Problem::answer_spans) return encoder.dense("qa_outputs", x);
   if (problem == io::Problem::token_labels) return encoder.dense("classifier", x);
   const std::string hidden = encoder.activated(

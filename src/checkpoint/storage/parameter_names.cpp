@@ -53,11 +53,15 @@ void ParameterNames::plain(const Part& part, compiler::Dims dims) {
       {part.original, part.hugging_face, {compiler::DType::f32, std::move(dims)}, false});
 }
 
-void ParameterNames::dense(const Part& part, std::int64_t in, std::int64_t out) {
+void ParameterNames::kernel(const Part& part, std::int64_t in, std::int64_t out) {
   names_.push_back({part.original + "/kernel",
                     part.hugging_face + ".weight",
                     {compiler::DType::f32, {in, out}},
                     true});
+}
+
+void ParameterNames::dense(const Part& part, std::int64_t in, std::int64_t out) {
+  kernel(part, in, out);
   plain(part / "bias", {out});
 }
 

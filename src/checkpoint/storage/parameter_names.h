@@ -49,6 +49,8 @@ class ParameterNames {
   };
 
   void plain(const Part& part, compiler::Dims dims);
+  // Adds a dense layer without bias.
+  void kernel(const Part& part, std::int64_t in, std::int64_t out);
   void dense(const Part& part, std::int64_t in, std::int64_t out);
   void layer_norm(const Part& part, std::int64_t size);
   // Row counts of the embedding tables: vocabulary, token types and positions.

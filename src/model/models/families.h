@@ -12,4 +12,5 @@
   ENCODER(electra)                           \
   OTHER(jestimator_bert)                     \
   OTHER(t5)                                  \
-  ENCODER(roberta)
+  ENCODER(roberta)                           \
+  ENCODER(modernbert)

@@ -151,7 +151,7 @@ void export_trained(const MaskedLmFamily& family, const Recipe& r, const std::st
   checkpoint::FolderForm form;
   if (folder == paths.hugging_face) form.earlier = io::OutputDirectory::Earlier::replaced;
   checkpoint::family_of_encoder(family.name).write(folder, model, form);
-  log_info("export: {} holds step {} for transformers", folder, checkpoint.step);
+  log_info("export: {} contains step {} for transformers", folder, checkpoint.step);
 }
 
 FieldValues sizes_of_given(const std::string& family, const FieldValues& set) {

@@ -1,0 +1,359 @@
+// ModernBERT against transformers (tools/golden_modernbert.py): losses, gradients, predictions and
+// folders.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "checkpoint/interop/convert.h"
+#include "checkpoint/interop/stored_family.h"
+#include "checkpoint/storage/checkpoint.h"
+#include "checkpoint/storage/lazy_files.h"
+#include "compiler/ops/ops.h"
+#include "io/filesystem/file.h"
+#include "model/models/modernbert_config.h"
+#include "model/nn/layers.h"
+#include "model/tasks/bert_task.h"
+#include "model/tasks/classify_task.h"
+#include "model/tasks/masked_lm_task.h"
+#include "model/tasks/token_features.h"
+#include "runs/probe.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+
+namespace smelt::checkpoint {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::int64_t kLength = 10, kVocab = 29;
+
+// A byte-level BPE with ModernBERT's special tokens: 29 tokens and one merge.
+std::string tokenizer_text() {
+  Json vocab{{"[CLS]", 0}, {"[PAD]", 1}, {"[SEP]", 2}, {"[UNK]", 3}, {"\u0120", 4}, {"ab", 5}};
+  for (int i = 0; i < 22; ++i) vocab[std::string(1, static_cast<char>('a' + i))] = 6 + i;
+  vocab["[MASK]"] = 28;
+  Json added = Json::array();
+  for (const auto& [token, id] :
+       {std::pair{"[CLS]", 0}, {"[PAD]", 1}, {"[SEP]", 2}, {"[UNK]", 3}, {"[MASK]", 28}})
+    added.push_back({{"id", id},
+                     {"content", token},
+                     {"single_word", false},
+                     {"lstrip", id == 28},
+                     {"rstrip", false},
+                     {"normalized", false},
+                     {"special", true}});
+  const Json bytes{{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}};
+  const auto token = [](const char* id) {
+    return Json{{"SpecialToken", {{"id", id}, {"type_id", 0}}}};
+  };
+  const Json text{{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+  const auto special = [](const char* id, int number) {
+    return Json{{"id", id}, {"ids", {number}}, {"tokens", {id}}};
+  };
+  const Json around{
+      {"type", "TemplateProcessing"},
+      {"single", Json::array({token("[CLS]"), text, token("[SEP]")})},
+      {"pair", Json::array({token("[CLS]"), text, token("[SEP]"),
+                            Json{{"Sequence", {{"id", "B"}, {"type_id", 0}}}}, token("[SEP]")})},
+      {"special_tokens", {{"[CLS]", special("[CLS]", 0)}, {"[SEP]", special("[SEP]", 2)}}}};
+  const Json model{{"type", "BPE"},
+                   {"vocab", vocab},
+                   {"merges", Json::array({"a b"})},
+                   {"unk_token", nullptr},
+                   {"dropout", nullptr},
+                   {"continuing_subword_prefix", ""},
+                   {"end_of_word_suffix", ""},
+                   {"fuse_unk", false}};
+  return Json{
+      {"version", "1.0"},       {"added_tokens", added},    {"normalizer", {{"type", "NFC"}}},
+      {"pre_tokenizer", bytes}, {"post_processor", around}, {"decoder", bytes},
+      {"model", model}}
+      .dump();
+}
+
+// One of the four models of tests/golden/modernbert_tiny.*.
+class GoldenModernbert {
+ public:
+  explicit GoldenModernbert(std::string kind)
+      : kind_(std::move(kind)),
+        file_(io::read_file(source_path("tests/golden/modernbert_tiny.safetensors")),
+              "modernbert_tiny"),
+        facts_(
+            Json::parse(io::read_file(source_path("tests/golden/modernbert_tiny.json")))[kind_]) {}
+
+  bool is_classifier() const { return kind_ != "words"; }
+  double loss() const { return facts_["loss"]; }
+  Json config() const { return facts_["config"]; }
+  std::vector<float> values(const std::string& name) const {
+    return io::tensor_values<float>(file_.at(str(kind_, "/", name)));
+  }
+  // Returns the parameters ("param") or gradients ("grad") by transformers' names.
+  io::TensorMap tensors(const std::string& what) const {
+    const std::string prefix = str(kind_, "/", what, "/");
+    io::TensorMap out;
+    for (const auto& [name, view] : file_.tensors())
+      if (name.starts_with(prefix)) out[name.substr(prefix.size())] = view;
+    return out;
+  }
+  // Writes a Hugging Face folder with these tensors.
+  void write(const std::string& folder, const io::TensorMap& tensors, const Json& config) const {
+    io::write_file(folder + "/config.json", config.dump());
+    io::write_file(folder + "/tokenizer.json", tokenizer_text());
+    io::write_file(folder + "/model.safetensors", io::safetensors_bytes(tensors));
+  }
+  // Writes a Hugging Face folder with the parameters or gradients, and reads it.
+  StoredModel stored(const std::string& folder, const std::string& what) const {
+    write(folder, tensors(what), config());
+    return open_stored_model(folder, "test");
+  }
+  io::Labels labels() const {
+    const io::Problem problem = kind_ == "texts"    ? io::Problem::single_label
+                                : kind_ == "tokens" ? io::Problem::token_labels
+                                                    : io::Problem::answer_spans;
+    if (problem == io::Problem::answer_spans) return {.problem = problem, .names = {}};
+    return {.problem = problem, .names = {"a", "b", "c"}};
+  }
+  // The pretraining task has the golden masks instead of drawing its own.
+  model::Task task(const model::Encoder& encoder) const {
+    if (is_classifier())
+      return model::classify_task(
+          {.encoder = encoder, .seq_length = kLength, .labels = labels(), .dropout = 0});
+    const model::MaskedLmTask settings{.encoder = encoder, .seq_length = kLength};
+    model::Task task = model::masked_lm_task(settings);
+    task.features.push_back(model::masked_positions_feature(kLength, 2));
+    task.features.push_back({.name = "masked_lm_ids", .row = {2}, .limit = kVocab});
+    task.features.push_back(
+        {.name = "masked_lm_weights", .dtype = compiler::DType::f32, .row = {2}});
+    task.draws = false;
+    task.objective = [settings](const model::Scope& root, const model::Inputs& in) {
+      return model::masked_lm_objective(root, settings, model::encoder_inputs(in),
+                                        {.positions = in["masked_lm_positions"],
+                                         .ids = in["masked_lm_ids"],
+                                         .weights = in["masked_lm_weights"]});
+    };
+    return task;
+  }
+  data::Batch batch(const io::Features& features) const {
+    data::Batch out;
+    out.rows = 3;
+    for (const io::Feature& feature : features) {
+      if (feature.name == "is_real_example") {
+        data::HostArray real{{compiler::DType::s32, {3}}, std::vector<std::byte>(12)};
+        std::ranges::fill(real.values<std::int32_t>(), 1);
+        out.arrays.push_back(std::move(real));
+        continue;
+      }
+      const io::TensorView& view = file_.at(str(kind_, "/", feature.name));
+      out.arrays.push_back({view.shape, {view.data.begin(), view.data.end()}});
+    }
+    return out;
+  }
+
+ private:
+  std::string kind_;
+  io::SafetensorsFile file_;
+  Json facts_;
+};
+
+std::vector<std::byte> bytes_of(const io::TensorView& view) {
+  return {view.data.begin(), view.data.end()};
+}
+
+class Modernbert : public testing::TestWithParam<const char*> {
+ protected:
+  // Saves the golden weights as a checkpoint of smelt's and exports them to "hf".
+  void export_folder(const GoldenModernbert& golden) const {
+    const StoredModel model = golden.stored(dir_.file("given"), "param");
+    io::write_file(dir_.file("run/tokenizer.json"), tokenizer_text());
+    Json settings{{"task", "modernbert"}, {"model", model.config}};
+    if (golden.is_classifier()) {
+      settings.update(classifier_settings("modernbert", {.labels = golden.labels(), .dropout = 0}));
+      settings["task"] = "classify";
+    }
+    save_checkpoint(dir_.file("run"), 5, load_into_memory(model.tensors).tensors, settings);
+    convert_checkpoint({.from = dir_.file("run"),
+                        .to = dir_.file("hf"),
+                        .form = ModelForm::hugging_face,
+                        .vocab = dir_.file("run/tokenizer.json")});
+  }
+  TempDir dir_;
+};
+INSTANTIATE_TEST_SUITE_P(Models, Modernbert, testing::Values("words", "texts", "tokens", "spans"),
+                         [](const auto& info) { return std::string(info.param); });
+
+// A layer in a scan chooses its attention by a number that is not known when the graph is built.
+TEST_P(Modernbert, LossAndEveryGradientMatchTheReference) {
+  SMELT_OPEN_CPU(client, 1);
+  const GoldenModernbert golden(GetParam());
+  const StoredModel model = golden.stored(dir_.file("given"), "param"),
+                    want = golden.stored(dir_.file("gradients"), "grad");
+  const model::Task task = golden.task(model::parse_encoder("modernbert", model.config, "golden"));
+  for (const model::Layers layers : {model::Layers::unrolled, model::Layers::scan}) {
+    if (layers == model::Layers::scan && golden.is_classifier()) continue;
+    model::TrainingConfig config;
+    config.batch_size = 3;
+    config.compute.layers = layers;
+    const auto loaded = load_into_memory(model.tensors);
+    const auto [loss, gradients] =
+        step_gradients(client, task, config, golden.batch(task.features), loaded.tensors);
+    EXPECT_NEAR(loss, golden.loss(), kLossTolerance * golden.loss());
+    EXPECT_EQ(gradients.size(), want.tensors.size());
+    for (const auto& [name, gradient] : gradients) {
+      ASSERT_TRUE(want.tensors.contains(name)) << name;
+      const auto [difference, size] = distance(gradient, read_values<float>(want.tensors.at(name)));
+      EXPECT_LE(difference, kGradientTolerance * size + 1e-7) << name;
+    }
+  }
+}
+
+TEST_P(Modernbert, AnExportedFolderHasTheBytesOfTheImportedOne) {
+  const GoldenModernbert golden(GetParam());
+  export_folder(golden);
+  const io::SafetensorsFile made(io::read_file(dir_.file("hf/model.safetensors")), "made");
+  const io::TensorMap want = golden.tensors("param");
+  EXPECT_EQ(made.tensors().size(), want.size());
+  for (const auto& [name, view] : want) EXPECT_EQ(bytes_of(made.at(name)), bytes_of(view)) << name;
+  const Json config = Json::parse(io::read_file(dir_.file("hf/config.json"))),
+             given = golden.config();
+  for (const char* field : {"architectures", "layer_types", "rope_parameters", "cls_token_id",
+                            "eos_token_id", "pad_token_id", "classifier_pooling", "norm_eps"})
+    EXPECT_EQ(config[field], given[field]) << field;
+  EXPECT_EQ(config["global_attn_every_n_layers"], 3);
+  EXPECT_EQ(config["local_rope_theta"], 10.0);
+  const Json tokenizer = Json::parse(io::read_file(dir_.file("hf/tokenizer_config.json")));
+  EXPECT_EQ(tokenizer["model_input_names"], Json({"input_ids", "attention_mask"}));
+  const StoredModel again = open_stored_model(dir_.file("hf"), "test");
+  EXPECT_EQ(model_type_of(again.tensors), golden.is_classifier() ? "classify" : "modernbert");
+  EXPECT_EQ(again.config, open_stored_model(dir_.file("given"), "test").config);
+  EXPECT_TRUE(again.skipped.empty());
+}
+
+TEST(ModernbertFillMask, ProbabilitiesOfTheBestWordsAreThoseOfTheReference) {
+  SMELT_OPEN_CPU(client, 1);
+  const TempDir dir;
+  const GoldenModernbert golden("words");
+  const StoredModel model = golden.stored(dir.file("given"), "param");
+  model::Prediction guesses = model::mask_guesses(
+      model::parse_encoder("modernbert", model.config, "golden"), kLength, 2, 1);
+  guesses.outputs = [all = guesses.outputs](const model::Scope& root, const model::Inputs& in) {
+    return std::vector<compiler::Tensor>{all(root, in)[0]};  // the probabilities
+  };
+  const data::Batch batch = golden.batch(guesses.features);
+  const auto loaded = load_into_memory(model.tensors);
+  const Probe got = probe(client, guesses, batch, loaded.tensors);
+  const auto scores = golden.values("scores");
+  const std::vector<std::size_t> at{1, 8, 2, 0, 1, 5};  // of the golden batch; 0: none
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    if (at[i] == 0) continue;
+    const std::span words = std::span(scores).subspan((i / 2 * kLength + at[i]) * kVocab, kVocab);
+    const float best = *std::ranges::max_element(words);
+    double sum = 0;
+    for (const float score : words) sum += std::exp(static_cast<double>(score - best));
+    EXPECT_NEAR(got.results[0][i], 1 / sum, 1e-5) << i;
+  }
+}
+
+TEST(ModernbertFolder, OfTransformers4HasTheSameConfig) {
+  const TempDir dir;
+  const GoldenModernbert golden("words");
+  Json old = golden.config();
+  old.erase("layer_types");
+  old.erase("rope_parameters");
+  old["global_attn_every_n_layers"] = 3;
+  old["global_rope_theta"] = 160.0;
+  old["local_rope_theta"] = 10.0;
+  golden.write(dir.file("old"), golden.tensors("param"), old);
+  EXPECT_EQ(open_stored_model(dir.file("old"), "test").config,
+            golden.stored(dir.file("new"), "param").config);
+}
+
+TEST(ModernbertFolder, OfTheEncoderAloneMayLeaveOutThePrefix) {
+  const TempDir dir;
+  const GoldenModernbert golden("words");
+  io::TensorMap encoder;
+  for (const auto& [name, view] : golden.tensors("param"))
+    if (name.starts_with("model.")) encoder[name.substr(6)] = view;
+  Json config = golden.config();
+  config["architectures"] = {"ModernBertModel"};
+  golden.write(dir.file("encoder"), encoder, config);
+  const StoredModel model = open_stored_model(dir.file("encoder"), "test");
+  EXPECT_EQ(model.tensors.size(), encoder.size());
+  EXPECT_TRUE(model.tensors.contains("modernbert/encoder/layer_3/output/LayerNorm/gamma"));
+}
+
+std::string refusal_of(const Json& changes) {
+  const TempDir dir;
+  const GoldenModernbert golden("words");
+  Json config = golden.config();
+  config.update(changes);
+  golden.write(dir.file("folder"), golden.tensors("param"), config);
+  return error_of<UsageError>([&] { open_stored_model(dir.file("folder"), "test"); });
+}
+
+TEST(ModernbertFolder, ThatSmeltCannotComputeIsRefused) {
+  EXPECT_THAT(refusal_of({{"mlp_bias", true}}),
+              HasSubstr("config.json: mlp_bias is true, must be false\n"
+                        "  hint: take a model in the form of answerdotai/ModernBERT-base"));
+  EXPECT_THAT(refusal_of({{"layer_types",
+                           {"full_attention", "sliding_attention", "full_attention",
+                            "sliding_attention"}}}),
+              testing::Not(HasSubstr("layer_types")));
+  EXPECT_THAT(
+      refusal_of({{"layer_types",
+                   {"full_attention", "sliding_attention", "full_attention", "full_attention"}}}),
+      HasSubstr("config.json: layer_types[3] is \"full_attention\", must be full_attention for "
+                "each 2th layer from 0 on\n  hint: take a model whose layers alternate evenly"));
+  EXPECT_THAT(refusal_of({{"rope_parameters", {{"full_attention", {{"rope_type", "yarn"}}}}}}),
+              HasSubstr("config.json: rope_parameters.full_attention: rope_type is \"yarn\", must "
+                        "be \"default\""));
+  EXPECT_THAT(refusal_of({{"hidden_activation", "silu"}}),
+              HasSubstr("config.json: hidden_activation is 'silu', smelt computes "));
+}
+
+model::Encoder tiny_encoder(const Json& changes) {
+  Json config{{"vocab_size", 29}, {"hidden_size", 16}, {"num_attention_heads", 2}};
+  config.update(changes);
+  return model::parse_encoder("modernbert", config, "c");
+}
+
+TEST(ModernbertConfig, ValuesOutOfRangeAreRefused) {
+  const auto refusal = [](const Json& changes) {
+    return error_of<UsageError>([&] { tiny_encoder(changes); });
+  };
+  EXPECT_THAT(
+      refusal({{"local_attention", 0}}),
+      HasSubstr("c: local_attention is 0, must be at least 1\n  hint: set local_attention"));
+  EXPECT_THAT(refusal({{"norm_eps", 0.0}}),
+              HasSubstr("c: norm_eps is 0, must be a number above 0\n  hint: set norm_eps"));
+  EXPECT_THAT(refusal({{"mlp_dropout", 1.0}}),
+              HasSubstr("c: mlp_dropout is 1, must be in [0, 1)\n  hint: set mlp_dropout"));
+  EXPECT_THAT(refusal({{"classifier_pooling", "max"}}),
+              HasSubstr("c: classifier_pooling is 'max', must be mean or cls\n  hint: released"));
+  EXPECT_THAT(refusal({{"hidden_activation", "gelu_"}}),
+              HasSubstr("c: hidden_activation is 'gelu_'\n  hint: did you mean gelu?"));
+  EXPECT_THAT(refusal({{"num_attention_heads", 16}}),
+              HasSubstr("c: heads are 1 wide (hidden_size 16 / num_attention_heads 16), must be "
+                        "even\n  hint: choose num_attention_heads so that heads are 64 wide"));
+}
+
+TEST(ModernbertConfig, WeightsThatAddToTheResidualStreamBeginSmaller) {
+  const model::Encoder encoder = tiny_encoder({{"num_hidden_layers", 2}, {"intermediate_size", 8}});
+  compiler::Graph graph;
+  model::Parameters parameters;
+  const compiler::Tensor ids = graph.argument({compiler::DType::s32, {1, 6}});
+  (void)encoder->sequence(model::Scope(graph, parameters),
+                          {.input_ids = ids, .input_mask = ids, .segment_ids = ids});
+  const auto stddev = [&](const std::string& name) {
+    return parameters.find(str("modernbert/encoder/layer_1/", name, "/kernel"))->init.stddev;
+  };
+  EXPECT_EQ(stddev("attention/qkv"), 0.02);
+  EXPECT_EQ(stddev("mlp/input/dense"), 0.02);
+  EXPECT_EQ(stddev("attention/output/dense"), 0.01);
+  EXPECT_EQ(stddev("mlp/output/dense"), 0.01);
+}
+
+}  // namespace
+}  // namespace smelt::checkpoint
