@@ -7,11 +7,13 @@
 #include "execution/train_state/placement_options.h"
 #include "model/optim/adafactor.h"
 #include "model/optim/lamb.h"
+#include "model/optim/stable_adamw.h"
 #include "model/tasks/bert_task.h"
 #include "model/tasks/classify_task.h"
 #include "model/tasks/electra_task.h"
 #include "model/tasks/fake_quant.h"
 #include "model/tasks/jestimator_bert_task.h"
+#include "model/tasks/masked_lm_task.h"
 #include "model/tasks/t5_task.h"
 #include "model/train_step/program.h"
 #include "model/train_step/prune_program.h"
@@ -299,6 +301,34 @@ TEST_P(JestimatorTpuCompile, EvaluationWithTwentyPassesCompiles) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Topologies, JestimatorTpuCompile, testing::Values("v2:2x2", "v5e:2x4"),
+                         topology_name);
+
+// ---- ModernBERT, whose layers select global or local attention ----
+
+class ModernbertTpuCompile : public TpuCompileOnEach {};
+
+TEST_P(ModernbertTpuCompile, TrainingStepReusesStateMemory) {
+  const Encoder encoder = parse_encoder("modernbert",
+                                        {{"vocab_size", 1000},
+                                         {"hidden_size", 128},
+                                         {"num_hidden_layers", 4},
+                                         {"num_attention_heads", 2},
+                                         {"intermediate_size", 192},
+                                         {"local_attention", 8}},
+                                        "test");
+  const Task task =
+      masked_lm_task({.encoder = encoder, .seq_length = kFewTokens, .mask_prob = 0.3});
+  TrainingConfig c = config(Reduction::global);
+  c.compute.dtype = DType::bf16;
+  c.optimizer = stable_adamw({.beta2 = 0.98});
+  for (const Layers layers : {Layers::scan, Layers::unrolled}) {
+    c.compute.layers = layers;
+    const auto program = train_program(task, c, placement(Reduction::global));
+    EXPECT_GE(compile(GetParam(), program).alias_bytes, state_bytes(program));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Topologies, ModernbertTpuCompile, testing::Values("v3:2x2", "v5e:2x4"),
                          topology_name);
 
 // ---- T5: two scanned stacks, one of which reads the output of the other ----
