@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "checkpoint/interop/cut_heads.h"
-#include "checkpoint/interop/stored_family.h"
 
 namespace smelt::compress {
 namespace {
@@ -28,19 +27,30 @@ std::vector<LayerStack> layer_stacks(const SourceFolder& source) {
   };
   const Json& c = source.config;
   const auto value_of = [&](const char* field) { return c.value(field, Json()); };
-  if (source.kind == CompressKind::classifier)
-    return {stack("layers",
-                  str(checkpoint::family_of_config(c, "compress").name(), ".encoder.layer."),
-                  "num_hidden_layers", value_of("num_hidden_layers"))};
+  if (source.kind == CompressKind::classifier) {
+    auto modules = checkpoint::family_of_config(c, "compress").layer_modules(c);
+    LayerStack out =
+        stack("layers", modules.prefix, "num_hidden_layers", value_of("num_hidden_layers"));
+    out.modules = std::move(modules);
+    return {std::move(out)};
+  }
   const auto decoder = value_of("num_decoder_layers");
   return {stack("layers", "encoder.block.", "num_layers", value_of("num_layers")),
           stack("decoder layers", "decoder.block.", "num_decoder_layers",
                 decoder.is_null() ? value_of("num_layers") : decoder)};
 }
 
-std::vector<std::int64_t> spread_layers(std::int64_t count, std::int64_t of) {
+std::vector<std::int64_t> spread_layers(std::int64_t count, std::int64_t of, std::int64_t period) {
   CHECK(count >= 1 && count <= of, count, " of ", of);
-  std::vector<std::int64_t> out{0};
+  std::vector<std::int64_t> out;
+  if (period > 1) {
+    const std::int64_t last = (count - 1) % period;  // offset of the last layer
+    const auto blocks = spread_layers((count - 1) / period + 1, (of - 1 - last) / period + 1);
+    for (std::int64_t i = 0; i < count; ++i)
+      out.push_back(blocks[static_cast<std::size_t>(i / period)] * period + i % period);
+    return out;
+  }
+  out.push_back(0);
   // Layer i is i * (of - 1) / (count - 1), rounded to nearest.
   for (std::int64_t i = 1; i < count; ++i)
     out.push_back((2 * i * (of - 1) + count - 1) / (2 * (count - 1)));
@@ -65,6 +75,12 @@ void keep_layers(CompressedFolder& folder, const LayerStack& stack,
   folder.tensors = std::move(out);
   checkpoint::renumber_heads(folder.config, kept);
   folder.config[stack.field] = kept.size();
+  if (const auto types = folder.config.find("layer_types");
+      types != folder.config.end() && types->is_array()) {
+    Json left = Json::array();
+    for (const std::int64_t number : kept) left.push_back(types->at(number));
+    *types = std::move(left);
+  }
 }
 
 }  // namespace smelt::compress

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/interop/stored_family.h"
 #include "compress/source_folder.h"
 
 namespace smelt::compress {
@@ -15,14 +16,17 @@ struct LayerStack {
   std::string prefix;  // prefix of its parameters up to the layer number: "bert.encoder.layer."
   std::string field;   // field of config.json with the number of layers
   std::int64_t layers = 0;
+  checkpoint::LayerModules modules = {};  // of an encoder
 };
 
 // Returns the stacks of a model: one for BERT and ELECTRA, encoder and decoder for a T5.
 std::vector<LayerStack> layer_stacks(const SourceFolder& source);
 
 // Returns `count` layer numbers out of `of`, evenly spaced from the first to the last; the first if
-// `count` is 1.
-std::vector<std::int64_t> spread_layers(std::int64_t count, std::int64_t of);
+// `count` is 1. If layers alternate with a `period`, returns whole periods, so that each layer
+// keeps its kind.
+std::vector<std::int64_t> spread_layers(std::int64_t count, std::int64_t of,
+                                        std::int64_t period = 1);
 
 // Keeps only these layers, renumbers them from 0 and updates the config. Also keeps a T5's position
 // biases, which all layers share and the first layer stores.

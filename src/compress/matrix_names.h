@@ -28,7 +28,9 @@ inline bool is_table(const std::string& name) {
 }
 // Returns whether a matrix with this name belongs to attention or feed-forward.
 inline bool is_in_layer(const std::string& name) {
-  return name.find(".layer.") != std::string::npos && !is_position_bias(name);
+  const bool has_number =
+      name.find(".layer.") != std::string::npos || name.find(".layers.") != std::string::npos;
+  return has_number && !is_position_bias(name);
 }
 
 // Returns whether the tensor is one of the redundant copies of a T5's embeddings that some programs

@@ -1,6 +1,8 @@
 #include "compress/model_stats.h"
 
 #include "base/error.h"
+#include "checkpoint/interop/hugging_face_classifier.h"
+#include "compress/matrix_names.h"
 
 namespace smelt::compress {
 namespace {
@@ -18,17 +20,22 @@ bool has(const std::string& name, std::string_view part) {
 bool is_query(const std::string& name) {
   return name.ends_with("attention.self.query.weight") || name.ends_with("Attention.q.weight");
 }
+// Returns whether it is ModernBERT's matrix of queries, keys and values.
+bool is_query_key_value(const std::string& name) { return name.ends_with(".attn.Wqkv.weight"); }
 
 double of_encoder(const SourceFolder& model, double L) {
-  const bool of_texts = model.tensors.contains("bert.pooler.dense.weight") ||
-                        model.tensors.contains("classifier.dense.weight");
+  const auto head = checkpoint::classifier_head(model.config, model.where);
+  const bool of_texts = head && head->labels.problem != io::Problem::token_labels &&
+                        head->labels.problem != io::Problem::answer_spans;
   double out = 0;
   for (const auto& [name, tensor] : model.tensors) {
     if (tensor.shape.rank() != 2 || is_table_of_words(name)) continue;
     const auto elements = static_cast<double>(tensor.shape.elements());
-    const bool of_each = has(name, ".layer.") || has(name, "embeddings_project") || !of_texts;
+    const bool of_each = is_in_layer(name) || has(name, "embeddings_project") || !of_texts;
     out += elements * (of_each ? L : 1);
-    if (is_query(name)) out += 2 * L * L * static_cast<double>(tensor.shape.dims[0]);
+    const auto rows = static_cast<double>(tensor.shape.dims[0]);
+    if (is_query(name)) out += 2 * L * L * rows;
+    if (is_query_key_value(name)) out += 2 * L * L * rows / 3;
   }
   return out;
 }

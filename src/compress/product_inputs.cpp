@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "checkpoint/interop/stored_family.h"
 #include "compiler/ops/ops.h"
 #include "compiler/ops/table.h"
 #include "model/train_step/program.h"
@@ -56,6 +57,8 @@ std::vector<Taken> taken_by(const model::Task& task, const std::vector<std::stri
 }  // namespace
 
 std::string kernel_of(std::string module) {
+  for (const checkpoint::StoredFamily* family : checkpoint::stored_families())
+    if (std::string kernel = family->kernel_of_module(module); !kernel.empty()) return kernel;
   const bool is_attention_of_t5 = module.find("Attention.") != std::string::npos;
   module = std::regex_replace(module, std::regex(R"(\.block\.(\d+)\.layer\.(\d+)\.)"),
                               "/block_$1/layer_00$2/");

@@ -36,6 +36,17 @@ void check_kept(const std::vector<std::int64_t>& kept, const LayerStack& stack,
     if (number < 0 || number >= stack.layers) refuse(str("no layer ", number));
   if (std::ranges::adjacent_find(kept, std::greater_equal()) != kept.end())
     refuse(str(join(kept, ","), " is not in ascending order"));
+  const checkpoint::LayerModules& modules = stack.modules;
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    if (const auto place = static_cast<std::int64_t>(i);
+        (kept[i] - place) % modules.period != 0 ||
+        (i == 0 && modules.first_differs && kept[i] != 0))
+      throw UsageError(
+          str("compress: layer ", kept[i], " of ", where, " cannot become layer ", i,
+              i == 0 ? ": layer 0 must be kept"
+                     : str(": every ", modules.period, "th layer attends to all tokens")),
+          str("keep layers such as ",
+              join(spread_layers(std::ssize(kept), stack.layers, modules.period), ",")));
 }
 
 Json chosen_by(const PruneData& data) {
@@ -80,7 +91,7 @@ std::vector<std::int64_t> layers_to_keep(const LayerChoice& choice, const LayerS
     throw UsageError(
         str("compress: cannot keep ", count, " ", stack.what, ": ", where, " has ", stack.layers),
         str("give a number from 1 to ", stack.layers));
-  return spread_layers(count, stack.layers);
+  return spread_layers(count, stack.layers, stack.modules.period);
 }
 
 bool prunes_units(const PruneJob& job) { return job.ffn < 1 || job.heads < 1 || job.macs < 1; }
@@ -123,9 +134,15 @@ std::vector<UnitKind> unit_kinds(const PruneJob& job, const SourceFolder& source
   if (job.ffn < 1 || job.macs < 1)
     out.push_back({"neurons", is_t5 ? "d_ff" : "intermediate_size", job.ffn, kNeuronStep,
                    of_layers(ffn_groups(folder, stacks), kept_layers)});
-  if (job.heads < 1 || job.macs < 1)
+  if (job.heads < 1 || job.macs < 1) {
+    if (!is_t5 && stacks.front().modules.heads.output.empty())
+      throw UsageError(str("compress: ", source.where,
+                           ": the heads of this kind of model cannot be "
+                           "pruned"),
+                       "remove --heads and --macs; use --ffn or --layers");
     out.push_back({"heads", is_t5 ? "num_heads" : checkpoint::kPrunedHeads, job.heads, 1,
                    of_layers(head_groups(folder, stacks), kept_layers)});
+  }
   return out;
 }
 

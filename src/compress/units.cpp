@@ -7,12 +7,13 @@
 #include "base/error.h"
 #include "checkpoint/interop/cut_heads.h"
 #include "checkpoint/storage/lazy_files.h"
+#include "compress/product_inputs.h"
 #include "compress/scaled_tensor.h"
 
 namespace smelt::compress {
 namespace {
 
-bool is_bert(const LayerStack& stack) { return stack.field == "num_hidden_layers"; }
+bool is_encoder(const LayerStack& stack) { return stack.field == "num_hidden_layers"; }
 
 const compiler::Shape& shape_of(const CompressedFolder& folder, const std::string& name) {
   const auto found = folder.tensors.find(name);
@@ -20,25 +21,20 @@ const compiler::Shape& shape_of(const CompressedFolder& folder, const std::strin
   return found->second.shape;
 }
 
-std::string with_slashes(std::string name) {
-  std::ranges::replace(name, '.', '/');
-  return name;
-}
-
-// Returns the target of a BERT or ELECTRA matmul. smelt's name of
-// "bert.encoder.layer.3.output.dense" is "bert/encoder/layer_3/output/dense/kernel".
-PruneTarget bert_product(const LayerStack& stack, std::int64_t layer, const std::string& output,
-                         const std::vector<std::string>& inputs) {
+// Returns the target of an encoder's matmul.
+PruneTarget encoder_product(const CompressedFolder& folder, const LayerStack& stack,
+                            std::int64_t layer, const checkpoint::LayerModules::Units& units) {
   const std::string at = str(stack.prefix, layer, ".");
-  const std::string scope = stack.prefix.substr(0, stack.prefix.size() - 1);
-  PruneTarget out{
-      .what = str("layer ", layer, " ", output),
-      .output = str(at, output, ".weight"),
-      .inputs = {},
-      .parameter = str(with_slashes(scope), "_", layer, "/", with_slashes(output), "/kernel"),
-      .layer = layer};
-  for (const std::string& name : inputs)
-    for (const char* part : {".weight", ".bias"}) out.inputs.push_back(str(at, name, part));
+  PruneTarget out{.what = str("layer ", layer, " ", units.output),
+                  .output = str(at, units.output, ".weight"),
+                  .inputs = {},
+                  .parts = units.parts,
+                  .parameter = kernel_of(at + units.output),
+                  .layer = layer};
+  for (const std::string& name : units.inputs)
+    for (const char* part : {".weight", ".bias"})
+      if (const std::string full = str(at, name, part); folder.tensors.contains(full))
+        out.inputs.push_back(full);
   return out;
 }
 
@@ -107,8 +103,8 @@ std::vector<PruneGroup> ffn_groups(const CompressedFolder& folder,
     const int part = stack.prefix.starts_with("decoder") ? 2 : 1;
     for (std::int64_t i = 0; i < stack.layers; ++i) {
       PruneTarget product =
-          is_bert(stack)
-              ? bert_product(stack, i, "output.dense", {"intermediate.dense"})
+          is_encoder(stack)
+              ? encoder_product(folder, stack, i, stack.modules.neurons)
               : t5_product(folder, stack, i, part, "DenseReluDense", "wo", {"wi", "wi_0", "wi_1"});
       const std::int64_t units = shape_of(folder, product.output).dims[1];
       out.push_back({.products = {std::move(product)}, .units = units});
@@ -117,15 +113,13 @@ std::vector<PruneGroup> ffn_groups(const CompressedFolder& folder,
   return out;
 }
 
-static std::vector<PruneGroup> bert_head_groups(const CompressedFolder& folder,
-                                                const LayerStack& stack) {
+static std::vector<PruneGroup> encoder_head_groups(const CompressedFolder& folder,
+                                                   const LayerStack& stack) {
   const Json& c = folder.config;
   const std::int64_t heads = c.at("num_attention_heads"), hidden = c.at("hidden_size");
   std::vector<PruneGroup> out;
   for (std::int64_t i = 0; i < stack.layers; ++i)
-    out.push_back({.products = {bert_product(
-                       stack, i, "attention.output.dense",
-                       {"attention.self.query", "attention.self.key", "attention.self.value"})},
+    out.push_back({.products = {encoder_product(folder, stack, i, stack.modules.heads)},
                    .units = std::ssize(checkpoint::remaining_heads(c, i)),
                    .width = hidden / heads});
   return out;
@@ -133,7 +127,7 @@ static std::vector<PruneGroup> bert_head_groups(const CompressedFolder& folder,
 
 std::vector<PruneGroup> head_groups(const CompressedFolder& folder,
                                     const std::vector<LayerStack>& stacks) {
-  if (is_bert(stacks.front())) return bert_head_groups(folder, stacks.front());
+  if (is_encoder(stacks.front())) return encoder_head_groups(folder, stacks.front());
   const std::int64_t heads = folder.config.at("num_heads"), width = folder.config.at("d_kv");
   const auto attention = [&](const LayerStack& stack, std::int64_t i, int part, const char* name) {
     return t5_product(folder, stack, i, part, name, "o", {"q", "k", "v"});
@@ -192,14 +186,19 @@ void scale_units(CompressedFolder& folder, const PruneGroup& group, const PruneT
 
 void keep_units(CompressedFolder& folder, const PruneGroup& group,
                 const std::vector<std::int64_t>& kept) {
-  const auto cut = [&](const std::string& name, std::int64_t width, bool columns) {
+  const auto cut = [&](const std::string& name, std::int64_t width, bool columns,
+                       std::int64_t parts = 1) {
     io::LazyTensor& tensor = folder.tensors.at(name);
-    CHECK(tensor.shape.dims[columns ? 1 : 0] == group.units * width, name, " ", tensor.shape);
-    tensor = selected(tensor, kept, width, columns);
+    CHECK(tensor.shape.dims[columns ? 1 : 0] == parts * group.units * width, name, " ",
+          tensor.shape);
+    std::vector<std::int64_t> of_all_parts;
+    for (std::int64_t part = 0; part < parts; ++part)
+      for (const std::int64_t unit : kept) of_all_parts.push_back(part * group.units + unit);
+    tensor = selected(tensor, std::move(of_all_parts), width, columns);
   };
   for (const PruneTarget& product : group.products) {
     cut(product.output, group.width, true);
-    for (const std::string& name : product.inputs) cut(name, group.width, false);
+    for (const std::string& name : product.inputs) cut(name, group.width, false, product.parts);
   }
   if (!group.table.empty()) cut(group.table, 1, true);
 }

@@ -14,11 +14,13 @@ namespace smelt::compress {
 
 // The units at the input of one matmul.
 struct PruneTarget {
-  std::string what;                 // "layer 0"
-  std::string output;               // matrix [H, units * width] whose columns are the units
-  std::vector<std::string> inputs;  // tensors [units * width, ...] whose rows produce them
-  std::string parameter;            // smelt's name of `output`, stored as [units * width, H]
-  std::int64_t layer = 0;           // number within its stack
+  std::string what;    // "layer 0"
+  std::string output;  // matrix [H, units * width] whose columns are the units
+  // tensors [parts * units * width, ...] whose rows produce them; each part has rows for all units
+  std::vector<std::string> inputs;
+  std::int64_t parts = 1;
+  std::string parameter;   // smelt's name of `output`, stored as [units * width, H]
+  std::int64_t layer = 0;  // number within its stack
   bool of_decoder = false;
 };
 
@@ -38,7 +40,7 @@ std::vector<PruneGroup> of_layers(std::vector<PruneGroup> groups,
 // Returns one group for each feed-forward.
 std::vector<PruneGroup> ffn_groups(const CompressedFolder& folder,
                                    const std::vector<LayerStack>& stacks);
-// Returns one group for each layer of a BERT or ELECTRA. For a T5, returns one group for the
+// Returns one group for each layer of an encoder. For a T5, returns one group for the
 // self-attentions of each stack, which share position biases, and one for each cross-attention.
 std::vector<PruneGroup> head_groups(const CompressedFolder& folder,
                                     const std::vector<LayerStack>& stacks);

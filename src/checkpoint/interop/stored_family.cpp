@@ -110,6 +110,14 @@ StoredFamily::NamedConfig StoredFamily::classifier(const model::Encoder&, io::Pr
   throw_lacks(*this, "classifier");
 }
 
+LayerModules StoredFamily::layer_modules(const Json&) const {
+  return {
+      .prefix = str(name(), ".encoder.layer."),
+      .heads = {.output = "attention.output.dense",
+                .inputs = {"attention.self.query", "attention.self.key", "attention.self.value"}},
+      .neurons = {.output = "output.dense", .inputs = {"intermediate.dense"}}};
+}
+
 std::string StoredFamily::add_onnx_encoder(const OnnxModelParts& parts) const {
   return parts.layers.encoded(std::string(model::encoder_name(parts.model)), parts.sizes,
                               parts.inputs);

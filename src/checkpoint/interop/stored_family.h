@@ -26,6 +26,20 @@ struct OnnxModelParts {
   const OnnxEncoder::Inputs& inputs;
 };
 
+// Names in transformers of the parts of an encoder layer that compression can remove.
+struct LayerModules {
+  // Heads or neurons: the columns of one matmul, and the rows of the matmuls that produce them.
+  struct Units {
+    std::string output = {};               // module; empty if these units cannot be removed
+    std::vector<std::string> inputs = {};  // modules
+    std::int64_t parts = 1;                // blocks of rows of each input with one row per column
+  };
+  std::string prefix;  // of a layer's modules up to the layer's number: "bert.encoder.layer."
+  Units heads, neurons;
+  std::int64_t period = 1;     // layers i and i + period are of the same kind
+  bool first_differs = false;  // whether layer 0 has other parameters than the others
+};
+
 class StoredFamily {
  public:
   virtual ~StoredFamily() = default;
@@ -93,6 +107,12 @@ class StoredFamily {
   // Returns both for a classifier with `outputs` classes; 0 means a question-answering head.
   virtual NamedConfig classifier(const model::Encoder& encoder, io::Problem problem,
                                  std::int64_t outputs) const;
+
+  // Compression, of families with an encoder.
+  virtual LayerModules layer_modules(const Json& config) const;
+  // Returns the parameter name of the kernel of a module in transformers, or "" if the module is
+  // not of this family or its parameter has the module's name with slashes.
+  virtual std::string kernel_of_module(const std::string&) const { return ""; }
 
   // Whether the model can be exported to ONNX. The functions below serve models with one graph;
   // write_onnx_folder() itself handles those with several (T5).

@@ -19,6 +19,13 @@ constexpr std::array<std::string_view, 4> kModernbertHeads{"head/output_bias", "
 constexpr const char *kFull = "full_attention", *kSliding = "sliding_attention",
                      *kLayerTypes = "layer_types", *kRope = "rope_parameters";
 
+// The matmuls of a layer: names in transformers and in smelt.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kLayerKernels{
+    {{"attn.Wqkv", "attention/qkv"},
+     {"attn.Wo", "attention/output/dense"},
+     {"mlp.Wi", "mlp/input/dense"},
+     {"mlp.Wo", "mlp/output/dense"}}};
+
 // A classification head: its problem and its number of outputs.
 struct HeadSize {
   io::Problem problem = io::Problem::single_label;
@@ -199,6 +206,16 @@ class ModernbertFamily final : public StoredFamily {
     return {modernbert_config_json(encoder, classifier_class(encoder, problem)),
             modernbert_names(encoder, HeadSize{problem, outputs})};
   }
+  LayerModules layer_modules(const Json& config) const override {
+    const auto fields = io::parse_config<model::ModernbertConfig>(
+        modernbert_fields(config, "config.json"), "config.json");
+    return {.prefix = "model.layers.",
+            .heads = {},
+            .neurons = {.output = "mlp.Wo", .inputs = {"mlp.Wi"}, .parts = 2},
+            .period = fields.global_attn_every_n_layers,
+            .first_differs = true};
+  }
+  std::string kernel_of_module(const std::string& module) const override;
   std::string add_onnx_encoder(const OnnxModelParts& parts) const override {
     return add_onnx_modernbert(parts);
   }
@@ -210,6 +227,17 @@ class ModernbertFamily final : public StoredFamily {
     return tensors.contains("head/output_bias") ? "head" : "";
   }
 };
+
+std::string ModernbertFamily::kernel_of_module(const std::string& module) const {
+  constexpr std::string_view kPrefix = "model.layers.";
+  if (!module.starts_with(kPrefix)) return "";
+  const std::string rest = module.substr(kPrefix.size());  // "3.attn.Wqkv"
+  const std::size_t dot = rest.find('.');
+  for (const auto& [its, own] : kLayerKernels)
+    if (rest.substr(dot + 1) == its)
+      return str("modernbert/encoder/layer_", rest.substr(0, dot), "/", own, "/kernel");
+  return "";
+}
 
 void ModernbertFamily::write(const std::string& folder, const StoredModel& model,
                              const FolderForm& form) const {

@@ -6,19 +6,17 @@
 #include <cmath>
 
 #include "checkpoint/interop/convert.h"
+#include "checkpoint/interop/onnx_model.h"
 #include "checkpoint/interop/stored_family.h"
 #include "checkpoint/storage/checkpoint.h"
 #include "checkpoint/storage/lazy_files.h"
-#include "compiler/ops/ops.h"
 #include "io/filesystem/file.h"
-#include "model/models/modernbert_config.h"
-#include "model/nn/layers.h"
 #include "model/tasks/bert_task.h"
 #include "model/tasks/classify_task.h"
-#include "model/tasks/masked_lm_task.h"
-#include "model/tasks/token_features.h"
+#include "runs/golden_modernbert.h"
 #include "runs/probe.h"
 #include "support/error_of.h"
+#include "support/oracle.h"
 #include "support/paths.h"
 #include "support/plugins.h"
 
@@ -28,135 +26,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr std::int64_t kLength = 10, kVocab = 29;
-
-// A byte-level BPE with ModernBERT's special tokens: 29 tokens and one merge.
-std::string tokenizer_text() {
-  Json vocab{{"[CLS]", 0}, {"[PAD]", 1}, {"[SEP]", 2}, {"[UNK]", 3}, {"\u0120", 4}, {"ab", 5}};
-  for (int i = 0; i < 22; ++i) vocab[std::string(1, static_cast<char>('a' + i))] = 6 + i;
-  vocab["[MASK]"] = 28;
-  Json added = Json::array();
-  for (const auto& [token, id] :
-       {std::pair{"[CLS]", 0}, {"[PAD]", 1}, {"[SEP]", 2}, {"[UNK]", 3}, {"[MASK]", 28}})
-    added.push_back({{"id", id},
-                     {"content", token},
-                     {"single_word", false},
-                     {"lstrip", id == 28},
-                     {"rstrip", false},
-                     {"normalized", false},
-                     {"special", true}});
-  const Json bytes{{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}};
-  const auto token = [](const char* id) {
-    return Json{{"SpecialToken", {{"id", id}, {"type_id", 0}}}};
-  };
-  const Json text{{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
-  const auto special = [](const char* id, int number) {
-    return Json{{"id", id}, {"ids", {number}}, {"tokens", {id}}};
-  };
-  const Json around{
-      {"type", "TemplateProcessing"},
-      {"single", Json::array({token("[CLS]"), text, token("[SEP]")})},
-      {"pair", Json::array({token("[CLS]"), text, token("[SEP]"),
-                            Json{{"Sequence", {{"id", "B"}, {"type_id", 0}}}}, token("[SEP]")})},
-      {"special_tokens", {{"[CLS]", special("[CLS]", 0)}, {"[SEP]", special("[SEP]", 2)}}}};
-  const Json model{{"type", "BPE"},
-                   {"vocab", vocab},
-                   {"merges", Json::array({"a b"})},
-                   {"unk_token", nullptr},
-                   {"dropout", nullptr},
-                   {"continuing_subword_prefix", ""},
-                   {"end_of_word_suffix", ""},
-                   {"fuse_unk", false}};
-  return Json{
-      {"version", "1.0"},       {"added_tokens", added},    {"normalizer", {{"type", "NFC"}}},
-      {"pre_tokenizer", bytes}, {"post_processor", around}, {"decoder", bytes},
-      {"model", model}}
-      .dump();
-}
-
-// One of the four models of tests/golden/modernbert_tiny.*.
-class GoldenModernbert {
- public:
-  explicit GoldenModernbert(std::string kind)
-      : kind_(std::move(kind)),
-        file_(io::read_file(source_path("tests/golden/modernbert_tiny.safetensors")),
-              "modernbert_tiny"),
-        facts_(
-            Json::parse(io::read_file(source_path("tests/golden/modernbert_tiny.json")))[kind_]) {}
-
-  bool is_classifier() const { return kind_ != "words"; }
-  double loss() const { return facts_["loss"]; }
-  Json config() const { return facts_["config"]; }
-  std::vector<float> values(const std::string& name) const {
-    return io::tensor_values<float>(file_.at(str(kind_, "/", name)));
-  }
-  // Returns the parameters ("param") or gradients ("grad") by transformers' names.
-  io::TensorMap tensors(const std::string& what) const {
-    const std::string prefix = str(kind_, "/", what, "/");
-    io::TensorMap out;
-    for (const auto& [name, view] : file_.tensors())
-      if (name.starts_with(prefix)) out[name.substr(prefix.size())] = view;
-    return out;
-  }
-  // Writes a Hugging Face folder with these tensors.
-  void write(const std::string& folder, const io::TensorMap& tensors, const Json& config) const {
-    io::write_file(folder + "/config.json", config.dump());
-    io::write_file(folder + "/tokenizer.json", tokenizer_text());
-    io::write_file(folder + "/model.safetensors", io::safetensors_bytes(tensors));
-  }
-  // Writes a Hugging Face folder with the parameters or gradients, and reads it.
-  StoredModel stored(const std::string& folder, const std::string& what) const {
-    write(folder, tensors(what), config());
-    return open_stored_model(folder, "test");
-  }
-  io::Labels labels() const {
-    const io::Problem problem = kind_ == "texts"    ? io::Problem::single_label
-                                : kind_ == "tokens" ? io::Problem::token_labels
-                                                    : io::Problem::answer_spans;
-    if (problem == io::Problem::answer_spans) return {.problem = problem, .names = {}};
-    return {.problem = problem, .names = {"a", "b", "c"}};
-  }
-  // The pretraining task has the golden masks instead of drawing its own.
-  model::Task task(const model::Encoder& encoder) const {
-    if (is_classifier())
-      return model::classify_task(
-          {.encoder = encoder, .seq_length = kLength, .labels = labels(), .dropout = 0});
-    const model::MaskedLmTask settings{.encoder = encoder, .seq_length = kLength};
-    model::Task task = model::masked_lm_task(settings);
-    task.features.push_back(model::masked_positions_feature(kLength, 2));
-    task.features.push_back({.name = "masked_lm_ids", .row = {2}, .limit = kVocab});
-    task.features.push_back(
-        {.name = "masked_lm_weights", .dtype = compiler::DType::f32, .row = {2}});
-    task.draws = false;
-    task.objective = [settings](const model::Scope& root, const model::Inputs& in) {
-      return model::masked_lm_objective(root, settings, model::encoder_inputs(in),
-                                        {.positions = in["masked_lm_positions"],
-                                         .ids = in["masked_lm_ids"],
-                                         .weights = in["masked_lm_weights"]});
-    };
-    return task;
-  }
-  data::Batch batch(const io::Features& features) const {
-    data::Batch out;
-    out.rows = 3;
-    for (const io::Feature& feature : features) {
-      if (feature.name == "is_real_example") {
-        data::HostArray real{{compiler::DType::s32, {3}}, std::vector<std::byte>(12)};
-        std::ranges::fill(real.values<std::int32_t>(), 1);
-        out.arrays.push_back(std::move(real));
-        continue;
-      }
-      const io::TensorView& view = file_.at(str(kind_, "/", feature.name));
-      out.arrays.push_back({view.shape, {view.data.begin(), view.data.end()}});
-    }
-    return out;
-  }
-
- private:
-  std::string kind_;
-  io::SafetensorsFile file_;
-  Json facts_;
-};
+constexpr std::int64_t kLength = GoldenModernbert::kLength, kVocab = GoldenModernbert::kVocab;
 
 std::vector<std::byte> bytes_of(const io::TensorView& view) {
   return {view.data.begin(), view.data.end()};
@@ -167,7 +37,7 @@ class Modernbert : public testing::TestWithParam<const char*> {
   // Saves the golden weights as a checkpoint of smelt's and exports them to "hf".
   void export_folder(const GoldenModernbert& golden) const {
     const StoredModel model = golden.stored(dir_.file("given"), "param");
-    io::write_file(dir_.file("run/tokenizer.json"), tokenizer_text());
+    io::write_file(dir_.file("run/tokenizer.json"), GoldenModernbert::tokenizer_text());
     Json settings{{"task", "modernbert"}, {"model", model.config}};
     if (golden.is_classifier()) {
       settings.update(classifier_settings("modernbert", {.labels = golden.labels(), .dropout = 0}));
@@ -229,6 +99,27 @@ TEST_P(Modernbert, AnExportedFolderHasTheBytesOfTheImportedOne) {
   EXPECT_EQ(model_type_of(again.tensors), golden.is_classifier() ? "classify" : "modernbert");
   EXPECT_EQ(again.config, open_stored_model(dir_.file("given"), "test").config);
   EXPECT_TRUE(again.skipped.empty());
+}
+
+TEST_P(Modernbert, OnnxFileComputesTheSameScores) {
+  REQUIRE_ORACLE();
+  const GoldenModernbert golden(GetParam());
+  export_folder(golden);
+  write_onnx_model(dir_.file("hf"), dir_.file("model.onnx"));
+  io::write_file(dir_.file("in"), io::safetensors_bytes(golden.inputs()));
+  const auto run = run_oracle(str(source_path("tools/check_onnx.py"), " ", dir_.file("model.onnx"),
+                                  " --inputs ", dir_.file("in"), " --outputs ", dir_.file("out")));
+  ASSERT_EQ(run.status, 0) << run.text;
+  const io::SafetensorsFile out(io::read_file(dir_.file("out")), "out");
+  const auto got = io::tensor_values<float>(out.at("class_logits")), want = golden.values("scores");
+  const auto mask = io::tensor_values<std::int32_t>(golden.inputs().at("input_mask"));
+  ASSERT_EQ(got.size(), want.size());
+  const bool of_texts = std::string(GetParam()) == "texts";
+  const std::size_t columns = of_texts ? 1 : got.size() / mask.size();
+  for (std::size_t i = 0; i < got.size(); ++i)
+    if (of_texts || mask[i / columns] == 1) {
+      EXPECT_NEAR(got[i], want[i], 1e-5) << i;
+    }
 }
 
 TEST(ModernbertFillMask, ProbabilitiesOfTheBestWordsAreThoseOfTheReference) {
