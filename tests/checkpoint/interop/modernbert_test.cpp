@@ -26,8 +26,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr std::int64_t kLength = GoldenModernbert::kLength, kVocab = GoldenModernbert::kVocab;
-
 std::vector<std::byte> bytes_of(const io::TensorView& view) {
   return {view.data.begin(), view.data.end()};
 }
@@ -128,7 +126,7 @@ TEST(ModernbertFillMask, ProbabilitiesOfTheBestWordsAreThoseOfTheReference) {
   const GoldenModernbert golden("words");
   const StoredModel model = golden.stored(dir.file("given"), "param");
   model::Prediction guesses = model::mask_guesses(
-      model::parse_encoder("modernbert", model.config, "golden"), kLength, 2, 1);
+      model::parse_encoder("modernbert", model.config, "golden"), GoldenModernbert::kLength, 2, 1);
   guesses.outputs = [all = guesses.outputs](const model::Scope& root, const model::Inputs& in) {
     return std::vector<compiler::Tensor>{all(root, in)[0]};  // the probabilities
   };
@@ -139,7 +137,9 @@ TEST(ModernbertFillMask, ProbabilitiesOfTheBestWordsAreThoseOfTheReference) {
   const std::vector<std::size_t> at{1, 8, 2, 0, 1, 5};  // of the golden batch; 0: none
   for (std::size_t i = 0; i < at.size(); ++i) {
     if (at[i] == 0) continue;
-    const std::span words = std::span(scores).subspan((i / 2 * kLength + at[i]) * kVocab, kVocab);
+    const std::span words = std::span(scores).subspan(
+        (i / 2 * GoldenModernbert::kLength + at[i]) * GoldenModernbert::kVocab,
+        GoldenModernbert::kVocab);
     const float best = *std::ranges::max_element(words);
     double sum = 0;
     for (const float score : words) sum += std::exp(static_cast<double>(score - best));

@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kSmall =
+constexpr const char* kSmallModernbert =
     "text: {heldout: 0.2, dedup: none, sentences: lines}\n"
     "vocab: {type: byte_bpe, size: 300, min_frequency: 1}\n"
     "data: {seq_length: 16}\n"
@@ -30,7 +30,7 @@ constexpr const char* kSmall =
 class ModernbertRecipe : public testing::Test {
  protected:
   Recipe recipe(std::vector<std::string> settings = {}, const std::string& out = "out") {
-    io::write_file(dir_.file("r.yaml"), kSmall);
+    io::write_file(dir_.file("r.yaml"), kSmallModernbert);
     settings.push_back("out=" + dir_.file(out));
     settings.push_back("text.input=" + dir_.file("in.txt"));
     return load_recipe(dir_.file("r.yaml"), settings);
