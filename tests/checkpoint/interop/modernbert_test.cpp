@@ -200,8 +200,10 @@ TEST(ModernbertFolder, ThatSmeltCannotComputeIsRefused) {
   EXPECT_THAT(refusal_of({{"rope_parameters", {{"full_attention", {{"rope_type", "yarn"}}}}}}),
               HasSubstr("config.json: rope_parameters.full_attention: rope_type is \"yarn\", must "
                         "be \"default\""));
-  EXPECT_THAT(refusal_of({{"hidden_activation", "silu"}}),
-              HasSubstr("config.json: hidden_activation is 'silu', smelt computes "));
+  EXPECT_THAT(
+      refusal_of({{"hidden_activation", "silu"}}),
+      HasSubstr(
+          "config.json: hidden_activation is 'silu', must be one of linear, relu, gelu, tanh"));
 }
 
 model::Encoder tiny_encoder(const Json& changes) {
@@ -224,7 +226,7 @@ TEST(ModernbertConfig, ValuesOutOfRangeAreRefused) {
   EXPECT_THAT(refusal({{"classifier_pooling", "max"}}),
               HasSubstr("c: classifier_pooling is 'max', must be mean or cls\n  hint: released"));
   EXPECT_THAT(refusal({{"hidden_activation", "gelu_"}}),
-              HasSubstr("c: hidden_activation is 'gelu_'\n  hint: did you mean gelu?"));
+              HasSubstr("c: hidden_activation is 'gelu_'\n  hint: did you mean 'gelu'?"));
   EXPECT_THAT(refusal({{"num_attention_heads", 16}}),
               HasSubstr("c: heads are 1 wide (hidden_size 16 / num_attention_heads 16), must be "
                         "even\n  hint: choose num_attention_heads so that heads are 64 wide"));
