@@ -44,7 +44,7 @@ void check_kept(const std::vector<std::int64_t>& kept, const LayerStack& stack,
       throw UsageError(
           str("compress: layer ", kept[i], " of ", where, " cannot become layer ", i,
               i == 0 ? ": layer 0 must be kept"
-                     : str(": every ", modules.period, "th layer attends to all tokens")),
+                     : str(": one in ", modules.period, " layers attends to all tokens")),
           str("keep layers such as ",
               join(spread_layers(std::ssize(kept), stack.layers, modules.period), ",")));
 }

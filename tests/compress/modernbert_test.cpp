@@ -46,7 +46,7 @@ TEST_F(CompressedModernbert, KeepsTheKindsOfLayers) {
 
 TEST_F(CompressedModernbert, RejectsLayersThatWouldChangeTheirKind) {
   EXPECT_THAT(refusal({.layers = {.kept = {0, 3}}}),
-              HasSubstr("hf cannot become layer 1: every 3th layer attends to all tokens\n"
+              HasSubstr("hf cannot become layer 1: one in 3 layers attends to all tokens\n"
                         "  hint: keep layers such as 0,1"));
   EXPECT_THAT(refusal({.layers = {.kept = {3}}}),
               HasSubstr("hf cannot become layer 0: layer 0 must be kept"));

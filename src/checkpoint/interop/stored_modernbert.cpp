@@ -84,7 +84,7 @@ void take_layer_types(const Json& types, const std::string& where, Json& out) {
   for (std::size_t i = 0; i < count; ++i)
     if (is_full(i) != (i % n == 0))
       throw UsageError(str(where, ": ", kLayerTypes, "[", i, "] is ", types[i].dump(), ", must be ",
-                           kFull, " for each ", n, "th layer from 0 on"),
+                           kFull, " in layers 0, ", n, ", ", 2 * n, ", ... and in no other"),
                        "take a model whose layers alternate evenly");
   if (count > 0) out["global_attn_every_n_layers"] = n;
 }

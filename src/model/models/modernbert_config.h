@@ -45,16 +45,18 @@ void visit_fields(Config& c, Visitor&& visit) {
   visit("hidden_activation", c.hidden_activation, "gelu (exact), relu, tanh or linear");
   visit("max_position_embeddings", c.max_position_embeddings, "maximum sequence length in tokens");
   visit("global_attn_every_n_layers", c.global_attn_every_n_layers,
-        "layers 0, n, 2n, … attend to all tokens, the others to near ones; 1: all layers to all");
+        "layers 0, n, 2n, ... attend to all tokens, the others to tokens nearby; 1: all layers "
+        "attend "
+        "to all tokens");
   visit("local_attention", c.local_attention,
-        "window of the other layers: each token attends to those at most half as far away");
+        "width of the window of the other layers: tokens attend to those at most half of it away");
   visit("global_rope_theta", c.global_rope_theta,
         "base of the rotary positions in layers that attend to all tokens");
   visit("local_rope_theta", c.local_rope_theta,
         "base of the rotary positions in layers with a window");
   visit("norm_eps", c.norm_eps, "epsilon of the layer norms");
   visit("classifier_pooling", c.classifier_pooling,
-        "what classifies a text: mean (of its tokens) or cls (its first token)");
+        "input of the head that classifies texts: mean (of all tokens) or cls (the first token)");
   visit("embedding_dropout", c.embedding_dropout, "dropout of the embeddings");
   visit("attention_dropout", c.attention_dropout, "dropout of attention weights");
   visit("attention_output_dropout", c.attention_output_dropout,

@@ -195,8 +195,9 @@ TEST(ModernbertFolder, ThatSmeltCannotComputeIsRefused) {
   EXPECT_THAT(
       refusal_of({{"layer_types",
                    {"full_attention", "sliding_attention", "full_attention", "full_attention"}}}),
-      HasSubstr("config.json: layer_types[3] is \"full_attention\", must be full_attention for "
-                "each 2th layer from 0 on\n  hint: take a model whose layers alternate evenly"));
+      HasSubstr("config.json: layer_types[3] is \"full_attention\", must be full_attention in "
+                "layers 0, 2, 4, ... and in no other\n  hint: take a model whose layers alternate "
+                "evenly"));
   EXPECT_THAT(refusal_of({{"rope_parameters", {{"full_attention", {{"rope_type", "yarn"}}}}}}),
               HasSubstr("config.json: rope_parameters.full_attention: rope_type is \"yarn\", must "
                         "be \"default\""));
