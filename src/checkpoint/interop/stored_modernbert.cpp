@@ -174,7 +174,6 @@ class ModernbertFamily final : public StoredFamily {
     return any_begins(tensors, "modernbert/");
   }
   bool has_encoder(const io::LazyTensors& tensors) const override { return owns(tensors); }
-  std::string vocabulary_file() const override { return "tokenizer.json"; }
 
   Json full_config(const Json& config, const std::string& where) const override {
     return model::encoder_config_json(model::parse_encoder(name(), config, where));
