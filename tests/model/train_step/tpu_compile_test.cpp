@@ -321,11 +321,11 @@ TEST_P(ModernbertTpuCompile, TrainingStepReusesStateMemory) {
   TrainingConfig c = config(Reduction::global);
   c.compute.dtype = DType::bf16;
   c.optimizer = stable_adamw({.beta2 = 0.98});
-  for (const Layers layers : {Layers::scan, Layers::unrolled}) {
-    c.compute.layers = layers;
-    const auto program = train_program(task, c, placement(Reduction::global));
-    EXPECT_GE(compile(GetParam(), program).alias_bytes, state_bytes(program));
-  }
+  // One form on each chip: libtpu takes several seconds to compile each.
+  c.compute.layers =
+      std::string_view(GetParam()).starts_with("v3") ? Layers::scan : Layers::unrolled;
+  const auto program = train_program(task, c, placement(Reduction::global));
+  EXPECT_GE(compile(GetParam(), program).alias_bytes, state_bytes(program));
 }
 
 INSTANTIATE_TEST_SUITE_P(Topologies, ModernbertTpuCompile, testing::Values("v3:2x2", "v5e:2x4"),
