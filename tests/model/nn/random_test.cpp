@@ -71,7 +71,7 @@ struct Drawn {
     model::Parameters parameters;
     const model::Scope root(program.graph, parameters, source, compute);
     if (c.drawer.layer > 0)
-      program.results = {draw(root.layer(c.drawer.place, "x", number(c.drawer.layer)))};
+      program.results = {draw(root.layer(c.drawer.place, c.drawer.layer))};
     else
       program.results = {draw(root / c.drawer.place)};
     if (!c.takes_keys) return;
