@@ -200,7 +200,7 @@ def refused(folder, *reasons):
     config = transformers.AutoConfig.from_pretrained(folder)
     try:
         transformers.AutoModelForSequenceClassification.from_pretrained(folder, config=config)
-    except (ValueError, OSError, RuntimeError) as error:
+    except (ValueError, OSError, RuntimeError, AttributeError) as error:
         message = str(error)
     else:
         raise AssertionError("it loads, though its weights cannot be read")
@@ -300,6 +300,8 @@ def check_classifier(checks, kind):
                 return expect_same_codes(by_transformers(made), expected) + from_model
             if "static" in name:
                 return expect_same_codes(by_transformers(made), answers) + from_model
+            if name == "int4" and kind == "modernbert":  # transformers 5.24 initializes weights that are packed
+                return refused(made, "has no attribute 'weight'") + from_model
             return expect_near(by_transformers(made), answers, 1e-4) + from_model
 
         checks.check(f"{kind}: transformers reads {name}", compress)
