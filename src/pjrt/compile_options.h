@@ -23,7 +23,7 @@ struct CompileOptions {
 };
 
 // Returns the options with the overrides that every program on this platform ("cpu", "tpu", …)
-// needs, placed before its own.
+// needs, placed before the overrides that the options have already.
 CompileOptions with_platform_overrides(CompileOptions options, std::string_view platform);
 
 // Returns the serialized CompileOptionsProto.

@@ -102,7 +102,7 @@ TrainSummary trained(const TrainJob& job) {
 }  // namespace
 
 TrainSummary train(const TrainJob& of) {
-  const StopNotice notice;  // StopSignal replaces it while there are steps to save
+  const StopNotice notice;  // for signals before and after training; during it, StopSignal saves
   TrainJob job = of;
   if (!job.together.several()) job.together = together_now("train");
   TrainSummary s;

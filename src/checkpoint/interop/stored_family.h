@@ -40,6 +40,10 @@ struct LayerModules {
   bool first_differs = false;  // whether layer 0 has other parameters than the others
 };
 
+// The files of one model family. The default of a function is either right for most families or
+// throws BugError. A family of encoders overrides name, model_types, owns, has_encoder,
+// full_config, open, load, write, class_prefix, class_bias, classifier, add_onnx_head and, if it
+// has a masked-LM head, word_head.
 class StoredFamily {
  public:
   virtual ~StoredFamily() = default;
@@ -104,7 +108,8 @@ class StoredFamily {
     Json config;
     std::vector<ParameterName> names;
   };
-  // Returns both for a classifier with `outputs` classes; 0 means a question-answering head.
+  // Returns both for a classifier with `outputs` classes; 0 means a question-answering head. A
+  // pretraining head must not be among the names, except those that export_hugging_face() removes.
   virtual NamedConfig classifier(const model::Encoder& encoder, io::Problem problem,
                                  std::int64_t outputs) const;
 

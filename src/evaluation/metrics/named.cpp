@@ -211,7 +211,7 @@ ScoreOf one_class_metric(std::string_view metric, const Side& predicted, const S
       are_lists(wanted) ? sets_of_classes(predicted, wanted) : single_sets(predicted, wanted);
   const auto found = std::ranges::find(all.names, label);
   if (found == all.names.end()) refuse_label(metric, label, all.names);
-  // For each example, whether the class was predicted and whether it is correct.
+  // For each example, whether the class was predicted, and whether it is among the correct ones.
   std::vector<bool> predicted_so, wanted_so;
   const auto c = static_cast<std::size_t>(found - all.names.begin());
   for (std::size_t e = 0; e < all.wanted.size(); ++e) {

@@ -77,7 +77,8 @@ constexpr std::array kOtherScopes{"generator/", "generator_ltr/", "generator_rtl
                                   "decoder/"};
 
 // Returns whether a parameter belongs to the layers or embeddings of a model rather than to a head.
-// Includes the generator's scopes: an ELECTRA's init_from may contain a generator only.
+// Includes the generator's scopes, because the given weights of an ELECTRA may be those of a
+// generator without a discriminator.
 bool is_of_encoder(std::string_view parameter) {
   return std::ranges::any_of(kOtherScopes,
                              [&](const char* scope) { return parameter.starts_with(scope); }) ||

@@ -74,7 +74,8 @@ std::array<Tensor, 2> place_words(const Scope& s) {
   return {at(first), at(first + 1)};
 }
 
-// Returns a 32-bit key for this place, step, layer and stream. A plain sum is enough because the
+// Returns a 32-bit key for this use of random numbers in the program (`place`), step, layer and
+// stream. A plain sum is enough because the
 // keys of rows and elements are mixed later.
 Tensor place_key(const Scope& s, Tensor place, const Factors& by) {
   const RandomSource& source = *s.random_source();

@@ -43,9 +43,9 @@ Task jestimator_bert_task(const JestimatorBertTask& config);
 Objective jestimator_objective(const Scope& root, const JestimatorBertTask& config,
                                compiler::Tensor targets, compiler::Tensor masked);
 
-// Predicts for each example, from targets [max_length]: the sum over its masked tokens of the
-// losses, the sum of 1 / rank, and their number, each f32 [B] and averaged over `draws` random
-// masks.
+// Predicts for each example, from targets [max_length], three values f32 [B], averaged over `draws`
+// random masks: the number of masked tokens, preceded by two sums over them, of the losses and of
+// 1 / (the correct token's rank among the predictions).
 Prediction jestimator_scores(const JestimatorBertTask& config, std::int64_t draws);
 
 // Predicts masked tokens. Inputs: input_ids, input_mask, segment_ids [S] and masked_lm_positions

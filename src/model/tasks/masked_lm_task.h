@@ -1,5 +1,7 @@
 // Masked-LM pretraining without next-sentence prediction, for any encoder with a masked-LM head.
-// Masks are drawn in each step (Liu et al. 2019, section 4.1).
+// Masks are drawn in each step (Liu et al. 2019, section 4.1), so the examples are ELECTRA's: texts
+// without masks (data/preprocess/electra_examples.h). Inference with the head: mask_guesses() and
+// word_scores() (model/tasks/bert_task.h).
 #pragma once
 
 #include <cstdint>

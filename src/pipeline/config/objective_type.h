@@ -77,6 +77,7 @@ struct InferenceJobs {
   std::function<EvaluateTextJob(const checkpoint::StoredModel&)> evaluate_text = {};
 };
 
+// Only name, help, model, data, make_examples and task are required.
 struct ObjectiveType {
   std::string name;
   std::string help;  // one line

@@ -30,9 +30,9 @@ std::string budget_text(const Plan& plan, double usd, const Recipe& recipe);
 
 // Returns `settings` with train.steps added if train.budget.usd determines it: the steps that an
 // existing run in the recipe's folder has stored for the same budget, otherwise those of a plan for
-// train.budget.type, which is logged. Returns `settings` unchanged if the recipe has no budget or
-// sets train.steps, unless --set sets only a field of train.budget. `anew`: ignore an existing run,
-// which is to be replaced.
+// train.budget.type, which is logged. Returns `settings` unchanged if the recipe has no budget, or
+// if it sets train.steps; but a train.budget field given by --set takes precedence over train.steps
+// of the recipe's file. `anew`: ignore an existing run, which is to be replaced.
 std::vector<std::string> with_steps_of_budget(const std::string& recipe,
                                               std::vector<std::string> settings, bool anew = false);
 // Returns train.steps, as written in the recipe file of a run's folder or a job. nullopt if its

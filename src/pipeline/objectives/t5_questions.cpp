@@ -156,7 +156,7 @@ class T5Text {
     return out;
   }
 
-  // Encodes the text between two tokens that match the unchanged text.
+  // Encodes the text between two added tokens that were found before normalization.
   void encode_part(std::string_view text, Before before, std::vector<std::int32_t>& out) const {
     if (!segmenter_) return encode_words(text, before, out);
     // Added tokens stay whole.

@@ -18,10 +18,10 @@ struct SentencePieceOptions {
   // normalizes text by `rule`. for_wordpiece: a model whose pieces become a WordPiece vocabulary;
   // its only special piece is <unk> 0, and it does not normalize text.
   enum class Kind { own_model, for_wordpiece } kind = Kind::own_model;
-  // Normalization of a complete model.
+  // Normalization of an own_model.
   enum class Rule { nmt_nfkc, nfkc, nfc, identity } rule = Rule::nmt_nfkc;
   bool byte_fallback = false;  // represent characters without a piece by pieces of their bytes
-  // Additional control pieces of a complete model, which text never produces. They follow T5's
+  // Additional control pieces of an own_model, which text never produces. They follow T5's
   // three special pieces. If the list contains "<unk>", it replaces T5's pieces: each id is the
   // position in the list, and "<pad>", "<unk>", "<s>" and "</s>" get SentencePiece's roles.
   std::vector<std::string> special = {};
