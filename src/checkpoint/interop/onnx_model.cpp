@@ -101,8 +101,8 @@ std::string word_logits(io::OnnxGraph& graph, OnnxEncoder& encoder, const Stored
                         const std::string& x) {
   const std::string scope = family.word_transform(head),
                     table = str(family.name(), "/embeddings/word_embeddings");
-  const std::string hidden =
-      encoder.activated(sizes.hidden_act, encoder.dense(scope + "/dense", x), sizes.gelu);
+  const std::string hidden = encoder.activated(family.word_activation(sizes),
+                                               encoder.dense(scope + "/dense", x), sizes.gelu);
   const std::string normed = encoder.norm(scope + "/LayerNorm", hidden, sizes.layer_norm_eps);
   const std::string words =
       graph.node("Transpose", {encoder.floats(table)}, {{"perm", std::vector<std::int64_t>{1, 0}}});

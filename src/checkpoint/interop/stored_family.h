@@ -132,6 +132,10 @@ class StoredFamily {
   virtual std::string word_head(const io::LazyTensors& tensors) const;
   // Returns the scope of that head's dense layer and layer norm.
   virtual std::string word_transform(const std::string& head) const { return head; }
+  // Returns the name of the activation between that dense layer and the layer norm.
+  virtual std::string word_activation(const model::BertConfig& sizes) const {
+    return sizes.hidden_act;
+  }
 };
 
 // All families, in the order of model/models/families.h.

@@ -144,6 +144,8 @@ class RobertaFamily final : public StoredFamily {
   std::string word_head(const io::LazyTensors& tensors) const override {
     return tensors.contains("lm_head/output_bias") ? "lm_head" : "";
   }
+  // Gelu, whatever hidden_act is, as in transformers' RobertaLMHead.
+  std::string word_activation(const model::BertConfig&) const override { return "gelu"; }
 };
 
 void RobertaFamily::write(const std::string& folder, const StoredModel& model,

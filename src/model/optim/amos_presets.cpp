@@ -63,7 +63,8 @@ const std::vector<AmosPreset>& amos_presets() {
 }
 
 AmosPreset amos_preset_for(std::string_view model_type) {
-  if (model_type == "electra" || model_type == "classify") model_type = "bert";
+  if (model_type == "electra" || model_type == "roberta" || model_type == "classify")
+    model_type = "bert";
   if (model_type == "text_to_text") model_type = "t5";
   const auto found = std::ranges::find(amos_presets(), model_type, &AmosPreset::name);
   return found == amos_presets().end() ? AmosPreset{} : *found;

@@ -249,6 +249,17 @@ TEST_P(Roberta, OnnxFileComputesTheSameScores) {
     }
 }
 
+TEST_P(Roberta, OnnxUsesGeluOnlyInTheHeadOfWordsIfTheLayersUseRelu) {
+  const GoldenRoberta golden(GetParam());
+  export_folder(golden);
+  Json config = Json::parse(io::read_file(dir_.file("hf/config.json")));
+  config["hidden_act"] = "relu";
+  io::write_file(dir_.file("hf/config.json"), config.dump());
+  write_onnx_model(dir_.file("hf"), dir_.file("model.onnx"));
+  const std::string file = io::read_file(dir_.file("model.onnx"));
+  EXPECT_EQ(file.find("Erf") != std::string::npos, std::string(GetParam()) == "words");
+}
+
 TEST(RobertaFolder, ReadsPrunedHeads) {
   const TempDir dir;
   GoldenRoberta golden("texts");

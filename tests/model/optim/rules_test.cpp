@@ -143,6 +143,7 @@ TEST(AmosPresets, BertMatchesJestimatorOnTheOriginalNames) {
     expect_value(slots.of(name, dims), Json(slot));
   }
   EXPECT_EQ(amos_preset_for("electra").name, "bert");
+  EXPECT_EQ(amos_preset_for("roberta").name, "bert");
   EXPECT_EQ(amos_preset_for("classify").name, "bert");
   EXPECT_EQ(amos_preset_for("text_to_text").name, "t5");
   EXPECT_TRUE(amos_preset_for("toy").eta.empty());
