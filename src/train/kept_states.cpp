@@ -93,6 +93,16 @@ void remove_later(const std::string& folder, std::int64_t step, bool keep_later)
              checkpoint::checkpoint_path(folder, removed), step);
 }
 
+// Logs a failure, because the next save tries again.
+void try_to_finish_removals(const std::string& model_dir, std::int64_t step,
+                            const checkpoint::SaveOptions& options) try {
+  checkpoint::finish_removals(model_dir, step, options);
+} catch (const BugError&) {
+  throw;
+} catch (const Error& error) {
+  log_warning("train: old checkpoints in {} were not removed: {}", model_dir, error.what());
+}
+
 std::optional<BestState> restore_folders(const TrainJob& job, const ResumePoint& from,
                                          const checkpoint::SaveOptions& options) {
   options.require_held();
@@ -161,7 +171,7 @@ std::optional<BestState> restore_kept_states(const TrainJob& job, const ResumePo
     options.max_to_keep = static_cast<int>(job.checkpoint.max_to_keep);
     if (const auto rollback = rollback_best(job, from.step, from.first_step))
       options.spare = rollback->first;
-    checkpoint::finish_removals(job.model_dir, from.step, options);
+    try_to_finish_removals(job.model_dir, from.step, options);
     return kept ? Json{{"value", kept->value}, {"step", kept->step}}.dump() : std::string();
   });
   if (found.empty()) return std::nullopt;

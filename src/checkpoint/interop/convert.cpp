@@ -97,8 +97,8 @@ const StoredFamily* files_family(const StoredModel& model) {
   return family_of_tensors(model.tensors);
 }
 
-// Returns the settings for the new checkpoint, in the complete form that a run records, so that a
-// resumed run can compare them.
+// Returns the settings to store in a new smelt checkpoint. They have the same fields as those of a
+// training run, because a run that resumes from the checkpoint compares them with its own.
 Json settings_of(const StoredModel& model, const std::string& type) {
   if (model.settings.is_object()) return model.settings;
   Json out{{"converted_from", model.where}};
@@ -129,8 +129,8 @@ std::string name_beside(const StoredModel& model) {
   return str(family ? family->name() : "", "_config.json");
 }
 
-// Throws UsageError if the folder has another config or vocabulary, which readers would take for
-// the model's.
+// Throws UsageError if the folder has a different config or vocabulary under the file names that
+// readers of the converted model look for.
 void check_beside(const std::string& folder, const StoredModel& model) {
   const std::string config = io::join_path(folder, name_beside(model));
   const std::string vocab = io::join_path(folder, vocabulary_name(model));

@@ -71,8 +71,9 @@ class FlaxTree {
   static bool is_map(std::uint8_t type) {
     return (type & 0xF0) == 0x80 || type == 0xDE || type == 0xDF;
   }
-  // Reads a size that is in the low bits of the type byte, or in the 1, 2 or 4 bytes after it.
-  // Returns nullopt for another type. `first` is the type with the shortest size after it.
+  // Reads a size. If `type` without the bits of `mask` is `fixed`, the size is type & mask.
+  // Otherwise the types `first`, first + 1, ... (`kinds` of them) have a size of `bytes`,
+  // 2 * bytes, ... bytes after the type byte. Returns nullopt for any other type.
   std::optional<std::uint64_t> size_of(std::uint8_t type, std::uint8_t fixed, std::uint8_t mask,
                                        std::uint8_t first, int bytes, int kinds) {
     if ((type & ~mask) == fixed) return type & mask;

@@ -21,8 +21,8 @@ constexpr const char *kWeightsFile = "model.safetensors",
                      *kWeightsIndex = "model.safetensors.index.json",
                      *kFlaxFile = "flax_model.msgpack", *kChecksums = "crc32c";
 
-// Weights in formats that smelt does not read, and the argument of transformers' from_pretrained()
-// that reads them.
+// A weights file in a format that smelt does not read, and the argument with which transformers'
+// from_pretrained() reads it.
 struct OtherWeights {
   const char *file, *form, *argument;
 };
@@ -33,8 +33,8 @@ constexpr OtherWeights kOtherWeights[] = {
     {"tf_model.h5.index.json", "TensorFlow weights", ", from_tf=True"},
     {"flax_model.msgpack.index.json", "Flax weights in several files", ", from_flax=True"}};
 
-// Throws UsageError if the folder has one of kOtherWeights. The hint shows how to convert it; for
-// TensorFlow and Flax weights with transformers 4, because version 5 does not read them.
+// Throws UsageError if the folder has one of kOtherWeights. The hint shows how to convert the file
+// with transformers. TensorFlow and Flax weights need transformers 4: version 5 cannot read them.
 void refuse_other_weights(const std::string& folder) {
   for (const auto& [file, form, argument] : kOtherWeights) {
     if (!io::exists(io::join_path(folder, file))) continue;

@@ -15,9 +15,9 @@ namespace smelt::checkpoint {
 // The file that `smelt compress` adds to a folder of compressed weights.
 inline constexpr const char* kCompressedFile = "compress.json";
 
-// Returns the path of model.safetensors, its index or flax_model.msgpack: the first that exists.
-// Throws UsageError if the folder has only weights in an unsupported format, such as
-// pytorch_model.bin.
+// Returns the path of model.safetensors, its index or flax_model.msgpack: the first that exists, or
+// model.safetensors if none does. Throws UsageError if the folder has only weights in an
+// unsupported format, such as pytorch_model.bin.
 std::string weights_path(const std::string& folder);
 // Returns the paths of the files that contain the weights.
 std::vector<std::string> weights_files(const std::string& folder);

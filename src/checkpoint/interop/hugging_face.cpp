@@ -28,7 +28,8 @@ std::vector<std::string> shared_fields() {
   return names;
 }
 
-// Warns once for each model: a command may read its config several times.
+// Logs a warning that gelu by erf is replaced by the tanh approximation. Logs it once for each
+// config, because a command may read a config several times.
 void warn_of_gelu(const std::string& name, const std::string& where) {
   static std::mutex mutex;
   static std::set<std::string> warned;
@@ -48,7 +49,8 @@ const char* class_with(const io::LazyTensors& parameters) {
 }
 
 // Returns BERT's own name for an activation of transformers. BERT's "gelu" is the tanh
-// approximation; it replaces gelu by erf, with a warning.
+// approximation. For transformers' "gelu", which uses erf, returns "gelu" and logs a warning.
+// Throws UsageError if the activation is unknown.
 std::string original_activation(const std::string& name, const std::string& where) {
   const bool by_erf = name == "gelu" || name == "gelu_python";
   if (by_erf) warn_of_gelu(name, where);

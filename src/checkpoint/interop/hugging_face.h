@@ -17,7 +17,7 @@ Json hugging_face_config(const Json& bert, std::string_view class_name);
 // A BERT with its vocabulary.
 struct HuggingFaceBert {
   Json config;               // the fields of a bert_config.json
-  io::TensorMap parameters;  // f32, by the original checkpoint's names, kernels [in, out]
+  io::TensorMap parameters;  // f32; keys: the original checkpoint's names; kernels are [in, out]
   std::string vocab_txt;     // the content of vocab.txt
   text::TokenizerOptions tokenizer;
   std::shared_ptr<const void> owner;  // keeps imported parameters alive; not needed for export

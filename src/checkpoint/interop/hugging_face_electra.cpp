@@ -136,9 +136,10 @@ void take_size(Json& config, const char* name, std::int64_t size, const std::str
                      str("correct it, or remove it to use the parameters' size"));
 }
 
-// Sets the field `name`, a generator size as a fraction of the discriminator's size `whole`, to
-// size / whole if it is missing or 0. Throws UsageError if the generator size in the config, `is`,
-// differs from the size in the parameters, `size`.
+// Sets the field `name`, the generator's size divided by the discriminator's size, to size / whole
+// if it is missing or 0. `size` and `whole` are the sizes of generator and discriminator in the
+// parameters; `is` is the generator's size according to the config. Throws UsageError if the field
+// is set and `is` differs from `size`.
 void take_share(Json& config, const char* name, std::int64_t is, std::int64_t size,
                 std::int64_t whole, const std::string& where) {
   const double part = static_cast<double>(size) / static_cast<double>(whole);

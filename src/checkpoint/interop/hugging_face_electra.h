@@ -39,12 +39,13 @@ Json with_electra_sizes(Json config, const io::LazyTensors& parameters, const st
 // Returns transformers' config.json for class `class_name`.
 Json electra_part_config(const ElectraPart& part, std::string_view class_name);
 
-// Returns the sizes that must agree between two descriptions of a part. Omits training settings.
+// Returns the encoder's config and embedding_size, to compare two parts. Omits the dropout rates
+// and initializer_range, which may differ.
 Json electra_sizes(const ElectraPart& part);
 
-// Writes one part as a folder; sets `model.config` and `max_tokens` from it. Throws UsageError in
-// the same cases as write_model_folder(), and for a generator whose activation is not gelu, which
-// transformers' head requires.
+// Writes one part as a folder. model.config and model.max_tokens are ignored; both are derived from
+// `part`. Throws UsageError in the same cases as write_model_folder(), and for a generator whose
+// activation is not gelu, because transformers' generator head supports no other.
 void export_hugging_face(
     const std::string& folder, const ElectraPart& part, ModelFolder model,
     io::OutputDirectory::Earlier earlier = io::OutputDirectory::Earlier::refused);

@@ -86,8 +86,8 @@ void export_hugging_face_t5(const std::string& folder, const model::T5Config& co
   write_folder(folder, said, parameters, t5_names(config), files, form);
 }
 
-// Throws UsageError if tokenizer_config.json names a tokenizer that is not T5's; some T5 models
-// have a WordPiece, byte or Pegasus vocabulary.
+// Throws UsageError if tokenizer_config.json names a tokenizer class that is neither T5's nor
+// generic. Some T5 models have a WordPiece, byte or Pegasus vocabulary.
 static void check_tokenizer_class(const Json& config, const std::string& where) {
   static const std::set<std::string> kRead{"",
                                            "T5Tokenizer",

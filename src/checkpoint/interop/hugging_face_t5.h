@@ -35,7 +35,8 @@ struct OpenedT5 {
 // Opens the folder. Throws UsageError if the architecture or the activation is not supported, or if
 // a tensor is missing or has another shape.
 OpenedT5 open_hugging_face_t5(const std::string& folder);
-// Throws UsageError if the folder's tokenizer_config.json names a tokenizer class other than T5's.
+// Throws UsageError if the folder's tokenizer_config.json names a tokenizer class that is neither
+// T5's nor generic, such as PreTrainedTokenizerFast.
 void check_t5_tokenizer(const std::string& folder);
 
 }  // namespace smelt::checkpoint

@@ -17,12 +17,12 @@ inline constexpr const char *kPackQuantized = "pack-quantized", *kPackedSuffix =
 // Returns whether a folder's config.json has the format "pack-quantized".
 bool is_packed(const Json& config);
 
-// Replaces each such triple by "<module>.weight" as f32, decoded on read. Throws UsageError that
-// begins with `where` if a tensor of the triple is missing, shapes do not match, or the
+// Replaces the three tensors of each module by "<module>.weight" as f32, decoded on read. Throws
+// UsageError that begins with `where` if one of the three is missing, shapes do not match, or the
 // quantization is not symmetric.
 io::LazyTensors without_packed(io::LazyTensors tensors, const std::string& where);
 
-// Returns the three tensors of a matrix with `rows` rows, named by their suffixes.
+// Returns the three tensors of a matrix with `rows` rows. Their names lack the "<module>." prefix.
 io::LazyTensors packed_tensors(const io::Int4Groups& codes, std::int64_t rows);
 
 }  // namespace smelt::checkpoint

@@ -62,8 +62,8 @@ std::vector<Json> groups_of(const Json& config) {
   return out;
 }
 
-// Returns the input_activations of a module: those of a group that lists it, else of the group for
-// its class "Linear".
+// Returns the input_activations field for a module: from the first quantization group whose targets
+// list the module, otherwise from a group for the class "Linear". Returns null if there is neither.
 Json activations_of(const Json& config, const std::string& module) {
   Json found;
   for (const Json& group : groups_of(config))

@@ -24,7 +24,8 @@ bool is_quantized(const Json& config, const std::string& where);
 // Returns the input_activations field of a quantization group in config.json, for int8 activations
 // with a dynamic scale per row.
 Json activations_by_row();
-// Returns the same field for int8 activations with the module's static input_scale.
+// Returns the input_activations field for int8 activations with the static scale
+// "<module>.input_scale".
 Json activations_by_input_scale();
 
 // Replaces each int8 weight and its scales by one f32 tensor that is decoded when it is read. The
@@ -35,16 +36,17 @@ Json activations_by_input_scale();
 io::LazyTensors with_decoded_weights(io::LazyTensors tensors, const Json& config,
                                      const std::string& where);
 
-// Returns the int8 values of the weights whose activations are int8 too, with scales_name() and,
-// for static scales, input_scale_name() added (model/nn/scope.h). Other tensors are unchanged.
+// Replaces each weight with int8 activations by its int8 values. Adds the weight's scales under
+// scales_name() and a static input scale under input_scale_name() (model/nn/scope.h). Returns other
+// tensors unchanged.
 io::LazyTensors as_codes(const io::LazyTensors& tensors);
 
 // The int8 values and f32 scales [rows,1] of a floating-point matrix [rows,columns].
 struct QuantizedTensor {
   io::LazyTensor codes, scales;
 };
-// Quantizes a matrix. Each result reads the matrix when it is read, and throws UsageError that
-// begins with `what` if a value is not finite.
+// Quantizes a matrix lazily: the matrix is read and quantized each time the int8 values or the
+// scales are read. Reading throws UsageError that begins with `what` if a value is not finite.
 QuantizedTensor coded(const io::LazyTensor& matrix, const std::string& what);
 
 }  // namespace smelt::checkpoint

@@ -40,7 +40,9 @@ const char* torch_dtype(compiler::DType dtype) {
                                          : "float32";
 }
 
-// Returns the config with the fields that all encoders have.
+// Returns model.config with the fields added that all encoders have, and with null ids of special
+// tokens replaced by the vocabulary's. Throws UsageError if the vocabulary has more than vocab_size
+// tokens or lacks a special token.
 Json whole_config(const ModelFolder& model) {
   const text::Vocabulary vocabulary = vocabulary_of(model);
   const std::int64_t vocab_size = model.config.at("vocab_size");
@@ -165,8 +167,9 @@ io::LazyTensors exported(const io::LazyTensors& parameters, std::span<const Para
   return tensors;
 }
 
-// Returns the model type of a config without model_type, which the configs of 2018 and 2019 do not
-// have, or "" if nothing in it says the type. Later models than BERT and T5 always have the field.
+// Infers the type of a model whose config has no model_type. Returns "bert", "t5", or "" if the
+// type cannot be inferred. Only configs of 2018 and 2019 lack the field; configs of models later
+// than BERT and T5 always have it.
 std::string inferred_model_type(const Json& config) {
   const Json classes = config.value("architectures", Json());
   if (classes.is_array() && !classes.empty() && classes[0].is_string()) {

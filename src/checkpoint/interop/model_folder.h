@@ -17,10 +17,10 @@ namespace smelt::checkpoint {
 
 // The content of a Hugging Face folder.
 struct ModelFolder {
-  // Fields of config.json; writing adds the fields common to all encoders, and takes ids of special
-  // tokens that are null from the vocabulary.
+  // Fields of config.json. Writing adds the fields common to all encoders and replaces null ids of
+  // special tokens by the vocabulary's ids.
   Json config;
-  io::TensorMap parameters;  // f32, by the original checkpoint's names, kernels [in, out]
+  io::TensorMap parameters;  // f32; keys: the original checkpoint's names; kernels are [in, out]
   // Content of vocab.txt, of the tokenizer.json of a Unigram or BPE vocabulary, or of a T5's
   // spiece.model.
   std::string vocab_txt;
@@ -38,7 +38,7 @@ struct FolderForm {
   std::uint64_t shard_bytes = 5'000'000'000;
 };
 
-// A further file of a folder.
+// An additional file to write to a folder.
 struct FolderFile {
   std::string name, content;
 };
@@ -49,10 +49,10 @@ void write_folder(const std::string& folder, Json config, const io::LazyTensors&
                   std::span<const ParameterName> names, std::span<const FolderFile> files,
                   const FolderForm& form);
 
-// A file in a Hugging Face folder that documents the segment command. transformers does not run it,
-// so its users must split text themselves.
+// A file in a Hugging Face folder that documents the segment command. transformers does not run the
+// command, so users of transformers must segment their text before they tokenize it.
 inline constexpr const char* kSegmentCommandNote = "SEGMENT_COMMAND.md";
-// Adds that file, unless the command is empty.
+// Adds kSegmentCommandNote to `files`, unless the command is empty.
 void add_segment_command_note(const std::string& command, std::vector<FolderFile>& files);
 
 // Writes the folder of an encoder with the files of its vocabulary. Ignores parameters that are not
@@ -64,8 +64,8 @@ void write_model_folder(const std::string& folder, const ModelFolder& model,
                         const io::LazyTensors& parameters, std::span<const ParameterName> names,
                         const FolderForm& form);
 
-// Returns config.json, or null if it is not a JSON object. Throws SystemError if the file is
-// missing.
+// Returns config.json, with an inferred model_type if it has none, or null if it is not a JSON
+// object. Throws UsageError if the file is missing.
 Json read_model_config(const std::string& folder);
 // Returns the class of transformers that a config.json names, "BertForMaskedLM"; "" if it names
 // none.

@@ -24,7 +24,7 @@ class OnnxEncoder {
   // encode() in model/models/encoder.h. Returns [B,S,H].
   std::string encoded(const std::string& scope, const model::BertConfig& config,
                       const Inputs& inputs);
-  // Adds the bias of the attention scores of keys for a mask [B,S]. Returns [B,1,1,S].
+  // Adds the attention bias for a mask [B,S], which excludes masked keys. Returns [B,1,1,S].
   std::string key_bias(const std::string& mask);
 
   // Adds a tensor as an f32 constant.
@@ -35,7 +35,7 @@ class OnnxEncoder {
                    const std::vector<std::string>& which);
   // Adds the matmul of x [...,in] and the tensor `kernel` [in,out].
   std::string product(const std::string& kernel, const std::string& x);
-  // Layer norm; the parameter "beta" may be missing.
+  // Adds a layer norm. The parameter "beta" may be missing.
   std::string norm(const std::string& scope, const std::string& x, double epsilon);
 
   // Adds a dense layer: the matmul of x [...,in] and the kernel of `scope`, plus its bias if there

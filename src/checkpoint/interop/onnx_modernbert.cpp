@@ -20,7 +20,7 @@ io::LazyTensor f32_row(const std::vector<float>& values) {
           }};
 }
 
-// The layers of one graph.
+// Adds ModernBERT's layers to one ONNX graph.
 class ModernbertLayers {
  public:
   explicit ModernbertLayers(const OnnxModelParts& parts)
@@ -44,7 +44,7 @@ class ModernbertLayers {
   std::string encoded(const std::string& ids);
 
  private:
-  // Attention inputs of layers of one kind; cos and sin are [S,D].
+  // Attention bias and rotary factors (cos and sin, [S,D]) of all global or all local layers.
   struct Reach {
     std::string bias, cos, sin;
   };
@@ -60,7 +60,8 @@ class ModernbertLayers {
     return node("Slice", {x, graph_.constant(Axes{begin}), graph_.constant(Axes{end}),
                           graph_.constant(Axes{axis})});
   }
-  // Returns [S,S] for positions [S,1] and [1,S].
+  // Returns the attention bias [S,S] that masks keys outside the window of local attention. `keys`
+  // are the positions of the keys, [1,S].
   std::string window_bias(const std::string& keys) {
     const std::string distance = node("Abs", {node("Sub", {positions_, keys})});
     const std::string is_far =
@@ -78,7 +79,7 @@ class ModernbertLayers {
     out.cos = node("Cos", {angles});
     out.sin = node("Sin", {angles});
   }
-  // x [B,N,S,D]
+  // Applies rotary position embeddings to x [B,N,S,D].
   std::string rotated(const std::string& x, const Reach& reach) {
     const std::string turned = node(
         "Concat", {node("Neg", {slice(x, 3, D_ / 2, D_)}), slice(x, 3, 0, D_ / 2)}, {{"axis", 3}});

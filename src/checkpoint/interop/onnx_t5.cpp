@@ -49,8 +49,10 @@ class T5Layers {
   };
   // Inputs shared by all layers of a decoder.
   struct View {
-    std::string bias, encoded_bias;  // [1,N,T,P+T], [B,1,1,S]
-    std::string encoded;             // [B,S,E]; empty: the encoder's keys and values are inputs
+    // Biases of self-attention [1,N,T,P+T] and cross-attention [B,1,1,S].
+    std::string bias, encoded_bias;
+    // Encoder output [B,S,E]; empty if its keys and values are inputs of the graph.
+    std::string encoded;
   };
 
   std::string node(const std::string& op, const Sizes& inputs,

@@ -18,7 +18,7 @@ namespace smelt::checkpoint {
 struct PretrainedWeights {
   std::string where;         // path, for error messages
   std::int64_t step = 0;     // step of the checkpoint; 0 if unknown
-  io::TensorMap parameters;  // f32, by the original checkpoint's names; without optimizer state
+  io::TensorMap parameters;  // f32; keys: the original checkpoint's names; no optimizer state
   Json model;                // the model's settings in smelt's terms; null if unknown
   // {"problem": …, "labels": …} of a classification head; null if the model has no such
   // head or its labels are not known.
@@ -32,8 +32,8 @@ struct PretrainedWeights {
   // checksum of the vocabulary file, if a checkpoint records it
   std::optional<std::uint32_t> vocabulary_crc32c = {};
   // Compares this model with the model of a run with these settings. Returns the differences that
-  // tensor shapes do not show, such as the number of heads. May be empty, and is always
-  // empty if `model` is set.
+  // tensor shapes do not show, such as the number of heads. The function may be unset, and always
+  // is if `model` is set.
   std::function<std::vector<io::JsonDifference>(const Json& settings)> other_model = {};
 };
 
@@ -54,8 +54,8 @@ std::vector<std::string> hugging_face_folders(const std::string& folder);
 // Throws UsageError that begins with `where` if the run has no checkpoint yet.
 std::optional<std::string> model_in_run(const std::string& folder, std::string_view where);
 
-// Returns "<folder>/huggingface" for a recipe's run folder that has exported one model (its best
-// weights, or their averages if the recipe says so), and any other path unchanged.
+// Returns "<path>/huggingface" if `path` is the run folder of a recipe that has exported one model
+// (the best weights, or their moving averages, depending on the recipe); otherwise returns `path`.
 std::string exported_of(const std::string& path);
 
 // Throws UsageError that begins with `where` if the folder is a smelt checkpoint that was renamed:

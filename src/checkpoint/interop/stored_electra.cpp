@@ -50,7 +50,8 @@ model::ElectraConfig encoder_config(const ElectraPart& part) {
   return c;
 }
 
-// Throws UsageError if sizes that the shapes do not show, such as the number of heads, differ.
+// Throws UsageError if the generator's sizes differ from those that the ELECTRA config implies.
+// Tensor shapes do not show all of these sizes, for example not the number of heads.
 void check_generator(const model::ElectraConfig& c, const ElectraPart& generator,
                      const std::string& where) {
   if (const auto other =
@@ -97,13 +98,13 @@ model::ElectraConfig config_of_run(const Json& settings) {
   return config;
 }
 
-// Returns the sizes in which the part differs from the run's model. `alone` means that there is no
-// folder of the other part.
+// Returns the sizes in which the part differs from the model of a run with these settings. `alone`
+// means that the pretrained model has only this part, not the other one.
 std::vector<io::JsonDifference> other_sizes(const ElectraPart& part, bool alone,
                                             const Json& settings) {
   const model::ElectraConfig run = config_of_run(settings);
   const bool generator = part.head == ElectraPart::Head::generator;
-  if (generator && !alone && !run.untied_generator) return {};  // not used by the run
+  if (generator && !alone && !run.untied_generator) return {};  // the run does not use this encoder
   Json given = electra_sizes(part);
   given.erase("vocab_size");  // determined by the shape of the embeddings
   auto found = io::differences(

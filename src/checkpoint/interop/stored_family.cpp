@@ -65,8 +65,8 @@ bool any_begins(const io::LazyTensors& tensors, const std::string& prefix) {
   return found != tensors.end() && found->first.starts_with(prefix);
 }
 
-// Throws BugError: default of the functions that a family does not support. Callers check
-// model_types() and has_encoder() first.
+// Throws BugError. The default implementations of functions that a family may not support call
+// this. Callers of those functions check model_types() and has_encoder() first.
 [[noreturn]] static void throw_lacks(const StoredFamily& family, const char* part) {
   throw BugError(str("the family ", family.name(), " has no ", part));
 }

@@ -22,19 +22,20 @@ struct OnnxModelParts {
   io::OnnxGraph& graph;
   OnnxEncoder& layers;
   const model::Encoder& model;
-  const model::BertConfig& sizes;  // the model's, with the gelu of its folder
+  const model::BertConfig& sizes;  // of `model`; `gelu` (erf or tanh) as in the model's folder
   const OnnxEncoder::Inputs& inputs;
 };
 
-// Names in transformers of the parts of an encoder layer that compression can remove.
+// The modules of transformers from which compression can remove attention heads or neurons.
 struct LayerModules {
-  // Heads or neurons: the columns of one matmul, and the rows of the matmuls that produce them.
+  // The matmuls that compute and read the units (heads or neurons) of a layer. Removing a unit
+  // removes rows from the weights of `inputs` and columns from the weight of `output`.
   struct Units {
-    std::string output = {};               // module; empty if these units cannot be removed
-    std::vector<std::string> inputs = {};  // modules
-    std::int64_t parts = 1;                // blocks of rows of each input with one row per column
+    std::string output = {};               // module name; empty if the units cannot be removed
+    std::vector<std::string> inputs = {};  // module names
+    std::int64_t parts = 1;                // row blocks in each input that have rows of every unit
   };
-  std::string prefix;  // of a layer's modules up to the layer's number: "bert.encoder.layer."
+  std::string prefix;  // of module names, up to the layer's number: "bert.encoder.layer."
   Units heads, neurons;
   std::int64_t period = 1;     // layers i and i + period are of the same kind
   bool first_differs = false;  // whether layer 0 has other parameters than the others
@@ -52,19 +53,19 @@ class StoredFamily {
   // and for encoders the name in model/models/encoder_family.h.
   virtual std::string_view name() const = 0;
   // Returns the values of model_type in config.json that belong to the family; none if transformers
-  // does not have it.
+  // does not have the family.
   virtual std::vector<std::string_view> model_types() const { return {}; }
-  // Whether tensors of a pretrained model of this family, by the original checkpoint's names, are
-  // among `tensors`.
+  // Whether `tensors` include parameters of a pretrained model of this family. The keys are the
+  // original checkpoint's names.
   virtual bool owns(const io::LazyTensors& tensors) const = 0;
   // Whether the encoder of this family is among `tensors`; false for a family without
   // classification heads.
   virtual bool has_encoder(const io::LazyTensors& tensors) const;
 
-  // Files beside a checkpoint.
+  // Return the names of the config and vocabulary files that are stored next to a checkpoint.
   virtual std::string config_file() const;  // "bert_config.json"
   virtual std::string vocabulary_file() const { return "vocab.txt"; }
-  // Returns the paths in a folder that may hold the vocabulary; the first that exists counts.
+  // Returns the possible paths of the vocabulary in a folder. Callers use the first that exists.
   virtual std::vector<std::string> vocabulary_files(const std::string& folder) const;
   // Throws UsageError if the tokenizer files in a Hugging Face folder specify rules that differ
   // from the family's. The rules of encoders are checked when their vocabulary is read.
@@ -84,15 +85,18 @@ class StoredFamily {
                              const std::string& where) const;
   // Returns the config with all its fields, as a run records it.
   virtual Json full_config(const Json& config, const std::string& where) const;
-  // Adds the further fields that the family stores in its config file.
+  // Adds the fields to `file` that the family's config file has besides the model's config, such as
+  // ELECTRA's "objective". The default adds nothing.
   virtual void put_beside_config(const StoredModel& model, Json& file) const;
 
-  // Adds the model in Hugging Face folders, usually one, to `out`.
+  // Opens the model in `folders` and adds it to `out`. There are several Hugging Face folders only
+  // for an ELECTRA with a generator.
   virtual void open(const std::vector<std::string>& folders, StoredModel& out) const;
-  // Adds the weights in one of these folders to `out`, as pretrained weights for a run (init_from).
+  // Adds the weights in one Hugging Face folder to `out`, as pretrained weights for a run
+  // (init_from).
   virtual void load(const std::string& folder, PretrainedWeights& out) const;
-  // Writes a pretrained model to a new Hugging Face folder. model.config and model.tokenizer are
-  // known.
+  // Writes a pretrained model to a new Hugging Face folder. model.config and model.tokenizer must
+  // be set.
   virtual void write(const std::string& folder, const StoredModel& model,
                      const FolderForm& form) const;
 
@@ -108,15 +112,16 @@ class StoredFamily {
     Json config;
     std::vector<ParameterName> names;
   };
-  // Returns both for a classifier with `outputs` classes; 0 means a question-answering head. A
-  // pretraining head must not be among the names, except those that export_hugging_face() removes.
+  // Returns the config.json and the parameter names of a classifier with `outputs` classes; 0 means
+  // a question-answering head. The names must not include a pretraining head, unless
+  // export_hugging_face() removes that head.
   virtual NamedConfig classifier(const model::Encoder& encoder, io::Problem problem,
                                  std::int64_t outputs) const;
 
-  // Compression, of families with an encoder.
+  // Returns the modules that compression can prune. Only for families with an encoder.
   virtual LayerModules layer_modules(const Json& config) const;
-  // Returns the parameter name of the kernel of a module in transformers, or "" if the module is
-  // not of this family or its parameter has the module's name with slashes.
+  // Returns smelt's name of the kernel of a module of transformers. Returns "" if the module is not
+  // of this family, or if the kernel's name is the module's name with slashes instead of dots.
   virtual std::string kernel_of_module(const std::string&) const { return ""; }
 
   // Whether the model can be exported to ONNX. The functions below serve models with one graph;
@@ -130,7 +135,7 @@ class StoredFamily {
                                     const std::string& x) const;
   // Returns the scope of the masked-language-model head in `tensors`, or "".
   virtual std::string word_head(const io::LazyTensors& tensors) const;
-  // Returns the scope of that head's dense layer and layer norm.
+  // Returns the scope of the dense layer and the layer norm of the head word_head().
   virtual std::string word_transform(const std::string& head) const { return head; }
   // Returns the name of the activation between that dense layer and the layer norm.
   virtual std::string word_activation(const model::BertConfig& sizes) const {
@@ -148,7 +153,7 @@ const StoredFamily& family_of_config(const Json& config, const std::string& wher
 // Returns the model family that a checkpoint's tensors belong to (for a classifier, the family of
 // its encoder), or null if they belong to no known family.
 const StoredFamily* family_of_tensors(const io::LazyTensors& tensors);
-// Returns all values of model_type that smelt reads: "bert, electra, t5 and mt5".
+// Returns a text with all values of model_type that smelt reads, such as "bert, electra and t5".
 std::string readable_model_types();
 // Whether the tensors are of a model with a decoder that generates text.
 bool is_encoder_decoder(const io::LazyTensors& tensors);

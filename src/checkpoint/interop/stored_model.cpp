@@ -36,13 +36,14 @@ Json json_file(const std::string& path) {
   return value.is_object() ? value : Json();
 }
 
-// Returns BERT's family for tensors of no family.
+// Returns the family that the tensors belong to, or BERT's if they belong to none.
 const StoredFamily& family_or_bert(const io::LazyTensors& tensors) {
   const StoredFamily* family = family_of_tensors(tensors);
   return family != nullptr ? *family : family_of_encoder("bert");
 }
 
-// Finds the first vocabulary in the folders, with the given checksum if there is one.
+// Loads the first vocabulary in the folders into `out`. If `crc` is set, skips vocabularies with
+// another checksum.
 void find_vocabulary(const std::vector<std::string>& folders, std::optional<std::uint32_t> crc,
                      StoredModel& out) {
   std::vector<std::string> paths;
@@ -155,8 +156,8 @@ void take_folder(const OpenedFolder& folder, StoredModel& out, const std::string
   out.skipped.insert(out.skipped.end(), folder.unused.begin(), folder.unused.end());
 }
 
-// Loads the newest intact checkpoint. Logs an error if it is not the newest, so that an older model
-// is not used unnoticed.
+// Loads the newest intact checkpoint. Logs an error if a newer one is damaged, so that the user
+// notices that an older model is used.
 static std::optional<SlicedCheckpoint> newest_in(const std::string& folder,
                                                  const std::string& where) {
   auto checkpoint = load_latest_sliced_checkpoint(folder);

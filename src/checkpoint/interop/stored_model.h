@@ -27,10 +27,10 @@ struct T5Words {
 // A model whose tensors are read on demand.
 struct StoredModel {
   ModelForm form = ModelForm::smelt;
-  std::string where;              // path of the checkpoint; the newest one of a folder
+  std::string where;              // path of the checkpoint; the newest one if a folder is given
   std::string architecture = {};  // transformers' class, "BertForMaskedLM"; "" if not known
   std::int64_t step = 0;          // 0 if unknown
-  io::LazyTensors tensors;        // by the original checkpoint's names; without global_step
+  io::LazyTensors tensors;        // keys: the original checkpoint's names; without global_step
   // for each tensor that is stored in several slices, texts such as "[0:4,0:8]"
   std::map<std::string, std::vector<std::string>> slices;
   Json settings;  // the state of a smelt checkpoint, else null
@@ -54,17 +54,17 @@ struct StoredModel {
 Json take_objective(Json& config);
 // Removes "extra_ids" and "prefix" from the content of a t5_config.json and returns them.
 T5Words remove_t5_fields(Json& config);
-// Adds both fields again.
+// Adds "extra_ids" and "prefix" to `config`.
 void add_t5_fields(const T5Words& words, Json& config);
 
 // Opens the model at `path`: a smelt checkpoint or a folder of them, a TensorFlow prefix, index
-// file or folder, a Hugging Face folder of a BERT, ELECTRA, RoBERTa or T5, or a recipe's run folder
-// (its model/). Takes the newest intact checkpoint of a folder and logs an error if a newer one is
-// damaged. A smelt checkpoint is read and its checksums are checked now; tensors of the other
-// formats are read, and TensorFlow's checked, on demand. The folder of an ELECTRA generator alone
-// opens as a masked LM. Throws UsageError that begins with `where` if the path has another format
-// or cannot be read, if a generator does not fit its discriminator, or, unless `any_names`, if a
-// TensorFlow checkpoint has names of Python objects.
+// file or folder, a Hugging Face folder of a readable model type (readable_model_types()), or a
+// recipe's run folder (its model/). Takes the newest intact checkpoint of a folder and logs an
+// error if a newer one is damaged. A smelt checkpoint is read and checked now. Tensors of the other
+// formats are read on demand; TensorFlow's checksums are then checked. The folder of an ELECTRA
+// generator alone opens as a masked LM. Throws UsageError that begins with `where` if the path has
+// another format or cannot be read, or if a generator does not fit its discriminator. Unless
+// `any_names` is true, also throws it if a TensorFlow checkpoint has names of Python objects.
 StoredModel open_stored_model(const std::string& path, const std::string& where,
                               bool any_names = false);
 
@@ -79,15 +79,15 @@ void check_vocabulary_rows(const StoredModel& model, std::string_view where);
 
 // The model type of every fine-tuned classifier of any family.
 inline constexpr const char* kClassifierType = "classify";
-// Returns the name of the family of a pretrained model ("bert", "t5") or kClassifierType, by the
-// names of the tensors; "" for a model of no family.
+// Infers the model type from the names of the tensors: kClassifierType, or the name of the family
+// of a pretrained model ("bert", "t5"). Returns "" if the model belongs to no family.
 std::string model_type_of(const io::LazyTensors& tensors);
 
-// Returns the name of the file beside a checkpoint that has the model's sizes: bert_config.json,
-// electra_config.json or t5_config.json.
+// Returns the name of the config file next to a checkpoint, which has the model's sizes, such as
+// bert_config.json or t5_config.json.
 std::string config_file_name(const StoredModel& model);
-// Throws UsageError if the sizes are not known: neither the checkpoint nor a file beside it has
-// them. The default hint is to put the file there.
+// Throws UsageError if the model's sizes are in neither the checkpoint nor its config file. The
+// default hint is to add the config file.
 void require_sizes(const StoredModel& model, const std::string& where,
                    const std::string& hint = "");
 // Returns `config` with sizes from the shapes of the tensors: missing sizes of an ELECTRA
@@ -102,7 +102,7 @@ struct OpenedFolder;
 // not empty, it replaces the path of the folder's vocabulary.
 void take_folder(const OpenedFolder& folder, StoredModel& out, const std::string& vocabulary = {});
 
-// Whether there are moving averages of weights (train.ema_decay).
+// Whether `tensors` include moving averages of weights (train.ema_decay).
 bool has_averages(const io::LazyTensors& tensors);
 // Returns the number of optimizer slots and moving averages among the tensors.
 std::size_t count_slots(const io::LazyTensors& tensors);

@@ -17,7 +17,8 @@ namespace {
 constexpr std::array<std::string_view, 4> kModernbertHeads{"head/output_bias", "head/",
                                                            "classifier/", "qa_outputs/"};
 constexpr const char *kFull = "full_attention", *kSliding = "sliding_attention",
-                     *kLayerTypes = "layer_types", *kRope = "rope_parameters";
+                     *kLayerTypes = "layer_types", *kRope = "rope_parameters",
+                     *kGlobalTheta = "global_rope_theta", *kLocalTheta = "local_rope_theta";
 
 // The matmuls of a layer: names in transformers and in smelt.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kLayerKernels{
@@ -32,9 +33,9 @@ struct HeadSize {
   std::int64_t outputs = 0;
 };
 
-// Returns the parameters of a model with the masked-language-model head and, if `head` is set, that
-// head. smelt's names of norms follow the order in which they are applied: the norm before the
-// attention of layer i + 1 ends layer i, and the final norm ends the last layer.
+// Returns the parameters of a model with the head `head`, or with the masked-language-model head if
+// `head` is not set. smelt's names of norms follow the order in which they are applied: the norm
+// before the attention of layer i + 1 belongs to layer i, the final norm to the last layer.
 std::vector<ParameterName> modernbert_names(const model::Encoder& encoder,
                                             const std::optional<HeadSize>& head) {
   const model::BertConfig c = model::encoder_sizes(encoder);
@@ -75,7 +76,8 @@ void expect_field(const Json& config, const char* field, const Json& usual,
                      "take a model in the form of answerdotai/ModernBERT-base");
 }
 
-// Sets global_attn_every_n_layers from the kinds of all layers, the form of transformers 5.
+// Sets global_attn_every_n_layers from layer_types, the list of all layers' kinds that
+// transformers 5 writes. Throws UsageError if the global layers are not evenly spaced from layer 0.
 void take_layer_types(const Json& types, const std::string& where, Json& out) {
   const auto is_full = [&](std::size_t i) { return types[i] == kFull; };
   const auto count = types.is_array() ? types.size() : 0;
@@ -89,11 +91,12 @@ void take_layer_types(const Json& types, const std::string& where, Json& out) {
   if (count > 0) out["global_attn_every_n_layers"] = n;
 }
 
-// Sets both bases of the rotary positions from the form of transformers 5.
+// Sets global_rope_theta and local_rope_theta from rope_parameters, which transformers 5 writes.
 void take_rope(const Json& rope, const std::string& where, Json& out) {
   if (!rope.is_object()) return;
-  for (const auto& [kind, field] :
-       {std::pair{kFull, "global_rope_theta"}, {kSliding, "local_rope_theta"}}) {
+  for (const char* field : {"rope_type", "rope_theta"})  // one form for all layers
+    expect_field(rope, field, nullptr, str(where, ": ", kRope));
+  for (const auto& [kind, field] : {std::pair{kFull, kGlobalTheta}, {kSliding, kLocalTheta}}) {
     const Json of_kind = rope.value(kind, Json());
     if (!of_kind.is_object()) continue;
     expect_field(of_kind, "rope_type", "default", str(where, ": ", kRope, ".", kind));
@@ -102,24 +105,29 @@ void take_rope(const Json& rope, const std::string& where, Json& out) {
   }
 }
 
-// Returns the fields of a modernbert_config.json for a config.json of transformers 4 or 5.
+// Converts a config.json of transformers 4 or 5 to the fields of a modernbert_config.json.
 Json modernbert_fields(const Json& config, const std::string& where) {
   for (const char* field : {"norm_bias", "attention_bias", "mlp_bias", "classifier_bias"})
     expect_field(config, field, false, where);
   expect_field(config, "decoder_bias", true, where);
   expect_field(config, "tie_word_embeddings", true, where);
   expect_field(config, "classifier_activation", "gelu", where);
+  expect_field(config, "rope_scaling", nullptr, where);
   check_activation(text_field(config, "hidden_activation", "gelu", where), "hidden_activation",
                    model::activation_names(), where);
-  // transformers' defaults that differ from smelt's. Its attention_dropout is of both the weights
-  // and the output.
+  // Sets transformers' defaults that differ from smelt's. transformers applies attention_dropout to
+  // both the attention weights and the attention output.
   Json out{{"classifier_pooling", "cls"},
            {"attention_output_dropout", config.value("attention_dropout", Json(0.0))}};
-  take_layer_types(config.value(kLayerTypes, Json()), where, out);
-  take_rope(config.value(kRope, Json()), where, out);
   for (const io::ConfigField& field : io::config_fields<model::ModernbertConfig>())
     if (config.contains(field.name) && !config[field.name].is_null())
       out[field.name] = config[field.name];
+  // In transformers 4, null means the base of the global layers.
+  if (config.contains(kLocalTheta) && config[kLocalTheta].is_null())
+    out[kLocalTheta] = out.value(kGlobalTheta, model::ModernbertConfig().global_rope_theta);
+  // The fields of transformers 5 take precedence, as in transformers.
+  take_layer_types(config.value(kLayerTypes, Json()), where, out);
+  take_rope(config.value(kRope, Json()), where, out);
   return io::config_json(io::parse_config<model::ModernbertConfig>(out, where));
 }
 
@@ -135,11 +143,11 @@ OpenedFolder open_modernbert(const std::string& folder) {
   }
   OpenedFolder out = open_model_folder(folder, std::move(fields), modernbert_names(encoder, size),
                                        kModernbertHeads, "model.");
-  std::erase(out.unused, "decoder.weight");  // the embeddings
+  std::erase(out.unused, "decoder.weight");  // tied to the embeddings
   return out;
 }
 
-// Returns the config.json of a class of transformers, in the forms of its versions 4 and 5.
+// Returns the config.json for a class of transformers, with the fields of versions 4 and 5.
 Json modernbert_config_json(const model::Encoder& encoder, const std::string& class_name) {
   Json config = model::encoder_config_json(encoder);
   const auto own = io::parse_config<model::ModernbertConfig>(config, "export");
@@ -162,7 +170,7 @@ Json modernbert_config_json(const model::Encoder& encoder, const std::string& cl
   for (const char* field : {"norm_bias", "attention_bias", "mlp_bias", "classifier_bias"})
     config[field] = false;
   for (const char* field : {"bos_token_id", "cls_token_id", "eos_token_id", "sep_token_id"})
-    config[field] = nullptr;  // of the vocabulary
+    config[field] = nullptr;  // replaced by the vocabulary's ids
   return config;
 }
 
@@ -197,7 +205,7 @@ class ModernbertFamily final : public StoredFamily {
 
   std::string class_prefix(const Json&) const override { return "ModernBert"; }
   std::string class_bias(const io::LazyTensors&, bool& of_tokens) const override {
-    of_tokens = false;  // heads of texts and of tokens have equal parameters
+    of_tokens = false;  // heads for texts and for tokens have the same parameters
     return "classifier/bias";
   }
   NamedConfig classifier(const model::Encoder& encoder, io::Problem problem,
@@ -225,6 +233,8 @@ class ModernbertFamily final : public StoredFamily {
   std::string word_head(const io::LazyTensors& tensors) const override {
     return tensors.contains("head/output_bias") ? "head" : "";
   }
+  // transformers' classifier_activation, of which only gelu is accepted.
+  std::string word_activation(const model::BertConfig&) const override { return "gelu"; }
 };
 
 std::string ModernbertFamily::kernel_of_module(const std::string& module) const {

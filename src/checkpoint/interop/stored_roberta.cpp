@@ -44,7 +44,7 @@ std::vector<ParameterName> roberta_names(const model::Encoder& encoder, io::Prob
   return names.take();
 }
 
-// Returns the fields of a roberta_config.json for a config.json.
+// Converts a config.json to the fields of a roberta_config.json.
 Json fields_of(const Json& config, const std::string& where) {
   if (text_field(config, "position_embedding_type", "absolute", where) != "absolute")
     throw UsageError(str(where, ": position_embedding_type is ",
@@ -84,7 +84,7 @@ OpenedFolder open_roberta(const std::string& folder) {
   return out;
 }
 
-// Returns the config.json of a class of transformers.
+// Returns the config.json for a class of transformers.
 Json folder_config(const model::Encoder& encoder, const std::string& class_name) {
   Json config = with_heads_listed(model::encoder_config_json(encoder));
   config["architectures"] = {class_name};
@@ -144,7 +144,7 @@ class RobertaFamily final : public StoredFamily {
   std::string word_head(const io::LazyTensors& tensors) const override {
     return tensors.contains("lm_head/output_bias") ? "lm_head" : "";
   }
-  // Gelu, whatever hidden_act is, as in transformers' RobertaLMHead.
+  // Returns gelu regardless of hidden_act, as transformers' RobertaLMHead does.
   std::string word_activation(const model::BertConfig&) const override { return "gelu"; }
 };
 

@@ -15,7 +15,8 @@ namespace smelt::checkpoint {
 
 // Returns the checkpoint prefix for a path that is a prefix, an index file, or a folder with one
 // checkpoint or with a file "checkpoint" that names the newest; nullopt otherwise. Throws
-// UsageError if a folder has several checkpoints but no file "checkpoint".
+// UsageError if the checkpoint that the file names is missing, or if a folder has several
+// checkpoints but no such file.
 std::optional<std::string> tensorflow_prefix(const std::string& path);
 
 // An opened TensorFlow checkpoint.

@@ -24,7 +24,7 @@ namespace smelt::checkpoint {
 enum class CheckpointNames { smelt, jestimator };
 
 struct SaveOptions {
-  int max_to_keep = 5;  // the newest ones; 0 keeps all
+  int max_to_keep = 5;  // number of newest checkpoints to keep; 0 keeps all
   // a file is closed before it would exceed this size
   std::uint64_t shard_bytes = std::uint64_t{256} << 20;
   CheckpointNames names = CheckpointNames::smelt;
@@ -53,9 +53,9 @@ void save_sliced_checkpoint(const std::string& model_dir, std::int64_t step,
 void keep_checkpoint(const std::string& model_dir, std::int64_t step, const std::string& folder,
                      const SaveOptions& options = {});
 
-// Deletes what a save of checkpoint `step` deletes: the remains of interrupted saves and removals,
-// and the checkpoints up to `step` beyond max_to_keep. A run that resumes at its last step saves no
-// more, so it must call this. The caller must hold the folder's lock.
+// Deletes the same as a save of checkpoint `step`: the leftovers of interrupted saves and removals,
+// and the oldest checkpoints up to `step` beyond max_to_keep. A run that resumes at its last step
+// must call this, because it does not save again. The caller must hold the folder's lock.
 void finish_removals(const std::string& model_dir, std::int64_t step, const SaveOptions& options);
 
 // Deletes the checkpoint directory `path`. Deletes the COMMIT marker first, so that an interrupted

@@ -16,8 +16,8 @@ namespace smelt::checkpoint {
 // the file is too short.
 io::LazyTensors open_safetensors(const std::string& path);
 
-// Throws UsageError if the file is a Git LFS pointer: a clone without its large files has a few
-// lines of text in their place.
+// Throws UsageError if the file is a Git LFS pointer: a few lines of text in place of a large file
+// that was not downloaded.
 void refuse_lfs_pointer(const io::RandomAccessFile& file);
 void refuse_lfs_pointer(const std::string& path);
 

@@ -265,7 +265,8 @@ Checkpoint load_checkpoint(const std::string& path) {
   return put_together(load_sliced_checkpoint(path));
 }
 
-// Returns read(step) for the newest step before `below` that is not damaged.
+// Returns read(step) for the newest undamaged checkpoint before step `below`. Returns nullopt if
+// there is no checkpoint, and throws DamagedCheckpoint if all are damaged.
 template <class Read>
 static auto newest_whole(const std::string& model_dir, const Read& read,
                          std::int64_t below = std::numeric_limits<std::int64_t>::max())

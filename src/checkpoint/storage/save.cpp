@@ -55,7 +55,7 @@ void write_manifest(const io::OutputDirectory& directory, std::int64_t step,
 
 namespace {
 
-// Suffixes of a directory that is about to replace an earlier checkpoint, and of that earlier one.
+// Suffixes of the directories during a replacement: of the new checkpoint and of the replaced one.
 constexpr std::string_view kNew = ".new";
 constexpr std::string_view kReplaced = ".replaced";
 
@@ -172,7 +172,7 @@ void remove_steps(const std::string& model_dir, std::span<const std::int64_t> st
       remove_committed(checkpoint_path(model_dir, step, names));
 }
 
-// Removes the checkpoints up to `step` beyond max_to_keep.
+// Removes the oldest checkpoints up to `step` beyond max_to_keep, except options.spare.
 void rotate(const std::string& model_dir, std::int64_t step, const SaveOptions& options) {
   if (options.max_to_keep == 0) return;
   std::vector<std::int64_t> steps = checkpoint_steps(model_dir);

@@ -82,7 +82,8 @@ io::TensorMap SharedSave::content(const PlannedFile& file) const {
   return out;
 }
 
-// Returns the manifest entries of the files that this process wrote, or an error.
+// Writes the files that the plan assigns to this process. Returns an object with their manifest
+// entries in "files", or with the error message in kError if writing fails.
 Json SharedSave::write_own(const std::string& folder) const try {
   std::vector<std::size_t> mine;
   for (std::size_t i = 0; i < plan_.size(); ++i)
@@ -169,7 +170,7 @@ void SharedSave::lead(const std::string& model_dir) {
   if (outcome.contains(kError)) throw SystemError(outcome[kError].get<std::string>());
 }
 
-// Returns the first value of `field` in the payloads.
+// Returns the first value of `field` in the payloads, or nullopt if no payload has it.
 std::optional<Json> field_of(const Json& answers, const char* field) {
   for (const Json& answer : answers)
     if (answer.contains(field)) return answer[field];

@@ -21,7 +21,7 @@ struct SaveShare {
   bool leads = true;     // true on rank 0 alone, which cleans up, renames and deletes
   std::string key = {};  // prefix of the keys, unique to this save
   Gather gather = {};
-  // seconds until files of other hosts must be visible (network filesystems lag)
+  // seconds to wait until files of other hosts are visible (network filesystems lag)
   double seen_seconds = 30;
 };
 
@@ -34,7 +34,8 @@ void save_shared_checkpoint(const std::string& model_dir, std::int64_t step,
                             const Json& state, const SaveShare& share,
                             const SaveOptions& options = {});
 
-// Runs `work` on rank 0 alone. If it throws, every process throws the same error.
+// Runs `work` on rank 0 alone. If it throws an Error, every process throws a SystemError with the
+// same message. A BugError is thrown on rank 0 only.
 void run_on_rank0(const SaveShare& share, const std::function<void()>& work);
 
 }  // namespace smelt::checkpoint

@@ -137,7 +137,7 @@ class LineReader {
     out[along] = at;
     return out;
   }
-  // Checks that the slice begins at 0 along this dimension and all later ones.
+  // Checks that the slice begins at 0 along dimension `from` and all later ones.
   void check_begin(const TensorSlice& slice, std::size_t from) const {
     for (std::size_t i = from; i < dims_.size(); ++i)
       if (slice.begin[i] > 0) refuse_hole(place(slice, i, 0));

@@ -23,7 +23,8 @@ std::span<const std::byte> bytes_of(const TensorSlice& slice, Scratch& scratch) 
   return bytes;
 }
 
-// Copies the overlap of the slice and the box.
+// Copies the overlap of the slice `from` and the box of shape `part` at `begin` to the box's buffer
+// `to`.
 void copy_shared(const TensorSlice& from, const compiler::Dims& begin, const compiler::Shape& part,
                  std::span<std::byte> to) {
   const compiler::Dims& held = from.part.shape.dims;

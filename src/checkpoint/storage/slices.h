@@ -1,4 +1,5 @@
-// Tensors in slices, as the devices of a mesh hold them: boxes that cover a tensor without overlap.
+// Tensors that are sharded over the devices of a mesh: slices (boxes) that cover a tensor without
+// overlap.
 #pragma once
 
 #include <cstddef>

@@ -170,7 +170,8 @@ Tensor quantized_matmul(const QuantizedRows& rows, const QuantizedKernel& kernel
 
 std::vector<Tensor> quantized_matmuls(const Scope& s, Tensor x,
                                       const std::vector<Tensor>& kernels) {
-  std::optional<QuantizedRows> own;  // shared by all kernels
+  // x quantized with a scale per row: computed once, for all kernels without an input_scale.
+  std::optional<QuantizedRows> own;
   std::vector<Tensor> results;
   for (const Tensor& k : kernels) {
     const QuantizedKernel& kernel = *s.coded(k);

@@ -38,7 +38,8 @@ struct PlacedRow : data::LabelledRow {
   std::string place;  // "test.tsv:17"
 };
 
-// Passes rows to `take` in pieces of kAskedAtOnce. Throws if a row is unreadable.
+// Reads the files and calls `take` with at most kAskedAtOnce rows at a time. Throws if a row is
+// unreadable, and Stopped after a signal.
 void in_pieces(const data::LabelledFiles& files, const std::string& what, auto&& take) {
   data::LabelledRows rows(files, what);
   std::vector<PlacedRow> piece;
@@ -58,7 +59,8 @@ void in_pieces(const data::LabelledFiles& files, const std::string& what, auto&&
 // Replaces runs of spaces by one, as exact_match in an evaluation does.
 std::string one_spaced(const std::string& text) { return join(text::words_in(text), " "); }
 
-// Returns a token id to measure latency with; every vocabulary contains it.
+// Returns a number from 0 to 4. Latency is measured with the token ids 1 + filler(i), which every
+// vocabulary contains.
 std::int32_t filler(std::size_t i) { return static_cast<std::int32_t>(i * 7 % 5); }
 
 }  // namespace
@@ -97,7 +99,7 @@ ComparedModel::ComparedModel(const std::string& command, const std::string& path
   with.search.most_tokens = options.rows.target_length;
   if (options.answer_tokens > 0) {
     with.search.most_tokens = with.search.least_tokens = options.answer_tokens;
-    with.most_inputs = 1;  // seconds() sets the lengths
+    with.most_inputs = 1;  // do not pad the ids of seconds() to a power of two
   }
   generator_.emplace(stored.generator(with));
 }

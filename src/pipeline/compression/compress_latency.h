@@ -27,7 +27,8 @@ struct Latency {
   std::int64_t batch = 0, length = 0;
   std::vector<double> seconds = {};  // one per round
 
-  double quantile(double share) const;  // nearest measured value
+  // Returns the quantile `share` (0 to 1) of `seconds`, without interpolation.
+  double quantile(double share) const;
 };
 
 // Measures each model at each length and batch size. Returns results by model, then by length and

@@ -5,9 +5,9 @@
 
 namespace smelt::pipeline {
 
-// Adds "not_given" (sentences) to each model and "not_measured" to the report. Adds "beaten":
-// {"bytes": …, "latency": …} to a model if another one has at least the same score and is at least
-// as small, or as fast, and is better in one of the two.
+// Adds to each model "not_given", sentences about its disadvantages, and "beaten": {"bytes": bool,
+// "latency": bool}: whether another model has at least the same score, is at least as small (or as
+// fast), and is better in one of the two. Adds "not_measured", a list of sentences, to the report.
 void add_compress_notes(OrderedJson& report);
 
 }  // namespace smelt::pipeline

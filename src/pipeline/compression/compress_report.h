@@ -19,7 +19,9 @@ struct CompressReportJob {
   // Dense models of the same size, as baselines for pruned models.
   std::vector<std::string> students = {};
   RowsToPredict test = {};  // rows for the reported scores
-  std::string dev = {};     // files with the same columns that were used to choose models
+  // Files of development rows, which were used to choose models, with the same columns as `test`.
+  // Empty: none.
+  std::string dev = {};
   std::vector<std::string> metrics = {};  // empty: the default metrics of the problem
   LatencyJob latency = {};
   std::int64_t answer_tokens = 16;  // T5: answer length in latency measurements

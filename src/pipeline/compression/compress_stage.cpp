@@ -22,7 +22,7 @@
 namespace smelt::pipeline {
 namespace {
 
-// Returns the description of a file of rows that this stage wrote.
+// Returns the format and columns of a file of rows that this stage wrote.
 data::LabelledFiles gather_positions(const std::string& file, bool has_pair) {
   data::LabelledFiles out{.input = file, .format = text::FileFormat::jsonl};
   if (has_pair) out.pair = "pair";
@@ -38,7 +38,7 @@ class CompressedModel {
         former_(folder_ + ".former"),
         source_(RecipePaths(r).hugging_face) {}
 
-  // Keeps the previous output until the new one is complete.
+  // Creates the folder. If that fails, restores the previous folder.
   void make() {
     put_back_former();  // if an earlier process was killed between two renames
     if (io::exists(folder_)) {
@@ -99,7 +99,7 @@ class CompressedModel {
   }
   bool has_pair() const { return !is_t5(r_) && !classify_data(r_).pair.empty(); }
 
-  // Returns rows with the lengths that the model was trained with.
+  // Describes a file of rows. For a T5, also sets the sequence lengths used in training.
   RowsToPredict rows_in(const char* file) const {
     RowsToPredict out{.files = gather_positions(at(file), has_pair()), .what = "compress"};
     if (!is_t5(r_)) return out;
@@ -133,7 +133,8 @@ class CompressedModel {
              job.to);
     return job.to;
   }
-  // Trains a compressed model with the recipe's model as its teacher. Returns its folder.
+  // Fine-tunes the model in the folder `student` with the recipe's model as its teacher. Returns
+  // the folder of the result.
   std::string distilled(const std::string& student) const {
     const Json epochs = r_.compress.tune_epochs;
     run_(distill_recipe(r_.out, student, at("taught"), {"train.epochs=" + epochs.dump()}));

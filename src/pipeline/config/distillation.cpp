@@ -26,7 +26,7 @@ std::string_view bytes_as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Returns a checksum of all values.
+// Returns a checksum of the names, shapes and values of all parameters, without optimizer state.
 std::uint32_t teachers_fingerprint(const io::LazyTensors& tensors) {
   std::string all;
   for (const auto& [name, tensor] : tensors) {

@@ -11,8 +11,8 @@ namespace smelt::pipeline {
 // not possible, epochs are not converted.
 Recipe with_epochs(Recipe recipe);
 
-// Returns a remark if train.epochs is set but the examples are not made yet, so that the number of
-// steps is unknown; otherwise empty.
+// Returns a remark that the number of steps is unknown or estimated, if train.epochs is set but the
+// examples are not made yet; otherwise empty.
 std::string unknown_epochs_remark(const Recipe& recipe);
 
 }  // namespace smelt::pipeline

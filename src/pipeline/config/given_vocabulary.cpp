@@ -23,7 +23,7 @@
 namespace smelt::pipeline {
 namespace {
 
-// File names of vocabularies, of BERT and ELECTRA, of T5, and of runs.
+// File names of vocabularies, in the order in which they are searched for.
 constexpr std::array kVocabularyNames{"vocab.txt", checkpoint::kT5VocabularyFile, "vocab.model",
                                       "tokenizer.json"};
 
@@ -113,8 +113,8 @@ std::optional<std::string> vocabulary_in_run(const std::string& run) {
 
 namespace {
 
-// Whether the vocabulary of the run in the recipe's folder is a tokenizer.json of a Unigram or BPE
-// model; nullopt if the folder has no run, or the run is to be replaced.
+// Returns whether the vocabulary in the recipe's folder is the tokenizer.json of a Unigram or BPE
+// model; nullopt if the folder has no vocabulary, or its run is to be overwritten.
 std::optional<bool> stored_vocabulary_is_subword(const Recipe& r) {
   const auto own = r.anew ? std::nullopt : vocabulary_in_run(r.out);
   if (!own) return std::nullopt;
@@ -166,7 +166,7 @@ Recipe with_existing_size(Recipe r) {
 }
 
 void warn_about_ignored_size(const Recipe& r, const std::string& given, std::int64_t pieces) {
-  // A recipe stored in a run's folder sets every field.
+  // A recipe stored in a run's folder sets every field. The user need not have set a default value.
   const std::int64_t size = r.sections.at("vocab").at("size");
   if (!r.is_set("vocab.size") || size == VocabSection().size || size == pieces) return;
   log_warning("vocab.size {} is ignored: {} has {} pieces", size, given, pieces);

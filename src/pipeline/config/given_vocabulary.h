@@ -15,8 +15,8 @@ namespace smelt::pipeline {
 // missing or its checksum differs.
 std::optional<std::string> vocabulary_beside(const std::string& weights);
 
-// Returns the latest state in the recipe's model folder, from which the run resumes; nullopt if the
-// model is to be overwritten.
+// Returns the latest state in the recipe's model folder, from which the run resumes; nullopt if
+// there is none or the model is to be overwritten. Throws UsageError as check_stored_type() does.
 std::optional<checkpoint::SavedState> state_to_resume(const Recipe& recipe);
 // Returns whether the run has a checkpoint and its own vocabulary, so that it no longer needs the
 // original weights and vocabulary.
@@ -40,8 +40,8 @@ void set_vocabulary_type(Recipe& recipe);
 // again with that size. Throws UsageError if a model that is fine-tuned has fewer embedding rows.
 Recipe with_existing_size(Recipe recipe);
 
-// Logs a warning if vocab.size is set but differs from the number of pieces of the existing
-// vocabulary.
+// Logs a warning if vocab.size is set to a value other than its default and differs from `pieces`,
+// the number of pieces of the existing vocabulary. `given` is the path of that vocabulary.
 void warn_about_ignored_size(const Recipe& recipe, const std::string& given, std::int64_t pieces);
 
 }  // namespace smelt::pipeline

@@ -92,7 +92,7 @@ void keep_recipe(const Recipe& r) {
     *like = absolute_path(like->get<std::string>());
   sections["train"]["init_from"] = absolute_path(r.train.init_from);
   sections["distill"]["teacher"] = absolute_path(r.distill.teacher);
-  // If unset, the existing vocabulary keeps its own settings.
+  // The settings of an existing vocabulary apply unless the recipe sets these fields.
   if (!r.vocab.file.empty() || !r.train.init_from.empty())
     for (const char* name : {"lower_case", "strip_accents", "split_chinese"})
       if (!r.is_set(str("vocab.", name))) sections["vocab"].erase(name);

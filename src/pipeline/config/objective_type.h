@@ -56,8 +56,8 @@ struct SamplePrediction {
 struct EvaluateTextJob {
   // Maximum tokens of an example: the model's number of positions.
   std::int64_t max_tokens = 0;
-  // Writes records of `seq_length` tokens. Throws UsageError if the text has no words. If empty,
-  // records are sequences without masks (data/preprocess/electra_examples.h).
+  // Writes records of `seq_length` tokens. Throws UsageError if the text has no words. If this
+  // function is empty, records are sequences without masks (data/preprocess/electra_examples.h).
   std::function<data::ExampleSummary(
       const data::ExampleJob& job, const text::TokenizerFlags& tokenizer, std::int64_t seq_length)>
       make_examples = {};
@@ -149,8 +149,8 @@ struct ObjectiveType {
   std::function<SamplePrediction(const Recipe&)> sample_prediction = [](const Recipe&) {
     return SamplePrediction();
   };
-  // Returns the sampler that prints track.fill's texts at evaluations; empty: inference.fill_mask,
-  // if the type supports it.
+  // Returns the sampler that prints predictions for the texts of track.fill at each evaluation. If
+  // this function is empty, inference.fill_mask is used if the type supports it.
   std::function<std::unique_ptr<const execution::TextSampler>(
       const Recipe&, std::vector<std::string> texts, std::shared_ptr<const pjrt::Client>,
       const model::ShardingPlan&)>

@@ -144,7 +144,7 @@ struct Recipe {
   Json model, data;                            // fields of these two sections
   std::map<std::string, Json> sections;        // fields of every section, by its name
   Json defaults;                               // default value of each field, by section
-  std::map<std::string, std::string> origins;  // source of each set field: a file or "--set"
+  std::map<std::string, std::string> origins;  // source of each field: a file or "--set"
 
   std::set<std::string> set;  // fields that are set, even to their default value
   // Whether training starts from step 0 and deletes the checkpoints in the model folder.
@@ -153,8 +153,8 @@ struct Recipe {
   bool is_set(const std::string& field) const { return set.contains(field); }
   // Returns the path of `name` in the output folder.
   std::string path(std::string_view name) const { return io::join_path(out, name); }
-  // Returns the source of these fields, with which messages begin: "--set" if one of them was set
-  // there, otherwise that of the last of them that is set, or "recipe" if none is.
+  // Returns the source of these fields, with which messages begin: "--set" if one of them has that
+  // source, otherwise the source of the last field, or "recipe" if it has none.
   std::string origin(std::initializer_list<std::string> fields) const;
 };
 

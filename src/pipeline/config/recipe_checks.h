@@ -33,8 +33,8 @@ class RecipeChecks {
   void accepts(std::initializer_list<std::string> fields, const std::function<void()>& check) const;
   // Checks that data.seq_length is at most the model's number of positions.
   void fits_positions(std::int64_t seq_length, std::int64_t positions) const;
-  // Checks that the batch size in `field` is divisible by train.devices, and that the rows of each
-  // device are divisible by `parts`.
+  // Checks that the batch size in `field` is divisible by the number of devices that share a batch
+  // (train.devices, or the data and fsdp axes of the mesh), and the rows of each by `parts`.
   void divides_over_devices(const std::string& field, std::int64_t parts = 1) const;
 
  private:

@@ -14,10 +14,11 @@ text::TokenizerFlags tokenizer_flags(const Recipe& r) {
   text::TokenizerFlags flags{.control = r.type->control};
   flags.segment_command_name = "vocab.segment_command";
   if (!r.vocab.segment_command.empty()) flags.segment_command = r.vocab.segment_command;
-  if (is_sentencepiece(r)) return flags;  // even default values are set in a stored recipe
+  // SentencePiece has no casing settings, but a stored recipe sets these fields, to their defaults.
+  if (is_sentencepiece(r)) return flags;
   flags.lower_case_name = "vocab.lower_case";
   flags.strip_accents_name = "vocab.strip_accents";
-  flags.control_name = "model.type";  // has no field of its own
+  flags.control_name = "model.type";  // determines how control characters are handled
   if (r.is_set("vocab.lower_case")) flags.lower_case = r.vocab.lower_case;
   if (r.is_set("vocab.strip_accents") && r.vocab.strip_accents != "auto")
     flags.strip_accents = r.vocab.strip_accents == "true";

@@ -20,8 +20,8 @@ struct RecordReport {
   std::function<std::string(const data::KindStatistics&, data::SpecialIds, std::uint64_t good)>
       summary;
   std::function<std::string(const data::KindStatistics&)> histograms;
-  // Format a sample, and the line that explains the marks in all samples; `colour` is for a
-  // terminal.
+  // `sample` formats one record; `place` is its location. `legend` returns the line that explains
+  // the marks in samples. `colour`: whether to use terminal colours.
   std::function<std::string(const std::string& place, const data::Batch& row,
                             const text::Vocabulary*, bool colour)>
       sample;

@@ -21,12 +21,12 @@ std::string row_input(const Recipe& recipe, const std::string& part);
 std::vector<std::string> row_files(const Recipe& recipe);
 // Throws UsageError if a command is empty or data.format does not match its rows (JSONL).
 void check_row_commands(const Recipe& recipe);
-// Returns the CRC32C of each local file among the words of a shell command, by file name, so that a
-// stage runs again if a script has changed. Missing files are left out.
+// Returns the CRC32C of each local file among the words of a shell command, by path, so that a
+// stage runs again if a script has changed. Leaves out empty files and files above 1 MiB.
 Json scripts_of(const std::string& command);
-// Returns the stage that runs the command in data.<part> and stores its rows; nullopt if it is not
-// a command.
-// The stage runs again if the command or one of its scripts changes, or if the rows are missing.
+// Returns the stage that runs the command in data.<part> and stores its rows; nullopt if the field
+// is not a command. The stage runs again if the command or one of its scripts changes, or if the
+// rows are missing or have changed.
 std::optional<Stage> rows_stage(const Recipe& recipe, const std::string& part);
 // Returns settings that replace the recipe's commands by the files of their stored rows.
 std::vector<std::string> stored_row_settings(const Recipe& recipe);

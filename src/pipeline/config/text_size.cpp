@@ -130,7 +130,8 @@ std::string sample_of(const std::vector<std::string>& files) {
   return out;
 }
 
-// Returns the number of examples in the description of the recipe's records.
+// Returns the number of examples according to the description of the recipe's records; nullopt if
+// there are no records or their description lacks it.
 std::optional<double> described_examples(const Recipe& r) {
   const auto files = record_files(RecipePaths(r).train_records);
   if (files.empty()) return std::nullopt;
@@ -139,7 +140,8 @@ std::optional<double> described_examples(const Recipe& r) {
   return static_cast<double>(*described->examples);
 }
 
-// Returns the number of examples. Counts the records if they have no description.
+// Returns the number of training examples; nullopt if they are not made yet. Counts the records if
+// they have no description.
 std::optional<double> made_examples(const Recipe& r) {
   if (record_files(RecipePaths(r).train_records).empty()) return std::nullopt;
   if (const auto described = described_examples(r)) return described;

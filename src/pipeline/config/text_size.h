@@ -49,7 +49,7 @@ std::optional<double> training_passes(const Recipe& recipe);
 // Returns the usual number of passes over a text of `bytes` bytes: "about 40".
 std::string usual_passes(double bytes);
 // Returns "1000000 steps of 128: 128.0 million examples, 16.4 billion tokens, about 450 passes over
-// the text (about 40 are usual)".
+// the text (about 40 are usual for 1.2 GB)".
 std::string run_length_text(const Recipe& recipe);
 // Formats a count: 128000000 as "128.0 million".
 std::string count_text(double value);

@@ -11,8 +11,8 @@
 namespace smelt::pipeline {
 
 // Returns the number of embedding rows: `size`, or one per token if it is 0. Throws UsageError if
-// there are fewer rows than tokens, because ids beyond them would train to NaN. `name` is the name
-// of the size in the message.
+// there are fewer rows than tokens, because an id without a row would make the loss NaN. `name` is
+// the name of the size in the message.
 std::int64_t vocabulary_rows(std::int64_t size, const text::Vocabulary& vocabulary,
                              const std::string& name);
 // Overload for a vocabulary of `lines` tokens.

@@ -36,8 +36,8 @@ double share_of_peak(const cost_model::Accelerator& type) {
   return found != kShares.end() ? found->second : type.is_gpu() ? kOfGpus : kOfOtherTpus;
 }
 
-// Returns the share relative to BERT-base. Narrow models reach less: on a v3, ELECTRA-small reaches
-// 0.2 of the peak and BERT-tiny 0.15.
+// Returns the factor by which a model of this size reaches less than share_of_peak(). Narrow models
+// reach less than BERT-base: on a v3, ELECTRA-small reaches 0.2 of the peak and BERT-tiny 0.15.
 double share_of_size(const ModelSize& size) {
   return std::pow(std::min(1.0, size.hidden / 768.0), 0.65);
 }
@@ -154,8 +154,8 @@ std::string factor_text(const cost_model::Estimate& factor) {
              significant(factor.high, 3), ")");
 }
 
-// Returns the machines that the factor between published and planned run times applies to, and the
-// published runs it was measured on (docs/explanation/cost-model.md).
+// Returns the kind of machine to which the type's factor between published and planned run times
+// applies, and the published runs that it was measured on (docs/explanation/cost-model.md).
 std::string factor_source(const cost_model::Accelerator& type) {
   if (type.is_gpu()) return " on GPUs (NVIDIA's BERT and ELECTRA on A100s)";
   if (type.generation == "v4") return " on v4 (MLPerf's BERT-large)";

@@ -96,8 +96,8 @@ std::optional<std::string> kept_steps(const Recipe& r) {
   return steps_of_budget_in(kept_recipe_path(r.out), r);
 }
 
-// Returns whether a stored section has the recipe's value of a field. A field that is not stored
-// has its default value.
+// Returns whether a field has the same value in the stored recipe `kept` and in `r`. A field that
+// is not stored has its default value.
 bool is_kept(const FieldValues& kept, const Recipe& r, const std::string& section,
              const std::string& field) {
   const Json& is = r.sections.at(section).at(field);
@@ -174,7 +174,7 @@ std::optional<std::string> steps_of_budget_in(const std::string& file, const Rec
   if (!kept.contains("train.steps") || !kept.contains("train.budget.usd")) return std::nullopt;
   for (const char* field : {"budget.usd", "budget.type", "budget.spot", "batch_size"})
     if (!is_kept(kept, r, "train", field)) return std::nullopt;
-  // The cost of a step depends on the model and the examples. Paths may differ.
+  // The cost of a step depends on the model and the examples. Strings, such as paths, may differ.
   for (const char* section : {"model", "data"})
     for (const auto& [field, value] : r.sections.at(section).items())
       if (!value.is_string() && !is_kept(kept, r, section, field)) return std::nullopt;

@@ -42,7 +42,8 @@ class Lines {
   void add(std::string_view name, const std::string& value) {
     out_ << "  " << std::left << std::setw(38) << name << value << "\n";
   }
-  // Adds a reason for the verdict why the run cannot start here, or may not be able to.
+  // Adds a reason why the run cannot, or possibly cannot, start on this machine. verdict() lists
+  // the reasons.
   void lack(const std::string& what) { lacks_.push_back(what); }
   void misfit(const std::string& what) {
     lack(what);
@@ -54,7 +55,7 @@ class Lines {
               : str("dry run: not ready to run on this machine: ", join(lacks_, "; "),
                     "; nothing was written"));
   }
-  // Appends the lines and notes of `others`.
+  // Appends the lines of `others` and its reasons for the verdict.
   void add(const Lines& others) {
     out_ << others.out_.str();
     lacks_.insert(lacks_.end(), others.lacks_.begin(), others.lacks_.end());
@@ -154,7 +155,8 @@ void add_memory(const Recipe& r, Lines& lines) {
               str(bytes_text(one.least() * static_cast<double>(r.train.devices)), " of these"));
 }
 
-// Plans the step for a type of TPU with the TPU compiler, without a device.
+// Plans the run for an accelerator type with the TPU compiler, without a device. If `type` is null,
+// uses the usual TPU slice with the recipe's number of devices; throws UsageError if there is none.
 PlanRow planned(const Recipe& r, const cost_model::Accelerator* type) {
   if (type == nullptr) type = cost_model::usual_slice(r.train.devices);
   if (type == nullptr)
@@ -188,7 +190,7 @@ void add_plan(const PlanRow& row, Lines& lines) {
   lines.planned(row.time);
 }
 
-// Describes a recipe whose devices are not on this machine.
+// Adds lines about a recipe whose devices are not on this machine. For TPUs, plans the run.
 void add_absent(const Recipe& r, const cost_model::Accelerator* on, Lines& lines) {
   const bool tpu = r.train.device == "tpu";
   lines.add("device", str(r.train.devices, " x ", r.train.device, ": none on this machine"));
@@ -286,7 +288,7 @@ DryRun dry_run(const Recipe& recipe, const Beginning& beginning,
   Lines lines;
   add_fields(r, lines);
   add_inputs(r, lines);
-  // Checked first, because compiling takes minutes.
+  // The quick checks come before add_program(), which may compile for minutes.
   check_machine_memory(r);
   Lines outputs;
   add_outputs(r, beginning, outputs);

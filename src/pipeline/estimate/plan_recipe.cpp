@@ -50,8 +50,8 @@ void add_factor(PlanRow& row, const PlanJob& job) {
   row.longest_run = measured ? 1 : cost_model::longest_run(row.type);
 }
 
-// Returns the job for a type. For a GPU, replaces automatic layers by the GPU's choice, because the
-// program is compiled for a TPU, which may choose differently.
+// Returns the job for a type. For a GPU, sets the layer mode (unrolled or loop) that `auto` selects
+// on a GPU, because the program is compiled for a TPU, on which `auto` may select the other one.
 train::TrainJob as_on(const cost_model::Accelerator& type, train::TrainJob job) {
   if (!type.is_gpu()) return job;
   if (!job.on.compute) job.on.compute = model::ComputeOptions();
@@ -68,8 +68,8 @@ cost_model::StepProducts products_of(const cost_model::Accelerator& type,
           .exact = compute.exact_products};
 }
 
-// Returns the result, changed to does_not_fit if the program exceeds the memory of a GPU without
-// the share that its driver and libraries use.
+// Returns `compiled`, with its end set to does_not_fit if the program needs more memory than a GPU
+// has free, given that its driver and libraries use a share of kOwn.
 cost_model::Compiled as_fits(const cost_model::Accelerator& type, cost_model::Compiled compiled) {
   constexpr double kOwn = 0.06;
   if (!type.is_gpu() || compiled.end != cost_model::CompileEnd::fits) return compiled;
@@ -173,8 +173,8 @@ class Planner {
             .products = products_of(row.type, step, job)};
   }
 
-  // Returns the row's step; nullopt if the variant is not possible, such as micro-batches that do
-  // not divide the batch.
+  // Returns the request to compile the row's step; nullopt if the variant is not possible, for
+  // example because the batch size is not divisible by the number of micro-batches.
   static std::optional<Made> request(const PlanRow& row, const train::TrainJob& job) try {
     return made(row, job, train::training_program(job, "tpu"));
   } catch (const UsageError&) {
@@ -332,8 +332,9 @@ class Planner {
   const cost_model::TpuCompiles& compiles_;
   const PlanCallbacks& callbacks_;
   std::vector<PlanRow> rows_;
-  std::vector<std::optional<PlannedRun>> runs_;                     // one per row
-  std::map<std::string, std::vector<train::MemoryVariant>> forms_;  // by the type's name
+  std::vector<std::optional<PlannedRun>> runs_;  // one per row
+  // The variants in PlanRow::tried, in the same order, by the name of the row's accelerator type.
+  std::map<std::string, std::vector<train::MemoryVariant>> forms_;
   std::size_t done_ = 0, asked_ = 0;
 };
 

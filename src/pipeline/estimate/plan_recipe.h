@@ -91,12 +91,12 @@ struct PlanRow {
   std::string larger_unknown = {};
   cost_model::RunTime time;
   cost_model::RunCost cost;
-  // In the Prices passed to plan_run().
+  // Points into the Prices passed to plan_run(), which must outlive the row. Null: unknown.
   const cost_model::Price* price = nullptr;
 
   bool fits() const { return best.has_value(); }
   // Returns the index in `tried` of the variant that a run selects automatically: the first in its
-  // order that fits. nullopt if the compiler failed on an earlier variant.
+  // order that fits. nullopt if none fits or the compiler failed on an earlier variant.
   std::optional<std::size_t> taken() const;
   bool is_selected_automatically() const { return best && taken() == best; }
   const PlannedForm& form() const { return tried.at(*best); }
@@ -120,13 +120,15 @@ struct PlanCallbacks {
   std::function<void(const PlanRow& first)> first = {};
 };
 
-// Returns the accelerator generation of a finished smelt run, given its folder, and the measured
-// factor of its step time, with an interval of 10 % around it. Throws UsageError if the run used
-// devices of an unknown type, logged no steps or has no recipe.
+// Returns, for the folder of a finished smelt run, its accelerator generation and the factor with
+// which cost_model::step_seconds() gives the run's measured step time. The factor has an interval
+// of 10 % around it. Throws UsageError if the run used devices of an unknown type, logged no steps
+// or has no recipe.
 std::pair<std::string, cost_model::Estimate> calibration(const std::string& run,
                                                          const cost_model::TpuCompiles& compiles);
 
-// Throws UsageError if no type supports the run, or libtpu is missing.
+// Compiles the run's step for each type and estimates its time and cost. Throws UsageError if no
+// type supports the run, or libtpu is missing.
 Plan plan_run(const PlanJob& job, const cost_model::TpuCompiles& compiles,
               const cost_model::Prices& prices, const PlanCallbacks& callbacks = {});
 

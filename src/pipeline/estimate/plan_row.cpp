@@ -6,7 +6,7 @@
 namespace smelt::pipeline {
 
 std::optional<std::size_t> PlanRow::taken() const {
-  // Leaves out variants that are not possible for this batch size.
+  // A turn has no entry if its variant is not possible for this batch size.
   std::map<std::size_t, std::size_t> by_turn;
   for (std::size_t i = 0; i < tried.size(); ++i)
     if (tried[i].turn) by_turn.emplace(*tried[i].turn, i);

@@ -41,7 +41,7 @@ std::string step_words(const cost_model::Estimate& step) {
              rounded(1e3 * step.high, step.high < 0.1 ? 1 : 0), ")");
 }
 
-// Returns the mark of an estimate for a GPU, which is less accurate than one for a TPU.
+// Returns "~" for a GPU, for which estimates are less accurate than for a TPU; otherwise empty.
 std::string_view mark(const PlanRow& row) { return row.type.is_gpu() ? "~" : ""; }
 
 std::string memory_words(const PlanRow& row) {
@@ -105,7 +105,7 @@ std::string why_not(const PlanRow& row) {
   return str(last.compiled.problem, " (", last.words, ")");
 }
 
-// Returns the use of a device's memory.
+// Returns how much of a device's memory the parts of the step use, and how much is free.
 std::string parts(const PlanRow& row) {
   const cost_model::Compiled& c = row.form().compiled;
   return str(bytes_text(row.parameter_bytes), " parameters, ", bytes_text(row.slot_bytes),
@@ -113,7 +113,7 @@ std::string parts(const PlanRow& row) {
              bytes_text(c.code), " program; ", bytes_text(row.memory() - c.bytes()), " free");
 }
 
-// Returns the communication of a step along axes of the mesh.
+// Returns a line about the bytes that each device sends per step along the mesh axes `s.axes`.
 std::string sent_words(const PlanRow& row, const cost_model::SentBytes& s) {
   return str("  sent       over axes ", s.axes, ": ", bytes_text(s.all_reduce + s.other),
              " per device and step, ", bytes_text(s.asynchronous_all_reduce + s.asynchronous_other),

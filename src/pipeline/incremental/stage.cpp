@@ -103,8 +103,9 @@ void add_checksums(const std::string& out, Json& states) {
   }
 }
 
-// Returns whether the two files have the same content. Names and times may differ, as in a copied
-// folder. Adds a checksum to `is` if it was needed for that.
+// Returns whether the recorded file `was` and the current file `is` have the same content. Names
+// and times may differ, as in a copied folder. Copies the record to `is` if name, size and time are
+// equal; otherwise adds a checksum to `is` if the comparison needs it.
 bool same_content(const std::string& out, const Json& was, Json& is) {
   if (same_file(was, is)) {
     is = was;
@@ -177,7 +178,7 @@ std::vector<std::string> stage_names(const std::string& out) {
   const auto names =
       io::exists(path) ? Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes)) : Json();
   if (names.is_array()) return names.get<std::vector<std::string>>();
-  return {"text", "vocab", "data"};  // as in older versions
+  return {"text", "vocab", "data"};  // the stages of older versions, which stored no names
 }
 
 // Returns the first missing input; empty if all exist.
@@ -187,8 +188,8 @@ std::string missing_input(const Stage& stage) {
   return "";
 }
 
-// Returns the settings that differ. Records of old versions, which have no sections, are not
-// compared.
+// Returns a description of the settings that differ; nullopt if none do. Records of old versions,
+// which have no sections, are not compared.
 std::optional<std::string> other_setting(const Json& was, const Json& is) {
   if (was.at("settings").type() != is.at("settings").type()) return std::nullopt;
   std::vector<std::string> changes;
@@ -212,8 +213,8 @@ std::string names_of(const Json& states) {
   return join(names, ", ");
 }
 
-// Returns how the inputs outside of the recipe's folder differ. Inputs in the folder are outputs of
-// other stages.
+// Returns how the inputs outside of the recipe's folder differ; nullopt if they do not. Inputs in
+// the folder are outputs of other stages.
 std::optional<std::string> other_input(const std::string& out, const Stage& stage,
                                        Json recorded_inputs, Json inputs) {
   if (same_contents(out, recorded_inputs, inputs, Names::any)) return std::nullopt;

@@ -61,8 +61,8 @@ std::optional<std::string> changed_since(const std::string& out, const Stage& st
 // unchanged.
 bool is_finished(const std::string& out, const Stage& stage);
 
-// Returns the name of the current or interrupted stage in a recipe's folder in which training has
-// not begun. nullopt if no recipe has run in it.
+// Returns the first stage of a recipe's folder that has not finished, or "train" if all stages
+// before training have. nullopt if no recipe has run in the folder.
 std::optional<std::string> stage_before_training(const std::string& out);
 
 // Checks that `out` is missing, empty, or the folder of a recipe. Throws UsageError otherwise.

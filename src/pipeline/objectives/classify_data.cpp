@@ -59,7 +59,8 @@ data::LabelledFiles files_of(const Recipe& r, const std::string& input) {
           .limits = {.max_bad = data.max_bad, .held_to = "data.max_bad"}};
 }
 
-// Returns the labels of the training rows, counted once for all splits.
+// Returns the problem and its classes: those of data.labels, or else those of the training rows.
+// Counts the training rows in the latter case.
 io::Labels labels_for(const Recipe& r) {
   const ClassifyData data = classify_data(r);
   io::Labels out{.problem = classify_model(r).problem, .names = named_classes(data)};
@@ -239,7 +240,7 @@ std::uint64_t write_rows_of(const Recipe& r, ExampleSet set, const std::string& 
 
 void check_labelled_rows(const Recipe& r) {
   each_row_source(r, classify_data(r), [&](const RowSource& source) {
-    if (source.what == "data.train") (void)labels_for(r);  // a run counts these first
+    if (source.what == "data.train") (void)labels_for(r);  // as make_labelled() does
     data::check_rows(files_of(r, source.input), source.what,
                      of_answers(r) ? "give rows of questions, texts and answers"
                                    : "give rows of texts and labels");
@@ -262,7 +263,8 @@ std::uint64_t make_labelled(const Recipe& r, ExampleSet set) {
                   !train};
   if (of_answers(r)) return write_questions(r, part);
   const std::uint64_t examples = write_texts(r, labels, part);
-  // The overview covers all splits. If there is a test set, it is written with that.
+  // The overview covers all splits and is written once: after the records of the test split, or
+  // after the training records if there is no test split.
   if (test || (train && data.test.empty())) write_overview(r);
   return examples;
 }

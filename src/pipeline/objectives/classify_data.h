@@ -14,12 +14,12 @@ namespace smelt::pipeline {
 // nothing to train on.
 std::vector<std::string> labelled_row_files(const Recipe& recipe);
 
-// Returns the names of the classes: from data.labels, the records, or a run that has begun without
-// records; empty if they are not known yet.
+// Returns the names of the classes: from data.labels, else from the description of the records,
+// else from the checkpoint to resume; empty if they are not known yet or the problem has none.
 std::vector<std::string> known_labels(const Recipe& recipe);
 
-// Returns known_labels(), or else the labels of data.train, which it reads; empty if a command has
-// yet to print the rows.
+// Returns known_labels(). If that is empty, reads data.train and returns its labels, unless a
+// command has yet to print the rows or data.records is set.
 std::vector<std::string> labels_to_come(const Recipe& recipe);
 
 // Returns the flags of `smelt predict` for a row of this recipe: a text, a pair of texts, or a

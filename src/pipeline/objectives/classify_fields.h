@@ -114,8 +114,9 @@ void visit_fields(C& c, Visitor&& visit) {
 }
 
 // Parses train.class_weights. `names` are the classes and `counts` their counts in the training
-// examples (empty before the examples are made). Returns an empty vector if all classes have the
-// same weight. Throws UsageError unless `text` is "balanced" or one positive number for each class.
+// examples (empty before the examples are made). Returns an empty vector if `text` is empty or
+// "none". Otherwise throws UsageError unless `text` is "balanced" or has one positive number for
+// each class.
 std::vector<double> class_weights_of(const std::string& text, const std::vector<std::string>& names,
                                      const std::vector<double>& counts);
 

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::int64_t kExamplesAtOnce = 4096;
 
-// The features of a task's batch, in order.
+// Access to a batch of labelled examples. Its arrays are token ids, mask, segments and labels.
 struct LabelledBatch {
   const data::Batch& batch;
 
@@ -44,7 +44,7 @@ struct LabelledBatch {
     out.first = tokens - static_cast<std::size_t>(std::ranges::count(segments.first(tokens), 1));
     return out;
   }
-  // Returns the ids of a text of token_labels.
+  // For token_labels: returns text(at) with the positions of the first pieces of words in `words`.
   text::TextPairIds text_of_words(std::size_t at) const {
     text::TextPairIds out = text(at);
     const auto labels = row(3, at);
@@ -58,7 +58,8 @@ struct LabelledBatch {
       if (one > 0) out.push_back(labels.names[static_cast<std::size_t>(one - 1)]);
     return out;
   }
-  // Returns the label of an example as the outputs of a model that predicts it with certainty.
+  // Returns the label of an example in the format of a model's outputs: the number for regression,
+  // otherwise 1 for each class that it has and 0 for the others.
   std::vector<float> label(const io::Labels& labels, std::size_t at) const {
     if (labels.problem == io::Problem::regression) return {batch.arrays[3].values<float>()[at]};
     std::vector<float> out(labels.names.size(), 0);
@@ -88,8 +89,8 @@ OrderedJson text_json(KeptRows& kept, const text::BertTokenizer& tokenizer,
   return out;
 }
 
-// Returns the words that the text's pieces belong to. They are the first words of the original text
-// `written` or, if it is nullopt, decoded from the pieces.
+// Returns one word for each entry of text.words: the first words of the original text `written`, or
+// words decoded from the ids if `written` is nullopt.
 std::vector<std::string> words_of(const std::optional<std::string>& written,
                                   const text::BertTokenizer& tokenizer,
                                   const text::TextPairIds& text) {
@@ -122,7 +123,7 @@ OrderedJson entities_json(const std::vector<std::string>& words,
   return out;
 }
 
-// Statistics of the predictions that have been written.
+// The lines of predictions.jsonl, and the values from which their metrics are computed.
 struct WrittenPredictions {
   std::string lines;
   evaluation::EntityCounts entities = {};
@@ -185,7 +186,8 @@ WrittenPredictions predict_texts(execution::Classifier& classifier, const Labell
   return written;
 }
 
-// Returns the metrics of all examples. The correlation with a constant is 0.
+// Returns the metrics that need all predictions: correlations for regression (0 if predictions or
+// labels are constant), precision, recall and F1 of entities for token_labels; otherwise none.
 std::vector<model::MeasuredValue> measures_of(const WrittenPredictions& written,
                                               const io::Labels& labels) {
   if (labels.problem == io::Problem::regression) {

@@ -15,10 +15,12 @@ namespace smelt::pipeline {
 
 // Returns the inference job of a task.
 execution::ClassifyJob classify_job(const model::ClassifyTask& task);
-// Writes a JSON object for each example of eval.split to RecipePaths::predictions: text (joined
-// from its pieces, with "pair" for a second text), label, prediction and probabilities; for
-// token_labels these are lists, and there are entities. Returns precision, recall and F1 of
-// entities (evaluation/metrics/entities.h), or Spearman's correlation for regression.
+// Writes a JSON object for each example of eval.split to RecipePaths::predictions: "text" (with
+// "pair" for a second text), label, prediction and probabilities. Texts are the original ones or,
+// if their file is missing, decoded from the token ids. For token_labels, label, prediction and
+// probabilities are lists with a value for each word, and words_json() adds its other fields.
+// Returns Pearson's and Spearman's correlation for regression; precision, recall and F1 of entities
+// (evaluation/metrics/entities.h) for BIO labels; otherwise an empty vector.
 std::vector<model::MeasuredValue> write_class_predictions(const Recipe& recipe,
                                                           const model::ClassifyTask& task);
 

@@ -141,7 +141,8 @@ void check_answers(const RecipeChecks& checks, const ClassifyData& data) {
                  "leave data.labels empty");
 }
 
-// Checks class weights and label smoothing, which only losses of single classes support.
+// Checks train.class_weights and train.label_smoothing, which need a softmax loss: model.problem
+// single_label or token_labels.
 void check_labels_of_loss(const RecipeChecks& checks, const Recipe& r) {
   checks.require(
       r.train.label_smoothing >= 0 && r.train.label_smoothing < 1, {"train.label_smoothing"},
@@ -165,7 +166,8 @@ std::vector<std::string> labels_to_check(const Recipe& r) {
   if (!labels.empty() || !io::Labels{.problem = problem}.has_classes()) return labels;
   if (!r.distill.teacher.empty())  // the data must have the same classes
     return teacher_of(r).asked.at("labels").get<std::vector<std::string>>();
-  // f1 needs two classes.
+  // Two, because best_metric may be f1, which exists only for two classes. For words more are
+  // usual, such as O, B-PER and I-PER.
   std::size_t count = problem == io::Problem::token_labels ? 3 : 2;
   if (const auto weights = split(r.train.class_weights, ','); weights.size() > 1)
     count = weights.size();

@@ -1,5 +1,6 @@
-// Completes ELECTRA's task from a run's files and exports its models. Used by recipes and by the
-// command that is compatible with the original program.
+// Fills in the settings of an ELECTRA task that depend on a run's files, and exports ELECTRA models
+// for transformers. Used by recipes and by the command that is compatible with the original
+// program.
 #pragma once
 
 #include <string>
@@ -15,8 +16,8 @@ namespace smelt::pipeline {
 // Returns the ids of the special tokens. Throws UsageError if one of them is missing.
 model::ElectraIds special_ids(const text::Vocabulary& vocabulary);
 
-// Returns the settings completed by vocabulary and training data: vocab_size, ids and
-// majority_token. Throws UsageError as described in pipeline/config/vocabulary_facts.h.
+// Returns `settings` with vocab_size, ids and majority_token set from the vocabulary and the
+// training records. Throws UsageError as described in pipeline/config/vocabulary_facts.h.
 model::ElectraTask with_files(model::ElectraTask settings, const text::Vocabulary& vocabulary,
                               const std::vector<std::string>& records,
                               const std::string& size_name);

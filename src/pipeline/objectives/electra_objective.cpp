@@ -44,7 +44,7 @@ model::ElectraTask settings_of(const Recipe& r) {
   return c;
 }
 
-// Returns the task completed by the vocabulary and the data.
+// Returns the task with all settings that depend on the vocabulary and the records.
 model::ElectraTask finished_task(const Recipe& r) {
   return with_files(settings_of(r), vocabulary_of(r), record_files(RecipePaths(r).train_records),
                     "model.vocab_size");
@@ -91,7 +91,7 @@ std::uint64_t make_electra_examples(const Recipe& r, ExampleSet set) {
   return data::build_electra_examples(job).examples;
 }
 
-// Returns the accuracy of the discriminator and the generator, compared with constant predictions.
+// Formats the accuracies of discriminator and generator beside those of constant predictions.
 std::string electra_remark(const Recipe& r, const execution::Evaluation& e) {
   const model::ElectraTask c = finished_task(r);
   const auto share = [&](const char* name) { return percent(e.measure(name).value); };
@@ -187,8 +187,8 @@ void export_recipes_model(const Recipe& r, const std::string& folder) {
                   .averaged = r.eval.averaged});
 }
 
-// Returns whether the folder contains a generator. Its config does not contain the discriminator's
-// sizes.
+// Returns whether the folder contains only a generator in Hugging Face format. The sizes in its
+// config are not those of the discriminator, so a recipe cannot use them.
 bool is_generator(const std::string& folder) {
   const std::string path = io::join_path(folder, "config.json");
   if (!io::exists(path)) return false;

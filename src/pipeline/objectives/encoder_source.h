@@ -16,10 +16,10 @@ namespace smelt::pipeline {
 model::Encoder encoder_in(const std::string& weights, const std::string& where);
 model::Encoder encoder_of(const checkpoint::StoredModel& model);
 
-// Returns values for the recipe's section `model` if pre-training continues from the model that
-// train.init_from names: the sizes of that model. `set` are the fields that are set, and
-// `sizes_of(train.init_from)` returns the model's config. Empty if train.init_from is empty,
-// remote, missing, or a model of another kind.
+// Returns the sizes of the model in train.init_from as values of the recipe's section `model`, for
+// continued pretraining. `set` contains the fields that the recipe sets; `sizes_of` returns the
+// config of the model in a folder. Empty if train.init_from is empty, remote or missing, or names
+// a model of another kind.
 FieldValues sizes_of_pretrained(const FieldValues& set,
                                 const std::function<Json(const std::string& init)>& sizes_of);
 

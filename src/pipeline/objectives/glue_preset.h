@@ -12,9 +12,10 @@ namespace smelt::pipeline {
 // Searches for the files if data.train is not set. Throws UsageError if the task is unknown.
 FieldValues glue_preset(const FieldValues& set);
 
-// Returns the metric that compares runs of the task; empty without a task.
+// Returns the name of the default metric for comparing runs on the task; empty if data.glue is
+// unset.
 std::string glue_metric(const Recipe& recipe);
-// Returns a line with GLUE's official metrics of the task; empty without a task.
+// Returns a line with GLUE's official metrics for the task; empty if data.glue is unset.
 std::string glue_remark(const Recipe& recipe, const execution::Evaluation& evaluation);
 
 }  // namespace smelt::pipeline

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kBatchesAtOnce = 64;
 
-// Formats a prediction in the benchmark's terms. STS-B scores are limited to 0 to 5.
+// Formats a prediction for a submission: the class name, or an STS-B score clamped to 0 to 5.
 std::string prediction_text(const io::Labels& labels, const std::vector<float>& numbers) {
   if (labels.problem != io::Problem::regression) return execution::said_label(labels, numbers);
   std::ostringstream out;

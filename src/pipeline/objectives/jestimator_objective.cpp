@@ -93,7 +93,7 @@ execution::FillMaskJob fill_with_jestimator(const checkpoint::StoredModel& m) {
   };
   job.max_tokens = model.max_length;
   job.vocab_size = model.vocab_size;
-  job.framed = false;  // its training text has no [CLS] and [SEP]
+  job.framed = false;  // the model was trained without [CLS] and [SEP]
   return job;
 }
 

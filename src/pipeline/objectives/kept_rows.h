@@ -13,7 +13,7 @@ namespace smelt::pipeline {
 // A reader of the original rows of one file of records (data::rows_beside()).
 class KeptRows {
  public:
-  // Throws UsageError if there is a file that does not have `count` rows.
+  // Opens the file if it exists. Throws UsageError if it does not have `count` rows.
   KeptRows(const std::string& records, std::uint64_t count);
 
   // Returns whether the file exists. Records of earlier versions have none.

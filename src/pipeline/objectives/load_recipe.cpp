@@ -39,8 +39,8 @@ struct Setting {  // NOLINT(bugprone-exception-escape): a moved YAML::Node may t
 };
 using Settings = std::map<std::string, Setting>;  // by dotted path
 
-// Collects the scalar values by dotted path; a nested map is a section. `lines` are the lines of
-// all paths so far.
+// Adds the scalar values of `node` to `out` by dotted path; a nested map is a section. `lines` maps
+// each path that was read so far to its line. Throws UsageError for duplicate paths and lists.
 void flatten(const YAML::Node& node, const std::string& prefix, const std::string& where,
              std::map<std::string, int>& lines, Settings& out) {
   for (const auto& item : node) {
@@ -68,10 +68,10 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
   }
 }
 
-// Returns how to write a setting: for "train.steps = 10" (as separate words) or "train.steps:10" it
-// returns "train.steps=10"; for a field alone, an example.
+// Returns the correct form of a malformed setting, for a hint: "train.steps=10" for the words
+// "train.steps", "=", "10" or for "train.steps:10"; "train.steps=…" for the field alone.
 std::string setting_form(std::span<const std::string> words) {
-  // The words "name", "=", "value"; the next word with '=' belongs to another setting.
+  // Joins at most three words ("name", "=", "value"). Another word with '=' is the next setting.
   const auto other = std::ranges::find_if(words.subspan(1), [](const std::string& word) {
     return word.find('=', 1) != word.npos && word.find('.') < word.find('=');
   });
@@ -420,8 +420,8 @@ void add_preset(const ObjectiveType& type, const std::string& origin, Settings& 
     settings.emplace(field, Setting{YAML::Node(value), origin});
 }
 
-// If the default of a field has changed since the run in the folder began, keeps the run's value,
-// so that the run can resume.
+// Sets vocab.lower_case, vocab.strip_accents and vocab.alphabet to the values in the run's stored
+// recipe if `r` does not set them, so that a run can resume after their defaults have changed.
 void keep_stored_defaults(Recipe& r) {
   if (r.anew || io::is_remote(r.out) || !run_named_by(r.out)) return;
   const std::string file = kept_recipe_path(r.out);
@@ -473,7 +473,7 @@ Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew)
   keep_stored_defaults(recipe);
   recipe.text = io::parse_config<TextSection>(recipe.sections["text"], path);
   recipe.vocab = io::parse_config<VocabSection>(recipe.sections["vocab"], path);
-  // The vocabulary is that of the pretrained model.
+  // A model that is fine-tuned on rows has the vocabulary of its pretrained model.
   if (recipe.type->reads == Reads::rows && recipe.type->sentencepiece)
     recipe.vocab.type = "unigram";
   recipe.ready = io::parse_config<ReadySection>(recipe.sections["data"], path);
@@ -550,7 +550,7 @@ Recipe load_recipe(const std::string& given, const std::vector<std::string>& ove
   const std::string path = run ? kept_recipe_path(*run) : given;
   if (!io::is_remote(path) && !io::exists(path)) throw_no_recipe(path);
   Settings settings = read_settings(path, over);
-  // The folder may have been moved since.
+  // The stored `out` is wrong if the run's folder was moved.
   if (run && settings["out"].origin != "--set") settings["out"] = {YAML::Node(*run), path};
   Recipe recipe = recipe_of_settings(std::move(settings), path, anew);
   // Only a file or setting that the user chose is trusted; a run's folder may come from anyone.

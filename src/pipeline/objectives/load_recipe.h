@@ -13,14 +13,14 @@ struct RecipeField {
   std::string path;           // "train.steps"
   std::string default_value;  // as written in YAML
   std::string help;           // includes the unit
-  // Values of an enumeration; empty: see field_choices().
+  // Possible values of an enumeration. For other fields empty; see field_choices().
   std::vector<std::string> choices = {};
 };
 // Returns the fields of a recipe of one model.type. Throws UsageError if the type is unknown.
 std::vector<RecipeField> recipe_fields(const std::string& type = "bert");
 
-// Returns the hint for a path that is not one of the `known` fields: the current name of a renamed
-// field, the field for another program's name, or the nearest name.
+// Returns a hint for a path that is not one of the `known` fields. It suggests the current name of
+// a renamed field, the equivalent of another program's field, or the most similar name.
 std::string unknown_field_hint(const std::string& path, const std::vector<std::string>& known);
 
 // Loads a recipe from a file or from a run's folder (pipeline/config/kept_recipe.h); `out` is then

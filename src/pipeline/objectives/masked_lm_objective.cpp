@@ -38,7 +38,8 @@ MaskedLmData masked_lm_data(const Recipe& r) {
   return io::parse_config<MaskedLmData>(r.data, "data");
 }
 
-// Returns the task for an encoder with these fields, whose vocab_size may be 0: the vocabulary's.
+// Returns `task` with its encoder, parsed from the fields `model`, and the ids of the special
+// tokens. A vocab_size of 0 is replaced by the size of the vocabulary.
 model::MaskedLmTask with_vocabulary(const std::string& family, Json model, model::MaskedLmTask task,
                                     const text::Vocabulary& vocabulary,
                                     const std::string& size_name) {
@@ -95,7 +96,8 @@ std::uint64_t make_masked_lm_examples(const Recipe& r, ExampleSet set) {
   return data::build_electra_examples(job).examples;
 }
 
-// Throws UsageError that begins with `command` for a model without a masked-language-model head.
+// Returns the encoder of a stored model. Throws UsageError, which begins with `command`, if the
+// model has no masked-language-model head or its sizes are unknown.
 model::Encoder stored_encoder(const std::string& family, const checkpoint::StoredModel& m,
                               const char* command) {
   const checkpoint::StoredFamily& stored = checkpoint::family_of_encoder(family);

@@ -1,5 +1,4 @@
-// Masked-LM pre-training of an encoder family without next sentences: what RoBERTa and ModernBERT
-// share.
+// Masked-LM pretraining without next-sentence prediction, shared by RoBERTa and ModernBERT.
 #pragma once
 
 #include <functional>
@@ -10,7 +9,7 @@
 
 namespace smelt::pipeline {
 
-// What differs between the families.
+// The properties of an encoder family that its objective type depends on.
 struct MaskedLmFamily {
   std::string name;                     // in model/models/encoder_family.h
   std::string help;                     // one line

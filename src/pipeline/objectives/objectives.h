@@ -9,7 +9,7 @@
 
 namespace smelt::pipeline {
 
-// The pretraining of each family, in <name>_objective.cpp.
+// Declares the pretraining objective of each model family, defined in <name>_objective.cpp.
 #define SMELT_DECLARE(name) ObjectiveType name##_objective();
 SMELT_MODEL_FAMILIES(SMELT_DECLARE, SMELT_DECLARE)
 #undef SMELT_DECLARE

@@ -9,7 +9,7 @@ namespace smelt::pipeline {
 
 struct ReadPredictions {
   evaluation::JsonValues predictions, labels;
-  bool of_words = false;  // lists of word labels (metric_of_words())
+  bool of_words = false;  // whether each value is a list with a label for each word
 };
 // Reads the file RecipePaths::predictions. `field` is the name of the prediction
 // (evaluation/metrics/named.h). Throws UsageError if a line lacks it or "label".

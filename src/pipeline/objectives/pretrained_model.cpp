@@ -64,8 +64,8 @@ bool is_vocabulary_of(const checkpoint::StoredModel& model, const std::string& p
              : text::vocabulary_lines(bytes) == text::vocabulary_lines(model.vocab_txt);
 }
 
-// Returns whether the type supports a task. Also creates the job of `model`, unless it is null;
-// that throws UsageError if the model lacks the head.
+// A function that returns whether a type of model supports a task. If `model` is not null, it also
+// checks that model: it returns false or throws UsageError if the model lacks the required part.
 using MakesJob = bool(const InferenceJobs& jobs, const checkpoint::StoredModel* model);
 
 template <auto kJob>
@@ -92,7 +92,7 @@ bool scores(const InferenceJobs& jobs, const checkpoint::StoredModel* model) {
 struct TaskWords {
   InferenceTask task;
   MakesJob* makes;
-  // Parts of messages: the command, what a model can do, and what it lacks.
+  // Parts of error messages: the command, the task as a verb, the missing part, and the hint.
   std::string_view command, verb, lacks, hint;
 };
 constexpr std::array<TaskWords, 7> kTasks{{
@@ -131,7 +131,7 @@ std::string command_of(const LoadOptions& o) {
   return o.task ? std::string(words_of(*o.task).command) : "load";
 }
 
-// Adds the fields of a model that are in a run's settings.
+// Sets the fields of `m` that a run's settings contain, such as its config and prefix.
 void apply_settings(Json settings, checkpoint::StoredModel& m) {
   m.config = settings.value("model", Json());
   m.objective = settings.value("objective", Json());
@@ -146,7 +146,7 @@ void apply_settings(Json settings, checkpoint::StoredModel& m) {
 void choose_vocabulary(const LoadOptions& o, const std::string& command,
                        checkpoint::StoredModel& m) {
   if (!o.vocab.empty()) {
-    const bool by_crc = m.settings.is_object();  // checked in check_vocabulary()
+    const bool by_crc = m.settings.is_object();  // check_vocabulary() compares the checksums
     if (!by_crc && !m.vocab_txt.empty() && !is_vocabulary_of(m, o.vocab))
       throw UsageError(
           str("--vocab: ", o.vocab, " is not ", m.vocab, ", the vocabulary of ", m.where),
@@ -362,7 +362,7 @@ execution::Classifier& PretrainedModel::kept_classifier(const execution::Classif
   return *classifier_;
 }
 
-// Throws UsageError if the model's problem does not fit the method.
+// Throws UsageError, which names the right method, if the method `call` does not fit model.problem.
 static void check_problem(const io::Labels& labels, bool fits, std::string_view call) {
   if (fits) return;
   const char* own = labels.problem == io::Problem::token_labels   ? "token_labels()"

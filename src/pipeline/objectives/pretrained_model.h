@@ -91,7 +91,7 @@ struct EvaluatedText {
   data::CorpusCounts text;
   execution::Evaluation evaluation;
   std::int64_t seq_length = 0;  // tokens of an example
-  BaselineMeasures baseline;    // of the family, for verdict() (pipeline/stages/evaluation.h)
+  BaselineMeasures baseline;    // for verdict() (pipeline/stages/evaluation.h)
 };
 
 // The newest checkpoint of a run and the settings to load it with.
@@ -151,8 +151,8 @@ class PretrainedModel {
   // temporary folder. Throws UsageError if the text is too short.
   EvaluatedText evaluate_text(const TextToEvaluate& text) const;
 
-  // Return the objects that classify() and generate() use. They also accept streams of batches and
-  // token ids.
+  // Return new objects of the kind that classify() and generate() use internally, for streams of
+  // batches and for token ids.
   execution::Classifier classifier(const execution::ClassifyOptions& options = {}) const;
   execution::Generator generator(const execution::GenerateOptions& options = {}) const;
 
@@ -174,7 +174,7 @@ class PretrainedModel {
   execution::HostWeights weights_;
 
   std::optional<execution::MaskFiller> filler_;
-  std::int64_t top_ = 0;  // of filler_
+  std::int64_t top_ = 0;  // number of guesses per mask that filler_ returns
   std::optional<execution::Detector> detector_;
   std::optional<execution::Classifier> classifier_;
   execution::ClassifyOptions classify_options_;

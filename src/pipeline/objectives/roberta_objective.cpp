@@ -6,7 +6,7 @@
 namespace smelt::pipeline {
 namespace {
 
-// Fields of model: besides those of the encoder.
+// Additional fields of the section `model`, which are not part of the encoder's config.
 struct RobertaMasking {
   double mask_prob = 0.15;
 };

@@ -1,4 +1,4 @@
-// The rows that each split of a recipe's examples is made from, by its section data.
+// The source files of the rows in each split, according to the recipe's section `data`.
 #pragma once
 
 #include <functional>
@@ -14,12 +14,12 @@
 namespace smelt::pipeline {
 
 struct RowSource {
-  std::string what, input;                   // "data.train", and its files
-  std::optional<data::RowSplit> split = {};  // none: all rows
+  std::string what, input;                   // field name such as "data.train", and its value
+  std::optional<data::RowSplit> split = {};  // the part of the rows to use; nullopt: all rows
 };
 
-// Returns the rows of a split. Held-out rows have their own files or are a share of the training
-// rows; with a share of 0, all rows are training rows.
+// Returns the source of the rows of a split. Held-out rows have their own files or are a share of
+// the training rows. If that share is 0, there are no held-out rows; do not call it for them.
 template <class Data>
 RowSource row_source(const Data& data, ExampleSet set) {
   if (set == ExampleSet::test) return {.what = "data.test", .input = data.test};

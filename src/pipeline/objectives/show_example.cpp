@@ -20,8 +20,8 @@ class ExampleText {
   std::string token(std::int64_t id) const {
     return names(id) ? vocabulary_->token(static_cast<std::int32_t>(id)) : str(id);
   }
-  // Returns the number of characters that mark the token as the continuation of a word; 0 if it
-  // begins one.
+  // Returns the length of the prefix, such as "##", that marks the token as the continuation of a
+  // word; 0 if the token begins a word.
   std::size_t continuing_mark(std::int64_t id) const {
     if (!names(id) || !vocabulary_->continues_word(static_cast<std::int32_t>(id))) return 0;
     const std::size_t size = vocabulary_->continuing_prefix().size();

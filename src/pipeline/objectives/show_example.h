@@ -19,10 +19,10 @@ std::string example_legend(bool colour);
 std::string show_example(const std::string& place, const data::BertRow& example,
                          const text::Vocabulary* vocabulary, bool colour);
 
-// Formats any example: its place, then a line for each feature with its name and first values. With
-// a vocabulary, the ids of kTokenIds (data/input_pipeline/inspect.h) are shown as tokens, without
-// padding (id 0) at the end; with `pieces`, a SentencePiece model, so are those of inputs and
-// targets.
+// Formats any example: its place, then a line for each feature with its name and first values. If
+// `vocabulary` is set, the features kTokenIds (data/input_pipeline/inspect.h) are shown as tokens
+// without trailing padding (id 0). If `pieces`, a SentencePiece model, is set, the features inputs
+// and targets are shown in the same way.
 std::string show_features(const std::string& place, const io::Example& example,
                           const text::Vocabulary* vocabulary = nullptr,
                           const text::Tokenizer* pieces = nullptr);

@@ -30,8 +30,8 @@ const std::map<std::string, std::string>& small_sizes() {
   return kSizes;
 }
 
-// Removes settings that the user has set on the command line or that contradict them. The number of
-// steps stays small regardless of how the user set it.
+// Removes settings of fields that the user has set on the command line, and settings that
+// contradict these fields. Call it before add_small_steps(), which overrides the user's steps.
 std::vector<std::string> without_users(const Recipe& r, std::vector<std::string> settings) {
   static const std::map<std::string, std::vector<std::string>> kContradicted{
       {"train.schedule.warmup_ratio", {"train.schedule.warmup_steps"}},

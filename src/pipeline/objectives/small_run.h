@@ -12,8 +12,8 @@ namespace smelt::pipeline {
 // vocabulary and examples are unchanged; the output folder has the suffix "-small".
 std::vector<std::string> small_settings(const Recipe& recipe);
 
-// If `settings`, the user's, have train.steps, adds settings that turn off other fields that
-// determine the length of the training, such as train.epochs.
+// If the user's `settings` contain train.steps, adds settings in front that disable the other
+// fields for the length of training, such as train.epochs.
 void add_step_settings(std::vector<std::string>& settings);
 
 }  // namespace smelt::pipeline

@@ -74,11 +74,11 @@ void visit_fields(C& c, Visitor&& visit) {
         "has are counted");
 }
 
-// The settings of a T5 recipe, completed by its vocabulary once it is made.
+// The settings of a T5 recipe. with_vocabulary() sets those that depend on the vocabulary.
 struct T5Recipe {
   model::T5Task task;
   data::TextToText text;
-  std::int64_t on_top = 0;  // sentinels that are not pieces of the vocabulary
+  std::int64_t on_top = 0;  // number of sentinels that are not pieces of the vocabulary
 };
 
 T5Recipe t5_settings(const Recipe& r) {
@@ -115,7 +115,8 @@ std::vector<model::IdRange> words_among(std::int64_t pieces, const text::Sentine
   return out;
 }
 
-// Adds the properties of a vocabulary to the settings: its size, sentinels and end of sequence.
+// Returns `c` with the settings that depend on the vocabulary: its size, sentinels and end token.
+// Throws UsageError, which begins with `where`, if the settings do not fit the vocabulary.
 T5Recipe with_vocabulary(T5Recipe c, const text::Sentinels& sentinels, std::int32_t end,
                          std::int64_t pieces, const std::string& where) {
   model::T5Config& model = c.task.model;
@@ -139,8 +140,8 @@ T5Recipe with_vocabulary(T5Recipe c, const text::Sentinels& sentinels, std::int3
   return c;
 }
 
-// Adds the properties of a vocabulary file. Messages about settings that do not fit it begin with
-// `where`.
+// Returns the settings of the recipe, completed with the vocabulary file `origin`. Messages about
+// settings that do not fit the vocabulary begin with `where`.
 T5Recipe of_vocabulary(const Recipe& r, const std::string& origin, const std::string& where) {
   const auto vocabulary = text::load_tokenizer(origin, tokenizer_flags(r));
   if (vocabulary->token(0) != "<pad>")
@@ -153,7 +154,8 @@ T5Recipe of_vocabulary(const Recipe& r, const std::string& origin, const std::st
 
 T5Recipe finished(const Recipe& r) { return of_vocabulary(r, vocabulary_path(r), ""); }
 
-// Returns the path of the existing vocabulary if it can be read; empty if it is not known yet.
+// Returns given_vocabulary(). If that file is missing, returns the run's own copy, or an empty
+// string if the run has not begun.
 std::string readable_vocabulary(const Recipe& r) {
   const std::string own = RecipePaths(r).vocab;
   try {
@@ -177,7 +179,7 @@ T5Recipe expected(const Recipe& r, const std::string& where) {
 void check_sentinels(const Recipe& r, const T5Recipe& c) {
   if (r.train.init_from.empty() || state_to_resume(r)) return;
   const auto weights = t5_in(r.train.init_from, "train.init_from").extra_ids;
-  // The vocabulary contains the sentinels.
+  // Whether all sentinels are pieces of the vocabulary.
   const bool own = c.on_top == 0 && c.text.sentinels > 0;
   if (weights && !own && *weights != c.text.sentinels)
     throw UsageError(str("data.extra_ids: ", c.text.sentinels, " sentinels, but the weights of ",
@@ -244,7 +246,7 @@ std::uint64_t make_t5_examples(const Recipe& r, ExampleSet set) {
   return train ? source->epoch_size() : source->size();
 }
 
-// Returns the loss of a unigram model of the words, and the model's loss per character.
+// Returns the loss of the unigram baseline, and the evaluated model's loss per character.
 std::vector<model::MeasuredValue> of_unigram(const Recipe& r, const execution::Evaluation& e) {
   const T5Recipe c = finished(r);
   const RecipePaths paths(r);
@@ -287,8 +289,8 @@ void export_t5(const Recipe& r, const std::string& folder) {
            checkpoint.step);
 }
 
-// Returns the job that fills spans. Its ids are those of the tokenizer's pieces and of the
-// sentinels, which may have no piece.
+// Returns the job that fills spans. Its ids are those of the pieces and of the sentinels, which may
+// lie above the pieces.
 execution::SpanJob span_job(const Recipe& r) {
   const T5Recipe c = finished(r);
   const std::shared_ptr<const text::Tokenizer> tokenizer =

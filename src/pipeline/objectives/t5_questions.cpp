@@ -134,8 +134,8 @@ class T5Text {
     return number >= 0 && number < sentinels_.count && names_.at(id) == sentinel_name(number);
   }
 
-  // Normalizes text and removes white space at its end. Replaces repeated spaces by one U+2581;
-  // single spaces are unchanged.
+  // Normalizes text and removes trailing white space. Replaces each run of several spaces by one
+  // U+2581, except if added_.by_words is set; single spaces are unchanged.
   std::string normalize(std::string_view text) const {
     const std::string marked = raw_->normalized(text);
     std::string spaced, out;
@@ -159,7 +159,7 @@ class T5Text {
   // Encodes the text between two added tokens that were found before normalization.
   void encode_part(std::string_view text, Before before, std::vector<std::int32_t>& out) const {
     if (!segmenter_) return encode_words(text, before, out);
-    // Added tokens stay whole.
+    // Applies word segmentation only between added tokens, so that it does not split them.
     std::string words;
     kept_whole_.for_each(
         text, nullptr, [&](const text::AddedToken* token, std::size_t begin, std::size_t end) {
@@ -171,7 +171,7 @@ class T5Text {
     encode_words(words, before, out);
   }
 
-  // Encodes text whose words are already separated.
+  // Encodes text after word segmentation.
   void encode_words(std::string_view part, Before before, std::vector<std::int32_t>& out) const {
     const bool at_begin = before == Before::nothing;
     const bool sign =
@@ -190,7 +190,8 @@ class T5Text {
         });
   }
 
-  // Encodes normalized text next to an added token, where spaces are significant.
+  // Encodes normalized text next to an added token. A leading space is significant there; `sign`:
+  // whether to add one if it is missing.
   void encode_rest(std::string_view text, bool sign, std::vector<std::int32_t>& out) const {
     if (added_.by_words) return encode_pieces(text, true, out);
     const bool spaced = text.starts_with(' ') || text.starts_with(kSpaceSign);
@@ -213,14 +214,14 @@ class T5Text {
   std::int32_t end_;
   std::int64_t ids_ = 0;
   text::TokenFinder as_written_, normalized_;
-  // Tokens of `normalized_`, found by their unnormalized text.
+  // The same tokens as in `normalized_`, but matched in text that is not normalized.
   text::TokenFinder kept_whole_;
   std::map<std::int32_t, std::string> names_;  // of sentinels and added tokens
 };
 
-// Returns the bytes of intermediate values in f32. Per row: keys and values of all tokens in both
-// stacks, the encoder's attention scores before and after the softmax, and three copies of the
-// output scores. Shared by all rows: the position biases.
+// Estimates the bytes of intermediate values in f32. Per row: the decoder's keys and values for its
+// self-attention and cross-attention, the encoder's activations and attention scores, and three
+// copies of the output scores. Shared by all rows: the position biases.
 double bytes_kept(const model::T5Config& c, double rows, double S, double T) {
   const auto layers = static_cast<double>(c.decoder_layers()),
              heads = static_cast<double>(c.num_heads), width = heads * static_cast<double>(c.d_kv);

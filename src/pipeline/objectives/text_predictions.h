@@ -22,7 +22,7 @@ struct TextsToAnswer {
 std::vector<model::MeasuredValue> write_text_predictions(const Recipe& recipe,
                                                          const TextsToAnswer& of);
 
-// Returns an object that computes the same two metrics on the held-out rows during training. `job`
+// Returns an object that computes exact_match and bleu on the held-out rows during training. `job`
 // is the generation job of the recipe's model.
 std::unique_ptr<execution::StateMeasures> answer_measures(
     const Recipe& recipe, const TextsToAnswer& of, std::shared_ptr<const pjrt::Client> client,

@@ -149,7 +149,8 @@ std::vector<std::string> answer_files(const Recipe& r) {
   return row_files(r);
 }
 
-// Returns the generation job. Sentinels are numbered as in the original model.
+// Returns the generation job of the fine-tuned model. Its sentinels have the same ids as in the
+// pretrained model.
 execution::GenerateJob answer_job(const Recipe& r) {
   const PretrainedT5 pretrained = resolved_t5(r);
   execution::GenerateJob job = t5_generate_job(pretrained.model, vocabulary_path(r),

@@ -26,8 +26,8 @@ struct UnigramJob {
 // of the words in the first 4096 training examples, with 1 added to each count.
 model::MeasuredValue unigram_measure(const UnigramJob& job);
 
-// Returns the mean number of characters per word id in the held-out examples, including the space
-// before a word. The tokenizer is a SentencePiece model.
+// Returns the mean number of characters per SentencePiece piece in the held-out examples, over the
+// pieces whose ids are in job.words. The space that a piece may begin with counts as a character.
 double characters_of_words(const UnigramJob& job, const text::Tokenizer& tokenizer);
 
 }  // namespace smelt::pipeline

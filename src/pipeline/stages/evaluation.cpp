@@ -98,7 +98,7 @@ void write_evaluation(const Recipe& r, const execution::Evaluation& e, const std
   // evaluations.jsonl contains only evaluations on the validation examples.
   if (r.eval.split == "test") return;
   record["checkpoint"] = mark;
-  // A run and a follower may write at the same time.
+  // `smelt run` and a process in follow_model() may write at the same time.
   const io::FileLock turn(
       io::join_path(paths.model_dir, str(evaluation::kEvaluationsFile, ".lock")));
   auto all = stored_evaluations(paths.model_dir);
@@ -122,8 +122,8 @@ execution::Evaluation with_more_measures(const Recipe& r, execution::Evaluation 
   return e;
 }
 
-// Evaluates a checkpoint with predictions. Calls `keep` with the metrics before the predictions are
-// made, because these may run out of memory.
+// Evaluates the model and writes its predictions. Calls `keep` once before the predictions, which
+// may run out of memory, and once with all metrics.
 execution::Evaluation evaluate_and_keep(
     const Recipe& r, const std::function<void(const execution::Evaluation&)>& keep) {
   execution::Evaluation e = with_more_measures(r, execution::evaluate(recipe_evaluation(r)));
@@ -220,7 +220,7 @@ class RecipeFollower {
     return scalars;
   }
 
-  // Starts once there is a checkpoint, so that vocabulary and data exist.
+  // Creates the evaluator. Call it only once there is a checkpoint: vocabulary and data exist then.
   void start() {
     job_ = recipe_evaluation(recipe_);
     evaluator_.emplace(job_);

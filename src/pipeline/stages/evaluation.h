@@ -31,7 +31,8 @@ execution::Evaluation evaluation_of_json(const OrderedJson& json);
 // Returns the lines of eval_results.txt, "name = value": global_step, loss, then every metric by
 // name.
 std::string evaluation_text(const execution::Evaluation& evaluation);
-// Returns these lines with a title, the remark of the type of model, and the verdict.
+// Returns the lines of evaluation_text() with a title, the remark of the type of model, and the
+// verdict.
 std::string evaluation_report(const Recipe& recipe, const execution::Evaluation& evaluation);
 
 // The lowest and the last training loss of a run, from its log.
@@ -48,8 +49,8 @@ bool has_diverged(const LossTrend& course);
 std::string divergence_verdict(const std::optional<LossTrend>& course,
                                const execution::Evaluation& evaluation, double learning_rate);
 
-// Returns a sentence about the lowest held-out loss of the run's evaluations if the last one is
-// more than a twentieth above it: the model memorizes its training text. Empty otherwise.
+// Returns a sentence about overfitting if the last held-out loss of the run's evaluations is more
+// than 5 % above the lowest one; otherwise an empty string.
 std::string overfitting_remark(const std::string& model_dir);
 
 // Returns a sentence on whether the model is good or not yet trained, relative to its type's
@@ -68,8 +69,8 @@ std::optional<bool> is_clearly_better(const BaselineMeasures& baseline,
 // eval_results.json, and a line of evaluations.jsonl (docs/reference/formats/metrics.md) into the
 // model folder. With eval.split test, writes test_results.txt and test_results.json.
 execution::Evaluation evaluate_model(const Recipe& recipe);
-// Evaluates the model as above, but if the files cannot be written (a read-only folder), only logs
-// a warning.
+// Same as evaluate_model(), but only logs a warning if the files cannot be written, such as in a
+// read-only folder.
 execution::Evaluation evaluate_and_try_to_save(const Recipe& recipe);
 
 // Evaluates each checkpoint that is not in evaluations.jsonl, the oldest first, and waits for new

@@ -17,7 +17,8 @@
 namespace smelt::pipeline {
 namespace {
 
-// Fields of train: about devices and memory, which evaluation of a finished run also uses.
+// Fields of the section `train` that may change after training: evaluation uses most of them, and
+// the others do not affect a finished run.
 constexpr std::array<std::string_view, 12> kUsedByEvaluation{"device",
                                                              "devices",
                                                              "parallelism.mesh",
@@ -51,7 +52,8 @@ std::string stored_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// Adds "train.checkpoint.max_to_keep was 5, is 3" if the run's stored recipe has another value.
+// If the stored value of a field in `kept` differs from the recipe's, adds a text such as
+// "train.checkpoint.max_to_keep was 5, is 3" to `changes`.
 void add_change(const Recipe& r, const FieldValues& kept, const std::string& section,
                 const std::string& name, std::vector<std::string>& changes) {
   const std::string path = str(section, ".", name);

@@ -53,8 +53,8 @@ decltype(train::TrackChoice::sampler) sampler_of(const Recipe& r, const model::T
   };
 }
 
-// Returns a job with the settings that a resumed run must not change. Epochs are already converted
-// to steps.
+// Returns the part of the training job that check_resume() compares with the checkpoint. The epochs
+// of `r` are already converted to steps.
 train::TrainJob same_job(const Recipe& r) {
   const RecipePaths paths(r);
   train::TrainJob job =

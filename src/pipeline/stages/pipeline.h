@@ -22,7 +22,7 @@ bool can_make_text_again(const Recipe& recipe);
 // Makes the examples of data.test if they are missing or out of date. data.test may be set after
 // training. Does nothing if the recipe has no test set.
 void make_test_examples(const Recipe& recipe);
-// How training starts (train/trainer.h).
+// Whether training resumes from a checkpoint or starts a new model (train/trainer.h).
 struct Beginning {
   train::ResumeMode begin = train::ResumeMode::either;
   bool overwrite = false;
@@ -31,8 +31,8 @@ train::TrainSummary train_model(const Recipe& recipe, const Beginning& beginning
 // Returns the step from which train_model() would resume; nullopt for a new model. Throws the
 // UsageError that train_model() would throw.
 std::optional<std::int64_t> check_resume_step(const Recipe& recipe);
-// Computes the gradients of a batch whose step was not finite, without an update. `folder` contains
-// the saved batch; empty: the newest one.
+// Recomputes the gradients of a batch whose loss or gradients were not finite, without an update.
+// `folder` contains the saved batch; if it is empty, uses the newest saved batch.
 train::GradientReport replay_model(const Recipe& recipe, const std::string& folder);
 // Writes a Hugging Face folder. Replaces an earlier one if `folder` is the recipe's own.
 void export_model(const Recipe& recipe, const std::string& folder);

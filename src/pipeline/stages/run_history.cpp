@@ -17,8 +17,8 @@
 namespace smelt::pipeline {
 namespace {
 
-// Returns the files that identify weights. For a checkpoint this is its marker, which contains the
-// checksum of its manifest.
+// Returns the files whose content identifies the weights. For a checkpoint this is only its marker
+// file, which contains the checksum of the manifest.
 std::vector<std::string> weight_files(const std::string& weights) {
   if (weights.empty()) return {};
   try {

@@ -35,7 +35,7 @@ double checkpoints_at_most(const Recipe& r) {
                                 : 2);
 }
 
-// Returns the bytes of the checkpoints of an existing run.
+// Returns the number of checkpoints that an existing run has.
 double checkpoints_there(const std::string& model_dir) {
   std::size_t count = checkpoint::checkpoint_steps(model_dir).size();
   for (const char* kept : {"save", "best"})

@@ -25,7 +25,7 @@ void check_machine_memory(const Recipe& recipe);
 
 // Bytes of disk space that the run needs in recipe.out.
 struct DiskNeed {
-  double text = 0, records = 0;     // estimate of what is not made yet
+  double text = 0, records = 0;     // estimate; 0 if the files exist already
   double checkpoint = 0;            // one checkpoint
   double checkpoints = 0;           // all checkpoints that exist at the same time
   double checkpoints_there = 0;     // those that exist already

@@ -90,7 +90,7 @@ class RecipeRun {
   const train::ProcessGroup all_ = train::together_now("run");
   std::vector<Stage> stages_;
   std::size_t at_ = 0;  // index in stages_
-  // Record of the current shared stage, without its outputs.
+  // Record of the current shared stage from begin_stage(), which does not contain the outputs yet.
   std::optional<Json> made_from_;
   bool stopped_ = false;  // whether training was stopped by a signal
   // False if the model was trained to a later step than the recipe's train.steps.
@@ -126,8 +126,8 @@ void RecipeRun::begin() {
   remove_unfinished(r.out, RecipePaths(r).model_dir);
   if (beginning_.overwrite) forget_stage(r.out, "train");
   check_model_is_of(r, stages_, beginning_);
-  // The recipe is stored only after the checkpoint has accepted it (in train_model()); otherwise a
-  // rejected recipe would prevent the next start.
+  // If there is a checkpoint, train_model() stores the recipe after checking that it fits the
+  // checkpoint. A rejected recipe in the folder would prevent the next start.
   const bool begins = beginning_.overwrite || !checkpoint::latest_checkpoint(model_dir);
   if (!checkpoint::latest_checkpoint(model_dir)) keep_recipe(r);
   if (begins) {

@@ -15,7 +15,7 @@ using Trained = std::function<void(const train::TrainSummary&)>;
 // Returns the stages in order. Throws UsageError if their inputs are missing.
 std::vector<Stage> stages_of(const Recipe& recipe, const Beginning& beginning,
                              const Evaluated& evaluated = {}, const Trained& trained = {});
-// Returns the stages that all processes of a multi-host run make together, on all devices.
+// Returns the stages that all processes of a multi-host run execute together, on all devices.
 std::vector<Stage> shared_stages(const Recipe& recipe, const Beginning& beginning,
                                  const Evaluated& evaluated, const Trained& trained);
 

@@ -30,7 +30,8 @@ StagePaths always(std::vector<std::string> paths) {
   return [paths = std::move(paths)] { return paths; };
 }
 
-// Returns the files of the records, or their pattern if no file exists.
+// Returns a function that lists the files that match `records`, or returns the pattern if there are
+// none.
 StagePaths records_at(const std::string& records) {
   return [records] {
     const auto files = record_files(records);
@@ -47,7 +48,8 @@ StagePaths all_of(std::vector<StagePaths> parts) {
   };
 }
 
-// Returns the newest checkpoint in the folder; the folder itself if it has no checkpoint.
+// Returns a function that returns the newest checkpoint in the folder, or the folder itself if it
+// has no checkpoint.
 StagePaths model_at(const std::string& model_dir) {
   return [model_dir]() -> std::vector<std::string> {
     const auto step = checkpoint::latest_checkpoint(model_dir);
@@ -55,7 +57,7 @@ StagePaths model_at(const std::string& model_dir) {
   };
 }
 
-// Returns the checkpoint that evaluation and export use.
+// Returns a function that returns the checkpoint for evaluation and export.
 StagePaths trained_model(const Recipe& r) {
   return [r]() -> std::vector<std::string> {
     const std::string trained = RecipePaths(r).trained;
@@ -84,8 +86,8 @@ Json with(Json settings, const char* section, Json fields) {
   return settings;
 }
 
-// Returns the files that match. A pattern without a match is returned unchanged; the stage reports
-// it as missing if it has to run.
+// Returns the files that match the comma-separated patterns. A pattern without a match is returned
+// unchanged; the stage reports it as missing if it has to run.
 std::vector<std::string> files_or_patterns(const std::string& patterns) {
   std::vector<std::string> out;
   for (const std::string_view piece : split(patterns, ',')) {
@@ -121,7 +123,8 @@ Stage vocabulary_stage(const Recipe& r) {
       .defaults = r.defaults};
 }
 
-// Returns the files of labelled texts. For a resumed run they may be missing.
+// Returns the files of rows for the given fields of `data`, such as "train". For a resumed run the
+// files may be missing.
 std::vector<std::string> row_inputs(const Recipe& r, std::initializer_list<const char*> parts) {
   std::vector<std::string> out;
   for (const char* part : parts)
@@ -270,8 +273,8 @@ Json training_sections(const Recipe& r) {
   return training;
 }
 
-// Returns the recipe for the stages after training, without `anew`, so that they read the model
-// that was just trained.
+// Returns the recipe for the stages after training. Resets `anew`, so that these stages read the
+// model that was just trained.
 Recipe of_trained(Recipe r) {
   r.anew = false;
   return r;

@@ -41,7 +41,8 @@ std::string warmup_field(const char* ratio, const char* comment) {
   return yaml_line("  schedule", str("{warmup_ratio: ", ratio, "}"), comment);
 }
 
-// Returns eval.every. A run with a known number of steps has at least ten evaluations.
+// Returns the line of eval.every. If the number of steps is known, there are at least ten
+// evaluations.
 std::string eval_every_field(const StarterRecipe& s) {
   constexpr std::int64_t kLeastEvaluations = 10;
   const std::int64_t most =
@@ -76,7 +77,7 @@ std::string text_fields(const StarterRecipe& s) {
                              "paragraphs; lines: a sentence a line, empty lines between texts"));
 }
 
-// Returns vocab.size. `otherwise` is the size if the text is not known.
+// Returns the line of vocab.size. `otherwise` is the size to use if the text is unknown.
 std::string vocabulary_size_field(const StarterRecipe& s, std::int64_t otherwise) {
   const VocabularySize size =
       s.text ? suitable_vocabulary(*s.text)
@@ -98,8 +99,8 @@ std::string encoder_fields(const StarterRecipe& s) {
          yaml_line("  intermediate_size", str(4 * s.size.hidden), "");
 }
 
-// Text is copied 5 times into the examples, so 8 passes over them are 40 over the text, as in
-// BERT's own training.
+// The examples contain the text 5 times (data.dupe_factor), so 8 epochs over the examples are 40
+// epochs over the text, as in the BERT paper.
 constexpr const char* kEightPasses =
     "  epochs: 8                     # over the examples: 40 over the text "
     "(data.dupe_factor 5)\n";
@@ -144,7 +145,8 @@ std::string t5_text(const StarterRecipe& s) {
          device_fields(s) + "eval:\n" + eval_every_field(s);
 }
 
-// Returns train.init_from. For an example model, adds a comment on how to download it.
+// Returns the line of train.init_from. If no model is given, uses the example `folder` and adds a
+// comment on how to download `model`.
 std::string init_field(const StarterRecipe& s, const char* folder, const char* model) {
   const char* comment = "a folder of the pre-trained model";
   if (!s.init.empty()) return yaml_line("  init_from", quoted_text(s.init), comment);

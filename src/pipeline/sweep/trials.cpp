@@ -113,7 +113,7 @@ bool fits(const Recipe& r, const std::string& metric) {
 }
 
 // Throws UsageError, before anything is trained, if the metric does not fit the model's
-// predictions. Accepts an empty metric: the default, not yet known.
+// predictions. An empty metric is valid: it means the default, which may not be known yet.
 void check_metric(const Recipe& r, const std::string& metric) {
   if (metric.empty() || fits(r, metric)) return;
   auto known = evaluation::metric_names();
@@ -239,7 +239,8 @@ class Trials {
     return out;
   }
 
-  // Loads a recipe whose predictions can be compared with those of the other runs.
+  // Loads a recipe. Throws UsageError if its predictions cannot be compared with those of the other
+  // runs, because the metric does not fit or the held-out rows differ.
   Recipe checked(const std::vector<std::string>& settings) const {
     Recipe r = load(settings);
     check_metric(r, metric_);
@@ -263,8 +264,8 @@ class Trials {
     return io::join_path(io::join_path(base_.out, arm), folder_name(words));
   }
 
-  // Runs all seeds and appends their results to `out`. Returns a function that computes the mean
-  // score of the seeds on given examples.
+  // Runs all seeds of one combination of settings and appends the trial to `out`. Returns a
+  // function that computes the score on given examples, averaged over the seeds.
   evaluation::ScoreOf run_kind(const Kind& kind, std::vector<Trial>& out) {
     Trial trial;
     trial.name = kind.name;
@@ -374,7 +375,7 @@ std::vector<std::string> trial_folders(const std::string& out) {
   std::vector<std::string> folders;
   for (const char* arm : {kTrials, kAgainst})
     for (const std::string& kind : folders_in(io::join_path(out, arm))) {
-      if (io::path_name(kind).starts_with(kSeed)) {  // trials without a grid
+      if (io::path_name(kind).starts_with(kSeed)) {  // a run of a sweep without --grid
         folders.push_back(kind);
         continue;
       }

@@ -60,7 +60,7 @@ TrialsSummary run_trials(const TrialsJob& job);
 
 // Returns the index of the trial with the best mean, ignoring means that are not numbers.
 std::optional<std::size_t> best_trial(const TrialsSummary& summary);
-// Returns the folder of the best-scoring run of that trial.
+// Returns the folder of the best run of the best trial; nullopt if there is no best trial.
 std::optional<std::string> best_folder(const TrialsSummary& summary);
 
 // Returns the folders of all runs below a recipe's `out`; empty before the first trial.

@@ -201,10 +201,42 @@ TEST(ModernbertFolder, ThatSmeltCannotComputeIsRefused) {
   EXPECT_THAT(refusal_of({{"rope_parameters", {{"full_attention", {{"rope_type", "yarn"}}}}}}),
               HasSubstr("config.json: rope_parameters.full_attention: rope_type is \"yarn\", must "
                         "be \"default\""));
+  EXPECT_THAT(refusal_of({{"rope_scaling", {{"type", "linear"}}}}),
+              HasSubstr("config.json: rope_scaling is {\"type\":\"linear\"}, must be null"));
+  EXPECT_THAT(refusal_of({{"rope_parameters", {{"rope_type", "default"}, {"rope_theta", 1e4}}}}),
+              HasSubstr("config.json: rope_parameters: rope_type is \"default\", must be null"));
   EXPECT_THAT(
       refusal_of({{"hidden_activation", "silu"}}),
       HasSubstr(
           "config.json: hidden_activation is 'silu', must be one of linear, relu, gelu, tanh"));
+}
+
+// Writes a folder of the golden masked LM with changes to its config.json, and opens it.
+StoredModel opened_with(const TempDir& dir, const Json& changes) {
+  const GoldenModernbert golden("words");
+  Json config = golden.config();
+  config.update(changes);
+  golden.write(dir.file("folder"), golden.tensors("param"), config);
+  return open_stored_model(dir.file("folder"), "test");
+}
+
+TEST(ModernbertFolder, PrefersTheFieldsOfTransformers5) {
+  const TempDir dir;
+  const Json config =
+      opened_with(dir, {{"global_rope_theta", 1e5},
+                        {"local_rope_theta", nullptr},
+                        {"rope_parameters",
+                         {{"full_attention", {{"rope_type", "default"}, {"rope_theta", 5e4}}}}}})
+          .config;
+  EXPECT_EQ(config.at("global_rope_theta"), 5e4);
+  EXPECT_EQ(config.at("local_rope_theta"), 1e5) << "null: as the global layers";
+}
+
+TEST(ModernbertFolder, OnnxHeadOfWordsUsesGeluIfTheLayersUseRelu) {
+  const TempDir dir;
+  (void)opened_with(dir, {{"hidden_activation", "relu"}});
+  write_onnx_model(dir.file("folder"), dir.file("model.onnx"));
+  EXPECT_THAT(io::read_file(dir.file("model.onnx")), HasSubstr("Erf"));
 }
 
 model::Encoder tiny_encoder(const Json& changes) {

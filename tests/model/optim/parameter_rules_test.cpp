@@ -12,6 +12,7 @@
 #include "model/optim/adafactor.h"
 #include "model/optim/amos.h"
 #include "model/optim/lamb.h"
+#include "model/optim/stable_adamw.h"
 #include "reference/evaluate.h"
 #include "support/error_of.h"
 
@@ -121,6 +122,7 @@ std::vector<std::pair<std::string, Optimizer>> all_optimizers() {
   const NameRules eta = rules_for("eta", ".* = 1"), slots = rules_for("slots", ".* = ()");
   using A = Adafactor;
   return {{"adamw", adamw({.weight_decay = 0.1, .bias_correction = BiasCorrection::on})},
+          {"stable_adamw", stable_adamw({.weight_decay = 0.1})},
           {"lamb", lamb({.adam = {.weight_decay = 0.1}})},
           {"amos", amos({.eta = eta, .slot_shape = slots, .extra_l2 = 0.1})},
           {"adafactor", adafactor({.weight_decay = 0.1, .least_factored = 2})},
