@@ -22,7 +22,8 @@ struct OnnxModelParts {
   io::OnnxGraph& graph;
   OnnxEncoder& layers;
   const model::Encoder& model;
-  const model::BertConfig& sizes;  // of `model`; `gelu` (erf or tanh) as in the model's folder
+  // The sizes of `model`. Its field `gelu` (erf or tanh) is the one that the model's folder states.
+  const model::BertConfig& sizes;
   const OnnxEncoder::Inputs& inputs;
 };
 

@@ -104,8 +104,10 @@ StoredModel of_smelt(SlicedCheckpoint checkpoint) {
   const std::string folder = io::parent_path(out.where);
   take_files_of(folder, out);
   std::vector<std::string> folders{folder};
-  if (crc) folders.push_back(io::parent_path(folder));                   // a recipe's vocabulary
-  if (crc) folders.push_back(io::parent_path(io::parent_path(folder)));  // ELECTRA's data folder
+  // The vocabulary may also be one folder up (models of a recipe) or two folders up (ELECTRA).
+  // Files there may belong to another model, so look there only if the checksum is known.
+  if (crc) folders.push_back(io::parent_path(folder));
+  if (crc) folders.push_back(io::parent_path(io::parent_path(folder)));
   find_vocabulary(folders, crc, out);
   return out;
 }

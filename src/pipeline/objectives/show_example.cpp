@@ -44,7 +44,7 @@ class ExampleText {
   bool colour_;
 };
 
-// Prints a list of values. Long lists are truncated.
+// Formats a list of values as text. Long lists are truncated.
 template <class Values>
 std::string first_of(const Values& values) {
   constexpr std::size_t kMost = 16;
