@@ -130,4 +130,48 @@ std::string StoredFamily::add_onnx_head(const OnnxModelParts&, io::Problem,
 
 std::string StoredFamily::word_head(const io::LazyTensors&) const { return ""; }
 
+bool FolderFamily::owns(const io::LazyTensors& tensors) const {
+  return any_begins(tensors, str(name(), "/"));
+}
+
+Json FolderFamily::full_config(const Json& config, const std::string& where) const {
+  return model::encoder_config_json(model::parse_encoder(name(), config, where));
+}
+
+void FolderFamily::open(const std::vector<std::string>& folders, StoredModel& out) const {
+  for (const std::string& folder : folders) {
+    const OpenedFolder opened = open_folder(folder);
+    take_folder(opened, out);
+    out.config = opened.model.config;
+  }
+}
+
+void FolderFamily::load(const std::string& folder, PretrainedWeights& out) const {
+  ModelFolder model = held_folder(open_folder(folder));
+  out.parameters.merge(model.parameters);
+  out.model = std::move(model.config);
+  out.owners.push_back(std::move(model.owner));
+  out.vocab_txt = std::move(model.vocab_txt);
+}
+
+void FolderFamily::write(const std::string& folder, const StoredModel& model,
+                         const FolderForm& form) const {
+  const model::Encoder encoder = model::parse_encoder(name(), model.config, model.where);
+  const auto names = without_missing_parts(
+      masked_lm_names(encoder), heads(),
+      [&](const ParameterName& one) { return model.tensors.contains(one.original); });
+  const model::BertConfig sizes = model::encoder_sizes(encoder);
+  const std::string class_name =
+      class_prefix(model.config) + (word_head(model.tensors).empty() ? "Model" : "ForMaskedLM");
+  write_model_folder(folder,
+                     {.config = folder_config(encoder, class_name),
+                      .parameters = {},
+                      .vocab_txt = model.vocab_txt,
+                      .tokenizer = *model.tokenizer,
+                      .max_tokens = sizes.max_position_embeddings,
+                      .reads_segments = sizes.reads_segments,
+                      .owner = {}},
+                     model.tensors, names, form);
+}
+
 }  // namespace smelt::checkpoint

@@ -43,9 +43,8 @@ struct LayerModules {
 };
 
 // The files of one model family. The default of a function is either right for most families or
-// throws BugError. A family of encoders overrides name, model_types, owns, has_encoder,
-// full_config, open, load, write, class_prefix, class_bias, classifier, add_onnx_head and, if it
-// has a masked-LM head, word_head.
+// throws BugError. A family of encoders derives from FolderFamily and overrides name, model_types,
+// class_prefix, class_bias, classifier, add_onnx_head and, if it has a masked-LM head, word_head.
 class StoredFamily {
  public:
   virtual ~StoredFamily() = default;
@@ -142,6 +141,28 @@ class StoredFamily {
   virtual std::string word_activation(const model::BertConfig& sizes) const {
     return sizes.hidden_act;
   }
+};
+
+// A family of encoders whose models are one Hugging Face folder each. Parameter names begin with
+// the family's name.
+class FolderFamily : public StoredFamily {
+ public:
+  bool owns(const io::LazyTensors& tensors) const override;
+  bool has_encoder(const io::LazyTensors& tensors) const override { return owns(tensors); }
+  Json full_config(const Json& config, const std::string& where) const override;
+  void open(const std::vector<std::string>& folders, StoredModel& out) const override;
+  void load(const std::string& folder, PretrainedWeights& out) const override;
+  void write(const std::string& folder, const StoredModel& model,
+             const FolderForm& form) const override;
+
+ protected:
+  virtual OpenedFolder open_folder(const std::string& folder) const = 0;
+  // Returns the config.json for a class of transformers.
+  virtual Json folder_config(const model::Encoder& encoder,
+                             const std::string& class_name) const = 0;
+  // Returns the parameters of a masked LM. Those that begin with one of heads() may be missing.
+  virtual std::vector<ParameterName> masked_lm_names(const model::Encoder& encoder) const = 0;
+  virtual std::span<const std::string_view> heads() const = 0;
 };
 
 // All families, in the order of model/models/families.h.

@@ -174,35 +174,10 @@ Json modernbert_config_json(const model::Encoder& encoder, const std::string& cl
   return config;
 }
 
-class ModernbertFamily final : public StoredFamily {
+class ModernbertFamily final : public FolderFamily {
  public:
   std::string_view name() const override { return "modernbert"; }
   std::vector<std::string_view> model_types() const override { return {"modernbert"}; }
-  bool owns(const io::LazyTensors& tensors) const override {
-    return any_begins(tensors, "modernbert/");
-  }
-  bool has_encoder(const io::LazyTensors& tensors) const override { return owns(tensors); }
-
-  Json full_config(const Json& config, const std::string& where) const override {
-    return model::encoder_config_json(model::parse_encoder(name(), config, where));
-  }
-  void open(const std::vector<std::string>& folders, StoredModel& out) const override {
-    for (const std::string& folder : folders) {
-      const OpenedFolder opened = open_modernbert(folder);
-      take_folder(opened, out);
-      out.config = opened.model.config;
-    }
-  }
-  void load(const std::string& folder, PretrainedWeights& out) const override {
-    ModelFolder model = held_folder(open_modernbert(folder));
-    out.parameters.merge(model.parameters);
-    out.model = std::move(model.config);
-    out.owners.push_back(std::move(model.owner));
-    out.vocab_txt = std::move(model.vocab_txt);
-  }
-  void write(const std::string& folder, const StoredModel& model,
-             const FolderForm& form) const override;
-
   std::string class_prefix(const Json&) const override { return "ModernBert"; }
   std::string class_bias(const io::LazyTensors&, bool& of_tokens) const override {
     of_tokens = false;  // heads for texts and for tokens have the same parameters
@@ -233,8 +208,20 @@ class ModernbertFamily final : public StoredFamily {
   std::string word_head(const io::LazyTensors& tensors) const override {
     return tensors.contains("head/output_bias") ? "head" : "";
   }
-  // transformers' classifier_activation, of which only gelu is accepted.
+  // Returns transformers' classifier_activation. open_folder() accepts only gelu.
   std::string word_activation(const model::BertConfig&) const override { return "gelu"; }
+
+ protected:
+  OpenedFolder open_folder(const std::string& folder) const override {
+    return open_modernbert(folder);
+  }
+  Json folder_config(const model::Encoder& encoder, const std::string& class_name) const override {
+    return modernbert_config_json(encoder, class_name);
+  }
+  std::vector<ParameterName> masked_lm_names(const model::Encoder& encoder) const override {
+    return modernbert_names(encoder, {});
+  }
+  std::span<const std::string_view> heads() const override { return kModernbertHeads; }
 };
 
 std::string ModernbertFamily::kernel_of_module(const std::string& module) const {
@@ -246,25 +233,6 @@ std::string ModernbertFamily::kernel_of_module(const std::string& module) const 
     if (rest.substr(dot + 1) == its)
       return str("modernbert/encoder/layer_", rest.substr(0, dot), "/", own, "/kernel");
   return "";
-}
-
-void ModernbertFamily::write(const std::string& folder, const StoredModel& model,
-                             const FolderForm& form) const {
-  const model::Encoder encoder = model::parse_encoder(name(), model.config, model.where);
-  const auto names = without_missing_parts(
-      modernbert_names(encoder, {}), kModernbertHeads,
-      [&](const ParameterName& one) { return model.tensors.contains(one.original); });
-  const bool has_words = !word_head(model.tensors).empty();
-  write_model_folder(folder,
-                     {.config = modernbert_config_json(
-                          encoder, has_words ? "ModernBertForMaskedLM" : "ModernBertModel"),
-                      .parameters = {},
-                      .vocab_txt = model.vocab_txt,
-                      .tokenizer = *model.tokenizer,
-                      .max_tokens = model::encoder_sizes(encoder).max_position_embeddings,
-                      .reads_segments = false,
-                      .owner = {}},
-                     model.tensors, names, form);
 }
 
 }  // namespace

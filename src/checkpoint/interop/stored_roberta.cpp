@@ -84,8 +84,7 @@ OpenedFolder open_roberta(const std::string& folder) {
   return out;
 }
 
-// Returns the config.json for a class of transformers.
-Json folder_config(const model::Encoder& encoder, const std::string& class_name) {
+Json roberta_config_json(const model::Encoder& encoder, const std::string& class_name) {
   Json config = with_heads_listed(model::encoder_config_json(encoder));
   config["architectures"] = {class_name};
   config["bos_token_id"] = 0;
@@ -93,35 +92,11 @@ Json folder_config(const model::Encoder& encoder, const std::string& class_name)
   return config;
 }
 
-class RobertaFamily final : public StoredFamily {
+class RobertaFamily final : public FolderFamily {
  public:
   std::string_view name() const override { return "roberta"; }
   std::vector<std::string_view> model_types() const override { return {"roberta", "xlm-roberta"}; }
-  bool owns(const io::LazyTensors& tensors) const override {
-    return any_begins(tensors, "roberta/");
-  }
-  bool has_encoder(const io::LazyTensors& tensors) const override { return owns(tensors); }
   std::string vocabulary_file() const override { return "tokenizer.json"; }
-
-  Json full_config(const Json& config, const std::string& where) const override {
-    return model::encoder_config_json(model::parse_encoder(name(), config, where));
-  }
-  void open(const std::vector<std::string>& folders, StoredModel& out) const override {
-    for (const std::string& folder : folders) {
-      const OpenedFolder opened = open_roberta(folder);
-      take_folder(opened, out);
-      out.config = opened.model.config;
-    }
-  }
-  void load(const std::string& folder, PretrainedWeights& out) const override {
-    ModelFolder model = held_folder(open_roberta(folder));
-    out.parameters.merge(model.parameters);
-    out.model = std::move(model.config);
-    out.owners.push_back(std::move(model.owner));
-    out.vocab_txt = std::move(model.vocab_txt);
-  }
-  void write(const std::string& folder, const StoredModel& model,
-             const FolderForm& form) const override;
 
   std::string class_prefix(const Json& config) const override {
     const Json type = config.is_object() ? config.value("model_type", Json()) : Json();
@@ -146,26 +121,19 @@ class RobertaFamily final : public StoredFamily {
   }
   // Returns gelu regardless of hidden_act, as transformers' RobertaLMHead does.
   std::string word_activation(const model::BertConfig&) const override { return "gelu"; }
-};
 
-void RobertaFamily::write(const std::string& folder, const StoredModel& model,
-                          const FolderForm& form) const {
-  const model::Encoder encoder = model::parse_encoder(name(), model.config, model.where);
-  const auto names = without_missing_parts(
-      roberta_names(encoder, io::Problem::single_label, 0), kRobertaHeads,
-      [&](const ParameterName& one) { return model.tensors.contains(one.original); });
-  const bool has_words = !word_head(model.tensors).empty();
-  const std::string class_name = class_prefix(model.config) + (has_words ? "ForMaskedLM" : "Model");
-  write_model_folder(folder,
-                     {.config = folder_config(encoder, class_name),
-                      .parameters = {},
-                      .vocab_txt = model.vocab_txt,
-                      .tokenizer = *model.tokenizer,
-                      .max_tokens = model::encoder_sizes(encoder).max_position_embeddings,
-                      .reads_segments = false,
-                      .owner = {}},
-                     model.tensors, names, form);
-}
+ protected:
+  OpenedFolder open_folder(const std::string& folder) const override {
+    return open_roberta(folder);
+  }
+  Json folder_config(const model::Encoder& encoder, const std::string& class_name) const override {
+    return roberta_config_json(encoder, class_name);
+  }
+  std::vector<ParameterName> masked_lm_names(const model::Encoder& encoder) const override {
+    return roberta_names(encoder, io::Problem::single_label, 0);
+  }
+  std::span<const std::string_view> heads() const override { return kRobertaHeads; }
+};
 
 std::string RobertaFamily::add_onnx_head(const OnnxModelParts& parts, io::Problem problem,
                                          const std::string& x) const {

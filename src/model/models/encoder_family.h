@@ -7,8 +7,8 @@
 //       is_class_head() (model/models/classifier.h). The names in a model show whether its head
 //       classifies texts or tokens (StoredFamily::class_bias()).
 //   <transform>/dense, <transform>/LayerNorm, <head>/output_bias   a masked-LM head with the scopes
-//       that StoredFamily::word_transform() and word_head() return. The ONNX export applies
-//       BertConfig::hidden_act between dense and LayerNorm.
+//       that StoredFamily::word_transform() and word_head() return. The ONNX export applies the
+//       activation StoredFamily::word_activation() between dense and LayerNorm.
 //
 //   B batch   S sequence   H hidden   C classes   P masked positions
 #pragma once
