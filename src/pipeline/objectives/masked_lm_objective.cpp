@@ -38,6 +38,13 @@ MaskedLmData masked_lm_data(const Recipe& r) {
   return io::parse_config<MaskedLmData>(r.data, "data");
 }
 
+constexpr const char* kMaskProb = "mask_prob";
+
+// Returns the share of tokens to mask.
+double mask_prob(const MaskedLmFamily& family, const Recipe& r) {
+  return r.model.value(kMaskProb, family.mask_prob);
+}
+
 // Returns `task` with its encoder, parsed from the fields `model`, and the ids of the special
 // tokens. A vocab_size of 0 is replaced by the size of the vocabulary.
 model::MaskedLmTask with_vocabulary(const std::string& family, Json model, model::MaskedLmTask task,
@@ -54,7 +61,7 @@ model::MaskedLmTask with_vocabulary(const std::string& family, Json model, model
 
 model::MaskedLmTask task_of(const MaskedLmFamily& family, const Recipe& r) {
   model::MaskedLmTask task{.seq_length = masked_lm_data(r).seq_length,
-                           .mask_prob = family.mask_prob(r)};
+                           .mask_prob = mask_prob(family, r)};
   return with_vocabulary(family.name, r.model, std::move(task), vocabulary_of(r),
                          "model.vocab_size");
 }
@@ -69,7 +76,7 @@ void check_masked_lm(const MaskedLmFamily& family, const Recipe& r) {
   model::MaskedLmTask task{
       .encoder = model::parse_encoder(family.name, model, r.origin({"model.type"}) + ": model"),
       .seq_length = masked_lm_data(r).seq_length,
-      .mask_prob = family.mask_prob(r)};
+      .mask_prob = mask_prob(family, r)};
   const std::int64_t most = model::encoder_sizes(task.encoder).max_position_embeddings;
   checks.require(task.seq_length <= most, {"data.seq_length", "model.max_position_embeddings"},
                  str("data.seq_length is ", task.seq_length, ", must be at most ", most,
@@ -176,6 +183,9 @@ ObjectiveType masked_lm_objective_type(const MaskedLmFamily& family) {
   type.name = family.name;
   type.help = family.help;
   type.model = family.fields;
+  type.model.push_back({.name = kMaskProb,
+                        .default_value = family.mask_prob,
+                        .help = "share of tokens masked, drawn in each step"});
   type.data = io::config_fields<MaskedLmData>();
   type.check = [family](const Recipe& r) { check_masked_lm(family, r); };
   type.preset = [name = family.name](const FieldValues& set) { return sizes_of_given(name, set); };

@@ -1,7 +1,6 @@
 // Masked-LM pretraining without next-sentence prediction, shared by RoBERTa and ModernBERT.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,9 +12,8 @@ namespace smelt::pipeline {
 struct MaskedLmFamily {
   std::string name;                     // in model/models/encoder_family.h
   std::string help;                     // one line
-  std::vector<io::ConfigField> fields;  // under model:, those of the encoder and of masking
-  // Returns the share of masked tokens.
-  std::function<double(const Recipe&)> mask_prob;
+  std::vector<io::ConfigField> fields;  // the encoder's fields in the section `model`
+  double mask_prob = 0.15;              // default of model.mask_prob
 };
 
 ObjectiveType masked_lm_objective_type(const MaskedLmFamily& family);
