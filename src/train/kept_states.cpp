@@ -150,12 +150,19 @@ std::optional<std::int64_t> rollback_step(const TrainJob& job, std::int64_t step
   return std::max(step - step % job.checkpoint.save_interval_steps, first_step);
 }
 
-std::optional<std::pair<std::int64_t, std::optional<std::int64_t>>> rollback_best(
-    const TrainJob& job, std::int64_t step, std::int64_t first_step) {
+std::optional<std::int64_t> rollback_checkpoint(const TrainJob& job, std::int64_t step,
+                                                std::int64_t first_step) {
   if (job.config.spikes.action != model::SpikeAction::rewind) return std::nullopt;
   const auto target = rewind_target(checkpoint::checkpoint_steps(job.model_dir), step + 1,
                                     job.checkpoint.save_interval_steps, first_step);
   if (!target || *target == step || !has(job.model_dir, *target)) return std::nullopt;
+  return target;
+}
+
+std::optional<std::pair<std::int64_t, std::optional<std::int64_t>>> rollback_best(
+    const TrainJob& job, std::int64_t step, std::int64_t first_step) {
+  const auto target = rollback_checkpoint(job, step, first_step);
+  if (!target) return std::nullopt;
   const auto best = recorded_best(
       checkpoint::checkpoint_state(checkpoint::committed_path(job.model_dir, *target)), *target,
       job.checkpoint.best_metric);
@@ -169,8 +176,7 @@ std::optional<BestState> restore_kept_states(const TrainJob& job, const ResumePo
     if (lock != nullptr) options.require_held = [lock] { lock->require_held_now(); };
     const auto kept = restore_folders(job, from, options);
     options.max_to_keep = static_cast<int>(job.checkpoint.max_to_keep);
-    if (const auto rollback = rollback_best(job, from.step, from.first_step))
-      options.spare = rollback->first;
+    options.spare = rollback_checkpoint(job, from.step, from.first_step);
     try_to_finish_removals(job.model_dir, from.step, options);
     return kept ? Json{{"value", kept->value}, {"step", kept->step}}.dump() : std::string();
   });

@@ -40,6 +40,10 @@ bool records_best(const Json& settings, const std::string& metric);
 // least `first_step`, the step of the run's first checkpoint. nullopt if spikes do not roll back.
 std::optional<std::int64_t> rollback_step(const TrainJob& job, std::int64_t step,
                                           std::int64_t first_step);
+// Returns the step of the checkpoint in the model folder that a loss spike after `step` rolls back
+// to; nullopt if spikes do not roll back, or roll back to the checkpoint of `step` itself.
+std::optional<std::int64_t> rollback_checkpoint(const TrainJob& job, std::int64_t step,
+                                                std::int64_t first_step);
 // Returns the checkpoint in the model folder that a loss spike after `step` rolls back to, and the
 // step of the best state that it records; nullopt if that is the checkpoint of `step` itself.
 std::optional<std::pair<std::int64_t, std::optional<std::int64_t>>> rollback_best(

@@ -21,6 +21,17 @@ namespace {
 constexpr const char* kSchedule = "schedule";
 // Name of a schedule setting. A resumed run may have more steps in total.
 constexpr const char* kTotalSteps = "total_steps";
+// Calls visit(name, member) for the numbers of a schedule that a checkpoint records.
+template <class Schedule, class Visitor>
+void visit_numbers(Schedule& s, const Visitor& visit) {
+  visit("learning_rate", s.learning_rate);
+  visit("warmup_steps", s.warmup_steps);
+  visit("lr_decay_power", s.power);
+  visit("decay_to_step", s.decay_to_step);
+  visit("decay_steps", s.decay_steps);
+  visit("end_factor", s.end);
+  visit(kTotalSteps, s.total_steps);
+}
 constexpr const char* kSpikes = "spikes";
 // Settings of answer extraction. A resumed run may change them, because the data's fingerprint
 // covers the windows that the model is trained on.
@@ -122,11 +133,8 @@ Json run_settings(const model::Task& task, const model::TrainingConfig& c,
     out[checkpoint::kVocabularyCrc32c] = text::vocabulary_crc32c(vocab);
   else if (const auto crc = vocabulary_of_data(source))
     out[checkpoint::kVocabularyCrc32c] = *crc;
-  out[kSchedule] = {
-      {"learning_rate", c.schedule.learning_rate}, {"warmup_steps", c.schedule.warmup_steps},
-      {"lr_decay_power", c.schedule.power},        {"decay_to_step", c.schedule.decay_to_step},
-      {"decay_steps", c.schedule.decay_steps},     {"end_factor", c.schedule.end},
-      {kTotalSteps, c.schedule.total_steps}};
+  visit_numbers(c.schedule,
+                [&](const char* name, const auto& value) { out[kSchedule][name] = value; });
   if (!c.schedule.name.empty()) out[kSchedule]["schedule"] = c.schedule.name;
   out["optimizer"] = c.optimizer.settings;
   out["optimizer"]["clip_norm"] = c.clip_norm;
@@ -217,13 +225,7 @@ namespace {
 // schedule of another name.
 model::Schedule saved_schedule(const Json& was, const model::Schedule& now) {
   model::Schedule out = now;
-  out.learning_rate = was.value("learning_rate", now.learning_rate);
-  out.warmup_steps = was.value("warmup_steps", now.warmup_steps);
-  out.power = was.value("lr_decay_power", now.power);
-  out.decay_to_step = was.value("decay_to_step", now.decay_to_step);
-  out.decay_steps = was.value("decay_steps", now.decay_steps);
-  out.end = was.value("end_factor", now.end);
-  out.total_steps = was.value(kTotalSteps, now.total_steps);
+  visit_numbers(out, [&](const char* name, auto& value) { value = was.value(name, value); });
   return out;
 }
 

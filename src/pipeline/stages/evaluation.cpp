@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <sstream>
 
@@ -237,6 +236,14 @@ class RecipeFollower {
   std::optional<execution::Evaluator> evaluator_;
 };
 
+// Returns the point with the lowest finite value; one that is not finite if there is no other.
+evaluation::CurvePoint lowest_point(const evaluation::Curve& curve) {
+  evaluation::CurvePoint best = curve.front();
+  for (const evaluation::CurvePoint& point : curve)
+    if (point.value < best.value || !std::isfinite(best.value)) best = point;
+  return best;
+}
+
 }  // namespace
 
 HeldOutBatches held_out_batches(const Recipe& r, const model::Task& task, const std::string& data) {
@@ -296,10 +303,7 @@ std::optional<LossTrend> loss_course(const std::string& model_dir) {
   const auto found = run.lines.find("loss");
   if (found == run.lines.end() || found->second.empty()) return std::nullopt;
   const evaluation::Curve& losses = found->second;
-  LossTrend out{.best = losses.front(), .last = losses.back()};
-  for (const evaluation::CurvePoint& point : losses)
-    if (point.value < out.best.value || !std::isfinite(out.best.value)) out.best = point;
-  return out;
+  return LossTrend{.best = lowest_point(losses), .last = losses.back()};
 }
 
 std::string overfitting_remark(const std::string& model_dir) {
@@ -311,10 +315,7 @@ std::string overfitting_remark(const std::string& model_dir) {
   });
   if (found == run.valid.end()) return "";
   const auto& [name, curve] = *found;
-  const auto finite = [](const evaluation::CurvePoint& p) {
-    return std::isfinite(p.value) ? p.value : std::numeric_limits<double>::infinity();
-  };
-  const evaluation::CurvePoint best = *std::ranges::min_element(curve, {}, finite);
+  const evaluation::CurvePoint best = lowest_point(curve);
   const evaluation::CurvePoint last = curve.back();
   if (!(last.value > kRise * best.value)) return "";
   return str("the held-out ", name, " was lowest at step ", best.step, " (", rounded(best.value, 3),
