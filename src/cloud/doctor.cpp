@@ -37,7 +37,7 @@ std::string zone_text(TpuApi& tpu, const std::vector<std::string>& known, const 
 }
 
 // Returns Cloud Storage's description of the bucket, or an empty object if the user may not read
-// it. That user may still be allowed to write to the bucket. Throws UsageError if the bucket does
+// it; the user may still be allowed to write to the bucket. Throws UsageError if the bucket does
 // not exist.
 Json about_bucket(GoogleApi& api, const std::string& project, const std::string& bucket,
                   const std::string& zone) {

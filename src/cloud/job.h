@@ -92,7 +92,7 @@ class JobTakenOver : public Stopped {
 };
 
 // Makes `owner` the leader of the job and returns the journal that was written. `from` makes the
-// new journal from the stored text, which is nullopt if there is none. It is called again if
+// new journal from the stored one (nullopt if none is stored). It is called again if
 // another process writes the journal meanwhile. Throws JobTakenOver if that happens repeatedly.
 JobJournal take_lead(JobStore& store, const std::string& owner, const std::function<double()>& now,
                      const std::function<JobJournal(const std::optional<std::string>& kept)>& from);

@@ -56,8 +56,7 @@ double collective_bytes(const HloComputation& c, const HloInstruction& i, std::s
 }
 
 // Returns the size of an instruction's results. In a loop, a result whose first dimension equals
-// the number of iterations is a stack of which each iteration uses one slice; only the slice
-// counts.
+// the number of iterations is a stack. Each iteration uses one slice of it, so one slice counts.
 Sizes sizes_of(const HloInstruction& i, double runs) {
   Sizes out;
   for (const HloResult& result : i.results) {

@@ -31,8 +31,8 @@ bool sums_many_rows(const Node& node) {
          x.elements() >= 64 * sums.dims[0];
 }
 
-// Returns whether each sum has so many terms that sequential f32 addition would lose more than 1e-6
-// of it. Rows of attention scores or logits have fewer.
+// Returns whether each sum has at least kLong terms: sequential f32 addition would then lose more
+// than 1e-6 of the sum. Rows of attention scores or logits have fewer terms.
 bool is_long(const Node& node) {
   constexpr std::int64_t kLong = 1 << 16;
   const Shape& x = node.inputs[0].shape();

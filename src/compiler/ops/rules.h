@@ -41,8 +41,8 @@ void emit_as(const Node& node, HloWriter& writer) {
 }
 
 // ---- shape rules for Op::infer ----
-// Each function returns the shape of the first operand. It throws UsageError unless the operands
-// match the comment beside the function.
+// Each function returns the shape of the first operand. Throws UsageError if the operands do not
+// satisfy the condition in the function's comment.
 std::vector<Shape> same_as_first(const Node& node);
 std::vector<Shape> same_float(const Node& node);     // one floating-point operand
 std::vector<Shape> same_number(const Node& node);    // one numeric operand

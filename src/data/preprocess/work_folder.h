@@ -54,7 +54,7 @@ class WorkFolder {
 };
 
 // Returns the path of the work folder in the system's temporary folder whose job() has `value` in
-// `field`. If there is none, creates a folder with an unpredictable name.
+// `field`. Creates a folder with an unpredictable name if no work folder has that value.
 std::string temporary_work_folder(std::string_view field, const OrderedJson& value);
 
 }  // namespace smelt::data

@@ -59,8 +59,8 @@ class Scorer {
   // Scores every example: padding examples of weight 0 fill up the last batch. A task without
   // row_weights cannot pad and drops an incomplete last batch. `fields` maps "eval.batch_size" and
   // "mesh" to their names in messages. `together` must be true if the devices belong to several
-  // processes, all of which call score(). Throws UsageError if there are fewer examples than one
-  // batch, or if the batch size is not a multiple of the number of devices.
+  // processes; all of them must call score(). Throws UsageError if there are fewer examples than
+  // one batch, or if the batch size is not a multiple of the number of devices.
   Scorer(std::shared_ptr<const pjrt::Client> client, const model::Task& task,
          const model::ShardingPlan& placement, const model::ComputePolicy& compute,
          const HeldOut& held_out, const Fields& fields, bool together = false);

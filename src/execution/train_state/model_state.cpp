@@ -88,8 +88,8 @@ std::vector<std::size_t> by_size(const model::StateLayout& layout) {
 
 class ModelState::Staging {
  public:
-  // Returns the slices. Those that overlap a part (one of `begins`, of shape `part`) are loaded
-  // into memory, each once; the others are returned unchanged.
+  // Returns the slices. Loads each slice that overlaps a part (one of `begins`, of shape `part`)
+  // into memory once, and returns the other slices unchanged.
   std::span<const checkpoint::TensorSlice> read_once(
       std::span<const checkpoint::TensorSlice> slices, const std::vector<compiler::Dims>& begins,
       const compiler::Dims& part) {

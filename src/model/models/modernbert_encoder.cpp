@@ -197,8 +197,9 @@ Tensor ModernbertEncoder::embedded(const Scope& s, const EncoderInputs& in) cons
   return dropout(s / "dropout", norm(s, rows), c.embedding_dropout);
 }
 
-// A layer ends with the norm of the next layer's attention, and the last layer with the final norm:
-// the first attention of ModernBERT has no norm of its own. So all layers have equal parameters.
+// Each layer ends with the norm that precedes the next layer's attention; the last layer ends with
+// the final norm. ModernBERT has no norm before its first attention, so all layers have the same
+// parameters.
 Tensor ModernbertEncoder::sequence(const Scope& root, const EncoderInputs& in) const {
   const ModernbertConfig& c = config_;
   const Scope s = root / "modernbert";

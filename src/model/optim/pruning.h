@@ -27,7 +27,7 @@ std::optional<std::int64_t> last_pruning(const PruningSchedule& schedule, std::i
 // Returns sparsity (1 - (1 - p)^3), where p is the progress from `begin` to `end`.
 double sparsity_at(const PruningSchedule& schedule, std::int64_t step);
 
-// The criterion by which weights are ranked; the weights with the smallest values are pruned.
+// How weights are ranked for pruning. The weights with the smallest values are pruned.
 // magnitude: the absolute value. movement: how far training moved the weight away from 0, the sum
 // over steps of -dL/dw w (Sanh et al. 2020, arXiv 2005.07683). Unlike in the paper, the terms are
 // not multiplied by the learning rate or scaled by Adam, and weights that are 0 stay 0. soft: a

@@ -269,8 +269,8 @@ Task classify_task(const ClassifyTask& c) {
   task.features.push_back({.name = kRealExample, .row = {}, .limit = 2, .limit_name = "a mask of"});
   task.tokens = "input_mask";
   task.row_weights = {kRealExample};
-  // Shorter batches truncate every feature whose row has seq_length elements (with_length()). That
-  // would include the labels of a problem with exactly seq_length classes.
+  // Shorter batches truncate every feature whose row has seq_length elements (with_length()), which
+  // would be wrong for the labels of a problem with exactly seq_length classes.
   const bool looks_like_tokens = task.features.at(3).row == Dims{c.seq_length};
   if (c.labels.problem == io::Problem::token_labels || !looks_like_tokens) task.lengths = c.lengths;
   task.dim_names = [encoder = c.encoder](std::string_view parameter) {

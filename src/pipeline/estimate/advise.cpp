@@ -36,7 +36,7 @@ double share_of_peak(const cost_model::Accelerator& type) {
   return found != kShares.end() ? found->second : type.is_gpu() ? kOfGpus : kOfOtherTpus;
 }
 
-// Returns the factor by which a model of this size reaches less than share_of_peak(). Narrow models
+// Returns the factor on share_of_peak() for a model of this size, at most 1. Narrow models
 // reach less than BERT-base: on a v3, ELECTRA-small reaches 0.2 of the peak and BERT-tiny 0.15.
 double share_of_size(const ModelSize& size) {
   return std::pow(std::min(1.0, size.hidden / 768.0), 0.65);

@@ -289,8 +289,8 @@ void export_t5(const Recipe& r, const std::string& folder) {
            checkpoint.step);
 }
 
-// Returns the job that fills spans. Its ids are those of the pieces and of the sentinels, which may
-// lie above the pieces.
+// Returns the job that fills spans. Its ids include the sentinels, whose ids may be greater than
+// those of all pieces.
 execution::SpanJob span_job(const Recipe& r) {
   const T5Recipe c = finished(r);
   const std::shared_ptr<const text::Tokenizer> tokenizer =

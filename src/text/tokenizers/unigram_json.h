@@ -12,7 +12,8 @@
 
 namespace smelt::text {
 
-// Which parts of a text that is split at sentinels get a space sign at their beginning.
+// A text is split at sentinels; these flags select the parts that get a space sign at the
+// beginning.
 struct SpaceSigns {
   bool at_begin = true;          // the first part
   bool behind_sentinels = true;  // parts after sentinels
