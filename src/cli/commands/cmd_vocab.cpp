@@ -122,8 +122,8 @@ void add_train(CLI::App& vocab) {
           "--type",
           [job](const std::string& word) { job->type = data::parse_vocabulary_type(word); },
           "type of vocabulary: wordpiece; unigram or bpe (SentencePiece); byte_bpe (byte-level "
-          "BPE); "
-          "auto: unigram for scripts without spaces between words, else wordpiece")
+          "BPE); auto: bpe for Chinese and Japanese, unigram for other scripts without spaces "
+          "between words, else wordpiece")
       ->default_str("wordpiece");
   add_trainer_options(*command, *job);
   command->add_option("--threads", job->threads, "number of threads; 0: all cores")

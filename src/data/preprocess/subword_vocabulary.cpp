@@ -175,12 +175,21 @@ VocabularyType choose_vocabulary_type(const text::LinesOptions& text) {
     log_info("vocab: type wordpiece, because U+200B (zero-width space) separates the words");
     return VocabularyType::wordpiece;
   }
-  const bool is_unigram = part >= kManyWithoutSpaces;
+  if (part < kManyWithoutSpaces) {
+    log_info(
+        "vocab: type wordpiece, because only {} of the text's letters are of scripts without "
+        "spaces between words",
+        percent(part));
+    return VocabularyType::wordpiece;
+  }
+  // Measured by bench/languages.py: bpe is better than unigram for Chinese and Japanese, and worse
+  // for Thai (docs/explanation/performance-history.md).
+  const bool is_han = 2 * counts.han_and_kana >= counts.without_spaces;
   log_info(
-      "vocab: type {}, because {} of the text's letters are of scripts without spaces between "
-      "words",
-      is_unigram ? "unigram" : "wordpiece", percent(part));
-  return is_unigram ? VocabularyType::unigram : VocabularyType::wordpiece;
+      "vocab: type {}, because {} of the text's letters are of {} without spaces between words",
+      is_han ? "bpe" : "unigram", percent(part),
+      is_han ? "Chinese or Japanese scripts" : "scripts");
+  return is_han ? VocabularyType::bpe : VocabularyType::unigram;
 }
 
 text::SentencePieceOptions::Rule choose_rule(const std::string& word,

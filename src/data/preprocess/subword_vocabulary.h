@@ -17,9 +17,10 @@ namespace smelt::data {
 text::SubwordFile train_subword_vocabulary(const VocabularyJob& job, text::SampledLines& lines,
                                            VocabularySummary& summary);
 
-// Returns the type that suits the text. This is unigram if at least a fifth of its letters belong
-// to scripts without spaces between words, and neither U+200B nor a segment_command separates them;
-// otherwise wordpiece. Logs the reason. Reads only the beginning of the text.
+// Returns the type that suits the text: wordpiece, unless at least a fifth of its letters belong to
+// scripts without spaces between words, and neither U+200B nor a segment_command separates them.
+// Then the type is bpe if most of these letters are Han or kana, else unigram. Logs the reason.
+// Reads only the beginning of the text.
 VocabularyType choose_vocabulary_type(const text::LinesOptions& text);
 
 // Returns the SentencePiece normalization rule named `word`. For "auto", returns nfc if at least a

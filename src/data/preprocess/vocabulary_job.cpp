@@ -224,7 +224,7 @@ VocabularySummary train_vocabulary(const VocabularyJob& given) {
     if (!is_rereadable(job.text))
       throw UsageError(str("vocab: --type auto reads the text twice, but --input ", job.text.input,
                            " can be read only once"),
-                       "give --type wordpiece or --type unigram, or store the text in a file");
+                       "name the type, such as --type wordpiece, or store the text in a file");
     VocabularyJob chosen = job;
     chosen.type = choose_vocabulary_type(job.text);
     return train_vocabulary(chosen);

@@ -46,9 +46,9 @@ void visit_fields(C& c, Visitor&& visit) {
         "text; empty with train.init_from: the vocabulary in the folder of the weights");
   visit("type", c.type,
         "wordpiece (vocab.txt); unigram, bpe or byte_bpe (tokenizer.json; for model.type "
-        "jestimator_bert and t5 a SentencePiece model, unigram or bpe); auto: unigram for text in "
-        "scripts without spaces between words, such as Chinese and Thai, else wordpiece, as "
-        "tokenizer.json");
+        "jestimator_bert and t5 a SentencePiece model, unigram or bpe); auto: bpe for "
+        "Chinese and Japanese, unigram for other scripts without spaces between words, such as "
+        "Thai, else wordpiece, as tokenizer.json");
   visit("size", c.size, "number of pieces in the vocabulary");
   visit("unused", c.unused,
         "number of [unusedN] pieces, which are reserved for new words (`smelt vocab extend`); part "

@@ -86,10 +86,11 @@ std::string vocabulary_size_field(const StarterRecipe& s, std::int64_t otherwise
 }
 
 std::string wordpiece_fields(const StarterRecipe& s) {
-  return str("vocab:\n",
-             yaml_line("  type", "auto", "wordpiece, or unigram for Chinese, Japanese, Thai, ..."),
-             vocabulary_size_field(s, s.size.hidden >= 512 ? 30000 : 8000),
-             yaml_line("  lower_case", "false", "true: the model sees no capitals"));
+  return str(
+      "vocab:\n",
+      yaml_line("  type", "auto", "wordpiece; bpe for Chinese and Japanese; unigram for Thai, ..."),
+      vocabulary_size_field(s, s.size.hidden >= 512 ? 30000 : 8000),
+      yaml_line("  lower_case", "false", "true: the model sees no capitals"));
 }
 
 std::string encoder_fields(const StarterRecipe& s) {

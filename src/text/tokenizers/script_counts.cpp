@@ -29,7 +29,11 @@ void count_letters(std::string_view text, LetterCounts& counts) {
     if (c == 0x200B) ++counts.zero_width_spaces;
     if ((U_GET_GC_MASK(static_cast<UChar32>(c)) & U_GC_L_MASK) == 0) continue;
     ++counts.letters;
-    if (is_written_without_spaces(c)) ++counts.without_spaces;
+    if (!is_written_without_spaces(c)) continue;
+    ++counts.without_spaces;
+    const int script = script_of(c);
+    if (script == USCRIPT_HAN || script == USCRIPT_HIRAGANA || script == USCRIPT_KATAKANA)
+      ++counts.han_and_kana;
   }
 }
 

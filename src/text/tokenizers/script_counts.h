@@ -13,10 +13,9 @@ namespace smelt::text {
 
 struct LetterCounts {
   std::uint64_t letters = 0;
-  std::uint64_t without_spaces =
-      // Number of these letters in scripts without spaces between words
-      // (is_written_without_spaces()).
-      0;
+  // Number of these letters in scripts without spaces between words (is_written_without_spaces()).
+  std::uint64_t without_spaces = 0;
+  std::uint64_t han_and_kana = 0;       // number of these in the scripts of Chinese and Japanese
   std::uint64_t zero_width_spaces = 0;  // U+200B, which may separate words in Khmer and Burmese
 };
 void count_letters(std::string_view text, LetterCounts& counts);

@@ -73,13 +73,15 @@ class MeetingPlace {
     EXPECT_TRUE(given.emplace(rank, payload).second) << key << " twice";
     changed_.notify_all();
     changed_.wait(lock, [&] { return given.size() == size_ || gone_; });
-    if (gone_) throw SystemError("host 2 is gone");
+    if (given.size() < size_) throw SystemError("host 2 is gone");
     std::vector<std::string> out;
     for (const auto& [of, text] : given) out.push_back(text);
     return out;
   }
-  void lose_one() {
-    const std::lock_guard lock(mutex_);
+  // Loses a rank once all others wait for it at `key`.
+  void lose_one(const std::string& key) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return given_[key].size() + 1 == size_; });
     gone_ = true;
     changed_.notify_all();
   }
@@ -224,7 +226,7 @@ TEST_F(SharedSaving, FailsIfAProcessIsGone) {
     if (rank != 2) return gather;
     return [&place, gather](const std::string& key, const std::string& payload) {
       if (!key.ends_with("/written")) return gather(key, payload);
-      place.lose_one();
+      place.lose_one(key);
       throw SystemError("killed");
     };
   };

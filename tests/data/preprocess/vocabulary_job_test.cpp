@@ -21,6 +21,7 @@
 namespace smelt::data {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 class VocabularyJobTest : public testing::Test {
@@ -91,26 +92,30 @@ TEST_F(VocabularyJobTest, CountsAndNamesWordsThatAreTooLong) {
               HasSubstr("in.txt: each of its 1 word has more than 100 characters"));
 }
 
-TEST_F(VocabularyJobTest, AutoChoosesUnigramForScriptsWithoutSpaces) {
+TEST_F(VocabularyJobTest, AutoChoosesTheTypeByScript) {
   const CapturedLog log;
-  const std::map<std::string, bool> is_unigram{{"The cat sat on the mat.\n", false},
-                                               {"Кошка сидела на ковре.\n", false},
-                                               {"고양이가 앉았다\n", false},
-                                               {"猫坐在垫子上。狗也坐着。\n", true},
-                                               {"ねこはマットにすわった。\n", true},
-                                               {"แมวนั่งบนเสื่อ\n", true},
-                                               {"ភាសា\u200bខ្មែរ\u200bជា\u200bភាសា\n", false}};
-  for (const auto& [text, expected] : is_unigram) {
+  const std::map<std::string, std::string> types{
+      {"The cat sat on the mat.\n", "WordPiece"},
+      {"Кошка сидела на ковре.\n", "WordPiece"},
+      {"고양이가 앉았다\n", "WordPiece"},
+      {"猫坐在垫子上。狗也坐着。\n", "BPE"},
+      {"ねこはマットにすわった。\n", "BPE"},
+      {"แมวนั่งบนเสื่อ\n", "Unigram"},
+      {"แมวนั่งบนเสื่อ 猫\n", "Unigram"},
+      {"ភាសា\u200bខ្មែរ\u200bជា\u200bភាសា\n", "WordPiece"}};
+  for (const auto& [text, expected] : types) {
     VocabularyJob job = this->job(text);
     job.out = dir_.file("tokenizer.json");
     job.type = VocabularyType::choose;
     job.overwrite = true;
     job.trainer.vocab_size = 60;
     train_vocabulary(job);
-    EXPECT_EQ(text::BertTokenizer::load(job.out, {}).subword() != nullptr, expected) << text;
+    EXPECT_THAT(io::read_file(job.out), HasSubstr("\"type\":\"" + expected + "\"")) << text;
   }
-  EXPECT_THAT(log.text(), HasSubstr("vocab: type unigram, because 100.0 % of the text's letters "
-                                    "are of scripts without spaces between words"));
+  EXPECT_THAT(log.text(), AllOf(HasSubstr("vocab: type unigram, because 100.0 % of the text's "
+                                          "letters are of scripts without spaces between words"),
+                                HasSubstr("vocab: type bpe, because 100.0 % of the text's letters "
+                                          "are of Chinese or Japanese scripts without spaces")));
 }
 
 TEST_F(VocabularyJobTest, WritesAVocabJsonThatSplitsTextAsGpt2Does) {
