@@ -1,9 +1,11 @@
-// The step of a training job, compiled for each sequence length of its batches.
+// The step of a training job, compiled for each form of its batches.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <optional>
 
+#include "data/input_pipeline/pack.h"
 #include "execution/train_state/compiled_step.h"
 #include "train/trainer.h"
 
@@ -11,22 +13,35 @@ namespace smelt::train {
 
 class StepPrograms {
  public:
-  // Compiles the programs. `program` is the one for the longest batches.
+  // Compiles the programs. `program` is the one for the longest batches, without packing. With
+  // `packing` only the packed step is compiled; the other one, when a batch first needs it. `program`
+  // must outlive this object.
   StepPrograms(std::shared_ptr<const pjrt::Client> client, const TrainJob& job,
-               const model::StepProgram& program, const execution::MemoryAdvice& advice);
+               const model::StepProgram& program, const std::optional<data::PackingPlan>& packing,
+               const execution::MemoryAdvice& advice);
 
-  // Runs the program for the length of the batch.
+  // Runs the program for the length of the batch, packed if the batch is.
   pjrt::Execution run(const data::Batch& batch, const execution::ModelState& state,
                       std::int64_t argument, const model::ConsensusFlags& wishes = {}) const;
   // Returns the values of the frozen model on the devices, or null for a job without one.
-  std::shared_ptr<const execution::ModelState> held() const {
-    return steps_.begin()->second.held();
-  }
-  // Returns the program for the longest batches.
-  const pjrt::Executable& executable() const { return steps_.rbegin()->second.executable(); }
+  std::shared_ptr<const execution::ModelState> held() const { return main().held(); }
+  // Returns the program for packed batches or, without packing, for the longest ones.
+  const pjrt::Executable& executable() const { return main().executable(); }
 
  private:
-  std::map<std::int64_t, execution::CompiledStep> steps_;  // by sequence length
+  const execution::CompiledStep& main() const {
+    return packed_ ? *packed_ : steps_->by_length.rbegin()->second;
+  }
+  // Returns the program for unpacked batches of this length.
+  const execution::CompiledStep& step_of(std::int64_t length) const;
+
+  // The programs for unpacked batches, by sequence length.
+  struct Unpacked {
+    std::map<std::int64_t, execution::CompiledStep> by_length;
+    std::function<execution::CompiledStep()> compile;  // for the longest batches
+  };
+  std::optional<execution::CompiledStep> packed_;
+  std::unique_ptr<Unpacked> steps_;
 };
 
 // Returns the batch padded to the task's longest length, for programs that are compiled for that

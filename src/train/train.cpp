@@ -26,7 +26,7 @@ TrainSummary read_data(const OpenedRun& run, const InitialState& start,
                                                       std::max<std::int64_t>(1, job.check_every));
   data::Prefetch batches(*run.source, job.config.batch_size,
                          StepNumbers(job, start).batch_after(start.step, start.spikes),
-                         {.share = execution::own_share(run.program.placement, *run.client)});
+                         run.prefetch());
   for (std::int64_t i = 0; i < steps; ++i) (void)batches.next();
   log_info("dry run: {} of {} read, nothing trained or written", counted(steps, "batch", "batches"),
            counted(job.config.batch_size, "example"));

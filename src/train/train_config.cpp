@@ -19,6 +19,7 @@ model::TrainingConfig step_config(const TrainConfig& t, const model::Task& task)
   c.spikes = t.loss_spike;
   c.reduction = t.reduction;
   c.micro_batches = t.gradient_accumulation_steps;
+  c.packing = t.packing;
   c.seed = static_cast<std::uint64_t>(t.seed);
   return c;
 }

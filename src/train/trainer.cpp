@@ -44,9 +44,8 @@ void Trainer::note_since_best(std::int64_t evaluations) {
 }
 
 std::unique_ptr<data::Prefetch> Trainer::batches_from(std::int64_t step) const {
-  return std::make_unique<data::Prefetch>(
-      *run_.source, job_.config.batch_size, numbers_.batch_after(step, spikes_),
-      data::PrefetchOptions{.share = execution::own_share(run_.program.placement, *run_.client)});
+  return std::make_unique<data::Prefetch>(*run_.source, job_.config.batch_size,
+                                          numbers_.batch_after(step, spikes_), run_.prefetch());
 }
 
 data::Batch Trainer::next_batch() {

@@ -30,6 +30,7 @@ struct OpenedRun {
 
   std::int64_t last_step() const { return job.config.schedule.total_steps; }
   model::ComputePolicy compute() const;
+  data::PrefetchOptions prefetch() const;
   CheckpointManager saver(const InitialState& start) const;
   execution::MemoryAdvice advice(const std::string& what) const {
     return execution::advice_for_training(what, job.fields);
@@ -39,8 +40,9 @@ struct OpenedRun {
   RunLog log;
   std::shared_ptr<const data::ExampleSource> source;
   std::shared_ptr<const pjrt::Client> client;
-  Json settings;  // settings that a checkpoint must have
-  model::StepProgram program;
+  Json settings;               // settings that a checkpoint must have
+  model::StepProgram program;  // without packing
+  std::optional<data::PackingPlan> packing;
   std::optional<io::FolderLock> lock;  // none in a dry run; only on rank 0 of several processes
   Watchdog watchdog;
 };

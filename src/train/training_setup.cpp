@@ -16,6 +16,7 @@
 #include "train/job_checks.h"
 #include "train/job_program.h"
 #include "train/memory_variant.h"
+#include "train/packing_plan.h"
 #include "train/rewind.h"
 #include "train/training_run.h"
 
@@ -49,6 +50,8 @@ void check_alike(const OpenedRun& run) {
   constexpr std::string_view kHint = "start the same command with the same files on all hosts";
   together.agree("steps", "train", {{"train.steps", run.last_step()}}, kHint);
   together.agree("settings", "train", run.settings, kHint);
+  together.agree("packing", "train",
+                 {{"rows of a packed step", run.packing ? run.packing->rows : 0}}, kHint);
   if (!together.several()) return;
   together.agree("program", "train",
                  {{"the step's program, by its crc32c",
@@ -88,7 +91,7 @@ model::ShardingPlan sampling_placement(const OpenedRun& run) {
 }
 
 StepPrograms compiled_steps(const OpenedRun& run) try {
-  return {run.client, run.job, run.program, run.advice("train: a step")};
+  return {run.client, run.job, run.program, run.packing, run.advice("train: a step")};
 } catch (const execution::ProgramDoesNotFit& error) {
   throw StepDoesNotFit(error);
 }
@@ -145,6 +148,7 @@ OpenedRun::OpenedRun(const TrainJob& of)
       client(opened(job, log)),
       settings(settings_of(job, *source)),
       program(training_program(job, client->platform_name())),
+      packing(packing_plan(job, *source, program.placement)),
       watchdog(std::chrono::duration<double>(60 * job.hang_minutes), job.fields("hang_minutes"),
                job.together.end_all) {
   warn_of_settings(job);
@@ -161,6 +165,10 @@ CheckpointManager OpenedRun::saver(const InitialState& start) const {
   return {job, start, lock ? &*lock : nullptr,
           execution::held_slices(program.state, program.placement, *client),
           client->process_index()};
+}
+
+data::PrefetchOptions OpenedRun::prefetch() const {
+  return {.share = execution::own_share(program.placement, *client), .packing = packing};
 }
 
 model::ComputePolicy OpenedRun::compute() const { return compute_of(job, client->platform_name()); }

@@ -255,6 +255,17 @@ Values gather_items(const Node&, const Values& in) {
   return {out};
 }
 
+Values move_items(const Node& node, const Values& in) {
+  Value out = gather_items(node, in)[0];
+  const std::int64_t width = out.size() / in[1].size();
+  const Value zeros = empty_value(out.shape);
+  for (std::int64_t i = 0; i < in[1].size(); ++i)
+    if (in[1].integer(i) < 0)
+      for (std::int64_t j = 0; j < width; ++j)
+        copy_element(zeros, i * width + j, out, i * width + j);
+  return {out};
+}
+
 Values scatter_add_rows(const Node&, const Values& in) {
   Value out = in[0];
   CHECK(out.is_real());
@@ -286,6 +297,7 @@ Rules movement_rules() {
           {"dot_general", dot_general},
           {"gather_rows", gather_rows},
           {"gather_items", gather_items},
+          {"move_items", move_items},
           {"scatter_add_rows", scatter_add_rows}};
 }
 

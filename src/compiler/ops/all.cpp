@@ -70,6 +70,7 @@ constexpr const Op* kAllOps[] = {
     &kDotGeneral,
     &kGatherRows,
     &kGatherItems,
+    &kMoveItems,
     &kScatterAddRows,
     &kWhile,
     &kSort,

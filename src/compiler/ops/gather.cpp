@@ -73,46 +73,86 @@ constinit const Op kGatherRows{
 
 Tensor gather_rows(Tensor table, Tensor ids) { return apply(kGatherRows, {table, ids}); }
 
+namespace {
+
+// The shape rule and the lowering of gather_items and move_items.
+std::vector<Shape> infer_items(const Node& node) {
+  const Shape &x = node.inputs[0].shape(), &ids = node.inputs[1].shape();
+  if (x.rank() < 2 || x.dims[1] < 1 || ids.rank() != 2 || ids.dims[0] != x.dims[0] ||
+      !is_integer(ids.dtype))
+    throw UsageError(str(node.op->name, ": cannot index items ", x, " with ids ", ids),
+                     "use items [B,K,...] and integer ids [B,J]");
+  Dims dims = x.dims;
+  dims[1] = ids.dims[1];
+  return std::vector<Shape>{{x.dtype, dims}};
+}
+
+void emit_items(const Node& node, HloWriter& writer) {
+  const Shape& x = node.inputs[0].shape();
+  Dims sizes = x.dims, within;
+  sizes[0] = sizes[1] = 1;
+  for (std::int64_t i = 2; i < x.rank(); ++i) within.push_back(i);
+  writer.generic(node, "stablehlo.gather",
+                 str("dimension_numbers = #stablehlo.gather<offset_dims = ", hlo_list(within),
+                     ", collapsed_slice_dims = [1], operand_batching_dims = [0], "
+                     "start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = "
+                     "2>, indices_are_sorted = false, slice_sizes = ",
+                     hlo_dims(sizes)));
+}
+
+}  // namespace
+
 constinit const Op kGatherItems{
     .name = "gather_items",
+    .infer = infer_items,
+    .vjp = nullptr,
+    .emit = emit_items,
+    .examples = [] {
+      return std::vector<OpExample>{
+          {"items of two axes",
+           {f64_input({2, 4, 3}), s32_input({2, 5}, 0, 4)},
+           [](Graph&, Inputs in) { return Tensors{gather_items(in[0], in[1])}; }},
+          {"out of range", {f64_input({3, 2}), s32_input({3, 4}, -2, 4)}, [](Graph&, Inputs in) {
+             return Tensors{gather_items(in[0], in[1])};
+           }}};
+    }};
+
+Tensor gather_items(Tensor x, Tensor ids) { return apply(kGatherItems, {x, ids}); }
+
+constinit const Op kMoveItems{
+    .name = "move_items",
     .infer =
         [](const Node& node) {
-          const Shape &x = node.inputs[0].shape(), &ids = node.inputs[1].shape();
-          if (x.rank() < 2 || x.dims[1] < 1 || ids.rank() != 2 || ids.dims[0] != x.dims[0] ||
-              !is_integer(ids.dtype))
-            throw UsageError(str("gather_items: cannot index items ", x, " with ids ", ids),
-                             "use items [B,K,...] and integer ids [B,J]");
-          Dims dims = x.dims;
-          dims[1] = ids.dims[1];
-          return std::vector<Shape>{{x.dtype, dims}};
+          const Shape &x = node.inputs[0].shape(), &to = node.inputs[2].shape();
+          if (x.rank() < 2 || to.dims != Dims{x.dims[0], x.dims[1]} || !is_integer(to.dtype))
+            throw UsageError(str("move_items: cannot move items ", x, " back with ids ", to),
+                             "use items [B,K,...] and integer ids [B,K]");
+          return infer_items(node);
         },
-    .vjp = nullptr,
+    .vjp =
+        [](const Node& node, std::span<const Tensor> cts) {
+          return Tensors{move_items(cts[0], node.inputs[2], node.inputs[1]), {}, {}};
+        },
     .emit =
         [](const Node& node, HloWriter& writer) {
-          const Shape& x = node.inputs[0].shape();
-          Dims sizes = x.dims, within;
-          sizes[0] = sizes[1] = 1;
-          for (std::int64_t i = 2; i < x.rank(); ++i) within.push_back(i);
-          writer.generic(
-              node, "stablehlo.gather",
-              str("dimension_numbers = #stablehlo.gather<offset_dims = ", hlo_list(within),
-                  ", collapsed_slice_dims = [1], operand_batching_dims = [0], "
-                  "start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = "
-                  "2>, indices_are_sorted = false, slice_sizes = ",
-                  hlo_dims(sizes)));
+          writer.splice(node, [](Graph&, Inputs in) {
+            const Tensor items = gather_items(in[0], in[1]);
+            const Tensor moved = compare(in[1], zeros_like(in[1]), Compare::ge);
+            return Tensors{
+                select(broadcast_in_dim(moved, items.dims(), {0, 1}), items, zeros_like(items))};
+          });
         },
     .examples =
         [] {
           return std::vector<OpExample>{
-              {"items of two axes",
-               {f64_input({2, 4, 3}), s32_input({2, 5}, 0, 4)},
-               [](Graph&, Inputs in) { return Tensors{gather_items(in[0], in[1])}; }},
-              {"out of range",
-               {f64_input({3, 2}), s32_input({3, 4}, -2, 4)},
-               [](Graph&, Inputs in) { return Tensors{gather_items(in[0], in[1])}; }}};
+              {"some items", {f64_input({2, 4, 3})}, [](Graph& graph, Inputs in) {
+                 const std::vector<double> from{2, -1, 0, 3, 1, -1}, to{2, -1, 0, -1, -1, 1, -1, 0};
+                 return Tensors{move_items(in[0], constant(graph, from, {DType::s32, {2, 3}}),
+                                           constant(graph, to, {DType::s32, {2, 4}}))};
+               }}};
         }};
 
-Tensor gather_items(Tensor x, Tensor ids) { return apply(kGatherItems, {x, ids}); }
+Tensor move_items(Tensor x, Tensor from, Tensor to) { return apply(kMoveItems, {x, from, to}); }
 
 constinit const Op kScatterAddRows{
     .name = "scatter_add_rows",

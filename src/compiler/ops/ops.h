@@ -139,6 +139,10 @@ Tensor gather_rows(Tensor table, Tensor ids);  // clamps ids to the valid range
 // Batched lookup: x [B,K,...], ids s32 [B,J] -> [B,J,...] with x[b, ids[b,j]]. Ids are clamped to
 // the valid range. A sharding of B is preserved. Has no gradient.
 Tensor gather_items(Tensor x, Tensor ids);
+// Moves items: x [B,K,...], from s32 [B,J] -> [B,J,...] with x[b, from[b,j]], and 0 where from[b,j]
+// is negative. `to` s32 [B,K] is the inverse, which the gradient needs: to[b,k] is the j with
+// from[b,j] = k, or negative if item k is not moved anywhere. No item may be moved twice.
+Tensor move_items(Tensor x, Tensor from, Tensor to);
 // Returns the table with rows[i] added at index ids[i]. `rows` has shape ids.dims + table.dims[1:].
 // Rows whose id is out of range are dropped.
 Tensor scatter_add_rows(Tensor table, Tensor ids, Tensor rows);

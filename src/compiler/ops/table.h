@@ -33,7 +33,7 @@ extern const Op kSlice, kDynamicSlice, kDynamicUpdateSlice, kPad;
 // dot.cpp
 extern const Op kDotGeneral;
 // gather.cpp
-extern const Op kGatherRows, kGatherItems, kScatterAddRows;
+extern const Op kGatherRows, kGatherItems, kMoveItems, kScatterAddRows;
 // control.cpp
 extern const Op kWhile, kSort, kTopK;
 // devices.cpp

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct HostArray {
 struct Batch {
   std::int64_t rows = 0;
   std::vector<HostArray> arrays;  // in the order of the features
+  // The same sequences packed (data/input_pipeline/pack.h), or null. On several hosts it holds the
+  // packed batch's rows of this host, which may be of other sequences.
+  std::shared_ptr<const Batch> packed = {};
 };
 
 // Returns a batch of zeros.

@@ -67,6 +67,7 @@ class ExampleSource {
   // is not used, as in google-research/bert.
   std::uint64_t full_batches(std::int64_t batch_size) const;
 
+  const io::Features& features() const { return features_; }
   virtual const std::vector<std::string>& files() const = 0;
   // Returns the description of the data, or nullopt if it has none.
   virtual std::optional<DataDescription> description() const = 0;
@@ -74,7 +75,6 @@ class ExampleSource {
  protected:
   explicit ExampleSource(io::Features features, std::optional<LengthGroups> groups = {})
       : features_(std::move(features)), groups_(std::move(groups)) {}
-  const io::Features& features() const { return features_; }
 
  private:
   // Returns the number of tokens of the example at a position in training order.

@@ -64,7 +64,9 @@ void Prefetch::work() {
 
 Prefetch::Result Prefetch::read(std::uint64_t step) const {
   try {
-    return source_.batch(step, batch_size_, options_.share);
+    if (!options_.packing) return source_.batch(step, batch_size_, options_.share);
+    return packed_part(source_.batch(step, batch_size_), source_.features(), *options_.packing,
+                       options_.share);
   } catch (...) {
     return std::current_exception();
   }

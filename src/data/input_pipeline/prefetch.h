@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "data/input_pipeline/example_source.h"
+#include "data/input_pipeline/pack.h"
 
 namespace smelt::data {
 
@@ -19,6 +20,8 @@ struct PrefetchOptions {
   // Number of batches to read ahead of the current one. 0 means 2 for local files and 16 otherwise.
   int depth = 0;
   int threads = 0;  // 0: same as depth
+  // If set, each host reads whole batches and returns its part, packed if possible (Batch::packed).
+  std::optional<PackingPlan> packing = {};
 };
 
 // Prefetches batches. The result does not depend on depth and threads. The source must outlive this

@@ -19,8 +19,10 @@ DimNames bert_dim_names(const BertConfig& c, std::string_view parameter) {
 
 Tensor bert_sequence(const Scope& root, const BertConfig& c, const EncoderInputs& in) {
   const Scope s = root / "bert";
-  const Tensor embedded = embed_tokens(s / "embeddings", c, c.hidden_size, in);
-  return encode(s / "encoder", c, embedded, attention_mask(in.input_mask), in.states);
+  return on_packed_rows(s, in, [&](const Scope& inner, const EncoderInputs& own) {
+    const Tensor embedded = embed_tokens(inner / "embeddings", c, c.hidden_size, own);
+    return encode(inner / "encoder", c, embedded, attention_mask(own), own.states);
+  });
 }
 
 BertEncoded bert(const Scope& root, const BertConfig& c, const EncoderInputs& in) {

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "compiler/ops/ops.h"
-#include "model/nn/attention.h"
 #include "model/nn/einsum.h"
 #include "model/nn/layers.h"
 
@@ -20,7 +19,7 @@ namespace {
 
 // Multi-head attention (Vaswani et al. 2017) with one matmul for q, k and v. Stores q and k in
 // `queries_and_keys`.
-Tensor self_attention(const Scope& s, const BertConfig& c, Tensor x, Tensor mask,
+Tensor self_attention(const Scope& s, const BertConfig& c, Tensor x, const AttentionMask& mask,
                       std::vector<Tensor>& queries_and_keys) {
   const auto B = x.dim(0), S = x.dim(1), N = c.num_attention_heads, D = head_width(c);
   const Init start = encoder_weights(c);
@@ -30,8 +29,13 @@ Tensor self_attention(const Scope& s, const BertConfig& c, Tensor x, Tensor mask
   const auto heads = [&](Tensor t) { return reshape(t, {B, S, N, D}); };
   const Tensor q = heads(qkv[0]), k = heads(qkv[1]), v = heads(qkv[2]);
   queries_and_keys = {q, k};
-  const Tensor context = attention(
-      s, {.q = q, .k = k, .v = v, .biases = {mask}, .dropout = c.attention_probs_dropout_prob});
+  const Tensor context = attention(s, {.q = q,
+                                       .k = k,
+                                       .v = v,
+                                       .biases = mask.biases,
+                                       .query_sequences = mask.sequences,
+                                       .key_sequences = mask.sequences,
+                                       .dropout = c.attention_probs_dropout_prob});
   return reshape(context, {B, S, N * D});
 }
 
@@ -43,7 +47,7 @@ Tensor output_block(const Scope& s, const BertConfig& c, Tensor x, Tensor residu
   return layer_norm(s / "LayerNorm", dropped + residual, c.layer_norm_eps);
 }
 
-Tensor encoder_layer(const Scope& s, const BertConfig& c, Tensor x, Tensor mask,
+Tensor encoder_layer(const Scope& s, const BertConfig& c, Tensor x, const AttentionMask& mask,
                      std::vector<Tensor>& queries_and_keys) {
   const Tensor attended = self_attention(s / "attention" / "self", c, x, mask, queries_and_keys);
   const Tensor a = output_block(s / "attention" / "output", c, attended, x);
@@ -115,12 +119,31 @@ Tensor embed_tokens(const Scope& s, const BertConfig& c, std::int64_t E, const E
   return convert(dropped, s.compute().dtype);
 }
 
+Tensor on_packed_rows(const Scope& s, const EncoderInputs& in,
+                      const std::function<Tensor(const Scope&, const EncoderInputs&)>& layers) {
+  if (!in.packing) return layers(s, in);
+  CHECK(in.states == nullptr && !in.positions, s.path(), ": states of packed rows");
+  const PackedRows rows(s, *in.packing, in.input_mask);
+  const EncoderInputs packed{.input_ids = rows.packed(in.input_ids),
+                             .input_mask = rows.packed(in.input_mask),
+                             .segment_ids = rows.packed(in.segment_ids),
+                             .positions = rows.positions(),
+                             .sequences = rows.sequences()};
+  return rows.unpacked(layers(rows.scope(s), packed));
+}
+
+AttentionMask attention_mask(const EncoderInputs& in) {
+  if (in.sequences) return {.sequences = in.sequences};
+  return {.biases = {attention_mask(in.input_mask)}};
+}
+
 Tensor attention_mask(Tensor mask) {
   const auto B = mask.dim(0), S = mask.dim(-1), Q = mask.rank() == 3 ? mask.dim(1) : 1;
   return reshape((1.0 - convert(mask, DType::f32)) * kMaskedScore, {B, 1, Q, S});
 }
 
-Tensor encode(const Scope& s, const BertConfig& c, Tensor x, Tensor mask, LayerStates* states) {
+Tensor encode(const Scope& s, const BertConfig& c, Tensor x, const AttentionMask& mask,
+              LayerStates* states) {
   const auto B = x.dim(0), S = x.dim(1), H = c.hidden_size;
   x = constrain_batch_sharding(s, x);
   const LayerResults all = layer_stack_outputs(

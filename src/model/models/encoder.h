@@ -7,13 +7,14 @@
 
 #include "model/models/bert_config.h"
 #include "model/models/layer_states.h"
+#include "model/nn/attention.h"
 #include "model/nn/lm_head.h"
+#include "model/nn/packing.h"
 #include "model/nn/scope.h"
 
 namespace smelt::model {
 
 constexpr double kLayerNormEpsilon = 1e-12;
-constexpr double kMaskedScore = -10000.0;  // added to the scores of masked keys
 
 // Returns the initializer of kernels and embedding tables.
 Init encoder_weights(const BertConfig& config);
@@ -25,7 +26,10 @@ struct EncoderInputs {
   compiler::Tensor segment_ids;  // s32 [B,S]
   compiler::Tensor positions =
       {};  // s32 [B,S], below max_position_embeddings; empty: 0 … S-1 in each row
-  LayerStates* states = nullptr;  // if not null, receives the hidden states of the layers
+  compiler::Tensor sequences =
+      {};  // for packed rows: s32 [B,S], see AttentionInputs::key_sequences
+  std::optional<Packing> packing = {};  // nullopt: the layers work on the rows as they are
+  LayerStates* states = nullptr;        // if not null, receives the hidden states of the layers
 };
 
 // Throws UsageError that begins with `where` if S exceeds max_position_embeddings.
@@ -36,13 +40,27 @@ void check_positions(std::string_view where, const BertConfig& config, std::int6
 compiler::Tensor embed_tokens(const Scope& s, const BertConfig& config, std::int64_t E,
                               const EncoderInputs& inputs);
 
+// Calls `layers` on the packed rows of `in`, and unpacks its result [R,S,H] to [B,S,H]. Without
+// in.packing it calls `layers` on `in` itself. `layers` gets the scope for random numbers.
+compiler::Tensor on_packed_rows(
+    const Scope& s, const EncoderInputs& in,
+    const std::function<compiler::Tensor(const Scope& s, const EncoderInputs& in)>& layers);
+
+// The keys that each query attends to: biases and sequences of AttentionInputs.
+struct AttentionMask {
+  std::vector<compiler::Tensor> biases = {};
+  compiler::Tensor sequences = {};
+};
+// Returns the mask with which tokens attend to all tokens of their sequence.
+AttentionMask attention_mask(const EncoderInputs& in);
+
 // Converts a mask to an f32 bias: 0 where a query may attend to a key, -10000 elsewhere. s32 [B,S]
 // (per key) becomes [B,1,1,S]; s32 [B,S,S] (per query and key) becomes [B,1,S,S].
 compiler::Tensor attention_mask(compiler::Tensor mask);
 
-// Applies the layers below `s`: [B,S,H] -> [B,S,H]. `mask` is added to the scores [B,N,S,S].
+// Applies the layers below `s`: [B,S,H] -> [B,S,H].
 compiler::Tensor encode(const Scope& s, const BertConfig& config, compiler::Tensor x,
-                        compiler::Tensor mask, LayerStates* states = nullptr);
+                        const AttentionMask& mask, LayerStates* states = nullptr);
 
 // Returns the rows of `sequence` [B,S,H] at `positions` s32 [B,P]: [B,P,H].
 compiler::Tensor gather_positions(compiler::Tensor sequence, compiler::Tensor positions);

@@ -41,7 +41,7 @@ Tensor linear(const Scope& s, Tensor x, std::int64_t out, const Init& start) {
 
 // Attention inputs that layers of one kind share.
 struct Reach {
-  std::vector<Tensor> biases;
+  AttentionMask mask;
   Rotary rotary;
 };
 
@@ -59,11 +59,12 @@ class Reaches {
   Reaches(const ModernbertConfig& c, const EncoderInputs& in) : c_(c) {
     const std::int64_t S = in.input_ids.dim(1), D = c.hidden_size / c.num_attention_heads;
     Graph& graph = in.input_ids.graph();
-    const Tensor mask = attention_mask(in.input_mask);
+    const AttentionMask mask = attention_mask(in);
     const Tensor at =
         in.positions ? convert(in.positions, DType::f32) : iota(graph, {DType::f32, {S}}, 0);
-    global_ = {{mask}, rotary(at, D, c.global_rope_theta)};
-    local_ = {{mask, window_bias(graph, c, S)}, rotary(at, D, c.local_rope_theta)};
+    global_ = {mask, rotary(at, D, c.global_rope_theta)};
+    local_ = {mask, rotary(at, D, c.local_rope_theta)};
+    local_.mask.biases.push_back(window_bias(graph, c, S));
   }
 
   // Layers in a scan are one piece of graph, which selects its inputs by the layer's number.
@@ -78,7 +79,8 @@ class Reaches {
                     layer.graph().capture(global));
     };
     Reach out = local_;
-    out.biases[1] = convert(is_local, DType::f32) * layer.graph().capture(local_.biases[1]);
+    Tensor& window = out.mask.biases.back();
+    window = convert(is_local, DType::f32) * layer.graph().capture(window);
     out.rotary = {chosen(local_.rotary.cos, global_.rotary.cos),
                   chosen(local_.rotary.sin, global_.rotary.sin)};
     return out;
@@ -101,8 +103,13 @@ Tensor self_attention(const Scope& s, const ModernbertConfig& c, Tensor x, const
   };
   const Tensor q = rotated(heads(0), reach.rotary), k = rotated(heads(1), reach.rotary);
   queries_and_keys = {q, k};
-  const Tensor context = attention(
-      s, {.q = q, .k = k, .v = heads(2), .biases = reach.biases, .dropout = c.attention_dropout});
+  const Tensor context = attention(s, {.q = q,
+                                       .k = k,
+                                       .v = heads(2),
+                                       .biases = reach.mask.biases,
+                                       .query_sequences = reach.mask.sequences,
+                                       .key_sequences = reach.mask.sequences,
+                                       .dropout = c.attention_dropout});
   const Tensor out =
       linear(s / "output" / "dense", reshape(context, {B, S, H}), H, output_weights(c));
   return dropout(s / "output" / "dropout", out, c.attention_output_dropout);
@@ -163,6 +170,8 @@ class ModernbertEncoder final : public EncoderModel {
     return layer_norm(s / "LayerNorm", x, config_.norm_eps, kScaleOnly);
   }
   Tensor embedded(const Scope& s, const EncoderInputs& in) const;
+  // Applies the embeddings and all layers: [B,S,H].
+  Tensor layers(const Scope& s, const EncoderInputs& in) const;
   // Applies the layer that all heads begin with and returns f32.
   Tensor transformed(const Scope& root, Tensor x) const;
 
@@ -197,12 +206,17 @@ Tensor ModernbertEncoder::embedded(const Scope& s, const EncoderInputs& in) cons
   return dropout(s / "dropout", norm(s, rows), c.embedding_dropout);
 }
 
+Tensor ModernbertEncoder::sequence(const Scope& root, const EncoderInputs& in) const {
+  return on_packed_rows(root / "modernbert", in, [this](const Scope& s, const EncoderInputs& own) {
+    return layers(s, own);
+  });
+}
+
 // Each layer ends with the norm that precedes the next layer's attention; the last layer ends with
 // the final norm. ModernBERT has no norm before its first attention, so all layers have the same
 // parameters.
-Tensor ModernbertEncoder::sequence(const Scope& root, const EncoderInputs& in) const {
+Tensor ModernbertEncoder::layers(const Scope& s, const EncoderInputs& in) const {
   const ModernbertConfig& c = config_;
-  const Scope s = root / "modernbert";
   const DType dtype = s.compute().dtype;
   const Tensor x = constrain_batch_sharding(s, embedded(s / "embeddings", in));
   const Reaches reaches(c, in);

@@ -31,8 +31,10 @@ class RobertaEncoder final : public EncoderModel {
   Tensor sequence(const Scope& root, const EncoderInputs& in) const override {
     const BertConfig c = sizes();
     const Scope s = root / "roberta";
-    const Tensor embedded = embed_tokens(s / "embeddings", c, c.hidden_size, in);
-    return encode(s / "encoder", c, embedded, attention_mask(in.input_mask), in.states);
+    return on_packed_rows(s, in, [&](const Scope& inner, const EncoderInputs& own) {
+      const Tensor embedded = embed_tokens(inner / "embeddings", c, c.hidden_size, own);
+      return encode(inner / "encoder", c, embedded, attention_mask(own), own.states);
+    });
   }
   LmHead word_head(const Scope& root, Tensor sequence, Tensor positions) const override;
   Tensor class_logits(const Scope& root, const EncoderInputs& in, std::int64_t C,

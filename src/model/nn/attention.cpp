@@ -10,6 +10,8 @@
 namespace smelt::model {
 
 using compiler::broadcast_to;
+using compiler::Compare;
+using compiler::compare;
 using compiler::concatenate;
 using compiler::constant;
 using compiler::convert;
@@ -77,6 +79,18 @@ struct Values {
 // Returns whether multiplication by `factor` is exact in floating point.
 bool is_power_of_two(double factor) { return std::exp2(std::round(std::log2(factor))) == factor; }
 
+// Returns [B,1,R,S]: 0 where a query and a key are of the same sequence, else kMaskedScore.
+Tensor other_sequences(const Scope& s, const AttentionInputs& in, DType dtype) {
+  const Tensor queries = s.graph().capture(in.query_sequences);
+  const Tensor keys = s.graph().capture(in.key_sequences);
+  const auto B = keys.dim(0), R = queries.dim(1), S = keys.dim(1);
+  const auto wide = [&](Tensor t, Dims dims) {
+    return broadcast_to(reshape(t, dims), {B, 1, R, S});
+  };
+  const Tensor differ = compare(wide(queries, {B, 1, R, 1}), wide(keys, {B, 1, 1, S}), Compare::ne);
+  return convert(differ, dtype) * kMaskedScore;
+}
+
 // Returns the attention scores, f32 [B,N,R,S].
 Tensor scores_of(const Scope& s, const AttentionInputs& in) {
   const auto B = in.q.dim(0), R = in.q.dim(1), N = in.q.dim(2), D = in.q.dim(3), S = in.k.dim(1);
@@ -91,6 +105,7 @@ Tensor scores_of(const Scope& s, const AttentionInputs& in) {
   // Capture each bias before the addition broadcasts it to the shape of the scores; otherwise the
   // broadcast bias would be computed outside the region.
   for (const Tensor& bias : in.biases) scores = scores + s.graph().capture(bias);
+  if (in.key_sequences) scores = scores + other_sequences(s, in, wide);
   return scores.expect({B, N, R, S});
 }
 
@@ -195,6 +210,7 @@ AttentionInputs in_query_blocks(const AttentionInputs& in, const QueryBlocks& bl
   for (Tensor& bias : out.biases)
     if (has_queries(bias)) bias = in_query_blocks(bias, 2, blocks);
   out.q = in_query_blocks(in.q, 1, blocks);
+  if (in.query_sequences) out.query_sequences = in_query_blocks(in.query_sequences, 1, blocks);
   out.k = shared(in.k);
   out.v = shared(in.v);
   out.relative_k = of_distances(in.relative_k);
@@ -211,10 +227,12 @@ AttentionInputs block_of(ScanBody& body, const AttentionInputs& in, const Attent
                         .k = convert(graph.capture(all.k), in.q.dtype()),
                         .v = convert(graph.capture(all.v), in.q.dtype()),
                         .biases = all.biases,
+                        .key_sequences = in.key_sequences,
                         .dropout = in.dropout,
                         .scaled = in.scaled};
   for (std::size_t i = 0; i < in.biases.size(); ++i)
     if (has_queries(in.biases[i])) block.biases[i] = body.slice(all.biases[i]);
+  if (in.query_sequences) block.query_sequences = body.slice(all.query_sequences);
   if (in.relative_k) {
     block.relative_k = relative_of_block(graph.capture(all.relative_k), first, in, blocks);
     block.relative_v = relative_of_block(graph.capture(all.relative_v), first, in, blocks);

@@ -9,6 +9,8 @@
 
 namespace smelt::model {
 
+constexpr double kMaskedScore = -10000.0;  // added to the scores of masked keys
+
 // Inputs of attention().
 struct AttentionInputs {
   compiler::Tensor q;     // [B,Q,N,D]: queries
@@ -16,6 +18,10 @@ struct AttentionInputs {
   // Masks and learned position biases, which are added to the scores. Each is f32 [B or 1, N or 1,
   // Q or 1, S] and is broadcast separately.
   std::vector<compiler::Tensor> biases = {};
+  // For packed rows: s32 [B,Q] and [B,S], the sequence of each token, or both empty. A query
+  // attends only to keys of its sequence: kMaskedScore is added to the other scores. The comparison
+  // is part of computing the scores, so no mask [B,Q,S] is stored.
+  compiler::Tensor query_sequences = {}, key_sequences = {};
   double dropout = 0;  // dropout rate of the probabilities; random bits of the scope "dropout"
   bool scaled = true;  // whether scores are divided by sqrt(D)
   // Relative position embeddings (Shaw et al. 2018), [Q+S-1,N,D] in the type of q, or empty. Row s

@@ -20,12 +20,14 @@ using compiler::convert;
 using compiler::Dims;
 using compiler::DType;
 using compiler::full_like;
+using compiler::gather_rows;
 using compiler::Graph;
 using compiler::iota;
 using compiler::reshape;
 using compiler::shift_right_logical;
 using compiler::slice_axis;
 using compiler::Tensor;
+using compiler::transpose;
 namespace {
 
 // Factors of the hash; they are odd, so that multiplication is invertible. The multipliers and
@@ -92,26 +94,75 @@ Tensor axis_index(Graph& graph, const Dims& dims, std::size_t axis) {
   return iota(graph, {DType::u32, alone}, static_cast<std::int64_t>(axis));
 }
 
-// Returns a key for each row of the batch: [rows, 1, …].
-Tensor row_keys(const Scope& s, const Dims& dims, Tensor key) {
-  const RandomSource& source = *s.random_source();
-  Tensor row = times(axis_index(s.graph(), dims, 0), static_cast<std::uint32_t>(source.row_stride));
-  if (source.first_row) row = row + as_word(source.first_row);
-  return mix(times(row, kGolden) + key);
-}
+// The indices of elements along the axes of a tensor. In packed rows, the index along an axis of
+// tokens is the token's position in its sequence.
+class ElementIndex {
+ public:
+  ElementIndex(const Scope& s, const Dims& dims, const std::optional<Block>& block)
+      : s_(s), dims_(dims), block_(block), source_(*s.random_source()) {
+    if (source_.tokens) CHECK(dims.size() == 3 || dims.size() == 4, dims.size(), " axes");
+  }
+
+  // Returns the number of each row in the whole batch: [rows, 1, …], or one number per token.
+  Tensor row() const {
+    if (source_.tokens) return of_token(source_.tokens->rows, first_token_axis());
+    if (source_.rows) {
+      Dims dims(dims_.size(), 1);
+      dims[0] = dims_[0];
+      return as_word(reshape(s_.graph().capture(source_.rows), dims));
+    }
+    const Tensor row =
+        times(axis_index(s_.graph(), dims_, 0), static_cast<std::uint32_t>(source_.row_stride));
+    return source_.first_row ? row + as_word(source_.first_row) : row;
+  }
+  // Returns the index along an axis other than the rows.
+  Tensor along(std::size_t axis) const {
+    if (source_.tokens && is_of_tokens(axis)) return of_token(source_.tokens->positions, axis);
+    const Tensor index = axis_index(s_.graph(), dims_, axis);
+    return is_cut(axis) ? index + as_word(block_->first) : index;
+  }
+  // Returns the number of indices along an axis of the whole tensor.
+  std::uint64_t size(std::size_t axis) const {
+    return static_cast<std::uint64_t>(is_cut(axis) ? block_->whole : dims_[axis]);
+  }
+
+ private:
+  bool is_cut(std::size_t axis) const {
+    return block_ && block_->axis == static_cast<std::int64_t>(axis);
+  }
+  // The tokens of [R,S,...], or the queries of [R,N,Q,S].
+  std::size_t first_token_axis() const { return dims_.size() == 3 ? 1 : 2; }
+  bool is_of_tokens(std::size_t axis) const {
+    return axis == first_token_axis() || (dims_.size() == 4 && axis == 3);
+  }
+  // Returns `values` [R,S] as a tensor that varies along the rows and `axis`.
+  Tensor of_token(Tensor values, std::size_t axis) const {
+    Tensor own = s_.graph().capture(values);
+    if (is_cut(axis)) {
+      const Tensor at = iota(s_.graph(), {DType::s32, {dims_[axis]}}, 0) + block_->first;
+      own = transpose(gather_rows(transpose(own, {1, 0}), at), {1, 0});
+    }
+    Dims dims(dims_.size(), 1);
+    dims[0] = dims_[0];
+    dims[axis] = dims_[axis];
+    return as_word(reshape(own, dims));
+  }
+
+  const Scope& s_;
+  const Dims& dims_;
+  const std::optional<Block>& block_;
+  const RandomSource& source_;
+};
 
 // Returns a key for each element of a row: the sum of a mixed key of the element's index along the
 // last axis and a mixed key of its indices along the earlier axes. Mixing is thus not done per
 // element, only the sum.
-Tensor element_keys(Tensor key, const Dims& dims, const std::optional<Block>& block) {
+Tensor element_keys(Tensor key, const Dims& dims, const ElementIndex& index) {
   std::vector<Tensor> of_axes;
   std::uint64_t stride = 1;
   for (std::size_t axis = dims.size() - 1; axis > 0; --axis) {
-    const bool cut = block && block->axis == static_cast<std::int64_t>(axis);
-    Tensor number = axis_index(key.graph(), dims, axis);
-    if (cut) number = number + as_word(block->first);
-    of_axes.push_back(times(number, static_cast<std::uint32_t>(stride * kGolden)));
-    stride *= static_cast<std::uint64_t>(cut ? block->whole : dims[axis]);
+    of_axes.push_back(times(index.along(axis), static_cast<std::uint32_t>(stride * kGolden)));
+    stride *= index.size(axis);
   }
   if (of_axes.empty()) return key;
   const Tensor last = mix(of_axes[0] + key);
@@ -130,7 +181,9 @@ Tensor hashed(const Scope& s, const Dims& dims, const std::optional<Block>& bloc
   const auto words = place_words(s);
   const Tensor first = place_key(s, words[0], kElementFactors);
   const Tensor second = place_key(s, words[1], kRowFactors);
-  const Tensor x = bitwise_xor(element_keys(first, dims, block), row_keys(s, dims, second));
+  const ElementIndex index(s, dims, block);
+  const Tensor row = mix(times(index.row(), kGolden) + second);
+  const Tensor x = bitwise_xor(element_keys(first, dims, index), row);
   return times(fold(times(x, 0x00837FF9), 12), 0x00022841);
 }
 

@@ -18,7 +18,8 @@ struct Block {
 
 // Returns u32 `dims` with 32 random bits each. dims[0] indexes the rows of the batch
 // (RandomSource). The scope must have a random source. A block gets the same bits as in the whole
-// tensor.
+// tensor. With RandomSource::tokens, `dims` must be [R,S,...] or those of attention probabilities,
+// [R,N,S,S]; a token then gets the bits that it has at its position in unpacked rows of S tokens.
 compiler::Tensor random_bits(const Scope& s, const compiler::Dims& dims,
                              const std::optional<Block>& block = {});
 

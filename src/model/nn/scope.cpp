@@ -109,6 +109,18 @@ Scope Scope::again(std::string_view use) const {
   return inner;
 }
 
+Scope Scope::with_rows(Tensor rows) const {
+  Scope out = *this;
+  if (out.random_) out.random_->rows = rows;
+  return out;
+}
+
+Scope Scope::with_tokens(std::optional<TokenOrigins> tokens) const {
+  Scope out = *this;
+  if (out.random_) out.random_->tokens = tokens;
+  return out;
+}
+
 Scope Scope::held(ComputePolicy compute) const {
   if (!parameters_->held_) parameters_->held_ = std::make_shared<Parameters>();
   Scope out(*graph_, *parameters_->held_, {}, std::move(compute));

@@ -90,6 +90,13 @@ struct SeedKeys {
   std::vector<std::uint32_t> of_seed(std::uint64_t seed) const;
 };
 
+// Where the tokens of packed rows come from (model/nn/packing.h), so that packed and padded rows
+// draw the same numbers.
+struct TokenOrigins {
+  compiler::Tensor rows;       // s32 [R,S]: the number of a token's sequence in the whole batch
+  compiler::Tensor positions;  // s32 [R,S]: the token's position in its sequence
+};
+
 // The source of random numbers (model/nn/random.h). Row i of a tensor is row first_row + i *
 // row_stride of the whole batch, so that a device or micro-batch draws the same numbers as the
 // whole batch would.
@@ -99,6 +106,8 @@ struct RandomSource {
   compiler::Tensor stream = {};  // s32 scalar that separates independent draws; empty: one stream
   compiler::Tensor first_row = {};  // s32 scalar; empty: 0
   std::int64_t row_stride = 1;
+  compiler::Tensor rows = {};  // s32 [B]: numbers of all rows, instead of first_row and row_stride
+  std::optional<TokenOrigins> tokens = {};  // if the rows are packed
   // false in evaluation: dropout is off, and only the task itself may draw random numbers
   bool training = true;
   std::shared_ptr<SeedKeys> keys = {};  // null: keys come from `seed` and are constants
@@ -163,6 +172,9 @@ class Scope {
   // Returns a scope that uses the same parameters a second time. `use` separates its random
   // numbers.
   Scope again(std::string_view use) const;
+  // Return the same scope with RandomSource::rows or tokens set, if it has a random source.
+  Scope with_rows(compiler::Tensor rows) const;
+  Scope with_tokens(std::optional<TokenOrigins> tokens) const;
   // Returns the root scope of a frozen second model in the same graph, such as a teacher. Its
   // parameters have separate names and get no gradients, slots or dropout.
   Scope held(ComputePolicy compute) const;

@@ -120,6 +120,7 @@ Task bert_task(const BertTask& c) {
   task.features.push_back(
       {.name = "next_sentence_labels", .row = {}, .limit = 2, .limit_name = "labels of"});
   task.tokens = "input_mask";
+  task.can_be_packed = true;
   task.row_weights = {"input_mask", "masked_lm_weights"};
   task.dim_names = [model = c.model](std::string_view parameter) {
     return bert_dim_names(model, parameter);

@@ -325,6 +325,7 @@ Task distilled(Task student, const Teacher& teacher, const Distillation& d) {
   check_lengths_match(student, teacher);
   check_layers_match(student, teacher, d);
   Task out = student;
+  out.can_be_packed = false;  // the teacher's inputs and hidden states are not packed
   out.settings["distill"] = io::config_json(d);
   out.settings["distill"]["teacher"] = teacher.settings;
   out.frozen = teacher.model;

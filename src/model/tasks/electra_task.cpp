@@ -93,6 +93,7 @@ Task electra_task(const ElectraTask& c) {
   task.foreign = {{.name = "masked_lm_positions", .kind = "bert"}};
   task.features = token_features(discriminator_config(c.model), c.seq_length);
   task.tokens = "input_mask";
+  task.can_be_packed = true;
   task.row_weights = {"input_mask"};
   task.draws = true;
   task.dim_names = [model = c.model](std::string_view parameter) {

@@ -92,6 +92,7 @@ Task masked_lm_task(const MaskedLmTask& c) {
   task.foreign = {{.name = "masked_lm_positions", .kind = "bert"}};
   task.features = token_features(sizes, c.seq_length);
   task.tokens = "input_mask";
+  task.can_be_packed = true;
   task.draws = true;
   task.dim_names = [encoder = c.encoder](std::string_view parameter) {
     return classifier_dim_names(encoder, parameter);

@@ -1,7 +1,10 @@
 #include "model/tasks/task.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "compiler/ops/ops.h"
+#include "io/formats/packing_features.h"
 
 namespace smelt::model {
 
@@ -41,6 +44,19 @@ Task with_length(Task task, std::int64_t length) {
 Inputs::Inputs(const io::Features& features, std::span<const Tensor> tensors)
     : features_(features), tensors_(tensors) {
   CHECK(features.size() == tensors.size(), tensors.size(), " tensors");
+}
+
+Task packed_task(Task task, std::int64_t slots) {
+  CHECK(task.can_be_packed && !task.frozen, task.name);
+  for (io::Feature& feature : io::packing_features(slots)) task.features.push_back(feature);
+  task.objective = [objective = task.objective](const Scope& root, const Inputs& in) {
+    return objective(root.with_rows(in[io::kPackedRows]), in);
+  };
+  return task;
+}
+
+bool Inputs::has(std::string_view name) const {
+  return std::ranges::find(features_, name, &io::Feature::name) != features_.end();
 }
 
 Tensor Inputs::operator[](std::string_view name) const {

@@ -65,6 +65,7 @@ class Inputs {
   Inputs(const io::Features& features, std::span<const compiler::Tensor> tensors);
   // Returns the tensor of a feature. An unknown name is a bug.
   compiler::Tensor operator[](std::string_view name) const;
+  bool has(std::string_view name) const;
 
  private:
   const io::Features& features_;
@@ -137,6 +138,8 @@ struct Task {
   // weight in any loss or metric of an evaluation. Empty: padding is not supported, and an
   // evaluation uses whole batches only.
   std::vector<std::string> row_weights = {};
+  // Whether all encoders of the objective can work on packed rows (packed_task()).
+  bool can_be_packed = false;
   // Whether the objective draws random numbers, also in evaluation.
   bool draws = false;
   // Returns the dimension names of parameters for model/nn/partition_rules.h; empty: no sharding.
@@ -164,6 +167,10 @@ struct Task {
 
 // Returns the task for batches of another sequence length in `lengths`.
 Task with_length(Task task, std::int64_t length);
+// Returns the task for packed batches with this many slots per sequence (model/nn/packing.h). Their
+// last features are those of io::packing_features(). Losses, metrics and random numbers are those
+// of the unpacked batch.
+Task packed_task(Task task, std::int64_t slots);
 
 // The computation of a trained model's outputs for a batch.
 struct Prediction {

@@ -1,5 +1,7 @@
 #include "model/tasks/token_features.h"
 
+#include "io/formats/packing_features.h"
+
 namespace smelt::model {
 
 // Number of segments of a text pair. Models without segments accept them too.
@@ -26,6 +28,10 @@ EncoderInputs encoder_inputs(const Inputs& in, ForwardOutputs* outputs) {
   EncoderInputs out{.input_ids = in["input_ids"],
                     .input_mask = in["input_mask"],
                     .segment_ids = in["segment_ids"]};
+  if (in.has(io::kPackedTokens))
+    out.packing = {.tokens = in[io::kPackedTokens],
+                   .starts = in[io::kPackedStarts],
+                   .rows = in[io::kPackedRows]};
   if (outputs) {
     out.states = &outputs->stacks.at(0);
     out.states->mask = out.input_mask;

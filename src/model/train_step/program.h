@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/choice.h"
 #include "compiler/stablehlo/writer.h"
 #include "model/optim/optimizer.h"
 #include "model/optim/parameter_rules.h"
@@ -19,6 +20,13 @@
 #include "model/train_step/state_layout.h"
 
 namespace smelt::model {
+
+// Whether a step packs its sequences into fewer rows (model/nn/packing.h): if this saves at least a
+// tenth of the rows (`automatic`), always, or never.
+enum class PackingMode { automatic, on, off };
+inline constexpr NamedValues<PackingMode, 3> kPackingModes{
+    {{"auto", PackingMode::automatic}, {"on", PackingMode::on}, {"off", PackingMode::off}}};
+constexpr const NamedValues<PackingMode, 3>& words_of(PackingMode) { return kPackingModes; }
 
 // Settings of a training run that its program depends on.
 struct TrainingConfig {
@@ -34,9 +42,10 @@ struct TrainingConfig {
   Reduction reduction = Reduction::global;
   ComputePolicy compute = {};
   std::int64_t micro_batches = 1;  // number of sequential parts of each device's rows
-  std::uint64_t seed = 12345;      // seed of weights, dropout and data order
-  Pruning pruning = {};            // the optimizer of a pruned run keeps zeros
-  bool takes_wishes = false;       // take consensus flags (model/train_step/consensus_flags.h)
+  PackingMode packing = PackingMode::off;
+  std::uint64_t seed = 12345;  // seed of weights, dropout and data order
+  Pruning pruning = {};        // the optimizer of a pruned run keeps zeros
+  bool takes_wishes = false;   // take consensus flags (model/train_step/consensus_flags.h)
 };
 
 // A program with the layout of its arguments and results. Arguments in order: the batch (in the

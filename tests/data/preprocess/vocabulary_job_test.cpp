@@ -110,7 +110,7 @@ TEST_F(VocabularyJobTest, AutoChoosesTheTypeByScript) {
     job.overwrite = true;
     job.trainer.vocab_size = 60;
     train_vocabulary(job);
-    EXPECT_THAT(io::read_file(job.out), HasSubstr("\"type\":\"" + expected + "\"")) << text;
+    EXPECT_THAT(io::read_file(job.out), HasSubstr("\"type\": \"" + expected + "\"")) << text;
   }
   EXPECT_THAT(log.text(), AllOf(HasSubstr("vocab: type unigram, because 100.0 % of the text's "
                                           "letters are of scripts without spaces between words"),
