@@ -24,11 +24,13 @@ void visit_fields(C& c, Visitor&& visit) {
         "also save if this many minutes have passed since the last checkpoint; 0: never");
   visit("max_to_keep", c.max_to_keep, "newest checkpoints kept");
   visit("keep_period", c.keep_period,
-        "checkpoints whose step is a multiple of it are kept forever, in model/save; 0: none");
+        "checkpoints whose step is a multiple of this number are kept forever, in model/save; 0: "
+        "none");
   visit("best_metric", c.best_metric,
-        "metric of the evaluation (masked_lm_loss), whose best checkpoint is kept in model/best: "
-        "the lowest of a loss, the highest of any other; needs eval.every; for text_to_text also "
-        "exact_match or bleu of answers generated at each evaluation; empty: none");
+        "metric of the evaluation, such as masked_lm_loss; the checkpoint with its best value (the "
+        "lowest loss, or the highest value of any other metric) is kept in model/best; needs "
+        "eval.every; for text_to_text also exact_match or bleu of answers generated at each "
+        "evaluation; empty: none");
 }
 
 struct EarlyStopping {

@@ -24,9 +24,9 @@ StepPrograms::StepPrograms(std::shared_ptr<const pjrt::Client> client, const Tra
     packed_.emplace(client, program_of(packed, client->platform_name(), model::train_program),
                     advice);
     steps_->compile = [client, &program, advice] {
-      log_info("train: compiling the step without packing, for a batch that does not fit");
       return execution::CompiledStep(client, program, advice);
     };
+    if (!packing->all_fit) (void)step_of(packing->length);
     return;
   }
   const compiler::Dims& row = program.features.front().row;
@@ -46,7 +46,10 @@ StepPrograms::StepPrograms(std::shared_ptr<const pjrt::Client> client, const Tra
 
 const execution::CompiledStep& StepPrograms::step_of(std::int64_t length) const {
   auto& steps = steps_->by_length;
-  if (steps.empty()) steps.emplace(length, steps_->compile());
+  if (steps.empty()) {
+    log_info("train: compiling the step without packing, for batches that do not fit");
+    steps.emplace(length, steps_->compile());
+  }
   const auto found = steps.find(length);
   CHECK(found != steps.end(), length);
   return found->second;

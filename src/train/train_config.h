@@ -72,7 +72,7 @@ void visit_length_fields(C& c, Visitor&& visit) {
   visit("steps", c.steps, "training steps in all");
   visit("epochs", c.epochs,
         "passes over the training examples; above 0 it sets train.steps. Examples made from "
-        "text contain it data.dupe_factor times");
+        "text contain the text data.dupe_factor times");
   visit("tokens", c.tokens,
         "tokens to train on, padding counted; above 0 it sets train.steps: 3e9 for 3 billion");
   io::visit_section("budget", c.budget, visit);
@@ -83,33 +83,36 @@ template <class C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
   visit_length_fields(c, visit);
   visit("gradient_accumulation_steps", c.gradient_accumulation_steps,
-        "parts of each device's share of a batch, one after another: less memory, same result");
+        "number of parts into which each device's share of a batch is split; they are computed one "
+        "after another: less memory, same result");
   visit("packing", c.packing,
         "of bert, electra, roberta and modernbert: on: short examples share a row of "
         "data.seq_length tokens, which saves the time of padding and does not change the result; "
         "auto: if this saves a tenth of the rows or more; off");
   visit("seed", c.seed, "random seed of weights, dropout and data order");
   visit("init_from", c.init_from,
-        "pretrained weights of a new run: a folder of smelt's checkpoints or Hugging Face's BERT "
-        "or ELECTRA, or a TensorFlow checkpoint (…/bert_model.ckpt); empty: random weights");
+        "pretrained weights of a new run: a folder of smelt checkpoints, a Hugging Face folder, or "
+        "a TensorFlow checkpoint (…/bert_model.ckpt); empty: random weights");
   visit("logging_steps", c.logging_steps, "steps between log lines");
   visit("hang_minutes", c.hang_minutes,
         "ends the command if a step takes more than this many minutes; 0 = never");
   io::visit_section("optimizer", c.optimizer, visit);
   io::visit_section("schedule", c.schedule, visit);
   visit("class_weights", c.class_weights,
-        "of classify: weight of each class in the loss: balanced (rare classes count more, as in "
-        "scikit-learn), or numbers in the order of the classes: 1,2.5,1; empty: equal weights");
+        "for model.type classify: weight of each class in the loss: balanced (rare classes count "
+        "more, as in scikit-learn), or numbers in the order of the classes: 1,2.5,1; empty: equal "
+        "weights");
   visit("label_smoothing", c.label_smoothing,
-        "of classify: share of each label that is spread over all classes; 0.1 is usual, 0: none");
+        "for model.type classify: share of each label that is spread over all classes; 0.1 is "
+        "usual, 0: none");
   visit("ema_decay", c.ema_decay,
         "keeps moving averages of the weights, average * ema_decay + weight * (1 - ema_decay), "
         "which eval.averaged evaluates; 0 = none");
   io::visit_section("loss_spike", c.loss_spike, visit);
   io::visit_section("parallelism", c.mesh, visit);
   visit("parallelism.reduction", c.reduction,
-        "global: clip the gradient of all devices; per_replica: the original's order, clip then "
-        "sum");
+        "global: clip the gradient of the whole batch; per_replica: each device clips its own "
+        "gradient before they are summed, as in the original BERT");
   visit_fields(*c.compute, visit);
   io::visit_section("pruning", c.pruning, visit);
   visit("fake_quant", c.fake_quant,

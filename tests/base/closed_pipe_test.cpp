@@ -1,4 +1,4 @@
-// A process whose output nobody reads any more goes on.
+// A process continues if nobody reads its output any more.
 #include "base/closed_pipe.h"
 
 #include <gtest/gtest.h>

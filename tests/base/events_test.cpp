@@ -1,4 +1,4 @@
-// Events, and the log's file.
+// Events and the log file.
 #include "base/events.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +45,7 @@ class LogFile : public testing::Test {
     set_up_log();
     spdlog::set_default_logger(before_);
   }
-  // What standard error gets.
+  // Logs with the options and returns what is written to standard error.
   std::string logged(const LogOptions& options) {
     testing::internal::CaptureStderr();
     set_up_log(options);

@@ -60,7 +60,7 @@ const std::vector<std::string>& json_texts() {
   return texts;
 }
 
-// The printed value, or the error's text and place.
+// Returns the printed value, or the text and position of the error.
 std::string outcome(const std::string& text, int indent) {
   try {
     return Json::parse(text).dump(indent);

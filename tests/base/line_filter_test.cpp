@@ -29,7 +29,7 @@ std::string error_with(const std::string& command, const Lines& lines,
 
 constexpr LineFilter::Seconds kShort{0.2};
 
-// Whether the process runs; one that has ended may wait for its parent.
+// Returns whether the process runs. A zombie, which has ended, does not count.
 bool is_running(const std::string& process) {
   std::ifstream in("/proc/" + process + "/stat");
   std::string number, name, state;

@@ -1,4 +1,4 @@
-// What a test does without what it needs: skipped here and there, a failure where it is asked for.
+// A test whose requirement is missing is skipped, or fails if SMELT_REQUIRE names the requirement.
 #include "support/missing.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 using testing::TestPartResult;
 
-// How a test ends that lacks the oracles.
+// Returns the result of a test without the oracle.
 TestPartResult without_oracle() {
   testing::TestPartResultArray results;
   {

@@ -1,4 +1,5 @@
-// Threads that fail, stop early or never start: nothing may wait for ever, and the error comes out.
+// If threads fail, stop early or cannot be started, no other thread waits forever and the error is
+// thrown.
 #include "base/parallel.h"
 
 #include <gmock/gmock.h>
@@ -57,7 +58,7 @@ TEST(RunParallel, ThrowsIfAThreadCannotBeStarted) {
   std::atomic<int> began = 0;
   const auto body = [&](int worker) {
     ++began;
-    if (worker == 3) return queue.close();  // never begins: the others would wait for it
+    if (worker == 3) return queue.close();  // never started, so it cannot release the others
     while (queue.pop()) {
     }
   };
@@ -101,7 +102,7 @@ TEST(BoundedQueue, HoldsNoMoreThanItsCapacity) {
     most = std::max(most.load(), pushed - popped);
   }
   EXPECT_EQ(popped, 1000);
-  EXPECT_LE(most, 3);  // two inside and the one in hand
+  EXPECT_LE(most, 3);  // two in the queue and the one just popped
 }
 
 TEST(BoundedQueue, CloseWakesWaitingReadersAndWriters) {
@@ -118,7 +119,7 @@ TEST(BoundedQueue, CloseWakesWaitingReadersAndWriters) {
   waiting.clear();
   EXPECT_EQ(refused, 3);
   EXPECT_EQ(ended, 3);
-  EXPECT_EQ(full.pop(), 0);  // what was inside is still given
+  EXPECT_EQ(full.pop(), 0);  // a closed queue still returns its items
   EXPECT_EQ(full.pop(), std::nullopt);
 }
 

@@ -22,7 +22,7 @@ TEST(RunEach, CallsEachNumberOnce) {
 }
 
 TEST(RunEach, RunsOneCallPerThreadInParallel) {
-  std::barrier meeting(4);  // which each waits for
+  std::barrier meeting(4);  // passed only by four calls at once
   run_each(8, 4, [&](std::size_t) { meeting.arrive_and_wait(); });
 }
 

@@ -1,4 +1,4 @@
-// What a signal leaves behind.
+// Temporary paths are removed when a signal ends the process.
 #include "base/temporary_path.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A step that hangs, and one that crashes, are told by their numbers.
+// The number of a step that hangs or crashes is reported.
 #include "base/watchdog.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TEST(WatchdogDeathTest, EndsTheProcessIfAStepHangs) {
               "step 7 has not ended after .* minutes.*\n.*; --hang-minutes allows more");
 }
 
-// Nor does a step that is under way beside it hide it.
+// The hang is reported even while training steps still make progress.
 TEST(WatchdogDeathTest, EndsTheProcessIfOtherWorkHangsBesideSteps) {
   const auto hang = [](bool beside_steps) {
     Watchdog watchdog(milliseconds(400));
@@ -40,7 +40,7 @@ TEST(WatchdogDeathTest, EndsTheProcessIfOtherWorkHangsBesideSteps) {
   EXPECT_EXIT(hang(true), testing::ExitedWithCode(1), message);
 }
 
-// Ctrl-Z, `docker pause`, a suspended job.
+// For example by Ctrl-Z, `docker pause` or a scheduler.
 TEST(WatchdogDeathTest, DoesNotCountTimeWhileTheProcessIsSuspended) {
   const auto pause = [] {
     Watchdog watchdog(milliseconds(2000));

@@ -1,4 +1,5 @@
-"""check_assertion.py KEY.json: verifies the JWT on standard input by the public half of the account's key, prints its header and claims."""
+"""check_assertion.py KEY.json: verifies the JWT on standard input with the public half of the account's key and prints
+its header and claims."""
 import json
 import sys
 

@@ -140,7 +140,7 @@ TEST_F(CredentialsTest, UsesTheCredentialsOfAGoogleMachine) {
   io::HttpClient http = client();
   EXPECT_EQ(found->fetch(http).text.reveal(), "PLANTED-machine");
   EXPECT_EQ(google_.last(root + "project/project-id").headers.at("metadata-flavor"), "Google");
-  // What does not say that it is Google's is not.
+  // A response without the header Metadata-Flavor is not from Google's metadata server.
   google_.answer(root + "instance/service-accounts/default/email", {200, "x@y.iam"});
   EXPECT_EQ(io::machine_credentials(), nullptr);
 }
@@ -277,7 +277,7 @@ TEST_F(CredentialsTest, ReloadsCredentialsAfterANewSignIn) {
   io::HttpClient http = client();
   EXPECT_THROW(tokens.token(http), io::CredentialsRefused);
   auto again = google_.user();
-  again["client_id"] = "another";  // as a new sign-in gives other fields
+  again["client_id"] = "another";  // a new sign-in changes fields of the file
   home_.name_file(again);
   EXPECT_THROW(tokens.token(http), io::CredentialsRefused);
   EXPECT_THAT(google_.last("/token").body, HasSubstr("client_id=another"));

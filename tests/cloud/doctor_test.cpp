@@ -27,7 +27,7 @@ class DoctorTest : public TpuTest {
   std::vector<DoctorCheck> ask(const DoctorRequest& asked) {
     return examine(asked, [this] { return connect(); });
   }
-  // What is said of one check, and what mends it.
+  // Returns the result of a check and its remedy.
   std::string said(const std::vector<DoctorCheck>& checks, const std::string& what) {
     for (const DoctorCheck& check : checks)
       if (check.what == what)
@@ -76,7 +76,7 @@ TEST_F(DoctorTest, ChecksThatABucketExistsIsNearAndWritable) {
   EXPECT_EQ(bucket("bucket"), "ok: bucket in us, is writable | ");
   google_.answer("/storage/v1/b/bucket", {403, R"({"error": {"code": 403, "message": "no"}})"});
   EXPECT_THAT(bucket("bucket"), HasSubstr("ok: bucket, is writable; its location is not"));
-  // What the machine's account may do there, as far as that can be seen.
+  // The role of the machine's service account on the bucket, if the user may see it.
   const auto account = [&](const std::string& name) {
     return said(ask({"p", "", {}, "gs://bucket", "", name}), "machine's account");
   };
@@ -93,7 +93,7 @@ TEST_F(DoctorTest, ChecksThatABucketExistsIsNearAndWritable) {
   EXPECT_THAT(account("reads@x"),
               AllOf(HasSubstr("ok: reads@x has no direct role on bucket; its project"),
                     HasSubstr("--member=serviceAccount:reads@x")));
-  // And whether its machine may delete itself.
+  // Whether the roles of this service account let the machine delete itself.
   const auto rights = [&](const std::string& name) {
     return said(ask({"p", "", {}, "gs://bucket", "", name}), "machine's rights");
   };
@@ -124,7 +124,7 @@ TEST_F(DoctorTest, ChecksThatABucketExistsIsNearAndWritable) {
               AllOf(HasSubstr("wrong: bucket bucket: you lack storage.objects.create, "
                               "storage.objects.delete | "),
                     HasSubstr("--role=roles/storage.objectUser")));
-  EXPECT_THAT(bucket("near"), HasSubstr("wrong: "));  // it was removed meanwhile
+  EXPECT_THAT(bucket("near"), HasSubstr("wrong: "));  // the emulator has no such bucket
 }
 
 TEST_F(DoctorTest, ChecksTheRestWithoutCredentials) {

@@ -1,6 +1,6 @@
-"""drive_fake_tpu.py HOST:PORT: Google's own client of the TPU API (google-cloud-tpu, over REST) makes, lists, gets and
-deletes nodes of the fake API, and sees its refusals. Standard input: the bodies of a node, of
-its queueing and of new metadata as smelt writes them, which its message types must know every field of."""
+"""drive_fake_tpu.py HOST:PORT: uses Google's own client of the TPU API (google-cloud-tpu, over REST) to create, list,
+get and delete nodes of the fake API, and checks its errors. Standard input has the request bodies that smelt writes for
+a node, a queued resource and new metadata. The client's message types must know every field of them."""
 import json
 import sys
 
@@ -46,7 +46,7 @@ made = client.get_node(name=parent + "/nodes/q")
 assert made.state == tpu_v2.Node.State.READY and made.scheduling_config.spot and made.queued_resource == found.name, made
 try:
     client.delete_queued_resource(name=found.name)
-except exceptions.BadRequest:  # of a failed precondition
+except exceptions.BadRequest:  # FAILED_PRECONDITION, because it has a node
     pass
 else:
     raise AssertionError("a node was left behind")

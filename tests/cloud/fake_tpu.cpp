@@ -14,7 +14,8 @@ ServedAnswer refusal(int status, const char* code, const std::string& message) {
           Json{{"error", {{"code", status}, {"status", code}, {"message", message}}}}.dump()};
 }
 
-// As Google answers a user whose calls count on gcloud's own project.
+// Returns Google's response to a user without a quota project, whose calls are counted against
+// gcloud's own project.
 ServedAnswer refused_without_quota_project() {
   const Json info{{"@type", "type.googleapis.com/google.rpc.ErrorInfo"},
                   {"reason", "SERVICE_DISABLED"},
@@ -27,7 +28,7 @@ ServedAnswer refused_without_quota_project() {
                    .dump()};
 }
 
-// "nodeId" of "nodeId=a&x=y"
+// Returns the value of a query parameter: "a" for the name "nodeId" in "nodeId=a&x=y".
 std::string parameter(const std::string& query, const std::string& name) {
   for (const std::string_view item : split(query, '&'))
     if (item.starts_with(name + "=")) return std::string(item.substr(name.size() + 1));

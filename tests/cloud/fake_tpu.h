@@ -1,5 +1,6 @@
-// Google's TPU API v2 with the state that it has: nodes, queued resources, operations, quota and
-// capacity of each zone. Google's own client drives it, too (tests/cloud/drive_fake_tpu.py).
+// A fake of Google's TPU API v2 with its state: nodes, queued resources, operations, and the quota
+// and capacity of each zone. It is also tested with Google's own client
+// (tests/cloud/drive_fake_tpu.py).
 #pragma once
 
 #include <deque>
@@ -19,56 +20,59 @@ class FakeTpu {
   struct Zone {
     std::vector<std::string> types{"v2-8", "v3-8"};
     std::vector<std::string> versions{"tpu-ubuntu2204-base", "tpu-vm-base"};
-    int capacity = 100;  // nodes
+    int capacity = 100;  // maximum number of nodes
     bool answers = true;
     bool queue_moves = true;
   };
   FakeTpu();
 
   std::map<std::string, Zone> zones;
-  int quota = 100;                        // nodes of the project in a zone, lost ones among them
-  int polls = 2;                          // until an operation is done
-  std::size_t page = 2;                   // items on a page, whatever is asked for
-  std::deque<ServedAnswer> faults;        // instead of the next answers
-  std::deque<ServedAnswer> lost_answers;  // of the next POSTs
-  bool obeys_lost = true;                 // what they asked for is done all the same
-  // Nodes come up, and go, without their operation being looked at, at so many looks at them.
+  int quota = 100;                        // maximum number of nodes in a zone, including lost ones
+  int polls = 2;                          // polls of an operation until it is done
+  std::size_t page = 2;                   // items on a page; the requested page size is ignored
+  std::deque<ServedAnswer> faults;        // returned in place of the next responses
+  std::deque<ServedAnswer> lost_answers;  // returned in place of the next responses to POST
+  bool obeys_lost = true;                 // whether these POST requests are executed anyway
+  // Whether the creation or deletion of a node also completes without a poll of its operation,
+  // after `node_looks` requests for the node.
   bool completes_unasked = false;
   int node_looks = 1;
-  int hidden_looks = 0;         // at a new node until it is shown
-  bool lists_all_zones = true;  // at "-"
-  int queue_looks = 2;          // at what is in the queue until its turn comes
-  std::string queue_fault;      // why it fails then
-  double seconds = 1795455602;  // since 1970: when nodes are made, and a time in the queue is over
-  // Habits of the real servers.
-  double out_until = 0;               // by `seconds`; until then no request is answered
-  double addresses_after = 0;         // seconds that a node is READY before it shows its addresses
-  std::deque<Json> operation_errors;  // of the operations of the next nodes, none of which is made
-  std::deque<ServedAnswer> change_faults;  // instead of the next answers to a change of metadata
-  bool requires_quota_project = false;     // of each request
-  // Of the workers of each node: internal and external.
+  int hidden_looks = 0;         // requests for a new node until it appears
+  bool lists_all_zones = true;  // whether the zone "-" lists all zones
+  int queue_looks = 2;          // requests for a queued resource until its turn comes
+  std::string queue_fault;      // error with which a queued resource fails at its turn; "": none
+  double seconds = 1795455602;  // the current time, in seconds since 1970
+  // Behavior of the real servers.
+  double out_until = 0;               // value of `seconds` until which no request gets a response
+  double addresses_after = 0;         // seconds from READY until a node shows its addresses
+  std::deque<Json> operation_errors;  // errors of the next node creations, which create no node
+  std::deque<ServedAnswer> change_faults;  // returned in place of responses to metadata changes
+  bool requires_quota_project = false;     // whether every request must name a quota project
+  // Internal and external address of each worker, the same for every node.
   std::vector<std::pair<std::string, std::string>> addresses{{"10.0.0.2", "1.2.3.4"}};
-  std::function<void(const Json& metadata)> on_metadata;      // as the guest agent of each worker
-  std::vector<std::map<std::string, std::string>> host_keys;  // of each worker; none: not allowed
+  // Called with new metadata, in place of the guest agent of each worker.
+  std::function<void(const Json& metadata)> on_metadata;
+  // Host keys of each worker, as guest attributes; if empty, requests for them are denied.
+  std::vector<std::map<std::string, std::string>> host_keys;
 
   ServedAnswer serve(const ServedRequest& request);
-  // As Google does it: the node stays and keeps its quota, and what queued for it is suspended.
+  // Preempts a node like Google: it remains and uses quota, and its queued resource is suspended.
   void preempt(const std::string& name);
-  // It is gone, as when somebody else has deleted it.
+  // Removes a node, as if somebody else had deleted it.
   void vanish(const std::string& name);
-  // Of a node that a queued resource of this name has made.
+  // Renames the node that the queued resource `queued` has created.
   void rename_node(const std::string& queued, const std::string& node);
-  // What is being made or deleted, "zone/name", is so now, looked at or not.
+  // Completes the creation or deletion of the node "zone/name" now, without any request for it.
   void finish(const std::string& name);
   Json node(const std::string& name) const { return nodes_.at(full(name)); }
-  // Of all nodes, by "zone/name"; how many stand in the queue.
+  // Returns the states of all nodes by "zone/name", and the number of queued resources.
   std::map<std::string, std::string> states() const;
   std::size_t queue_length() const { return queued_.size(); }
 
  private:
   struct Operation {
     Json body;
-    std::string node;  // that it makes or deletes
+    std::string node;  // the node that it creates or deletes
     bool deletes = false;
     int left = 0;
     std::optional<Json> error;
@@ -83,9 +87,9 @@ class FakeTpu {
   static std::string full(const std::string& name);
   void complete(const std::string& name);
   void become_ready(Json& node);
-  // Shows the addresses of a node if it is time.
+  // Adds the addresses to a READY node once `addresses_after` seconds have passed.
   void show_addresses(Json& node);
-  // Its turn comes nearer.
+  // Moves a queued resource one step closer to its turn, or to its next state.
   void advance(Json& queued);
   void suspend_queue_of(const std::string& node);
   ServedAnswer create(const Json& body, const std::string& zone, const std::string& id);
@@ -103,8 +107,8 @@ class FakeTpu {
   bool is_hidden(const std::string& name) const;
 
   std::map<std::string, int> looks_, hidden_;
-  std::map<std::string, double> ends_;      // of what is in the queue
-  std::map<std::string, double> ready_at_;  // of nodes, by `seconds`
+  std::map<std::string, double> ends_;      // when queued resources expire, by `seconds`
+  std::map<std::string, double> ready_at_;  // when nodes became READY, by `seconds`
   int made_ = 0;
 };
 

@@ -42,7 +42,7 @@ class FleetTest : public testing::Test {
 };
 
 TEST_F(FleetTest, RunsSixtyFourProgramsInParallel) {
-  // Each waits until all have begun, which the first one sees.
+  // Every program waits until all have started. Program 0 detects that and creates the file `all`.
   const std::string all = dir_file("all");
   std::vector<FleetProgram> programs{
       shell(0, str("while [ $(ls ", dir_.path(), " | wc -l) -lt 63 ]; do sleep 0.1; done; touch ",
@@ -78,17 +78,17 @@ TEST_F(FleetTest, RetriesUnreachableWorkers) {
           ") -gt 2 ] && exit 3; echo 'ssh: connect to host h port 22: Connection refused' >&2; "
           "exit 255");
   EXPECT_EQ(run({shell(0, refused)})[0].status, 3);
-  EXPECT_EQ(err_, "");  // it was reached at last
+  EXPECT_EQ(err_, "");  // the third attempt reached the worker
   io::write_file(count, "");
   rules_.tries = 2;
   const FleetEnd end = run({shell(0, refused)})[0];
   EXPECT_EQ(end.status, 255);
   EXPECT_THAT(end.why_not, HasSubstr("Connection refused"));
-  // A command's own 255 is none of ssh's.
+  // If the command itself exits with 255, that is not an ssh error.
   io::write_file(count, "");
   EXPECT_EQ(run({shell(0, str("echo x >> ", count, "; exit 255"))})[0].why_not, "");
   EXPECT_EQ(io::read_file(count), "x\n");
-  // Nor is what a command that has begun says of another host.
+  // An ssh message that the command itself prints, about another host, is not one either.
   io::write_file(count, "");
   const std::string nested = "echo 'ssh: connect to host other port 22' >&2; exit 255";
   const FleetEnd own = run({shell(0, guarded_command(str("echo x >> ", count, "; ", nested)))})[0];

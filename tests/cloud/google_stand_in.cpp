@@ -10,7 +10,7 @@ namespace smelt::cloud {
 
 namespace {
 
-// What was sent, as it was and decoded, fit for a text of JSON.
+// Returns the body and headers of a request, URL-decoded and as sent, escaped for a JSON string.
 std::string echo_of(const ServedRequest& request) {
   std::string text = request.body;
   for (const auto& [name, value] : request.headers) text += str(" ", name, ": ", value);

@@ -1,5 +1,5 @@
-// Google's servers for tokens and identities on the loopback, and the files of credentials that
-// lead there. Every secret that such a file or server has begins with PLANTED.
+// A stand-in on the loopback interface for Google's token and identity servers, and credentials
+// files that refer to it. Every secret in these files and responses begins with PLANTED.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@
 
 namespace smelt::cloud {
 
-// In an answer's body it becomes what the request was.
+// Placeholder in a response body; it is replaced with the body and headers of the request.
 inline constexpr const char* kEcho = "ECHO";
 
 class GoogleStandIn {
  public:
   GoogleStandIn();
 
-  // What the next requests are answered with, where it is set: by path.
+  // Sets the response to all further requests for the path.
   void answer(const std::string& path, ServedAnswer answer);
   int count(const std::string& path) const;
   ServedRequest last(const std::string& path) const;
@@ -28,7 +28,7 @@ class GoogleStandIn {
 
   Json user() const;
   Json foreign_user() const;
-  Json impersonated() const;  // by the user
+  Json impersonated() const;  // a service account that user() impersonates
   Json external(const Json& source) const;
   Json service_account(const std::string& key) const;
 
@@ -40,14 +40,15 @@ class GoogleStandIn {
   HttpServer server_;
 };
 
-// A key that opens nothing, made anew.
+// Writes a new RSA key, which gives access to nothing, to the file and returns it.
 std::string make_rsa_key(const std::string& file);
 
-// A home without any credentials, and no machine of Google's.
+// An environment with an empty home folder, without credentials and without a metadata server.
 class EmptyHome {
  public:
   const TempDir dir;
-  // Becomes GOOGLE_APPLICATION_CREDENTIALS; readable by its owner alone.
+  // Writes a credentials file that only its owner can read, and sets
+  // GOOGLE_APPLICATION_CREDENTIALS to it.
   void name_file(const Json& content);
   std::string file() const { return dir.file("key.json"); }
 

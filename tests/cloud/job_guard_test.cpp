@@ -1,5 +1,5 @@
-// The dead man's switch as a machine runs it from its start, whose commands are stand-ins: time
-// passes when it sleeps, and Google is a script.
+// Runs the dead man's switch as a machine's startup script, with scripts in place of its commands:
+// `sleep` advances the clock that `date` prints, and `curl` stands in for Google.
 #include "cloud/job_guard.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ class JobGuardTest : public testing::Test {
     io::write_file(at("clock"), "1000\n");
     io::write_file(at("calls"), "");
     stand_in("date", str("case \"$1\" in +%s) cat ", at("clock"), ";; *) echo START;; esac"));
-    // The machine is gone with all that runs on it once Google was asked to delete it.
+    // Ends the switch once it has requested the deletion, because the machine is then gone.
     stand_in("sleep", str("if grep -q DELETE ", at("calls"), "; then kill $PPID; fi\n",
                           "echo $(( $(cat ", at("clock"), ") + 100 )) > ", at("clock")));
     stand_in(
@@ -45,7 +45,8 @@ class JobGuardTest : public testing::Test {
     io::write_file(file, "#!/bin/sh\n" + text + "\n");
     run_command("chmod +x " + file);
   }
-  // Until it has deleted the machine: what it asked of Google, and when.
+  // Runs the switch until it has deleted the machine. Returns its requests to Google, each after
+  // the time at which it was sent.
   std::vector<std::string> calls(double seconds, const std::string& environment = "") const {
     const std::string script = startup_guard(spec_, "us-central1-a", seconds,
                                              {"http://tpu", at("home"), "http://storage"});
@@ -87,7 +88,7 @@ TEST_F(JobGuardTest, MovedDeadlineKeepsTheMachineAndItsLog) {
   EXPECT_THAT(asked[2], HasSubstr("-X DELETE " + node_));
 }
 
-// The fourth worker leaves it to the ones before for 45 seconds, which are nine sleeps.
+// The fourth worker first gives the workers before it 45 seconds, which are nine calls of sleep.
 TEST_F(JobGuardTest, WorkersWaitForEarlierWorkersToDeleteTheMachine) {
   spec_.queued = true;
   const auto asked = calls(600, "WORKER=3");
@@ -96,7 +97,7 @@ TEST_F(JobGuardTest, WorkersWaitForEarlierWorkersToDeleteTheMachine) {
                                        HasSubstr("/queuedResources/smelt-abc?force=true")));
 }
 
-// All workers of a pod together leave others their share of Google's answers.
+// The workers of a large pod must not use up the project's request quota.
 TEST_F(JobGuardTest, LimitsRequestsIfDeletionIsNotPermitted) {
   stand_in("sleep", str("[ $(grep -c DELETE ", at("calls"), ") -lt 2 ] || kill $PPID\n",
                         "echo $(( $(cat ", at("clock"), ") + 5 )) > ", at("clock")));
@@ -105,7 +106,8 @@ TEST_F(JobGuardTest, LimitsRequestsIfDeletionIsNotPermitted) {
   EXPECT_GE(std::stoi(asked[3]) - std::stoi(asked[1]), 60);
 }
 
-// The stand-in for sleep makes the waits short; each stop waits until it has told so.
+// The stand-in for sleep shortens the waits. The command ends only after the second stop has
+// printed that it waits.
 TEST_F(JobGuardTest, SendsTermOnlyOnce) {
   stand_in("sleep", "exec /bin/sleep 0.002");
   const std::string home = str("export HOME=", at("home"), " PATH=", at("bin"), ":$PATH\n"),

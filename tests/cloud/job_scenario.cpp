@@ -9,8 +9,8 @@
 namespace smelt::cloud {
 namespace {
 
-constexpr double kPiece = 5;            // seconds, of which all is the same
-constexpr std::size_t kMostLog = 1000;  // bytes at a look
+constexpr double kPiece = 5;            // longest time step, in seconds
+constexpr std::size_t kMostLog = 1000;  // maximum bytes of output per look()
 constexpr double kSaves = 20, kGuardSaves = 60;
 
 double uniform(std::mt19937& draw, double from, double to) {
@@ -32,7 +32,7 @@ JobScenario::JobScenario(unsigned seed, GoogleStandIn& google) : draw_(seed), go
   fake_.page = 100;
   fake_.hidden_looks = static_cast<int>(draw_() % 4);
   fake_.seconds = now_;
-  fake_.node_looks = 1000;  // not by looks, but in their time
+  fake_.node_looks = 1000;  // nodes change by time (Worker::changes_at), not by requests
 }
 
 void JobScenario::meet_rival() {
@@ -45,7 +45,7 @@ void JobScenario::meet_rival() {
     supervise();
   } catch (const Killed&) {
     killed_ = false;
-  } catch (const SystemError&) {  // nothing was reached, and it gives up
+  } catch (const SystemError&) {  // the rival could reach nothing and gave up
   }
   told += str(now_ - kBegin, " THE FIRST AGAIN\n");
   is_rival_ = false;
@@ -71,12 +71,12 @@ void JobScenario::take_state(const std::string& name, const std::string& state) 
   if (state == "DELETING") worker.changes_at = now_ + uniform(draw_, 5, 100);
   if (!worker.ready) return;
   ++machines;
-  // The switch is there from the start.
+  // The dead man's switch runs from the machine's start.
   const std::string script = fake_.node(name).at("metadata").at("startup-script");
   worker.deadline = now_ + std::stod(script);
 }
 
-// Of a machine that is taken away or deletes itself the API says so at once.
+// Updates the workers from the API, which shows a preemption or self-deletion at once.
 void JobScenario::take_states() {
   states_ = fake_.states();
   int alive = 0;
@@ -147,7 +147,8 @@ void JobScenario::pass(double seconds) {
   pass_piece(seconds);
 }
 
-// A machine is not taken from a command that could have saved what it did.
+// Records an error if a machine is deleted before its command was told to stop, or before the log
+// of an ended command was kept.
 void JobScenario::check_deletion(const ServedRequest& request) {
   if (request.method != "DELETE" || rules.unreached > 0) return;
   for (const auto& [name, worker] : workers_) {
@@ -157,7 +158,7 @@ void JobScenario::check_deletion(const ServedRequest& request) {
   }
 }
 
-// What the fake refuses next.
+// Decides at random whether the fake API makes this request fail.
 void JobScenario::draw_refusals(const ServedRequest& request) {
   fake_.operation_errors.clear();
   fake_.change_faults.clear();
@@ -181,7 +182,7 @@ ServedAnswer JobScenario::serve_at_fault(const ServedRequest& request) {
       return {503, R"({"error": {"code": 503, "message": "unavailable"}})"};
     case 2:
       return {.hangs_up = true};
-    case 3:  // it is done, and not said
+    case 3:  // the request is executed, but gets no response
       check_deletion(request);
       fake_.serve(request);
       return {.hangs_up = true};
@@ -232,7 +233,7 @@ JobScenario::Worker& JobScenario::reach(const TpuNode& node) {
   return found->second;
 }
 
-// As the workers' shell does it.
+// Pushes the user's key like open_ssh().
 void JobScenario::push_key_to(const TpuNode& node) {
   const Patience patience{[this](std::chrono::milliseconds time) {
                             may_kill();
@@ -256,7 +257,7 @@ void JobScenario::install(const TpuNode& node, const NextPart& next) {
 
 void JobScenario::start(const TpuNode& node, const std::string&) {
   Worker& worker = reach(node);
-  if (worker.runs && had_rival_) return;  // as the worker's shell refuses it
+  if (worker.runs && had_rival_) return;  // like start_job(), which starts no second command
   if (worker.runs) found("started twice");
   if (rules.unstartable) throw SystemError("mkdir: No space left on device");
   worker.runs = true;
@@ -310,7 +311,7 @@ void JobScenario::supervise() {
   options.retry.tries = 3;
   options.wait = [this](std::chrono::milliseconds) {
     if (killed_) throw Killed();
-    pass(2);  // not as long as jitter says: a seed is to give one scenario
+    pass(2);  // without the random jitter, so that each seed gives one scenario
   };
   const ScopedVariable url("CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", server_.url(""));
   GoogleApi api(TokenSource(io::google_credentials()), options);
@@ -353,7 +354,7 @@ void JobScenario::lead(JobEnvironment& world) {
     if (kept) return parse_journal(*kept, "journal");
     JobJournal journal;
     journal.spec = spec;
-    journal.spec.run += str("-", ++jobs_);  // as each that finds none begins one of its own
+    journal.spec.run += str("-", ++jobs_);  // a supervisor that finds no journal begins a new run
     return journal;
   };
   Job job(take_lead(world.store, world.owner, world.now, from), world);
@@ -371,7 +372,7 @@ void JobScenario::run() {
     } catch (const JobTakenOver&) {
       ++taken_over;
       told += str(now_ - kBegin, " TAKEN OVER\n");
-    } catch (const SystemError& error) {  // of staging or fetching: the same command again
+    } catch (const SystemError& error) {  // staging or fetching failed: run the command again
       told += str(now_ - kBegin, " GIVEN UP: ", error.what(), "\n");
       pass(uniform(draw_, 10, 300));
     } catch (const Killed&) {
@@ -394,7 +395,7 @@ void JobScenario::run() {
   const double poll = JobTimes().poll;
   if (dollars > spec.budget + spec.zones.front().dollars_an_hour * poll / 3600)
     found(str("dollars: ", dollars, " of ", spec.budget));
-  constexpr double kCents = 0.05;  // a machine that was seen last, and went before the next look
+  constexpr double kCents = 0.05;  // cost of a machine from the last look at it until it vanished
   if (!rules.abandoned && journal_dollars + kCents < dollars)
     found(str("the journal knows of ", journal_dollars, " dollars, Google asks for ", dollars));
   if (outcome == "done" && checkpoint < total) found(str("done at step ", checkpoint));

@@ -1,5 +1,5 @@
-// A job in a world that a seed makes: the fake TPU API with faults, a clock that a test moves, a
-// worker that trains by that clock, and supervisors that are killed.
+// A simulated job whose random events follow from a seed: the fake TPU API with faults, a clock
+// that the test advances, a worker that trains by that clock, and supervisors that are killed.
 #pragma once
 
 #include <memory>
@@ -11,27 +11,26 @@
 
 namespace smelt::cloud {
 
-// The supervisor's end at some instant.
+// Thrown where the simulated supervisor is killed.
 struct Killed {};
 
-// What is drawn of a seed.
+// The probabilities and times of a scenario's faults.
 struct ScenarioRules {
-  double faults = 0;       // share of the API's answers
-  double kills = 0;        // share of the instants at which a supervisor may be killed
-  double preempted = 0;    // a second, of a machine that is READY
-  double unreached = 0;    // share of the looks at the worker
-  double no_capacity = 0;  // share of time in which a zone has none
-  bool abandoned = false;  // after the first kill nobody comes back
-  bool powerless = false;  // the machine's account may not delete it
+  double faults = 0;       // fraction of API requests with a fault
+  double kills = 0;        // probability of a kill at each point where a supervisor may be killed
+  double preempted = 0;    // probability per second that a READY machine is preempted
+  double unreached = 0;    // fraction of connections to the worker that fail
+  double no_capacity = 0;  // fraction of the time in which a zone has no capacity
+  bool abandoned = false;  // no supervisor is started after the first kill
+  bool powerless = false;  // the machine's service account may not delete it
   bool uninstallable = false, unstartable = false;
-  double locked_out_at = 0;   // seconds from the begin: no key opens the worker then; 0 = never
-  double locked_until = 0;    // seconds from the begin: the user's key is locked; 0 = never
-  double install_takes = 60;  // seconds, each of its two parts
-  // Of real servers and networks.
-  double outages =
-      0;  // a second: for three minutes nothing is reached from where the supervisor is
-  double failing = 0;  // share of the nodes whose operation ends with UNKNOWN or CANCELLED
-  double busy = 0;     // share of the changes of metadata that are refused
+  double locked_out_at = 0;   // seconds after the start when ssh stops accepting keys; 0: never
+  double locked_until = 0;    // seconds after the start until the user's key is unlocked
+  double install_takes = 60;  // seconds for each of the two parts of an installation
+  // Faults of real servers and networks.
+  double outages = 0;  // probability per second that the supervisor loses its network for 3 minutes
+  double failing = 0;  // fraction of node creations that end with UNKNOWN or CANCELLED
+  double busy = 0;     // fraction of metadata changes that are refused
 };
 
 inline constexpr double kBegin = 1.8e9;  // seconds since 1970
@@ -41,37 +40,38 @@ class JobScenario : private JobWorkers {
   JobScenario(unsigned seed, GoogleStandIn& google);
 
   FakeTpu& google() { return fake_; }
-  // Supervisors one after another until the job has ended, or nobody comes back.
+  // Runs supervisors one after another until the job has ended, or, if `abandoned`, until the first
+  // kill.
   void run();
 
   JobSpec spec;
   ScenarioRules rules;
-  double total = 4000, save_every = 300;  // steps; one takes a second
-  // A second supervisor takes over at the so many'th instant of the first, is killed at a later one
-  // of its own, and the first goes on as if nothing had been. 0 = never.
+  double total = 4000, save_every = 300;  // in steps of one second each
+  // A second supervisor takes over at the `rival_at`-th point where the first may be killed (0:
+  // never). It is killed at the `rival_lasts`-th such point of its own; then the first continues.
   int rival_at = 0, rival_lasts = 0;
   JobTimes times;
-  int crashes_with = 0;  // the command, at its first step
-  // Seconds from the begin, until when the supervisor is killed; for which nobody comes then. 0 =
-  // not.
+  int crashes_with = 0;  // exit status with which the command crashes at its first step; 0: never
+  // If `away` is not 0, the supervisor is killed `leaves_at` seconds after the start, and the next
+  // one starts `away` seconds later.
   double leaves_at = 0, away = 0;
-  bool sleeps = false;  // and goes on then, instead
+  bool sleeps = false;  // suspend the supervisor for `away` seconds instead of killing it
 
-  // What came of it.
+  // Results of run().
   std::string outcome, why;
-  double seconds = 0;          // that it took
-  double dollars = 0;          // that Google would ask for
-  double journal_dollars = 0;  // that the job knows of
+  double seconds = 0;          // simulated duration of the job
+  double dollars = 0;          // cost that Google would bill
+  double journal_dollars = 0;  // cost according to the journal
   double checkpoint = 0;
   int kills = 0, preemptions = 0, machines = 0, requests = 0, taken_over = 0, outages = 0;
-  std::vector<std::string> faults_found;  // of the supervisor; none is right
+  std::vector<std::string> faults_found;  // errors of the supervisor; must stay empty
   std::string told, printed;
 
  private:
   struct Worker {
     double steps = 0, deadline = 0, stops_at = 0;
     std::string state, log = {};
-    double changes_at = 0;  // being made, or deleted, until then
+    double changes_at = 0;  // when its creation or deletion ends; 0: neither is in progress
     bool ready = false, runs = false, ended = false, is_log_kept = false;
     int status = 0;
   };
@@ -82,7 +82,7 @@ class JobScenario : private JobWorkers {
             const std::vector<std::uint64_t>& log_from) override;
   void stop(const TpuNode& node) override;
   void keep_log(const TpuNode& node) override;
-  // Each supervisor's view of the one object.
+  // One supervisor's access to the journal object that all supervisors share.
   class Store : public JobStore {
    public:
     explicit Store(JobScenario& world) : world_(world) {}
@@ -118,11 +118,11 @@ class JobScenario : private JobWorkers {
   double now_ = kBegin, out_until_ = 0;
   bool killed_ = false, is_rival_ = false, had_rival_ = false;
   std::optional<std::string> journal_;
-  int generation_ = 0, jobs_ = 0, taken_ = 0;  // how often somebody took the lead
+  int generation_ = 0, jobs_ = 0, taken_ = 0;  // taken_: how often a supervisor became the leader
   std::map<std::string, std::string> states_;
   std::map<std::string, Worker> workers_;  // by "zone/name"
   FakeTpu fake_;
-  TpuApi* tpu_ = nullptr;  // of the supervisor that acts
+  TpuApi* tpu_ = nullptr;  // the API client of the active supervisor
   GoogleStandIn& google_;
   HttpServer server_{[this](const ServedRequest& request) { return serve(request); }};
 };

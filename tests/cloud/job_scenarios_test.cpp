@@ -13,7 +13,7 @@ class JobScenarios : public testing::Test {
   GoogleStandIn google_;
 };
 
-// What a seed stands for.
+// Draws the rules of a scenario from its seed.
 void draw_rules(JobScenario& scenario, unsigned seed) {
   std::mt19937 draw(seed ^ 0x5eedu);
   const auto real = [&](double to) { return std::uniform_real_distribution<>(0, to)(draw); };
@@ -59,7 +59,7 @@ TEST_F(JobScenarios, TwoHundredRandomJobsLeaveNoMachineAndLoseNoWork) {
   std::string words;
   for (const auto& [name, count] : outcomes) words += str(name, " ", count, ", ");
   SCOPED_TRACE(words);
-  // The generator does what it is there for.
+  // The random scenarios must cover all these cases.
   EXPECT_GT(outcomes["done"], 100);
   EXPECT_GT(outcomes["budget"], 10);
   EXPECT_GT(outcomes["until"], 5);
@@ -107,7 +107,7 @@ TEST_F(JobScenarios, GivesUpWithoutProgress) {
             "5 starts in a row without a new checkpoint");
   EXPECT_EQ(given_up([](JobScenario& s) { s.rules.uninstallable = true; }),
             "5 machines and starts in a row without a new checkpoint; smelt setup tpu: no route");
-  EXPECT_EQ(given_up([](JobScenario& s) {  // each try takes its time to fail
+  EXPECT_EQ(given_up([](JobScenario& s) {  // each attempt takes minutes to fail
               s.rules.uninstallable = true;
               s.rules.install_takes = 400;
             }),
@@ -134,8 +134,8 @@ TEST_F(JobScenarios, GivesUpWithoutProgress) {
             "no machine became available in the time limit");
 }
 
-// The next zone's turn comes once what waits in the one before is withdrawn; with one zone alone
-// there is no better place than the one that it has.
+// With several zones, a queued request that has waited too long is withdrawn and the next zone is
+// tried. With a single zone the request stays in its queue.
 TEST_F(JobScenarios, LeavesAStalledQueueForTheNextZone) {
   for (const unsigned seed : {7u, 6u}) {  // two zones, one zone
     JobScenario scenario(seed, google_);
@@ -149,12 +149,12 @@ TEST_F(JobScenarios, LeavesAStalledQueueForTheNextZone) {
     EXPECT_EQ(
         scenario.told.find("in the queue: its time in the queue is over") != std::string::npos,
         has_another);
-    EXPECT_LT(scenario.dollars, 5);  // and waiting was not paid for
+    EXPECT_LT(scenario.dollars, 5);  // time in the queue costs nothing
     EXPECT_NEAR(scenario.journal_dollars, scenario.dollars, 0.2);
   }
 }
 
-// Of the command that has ended, and of the one that was ended.
+// Both for a command that ended and for one that the time limit stopped.
 TEST_F(JobScenarios, ShowsAllOutputBeforeTheMachineIsDeleted) {
   for (const double until : {0.0, kBegin + 3000}) {
     JobScenario scenario(7, google_);
@@ -165,7 +165,7 @@ TEST_F(JobScenarios, ShowsAllOutputBeforeTheMachineIsDeleted) {
   }
 }
 
-// Nobody waits for it to delete itself.
+// The job does not wait until the machine deletes itself.
 TEST_F(JobScenarios, DeletesAMachineWithoutSshAccess) {
   JobScenario scenario(7, google_);
   scenario.spec.until = kBegin + 3000;
@@ -176,7 +176,7 @@ TEST_F(JobScenarios, DeletesAMachineWithoutSshAccess) {
       << scenario.told;
 }
 
-// Somebody unlocks it, or machines are made for nothing: they are counted.
+// If the key is unlocked, the job continues. If it never is, each machine counts as an attempt.
 TEST_F(JobScenarios, WaitsForALockedKey) {
   JobScenario scenario(7, google_);
   scenario.rules.locked_until = 2000;
@@ -192,7 +192,7 @@ TEST_F(JobScenarios, WaitsForALockedKey) {
   EXPECT_EQ(locked.machines, locked.spec.attempts);
 }
 
-// An installation that hangs is paid for, too.
+// The machine costs money while the installation hangs.
 TEST_F(JobScenarios, BudgetLimitEndsAHangingInstallation) {
   JobScenario scenario(7, google_);
   scenario.rules.install_takes = 90 * 60;
@@ -203,12 +203,12 @@ TEST_F(JobScenarios, BudgetLimitEndsAHangingInstallation) {
   EXPECT_GT(scenario.dollars, 0.9);
 }
 
-// The machine deletes itself after its silence, and what stands in the queue costs nothing.
+// An abandoned machine deletes itself after the silence timeout. A queued request costs nothing.
 TEST_F(JobScenarios, DoesNotBillDaysWithoutAMachine) {
   for (const bool queued : {false, true}) {
     JobScenario scenario(7, google_);
     scenario.spec.queued = queued;
-    scenario.google().queue_looks = 40;  // it still stands there when the supervisor leaves
+    scenario.google().queue_looks = 40;  // it is still queued when the supervisor leaves
     scenario.leaves_at = 900;
     scenario.away = 3 * 24 * 3600;
     scenario.total = 20000;
@@ -228,7 +228,7 @@ TEST_F(JobScenarios, PollsMoreOftenThanTheSilenceTimeout) {
   EXPECT_EQ(scenario.told.find("(start 2)"), std::string::npos) << scenario.told;
 }
 
-// Its machine is not deleted under who waits for it.
+// The machine must not delete itself while the leader waits for the installation.
 TEST_F(JobScenarios, InstallationMayTakeLongerThanTheSilenceTimeout) {
   JobScenario scenario(7, google_);
   scenario.spec.silence = 600;
@@ -239,7 +239,7 @@ TEST_F(JobScenarios, InstallationMayTakeLongerThanTheSilenceTimeout) {
   EXPECT_EQ(scenario.machines, 1);
 }
 
-// Whether it was another process before, or slept.
+// The leader is either killed and replaced, or suspended.
 TEST_F(JobScenarios, PatienceDoesNotCountTimeWithoutARunningLeader) {
   for (const bool sleeps : {false, true}) {
     JobScenario scenario(7, google_);
@@ -254,7 +254,7 @@ TEST_F(JobScenarios, PatienceDoesNotCountTimeWithoutARunningLeader) {
   }
 }
 
-// A machine that does not delete itself is paid for as long as it was seen.
+// A machine that may not delete itself is billed until it is known to be gone.
 TEST_F(JobScenarios, BillsAMachineThatCannotDeleteItself) {
   JobScenario scenario(11, google_);
   scenario.rules.powerless = true;
@@ -267,8 +267,8 @@ TEST_F(JobScenarios, BillsAMachineThatCannotDeleteItself) {
   EXPECT_GE(scenario.journal_dollars + 0.05, scenario.dollars) << scenario.told;
 }
 
-// The second begins between any two things that the first does, the very first among them, and goes
-// on for as long as it likes.
+// Each seed starts the second leader at another point of the first one's work, from the very first
+// on, and lets it act for another time.
 TEST_F(JobScenarios, OnlyOneOfTwoLeadersActs) {
   int taken_over = 0;
   for (unsigned seed = 1; seed <= 60; ++seed) {

@@ -1,4 +1,5 @@
-// A job's command on four real workers: how their states become one, and that each says its own.
+// A job's command on four workers, which are real sshd servers: their states are combined into one,
+// and their output lines are prefixed.
 #include "cloud/job_shell.h"
 
 #include <gmock/gmock.h>
@@ -71,7 +72,7 @@ class JobShellTest : public TpuTest {
           ::kill(-std::stoi(io::read_file(pid)), SIGKILL);
   }
   std::string home_of(int worker) const { return home_.dir.file(str("worker-", worker)); }
-  // Looks until it is so; what was printed until then.
+  // Polls until the command has the state. Returns its output up to then.
   std::string until(State state) {
     std::string log;
     std::vector<std::uint64_t> from;
@@ -87,7 +88,7 @@ class JobShellTest : public TpuTest {
     return [at_most](double) { return JobWorkers::Part{at_most, 600}; };
   }
 
-  std::string in_bucket_;  // the package there
+  std::string in_bucket_;  // content of the package in the bucket; "": the download is refused
   std::string rights_ = "{}";
   std::chrono::milliseconds bucket_late_{0};
   HttpServer bucket_{[this](const ServedRequest& request) {
@@ -111,7 +112,7 @@ TEST_F(JobShellTest, PrefixesTheLinesOfEachWorker) {
   for (int worker = 0; worker < kWorkers; ++worker)
     EXPECT_THAT(log, AllOf(HasSubstr(str("[worker ", worker, "] I am ", worker, "\n")),
                            HasSubstr(str("[worker ", worker, "] no end\n"))));
-  // One that could not be noted is no good end.
+  // An exit status that could not be stored (an empty file) counts as a failure.
   io::write_file(home_of(1) + "/.smelt-job/exit", "");
   EXPECT_EQ(shell_->look(node_, 600, {}).status, 137);
   EXPECT_EQ(told_, "");
@@ -124,7 +125,7 @@ TEST_F(JobShellTest, FailedWorkerEndsAllAndGivesTheStatus) {
   EXPECT_THAT(told_, HasSubstr("pod: 3 of its workers did not end; stopping them\n"));
 }
 
-// Which the user is to mend: another start would do the same.
+// Status 2 is an error that the user has to correct; another start would fail the same way.
 TEST_F(JobShellTest, UsageErrorStatusTakesPrecedence) {
   shell_->start(node_, "exit $(( WORKER == 3 ? 1 : WORKER ))");
   until(State::ended);
@@ -144,7 +145,8 @@ TEST_F(JobShellTest, StartsTheCommandOnAWorkerWithoutIt) {
   until(State::ended);
 }
 
-// Each from the bucket by itself, without a copy from here; what is another there is not taken.
+// Each worker downloads the package from the bucket. It is copied from here only if the download
+// fails or has another checksum.
 TEST_F(JobShellTest, DownloadsThePackageOrCopiesItFromHere) {
   const std::string package = home_.dir.file("smelt.tar.zst");
   in_bucket_ = io::read_file(package);
@@ -175,7 +177,7 @@ TEST_F(JobShellTest, InstallationHasATimeLimit) {
 }
 
 TEST_F(JobShellTest, AsksGoogleWhetherItMayDeleteItself) {
-  EXPECT_EQ(shell_->may_delete_itself(node_), false);  // the answer is empty
+  EXPECT_EQ(shell_->may_delete_itself(node_), false);  // the response lists no permission
   EXPECT_EQ(bucket_.requests().front().target, "/v1/projects/p:testIamPermissions");
   rights_ = R"({"permissions": ["tpu.nodes.delete"]})";
   EXPECT_EQ(shell_->may_delete_itself(node_), true);

@@ -1,4 +1,4 @@
-// The machine of a job, case by case; tests/cloud/job_scenarios_test.cpp puts them together.
+// Single cases of a job's machine; tests/cloud/job_scenarios_test.cpp tests whole jobs.
 #include "cloud/job.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ class JobMachinesTest : public TpuTest {
     journal_.spec.zones = {{kZone, 2.4}, {"us-central1-b", 2.4}};
     journal_.spec.node = {"v3-8", "x", true};
   }
-  // Until it has the machine, for so many looks.
+  // Polls until the machine is READY, at most `looks` times.
   std::optional<TpuNode> seek(int looks) {
     std::optional<TpuNode> node;
     for (int i = 0; i < looks && !node; ++i, now_ += 30) node = machines_.seek();
@@ -62,7 +62,7 @@ TEST_F(JobMachinesTest, CreatesAMachineWithLabelAndGuard) {
   ASSERT_TRUE(node);
   EXPECT_EQ(node->labels.at("smelt-run"), "r1");
   EXPECT_EQ(node->metadata.at("startup-script"), "guard of us-central1-a for 3600");
-  // Before it was asked for the journal said where.
+  // The journal recorded the zone before the machine was requested.
   ASSERT_FALSE(saved_.empty());
   EXPECT_EQ(saved_.front().there()->zone, kZone);
   EXPECT_EQ(saved_.front().there()->operation, "");
@@ -71,7 +71,7 @@ TEST_F(JobMachinesTest, CreatesAMachineWithLabelAndGuard) {
 }
 
 TEST_F(JobMachinesTest, RepeatsARequestWithoutResponseBeforeTheNextZone) {
-  fake_.lost_answers = {{.hangs_up = true}, {.status = 503}};  // which are obeyed
+  fake_.lost_answers = {{.hangs_up = true}, {.status = 503}};  // both requests are executed
   fake_.hidden_looks = 3;
   const auto node = seek(8);
   ASSERT_TRUE(node);
@@ -82,7 +82,7 @@ TEST_F(JobMachinesTest, TriesTheNextZoneWithoutCapacity) {
   fake_.zones[kZone].capacity = 0;
   ASSERT_TRUE(seek(6));
   EXPECT_THAT(places(), ElementsAre("us-central1-b/smelt-r1"));
-  EXPECT_EQ(journal_.machines.size(), 1u);  // what was not made is not paid for
+  EXPECT_EQ(journal_.machines.size(), 1u);  // a machine that was not created costs nothing
 }
 
 TEST_F(JobMachinesTest, KeepsOnlyOneOfSeveralMachines) {
@@ -114,7 +114,7 @@ TEST_F(JobMachinesTest, DeletesALostMachineBeforeCreatingAnother) {
   ASSERT_TRUE(seek(5));
   fake_.preempt("smelt-r1");
   EXPECT_FALSE(machines_.current());
-  fake_.quota = 1;  // which the lost one holds
+  fake_.quota = 1;  // the lost machine uses it up
   ASSERT_TRUE(seek(8));
   ASSERT_EQ(journal_.machines.size(), 2u);
   EXPECT_GT(journal_.machines[0].gone, 0);
@@ -205,11 +205,11 @@ TEST_F(JobMachinesTest, BillsAQueuedMachineFromItsCreation) {
   journal_.spec.queued = true;
   fake_.zones[kZone].queue_moves = false;
   EXPECT_FALSE(seek(5));
-  now_ += 1e6;  // in which nobody looked
+  now_ += 1e6;  // nobody polls during this time
   EXPECT_EQ(dollars_so_far(journal_, now_), 0);
   fake_.zones[kZone].queue_moves = true;
   fake_.seconds = now_ - 1800;
-  for (int look = 0; look < 3; ++look) tpu_.queued_one(kZone, "smelt-r1");  // when it came
+  for (int look = 0; look < 3; ++look) tpu_.queued_one(kZone, "smelt-r1");  // it is granted then
   ASSERT_TRUE(seek(5));
   EXPECT_NEAR(dollars_so_far(journal_, now_), 1.2, 0.1);
 }
@@ -223,7 +223,7 @@ TEST_F(JobMachinesTest, BillsAMachineThatWasNeverSeen) {
   fake_.zones[kZone].queue_moves = true;
   ASSERT_TRUE(seek(9));
   ASSERT_EQ(journal_.machines.size(), 2u);
-  // Its silence, and ten minutes to delete itself.
+  // The silence timeout of an hour, and ten minutes to delete itself.
   EXPECT_NEAR(dollars_so_far(journal_, now_), 4200 / 3600.0 * 2.4, 0.1);
 }
 
@@ -245,23 +245,23 @@ TEST(JobJournal, RoundTripKeepsAllFields) {
   const std::string text = json_of(journal).dump();
   EXPECT_EQ(json_of(parse_journal(text, "it")).dump(), text);
   EXPECT_DOUBLE_EQ(dollars_so_far(journal, 1e6), 2.4);
-  // Earlier versions of smelt wrote a zone as often as it was named.
+  // Earlier versions of smelt wrote a zone twice if the user named it twice.
   JobJournal twice = journal;
   twice.spec.zones.push_back(twice.spec.zones.front());
   twice.zone = 1;
   EXPECT_EQ(json_of(parse_journal(json_of(twice).dump(), "it")).dump(), text);
-  auto earlier = json_of(journal);  // of a smelt that did not write these yet
+  auto earlier = json_of(journal);  // as written by a version without these fields
   earlier["spec"].erase("turn");
   earlier["machines"][0].erase("stays");
   EXPECT_EQ(json_of(parse_journal(earlier.dump(), "it")).dump(), text);
-  // One that may not delete itself is there until it is seen not to be.
+  // A machine that may not delete itself is billed until it is known to be gone.
   journal.machines[0].gone = 0;
   EXPECT_DOUBLE_EQ(dollars_so_far(journal, 10 + 7200), (20 + 600 - 10) / 3600.0 * 2.4);
   journal.machines[0].stays = true;
   EXPECT_DOUBLE_EQ(dollars_so_far(journal, 10 + 7200), 4.8);
   EXPECT_THAT(error_of<UsageError>([&] { parse_journal(text.substr(1), "it"); }),
               HasSubstr("it: not a 'smelt cloud job 1' file"));
-  auto unsafe = json_of(journal);  // it becomes part of paths and commands
+  auto unsafe = json_of(journal);  // the checksum becomes part of paths and commands
   unsafe["spec"]["package_sha256"] = "$(reboot)";
   EXPECT_THAT(error_of<UsageError>([&] { parse_journal(unsafe.dump(), "it"); }),
               HasSubstr("it: damaged: package_sha256 is '$(reboot)', expected a SHA-256"));

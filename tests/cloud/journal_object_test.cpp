@@ -1,4 +1,4 @@
-// Two processes and one journal in a bucket of the emulator.
+// Two processes that share a journal in a bucket of the emulator.
 #include "cloud/journal_object.h"
 
 #include <gmock/gmock.h>

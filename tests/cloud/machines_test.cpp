@@ -63,7 +63,7 @@ TEST_F(MachinesTest, RejectsAnExistingName) {
   EXPECT_THAT(error_of<UsageError>([&] { up(); }), HasSubstr(", PREEMPTED"));
 }
 
-// The request arrives, its answer does not.
+// The request is executed, but its response is lost.
 TEST_F(MachinesTest, LooksForANodeAfterALostResponse) {
   for (const ServedAnswer& lost : {ServedAnswer{.hangs_up = true}, ServedAnswer{.status = 503}}) {
     fake_.lost_answers = {lost};
@@ -127,7 +127,7 @@ TEST_F(MachinesTest, TriesTheNextZoneAfterAnUnknownFault) {
   EXPECT_EQ(nodes(), 0u);
 }
 
-// The machine is being made meanwhile, and is paid for.
+// Giving up would leave a machine behind that is being created and costs money.
 TEST_F(MachinesTest, WaitsForAnUnreachableServer) {
   patience_.wait = [&](std::chrono::milliseconds time) {
     fake_.seconds += std::chrono::duration<double>(time).count();
@@ -236,7 +236,7 @@ TEST_F(MachinesTest, CommandsCreateAndDelete) {
             HasSubstr(R"("schedulingConfig":{"spot":true})")));
   EXPECT_THAT(run_smelt(up + "< /dev/null").text,
               HasSubstr("nothing was created; --yes creates it\n"));
-  // A zone that is named twice is one.
+  // A zone that is named twice is used once.
   const std::string twice =
       run_smelt(
           "cloud up bert --project p --type v3-8 --zone us-central1-a,us-central1-a --dry-run")

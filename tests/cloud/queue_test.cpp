@@ -38,7 +38,7 @@ TEST_F(QueueTest, ReturnsTheNodeWhenItIsGranted) {
   EXPECT_THAT(told_, ElementsAre("us-central1-a: bert is WAITING_FOR_RESOURCES",
                                  "us-central1-a: bert is PROVISIONING",
                                  "us-central1-a: bert is ACTIVE", "us-central1-a: bert is READY"));
-  // Nothing is left in the queue either.
+  // take_down() also removes the queued resource.
   EXPECT_TRUE(take_down(tpu_, "p", kZone, "bert", patience_));
   EXPECT_FALSE(tpu_.node(kZone, "bert"));
   EXPECT_TRUE(tpu_.queued(kAllZones).items.empty());
@@ -47,7 +47,7 @@ TEST_F(QueueTest, ReturnsTheNodeWhenItIsGranted) {
 
 TEST_F(QueueTest, RejectsAQueuedName) {
   fake_.queue_looks = 100;
-  fake_.lost_answers = {{.hangs_up = true}};  // the request arrives, its answer does not
+  fake_.lost_answers = {{.hangs_up = true}};  // the request is executed, but its response is lost
   put_in_queue();
   EXPECT_EQ(tpu_.queued(kAllZones).items.size(), 1u);
   EXPECT_THAT(
@@ -89,7 +89,7 @@ TEST_F(QueueTest, TimeoutKeepsTheQueuedResource) {
             "cloud: there is no other\n  hint: smelt cloud list");
 }
 
-// For hours or days; a laptop's network goes and comes.
+// A request may be queued for hours or days, in which a laptop often loses its network.
 TEST_F(QueueTest, WaitsForAnUnreachableServer) {
   fake_.queue_looks = 4;
   put_in_queue();

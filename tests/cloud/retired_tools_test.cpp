@@ -1,4 +1,4 @@
-// The lines of ctpu and of gcloud's tpu-vm, as users of the tutorials type them.
+// Command lines of ctpu and of gcloud's tpu-vm, as the old tutorials give them.
 #include <gmock/gmock.h>
 
 #include "cloud/machines.h"
@@ -64,7 +64,7 @@ TEST_F(RetiredToolsTest, RejectsUnsupportedCtpuOptions) {
                  HasSubstr("a TPU VM always includes its TPU"));
   expect_refusal("ctpu up --name=a", AllOf(HasSubstr("ctpu up: no zone given"),
                                            HasSubstr("gcloud config set compute/zone")));
-  // Go's flags may have one dash.
+  // ctpu was written in Go, whose flags may have a single dash.
   EXPECT_THAT(run_smelt("ctpu up -name=a -tpu-size v3-8 --dry-run" + where).text,
               HasSubstr("now: smelt cloud up a --type v3-8 "));
   expect_refusal("ctpu up --nmae=a" + where, HasSubstr("did you mean '--name'?"));
@@ -100,7 +100,7 @@ TEST_F(RetiredToolsTest, GcloudSshReachesTheWorkers) {
             HasSubstr("1.2.3.4")));
   EXPECT_THAT(run_smelt("tpu-vm scp --recurse folder me@pod:" + flags).text,
               HasSubstr("now: smelt cloud cp folder me@pod: --worker all"));
-  // What stands behind -- is ssh's.
+  // Arguments after -- are passed to ssh.
   EXPECT_THAT(
       run_smelt("tpu-vm ssh me@pod --zone us-central1-a --dry-run -- -L 6006:localhost:6006").text,
       AllOf(HasSubstr("--dry-run -- -L 6006:localhost:6006\n"),

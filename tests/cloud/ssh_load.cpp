@@ -1,6 +1,7 @@
-// How long a command takes on one worker and on many at once, real sshd's of the loopback that
-// share this machine's cores with ssh; their shells find no files of the user's to start with:
-// ssh_load [WORKERS [COMMAND [ROUNDS]]]
+// Measures how long a command takes on one worker and on many workers at once. The workers are real
+// sshd servers on the loopback interface and share this machine's cores with the ssh clients. Their
+// HOME is a temporary folder, so that their shells run no startup files of the user.
+// Usage: ssh_load [WORKERS [COMMAND [ROUNDS]]]
 
 #include <algorithm>
 #include <cstdlib>
@@ -28,7 +29,7 @@ class Workers : public TpuTest {
   }
   void TestBody() override {}
 
-  // Until all of them have ended.
+  // Returns the seconds until the command has ended on all these workers.
   double seconds(const std::string& workers, const std::string& command) {
     const SshSettings settings{local_user(), workers, "", servers_.config(), {}, false};
     const SshAccess access = open_ssh(tpu_, "p", *tpu_.node(kZone, "pod"), settings, patience_);

@@ -14,7 +14,7 @@ std::string ssh_server_program() { return io::exists("/usr/sbin/sshd") ? "/usr/s
 
 SshServers::SshServers(int count, Environment environment)
     : environment_(std::move(environment)), servers_(static_cast<std::size_t>(count)) {
-  if (::geteuid() == 0) io::make_folders("/run/sshd");  // where a server started by root goes into
+  if (::geteuid() == 0) io::make_folders("/run/sshd");  // sshd started by root needs it
   io::write_file(dir_.file("authorized"), "");
   std::string config;
   for (int i = 0; i < count; ++i) {

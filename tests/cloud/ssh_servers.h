@@ -1,5 +1,5 @@
-// Four real servers of OpenSSH on the loopback, each with an address, a port and a key of its own:
-// the workers of a machine. They let in whom the machine's metadata names.
+// Real OpenSSH servers on the loopback interface, which stand in for the workers of a machine. Each
+// has its own address, port and host key. They accept the user keys in the machine's metadata.
 #pragma once
 
 #include <functional>
@@ -15,22 +15,22 @@
 
 namespace smelt::cloud {
 
-// "" where the machine has none.
+// Returns the path of sshd, or "" if it is not installed.
 std::string ssh_server_program();
 
 class SshServers {
  public:
-  // "NAME=value NAME=value" of all that is run on a worker.
+  // Returns the environment of a worker's commands in the form "NAME=value NAME=value".
   using Environment = std::function<std::string(int worker)>;
   explicit SshServers(int count = 4, Environment environment = {});
 
-  // Of each worker, as a node has them: internal and external.
+  // Returns the internal and external address of each worker, in the form of FakeTpu::addresses.
   std::vector<std::pair<std::string, std::string>> addresses() const;
-  // As the workers tell them.
+  // Returns the host key and host name of each worker, in the form of FakeTpu::host_keys.
   std::vector<std::map<std::string, std::string>> host_keys() const;
-  // For ssh: which port belongs to which address.
+  // Returns the path of an ssh configuration file with the port of each address.
   std::string config() const { return dir_.file("config"); }
-  // What the agent on each worker does with new metadata.
+  // Accepts the user keys in the metadata from now on, like the guest agent of each worker.
   void take(const Json& metadata) const;
   void restart_with_another_key(int worker);
   void stop(int worker) { servers_[static_cast<std::size_t>(worker)].reset(); }

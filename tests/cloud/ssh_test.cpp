@@ -31,7 +31,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-// Makes a program and returns a PATH on which it is found before others.
+// Creates a shell script and returns a PATH on which it comes first.
 std::string make_program(const TempDir& dir, const std::string& name, const std::string& script) {
   io::make_folders(dir.file("bin"));
   io::write_file(dir.file("bin/" + name), "#!/bin/sh\n" + script);
@@ -56,7 +56,7 @@ class SshTest : public TpuTest {
   }
 
   SshAccess open(const std::string& workers = "all") {
-    // Tests may be root's, who is let in by these servers alone.
+    // The tests may run as root, which only these servers accept.
     const SshSettings settings{local_user(), workers, "", servers_->config(), {}, false};
     return open_ssh(tpu_, "p", *tpu_.node(kZone, "pod"), settings, patience_);
   }
@@ -89,7 +89,7 @@ TEST_F(SshTest, RunsOnAllWorkersAndReturnsTheWorstStatus) {
     EXPECT_THAT(out_, HasSubstr(str("[worker ", i, "] I am ", i, "\n")));
   }
   EXPECT_EQ(worst_status(ends), 6);
-  // The key is pushed once, and is its owner's alone.
+  // The key is pushed once, and only its owner can read it.
   EXPECT_FALSE(open("1,3").key_is_new);
   EXPECT_EQ(pushed_, 1);
   struct ::stat key{};
@@ -104,7 +104,7 @@ TEST_F(SshTest, RejectsAWorkerWithAnotherHostKey) {
   EXPECT_EQ(ends[2].status, 255);
   EXPECT_THAT(out_, HasSubstr("[worker 2] Host key verification failed."));
   for (const std::size_t i : {0, 1, 3}) EXPECT_EQ(ends[i].status, 0) << out_;
-  fake_.host_keys = servers_->host_keys();  // Google tells the new one
+  fake_.host_keys = servers_->host_keys();  // Google reports the new key
   EXPECT_EQ(worst_status(run(open(), "true")), 0) << out_;
 }
 
@@ -171,7 +171,7 @@ TEST_F(SshTest, CopiesFilesToAndFromAllWorkers) {
 
 TEST_F(SshTest, JobContinuesWithoutAConnection) {
   const SshAccess access = open("0");
-  // The workers of the test share one home: not this user's own.
+  // The command must not write to the home folder of the user who runs the tests.
   const std::string home = "export HOME=" + home_.dir.path() + "\n";
   const std::string go = home_.dir.file("go");
   const auto status = [&](const std::string& command) {
@@ -195,7 +195,7 @@ TEST_F(SshTest, JobContinuesWithoutAConnection) {
   EXPECT_THAT(out_, HasSubstr("no command runs here"));
 }
 
-// A terminal's or a machine's end sends SIGHUP beside SIGTERM.
+// A closed terminal or a shutdown sends SIGHUP in addition to SIGTERM.
 TEST_F(SshTest, StopWaitsForTheJobToSave) {
   const SshAccess access = open("0");
   const std::string home = "export HOME=" + home_.dir.path() + "\n", log = ".smelt-job/log";
@@ -252,7 +252,7 @@ TEST_F(SshTest, DryRunPrintsTheCommands) {
               HasSubstr("'me@127.0.0.14:x' 'y/worker-3'"));
   EXPECT_THAT(run_smelt("cloud ssh me@pod --project p --dry-run").text,
               Not(HasSubstr("KexAlgorithms")));
-  // Nothing was made or pushed for that.
+  // The dry runs created and uploaded nothing.
   EXPECT_FALSE(io::exists(home_.dir.file(".ssh")));
   EXPECT_EQ(pushed_, 0);
   if (::geteuid() == 0) return;
@@ -309,14 +309,14 @@ TEST_F(SshKeyTest, KeyWithAPassphraseNeedsAnAgent) {
       AllOf(HasSubstr(file + ": this key has a passphrase and is not loaded in an ssh agent"),
             HasSubstr("hint: ssh-add " + file)));
   expect_refusal("cloud ssh me@pod --project p --command true", HasSubstr("hint: ssh-add " + file));
-  // What an agent says of the keys that it holds.
+  // From here on an agent holds the key: a fake ssh-add lists it.
   const ScopedVariable agent("SSH_AUTH_SOCK", home_.dir.file("agent"));
   const ScopedVariable path("PATH",
                             make_program(home_.dir, "ssh-add", str("cat ", file, ".pub\n")));
   EXPECT_EQ(refusal(), "no error");
   ::chmod(file.c_str(), 0644);
   EXPECT_THAT(refusal(), AllOf(HasSubstr(": ssh cannot use this key: "), HasSubstr("chmod 600")));
-  // Nothing is said of a key that was not read.
+  // If ssh-keygen cannot run, the error is about ssh-keygen and not about the key.
   const ScopedVariable no_programs("PATH", home_.dir.path());
   EXPECT_THAT(error_of<SystemError>([&] { require_usable_key(file); }),
               AllOf(HasSubstr(": ssh-keygen, which checks the key, did not run: "),
@@ -341,7 +341,7 @@ TEST_F(SshKeyTest, UsesTheAgentOfIdentityAgent) {
   EXPECT_THAT(refusal(source),
               AllOf(HasSubstr(str("the agent at ", agent, " (IdentityAgent in ssh's")),
                     HasSubstr(str("hint: SSH_AUTH_SOCK='", agent, "' ssh-add ", file))));
-  // An agent that holds the key.
+  // From here on that agent holds the key: a fake ssh-add lists it.
   const ScopedVariable path(
       "PATH", make_program(home_.dir, "ssh-add",
                            str("[ \"$SSH_AUTH_SOCK\" = '", agent, "' ] && cat ", file, ".pub\n")));
@@ -356,7 +356,7 @@ TEST_F(SshKeyTest, UsesTheAgentOfIdentityAgent) {
 }
 
 TEST_F(SshKeyTest, CtrlCEndsTheRemoteCommandAndExitsWith130) {
-  // Stands for ssh: interrupts smelt, and ends once its standard input is closed.
+  // A fake ssh that interrupts smelt and ends once its standard input is closed.
   const std::string ended = home_.dir.file("ended");
   const ScopedVariable path(
       "PATH", make_program(home_.dir, "ssh",

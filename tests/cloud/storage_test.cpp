@@ -1,4 +1,5 @@
-// gsutil's lines against a bucket emulator, judged by Google's own client.
+// Runs smelt storage with gsutil's command lines on a bucket emulator and checks the objects with
+// Google's own client.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,7 +35,7 @@ class StorageTest : public testing::Test {
                                       {"data/deep/er/c.bin", "eleven byte"}})
       io::write_file(dir_.file(name), bytes);
   }
-  // What a line that works says.
+  // Runs `smelt storage LINE`, which must succeed, and returns its output.
   std::string says(const std::string& line) {
     const CommandOutput out = run_smelt("storage " + line);
     EXPECT_EQ(out.status, 0) << line << "\n" << out.text;
@@ -43,7 +44,7 @@ class StorageTest : public testing::Test {
   void refused(const std::string& line, const testing::Matcher<std::string>& message) {
     expect_refusal("storage " + line, message);
   }
-  // Names alone.
+  // Returns the names of all objects, each followed by a space.
   std::string objects() {
     return std::regex_replace(emulator_->client("list"), std::regex(" [0-9]+\n"), " ");
   }
@@ -190,7 +191,8 @@ TEST_F(StorageTest, RequesterPaysAndBillingErrorsHaveTheirOwnHints) {
   refused("ls gs://bucket", HasSubstr("hint: gcloud billing projects link"));
 }
 
-// Bytes go to the emulator; what a list says of them is this server's.
+// The emulator stores the bytes. Requests for metadata go to the server `lists`, which reports a
+// wrong checksum.
 TEST_F(StorageTest, RemovesCopiesWithAWrongChecksum) {
   std::string deleted, names = "x";
   HttpServer lists([&](const ServedRequest& request) -> ServedAnswer {
@@ -213,7 +215,7 @@ TEST_F(StorageTest, RemovesCopiesWithAWrongChecksum) {
   const CommandOutput up = run_smelt("storage cp " + dir_.file("data/a.txt") + " gs://bucket/x");
   EXPECT_EQ(up.status, 1);
   EXPECT_THAT(up.text, HasSubstr("gs://bucket/x: its CRC-32C is AAAAAA=="));
-  // The object alone is looked at, and removed only while nobody else has written it.
+  // Only this object's metadata is read, and it is deleted only if nobody else has replaced it.
   EXPECT_EQ(deleted, "/storage/v1/b/bucket/o/x?ifGenerationMatch=7");
   const auto asked = lists.requests();
   for (std::size_t i = before; i < asked.size(); ++i)
@@ -291,7 +293,7 @@ TEST(GoogleApi, ParallelCallsShareOneToken) {
   const ScopedVariable there("CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU", google.url(""));
   google.answer("/x", {200, "{}"});
   const GoogleApi api{TokenSource(io::google_credentials())};
-  std::latch all(8);  // nobody passes it alone
+  std::latch all(8);  // makes all calls start together
   call_side_by_side(api, 8, [&](GoogleApi& own, std::size_t /*number*/) {
     all.arrive_and_wait();
     own.call({.service = "tpu", .path = "/x"});

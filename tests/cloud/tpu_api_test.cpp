@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 class TpuApiTest : public TpuTest {
  protected:
-  // Until it has ended.
+  // Polls an operation until it is done.
   TpuApi::Progress finish(const std::string& operation) {
     for (;;)
       if (const auto progress = tpu_.progress(operation); progress.done) return progress;
@@ -45,7 +45,7 @@ TEST_F(TpuApiTest, CreatesFindsAndDeletesANode) {
   EXPECT_EQ(tpu_.node(kZone, "bert-1")->state, "CREATING");
   EXPECT_FALSE(tpu_.progress(begun.operation).done);
   EXPECT_TRUE(tpu_.progress(begun.operation).done);
-  EXPECT_TRUE(tpu_.progress(begun.operation + "0").done);  // as of one that is forgotten
+  EXPECT_TRUE(tpu_.progress(begun.operation + "0").done);  // unknown: the API has forgotten it
   const TpuNode node = *tpu_.node(kZone, "bert-1");
   EXPECT_EQ(node.name, "bert-1");
   EXPECT_EQ(node.zone, kZone);
@@ -110,7 +110,7 @@ TEST_F(TpuApiTest, DistinguishesCapacityAndQuota) {
   EXPECT_EQ(kind_of(*finish(begun.operation).fault), TpuFault::capacity);
   fake_.preempt("a");
   EXPECT_TRUE(tpu_.node(kZone, "a")->is_lost());
-  fake_.quota = 1;  // which the lost one keeps
+  fake_.quota = 1;  // the lost node uses it up
   EXPECT_EQ(kind_of(*tpu_.create(kZone, "b", {"v3-8", "x"}).fault), TpuFault::quota);
   EXPECT_EQ(kind_of(*tpu_.create(kZone, "a", {"v3-8", "x"}).fault), TpuFault::exists);
   EXPECT_EQ(kind_of(*tpu_.create("us-central1-b", "b", {"v9-8", "x"}).fault), TpuFault::not_found);
@@ -129,7 +129,7 @@ TEST_F(TpuApiTest, SendsACreationRequestOnce) {
   EXPECT_THROW(tpu_.create(kZone, "a", {"v3-8", "x"}), SystemError);
   EXPECT_FALSE(tpu_.node(kZone, "a"));
   fake_.faults = {{.status = 503}, {.hangs_up = true}, {.status = 429}};
-  EXPECT_EQ(tpu_.nodes(kZone).items.size(), 0u);  // reading goes on
+  EXPECT_EQ(tpu_.nodes(kZone).items.size(), 0u);  // reads are repeated
 }
 
 TEST_F(TpuApiTest, ClassifiesFailedOperationsAsTemporaryOrPermanent) {
@@ -194,7 +194,7 @@ TEST_F(TpuApiTest, CommandsListResources) {
 }
 
 TEST_F(TpuApiTest, GooglesClientWorksWithTheFake) {
-  const char* newest = std::getenv("SMELT_NEWEST_PYTHON");  // of scripts/test --newest
+  const char* newest = std::getenv("SMELT_NEWEST_PYTHON");  // set by scripts/test --newest
   if (newest == nullptr) {
     REQUIRE_ORACLE();
   }

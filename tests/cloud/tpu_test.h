@@ -1,4 +1,4 @@
-// The fake TPU API, and who is let in.
+// A test fixture with the fake TPU API and credentials that it accepts.
 #pragma once
 
 #include <gtest/gtest.h>

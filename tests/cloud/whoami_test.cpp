@@ -1,4 +1,4 @@
-// smelt cloud whoami, and that no secret is in anything that is printed.
+// Tests smelt cloud whoami, and that its output never contains a secret.
 #include "cloud/whoami.h"
 
 #include <gmock/gmock.h>
@@ -58,7 +58,7 @@ TEST_F(WhoamiTest, PrintsTheSameAsJson) {
                         {"quota_project", nullptr}}));
 }
 
-// As Kubernetes mounts secrets: no chmod can help there.
+// Kubernetes mounts secrets read-only, so that chmod cannot change the mode.
 TEST_F(WhoamiTest, AcceptsAnyFileModeOnAReadOnlyMount) {
   home_.name_file(google_.user());
   const std::string key = home_.file();
@@ -96,8 +96,8 @@ TEST_F(WhoamiTest, UsesTheFirstProjectFound) {
   EXPECT_EQ(found(account), "fourth (GOOGLE_CLOUD_PROJECT)");
 }
 
-// Each kind of credentials, with servers that give, refuse, break, and say again what they were
-// sent.
+// Tests each kind of credentials with servers that return a token, refuse it, redirect, return
+// invalid responses, or echo the request.
 TEST_F(WhoamiTest, NeverPrintsSecrets) {
   const std::string key = make_rsa_key(home_.dir.file("key.pem"));
   std::vector<std::string> planted{"PLANTED", "UExBTlRFR", "BMQU5URU", key.substr(100, 40)};
@@ -129,7 +129,7 @@ TEST_F(WhoamiTest, NeverPrintsSecrets) {
       EXPECT_LE(said.status, 2) << said.text;
       hidden += said.text.find("[secret]") == std::string::npos ? 0 : 1;
     }
-  EXPECT_EQ(hidden, 12);  // two servers that say again what six kinds send them
+  EXPECT_EQ(hidden, 12);  // in two echoed responses for each of six kinds of credentials
 }
 
 }  // namespace

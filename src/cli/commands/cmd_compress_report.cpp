@@ -90,7 +90,7 @@ void add_sizes(CLI::App& command, ReportFlags& f) {
   number("--answer-tokens", f.job.answer_tokens, 1,
          "for a T5: number of tokens to generate in timings");
   number("--batch", f.job.batch_size, 1, "rows per batch when scoring");
-  number("--samples", f.job.resample.samples, 1, "resampled sets of rows, for intervals");
+  number("--samples", f.job.resample.samples, 1, "number of bootstrap samples for intervals");
   number("--seed", f.job.resample.seed, 0, "random seed of the samples");
   command.add_flag("!--no-processes", f.alone,
                    "do not measure load time and memory, which need separate processes");

@@ -74,9 +74,7 @@ void add_job_options(CLI::App& command, data::ExampleJob& job, data::ExampleOrde
       .add_option_function<std::string>(
           "--order", [&order](const std::string& word) { order = data::parse_example_order(word); },
           "order of the examples: shuffled (parallel, bounded memory) or original (byte-identical "
-          "to the "
-          "original program)"
-          "to the ")
+          "to the original program)")
       ->default_str("shuffled");
   command.add_option("--threads", job.threads, "number of threads; 0: all cores")
       ->capture_default_str();

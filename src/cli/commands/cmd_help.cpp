@@ -172,7 +172,8 @@ void add_help_command(CLI::App& app) {
   auto topic = std::make_shared<std::vector<std::string>>();
   auto type = std::make_shared<std::string>("bert");
   command->add_option("topic", *topic,
-                      "a command; recipe, and a section of it; or a field, such as train.steps");
+                      "a command; 'recipe', or 'recipe' and a section; or a field, such as "
+                      "train.steps");
   command->add_option("--type", *type, "show the fields of this model.type")->capture_default_str();
   auto markdown = std::make_shared<bool>(false);
   command->add_flag("--markdown", *markdown,

@@ -101,7 +101,8 @@ void add_data_index_command(CLI::App& data) {
   command->add_option("input", *input, "TFRecord files or patterns, separated by commas")
       ->required();
   command->add_option("--mask", *mask,
-                      "feature whose ones count an example's tokens; default: input_mask, if any");
+                      "feature that is 1 for each token of an example; default: input_mask, "
+                      "if any");
   auto json = std::make_shared<bool>(false);
   add_json_flag(*command, *json);
   command->callback([input, mask, json] {

@@ -291,17 +291,17 @@ void add_tokenize_command(CLI::App& app) {
   auto* ids = command->add_flag("--ids", job->ids, "print ids instead of pieces");
   command
       ->add_flag("--offsets", job->offsets,
-                 "print one piece per line: first character, end, id, piece")
+                 "print one piece per line: start and end in characters, id, piece")
       ->excludes(ids);
   command->add_flag("--json", job->json,
                     "print one JSON object per text, with ids, pieces and offsets in characters");
-  command->add_flag("--decode", job->decode, "decode: the texts are ids, print their text");
+  command->add_flag("--decode", job->decode, "decode: read ids instead of texts, and print text");
   command->add_flag("--stats", job->stats, "count pieces and unknown pieces by script");
   add_tokenizer_flags(*command, job->flags);
   command->add_option(
       "--save", job->save,
-      "write tokenizer.json, vocab.txt and its tokenizer_config.json, or vocab.json "
-      "and merges.txt");
+      "write the vocabulary to this file: tokenizer.json, vocab.txt (with its "
+      "tokenizer_config.json) or vocab.json (with merges.txt)");
   command->add_flag("--overwrite", job->overwrite, "replace existing files of --save");
   command->callback([job] { run(*job); });
 }

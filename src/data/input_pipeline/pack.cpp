@@ -193,6 +193,7 @@ PackingPlan choose_rows(const ExampleSource& source, PackingPlan plan) {
     if (rows * plan.length % all == 0 &&
         mean_time(needed, rows, all) < mean_time(needed, plan.rows, all))
       plan.rows = rows;
+  plan.all_fit = std::ranges::max(needed) <= plan.rows;
   return plan;
 }
 

@@ -25,6 +25,7 @@ struct PackingPlan {
   std::int64_t devices = 1;        // number of parts of a batch: adjacent sequences
   std::int64_t micro_batches = 1;  // number of parts of a device's sequences: every n-th one
   std::int64_t rows = 0;           // packed rows per shard
+  bool all_fit = true;             // whether all batches that choose_rows() looked at fit
 
   std::int64_t shards() const { return devices * micro_batches; }
   std::int64_t shard_size() const { return batch_size / shards(); }  // sequences per shard

@@ -42,14 +42,16 @@ void visit_fields(Config& c, Visitor&& visit) {
   visit("size", c.size, "small, base or large; sets the fields that are 0");
   visit("vocab_size", c.vocab_size, "rows of the embedding; 0 = lines of the vocabulary");
   visit("embedding_size", c.embedding_size,
-        "width of the embeddings; small 128, otherwise hidden_size");
-  visit("hidden_size", c.hidden_size, "width of the discriminator; 256, 768, 1024");
-  visit("num_hidden_layers", c.num_hidden_layers, "layers of the discriminator; 12, 12, 24");
-  visit("num_attention_heads", c.num_attention_heads, "heads per layer; hidden_size / 64");
+        "width of the embeddings; 0: 128 for size small, otherwise hidden_size");
+  visit("hidden_size", c.hidden_size,
+        "width of the discriminator; 0: 256, 768 or 1024 for size small, base or large");
+  visit("num_hidden_layers", c.num_hidden_layers,
+        "layers of the discriminator; 0: 12, 12 or 24 for size small, base or large");
+  visit("num_attention_heads", c.num_attention_heads, "heads per layer; 0: hidden_size / 64");
   if (!std::is_const_v<Config> || c.attention_head_size != 0)
     visit("attention_head_size", c.attention_head_size, "width of a head in a pruned model");
   visit("intermediate_size", c.intermediate_size,
-        "width of the feed-forward layer; 4 * hidden_size");
+        "width of the feed-forward layer; 0: 4 * hidden_size");
   visit("hidden_act", c.hidden_act, "gelu (exact), relu, tanh or linear");
   visit("hidden_dropout_prob", c.hidden_dropout_prob, "dropout of hidden states");
   visit("attention_probs_dropout_prob", c.attention_probs_dropout_prob,
@@ -60,7 +62,7 @@ void visit_fields(Config& c, Visitor&& visit) {
   visit("generator_layers", c.generator_layers,
         "number of generator layers, relative to the discriminator");
   visit("generator_hidden_size", c.generator_hidden_size,
-        "width of the generator, relative to the discriminator; 0.25, base 0.33333");
+        "width of the generator, relative to the discriminator; 0: 0.25, or 0.33333 for size base");
   visit("untied_generator", c.untied_generator,
         "false: generator and discriminator are the same encoder");
   visit("untied_generator_embeddings", c.untied_generator_embeddings,

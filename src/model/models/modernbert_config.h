@@ -49,7 +49,8 @@ void visit_fields(Config& c, Visitor&& visit) {
         "attend "
         "to all tokens");
   visit("local_attention", c.local_attention,
-        "width of the window of the other layers: tokens attend to those at most half of it away");
+        "width of the attention window in the other layers: a token attends to tokens at most half "
+        "of it away");
   visit("global_rope_theta", c.global_rope_theta,
         "base of the rotary positions in layers that attend to all tokens");
   visit("local_rope_theta", c.local_rope_theta,

@@ -45,7 +45,7 @@ void visit_fields(Config& c, Visitor&& visit) {
         "paired layers, 0 is the embeddings: '0:0,1:2,2:4' (student:teacher); auto: 0:0 and each "
         "student layer with the teacher layer at the same relative depth; last: the last layers");
   visit("precision", c.precision,
-        "of the teacher's matmuls: f32, bf16; auto: as train.precision.compute");
+        "precision of the teacher's matmuls: f32, bf16; auto: as train.precision.compute");
 }
 
 // A teacher model. `forward` computes its outputs, given the root scope of its parameters.

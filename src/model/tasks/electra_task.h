@@ -35,8 +35,8 @@ template <class Config, class Visitor>
 void visit_fields(Config& c, Visitor&& visit) {
   visit("electra_objective", c.electra_objective, "learn which tokens the generator replaced");
   visit("electric_objective", c.electric_objective,
-        "learn which tokens are noise, given their likelihood as noise (Electric); neither of the "
-        "two: a masked LM");
+        "learn which tokens are noise, given their likelihood as noise (Electric); if neither this "
+        "nor electra_objective is set, the model is a masked LM");
   visit("gen_weight", c.gen_weight, "factor of the generator's loss");
   visit("disc_weight", c.disc_weight, "factor of the discriminator's loss");
   visit("mask_prob", c.mask_prob, "share of masked tokens, drawn in each step");

@@ -1,4 +1,4 @@
-// Checkpoints on an object store: nothing is renamed there, and the marker comes last.
+// Checkpoints on an object store, where no file is renamed and the marker COMMIT is written last.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -70,8 +70,8 @@ TEST_F(CheckpointGcsTest, ReplacesCheckpointOfTheSameStep) {
   EXPECT_THAT(io::list_folder(model_), ElementsAre("checkpoint-5"));
 }
 
-// Each time that the save makes sure of its lock it is cut off once, as by a kill, and what is
-// there must be whole; then it goes on from there.
+// Interrupts the save once at each of its lock checks (`require_held`), like a kill. At every check
+// and after every interruption a complete checkpoint must exist; the next save starts from there.
 TEST_F(CheckpointGcsTest, KeepsACompleteCopyWhileReplacingAStep) {
   const std::vector<float> values = weights(5);
   const io::TensorView view{{compiler::DType::f32, {5000}}, std::as_bytes(std::span(values))};
@@ -107,7 +107,8 @@ TEST_F(CheckpointGcsTest, IgnoresAndRemovesCheckpointWithoutCommitMarker) {
   EXPECT_THAT(io::list_folder(model_), ElementsAre("checkpoint-1", "checkpoint-3", "checkpoint-4"));
 }
 
-// Each process is killed at another moment of its saves; only then does this one talk to the store.
+// Each child process is killed at another moment of its saves. This process accesses the store only
+// after all of them have ended.
 TEST_F(CheckpointGcsTest, ResumesARunKilledAtAnyMoment) {
   std::vector<std::string> models;
   for (int round = 0; round < 10; ++round) {

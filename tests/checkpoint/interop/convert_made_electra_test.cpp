@@ -1,4 +1,4 @@
-// The folders of an ELECTRA that transformers' own classes made, to smelt's form and back.
+// Converts ELECTRA folders that transformers' own classes have saved to smelt's format and back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

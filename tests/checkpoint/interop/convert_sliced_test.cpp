@@ -1,4 +1,4 @@
-// A checkpoint in slices is converted as a whole one is.
+// The conversion of a sliced checkpoint gives the same files as that of an unsliced one.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Every tensor whose first dimension is even in two halves.
+// Returns the tensors; each one with an even first dimension is split into two slices.
 SlicedTensors halves_of(const io::TensorMap& tensors) {
   SlicedTensors out = slices_of(tensors);
   for (auto& [name, tensor] : out) {
@@ -34,7 +34,7 @@ SlicedTensors halves_of(const io::TensorMap& tensors) {
 
 class ConvertSliced : public testing::Test {
  protected:
-  // The golden tiny BERT, whole in "run" and in halves in "cut".
+  // Saves the golden tiny BERT without slices in "run" and with halved tensors in "cut".
   void SetUp() override {
     const io::SafetensorsFile golden(
         io::read_file(source_path("tests/golden/bert_tiny.safetensors")), "bert_tiny");

@@ -1,4 +1,4 @@
-// Round trips of models between the three forms, bit for bit.
+// Bit-identical round trips of models between the formats of smelt, TensorFlow and Hugging Face.
 #include "checkpoint/interop/convert.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ std::map<std::string, std::vector<std::byte>> bytes_of(const io::LazyTensors& te
   return out;
 }
 
-// The golden tiny BERT after ten steps, as a run of smelt's would save it.
+// The golden tiny BERT after ten steps, saved like a smelt run.
 class Convert : public testing::Test {
  protected:
   Convert()
@@ -101,7 +101,7 @@ TEST_F(Convert, RoundTripThroughTensorflowIsBitIdentical) {
   EXPECT_EQ(back.state["task"], "bert");
   EXPECT_EQ(back.state["model"], facts_["config"]);
   EXPECT_EQ(back.state["vocabulary_crc32c"], io::crc32c(vocabulary_of(99)));
-  // Once more the same bundle.
+  // Converting back gives the same TensorFlow files.
   convert("back", "tf2/model.ckpt-10");
   for (const char* suffix : {".index", ".data-00000-of-00001"})
     EXPECT_EQ(io::read_file(dir_.file(str("tf2/model.ckpt-10", suffix))),
@@ -286,7 +286,7 @@ TEST_F(Convert, ReplacesWeightsByTheirAverages) {
   EXPECT_EQ(bytes_of(open("a.ckpt").tensors), bytes_of(averaged));
 }
 
-// As transformers' BertModel saves itself.
+// transformers' BertModel saves its parameters without the prefix "bert.".
 TEST_F(Convert, ReadsEncoderWithoutPrefix) {
   std::erase_if(tensors_, [&](const auto& item) { return item.first.starts_with("cls/"); });
   save(tensors_, 20);
@@ -344,7 +344,7 @@ TEST_F(Convert, ReportsErrorsBeforeWriting) {
   fs::remove(vocab());
   EXPECT_THAT(refusal_of("run/model", "out", to(ModelForm::hugging_face)),
               HasSubstr("found no vocab.txt in its folder\n  hint: give --vocab"));
-  io::write_file(vocab(), "other\n");  // not the one that the checkpoint names
+  io::write_file(vocab(), "other\n");  // not the checkpoint's vocabulary
   EXPECT_THAT(refusal_of("run/model", "out", to(ModelForm::hugging_face)),
               HasSubstr("found no vocab.txt in its folder"));
   ConvertJob other = to(ModelForm::hugging_face);
@@ -411,7 +411,7 @@ TEST_F(Convert, RejectsAnotherArchitectureWithBothShapes) {
   EXPECT_FALSE(fs::exists(dir_.file("hf")));
 }
 
-// Keras layers of TensorFlow 2 have numbers where the original's scopes have LayerNorm.
+// TensorFlow 2's Keras names the layers layer_normalization_N, where the original has LayerNorm.
 TEST_F(Convert, ReadsNumberedLayerNorms) {
   io::LazyTensors numbered;
   int norms = 0;
@@ -428,7 +428,7 @@ TEST_F(Convert, ReadsNumberedLayerNorms) {
   EXPECT_TRUE(given.parameters.contains("bert/embeddings/LayerNorm/gamma"));
 }
 
-// ELECTRA's two parts are two folders, and one model again.
+// In Hugging Face format ELECTRA's two parts are two folders; converted back they are one model.
 TEST(ConvertElectra, AllFormatsHaveTheSameBits) {
   const TempDir dir;
   const io::SafetensorsFile golden(
@@ -454,7 +454,7 @@ TEST(ConvertElectra, AllFormatsHaveTheSameBits) {
   convert("m", "tf/model.ckpt-5", ModelForm::tensorflow);
   convert("tf/model.ckpt-5", "hf", ModelForm::hugging_face);
   EXPECT_TRUE(fs::exists(dir.file("hf/discriminator/config.json")));
-  // Released checkpoints come without the file: sizes are then those of the parameters.
+  // Released checkpoints have no electra_config.json; their sizes are inferred from the parameters.
   const auto generator_width = [&](const Json& said) {
     io::write_file(dir.file("tf/electra_config.json"), said.dump());
     return open_stored_model(dir.file("tf/model.ckpt-5"), "t").config["generator_hidden_size"];

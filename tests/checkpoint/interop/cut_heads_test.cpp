@@ -1,4 +1,4 @@
-// Heads that are gone, in transformers' words and in smelt's.
+// Pruned heads, in the configuration of transformers and in that of smelt.
 #include "checkpoint/interop/cut_heads.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ TEST(PrunedHeads, ConvertsListsToRemainingHeadsAndWidth) {
   EXPECT_EQ(with_remaining_heads(encoder(), "c"), encoder());
   EXPECT_EQ(with_remaining_heads(lacking(Json::object()), "c"), lacking(Json::object()));
   EXPECT_EQ(with_remaining_heads(lacking({{"0", Json::array()}}), "c"), encoder());
-  // Which ones were cut says nothing of what is left.
+  // The remaining heads have no record of which ones were pruned, so the last ones are listed.
   EXPECT_EQ(with_heads_listed(left), lacking({{"0", {2, 3}}, {"1", {2, 3}}}));
   EXPECT_EQ(with_heads_listed(encoder()), encoder());
 }

@@ -1,4 +1,4 @@
-// Folders of classifiers: transformers computes their scores, and they are read back.
+// Exported classifier folders: transformers computes the same scores, and smelt reads them back.
 #include "checkpoint/interop/hugging_face_classifier.h"
 
 #include <gmock/gmock.h>
@@ -85,7 +85,8 @@ TEST(ClassifierHead, UsesNumLabelsWithoutNames) {
   }
 }
 
-// As rows' labels are: a student's come from rows, its teacher's from a folder or a checkpoint.
+// Labels of folders and checkpoints are normalized like those of rows: in distillation the
+// student's labels come from rows and must equal the teacher's.
 TEST(ClassifierHead, NormalizesLabels) {
   const std::vector<std::string> composed{"caf\u00E9", "no"}, stored{"cafe\u0301", "no"};
   const Json config{{"architectures", {"BertForSequenceClassification"}},

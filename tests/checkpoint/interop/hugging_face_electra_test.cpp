@@ -1,5 +1,5 @@
-// The two folders of ELECTRA, with the parameters and logits of the original program
-// (tests/golden/electra_tiny.*).
+// Exports ELECTRA's two folders with parameters of the original program and compares their logits
+// with the original's (tests/golden/electra_tiny.*).
 #include "checkpoint/interop/hugging_face_electra.h"
 
 #include <gmock/gmock.h>
@@ -60,7 +60,8 @@ class ElectraFolder : public testing::Test {
   const io::TensorView& golden(const std::string& name) const {
     return golden_.at(str(case_, "/", name));
   }
-  // With the samples in their places; several of one place are their mean, rounded down.
+  // Returns the input ids with the generator's samples at their positions. Several samples at one
+  // position are replaced by their mean, rounded down.
   std::vector<std::int32_t> replaced_ids() const {
     auto ids = io::tensor_values<std::int32_t>(golden("input/0/input_ids"));
     const auto positions = io::tensor_values<std::int32_t>(golden("input/0/masked_lm_positions"));
@@ -78,7 +79,7 @@ class ElectraFolder : public testing::Test {
       ids[at] = static_cast<std::int32_t>(mean.first / mean.second);
     return ids;
   }
-  // What transformers answers to these ids.
+  // Returns the outputs that transformers computes for these ids.
   io::SafetensorsFile answers(const std::string& folder,
                               const std::vector<std::int32_t>& ids) const {
     io::TensorMap inputs;

@@ -1,5 +1,5 @@
-// T5's folder, and its names in the original's checkpoints, with the parameters and scores of
-// transformers (tests/golden/t5_tiny.*).
+// T5 in Hugging Face format and under the names of the original's checkpoints, compared with the
+// parameters and scores of transformers (tests/golden/t5_tiny.*).
 #include "checkpoint/interop/hugging_face_t5.h"
 
 #include <gmock/gmock.h>
@@ -86,7 +86,7 @@ TEST_P(T5Folder, RoundTripThroughAllFormatsIsBitIdentical) {
   EXPECT_TRUE(original.contains("decoder/block_002/layer_001/EncDecAttention/q"));
   EXPECT_TRUE(
       original.contains("encoder/block_000/layer_000/SelfAttention/relative_attention_bias"));
-  std::filesystem::remove(dir_.file("tf/t5_config.json"));  // all sizes are in the shapes
+  std::filesystem::remove(dir_.file("tf/t5_config.json"));  // the shapes give all sizes
   convert("tf/model.ckpt-10", "hf", ModelForm::hugging_face);
   convert("hf", "again", ModelForm::smelt);
   for (const char* form : {"tf/model.ckpt-10", "hf", "again"}) {
@@ -129,7 +129,7 @@ TEST_P(T5Folder, TransformersComputesTheSameScoresAndTokens) {
                                          " ", kGoldenT5Pieces + kGoldenT5Sentinels - 2)));
 }
 
-// As of a folder that transformers' fast tokenizer alone was saved in.
+// A folder saved with only transformers' fast tokenizer has tokenizer.json but no spiece.model.
 TEST_P(T5Folder, ReadsVocabularyFromTokenizerJson) {
   REQUIRE_ORACLE();
   save();
@@ -163,7 +163,7 @@ TEST_P(T5Folder, ReadsVocabularyFromTokenizerJson) {
   EXPECT_EQ(load_weights(dir_.file("hf")).vocab_txt, read.vocab_txt);
 }
 
-// As transformers' Flax models are saved, run_t5_mlm_flax.py's among them.
+// The Flax models of transformers, such as those of run_t5_mlm_flax.py, have this format.
 TEST_P(T5Folder, ReadsFlaxWeights) {
   export_hugging_face_t5(dir_.file("hf"), config_, dir_.file("run/vocab.model"), kGoldenT5Sentinels,
                          tensors(), {});
@@ -178,7 +178,8 @@ TEST_P(T5Folder, ReadsFlaxWeights) {
     const io::TensorView& value = state_.at(name.original);
     compiler::Dims dims = value.shape.dims;
     std::vector<float> values = io::tensor_values<float>(value);
-    if (is_table && name.transposed) {  // the only table that is turned: it stays as it is there
+    // Flax stores the relative attention bias like PyTorch, transposed.
+    if (is_table && name.transposed) {
       std::vector<float> turned;
       for (std::int64_t c = 0; c < dims[1]; ++c)
         for (std::int64_t r = 0; r < dims[0]; ++r)
@@ -266,7 +267,7 @@ TEST_P(T5Folder, ReportsMismatches) {
   }
 }
 
-// As newer Mesh TensorFlow writes it: scopes have names, not numbers.
+// Newer versions of Mesh TensorFlow write scopes with names instead of numbers.
 TEST_P(T5Folder, ReadsScopesOfNewerMeshTensorFlow) {
   io::LazyTensors renamed;
   for (auto& [name, tensor] : to_original_t5(tensors())) {
@@ -290,7 +291,7 @@ TEST_P(T5Folder, ReadsScopesOfNewerMeshTensorFlow) {
   EXPECT_EQ(read.config["d_model"], config_.d_model);
 }
 
-// The sizes are then unknown, which is an error of what needs them alone.
+// Without the relative attention bias the sizes are unknown. Only commands that need them fail.
 TEST_P(T5Folder, InfersSizesOfACheckpoint) {
   io::LazyTensors some = tensors();
   some.erase("encoder/block_000/layer_000/SelfAttention/relative_attention_bias");
@@ -326,7 +327,7 @@ TEST_P(T5Folder, RejectsAnotherTokenizer) {
   export_hugging_face_t5(dir_.file("hf"), config_, dir_.file("run/vocab.model"), kGoldenT5Sentinels,
                          tensors(), {});
   io::write_file(dir_.file("hf/tokenizer_config.json"), R"({"tokenizer_class": "ByT5Tokenizer"})");
-  load_weights(dir_.file("hf"));  // which another vocabulary may be named for
+  load_weights(dir_.file("hf"));  // the weights may be used with another vocabulary
   EXPECT_THAT(error_of<UsageError>([&] { open_stored_model(dir_.file("hf"), "test"); }),
               HasSubstr("tokenizer_class is \"ByT5Tokenizer\", not \"T5Tokenizer\""));
 }

@@ -229,7 +229,7 @@ TEST_F(HuggingFace, ReportsHowToConvertOtherWeightFormats) {
   EXPECT_THAT(import_refusal(dir_.file("hf")), HasSubstr("tokenizer.json: is a Git LFS pointer"));
 }
 
-// As transformers does: a smaller model may have been saved over one in several files.
+// Like transformers. A smaller model may have been saved over one with several files and an index.
 TEST_F(HuggingFace, PrefersOneFileOverAnIndex) {
   export_hugging_face(dir_.file("hf"), bert_);
   io::write_file(dir_.file("hf/model.safetensors.index.json"), R"({"weight_map": {"x": "gone"}})");
@@ -259,7 +259,7 @@ TEST_F(HuggingFace, RejectsUntiedOutputEmbeddings) {
   Json config = Json::parse(io::read_file(dir_.file("hf/config.json")));
   config["tie_word_embeddings"] = false;
   io::write_file(dir_.file("hf/config.json"), config.dump());
-  import_hugging_face(dir_.file("hf"));  // which has none of its own
+  import_hugging_face(dir_.file("hf"));  // has no output embedding of its own
   const io::SafetensorsFile file(io::read_file(dir_.file("hf/model.safetensors")), "model");
   io::TensorMap tensors = file.tensors();
   tensors["cls.predictions.decoder.weight"] = tensors.at("bert.embeddings.word_embeddings.weight");

@@ -1,4 +1,4 @@
-// Folders whose weights are codes and scales.
+// Folders with quantized weights, which are int8 values (codes) and scales.
 #include "checkpoint/interop/int8_weights.h"
 
 #include <gmock/gmock.h>
@@ -66,7 +66,7 @@ TEST_F(Int8Folder, DequantizesWeights) {
   EXPECT_EQ(read.at("a.weight").shape, (compiler::Shape{compiler::DType::f32, {2, 3}}));
   EXPECT_THAT(floats(read.at("a.weight")), ElementsAre(0.5, -1, 1.5, -256, 254, 0));
   EXPECT_EQ(floats(read.at("a.bias")), kBias);
-  // As it lies there without the config's word.
+  // Without quantization_config the int8 values are returned unchanged.
   EXPECT_EQ(plain_weights(dir_.path(), Json::object()).at("a.weight").shape.dtype,
             compiler::DType::s8);
 }
@@ -82,9 +82,9 @@ TEST_F(Int8Folder, StaysQuantizedUntilCopied) {
     return io::tensor_values<float>({part, part_of(matrix.slices, begin, part, scratch)});
   };
   EXPECT_THAT(values({0, 0}, {2, 3}), ElementsAre(0.5, -1, 1.5, -256, 254, 0));
-  EXPECT_THAT(values({0, 1}, {2, 2}), ElementsAre(-1, 1.5, 254, 0));  // as a mesh splits it
+  EXPECT_THAT(values({0, 1}, {2, 2}), ElementsAre(-1, 1.5, 254, 0));  // a slice, as on a mesh
   EXPECT_EQ(io::tensor_values<float>(whole(held.tensors.at("a.bias"), scratch)), kBias);
-  // The second layer of a stack.
+  // Copies the matrix into the second layer of a stack.
   TensorSlice layer = matrix.slices.front();
   layer.begin = {1, 0, 0};
   layer.part.shape.dims = {1, 2, 3};
@@ -96,7 +96,7 @@ TEST_F(Int8Folder, StaysQuantizedUntilCopied) {
 
 TEST_F(Int8Folder, AcceptsOneScaleInHalfPrecision) {
   io::TensorMap tensors = small();
-  const std::vector<std::uint16_t> quarter{0x3e80};  // of bf16
+  const std::vector<std::uint16_t> quarter{0x3e80};  // 0.25 as bf16
   tensors["a.weight_scale"] = view_of(compiler::DType::bf16, {1}, quarter);
   write(tensors);
   EXPECT_THAT(floats(plain_weights(dir_.path(), quantized()).at("a.weight")),
@@ -148,7 +148,8 @@ TEST_F(Int8Folder, ReadsStaticInputScales) {
   const io::LazyTensors codes = as_codes(plain);
   ASSERT_EQ(codes.size(), 4);
   EXPECT_THAT(floats(codes.at("a.weight_input_scale")), ElementsAre(0.25));
-  EXPECT_EQ(as_codes(plain_weights(dir_.path(), quantized())).size(), 2);  // floats: none is taken
+  // Without int8 activations in the config the weights are read as floats.
+  EXPECT_EQ(as_codes(plain_weights(dir_.path(), quantized())).size(), 2);
 }
 
 TEST(QuantizationConfig, RejectsOtherQuantizationMethods) {

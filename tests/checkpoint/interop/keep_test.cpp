@@ -1,4 +1,5 @@
-// Checkpoints that outlive rotation, and the one before a damaged one.
+// Checkpoints that are kept when older ones are removed, and the fallback from a damaged checkpoint
+// to the one before it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +22,7 @@ using testing::HasSubstr;
 
 class KeepTest : public testing::Test {
  protected:
-  // Two files of tensors.
+  // Saves a checkpoint with two tensor files.
   void save(std::int64_t step, const SaveOptions& options = {}) const {
     const std::vector<float> values(1000, static_cast<float>(step));
     const io::TensorView view{{compiler::DType::f32, {1000}}, std::as_bytes(std::span(values))};
@@ -40,14 +41,14 @@ TEST_F(KeepTest, KeptCheckpointSharesBytesAndOutlivesTheOriginal) {
   save(10);
   keep_checkpoint(dir_.path(), 10, kept_, {.max_to_keep = 0});
   EXPECT_TRUE(fs::equivalent(dir_.file("checkpoint-10/COMMIT"), kept_ + "/checkpoint-10/COMMIT"));
-  keep_checkpoint(dir_.path(), 10, kept_, {.max_to_keep = 0});  // a resumed run comes by again
+  keep_checkpoint(dir_.path(), 10, kept_, {.max_to_keep = 0});  // a resumed run keeps it again
   save(20, {.max_to_keep = 1});
   EXPECT_THAT(checkpoint_steps(dir_.path()), ElementsAre(20));
   const Checkpoint kept = load_checkpoint(kept_, 10);
   EXPECT_EQ(io::tensor_values<float>(kept.tensors.at("b")), std::vector<float>(1000, 10));
 }
 
-// A kill between the two renames of a save that replaces a checkpoint of its step.
+// Simulates a kill between the two renames of a save that replaces a checkpoint of the same step.
 TEST_F(KeepTest, RecoversCheckpointsFromAnInterruptedReplacement) {
   const auto at = [&](const char* suffix) { return dir_.file(str("checkpoint-20", suffix)); };
   for (const bool has_new : {true, false})
@@ -89,7 +90,7 @@ TEST_F(KeepTest, FallsBackToTheOlderCheckpointForAnyDamage) {
     EXPECT_THAT(log.text(), HasSubstr("going back to step 10"));
   }
   save(20);
-  fs::remove(file("COMMIT"));  // as a removal that was killed leaves it
+  fs::remove(file("COMMIT"));  // as an interrupted removal leaves it
   EXPECT_EQ(load_latest_checkpoint(dir_.path())->step, 10);
 }
 

@@ -1,4 +1,4 @@
-// Manifests whose checksum is right and whose fields are not, and what is loaded without slots.
+// Manifests with a correct checksum but wrong fields, and loading without optimizer slots.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

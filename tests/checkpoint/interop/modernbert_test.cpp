@@ -32,7 +32,7 @@ std::vector<std::byte> bytes_of(const io::TensorView& view) {
 
 class Modernbert : public testing::TestWithParam<const char*> {
  protected:
-  // Saves the golden weights as a checkpoint of smelt's and exports them to "hf".
+  // Saves the golden weights as a smelt checkpoint and exports them to "hf".
   void export_folder(const GoldenModernbert& golden) const {
     const StoredModel model = golden.stored(dir_.file("given"), "param");
     io::write_file(dir_.file("run/tokenizer.json"), GoldenModernbert::tokenizer_text());
@@ -52,7 +52,8 @@ class Modernbert : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Models, Modernbert, testing::Values("words", "texts", "tokens", "spans"),
                          [](const auto& info) { return std::string(info.param); });
 
-// A layer in a scan chooses its attention by a number that is not known when the graph is built.
+// In a scan, a layer chooses global or local attention by its layer number, which is not known when
+// the graph is built.
 TEST_P(Modernbert, LossAndEveryGradientMatchTheReference) {
   SMELT_OPEN_CPU(client, 1);
   const GoldenModernbert golden(GetParam());
@@ -134,7 +135,7 @@ TEST(ModernbertFillMask, ProbabilitiesOfTheBestWordsAreThoseOfTheReference) {
   const auto loaded = load_into_memory(model.tensors);
   const Probe got = probe(client, guesses, batch, loaded.tensors);
   const auto scores = golden.values("scores");
-  const std::vector<std::size_t> at{1, 8, 2, 0, 1, 5};  // of the golden batch; 0: none
+  const std::vector<std::size_t> at{1, 8, 2, 0, 1, 5};  // the golden masked positions; 0: none
   for (std::size_t i = 0; i < at.size(); ++i) {
     if (at[i] == 0) continue;
     const std::span words = std::span(scores).subspan(

@@ -1,4 +1,4 @@
-// Checkpoints that are opened, of which a slice is read and checked when it is wanted.
+// Opened checkpoints, which read and verify a slice only when it is needed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ class OpenedCheckpoint : public testing::Test {
     Scratch scratch;
     return io::tensor_values<std::int32_t>(whole(opened.tensors.at(name), scratch));
   }
-  // With its marker.
+  // Changes the manifest and writes the commit marker that fits it.
   void change_manifest(const std::function<void(Json&)>& change) const {
     Json manifest = Json::parse(io::read_file(file("manifest.json")));
     change(manifest);

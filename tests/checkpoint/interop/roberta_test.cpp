@@ -62,7 +62,7 @@ class GoldenRoberta {
     if (problem == io::Problem::answer_spans) return {.problem = problem, .names = {}};
     return {.problem = problem, .names = {"a", "b", "c"}};
   }
-  // The pretraining task has the golden masks instead of drawing its own.
+  // The pretraining task uses the golden masks instead of drawing its own.
   model::Task task() const {
     if (is_classifier())
       return model::classify_task(
@@ -111,7 +111,8 @@ class GoldenRoberta {
   Json facts_;
 };
 
-// A byte-level BPE in RoBERTa's form: 29 tokens, special ones at its ids, no merge but "ab".
+// Returns the tokenizer.json of a byte-level BPE like RoBERTa's: 29 tokens, with RoBERTa's ids for
+// the special tokens and "ab" as the only merge.
 std::string tokenizer_text() {
   Json vocab{{"<s>", 0}, {"<pad>", 1}, {"</s>", 2}, {"<unk>", 3}, {"\u0120", 4}, {"ab", 5}};
   for (int i = 0; i < 22; ++i) vocab[std::string(1, static_cast<char>('a' + i))] = 6 + i;
@@ -148,7 +149,7 @@ std::string tokenizer_text() {
 
 class Roberta : public testing::TestWithParam<const char*> {
  protected:
-  // Writes the golden weights as a checkpoint of smelt's and exports them to "hf".
+  // Writes the golden weights as a smelt checkpoint and exports them to "hf".
   void export_folder(const GoldenRoberta& golden) const {
     io::write_file(dir_.file("run/tokenizer.json"), tokenizer_text());
     Json settings{{"task", "roberta"}, {"model", model::encoder_config_json(golden.encoder())}};
@@ -199,7 +200,7 @@ TEST_P(Roberta, TransformersComputesTheSameScoresFromAnExportedFolder) {
   const GoldenRoberta golden(GetParam());
   export_folder(golden);
   std::vector<float> want = golden.values("scores");
-  if (!golden.is_classifier()) {  // rows of the masked positions
+  if (!golden.is_classifier()) {  // selects the rows of the masked positions
     std::vector<float> picked;
     const auto at = io::tensor_values<std::int32_t>(golden.inputs().at("masked_lm_positions"));
     for (std::size_t i = 0; i < at.size(); ++i) {

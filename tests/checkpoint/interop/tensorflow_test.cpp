@@ -1,4 +1,4 @@
-// TensorFlow's checkpoints: its own are read, ours are what it would write.
+// TensorFlow checkpoints: smelt reads those of TensorFlow, and writes the same bytes as TensorFlow.
 #include "checkpoint/interop/tensorflow.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ std::vector<T> numbers_of(const io::LazyTensor& tensor) {
   return io::tensor_values<T>({tensor.shape, bytes});
 }
 
-// A copy of the golden checkpoints, to be spoilt.
+// A copy of the golden checkpoints that tests may damage.
 class TensorflowFiles : public testing::Test {
  protected:
   TensorflowFiles() {
@@ -106,7 +106,7 @@ TEST_F(TensorflowFiles, FindsThePrefixForPathsIndexFilesAndFolders) {
   EXPECT_EQ(tensorflow_prefix(dir_.file("tf")), at("types.ckpt"));  // as the state file says
   io::write_file(at("checkpoint"), "model_checkpoint_path: \"/elsewhere/parts.ckpt\"\n");
   EXPECT_EQ(tensorflow_prefix(dir_.file("tf")), at("parts.ckpt"));
-  // Without asking for the bucket, of which there is no network here.
+  // The bucket is not accessed; the file is found next to the state file.
   io::write_file(at("checkpoint"), "model_checkpoint_path: \"gs://someones-bucket/parts.ckpt\"\n");
   EXPECT_EQ(tensorflow_prefix(dir_.file("tf")), at("parts.ckpt"));
   io::write_file(at("checkpoint"), "model_checkpoint_path: \"gone.ckpt\"\n");
@@ -157,7 +157,7 @@ TEST_F(TensorflowFiles, LoadsOnlyParametersForARun) {
   check_weights_folder(dir_.file("tf"));
 }
 
-// Names of Keras' objects, which no variable of smelt's has.
+// Keras saves object graphs, whose tensors do not have the names of variables.
 TEST_F(TensorflowFiles, RejectsObjectGraphs) {
   io::LazyTensors tensors;
   tensors.emplace(
@@ -171,13 +171,13 @@ TEST_F(TensorflowFiles, RejectsObjectGraphs) {
               HasSubstr("keras was saved by tf.train.Checkpoint or Keras"));
 }
 
-// What TensorFlow restores from ours and saves again has the same bytes, index and data.
+// TensorFlow restores a checkpoint of smelt and saves it again with the same index and data bytes.
 TEST(Tensorflow, ReadsSmeltsCheckpointsAndWritesTheSameBytes) {
   REQUIRE_ORACLE();
   const TempDir dir;
   io::LazyTensors tensors = TensorflowCheckpoint(golden_bundle("types.ckpt")).tensors();
   tensors.merge(TensorflowCheckpoint(golden_bundle("parts.ckpt")).tensors());
-  io::LazyTensors many;  // an index of several blocks
+  io::LazyTensors many;  // enough for an index of several blocks
   for (int i = 0; i < 9000; ++i)
     many.emplace(
         str("bert/encoder/layer_", i / 16, "/attention/self/query/kernel_", i),

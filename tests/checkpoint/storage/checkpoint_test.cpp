@@ -25,7 +25,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-// The tensors of one step; values depend on it.
+// The tensors of a checkpoint, with values that depend on the step.
 class State {
  public:
   explicit State(std::int64_t step, std::size_t size = 64) : step_(step), weights_(size) {
@@ -148,7 +148,7 @@ TEST(Checkpoint, WritesJestimatorNamesOnRequestAndReadsBoth) {
   expect_state(load_checkpoint(dir.path(), 1), 1);
   EXPECT_EQ(load_latest_checkpoint(dir.path())->path, dir.file("checkpoint_2"));
   expect_state(load_checkpoint(dir.file("checkpoint_2")), 2);
-  // Rotation and replacement know both.
+  // Rotation and replacement handle both kinds of names.
   State(3).save(dir.path(), theirs);
   State(2).save(dir.path(), {.max_to_keep = 0});
   EXPECT_THAT(names_in(dir.path()), UnorderedElementsAre("checkpoint-2", "checkpoint_3"));
@@ -177,9 +177,9 @@ TEST(Checkpoint, KeepsLaterStepsAndReplacesTheSameStep) {
   EXPECT_EQ(names_in(dir.path()).size(), 3);
 }
 
-// A save that is killed leaves some of its files, the last one cut anywhere, under a name that is
-// not a checkpoint's; whichever they are, the older checkpoint counts and the next save clears them
-// away.
+// An interrupted save leaves some of its files, the last one truncated, in a folder that does not
+// have the name of a checkpoint. In every case the older checkpoint is loaded, and the next save
+// removes the leftovers.
 TEST(Checkpoint, IgnoresAndRemovesLeftoversOfInterruptedSaves) {
   const std::vector<std::string> order{"tensors-00000-of-00002.safetensors",
                                        "tensors-00001-of-00002.safetensors", "manifest.json",
@@ -301,7 +301,7 @@ TEST(Checkpoint, SkipsADamagedNewestCheckpointWithAWarning) {
   EXPECT_THAT(log.text(),
               HasSubstr("checkpoint-20: tensors-00000-of-00001.safetensors is damaged"));
   EXPECT_THAT(log.text(), HasSubstr("going back to step 10"));
-  State(20).save(dir.path());  // the run comes by again and replaces it
+  State(20).save(dir.path());  // the run reaches the step again and replaces it
   expect_state(*load_latest_checkpoint(dir.path()), 20);
   for (const char* name : {"COMMIT", "tensors-00000-of-00001.safetensors"}) {
     const std::string file = dir.file(str("checkpoint-20/", name));
@@ -322,8 +322,8 @@ TEST(Checkpoint, FailsIfAllCheckpointsAreDamaged) {
               HasSubstr("checkpoint-10: manifest.json is missing"));
 }
 
-// A process that is killed while it saves one checkpoint after another leaves a newest one that is
-// whole.
+// If a process is killed while it saves one checkpoint after another, its latest checkpoint is
+// complete.
 TEST(Checkpoint, ResumesARunKilledAtAnyMoment) {
   const TempDir dir;
   std::int64_t reached = 0;
@@ -357,7 +357,7 @@ TEST(Checkpoint, ResumesARunKilledAtAnyMoment) {
   EXPECT_THAT(names_in(dir.path()), ElementsAre(str("checkpoint-", reached + 1)));
 }
 
-// Files may not grow beyond `bytes` while it lives: a write fails as it does on a full disk.
+// Limits the size of files to `bytes` during its lifetime, so that writes fail as on a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(::rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

@@ -1,4 +1,4 @@
-// A checkpoint that several processes write together, here threads.
+// A checkpoint that several processes write together; here threads stand in for them.
 #include "checkpoint/storage/shared_save.h"
 
 #include <gmock/gmock.h>
@@ -45,8 +45,8 @@ TEST(FilePlan, AssignsFilesToTheLeastLoadedHolder) {
                                      slice("w", 4, 0, 2, {0, 1}),    slice("w", 4, 2, 2, {2})};
   const auto files = plan_files(held, 16);
   EXPECT_EQ(files.size(), 6u);
-  // In order: w's first half to 0; a, b, c, d of all three, each to the least loaded; the rest
-  // to 2.
+  // Files are assigned in the order of their holders: w[0:2] to 0, then a, b, c and d, which all
+  // three hold, each to the least loaded, then w[2:4] to its only holder, 2.
   EXPECT_THAT(names_of(held, files, 0), ElementsAre(ElementsAre("w[0:2]"), ElementsAre("c")));
   EXPECT_THAT(names_of(held, files, 1), ElementsAre(ElementsAre("a"), ElementsAre("d")));
   EXPECT_THAT(names_of(held, files, 2), ElementsAre(ElementsAre("b"), ElementsAre("w[2:4]")));
@@ -61,7 +61,7 @@ TEST(FilePlan, SmallSlicesShareFilesOnlyWithTheSameHolders) {
   EXPECT_THAT(files[1].slices, ElementsAre(0, 2));
 }
 
-// Threads meet here, as processes do at their hub.
+// An all-gather between threads, in place of the processes' coordination server.
 class MeetingPlace {
  public:
   explicit MeetingPlace(std::size_t size) : size_(size) {}
@@ -124,7 +124,8 @@ class SharedSaving : public testing::Test {
     return out;
   }
 
-  // Ranks are other numbers than processes. Gives what each threw.
+  // Saves on three threads and returns the error of each rank. Rank r writes the slices of process
+  // 2 - r, so that the two numberings differ.
   std::vector<std::string> save(std::int64_t step, const Wrap& wrap = {}) {
     MeetingPlace place(3);
     return save(step, wrap, place);
@@ -161,7 +162,7 @@ TEST_F(SharedSaving, ReplicatedStateGivesTheFilesOfOneProcess) {
   const std::string together = dir_.file("model/checkpoint-3"),
                     alone = dir_.file("alone/checkpoint-3");
   EXPECT_EQ(io::list_folder(together), io::list_folder(alone));
-  EXPECT_EQ(io::list_folder(alone).size(), 5u);  // three of tensors
+  EXPECT_EQ(io::list_folder(alone).size(), 5u);  // three with tensors, the manifest and COMMIT
   for (const std::string& name : io::list_folder(alone))
     EXPECT_EQ(io::read_file(together + "/" + name), io::read_file(alone + "/" + name)) << name;
 }

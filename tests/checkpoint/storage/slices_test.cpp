@@ -1,4 +1,4 @@
-// Checkpoints whose tensors lie in slices: what is read back, and what is refused.
+// Checkpoints with sliced tensors: loading, and the rejection of damaged ones.
 #include "checkpoint/storage/slices.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ using testing::HasSubstr;
 
 using Values = std::vector<std::int32_t>;
 
-// Every place of a box, the last dimension running fastest.
+// Returns the coordinates of all elements of a box; the last dimension varies fastest.
 std::vector<compiler::Dims> places_of(const compiler::Dims& begin, const compiler::Dims& dims) {
   std::vector<compiler::Dims> out(1);
   for (std::size_t i = 0; i < dims.size(); ++i) {
@@ -41,7 +41,7 @@ std::vector<compiler::Dims> places_of(const compiler::Dims& begin, const compile
   return out;
 }
 
-// What stands at a place: its digits, and which tensor it is.
+// Returns the test value of an element, which encodes the tensor's number and the coordinates.
 std::int32_t value_at(const compiler::Dims& place, std::int32_t tensor) {
   std::int32_t value = tensor;
   for (const std::int64_t at : place) value = 20 * value + static_cast<std::int32_t>(at);
@@ -54,7 +54,7 @@ Values values_of(const compiler::Dims& begin, const compiler::Dims& dims, std::i
   return out;
 }
 
-// Tensors cut into so many parts along each dimension.
+// Tensors that are split into `parts` slices along each dimension.
 class Cut {
  public:
   void add(const std::string& name, const compiler::Dims& dims, const compiler::Dims& parts,
@@ -77,7 +77,7 @@ class Cut {
   std::deque<Values> memory_;
 };
 
-// "w" in two times three slices, "b" in four, "z" whole.
+// Returns "w" in 2 x 3 slices, "b" in four slices, and "z" without slices.
 Cut three_tensors(std::int32_t number = 7) {
   Cut out;
   out.add("w", {8, 6}, {2, 3}, number);
@@ -108,7 +108,8 @@ class SlicedCheckpointTest : public testing::Test {
   }
   std::string file(const std::string& name) const { return dir_.file("checkpoint-10/" + name); }
   Json manifest() const { return Json::parse(io::read_file(file("manifest.json"))); }
-  // What is said of a checkpoint whose manifest was changed, with its marker.
+  // Changes the manifest of a saved checkpoint and writes the commit marker that fits it. Returns
+  // the error of loading the checkpoint.
   std::string refusal_of(const std::function<void(Json&)>& change) {
     if (saved_.is_null()) {
       save(10);
@@ -232,7 +233,7 @@ TEST(Slices, ReturnsAStoredSliceWithoutCopying) {
   EXPECT_EQ(io::tensor_values<std::int32_t>(whole(w, scratch)), values_of({0, 0}, {8, 6}, 7));
 }
 
-// ---- what is refused ----
+// ---- rejected checkpoints ----
 
 TEST_F(SlicedCheckpointTest, RejectsSlicesThatDoNotCoverTheTensor) {
   const std::string of_w = "manifest.json: tensor 'w' [8,6]: ";
@@ -297,7 +298,7 @@ TEST_F(SlicedCheckpointTest, RejectsSlicesMissingFromTheirFile) {
               HasSubstr(of_w + "[0:4,0:2] is missing: tensors-00000-of-00003.safetensors has no "
                                "'w[0:4,0:3]'"));
   EXPECT_THAT(refusal_of_w([](Json& s) {
-                s[1]["name"] = s[0]["name"];  // of which there is one
+                s[1]["name"] = s[0]["name"];  // the file has only one of them
                 s[1]["file"] = s[0]["file"];
               }),
               HasSubstr(of_w + "[0:4,2:4] is missing: tensors-00000-of-00003.safetensors has no "
@@ -319,7 +320,8 @@ TEST_F(SlicedCheckpointTest, RejectsSlicesMissingFromTheirFile) {
               HasSubstr("manifest.json does not list 'w[0:4,0:2]' of tensors-00000-of-00003."));
 }
 
-// A manifest may hold anything: each is refused in words, none is computed with.
+// A manifest may contain any values. Invalid ones must give an error message and must not be used
+// in computations.
 TEST_F(SlicedCheckpointTest, RejectsAnInvalidManifest) {
   const std::string not_numbers =
       "tensor 'w' [8,6]: the begin or shape of a slice is not 2 non-negative ";
@@ -342,7 +344,7 @@ TEST_F(SlicedCheckpointTest, RejectsAnInvalidManifest) {
                 HasSubstr("manifest.json does not list "));
   EXPECT_THAT(refusal_of([](Json& m) { m.erase("tensors"); }),
               HasSubstr("manifest.json does not list "));
-  // 2^62 rows of 6: more than can be counted.
+  // 2^62 rows of 6: the number of elements does not fit in 64 bits.
   EXPECT_THAT(refusal_of([](Json& m) { m["tensors"]["w"]["shape"] = {1LL << 62, 6}; }),
               HasSubstr("no slice holds [8,0]"));
 }
@@ -372,7 +374,7 @@ TEST_F(SlicedCheckpointTest, DetectsEveryChangedByte) {
   expect_three_tensors(load_checkpoint(dir_.path(), 10));
 }
 
-// A process that is killed while it saves leaves a newest one that is whole.
+// If a process is killed while it saves checkpoints, its latest checkpoint is complete.
 TEST_F(SlicedCheckpointTest, ResumesARunKilledAtAnyMoment) {
   std::int64_t reached = 0;
   for (int round = 0; round < 5; ++round) {

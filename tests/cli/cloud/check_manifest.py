@@ -1,7 +1,7 @@
-"""Reads what smelt pod manifest wrote by the published schemas: check_manifest.py jobset|skypilot FILE.
+"""Checks the output of smelt pod manifest against published schemas: check_manifest.py jobset|skypilot FILE.
 
-Kubernetes' and JobSet's as kubeflow-trainer-api has them, SkyPilot's own. What a schema does not know, or takes for
-another type, is a failure. Prints the documents as JSON.
+The schemas are those of Kubernetes and JobSet in kubeflow-trainer-api, and SkyPilot's own. Fails if a schema does not
+know a field or expects another type. Prints the documents as JSON.
 """
 import importlib.metadata
 import importlib.util
@@ -38,7 +38,7 @@ class Names:
 def check_skypilot(documents):
     import jsonschema
 
-    # Its schemas alone, without the program that they are part of: what they take from there are lists of names.
+    # Loads only the schemas, without the rest of SkyPilot, from which they need only lists of names.
     (place,) = [f for f in importlib.metadata.files("skypilot") if str(f) == "sky/utils/schemas.py"]
     for name in ("sky", "sky.utils"):
         sys.modules[name] = MagicMock()
@@ -46,7 +46,7 @@ def check_skypilot(documents):
     spec = importlib.util.spec_from_file_location("schemas", place.locate())
     schemas = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(schemas)
-    schemas._task_config_schema = dict  # of a field that is not written, which asks the program for more
+    schemas._task_config_schema = dict  # of a field that smelt does not write; needs the rest of SkyPilot
 
     (document,) = documents
     jsonschema.Draft202012Validator(schemas.get_task_schema()).validate(document)

@@ -18,8 +18,8 @@
 namespace smelt::cli {
 namespace {
 
-// Variables that programs on a worker share with the test: with the cache, they compile once what
-// several tests run.
+// Returns the environment variables for compilation that programs on a worker share with the test.
+// With the shared cache, a step that several tests run is compiled once.
 std::string compile_variables() {
   std::string out;
   for (const char* name : {"SMELT_COMPILE_CACHE", "XLA_FLAGS"})
@@ -107,7 +107,7 @@ cloud::JobSpec CloudJob::spec() const {
   spec.zones = {{cloud::kZone, 2.4}};
   spec.node = {"v3-8", "tpu-ubuntu2204-base", true};
   spec.folder = folder();
-  spec.user = cloud::local_user();  // tests may be root's, who is let in by these servers alone
+  spec.user = cloud::local_user();  // may be root, which only these servers accept
   spec.command = str("smelt run ", folder(), "/recipe.yaml");
   spec.package = package();
   spec.package_sha256 = cloud::file_sha256(package());
@@ -143,13 +143,13 @@ JobLead CloudJob::lead(const std::vector<std::string>& settings, const std::stri
 void CloudJob::preempt_in_the_middle() {
   while (!io::exists(folder() + "/run/model/checkpoint-10/COMMIT"))
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  // While a supervisor that asks about the machine waits for us it does nothing on the workers.
+  // The lock blocks the supervisor in a request to the API, so that it does nothing on the workers.
   const std::lock_guard lock(mutex_);
   for (const std::size_t before = guarded_.requests().size(); guarded_.requests().size() == before;)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   kill_jobs();
   fake_.preempt("smelt-abc123");
-  for (int worker = 0; worker < workers_; ++worker)  // the next machine is another
+  for (int worker = 0; worker < workers_; ++worker)  // the next machine is a new one
     for (const char* each : {"/.smelt-job", "/.smelt-package"})
       io::remove_tree(worker_home(worker) + each);
   emulator_->fault("[]");

@@ -1,5 +1,5 @@
-// A whole job on stand-ins: the fake TPU API, real sshd's as the machine's workers, a bucket, and a
-// package that is this build's program.
+// A test fixture that runs a whole job on stand-ins: the fake TPU API, real sshd servers as
+// workers, a bucket of the emulator, and a package that runs the program of this build.
 #pragma once
 
 #include <atomic>
@@ -20,25 +20,25 @@ class CloudJob : public cloud::TpuTest {
   void SetUp() override;
   void TearDown() override;
 
-  // More of what is run on a worker: "NAME=value NAME=value".
+  // Returns further environment variables of a worker's commands: "NAME=value NAME=value".
   virtual std::string environment_of(int) const { return ""; }
   std::string worker_home(int worker = 0) const { return home_.dir.file(str("worker-", worker)); }
   std::string recipe() const { return home_.dir.file("r.yaml"); }
-  static std::string folder();  // of the test, in the bucket
+  static std::string folder();  // the test's folder in the bucket
   std::string package() const { return home_.dir.file("smelt.tar.zst"); }
   std::string out() const { return home_.dir.file("result"); }
   cloud::JobSpec spec() const;
-  // Of the recipe, with these settings; of a machine of this type.
+  // Returns the job of the recipe with these settings on a machine of this type.
   JobLead lead(const std::vector<std::string>& settings = {},
                const std::string& type = "v3-8") const;
-  // Once the first checkpoint is there, and before another can be, the machine is taken away.
+  // Waits for the first checkpoint and preempts the machine before the next one.
   void preempt_in_the_middle();
   void kill_jobs() const;
   int count_requests(const std::string& method, const std::string& target) const;
 
   const int workers_;
   std::mutex mutex_;
-  std::atomic<bool> may_delete_ = true;  // the machine's account
+  std::atomic<bool> may_delete_ = true;  // whether the machine may delete itself
   HttpServer guarded_{[this](const ServedRequest& request) {
     if (request.target.ends_with(":testIamPermissions"))
       return ServedAnswer{200, may_delete_ ? R"({"permissions": ["tpu.nodes.delete"]})" : "{}"};
@@ -49,7 +49,7 @@ class CloudJob : public cloud::TpuTest {
   const ScopedVariable projects_url_{"CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDRESOURCEMANAGER",
                                      guarded_.url("")};
   std::optional<ScopedVariable> endpoint_, storage_;
-  // One for all suites: a process finds its object store once.
+  // Shared by all test suites, because a process looks up the address of its object store once.
   static inline std::unique_ptr<GcsEmulator> emulator_;
   std::unique_ptr<cloud::SshServers> servers_;
 
@@ -58,7 +58,7 @@ class CloudJob : public cloud::TpuTest {
   void write_package() const;
 };
 
-// Of a worker that is a process of the pod: who is who, as a launcher says it.
+// Returns the environment variables that a launcher sets for the pod's process on a worker.
 std::string pod_environment(const distributed::Pod& pod, int processes, int worker,
                             const std::string& hub);
 

@@ -1,4 +1,4 @@
-// A whole job on stand-ins (cli/cloud/cloud_job.h), of one worker.
+// Whole jobs with one worker, on stand-ins (cli/cloud/cloud_job.h).
 #include "cli/cloud/cloud_job.h"
 
 #include <gmock/gmock.h>
@@ -46,21 +46,21 @@ TEST_F(CloudJob, PreemptedJobGivesTheSameResultAsAnUninterruptedRun) {
   ASSERT_EQ(undisturbed.status, 0) << undisturbed.text;
   EXPECT_EQ(io::read_file(out() + "/model/eval_results.txt"),
             io::read_file(alone + "/model/eval_results.txt"));
-  // What it printed is in the bucket, to its end, of the machine that ended well.
+  // The bucket has the complete output of the machine that finished.
   const auto logs = io::list_folder(folder() + "/log");
   ASSERT_EQ(logs.size(), 1u);
   EXPECT_THAT(logs[0], testing::EndsWith("Z-worker-0.txt"));
   EXPECT_EQ(io::read_file(folder() + "/log/" + logs[0]),
             io::read_file(worker_home() + "/.smelt-job/log"));
   EXPECT_THAT(said, HasSubstr("its log is in " + folder() + "/log"));
-  // The newest checkpoint came, the text stayed.
+  // The newest checkpoint was copied from the bucket, the training text was not.
   EXPECT_TRUE(io::exists(out() + "/model/checkpoint-20/COMMIT"));
   EXPECT_FALSE(io::exists(out() + "/text"));
   EXPECT_TRUE(io::exists(out() + "/cloud-job.json"));
 }
 
 TEST_F(CloudJob, AnotherProcessTakesOverAndFinishesTheJob) {
-  // The first is stopped while the second checkpoint cannot be written.
+  // The first process is stopped after the first checkpoint; the bucket rejects the second one.
   emulator_->fault(R"([{"match": "checkpoint-20", "times": 100000, "do": "status 503"}])");
   const std::jthread stops([this] {
     while (!io::exists(folder() + "/run/model/checkpoint-10/COMMIT"))
@@ -74,7 +74,7 @@ TEST_F(CloudJob, AnotherProcessTakesOverAndFinishesTheJob) {
                     HasSubstr("smelt cloud watch " + folder() + " continues")));
   EXPECT_EQ(fake_.states().size(), 1u);
   emulator_->fault("[]");
-  // By the results' folder; its machine is that of the first.
+  // The second process finds the job by its result folder and uses the first one's machine.
   EXPECT_THROW(
       watch_job({.place = out(), .end = true, .poll = 0.2, .ssh_config = servers_->config()}),
       ExitStatus);
@@ -106,15 +106,14 @@ TEST_F(CloudJob, InterruptedJobReportsThatItHasNoMachine) {
   EXPECT_THAT(said, AllOf(HasSubstr("cloud: no process monitors the job now; it has no machine"),
                           HasSubstr("smelt cloud watch " + folder() + " continues"),
                           testing::Not(HasSubstr("deletes itself"))));
-  // What ends it needs no key.
+  // Ending the job needs no ssh key.
   const ScopedVariable no_home("HOME");
   testing::internal::CaptureStdout();
   EXPECT_THROW(watch_job({.place = out(), .end = true, .poll = 0.2}), ExitStatus);
   EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("asked: stopped by the user"));
 }
 
-// The worker's own curl deletes the node that it is on, with the token of its service account, and
-// once.
+// A worker deletes its own node with curl and the token of its service account, exactly once.
 TEST_F(CloudJob, MachineWithoutSupervisorDeletesItself) {
   cloud::GoogleApi api = job_api();
   cloud::TpuApi tpu(api, "p");
@@ -130,7 +129,7 @@ TEST_F(CloudJob, MachineWithoutSupervisorDeletesItself) {
     return run_command(str("env GCE_METADATA_HOST=", google_.host(), " SMELT_GUARD_POLL=0.1 HOME=",
                            worker_home(), " sh -c ", shell_word(command)));
   };
-  // It lives on while somebody writes that it may.
+  // The machine stays while a supervisor keeps moving the deadline.
   EXPECT_EQ(on_it(cloud::look_command(600, 0)).text, "none 0\n");
   EXPECT_EQ(on_it(cloud::guard_command(cloud::guard_script(spec, cloud::kZone, 0, place))).status,
             0);
@@ -140,12 +139,12 @@ TEST_F(CloudJob, MachineWithoutSupervisorDeletesItself) {
   on_it("until grep -q begun $HOME/.smelt-job/log; do sleep 0.1; done");
   EXPECT_THAT(on_it(cloud::look_command(600, 0)).text, HasSubstr("running 6\nbegun\n"));
   EXPECT_EQ(google_.count("/computeMetadata/v1/instance/service-accounts/default/token"), 0);
-  // The time comes: its job saves, then it goes.
+  // At the deadline the job saves, then the machine is deleted.
   EXPECT_THAT(on_it(cloud::look_command(0, 2)).text, HasSubstr("running 6\ngun\n"));
   while (fake_.states().at("us-central1-a/smelt-abc123") != "DELETING")
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(fake_.states().at("us-central1-a/other"), "CREATING");
-  // And the end of what it said stays.
+  // The output is kept in the bucket up to its end.
   const auto logs = io::list_folder(folder() + "/log");
   ASSERT_EQ(logs.size(), 1u);
   EXPECT_EQ(io::read_file(folder() + "/log/" + logs[0]), "begun\nsaved\n");
@@ -153,7 +152,7 @@ TEST_F(CloudJob, MachineWithoutSupervisorDeletesItself) {
   for (const ServedRequest& request : guarded_.requests())
     if (request.method == "DELETE") bearer = request.headers.at("authorization");
   EXPECT_EQ(bearer, "Bearer PLANTED-machine");
-  // Another worker of the same machine sees that it goes.
+  // Another worker of the same machine sees that it is being deleted and does not request it again.
   on_it("kill -s KILL -- -$(cat $HOME/.smelt-guard/pid); rm $HOME/.smelt-guard/pid");
   const int looked = count_requests("GET", "/nodes/smelt-abc123");
   EXPECT_EQ(on_it("export TPU_WORKER_ID=1; " +
@@ -165,7 +164,7 @@ TEST_F(CloudJob, MachineWithoutSupervisorDeletesItself) {
   EXPECT_EQ(count_requests("DELETE", ""), 1);
 }
 
-// What is run then comes to nothing at once: the project has no quota.
+// The confirmed jobs fail at once, because the project has no quota.
 TEST_F(CloudJob, AsksForConfirmationBeforeCreatingAnything) {
   fake_.quota = 0;
   const std::string line =
@@ -185,7 +184,7 @@ TEST_F(CloudJob, AsksForConfirmationBeforeCreatingAnything) {
   }
   EXPECT_FALSE(io::exists("gs://bucket/asked"));
   EXPECT_EQ(count_requests("POST", "/locations/"), 0);
-  // Standard output is the journal's alone.
+  // With --json, standard output has only the journal.
   const CommandOutput json =
       run_command(str("(", smelt_program(), " ", line, " --yes --json 2>/dev/null)"));
   EXPECT_EQ(Json::parse(json.text).at("outcome"), "failed");
@@ -198,7 +197,7 @@ TEST_F(CloudJob, AsksForConfirmationBeforeCreatingAnything) {
   EXPECT_EQ(count_requests("POST", "nodeId=smelt-"), 3);
 }
 
-// The machine, and each one after a preemption, runs the staged recipe.
+// The staged recipe, which every machine of the job runs, has the number of steps.
 TEST_F(CloudJob, ComputesTheStepsOfABudgetOnceBeforeRentingAMachine) {
   REQUIRE_PLUGIN("tpu");
   fake_.quota = 0;
@@ -223,7 +222,7 @@ TEST_F(CloudJob, ComputesTheStepsOfABudgetOnceBeforeRentingAMachine) {
   ASSERT_TRUE(steps) << first.text;
   EXPECT_EQ(str(pipeline::load_recipe(staged, {}).train.steps), *steps);
   EXPECT_EQ(pipeline::with_steps_of_budget(staged, {}),
-            std::vector<std::string>());  // it makes no plan
+            std::vector<std::string>());  // needs no plan
   const CommandOutput again = run_smelt(line);
   EXPECT_THAT(again.text, AllOf(HasSubstr(*steps + " steps of 8"), HasSubstr("no quota"),
                                 testing::Not(HasSubstr("plan: computing the number of steps"))));
@@ -239,7 +238,7 @@ TEST_F(CloudJob, RejectsInvalidJobsBeforeUploading) {
                  AllOf(HasSubstr("the price of a v5p-8, spot, in us-central1-a is unknown"),
                        HasSubstr("--price DOLLARS")));
   const std::string good = run + rest + "--type v3-8 --spot --budget 5 ";
-  // Before anything is uploaded, or compiled.
+  // These are rejected before anything is uploaded or compiled.
   expect_refusal(run + rest + "--type v3-8 --spot --budget 0.5",
                  AllOf(HasSubstr("--budget: $0.50, of which $0.00 is spent, is too low: starting, "
                                  "saving and deleting a machine at $2.40 an hour costs $0.70"),

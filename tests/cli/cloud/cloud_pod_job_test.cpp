@@ -1,5 +1,5 @@
-// A whole job on stand-ins (cli/cloud/cloud_job.h) of a machine of four hosts, whose processes
-// are a pod of the stand-in (pod/stand_in).
+// A whole job on stand-ins (cli/cloud/cloud_job.h) with a machine of four hosts. Its processes form
+// a pod of the stand-in plugin (tests/distributed/stand_in).
 #include <gmock/gmock.h>
 #include <signal.h>
 
@@ -37,17 +37,18 @@ class CloudPodJob : public CloudJob {
   static std::vector<std::string> settings() {
     return {"train.device=tpu", str("train.devices=", kHosts * kDevicesEach)};
   }
-  // Once the first checkpoint is there: the command of one worker dies, and all are started anew.
+  // Waits for the first checkpoint, kills the command of one worker, and waits until the job has
+  // started the command again on all workers.
   void lose_one_process() const {
     while (!io::exists(folder() + "/run/model/checkpoint-10/COMMIT"))
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     const auto now = [&] { return run_command("cat " + worker_home(2) + "/.smelt-job/pid").text; };
     const std::string pid = now();
     ::kill(-std::stoi(pid), SIGKILL);
-    while (std::atoi(now().c_str()) == 0 || now() == pid)  // also while it is written anew
+    while (std::atoi(now().c_str()) == 0 || now() == pid)  // the file may be missing or empty
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
-  // The same run by a pod that nobody disturbs.
+  // Runs the same recipe on a pod without any interruption.
   void run_undisturbed(const std::string& to) {
     std::vector<std::string> words{smelt_program(), "run", recipe(), "--set", "out=" + to};
     for (const std::string& setting : settings()) words.insert(words.end(), {"--set", setting});

@@ -1,4 +1,4 @@
-// What of a recipe goes to a job's machine.
+// The files of a recipe that are uploaded for a job, and the recipe that the machine runs.
 #include "cli/cloud/job_recipe.h"
 
 #include <gmock/gmock.h>
@@ -63,10 +63,10 @@ TEST_F(JobRecipe, RejectsADeviceCountOtherThanThatOfTheMachine) {
   };
   EXPECT_EQ(said(8).said, "train.devices: 8: a v4-8 has 4 devices");
   EXPECT_THAT(said(8).remedy, HasSubstr("--set train.devices=4"));
-  EXPECT_THAT(said(4).said, HasSubstr("gone.txt"));  // the next thing that is wrong
+  EXPECT_THAT(said(4).said, HasSubstr("gone.txt"));  // the next error
 }
 
-// Where all goes that a job did not put there.
+// A job deletes everything in its upload folder that it has not uploaded itself.
 TEST_F(JobRecipe, RejectsInputsInsideItsUploadFolder) {
   write("a.txt");
   EXPECT_THAT(
@@ -103,7 +103,7 @@ TEST_F(JobRecipe, RejectsPatternCharactersInTheOutputFolder) {
               HasSubstr("exp[1]': must not contain a comma, *, ? or [, which form a file pattern"));
 }
 
-// What else lies there is none of the job's business.
+// Other files in the checkpoint's folder, such as keys, must not be uploaded.
 TEST_F(JobRecipe, UploadsOnlyTheFilesOfATensorFlowCheckpoint) {
   write("a.txt");
   for (const char* name : {"w/bert_model.ckpt.index", "w/bert_model.ckpt.data-00000-of-00001",

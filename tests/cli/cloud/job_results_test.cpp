@@ -1,4 +1,4 @@
-// What goes to a job's folder in the bucket and what comes back, on stand-ins
+// Uploads to a job's folder in the bucket and the copy of its results, on stand-ins
 // (cli/cloud/cloud_job.h).
 #include "cli/cloud/job_results.h"
 
@@ -63,7 +63,7 @@ TEST_F(JobResults, NeverOverwriteAnotherRun) {
   expect_refusal(str("cloud watch ", job, " --out ", out()),
                  AllOf(not_its_own, HasSubstr("hint: use --out FOLDER")));
   EXPECT_EQ(io::read_file(out() + "/vocab.txt"), "of another");
-  // Its own results are fetched again, but not over what came behind them here.
+  // The job's own results may be copied again, but not over a newer local checkpoint.
   std::filesystem::remove_all(out());
   write_checkpoint(job + "/run", 5, "");
   for (const std::string& place : {job + " --out " + out(), out()}) {
@@ -94,14 +94,14 @@ TEST_F(JobResults, NeverReplaceANewerLocalRun) {
   }
   write_checkpoint(folder + "/run", 10, "the job's");
   write_checkpoint(out(), 12, "newer");
-  // Before anything is paid for.
+  // Rejected before anything costs money.
   expect_refusal(
       run_line("newer") + "--yes --set train.steps=40",
       AllOf(HasSubstr("result: the local run has a checkpoint of step 12, and the job in "
                       "gs://bucket/newer one of step 10: its results would overwrite"),
             HasSubstr("hint: --set out=FOLDER --name newer")));
   EXPECT_TRUE(fake_.states().empty());
-  // A local run may also have gone on while the job trained.
+  // The local run may also have continued while the job trained.
   cloud::GoogleApi api = job_api();
   cloud::JobSpec spec = this->spec();
   spec.folder = folder;
@@ -110,7 +110,7 @@ TEST_F(JobResults, NeverReplaceANewerLocalRun) {
               HasSubstr("hint: smelt cloud watch gs://bucket/newer --out FOLDER"));
   const std::string model = out() + "/model";
   EXPECT_EQ(io::list_folder(model), std::vector<std::string>{"checkpoint-12"});
-  io::remove_file(model + "/checkpoint-12/COMMIT");  // one that is being written
+  io::remove_file(model + "/checkpoint-12/COMMIT");  // now it is incomplete
   fetch();
   EXPECT_EQ(io::list_folder(model), (std::vector<std::string>{"checkpoint-10", "checkpoint-12"}));
   EXPECT_EQ(io::read_file(model + "/checkpoint-12/manifest.json"), "newer");
@@ -175,7 +175,7 @@ TEST_F(JobResults, ResumedJobKeepsItsSettings) {
   EXPECT_THAT(longer.text, AllOf(HasSubstr("at most $5.00"), HasSubstr("$7.00 an hour")));
   EXPECT_THAT(run_smelt(line_of([](cloud::JobSpec& was) { was.package_sha256 = "0"; })).text,
               HasSubstr("note: the job keeps its package; it does not use "));
-  // The machine that is there costs what this command says, too.
+  // The price that this command gives also applies to the machine that already exists.
   cloud::JobJournal there;
   there.spec = spec();
   there.spec.folder = folder;
@@ -193,7 +193,7 @@ TEST_F(JobResults, ResumedJobKeepsItsSettings) {
     return run_smelt(run_line("goes") + "--dry-run --price 2.4");
   };
   EXPECT_THAT(run_on().text, HasSubstr("at most $5.00, $2.40 of it spent"));
-  // One that is being ended is led to its end.
+  // A job that is already ending may be continued, so that it ends.
   there.step = cloud::JobStep::clean;
   there.outcome = "budget";
   EXPECT_EQ(run_on().status, 0);
@@ -232,7 +232,7 @@ TEST_F(JobResults, LeaveNoCheckpointAfterAPartialCopy) {
               HasSubstr("removing " + model + "/checkpoint-7: the job's run no longer has it"));
 }
 
-// At the first word of each.
+// The signal arrives when the first progress message is printed.
 TEST_F(JobResults, SignalStopsUploadsAndDownloads) {
   const cloud::JobSpec spec = this->spec();
   write_below(spec.folder, "run/vocab.txt", "a");
@@ -254,7 +254,8 @@ TEST_F(JobResults, SignalStopsUploadsAndDownloads) {
   EXPECT_FALSE(io::exists(out() + "/vocab.txt"));
 }
 
-// What is there already is not sent again, what an earlier try put there goes.
+// Files that are already there are not uploaded again; other files of an earlier attempt are
+// removed.
 TEST_F(JobResults, UploadSkipsPresentFilesAndRemovesOthers) {
   const std::string folder = spec().folder;
   cloud::GoogleApi api = job_api();

@@ -1,5 +1,5 @@
-// smelt pod manifest: each file is read by the program or the published schema of what it is for,
-// and what it starts is smelt with the words that were meant.
+// smelt pod manifest: the program that a file is for, or its published schema, accepts the file,
+// and the file starts smelt with the right arguments.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -20,7 +20,8 @@ using testing::HasSubstr;
 class PodManifest : public testing::Test {
  protected:
   PodManifest() {
-    // Ends the first time as process SLURM_PROCID, or as process 0, with the status of its file.
+    // A fake smelt. Process 0 prints the arguments. If ends_with() has set a status for this
+    // process (SLURM_PROCID, or 0), the first call ends with it.
     fake("smelt",
          str("[ \"${SLURM_PROCID:-0}\" = 1 ] || { echo smelt; printf '<%s>\\n' \"$@\"; }\nf=",
              file("status"), "-${SLURM_PROCID:-0}; [ -e $f ] || exit 0\n",
@@ -34,7 +35,7 @@ class PodManifest : public testing::Test {
   void ends_with(int status, int process = 0) const {
     io::write_file(file(str("status-", process)), str(status));
   }
-  // The file that is printed for these words.
+  // Writes the manifest that is printed for these arguments to a file and returns its path.
   std::string manifest(const std::string& words) const {
     const CommandOutput out = run_smelt("pod manifest " + words);
     EXPECT_EQ(out.status, 0) << out.text;
@@ -86,7 +87,7 @@ TEST_F(PodManifest, TpuVmScriptGivesUpAfterFiveShortRuns) {
        "for word; do case $word in --command=*) bash -c \"${word#--command=}\";; esac; done");
   const std::string path = manifest(on_tpu_ + " --kind tpu-vm --zone us-central1-a");
   fake("sleep", "");
-  // Seven crashes, then a good end.
+  // The fake smelt crashes seven times, then succeeds.
   const std::string count = file("count"), time = file("time");
   fake("smelt", str("echo >> ", count, "; [ $(wc -l < ", count, ") -lt 8 ] && exit 139; exit 0"));
   const CommandOutput given_up = run_with_fakes("sh " + path);
@@ -125,7 +126,7 @@ TEST_F(PodManifest, GkeManifestIsAValidJobSet) {
 }
 
 TEST_F(PodManifest, SlurmScriptIsAcceptedBySbatchAndRequeuedWhenStopped) {
-  // Two tasks, and the highest of their statuses.
+  // A fake srun, which runs two tasks and returns the higher exit status.
   fake("srun",
        "exec 2>/dev/null; shift; SLURM_PROCID=0 \"$@\" & SLURM_PROCID=1 \"$@\"; b=$?; wait $!; "
        "a=$?\n"
@@ -140,7 +141,7 @@ TEST_F(PodManifest, SlurmScriptIsAcceptedBySbatchAndRequeuedWhenStopped) {
   const std::string sbatch = str("SLURM_CONF=", file("slurm.conf"), " sbatch --test-only ");
   if (run_command("command -v sbatch").status != 0)
     SKIP_OR_FAIL_WITHOUT("oracle", "there is no sbatch; scripts/test installs it");
-  // All that it has to say of a file that it can read.
+  // This is sbatch's only error for a valid file.
   EXPECT_THAT(run_command(sbatch + path).text, HasSubstr("Unable to contact slurm controller"));
   const auto ended = [&](int first, int second) {
     ends_with(first, 0);
@@ -161,7 +162,7 @@ TEST_F(PodManifest, SlurmScriptIsAcceptedBySbatchAndRequeuedWhenStopped) {
   EXPECT_NE(ended(76, 2).status, 0);
 }
 
-// 1 is srun's own, as where no step can be made.
+// srun itself exits with 1, for example if it cannot create a step.
 TEST_F(PodManifest, SlurmScriptIsNotRequeuedAfterSrunErrorsOrTooManyRestarts) {
   fake("scontrol", "echo scontrol \"$@\"");
   const std::string path =
@@ -181,7 +182,7 @@ TEST_F(PodManifest, SlurmScriptIsNotRequeuedAfterSrunErrorsOrTooManyRestarts) {
               "not queued again after 200 starts: sbatch this file again to resume\n");
 }
 
-// As SLURM signals a step: the task's shell, too.
+// SLURM signals all processes of a step, including the shell that started smelt.
 TEST_F(PodManifest, SlurmScriptWaitsForSmeltToSaveAfterASignal) {
   fake("srun", str("shift; set -m; \"$@\" & until [ -e ", file("begun"),
                    " ]; do sleep 0.02; done; kill -TERM -- -$!; wait $!"));

@@ -1,4 +1,4 @@
-// smelt pod describe, and commands that are told half of who they are.
+// smelt pod describe, and commands with incomplete settings of their pod.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 class PodDescribe : public testing::Test {
  protected:
-  // A TPU VM's metadata server.
+  // A fake of a TPU VM's metadata server.
   HttpServer metadata_{[](const ServedRequest& asked) -> ServedAnswer {
     if (asked.headers.at("metadata-flavor") != "Google") return {.status = 403};
     if (asked.target == "/computeMetadata/v1/instance/attributes/agent-worker-number")
@@ -90,8 +90,8 @@ TEST_F(PodDescribe, RejectsATimeoutThatIsNotANumber) {
                 "  hint: unset SMELT_POD_SILENCE"));
 }
 
-// A process that is started again asks for its place until the hub knows that the one before it is
-// dead, and then waits for the next run.
+// A restarted process retries to join until the hub has noticed that its predecessor is dead, and
+// then waits until all processes of the next run have joined.
 TEST(PodTimes, ConnectTimeoutGrowsWithTheSilenceTimeout) {
   const auto times = [](const std::string& silence, const std::string& connect) {
     return pod_times_of([=](const std::string& name) {

@@ -1,4 +1,4 @@
-// Every path of a command may be on an object store: the same bytes come out as on a local disk.
+// Commands whose paths are on an object store write the same bytes as on a local disk.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ class StorageTest : public testing::Test {
     REQUIRE_ORACLE();
     emulator_ = std::make_unique<GcsEmulator>();
   }
-  // The program, which finds the emulator by its environment.
+  // Runs smelt with the emulator's address in its environment.
   CommandOutput smelt(const std::string& arguments) const {
     return run_command(str("CLOUD_STORAGE_EMULATOR_ENDPOINT=http://", emulator_->endpoint(), " ",
                            smelt_program(), " ", arguments));

@@ -1,4 +1,4 @@
-// smelt bench and smelt compile: figures, programs for others to compile, and what is refused.
+// smelt bench and smelt compile: measurements, emitted programs, and rejected arguments.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ class BenchTest : public testing::Test {
     EXPECT_THAT(output.text, message) << arguments;
     EXPECT_FALSE(std::filesystem::exists(dir_.file("refused.mlir")));
   }
-  // The step of a small model, as text.
+  // Emits the training step of a small model and returns its StableHLO text.
   std::string emitted(const std::string& more, const std::string& model = "tiny") const {
     const std::string path = dir_.file("step.mlir");
     const CommandOutput output = run(str(
@@ -52,7 +52,7 @@ TEST_F(BenchTest, EmittedStepFollowsTheFlags) {
               AllOf(HasSubstr("precision HIGHEST"), Not(HasSubstr("precision DEFAULT"))));
   EXPECT_NE(emitted("--device tpu --save layer"), emitted("--device tpu --save products"));
   EXPECT_EQ(emitted("--device tpu --save products"), emitted("--device tpu"));
-  EXPECT_THAT(emitted("--device tpu"), HasSubstr("<8x2x16x16xf32>"));  // scores
+  EXPECT_THAT(emitted("--device tpu"), HasSubstr("<8x2x16x16xf32>"));  // attention scores
   EXPECT_THAT(emitted("--device tpu --attention-rows 4"),
               AllOf(HasSubstr("<8x2x4x16xf32>"), Not(HasSubstr("<8x2x16x16xf32>"))));
   EXPECT_THAT(emitted("--device tpu"), HasSubstr("stablehlo.shift_right_logical"));
@@ -63,7 +63,7 @@ TEST_F(BenchTest, LogitsAreComputedInBlocksOfTheConfiguredSize) {
   const auto jestimator = [&](const std::string& more) {
     return emitted("--depth 1 --device tpu " + more, "jestimator-base");
   };
-  const std::string all = "tensor<128x32000xf32>", block = "tensor<128x8000xf32>";  // 16 and 4 MB
+  const std::string all = "tensor<128x32000xf32>", block = "tensor<128x8000xf32>";  // 16, 4 MB
   EXPECT_THAT(jestimator(""), HasSubstr(all));
   EXPECT_THAT(jestimator("--logits-mb 4"), AllOf(HasSubstr(block), Not(HasSubstr(all))));
   EXPECT_EQ(jestimator("--logits-mb 0"), jestimator(""));
@@ -155,7 +155,7 @@ TEST_F(BenchTest, RejectsInvalidFlags) {
   EXPECT_THAT(run("bench --emit ''").text, HasSubstr("--emit: is empty"));
   expect_refused("bench --seq 8", HasSubstr("--predictions 20 of --seq 8: must not exceed --seq"));
   expect_refused("bench --batch 10000000000", HasSubstr("--batch: 10000000000 is more than"));
-  // Before a million devices are opened.
+  // Rejected before any device is opened.
   EXPECT_THAT(run("bench --batch 2 --devices 1000000").text,
               HasSubstr("a batch of 2 examples does not divide over 1000000 devices"));
   expect_refused("bench --batch 6 --devices 4",
@@ -191,7 +191,7 @@ TEST_F(BenchTest, CompileReportsInvalidArgumentsAndPrograms) {
       refusal(program + " --topology v99:2x2"),
       AllOf(HasSubstr("--topology v99:2x2: "), HasSubstr("hint: use libtpu's name of the slice")));
   for (const char* name :
-       {"v5e:0x2", "v5e:16x32", "v5e:8x16x2", "v2:2x2x2", "v5e"})  // libtpu would end
+       {"v5e:0x2", "v5e:16x32", "v5e:8x16x2", "v2:2x2x2", "v5e"})  // libtpu would end the process
     EXPECT_THAT(refusal(str(program, " --topology '", name, "'")),
                 HasSubstr(str("--topology '", name, "' is not a TPU slice")));
   EXPECT_THAT(refusal(program + " --topology v5e:2x2"),

@@ -1,4 +1,4 @@
-// What the program makes of its arguments, before any command begins.
+// How the program parses its arguments before it runs a command.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -128,7 +128,8 @@ std::map<std::string, std::string> commands_and_flags() {
 }
 
 TEST(CommandLine, CommandsWithResultsHaveDocumentedJson) {
-  // Programs of others, and commands that print a script, a file or a remote command's output.
+  // Commands with the interface of other programs, and commands that print a script, a file or a
+  // remote command's output.
   const std::regex without(
       "(create_pretraining_data|run_pretraining|electra|jestimator|ttt|ctpu|tpu-vm|storage|help|"
       "completion|new|pod manifest|cloud (ssh|logs|cp)|bench|data bench)\\b.*");

@@ -90,7 +90,7 @@ TEST_F(ConvertCommand, ResolvesNamesInTheCurrentFolder) {
   EXPECT_TRUE(fs::exists(at("again.ckpt.index")));
 }
 
-// The index of the records is none of a TensorFlow checkpoint.
+// x.tfrecord.index is the index of a record file, not of a TensorFlow checkpoint.
 TEST_F(ConvertCommand, RejectsRecordsAndTokens) {
   std::string records;
   io::append_record(records, "example");
@@ -104,7 +104,7 @@ TEST_F(ConvertCommand, RejectsRecordsAndTokens) {
                         at("x.tfrecord")));
   EXPECT_THAT(smelt_says("convert " + at("x.tokens") + " " + at("m.ckpt")).text,
               HasSubstr("convert: " + at("x.tokens") + " has tokens, expected a checkpoint"));
-  ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);  // which nobody writes to
+  ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);  // a pipe without a writer
   EXPECT_THAT(smelt_says("inspect " + at("pipe")).text, HasSubstr("has no smelt checkpoint"));
 }
 

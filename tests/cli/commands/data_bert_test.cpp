@@ -1,4 +1,4 @@
-// `smelt data bert` as a user runs it: killed at any instant and started again.
+// `smelt data bert` as a user runs it, killed at random times and run again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -62,7 +62,7 @@ class DataBert : public testing::Test {
     waitpid(pid, &status, 0);
     return status;
   }
-  // Their sizes and checksums, by name.
+  // Returns a fingerprint of each file by name, without temporary files.
   std::map<std::string, std::string> files(const std::string& folder) {
     std::map<std::string, std::string> out;
     for (const auto& entry : fs::recursive_directory_iterator(dir_.file(folder)))
@@ -81,7 +81,7 @@ TEST_F(DataBert, GivesTheSameBytesAfterKillsAtRandomTimes) {
   ASSERT_EQ(finish(start("whole")), 0);
   auto longest = std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - begin);
   const auto wanted = files("whole");
-  ASSERT_EQ(wanted.size(), 11u);  // with the indexes and the description
+  ASSERT_EQ(wanted.size(), 11u);  // five record files, their indexes, and a description
   std::mt19937 random(std::random_device{}());
   for (int killed = 0; killed < 20;) {
     const std::string folder = str("killed", killed);
@@ -91,10 +91,10 @@ TEST_F(DataBert, GivesTheSameBytesAfterKillsAtRandomTimes) {
     kill(pid, SIGKILL);
     const int status = finish(pid);
     if (!WIFSIGNALED(status)) {
-      longest = instant;  // it was faster than the first one
+      longest = instant;  // it ended before the kill: kill the next ones earlier
     } else {
       ++killed;
-      // A run that had made everything when it was killed is refused afterwards: its outputs exist.
+      // If the run was complete when it was killed, its outputs exist and another run is refused.
       const bool complete = fs::exists(dir_.file(folder + "/train-00000-of-00005.tfrecord.json"));
       ASSERT_TRUE(finish(start(folder)) == 0 || complete)
           << "killed after " << instant.count() << " us";

@@ -1,5 +1,5 @@
-// Every command that computes, in the form that a TPU or a GPU has by default: layers in a scan
-// that keeps products, and a model that a mesh of several devices splits.
+// Runs all commands that compute with the defaults of a TPU or GPU: layers in a scan that saves the
+// results of matmuls, and a model that is split over a mesh of several devices.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr double kOtherForm = 1e-4;  // relative: sums have another order
+constexpr double kOtherForm = 1e-4;  // relative tolerance: sums are added in another order
 
 constexpr const char* kElectra =
     "text: {heldout: 0.2, dedup: none, sentences: lines}\n"
@@ -34,7 +34,8 @@ constexpr const char* kElectra =
     " checkpoint.best_metric: masked_lm_loss}\n"
     "eval: {batch_size: 8, every: 2}\n"
     "track: {fill: 'the [MASK] house', histograms_every: 2}\n";
-// Of which two devices split parameters and rows, and two heads and words.
+// Four devices: `fsdp` splits the parameters and the batch over two, and `tensor` the feed-forward
+// layers and the vocabulary over two. The attention heads are not split.
 constexpr const char* kMesh =
     " --set train.devices=4 --set train.parallelism.mesh=fsdp=2,tensor=2 --set "
     "train.parallelism.rules=heads=none";
@@ -59,7 +60,8 @@ class DeviceForm : public testing::Test {
     io::write_file(dir_.file("r.yaml"), kElectra);
   }
 
-  // What the command prints, on standard error, too, with `more` in the form of a device or not.
+  // Runs the command on the recipe with the settings `form` and `more`. Returns all that it prints,
+  // including standard error.
   std::string says(const std::string& command, const std::string& form,
                    const std::string& more = "") const {
     const CommandOutput out =
@@ -77,14 +79,14 @@ class DeviceForm : public testing::Test {
       if (line.starts_with("{")) out.push_back(Json::parse(line));
     return out;
   }
-  // The last lines, which hold the answers.
+  // Runs a command and returns its standard output, which has the results without the log.
   std::string answers(const std::string& arguments) const {
     const CommandOutput out = run_smelt(arguments + " 2>" + dir_.file("log"));
     EXPECT_EQ(out.status, 0) << out.text << io::read_file(dir_.file("log"));
     return out.text;
   }
 
-  // The words of a recipe for what compute_for() chooses on a TPU.
+  // Settings of the mesh, and of what compute_for() chooses on a TPU.
   const model::ComputePolicy tpu_ = model::compute_for("tpu", {});
   const std::string form_ =
       str(kMesh,
@@ -103,7 +105,7 @@ TEST_F(DeviceForm, EveryRecipeCommandRunsInTheTpuFormOnAMesh) {
   const std::string steps = " --set train.steps=6";
   EXPECT_THAT(io::list_folder(dir_.file("out/model/best")), testing::SizeIs(1));
 
-  // Whichever form a model was trained in, it is asked in any.
+  // A model can be evaluated with another mesh and other memory settings than it was trained with.
   const auto evaluations = lines_of_json(on_mesh("eval", steps + " --json"));
   const auto alone = lines_of_json(says("eval", kOneDevice, steps + " --json"));
   ASSERT_EQ(evaluations.size(), 1u);
@@ -120,7 +122,8 @@ TEST_F(DeviceForm, EveryRecipeCommandRunsInTheTpuFormOnAMesh) {
     followed.push_back(one["global_step"]);
   EXPECT_THAT(followed, testing::ElementsAre(2, 4, 6));
 
-  // The model's folder alone, on one device, gives the same answers as its recipe.
+  // Inference with only the model's folder, on one device, gives the same results as with the
+  // recipe.
   const std::string recipe = str(" ", dir_.file("r.yaml"), " --set out=", dir_.file("out"),
                                  " --set text.input=", dir_.file("in.txt"), form_, steps);
   const std::string fill = " --text 'the [MASK] house'", detect = " --text 'the old house'";

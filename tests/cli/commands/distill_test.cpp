@@ -1,4 +1,4 @@
-// smelt compress distill: by the recipe that the teacher's run keeps.
+// smelt compress distill, which uses the recipe that is stored in the teacher's run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ TEST(CompressDistill, DistillsAPrunedModelByTheTeachersRecipe) {
   EXPECT_FALSE(io::exists(dir.file("small")));
   EXPECT_THAT(smelt(prune("large") + dir.file("taught") + " --set distill.temperature=3"),
               HasSubstr("kd_loss"));
-  // As it would go on after it was killed.
+  // The same command again resumes, as after a kill.
   const std::string again =
       smelt(prune("large") + dir.file("taught") + " --set distill.temperature=3");
   EXPECT_THAT(again, HasSubstr("small is already pruned this way"));
@@ -61,7 +61,7 @@ TEST(CompressDistill, DistillsAPrunedModelByTheTeachersRecipe) {
   fails(str("compress prune ", dir.file("large"), " --out ", dir.file("nosuch"),
             " --keep-layers 1 --tune ", dir.file("taught")),
         "nosuch is not the result of this prune command\n  hint: name another folder\n");
-  // Another student's run is not this one's.
+  // A run that was started from another student is rejected.
   const std::string other =
       str("compress prune ", dir.file("large"), " --out ", dir.file("other"), " --keep-layers 0");
   smelt(other);

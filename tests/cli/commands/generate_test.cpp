@@ -1,4 +1,4 @@
-// smelt generate: a run's T5 answers texts, files and lines; what it refuses.
+// smelt generate with the T5 of a run: texts, files and standard input, and rejected arguments.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -81,7 +81,7 @@ TEST_F(Generate, GivesTheSameAnswersForTextFileAndStandardInput) {
   EXPECT_THAT(answers(sampled).text, HasSubstr("\t"));
 }
 
-// Its eight sentinels are not the original's hundred.
+// The model has 8 sentinel tokens instead of the original's 100, which every format must keep.
 TEST_F(Generate, GivesTheSameAnswerForEveryModelFormat) {
   const std::string asked = " --max-length 6 --text 'the cat <extra_id_0> birds' --json 2>log";
   const std::string of_run = in("generate mine" + asked).text;
@@ -99,7 +99,7 @@ TEST_F(Generate, GivesTheSameAnswerForEveryModelFormat) {
   EXPECT_THAT(in("eval mine").text, HasSubstr("by their frequencies alone"));
 }
 
-// At the largest length beams that have not ended are answers, too.
+// Beams that have not ended at the maximum length are returned as answers, too.
 TEST_F(Generate, PrintsOneLinePerRequestedAnswer) {
   const std::string few = "generate mine --max-length 1 --beams 23 --answers 23 --text 'the cat' ";
   const Json answered = Json::parse(in(few + "--json 2>log").text);

@@ -101,7 +101,7 @@ TEST_F(InspectCommand, PrintsJson) {
   EXPECT_THAT(bare["first_bad"]["fault"], HasSubstr("out of range for vocab_size 55"));
 }
 
-// Records of another kind: two integers, a real and a text.
+// Writes records with features that smelt does not know: two integers, a real and a string.
 void write_other_records(const std::string& path) {
   std::string bytes;
   for (int i = 0; i < 3; ++i) {
@@ -137,7 +137,7 @@ TEST_F(InspectCommand, PrintsStatisticsOfArbitraryFeatures) {
           "a.tfrecord: record 0: no input_ids, but --vocab is given\n  hint: leave out --vocab"));
 }
 
-// As ELECTRA's are.
+// Like those of ELECTRA, the records have input_ids but not all features of BERT's.
 TEST_F(InspectCommand, PrintsAndChecksIdsOfOtherRecords) {
   std::string bytes;
   for (const std::int32_t last : {11, 100}) {
@@ -216,9 +216,9 @@ TEST_F(InspectCommand, BenchReadsTokenWindowsOfEachObjective) {
     EXPECT_EQ(out.status, 0) << out.text;
     return Json::parse(out.text)["records"].get<int>();
   };
-  EXPECT_EQ(windows(""), 3);                              // of 512
-  EXPECT_EQ(windows("--objective iid_denoise_text"), 3);  // of 512
-  EXPECT_EQ(windows("--objective span_corruption"), 3);   // of 568
+  EXPECT_EQ(windows(""), 3);                              // windows of 512 tokens
+  EXPECT_EQ(windows("--objective iid_denoise_text"), 3);  // of 512 tokens
+  EXPECT_EQ(windows("--objective span_corruption"), 3);   // of 568 tokens
   EXPECT_THAT(data(str("bench ", dir_.file("x.tokens"), " --objective spans 2>&1")).text,
               HasSubstr("bench: --objective 'spans' is unknown"));
 }

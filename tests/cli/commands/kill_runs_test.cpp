@@ -1,5 +1,5 @@
-// Runs that are killed at random instants, on the disk with one device, with eight and with two
-// that split the model, and in a bucket, end as undisturbed ones.
+// Runs that are killed at random times give the same result as uninterrupted runs. They use a local
+// disk with one device, with eight devices and with two that split the model, and a bucket.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

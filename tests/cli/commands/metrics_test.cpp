@@ -1,5 +1,5 @@
-// smelt metrics as a user runs it; the scores themselves are held to the originals in
-// tests/metrics.
+// smelt metrics as a user runs it; tests/evaluation/metrics compares the scores with those of the
+// reference implementations.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ class Metrics : public testing::Test {
     io::write_file(dir_.file(name), text);
     return dir_.file(name);
   }
-  // Labels yes and no of 40 examples; of every `wrong`th the prediction is the other one.
+  // Writes 40 examples with the labels yes and no. Every `wrong`-th has a wrong prediction.
   std::string labels(const std::string& name, int wrong) {
     std::string text;
     for (int i = 0; i < 40; ++i) {
@@ -80,7 +80,8 @@ TEST_F(Metrics, ScoresWordLabelsPerWord) {
   EXPECT_THAT(got["report"].get<std::string>(), HasSubstr("weighted avg"));
 }
 
-// An evaluation's predictions say both; each metric takes its own field of them.
+// The predictions of an evaluation have both a label and probabilities; each metric uses the field
+// that it needs.
 TEST_F(Metrics, ScoresProbabilitiesAndASingleClass) {
   const std::string rows =
       file("rows.jsonl",

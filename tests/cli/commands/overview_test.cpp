@@ -1,4 +1,5 @@
-// smelt data overview as a user runs it; what it tells is in tests/examples.
+// smelt data overview as a user runs it; tests/data/preprocess/row_overview_test.cpp tests its
+// content.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

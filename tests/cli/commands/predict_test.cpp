@@ -1,4 +1,4 @@
-// smelt predict as a user runs it, with a folder of transformers'.
+// smelt predict as a user runs it, with a model folder of transformers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

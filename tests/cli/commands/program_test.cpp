@@ -270,7 +270,7 @@ TEST_F(WholeRecipe, TrainsAndSkipsStagesThatAreUpToDate) {
   EXPECT_THAT(filled.text, HasSubstr(" %"));
   const CommandOutput evaluated = run_smelt("eval" + on("m") + " --json 2>/dev/null | cat");
   ASSERT_EQ(evaluated.status, 0) << evaluated.text;
-  const auto figures = Json::parse(evaluated.text);  // nothing else
+  const auto figures = Json::parse(evaluated.text);  // there is no other output
   EXPECT_EQ(figures["global_step"], 300);
   EXPECT_GT(figures["masked_lm_accuracy"].get<double>(),
             1.5 * figures["majority_token_accuracy"].get<double>());
@@ -332,11 +332,12 @@ TEST_F(WholeRecipe, SavesACheckpointAtASignal) {
   }
 }
 
-// `| tee log` that ends at Ctrl-C, or a lost connection: nobody reads its output any more.
+// Nobody reads the output any more if `| tee log` ends at Ctrl-C or the connection is lost.
 TEST_F(WholeRecipe, ContinuesAndSavesAtASignalAfterItsOutputPipeCloses) {
   const std::string seen = dir_.file("m/model/checkpoint-20"), status = dir_.file("status"),
                     pid = dir_.file("pid"), vocab = dir_.file("v.txt");
-  // Runs smelt, whose reader goes away after one line, and then the rest.
+  // Runs smelt with a reader that closes the pipe after one line and then runs the commands `rest`.
+  // Returns the exit status of smelt.
   const auto run_unread = [&](const std::string& words, const std::string& rest) {
     run_command(str("{ ", smelt_program(), " ", words, " & echo $! > ", pid,
                     "; wait $!; echo $? > ", status, "; } 2>&1 | { head -n 1; exec </dev/null; ",
@@ -359,7 +360,7 @@ TEST_F(WholeRecipe, FollowsTheResumeFreshAndInitFromFlags) {
       on("m") + " --set train.steps=3 --set train.checkpoint.save_interval_steps=3";
   expect_refusal("run" + few + " --resume",
                  HasSubstr(dir_.file("m/model") + " contains no checkpoint to resume"));
-  EXPECT_FALSE(fs::exists(dir_.file("m")));  // it is said before any stage
+  EXPECT_FALSE(fs::exists(dir_.file("m")));  // rejected before any stage runs
   expect_refusal("run" + few + " --resume --fresh", HasSubstr("--fresh"));
   expect_refusal("run" + few + " --overwrite", HasSubstr("--fresh"));
   ASSERT_EQ(run_smelt("run" + few + " --fresh").status, 0);
@@ -375,7 +376,7 @@ TEST_F(WholeRecipe, FollowsTheResumeFreshAndInitFromFlags) {
 
 TEST_F(WholeRecipe, GivesTheSameBytesAfterAKill) {
   ASSERT_EQ(run_smelt("run" + on("whole")).status, 0);
-  for (const char* reached : {"20", "160"}) {  // kill -9 as soon as this checkpoint is there
+  for (const char* reached : {"20", "160"}) {  // kill -9 as soon as this checkpoint exists
     const std::string seen = dir_.file(str("killed/model/checkpoint-", reached));
     const CommandOutput killed = run_command(
         str("exec 2>/dev/null; ", smelt_program(), " run", on("killed"), " & pid=$!; while [ ! -d ",

@@ -1,4 +1,4 @@
-// What a run's folder alone is enough for.
+// Commands that need nothing but a run's folder.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -110,7 +110,7 @@ TEST_F(RunFolder, EvaluatesOnAnyTextLikeItsExport) {
         in(".", str("eval ", model, " --text text.txt --seq-length 16 --json 2>/dev/null | cat"));
     EXPECT_EQ(out.status, 0) << out.text;
     auto json = Json::parse(out.text);
-    json.erase("global_step");  // which the exported folder does not know
+    json.erase("global_step");  // the exported folder has none
     return json;
   };
   const auto of_run = score("mine");
@@ -136,10 +136,10 @@ TEST_F(RunFolder, DoesNotStoreRejectedSettingsAndRestoresTheVocabulary) {
   EXPECT_THAT(refused.text, HasSubstr("would have no effect: train.batch_size was 8, is 4"));
   EXPECT_EQ(in(".", "run mine").status, 0);
   fs::rename(dir_.file("mine"), dir_.file("my run"));
-  const CommandOutput spaced = in(".", "run 'my run' --set train.steps=2");  // it stays at 4
+  const CommandOutput spaced = in(".", "run 'my run' --set train.steps=2");  // stays at step 4
   EXPECT_THAT(spaced.text, HasSubstr("\n  smelt run 'my run' --set train.steps=8 "));
   fs::rename(dir_.file("my run"), dir_.file("mine"));
-  fs::rename(dir_.file("mine/vocab.txt"), dir_.file("vocab.txt"));  // of the same name elsewhere
+  fs::rename(dir_.file("mine/vocab.txt"), dir_.file("vocab.txt"));  // out of the run's folder
   const CommandOutput again = in(".", "run mine");
   EXPECT_EQ(again.status, 0) << again.text;
   EXPECT_EQ(io::read_file(dir_.file("mine/vocab.txt")), io::read_file(dir_.file("vocab.txt")));
@@ -159,7 +159,7 @@ TEST_F(RunFolder, CleanListsLeftoversAndDeletesThemOnRequest) {
   const std::string kept = io::read_file(dir_.file("mine/recipe.yaml"));
   std::string longer = kept;
   longer.replace(longer.find("  steps: 4\n"), 11, "  steps: 9\n");
-  io::write_file(dir_.file("mine/recipe.yaml"), longer);  // whose data are wanted
+  io::write_file(dir_.file("mine/recipe.yaml"), longer);  // a longer run still needs its data
   EXPECT_EQ(paths_of(clean("")),
             (std::vector<std::string>{"mine/model/checkpoint-2", "mine/data/x.tfrecord.work"}));
   io::write_file(dir_.file("mine/recipe.yaml"), kept);
@@ -179,7 +179,7 @@ TEST_F(RunFolder, CleanListsLeftoversAndDeletesThemOnRequest) {
   EXPECT_EQ(clean("").at("bytes"), 0);
   EXPECT_EQ(in(".", "eval mine").status, 0);
   EXPECT_EQ(in(".", "fill mine --text 'a [MASK]'").status, 0);
-  const CommandOutput again = in(".", "run mine --set train.steps=6");  // data are made again
+  const CommandOutput again = in(".", "run mine --set train.steps=6");  // makes its data again
   EXPECT_EQ(again.status, 0) << again.text;
   EXPECT_THAT(again.text, HasSubstr("step 6/6"));
   EXPECT_THAT(in(".", "clean mine/huggingface").text,

@@ -28,7 +28,8 @@ class Tokenize : public testing::Test {
   CommandOutput run(const std::string& arguments) {
     return run_smelt(str("tokenize --vocab ", dir_.file("vocab.txt"), " ", arguments));
   }
-  // Without what it logs, such as the share of unknown tokens.
+  // Returns the standard output without the log, which has, for example, the share of unknown
+  // tokens.
   std::string output(const std::string& arguments) {
     const CommandOutput result =
         run_command(str("(", smelt_program(), " tokenize --vocab ", dir_.file("vocab.txt"), " ",

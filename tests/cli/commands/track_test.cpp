@@ -50,7 +50,7 @@ class TrackedRun : public testing::Test {
   TempDir dir_;
 };
 
-// It waits for the text of a pipe, which nobody writes.
+// The run waits for text from a pipe without a writer.
 TEST_F(TrackedRun, SignalBeforeTrainingStopsAtOnceAndStatusShowsTheStage) {
   const std::string pipe = "text.input=" + dir_.file("pipe"),
                     fill = str(" --set 'track.fill=", std::string(200, 'a'), " [MASK]'"),
@@ -63,7 +63,7 @@ TEST_F(TrackedRun, SignalBeforeTrainingStopsAtOnceAndStatusShowsTheStage) {
   EXPECT_THAT(ended.text,
               AllOf(HasSubstr("state     has not begun to train yet (stage text), by "
                               "process "),
-                    HasSubstr(" run "), HasSubstr("\xE2\x80\xA6\n"),  // a part of its command
+                    HasSubstr(" run "), HasSubstr("\xE2\x80\xA6\n"),  // the shortened command
                     HasSubstr("\nstopped: run the same command again to resume")));
   EXPECT_FALSE(io::exists(dir_.file("m/text/train.txt")));
   EXPECT_THAT(
@@ -79,7 +79,7 @@ TEST(TrackedTrials, ReportAndCompareReadAFolderOfTrials) {
   const TempDir dir;
   for (const char* run : {"trials/rate=1/seed-1", "trials/rate=2/seed-1", "against/fresh/seed-1"})
     evaluation::MetricsFile(dir.file(str("t/", run, "/model")), 0, {{"of", 1}});
-  io::make_folders(dir.file("t/trials/rate=2/seed-2/model"));  // has told nothing yet
+  io::make_folders(dir.file("t/trials/rate=2/seed-2/model"));  // has no metrics yet
   ASSERT_EQ(program("report " + dir.file("t")).status, 0);
   EXPECT_THAT(
       io::read_file(dir.file("t/report.html")),
@@ -142,10 +142,10 @@ TEST_F(TrackedRun, StatusReportAndEvalFollowReadItsMetrics) {
   EXPECT_EQ(evaluation::read_run(dir_.file("m")).evaluations.size(), 2u);
   EXPECT_EQ(Json::parse(io::read_file(dir_.file("m/model/eval_results.json")))["global_step"], 20);
   EXPECT_EQ(program(str("eval --follow --json ", recipe(), " 2>/dev/null | cat")).text,
-            "");  // all told
+            "");  // nothing is left to evaluate
 
   std::string lines = io::read_file(dir_.file("m/model/evaluations.jsonl"));
-  lines.erase(0, lines.find('\n') + 1);  // a follower that was stopped before the last one came
+  lines.erase(0, lines.find('\n') + 1);  // the evaluation of step 10 is lost
   io::write_file(dir_.file("m/model/evaluations.jsonl"), lines);
   {
     const io::FolderLock other(dir_.file("m/model/eval"), "eval");
@@ -154,7 +154,8 @@ TEST_F(TrackedRun, StatusReportAndEvalFollowReadItsMetrics) {
   EXPECT_THAT(program(str("eval --follow --json ", recipe(), " 2>/dev/null | cat")).text,
               testing::StartsWith("{\"global_step\":10,"));
 
-  // As after a run that went back to before step 20 and came to another one.
+  // As if the run had returned to an earlier step: it has another checkpoint of step 20, and none
+  // of step 30 any more.
   lines = io::read_file(dir_.file("m/model/evaluations.jsonl"));
   const std::size_t mark = lines.rfind("\"checkpoint\":\"") + 14;
   lines[mark] = lines[mark] == 'x' ? 'y' : 'x';
@@ -245,7 +246,7 @@ TEST_F(TrackedRun, DryRunReportsWhyARunCannotResume) {
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.text,
               HasSubstr("checkpoint-2: was made with train.seed 12345, this run has 9"));
-  std::filesystem::create_directory(dir_.file("m/model/checkpoint-5"));  // damaged
+  std::filesystem::create_directory(dir_.file("m/model/checkpoint-5"));  // a damaged checkpoint
   io::write_file(dir_.file("m/model/checkpoint-5/COMMIT"), "");
   EXPECT_THAT(program("run --dry-run " + recipe()).text,
               AllOf(HasSubstr("going back to step 2\n"), HasSubstr("   step 2\n")));
@@ -287,7 +288,7 @@ TEST(Help, ListsCommandsInGroupsBeforeFlags) {
   EXPECT_THAT(program("help recipes").text, HasSubstr("did you mean 'recipe'?"));
 }
 
-// What bash would offer for the words, of which the last is being typed.
+// Returns bash's completions of the last word.
 std::string completed(const std::string& words) {
   return run_command(str("bash -c 'source <(", smelt_program(), " completion bash); COMP_WORDS=(",
                          words,
@@ -301,7 +302,7 @@ TEST(Completion, BashOffersCommandsFlagsAndChoices) {
   EXPECT_EQ(completed("smelt compare --j"), "--json\n");
   EXPECT_EQ(completed("smelt bench --device g"), "gpu\n");
   EXPECT_EQ(completed("smelt completion z"), "zsh\n");
-  EXPECT_EQ(completed("smelt report a --out p"), "\n");  // files, by readline
+  EXPECT_EQ(completed("smelt report a --out p"), "\n");  // readline completes file names
   EXPECT_THAT(completed("smelt run r.yaml --set train.optimizer.learn"),
               HasSubstr("train.optimizer.learning_rate="));
   EXPECT_EQ(completed("smelt run r.yaml --set train.device = g"), "gpu\n");

@@ -1,7 +1,7 @@
-// The commands of docs/tutorials, as they stand there, against stand-ins of Google's servers, in a
-// folder without data: each page makes its own text. The pretrained weights are stand-ins, the
-// recipes are those of small models under the names that the pages use, and each test replaces the
-// sizes in its page's commands.
+// Runs the commands of docs/tutorials against stand-ins of Google's servers, in a folder without
+// data: each page makes its own text. The pretrained weights are replaced by small models, the
+// recipes by recipes of small models with the same names, and each test replaces the sizes in the
+// commands of its page.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@
 namespace smelt::cli {
 namespace {
 
-// The lines of a page's blocks that are marked sh.
+// Returns the lines of a page's code blocks that are marked sh.
 std::string commands_of(const std::string& page) {
   std::istringstream lines(io::read_file(source_path("docs/tutorials/" + page)));
   std::string out;
@@ -37,10 +37,10 @@ std::string commands_of(const std::string& page) {
   return out;
 }
 
-// Texts of a page and what a test runs in their place.
+// Pairs of a text in a page's commands and its replacement.
 using Replacements = std::vector<std::pair<std::string, std::string>>;
 
-// Replaces each text wherever it stands. A text that the commands do not have is a failure.
+// Replaces every occurrence of each text. The test fails if the commands do not contain a text.
 std::string replaced(std::string commands, const Replacements& replacements) {
   for (const auto& [from, to] : replacements) {
     std::size_t at = commands.find(from);
@@ -51,7 +51,7 @@ std::string replaced(std::string commands, const Replacements& replacements) {
   return commands;
 }
 
-// A recipe of a TPU's model made one of a few thousand parameters for a CPU.
+// Changes a recipe for a TPU to one for a CPU and a model of a few thousand parameters.
 std::string made_small(std::string recipe) {
   const std::pair<const char*, const char*> kSizes[] = {{"device", "cpu"},
                                                         {"devices", "1"},
@@ -109,13 +109,13 @@ class Tutorials : public CloudJob {
     variables_.emplace_back("GOOGLE_CLOUD_PROJECT", "p");
     variables_.emplace_back("CLOUDSDK_API_ENDPOINT_OVERRIDES_OPENIDCONNECT", google_.url(""));
     write_inputs();
-    // Of another page's, which a process shares its bucket with.
+    // Deletes the bucket of an earlier page: all tests of a process share the emulator.
     make("! smelt storage ls gs://my-models || smelt storage rm -r gs://my-models --all");
   }
 
   std::string file(const std::string& name) const { return home_.dir.file(name); }
 
-  // The page's commands end well, each of them, in one shell; what they said.
+  // Runs the page's commands in one shell and returns their output. Every command must succeed.
   std::string follow(const std::string& page, const Replacements& sizes = {}) {
     if (page != "google-cloud.md")
       make("smelt storage ls gs://my-models || smelt storage mb gs://my-models");
@@ -136,7 +136,7 @@ class Tutorials : public CloudJob {
     return run_command(
         str("cd ", home_.dir.path(), " && export PATH=", file("bin"), ":$PATH && ", command));
   }
-  // Root does not sign in to a machine; tests that are root's go by another name.
+  // smelt does not sign in to a machine as root, so tests that run as root use another user name.
   void be_somebody() {
     io::write_file(file("passwd"), str("somebody:x:0:0::", home_.dir.path(), ":/bin/sh\n",
                                        io::read_file("/etc/passwd")));
@@ -149,7 +149,7 @@ class Tutorials : public CloudJob {
     std::string text;
     for (int document = 0; document < 40; ++document) {
       for (int i = 0; i < 8; ++i) {
-        // No two are the same, or they would be left out.
+        // All sentences differ, because duplicates would be removed.
         const std::string sentence =
             str("The ", document % 3 == 0 ? "cat" : "dog", " ", document * 8 + i, " sees the ",
                 i % 2 == 0 ? "tree" : "house", " of ", (document * i) % 7, " animals.");
@@ -163,7 +163,8 @@ class Tutorials : public CloudJob {
                              "electra-small", "ttt-covid", "jestimator-bert-base", "t5-demo"})
       io::write_file(file(str("recipes/", name, ".yaml")),
                      small(io::read_file(source_path(str("recipes/", name, ".yaml")))));
-    // What a user types, how the stand-ins are reached, and one size to measure instead of nine.
+    // A wrapper that adds flags to the page's commands: to confirm and poll, to reach the
+    // stand-ins, and to measure one size instead of nine.
     io::write_file(
         file("bin/smelt"),
         str("#!/bin/sh\ncase \"$1 $2\" in\n"
@@ -245,7 +246,7 @@ TEST_F(Tutorials, T5FineTuning) {
               testing::HasSubstr(kDeleted));
 }
 
-// On four hosts, whose processes are a pod of the stand-in.
+// A tutorial with four hosts, whose processes form a pod of the stand-in plugin.
 class PodTutorial : public Tutorials {
  protected:
   PodTutorial() : Tutorials(kHosts) { fake_.zones[cloud::kZone].types.emplace_back("v2-32"); }
@@ -257,7 +258,8 @@ class PodTutorial : public Tutorials {
     if (!IsSkipped())
       for (int worker = 0; worker < kHosts; ++worker) mark_libtpu_as_installed(worker);
   }
-  // The workers use the stand-in; the pages of one host prove that libtpu is installed.
+  // The workers use the stand-in plugin. The tutorials with one host test the installation of
+  // libtpu.
   void mark_libtpu_as_installed(int worker) const {
     const std::string folder = worker_home(worker) + "/.local/share/smelt/tpu";
     std::string requirements;

@@ -1,4 +1,4 @@
-// smelt run_pretraining: the original's flags, messages and files, as in continued pre-training.
+// smelt run_pretraining with the flags, messages and files of the original program.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
 
-// str(numpy.float32(…)) of the same numbers.
+// The expected texts are str(numpy.float32(…)) of the numbers.
 TEST(BertLog, FormatsNumbersLikeNumpy) {
   for (const auto& [value, text] : {std::pair{0.0979674F, "0.0979674"},
                                     {3.45724e-05F, "3.45724e-05"},
@@ -63,7 +63,8 @@ class BertRun : public testing::Test {
             {"num_attention_heads", 2}, {"intermediate_size", 32}, {"max_position_embeddings", 32},
             {"type_vocab_size", 2}};
   }
-  // As a released model: parameters without slots. `left_out` begins the names of those it lacks.
+  // Writes a checkpoint like those of released models, which have parameters but no optimizer
+  // slots. Leaves out the parameters whose names begin with `left_out`.
   void make_init(const std::string& left_out) const {
     io::LazyTensors tensors;
     for (const checkpoint::ParameterName& name : checkpoint::bert_names(config()))
@@ -113,12 +114,12 @@ TEST_F(BertRun, RunsTheTutorialsContinuedPretraining) {
                            "masked_lm_loss = [0-9.]+\nnext_sentence_accuracy = [0-9.]+\n"
                            "next_sentence_loss = [0-9.]+\n"));
   EXPECT_EQ(checkpoint::checkpoint_steps(dir_.file("out")), (std::vector<std::int64_t>{8, 16, 20}));
-  // The same checkpoint for TensorFlow, with slots and step: 30 variables.
+  // The TensorFlow checkpoint has 30 variables with two slots each, and the step.
   const checkpoint::TensorflowCheckpoint left(dir_.file("out/model.ckpt-20"));
   EXPECT_EQ(left.entries().size(), 3 * 30u + 1);
   EXPECT_EQ(left.global_step(), 20);
   EXPECT_EQ(checkpoint::tensorflow_prefix(dir_.file("out")), dir_.file("out/model.ckpt-20"));
-  // Its checkpoint wins over init_checkpoint.
+  // The run's own checkpoint takes precedence over --init_checkpoint.
   const CommandOutput again = run(out() + "--do_eval --max_eval_steps=3 --init_checkpoint=" +
                                   dir_.file("bert/bert_model.ckpt"));
   ASSERT_EQ(again.status, 0) << again.text;
@@ -130,7 +131,7 @@ TEST_F(BertRun, ResumesATensorFlowCheckpointWithItsSlots) {
   ASSERT_EQ(run("--output_dir=" + dir_.file("whole") + flags).status, 0);
   ASSERT_EQ(run("--output_dir=" + dir_.file("half") + flags + "--save_checkpoints_steps=3").status,
             0);
-  // What the original would have left of step 3.
+  // Writes the checkpoint of step 3 in the original's format.
   ASSERT_EQ(
       run_smelt(str("convert ", dir_.file("half/checkpoint-3"), " ", dir_.file("out/model.ckpt-3")))
           .status,
@@ -144,7 +145,7 @@ TEST_F(BertRun, ResumesATensorFlowCheckpointWithItsSlots) {
     EXPECT_TRUE(std::ranges::equal(tensor.data, joined.tensors.at(name).data)) << name;
 }
 
-// As on a TPU or GPU by default, and over a mesh.
+// Layers in a loop are the default on a TPU or GPU. The devices form a mesh or hold copies.
 TEST_F(BertRun, RunsWithLayersInALoopOverSeveralDevices) {
   const std::string form = out() + "--layers scan --device auto --save_checkpoints_steps=2 ";
   const auto reduction = [&](int step) {
@@ -161,7 +162,7 @@ TEST_F(BertRun, RunsWithLayersInALoopOverSeveralDevices) {
   train(2, mesh);
   train(4, mesh);
   EXPECT_EQ(reduction(4), "global");
-  // Devices that are whole clip each their own gradient, as the original's.
+  // Devices that hold a copy of the model each clip their own gradient, like those of the original.
   EXPECT_THAT(run(form + "--devices 2 --reduction per_replica --do_train --num_train_steps=5").text,
               HasSubstr("was made with --reduction \"global\", this run has \"per_replica\""));
   train(5, "--devices 2");
@@ -230,7 +231,7 @@ TEST_F(BertRun, ReportsInvalidFlagsByName) {
               HasSubstr(str("--output_dir ", dir_.file("out"),
                             " holds no checkpoint to evaluate\n"
                             "  hint: add --do_train, or give weights with --init_checkpoint")));
-  // As absl takes them: an empty text is one, an empty number is none.
+  // Like absl: a text flag may have an empty value, a number must not.
   EXPECT_THAT(refused("--tpu_name= --master= --init_checkpoint= --vocab_file= --do_eval"),
               HasSubstr("holds no checkpoint to evaluate"));
   make_init("none");
@@ -246,7 +247,7 @@ TEST_F(BertRun, ReportsInvalidFlagsByName) {
   EXPECT_THAT(refused("--do_train --input_file="), HasSubstr("--input_file: is empty"));
 }
 
-// Each fault of the files, by what a user would see.
+// Checks the error message for each fault of the files.
 TEST_F(BertRun, RejectsDamagedCheckpointsAndUnsuitableData) {
   make_init("none");
   const std::string train = " --do_train --num_train_steps=2 --num_warmup_steps=0 ";
@@ -270,7 +271,7 @@ TEST_F(BertRun, RejectsDamagedCheckpointsAndUnsuitableData) {
   EXPECT_THAT(run(out() + train + init).text,
               AllOf(HasSubstr("intermediate/dense/"), HasSubstr("has shape f32["),
                     HasSubstr("this run expects f32[")));
-  // Another vocabulary: an id of the data is none of the model's.
+  // A smaller vocabulary: the data have ids that the model does not have.
   other = config();
   other["vocab_size"] = 50;
   io::write_file(dir_.file("bert/bert_config.json"), other.dump());
@@ -280,12 +281,13 @@ TEST_F(BertRun, RejectsDamagedCheckpointsAndUnsuitableData) {
   checkpoint::save_checkpoint(dir_.file("electra"), 1, {}, {{"task", "electra"}});
   EXPECT_THAT(run("--output_dir=" + dir_.file("electra") + train).text,
               HasSubstr("was made with the model type \"electra\", this run has \"bert\""));
-  // Another length.
+  // Another number of predictions.
   EXPECT_THAT(run(out() + train + "--max_predictions_per_seq=7").text, HasSubstr("masked_lm_"));
   EXPECT_FALSE(fs::exists(dir_.file("out/eval_results.txt")));
 }
 
-// The second tutorial's own slip: a cased model, and data that are lower-cased.
+// A mistake of the tutorial in docs/tutorials/bert-continued.md: it lower-cases the data of a cased
+// model.
 TEST_F(BertRun, WarnsAboutLowerCasingWithACasedVocabulary) {
   const std::string golden = source_path("tests/golden/pretraining/");
   const auto make = [&](const std::string& flags) {

@@ -1,4 +1,5 @@
-// The original program's command line: its flags as absl spells them, its defaults, its bytes.
+// smelt create_pretraining_data with the original's flags, which absl parses, its defaults and its
+// output bytes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +28,8 @@ std::string recorded_hash(const std::string& name) {
   return "no case " + name;
 }
 
-// english.txt with the case's sizes; the hash of what was written, or what the program said.
+// Runs the command on english.txt with the sizes of the recorded cases. Returns the hash of the
+// output file, or the program's output if it fails.
 std::string hash_with(const std::string& flags) {
   const TempDir dir;
   const CommandOutput output = run_smelt(
@@ -65,7 +67,7 @@ TEST(CreatePretrainingData, UsesTheLastOfRepeatedFlagsAndReadsFlagFiles) {
             recorded_hash("english_cased_12345"));
 }
 
-// As absl takes them; an integer with a leading zero is decimal.
+// As in absl, an integer with a leading zero is decimal.
 TEST(CreatePretrainingData, AcceptsSingleDashesAndLoggingFlagsLikeAbsl) {
   const TempDir dir;
   io::write_file(dir.file("flags"),

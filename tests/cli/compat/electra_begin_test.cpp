@@ -1,5 +1,5 @@
-// A run of smelt electra run_pretraining that begins with weights of its own, of another model, or
-// of the original's.
+// Runs of smelt electra run_pretraining that begin with their own checkpoint, one of the original
+// program, or the weights of another model.
 #include <gmock/gmock.h>
 
 #include "checkpoint/storage/checkpoint.h"
@@ -13,7 +13,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// The original's checkpoint in the model's folder, slots, step and all.
+// The model folder has a checkpoint like those of the original, with optimizer slots and step.
 TEST_F(ElectraRun, ResumesFromACheckpointOfTheOriginal) {
   make_data();
   ASSERT_EQ(pretrain({{"num_train_steps", 2}}).status, 0);
@@ -28,7 +28,7 @@ TEST_F(ElectraRun, ResumesFromACheckpointOfTheOriginal) {
   };
   const Json four = {{"num_train_steps", 4}};
   ASSERT_EQ(pretrain(four).status, 0);
-  // What is refused has not become a run of the folder's, nor left its model there.
+  // A rejected command writes no checkpoint and no configuration to the folder.
   io::remove_file(data("models/o/electra_config.json"));
   const Json wrong = {{"embedding_size", 8}};
   EXPECT_EQ(pretrain(wrong, "", "o").status, 2);
@@ -50,13 +50,13 @@ TEST_F(ElectraRun, ResumesFromACheckpointOfTheOriginal) {
       "learning_rate 0.001 instead of 0.0005: the 2 steps after step 2 begin at";
   EXPECT_THAT(pretrain(four, "--rescale-learning-rate", "p").text,
               AllOf(HasSubstr(rescaled), HasSubstr("4/4 = 100.0%")));
-  io::remove_tree(data("models/p/checkpoint-4"));  // as after a kill
+  io::remove_tree(data("models/p/checkpoint-4"));  // as if killed before saving
   EXPECT_THAT(pretrain(four, "--rescale-learning-rate", "p").text, HasSubstr(rescaled));
   EXPECT_NE(of_step_4("p"), of_step_4("m"));
 
   const Json evaluation = {{"do_train", false}, {"do_eval", true}, {"num_eval_steps", 1}};
   EXPECT_THAT(pretrain(evaluation, "", "q").text, HasSubstr("\nglobal_step = 2\n"));
-  // What was taken over knows its sizes, without any file beside it.
+  // The checkpoint that was taken over has the model's sizes; electra_config.json is not needed.
   io::write_file(data("models/q/vocab.txt"), io::read_file(data("vocab.txt")));
   io::remove_file(data("models/q/electra_config.json"));
   EXPECT_EQ(run_smelt(str("detect ", data("models/q"), " --text 'the river'")).status, 0);

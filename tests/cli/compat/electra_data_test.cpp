@@ -1,4 +1,4 @@
-// The original ELECTRA programs' command lines, and `smelt data electra`.
+// The command lines of the original ELECTRA data programs, and `smelt data electra`.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,8 @@ class ElectraData : public testing::Test {
             flags.find("--output-dir") == flags.npos ? " --output-dir " + dir_.file("out") : "",
             " ", flags));
   }
-  // Of the files as the recorded hashes have them; or what the program said.
+  // Returns one hash of all output files, in the form of hashes.json, and deletes the files.
+  // Returns the program's output if it failed.
   std::string hash_of(const CommandOutput& output, const std::string& folder = "out") {
     if (output.status != 0) return output.text;
     std::string lines;
@@ -80,7 +81,7 @@ TEST_F(ElectraData, DataElectraSupportsTheOriginalOrder) {
   EXPECT_EQ(hash_of(made), recorded_hash("uncased_16_blanks_7"));
 }
 
-// By a name that no pattern of the records' names matches.
+// The name of the description must not match file patterns for the records.
 TEST_F(ElectraData, WritesADescriptionBesideTheRecords) {
   ASSERT_EQ(build("--max-seq-length=16" + uncased_).status, 0);
   EXPECT_EQ(io::list_folder(dir_.file("out")).size(), 1001u);
@@ -136,7 +137,7 @@ TEST_F(ElectraData, WarnsAboutTruncatedLines) {
                     HasSubstr("some files are empty: 1 example in 1000 files")));
 }
 
-// It waits for the pipe's text when the signal comes.
+// The signal arrives while the program waits for text from a pipe.
 TEST_F(ElectraData, PrintsHowToResumeWhenInterrupted) {
   const CommandOutput ended =
       run_command(str("exec 2>&1; mkfifo ", dir_.file("corpus/pipe"), "; ", smelt_program(),

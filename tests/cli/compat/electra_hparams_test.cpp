@@ -48,7 +48,7 @@ TEST(ElectraHparamsTest, LargerModelsUseThePapersDefaults) {
       parse_electra_hparams(R"({"model_size": "large", "train_batch_size": 64})", "D", "M");
   EXPECT_THAT(large.of_size,
               ElementsAre("learning_rate 0.0002", "mask_prob 0.25", "max_seq_length 512"));
-  // Of another width, the original has no projection either.
+  // In a large model the embedding size follows a changed hidden size, as in the original.
   const ElectraHparams narrow =
       parsed(R"({"model_size": "large", "model_hparam_overrides": {"hidden_size": 128}})");
   EXPECT_EQ(model::electra_embedding_size(electra_task_settings(narrow).model), 128);

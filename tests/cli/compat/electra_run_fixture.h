@@ -1,4 +1,4 @@
-// A data folder of the original ELECTRA's commands, with tiny models.
+// A test fixture with a data folder of the original ELECTRA commands and tiny models.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class ElectraRun : public testing::Test {
     return source_path("tests/golden/pretraining/" + name);
   }
   std::string data(const std::string& name) const { return dir_.file("data/" + name); }
-  // A tiny model on sequences of 16, with `more` over it.
+  // Returns the hyperparameters of a tiny model for sequences of 16 tokens; `more` overrides them.
   static Json tiny(const Json& more) {
     Json h = {{"vocab_size", 345},
               {"max_seq_length", 16},
@@ -57,7 +57,7 @@ class ElectraRun : public testing::Test {
         " --vocab-file ", data("vocab.txt"), " --output-dir ", data("pretrain_tfrecords")));
     ASSERT_EQ(made.status, 0) << made.text;
   }
-  // The last two of the vocabulary.
+  // Swaps the last two words of the vocabulary file.
   void exchange_last_words() const {
     std::string vocab = io::read_file(data("vocab.txt"));
     const std::size_t end = vocab.rfind('\n', vocab.size() - 2);
@@ -66,7 +66,7 @@ class ElectraRun : public testing::Test {
                 vocab.begin() + static_cast<std::ptrdiff_t>(end) + 1, vocab.end());
     io::write_file(data("vocab.txt"), vocab);
   }
-  // Three files of the original's, of 128 tokens of a cased vocabulary.
+  // Copies three record files of the original program: 128 tokens, with a cased vocabulary.
   void take_the_originals_data() const {
     for (const int i : {0, 1, 2}) {
       const std::string name = str("pretrain_data.tfrecord-", i, "-of-1000");

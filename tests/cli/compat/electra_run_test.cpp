@@ -1,4 +1,5 @@
-// smelt electra run_pretraining: the original's files and messages; and what its models are asked.
+// smelt electra run_pretraining with the original's files and messages, and inference with its
+// models.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +23,7 @@ using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
 
-// What the original's hook prints of the same numbers.
+// The expected lines are those of the original's logging hook for the same numbers.
 TEST(ElectraLog, MatchesTheOriginalsLines) {
   EXPECT_EQ(electra_log_line(
                 {.step = 300, .total = 1000, .first_step = 100, .seconds = 64.5, .loss = 41.25127}),
@@ -78,7 +79,7 @@ TEST_F(ElectraRun, TrainsEvaluatesAndResumes) {
   EXPECT_THAT(evaluated.text,
               AllOf(HasSubstr("eval: 8 of the "), HasSubstr(" examples, in 2 batches of 4\n")));
 
-  // As the original's input, which repeats.
+  // Like in the original, the examples are repeated if there are too few.
   EXPECT_THAT(
       pretrain({{"do_train", false}, {"do_eval", true}, {"num_eval_steps", 30}}).text,
       ContainsRegex("eval: 120 drawn repeatedly from the [0-9]+ examples, in 30 batches of 4\n"));
@@ -109,7 +110,7 @@ TEST_F(ElectraRun, TrainsEvaluatesAndResumes) {
       rescaled.text,
       AllOf(HasSubstr("learning_rate 0.002 instead of 0.0005: the 3 steps after step 9 begin "),
             HasSubstr("12/12 = 100.0%"), Not(HasSubstr("is raised from"))));
-  // As after a kill.
+  // As if the run was killed before it saved the last checkpoint.
   io::remove_tree(data("models/m/checkpoint-12"));
   const CommandOutput again = pretrain({{"num_train_steps", 12}}, "--rescale-learning-rate");
   EXPECT_THAT(again.text, AllOf(HasSubstr("learning_rate 0.002 instead of 0.0005"),
@@ -123,7 +124,8 @@ TEST_F(ElectraRun, TrainsEvaluatesAndResumes) {
               HasSubstr("has no finished run of fewer steps than 15"));
 }
 
-// As on a TPU or GPU by default, and over a mesh; with more rows than the vocabulary has lines.
+// Layers in a loop are the default on a TPU or GPU. The model is split over a mesh, and its
+// embedding has more rows than the vocabulary has lines.
 TEST_F(ElectraRun, RunsWithLayersInALoopOverSeveralDevices) {
   make_data();
   const std::string form = "--layers scan --devices 2 --mesh fsdp=2 --write-tf-checkpoint";
@@ -195,7 +197,7 @@ TEST_F(ElectraRun, TrainedModelCanDetectFillExportAndInitialize) {
 TEST_F(ElectraRun, RejectsRecordsOfAnotherVocabularyOrModelType) {
   make_data();
   const std::string vocab = io::read_file(data("vocab.txt"));
-  exchange_last_words();  // of the same size
+  exchange_last_words();  // another vocabulary of the same size
   const CommandOutput other = pretrain();
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.text,
@@ -230,7 +232,7 @@ TEST_F(ElectraRun, RejectsAnotherVocabularyAndASecondProcess) {
   exchange_last_words();
   EXPECT_THAT(pretrain({{"num_train_steps", 2}}).text,
               HasSubstr("pretrain_tfrecords/smelt-data.json: the vocabulary's CRC-32C"));
-  io::remove_file(data("pretrain_tfrecords/smelt-data.json"));  // as of the original's
+  io::remove_file(data("pretrain_tfrecords/smelt-data.json"));  // the original writes none
   const auto other = HasSubstr("checkpoint-1: " + data("vocab.txt") +
                                " is not the vocabulary that the model was made with: its crc32c ");
   EXPECT_THAT(pretrain({{"num_train_steps", 2}}).text, other);
@@ -273,7 +275,7 @@ TEST_F(ElectraRun, ReadsFilesOfTheOriginal) {
   EXPECT_EQ(again.status, 2);
   EXPECT_THAT(again.text, AllOf(HasSubstr("debug: "), HasSubstr("models/m is not empty"),
                                 HasSubstr("hint: add --overwrite")));
-  // What does not begin removes nothing.
+  // A rejected command deletes nothing.
   Json wrong = debug;
   wrong["vocab_size"] = 7;
   EXPECT_THAT(pretrain(wrong, "--overwrite").text, HasSubstr("vocab_size is 7, but "));

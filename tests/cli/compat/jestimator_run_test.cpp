@@ -1,4 +1,4 @@
-// smelt jestimator: the original's command, from training to predictions, and its messages.
+// smelt jestimator with the original's flags, from training to predictions, and its messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,8 @@ using testing::UnorderedElementsAre;
 
 using Scalars = std::map<std::int64_t, std::map<std::string, float>>;  // by step and tag
 
-// What TensorBoard shows of a folder: a start of a run takes back what comes before it.
+// Returns the scalars that TensorBoard shows for a folder. The start event of a resumed run
+// discards the scalars from its step on.
 Scalars scalars_of(const std::string& folder) {
   Scalars out;
   for (const std::string& name : io::list_folder(folder)) {
@@ -66,7 +67,8 @@ class JestimatorRun : public testing::Test {
     }
   }
 
-  // A tiny model on windows of 16 tokens, in the folder dir_/<model> or in a bucket.
+  // Runs smelt jestimator with a tiny model on windows of 16 tokens. The model folder is
+  // dir_/<model> or in a bucket.
   CommandOutput estimator(const std::string& model, const std::string& flags) const {
     return run_smelt(str(
         "jestimator --module_imp=jestimator.models.bert.pretrain --logtostderr ",
@@ -127,12 +129,12 @@ TEST_F(JestimatorRun, WritesScalarsAndCheckpointsWithTheOriginalNames) {
 TEST_F(JestimatorRun, ResumedRunMatchesAnUninterruptedRun) {
   train("whole", 9);
   train("killed", 6);
-  // As after a kill in the steps behind 3, whose checks were told.
+  // As if the run was killed after it had logged the metrics of step 6, but before that checkpoint.
   io::remove_tree(dir_.file("killed/checkpoint_6"));
   train("killed", 9);
   EXPECT_EQ(tensors("killed/checkpoint_9"), tensors("whole/checkpoint_9"));
   EXPECT_EQ(scalars_of(dir_.file("killed/train")), scalars_of(dir_.file("whole/train")));
-  // The original reads the data from the beginning.
+  // With --parity a resumed run reads the data from the beginning, like the original.
   train("replayed", 3);
   train("replayed", 6, "--parity");
   EXPECT_NE(tensors("replayed/checkpoint_6"), tensors("whole/checkpoint_6"));
@@ -167,11 +169,11 @@ TEST_F(JestimatorRun, EvaluatesOnceOrAfterEachCheckpoint) {
   ASSERT_EQ(wait.status, 0) << wait.text;
   EXPECT_EQ(io::read_file(dir_.file("m/eval/last_evaluated_ckpt")), dir_.file("m/checkpoint_9"));
   const Scalars scalars = scalars_of(dir_.file("m/eval"));
-  ASSERT_EQ(scalars.size(), 3u);  // not of step 0, the oldest
+  ASSERT_EQ(scalars.size(), 3u);  // the oldest checkpoint, of step 0, is skipped
   EXPECT_THAT(files("m/eval/low_valid_loss"), UnorderedElementsAre("checkpoint_9", "score"));
   EXPECT_THAT(io::read_file(dir_.file("m/eval/low_valid_loss/score")), testing::StartsWith("-"));
   EXPECT_TRUE(io::exists(dir_.file("m/eval/high_valid_mrr/score")));
-  // Layers in a loop are one tensor there and many in a checkpoint.
+  // A loop stacks the tensors of all layers into one; a checkpoint stores them per layer.
   const std::string loop = data + "--mode=eval_wait --layers scan --eval_label=loop --save_low=";
   ASSERT_EQ(estimator("m", loop + "valid_loss").status, 0);
   io::remove_file(dir_.file("m/loop/last_evaluated_ckpt"));
@@ -190,7 +192,7 @@ TEST_F(JestimatorRun, EvaluatesOnceOrAfterEachCheckpoint) {
                                 Not(HasSubstr("evaluating"))));
 }
 
-// As on a TPU or GPU by default, and over a mesh.
+// Layers in a loop are the default on a TPU or GPU. The model is split over a mesh.
 TEST_F(JestimatorRun, RunsWithLayersInALoopOverSeveralDevices) {
   const std::string form = "--layers scan --devices=2 --mesh fsdp=2 ";
   train("m", 3, form);
@@ -210,7 +212,7 @@ TEST_F(JestimatorRun, KeepsACheckpointOnlyIfItIsBetter) {
           ".tokens --eval_batch_size=4 --max_train_steps=6 --save_low=valid_loss "
           "--save_high=valid_mrr");
   io::write_file(dir_.file("m/eval/high_valid_mrr/score"), "0.99");
-  ASSERT_EQ(estimator("m", wait).status, 0);  // of the only checkpoint, since it is the last
+  ASSERT_EQ(estimator("m", wait).status, 0);  // the oldest is not skipped if it is the last
   EXPECT_THAT(files("m/eval/high_valid_mrr"), ElementsAre("score"));
   const std::string score = io::read_file(dir_.file("m/eval/low_valid_loss/score"));
   for (const char* file : {"last_evaluated_ckpt", "low_valid_loss/checkpoint_6/COMMIT"})
@@ -234,7 +236,7 @@ TEST_F(JestimatorRun, WritesOnePredictionLinePerExample) {
   const std::string lines = io::read_file(dir_.file("p.tsv"));
   EXPECT_THAT(lines, testing::StartsWith("example\tnll\tmrr\n0\t"));
   EXPECT_EQ(std::ranges::count(lines, '\n'), 8);
-  // Masks are the example's, whatever the batch.
+  // The masks depend on the example, not on the batch size.
   estimator("m", str(data, "--pred_batch_size=7 --output=", dir_.file("q.tsv")));
   const std::string other = io::read_file(dir_.file("q.tsv"));
   EXPECT_EQ(lines, other);
@@ -251,7 +253,7 @@ TEST_F(JestimatorRun, InitializesFromAnotherRunsWeights) {
   ASSERT_EQ(counted.status, 0) << counted.text;
   EXPECT_THAT(files("counted"), UnorderedElementsAre("checkpoint_3", "checkpoint_6",
                                                      "jestimator.json", "metrics.jsonl", "train"));
-  // With slots that begin as zeros: the same three steps under other numbers.
+  // The optimizer slots begin with zeros in both runs, so steps 4 to 6 equal steps 1 to 3.
   EXPECT_EQ(tensors("counted/checkpoint_6"), tensors("fresh/checkpoint_3"));
   const CommandOutput epoch = estimator(
       "epoch", str("--train_pattern=", dir_.file("train"), ".tokens --train_batch_size=32 ",
@@ -283,7 +285,7 @@ TEST_F(JestimatorRun, StopsAfterTheConfiguredEpochs) {
   EXPECT_THAT(out.text,
               AllOf(HasSubstr("1 epochs of "), HasSubstr("from the clock; --random_seed="),
                     HasSubstr("mode train, inferred from the patterns")));
-  EXPECT_EQ(files("m").size(), 5u) << out.text;  // of step 0 and of the last
+  EXPECT_EQ(files("m").size(), 5u) << out.text;  // with the checkpoints of step 0 and the last step
 }
 
 TEST_F(JestimatorRun, RecipeTokenizesTextAndValidatesDuringTraining) {

@@ -1,4 +1,5 @@
-// smelt ttt: the original's flags as a recipe, a small run from tweets to reports, its messages.
+// smelt ttt: the recipe that it makes from the original's flags, a small run from tweets to
+// reports, and its messages.
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -19,7 +20,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// A tweet a line, of words of the golden vocabulary.
+// Returns labeled tweets, one JSON line each, with words of the golden vocabulary.
 std::string tweets(int first, int last) {
   std::string out;
   for (int i = first; i < last; ++i)
@@ -63,7 +64,7 @@ TEST_F(Ttt, BuildsARecipeWithTheOriginalDefaults) {
   f.do_eval = true;
   auto r = ttt_recipe(f, "tpu", 8);
   EXPECT_EQ(r["out"], str("tmp/bert_single-label-cls_",
-                          // of an absolute path what stands behind its first slash
+                          // the absolute path without its first slash
                           [&] {
                             std::string rest = f.data_path.substr(1);
                             std::ranges::replace(rest, '/', '-');
@@ -78,7 +79,7 @@ TEST_F(Ttt, BuildsARecipeWithTheOriginalDefaults) {
                 r["train.early_stopping.patience"],
             "400 3 20");
   EXPECT_EQ(r["data.validation"], dir_.file("data/covid/val.json"));
-  // The typo that keeps the original's rate at 0 is mended.
+  // In the original a typo keeps the learning rate of this scheduler at 0.
   f.scheduler = "warmupconstant";
   r = ttt_recipe(f, "cpu", 1);
   EXPECT_EQ(r["train.schedule.type"] + r["train.schedule.warmup_ratio"], "constant0.1");
@@ -106,7 +107,8 @@ TEST_F(Ttt, TrainsEvaluatesAndTests) {
   ASSERT_EQ(trained.status, 0) << trained.text;
   EXPECT_THAT(trained.text, AllOf(HasSubstr("val_eval_report:"), HasSubstr("UNINFORMATIVE"),
                                   HasSubstr("weighted avg"), HasSubstr("val_eval_acc: 0.")));
-  EXPECT_EQ(checkpoint::latest_checkpoint(dir_.file("run/model")), 6);  // two epochs of 24 by 8
+  // Two epochs of 24 examples in batches of 8 are 6 steps.
+  EXPECT_EQ(checkpoint::latest_checkpoint(dir_.file("run/model")), 6);
   const auto best = Json::parse(io::read_file(dir_.file("run/best_metrics.json")));
   EXPECT_EQ(best["examples"], 10);
   EXPECT_EQ(Json::parse(io::read_file(dir_.file("run/args.json")))["max_seq_length"], 8);

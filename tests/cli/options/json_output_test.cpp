@@ -170,7 +170,7 @@ TEST_F(TextSources, AnswerEachLineOfStandardInputBeforeReadingMore) {
   const CapturedLog log;
   write("one\r\ntw\xE9o\nthr");
   each_batch({}, "fill", [&](const auto& texts) {
-    if (out.empty()) {  // the rest comes only after the answer
+    if (out.empty()) {  // writes the rest only after the first batch
       write("ee\nfour");
       ::close(ends[1]);
     }

@@ -1,0 +1,85 @@
+// Training runs that pack short sequences.
+#include <gmock/gmock.h>
+
+#include "base/error.h"
+#include "data/preprocess/bert_examples.h"
+#include "runs/small_run.h"
+#include "support/error_of.h"
+#include "train/packing_plan.h"
+
+namespace smelt::train {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class PackedRun : public SmallRun {
+ protected:
+  TrainJob packed(const std::string& model, model::PackingMode mode = model::PackingMode::on,
+                  double short_sequences = 0.9) const {
+    data::BertExamplesJob records;
+    records.text.input = source_path("tests/golden/pretraining/english.txt");
+    records.vocab = vocab();
+    records.output = dir_.file("short.tfrecord");
+    records.overwrite = true;
+    records.pairs.seq_length = 32;
+    records.pairs.max_predictions = 5;
+    records.pairs.short_seq_prob = short_sequences;
+    data::build_bert_examples(records);
+    TrainJob out = job(model, 12);
+    out.data = records.output;
+    out.config.packing = mode;
+    return out;
+  }
+};
+
+// Some of the batches do not fit into the packed rows.
+TEST_F(PackedRun, LearnsTheSameAndResumesBitForBit) {
+  const TrainSummary padded = train(packed("padded", model::PackingMode::off));
+  EXPECT_THAT(log_.text(), Not(HasSubstr("packing")));
+  const TrainSummary whole = train(packed("whole"));
+  EXPECT_THAT(log_.text(),
+              AllOf(HasSubstr("train: packing on: 8 sequences of a step need "),
+                    HasSubstr("train: compiling the step without packing, for batches that do not "
+                              "fit")));
+  for (const auto& [name, value] : padded.last)
+    EXPECT_NEAR(whole.last.at(name), value, 1e-4 * std::max(1.0, std::abs(value))) << name;
+  cut_back(dir_.file("whole"), dir_.file("resumed"), 5);
+  const TrainSummary resumed = train(packed("resumed"));
+  EXPECT_EQ(resumed.first_step, 5);
+  EXPECT_EQ(state("resumed", 12), state("whole", 12));
+  EXPECT_NE(state("padded", 12), state("whole", 12)) << "sums are in another order";
+}
+
+TEST_F(PackedRun, AutoPacksOnlyIfItSavesATenthOfTheRows) {
+  const auto rows = [&](double short_sequences) {
+    const TrainJob job = packed("model", model::PackingMode::automatic, short_sequences);
+    return packing_plan(job, *open_training_data(job),
+                        model::placement_for("cpu", 1, model::Reduction::global));
+  };
+  ASSERT_TRUE(rows(0.9));
+  EXPECT_LE(rows(0.9)->rows, 7);
+  EXPECT_FALSE(rows(0));
+  EXPECT_THAT(log_.text(), HasSubstr("train: packing off: 8 sequences of a step need 8 rows of 32 "
+                                     "tokens, so there is little padding to save"));
+}
+
+TEST_F(PackedRun, RejectsWhatCannotBePacked) {
+  const auto refusal = [&](auto&& change) {
+    TrainJob job = packed("model");
+    change(job);
+    return error_of<UsageError>([&] { train(job); });
+  };
+  EXPECT_THAT(
+      refusal([](TrainJob& j) { j.config.reduction = model::Reduction::per_replica; }),
+      HasSubstr("train.packing is on, but train.parallelism.reduction is per_replica, which "
+                "normalizes each device's loss by the sequences that it would have without "
+                "packing\n  hint: set train.packing to off, or the reduction to global"));
+  EXPECT_THAT(refusal([](TrainJob& j) { j.task.can_be_packed = false; }),
+              HasSubstr("train.packing is on, but a bert task cannot be packed\n  hint: set "
+                        "train.packing to off"));
+}
+
+}  // namespace
+}  // namespace smelt::train
