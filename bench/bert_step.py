@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Times BERT pre-training steps of smelt and of JAX in turns, on this machine, and prints the ratio.
+"""Times BERT pre-training steps of smelt and JAX on this machine and prints the ratio.
 
-Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Runs alternate, so that whatever else
-the machine does hits both; of each side the fastest step counts. docs/explanation/performance.md says what is compared.
+Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Runs of the two alternate, so that other load
+on the machine affects both; the fastest step of each counts. docs/explanation/performance.md describes the comparison.
 """
 import argparse
 import json
@@ -22,11 +22,12 @@ def parse_flags(defaults):
     p.add_argument("--model", default="base", help="tiny, small or base")
     p.add_argument("--batch", type=int, default=8, help="sequences per step")
     p.add_argument("--seq", type=int, default=128, help="tokens per sequence")
-    p.add_argument("--predictions", type=int, default=0, help="masked tokens, or T5's targets, if that is to be named")
-    p.add_argument("--classes", type=int, default=0, help="fine-tuned to tell so many apart; 0: pre-trained")
+    p.add_argument("--predictions", type=int, default=0, help="masked tokens or T5's targets; 0: each side's default")
+    p.add_argument("--classes", type=int, default=0, help="classes to fine-tune for; 0: pre-training")
     p.add_argument("--dropout", type=float, default=0.1)
-    p.add_argument("--optimizer", default="", help="if it is to be named to both sides")
-    p.add_argument("--steps", type=int, default=8, help="timed steps per run, after one untimed; the first pay for the heap")
+    p.add_argument("--optimizer", default="", help="optimizer of both sides; default: that of each side")
+    p.add_argument("--steps", type=int, default=8,
+                   help="timed steps per run, after an untimed one; the first of them also grow the heap")
     p.add_argument("--rounds", type=int, default=3, help="runs of each side")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"), help="the program")
     p.add_argument("--python", default=str(ROOT / ".venv-oracle/bin/python"), help="a Python with jax")
@@ -35,8 +36,8 @@ def parse_flags(defaults):
 
 
 def run(command):
-    """The last line that the command prints, as JSON, and "peak_bytes": the most memory that it held."""
-    env = os.environ | {"SMELT_COMPILE_CACHE": "off"}  # both sides compile
+    """Returns the command's last output line, parsed as JSON, and "peak_bytes", its peak memory."""
+    env = os.environ | {"SMELT_COMPILE_CACHE": "off"}  # both sides must compile
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = subprocess.Popen(command, stdout=out, stderr=err, cwd=ROOT, env=env)
         _, status, used = os.wait4(child.pid, 0)
@@ -98,7 +99,7 @@ def main(peer, **defaults):
     print(f"median step     smelt {median['smelt']:.3f} s   jax {median['jax']:.3f} s   "
           f"speed of smelt / jax {median['jax'] / median['smelt']:.2f}")
     print(f"processor time  smelt {processor['smelt']:.3f} s   jax {processor['jax']:.3f} s   "
-          f"speed of smelt / jax {processor['jax'] / processor['smelt']:.2f}   (all cores; hardly moved by other load)")
+          f"speed of smelt / jax {processor['jax'] / processor['smelt']:.2f}   (all cores; robust to other load)")
     print(f"build, compile  smelt {built:.2f} s    jax {ready:.2f} s    time of smelt / jax {built / ready:.2f}")
     print(f"start           smelt to its first step's end {start:.2f} s   jax trace + compile {ready:.2f} s   "
           f"ratio {start / ready:.2f}")

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What checkpoints of BERT-base with its optimizer's slots (110M parameters, 1.3 GB) cost a training, in one run.
+"""Measures what saving and restoring checkpoints of BERT-base with optimizer slots (110M parameters, 1.3 GB) costs.
 
-Needs build/release/smelt (scripts/build). The same training runs without saves and with one every few steps, in turns. The line of
-a step that is saved comes when its step has ended, so the time between two such lines is that of the steps in between
-and of one save: what is more than as many steps take without saves is what the save costs, its waiting and what its
-writing takes from the steps beside it. Then the last checkpoint is restored, as the program says itself, in turns with a
-plain read of its files into memory: from the system's cache, and from the disk after the cache was emptied of them.
-The peak of the process's memory is the kernel's.
+Needs build/release/smelt (scripts/build). The same training runs alternately without saves and with a save every few
+steps. The log line of a step with a save is printed when the step has ended, so the time between two such lines is that
+of the steps in between and of one save. The difference to the same number of steps without saves is the cost of a save:
+the time that training waits for it, and the time by which writing slows the other steps. Then the last checkpoint is
+restored, timed by the program's log, alternately with a plain read of its files into memory: from the page cache, and
+from the disk after the files were dropped from the cache. The peak memory of the process is measured by the kernel.
 """
 import argparse
 import json
@@ -38,7 +38,7 @@ eval: {{batch_size: 2}}
 
 
 def step_times(command):
-    """When each step's line came, and the peak of memory in MB."""
+    """Returns the time of each step's log line, and the peak memory in MB."""
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     times, text = {}, ""
     for line in process.stderr:
@@ -114,7 +114,7 @@ def main():
         for _ in range(args.rounds):
             none, plain_memory = step_times([*train, "--set", f"train.checkpoint.save_interval_steps={args.steps}"])
             times, memory = step_times(train)
-            last = args.steps - 1  # the lines of steps that are not saved come a step later
+            last = args.steps - 1  # the log lines of steps without a save are one step late
             steps.append((none[last] - none[args.every]) / (last - args.every))
             costs += [times[s + args.every] - times[s] - args.every * steps[-1]
                       for s in range(args.every, args.steps, args.every)]

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""How fast smelt is with many workers, with a bucket and with many zones, all on the loopback.
+"""Times smelt with many workers, with a bucket and with many zones, all on the loopback interface.
 
-ssh:    a command on one worker and on all of them at once, real sshd's (build/release's ssh_load, which is built here).
-upload: `smelt storage cp -r` of a folder to the emulator of the store (tests/support/gcs_emulator.py), against reading
-        the same files from the disk and against a client that does nothing but send them, as many at once and in
-        the same parts of 8 MiB (emulator; emulator_at_once: each file in one request).
-list:   `smelt cloud list` where the API knows no list of all zones and takes its time for each answer.
+ssh:    runs a command on one worker and on all of them at once, with real sshd processes (ssh_load of build/release,
+        which this script builds).
+upload: copies a folder to the storage emulator (tests/support/gcs_emulator.py) with `smelt storage cp -r`. Compares
+        with reading the same files from the disk, and with a client that only sends them, all at the same time, in
+        parts of 8 MiB like smelt (emulator) or each file in one request (emulator_at_once).
+list:   runs `smelt cloud list` against an API that cannot list all zones at once and is slow to respond.
 """
 import argparse
 import http.client
@@ -22,21 +23,21 @@ from pathlib import Path
 
 from upload import ROOT, seconds_of, start_emulator
 
-PART = 8 << 20  # of smelt's uploads
+PART = 8 << 20  # part size of smelt's uploads
 
 
 def parse_flags():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("what", nargs="*", default=["ssh", "upload", "list"])
     p.add_argument("--workers", type=int, default=32)
-    p.add_argument("--commands", default="true,sleep 10", help="that are run on the workers, with commas")
-    p.add_argument("--megabytes", type=int, default=256, help="in all files")
+    p.add_argument("--commands", default="true,sleep 10", help="commands to run on the workers, separated by commas")
+    p.add_argument("--megabytes", type=int, default=256, help="size of all files together")
     p.add_argument("--files", type=int, default=8)
     p.add_argument("--zones", type=int, default=20)
-    p.add_argument("--answer", type=float, default=0.2, help="seconds that the API takes for each")
-    p.add_argument("--rounds", type=int, default=5, help="the middle one counts")
+    p.add_argument("--answer", type=float, default=0.2, help="seconds that the API takes for each response")
+    p.add_argument("--rounds", type=int, default=5, help="the median counts")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"))
-    p.add_argument("--python", default=str(ROOT / ".venv-oracle/bin/python"), help="one that has the emulator")
+    p.add_argument("--python", default=str(ROOT / ".venv-oracle/bin/python"), help="a Python with the emulator")
     return p.parse_args()
 
 
@@ -61,7 +62,7 @@ def ssh(flags):
 
 
 def forget(files):
-    """So that they come from the disk again."""
+    """Drops the files from the page cache, so that they are read from the disk again."""
     for file in files:
         with open(file, "rb") as open_file:
             os.fsync(open_file.fileno())
@@ -85,7 +86,7 @@ def read(file):
 
 
 def send(port, file, part):
-    """Uploads the file as Google's client does: a resumable session in parts of `part` bytes; 0: in one request."""
+    """Uploads the file in a resumable session in parts of `part` bytes, as Google's client does; 0: in one request."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
     body = memoryview(Path(file).read_bytes())
     name = f"/upload/storage/v1/b/bucket/o?name=client/{Path(file).name}"
@@ -95,7 +96,7 @@ def send(port, file, part):
         answer = connection.getresponse()
         answer.read()
         if answer.status != status:
-            sys.exit(f"the emulator answers {answer.status}")
+            sys.exit(f"the emulator responds with status {answer.status}, expected {status}")
         return answer
 
     if not part:
@@ -134,7 +135,7 @@ def upload(flags):
 
 
 class SlowApi(http.server.BaseHTTPRequestHandler):
-    """The TPU API and the server of tokens, without a list of all zones."""
+    """The TPU API and the token server; the API cannot list all zones at once."""
     protocol_version = "HTTP/1.1"
     zones, seconds = [], 0.0
 
@@ -165,7 +166,7 @@ class SlowApi(http.server.BaseHTTPRequestHandler):
 
 
 class SlowServer(http.server.ThreadingHTTPServer):
-    request_queue_size = 128  # more than five at once would wait a second each
+    request_queue_size = 128  # with the default of 5, further clients wait a second each
 
 
 def list_zones(flags):
@@ -184,7 +185,8 @@ def list_zones(flags):
         seconds = statistics.median(seconds_of([flags.smelt, "cloud", "list", "--project", "p"], environment)
                                     for _ in range(flags.rounds))
     server.shutdown()
-    in_turn = 2 * (2 + flags.zones) * flags.answer  # nodes and the queue: "-", the zones' names, each zone
+    # requests for nodes and for the queue: "-", the names of zones, each zone
+    in_turn = 2 * (2 + flags.zones) * flags.answer
     show("list", zones=flags.zones, answer_s=flags.answer, seconds=round(seconds, 2), in_turn_s=round(in_turn, 1))
 
 

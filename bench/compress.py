@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""What cutting and eight bits give a fine-tuned BERT: `smelt compress report` of one with drawn weights, as JSON.
+"""Measures size and speed of pruned and quantized forms of a fine-tuned BERT with `smelt compress report`; prints JSON.
 
-Needs build/release/smelt (scripts/build) and a Python with numpy (.venv-oracle, scripts/test). The folder has
-transformers' names and the sizes of --model; its words and rows are drawn, so that its scores mean nothing and its
-bytes and times do. Beside it stand the same model with half of its feed-forwards' neurons (--ffn), with half of its
-layers, and in eight bits with its tables, with products of floats and of integers, by scales of rows' own (w8a8) and found beforehand (static). What is printed of each:
-bytes, loading and memory as shares of the model's, and for each batch and length how many times as fast it is, with the
-interval over the rounds.
-The figures of the documentation are of a machine with nothing else to do:
+Needs build/release/smelt (scripts/build) and a Python with numpy (.venv-oracle, scripts/test). The model has the sizes
+of --model and random weights, and its rows have random words, so only its sizes and times are meaningful, not its
+scores. It is compared with the same model with half of its feed-forward neurons (--ffn), with half of its layers, and
+in int8 with embeddings: with floating-point matmuls (int8), and with integer matmuls by dynamic scales per row (w8a8)
+or by calibrated scales (static). Prints for each its bytes, loading time and memory as shares of the original model's,
+and for each batch size and length the speed-up, with the interval over the rounds.
+The figures in the documentation were measured on an otherwise idle machine:
 
     .venv-oracle/bin/python bench/compress.py --batches 8 --lengths 128 --rounds 20
-    .venv-oracle/bin/python bench/compress.py --model t5-small      # bytes alone, which no other program changes
+    .venv-oracle/bin/python bench/compress.py --model t5-small      # only bytes, which do not depend on other load
 """
 import argparse
 import json

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Times the making of BERT examples: against the original program, and from large text in bounded memory.
+"""Times the generation of BERT examples: compared with the original program, and from large text in bounded memory.
 
     bench/data_bert.py --text FILES… [--original FOLDER]
 
-FILES hold one sentence a line and a blank line between documents (a recipe's text/train.txt does). FOLDER holds
-create_pretraining_data.py and tokenization.py of google-research/bert; without it that part is left out.
+FILES have one sentence per line and a blank line between documents, as a recipe's text/train.txt has. FOLDER contains
+create_pretraining_data.py and tokenization.py of google-research/bert; without it the comparison is skipped.
 Needs build/release/smelt (scripts/build) and, for the original, .venv-oracle (scripts/test).
-docs/explanation/performance.md says what is compared.
+docs/explanation/performance.md describes the comparison.
 """
 import argparse
 import hashlib
@@ -23,21 +23,21 @@ RUN = ("import runpy, sys, tensorflow.compat.v1 as tf; sys.argv.pop(0); sys.modu
 
 def parse_flags():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--text", nargs="+", required=True, help="repeated until it is large enough")
+    p.add_argument("--text", nargs="+", required=True, help="text files, repeated until the text is large enough")
     p.add_argument("--original", help="folder of the original program")
-    p.add_argument("--original-mb", type=float, default=5, help="text for the comparison, MB")
-    p.add_argument("--mb", type=float, nargs="*", default=[200, 400], help="sizes for the shuffled order, MB")
+    p.add_argument("--original-mb", type=float, default=5, help="size of the text for the comparison, in MB")
+    p.add_argument("--mb", type=float, nargs="*", default=[200, 400], help="text sizes for the shuffled order, in MB")
     p.add_argument("--threads", type=int, default=2)
     p.add_argument("--dupe", type=int, default=5)
     p.add_argument("--vocab-size", type=int, default=30000)
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"))
     p.add_argument("--python", default=str(ROOT / ".venv-oracle/bin/python"))
-    p.add_argument("--folder", help="where to work; default: the system's folder for temporary files")
+    p.add_argument("--folder", help="work folder; default: the system's temporary folder")
     return p.parse_args()
 
 
 def run(command, **environment):
-    """Seconds and peak resident MB of a command on its own."""
+    """Runs a command. Returns its seconds and its peak resident MB."""
     start = time.perf_counter()
     child = subprocess.Popen([str(c) for c in command], env={**os.environ, **environment},
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -49,7 +49,7 @@ def run(command, **environment):
 
 
 def make_text(files, megabytes, path):
-    """The files one after another, from the first again, until they are enough; whole lines."""
+    """Writes whole lines of the files, repeated in order, until the text is large enough."""
     wanted = int(megabytes * 1e6)
     with open(path, "wb") as out:
         while out.tell() < wanted:
@@ -79,7 +79,7 @@ def against_original(args, folder, vocab):
     best = min(run(["taskset", "-c", "0", args.smelt, "create_pretraining_data", *flags, f"--output_file={ours}"])
                for _ in range(3))
     seconds, memory = run([*original, *flags, f"--output_file={theirs}"], **quiet)
-    # The order of a message's map entries is fixed only in protobuf's slower Python runtime.
+    # Only protobuf's slower Python runtime writes the entries of a map in a fixed order.
     run([*original, *flags, f"--output_file={theirs}"], PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION="python", **quiet)
     same = "identical bytes" if sha256(ours) == sha256(theirs) else "DIFFERENT BYTES"
     print(f"order original, {args.original_mb} MB, dupe {args.dupe}, one core: smelt {best[0]:.2f} s, {best[1]:.0f} MB; "

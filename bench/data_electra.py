@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Times the making of ELECTRA examples against the original program, on one core, and compares the bytes.
+"""Times the generation of ELECTRA examples on one core, compared with the original program, and compares the bytes.
 
     bench/data_electra.py --text FILES… --original FOLDER
 
-FILES hold one sentence a line and a blank line between documents (a recipe's text/train.txt does). FOLDER holds
-build_pretraining_dataset.py, model/ and util/ of google-research/electra.
-Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). docs/explanation/performance.md says what is compared.
+FILES have one sentence per line and a blank line between documents, as a recipe's text/train.txt has. FOLDER contains
+build_pretraining_dataset.py, model/ and util/ of google-research/electra. Needs build/release/smelt (scripts/build) and
+.venv-oracle (scripts/test). docs/explanation/performance.md describes the comparison.
 """
 import argparse
 import hashlib
@@ -23,20 +23,20 @@ RUN = ("import random, runpy, sys, tensorflow; sys.argv.pop(0); "
 
 def parse_flags():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--text", nargs="+", required=True, help="repeated until it is large enough")
+    p.add_argument("--text", nargs="+", required=True, help="text files, repeated until the text is large enough")
     p.add_argument("--original", required=True, help="folder of the original program")
     p.add_argument("--mb", type=float, default=20, help="text, MB")
-    p.add_argument("--files", type=int, default=4, help="that the text is in")
+    p.add_argument("--files", type=int, default=4, help="number of files that the text is split into")
     p.add_argument("--vocab-size", type=int, default=30000)
-    p.add_argument("--core", default="0", help="that both are bound to")
+    p.add_argument("--core", default="0", help="core on which both programs run")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"))
     p.add_argument("--python", default=str(ROOT / ".venv-oracle/bin/python"))
-    p.add_argument("--folder", help="where to work; default: the system's folder for temporary files")
+    p.add_argument("--folder", help="work folder; default: the system's temporary folder")
     return p.parse_args()
 
 
 def measure(command, **environment):
-    """Seconds, processor seconds and peak resident MB of a command."""
+    """Runs a command. Returns its seconds, its processor seconds and its peak resident MB."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds, memory = run(command, **environment)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -68,7 +68,7 @@ def main():
         ours = min(measure([*core, args.smelt, "electra", "build_pretraining_dataset", *flags, "--overwrite",
                             f"--output-dir={folder / 'ours'}"]) for _ in range(3))
         theirs = measure([*original, f"--output-dir={folder / 'theirs'}"], **quiet)
-        # The order of a message's map entries is fixed only in protobuf's slower Python runtime.
+        # Only protobuf's slower Python runtime writes the entries of a map in a fixed order.
         run([*original, f"--output-dir={folder / 'theirs'}"], PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION="python", **quiet)
         same = "identical bytes" if digest(folder / "ours") == digest(folder / "theirs") else "DIFFERENT BYTES"
         print(f"{args.mb} MB in {args.files} files, one core:")

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""What T5's input costs: SentencePiece encoding on one thread and on two, and span corruption beside reading windows.
+"""Times T5's input: SentencePiece encoding on one and two threads, and windows with and without span corruption.
 
     python bench/data_tokens.py FILE...
 
-Needs build/release/smelt (scripts/build). A SentencePiece model is trained on the text unless --vocab names one. In turns,
-`smelt data tokens` makes a token store with --threads 1 and 2; wall time of the whole command, the best of --rounds, must
-be 1.8 times as short. Then `smelt data bench` reads shuffled windows of the store on one thread with and without
-span corruption (568 tokens to 512 inputs and 114 targets): microseconds of processor time for each.
+Needs build/release/smelt (scripts/build). Trains a SentencePiece model on the text unless --vocab names one. Then
+`smelt data tokens` writes a token store alternately with --threads 1 and 2; by the wall time of the whole command, the
+best of --rounds, two threads should be 1.8 times as fast. Finally `smelt data bench` reads shuffled windows of the
+store on one thread, with and without span corruption (568 tokens become 512 inputs and 114 targets), and the script
+prints the microseconds of processor time per example.
 """
 import argparse
 import json
@@ -21,18 +22,18 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def parse_flags():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("files", nargs="+", help="text, one sentence or paragraph a line")
-    p.add_argument("--megabytes", type=float, default=48, help="of text; the files are repeated or cut")
+    p.add_argument("files", nargs="+", help="text files with one sentence or paragraph per line")
+    p.add_argument("--megabytes", type=float, default=48, help="size of the text; the files are repeated or truncated")
     p.add_argument("--vocab", default="", help="a SentencePiece model")
-    p.add_argument("--size", type=int, default=8000, help="pieces of the one that is trained")
+    p.add_argument("--size", type=int, default=8000, help="number of pieces of the model that is trained")
     p.add_argument("--rounds", type=int, default=3)
-    p.add_argument("--seconds", type=float, default=3, help="of each measurement of windows")
+    p.add_argument("--seconds", type=float, default=3, help="duration of each measurement of windows")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"))
     return p.parse_args()
 
 
 def sample(files, size, path):
-    """The files again and again, up to the end of a line."""
+    """Writes about `size` bytes of whole lines of the files, repeated as needed."""
     left = size
     with open(path, "wb") as out:
         while left > 0:

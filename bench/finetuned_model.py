@@ -1,4 +1,4 @@
-"""A small set of labelled rows and a fine-tuned model, for what measures fine-tuning. Its weights are next to fresh."""
+"""Labelled rows and a model with nearly random weights, for the benchmarks of fine-tuning."""
 import json
 import random
 import subprocess
@@ -19,7 +19,7 @@ def smelt(program, *words):
 
 
 def rows(count, longest=120, seed=1):
-    """Texts of the words of docs/: most are short, few are long. They have slightly more tokens than words."""
+    """Yields texts of words from docs/ with labels. Most texts are short; they have slightly more tokens than words."""
     draw = random.Random(seed)
     words = [word for path in sorted((ROOT / "docs").rglob("*.md")) for word in path.read_text().split() if word.isalpha()]
     for i in range(count):
@@ -33,7 +33,7 @@ def write_rows(path, count, **how):
 
 
 def encoder(program, size, folder):
-    """A BERT of these sizes without dropout as a Hugging Face folder: one step of pre-training on docs/, with next to no rate."""
+    """Writes a Hugging Face folder with a BERT without dropout and with nearly random weights."""
     hidden, layers, heads, inner = SIZES[size]
     text = folder / "text.txt"
     text.write_text("\n\n".join(path.read_text() for path in sorted((ROOT / "docs").rglob("*.md"))))

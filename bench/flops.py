@@ -1,4 +1,4 @@
-"""Counts the matrix products of a StableHLO text."""
+"""Counts the floating-point operations of the matmuls in a StableHLO text."""
 import re
 
 
@@ -7,7 +7,7 @@ def dims(text):
 
 
 def product_flops(line):
-    """2 x result x contracted of one dot_general, pretty or generic."""
+    """Returns 2 x result x contracted dimensions of one dot_general, in pretty or generic syntax."""
     types = re.findall(r"tensor<([^>]*)>", line[line.rindex(" : ("):])
     contracted = re.search(r"lhs_contracting_dimensions = \[([\d, ]*)\]|contracting_dims = \[([\d, ]*)\]", line)
     axes = [int(a) for a in (contracted[1] or contracted[2] or "").split(",") if a.strip()] if contracted else []
@@ -45,11 +45,11 @@ class FlopCounter:
         return total
 
     def loop(self, lines, depth):
-        """A while: the largest constant of its condition is how often it runs."""
+        """Counts a while loop, whose number of iterations is the largest constant in its condition."""
         trips = 0
         for line in lines:
             if re.search(r"\}(, \{| do \{)", line) or line.strip().startswith("} do"):
                 break
             trips = max([trips] + [int(n) for n in re.findall(r"dense<(\d+)> : tensor<i(?:32|64)>", line)])
-        assert trips, "a loop whose condition names no number"
+        assert trips, "a loop whose condition contains no number"
         return trips * self.block(lines, depth)

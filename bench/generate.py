@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Times greedy answers of T5-small by smelt and by transformers' TensorFlow form, in one run, and prints the ratio.
+"""Times greedy text generation of T5-small by smelt and by transformers' TensorFlow model, and prints the ratio.
 
     python bench/generate.py [--batch 32] [--inputs 32] [--tokens 32]
 
-Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Both answer with the same weights, which smelt
-makes of this folder's docs and exports; no answer may end before its last token. TensorFlow is timed as generate() runs by
-itself and compiled by XLA (jit_compile), without its first call; smelt by the difference of two runs, one of which has more batches,
-so without its start.
+Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Both use the same weights, which smelt trains
+on docs/ and exports; each output has the maximum length. TensorFlow is timed with the unmodified generate() and with
+one compiled by XLA (jit_compile), each after a first call. smelt is timed by the difference of two runs with different
+numbers of batches, that is, without its start.
 """
 import argparse
 import json
@@ -19,17 +19,17 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-MARK = "--tensorflow"  # this script as the other side, under the oracle's Python
+MARK = "--tensorflow"  # runs this script as the TensorFlow side, with the oracle's Python
 MODEL = {"t5-small": dict(d_model=512, d_kv=64, d_ff=2048, num_layers=6, num_heads=8, vocab_size=32128)}
 
 
 def parse_flags():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--batch", type=int, default=32, help="texts at a time")
-    p.add_argument("--inputs", type=int, default=32, help="tokens of a text")
-    p.add_argument("--tokens", type=int, default=32, help="tokens of an answer")
+    p.add_argument("--batch", type=int, default=32, help="texts per batch")
+    p.add_argument("--inputs", type=int, default=32, help="tokens per text")
+    p.add_argument("--tokens", type=int, default=32, help="tokens per output")
     p.add_argument("--beams", type=int, default=1)
-    p.add_argument("--batches", type=int, default=8, help="timed batches a round")
+    p.add_argument("--batches", type=int, default=8, help="timed batches per round")
     p.add_argument("--rounds", type=int, default=3, help="runs of each side")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"), help="the program")
     p.add_argument("--python", default=str(ROOT / ".venv-oracle/bin/python"), help="a Python with transformers")
@@ -77,7 +77,7 @@ def tensorflow(mode, folder, *more):
         rows, length = map(int, more)
         words = (ROOT / "docs/guides/text.md").read_text().split()
         lines, at = [], 0
-        while len(lines) < rows:  # the longest run of words that fits
+        while len(lines) < rows:  # finds the longest run of words that fits
             end = at + 1
             while len(tokenizer(" ".join(words[at:end + 1])).input_ids) <= length:
                 end += 1
@@ -99,7 +99,7 @@ def tensorflow(mode, folder, *more):
                                  num_beams=beams, do_sample=False)
     compiled = tf.function(one, jit_compile=True)
     result = {"tokens": int(tf.size(one()[:, 1:])) // len(lines)}
-    for name, call in (("compiled", compiled), ("as it is", one)):
+    for name, call in (("compiled", compiled), ("unmodified", one)):
         call()
         start = time.perf_counter()
         for _ in range(times):
@@ -113,7 +113,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         model = make_model(args, folder)
         few, many = texts_of(args, model, folder)
-        smelt_seconds(args, model, few)  # compiles, and keeps the program
+        smelt_seconds(args, model, few)  # compiles and caches the program
         starts, ours, theirs = [], [], []
         for _ in range(args.rounds):
             starts.append(smelt_seconds(args, model, few))
@@ -122,11 +122,11 @@ def main():
                     str(args.batches), str(few)]
             theirs.append(json.loads(subprocess.run(side, check=True, capture_output=True, text=True).stdout.splitlines()[-1]))
             print(f"smelt {ours[-1]:.3f} s a batch, transformers compiled {theirs[-1]['compiled']:.3f} s, "
-                  f"as it is {theirs[-1]['as it is']:.3f} s", file=sys.stderr)
+                  f"unmodified {theirs[-1]['unmodified']:.3f} s", file=sys.stderr)
         best = min(ours)
         print(f"{args.batch} texts of {args.inputs} tokens, {args.tokens} tokens each, beams {args.beams}: smelt {best:.3f} s "
               f"({args.batch * args.tokens / best:.0f} tokens/s), a start with one batch {min(starts):.2f} s")
-        for name in ("compiled", "as it is"):
+        for name in ("compiled", "unmodified"):
             other = min(t[name] for t in theirs)
             print(f"transformers (TensorFlow, {name}): {other:.3f} s, ratio {other / best:.2f} "
                   f"(median {statistics.median(t[name] / o for t, o in zip(theirs, ours)):.2f})")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""One BERT pre-training step, or with --classes a fine-tuning one, in plain JAX: the peer that smelt's speed is compared with.
+"""Times a BERT pre-training step, or with --classes a fine-tuning step, in plain JAX, to compare smelt's speed with.
 
-The step is the whole of it: forward, backward, global-norm clip, AdamWeightDecay with exclusions,
-jitted with donated state. Prints one line of JSON; see docs/explanation/performance.md.
+The step is complete: forward, backward, global-norm clip, AdamWeightDecay with exclusions, jitted with donated state.
+Prints one line of JSON; see docs/explanation/performance.md.
 """
 import argparse
 import json
@@ -27,16 +27,17 @@ def parse_flags():
     p.add_argument("--batch", type=int, default=8, help="sequences per step")
     p.add_argument("--seq", type=int, default=128, help="tokens per sequence")
     p.add_argument("--predictions", type=int, default=20, help="masked positions per sequence")
-    p.add_argument("--classes", type=int, default=0, help="fine-tuned to tell so many apart; 0: pre-trained")
+    p.add_argument("--classes", type=int, default=0, help="classes to fine-tune for; 0: pre-training")
     p.add_argument("--steps", type=int, default=5, help="timed steps, after one untimed")
     p.add_argument("--dropout", type=float, default=0.1, help="0 turns it off")
-    p.add_argument("--prng", default="threefry2x32", help="JAX's generator: threefry2x32 (its default), rbg; hash: dropout by a counter hash of our own, which JAX does not have")
+    p.add_argument("--prng", default="threefry2x32",
+                   help="threefry2x32 (JAX's default), rbg, or hash: dropout by a counter hash, which JAX lacks")
     p.add_argument("--layers", choices=["loop", "scan"], default="loop", help="Python loop or lax.scan over layers")
-    p.add_argument("--depth", type=int, default=0, help="layers, if not the model's own number")
-    p.add_argument("--remat", action="store_true", help="keep only what each layer begins with")
-    p.add_argument("--precision", choices=["f32", "bf16"], default="f32", help="of activations and products")
-    p.add_argument("--platform", default="cpu", help="cpu or gpu; with --hlo-out also tpu, which need not be here")
-    p.add_argument("--devices", type=int, default=1, help="that share a batch, by Shardy; with --hlo-out")
+    p.add_argument("--depth", type=int, default=0, help="number of layers, if not that of the model")
+    p.add_argument("--remat", action="store_true", help="store only the input of each layer for the backward pass")
+    p.add_argument("--precision", choices=["f32", "bf16"], default="f32", help="precision of activations and matmuls")
+    p.add_argument("--platform", default="cpu", help="cpu or gpu; with --hlo-out also tpu, which this machine may lack")
+    p.add_argument("--devices", type=int, default=1, help="devices that share a batch, by Shardy; with --hlo-out")
     p.add_argument("--hlo-out", metavar="FILE", help="write the lowered StableHLO text and stop")
     p.add_argument("--serve", action="store_true", help="time one step per line read from stdin")
     return p.parse_args()
@@ -84,7 +85,7 @@ def init(key):
 
 
 def hashed_keep(key, keep, shape):
-    """As jax.random.bernoulli, by the mixer "lowbias32" of a counter."""
+    """Like jax.random.bernoulli, but with the hash "lowbias32" of a counter."""
     number, stride = jax.random.key_data(key)[0], 1
     for axis in reversed(range(len(shape))):
         number = number + jax.lax.broadcasted_iota(jnp.uint32, shape, axis) * jnp.uint32(stride % 2**32)
@@ -220,7 +221,7 @@ def timed(step, state, batch):
 
 
 def lower(state, batch):
-    """The step for devices that need not be here: the batch split over them, the rest on each."""
+    """Lowers the step for devices that this machine may lack: the batch is sharded, everything else is replicated."""
     jitted = jax.jit(train_step, donate_argnums=0)
     if args.devices > 1:
         mesh = jax.make_mesh((args.devices,), ("data",))

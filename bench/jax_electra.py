@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""One pre-training step of ELECTRA-small in plain JAX: the peer that smelt's speed is compared with.
+"""Times a pre-training step of ELECTRA-small in plain JAX, to compare smelt's speed with.
 
-The step is the whole of it: masks, generator, samples, discriminator, backward, global-norm clip, AdamWeightDecay with
-exclusions and the metrics of a training step, jitted with donated state. Prints one line of JSON; see docs/explanation/performance.md.
+The step is complete: masks, generator, samples, discriminator, backward, global-norm clip, AdamWeightDecay with
+exclusions and the metrics of a training step, jitted with donated state. Prints one line of JSON; see
+docs/explanation/performance.md.
 """
 import argparse
 import json
@@ -12,7 +13,7 @@ import time
 
 VOCAB, POSITIONS, TYPES = 30522, 512, 2
 E, H, LAYERS, HEADS = 128, 256, 12, 4     # embeddings and discriminator
-GENERATOR_H, GENERATOR_HEADS = 64, 1      # a quarter of it, as deep
+GENERATOR_H, GENERATOR_HEADS = 64, 1      # a quarter of the width, the same depth
 CLS, SEP, MASK = 101, 102, 103
 
 
@@ -103,7 +104,7 @@ def encode(params, p, heads, ids, batch, key):
 
 
 def draw_masks(batch, key):
-    """Positions [B,N], all different, their tokens and weights, and the ids [B,S] that the generator reads."""
+    """Returns distinct positions [B,N] per row, their tokens and weights, and the generator's input ids [B,S]."""
     where, shown = jax.random.split(key)
     ids = batch["ids"]
     allowed = (batch["mask"] == 1) & (ids != CLS) & (ids != SEP) & (ids != MASK) & (jnp.arange(args.seq) > 0)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""One pre-training step of JEstimator's BERT-base with Amos in plain JAX: the peer that smelt's speed is compared with.
+"""Times a pre-training step of JEstimator's BERT-base with Amos in plain JAX, to compare smelt's speed with.
 
-The step is the whole of it: masks, forward with scores of all words at all positions, backward, clip by value, Amos with its
-reduced slots and full momentum (Tian & Parikh 2022), jitted with donated state. Prints one line of JSON; see docs/explanation/performance.md.
+The step is complete: masks, forward with logits of all words at all positions, backward, clip by value, Amos with its
+reduced slots and full momentum (Tian & Parikh 2022), jitted with donated state. Prints one line of JSON; see
+docs/explanation/performance.md.
 """
 import argparse
 import json
@@ -96,7 +97,7 @@ def name(path):
 
 
 def eta(path, p):
-    """The scale that a parameter's elements are to come to."""
+    """Returns Amos's eta: the expected scale of a parameter's elements."""
     if "norm" in name(path) and "scale" in name(path):
         return 1.0
     if "bias" in name(path):
@@ -107,7 +108,7 @@ def eta(path, p):
 
 
 def reduced(path, p):
-    """The axes over which its slots are one."""
+    """Returns the axes along which the parameter's slots are reduced to size one."""
     if "kernel" in name(path):
         return (0,)
     return (1,) if p.ndim == 2 else tuple(range(p.ndim))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""One T5 training step in plain JAX: the peer that smelt's speed is compared with.
+"""Times a T5 training step in plain JAX, to compare smelt's speed with.
 
-The step is the whole of it: forward, backward, global-norm clip, AdamW, jitted with donated state. Prints one line of
+The step is complete: forward, backward, global-norm clip, AdamW, jitted with donated state. Prints one line of
 JSON; see docs/explanation/performance.md.
 """
 import argparse
@@ -23,18 +23,18 @@ def parse_flags():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--model", choices=SIZES, default="t5-small")
     p.add_argument("--batch", type=int, default=8, help="sequences per step")
-    p.add_argument("--seq", type=int, default=256, help="tokens of the encoder")
-    p.add_argument("--predictions", type=int, default=64, help="tokens of the decoder")
+    p.add_argument("--seq", type=int, default=256, help="tokens per sequence of the encoder")
+    p.add_argument("--predictions", type=int, default=64, help="tokens per sequence of the decoder")
     p.add_argument("--steps", type=int, default=5, help="timed steps, after one untimed")
     p.add_argument("--dropout", type=float, default=0.1, help="0 turns it off")
     p.add_argument("--prng", default="threefry2x32", help="JAX's generator: threefry2x32 (its default), rbg")
     p.add_argument("--optimizer", default="adamw", choices=["adamw"])
     p.add_argument("--layers", choices=["loop", "scan"], default="loop", help="Python loop or lax.scan over layers")
-    p.add_argument("--depth", type=int, default=0, help="layers of each stack, if not the model's own number")
-    p.add_argument("--remat", action="store_true", help="keep only what each layer begins with")
-    p.add_argument("--precision", choices=["f32", "bf16"], default="f32", help="of activations and products")
-    p.add_argument("--platform", default="cpu", help="cpu; with --hlo-out also tpu, which need not be here")
-    p.add_argument("--devices", type=int, default=1, help="that share a batch, by Shardy; with --hlo-out")
+    p.add_argument("--depth", type=int, default=0, help="number of layers of each stack, if not that of the model")
+    p.add_argument("--remat", action="store_true", help="store only the input of each layer for the backward pass")
+    p.add_argument("--precision", choices=["f32", "bf16"], default="f32", help="precision of activations and matmuls")
+    p.add_argument("--platform", default="cpu", help="cpu; with --hlo-out also tpu, which this machine may lack")
+    p.add_argument("--devices", type=int, default=1, help="devices that share a batch, by Shardy; with --hlo-out")
     p.add_argument("--hlo-out", metavar="FILE", help="write the lowered StableHLO text and stop")
     return p.parse_args()
 

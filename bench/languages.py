@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Compares vocabulary types in ten languages and ten scripts: bits per character of a small BERT on held-out text.
 
-For each language it takes real text from Debian's packages of LibreOffice (`apt-get download`: the help if it is
-translated, else the messages), trains one model with a recipe's default vocabulary settings and one with each type of
-vocabulary, and prints the bits per character of the masked text. The default should be within 2 % of the best type.
+For each language, takes real text from Debian's LibreOffice packages (`apt-get download`: the help if it is translated,
+else the messages), trains one model with a recipe's default vocabulary settings and one with each type of vocabulary,
+and prints the bits per character of the masked text. The default should be within 2 % of the best type.
 Needs build/release/smelt (scripts/build) and a Debian machine with network.
 
   bench/languages.py --languages vi,th --types default,unigram
@@ -19,7 +19,7 @@ import unicodedata
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# Language -> Debian package, and the share of letters outside ASCII that a paragraph has at least (the rest is English).
+# Language -> Debian package, and the minimum share of non-ASCII letters in a paragraph (others are English).
 LANGUAGES = {
     "vi": ("libreoffice-help-vi", 0.05),  # Latin with accents
     "uk": ("libreoffice-l10n-uk", 0.5),  # Cyrillic
@@ -71,7 +71,7 @@ def is_of_language(paragraph, least):
 
 
 def text_of(language, work, most_bytes):
-    """Writes the language's text, each paragraph once, and returns its file."""
+    """Writes the language's text, without repeated paragraphs, and returns the path of its file."""
     package, least = LANGUAGES[language]
     out = work / f"{language}.txt"
     if out.exists():
@@ -114,8 +114,8 @@ def main():
     p.add_argument("--languages", default=",".join(LANGUAGES))
     p.add_argument("--types", default=",".join(TYPES))
     p.add_argument("--steps", type=int, default=500)
-    p.add_argument("--size", type=int, default=8000, help="pieces of a vocabulary")
-    p.add_argument("--bytes", type=int, default=1_500_000, help="text of a language, at most")
+    p.add_argument("--size", type=int, default=8000, help="size of a vocabulary")
+    p.add_argument("--bytes", type=int, default=1_500_000, help="maximum size of a language's text")
     p.add_argument("--work", type=Path, default=Path("/tmp/smelt-languages"), help="folder for text and runs")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"), help="the program")
     flags = p.parse_args()

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What batches of a few lengths are worth: an epoch of rows of mixed lengths, cut to them and padded to the longest.
+"""Times an epoch of rows with mixed lengths: with batches of a few lengths, and with all rows padded to the longest.
 
     python bench/lengths.py [--sizes tiny,base] [--rows 4096]
 
-Needs build/release/smelt (scripts/build). Both fine-tune the same model on the same batches (data.lengths auto, and the
-one length of all, which leaves the batches as they are); of two epochs the second is timed, once all programs are
-compiled. Prints the epochs' seconds, their ratio, the largest difference of the losses of an epoch (there is no dropout,
-so they differ by rounding alone), and the share of the time that waited for input.
+Needs build/release/smelt (scripts/build). Both fine-tune the same model on the same batches: with data.lengths auto,
+and with only the longest length, which does not change the batches. The second of two epochs is timed, when all
+programs are compiled. Prints the seconds of the epochs, their ratio, the largest difference of an epoch's losses
+(without dropout, they differ only by rounding), and the share of the time spent waiting for input.
 """
 import argparse
 import json
@@ -22,7 +22,7 @@ def epochs(program, work, base, train, rows, lengths, round_):
     steps = rows * 9 // 10 // 32  # a tenth is held out
     out = work / f"{lengths}-{round_}"
     yaml = work / f"{lengths}-{round_}.yaml"
-    yaml.write_text(made.recipe(out, base, train, 2 * steps, data={"lengths": lengths}, train={"log_every": steps}))
+    yaml.write_text(made.recipe(out, base, train, 2 * steps, data={"lengths": lengths}, train={"logging_steps": steps}))
     made.smelt(program, "run", yaml)
     records = [json.loads(line) for line in (out / "model/metrics.jsonl").read_text().splitlines()]
     return [r for r in records if r["kind"] == "line"], steps * 32
@@ -31,7 +31,7 @@ def epochs(program, work, base, train, rows, lengths, round_):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--sizes", default="tiny,base")
-    p.add_argument("--rows", type=int, default=4096, help="of base a quarter of them")
+    p.add_argument("--rows", type=int, default=4096, help="number of rows; a quarter of them for base")
     p.add_argument("--rounds", type=int, default=2)
     p.add_argument("--smelt", default=str(made.ROOT / "build/release/smelt"))
     args = p.parse_args()

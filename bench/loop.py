@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What the loop of training costs beside the bare step: data, figures, log, and all else but saves and checks.
+"""Measures what the training loop adds to the bare step: input, metrics and log, but no saves and evaluations.
 
-Needs build/release/smelt (scripts/build). In turns, the same model at the same sizes: `smelt bench` times the step on a
-batch that is there already, `smelt train` trains with its defaults on records from a file, and its log says how long
-its steps took. Of each run the middle step or line counts, of each side the fastest run. The share of time waiting for
-input is what the run says, of the worst run.
+Needs build/release/smelt (scripts/build). Two programs run alternately with the same model and sizes: `smelt bench`
+times the step on a batch in memory, and `smelt train` trains with its default settings on records from a file and logs
+the time of its steps. The median of each run and the fastest run of each program count. The share of time spent waiting
+for input is that of the worst run.
 """
 import argparse
 import json
@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# batch, tokens, predictions, steps of the loop, of the bare step; the model
+# Batch, tokens, predictions, steps of the loop, steps of the bare step, model settings.
 SIZES = {
     "base": (8, 128, 20, 12, 6, {}),
     "demo": (32, 64, 10, 2000, 500, {
@@ -42,7 +42,7 @@ def recipe(size, out):
 
 
 def loop_step(folder, batch):
-    """Seconds of a step, and the share of the time that waited for input, of the lines but the first."""
+    """Returns the median seconds per step and the mean share of time waiting for input, without the first log line."""
     records = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     lines = [r for r in records if r["kind"] == "line"][1:]
     return (statistics.median(batch / r["sequences_per_second"] for r in lines),

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What memory a training run on the CPU holds, step by step, with saves and evaluations between.
+"""Prints how much memory a training run on the CPU uses over time, with saves and evaluations in between.
 
-Needs build/release/smelt (scripts/build). BERT-base, 8 x 128, of the tests' English text. What the process holds is looked at
-twice a second (RssAnon of /proc); a line for each tenth of the run says the most. docs/explanation/performance.md says what it should be.
+Needs build/release/smelt (scripts/build). Trains BERT-base with batches of 8 x 128 tokens on the English text of the
+tests. Reads the memory of the process twice a second (RssAnon of /proc) and prints the maximum for each tenth of the
+run. docs/explanation/performance-history.md has measurements.
 
     bench/memory.py [--steps 200]
 """
@@ -20,7 +21,7 @@ def held(pid):
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("RssAnon:"):
             return 1024 * int(line.split()[1])
-    return 0  # it has ended
+    return 0  # the process has ended
 
 
 def last_step(metrics):

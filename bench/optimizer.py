@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Times one update of all of BERT's parameters by Amos and by AdamW, in one process and in turns, and prints the ratio.
+"""Times one update of all of BERT's parameters by Amos and by AdamW, alternately in one process, and prints the ratio.
 
-Needs build/release/smelt (scripts/build). Of each optimizer the fastest update counts; docs/explanation/performance.md says what
-was measured.
+Needs build/release/smelt (scripts/build). The fastest update of each optimizer counts. Measurements:
+docs/explanation/performance-history.md.
 """
 import argparse
 import json

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""What several processes cost a run: four with two devices each against one with eight, on the stand-in of the tests.
+"""Measures what several processes cost a run: four with two devices each, and one with eight, on simulated devices.
 
-Both are started by tools/pod, so both compute in one server and send it their tensors alike; what differs is what the
-processes are to each other. Of a short and a long run: start and stop, a step, and how a save is shared, by the bytes
-of each process's files. The stand-in's devices share this machine's cores: no figure here is a slice's.
+tools/pod starts both, so both compute in one server and send it the same tensors; the difference is the coordination of
+the processes. From a short and a long run it prints the time to start and stop, the time of a step, and how a save is
+shared among the processes (the bytes of each process's files). The simulated devices share this machine's cores, so no
+number is valid for a real TPU slice.
 """
 import argparse
 import json
@@ -55,7 +56,7 @@ def main():
     work = Path(tempfile.mkdtemp(prefix="smelt-bench-pod-"))
     try:
         (work / "r.yaml").write_text(RECIPE)
-        run(work, "one", work / "made", 2, args.platform, "run")  # texts, vocabulary, examples
+        run(work, "one", work / "made", 2, args.platform, "run")  # makes texts, vocabulary and examples
         shutil.rmtree(work / "made/model")
         figures = {pod: {"start_stop_s": [], "step_ms": []} for pod in PODS}
         for round_ in range(args.rounds):

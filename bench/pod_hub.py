@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""How long the hub of a pod takes with many processes: to connect, for a gather, until all know of a death.
+"""Times the hub of a pod with many processes: until all are connected, for a gather, and until all know of a death.
 
-Builds and runs build/release's pod_hub_load: the processes are threads of one, over the loopback, so all of them share
-this machine's cores with the hub; on a pod each has its own.
+Builds and runs pod_hub_load of build/release, in which the processes are threads connected over loopback. They share
+this machine's cores with the hub; on a real pod each has its own.
 """
 import argparse
 import json
@@ -17,7 +17,7 @@ def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--processes", default="4,64,256")
     p.add_argument("--gathers", type=int, default=1000)
-    p.add_argument("--bytes", type=int, default=100, help="that each process gives to a gather")
+    p.add_argument("--bytes", type=int, default=100, help="bytes that each process contributes to a gather")
     args = p.parse_args()
     build = subprocess.run(["cmake", "--build", "--preset", "release", "--target", "pod_hub_load"], cwd=ROOT,
                            capture_output=True, text=True)

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Times predictions of sentences by smelt and by transformers' TensorFlow form, in one run, and prints the ratios.
+"""Times the classification of sentences by smelt and by transformers' TensorFlow model, and prints the ratios.
 
     python bench/predict.py [--sizes tiny,base] [--sentences 10000]
 
-Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Both tell the same sentences apart with the same
-weights, from text to class, and the classes are compared. smelt is timed by the difference of two runs, one of which has
-a batch alone, so without its start; TensorFlow once its model is loaded and has had each of its sentences once, in three ways: as
-it is (batches of 32 in their order, padded to their longest), in a graph (tf.function), and in a graph that XLA compiles
-(all padded to the longest of all, or else it would compile for each length).
+Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Both classify the same sentences with the
+same weights, from text to class, and the classes are compared. smelt is timed by the difference of two runs, one of
+them with a single batch, that is, without its start. TensorFlow is timed after its model is loaded and has classified
+all sentences once, in three ways: unmodified (batches of 32 in order, padded to the longest of the batch), in a graph
+(tf.function), and in a graph compiled by XLA (all padded to the maximum length; otherwise XLA would compile a program
+for each length).
 """
 import argparse
 import json
@@ -20,14 +21,14 @@ from pathlib import Path
 
 import finetuned_model as made
 
-MARK = "--tensorflow"  # this script as the other side, under the oracle's Python
+MARK = "--tensorflow"  # runs this script as the TensorFlow side, with the oracle's Python
 BATCH, LONGEST = 32, 128
 
 
 def parse_flags():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--sizes", default="tiny,base")
-    p.add_argument("--sentences", type=int, default=10000, help="of base a tenth of them")
+    p.add_argument("--sentences", type=int, default=10000, help="number of sentences; a tenth of them for base")
     p.add_argument("--rounds", type=int, default=2, help="runs of each side")
     p.add_argument("--smelt", default=str(made.ROOT / "build/release/smelt"), help="the program")
     p.add_argument("--python", default=str(made.ROOT / ".venv-oracle/bin/python"), help="a Python with transformers")
@@ -35,7 +36,7 @@ def parse_flags():
 
 
 def smelt_predictions(args, model, file):
-    """The seconds, and the classes."""
+    """Returns the seconds and the predicted classes."""
     start = time.perf_counter()
     said = made.smelt(args.smelt, "predict", model, "--input", file)
     return time.perf_counter() - start, [line.split("\t")[0] for line in said.splitlines()]
@@ -56,7 +57,7 @@ def tensorflow(folder, file, rounds):
     lines = Path(file).read_text().splitlines()
     plain = lambda ids, mask, types: model(input_ids=ids, attention_mask=mask, token_type_ids=types).logits
     signature = [tf.TensorSpec([None, None], tf.int32)] * 3
-    ways = {"as it is": (plain, "longest"), "graph": (tf.function(plain, input_signature=signature), "longest"),
+    ways = {"unmodified": (plain, "longest"), "graph": (tf.function(plain, input_signature=signature), "longest"),
             "compiled": (tf.function(plain, jit_compile=True), "max_length")}
 
     def predict(call, padding):
@@ -83,14 +84,14 @@ def measure(args, size, folder):
     count = args.sentences // 10 if size == "base" else args.sentences
     made.write_rows(folder / "train.tsv", 64)
     base = made.encoder(args.smelt, size, folder)
-    (folder / "r.yaml").write_text(made.recipe(folder / "run", base, folder / "train.tsv", 1, train={"learning_rate": 1e-3}))
+    (folder / "r.yaml").write_text(made.recipe(folder / "run", base, folder / "train.tsv", 1, train={"optimizer": {"learning_rate": 1e-3}}))
     made.smelt(args.smelt, "run", folder / "r.yaml")
     model = folder / "run/huggingface"
     texts = [text for text, _ in made.rows(count + BATCH, longest=60, seed=2)]
     few, many = folder / "few.txt", folder / "many.txt"
     few.write_text("".join(text + "\n" for text in texts[:BATCH]))
     many.write_text("".join(text + "\n" for text in texts[:count]))
-    smelt_predictions(args, model, many)  # compiles, and keeps the programs
+    smelt_predictions(args, model, many)  # compiles and caches the programs
     ours = []
     for _ in range(args.rounds):
         start, _ = smelt_predictions(args, model, few)

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""Published runs of encoders and T5s as `smelt plan` sees them before they are made: tests/golden/published_runs.json.
+"""Plans published runs of encoders and T5s with `smelt plan` and writes tests/golden/published_runs.json.
 
     bench/published_runs.py [--only NAME]…
 
-Every run is here whose machine, model, length, batch and time are public, that is of a kind that smelt makes, and of a machine
-that it plans for; docs/explanation/cost-model.md says which ones were left out and why. For each the file gets, in seconds of a step, what was
-reported and what its work and what its devices tell one another come to. tests/cost_model/published_runs_test.cpp holds the factors of
-src/cost_model/estimate.h to one half of them, counts what the ranges hold of the other half, and writes docs/explanation/cost-model.md's table
-(SMELT_UPDATE_GOLDEN=1). The halves, of TPUs and of GPUs each, are those of the SHA-256 of the names: a run changes its half by
-no wish of ours.
+The list contains every run whose machine, model, length, batch size and time are public, if smelt can train such a
+model and plan for such a machine; docs/explanation/cost-model.md says which runs were left out and why. For each run
+the file gets the reported seconds per step, and the planned seconds of computation (work), of communication (told) and
+of communication that cannot overlap with it (behind). tests/cost_model/published_runs_test.cpp fits the factors of
+src/cost_model/estimate.h to one half of the runs, counts how many runs of the other half are within the ranges, and
+writes the table in docs/explanation/cost-model.md (SMELT_UPDATE_GOLDEN=1). The halves, of TPUs and of GPUs each, follow
+from the SHA-256 of the names, so that nobody can choose the half of a run.
 
-TPUs' steps are planned with unrolled layers, as those programs had them, of two and of four layers, and go on in a straight line
-from there: that takes a third of the time of compiling them whole. GPUs' are planned whole, layers in a loop. The evaluation is
-left out. All of it takes one to two hours on two cores, and what was compiled is kept.
+Steps on TPUs are planned with unrolled layers, as in the original programs, for two and for four layers, and
+extrapolated linearly, which takes a third of the time of compiling whole models. Steps on GPUs are planned for the
+whole model with layers in a loop. Evaluation is omitted. Everything takes one to two hours on two cores; compiled
+programs are cached.
 """
 import argparse
 import json
@@ -36,7 +38,7 @@ def bert(predictions, vocab=30522):
 @dataclass
 class Phase:
     settings: list
-    batch: int  # sequences of a step
+    batch: int  # sequences per step
     steps: int = 1
 
 
@@ -48,15 +50,16 @@ class Run:
     recipe: str
     layers: int
     phases: list
-    seconds: float        # of all steps
-    measured: bool = True  # steps or sequences a second by a log; else the time of the whole run, in hours or days
+    seconds: float        # for all steps
+    # True: steps or sequences per second from a log; False: the time of the whole run, reported in hours or days.
+    measured: bool = True
 
     def steps(self):
         return sum(phase.steps for phase in self.phases)
 
 
 def dle(name, on, batch, rate, settings, tables):
-    """A table's line: sequences a second."""
+    """Returns the run of one line of a table; `rate` is in sequences per second."""
     source = f"NVIDIA/DeepLearningExamples: {tables} README, training performance on DGX A100"
     recipe, layers = (ELECTRA, 12) if "ELECTRA" in name else (BERT, 24)
     return Run(name, source, on, recipe, layers, [Phase(settings, batch)], batch / rate)
@@ -123,7 +126,7 @@ GPUS = [
 
 
 def plan(smelt, run, phase, layers):
-    """work, told and behind of the step that the plan tries first."""
+    """Returns work, told and behind for the variant of the step that the plan tries first."""
     depth = "model.num_layers" if run.recipe == T5 else "model.num_hidden_layers"
     form = "scan" if run in GPUS else "unrolled"
     words = phase.settings + [f"{depth}={layers}", f"train.batch_size={phase.batch}", f"train.memory.layers={form}",
@@ -140,7 +143,7 @@ def plan(smelt, run, phase, layers):
 
 
 def planned(smelt, run):
-    """The same of a step of the run, in the mean of its phases."""
+    """Returns the same for the run, averaged over the steps of its phases."""
     out = dict.fromkeys(("work", "told", "behind"), 0.0)
     for phase in run.phases:
         if run in GPUS:
@@ -165,11 +168,11 @@ def described(run):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--only", metavar="NAME", default=[], action="append", help="of a run; may be given several times")
+    p.add_argument("--only", metavar="NAME", default=[], action="append", help="run to plan; may be repeated")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"), help="the program")
     args = p.parse_args()
     known = {run["name"]: run for run in json.loads(FILE.read_text())["runs"]} if FILE.exists() else {}
-    for run in TPUS + GPUS:  # one that was never planned stands there without its figures
+    for run in TPUS + GPUS:  # runs that were never planned are listed without figures
         if "work" not in known.get(run.name, {}):
             known[run.name] = described(run)
     for run in TPUS + GPUS:

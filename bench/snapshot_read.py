@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How fast a folder of tf.data.Dataset.save becomes windows of 512 tokens: smelt against tf.data, each on one core.
+"""Times reading windows of 512 tokens from a folder of tf.data.Dataset.save: smelt and tf.data, each on one core.
 
-Saves a folder of scalars of int64 (one token a record, as JEstimator's data are), then runs both programs in turns, bound
-to one core, and prints tokens a second of processor time and the ratio. tf.data is Dataset.load(...).batch(512), autotuning off;
-smelt reads the folder, and the token store that it converts it to. Both check every checksum; the files are in the page cache.
-"""
+Saves a folder of int64 scalars (one token per record, like JEstimator's data), then runs both programs alternately,
+bound to one core, and prints tokens per second of processor time and the ratio. tf.data is Dataset.load(...).batch(512)
+without autotuning. smelt reads the folder, and a token store converted from it. Both check every checksum; the files
+are in the page cache. """
 import argparse
 import json
 import os
@@ -20,12 +20,12 @@ WINDOW = 512
 def parse_flags():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--tokens", type=int, default=2000000, help="of the folder")
-    p.add_argument("--compression", default="", help="GZIP or nothing")
-    p.add_argument("--seconds", type=float, default=3, help="of each measurement")
-    p.add_argument("--rounds", type=int, default=3, help="the best of so many counts")
+    p.add_argument("--compression", default="", help="GZIP, or empty for none")
+    p.add_argument("--seconds", type=float, default=3, help="duration of each measurement")
+    p.add_argument("--rounds", type=int, default=3, help="rounds, of which the best counts")
     p.add_argument("--core", type=int, default=0)
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"))
-    p.add_argument("--python", default=str(ROOT / ".venv-oracle/bin/python"), help="one that has TensorFlow")
+    p.add_argument("--python", default=str(ROOT / ".venv-oracle/bin/python"), help="a Python with TensorFlow")
     p.add_argument("--peer", choices=("save", "read"), help=argparse.SUPPRESS)
     p.add_argument("--folder", help=argparse.SUPPRESS)
     return p.parse_args()

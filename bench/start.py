@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""From the start of a program to its first training step of BERT-base, the compiled program kept from an earlier start.
+"""Times the start of a program until its first training step of BERT-base, with a compile cache from an earlier start.
 
-Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). smelt with SMELT_COMPILE_CACHE and plain JAX
-(bench/jax_bert.py) with its own cache of compilations, each in a new folder, which its first start fills; the starts
-after that run in turns, and of each side the fastest counts. What counts is all from the program's first line, for JAX
-its imports included, until the step can be run: weights are drawn, slots are there, the program is loaded.
+Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Compares smelt with SMELT_COMPILE_CACHE and
+plain JAX (bench/jax_bert.py) with its compilation cache. Both caches are empty, and the first start fills them; later
+starts of the two alternate, and the fastest of each counts. The time is measured from the program's first line (for JAX
+including imports) until the step can run: weights are initialized, slots exist, and the program is loaded.
 """
 import argparse
 import json

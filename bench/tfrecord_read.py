@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How fast BERT's TFRecord files become batches: smelt against tf.data, each on one core and one thread.
+"""Times reading batches from BERT's TFRecord files: smelt and tf.data, each on one core and one thread.
 
-Makes about 200 MB of records from your text (128 tokens an example) unless --records names files, then runs both
-programs in turns, bound to one core, and prints examples a second of processor time and the ratios. Both verify the
-checksums, parse the examples and fill batches of numbers; the files are in the page cache. tf.data is used as it is
-fastest on one thread: TFRecordDataset, batch, then parse_example on whole batches. Shuffled: smelt reads every record
-at a random place; tf.data reads in order and shuffles either as the original BERT program does, among 100 records, or,
-to the same effect as smelt, among all of them in memory (which is filled before the time is taken).
+Writes about 200 MB of records from your text (128 tokens per example) unless --records names files, then runs both
+programs alternately, bound to one core, and prints examples per second of processor time and the ratios. Both verify
+checksums, parse examples and fill batches; the files are in the page cache. tf.data is used in its fastest form for one
+thread: TFRecordDataset, batch, then parse_example on whole batches. With shuffling, smelt reads each record at a random
+position. tf.data reads in order and shuffles within a buffer: of 100 records, like the original BERT program, or of all
+records, which is as random as smelt's order (the buffer is filled before the measurement).
 """
 import argparse
 import glob
@@ -22,15 +22,15 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def parse_flags():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--text", default="", help="pattern of text files, one sentence a line, blank lines between documents")
-    p.add_argument("--records", default="", help="record files to read, rather than to make some")
-    p.add_argument("--megabytes", type=int, default=200, help="of the records that are made")
+    p.add_argument("--text", default="", help="pattern of text files, one sentence per line, blank lines between documents")
+    p.add_argument("--records", default="", help="existing record files to read")
+    p.add_argument("--megabytes", type=int, default=200, help="size of the records that are written")
     p.add_argument("--batch", type=int, default=256)
-    p.add_argument("--seconds", type=float, default=3, help="of each measurement")
-    p.add_argument("--rounds", type=int, default=3, help="the best of so many counts")
+    p.add_argument("--seconds", type=float, default=3, help="duration of each measurement")
+    p.add_argument("--rounds", type=int, default=3, help="rounds, of which the best counts")
     p.add_argument("--core", type=int, default=0)
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"))
-    p.add_argument("--python", default=str(ROOT / ".venv-oracle/bin/python"), help="one that has TensorFlow")
+    p.add_argument("--python", default=str(ROOT / ".venv-oracle/bin/python"), help="a Python with TensorFlow")
     p.add_argument("--peer", action="store_true", help=argparse.SUPPRESS)
     return p.parse_args()
 
@@ -87,7 +87,7 @@ def run(command):
 def make_records(flags, folder):
     files = sorted(glob.glob(flags.text))
     if not files:
-        sys.exit("tfrecord_read.py: no text\n  hint: name some by --text, or record files by --records")
+        sys.exit("tfrecord_read.py: no text\n  hint: name text files with --text, or record files with --records")
     vocabulary, records = f"{folder}/vocab.txt", f"{folder}/bench.tfrecord"
     run([flags.smelt, "vocab", "train", "--input", files[0], "--size", "30000", "--out", vocabulary])
     make = lambda dupe: run([

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Times encoding by smelt and by Hugging Face's tokenizers in turns, on one thread, and prints the ratio.
+"""Times tokenization by smelt and by Hugging Face's tokenizers on one thread, alternately, and prints the ratio.
 
     python bench/tokenize_text.py [--type wordpiece|unigram|bpe|byte_bpe] FILE...
 
 Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Both get the same lines and the same
-vocabulary, which smelt trains on them; both are timed without reading the text and without starting up, and must
-give the same number of pieces. Hugging Face is timed with offsets (encode_batch) and without (encode_batch_fast).
+vocabulary, which smelt trains on these lines. The time includes neither reading the text nor starting the program. Both
+must return the same number of pieces. Hugging Face is timed with offsets (encode_batch) and without
+(encode_batch_fast).
 """
 import argparse
 import json
@@ -17,16 +18,16 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-MARK = "--hugging-face"  # this script as the other side, under the oracle's Python
+MARK = "--hugging-face"  # runs this script as the side of Hugging Face, with the oracle's Python
 
 
 def parse_flags():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("files", nargs="+", help="text, one sentence or paragraph a line")
-    p.add_argument("--megabytes", type=float, default=8, help="from the beginnings of the files, as much of each")
+    p.add_argument("files", nargs="+", help="text files with one sentence or paragraph per line")
+    p.add_argument("--megabytes", type=float, default=8, help="size of the text, taken in equal parts from the files")
     p.add_argument("--type", default="wordpiece", choices=["wordpiece", "unigram", "bpe", "byte_bpe"],
-                   help="of the vocabulary")
-    p.add_argument("--size", type=int, default=30000, help="pieces of the vocabulary")
+                   help="type of the vocabulary")
+    p.add_argument("--size", type=int, default=30000, help="size of the vocabulary")
     p.add_argument("--rounds", type=int, default=3, help="runs of each side")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"), help="the program")
     p.add_argument("--python", default=str(ROOT / ".venv-oracle/bin/python"), help="a Python with tokenizers")
@@ -34,7 +35,7 @@ def parse_flags():
 
 
 def hugging_face(text, vocab):
-    """Seconds and pieces of each of its two ways to encode."""
+    """Prints the seconds of both ways to encode, and the number of pieces."""
     import tokenizers
     if vocab.endswith(".json"):
         tokenizer = tokenizers.Tokenizer.from_file(vocab)
@@ -53,7 +54,7 @@ def hugging_face(text, vocab):
 
 
 def sample(files, size, path):
-    """The beginnings of the files up to the end of a line."""
+    """Writes an equal part from the beginning of each file, up to the end of a line."""
     with open(path, "wb") as out:
         for name in files:
             with open(name, "rb") as file:

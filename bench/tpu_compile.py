@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Compiles training steps, BERT-base's if not told else, of smelt and of plain JAX for TPUs that need not be here, and prints one table.
+"""Compiles training steps of smelt and plain JAX (by default BERT-base) for TPUs, without a TPU; prints a table.
 
-Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Both sides give StableHLO text over a Shardy
-mesh, and one compiler (libtpu) compiles them in turns. Figures are of one device; flops are of the matrix products of the
-program as given to the compiler, a loop's body counted as often as it runs; so are cycles, which are those of the compiler's
-schedule (bench/tpu_schedule.py), with its own estimate beside them, both without a device's waiting for others; bytes
-accessed are the compiler's, too, which counts a body once, and so say nothing of a scan. Time and share of the matrix units'
-peak are by the schedule. docs/explanation/performance.md says what came out.
+Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Both sides write StableHLO text over a Shardy
+mesh, and libtpu compiles the texts alternately. All numbers are per device. Flops are those of the matmuls in the
+program before compilation; cycles are those of the compiler's schedule (bench/tpu_schedule.py), and next to them the
+compiler's own estimate. For all of these a loop's body counts once per iteration, and waiting for other devices does
+not count. Bytes accessed are the compiler's number, which counts a loop's body only once and is therefore meaningless
+for a scan. Time and share of the matrix units' peak follow from the schedule. Results: docs/explanation/performance.md.
 """
 import argparse
 import json
@@ -23,7 +23,8 @@ ROOT = Path(__file__).resolve().parents[1]
 FORMS = {  # name: flags of smelt, flags of JAX (None: has no such form)
     "jax unrolled": (None, ["--layers=loop"]),
     "jax unrolled rbg": (None, ["--layers=loop", "--prng=rbg"]),  # JAX's other generator, XLA's own
-    "jax unrolled hash": (None, ["--layers=loop", "--prng=hash"]),  # dropout by a hash like ours, which no user of JAX has
+    # dropout by a hash like smelt's, which JAX does not offer
+    "jax unrolled hash": (None, ["--layers=loop", "--prng=hash"]),
     "jax scan": (None, ["--layers=scan"]),
     "jax scan remat": (None, ["--layers=scan", "--remat"]),
     "unrolled": (["--layers=unrolled"], None),
@@ -40,7 +41,7 @@ CASES = {  # name: topology, devices, batch, sequence, masked tokens
     "v2-128": ("v2:4x4", 32, 1024, 128, 20),
     "v5e-128": ("v5e:4x8", 32, 1024, 128, 20),
     "v5e-1": ("v5e:1x1", 1, 32, 128, 20),
-    "v3": ("v3:2x2", 8, 128, 512, 114),  # T5's
+    "v3": ("v3:2x2", 8, 128, 512, 114),  # lengths of T5
     "v5e-8": ("v5e:2x4", 8, 128, 512, 114),
 }
 BYTES_PER_GB = 1e9
@@ -54,11 +55,11 @@ def parse_flags():
     p.add_argument("--forms", default="jax unrolled,jax unrolled rbg,jax scan remat,unrolled,scan products,scan layer",
                    help=f"of {', '.join(FORMS)}")
     p.add_argument("--model", default="base", help="tiny, small, base or large; t5-small or t5-v1_1-small: --cases v3,v5e-8")
-    p.add_argument("--depth", type=int, default=0, help="layers, if not the model's own number")
-    p.add_argument("--top", type=int, default=0, help="also the so many instructions of each that take longest")
+    p.add_argument("--depth", type=int, default=0, help="number of layers, if not that of the model")
+    p.add_argument("--top", type=int, default=0, help="also print this many of the slowest instructions of each")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"), help="the program")
     p.add_argument("--python", default=str(ROOT / ".venv-oracle/bin/python"), help="a Python with jax")
-    p.add_argument("--json", metavar="FILE", help="write every figure here, too")
+    p.add_argument("--json", metavar="FILE", help="also write all numbers to this file")
     return p.parse_args()
 
 
@@ -76,7 +77,7 @@ def figures(args, case, form, precision, dropout, folder):
     out, why = run([args.smelt, "bench", *shape, *smelt, "--device=tpu", f"--emit={program}"] if smelt else
                    [args.python, str(ROOT / "bench" / ("jax_t5.py" if args.model.startswith("t5") else "jax_bert.py")), *shape, *jax, "--platform=tpu", f"--hlo-out={program}"])
     if out is None:
-        raise SystemExit(f"error: {form} gave no program\n{why}")
+        raise SystemExit(f"error: {form}: no program was written\n{why}")
     flops = FlopCounter(Path(program).read_text()).count() / devices
     try:
         got = schedule(args.smelt, program, topology)
@@ -109,13 +110,13 @@ def main():
                 for dropout in args.dropouts.split(","):
                     topology, devices, batch, seq, _ = CASES[case]
                     print(f"\n**{topology}, {batch} x {seq} over {devices}, {precision}, dropout {dropout}** "
-                          f"(load {os.getloadavg()[0]:.1f}; in brackets: of each unrolled JAX)\n")
+                          f"(load {os.getloadavg()[0]:.1f}; in brackets: relative to unrolled JAX)\n")
                     print("| | million cycles | time | share | estimated | compile | bytes accessed | temporaries | code | flops |\n"
                           "|---|---|---|---|---|---|---|---|---|---|")
                     bases, tops = [], {}
                     for form in args.forms.split(","):
                         if form.endswith(("rbg", "hash")) and float(dropout) == 0:
-                            continue  # without random bits it is JAX's default
+                            continue  # without dropout it equals JAX's default
                         got = figures(args, case, form, precision, dropout, folder)
                         if form.startswith("jax unrolled") and "error" not in got:
                             bases.append(got)

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""What a step takes on a TPU by the compiler's own schedule, beside its estimate, instruction by instruction.
+"""Prints the cycles of a step on a TPU by the compiler's schedule, next to its estimate, for each instruction.
 
-`smelt compile` counts the bundles of instructions that libtpu has scheduled (src/pjrt/schedule.h): they take a cycle each, or
-what the matrix units take, if that is more, or what a kernel moves between HBM and the core. libtpu's `estimated_cycles` are
-close to that for matrix products, but those of passes over numbers in VMEM are bytes over some 220 a cycle: a sum of
-exponentials that is scheduled in 27 thousand cycles is told as 455, and on v2 products of integers, of which random bits are
-made, are told as if they were one instruction. Neither has what devices wait for one another nor what copies in advance take of
-the bandwidth. Kernels without a schedule count by the estimate, and are told as unread.
+`smelt compile` counts the bundles of instructions that libtpu has scheduled (src/pjrt/schedule.h). A bundle takes one
+cycle; a kernel takes longer if the matrix units or its transfers between HBM and the core do. libtpu's
+`estimated_cycles` are close to this for matmuls. For passes over values in VMEM, however, the estimate is about 220
+bytes per cycle: a sum of exponentials that is scheduled in 27 thousand cycles is estimated as 455, and on v2 integer
+multiplications, from which random bits are made, are estimated as if they were one instruction. Neither number includes
+waiting for other devices or the bandwidth of prefetches. Kernels without a schedule count with their estimate; their
+sum is printed as "unread".
 
     bench/tpu_schedule.py PROGRAM --topology v5e:4x8 [--top 30] [--options=--xla_tpu_…=…]
 
@@ -44,9 +45,9 @@ def print_top(top):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("program")
-    p.add_argument("--topology", required=True, help="by libtpu's name: v5e:4x8")
-    p.add_argument("--top", type=int, default=0, help="also the so many instructions that take longest")
-    p.add_argument("--options", default="", help="of libtpu: --xla_tpu_…=…")
+    p.add_argument("--topology", required=True, help="libtpu's name of the topology, such as v5e:4x8")
+    p.add_argument("--top", type=int, default=0, help="also print this many of the slowest instructions")
+    p.add_argument("--options", default="", help="options of libtpu: --xla_tpu_…=…")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"), help="the program")
     args = p.parse_args()
     try:

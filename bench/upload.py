@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How fast files reach a gs:// bucket whose every connection is slow: smelt against Google's Python client.
+"""Times uploads to a gs:// bucket with slow connections: smelt and Google's Python client.
 
-Starts an emulator of the store (tests/support/gcs_emulator.py) and before it a proxy that lets through so many
-megabytes a second of each connection, as one connection to a real store does. `smelt data bert --shards 8` writes its
-files there and the client then sends the same files there, one after the other. Prints the seconds and megabytes a
-second of both and their ratio; smelt's seconds include the making of the files, which it does locally for comparison.
+Starts a storage emulator (tests/support/gcs_emulator.py) behind a proxy that limits each connection to --rate megabytes
+per second, as a real store does. `smelt data bert --shards 8` writes its files there; then the client uploads the same
+files one after the other. Prints the seconds and megabytes per second of both, and the ratio. smelt's seconds include
+the generation of the files, which is also timed locally for comparison.
 """
 import argparse
 import json
@@ -22,9 +22,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def parse_flags():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--text", required=True, help="text file, one sentence a line, blank lines between documents")
+    p.add_argument("--text", required=True, help="text file, one sentence per line, blank lines between documents")
     p.add_argument("--vocab", required=True)
-    p.add_argument("--rate", type=float, default=4, help="megabytes a second of each connection")
+    p.add_argument("--rate", type=float, default=4, help="megabytes per second of each connection")
     p.add_argument("--shards", type=int, default=8)
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"))
     p.add_argument("--python", default=str(ROOT / ".venv-oracle/bin/python"), help="one that has the emulator and the client")
@@ -32,7 +32,7 @@ def parse_flags():
 
 
 def pump(source, sink, rate):
-    """Bytes from one socket to the other, at most `rate` a second; 0: as fast as they come."""
+    """Copies bytes from one socket to the other, at most `rate` per second; 0: without a limit."""
     try:
         while data := source.recv(1 << 16):
             sink.sendall(data)
@@ -48,7 +48,7 @@ def pump(source, sink, rate):
 
 
 def slow_proxy(target, rate):
-    """The port of 127.0.0.1 whose connections lead, slowly, to port `target`."""
+    """Starts a proxy to port `target` that limits each upload, and returns its port on 127.0.0.1."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve():

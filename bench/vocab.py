@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Times the training of a WordPiece vocabulary by smelt and by Hugging Face's trainer in turns, and prints the ratio.
+"""Times the training of a WordPiece vocabulary by smelt and by Hugging Face's trainer, alternately; prints the ratio.
 
     bench/vocab.py --text FILES…
 
-Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Both read the same file, lower-case it and
-split it into words as BERT does, count them and merge pairs; both use all cores. docs/explanation/performance.md says more.
+Needs build/release/smelt (scripts/build) and .venv-oracle (scripts/test). Both read the same file, lower-case it,
+split it into words as BERT does, count the words and merge pairs; both use all cores. Results:
+docs/explanation/performance.md.
 """
 import argparse
 import os
@@ -21,7 +22,7 @@ TRAIN = ("import sys; from tokenizers import BertWordPieceTokenizer as T; t = T(
 
 def parse_flags():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--text", nargs="+", required=True, help="repeated until it is large enough")
+    p.add_argument("--text", nargs="+", required=True, help="text files, repeated until the text is large enough")
     p.add_argument("--mb", type=float, default=100)
     p.add_argument("--size", type=int, default=30000)
     p.add_argument("--rounds", type=int, default=3)

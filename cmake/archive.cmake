@@ -1,5 +1,5 @@
-# libarchive's readers become part of the program where the system has them to link in: Debian 12's shared library asks for
-# glibc 2.36, by arc4random_buf alone, and what scripts/package makes must start with 2.35.
+# Links libarchive statically if the system has libarchive.a. Debian 12's shared library needs glibc 2.36, only for
+# arc4random_buf, but the packages of scripts/package must run with glibc 2.35.
 find_library(LIBARCHIVE_STATIC libarchive.a)
 if(LIBARCHIVE_STATIC)
   find_package(LibLZMA REQUIRED)

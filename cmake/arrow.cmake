@@ -1,7 +1,7 @@
-# Arrow C++ as the pyarrow wheel carries it, in .venv unless SMELT_PYARROW names another folder.
+# Arrow C++ from the pyarrow wheel, in .venv unless SMELT_PYARROW names another folder.
 file(GLOB pyarrow_folders ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/pyarrow)
 if(pyarrow_folders AND NOT IS_DIRECTORY "${SMELT_PYARROW}")
-  unset(SMELT_PYARROW CACHE)  # found once in an environment that is gone
+  unset(SMELT_PYARROW CACHE)  # found in an environment that no longer exists
 endif()
 set(SMELT_PYARROW "${pyarrow_folders}" CACHE PATH "the folder of the Python package pyarrow")
 file(GLOB arrow_library ${SMELT_PYARROW}/libarrow.so.*)

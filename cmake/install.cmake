@@ -1,8 +1,9 @@
-# cmake --install: bin/smelt and, in lib/smelt, what it opens that is no package of the system: Arrow's libraries and the
-# CPU plugin, laid out as in site-packages. The folder can be moved: everything is found beside the program.
-set(SMELT_LIBRARIES lib/smelt)  # find_plugin.cpp looks there
+# cmake --install: installs bin/smelt and, in lib/smelt, the libraries that are no packages of the system: Arrow's
+# libraries and the CPU plugin, with the paths of site-packages. The folder can be moved, because the program finds them
+# by its own path.
+set(SMELT_LIBRARIES lib/smelt)  # find_plugin.cpp searches there
 set_target_properties(smelt PROPERTIES INSTALL_RPATH "$ORIGIN/../${SMELT_LIBRARIES}")
-target_link_options(smelt PRIVATE -Wl,--disable-new-dtags)  # the libraries' own needs, too, are looked for there
+target_link_options(smelt PRIVATE -Wl,--disable-new-dtags)  # the rpath also applies to what the libraries need
 install(TARGETS smelt RUNTIME DESTINATION bin)
 file(GLOB arrow_s3_library ${SMELT_PYARROW}/libarrow_s3.so.*)
 install(FILES ${arrow_library} ${parquet_library} ${arrow_s3_library} DESTINATION ${SMELT_LIBRARIES})

@@ -1,4 +1,4 @@
-# The locks of requirements/ that `smelt setup` follows become part of the program.
+# Compiles the lock files that `smelt setup` uses into the program.
 foreach(name gpu.lock tpu.lock wheel_sizes.txt)
   string(REGEX REPLACE "[.]txt$" "" variable ${name})
   string(REPLACE "." "_" variable ${variable})

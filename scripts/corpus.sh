@@ -1,4 +1,4 @@
-# The demo's text: English prose of this machine in $OUT/corpus. Source lib.sh before it.
+# Gathers the demo's text: English prose from this machine, into $OUT/corpus. Source lib.sh first.
 
 OUT=demo
 WANTED_MB=10
@@ -7,7 +7,8 @@ DOC_ROOTS=(/usr/share/common-licenses /usr/share/perl /usr/share/info /usr/share
 
 corpus_mb() { find "$OUT/corpus" -name '*.txt' -exec cat {} + 2>/dev/null | wc -c | awk '{ print int($1 / 1000000) }'; }
 
-# The text of documentation packages, unpacked here and not installed. None may be had: then there is less to learn from.
+# Downloads the text of documentation packages and unpacks it without installing them. Packages that cannot be
+# downloaded are skipped; the corpus is smaller then.
 fetch_documentation() {
   say "little prose on this machine: fetching the text of ${DOC_PACKAGES[*]}"
   mkdir -p "$OUT/packages"
@@ -24,7 +25,7 @@ fetch_documentation() {
   [ $found -gt 0 ] || say "no documentation package could be downloaded; 'apt-get update' as root may help"
 }
 
-# gather_from FOLDERS...: fills the corpus again from the folders that exist.
+# gather_from FOLDERS...: fills the corpus anew from those of the folders that exist.
 gather_from() {
   rm -rf "$OUT/corpus" "$OUT/corpus.partial"
   .venv/bin/python tools/gather_prose.py --out "$OUT/corpus.partial" --labelled "$OUT/labelled.tsv" "$@"

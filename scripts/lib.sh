@@ -1,5 +1,5 @@
-# Shared by the scripts of this folder: what the build needs, how it is installed, how a preset is built.
-# Source it; it changes to the root of the source tree, and sets ROOT to it and CALLER to the previous directory.
+# Shared by the scripts in this folder: installs what the build needs, and builds a preset. Source this file; it changes
+# to the root of the source tree, and sets ROOT to this folder and CALLER to the previous directory.
 
 set -euo pipefail
 CALLER=$PWD
@@ -37,7 +37,7 @@ from_caller() {
 
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
-# Runs a command as root: directly, or through sudo when it can ask or needs not.
+# Runs a command as root: directly, or with sudo.
 as_root() {
   if [ "$(id -u)" = 0 ]; then
     "$@"
@@ -52,7 +52,7 @@ may_be_root() {
   sudo -n true 2>/dev/null || { [ -t 0 ] && [ -t 2 ]; }
 }
 
-# Installs those of PACKAGES that are missing; does nothing, and needs no rights, when none is.
+# Installs the missing ones of PACKAGES. If none is missing, does nothing and needs no root rights.
 install_packages() {
   command -v dpkg-query >/dev/null ||
     die "this is not Debian or Ubuntu (no dpkg-query)" "install the equivalents of: ${PACKAGES[*]}, then run cmake --preset release"
@@ -69,7 +69,7 @@ install_packages() {
     die "apt-get could not install ${missing[*]}" "read its messages above"
 }
 
-# Prints the first Python 3.10 to 3.13 that can make environments.
+# Prints the first Python 3.10 to 3.13 that can create virtual environments.
 find_python() {
   local python
   for python in python3 /usr/bin/python3 python3.13 python3.12 python3.11 python3.10; do
@@ -81,10 +81,10 @@ find_python() {
   die "no Python 3.10 to 3.13 with venv was found" "apt-get install python3 python3-venv"
 }
 
-# up_to_date STAMP TEXT: whether the stamp file holds exactly this text.
+# up_to_date STAMP TEXT: succeeds if the stamp file contains exactly this text.
 up_to_date() { [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]; }
 
-# pip_install DIR LOCK [PIP OPTIONS]: what the lock file names, by version and hash, into an environment.
+# pip_install DIR LOCK [PIP OPTIONS]: installs the packages of a lock file, by version and hash, into an environment.
 pip_install() {
   local dir=$1 lock=$2
   shift 2
@@ -92,8 +92,8 @@ pip_install() {
     die "pip could not install $lock" "check the network; then run this script again"
 }
 
-# make_environment DIR LOCK: a Python environment that holds what the lock file names.
-# The stamp is written last, so that an interrupted install is done again.
+# make_environment DIR LOCK: creates a Python environment with the packages of the lock file.
+# The stamp is written last, so that an interrupted installation is repeated.
 make_environment() {
   local dir=$1 lock=$2 want
   want="$lock $(sha256sum <"$lock")"
@@ -109,8 +109,8 @@ make_environment() {
   echo "$want" >"$dir/.stamp"
 }
 
-# The TPU compiler is a library that is only loaded by dlopen: the wheel of any Python will do,
-# and it has none for 3.10.
+# The TPU compiler has no wheel for Python 3.10. The wheel for 3.11 works with any Python, because the library is only
+# loaded with dlopen.
 install_tpu_compiler() {
   local lock=requirements/tpu.lock site want
   site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
@@ -121,7 +121,7 @@ install_tpu_compiler() {
   echo "$want" >.venv/.stamp-libtpu
 }
 
-# Schemas that tests read out of packages which are not run, into the environment that reads them.
+# Installs packages of which tests only read the schemas, into the environment of the tests.
 install_schemas() {
   local lock=requirements/schemas.lock want
   want="$lock $(sha256sum <"$lock")"
@@ -131,7 +131,7 @@ install_schemas() {
   echo "$want" >.venv-oracle/.stamp-schemas
 }
 
-# build PRESET [CMAKE BUILD OPTIONS]
+# build PRESET [CMAKE BUILD OPTIONS]: configures and builds a CMake preset.
 build() {
   local preset=$1
   shift

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""masked_sentences.py FILE: prints three sentences of a file, each with one word as [MASK].
+"""masked_sentences.py FILE: prints three sentences of a file, each with one word replaced by [MASK].
 
-The file has a sentence on each line, as a run's text/heldout.txt. In scripts that put no spaces
-between words a character is masked.
+The file has one sentence per line, like a run's text/heldout.txt. In writing systems without spaces between words, a
+character is replaced.
 """
 
 import sys
 import unicodedata
 
 COUNT = 3
-LEAST, MOST = 25, 160  # characters of a sentence that is shown
+LEAST, MOST = 25, 160  # number of characters of the sentences that are printed
 
 
 def is_letter(character):
@@ -17,7 +17,7 @@ def is_letter(character):
 
 
 def mask_word(words):
-    """Returns the words with the longest of the middle ones as [MASK]; punctuation stays."""
+    """Replaces the longest of the middle words by [MASK]; punctuation stays."""
     middle = range(len(words) // 3, max(len(words) // 3 + 1, 2 * len(words) // 3))
     at = max(middle, key=lambda i: sum(map(is_letter, words[i])))
     letters = [i for i, character in enumerate(words[at]) if is_letter(character)]
@@ -28,7 +28,7 @@ def mask_word(words):
 
 
 def mask_character(text):
-    """Returns the text with a letter near its middle, and the marks on it, as [MASK]."""
+    """Replaces a letter near the middle of the text, and its combining marks, by [MASK]."""
     for begin in range(len(text) // 2, len(text)):
         if unicodedata.category(text[begin])[0] != "L":
             continue

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks the documentation's sources.
 
-Fails if a path such as docs/guides/text.md in any file of the tree names a page that does not exist, or if a line of a page
-has more than 100 characters. Tables, code blocks and lines with a link to another site may be longer.
+Fails if any file of the source tree mentions a page, such as docs/guides/text.md, that does not exist, or if a line of
+a page has more than 100 characters. Tables, code blocks and lines with a link to another site may be longer.
 """
 import os
 import pathlib
@@ -17,7 +17,7 @@ FOLDERS = ("src", "tests", "docs", "tools", "scripts", "bench", "recipes", "cmak
 
 
 def source_files():
-    """Files of the source tree, without what a build makes."""
+    """Returns the files of the source tree, without build outputs."""
     files = [path for path in pathlib.Path(".").iterdir() if path.is_file()]
     for folder in FOLDERS:
         files += [path for path in pathlib.Path(folder).rglob("*") if path.is_file() and path.suffix != ".pyc"]
@@ -25,7 +25,7 @@ def source_files():
 
 
 def missing_pages(path):
-    """Messages about pages that the file names and the tree does not have."""
+    """Returns messages about pages that the file mentions but that do not exist."""
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -38,7 +38,7 @@ def missing_pages(path):
 
 
 def long_lines(path):
-    """Messages about lines that are too long to read in a terminal."""
+    """Returns messages about lines that are too long."""
     found, fence = [], False
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if line.lstrip().startswith("```"):

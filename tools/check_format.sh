@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks that src/ and tests/ are formatted as .clang-format says, by the version that requirements/test.in names;
-# with --fix formats them. Exits 77 if that version is not installed.
+# Checks that src/ and tests/ are formatted as .clang-format specifies, with the version of clang-format in
+# requirements/test.in; --fix formats them. Exits with 77 if that version is not installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 format=.venv-oracle/bin/clang-format

@@ -2,13 +2,18 @@
 
 python tools/check_hf_folder.py FOLDER [--inputs IN.safetensors --outputs OUT.safetensors] [--text TEXT] [--save-tokenizer TO]
 
-Fails unless every weight of the class that config.json names comes from the folder and every tensor in it is used.
-IN holds input_ids, input_mask, segment_ids [B,S] and masked_lm_positions [B,P]. OUT gets of BertForPreTraining mlm_logits
-[B,P,V] and nsp_logits [B,2], of T5ForConditionalGeneration, for which IN holds inputs [B,S] and targets [B,T], logits
-[B,T,V], of ElectraForMaskedLM mlm_logits, of ElectraForPreTraining disc_logits [B,S], of …ForSequenceClassification
-class_logits [B,C], of …ForTokenClassification [B,S,C], of …ForQuestionAnswering [B,S,2].
---text prints the tokens and ids that BertTokenizer, or T5Tokenizer, makes of TEXT, and fails unless tokenizer.json, where
-there is one, gives the same. --save-tokenizer writes the fast form of it, with its tokenizer.json, and does no more.
+Fails unless every weight of the class in config.json comes from the folder and every tensor in the folder is used.
+IN contains input_ids, input_mask, segment_ids [B,S] and masked_lm_positions [B,P], or for a T5 inputs [B,S] and targets
+[B,T]. The contents of OUT depend on the class:
+  BertForPreTraining           mlm_logits [B,P,V], nsp_logits [B,2]
+  …ForMaskedLM                 mlm_logits [B,P,V]
+  T5ForConditionalGeneration   logits [B,T,V]
+  ElectraForPreTraining        disc_logits [B,S]
+  …ForSequenceClassification   class_logits [B,C]
+  …ForTokenClassification      class_logits [B,S,C]
+  …ForQuestionAnswering        class_logits [B,S,2]
+--text prints the tokens and ids of TEXT by BertTokenizer or T5Tokenizer, and fails if the fast tokenizer returns other
+ids. --save-tokenizer only writes the fast tokenizer, with its tokenizer.json, to TO.
 """
 import argparse
 import os
@@ -23,8 +28,8 @@ from safetensors.numpy import load_file, save_file
 
 
 def narrow_heads(model, config):
-    """What prune_heads() of transformers' PyTorch classes does at once where config.json lists heads that are gone;
-    TensorFlow's do not have it."""
+    """Removes the heads that config.json lists as pruned. transformers' PyTorch classes do this themselves with
+    prune_heads(), which its TensorFlow classes lack."""
     if not config.pruned_heads:
         return
     encoder = getattr(model, config.model_type).encoder
@@ -42,8 +47,8 @@ def load_model(folder):
     import transformers
     from transformers.modeling_tf_pytorch_utils import load_pytorch_state_dict_in_tf2_model
 
-    # from_pretrained of 4.57 iterates over a safe_open handle, which no version of safetensors allows;
-    # this is the function that it calls, with the same tensors in a dict.
+    # from_pretrained of 4.57 iterates over a safe_open handle, which no version of safetensors allows. This calls the
+    # same function as from_pretrained, with the same tensors in a dict.
     config = transformers.AutoConfig.from_pretrained(folder)
     if config.architectures not in (["BertForPreTraining"], ["BertForMaskedLM"],
                                     ["ElectraForPreTraining"], ["ElectraForMaskedLM"],
@@ -53,7 +58,7 @@ def load_model(folder):
                                     ["ElectraForQuestionAnswering"], ["RobertaForMaskedLM"],
                                     ["RobertaForSequenceClassification"], ["RobertaForTokenClassification"],
                                     ["RobertaForQuestionAnswering"]):
-        sys.exit(f"architectures are {config.architectures}")
+        sys.exit(f"config.json: unsupported architectures {config.architectures}")
     model_class = getattr(transformers, "TF" + config.architectures[0])
     path = os.path.join(folder, "model.safetensors")
     with safe_open(path, framework="np") as file:

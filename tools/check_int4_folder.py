@@ -1,11 +1,12 @@
-"""Reads a folder of weights in four bits as the description of compressed-tensors' format "pack-quantized" says, in numpy.
+"""Checks a folder of int4 weights against the description of compressed-tensors' format "pack-quantized", in numpy.
 
 python tools/check_int4_folder.py FOLDER --group G [--source SOURCE] [--plain OUT]
 
-Fails unless quantization_config is of that format with weights of four bits by groups of G, symmetric, and each matrix that
-"Linear" is, no table and none that "ignore" names, has "weight_packed" i32 [R,C/8], "weight_scale" f32 [R,C/G] and
-"weight_shape" i64 [2]. --source: the folder before; codes and scales must be those of the rule scale = max|w| / 7.5,
-code = w / scale rounded half to even, and all else the same bytes. --plain writes f32 weights, codes times scales.
+Fails unless quantization_config has this format with symmetric int4 weights in groups of G, and each matrix of "Linear"
+(all matrices except embeddings and those in "ignore") has "weight_packed" i32 [R,C/8], "weight_scale" f32 [R,C/G] and
+"weight_shape" i64 [2]. --source is the folder before quantization: scale = max|w| / 7.5 and code = w / scale, rounded
+half to even, must give the same scales and codes, and everything else must be the same bytes. --plain writes the
+dequantized f32 weights to OUT.
 """
 import argparse
 import json
@@ -42,7 +43,7 @@ def check_config(said, group):
     groups = list(said["config_groups"].values())
     if said["quant_method"] != "compressed-tensors" or said["format"] != "pack-quantized" or len(groups) != 1:
         sys.exit(f"quantization_config is {said}")
-    if groups[0].get("format") != "pack-quantized":  # what compressed-tensors goes by since 0.15
+    if groups[0].get("format") != "pack-quantized":  # compressed-tensors reads this field since 0.15
         sys.exit(f"a group's format is {groups[0].get('format')}")
     if groups[0]["targets"] != ["Linear"] or groups[0]["input_activations"]:
         sys.exit(f"a group is {groups[0]}")

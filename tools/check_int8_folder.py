@@ -1,13 +1,13 @@
-"""Reads a folder of weights in eight bits as the description of compressed-tensors' format "int-quantized" says, in numpy.
+"""Checks a folder of int8 weights against the description of compressed-tensors' format "int-quantized", in numpy.
 
 python tools/check_int8_folder.py FOLDER [--source SOURCE] [--plain OUT]
 
-Fails unless quantization_config is of that format with weights i8 by channel, symmetric, and each matrix that it targets,
-and no other, has codes "weight" i8 [R,C] and "weight_scale" f32 [R,1], and, where a group's input_activations are i8 by
-tensor, symmetric and static, "input_scale" f32 [1]: "Linear" are all matrices of no table but those
-that "ignore" names, other targets are modules by name. --source: the folder before; codes and scales must be those of the
-rule scale = max|w| / 127.5, code = w / scale rounded half to even, and all else the same bytes. --plain writes the folder
-once more with f32 weights, codes times scales, for tools/check_hf_folder.py.
+Fails unless quantization_config has this format with symmetric int8 weights per channel, and each targeted matrix, and
+no other, has codes "weight" i8 [R,C] and "weight_scale" f32 [R,1]; also "input_scale" f32 [1] if its group has static,
+symmetric int8 input_activations per tensor. The target "Linear" means all matrices except embeddings and those in
+"ignore"; other targets are names of modules. --source is the folder before quantization: scale = max|w| / 127.5 and
+code = w / scale, rounded half to even, must give the same scales and codes, and everything else must be the same bytes.
+--plain writes the folder with dequantized f32 weights to OUT, for tools/check_hf_folder.py.
 """
 import argparse
 import json
@@ -31,7 +31,7 @@ def has(said, wanted):
     return all(said[key] == value for key, value in wanted.items())
 
 
-# The modules, and those of them with static scales of what comes to them.
+# The targeted modules, and those of them that have static input scales.
 def targeted(config, tensors):
     said = config["quantization_config"]
     if said["quant_method"] != "compressed-tensors" or said["format"] != "int-quantized":
@@ -39,7 +39,7 @@ def targeted(config, tensors):
     matrices = {name[:-7] for name, t in tensors.items() if name.endswith(".weight") and t.ndim == 2}
     found, static = set(), set()
     for group in said["config_groups"].values():
-        if group.get("format") != "int-quantized":  # what compressed-tensors goes by since 0.15
+        if group.get("format") != "int-quantized":  # compressed-tensors reads this field since 0.15
             sys.exit(f"a group's format is {group.get('format')}")
         inputs = group["input_activations"]
         if not has(group["weights"], WEIGHTS) or (inputs and not has(inputs, INPUTS)):

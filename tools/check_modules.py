@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Checks every #include "module/file.h" of src/ and tests/ against the modules' DEPS in CMakeLists.txt.
 
-A module, or a submodule such as io/http, may include itself and what its DEPS reach; no two top-level modules depend on each
-other. Tests may include any module; src/ never includes tests/. The namespace of a file is its module: smelt::checkpoint in
-src/checkpoint and tests/checkpoint, plain smelt in src/base and for what all tests share. No two headers of src/ may define a
-type of one name in one namespace: each submodule is a library of its own, so the linker would silently take one type's
-functions for the other's.
+A module, or a submodule such as io/http, may include its own headers and those of its direct and indirect DEPS. No two
+top-level modules may depend on each other. Tests may include any module; src/ must not include tests/. The namespace of
+a file is its module: smelt::checkpoint in src/checkpoint and tests/checkpoint, and smelt in src/base and in files that
+all tests share. No two headers of src/ may define a type of the same name in the same namespace: each submodule is a
+separate library, so the linker would silently use one type's functions for the other.
 Prints one line per fault and exits with 1 if there is any.
 
     tools/check_modules.py [ROOT] [--sizes]
@@ -26,7 +26,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 def allowed_modules(cmake):
     """Returns, for each module, the modules that it may include, and the faults of DEPS.
 
-    DEPS name only modules declared above, so that submodules have no cycle.
+    DEPS may only name modules that are declared above, so that submodules have no cycle.
     """
     allowed, errors = {}, []
     for module, deps in MODULE.findall(cmake):
@@ -39,7 +39,7 @@ def allowed_modules(cmake):
 
 
 def top_level_cycles(allowed):
-    """Returns a fault for each two top-level modules of which each depends on the other."""
+    """Returns a fault for each two top-level modules that depend on each other."""
     above = {}
     for module, reached in allowed.items():
         top = module.split("/")[0]
@@ -49,7 +49,7 @@ def top_level_cycles(allowed):
 
 
 def module_of(path, modules):
-    """Returns the declared module that holds a file, given its path relative to src/, or None."""
+    """Returns the declared module of a file, given its path relative to src/, or None."""
     parts = path.split("/")[:-1]
     return next((name for count in (2, 1) if (name := "/".join(parts[:count])) in modules), None)
 
@@ -77,12 +77,12 @@ def wrong(root, path, name, allowed):
     return None
 
 
-# Namespaces beside those of the modules: the mirrors of PJRT's C API, and of tests alone.
+# Namespaces besides those of the modules: the mirrors of PJRT's C API, and namespaces of tests.
 OTHERS = {"src": {"smelt::pjrt_abi"}, "tests": {"smelt::pjrt_abi", "smelt::testing", "smelt::stand_in"}}
 
 
 def opened_namespaces(text):
-    """Yields (line, name, whether it only declares types ahead) of each namespace smelt that a file opens."""
+    """Yields (line, name, whether it contains only forward declarations) for each namespace smelt that a file opens."""
     for found in NAMESPACE.finditer(text):
         body = text[found.end():].split("\n}", 1)[0]
         is_ahead = all(DECLARED_AHEAD.match(line) for line in body.splitlines() if line.strip())
@@ -90,7 +90,7 @@ def opened_namespaces(text):
 
 
 def namespaces(root, modules):
-    """Returns a fault for each file whose namespace is not its module's. Other modules' types may be declared ahead."""
+    """Returns a fault for each file in another module's namespace, which may only contain forward declarations."""
     tops = {module.split("/")[0] for module in modules} - {"base"}
     errors = []
     for base in ("src", "tests"):
@@ -151,7 +151,7 @@ def main():
     if args.sizes:
         return sizes(root)
     problems = check(root)
-    print("\n".join(problems) or "modules: every include follows the diagram, every namespace is its module, every type has a name of its own")
+    print("\n".join(problems) or "modules: includes, namespaces and type names are correct")
     sys.exit(bool(problems))
 
 

@@ -2,9 +2,9 @@
 
 python tools/check_onnx_folder.py HUGGING_FACE_FOLDER ONNX_FOLDER
 
-Fails unless onnx's checker takes every file, inputs and outputs have the names of Optimum's exporter, the tokenizer's files
-are there, and values are transformers' to 1e-4. Of a T5 the answer is also decoded a token at a time with the keys and
-values of the tokens before, and must give the logits of all tokens at once.
+Fails unless onnx's checker accepts every file, inputs and outputs have the names of Optimum's exporter, the tokenizer's
+files exist, and values match transformers' up to 1e-4. For a T5, also decodes token by token with the KV cache, which
+must give the same logits as all tokens at once.
 """
 import os
 import sys
@@ -46,7 +46,7 @@ def require_near(what, is_, wanted):
 
 
 def batch_of(rng, rows, length, vocab_size):
-    """Ids and a mask; all rows but the first end earlier."""
+    """Returns ids and a mask; all rows except the first have padding."""
     mask = np.ones((rows, length), np.int64)
     for row in range(1, rows):
         mask[row, length - row:] = 0
@@ -81,7 +81,7 @@ def key_names(prefix, layers, parts):
 
 
 class Answerer:
-    """The three files of a T5."""
+    """Runs the three files of a T5."""
 
     def __init__(self, folder, layers):
         self.encoder = session_of(folder, "encoder_model.onnx")
@@ -102,7 +102,7 @@ class Answerer:
         return self.decoder.run(None, {"input_ids": told, "encoder_attention_mask": mask, "encoder_hidden_states": hidden})
 
     def one_by_one(self, told, hidden, mask, at_once):
-        """Logits of the tokens `told`, the first alone and then `at_once` tokens at a time."""
+        """Returns the logits for the decoder inputs `told`, of which it runs `at_once` at a time after the first."""
         out = self.logits(told[:, :1], hidden, mask)
         past = {name.replace("present", "past_key_values"): value
                 for name, value in zip(names(self.decoder.get_outputs())[1:], out[1:])}
@@ -142,7 +142,7 @@ def main():
     missing = [name for name in beside + ["tokenizer.json"]
                if os.path.exists(os.path.join(hugging_face, name)) and not os.path.exists(os.path.join(folder, name))]
     if missing:
-        fail(f"{missing} are not beside the ONNX files")
+        fail(f"{missing} are missing in the folder of the ONNX files")
     check = check_t5 if model.config.model_type == "t5" else check_encoder
     check(model, folder, np.random.default_rng(7))
 

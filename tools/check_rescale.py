@@ -2,10 +2,10 @@
 
 python tools/check_rescale.py SOURCE CUT --rows ROWS.tsv --length S
 
-SOURCE and CUT are folders of a BERT or an ELECTRA with a head for whole texts, CUT with fewer neurons and heads in each
-layer. Of each layer's two products the units that stay are found, then the factors s that make |sum_k s_k a_k - y|
-least over all tokens, y what the product gives in SOURCE and a_k what unit k adds to it. Fails unless the weights of
-CUT are those of SOURCE times these factors.
+SOURCE and CUT are folders of a BERT or an ELECTRA that classifies texts; CUT has fewer neurons and heads in each layer.
+For both output matmuls of each layer, finds the units that were kept and then the factors s that minimize
+|sum_k s_k a_k - y| over all tokens, where y is the output of the matmul in SOURCE and a_k the contribution of unit k.
+Fails unless the weights of CUT are those of SOURCE times these factors.
 """
 import argparse
 import csv
@@ -22,7 +22,7 @@ from check_hf_folder import load_model
 
 
 def products(model, folder, texts, length):
-    """(name, rows [T,F], heads) of each layer's two products, of tokens that are no padding."""
+    """Yields (name, inputs [T,F], units) for both output matmuls of each layer; T are the tokens without padding."""
     import transformers
     tokenizer = transformers.BertTokenizer.from_pretrained(folder)
     asked = tokenizer(texts, padding="max_length", truncation=True, max_length=length, return_tensors="np")
@@ -41,7 +41,7 @@ def products(model, folder, texts, length):
 
 
 def kept_units(name, units, source, cut):
-    """By the rows that make them, which are as they were."""
+    """Returns the indices of the kept units, found by the weights that compute them, which pruning does not change."""
     made = name.replace("attention.output.dense", "attention.self.value") if "attention" in name else \
         name.replace("output.dense", "intermediate.dense")
     was = source[made].reshape(units, -1)
@@ -74,8 +74,8 @@ def main():
             sys.exit(f"{name}: off by {error}: factors are {factors}")
         most = max(most, np.abs(factors - 1).max())
     if most < 0.1:
-        sys.exit(f"no factor is further than {most} from 1")
-    print("all products are rescaled by least squares")
+        sys.exit(f"all factors are within {most} of 1")
+    print("all matmuls are rescaled by least squares")
 
 
 if __name__ == "__main__":

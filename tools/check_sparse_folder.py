@@ -1,12 +1,13 @@
-"""Reads a folder of weights that are mostly zeros as the description of compressed-tensors' format "sparse-bitmask" says, in numpy.
+"""Checks a folder of sparse weights against the description of compressed-tensors' format "sparse-bitmask", in numpy.
 
 python tools/check_sparse_folder.py FOLDER [--source SOURCE --sparsity S | --nm N:M] [--plain OUT]
 
-Fails unless quantization_config has a sparsity_config of that format, no config_groups, and each matrix that "Linear" is, no
-table and none that "ignore" names, has "compressed" f32 [K], "bitmask" u8 [R, C/8 rounded up], "row_offsets" i64 [R] and
-"shape" i64 [2] in the place of "weight". --source: the folder before. Of it exactly max(round(n (1 - S)), 1) of the n weights of
-all these matrices must be left, the largest by size, of equal ones the first by name and place; or of each M neighbouring
-inputs the N largest; and all else must be the same bytes. --plain writes the folder once more with f32 weights.
+Fails unless quantization_config has a sparsity_config of this format and no config_groups, and each matrix of "Linear"
+(all matrices except embeddings and those in "ignore") has "compressed" f32 [K], "bitmask" u8 [R, C/8 rounded up],
+"row_offsets" i64 [R] and "shape" i64 [2] instead of "weight". --source is the folder before pruning. With --sparsity,
+exactly max(round(n (1 - S)), 1) of the n weights of all these matrices must be kept: the largest by magnitude, and of
+equal weights the first by name and position. With --nm, the N largest of each M neighbouring inputs must be kept.
+Everything else must be the same bytes. --plain writes the folder with dense f32 weights to OUT.
 """
 import argparse
 import json
@@ -35,7 +36,7 @@ def dense(tensors, module):
     places = np.unpackbits(bits, axis=-1, count=C, bitorder="little").astype(bool)
     counts = places.sum(1)
     if not np.array_equal(offsets, np.cumsum(counts) - counts) or counts.sum() != values.size or (values == 0).any():
-        sys.exit(f"{module}: bits, values and offsets do not fit together")
+        sys.exit(f"{module}: bitmask, values and offsets are inconsistent")
     out = np.zeros((R, C), np.float32)
     out[places] = values
     return out

@@ -1,9 +1,9 @@
-"""Reads a checkpoint with TensorFlow and saves the same tensors again with it.
+"""Reads a checkpoint with TensorFlow and saves its tensors to another checkpoint.
 
 python tools/check_tf_checkpoint.py PREFIX AGAIN
 
-Prints each tensor's name, type and shape with the sum of its elements, as tf.train.load_checkpoint gives them; restores all
-of them with the op that Saver.restore runs, and saves them in the order of their names as AGAIN.
+Prints each tensor's name, type, shape and sum of elements, as read by tf.train.load_checkpoint. Then restores all
+tensors with the op that Saver.restore runs, and saves them in the order of their names as AGAIN.
 """
 import os
 import sys

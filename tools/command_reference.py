@@ -27,18 +27,18 @@ def help_text(program, *command):
 
 
 def commands(overview):
-    """Names of the commands in the list that `smelt help` prints, in its order."""
+    """Returns the names of the commands in the order in which `smelt help` lists them."""
     return re.findall(r"^  ([a-z_-]+)  +\S", overview, flags=re.MULTILINE)
 
 
 def subcommands(text):
-    """Names of the commands below one, in the order of its help text."""
+    """Returns the names of a command's subcommands, in the order of its help text."""
     match = re.search(r"^(?:Subcommands|SUBCOMMANDS):\n((?:  .*\n?)+)", text, flags=re.MULTILINE)
     return re.findall(r"^  ([a-z_-]+)", match.group(1), flags=re.MULTILINE) if match else []
 
 
 def section(program, command, level):
-    """The help text of a command below a heading, and those of its subcommands."""
+    """Returns the help text of a command with a heading, followed by those of its subcommands."""
     text = help_text(program, *command)
     parts = [f"{'#' * level} smelt {' '.join(command)}\n\n```text\n{text}\n```\n"]
     return parts + [part for name in subcommands(text) for part in section(program, [*command, name], level + 1)]

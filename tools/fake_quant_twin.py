@@ -1,12 +1,13 @@
-"""A product that learns as codes of eight bits would give it, in JAX, and its gradients.
+"""Computes a matmul with fake int8 quantization, and its gradients, in JAX.
 
 python tools/fake_quant_twin.py IN OUT
 
-IN holds x f32 [T,I], kernel f32 [I,O] and cotangent f32 [T,O]; OUT gets y = q(x) q(kernel) [T,O], and of sum(y cotangent) the
-gradients dx and dkernel. q of a row of x: s = max(max|x| / 127, 2^-23), s round(x / s); of an output of the kernel: s =
-max(max|w| / 127.5, 2^-23), s min(round(w / s), 127); both round half to even and are a + stop_gradient(q(a) - a) to
-differentiation. Fails unless TensorFlow's fake_quant_with_min_max_vars_per_channel gives the same q for these scales, but for
-an output's largest weight where it is negative, -127.5 s: of that tie TensorFlow takes the upper.
+IN contains x f32 [T,I], kernel f32 [I,O] and cotangent f32 [T,O]. OUT gets y = q(x) q(kernel) [T,O], and the gradients
+dx and dkernel of sum(y cotangent). For a row of x, q(x) = s round(x / s) with s = max(max|x| / 127, 2^-23); for an
+output of the kernel, q(w) = s min(round(w / s), 127) with s = max(max|w| / 127.5, 2^-23). Both round half to even, and
+gradients pass straight through: a + stop_gradient(q(a) - a). Fails unless TensorFlow's
+fake_quant_with_min_max_vars_per_channel gives the same q for these scales. The only exception is an output's largest
+weight if it is negative, -127.5 s: TensorFlow rounds this tie up.
 """
 import sys
 
@@ -24,7 +25,7 @@ def scales_of(x, kernel):
             np.maximum(np.abs(kernel).max(0, keepdims=True) / np.float32(127.5), LEAST))
 
 
-# By numpy: XLA may multiply by a reciprocal, to which a tie is none.
+# In numpy, because XLA may multiply by a reciprocal, which changes ties.
 def rounded(x, kernel):
     of_x, of_kernel = scales_of(x, kernel)
     return np.rint(x / of_x) * of_x, np.minimum(np.rint(kernel / of_kernel), 127) * of_kernel

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Gathers English prose that a Debian machine carries: manuals, licences, package documentation.
+"""Gathers English prose from a Debian machine: manuals, licences, package documentation.
 
-Writes plain text, paragraphs separated by blank lines, one file per source folder, and prints how much.
-With --labelled also a TSV of paragraphs, each with the package (or section of the manual) that it is from:
-what a classifier can be taught. Reads only files below the given roots; markup is reduced to words by simple rules, and a paragraph is kept
-only if it reads like prose (mostly letters, common English words, sentences that end).
+Writes plain text with a blank line between paragraphs, one file per source folder, and prints the amount. --labelled
+also writes a TSV of paragraphs labelled with their package (or section of the manual), to train a classifier. Reads
+only files below the given roots. Simple rules remove markup, and a paragraph is kept only if it reads like prose
+(mostly letters, common English words, complete sentences).
 """
 import argparse
 import gzip
@@ -29,7 +29,7 @@ def read_text(path):
 
 
 def from_roff(text):
-    """Manual pages: a macro line ends or continues a paragraph; font and character escapes go."""
+    """Converts manual pages: a macro line ends or continues a paragraph; font and character escapes are removed."""
     text = re.sub(r"\\f[A-Z]|\\f\(..|\\f\[[^]]*\]|\\s[-+]?\d|\\[&|^c/,]", "", text)
     text = re.sub(r"\\\((?:aq|cq|oq)", "'", re.sub(r"\\\((?:lq|rq|dq)", '"', text))
     text = text.replace("\\-", "-").replace("\\e", "\\").replace("\\ ", " ").replace("\\(em", " - ")
@@ -107,12 +107,12 @@ MOST_OF_LABEL, LEAST_OF_LABEL, MOST_LABELS = 400, 200, 12
 
 
 def label_of(root, path):
-    """The package of a file: the folder below the root, or below doc, where all have one."""
+    """Returns the label of a file: the root's name and the folder below the root, such as doc/bash."""
     return f"{root.name}/{path.relative_to(root).parts[0]}"
 
 
 def write_labelled(out, labelled):
-    """The labels with most paragraphs, as many of each: evenly taken, so that no file prevails."""
+    """Writes paragraphs of the most frequent labels, at most MOST_OF_LABEL of each, taken evenly from all files."""
     largest = sorted(labelled, key=lambda label: -len(labelled[label]))[:MOST_LABELS]
     with open(out, "w", encoding="utf-8") as file:
         file.write("text\tlabel\n")
@@ -129,8 +129,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("roots", nargs="+", type=pathlib.Path)
     parser.add_argument("--out", required=True, type=pathlib.Path, help="folder for the text files")
-    parser.add_argument("--limit-mb", type=float, default=24, help="stop when this much was gathered")
-    parser.add_argument("--labelled", type=pathlib.Path, help="a TSV of paragraphs with their package")
+    parser.add_argument("--limit-mb", type=float, default=24, help="stop after this amount of text")
+    parser.add_argument("--labelled", type=pathlib.Path, help="TSV file for paragraphs labelled with their package")
     args = parser.parse_args()
     labelled = {}
     args.out.mkdir(parents=True, exist_ok=True)

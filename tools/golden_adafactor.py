@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Golden values of Adafactor from T5X's adafactor.py, transformers' optimization.py and optax.
 
-The class of T5X is taken out of its source, as is transformers', so that nothing else of either is needed:
+The classes are extracted from the source files of T5X and transformers, so that nothing else of them is needed:
 python tools/golden_adafactor.py /path/to/t5x/t5x/adafactor.py /path/to/transformers/optimization.py
 
 Writes tests/golden/adafactor.safetensors (parameters, gradients, and parameters and slots after some of the steps)
@@ -41,7 +41,7 @@ DEFAULTS = dict(decay_rate=0.8, clip=1.0, parameter_scale=True, momentum=0.0, we
 
 
 def t5x_class(path):
-    """T5X's Adafactor over stand-ins of the two modules of T5X that it imports."""
+    """Returns T5X's Adafactor, with stubs of the two modules of T5X that it imports."""
     class OptimizerDef:
         def __init__(self, hyper_params):
             self.hyper_params = hyper_params
@@ -70,7 +70,8 @@ def run_t5x(case, parameters, gradients, tell):
             state = states[name]
             slots = {"adafactor_v": state.v}
             if state.v_row.shape != (1,):
-                rows_first = parameters[name].shape[0] <= parameters[name].shape[1]  # v_row is of the smaller one
+                # v_row belongs to the smaller dimension
+                rows_first = parameters[name].shape[0] <= parameters[name].shape[1]
                 row, column = (state.v_row, state.v_col) if rows_first else (state.v_col, state.v_row)
                 slots = {"adafactor_row": row[:, None], "adafactor_column": column[None, :]}
             if case["momentum"]:
@@ -124,7 +125,8 @@ def run_optax(case, parameters, gradients, tell):
 def main():
     rng = np.random.default_rng(180404235)
     draw = lambda shape, spread: rng.normal(0.0, spread, shape).astype(np.float32)
-    # The scale of one parameter is below epsilon2; gradients differ in size between steps, so that some are clipped.
+    # The scale of one parameter is below epsilon2. Gradients differ in magnitude between steps, so that some are
+    # clipped.
     parameters = {name: draw(shape, 1e-4 if name.startswith("small") else 0.4) for name, shape in SHAPES.items()}
     gradients = [{name: draw(shape, 10.0 ** rng.uniform(-3, 1)) for name, shape in SHAPES.items()} for _ in range(10)]
     tensors = {f"start/{name}": value for name, value in parameters.items()}
@@ -137,7 +139,7 @@ def main():
                 for slot, of_slot in {"": value, **{"/" + key: slot for key, slot in slots.items()}}.items():
                     tensors[f"{case_name}/{step + 1}/{name}{slot}"] = np.asarray(of_slot, np.float32)
 
-        names = MATRICES if case["program"] == "t5x" else SHAPES  # T5X's heuristic takes no others
+        names = MATRICES if case["program"] == "t5x" else SHAPES  # T5X's heuristic accepts no others
         globals()["run_" + case["program"]](case, {name: parameters[name] for name in names}, gradients, tell)
     save_file({name: np.ascontiguousarray(value) for name, value in tensors.items()}, GOLDEN / "adafactor.safetensors")
     made_by = f"tools/golden_adafactor.py, jax {jax.__version__}, optax {optax.__version__}, torch {torch.__version__}"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Golden values of optimizers from JEstimator's Amos and from optax.
 
-Runs amos.py and amos_helper.py of google-research/jestimator, whose path is the only argument, on made-up
-parameters and gradients; eta and slots' shapes of its BERTs come from get_eta_fn and get_shape_fn of their
-modeling.py, taken out of the source because the rest needs flaxformer. Writes tests/golden/amos.safetensors
+Runs amos.py and amos_helper.py of google-research/jestimator, whose path is the only argument, on random
+parameters and gradients. The etas and slot shapes of its BERTs come from get_eta_fn and get_shape_fn in their
+modeling.py, extracted from the source because the rest needs flaxformer. Writes tests/golden/amos.safetensors
 (parameters, gradients, and parameters and slots after some of the steps) and tests/golden/amos.json (settings,
 expressions, eta and shapes).
 
@@ -83,7 +83,7 @@ def flat(tree, path=()):
 
 
 def schedule(case):
-    """JEstimator's: a warm-up that multiplies, and a decay from its end on."""
+    """Returns JEstimator's schedule: a linear warm-up, then a linear decay that starts where the warm-up ends."""
     warmup, decay = case["warmup_steps"], case["decay_to_step"]
 
     def rate(step):
@@ -105,7 +105,7 @@ def optimizer(case):
 
 
 def slots(state):
-    """The slots in an optimizer's state, by smelt's names."""
+    """Returns the slots in an optimizer's state, by smelt's names."""
     out = {}
     for part in state if type(state) is tuple else (state,):
         for attribute, slot in (("v", "amos_v"), ("b", "amos_b"), ("ema", "amos_m"), ("mu", "adam_m"), ("nu", "adam_v")):
@@ -171,7 +171,7 @@ def main():
     rng = np.random.default_rng(221011693)
     draw = lambda shape, spread: rng.normal(0.0, spread, shape).astype(np.float32)
     parameters = {name: draw(shape, 0.3) for name, shape in SHAPES.items()}
-    spreads = {name: 10.0 ** rng.uniform(-3, 0.3) for name in SHAPES}  # clip_value cuts some, and not others
+    spreads = {name: 10.0 ** rng.uniform(-3, 0.3) for name in SHAPES}  # clip_value clips some of them
     gradients = [{name: draw(shape, spreads[name]) for name, shape in SHAPES.items()} for _ in range(20)]
     tensors = {f"start/{name}": value for name, value in parameters.items()}
     tensors |= {f"gradient/{step}/{name}": value for step, of in enumerate(gradients) for name, value in of.items()}

@@ -35,7 +35,7 @@ CONFIG = {  # as in a bert_config.json; hidden_act "gelu" is the tanh approximat
 
 
 def original_name(name):
-    """A variable of the TF model -> (its name in the original checkpoint, stored transposed there)."""
+    """Returns a TF variable's name in the original checkpoint, and whether it is stored transposed there."""
     name = name.split("/", 1)[1].removesuffix(":0")
     name = name.replace("mlm___cls", "cls").replace("nsp___cls", "cls").replace("layer_._", "layer_")
     transposed = name == "cls/seq_relationship/kernel"
@@ -58,7 +58,7 @@ def make_model():
 
 
 def draw_parameters(variables, rng):
-    """Large enough that no part of the model is nearly linear or nearly zero."""
+    """Draws parameters so large that no part of the model is nearly linear or nearly zero."""
     parameters = {}
     for name in sorted(variables):
         variable, transposed = variables[name]
@@ -72,7 +72,7 @@ def draw_parameters(variables, rng):
 
 
 def draw_batch(rng):
-    """Padding, both segments, unused prediction slots, and labels that can be learned a little."""
+    """Draws a batch with padding, both segments, unused prediction slots, and slightly learnable labels."""
     batch = {
         "input_ids": np.zeros([BATCH, SEQUENCE], np.int32),
         "input_mask": np.zeros([BATCH, SEQUENCE], np.int32),
@@ -146,7 +146,7 @@ def clip_by_global_norm(gradients):
 
 
 def update(kind, step, lr, name, p, g, m, v):
-    """One parameter's new (value, m, v). bert: without bias correction; adamw: Loshchilov & Hutter."""
+    """Returns a parameter's new (value, m, v). bert: without bias correction; adamw: Loshchilov & Hutter."""
     f32 = np.float32
     m = f32(BETA1) * m + f32(1 - BETA1) * g
     v = f32(BETA2) * v + f32(1 - BETA2) * np.square(g)
@@ -162,7 +162,7 @@ def update(kind, step, lr, name, p, g, m, v):
 
 
 def train(kind, model, variables, start, batches):
-    """The loss before each of the ten updates, the last parameters, the norms before clipping."""
+    """Returns the loss before each of the ten updates, the last parameters, and the norms before clipping."""
     parameters = dict(start)
     m = {name: np.zeros_like(p) for name, p in parameters.items()}
     v = {name: np.zeros_like(p) for name, p in parameters.items()}

@@ -1,12 +1,12 @@
-"""Thresholds of histograms of |x|, for tests/golden/calibration.json.
+"""Computes thresholds for histograms of |x|, for tests/golden/calibration.json.
 
 python tools/golden_calibration.py OUT [--modelopt HISTOGRAM.py] [--onnxruntime]
 
-The rules are stated in src/compress/calibration.h and written down here once more, in numpy. The originals are looked at
-where they are named, and must say the same: of entropy and percentile those of NVIDIA's Model Optimizer (the file
-modelopt/torch/quantization/calib/histogram.py of the wheel nvidia-modelopt 0.47.0, unpacked; its functions take numpy's
-arrays, and PyTorch is not needed), of percentile onnxruntime.quantization.calibrate's, too (onnxruntime and onnx installed). The
-golden file was written with both:
+The rules are those of src/compress/calibration.h, implemented in numpy. With the flags, the results must match the
+original programs: --modelopt, for entropy and percentile, NVIDIA's Model Optimizer (the file
+modelopt/torch/quantization/calib/histogram.py from the unpacked wheel nvidia-modelopt 0.47.0, whose functions take
+numpy arrays and do not need PyTorch); --onnxruntime, for percentile, onnxruntime.quantization.calibrate (needs
+onnxruntime and onnx). The golden file was written with both:
 
     pip install numpy scipy onnxruntime onnx; pip download --no-deps nvidia-modelopt==0.47.0; unzip nvidia_modelopt-*.whl
     python tools/golden_calibration.py tests/golden/calibration.json --onnxruntime \\
@@ -71,7 +71,7 @@ def mse(counts, width, most):
 
 
 def check_by_modelopt(path, counts, width, want):
-    """Their file's own functions, with stand-ins for what else it imports."""
+    """Compares with the functions in Model Optimizer's file; the other modules that it imports are stubs."""
     stubs = {"torch": types.ModuleType("torch"), "modelopt.torch.utils": types.ModuleType("utils")}
     stubs["torch"].tensor, stubs["torch"].Tensor = float, type("Tensor", (), {})
     stubs["modelopt.torch.utils"].distributed = None

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Golden values of classifiers from transformers' TFBert- and TFElectraForSequenceClassification, and those ForTokenClassification ("bert-tokens", …) and ForQuestionAnswering ("bert-spans", …; CPU, float32, no dropout).
+"""Golden values of BERT and ELECTRA classifiers from transformers (TensorFlow, CPU, float32, no dropout).
 
-Writes tests/golden/classify_tiny.safetensors: of each encoder, "bert" and "electra", its parameters by their names here,
-inputs, labels, scores, and the gradients of the loss of single labels, of those of words, or of answers, of which
-padding is none; and tests/golden/classify_tiny.json: the
-configurations and the losses of the three problems, each by transformers' own loss where it has one (it has none of
-several labels: there it is the mean of sigmoid cross-entropies).
+The classes are TF…ForSequenceClassification ("bert", "electra"), TF…ForTokenClassification ("bert-tokens", …) and
+TF…ForQuestionAnswering ("bert-spans", …). Writes tests/golden/classify_tiny.safetensors: for each of them the
+parameters by smelt's names, inputs, labels, scores, and the gradients of the loss (of single labels, of token labels,
+or of answer spans without padding positions); and tests/golden/classify_tiny.json: the configurations and the losses of
+the problems. The losses are transformers' own, except for multiple labels, for which it has none: the mean of sigmoid
+cross-entropies.
 
 Needs tensorflow-cpu, tf-keras, transformers 4.57 and safetensors:  python tools/golden_classify.py
 """
@@ -42,7 +43,7 @@ HEAD = {"classifier/kernel": ("output_weights", True), "classifier/bias": ("outp
 
 
 def name_here(name, kind):
-    """A variable of the TF model -> its name here, and whether it is stored the other way round."""
+    """Returns a TF variable's name in smelt, and whether smelt stores it transposed."""
     name = name.split("/", 1)[1].removesuffix(":0")
     if kind.startswith("bert") and name in HEAD:
         return HEAD[name]
@@ -61,7 +62,7 @@ def examples(rng):
 
 
 def word_labels(mask, rng):
-    """Class numbers, -100 where there is no label: beyond the text, of its ends, of a third of its pieces."""
+    """Returns class numbers, and -100 for padding, for the first token and for about a third of the other tokens."""
     labels = rng.integers(0, CLASSES, [BATCH, SEQUENCE]).astype(np.int32)
     no_label = (mask == 0) | (rng.random([BATCH, SEQUENCE]) < 0.3)
     no_label[:, 0] = True
@@ -69,7 +70,7 @@ def word_labels(mask, rng):
 
 
 def scatter(model, rng, kind):
-    """Random parameters, wide enough to tell one from another."""
+    """Sets random parameters with a large spread, and returns the variables by smelt's names."""
     variables = {}
     for variable in model.trainable_variables:
         name, turned = name_here(variable.name, kind)
@@ -85,7 +86,7 @@ def config_of(more):
 
 
 def answer_loss(out, mask, start, end):
-    """The mean of both losses, and the scores [B,S,2]; transformers' own counts padding among the places."""
+    """Returns the mean of both losses and the scores [B,S,2]. transformers' own loss includes padding positions."""
     scores = tf.stack([out.start_logits, out.end_logits], -1)
     padding = (1.0 - mask.astype(np.float32)) * -1e9
     losses = [tf.nn.sparse_softmax_cross_entropy_with_logits(place, scores[..., i] + padding)

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Golden inputs and targets of T5's span corruption and of ttt's iid_denoise_text, made by the original functions.
+"""Golden inputs and targets of T5's span corruption and of ttt's iid_denoise_text, from the original functions.
 
     python tools/golden_denoise.py T5 SEQIO TTT
 
 T5 is t5/data/preprocessors.py of google-research/text-to-text-transfer-transformer (commit e081111), SEQIO seqio/utils.py
-of google/seqio (commit b898b9f), TTT ttt/utils.py of wangcongcong123/ttt (commit 8d5888a); the functions that are wanted
-are taken out of them. Writes tests/golden/denoise.json:
+of google/seqio (commit b898b9f), TTT ttt/utils.py of wangcongcong123/ttt (commit 8d5888a). The needed functions are
+extracted from these files. Writes tests/golden/denoise.json:
   lengths  random_spans_helper: inputs length, density, mean span -> tokens, targets
-  counts   random_spans_noise_mask: length, density, mean span -> tokens of noise, spans
-  masks    noise masks as texts of 0 and 1, the tokens' inputs and targets
-  ttt      iid_denoise_text of tokens 0, 1, … with Python's random numbers of a seed: source and target, sentinels below
-           SENTINEL
+  counts   random_spans_noise_mask: length, density, mean span -> noise tokens, spans
+  masks    noise masks as strings of 0 and 1, with the resulting inputs and targets
+  ttt      iid_denoise_text of tokens 0, 1, … with Python's random numbers of a seed: source and target; sentinels are
+           SENTINEL and below
 
 Needs tensorflow-cpu.
 """

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Golden values of distillation: losses and the student's gradients, with models of transformers (TensorFlow, CPU,
-float32, no dropout) and the losses written here after their papers: T^2 KL(teacher || student) (Hinton et al. 2015),
-mean squares of hidden states and of attention's scores before the softmax (TinyBERT, Jiao et al. 2020), cosine of last
-hidden states (DistilBERT, Sanh et al. 2019); of tokens alone, without padding.
+"""Golden values of distillation: losses and gradients of the student.
 
-Writes tests/golden/distill_tiny.safetensors: of each case the parameters of student and teacher by their names here,
+The models are those of transformers (TensorFlow, CPU, float32, no dropout). The losses are implemented here as in their
+papers: T^2 KL(teacher || student) (Hinton et al. 2015), mean squared errors of hidden states and of attention scores
+before the softmax (TinyBERT, Jiao et al. 2020), and cosine of the last hidden states (DistilBERT, Sanh et al. 2019),
+all without padding tokens.
+
+Writes tests/golden/distill_tiny.safetensors: for each case the parameters of student and teacher by smelt's names,
 inputs and gradients; and tests/golden/distill_tiny.json: configurations, settings and losses.
 
 Needs tensorflow-cpu, tf-keras, transformers 4.57 and safetensors:  python tools/golden_distill.py
@@ -55,7 +57,7 @@ def weighted(rows, weights):
 
 
 def attention_scores(encoder, hidden):
-    """[layer][B,N,S,S]: q k / sqrt(D) of each layer, of what it is given."""
+    """Returns q k / sqrt(D) as [layer][B,N,S,S]; `hidden` are the inputs of the layers."""
     out = []
     for layer, x in zip(encoder.layer, hidden):
         own = layer.attention.self_attention
@@ -66,7 +68,7 @@ def attention_scores(encoder, hidden):
 
 
 def losses_of_states(settings, stacks, kernel=None):
-    """`stacks`: (mask, student's hidden states, teacher's, student's attention scores, teacher's) of each."""
+    """`stacks`: per stack (mask, hidden states of student and teacher, attention scores of student and teacher)."""
     out = {}
     tokens = sum(tf.reduce_sum(tf.cast(mask, tf.float32)) for mask, *_ in stacks)
     project = (lambda x: x) if kernel is None else (lambda x: x @ kernel)
@@ -179,7 +181,7 @@ def classify_case(case, student_kind, teacher_kind, more, settings, tensors, pro
 
 
 def words_case(tensors, settings):
-    """Masked words and next sentences, DistilBERT's way."""
+    """Masked words and next sentences, as in DistilBERT."""
     rng = np.random.default_rng(1910)
     sizes = golden_classify.SIZES | golden_classify.BERT
 
@@ -229,8 +231,8 @@ def words_case(tensors, settings):
 
 
 def answers_case(tensors, settings):
-    """T5: a small tied student of ReLU, a teacher of 1.1's kind. Hidden states are those between blocks, before the
-    last norm, where transformers' last ones are behind it."""
+    """T5: a small tied student with ReLU, and a teacher like T5 1.1. Hidden states are those between blocks; the last
+    ones are taken before the final norm, while transformers returns them after it."""
     rng = np.random.default_rng(1910)
     configs = {"student": golden_t5.COMMON | golden_t5.KINDS["small"] | dict(num_layers=2, num_decoder_layers=1),
                "teacher": golden_t5.COMMON | golden_t5.KINDS["gated"] | dict(num_layers=4, num_decoder_layers=2)}
@@ -251,7 +253,7 @@ def answers_case(tensors, settings):
     told = np.concatenate([np.zeros([3, 1], np.int32), targets[:, :-1]], 1)
 
     def states(stack, ids, **more):
-        """What each block is given, and what the last gives: its norm is left out by a norm of our own."""
+        """Returns the stack's output, and the inputs of all blocks and of the final norm (recorded by a wrapper)."""
         kept = []
         norm = stack.final_layer_norm.call
         stack.final_layer_norm.call = lambda x: (kept.append(x), norm(x))[1]

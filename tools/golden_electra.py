@@ -4,10 +4,10 @@
     python tools/golden_electra.py electra
 
 Runs the original's PretrainingModel, optimizer and metrics (TensorFlow, CPU, float32, no dropout) under TensorFlow 2's
-compat.v1, with what TensorFlow 1 had and 2 has not put in here: contrib's layer_norm, the estimator's hook. Its draws
-are fed: positions with replacement (so that some fall together), which of them show [MASK], the sampler's noise.
-Writes tests/golden/electra_tiny.safetensors (of each case: parameters, inputs, outputs, gradients, under the original's
-names) and tests/golden/electra_tiny.json (hyper-parameters, losses, ten steps of the optimizer, metrics).
+compat.v1. Parts of TensorFlow 1 that TensorFlow 2 lacks are defined here: contrib's layer_norm, the estimator's hook.
+The random draws are fed: positions with replacement (so some are equal), which of them show [MASK], the sampler's
+noise. Writes tests/golden/electra_tiny.safetensors (for each case parameters, inputs, outputs and gradients by the
+original's names) and tests/golden/electra_tiny.json (hyperparameters, losses, ten steps of the optimizer, metrics).
 
 Needs tensorflow-cpu, tf-keras, six and safetensors.
 """
@@ -46,7 +46,7 @@ CASES = {
 
 
 def layer_norm(inputs, begin_norm_axis, begin_params_axis, scope=None):
-    """tensorflow.contrib.layers.layer_norm over the last axis, as far as the original uses it."""
+    """Replaces tensorflow.contrib.layers.layer_norm over the last axis, with the features that the original uses."""
     assert begin_norm_axis == begin_params_axis == -1
     with tf.variable_scope(scope, "LayerNorm", [inputs]):
         width = [inputs.shape[-1]]
@@ -100,13 +100,13 @@ def draw_batch(rng, vocab_size, predictions):
 
 
 def draw_parameter(name, shape, rng):
-    """Large enough that no part of the model is nearly linear or nearly zero."""
+    """Draws values so large that no part of the model is nearly linear or nearly zero."""
     values = rng.normal(0.0, 0.25 if "/embeddings/" in name else 0.15, shape)
     return (1.0 + values if name.endswith("gamma") else values).astype(np.float32)
 
 
 class Case:
-    """The original's model of one case, fed with draws."""
+    """The original's model of one case, to which the random draws are fed."""
 
     def __init__(self, original, name, vocab_file):
         configure_pretraining, run_pretraining, self.optimization, helpers = original
@@ -165,7 +165,7 @@ class Case:
 
 
 def evaluate(case, session, batches):
-    """The original's metrics over all batches, as its evaluation adds them up."""
+    """Returns the original's metrics over all batches, accumulated as in its evaluation."""
     metrics = case.metric_fn(*case.metric_inputs)
     session.run(tf.local_variables_initializer())
     losses = []
@@ -203,7 +203,7 @@ def run_case(original, name, vocab_file, rng, tensors):
             tensors |= {f"{name}/input/{i}/{n}": np.asarray(value) for n, value in given.items()}
         if main:
             record["train"] = []
-            for i, batch in enumerate(batches):  # what is sampled depends on what was learned
+            for i, batch in enumerate(batches):  # the samples depend on the trained weights
                 loss, sampled = session.run([case.loss, case.inputs["sampled_ids"]], case.feed(batch))
                 session.run(train, case.feed(batch) | {case.step: i})
                 record["train"].append(float(loss))

@@ -1,15 +1,15 @@
-"""Golden hashes of ELECTRA's training data, made by the original programs.
+"""Golden hashes of ELECTRA's training data, written by the original programs.
 
     python tools/golden_electra_data.py FOLDER
 
-FOLDER holds build_pretraining_dataset.py, build_openwebtext_pretraining_dataset.py, model/ and util/ of
-google-research/electra (commit 8a46635), run unchanged with one process, but that: random.seed(S) stands before their
-start; folders are listed in the order of their names, where the second program takes the file system's; and protobuf's
-pure-Python runtime serialises, since the C runtime's order of map entries changes from run to run.
-Reads the texts and vocabularies of tests/golden/pretraining, makes tests/golden/electra/openwebtext/*.xz of them and
-writes tests/golden/electra/hashes.json: per case the flags, the number of examples, and the SHA-256 of the lines
-"number SHA-256" of the 1000 files. tests/golden/electra/pretrain_data.tfrecord-* are three files of one case (AS_USED) as
-the programs' users have them, serialised by the C runtime.
+FOLDER contains build_pretraining_dataset.py, build_openwebtext_pretraining_dataset.py, model/ and util/ of
+google-research/electra (commit 8a46635). They run unchanged with one process, except that random.seed(S) is called
+first, folders are listed by name (the second program uses the order of the file system), and protobuf's pure-Python
+runtime serializes, because the C runtime's order of map entries changes from run to run. Reads the texts and
+vocabularies of tests/golden/pretraining, writes tests/golden/electra/openwebtext/*.xz from them, and writes
+tests/golden/electra/hashes.json: for each case the flags, the number of examples, and the SHA-256 of the lines
+"number SHA-256" of the 1000 files. tests/golden/electra/pretrain_data.tfrecord-* are three files of one case (AS_USED),
+serialized by the C runtime as for the programs' users.
 
 Needs tensorflow-cpu.
 """
@@ -42,7 +42,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 def cases():
-    """Lengths x case and accents x blank lines, over one file and several; then OpenWebText's archives."""
+    """Yields lengths x case and accents x blank lines, for one file and several; then OpenWebText's archives."""
     for length, inputs, kinds in ((16, INPUTS, ("uncased", "accents", "cased")), (64, INPUTS[:1], ("uncased",)),
                                   (128, INPUTS, ("cased",))):
         for kind in kinds:
@@ -57,7 +57,7 @@ def cases():
 
 
 def make_archives():
-    """Three archives of pieces of the texts, a file for every few lines, as OpenWebText's urlsf_subset*.xz are."""
+    """Writes three archives of pieces of the texts, a file for every few lines, like OpenWebText's urlsf_subset*.xz."""
     folder = os.path.join(GOLDEN, "openwebtext")
     os.makedirs(folder, exist_ok=True)
     for number, text in enumerate(INPUTS):
@@ -86,7 +86,8 @@ def command_of(folder, case, work):
         shutil.copy(os.path.join(TEXTS, name), corpus)
     return [os.path.join(folder, "build_pretraining_dataset.py"), f"--corpus-dir={corpus}", f"--vocab-file={vocab}",
             f"--output-dir={os.path.join(work, 'pretrain_tfrecords')}",
-            *([] if case["blanks"] else ["--blanks-separate-docs="]), *flags]  # any text is true there
+            # the flag's parser takes any text for true
+            *([] if case["blanks"] else ["--blanks-separate-docs="]), *flags]
 
 
 def count_records(data):

@@ -1,9 +1,9 @@
-"""What the original counts as the cost of training each model, for tests/cli/commands/electra_flops_test.cpp.
+"""Training operations of each ELECTRA model as the original counts them, for tests/cli/commands/electra_flops_test.cpp.
 
     python tools/golden_electra_flops.py FOLDER
 
-FOLDER holds flops_computation.py of google-research/electra (commit 8a46635), run unchanged. Writes
-tests/golden/electra/flops.txt: a line "model operations" each.
+FOLDER contains flops_computation.py of google-research/electra (commit 8a46635), which runs unchanged. Writes
+tests/golden/electra/flops.txt with a line "model operations" for each model.
 """
 import os
 import subprocess

@@ -4,10 +4,10 @@
     git clone https://github.com/google-research/electra && git -C electra checkout 8a46635
     python tools/golden_glue.py electra
 
-Writes made-up files in the form of each task's own and lets the original's classes read
-them: tests/golden/glue.json holds the files' texts and of each split what the original makes of it: text, second text,
-label. Rows that it cannot read are in the files, too. WNLI, which the original lacks, is read by its class of RTE, whose
-form it has.
+Writes synthetic files in the format of each task and reads them with the original's classes. tests/golden/glue.json
+contains the texts of the files and, for each split, the examples that the original reads: text, second text, label. The
+files also contain rows that it cannot read. The original lacks WNLI, which is read by its class for RTE, because the
+format is the same.
 
 Needs tensorflow-cpu and scipy.
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 sys.path.insert(0, sys.argv[1])
-# Stubs of modules that only the original's scores and model need.
+# Stubs of modules that are needed only by the original's metrics and model.
 sys.modules["sklearn"] = types.ModuleType("sklearn")
 contrib = sys.modules["tensorflow.contrib"] = types.ModuleType("tensorflow.contrib")
 contrib.layers = types.ModuleType("tensorflow.contrib.layers")
@@ -36,7 +36,7 @@ def row(*cells):
 
 
 def pairs_of(header, before, labels, after=(), behind=()):
-    """Rows of `before` columns, two texts, `after` columns and the label."""
+    """Returns a table with `before` columns, two texts, `after` columns and the label."""
     rows = [header]
     for i in range(6):
         rows.append(row(*[f"{name}{i}" for name in before], PLAIN[i % 5], PLAIN[(2 * i + 1) % 5], *[f"{name}{i}" for name in after],

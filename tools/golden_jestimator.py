@@ -4,11 +4,11 @@
     git clone https://github.com/google/flaxformer && git -C flaxformer checkout 399ea3a
     python tools/golden_jestimator.py jestimator flaxformer
 
-Runs the original's ModelForPretrain of models/bert, rope and bert_rpe (Flax, CPU, float32, no dropout) on uniform numbers
-that are given: its masks. flaxformer's quantization library, which nothing here uses, is replaced by an empty one. Writes
-to tests/golden/jestimator/ for each variant a safetensors file (parameters, inputs, logits, gradients, and the original's
-first values and the batches of ten steps of optax's Adam, under the original's names) and for all of them facts.json (the
-configuration, losses, metrics, the first step at which each parameter has a gradient).
+Runs the original's ModelForPretrain of models/bert, rope and bert_rpe (Flax, CPU, float32, no dropout) with given
+uniform random numbers for its masks. flaxformer's quantization library, which is unused, is replaced by an empty
+module. Writes to tests/golden/jestimator/ for each variant a safetensors file (parameters, inputs, logits, gradients,
+and the original's initial values and the batches of ten steps of optax's Adam, by the original's names) and for all of
+them facts.json (the configuration, losses, metrics, and the first step at which each parameter has a gradient).
 
 Needs jax, flax, optax, chex, absl-py, pyparsing, numexpr and safetensors.
 """
@@ -45,7 +45,7 @@ def tree_of(values):
 
 
 class Original:
-    """One of the original's models, whose masks are fed."""
+    """One of the original's models, to which the random numbers of its masks are fed."""
 
     def __init__(self, variant):
         modeling = importlib.import_module(f"jestimator.models.{variant}.modeling")
@@ -67,7 +67,7 @@ class Original:
 
 
 def draw_parameter(name, shape, rng):
-    """Large enough that no part of the model is nearly linear or nearly zero."""
+    """Draws values so large that no part of the model is nearly linear or nearly zero."""
     values = rng.normal(0.0, 0.4 if name.endswith("embed") or name.endswith("embedding") else 0.25, shape)
     return (1.0 + values if name.endswith("scale") else values).astype(np.float32)
 
@@ -78,7 +78,7 @@ def draw_batch(rng):
 
 
 def measure(original, rng, tensors):
-    """The objective of drawn parameters on one batch."""
+    """Records the objective, gradients and metrics for random parameters on one batch."""
     params = {n: draw_parameter(n, v.shape, rng) for n, v in sorted(original.first_values().items())}
     tokens, uniforms = draw_batch(rng)
     (loss, size), gradients = original.value_and_grad(tree_of(params), tokens, uniforms)
@@ -92,7 +92,7 @@ def measure(original, rng, tensors):
 
 
 def train(original, rng, tensors):
-    """Steps from the original's own first values."""
+    """Trains a few steps from the original's own initial values."""
     first = original.first_values()
     params = tree_of(first)
     adam = optax.adamw(LEARNING_RATE, weight_decay=0.0)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Golden scores of made-up predictions, by scikit-learn, scipy, seqeval, sacrebleu, rouge-score and NLTK.
+"""Golden scores of synthetic predictions, by scikit-learn, scipy, seqeval, sacrebleu, rouge-score and NLTK.
 
     python -m venv oracles && oracles/bin/pip install scikit-learn==1.9.1 scipy==1.17.1 seqeval==1.2.2 sacrebleu==2.6.0 rouge-score==0.1.2 nltk==3.10.4
     oracles/bin/python tools/golden_metrics.py
 
-Writes tests/golden/metrics.json, one group of cases a line.
+Writes tests/golden/metrics.json with one group of cases per line.
 """
 import json
 import random
@@ -55,7 +55,7 @@ def numbers(draw):
 
 
 def probabilities(draw):
-    """In the last case one class has no examples, so the macro mean is undefined and the weighted mean is not."""
+    """In the last case one class has no examples: the macro mean is undefined, but the weighted mean is defined."""
     out = []
     for classes, n, wanted_classes in [(2, 30, 2), (3, 40, 3), (5, 60, 5), (4, 30, 3)]:
         wanted = [i if i < wanted_classes else draw.choice([0, draw.randrange(wanted_classes)]) for i in range(n)]

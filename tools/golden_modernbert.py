@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 GOLDEN = Path(__file__).resolve().parents[1] / "tests/golden"
 BATCH, SEQUENCE, CLASSES = 3, 10, 3
 PAD, CLS, SEP = 1, 0, 2
-# Layers 0 and 3 attend to all tokens, 1 and 2 to two on each side.
+# Layers 0 and 3 attend to all tokens, layers 1 and 2 only to two tokens on each side.
 SIZES = dict(vocab_size=29, hidden_size=16, num_hidden_layers=4, num_attention_heads=2, intermediate_size=12,
              max_position_embeddings=12, local_attention=4, pad_token_id=PAD, bos_token_id=CLS, cls_token_id=CLS,
              eos_token_id=SEP, sep_token_id=SEP, hidden_activation="gelu", norm_eps=1e-5,
@@ -32,7 +32,7 @@ POOLING = {"words": "mean", "texts": "mean", "tokens": "cls", "spans": "cls"}
 
 
 def softmax_in_float64(x, dim, dtype=None, of=torch.nn.functional.softmax):
-    """transformers' attention asks for float32, in which its mask for float64 is -inf and gives NaN."""
+    """Ignores the dtype: transformers' attention requests float32, in which its float64 mask is -inf and gives NaN."""
     return of(x, dim=dim)
 
 
@@ -46,7 +46,7 @@ def examples(rng):
 
 
 def labels_of(kind, rng, mask):
-    """The labels that smelt's batches hold, and those of transformers."""
+    """Returns the labels as features of smelt's batches, and in the form of transformers."""
     if kind == "texts":
         labels = np.array([2, 0, 1], np.int32)
         return {"label_ids": labels}, labels
@@ -69,7 +69,7 @@ def labels_of(kind, rng, mask):
 
 
 def loss_of(kind, out, mask, labels):
-    """The loss, and the scores as smelt gives them."""
+    """Returns the loss, and the scores in the form of smelt's outputs."""
     cross_entropy = torch.nn.functional.cross_entropy
     if kind == "spans":
         scores = torch.stack([out.start_logits, out.end_logits], -1)

@@ -27,7 +27,7 @@ CASES = {"lamb": dict(optimizer="lamb", steps=10, learning_rate=0.02, warmup_ste
 
 
 def warmed(after):
-    """A linear warm-up, then `after`, which counts its own steps."""
+    """Returns a linear warm-up followed by `after`, whose steps start at 0 again."""
     return optax.join_schedules([optax.linear_schedule(0.0, PEAK, WARMUP), after], [WARMUP])
 
 

@@ -1,12 +1,12 @@
-"""Golden hashes of BERT's training data, made by the original program.
+"""Golden hashes of BERT's training data, written by the original program.
 
     python tools/golden_pretraining_data.py FOLDER
 
-FOLDER holds create_pretraining_data.py and tokenization.py of google-research/bert (commit eedf571), run
-unchanged: TensorFlow 2 answers as the TensorFlow 1 that they import, and protobuf's pure-Python runtime
-serialises, since the C runtime's order of map entries changes from run to run.
-Makes tests/golden/pretraining/vocab_{uncased,cased}.txt from the texts beside them and writes
-tests/golden/pretraining/hashes.json: per case the flags and the SHA-256 of each output file and of the log of the
+FOLDER contains create_pretraining_data.py and tokenization.py of google-research/bert (commit eedf571). They run
+unchanged: TensorFlow 2 takes the place of the TensorFlow 1 that they import, and protobuf's pure-Python runtime
+serializes, because the C runtime's order of map entries changes from run to run.
+Writes tests/golden/pretraining/vocab_{uncased,cased}.txt from the texts in the same folder, and
+tests/golden/pretraining/hashes.json: for each case the flags and the SHA-256 of each output file and of the log of the
 first examples.
 
 Needs tensorflow-cpu.
@@ -30,7 +30,7 @@ RUN = ("import runpy, sys, tensorflow.compat.v1 as tf; sys.modules['tensorflow']
 
 
 def make_vocabulary(texts, lower_case):
-    """Special tokens, some endings, letters seen twice alone and as continuation, words seen twice."""
+    """Writes special tokens, some endings, and the letters (as starts and continuations) and words that occur twice."""
     text = "\n".join(texts)
     if lower_case:
         text = "".join(c for c in unicodedata.normalize("NFD", text.lower())
@@ -44,7 +44,7 @@ def make_vocabulary(texts, lower_case):
 
 
 def cases():
-    """Small inputs x (uncased, whole words, cased) x two seeds, and the defaults over several files."""
+    """Returns small inputs x (uncased, whole words, cased) x two seeds, and the defaults with several files."""
     sizes = {"english": (64, 10, 3), "languages": (32, 5, 4), "corners": (40, 6, 2)}
     for text, (length, predictions, dupes) in sizes.items():
         for kind in ("uncased", "whole_word", "cased"):

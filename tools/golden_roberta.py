@@ -23,7 +23,7 @@ from safetensors.numpy import save_file
 
 GOLDEN = Path(__file__).resolve().parents[1] / "tests/golden"
 BATCH, SEQUENCE, CLASSES, PAD = 3, 10, 3, 1
-# 14 rows of positions: two are before the first token's.
+# There are 14 position embeddings, of which the first two are not used for tokens.
 SIZES = dict(vocab_size=29, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24,
              max_position_embeddings=14, type_vocab_size=1, hidden_dropout_prob=0.0,
              attention_probs_dropout_prob=0.0, layer_norm_eps=1e-5, pad_token_id=PAD, bos_token_id=0, eos_token_id=2,
@@ -33,7 +33,7 @@ CLASSES_OF = {"words": "MaskedLM", "texts": "SequenceClassification", "tokens": 
 
 
 def name_here(name):
-    """A variable of the TF model -> its name in smelt."""
+    """Returns a TF variable's name in smelt."""
     name = name.split("/", 1)[1].removesuffix(":0")
     name = re.sub(r"layer_\._(\d+)", r"layer_\1", name)
     name = re.sub(r"(word|position|token_type)_embeddings/(weight|embeddings)$", r"\1_embeddings", name)
@@ -50,7 +50,7 @@ def examples(rng):
 
 
 def labels_of(kind, rng, mask):
-    """The labels that smelt's batches hold, and those of transformers."""
+    """Returns the labels as features of smelt's batches, and in the form of transformers."""
     if kind == "texts":
         labels = np.array([2, 0, 1], np.int32)
         return {"label_ids": labels}, labels
@@ -73,7 +73,7 @@ def labels_of(kind, rng, mask):
 
 
 def loss_of(kind, out, mask, labels):
-    """The loss, and the scores as smelt gives them."""
+    """Returns the loss, and the scores in the form of smelt's outputs."""
     cross_entropy = tf.nn.sparse_softmax_cross_entropy_with_logits
     if kind == "spans":
         scores = tf.stack([out.start_logits, out.end_logits], -1)

@@ -1,16 +1,16 @@
-"""Golden hashes of BERT's and ELECTRA's tokens over text in many scripts, made by the original programs.
+"""Golden hashes of BERT's and ELECTRA's tokens for text in many scripts, from the original programs.
 
     python tools/golden_scripts.py BERT ELECTRA
 
-BERT holds tokenization.py of google-research/bert (commit eedf571), ELECTRA that of google-research/electra's model
-folder (commit 13b196c), both run unchanged. Writes tests/golden/scripts.json:
-  scripts   by name: words of that script and ranges of its code points, from which texts are drawn
-  vocab     pieces of those words and letters
-  hashes    by variant of the tokenizer: of each script's texts (lines until SCRIPT_BYTES are full), and of each
-            100,000 of RANDOM_STRINGS strings over all code points, the words and ids of every text
+BERT contains tokenization.py of google-research/bert (commit eedf571), ELECTRA that of google-research/electra's model
+folder (commit 13b196c); both run unchanged. Writes tests/golden/scripts.json:
+  scripts   by name: words of the script and ranges of its code points, from which texts are drawn
+  vocab     pieces of these words and letters
+  hashes    by variant of the tokenizer: hashes of the words and ids of all texts of each script (SCRIPT_BYTES bytes of
+            lines), and of each 100,000 of RANDOM_STRINGS strings of any code points
 
-tests/text/tokenizers/script_texts.h draws the same texts: what is here called Draw, line and random_string. Needs
-tensorflow-cpu and Python 3.11, whose tables are those of Unicode 14. Takes about ten minutes.
+tests/text/tokenizers/script_texts.h generates the same texts; there, too, the functions are called Draw, line and
+random_string. Needs tensorflow-cpu and Python 3.11, which has the tables of Unicode 14. Takes about ten minutes.
 """
 import hashlib
 import importlib.util
@@ -102,7 +102,7 @@ def code_point(draw, ranges):
 
 
 def line(draw, script):
-    """Mostly words of the list, some of random letters."""
+    """Draws a line with mostly words of the list, and some words of random letters."""
     text = ""
     for _ in range(4 + draw.below(12)):
         if draw.below(4) > 0:
@@ -134,7 +134,7 @@ def script_texts(script, seed):
 
 
 def vocabulary(scripts):
-    """Special tokens; letters as beginnings and continuations, some missing; beginnings and ends of the words."""
+    """Returns special tokens, most letters as word starts and continuations, and starts and ends of the words."""
     rng = random.Random(11)
     words = [w for script in scripts.values() for word in script["words"]
              for w in (word, word.lower(), unicodedata.normalize("NFD", word.lower()))]
@@ -149,7 +149,7 @@ def vocabulary(scripts):
 
 
 def load_original(folder, name):
-    """Its tokenization.py, for which TensorFlow 2 answers as TensorFlow 1."""
+    """Loads the folder's tokenization.py, with TensorFlow 2 in place of TensorFlow 1."""
     import tensorflow.compat.v1 as tf
     sys.modules["tensorflow"] = tf
     spec = importlib.util.spec_from_file_location(name, os.path.join(folder, "tokenization.py"))

@@ -2,7 +2,8 @@
 """Golden values of StableAdamW from torch-optimi (CPU, float64), as ModernBERT was trained: with fully decoupled weight decay.
 
 Writes tests/golden/stable_adamw.json (settings) and tests/golden/stable_adamw.safetensors (parameters, gradients, and
-parameters and slots after some of the steps). The gradients of steps 5 and 6 are larger, so that rates are lowered.
+parameters and slots after some of the steps). The gradients of steps 5 and 6 are larger, so that
+StableAdamW lowers the learning rates.
 
 Needs torch, torch-optimi, numpy and safetensors:  python tools/golden_stable_adamw.py
 """
@@ -17,7 +18,8 @@ from safetensors.numpy import save_file
 GOLDEN = Path(__file__).resolve().parents[1] / "tests/golden"
 SHAPES = {"layer/kernel": (6, 10), "layer/bias": (10,), "zero/kernel": (2, 3)}
 RATE, FULL_DECAY, STEPS, RECORDED = 0.02, 1e-3, 10, [1, 2, 6, 10]
-# weight_decay is that of AdamW, which the rate multiplies: the same as FULL_DECAY * rate / RATE.
+# weight_decay is the coefficient of AdamW, which is multiplied by the rate. It gives the same decay as FULL_DECAY *
+# rate / RATE.
 CASE = dict(optimizer="stable_adamw", steps=STEPS, learning_rate=RATE, momentum=0.9, beta=0.98, epsilon=1e-6,
             weight_decay=FULL_DECAY / RATE)
 

@@ -3,7 +3,8 @@
 
 Writes tests/golden/t5_tiny.safetensors: for each kind of model, "small" (relu, tied, T5 1.0's) and "gated" (gated
 gelu, untied, T5 1.1's), its parameters by the original checkpoint's names, inputs, targets, the encoder's states, scores
-of all words, and gradients of the loss; and tests/golden/t5_tiny.json: configurations, losses, those of ten steps of optax's Adam and Adafactor, buckets of distances.
+of all words, and gradients of the loss; and tests/golden/t5_tiny.json: configurations, losses, the losses of ten steps
+of optax's Adam and Adafactor, and relative position buckets.
 
 Needs tensorflow-cpu, tf-keras, transformers 4.57, optax and safetensors:  python tools/golden_t5.py
 """
@@ -35,7 +36,7 @@ OPTIMIZERS = {"adam": lambda: optax.adam(0.01),
 
 
 def original_name(name):
-    """A variable of the TF model -> its name here, and whether it is stored the other way round."""
+    """Returns a TF variable's name in the original checkpoint, and whether it is stored transposed there."""
     name = name.split("/", 1)[1].removesuffix(":0")
     if name.startswith("shared"):
         return "shared/embedding", False
@@ -65,7 +66,7 @@ def loss_of(model, inputs, targets):
 
 
 def ten_steps(model, inputs, targets, optimizer):
-    """The losses before each of ten steps from the model's values, which it has again afterwards."""
+    """Returns the losses before each of ten steps from the model's values, which are restored afterwards."""
     variables = model.trainable_variables
     first = [variable.numpy() for variable in variables]
     values, state, losses = list(first), optimizer.init(first), []
@@ -97,7 +98,7 @@ def run(kind, tensors):
         name, swapped = original_name(variable.name)
         assert name not in variables, name
         variables[name] = (variable, swapped)
-        # Queries are narrow, as T5's own are: scores are not over sqrt(d_kv).
+        # Queries have a small spread, like those of T5 itself, because scores are not divided by sqrt(d_kv).
         spread = 0.6 if "embedding" in name else 0.9 if name.endswith("bias") else 0.1 if name.endswith("/q") else 0.3
         values = rng.normal(1.0 if name.endswith("scale") else 0.0, spread, variable.shape)
         variable.assign(values.astype(np.float32))

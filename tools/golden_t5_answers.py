@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Golden answers of T5 from transformers' T5ForConditionalGeneration.generate (PyTorch, CPU, float32).
+"""Golden outputs of T5 from transformers' T5ForConditionalGeneration.generate (PyTorch, CPU, float32).
 
-With the parameters of tests/golden/t5_tiny.safetensors (tools/golden_t5.py) but for the table that scores words. Writes
-tests/golden/t5_answers.safetensors: 200 inputs, and for each kind of model that table and for each search the ids
-(without the token that begins every answer) and, of beams, the scores; and tests/golden/t5_answers.json: the searches' settings.
+Uses the parameters of tests/golden/t5_tiny.safetensors (tools/golden_t5.py), except for the output layer. Writes
+tests/golden/t5_answers.safetensors: 200 inputs, and for each kind of model the output layer and for each search the ids
+(without the start token) and, for beam search, the scores; and tests/golden/t5_answers.json: the searches' settings.
 
 Needs torch, transformers 4.57 and safetensors:  python tools/golden_t5_answers.py
 """
@@ -29,7 +29,7 @@ SEARCHES = {
 EARLY = {"no": False, "yes": True, "never": "never"}
 
 
-# What scores words, with the end's numbers so changed that about half of the answers end.
+# The output layer. The weights of the end token are scaled so that about half of the outputs end.
 TABLES = {"small": ("shared/embedding", 0, 3.0), "gated": ("decoder/logits/kernel", 1, 2.0)}
 
 
@@ -65,7 +65,7 @@ def model_of(kind, config, golden):
 
 
 def generate(model, inputs, search):
-    """Ids [rows, answers, TOKENS] and scores [rows, answers]."""
+    """Returns ids [rows, answers, TOKENS] and scores [rows, answers]."""
     beams, answers = search.get("beams", 1), search.get("answers", 1)
     with torch.no_grad():
         out = model.generate(
@@ -73,11 +73,11 @@ def generate(model, inputs, search):
             max_length=TOKENS + 1, min_length=search.get("least_tokens", 0) + 1 if "least_tokens" in search else 0,
             num_beams=beams, num_return_sequences=answers, length_penalty=search.get("length_penalty", 1.0),
             early_stopping=EARLY[search.get("early_stop", "no")], do_sample=False, return_dict_in_generate=True,
-            output_scores=True, use_cache=False)  # its cache has as many layers as the encoder
+            output_scores=True, use_cache=False)  # its cache assumes as many decoder layers as encoder layers
     ids = out.sequences.numpy()[:, 1:]
     whole = np.zeros([len(inputs) * answers, TOKENS], np.int32)
     whole[:, :ids.shape[1]] = ids
-    whole[np.cumsum(whole == 1, axis=1) - (whole == 1) > 0] = 0  # its beams are filled up with the end's id
+    whole[np.cumsum(whole == 1, axis=1) - (whole == 1) > 0] = 0  # transformers pads beams with the end token
     scores = out.sequences_scores.numpy().reshape(-1, answers) if beams > 1 else None
     return whole.reshape(-1, answers, TOKENS), scores
 

@@ -12,7 +12,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "tests/golden/tensor_bundle"
 
 
 def save(prefix, tensors, slices=None):
-    """tensors: (name, value), in the order in which they are saved."""
+    """Saves tensors, given as (name, value), in this order."""
     tf.raw_ops.SaveV2(
         prefix=str(FOLDER / prefix),
         tensor_names=[name for name, _ in tensors],
@@ -28,7 +28,7 @@ def numbers(dims, dtype=tf.float32, first=1):
 shutil.rmtree(FOLDER, ignore_errors=True)
 FOLDER.mkdir()
 
-# Every type that smelt knows, and some that it does not, by name as tf.train.Saver saves them.
+# All types that smelt supports, and some that it does not, sorted by name as tf.train.Saver saves them.
 save(
     "types.ckpt",
     sorted(
@@ -65,6 +65,6 @@ tf.raw_ops.MergeV2Checkpoints(
     delete_old_dirs=False,
 )
 
-# The state file of a run that kept two.
+# The state file of a run that kept two checkpoints.
 os.chdir(FOLDER)
 tf.compat.v1.train.update_checkpoint_state(".", "types.ckpt", ['an "old" one', "types.ckpt"])

@@ -1,16 +1,16 @@
-"""Golden tokens of BERT's tokenizer, made by the original program.
+"""Golden tokens of BERT's tokenizer, from the original program.
 
     python tools/golden_tokens.py FOLDER
 
-FOLDER holds tokenization.py of google-research/bert (commit eedf571), run unchanged: TensorFlow 2 answers as the
-TensorFlow 1 that it imports. Writes tests/golden/tokens.json:
-  cases        texts in several scripts, random strings of code points that Unicode 3.2 knows already (so that no
-               later version of the tables matters), and their words and pieces
-  code_points  per block of 4096: a hash of the words around each of its code points that Unicode 14 knows
-  sigmas       a hash of the words of all short strings over SIGMA_ALPHABET: Python's rule of the final sigma
-  utf8         a hash of bytes.decode("utf-8", "ignore") over all short strings of UTF8_BYTES
+FOLDER contains tokenization.py of google-research/bert (commit eedf571), which runs unchanged: TensorFlow 2 takes the
+place of the TensorFlow 1 that it imports. Writes tests/golden/tokens.json:
+  cases        texts in several scripts, and random strings of code points that are in Unicode 3.2 already (so that the
+               version of the tables does not matter), with their words and pieces
+  code_points  for each block of 4096: a hash of the words around each of its code points that Unicode 14 has
+  sigmas       a hash of the words of all short strings over SIGMA_ALPHABET: Python's rule for the final sigma
+  utf8         a hash of bytes.decode("utf-8", "ignore") of all short strings of UTF8_BYTES
 
-Needs tensorflow-cpu and Python 3.11, whose tables are those of Unicode 14.
+Needs tensorflow-cpu and Python 3.11, which has the tables of Unicode 14.
 """
 import hashlib
 import itertools
@@ -58,7 +58,7 @@ def digest(chunks):
 
 
 def joined_words(basic, text):
-    """The words of a text, lower case then cased, as the hashes take them."""
+    """Returns the words of a text, lower-cased and then cased, in the form that is hashed."""
     return "".join(word + "\n" for lower in (True, False) for word in basic[lower].tokenize(text)).encode() + b"\n"
 
 
@@ -80,7 +80,7 @@ def short_strings(alphabet, longest):
 
 
 def random_texts(count):
-    """Strings over code points assigned since Unicode 3.2, ASCII and white space more often."""
+    """Draws strings of code points that Unicode 3.2 assigns; ASCII and white space are more frequent."""
     rng = random.Random(2019)
     known = [cp for cp in range(0x30000)
              if not 0xD800 <= cp < 0xE000 and unicodedata.ucd_3_2_0.category(chr(cp)) != "Cn"
@@ -92,7 +92,7 @@ def random_texts(count):
 
 
 def vocabulary(words):
-    """Special tokens, every character as beginning and continuation, and prefixes and endings of some words."""
+    """Returns special tokens, every character as word start and continuation, and starts and ends of some words."""
     rng = random.Random(7)
     letters = sorted({c for word in words for c in word})
     pieces = letters[::2] + ["##" + c for c in letters if rng.random() < 0.8]

@@ -1,11 +1,11 @@
-"""Codes by GPTQ's rule (Frantar et al. 2023), in numpy, column after column without blocks.
+"""Quantizes weights by GPTQ (Frantar et al. 2023) in numpy, column by column without blocks.
 
 python tools/gptq_twin.py IN OUT --group G
 
-IN holds weights f32 [R,C] and sums f64 [C,C], 2/n sum x x'. A diagonal of 0 becomes 1 and its column of weights 0; a
-hundredth of the diagonal's mean is added to it; U is the upper triangle of Cholesky's of the inverse. Of column i:
-e = (w_i - q_i) / U_ii and W[:, i:] -= e U[i, i:]. A group's scale is max|w| / 7.5 of its weights as they are when it is due.
-OUT gets codes i8 [R,C] and scales f32 [R,C/G].
+IN contains weights f32 [R,C] and sums f64 [C,C], which are 2/n sum x x'. Where the diagonal is 0, it becomes 1 and the
+column of weights 0. A hundredth of the diagonal's mean is then added to the diagonal. U is the upper Cholesky factor of
+the inverse. For each column i: e = (w_i - q_i) / U_ii and W[:, i:] -= e U[i, i:]. A group's scale is max|w| / 7.5 of
+its weights at the time when its first column is quantized. OUT gets codes i8 [R,C] and scales f32 [R,C/G].
 """
 import argparse
 

@@ -1,12 +1,12 @@
-"""Scores of a BERT classifier whose products are of integers, in numpy, by the rule that its folder states.
+"""Computes the logits of a BERT classifier with int8 matmuls in numpy, as its folder's quantization_config specifies.
 
 python tools/int8_products_twin.py FOLDER --inputs IN --outputs OUT [--floats]
 
-FOLDER is in compressed-tensors' format "int-quantized" with input_activations of eight bits, symmetric (W8A8): dynamic by
-token, where each row that comes to such a product has scale = max(max|x| / 127, 2^-23), or static by tensor, where all
-have the module's input_scale. Codes are x / scale rounded half to even, within -128 ... 127; products are summed as int64
-and scaled by row and output. All else is f32. IN holds input_ids, input_mask and segment_ids [B,S]; OUT gets class_logits
-[B,C]. --floats: codes times scales, with rows that stay floats.
+FOLDER has compressed-tensors' format "int-quantized" with symmetric int8 input_activations (W8A8). With dynamic scales,
+each input row of such a matmul has scale = max(max|x| / 127, 2^-23); with static scales, all rows have the module's
+input_scale. Codes are x / scale, rounded half to even and clamped to -128 ... 127; products are summed as int64 and
+multiplied by the scales of row and output. Everything else is f32. IN contains input_ids, input_mask and segment_ids
+[B,S]; OUT gets class_logits [B,C]. --floats uses dequantized weights and leaves the inputs in floating point.
 """
 import argparse
 import json

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """kill_pod.py --kills N [--processes P] [--devices K] [--as cpu|tpu] [--most-seconds S] [--seed S] [--set FIELD=VALUE ...]
 
-Shows that a pod of which one process is killed with -9 ends everywhere within seconds and by that process's name, and
-that the same command, started again, ends in the bits of one process that nobody disturbs. A small recipe is run by one
-process, and by P processes of K devices each on the stand-in of the tests (tools/pod); then runs of it lose a process,
-N times, at random instants of their time. What is counted by is what the dead one was doing, as the others tell it. A
-run that ends before its kill, and the last one, must have left the same bytes: every file of the model's folder
-(checkpoints, best/, save/, results of the evaluation) and the exported folder. --as tpu: the processes take the
-stand-in for a TPU and split the model, with layers in a scan; their bytes are compared with those of the pod's own
-undisturbed run, as one process trains in another form.
+Shows that if one process of a pod is killed with -9, all others end within seconds and name that process, and that the
+same command, started again, gives the same bits as an undisturbed run in one process. A small recipe is run in one
+process, and in P processes of K devices each on the simulated pod of the tests (tools/pod). Then, N times, one process
+of a run is killed at a random time. The results are listed by what the killed process was doing, as the others report
+it. A run that ends before its kill, and the last run, must have written the same bytes: every file of the model folder
+(checkpoints, best/, save/, evaluation results) and of the exported folder. With --as tpu the processes use the
+simulated devices as TPUs and shard the model, with scanned layers. The bytes are then compared with an undisturbed run
+of the pod, because one process trains with another form of the program.
 """
 import argparse
 import collections
@@ -26,10 +26,10 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-CONNECT = 10  # seconds for all to come, who may be killed before that
+CONNECT = 10  # seconds for all processes to join; one may be killed before that
 LOST = 76
 STEPS = 240
-SILENCE = 6  # a process says what it does eight times meanwhile
+SILENCE = 6  # seconds, in which a process sends eight heartbeats
 NOT_COMPARED = ("text/", "data/", ".stages/", "recipe.yaml", "model/train/", "model/metrics.jsonl")
 RECIPE = """
 text: {input: %s/tests/golden/pretraining/english.txt, heldout: 0.2}
@@ -51,7 +51,7 @@ def tools_pod():
 
 
 class Run:
-    """The processes of one start."""
+    """The processes of one start of the command."""
 
     def __init__(self, pod, command):
         self.pod = pod
@@ -100,7 +100,7 @@ class Pod:
     def __init__(self, arguments, work):
         self.arguments, self.work, self.size = arguments, work, arguments.processes
         self.platform = arguments.platform
-        self.want = None  # the files that a run must leave
+        self.want = None  # the files that a run must write
         self.tool = tools_pod()
         self.build = self.tool.built()
         self.smelt = os.path.join(self.build, "smelt")
@@ -129,14 +129,14 @@ class Pod:
     def by_one_process(self):
         done = subprocess.run(self.command(self.alone), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
-            sys.exit(f"one process ended with {done.returncode}:\n{done.stdout}")
+            sys.exit(f"the run in one process ended with status {done.returncode}:\n{done.stdout}")
 
     def whole(self):
-        """An undisturbed run, and how long it takes."""
+        """Runs the command undisturbed. Returns the seconds it took, and whether it resumed an earlier run."""
         run = self.start()
         seconds = run.wait(600)
         if seconds is None or any(member.returncode != 0 for member in run.members):
-            sys.exit(f"an undisturbed run has not ended well:\n{run.all_said()}")
+            sys.exit(f"an undisturbed run failed:\n{run.all_said()}")
         resumed = "resuming from" in run.said(0)
         run.close()
         self.check_end()
@@ -147,7 +147,7 @@ class Pod:
         if self.want is None:
             self.want = files_of(self.alone) if self.platform == "cpu" else found
         if other := sorted(name for name in {*found, *self.want} if found.get(name) != self.want.get(name)):
-            sys.exit(f"{self.out}: other bytes than an undisturbed run's in {', '.join(other)}")
+            sys.exit(f"{self.out}: these files differ from an undisturbed run: {', '.join(other)}")
         shutil.rmtree(self.out if random.random() < 0.5 else self.out + "/model")
 
 
@@ -175,7 +175,7 @@ def where_it_was(run, victim):
 
 
 def kill_one(pod, seconds, tally):
-    """Whether a process was killed before the run's end; and whether the run had resumed."""
+    """Returns whether a process was killed before the run ended, and whether the run resumed an earlier one."""
     run = pod.start()
     victim = random.randrange(pod.size)
     until = time.monotonic() + random.uniform(0, 1) * seconds
@@ -183,7 +183,7 @@ def kill_one(pod, seconds, tally):
         time.sleep(0.002)
     if run.any_has_ended():
         if run.wait(60) is None or any(member.returncode != 0 for member in run.members):
-            sys.exit(f"a run that nobody disturbed has not ended well:\n{run.all_said()}")
+            sys.exit(f"a run failed before a process was killed:\n{run.all_said()}")
         resumed = "resuming from" in run.said(0)
         run.close()
         pod.check_end()
@@ -191,10 +191,10 @@ def kill_one(pod, seconds, tally):
     run.members[victim].send_signal(signal.SIGKILL)
     took = run.wait(pod.arguments.most_seconds + CONNECT)
     if took is None:
-        sys.exit(f"host {victim} was killed, and the others go on:\n{run.all_said()}")
+        sys.exit(f"host {victim} was killed, but other processes still run:\n{run.all_said()}")
     codes = {member.returncode for process, member in enumerate(run.members) if process != victim}
     resumed = "resuming from" in run.said(0)
-    if codes == {0}:  # nothing but its end was left of the dead one, which all had been told
+    if codes == {0}:  # the killed process had sent bye and only had to exit
         run.close()
         pod.check_end()
         tally["its end"].append(took)
@@ -211,9 +211,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, required=True)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--devices", type=int, default=1, help="of each process")
+    parser.add_argument("--devices", type=int, default=1, help="devices of each process")
     parser.add_argument("--as", choices=["cpu", "tpu"], default="cpu", dest="platform")
-    parser.add_argument("--most-seconds", type=float, default=10, help="until all others have ended")
+    parser.add_argument("--most-seconds", type=float, default=10, help="limit until all others have ended")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--set", action="append", default=[])
     arguments = parser.parse_args()
@@ -224,7 +224,7 @@ def main():
         try:
             if arguments.platform == "cpu":
                 pod.by_one_process()
-            pod.whole()  # keeps the compiled programs
+            pod.whole()  # fills the compile cache
             seconds, _ = pod.whole()
             killed = resumed = ended = 0
             while killed < arguments.kills:
@@ -237,9 +237,9 @@ def main():
             pod.server.kill()
             pod.server.wait()
     for where in sorted(tally):
-        print(f"  killed at {where}: {len(tally[where])} times, the others had ended after {max(tally[where]):.2f} s")
-    print(f"{arguments.processes} processes of {arguments.devices}: {killed} were killed, {resumed + had_resumed} runs had "
-          f"resumed, {ended + 1} came to their end, with the bytes of an undisturbed run (a run takes {seconds:.1f} s)")
+        print(f"  killed at {where}: {len(tally[where])} times, the others ended within {max(tally[where]):.2f} s")
+    print(f"{arguments.processes} processes with {arguments.devices} devices each: {killed} runs were killed, "
+          f"{resumed + had_resumed} resumed, {ended + 1} completed with an undisturbed run's bytes ({seconds:.1f} s)")
 
 
 main()

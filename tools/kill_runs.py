@@ -1,18 +1,24 @@
 #!/usr/bin/env python3
 """kill_runs.py --smelt PROGRAM --kills N [--seed S] [--places one,eight,mesh,bucket] [RECIPE] [--set FIELD=VALUE ...]
 
-Shows that a run that is killed again and again ends as one that nobody disturbs. In each place RECIPE, or a tiny one
-of its own, is run once undisturbed; then runs of it are killed with -9, N times over all places, at random instants of
-their time or, every other time, while a checkpoint is being written. A run that ends before it is killed must have left
-what the undisturbed run left, to the last bit, and so must each place's last run, which is not killed: the records of
-every step and evaluation, every file of the model's folder (checkpoints, best/, save/, results of the evaluation), the
-kept recipe and the exported folder.
+Shows that a run that is killed repeatedly gives the same results as an undisturbed run. In each place RECIPE (by
+default a tiny one) is run once undisturbed. Then runs of it are killed with -9, N times over all places: at a random
+time or, every second time, while a checkpoint is being written. A run that ends before it is killed, and the last run
+of each place, which is not killed, must give the bits of the undisturbed run: the records of every step and evaluation,
+every file of the model folder (checkpoints, best/, save/, evaluation results), the stored recipe and the exported
+folder.
 
-Places: one device; eight devices; mesh, two devices that split the model with layers in a scan, as on a TPU or a GPU;
-bucket, one device with everything in a bucket of an emulator, which needs the tests' Python. On one device with all
-options that keep state between steps: best (evaluations, the best checkpoint, patience, keep_period, moving averages,
-filled texts, histograms), rewind and skip (loss spikes), prune (of a classifier), distill, epochs; eight-best and
-mesh-rewind on several.
+Places:
+  one                   one device
+  eight                 eight devices
+  mesh                  two devices that shard the model, with scanned layers, as on a TPU or GPU
+  bucket                one device, with everything in a bucket of an emulator, which needs the tests' Python
+One device with options that keep state between steps:
+  best                  evaluations, best checkpoint, patience, keep_period, moving averages, filled texts, histograms
+  rewind, skip          loss spikes
+  prune                 pruning of a classifier
+  distill, epochs       distillation; a length in epochs
+Several devices with such options: eight-best, mesh-rewind
 """
 import argparse
 import contextlib
@@ -42,7 +48,7 @@ train: {batch_size: 8, steps: 240, optimizer.learning_rate: 1e-3, schedule.warmu
 eval: {batch_size: 8}
 """ % ROOT
 
-# A classification that begins with the weights of a run in WORK/base.
+# A classifier that starts from the weights of a run in WORK/base.
 CLASSIFY = """
 data: {train: WORK/rows.tsv, seq_length: 16, validation_share: 0.2}
 model: {type: classify}
@@ -50,8 +56,8 @@ train: {init_from: WORK/base/model, batch_size: 8, steps: 240, optimizer.learnin
 eval: {batch_size: 8}
 """
 
-# Recipe settings of each case. Meshes have two devices: on a CPU, a mesh that splits the model adds in order of arrival,
-# and only a sum of two values is the same in any order.
+# Recipe settings of each place. Meshes have two devices: on a CPU, devices that share a model add in order of arrival,
+# and only the sum of two values is the same in any order.
 EIGHT = ["train.devices=8"]
 MESH = ["train.devices=2", "train.parallelism.mesh=fsdp=2", "train.memory.layers=scan", "train.memory.remat_policy=products", "model.num_hidden_layers=2"]
 BEST = ["eval.every=5", "train.checkpoint.best_metric=masked_lm_loss", "eval.best=true", "train.early_stopping.patience=6", "train.checkpoint.keep_period=14",
@@ -75,7 +81,7 @@ SETTINGS = {
 # Fields of records that are not compared: they depend on time, or are means since the last evaluation, which may belong
 # to another start.
 OF_TIME = {"time", "spent", "sequences_per_second", "tokens_per_second", "mfu", "input_share", "seconds_left", "train"}
-KINDS = {"line", "check", "filled"}  # of records that a resumed run makes again, too
+KINDS = {"line", "check", "filled"}  # kinds of records that a resumed run writes again
 # Files of a run's folder that are not compared: they are made before training, or contain times.
 NOT_COMPARED = ("text/", "data/", ".stages/", "model/train/", "model/metrics.jsonl")
 
@@ -89,7 +95,7 @@ class Folder:
         self.out = path
 
     def files(self):
-        """Name and content of all files."""
+        """Returns the contents of all files by name."""
         found = {}
         for folder, _, names in os.walk(self.out):
             for name in names:
@@ -106,7 +112,7 @@ class Folder:
             return file.read()
 
     def unfinished(self):
-        """Checkpoints that are being written, or were when a run was killed."""
+        """Returns checkpoints that are being written, or were being written when a run was killed."""
         return {*glob.glob(self.out + "/model/*.partial-*"), *glob.glob(self.out + "/model/*/*.partial-*")}
 
     def clear(self):
@@ -117,7 +123,7 @@ class Folder:
 class Bucket:
     """A folder of the emulator's bucket."""
 
-    records_every_step = False  # an object is not written anew for each
+    records_every_step = False  # the object is not rewritten for each step
 
     def __init__(self, endpoint, name):
         self.endpoint, self.name, self.out = endpoint, name, f"gs://bucket/{name}"
@@ -187,7 +193,7 @@ class Proof:
         self.arguments, self.place, self.settings = arguments, place, settings
         self.recipe = recipe or arguments.recipe
         self.log = tempfile.TemporaryFile("w+")
-        self.records = {}  # of the undisturbed run, by kind and step
+        self.records = {}  # records of the undisturbed run, by kind and step
 
     def start(self, command, *more):
         words = [self.arguments.smelt, command, self.recipe, "--set", f"out={self.place.out}",
@@ -213,7 +219,7 @@ class Proof:
         for text in self.place.metrics().splitlines():
             try:
                 record = json.loads(text)
-            except ValueError:  # the last one, cut short by a kill
+            except ValueError:  # the last record, truncated by a kill
                 continue
             if record.get("kind") in KINDS:
                 records[record["kind"], record["step"]] = {name: value for name, value in record.items()
@@ -225,9 +231,9 @@ class Proof:
                 if not name.startswith(NOT_COMPARED)}
 
     def undisturbed(self):
-        self.whole("run", "train.epochs=0", "train.steps=1")  # makes text, vocabulary and data
+        self.whole("run", "train.epochs=0", "train.steps=1")  # writes text, vocabulary and examples
         self.place.clear()
-        self.whole("run")  # puts the program into the cache of compiled ones
+        self.whole("run")  # fills the compile cache
         self.place.clear()
         start = time.monotonic()
         self.whole("run")
@@ -246,13 +252,13 @@ class Proof:
         self.check_records()
         found = self.final()
         if other := sorted(name for name in {*found, *self.want} if found.get(name) != self.want.get(name)):
-            sys.exit(f"{self.place.out}: other bytes than the undisturbed run's in {', '.join(other)}")
+            sys.exit(f"{self.place.out}: these files differ from the undisturbed run: {', '.join(other)}")
         if self.place.records_every_step and len(self.recorded()) != len(self.records):
-            sys.exit(f"{self.place.out}: {len(self.recorded())} records, undisturbed {len(self.records)}")
+            sys.exit(f"{self.place.out}: {len(self.recorded())} records, the undisturbed run has {len(self.records)}")
         self.place.clear()
 
     def kill_one(self, during_a_save):
-        """Whether it was killed before its end; and whether it had resumed."""
+        """Returns whether the run was killed before it ended, and whether it resumed an earlier one."""
         before = self.place.unfinished()
         process = self.start("run")
         until = time.monotonic() + random.uniform(0.1, 1) * self.seconds
@@ -265,7 +271,7 @@ class Proof:
         status = process.wait()
         if status not in (0, -signal.SIGKILL):
             sys.exit(f"{self.place.out}: ended with {status}:\n{self.said()}")
-        if not self.rollbacks:  # else records may be of steps that are rolled back later
+        if not self.rollbacks:  # otherwise records may be of steps that are rolled back later
             self.check_records()
         if status == 0:
             self.check_end()
@@ -283,12 +289,12 @@ def prove(proof, kills):
     proof.whole("run")
     resumed += "resuming from" in proof.said()
     proof.check_end()
-    print(f"{proof.place.out}: killed {killed} times, {resumed} runs had resumed, {ended + 1} came to their end: "
-          f"{len(proof.records)} records and {len(proof.want)} files are the undisturbed run's", flush=True)
+    print(f"{proof.place.out}: killed {killed} times, {resumed} runs resumed, {ended + 1} completed: "
+          f"{len(proof.records)} records and {len(proof.want)} files are those of the undisturbed run", flush=True)
 
 
 def classification(arguments, work):
-    """The path of a recipe of a classifier, with the rows and weights that it needs."""
+    """Writes a recipe of a classifier and the rows and weights that it needs; returns the recipe's path."""
     Proof(arguments, Folder(f"{work}/base"), []).whole("run", "train.steps=9", "train.checkpoint.save_interval_steps=9")
     with open(f"{work}/rows.tsv", "w") as file:
         file.write("label\ttext\n")

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Lists functions of src/ over 60 lines; exits 1 if there is any.
-# A function is a declaration at column 0 (its parameters may go on below) whose body is closed by "}" at column 0.
+# A function is a declaration at column 0 (its parameters may continue on the next lines) whose body ends with "}" at
+# column 0.
 set -euo pipefail
 cd "${1:-$(dirname "$0")/..}"
 

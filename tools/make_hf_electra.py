@@ -1,10 +1,10 @@
-"""Makes the two folders of an ELECTRA by transformers' own classes, with random weights: what others' folders look like.
+"""Writes both folders of an ELECTRA with transformers' own classes and random weights, as other programs write them.
 
 python tools/make_hf_electra.py FOLDER [--generator-heads H] [--own-embeddings]
 
-FOLDER/discriminator is an ElectraForPreTraining, FOLDER/generator an ElectraForMaskedLM of half the width, with the
-discriminator's embeddings or, of its own width, its own. Weights go under the names that transformers gives them for PyTorch.
-FOLDER/in.safetensors and FOLDER/out.safetensors are what tools/check_hf_folder.py takes and what it must give.
+FOLDER/discriminator is an ElectraForPreTraining, and FOLDER/generator an ElectraForMaskedLM of half the width, with the
+discriminator's embeddings, or with its own of its own width (--own-embeddings). Weights have transformers' names for
+PyTorch. FOLDER/in.safetensors are inputs for tools/check_hf_folder.py, and FOLDER/out.safetensors the expected outputs.
 """
 import argparse
 import os
@@ -24,7 +24,7 @@ SIZES = dict(vocab_size=WORDS, num_hidden_layers=2, max_position_embeddings=25, 
 
 
 def draw_weights(model, random, shared):
-    """Sets a model's weights, but for those of `shared`, and gives them as PyTorch has them."""
+    """Sets random weights, except those in `shared`, and returns all weights in the layout of PyTorch."""
     model.build_in_name_scope()
     weights = {}
     for weight in model.weights:

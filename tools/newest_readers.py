@@ -1,15 +1,16 @@
-"""Reads what smelt writes with the readers that are installed, and holds them to smelt's own answers.
+"""Reads files that smelt has written with the installed programs, and compares their results with smelt's own.
 
 python tools/newest_readers.py SMELT [FOLDER]
 
-scripts/test --newest runs it in an environment of the newest versions. It makes tiny models with transformers, converts and
-compresses them with SMELT (build/check/smelt), loads each folder or file with the program that it is for, and compares
-probabilities, tokens and answers with `smelt predict`, `smelt tokenize` and `smelt generate`. Prints a line for each check;
-exits 1 if one fails. A folder that a reader cannot read must be refused by it: one that loads with other weights fails.
-The first checks are of the script itself: it must fail for folders that are broken on purpose.
+scripts/test --newest runs it in an environment with the newest versions. It creates tiny models with transformers,
+converts and compresses them with SMELT (build/check/smelt), loads each folder or file with the program that it is for,
+and compares probabilities, tokens and generated texts with `smelt predict`, `smelt tokenize` and `smelt generate`.
+Prints a line for each check and exits with 1 if one fails. If a program cannot read a folder, it must reject it;
+loading it with other weights is a failure. The first checks test this script: it must fail for deliberately broken
+folders.
 
-smelt scales a row of dynamic activations by max / 127, compressed-tensors by max / 127.5, so that their answers differ. Each
-is held to a forward pass of torch in f32 with its own scale.
+smelt scales a row of dynamic activations by max / 127, compressed-tensors by max / 127.5, so their results differ. Each
+is compared with a forward pass of torch in f32 that uses the same scale.
 """
 import importlib.metadata
 import json
@@ -45,7 +46,7 @@ LANGUAGES = {
     "ar": "مُحَمَّدٌ يَقرأ كتابًا. أحمد في آخر البيت، هل غيّر رأيه؟", "hi": "यह क़लम है और वे कलमें हैं। कुत्ता हिन्दी में पढ़ता है॥",
     "th": "ผู้ใช้กินข้าวในห้องนี้ไม่ได้ น้ำเย็นๆ", "km": "ខ្ញុំ\u200bរៀន\u200bភាសា\u200bខ្មែរ។ និង\u200bនឹង៕", "ko": "글쓰기는 재미있다. 고양이가 앉았다.",
     "ja": "「プログラムでガギグを学ぶ。」東京はどこですか？", "zh": "她说：“北京的漢字和汉字，哪个好？”", "am": "ሰላም፣ እንዴት ነህ? መጽሐፉን አነበብኩት፡፡"}
-SMELTS_TOP, COMPRESSED_TENSORS_TOP = 127, 127.5  # the code of the largest activation of a row
+SMELTS_TOP, COMPRESSED_TENSORS_TOP = 127, 127.5  # the code of the largest activation in a row
 
 
 class Checks:
@@ -87,7 +88,7 @@ def make_classifier(checks, kind):
     if kind == "bert":
         config = transformers.BertConfig(vocab_size=len(wordpieces()), **SIZES, **names)
         model = transformers.BertForSequenceClassification(config)
-    elif kind == "modernbert":  # layers 0 and 3 attend to all tokens, 1 and 2 to two on each side
+    elif kind == "modernbert":  # layers 0 and 3 attend to all tokens, 1 and 2 only to two tokens on each side
         sizes = {name: SIZES[name] for name in ("hidden_size", "num_attention_heads", "max_position_embeddings",
                                                 "initializer_range")}
         config = transformers.ModernBertConfig(vocab_size=len(wordpieces()), num_hidden_layers=4, intermediate_size=128,
@@ -132,7 +133,7 @@ def by_onnxruntime(path, folder):
     for text in TEXTS:
         ids = np.array([tokenizer.encode(text).ids], np.int64)
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        wanted = [one.name for one in session.get_inputs()]  # not all models read token types
+        wanted = [one.name for one in session.get_inputs()]  # not all models have token types
         out.append(session.run(None, {name: inputs[name] for name in wanted})[0][0])
     return softmax(np.array(out, np.float64))
 
@@ -154,7 +155,7 @@ def expect_same_codes(got, wanted):
 
 
 def rounded_rows(top):
-    """A hook that rounds the rows that come to a module to eight bits, the largest value to the code `top`."""
+    """Returns a hook that quantizes a module's input rows to int8; the largest value of a row has the code `top`."""
     def hook(module, inputs):
         scale = (inputs[0].abs().amax(-1, keepdim=True) / top).clamp_min(torch.finfo(torch.float32).eps)
         return (torch.clamp(torch.round(inputs[0] / scale), -128, 127) * scale, *inputs[1:])
@@ -162,7 +163,7 @@ def rounded_rows(top):
 
 
 def dynamic_model(kind, folder, top):
-    """The model of a folder of dynamic int8, in f32, with codes times scales as weights and inputs rounded by `top`."""
+    """Returns the f32 model of a dynamic int8 folder, with dequantized weights and inputs quantized by `top`."""
     config = kind.config_class.from_pretrained(folder)
     del config.quantization_config
     model = kind(config)
@@ -195,7 +196,7 @@ def by_rule(folder, top):
 
 
 def refused(folder, *reasons):
-    """Checks that transformers reads the tokenizer and config.json, and refuses the weights for one of the reasons."""
+    """Checks that transformers reads the tokenizer and config.json, and rejects the weights for one of the reasons."""
     transformers.AutoTokenizer.from_pretrained(folder)
     config = transformers.AutoConfig.from_pretrained(folder)
     try:
@@ -221,7 +222,7 @@ def must_fail(run, *reasons):
 
 
 def check_the_checks(checks, made):
-    """Breaks copies of a folder on purpose and checks that the checks of this script notice."""
+    """Breaks copies of a folder on purpose and tests that the checks of this script fail."""
     own = by_transformers(made)
 
     def broken(name, change):
@@ -300,7 +301,7 @@ def check_classifier(checks, kind):
                 return expect_same_codes(by_transformers(made), expected) + from_model
             if "static" in name:
                 return expect_same_codes(by_transformers(made), answers) + from_model
-            if name == "int4" and kind == "modernbert":  # transformers 5.24 initializes weights that are packed
+            if name == "int4" and kind == "modernbert":  # transformers 5.24 initializes packed weights
                 return refused(made, "has no attribute 'weight'") + from_model
             return expect_near(by_transformers(made), answers, 1e-4) + from_model
 
@@ -319,7 +320,7 @@ def check_classifier(checks, kind):
         return refused(made, "mismatch")
 
     checks.check(f"{kind}: transformers refuses prune --sparsity", sparse)
-    if kind != "modernbert":  # whose heads are not pruned
+    if kind != "modernbert":  # smelt does not prune ModernBERT's heads
         checks.check(f"{kind}: transformers refuses prune --heads", cut)
 
 
@@ -373,7 +374,7 @@ def check_t5(checks):
     def same_answers(answers, expected):
         strip = lambda text: " ".join(w for w in text.split() if not w.startswith("<extra_id_"))
         same = sum(strip(a) == strip(b) for a, b in zip(answers, expected))
-        if len(answers) != len(TEXTS) or same < len(TEXTS) - 1:  # two words may be as likely
+        if len(answers) != len(TEXTS) or same < len(TEXTS) - 1:  # two words may be equally likely
             raise AssertionError(f"{same} of {len(TEXTS)} answers are the same: {answers[:3]} {expected[:3]}")
         return f"{same} of {len(TEXTS)} answers are the same"
 
@@ -405,7 +406,7 @@ def check_t5(checks):
 
 
 def check_vocabulary(checks, language, text, flags):
-    """A vocabulary that smelt trains: transformers' ids and offsets, also of decomposed text and of words that are too long."""
+    """Compares ids and offsets of a new vocabulary with transformers, also for decomposed text and too long words."""
     folder = checks.path("-".join([language, *flags]).replace("--", ""))
     with open(checks.path("language.txt"), "w") as out:
         out.write((text + "\n") * 5)

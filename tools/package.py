@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Packs a built smelt for machines that did not build it: a folder as tar.zst and a wheel, both with all libraries inside but
-glibc's and gcc's own. docs/guides/package.md says what they hold.
+"""Packs a build of smelt for other machines: a folder as tar.zst, and a wheel. Both contain all libraries except those
+of glibc and gcc. docs/guides/package.md describes the contents.
 
     tools/package.py BUILD DIR [--fast]
 
---fast stores the wheel's files without compressing them, which a test of the package does not need.
+--fast stores the wheel's files without compression, which is enough for tests.
 """
 import base64
 import hashlib
@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 # Libraries that are not packaged: a second copy of glibc does not start, and gcc's libraries may be too old for a plugin.
 SYSTEM = re.compile(r"(ld-linux-x86-64|lib(c|m|dl|rt|pthread|resolv|util|anl|stdc\+\+|gcc_s))\.so\.\d+")
-NEWEST = {"GLIBC": (2, 35), "GLIBCXX": (3, 4, 30)}  # Ubuntu 22.04's; Debian 12 has no older ones
+NEWEST = {"GLIBC": (2, 35), "GLIBCXX": (3, 4, 30)}  # versions of Ubuntu 22.04; those of Debian 12 are not older
 TAG = "manylinux_2_35_x86_64"
 STARTER = '''"""smelt, the program: bin/smelt beside this file."""
 import os
@@ -43,11 +43,11 @@ def output(*command):
 
 
 def libraries(program):
-    """Name → file of every library that the loader opens for it and that is not the system's."""
+    """Returns name → file of each library that the loader opens for the program, without those of the system."""
     found = {}
     for name, file in re.findall(r"^\s*(\S+) => (.*?) *(?:\(0x\w+\))?$", output("ldd", str(program)), re.M):
         if file == "not found":
-            fail(f"{program} needs {name}, which is not here", "run scripts/build")
+            fail(f"{program} needs {name}, which was not found", "run scripts/build")
         if not SYSTEM.fullmatch(name):
             found[name] = Path(file)
     return found
@@ -95,7 +95,7 @@ def make_folder(build, folder):
 
 
 def locked(device):
-    """The plugin's packages as requirements of the wheel."""
+    """Returns the plugin's packages as requirements of the wheel."""
     lock = (ROOT / "requirements" / f"{device}.lock").read_text()
     return [f'Requires-Dist: {pin}; extra == "{device}"' for pin in re.findall(r"^([\w.-]+==[\w.]+)", lock, re.M)]
 
@@ -106,7 +106,7 @@ def record_line(name, data):
 
 
 def make_wheel(folder, version, wheel, compression):
-    """The binary distribution format of PyPA's specifications."""
+    """Writes a wheel, in the binary distribution format of PyPA's specifications."""
     info = f"smelt-{version}.dist-info"
     metadata = ["Metadata-Version: 2.1", "Name: smelt", f"Version: {version}", "Requires-Python: >=3.8",
                 "Summary: from raw text to a pre-trained, fine-tuned, compressed language model on TPUs, GPUs and CPUs",
@@ -118,7 +118,7 @@ def make_wheel(folder, version, wheel, compression):
     with zipfile.ZipFile(wheel, "w") as out:
         def add(name, data, mode):
             nonlocal record
-            entry = zipfile.ZipInfo(name)  # of 1980: the same files make the same wheel
+            entry = zipfile.ZipInfo(name)  # has a fixed date in 1980, so that the same files give the same wheel
             entry.external_attr, entry.compress_type = (0o100000 | mode) << 16, compression
             out.writestr(entry, data)
             record += record_line(name, data)

@@ -3,7 +3,7 @@
 
     tools/plot_losses.py --tag valid/masked_lm_loss --out curves.svg Amos=demo/amos/model/train AdamW=demo/adamw/model/train
 
-Prints each run's first, lowest and last value. Needs nothing but Python; docs/reference/formats/event_file.md is what it reads.
+Prints each run's first, lowest and last value. Needs only Python. The format: docs/reference/formats/event_file.md.
 """
 import argparse
 import struct
@@ -18,7 +18,7 @@ def records(data):
     at = 0
     while at + 12 <= len(data):
         (size,) = struct.unpack_from("<Q", data, at)
-        if at + 16 + size > len(data):  # a last record that was cut short
+        if at + 16 + size > len(data):  # the last record is truncated
             return
         yield data[at + 12: at + 12 + size]
         at += 16 + size
@@ -53,19 +53,19 @@ def curve(folder, tag):
         for record in records(path.read_bytes()):
             event = dict(fields(record))
             step = event.get(2, 0)
-            if 7 in event:  # a run's start: what stands from here on was made again
+            if 7 in event:  # a start of the run: the steps from here on were repeated
                 found = {s: v for s, v in found.items() if s < step}
             for _, value in fields(event.get(5, b"")):
                 value = dict(fields(value))
                 if value.get(1, b"").decode() == tag and 2 in value:
                     found[step] = struct.unpack("<f", value[2])[0]
     if not found:
-        raise SystemExit(f"error: {folder}: no scalar {tag}\nhint: name a folder of event files and a tag that is there")
+        raise SystemExit(f"error: {folder}: no scalar {tag}\nhint: name a folder of event files and a tag in them")
     return sorted(found.items())
 
 
 def ticks(low, high):
-    """About five round numbers between the two."""
+    """Returns about five round numbers between `low` and `high`."""
     step = 10.0 ** len(str(int(high - low))) if high - low >= 1 else 1.0
     while (high - low) / step < 4:
         step /= 2 if str(step).lstrip("0.")[0] in "12" else 2.5

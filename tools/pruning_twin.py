@@ -1,10 +1,10 @@
-"""When weights become 0 while a model learns, and which, by TensorFlow Model Optimization's rules in numpy.
+"""Computes the pruning schedule and masks of TensorFlow Model Optimization in numpy.
 
 python tools/pruning_twin.py IN OUT --begin B --end E --every N --steps T --sparsity S --kept K
 
-OUT gets "schedule" f64 [T + 1]: of each step t the share of weights that is 0 then, S (1 - (1 - p)^3) with p = (t - B) / (E - B)
-within 0 … 1, where B <= t <= E and N divides t - B, else -1 (pruning_schedule.py, PolynomialDecay of power 3); and of all
-tensors of IN taken together, by their names, 1 where |w| is at least the K-th largest (pruning_impl.py), else 0.
+OUT gets "schedule" f64 [T + 1]: for each step t the sparsity S (1 - (1 - p)^3) with p = (t - B) / (E - B), clamped to 0
+… 1, if B <= t <= E and N divides t - B; otherwise -1 (pruning_schedule.py, PolynomialDecay of power 3). OUT also gets a
+mask for each tensor of IN: 1 where |w| is at least the K-th largest of all tensors together (pruning_impl.py), else 0.
 """
 import argparse
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the slowest tests of a JUnit file that ctest --output-junit wrote, and the time of all tests together.
+"""Prints the slowest tests from a JUnit file of ctest --output-junit, and the total time of all tests.
 
     tools/slowest_tests.py build/check/tests.xml [--count 50]
 """

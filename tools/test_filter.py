@@ -3,7 +3,7 @@
 
     tools/test_filter.py tests/support/tsan_tests.txt build/tsan/tests/test_base build/tsan/tests/test_pod
 
-In the file, a line is a pattern of tests that run; after "-", of tests that do not; after "#", a comment.
+Each line of the file is a pattern of tests to run, with "-" a pattern of tests to leave out, or with "#" a comment.
 """
 import argparse
 import fnmatch

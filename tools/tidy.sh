@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# tools/tidy.sh [MODULE | FILES...]: runs clang-tidy's checks (.clang-tidy) over the large files (CMake's unity build) of
-# all modules or of one (io/http), or over these files. All take some 20 minutes of one processor; nothing is built, and what is
-# found is printed.
+# tools/tidy.sh [MODULE | FILES...]: runs clang-tidy's checks (.clang-tidy) on all modules or on one (io/http), as
+# the large files of CMake's unity build, or on single files. All modules take some 20 minutes of processor time. Builds
+# nothing; prints the findings.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tidy=${CLANG_TIDY:-.venv-oracle/bin/clang-tidy}

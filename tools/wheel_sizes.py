@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""wheel_sizes.py LOCK…: for each package of the locks "name version bytes bytes": the size of its wheel for Linux on
-x86_64 as it is downloaded, and of the files in it. Reads the wheels' tables of contents only."""
+"""wheel_sizes.py LOCK…: prints "name version bytes bytes" for each package of the lock files: the download size of its
+wheel for Linux on x86_64, and the size of the files in it. Reads only the wheels' tables of contents."""
 import io
 import json
 import re
@@ -10,7 +10,8 @@ import zipfile
 
 INDEX = "https://pypi.org/simple/"
 PIN = re.compile(r"^([a-z0-9-]+)==([^ ;]+)", re.M)
-WHEEL = re.compile(r"-(py3-none|cp311-cp311)-manylinux[^-]*x86_64\.whl$")  # the Python that smelt setup names to pip
+# the Python version that smelt setup passes to pip
+WHEEL = re.compile(r"-(py3-none|cp311-cp311)-manylinux[^-]*x86_64\.whl$")
 
 
 def fetch(url, **headers):

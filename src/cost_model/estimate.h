@@ -74,7 +74,7 @@ struct RunWork {
 // The constants below are assumptions (docs/explanation/cost-model.md).
 // Seconds before the first step, to install software and to load the program and the data.
 constexpr double kStartSeconds = 180;
-// Time that a checkpoint blocks training, in steps (docs/explanation/performance.md).
+// Time that a checkpoint blocks training, in steps (docs/explanation/performance-history.md).
 constexpr double kStallSteps = 0.2;
 constexpr double kSecondsBetweenPreemptions = 24 * 3600;  // of a spot machine
 constexpr double kRecoverySeconds = 600;                  // until a replacement machine has resumed

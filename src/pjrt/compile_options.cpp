@@ -11,7 +11,7 @@ CompileOptions with_platform_overrides(CompileOptions options, std::string_view 
       // it would still use the old values.
       {"xla_cpu_use_xnnpack", "false"},
       // The pass splits every reduction over more than 32 elements in two and materializes its
-      // input in between (docs/explanation/performance.md).
+      // input in between (docs/explanation/performance-history.md).
       {"xla_disable_hlo_passes", "tree_reduction_rewriter"},
   };
   options.overrides.insert(options.overrides.begin(), needed.begin(), needed.end());

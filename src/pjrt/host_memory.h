@@ -2,8 +2,9 @@
 //
 // The plugin allocates a step's temporaries with malloc and frees them when the step ends. By
 // default the allocator, jemalloc, returns large blocks to the system at once, and faulting their
-// pages in again takes 15 to 45 % of a step (docs/explanation/performance.md). These functions keep
-// freed memory in the process and return it after compilations and when a program is destroyed.
+// pages in again takes 15 to 45 % of a step (docs/explanation/performance-history.md). These
+// functions keep freed memory in the process and return it after compilations and when a program is
+// destroyed.
 //
 // The functions never fail. In sanitizer builds they do nothing. If jemalloc lacks a setting, or
 // MALLOC_CONF overrides one, jemalloc's default behaviour applies.

@@ -12,7 +12,8 @@ namespace {
 
 // Minimum number of steps for which layers are unrolled. On a TPU each unrolled layer adds 5 s to
 // the compilation. According to the compiler's schedule it saves 0.4 ms per step on v5e and 2 ms on
-// v2, so unrolling pays off after about 12,000 and 2,500 steps (docs/explanation/performance.md).
+// v2, so unrolling pays off after about 12,000 and 2,500 steps
+// (docs/explanation/performance-history.md).
 constexpr std::int64_t kManySteps = 10'000;
 constexpr std::int64_t kManyLayers = 48;  // more unrolled layers take minutes to compile
 

@@ -14,8 +14,8 @@ namespace smelt::train {
 class StepPrograms {
  public:
   // Compiles the programs. `program` is the one for the longest batches, without packing; it must
-  // outlive this object. With `packing` it is compiled only if batches that do not fit are expected,
-  // else when one comes.
+  // outlive this object. With `packing` it is compiled only if batches that do not fit are
+  // expected, else when one comes.
   StepPrograms(std::shared_ptr<const pjrt::Client> client, const TrainJob& job,
                const model::StepProgram& program, const std::optional<data::PackingPlan>& packing,
                const execution::MemoryAdvice& advice);

@@ -1,4 +1,4 @@
-// Histograms of what comes to products, and the thresholds that are found by them.
+// Histograms of the inputs of matmuls, and the thresholds found from them.
 #include "compress/calibration.h"
 
 #include <gmock/gmock.h>
@@ -28,13 +28,13 @@ std::vector<float> drawn(std::size_t count, float times) {
 
 TEST(AbsHistogram, CountsDoNotDependOnOrder) {
   std::vector<float> values = drawn(5000, 3);
-  values[4000] = 500;  // widens seven times
+  values[4000] = 500;  // the bins become wider seven times
   AbsHistogram at_once, one_by_one, backwards;
   at_once.add(values);
   for (const float x : values) one_by_one.add({&x, 1});
   backwards.add(std::vector<float>(values.rbegin(), values.rbegin() + 2500));
   backwards.add(std::vector<float>(values.rbegin() + 2500, values.rend()));
-  EXPECT_EQ(at_once.width, 0.25);  // 2048 of them reach beyond 500
+  EXPECT_EQ(at_once.width, 0.25);  // 2048 bins of this width reach beyond 500
   EXPECT_EQ(at_once.most, 500);
   EXPECT_EQ(at_once.bins(), 2001);
   std::vector<std::int64_t> counts(AbsHistogram::kMostBins);
@@ -50,7 +50,7 @@ TEST(AbsHistogram, IgnoresPaddingAndCountsZeros) {
   h.add(std::vector<float>{-1, 0, -1});
   EXPECT_EQ(h.counts[0], 1);
   EXPECT_EQ(threshold_of(h, Calibration::entropy), 0);
-  h.add(std::vector<float>{-1, 0, 0x1p-130F, 0x1p120F});  // from one end of floats to the other
+  h.add(std::vector<float>{-1, 0, 0x1p-130F, 0x1p120F});  // nearly the full range of f32
   EXPECT_EQ(h.counts[0], 3);
   EXPECT_EQ(h.counts[1024], 1);
   EXPECT_EQ(h.width, 0x1p110);

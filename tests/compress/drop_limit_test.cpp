@@ -1,4 +1,4 @@
-// Weights in eight bits that may lose only so much of a score.
+// int8 weights with a limit on the loss of a score.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,14 +48,14 @@ class DropLimitTest : public testing::Test {
     const auto bytes = tensors.at(kOutlier).data;
     outlier_.assign(bytes.begin(), bytes.end());
     for (std::size_t at = 0; at < outlier_.size(); at += 16 * sizeof(float)) {
-      const float huge = 300;  // one in each row, beside which the others have no code
+      const float huge = 300;  // one per row, so large that the others are quantized to 0
       std::memcpy(&outlier_[at], &huge, sizeof huge);
     }
     tensors.at(kOutlier).data = outlier_;
     io::write_file(dir_.file("hf/model.safetensors"),
                    io::safetensors_bytes(tensors, file.metadata()));
   }
-  // Loses a little for each matrix in codes, and much for the one with the outliers.
+  // The score drops a little for each quantized matrix, and much for the one with the outliers.
   static FolderScore score(const std::string& folder) {
     double lost = 0;
     const io::SafetensorsFile file(io::read_file(folder + "/model.safetensors"), folder);
@@ -136,7 +136,7 @@ TEST_F(DropLimitTest, CommandReportsTheScoreOfEachHalfOfTheRows) {
   const Json said = Json::parse(out.text);
   for (const char* field : {"score", "score_of_other_rows"}) {
     const double before = said[field]["before"];
-    EXPECT_EQ(before, std::round(2 * before) / 2) << field;  // of two rows each
+    EXPECT_EQ(before, std::round(2 * before) / 2) << field;  // each half has two rows
   }
   io::write_file(dir_.file("one.tsv"), "text\tlabel\ncat\ta\n");
   expect_refusal(str("compress quantize ", dir_.file("hf"), " --out ", dir_.file("other"),

@@ -1,4 +1,4 @@
-// Folders whose products are of integers: what they answer, what a device holds, where they run.
+// Folders with int8 matmuls: outputs, memory on a device, and the platforms that run them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -120,8 +120,8 @@ TEST_F(DynamicInt8, LoadCommandReportsLoadingTimes) {
     EXPECT_GT(said[field], 0) << field;
 }
 
-// One weight of each row of an output's matrix is 260 times the others, which all have the code 0
-// then: over 1536 columns 16 dB are left.
+// In each row of one output matrix, a weight is 260 times the others, so these are all quantized to
+// 0. With 1536 columns the signal-to-noise ratio is then 16 dB.
 TEST_F(DynamicInt8, LeavesANoisyMatrixInFloatingPoint) {
   constexpr std::int64_t F = 1536;
   GoldenClassify("bert").write_folder(dir_.file("hf"));

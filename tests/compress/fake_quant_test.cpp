@@ -26,7 +26,7 @@ namespace {
 using testing::AnyOf;
 using testing::HasSubstr;
 
-// Mean of -log p(label), of logits [B,3].
+// Returns the mean of -log p(label) for logits [B,3].
 double loss_of(const std::vector<float>& logits, std::span<const std::int32_t> labels) {
   double out = 0;
   for (std::size_t row = 0; row < labels.size(); ++row) {
@@ -109,7 +109,7 @@ TEST_F(FakeQuantCommand, TrainsThenQuantizes) {
   const pipeline::Recipe again = pipeline::distill_recipe(
       dir_.file("taught"), dir_.file("taught/huggingface"), dir_.file("again"), {});
   EXPECT_FALSE(again.train.fake_quant);
-  // A run is held to how it learns.
+  // A run cannot be resumed with another value.
   fails(str("run ", dir_.file("taught"), " --set train.fake_quant=false --set train.steps=5"),
         "fake_quant true, this run has false");
   fails(str("run ", dir_.file("large"), " --set train.fake_quant=true --set train.steps=5"),

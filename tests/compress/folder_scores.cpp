@@ -76,7 +76,8 @@ double largest_difference(const std::vector<std::vector<float>>& scores,
                           const std::vector<float>& logits) {
   EXPECT_EQ(logits.size(), 3 * scores.size());
   double out = 0;
-  for (std::size_t row = 0; row < scores.size(); ++row)  // log p, but for what p add up to
+  // Differences of log p are differences of logits: the normalization cancels.
+  for (std::size_t row = 0; row < scores.size(); ++row)
     for (std::size_t c = 1; c < 3; ++c)
       out = std::max(out, std::abs(std::log(static_cast<double>(scores[row][c]) / scores[row][0]) -
                                    (logits[3 * row + c] - logits[3 * row])));

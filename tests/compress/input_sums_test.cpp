@@ -1,4 +1,4 @@
-// Sums of what products are given, against those of the rows' own tokens.
+// Compares the sums of the inputs of matmuls with direct computations from the rows' tokens.
 #include "compress/input_sums.h"
 
 #include <gmock/gmock.h>
@@ -32,8 +32,8 @@ class InputSumsOfRows : public testing::Test {
     write_golden_folder(name, is_t5, dir_);
     source_ = open_source_folder(dir_.file("hf"));
   }
-  // Texts and answers are padded to as many tokens: whose padding is whose would not be seen by
-  // their shapes.
+  // Texts and targets are padded to the same length, so that shapes do not reveal which of the two
+  // padding masks was used.
   std::vector<InputSums> sums_of(const std::vector<std::string>& modules) const {
     PruneData data{.seq_length = 12, .target_length = 12, .batch_size = 8};
     data.rows.input = dir_.file("rows.tsv");
@@ -49,7 +49,7 @@ class InputSumsOfRows : public testing::Test {
     return checkpoint::read_values<float>(
         checkpoint::as_dtype(source_.tensors.at(name), compiler::DType::f32));
   }
-  // Of each row of the table.
+  // Returns the rows of the table.
   std::vector<Row> table(const std::string& name) const {
     const std::vector<float> all = values(name);
     const auto columns = static_cast<std::size_t>(source_.tensors.at(name).shape.dims.at(1));
@@ -57,7 +57,7 @@ class InputSumsOfRows : public testing::Test {
     for (std::size_t i = 0; i < all.size(); ++i) out[i / columns].push_back(all[i]);
     return out;
   }
-  // Without the header.
+  // Returns a column of rows.tsv, without the header.
   std::vector<std::string> column(std::size_t at) const {
     std::istringstream lines(io::read_file(dir_.file("rows.tsv")));
     std::vector<std::string> out;
@@ -138,7 +138,7 @@ TEST_F(InputSumsOfRows, MatchADirectComputationForBothStacksOfT5) {
       tokenizer->encode(text, ids);
       if (stack == "encoder")
         ids.push_back(text::id_of_piece(*tokenizer, vocab, "</s>"));
-      else  // is given what comes before each word, and 0 before the first
+      else  // the decoder's input: shifted right, beginning with 0
         ids.insert(ids.begin(), 0);
       for (const std::int32_t id : ids) out.push_back(normed(id, weight));
     }
@@ -152,7 +152,7 @@ TEST_F(InputSumsOfRows, MatchADirectComputationForBothStacksOfT5) {
   expect_sums(sums[0], of_encoder);
   expect_sums(sums[1], rows_of("decoder", 1));
   EXPECT_NE(sums[1].rows, sums[0].rows);
-  // What a norm says has a mean square of 1 but for its weights.
+  // Divided by the norm's weights, the outputs of a norm have a mean square of 1.
   const auto weight = values("encoder.final_layer_norm.weight");
   double squares = 0;
   for (std::size_t c = 0; c < weight.size(); ++c)

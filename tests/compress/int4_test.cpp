@@ -1,5 +1,5 @@
-// Weights in groups of four bits: codes by GPTQ's rule and the nearest, their folders, who reads
-// them.
+// int4 weights in groups: quantized by GPTQ and by rounding to nearest, their folders, and the
+// programs that read them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// A product [R,C] and the sums of inputs that go together in pairs; the third input is always 0.
+// Weights [R,C] and the sums of its inputs, which are correlated in pairs; the third input is
+// always 0.
 struct Product {
   static constexpr std::size_t R = 40, C = 256, T = 600;
   Product() : weights(R * C), sums(C * C), rows(T * C) {
@@ -46,7 +47,7 @@ struct Product {
     gptq_triangle(triangle, C, 2);
     return gptq_groups(weights, R, group, triangle, dead, 2);
   }
-  // Returns the squared error of the outputs through quantization.
+  // Returns the squared error that quantization causes in the outputs.
   double lost(const io::Int4Groups& codes) const {
     std::vector<float> said(R * C);
     io::put_int4_values(codes.words, codes.scales, R, said);
@@ -97,7 +98,7 @@ class Int4Folder : public testing::TestWithParam<const char*> {
   QuantizeJob job() const {
     QuantizeJob out{.from = dir_.file("hf"), .to = dir_.file("int4"), .weights = WeightType::int4};
     out.group = 8;
-    if (is_t5()) out.keep = {"*.o"};  // of 18 inputs
+    if (is_t5()) out.keep = {"*.o"};  // has 18 inputs, not a multiple of 8
     return out;
   }
   QuantizeJob constrain_batch_sharding() const {
@@ -175,7 +176,7 @@ TEST(Int4, RejectsInvalidOptions) {
   EXPECT_FALSE(io::exists(dir.file("out")));
 }
 
-// Such tensors may come from other programs.
+// Other programs may write such tensors.
 TEST(Int4, RejectsInconsistentTensors) {
   const TempDir dir;
   GoldenClassify("bert").write_folder(dir.file("hf"));

@@ -1,4 +1,4 @@
-// Gradients of masks against differences of losses.
+// Compares the gradients of masks with finite differences of losses.
 #include "compress/mask_fisher.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ struct Case {
   data::Batch batch;
   io::TensorMap state;
   std::vector<MaskedProduct> products;
-  std::shared_ptr<const void> owner;  // of the state
+  std::shared_ptr<const void> owner;  // owns the memory of `state`
 };
 
 Case case_of(const std::string& kind) {
@@ -104,7 +104,7 @@ TEST_P(MaskGradients, MatchFiniteDifferences) {
                 loss_with(c.products[p], unit, 1 - step_size)) /
                (2 * step_size);
       };
-      // Richardson's: without the error by the square of the step.
+      // Richardson extrapolation, which removes the error that is quadratic in the step.
       const double difference = (4 * difference_by(0.03125) - difference_by(0.0625)) / 3;
       const float gradient = gradients[p][static_cast<std::size_t>(unit)];
       EXPECT_NEAR(gradient, difference, 1e-4 + 1e-3 * std::fabs(difference))
@@ -112,7 +112,7 @@ TEST_P(MaskGradients, MatchFiniteDifferences) {
       most = std::max(most, std::fabs(difference));
     }
   }
-  EXPECT_GT(most, 3e-3);  // else anything would do
+  EXPECT_GT(most, 3e-3);  // otherwise any gradient would pass
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Units that stay make up for those that are cut as far as they can.
+// Rescales the units that are kept to compensate for those that are pruned.
 #include "compress/mask_scales.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@
 namespace smelt::compress {
 namespace {
 
-// Rows or columns of each odd unit, but for the last of an odd number, as those of the one before.
+// Copies the rows or columns of each even unit to the odd unit after it.
 io::LazyTensor with_twins(const io::LazyTensor& tensor, std::int64_t units, bool columns) {
   return {tensor.shape, [tensor, units, columns] {
             std::vector<std::byte> bytes = tensor.read();
@@ -133,7 +133,7 @@ TEST_P(RescaledUnits, MatchNumpyLeastSquares) {
   EXPECT_EQ(result.status, 0) << result.text;
 }
 
-// A [2,3] of units that are not orthogonal, y [3]: by hand.
+// Computed by hand for A [2,3] with units that are not orthogonal, and y [3].
 TEST(LeastSquares, SolvesTheNormalEquations) {
   const std::vector<double> gram{2, 1, 1, 2}, onto{3, 4};
   const auto s = least_squares(gram, onto);

@@ -1,4 +1,4 @@
-// Folders of ONNX files, held to transformers by onnxruntime.
+// Compares folders of ONNX files, run by onnxruntime, with transformers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Fine-tuned models as ONNX files, by onnxruntime: what smelt answers, and transformers.
+// Compares fine-tuned models as ONNX files, run by onnxruntime, with smelt and transformers.
 #include <gmock/gmock.h>
 
 #include "checkpoint/interop/convert.h"

@@ -1,4 +1,4 @@
-// Models with fewer layers: which are left, and who computes the same of them.
+// Models with removed layers: the layers that are kept, and equal results in other programs.
 #include "compress/prune.h"
 
 #include <gmock/gmock.h>

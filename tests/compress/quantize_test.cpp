@@ -32,7 +32,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Whether the tiny model of this name is a T5.
+// Returns whether the tiny model of this name is a T5.
 bool is_t5(const std::string& kind) { return kind == "small" || kind == "gated"; }
 
 class QuantizedFolder : public testing::TestWithParam<const char*> {
@@ -100,7 +100,8 @@ TEST_P(QuantizedFolder, RecordsSourceAndNoise) {
   EXPECT_EQ(step["sqnr_db"].size(), done.tensors.size());
   EXPECT_EQ(step["kept"], Json(done.kept));
   EXPECT_NE(step["sqnr_db"].begin().key().find(".1."), std::string::npos);
-  // transformers' generate() begins with a T5's encoder alone, whose weights must be decoded then.
+  // transformers' generate() calls the T5 encoder alone first, whose weights must be dequantized by
+  // then.
   const Json config =
       Json::parse(io::read_file(dir_.file("int8/config.json")))["quantization_config"];
   EXPECT_EQ(config.value("dequantize", false), is_t5(GetParam()));
@@ -127,7 +128,7 @@ TEST_P(QuantizedFolder, IsDequantizedOnLoad) {
             plain.tensors.size());
 }
 
-// transformers' scores of what the codes say, against smelt's of the folder itself.
+// Compares transformers' scores for the dequantized weights with smelt's for the folder itself.
 class QuantizedClassifier : public QuantizedFolder {};
 INSTANTIATE_TEST_SUITE_P(Models, QuantizedClassifier, testing::Values("bert", "electra"),
                          [](const auto& info) { return info.param; });
@@ -187,7 +188,8 @@ TEST_F(Quantize, DoesNotChangeTheSourceOrExistingFolders) {
   EXPECT_THAT(io::list_folder(dir_.path()), ElementsAre("hf", "int8"));
 }
 
-// Of widths as they are: the vocabulary's files and what stays in floats count, too.
+// Uses realistic sizes, because vocabulary files and tensors that stay in floating point count,
+// too.
 TEST_F(Quantize, ReducesTheSizeToAboutAQuarterWithEmbeddings) {
   model::ClassifyTask task = GoldenClassify("bert").settings();
   model::BertConfig sizes = model::encoder_sizes(task.encoder);

@@ -56,7 +56,7 @@ class CompressReport : public testing::Test {
     out.resample.samples = 50;
     return out;
   }
-  // The named folder chose by such rows.
+  // Records that the folder's units were chosen with these rows.
   void note_choice(const std::string& folder, const std::string& rows) const {
     const std::string path = dir_.file(folder + "/compress.json");
     Json said = Json::parse(io::read_file(path));
@@ -154,7 +154,7 @@ TEST_F(CompressReport, RejectsTrainingRowsAndOtherTasks) {
   sizes.latency.lengths_told = true;
   EXPECT_THAT(refusal(sizes), HasSubstr("--lengths 13: the models accept 2 to 12 tokens"));
   Json config = Json::parse(io::read_file(dir_.file("cut/config.json")));
-  config["seq_length"] = 9;  // of its training: what is longer is cut
+  config["seq_length"] = 9;  // the length it was trained with; longer texts are truncated
   io::write_file(dir_.file("cut/config.json"), config.dump());
   EXPECT_THAT(refusal(sizes), HasSubstr("--lengths 13: the models accept 2 to 9 tokens"));
   sizes = job();
@@ -217,7 +217,7 @@ TEST(Latencies, SpeedUpIsTheMedianOfTheRatiosPerRound) {
   EXPECT_EQ(ratio.value, 2);
   EXPECT_EQ(ratio.low, 2);
   EXPECT_EQ(ratio.high, 2);
-  other.seconds = {1, 4, 3, 4, 20};  // 2, 1, 2, 2, 1/2 times
+  other.seconds = {1, 4, 3, 4, 20};  // 2, 1, 2, 2 and 1/2 times as fast
   EXPECT_EQ(pipeline::speed_up(base, other).value, 2);
   EXPECT_LT(pipeline::speed_up(base, other).low, 2);
 }

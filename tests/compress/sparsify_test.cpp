@@ -1,4 +1,5 @@
-// Models whose smallest weights are 0: which, their folders, who reads them.
+// Models whose smallest weights are set to 0: the choice, the folders, and the programs that read
+// them.
 #include "compress/sparsify.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +35,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Values = std::vector<std::vector<float>>;
 
-// Few sizes, so that many are equal, and zeros among them.
+// Returns few different magnitudes, so that many weights are equal and some are 0.
 Values some_matrices() {
   std::mt19937 bits(3);
   Values out(3);
@@ -44,7 +45,7 @@ Values some_matrices() {
   return out;
 }
 
-// Everything in one list, sorted.
+// A simple reference: sorts all weights in one list.
 Values largest_by_sorting(Values matrices, std::size_t kept) {
   std::vector<float*> all;
   for (auto& matrix : matrices)
@@ -77,8 +78,8 @@ TEST(Magnitude, KeepsTheLargestOfAllMatricesTogether) {
 
 TEST(Magnitude, KeepsTheSameNumberAsTensorFlow) {
   EXPECT_EQ(model::kept_of(1000, 0.9), 100U);
-  EXPECT_EQ(model::kept_of(10, 0.75), 2U);  // 2.5: the even one
-  EXPECT_EQ(model::kept_of(14, 0.75), 4U);  // 3.5
+  EXPECT_EQ(model::kept_of(10, 0.75), 2U);  // 2.5 rounds to even
+  EXPECT_EQ(model::kept_of(14, 0.75), 4U);  // 3.5 rounds to even
   EXPECT_EQ(model::kept_of(10, 0.999), 1U);
 }
 
@@ -249,7 +250,7 @@ TEST_F(Sparsify, TuneTrainsWithPrunedWeightsBeforeExport) {
           dir_.file("hf"),
           ", batch_size: 4, steps: 2, checkpoint.best_metric: accuracy, early_stopping.patience: "
           "5}\n"
-          "eval: {batch_size: 4, every: 1, best: true}\n"));  // which pruning goes without
+          "eval: {batch_size: 4, every: 1, best: true}\n"));  // pruning ignores these
   const auto smelt = [](const std::string& words) {
     const CommandOutput said = run_smelt(words);
     EXPECT_EQ(said.status, 0) << said.text;
@@ -258,7 +259,7 @@ TEST_F(Sparsify, TuneTrainsWithPrunedWeightsBeforeExport) {
   smelt("run " + dir_.file("r.yaml"));
   smelt(str("compress prune ", dir_.file("large"), " --out ", dir_.file("sparse"),
             " --sparsity 0.6 --tune ", dir_.file("taught"), " --set train.steps=10"));
-  // Its zeros are those that it has learned with: nothing more became 0.
+  // The zeros are those of the trained weights; no further weight became 0.
   const auto expect_same_tensors = [&](const std::string& run, const std::string& folder) {
     const checkpoint::StoredModel taught = checkpoint::open_stored_model(
                                       dir_.file(run + "/huggingface"), "test"),
@@ -324,8 +325,8 @@ TEST_F(Sparsify, TuneTrainsWithPrunedWeightsBeforeExport) {
                         "metrics get worse"));
 }
 
-// transformers refuses a folder whose quantization_config has no method; with one it may leave
-// matrices at random values. compressed-tensors itself wrote its own method.
+// Without quant_method transformers rejects the folder; with it, some versions leave matrices at
+// random values. compressed-tensors itself wrote its name there, so such folders must be readable.
 TEST_F(Sparsify, OmitsQuantMethodAndReadsFoldersWithIt) {
   sparsify_model({.from = dir_.file("hf"), .to = dir_.file("sparse"), .sparsity = 0.5});
   Json config = Json::parse(io::read_file(dir_.file("sparse/config.json")));
@@ -341,7 +342,7 @@ TEST_F(Sparsify, OmitsQuantMethodAndReadsFoldersWithIt) {
   EXPECT_EQ(kernel(), own);
 }
 
-// Such tensors may come from other programs.
+// Other programs may write such tensors.
 TEST_F(Sparsify, RejectsInconsistentBitmasks) {
   sparsify_model({.from = dir_.file("hf"), .to = dir_.file("sparse"), .sparsity = 0.5});
   std::filesystem::remove(dir_.file("sparse/compress.json"));

@@ -1,5 +1,5 @@
-// Folders whose products are of integers by scales that were found beforehand, and channels that
-// were smoothed for it.
+// Folders with int8 matmuls and static scales, which are calibrated in advance, and smoothed
+// channels.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -139,7 +139,7 @@ TEST_P(SmoothedT5, KeepsOutputsAndScalesChannels) {
   const auto weights = checkpoint::read_values<float>(
       checkpoint::as_dtype(source.tensors.at(wo + ".weight"), compiler::DType::f32));
   const auto& inputs = after.at(kernel_of(wo));
-  for (std::size_t j = 0; j < inputs.size(); ++j) {  // sqrt(max|X_j| max|W_j|) of both
+  for (std::size_t j = 0; j < inputs.size(); ++j) {  // both maxima become sqrt(max|X_j| max|W_j|)
     float most = 0;
     for (std::size_t i = j; i < weights.size(); i += inputs.size())
       most = std::max(most, std::abs(weights[i]));
@@ -162,7 +162,7 @@ std::vector<double> first_token_scores(const std::string& folder) {
   return out;
 }
 
-// A channel of a norm is 300 times the others, and its weights are as much smaller.
+// Makes one channel of a norm 300 times as large and its weights 300 times as small.
 TEST_P(SmoothedT5, ReducesErrorOfALargeChannel) {
   REQUIRE_PLUGIN("cpu");
   SourceFolder source = open_source_folder(dir_.file("hf"));

@@ -26,7 +26,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A matrix whose columns of these units are zeros.
+// Returns the matrix with the columns of these units set to zero.
 io::LazyTensor without(const io::LazyTensor& matrix, std::int64_t width,
                        const std::vector<std::int64_t>& units) {
   return {matrix.shape, [=] {
@@ -51,7 +51,7 @@ class UnitPruning : public testing::TestWithParam<const char*> {
   static bool is_t5() {
     return std::string_view(GetParam()) == "small" || std::string_view(GetParam()) == "gated";
   }
-  // The folder with these units silent in `masked`, and those left out in `cut`.
+  // Writes the folder with these units zeroed (`masked`) and with these units removed (`cut`).
   void write_both(const std::vector<std::int64_t>& neurons,
                   const std::vector<std::int64_t>& heads) const {
     const SourceFolder source = open_source_folder(dir_.file("hf"));
@@ -186,7 +186,7 @@ TEST(WidthFor, IsAMultipleOfTheTpuTileIfLargeEnough) {
   EXPECT_EQ(width_for(0.5, 3072, 128), 1536);
   EXPECT_EQ(width_for(0.3, 3072, 128), 896);
   EXPECT_EQ(width_for(0.5, 512, 128), 256);
-  EXPECT_EQ(width_for(0.1, 1024, 128), 128);  // of 64
+  EXPECT_EQ(width_for(0.1, 1024, 128), 128);  // in steps of 64
   EXPECT_EQ(width_for(0.08, 1024, 128), 64);
   EXPECT_EQ(width_for(0.67, 24, 128), 16);
   EXPECT_EQ(width_for(0.67, 3, 1), 2);
@@ -230,7 +230,7 @@ TEST_F(PruneUnits, RejectInvalidOptionsAndRows) {
   job.data.seq_length = 64;
   EXPECT_THAT(refusal(job),
               HasSubstr("classify: sequence length 64 is longer than max_position_embeddings 12"));
-  job.data.seq_length = 0;  // what the model takes
+  job.data.seq_length = 0;  // the model's maximum
   EXPECT_THAT(refusal(job), HasSubstr("rows.tsv:3"));
   EXPECT_THAT(refusal(job, "none.tsv"), HasSubstr("none.tsv"));
   for (const char* file : {"hf/vocab.txt", "hf/tokenizer.json"})

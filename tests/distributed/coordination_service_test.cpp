@@ -24,7 +24,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Waits until the hub has heard, by the next beat, what a process does.
+// Waits until the server knows, from a heartbeat, that a rank's current activity is `doing`.
 void wait_until_known(CoordinationService& hub, const std::string& doing) {
   std::string error;
   for (int i = 0; i < 1000 && error.find(doing) == error.npos; ++i)
@@ -55,7 +55,7 @@ TEST(CoordinationService, GatherReturnsTheValuesOfAllRanksInOrder) {
 TEST(CoordinationService, GathersOfDifferentKeysDoNotWaitForEachOther) {
   PodOfThreads pod(2);
   const auto hubs = pod.connect();
-  // Each begins with the other's last: in turn they would never end.
+  // The ranks begin with different keys: if one gather blocked the other, this would deadlock.
   auto first =
       std::async(std::launch::async, [&] { return hubs[0]->gather("a", "0", seconds(20)); });
   auto second =
@@ -80,7 +80,7 @@ TEST(CoordinationService, GatherTimeoutNamesTheMissingHostsOnAllRanks) {
       AllOf(HasSubstr("gather 'save/7/begin': timed out after 1.0 s, missing: host 2 ("),
             HasSubstr(str("pid ", ::getpid())), HasSubstr("at input of step 7"));
   EXPECT_THAT(errors, ElementsAre(names, names, ""));
-  // The one who comes late learns the same, and the run may go on.
+  // A rank that comes late gets the same error, and the pod still works.
   EXPECT_THAT(error_of<LostPeer>([&] { hubs[2]->gather("save/7/begin", "", seconds(20)); }), names);
   EXPECT_THAT(pod.run([&](int rank) {
     hubs[static_cast<std::size_t>(rank)]->barrier("save/8/begin", seconds(20));
@@ -154,7 +154,7 @@ TEST(CoordinationService, AbortReportsItsReasonOnAllOtherRanks) {
       str("pod: ", hubs[0]->name_of(1), " ends the run: data.tfrecord: record 5 is damaged");
   EXPECT_EQ(error_of<SystemError>([&] { hubs[0]->barrier("x", seconds(60)); }), text);
   EXPECT_EQ(error_of<SystemError>([&] { hubs[2]->barrier("x", seconds(60)); }), text);
-  EXPECT_TRUE(pod.ends(1).empty());  // it ends by its own error
+  EXPECT_TRUE(pod.ends(1).empty());  // rank 1 ends with its own error
   for (const int rank : {0, 2}) {
     ASSERT_EQ(pod.ends(rank).size(), 1u);
     EXPECT_EQ(pod.ends(rank)[0].exit_code, 2);
@@ -174,7 +174,7 @@ TEST(CoordinationService, ProcessMayDisconnectAfterBye) {
   for (int rank = 0; rank < 3; ++rank) EXPECT_TRUE(pod.ends(rank).empty());
 }
 
-// A process of its own that leaves as processes do: by _exit with 76.
+// Tests the default `on_end` in a child process, which it ends with _exit(76).
 TEST(CoordinationService, ProcessExitsAtOnceIfRank0IsLost) {
   PodOfThreads pod(2);
   const ::pid_t child = ::fork();

@@ -1,5 +1,7 @@
-// How long a hub takes with many processes, here threads of one over the loopback: to connect, for
-// so many gathers, and until all know of a death. pod_hub_load [PROCESSES [GATHERS [BYTES]]]
+// Measures the coordination service with many ranks, which are threads of this process connected
+// over loopback: the time to connect, the time of a gather, and the time until all ranks know of
+// the death of one.
+// pod_hub_load [PROCESSES [GATHERS [BYTES]]]
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -26,7 +28,8 @@ void require_none(const std::vector<std::string>& errors) {
   for (const std::string& error : errors) CHECK(error.empty(), error);
 }
 
-// All but the last rank, which goes without a word, wait in a gather until they hear of it.
+// Returns the seconds until all other ranks, which wait in a barrier, know that the last rank has
+// left without bye().
 double seconds_of_a_death(PodOfThreads& pod,
                           std::vector<std::unique_ptr<CoordinationService>>& hubs, int size) {
   std::atomic<int> waiting = 0;

@@ -1,4 +1,4 @@
-// Who a process is, by flags and by what surrounds it.
+// How a process finds its rank: by flags, environment variables and metadata.
 #include "distributed/identity.h"
 
 #include <gmock/gmock.h>

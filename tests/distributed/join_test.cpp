@@ -55,7 +55,8 @@ TEST(Join, RejectsAnotherNumberOfProcesses) {
                                  HasSubstr("has 2\n  hint: start all with the same number"))));
 }
 
-// One of another start or without the secret: it ends, the run begins without it.
+// A process with another incarnation, or without the secret, is rejected; the run begins without
+// it.
 TEST(Join, RejectsAProcessOfAnotherStartOrSecretAndContinues) {
   const CapturedLog log;
   PodOfThreads pod(2);
@@ -88,7 +89,7 @@ TEST(Join, RejectsASecondProcessOfTheSameRank) {
             HasSubstr("give each process a different rank")));
 }
 
-// A process that has joined and does nothing more.
+// A process that joins and then stops itself with SIGSTOP.
 class StoppedMember {
  public:
   StoppedMember(PodOfThreads& pod, int rank) : pid_(::fork()) {
@@ -102,15 +103,15 @@ class StoppedMember {
     ::waitpid(pid_, nullptr, 0);
   }
   StoppedMember(const StoppedMember&) = delete;
-  // Returns once it has stopped.
+  // Returns once the process has stopped.
   void wait() const { EXPECT_EQ(::waitpid(pid_, nullptr, WUNTRACED), pid_); }
 
  private:
   const ::pid_t pid_;
 };
 
-// A host that was started again comes before the hub has found its process before dead, and joins
-// the hub that is started after that one.
+// A restarted host tries to join before rank 0 has noticed that its earlier process is dead. It
+// joins the coordination service that rank 0 starts next.
 TEST(Join, RestartedHostJoinsTheNextRun) {
   const CapturedLog log;
   PodTimes times = quick_times();
@@ -131,7 +132,7 @@ TEST(Join, RestartedHostJoinsTheNextRun) {
   EXPECT_TRUE(again.get());
 }
 
-// Answers the first process that comes with the end of a run, and nobody afterwards.
+// Sends the end of a run to the first process that connects, and accepts no other connection.
 void end_first_comer(int listener) {
   int socket = -1;
   while ((socket = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK)) < 0)
@@ -218,7 +219,7 @@ TEST(Join, ReportsAProcessLostBeforeAllHaveJoined) {
     return error_of<SystemError>(
         [&] { CoordinationService::connect(pod.place(0), {}, pod.options(0)); });
   });
-  // A process that says hello and dies.
+  // A process that sends hello and dies.
   std::string why;
   const HostPort hub = parse_host_port("", pod.place(0).address);
   int socket = -1;
@@ -251,7 +252,7 @@ TEST(Join, IgnoresConnectionsThatDoNotSendFrames) {
     connection.queue(std::make_shared<const std::string>(noise));
     connection.flush();
     std::vector<Frame> frames;
-    while (connection.read(frames)) std::this_thread::sleep_for(milliseconds(5));  // it closes
+    while (connection.read(frames)) std::this_thread::sleep_for(milliseconds(5));  // closed
   }
   const auto second = CoordinationService::connect(pod.place(1), {}, pod.options(1));
   EXPECT_TRUE(first.get());

@@ -1,4 +1,4 @@
-// Hubs of several ranks in one process, a thread each, over the loopback.
+// The coordination services of several ranks in one process: a thread per rank, over loopback.
 #pragma once
 
 #include <exception>
@@ -15,7 +15,7 @@
 
 namespace smelt::distributed {
 
-// Of tests: short, but for what must not pass.
+// Returns short timeouts for tests; only `connect` is long, because it must not expire.
 inline PodTimes quick_times() {
   using std::chrono::milliseconds;
   PodTimes times;
@@ -40,13 +40,14 @@ class PodOfThreads {
     };
     return out;
   }
-  // What the hub of this rank said at the end of the run.
+  // Returns the ends of the run that this rank was notified of.
   std::vector<PodEnd> ends(int rank) const {
     const std::lock_guard lock(mutex_);
     return ends_[static_cast<std::size_t>(rank)];
   }
 
-  // body(rank) on a thread for each; what each has thrown, "" for nothing.
+  // Calls body(rank) on one thread per rank. Returns the error message of each, or "" without an
+  // error.
   std::vector<std::string> run(const std::function<void(int rank)>& body) const {
     std::vector<std::future<std::string>> results;
     for (int rank = 0; rank < size_; ++rank)
@@ -62,7 +63,7 @@ class PodOfThreads {
     for (auto& result : results) out.push_back(result.get());
     return out;
   }
-  // All connected.
+  // Connects all ranks.
   std::vector<std::unique_ptr<CoordinationService>> connect(const PodFields& fields = {}) {
     std::vector<std::unique_ptr<CoordinationService>> hubs(static_cast<std::size_t>(size_));
     const auto errors = run([&](int rank) {

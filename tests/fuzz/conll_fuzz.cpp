@@ -17,7 +17,8 @@ FuzzTarget fuzz_target() {
 
 }  // namespace smelt
 
-// A sentence has as many labels as words, none is empty, and no byte of input is in two sentences.
+// Checks that a sentence has as many labels as words, that no word or label is empty, and that all
+// rows together are no longer than the input.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   const std::string& path = input_file(data, size, ".conll");

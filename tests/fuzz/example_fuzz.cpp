@@ -19,7 +19,7 @@ std::string example(std::vector<std::int32_t> ids) {
   return writer.take();
 }
 
-// Where the fast way finds numbers, the general one must find the same.
+// If the fast parser accepts the message, the general parser must find the same numbers.
 void compare(std::string_view message) {
   std::array<std::int32_t, 12> ids{};
   std::array<float, 2> weights{};

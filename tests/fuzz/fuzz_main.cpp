@@ -1,7 +1,7 @@
-// The loop around a fuzz driver: changes inputs at random and keeps those that reach code that none
-// reached before (in preset asan, where gcc's -fsanitize-coverage=trace-pc tells). The same seed
-// gives the same inputs. A finding is written to fuzz-finding.bin, which, named as an argument, is
-// run again.
+// The main loop of a fuzz driver: mutates inputs at random and keeps those that reach new code (in
+// preset asan, where gcc's -fsanitize-coverage=trace-pc reports it). The same seed gives the same
+// inputs. An input that is a finding is written to fuzz-finding.bin; to run it again, give this
+// file as an argument.
 //   fuzz_NAME [--runs N | --seconds N] [--seed S] [FILE...]
 #include <signal.h>
 #include <unistd.h>
@@ -23,14 +23,14 @@
 #include "fuzz/mutate.h"
 #include "fuzz/target.h"
 
-// There with the address sanitizer only.
+// Defined only with the address sanitizer.
 extern "C" [[gnu::weak]] void __sanitizer_set_death_callback(void (*callback)());
 
 namespace {
 
 constexpr unsigned kHangSeconds = 60;
 
-// Which pairs of blocks followed each other.
+// Pairs of basic blocks that have been executed one after the other.
 std::array<bool, 1 << 16> seen_edges;
 std::uintptr_t last_block = 0;
 bool new_edge = false;
@@ -51,7 +51,7 @@ void on_hang(int) {
 }  // namespace
 
 extern "C" void __sanitizer_cov_trace_pc() {
-  // Relative to the program, which is loaded at another address each time.
+  // The address is relative to the program, which is loaded at another address each time.
   const auto block = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)) -
                      reinterpret_cast<std::uintptr_t>(&__sanitizer_cov_trace_pc);
   const std::size_t edge = (block ^ last_block) % seen_edges.size();
@@ -83,10 +83,10 @@ Options parse_options(int argc, char** argv) {
   return out;
 }
 
-// Whether the input showed something new. Ends the program at a finding.
+// Returns whether the input reached new code. Ends the program if the input is a finding.
 bool run_one(const std::string& input, const FuzzTarget& target) {
-  const std::vector<std::uint8_t> exact(input.begin(),
-                                        input.end());  // so that a read beyond its end is seen
+  // A separate allocation, in which the sanitizer detects a read beyond the end.
+  const std::vector<std::uint8_t> exact(input.begin(), input.end());
   current_input = &input;
   new_edge = false;
   last_block = 0;
@@ -111,7 +111,7 @@ bool run_one(const std::string& input, const FuzzTarget& target) {
   return new_edge;
 }
 
-// The right inputs and those that were found last are tried more often than the others.
+// Valid inputs and the newest inputs are drawn more often than the others.
 std::size_t draw_parent(Mutator& mutator, std::size_t right, std::size_t all) {
   constexpr std::size_t kNewest = 16;
   switch (mutator.below(3)) {

@@ -18,7 +18,7 @@ FuzzTarget fuzz_target() {
 
 }  // namespace smelt
 
-// Sentences are never empty, and no byte of input makes more than a few of text.
+// Checks that no document or sentence is empty, and that the text is no longer than the input.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   const std::string& path = input_file(data, size, ".jsonl");

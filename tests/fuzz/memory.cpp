@@ -9,7 +9,7 @@
 
 namespace {
 
-std::atomic<std::ptrdiff_t> now = 0, peak = 0, base = 0;  // base: held when watching began
+std::atomic<std::ptrdiff_t> now = 0, peak = 0, base = 0;  // base: allocated at watch_memory()
 
 void* take(std::size_t size) {
   void* const block = std::malloc(size == 0 ? 1 : size);

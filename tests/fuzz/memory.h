@@ -1,14 +1,14 @@
-// Counts what operator new gives out, to see whether a parser takes more than its input can
-// justify.
+// Counts the bytes that operator new allocates, to detect a parser that allocates more than its
+// input justifies.
 #pragma once
 
 #include <cstddef>
 
 namespace smelt {
 
-// Starts counting anew.
+// Starts a new count.
 void watch_memory();
-// The most bytes at a time since then.
+// Returns the most bytes that were allocated at one time since then, without those from before.
 std::size_t peak_allocated();
 
 }  // namespace smelt

@@ -23,7 +23,7 @@ void Mutator::change(std::string& input, const std::string& other) {
     case 0:
       input.insert(at, number());
       break;
-    case 1: {  // a number over what stands there
+    case 1: {  // overwrite bytes with a number
       const std::string value = number();
       input.replace(at, value.size(), value);
       break;
@@ -45,7 +45,7 @@ void Mutator::change_byte(std::string& input) {
   byte = static_cast<char>(below(2) == 0 ? byte ^ (1 << below(8)) : static_cast<int>(below(256)));
 }
 
-// Cuts the end off, takes a run out, doubles one, or puts one of the other input in.
+// Truncates the input, removes or duplicates a run of bytes, or inserts a run of `other`.
 void Mutator::change_run(std::string& input, const std::string& other) {
   const std::size_t at = below(input.size() + 1);
   const std::size_t size = 1 + below(std::size_t{1} << below(9));
@@ -64,7 +64,8 @@ void Mutator::change_run(std::string& input, const std::string& other) {
   }
 }
 
-// A value at the edge of some type, in 1, 2, 4 or 8 bytes or as a varint.
+// Returns a number next to a power of two, its complement, or a small number, in 1, 2, 4 or 8 bytes
+// or as a varint.
 std::string Mutator::number() {
   std::uint64_t value = (std::uint64_t{1} << below(64)) + below(3) - 1;
   if (below(4) == 0) value = ~value;

@@ -1,4 +1,4 @@
-// Random changes to an input.
+// Random mutations of an input.
 #pragma once
 
 #include <random>
@@ -12,7 +12,7 @@ class Mutator {
   Mutator(std::uint64_t seed, std::vector<std::string> words)
       : random_(seed), words_(std::move(words)) {}
 
-  // One or more changes; `other` is an input to take pieces from.
+  // Applies one or more mutations; some insert a piece of `other`.
   std::string mutate(std::string input, const std::string& other);
   std::size_t below(std::size_t limit) {
     return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random_);

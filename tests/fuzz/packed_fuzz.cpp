@@ -36,10 +36,10 @@ FuzzTarget fuzz_target() {
 
 }  // namespace smelt
 
-// However much comes out, it comes in pieces of what is asked for.
+// The memory limit must hold however large the decompressed content is.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
-  constexpr std::size_t kEnough = 4 << 20;  // a kilobyte may hold a gigabyte
+  constexpr std::size_t kEnough = 4 << 20;  // a kilobyte may decompress to a gigabyte
   for (const char* name : {".gz", ".bz2", ".zst", ".txt"}) try {
       io::DecompressedFile file(input_file(data, size, name));
       char piece[1000];

@@ -33,7 +33,7 @@ void repair(std::string& bytes) {
 }  // namespace
 
 FuzzTarget fuzz_target() {
-  set_log_level(LogLevel::off);  // an index that is not used is no finding
+  set_log_level(LogLevel::off);  // rejecting an index is no finding
   const std::string file = record_file();
   io::RecordLayout layout, wide;
   std::copy_n(file.begin(), 12, layout.ends.begin());
@@ -50,13 +50,14 @@ FuzzTarget fuzz_target() {
   return {.seeds = {io::encode_record_layout(layout), io::encode_record_layout(wide)},
           .words = {std::string(1, '\x10'), std::string(1, '\x15'), std::string(8, '\xff')},
           .repair = repair,
-          .memory_base = 5 << 20,  // the window through which headers are read
+          .memory_base = 5 << 20,  // buffer for reading headers
           .memory_factor = 64};
 }
 
 }  // namespace smelt
 
-// The input is the index beside a file of records: whatever it says, what is read is in the file.
+// The input is the index of a file of records. Whatever it contains, each record that is read must
+// be one of the file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   const std::string& index_path = input_file(data, size, ".tfrecord.index");

@@ -29,7 +29,7 @@ FuzzTarget fuzz_target() {
 
 }  // namespace smelt
 
-// What is read, written again, is what was read.
+// Encoding the decoded layout must give the input again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   try {

@@ -11,7 +11,7 @@ std::string file_of(const std::string& header, const std::string& data) {
   return file + header + data;
 }
 
-// The header's length, as far as the header's end is known by its last brace.
+// Corrects the header's length, if the last brace ends the header.
 void repair(std::string& bytes) {
   const std::size_t end = bytes.rfind('}');
   if (bytes.size() < 8 || end == std::string::npos || end < 8) return;
@@ -39,7 +39,7 @@ FuzzTarget fuzz_target() {
 
 }  // namespace smelt
 
-// What is read, written again and read again, is the same tensors.
+// Writing and reading the tensors again must give the same tensors.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   try {

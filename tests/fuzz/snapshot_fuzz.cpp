@@ -26,7 +26,7 @@ FuzzTarget fuzz_target() {
 
 }  // namespace smelt
 
-// The input is the metadata of a folder, and a record's tensor, alone and behind itself.
+// Parses the input as a folder's metadata, and as a record's tensor, once and twice in a row.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   const std::string_view text = text_of(data, size);

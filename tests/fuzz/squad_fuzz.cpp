@@ -16,13 +16,13 @@ FuzzTarget fuzz_target() {
                     R"("answers": )", R"("id": ")", "{", "}", "[", "]", "},", "null", "1e999",
                     "\\u0000", "\\ud800", "\xff", "\xef\xbb\xbf"},
           .repair = {},
-          .memory_base = std::size_t{4} << 20,  // the file is read by the megabyte
+          .memory_base = std::size_t{4} << 20,  // the file is read in blocks of a megabyte
           .memory_factor = 512};
 }
 
 }  // namespace smelt
 
-// Every row has all fields, and its answers are a JSON array.
+// Checks that every row has all fields, and that its answers are a JSON array.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   const std::string& path = input_file(data, size, ".squad");

@@ -18,7 +18,7 @@ FuzzTarget fuzz_target() {
 
 }  // namespace smelt
 
-// Every row has both fields, and no byte of input is more than once in a field.
+// Checks that every row has both fields, and that all fields together are no longer than the input.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   const std::string& path = input_file(data, size, ".table");

@@ -1,4 +1,4 @@
-// What a fuzz driver gives to the common main (fuzz_main.cpp) beside LLVMFuzzerTestOneInput.
+// What a fuzz driver defines for the common main (fuzz_main.cpp), besides LLVMFuzzerTestOneInput.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@
 namespace smelt {
 
 struct FuzzTarget {
-  std::vector<std::string> seeds;  // inputs that are right
-  std::vector<std::string> words;  // that the format gives a meaning
-  // Makes checksums right again, without which nearly every change ends at the first check; may be
-  // empty.
+  std::vector<std::string> seeds;  // valid inputs
+  std::vector<std::string> words;  // byte sequences that have a meaning in the format
+  // Recomputes checksums after a mutation; without it nearly every mutation fails at the first
+  // check. May be empty.
   std::function<void(std::string&)> repair;
-  // A run may have so much memory at a time: base + factor * bytes of input.
+  // Limit of the memory allocated at one time: base + factor * bytes of input.
   std::size_t memory_base = 0, memory_factor = 0;
 };
 
 FuzzTarget fuzz_target();
 
-// The input as a file, for parsers that read by path; the same path for a suffix each time, removed
-// at the end.
+// Writes the input to a file, for parsers that read by path, and returns its path. The path is the
+// same for each call with this suffix; the file is removed when the program exits.
 const std::string& input_file(const std::uint8_t* data, std::size_t size,
                               const std::string& suffix);
 
@@ -33,6 +33,6 @@ inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
 
 }  // namespace smelt
 
-// Takes one input. UsageError is the right answer to a wrong input and is caught inside; anything
-// else is a finding.
+// Runs one input. UsageError is the correct result for an invalid input and must be caught inside;
+// every other exception is a finding.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

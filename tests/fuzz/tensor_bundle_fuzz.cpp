@@ -20,7 +20,7 @@ io::BundleIndex with_parts() {
                      {.type = 1, .dims = {1, 2}, .shard = 1, .size = 8}}}};
 }
 
-// The checksums of the blocks that the footer leads to.
+// Recomputes the checksums of the blocks that the footer refers to, and of the data block.
 void repair(std::string& bytes) {
   if (bytes.size() < 48) return;
   const std::size_t end = bytes.size() - 48;
@@ -39,7 +39,7 @@ void repair(std::string& bytes) {
     }
     for (std::uint64_t size = 0; size < std::min<std::size_t>(end, 400); ++size)
       if (end > size + 5 && bytes[size] == '\0') {
-        // The data's block begins the file and ends where its number of restarts does.
+        // The data block is at the beginning of the file and ends with its number of restarts.
         const std::string_view head = std::string_view(bytes).substr(0, size);
         if (head.size() > 8 && head.ends_with(std::string_view("\1\0\0\0", 4))) mend(0, size);
       }
@@ -65,7 +65,7 @@ FuzzTarget fuzz_target() {
 
 }  // namespace smelt
 
-// What is read, written again and read again, is the same index.
+// Writing and reading the index again must give the same index.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   const std::string_view text = text_of(data, size);

@@ -13,7 +13,7 @@ void put_crc(std::string& bytes, std::size_t from, std::size_t size) {
   for (std::size_t i = 0; i < 4; ++i) bytes[from + size + i] = static_cast<char>(crc >> (8 * i));
 }
 
-// Checksums of the records, as far as lengths stay within the bytes.
+// Recomputes the records' checksums, up to the first length that exceeds the file.
 void repair(std::string& bytes) {
   for (std::size_t at = 0; bytes.size() - at >= io::kRecordHeaderBytes;) {
     put_crc(bytes, at, 8);
@@ -44,7 +44,7 @@ FuzzTarget fuzz_target() {
 
 }  // namespace smelt
 
-// What is read, written again, is what was read.
+// Writing the records again must give the bytes that were read.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   const std::string_view bytes = text_of(data, size);

@@ -22,7 +22,8 @@ void set_crc(std::string& bytes, std::size_t at, std::uint32_t crc) {
   for (std::size_t i = 0; i < 4; ++i) bytes[at + i] = static_cast<char>(crc >> (8 * i));
 }
 
-// Of the foot, and of the first block where it is the only one of the tokens.
+// Recomputes the checksums of the foot, of the document ends, and of the tokens if these are a
+// single block.
 void repair(std::string& bytes) {
   if (bytes.size() < 16 + 48 + 4) return;
   const std::string_view all = bytes;
@@ -48,7 +49,7 @@ FuzzTarget fuzz_target() {
 
 }  // namespace smelt
 
-// Whatever the foot says, what is read lies in the file.
+// Whatever the foot contains, only bytes inside the file may be read.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace smelt;
   const std::string_view text = text_of(data, size);

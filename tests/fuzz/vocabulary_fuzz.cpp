@@ -20,8 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const text::Vocabulary vocabulary = text::Vocabulary::load(input_file(data, size, ".txt"));
     for (std::int32_t id = 0; id < vocabulary.size(); ++id) {
-      if (vocabulary.token(id).empty()) continue;  // an empty line is an id that no piece has
-      const auto found = vocabulary.find(vocabulary.token(id));  // the last of equal lines
+      if (vocabulary.token(id).empty()) continue;  // an empty line takes an id but is no piece
+      const auto found = vocabulary.find(vocabulary.token(id));  // of equal lines, the last one
       CHECK(found >= id && vocabulary.token(*found) == vocabulary.token(id), id);
     }
     vocabulary.check_special_tokens();

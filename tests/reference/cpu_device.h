@@ -9,16 +9,16 @@
 
 namespace smelt::testing {
 
-// The program's results on one CPU device.
+// Returns the program's results on one CPU device.
 std::vector<Value> run_on_cpu(const compiler::Program& program, const std::vector<Value>& arguments,
                               const pjrt::CompileOptions& options = {});
 
-// The program partitioned over the devices of its mesh: arguments[device][i], results alike, each
-// the device's own part.
+// Runs the program partitioned over the devices of its mesh. Arguments and results are indexed
+// [device][i] and contain the device's shard.
 std::vector<std::vector<Value>> run_on_mesh(const compiler::Program& program,
                                             const std::vector<std::vector<Value>>& arguments);
 
-// The program on as many replicas as there are lists of arguments.
+// Runs the program on one replica per list of arguments.
 std::vector<std::vector<Value>> run_on_replicas(const compiler::Program& program,
                                                 const std::vector<std::vector<Value>>& arguments);
 

@@ -1,4 +1,4 @@
-// Elementwise ops, conversions, comparison, and the ops that pass their inputs on.
+// Elementwise ops, conversions, comparison, and ops that return their inputs unchanged.
 #include <cmath>
 
 #include "base/error.h"
@@ -30,7 +30,7 @@ Values on_numbers(const Node& node, const Values& in) {
   return {out};
 }
 
-// f on floats; g on signed, h on unsigned integers and predicates.
+// Applies f to floats, g to signed integers, and h to unsigned integers and predicates.
 template <double (*f)(double, double), std::int64_t (*g)(std::int64_t, std::int64_t),
           std::uint64_t (*h)(std::uint64_t, std::uint64_t)>
 Values on_pairs(const Node&, const Values& in) {

@@ -1,5 +1,5 @@
-// Values of a small graph by the naive interpreter, for the tests of what is composed of
-// primitives.
+// Evaluates a small graph with the reference interpreter, for tests of functions that are composed
+// of primitives.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace smelt::testing {
 
-// A float argument with its values.
+// Returns a float argument with these values.
 inline Value real_value(compiler::Shape shape, std::vector<double> values) {
   return {.shape = std::move(shape), .real = std::move(values), .bits = {}};
 }
@@ -16,7 +16,7 @@ inline Value integer_value(compiler::Shape shape, std::vector<std::uint64_t> val
   return {.shape = std::move(shape), .real = {}, .bits = std::move(values)};
 }
 
-// The floats of one result.
+// Returns the floats of one result.
 inline std::vector<double> evaluate(compiler::Tensor result, const std::vector<Value>& arguments) {
   return interpret(result.graph(), {result}, arguments).front().real;
 }

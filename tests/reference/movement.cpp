@@ -1,4 +1,4 @@
-// Constants, ops that move elements, the matrix product, rows by index.
+// Constants, ops that move elements, matmul, and gather and scatter of rows.
 #include <algorithm>
 
 #include "base/error.h"
@@ -36,7 +36,7 @@ Values iota(const Node& node, const Values&) {
   return {out};
 }
 
-// out[index] = in[source(index)]
+// Returns out with out[index] = in[source(index)].
 template <class Source>
 Value moved(const Value& in, Dims dims, Source source) {
   Value out = empty_value({in.shape.dtype, std::move(dims)});
@@ -96,7 +96,7 @@ Values slice(const Node& node, const Values& in) {
   })};
 }
 
-// The start indices of a dynamic op, moved so that `sizes` fit into `dims`.
+// Returns the start indices of a dynamic op, clamped so that `sizes` fits into `dims`.
 Dims starts(const Values& in, std::size_t first, const Dims& dims, const Dims& sizes) {
   Dims out;
   for (std::size_t i = 0; i < dims.size(); ++i)
@@ -156,7 +156,7 @@ Values concatenate(const Node& node, const Values& in) {
   return {out};
 }
 
-// The first replica's result, where every replica holds the same value.
+// Returns the first replica's result, for inputs that are equal on all replicas.
 Values all_gather(const Node& node, const Values& in) {
   return concatenate(node, Values(node.attrs.integer("replicas"), in[0]));
 }
@@ -175,7 +175,8 @@ Values all_to_all(const Node& node, const Values& in) {
   })};
 }
 
-// Puts index[from…] at the axes of `full`, and counts on.
+// Writes the next elements of `index`, beginning at `from`, to these axes of `full`, and advances
+// `from`.
 void place(Dims& full, const Dims& axes, const Dims& index, std::size_t& from) {
   for (const auto axis : axes) full[axis] = index[from++];
 }

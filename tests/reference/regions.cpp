@@ -1,4 +1,4 @@
-// Ops that carry regions (reductions, while, scan, sort, the sum over devices).
+// Ops that contain regions (reductions, while, scan, sort), and the sum over devices.
 #include <algorithm>
 #include <numeric>
 
@@ -20,7 +20,7 @@ Values run(const Region& region, const Values& arguments) {
   return interpret(region.graph, region.results, arguments);
 }
 
-// Folds the reduced elements one after another, in row-major order, by the region.
+// Folds the reduced elements with the region, one after another in row-major order.
 Values reduce(const Node& node, const Values& in) {
   const std::size_t count = in.size() / 2;
   const Dims& axes = node.attrs.dims("axes");
@@ -133,7 +133,7 @@ Values scan(const Node& node, const Values& in) {
   return out;
 }
 
-// Of the ops over replicas the first replica's result, where every replica holds the same value.
+// Ops over replicas return the first replica's result, for inputs that are equal on all replicas.
 Values all_reduce_sum(const Node& node, const Values& in) {
   Value out = in[0];
   for (double& x : out.real) x *= static_cast<double>(node.attrs.integer("replicas"));

@@ -1,4 +1,4 @@
-// Host values for the reference interpreter: every float as f64, every integer in 64 bits.
+// Host values for the reference interpreter: every float is f64, every integer has 64 bits.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,22 @@ struct Value {
 
   bool is_real() const { return compiler::is_float(shape.dtype); }
   std::int64_t size() const { return shape.elements(); }
-  // Integers and predicates as numbers.
+  // Returns an integer or predicate as a number.
   std::int64_t integer(std::int64_t i = 0) const { return static_cast<std::int64_t>(bits.at(i)); }
 };
 
 Value empty_value(const compiler::Shape& shape);  // zeros
 
-// The 64 bits that an element of the type keeps: wrapped to its width, then extended by its sign.
+// Wraps an integer to the type's width, then extends it to 64 bits, with its sign if the type is
+// signed.
 std::uint64_t wrapped(compiler::DType dtype, std::uint64_t bits);
 
-// To and from the bytes that a device holds.
+// Convert to and from the bytes on a device.
 std::vector<std::byte> to_bytes(const Value& value);
 Value from_bytes(const compiler::Shape& shape, std::span<const std::byte> bytes);
 
-// What an element of the type holds of a number: rounded to the float format, cut to an integer.
+// Rounds a number to the element type: to the nearest float of this format, or toward zero to an
+// integer.
 double rounded(compiler::DType dtype, double number);
 
 // Calls visit(index, position) for every index of `dims` in row-major order.
@@ -38,11 +40,12 @@ void for_each_index(const compiler::Dims& dims,
                     const std::function<void(const compiler::Dims& index, std::int64_t at)>& visit);
 std::int64_t position(const compiler::Dims& dims, const compiler::Dims& index);
 
-// Result element `to` of `out` := element `from` of `in`.
+// Copies element `from` of `in` to element `to` of `out`.
 void copy_element(const Value& in, std::int64_t from, Value& out, std::int64_t to);
-Value element(const Value& in, std::int64_t at);  // as a scalar
+Value element(const Value& in, std::int64_t at);  // returns a scalar
 
-// Elements drawn evenly from [low, high), rounded to the type; the same for the same seed.
+// Returns elements drawn uniformly from [low, high) and rounded to the type; the seed determines
+// them.
 Value random_value(const compiler::OpExample::Input& input, std::uint64_t seed);
 
 }  // namespace smelt::testing

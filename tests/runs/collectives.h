@@ -1,4 +1,4 @@
-// What devices say to one another in a compiled program.
+// The collective operations of a compiled program.
 #pragma once
 
 #include <compare>
@@ -11,21 +11,21 @@
 namespace smelt {
 
 struct Collective {
-  // XLA's word; an all-reduce of which only a part is kept, which a TPU does at once, is a
-  // "reduce-scatter".
+  // XLA's opcode. An all-reduce of which each device keeps only a part, which a TPU executes as one
+  // operation, is a "reduce-scatter".
   std::string op;
-  compiler::Dims dims;  // of the result; of a reduce-scatter: before it is cut
-  int loops = 0;        // how many loops it stands in
+  compiler::Dims dims;  // of the result; of a reduce-scatter: before the split
+  int loops = 0;        // number of nested loops around it
   std::string dtype = "f32";
 
   auto operator<=>(const Collective&) const = default;
 };
 
-// Each once, in order: a TPU's program may hold the same one in several copies (its start, what
-// runs meanwhile, its end), so how often it stands there says nothing.
+// Returns the distinct collectives, sorted. They are not counted, because a TPU's program may
+// contain the same one several times (its start, the work that runs meanwhile, its end).
 std::vector<Collective> collectives_of(const pjrt::CompiledProgram& program);
 
-// "all-gather f32 2x64 in 1 loops"
+// Prints such as "all-gather f32 2x64 in 1 loops".
 std::ostream& operator<<(std::ostream& out, const Collective& c);
 
 }  // namespace smelt

@@ -1,5 +1,5 @@
-// The facts of tests/golden/bert_tiny.* (made by tools/golden_bert.py from an independent
-// implementation).
+// Reference values of tests/golden/bert_tiny.* (tools/golden_bert.py computed them with an
+// independent implementation).
 #pragma once
 
 #include <string>
@@ -18,17 +18,17 @@ class GoldenBert {
  public:
   GoldenBert();
 
-  // Model, lengths, schedule and optimizer as the golden run had them.
+  // Return the model, lengths, optimizer and schedule of the golden run.
   model::BertTask task() const;
   model::AdamW optimizer() const;
   model::TrainingConfig config() const;
   const Json& facts() const { return facts_; }
   std::vector<float> values(const std::string& name) const;
-  // "param/…" under the parameters' own names, with zero moments.
+  // Returns the parameters ("param/…") by their names, and zero moments.
   io::TensorMap state() const;
-  // In the order of the task's features.
+  // The arrays are in the order of the task's features.
   data::Batch batch(int index) const;
-  // The rows of two golden batches after one another.
+  // Returns the rows of the golden batches 2 * index and 2 * index + 1.
   data::Batch double_batch(int index) const;
 
  private:
@@ -37,9 +37,9 @@ class GoldenBert {
   std::vector<std::byte> zeros_;
 };
 
-// The rows of both.
+// Returns the rows of both batches.
 data::Batch joined(data::Batch batch, const data::Batch& more);
-// Rows [first, last) of a batch.
+// Returns rows [first, last) of a batch.
 data::Batch rows_of(const data::Batch& batch, std::int64_t first, std::int64_t last);
 
 }  // namespace smelt

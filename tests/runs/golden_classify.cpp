@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kClasses = 3;
 
-// Of [3, H], [H, 3] or [3].
+// Returns the part of the first output. The shape is [3, H], [H, 3] or [3].
 std::vector<float> first_output(const io::TensorView& view) {
   const auto all = io::tensor_values<float>(view);
   const bool rows = view.shape.dims.front() == kClasses;

@@ -1,4 +1,5 @@
-// The facts of tests/golden/classify_tiny.* (made by tools/golden_classify.py from transformers).
+// Reference values of tests/golden/classify_tiny.* (tools/golden_classify.py computed them with
+// transformers).
 #pragma once
 
 #include <string>
@@ -13,28 +14,29 @@ namespace smelt {
 
 class GoldenClassify {
  public:
-  // kind: "bert", "electra", or with heads of words "bert-tokens" or "electra-tokens", or of
-  // answers "bert-spans" or "electra-spans".
+  // kind: "bert" or "electra"; with a head for token labels "bert-tokens" or "electra-tokens"; with
+  // a head for answer spans "bert-spans" or "electra-spans".
   explicit GoldenClassify(std::string kind);
 
   bool of_tokens() const { return kind_.ends_with("-tokens"); }
   bool of_answers() const { return kind_.ends_with("-spans"); }
-  // Of classes "a", "b", "c", or a regression by the first of the three outputs; of words always
-  // token_labels, of answers answer_spans, which a question may lack; no dropout.
+  // Returns a task without dropout: the classes "a", "b", "c", or a regression that uses only the
+  // first of the three outputs. "-tokens" always has token_labels, and "-spans" always answer_spans
+  // with questions that may have no answer.
   model::ClassifyTask settings(io::Problem problem = io::Problem::single_label) const;
   const Json& facts() const { return facts_; }
   std::vector<float> values(const std::string& name) const;
   io::TensorMap state(io::Problem problem = io::Problem::single_label) const;
   data::Batch batch(io::Problem problem = io::Problem::single_label) const;
-  // As a Hugging Face folder, with a vocabulary of the special tokens, "cat", "dog", "bird" and
-  // words of no meaning.
+  // Writes a Hugging Face folder. Its vocabulary contains the special tokens, "cat", "dog", "bird"
+  // and meaningless words.
   void write_folder(const std::string& folder) const;
 
  private:
   std::string kind_;
   io::SafetensorsFile file_;
   Json facts_;
-  mutable std::vector<std::vector<float>> first_outputs_;  // what the state of a regression views
+  mutable std::vector<std::vector<float>> first_outputs_;  // storage of state() for a regression
 };
 
 }  // namespace smelt

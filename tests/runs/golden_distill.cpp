@@ -19,7 +19,7 @@ io::Labels labels_of(const std::string& problem) {
   return out;
 }
 
-// As the script's configurations are, which name no rate of dropout.
+// Adds the dropout rates, which the script's configurations do not contain.
 Json dropping_out(Json config, double rate) {
   config["hidden_dropout_prob"] = config["attention_probs_dropout_prob"] = rate;
   return config;
@@ -85,7 +85,7 @@ data::Batch GoldenDistill::batch(const io::Features& features) const {
   data::Batch out;
   for (const io::Feature& feature : features) {
     const std::string name = str(name_, "/", feature.name);
-    if (!file_.tensors().contains(name)) {  // is_real_example
+    if (!file_.tensors().contains(name)) {  // is_real_example: 1 for all rows
       data::HostArray& real = out.arrays.emplace_back(
           data::HostArray{{compiler::DType::s32, {out.rows}},
                           std::vector<std::byte>(4 * static_cast<std::size_t>(out.rows))});

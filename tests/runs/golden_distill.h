@@ -1,4 +1,5 @@
-// The facts of tests/golden/distill_tiny.* (made by tools/golden_distill.py with transformers).
+// Reference values of tests/golden/distill_tiny.* (tools/golden_distill.py computed them with
+// transformers).
 #pragma once
 
 #include <string>
@@ -13,17 +14,18 @@ namespace smelt {
 
 class GoldenDistill {
  public:
-  // "texts", "wide", "several", "numbers", "tokens", "spans", "words" or "answers".
+  // name: "texts", "wide", "several", "numbers", "tokens", "spans", "words" or "answers".
   explicit GoldenDistill(std::string name);
 
   const Json& facts() const { return facts_; }
-  // Held to the teacher, which would drop half of all out if it could.
+  // Returns the distillation task. The teacher's configuration has dropout 0.5, which must not be
+  // applied.
   model::Task task() const;
   model::Task student() const;
   model::Teacher teacher() const;
   model::Distillation settings() const;
   data::Batch batch(const io::Features& features) const;
-  // "student", "teacher" or "grad".
+  // `of` is "student", "teacher" or "grad".
   io::TensorMap tensors(const std::string& of) const;
 
  private:

@@ -35,7 +35,7 @@ model::ElectraConfig model_of(const Json& h) {
           .untied_generator_embeddings = h.value("untied_generator_embeddings", false)};
 }
 
-// As the original's sample_from_softmax, of noise that is given.
+// Samples like the original's sample_from_softmax, but with the given noise.
 compiler::Tensor sample(compiler::Tensor logits, compiler::Tensor noise) {
   return compiler::argmax(
       model::softmax(logits - compiler::log(1e-9 - compiler::log(noise + 1e-9))), -1);

@@ -1,5 +1,5 @@
-// The facts of tests/golden/electra_tiny.* (made by tools/golden_electra.py with the original
-// program).
+// Reference values of tests/golden/electra_tiny.* (tools/golden_electra.py computed them with the
+// original program).
 #pragma once
 
 #include <string>
@@ -15,11 +15,11 @@ namespace smelt {
 
 class GoldenElectra {
  public:
-  explicit GoldenElectra(std::string name);  // of a case: "electra", "electric", …
+  explicit GoldenElectra(std::string name);  // name of a case: "electra", "electric", …
   static std::vector<std::string> cases();
 
   model::ElectraTask settings() const;
-  // The objective with masks and samples of the batch, not drawn.
+  // Returns the task, which takes masks and samples from the batch instead of drawing them.
   model::Task task() const;
   model::TrainingConfig config() const;  // the original's optimizer and schedule
   const Json& facts() const { return facts_["cases"][name_]; }
@@ -27,14 +27,14 @@ class GoldenElectra {
   bool has(const std::string& name) const;
   std::vector<float> values(const std::string& name) const;
   std::vector<std::int32_t> whole_values(const std::string& name) const;
-  // "param/…" under the parameters' own names, with zero moments.
+  // Returns the parameters ("param/…") by their names, and zero moments.
   io::TensorMap state() const;
   std::int64_t batches() const;
-  data::Batch batch(std::int64_t index) const;  // of task()'s features
+  data::Batch batch(std::int64_t index) const;  // has the features of task()
   data::Batch batch(std::int64_t index, const io::Features& features) const;
-  // With what was sampled in that step of the golden run.
+  // Returns the batch with the tokens that the generator sampled in this step of the golden run.
   data::Batch training_batch(std::int64_t index) const;
-  // The tokens alone of batches 2 * index and the next.
+  // Returns the tokens of batches 2 * index and 2 * index + 1, without masks and samples.
   data::Batch tokens(std::int64_t index) const;
 
  private:

@@ -1,5 +1,5 @@
-// The facts of tests/golden/jestimator/ (made by tools/golden_jestimator.py with the original's
-// modules).
+// Reference values of tests/golden/jestimator/ (tools/golden_jestimator.py computed them with the
+// original's modules).
 #pragma once
 
 #include <string>
@@ -19,19 +19,20 @@ class GoldenJestimator {
   static std::vector<std::string> variants() { return {"bert", "rope", "bert_rpe"}; }
 
   model::JestimatorBertTask settings() const;  // without dropout
-  // The objective with masks of the batch, not drawn: a feature `masked`.
+  // Returns the task, which takes its masks from the feature `masked` of the batch instead of
+  // drawing them.
   model::Task task() const;
   model::TrainingConfig config() const;  // optax's Adam at a constant rate
   const Json& facts() const { return facts_["variants"][variant_]; }
 
   std::vector<float> values(const std::string& name) const;
-  // "param/…" or "first/…" under the parameters' own names.
+  // Returns the tensors whose names begin with `prefix` ("param/" or "first/"), without the prefix.
   io::TensorMap tensors(const std::string& prefix) const;
-  // The same with zero moments.
+  // Returns the same tensors and zero moments.
   io::TensorMap state(const std::string& prefix = "param/") const;
-  // "input" or "train/<step>": of task()'s features.
+  // name: "input" or "train/<step>". The batch has the features of task().
   data::Batch batch(const std::string& name) const;
-  // Of the training batches 2 * index and the next, tokens alone.
+  // Returns only the tokens of the training batches 2 * index and 2 * index + 1.
   data::Batch tokens(std::int64_t index) const;
 
  private:

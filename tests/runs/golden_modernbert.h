@@ -1,5 +1,5 @@
-// Values of four tiny ModernBERTs that transformers computed (tools/golden_modernbert.py):
-// tests/golden/modernbert_tiny.*.
+// Reference values of four tiny ModernBERTs in tests/golden/modernbert_tiny.*
+// (tools/golden_modernbert.py computed them with transformers).
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@
 
 namespace smelt {
 
-// All pieces that its few words give.
+// kGoldenT5Pieces is the number of all pieces that these few words give.
 std::string golden_t5_vocabulary() {
   std::vector<std::string> texts;
   for (int i = 0; i < 200; ++i)

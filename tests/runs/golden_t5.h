@@ -1,4 +1,4 @@
-// The facts of tests/golden/t5_tiny.* (made by tools/golden_t5.py from transformers).
+// Reference values of tests/golden/t5_tiny.* (tools/golden_t5.py computed them with transformers).
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@
 
 namespace smelt {
 
-// A SentencePiece model of so many pieces, for sentinels on top: of "a bad cab" and the like.
+// A SentencePiece model with kGoldenT5Pieces pieces, trained on texts such as "a bad bed, a dab
+// cab". The sentinels are appended to it.
 inline constexpr std::int64_t kGoldenT5Pieces = 12, kGoldenT5Sentinels = 20;
 std::string golden_t5_vocabulary();
 
@@ -23,11 +24,11 @@ class GoldenT5 {
 
   model::T5Task settings() const;
   const Json& facts() const { return facts_; }
-  // Of this kind.
+  // Returns the tensor `name` of this kind.
   std::vector<float> values(const std::string& name) const;
-  io::TensorMap state() const;  // parameters alone
+  io::TensorMap state() const;  // parameters only
   data::Batch batch() const;
-  // As a Hugging Face folder, with the vocabulary below and its sentinels.
+  // Writes a Hugging Face folder with golden_t5_vocabulary() and its sentinels.
   void write_folder(const std::string& folder) const;
 
  private:

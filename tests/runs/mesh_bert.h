@@ -1,4 +1,4 @@
-// A tiny BERT whose sizes eight devices divide, and batches for it.
+// A tiny BERT whose dimensions can be split among eight devices, and batches for it.
 #pragma once
 
 #include <memory>
@@ -12,26 +12,28 @@
 
 namespace smelt {
 
-// Hidden 64, eight heads, two layers, 328 words, sequences of 16 with at most 4 masks.
+// Hidden size 64, eight heads, two layers, a vocabulary of 328, and sequences of 16 tokens with at
+// most 4 masks.
 model::BertTask mesh_bert(double dropout = 0.1);
 
-// Random tokens; rows differ in length and in how many tokens are masked, as in real data.
+// Returns random tokens. As in real data, rows differ in length and in the number of masked tokens.
 data::Batch mesh_batch(const io::Features& features, std::int64_t rows, std::uint64_t seed);
 
-// Steps of 32 rows.
+// Returns a configuration with batches of 32 rows.
 model::TrainingConfig mesh_config(std::int64_t devices);
 
-// The mesh of a recipe's words, and one program over it on any platform.
+// Returns the plan for eight devices and a mesh in a recipe's notation. On any platform, one
+// program runs on all devices.
 model::ShardingPlan mesh_placement(const std::string& mesh, bool split_slots = false);
 
 constexpr int kMeshSteps = 5;
 
 struct MeshRan {
-  std::vector<float> losses;  // of kMeshSteps
+  std::vector<float> losses;  // of kMeshSteps steps
   StateValues first;          // the state after the first step
 };
 
-// Steps from fresh weights, all on one batch.
+// Runs kMeshSteps steps from fresh weights, all on the same batch.
 MeshRan run_mesh_steps(const std::shared_ptr<const pjrt::Client>& client,
                        const model::BertTask& bert, const model::TrainingConfig& config,
                        const model::ShardingPlan& placement);

@@ -9,7 +9,7 @@
 namespace smelt {
 namespace {
 
-// Makes each parameter its gradient.
+// Replaces each parameter by its gradient.
 model::Optimizer gradient_instead() {
   model::Optimizer out;
   out.slots = [](const model::Parameter&) { return std::vector<model::Slot>(); };

@@ -1,4 +1,5 @@
-// What a program that a test makes of a model gives for one batch, and how far it is from facts.
+// Runs a program that a test builds from a model on one batch, and measures the distance of its
+// results to reference values.
 #pragma once
 
 #include <memory>
@@ -12,11 +13,12 @@
 
 namespace smelt {
 
-// Of one implementation in f32 to another, relative.
+// Relative tolerances between two implementations in f32.
 constexpr double kGradientTolerance = 1e-4;
 constexpr double kLossTolerance = 1e-5;
-// Of products in bf16, whose factors are off by up to 2^-9 each, to those in f32: sums over all
-// tokens, of a query's bias above all, lose most of what is added up.
+// Relative tolerance between matmuls in bf16, whose factors have errors of up to 2^-9, and matmuls
+// in f32. Sums over all tokens, most of all the gradient of a query's bias, lose digits by
+// cancellation.
 constexpr double kNarrowGradientTolerance = 0x1p-3;
 
 struct Probe {
@@ -27,14 +29,14 @@ struct Probe {
 Probe probe(const std::shared_ptr<const pjrt::Client>& client, const model::Prediction& prediction,
             const data::Batch& batch, const io::TensorMap& state);
 
-// The objective's figures: the loss, each loss, then the gradient of the loss by each parameter, in
-// order of declaration.
+// Returns the total loss, each single loss, and the gradients of the total loss with respect to the
+// parameters, in order of declaration.
 std::vector<compiler::Tensor> losses_and_gradients(const model::Task& task,
                                                    const model::Scope& root,
                                                    const model::Inputs& in);
 
-// The loss of a training step that does not clip, and its gradient of each parameter by its name;
-// one that the loss does not depend on comes with its value. `state` holds parameters.
+// The loss of a training step without clipping, and its gradients by the names of the parameters. A
+// parameter that the loss does not depend on has its value instead. `state` contains parameters.
 struct StepGradients {
   double loss = 0;
   StateValues of;
@@ -45,7 +47,7 @@ StepGradients step_gradients(const std::shared_ptr<const pjrt::Client>& client,
                              const model::ShardingPlan& placement =
                                  model::placement_for("cpu", 1, model::Reduction::global));
 
-// sqrt(sum (a-b)^2), sqrt(sum b^2)
+// Returns {sqrt(sum (a-b)^2), sqrt(sum b^2)}.
 std::pair<double, double> distance(const std::vector<float>& a, const std::vector<float>& b);
 
 }  // namespace smelt

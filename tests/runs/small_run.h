@@ -1,4 +1,4 @@
-// A run of a tiny BERT on a small text, for tests of the loop.
+// Training of a tiny BERT on a small text, for tests of the training loop.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,9 +18,9 @@
 
 namespace smelt {
 
-// Hidden 16, one layer, sequences of 32 with at most 5 masks.
+// Hidden size 16, one layer, sequences of 32 tokens with at most 5 masks.
 model::BertTask small_bert();
-// On the records of `folder`, where the model is, too.
+// Returns a job that trains on the records in `folder` and writes the model folder `model` there.
 train::TrainJob small_job(const std::string& folder, const std::string& model, std::int64_t steps);
 
 class SmallRun : public testing::Test {
@@ -32,13 +32,13 @@ class SmallRun : public testing::Test {
   train::TrainJob job(const std::string& model, std::int64_t steps) const {
     return small_job(dir_.path(), model, steps);
   }
-  // A checkpoint of step 0, for which nothing is compiled.
+  // Saves a checkpoint of step 0, which needs no compilation.
   void save_first_weights(const std::string& model) const { train::train(job(model, 0)); }
   execution::EvaluateJob evaluation(const std::string& model) const;
-  // All tensors of a step, by name.
+  // Returns all tensors of a step's checkpoint, by name.
   std::map<std::string, std::vector<float>> state(const std::string& model,
                                                   std::int64_t step) const;
-  // Records of another text.
+  // Writes records of another text and returns their path.
   std::string other_records() const;
 
   CapturedLog log_;
@@ -48,8 +48,8 @@ class SmallRun : public testing::Test {
   void make_records(const std::string& text, const std::string& records) const;
 };
 
-// A copy of a run's folder in which only the checkpoint of `step` is left, as if it had been killed
-// after it.
+// Copies the checkpoint of `step` to a new model folder, as if the run had been killed right after
+// this step.
 void cut_back(const std::string& from, const std::string& to, std::int64_t step);
 
 }  // namespace smelt

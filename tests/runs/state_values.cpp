@@ -50,8 +50,9 @@ void expect_same_state(const StateValues& got, const StateValues& want, double l
     if (name.find("/key/bias") != std::string::npos) continue;
     const double of_this = name.ends_with("_v") ? 2 * limit : limit;
     double scale = norm_of(values);
-    // Where both classes are as often, this bias' gradient is a sum that cancels to its rounding,
-    // and is measured by the weights beside it, whose terms are of one size with its own.
+    // If both classes are equally frequent, this bias's gradient is a sum that cancels to rounding
+    // errors. The scale of the difference is therefore taken from the weights next to the bias,
+    // whose terms have the same magnitude.
     const std::string bias = "cls/seq_relationship/output_bias/";
     if (name.starts_with(bias)) {
       const auto& weights =

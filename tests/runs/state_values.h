@@ -1,4 +1,4 @@
-// What a run has learned, as numbers by name.
+// The values of a training state, by tensor name.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ using StateValues = std::map<std::string, std::vector<float>>;
 
 StateValues values_of(const execution::ModelState& state);
 
-// Names and bytes of all tensors that the checkpoint of this step holds.
+// Returns the names and bytes of all tensors in this step's checkpoint.
 std::string stored_values(const std::string& model_dir, std::int64_t step);
 
-// Every tensor within `limit` of the other by the norm of their difference over its norm; of
-// squared gradients twice the limit. A key's bias is left out: it shifts all scores of a query
-// alike, so its gradient is nothing but rounding, which Adam scales up.
+// Expects that the norm of each tensor's difference is at most `limit` times the tensor's norm
+// (twice that for averages of squared gradients). Skips the bias of keys: it shifts all scores of a
+// query equally, so its gradient is only rounding error, which Adam amplifies.
 void expect_same_state(const StateValues& got, const StateValues& want, double limit);
 
 }  // namespace smelt

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# install_test.sh BUILD: an installed program, moved away, with an empty home, trains a step and opens no library of the
-# tree that it was built in.
+# install_test.sh BUILD: checks that an installed program, after its folder was moved and with an empty home folder,
+# trains a step and opens no library of the source tree.
 . "$(dirname "$0")/lib.sh"
 BUILD=$1
 

@@ -1,5 +1,5 @@
-# Shared by the tests of this folder. Source it; it moves to the root of the source tree and sets ROOT, and WORK, a folder
-# that is removed at the end.
+# Shared by the tests in this folder. Source this file; it changes to the root of the source tree and sets ROOT to it
+# and WORK to a folder that is removed at the end.
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 ROOT=$PWD
 WORK=$(mktemp -d) || exit 1
@@ -10,7 +10,7 @@ fail() {
   exit 1
 }
 
-# trains PROGRAM: a step, with an empty home; what the loader opens is written to WORK/opened.*
+# trains PROGRAM: trains a step with an empty home folder. The loader writes the libraries it opens to WORK/opened.*
 trains() {
   local output
   mkdir -p "$WORK/home"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# package_test.sh BUILD: what scripts/package makes of a build runs with an empty library path and opens no library of this
-# machine but glibc's and gcc's; the wheel installs without a network and starts by its command; a file that asks for a newer
-# glibc is refused.
+# package_test.sh BUILD: checks the packages that tools/package.py makes from a build. The program must run with an
+# empty library path and open no library of this machine except those of glibc and gcc; the wheel must install without a
+# network and start by its command; a file that needs a newer glibc must be rejected.
 . "$(dirname "$0")/lib.sh"
 BUILD=$1
 
@@ -24,13 +24,13 @@ python3 -m venv "$WORK/venv" || fail "no environment" "apt-get install python3-v
 [ "$(bare "$WORK/venv/bin/smelt" --version)" = "$("$BUILD/smelt" --version)" ] || fail "the wheel's command does not start" ""
 said=$(bare "$WORK/venv/bin/smelt" train 2>&1)
 [ $? = 2 ] || fail "the wheel's command loses the exit code" "$said"
-touch "$WORK/plugin.so" # as an extra would have brought it
+touch "$WORK/plugin.so" # as an extra of the wheel would install it
 install -D "$WORK/plugin.so" "$(echo "$WORK"/venv/lib/python3*/site-packages)/libtpu/libtpu.so"
 said=$(bare SMELT_COMPILE_CACHE=off "$WORK/venv/bin/smelt" plan "$ROOT/recipes/demo.yaml" --on v2-8 2>&1)
 case "$said" in *site-packages/libtpu/libtpu.so*) ;; *) fail "it does not find the extra's plugin" "$said" ;; esac
 
 printf 'void arc4random_buf(void*, unsigned long); int main() { char c; arc4random_buf(&c, 1); }' >"$WORK/new.c"
-if gcc -o "$WORK/new" "$WORK/new.c" 2>/dev/null; then # glibc 2.36 is here
+if gcc -o "$WORK/new" "$WORK/new.c" 2>/dev/null; then # this machine has glibc 2.36
   said=$(python3 -c 'import sys; sys.path.insert(0, "tools"); import package, pathlib; package.check_versions(pathlib.Path(sys.argv[1]))' "$WORK" 2>&1)
   case "$said" in *'new asks for GLIBC_2.36; the package promises GLIBC_2.35'*) ;; *) fail "a newer glibc is not refused" "$said" ;; esac
 fi

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# What scripts/ promise, without network and without root: each check is a function of scripts/lib.sh or corpus.sh,
-# run in a shell of its own.
+# Tests scripts/ without network and without root. Each check calls a function of scripts/lib.sh or corpus.sh in a
+# separate shell.
 . "$(dirname "$0")/lib.sh"
 failed=0
 
-# expect WHAT WANTED GOT: the text that was got is, or holds, what was wanted.
+# expect WHAT WANTED GOT: fails unless GOT contains WANTED.
 expect() {
   case "$3" in
     *"$2"*) return ;;
@@ -13,7 +13,7 @@ expect() {
   failed=1
 }
 
-# in_script FOLDER COMMANDS: their output, after what every script begins with, called from the folder.
+# in_script FOLDER COMMANDS: runs the commands like a script that is called from the folder; prints their output.
 in_script() { (cd "$1" && bash -c '. "$0/scripts/lib.sh"; . scripts/corpus.sh; '"$2" "$ROOT" 2>&1); }
 
 # ---- paths ----

@@ -1,18 +1,23 @@
-"""gcs_emulator.py PORT [FAULTS]: gcp-storage-emulator with a bucket called "bucket", in memory.
+"""gcs_emulator.py PORT [FAULTS]: gcp-storage-emulator with one bucket called "bucket", in memory.
 
-As it comes it serves one connection after the other, so that a reader which opens a second one before the first
-is at its end waits for ever; and it speaks HTTP/1.0, in which a client that asks whether it may send a body hears
-no answer and waits a second, as do those beyond the fifth that connect at once. Here each connection has a thread, HTTP is
-1.1, 128 may wait and answers are sent at once; and it does
-not write down what it holds after each request, which takes longer with every object and fails when threads do it at once.
-It also knows no preconditions, and takes content that is JSON apart: here ifGenerationMatch is kept to by uploads.
-Here an object with Content-Encoding gzip is decompressed for clients that do not accept gzip, and their Range is
-ignored then, as Cloud Storage's page on transcoding describes.
+This script changes the emulator as follows:
+- Each connection has a thread. The emulator serves one connection after the other, so a client that opens a second
+  one before it has read the first to its end waits forever.
+- It speaks HTTP/1.1, accepts 128 waiting connections and sends responses at once. With HTTP/1.0, a client that asks
+  whether it may send a body gets no reply and waits a second, and so does a client beyond the fifth that connects at
+  the same time.
+- It does not write its contents to a file after each request, which takes longer with every object and fails if
+  several threads do it at once.
+- Uploads respect the precondition ifGenerationMatch, and JSON content is stored as it is.
+- An object with Content-Encoding gzip is decompressed for clients that do not accept gzip, and their Range is then
+  ignored, as the Cloud Storage page on transcoding describes.
 
-FAULTS is a file that may come and go: a JSON list of {"match": a pattern of "METHOD path", "skip": so many requests
-that match, "times": then so many, "do": what}. What is "delay 0.5", "status 403", "cut": half of the body is
-received, or of the answer sent, and the connection closed; or "cut answer", also where there is a body. "refuse NAME"
-answers with one of REFUSALS, in Google's words; "requester pays" does it unless the request names a project that pays.
+FAULTS is a file that may be created or removed at any time: a JSON list of {"match": a pattern of "METHOD path",
+"skip": the number of matching requests before the fault, "times": the number of requests that get it (1 by default),
+"do": the fault}. Faults: "delay 0.5"; "status 403"; "cut", which receives half of the body, or sends half of the
+response if there is no body, and closes the connection; "cut answer", which sends half of the response in any case;
+"refuse NAME", which returns one of REFUSALS, as Google words it; and "requester pays", which returns the refusal
+"pays" unless the request names a project that pays.
 """
 import collections
 import gzip
@@ -44,7 +49,7 @@ def insert(request, response, storage, *args, **kwargs):
     with one_upload:
         if generation_of(storage, request.params["bucket_name"], request.query["name"][0]) == wanted[0]:
             return insert_anyway(request, response, storage, *args, **kwargs)
-    _ = request.data  # which is still to be read
+    _ = request.data  # the request's body must be read
     response.status = http.HTTPStatus.PRECONDITION_FAILED
     return response.json({"error": {"code": 412, "message": "At least one of the pre-conditions did not hold."}})
 
@@ -69,7 +74,7 @@ def download(request, response, storage, *args, **kwargs):
 
 
 objects.download = download
-objects.insert = insert  # before the server's table takes it
+objects.insert = insert  # before the import of server, which copies these functions into its table
 from gcp_storage_emulator import server  # noqa: E402
 from gcp_storage_emulator.__main__ import main  # noqa: E402
 from gcp_storage_emulator.storage import Storage  # noqa: E402

@@ -1,11 +1,11 @@
-"""Runs Python scripts of the tests in copies of one process that has imported TensorFlow and transformers already.
+"""Runs Python scripts of the tests in forks of one process that has already imported TensorFlow and transformers.
 
     oracle_server.py start SOCKET    starts the server in the background; its output goes to SOCKET.log
     oracle_server.py stop SOCKET     ends it
     oracle_server.py run SCRIPT [ARGUMENTS]
 
 The import takes four seconds of processor time, and some sixty tests run a script that needs it. `run` sends the script, its
-arguments, its folder, its environment and its standard streams to the server whose socket SMELT_ORACLE_SERVER names, and
+arguments, its folder, its environment and its standard streams to the server at the socket SMELT_ORACLE_SERVER, and
 ends with the script's exit status. The server forks itself for each script. Without a server `run` runs the script itself.
 """
 
@@ -20,7 +20,7 @@ import traceback
 
 CONNECTION = socket.AF_UNIX, socket.SOCK_STREAM
 LONGEST_REQUEST = 1 << 20  # bytes
-LONGEST_WAIT = 900  # seconds without a script after which the server ends by itself
+LONGEST_WAIT = 900  # the server ends after so many seconds without a script
 
 
 def import_libraries():
@@ -84,7 +84,7 @@ def answer(connection):
 
 def serve(listener):
     import_libraries()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps those that answer
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the children, which handle the requests
     listener.settimeout(LONGEST_WAIT)
     while True:
         connection, _ = listener.accept()

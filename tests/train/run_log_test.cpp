@@ -95,7 +95,7 @@ TEST_F(RunLogTest, RecordsTheErrorOfAFailedRun) {
   EXPECT_THAT(run.end->at("message").get<std::string>(), HasSubstr("train: "));
 }
 
-// Uses the name that PJRT gives a device that is not present.
+// Uses the PJRT name of a device that this machine does not have.
 TEST_F(RunLogTest, MfuIsFlopsPerSecondOverThePeakOfAllDevices) {
   const model::Task task = model::bert_task(bert());
   RunLog log(task, {.log_every = 1});

@@ -171,7 +171,7 @@ TEST_F(TrainerTest, ASignalSavesWhereTheRunStops) {
 TEST_F(TrainerTest, ASignalsCheckpointResumesToTheBitsOfAnUninterruptedRun) {
   EXPECT_THAT(error_of([&] { train(stopped_at(job("stopped", 12), 7)); }), HasSubstr("; saved"));
   const TrainSummary resumed = train(job("stopped", 12));
-  EXPECT_EQ(resumed.first_step % 5, 3);  // not that of a regular save
+  EXPECT_EQ(resumed.first_step % 5, 3);  // not at a regular save, every 5 steps
   const TrainSummary whole = train(job("whole", 12));
   EXPECT_EQ(resumed.last, whole.last);
   EXPECT_EQ(state("stopped", 12), state("whole", 12));

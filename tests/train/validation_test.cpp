@@ -80,7 +80,7 @@ TEST_F(ValidationTest, LogsTheScalesOfParameters) {
     EXPECT_NEAR(p.rms, std::sqrt(sum / static_cast<double>(values.at(p.name).size())), 1e-12);
     ++seen;
   }
-  EXPECT_EQ(3 * seen, values.size());  // including the two slots
+  EXPECT_EQ(3 * seen, values.size());  // including Adam's two moments
 }
 
 TEST_F(ValidationTest, AKilledAndResumedRunLogsTheSame) {

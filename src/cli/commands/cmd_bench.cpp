@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/philox.h"
+#include "cli/commands/bench_lengths.h"
 #include "cli/commands/bench_update.h"
 #include "cli/commands/commands.h"
 #include "cli/options/form_flags.h"
@@ -35,6 +36,8 @@ struct BenchOptions {
   std::int64_t depth = 0, batch = 8, seq = 128, predictions = 20, steps = 5, micro_batches = 1;
   std::int64_t classes = 0;  // classes of a fine-tuned BERT; 0: pretraining
   double dropout = 0.1;
+  std::string lengths;  // file of numbers of tokens; empty: no padding
+  bool packs = false;
 };
 
 const std::map<std::string, model::BertConfig>& models() {
@@ -161,14 +164,45 @@ model::ShardingPlan bench_placement(const BenchOptions& o, std::string_view plat
                               model::partition_for(o.on.mesh, o.on.devices, flag));
 }
 
-// Writes the step's StableHLO text, for other compilers.
+// Returns the lengths of the examples, or nullopt without --lengths.
+std::optional<BenchLengths> bench_lengths(const BenchOptions& o, const model::Task& task,
+                                          const model::ShardingPlan& placement) {
+  if (o.lengths.empty()) return {};
+  if (o.packs && !task.can_be_packed)
+    throw UsageError(str("bench: --packing: a ", task.name, " task cannot be packed"),
+                     "use --model base or electra-small");
+  return draw_lengths(o.lengths,
+                      {.tokens = task.tokens,
+                       .length = o.seq,
+                       .batch_size = o.batch,
+                       .devices = placement.row_shards(),
+                       .micro_batches = o.micro_batches},
+                      o.packs);
+}
+
+// Returns the task on packed rows, if the examples are packed.
+model::Task as_packed(model::Task task, const std::optional<BenchLengths>& lengths) {
+  if (!lengths || !lengths->packing) return task;
+  return model::packed_task(std::move(task), lengths->packing->slots());
+}
+
+// Returns how the examples are packed.
+Json packing_json(const BenchLengths& lengths) {
+  return {{"packed_rows", lengths.packing->rows * lengths.packing->shards()},
+          {"fitting_batches", lengths.fitting}};
+}
+
+// Writes the step's StableHLO text, for other compilers. Prints packing_json() of packed examples.
 void emit_step(const BenchOptions& o) {
   const model::TrainingConfig config = bench_config(o, o.on.device);
-  const model::StepProgram step =
-      model::train_program(bench_task(o), config, bench_placement(o, o.on.device));
+  const model::Task task = bench_task(o);
+  const model::ShardingPlan placement = bench_placement(o, o.on.device);
+  const auto lengths = bench_lengths(o, task, placement);
+  const model::StepProgram step = model::train_program(as_packed(task, lengths), config, placement);
   io::OutputFile file(o.emit);
   file.write(compiler::emit_module(step.program, "step"));
   file.commit();
+  if (lengths && lengths->packing) std::cout << packing_json(*lengths).dump() << "\n";
 }
 
 // Times steps on one batch; the first step is not timed. `begin` is the start time of the process.
@@ -204,8 +238,10 @@ Json run_bench(const BenchOptions& o) {
   const auto begin = Clock::now();
   const model::Task task = bench_task(o);
   const model::TrainingConfig config = bench_config(o, o.on.device);
+  const model::ShardingPlan placement = bench_placement(o, o.on.device);
+  const auto lengths = bench_lengths(o, task, placement);
   const model::StepProgram program =
-      model::train_program(task, config, bench_placement(o, o.on.device));
+      model::train_program(as_packed(task, lengths), config, placement);
   const double build_s = seconds_since(begin);
   const auto client = pjrt::open_device(o.on.device, static_cast<int>(o.on.devices));
   // Initialize the state while the program compiles, as training does.
@@ -217,7 +253,10 @@ Json run_bench(const BenchOptions& o) {
                                      execution::advice_for_training("bench: a step", flag));
   const double compile_s = seconds_since(compiling);
   execution::ModelState state = fresh.get();
-  Json result = time_steps(step, random_batch(task.features, o.batch), state, o.steps, begin);
+  data::Batch batch = random_batch(task.features, o.batch);
+  if (lengths) batch = with_lengths(batch, task.features, *lengths);
+  Json result = time_steps(step, batch, state, o.steps, begin);
+  if (lengths && lengths->packing) result.update(packing_json(*lengths));
   result["build_s"] = build_s;
   result["compile_s"] = compile_s;
   return result;
@@ -285,6 +324,14 @@ void add_bench_command(CLI::App& app) {
                    "fine-tune a BERT on this many classes instead of pretraining it; 0: pretrain")
       ->check(number_from(2, 1000));
   command->add_option("--dropout", o->dropout, "dropout probability")->capture_default_str();
+  command
+      ->add_option(
+          "--lengths", o->lengths,
+          "file with one number of tokens per line, from which the lengths of the examples "
+          "are drawn; default: no padding")
+      ->check(CLI::ExistingFile);
+  command->add_flag("--packing", o->packs, "pack the examples into fewer rows")
+      ->needs(command->get_option("--lengths"));
   add_optimizer_flags(*command, *o);
   add_form_flags(*command, *o->on.compute, o->on.mesh);
   command

@@ -298,10 +298,9 @@ void add_tokenize_command(CLI::App& app) {
   command->add_flag("--decode", job->decode, "decode: read ids instead of texts, and print text");
   command->add_flag("--stats", job->stats, "count pieces and unknown pieces by script");
   add_tokenizer_flags(*command, job->flags);
-  command->add_option(
-      "--save", job->save,
-      "write the vocabulary to this file: tokenizer.json, vocab.txt (with its "
-      "tokenizer_config.json) or vocab.json (with merges.txt)");
+  command->add_option("--save", job->save,
+                      "write the vocabulary to this file: tokenizer.json, vocab.txt (with its "
+                      "tokenizer_config.json) or vocab.json (with merges.txt)");
   command->add_flag("--overwrite", job->overwrite, "replace existing files of --save");
   command->callback([job] { run(*job); });
 }

@@ -6,6 +6,13 @@ namespace {
 
 constexpr std::string_view kDirections[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};
 
+// Returns how StableHLO compares elements of this type. If it is left out, some versions of XLA
+// fold comparisons of signed constants as unsigned ones.
+std::string_view comparison_type(DType dtype) {
+  if (is_float(dtype)) return "FLOAT";
+  return is_signed(dtype) ? "SIGNED" : "UNSIGNED";
+}
+
 }  // namespace
 
 constinit const Op kCompare{
@@ -19,20 +26,29 @@ constinit const Op kCompare{
     .emit =
         [](const Node& node, HloWriter& writer) {
           writer.generic(node, "stablehlo.compare",
-                         str("comparison_direction = #stablehlo<comparison_direction ",
+                         str("compare_type = #stablehlo<comparison_type ",
+                             comparison_type(node.inputs[0].dtype()),
+                             ">, comparison_direction = #stablehlo<comparison_direction ",
                              kDirections[node.attrs.integer("direction")], ">"));
         },
     .examples =
         [] {
           return std::vector<OpExample>{
               {"all directions",
-               {s32_input({8}, 0, 3), s32_input({8}, 0, 3)},
+               {s32_input({8}, -1, 2), s32_input({8}, -1, 2)},
                [](Graph&, Inputs in) {
                  Tensors out;
                  for (const Compare direction : {Compare::eq, Compare::ne, Compare::lt, Compare::le,
                                                  Compare::gt, Compare::ge})
                    out.push_back(compare(in[0], in[1], direction));
                  return out;
+               }},
+              {"constants",
+               {f64_input({2})},
+               [](Graph& g, Inputs in) {
+                 const std::vector<double> numbers{-1, 1};
+                 const Tensor x = constant(g, numbers, {DType::s32, {2}});
+                 return Tensors{select(compare(x, zeros_like(x), Compare::ge), in[0], -in[0])};
                }},
               {"unsigned and float",
                {{{DType::u32, {4}}, 0, 4e9}, f64_input({4})},

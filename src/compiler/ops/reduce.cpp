@@ -48,8 +48,8 @@ void emit_sum_in_f64(const Node& node, HloWriter& writer) {
 
 // Emits the sum over all axes but the last as a matmul with ones. XLA's CPU fusion would compute
 // the input inside the reduction, column by column in scalar code, and again for the input's other
-// users (docs/explanation/performance.md). The matrix has eight rows of ones because a matmul with
-// one row is slow on the CPU.
+// users (docs/explanation/performance-history.md). The matrix has eight rows of ones because a
+// matmul with one row is slow on the CPU.
 void emit_reduce_sum(const Node& node, HloWriter& writer) {
   const bool as_product = writer.form().sums_as_products && sums_many_rows(node);
   if (!as_product && writer.form().long_sums_in_f64 && is_long(node))

@@ -33,7 +33,7 @@ std::string hlo_sharding(const Mesh& mesh, const Sharding& sharding, const Shape
 // Choices in how ops are lowered.
 struct HloForm {
   // Emit sums over the rows of f32 matrices as matmuls with ones. Needed for XLA's CPU fusion
-  // (docs/explanation/performance.md); other platforms fuse such sums well.
+  // (docs/explanation/performance-history.md); other platforms fuse such sums well.
   bool sums_as_products = false;
   // Add very long f32 sums in f64. XLA's CPU adds sequentially, so that a sum of the squares of
   // 30522 x 768 numbers is off by 0.1 %. Other platforms add in trees.

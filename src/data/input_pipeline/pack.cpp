@@ -179,14 +179,7 @@ std::optional<Batch> pack(const Batch& batch, const io::Features& features,
   return out;
 }
 
-PackingPlan choose_rows(const ExampleSource& source, PackingPlan plan) {
-  const std::size_t tokens = index_of(source.features(), plan.tokens);
-  std::vector<std::int64_t> needed;
-  for (std::uint64_t step = 0; step < kSampledBatches; ++step) {
-    const Batch batch = source.batch(step, plan.batch_size);
-    const auto lengths = sequence_lengths(batch.arrays[tokens]);
-    needed.push_back(lengths ? pack_sequences(*lengths, plan).rows : plan.shard_size());
-  }
+PackingPlan with_best_rows(PackingPlan plan, const std::vector<std::int64_t>& needed) {
   const std::int64_t all = plan.shard_size();
   plan.rows = all;
   for (std::int64_t rows = 1; rows < all; ++rows)
@@ -195,6 +188,17 @@ PackingPlan choose_rows(const ExampleSource& source, PackingPlan plan) {
       plan.rows = rows;
   plan.all_fit = std::ranges::max(needed) <= plan.rows;
   return plan;
+}
+
+PackingPlan choose_rows(const ExampleSource& source, PackingPlan plan) {
+  const std::size_t tokens = index_of(source.features(), plan.tokens);
+  std::vector<std::int64_t> needed;
+  for (std::uint64_t step = 0; step < kSampledBatches; ++step) {
+    const Batch batch = source.batch(step, plan.batch_size);
+    const auto lengths = sequence_lengths(batch.arrays[tokens]);
+    needed.push_back(lengths ? pack_sequences(*lengths, plan).rows : plan.shard_size());
+  }
+  return with_best_rows(std::move(plan), needed);
 }
 
 Batch packed_part(const Batch& whole, const io::Features& features, const PackingPlan& plan,

@@ -54,9 +54,12 @@ PackedPlaces pack_sequences(const std::vector<std::int64_t>& lengths, const Pack
 std::optional<Batch> pack(const Batch& batch, const io::Features& features,
                           const PackingPlan& plan);
 
-// Returns the plan with the number of rows that makes steps shortest on average, judging from the
-// first batches of training: a step whose sequences do not fit is run without packing. The result
-// has share() 1 if no smaller number helps.
+// Returns the plan with the number of rows that makes steps shortest on average, judging from
+// batches that need these numbers of rows in their fullest shard: a step whose sequences do not fit
+// is run without packing. The result has share() 1 if no smaller number helps.
+PackingPlan with_best_rows(PackingPlan plan, const std::vector<std::int64_t>& needed);
+
+// Returns with_best_rows() for the first batches of training.
 PackingPlan choose_rows(const ExampleSource& source, PackingPlan plan);
 
 // Returns this host's rows of a whole batch, and its packed form, if the sequences fit.

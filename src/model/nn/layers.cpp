@@ -247,7 +247,7 @@ Tensor layer_norm(const Scope& s, Tensor x, double epsilon, const NormNames& nam
   const Tensor variance = mean(square(wide - stop_gradient(center)), {-1});
   // Division instead of multiplication by a reciprocal: XLA's CPU fusion duplicates chains of cheap
   // operations into all users, here the residuals of all layers, but it does not duplicate a
-  // division (docs/explanation/performance.md).
+  // division (docs/explanation/performance-history.md).
   const Tensor normed = (wide - center) / sqrt(variance + epsilon);
   const Tensor scaled = normed * gamma;
   return in_type_of(x, beta ? scaled + beta : scaled);

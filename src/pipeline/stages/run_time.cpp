@@ -21,7 +21,7 @@ std::string long_time(double seconds) {
 }
 
 // Speed of a training step relative to that of a single matmul, as measured
-// (docs/explanation/performance.md).
+// (docs/explanation/performance-history.md).
 constexpr double kShareOfProducts = 0.4;
 
 }  // namespace

@@ -39,6 +39,30 @@ class BenchTest : public testing::Test {
   TempDir dir_;
 };
 
+TEST_F(BenchTest, PacksExamplesOfGivenLengths) {
+  REQUIRE_PLUGIN("cpu");
+  const std::string lengths = dir_.file("lengths.txt");
+  io::write_file(lengths, "3\n8\n5\n");
+  const std::string shape =
+      "bench --model tiny --depth 1 --seq 16 --predictions 2 --batch 8 --steps 1 ";
+  const Json padded = Json::parse(run(str(shape, "--lengths ", lengths)).text);
+  const Json packed = Json::parse(run(str(shape, "--lengths ", lengths, " --packing")).text);
+  EXPECT_NEAR(packed["loss"].get<double>(), padded["loss"].get<double>(), 1e-4);
+  EXPECT_FALSE(padded.contains("packed_rows"));
+  EXPECT_THAT(packed["packed_rows"].get<int>(), AllOf(testing::Ge(3), testing::Le(4)));
+  EXPECT_EQ(packed["fitting_batches"].get<double>(), 1);
+  io::write_file(lengths, "3\n17\n");
+  expect_refused(str(shape, "--lengths ", lengths),
+                 HasSubstr(str("bench: --lengths ", lengths,
+                               ": line 2 is '17', expected a number "
+                               "from 1 to --seq 16\n  hint: write one number of tokens per line")));
+  io::write_file(lengths, "");
+  expect_refused(str(shape, "--lengths ", lengths), HasSubstr("is empty"));
+  io::write_file(lengths, "3\n");
+  expect_refused(str("bench --model t5-small --packing --lengths ", lengths),
+                 HasSubstr("bench: --packing: a t5 task cannot be packed"));
+}
+
 TEST_F(BenchTest, EmittedStepFollowsTheFlags) {
   const std::string cpu = emitted("--device cpu"), tpu = emitted("--device tpu --devices 4");
   EXPECT_THAT(cpu, AllOf(HasSubstr("module @step"), Not(HasSubstr("stablehlo.while")),

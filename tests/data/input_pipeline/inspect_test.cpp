@@ -56,13 +56,13 @@ class Inspect : public testing::Test {
 };
 
 TEST_F(Inspect, CountsMatchHandComputedValues) {
-  // Six examples of 6 tokens, with one prediction at place 2, which shows [MASK].
+  // Six examples of 6 tokens, each with one prediction at position 2, where the input is [MASK].
   write_test_examples(dir_.file("a.tfrecord"), 50, 6, [](int number, TestExample& e) {
     if (number == 51) e.input_ids[2] = 51;         // kept
     if (number == 52) e.input_ids[2] = 9;          // random
     if (number == 53) e.masked_lm_weights[0] = 0;  // no prediction
     if (number == 54)
-      e.masked_lm_positions[1] = 4, e.masked_lm_weights[1] = 1;  // a second one, shows 11
+      e.masked_lm_positions[1] = 4, e.masked_lm_weights[1] = 1;  // a second prediction, on token 11
     if (number == 55)
       e.input_mask[5] = e.input_ids[5] = 0, e.input_ids[4] = 1;  // shorter, with an [UNK]
   });
@@ -143,7 +143,7 @@ TEST_F(Inspect, ReportsFileRecordAndOffsetOfTheFirstBadRecord) {
   EXPECT_EQ(s.first_bad->offset, 3 * size);
   EXPECT_THAT(s.first_bad->fault,
               HasSubstr("input_ids[1] = 100 is out of range for vocab_size 100"));
-  EXPECT_EQ(bert(s).tokens, 5u * 6);  // of the good ones
+  EXPECT_EQ(bert(s).tokens, 5u * 6);  // only of the undamaged records
 }
 
 TEST_F(Inspect, SamplesAreSpreadOverAllRecords) {

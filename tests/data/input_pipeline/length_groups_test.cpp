@@ -40,12 +40,12 @@ TEST(LengthGroups, EpochContainsEachExampleOnceWithLittlePadding) {
     EXPECT_EQ(seen.size(), kEpoch);
     EXPECT_EQ(*seen.begin(), epoch * kEpoch);
     EXPECT_EQ(*seen.rbegin(), (epoch + 1) * kEpoch - 1);
-    EXPECT_LT(padded, 2 * kEpoch);  // at random 40 a row
+    EXPECT_LT(padded, 2 * kEpoch);  // random batches would pad each row by 40
   }
 }
 
-// For all sizes: each position once in each of five epochs, and no example twice in a batch unless
-// an epoch ends in it.
+// For all sizes, each position occurs once in each of five epochs, and no example occurs twice in a
+// batch unless the batch spans two epochs.
 TEST(LengthGroups, NoExampleOccursTwiceInABatch) {
   for (const std::uint64_t examples : {3u, 8u, 40u, 264u, 1051u})
     for (const std::uint64_t size : {1u, 8u, 32u}) {

@@ -50,7 +50,7 @@ class RecordIndexTest : public testing::Test {
     io::write_file(dir_.file(name), bytes);
     return dir_.file(name);
   }
-  // With an index beside it.
+  // Writes the records and their index.
   std::string write_indexed(std::string_view name, const std::vector<std::string>& records) {
     RecordIndexBuilder builder;
     for (const std::string& record : records) {
@@ -120,7 +120,7 @@ TEST_F(RecordIndexTest, JoinedPartsGiveTheSameIndexAsTheWhole) {
 
 TEST_F(RecordIndexTest, WarnsOfTheIndexOfAnotherFileAndIgnoresIt) {
   const std::string path = write_indexed("a", {"one", "three"});
-  write("a", {"three", "one"});  // of the same size
+  write("a", {"three", "one"});  // a file of the same size
   const CapturedLog log;
   EXPECT_THAT(read_all(RecordIndex({path})), ElementsAre("three", "one"));
   EXPECT_THAT(log.text(), HasSubstr("a.index is the index of another file; it is not used"));
@@ -159,7 +159,7 @@ TEST_F(RecordIndexTest, SkipsIndexAndDescriptionFiles) {
   EXPECT_THAT(record_files(dir_.file("t*"), "data"),
               ElementsAre(dir_.file("t-0"), dir_.file("t-1")));
   EXPECT_THAT(record_files(dir_.file("t-0.json"), "data"),
-              ElementsAre(dir_.file("t-0.json")));  // asked for by name
+              ElementsAre(dir_.file("t-0.json")));  // a file that is named explicitly
 }
 
 TEST_F(RecordIndexTest, ThrowsForIncompleteFiles) {

@@ -42,7 +42,7 @@ Numbers up_to(std::uint64_t count) {
   return out;
 }
 
-// Sizes around every number that the order divides by.
+// Returns sizes around the multiples of every number that the order divides by.
 std::set<std::uint64_t> telling_sizes(std::uint64_t block) {
   std::set<std::uint64_t> sizes;
   for (const std::uint64_t blocks : {0, 1, 16, 64, 65, 79, 80, 81, 96, 127, 128, 144, 200})
@@ -128,7 +128,7 @@ TEST(RecordOrder, PositionsUseOnlyBlocksOfTheirStripe) {
   constexpr std::uint64_t kBlock = 16, kRecords = 151 * kBlock + 9;
   constexpr std::uint64_t kStriped = 151 / 16 * 16 * kBlock;
   const RecordOrder order(kRecords, kBlock, 1);
-  std::vector<std::set<std::uint64_t>> shared(kStripes);  // records behind the stripes' blocks
+  std::vector<std::set<std::uint64_t>> shared(kStripes);  // records after the stripes' blocks
   for (std::uint64_t position = 0; position < 5 * kRecords; ++position) {
     const std::uint64_t record = order(position), stripe = RecordOrder::stripe(position);
     if (record < kStriped)

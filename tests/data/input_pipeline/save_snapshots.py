@@ -1,6 +1,6 @@
-"""Saves small datasets by tf.data.Dataset.save below a folder, and beside each a file NAME.ids of its token ids in the
-order of saving, which is checked to be that of tf.data.Dataset.load where it takes all shards in turn (by itself it takes
-as many as the machine has cores)."""
+"""Saves small datasets with tf.data.Dataset.save in a folder, and next to each a file NAME.ids with its token ids in
+the order of saving. Checks that tf.data.Dataset.load returns them in this order if it reads all shards in turn (by
+default it reads as many shards in turn as the machine has cores)."""
 import os
 import shutil
 import sys
@@ -46,7 +46,7 @@ def checkpointed(name):
     data.save(f"{FOLDER}/{name}", checkpoint_args={
         "directory": f"{FOLDER}/{name}.checkpoint/c", "checkpoint_interval": 7,
         "step_counter": tf.Variable(0), "max_to_keep": 1})
-    with open(f"{FOLDER}/{name}.ids", "w") as out:  # TensorFlow 2.21 cannot load what it saved so
+    with open(f"{FOLDER}/{name}.ids", "w") as out:  # TensorFlow 2.21 cannot load this dataset
         out.write(" ".join(map(str, range(30))))
     shutil.rmtree(f"{FOLDER}/{name}.checkpoint")
 

@@ -72,7 +72,7 @@ TEST_F(TokenFilesTest, InterleavesShardsInTheOrderOfSaving) {
 }
 
 TEST_F(TokenFilesTest, ReadsAnyRangeOfUnevenShards) {
-  TestSnapshot snapshot;  // like a custom function that chooses the shards
+  TestSnapshot snapshot;  // as saved with a custom function that chooses the shards
   snapshot.shards.resize(4);
   std::int64_t id = 0;
   for (const auto& [shard, count] : {std::pair{0, 5}, {1, 130}, {3, 61}})
@@ -107,7 +107,7 @@ TEST_F(TokenFilesTest, ReadsCompressedAndListSnapshotsIntoMemory) {
   const std::string cut = write("cut", dealt_out(0, 5000, 1));
   std::filesystem::resize_file(cut + "/17/00000000.shard/00000000.snapshot", 100000);
   EXPECT_THAT(error_of<UsageError>([&] { (void)all_of(cut, 10); }),
-              HasSubstr("00000000.snapshot: record at offset "));  // and not of memory
+              HasSubstr("00000000.snapshot: record at offset "));  // the error is not about memory
   TestSnapshot lists;
   lists.scalars = false;
   lists.type = 17;
@@ -215,7 +215,7 @@ TEST_F(TokenFilesTest, RejectsAHugeRecordBeforeDecompression) {
 TEST_F(TokenFilesTest, ReportsTheOffsetOfAListAmongScalars) {
   const std::string path = write("s", dealt_out(0, 2, 1)),
                     file = path + "/17/00000000.shard/00000000.snapshot";
-  std::string bytes;  // a scalar that says its version twice is as long as a list of one number
+  std::string bytes;  // a scalar with its version twice is as long as a list of one number
   const std::string scalar("\x08\x09\x12\x00\x18\x00\x18\x00\x22\x08", 10);
   io::append_record(bytes, scalar + std::string(8, '\0'));
   io::append_record(bytes, tensor_message(9, false, {7}));

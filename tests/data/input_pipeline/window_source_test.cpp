@@ -202,7 +202,7 @@ TEST_F(WindowSourceTest, TheFingerprintDistinguishesTokens) {
   EXPECT_NE(data_fingerprint(open()), before);
 }
 
-// These sources have the same evaluation windows.
+// All these sources have the same evaluation windows.
 TEST_F(WindowSourceTest, TheFingerprintDistinguishesTrainingOrders) {
   const auto of = [&](const std::vector<std::size_t>& tokens) {
     write(tokens);

@@ -154,7 +154,8 @@ TEST_F(ExampleBuilderTest, TestDataNeedsSeveralPasses) {
   for (const auto& entry : fs::directory_iterator(dir_.file("out.work")))
     names.insert(entry.path().filename());
   EXPECT_THAT(names, testing::Contains("examples-4"));
-  EXPECT_THAT(names, testing::Not(testing::Contains("examples-1")));  // all of it was cut
+  // range 1 was split completely
+  EXPECT_THAT(names, testing::Not(testing::Contains("examples-1")));
 }
 
 TEST_F(ExampleBuilderTest, TheDescriptionContainsTheBuildersSettings) {
@@ -228,7 +229,7 @@ TEST_F(ExampleBuilderTest, ResumesWithTheNextGroup) {
   build_with(alone("whole"), all);
   ASSERT_GT(all.groups, 10);
   const ExampleJob killed = alone("killed");
-  for (const int drawn : {3, 5}) {  // by each of two processes
+  for (const int drawn : {3, 5}) {  // two processes are killed, each at the group of this number
     const pid_t pid = ::fork();
     if (pid == 0) {
       build_with(killed, GroupsBuilder(drawn));

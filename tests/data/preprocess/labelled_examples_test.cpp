@@ -188,7 +188,7 @@ TEST_F(LabelledExamples, TruncatedTargetsKeepTheEndToken) {
     ids.push_back(1);
     return ids;
   };
-  job.unknown = 5;  // d
+  job.unknown = 5;  // the id of d
   job.keeps_rows = true;
   job.prefix = "c";
   job.inputs_length = 6;
@@ -213,7 +213,8 @@ TEST_F(LabelledExamples, DoesNotCountTruncatedWords) {
   auto rows = job(file("w.tsv", "text\tlabel\na b c a b c\tno no yes no yes yes\n"));
   rows.labels.problem = io::Problem::token_labels;
   rows.rows.words = true;
-  EXPECT_THAT(write_labelled_examples(rows).of_class, ElementsAre(3, 1));  // four of six words
+  // counts four of the six words
+  EXPECT_THAT(write_labelled_examples(rows).of_class, ElementsAre(3, 1));
 }
 
 TEST_F(LabelledExamples, SkipsRowsWithoutARequiredLabel) {

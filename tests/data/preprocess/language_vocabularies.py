@@ -1,8 +1,8 @@
-"""What transformers' AutoTokenizer makes of texts with vocabularies that smelt has trained.
+"""Tokenizes texts with transformers' AutoTokenizer and vocabularies that smelt has trained.
 
     python language_vocabularies.py TEXTS OUT
 
-TEXTS holds {"folder", "texts"} a line. Writes to OUT for each text {"ids", "offsets"}, the offsets in characters.
+Each line of TEXTS is {"folder", "texts"}. Writes {"ids", "offsets"} to OUT for each text; offsets are in characters.
 """
 import json
 import sys

@@ -60,12 +60,12 @@ class QuestionExamples : public testing::Test {
   TempDir dir_;
 };
 
-// [CLS] d [SEP] and up to four pieces: of "a bx é c a" [0, 4), [2, 5) …
+// A window is [CLS] d [SEP] and up to four pieces. Windows overlap by two pieces.
 TEST_F(QuestionExamples, AnswersHavePositionsInEachWindowThatContainsThem) {
   const auto s =
       write_question_examples(job(row("a bx é c a d", R"([{"text": "c a", "answer_start": 7}])") +
                                   row("a b", R"({"text": ["z", "b"], "answer_start": [0, 2]})")));
-  // a b ##x [UNK] | ##x [UNK] c a | c a d, and a b
+  // Windows: a b ##x [UNK] | ##x [UNK] c a | c a d of the first row, a b of the second.
   EXPECT_EQ(s.examples, 4u);
   EXPECT_EQ(s.questions, 2u);
   EXPECT_THAT(values("start_positions", 4), ElementsAre(0, 5, 3, 4));

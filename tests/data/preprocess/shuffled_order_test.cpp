@@ -167,7 +167,7 @@ TEST_F(ShuffledOrder, NeverOverwritesItsInputs) {
   wrong.overwrite = true;
   EXPECT_THAT(refusal(wrong), HasSubstr("in.txt is also an input, which it would replace"));
   std::filesystem::create_symlink(dir_.file("in.txt"), dir_.file("link.json"));
-  wrong.output = dir_.file("link");  // whose description is link.json
+  wrong.output = dir_.file("link");  // its description would be link.json
   EXPECT_THAT(refusal(wrong), HasSubstr("link.json is also an input"));
   wrong.output = wrong.vocab;
   EXPECT_THAT(refusal(wrong), HasSubstr("is also an input"));

@@ -34,8 +34,8 @@ struct TwinDocument {
 };
 using Documents = std::vector<TwinDocument>;
 
-// Builds the leaves of step 1 in docs/reference/formats/description.md: equal key ranges, split
-// while too large.
+// Builds the leaves of step 1 in docs/reference/formats/description.md: equal key ranges, which are
+// split again while they are too large.
 void cut(const Documents& documents, std::uint64_t first, std::uint64_t last, std::size_t parts,
          const ShuffleSizes& sizes, std::vector<Documents>& leaves) {
   const std::vector<std::uint64_t> keys = cut_keys(first, last, parts);

@@ -46,7 +46,7 @@ std::string asked(int socket, Op op, std::string_view payload) {
   return text;
 }
 
-// Of one thread, for the session that it last called for.
+// The connection of one thread, for the session that the thread used last.
 struct ThreadConnection {
   ~ThreadConnection() { close(); }
   void close() {
@@ -76,7 +76,7 @@ Session::Session() : life_(connected()) {
 Session::~Session() {
   try {
     asked(life_, Op::bye, {});
-  } catch (const Fault&) {  // it is gone already
+  } catch (const Fault&) {  // the server is already gone
   }
   ::close(life_);
 }
@@ -100,7 +100,7 @@ void Session::tell(Op op, std::string_view payload) const noexcept {
     std::string request(1, static_cast<char>(op));
     request += payload;
     send_frame(connection(), request);
-  } catch (const Fault&) {  // what is gone needs no more
+  } catch (const Fault&) {  // without the server there is nothing to drop
   }
 }
 

@@ -1,5 +1,5 @@
-// The shim's way to the pod's server: a connection for each thread, beside the one that is the
-// process's life.
+// The shim's connections to the pod's server: one for each thread, and one that stays open as long
+// as the process lives, by which the server notices its death.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,22 @@
 
 namespace smelt::stand_in {
 
-// Of a client; POD_SOCKET, POD_PROCESS and POD_SIZE say where and who.
+// The session of a PJRT client. POD_SOCKET is the path of the server's socket, POD_PROCESS the
+// number of this process, and POD_SIZE the number of processes.
 class Session {
  public:
-  // Waits until all processes have come. Throws Fault.
+  // Waits until all processes have joined. Throws Fault.
   Session();
   ~Session();
   Session(const Session&) = delete;
 
-  // What hello answered behind the generation.
+  // Returns the server's reply to hello, without the generation.
   const std::string& welcome() const { return welcome_; }
-  // On this thread's connection. Throws Fault.
+  // Sends a request on this thread's connection and returns the reply. Throws Fault.
   std::string call(Op op, std::string_view payload = {}) const;
-  // Without an answer, and without an error.
+  // Sends a request that has no reply. Ignores errors.
   void tell(Op op, std::string_view payload) const noexcept;
-  // For a promise or a copy, of all of this process's clients.
+  // Returns a new number for a promise or a copy; no other client of the pod gets the same number.
   static std::uint64_t next_number();
 
  private:

@@ -1,6 +1,6 @@
-// What the pod's shim and its server say to each other over a Unix socket. A frame is its size as
-// u32 and its bytes; a request begins with its Op, an answer with an error code, 0 where it went
-// well. All numbers as this machine holds them.
+// The protocol between the pod's shim and its server, over a Unix socket. A frame is its size as
+// u32, then its bytes. A request begins with its Op, a reply with an error code, which is 0 on
+// success. All numbers have this machine's byte order.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@
 namespace smelt::stand_in {
 
 enum class Op : std::uint8_t {
-  hello,    // process, processes: the life of the process; answers Devices when all have come
-  bye,      // a client that ends as it should
-  attach,   // process, generation: one more connection
-  compile,  // module, options: answers a program
-  load,     // what serialize gave: likewise
+  hello,    // process, processes: the process's main connection; replies once all have joined
+  bye,      // the client ends normally
+  attach,   // process, generation: another connection of a process
+  compile,  // module, options: replies with ProgramFacts
+  load,     // bytes of serialize: replies with ProgramFacts
   serialize,
   optimized,
   cost,
@@ -29,19 +29,19 @@ enum class Op : std::uint8_t {
   drop_program,
   put,      // value, device id, type, dims, bytes
   execute,  // program, launch id, done, lists
-  copy,     // copy, value: begins to copy it to the server's memory
-  fetch,    // copy: waits for it and answers the bytes
+  copy,     // copy, value: starts to copy the value to the server's memory
+  fetch,    // copy: waits for the copy and replies with its bytes
   drop_copy,
-  await,  // value or done
+  await,  // value or done: waits until it is ready
   ready,
-  drop_value  // no answer, as the other drops
+  drop_value  // values; no reply, as for the other drops
 };
 
 constexpr bool is_answered(Op op) {
   return op != Op::drop_program && op != Op::drop_copy && op != Op::drop_value;
 }
 
-// What a call ends with.
+// The error of a call.
 struct Fault {
   pjrt_abi::ErrorCode code = pjrt_abi::ErrorCode::ok;
   std::string text;
@@ -99,17 +99,17 @@ class Unpacker {
   std::string_view bytes_;
 };
 
-// Both give false, or nothing, once the other side is gone.
+// Return false or nullopt if the other side has closed the connection.
 bool send_frame(int socket, std::string_view bytes);
 std::optional<std::string> receive_frame(int socket);
 
-// What a program looks like to a process.
+// The properties of a program, as one process sees them.
 struct ProgramFacts {
   std::uint64_t number = 0;
-  std::vector<std::int32_t> own_ids = {};       // of its devices that are this process's
+  std::vector<std::int32_t> own_ids = {};       // ids of the program's devices in this process
   std::vector<std::int32_t> result_types = {};  // pjrt_abi::ElementType
   std::vector<std::vector<std::int64_t>> result_dims = {};
-  std::vector<std::int32_t> donated = {};  // arguments
+  std::vector<std::int32_t> donated = {};  // indices of the donated arguments
 
   void pack(Packer& out) const;
   static ProgramFacts unpack(Unpacker& in);

@@ -11,7 +11,7 @@ constexpr std::size_t kLaunchesInFlight = 32;
   throw Failed{{pjrt_abi::ErrorCode::unknown, text}};
 }
 
-// libtpu's words.
+// Has the error message of libtpu.
 Fault unequal_launches(const Launch& leader, const Launch& peer) {
   return {pjrt_abi::ErrorCode::internal,
           str("Core halted unexpectedly: An unexpected peer shows up in the launch group with a "
@@ -24,7 +24,7 @@ Fault unequal_launches(const Launch& leader, const Launch& peer) {
 
 Fault fault_of(const pjrt::PjrtError& error) {
   const std::string_view text = error.what();
-  const std::size_t colon = text.find(": ");  // behind the function's name
+  const std::size_t colon = text.find(": ");  // the function's name precedes it
   return {error.code(), std::string(colon == text.npos ? text : text.substr(colon + 2))};
 }
 
@@ -34,7 +34,7 @@ std::shared_ptr<Promise> Gangs::find(std::uint64_t promise) {
   return found->second;
 }
 
-// Waits for it.
+// Waits until the promise is resolved.
 std::shared_ptr<Promise> Gangs::resolved(std::unique_lock<std::mutex>& lock,
                                          std::uint64_t promise) {
   const std::uint64_t generation = generation_;
@@ -110,7 +110,8 @@ void Gangs::begin_anew() {
   changed_.notify_all();
 }
 
-// What all of a program's processes have first in their queues; empty: none has come together yet.
+// Returns the first launch in the queue of each process of a program, once each of these queues has
+// one; otherwise returns an empty list.
 std::vector<Gangs::Taken*> Gangs::next_gang() {
   for (auto& queue : queues_) {
     if (queue.empty()) continue;
@@ -137,7 +138,8 @@ void Gangs::begin(const Promise& promise, HostCopy& copy) {
     }
 }
 
-// By the real plugin, which takes lists by ascending id and gives back as many.
+// Executes the program with the real plugin, which takes the argument lists in ascending order of
+// device ids and returns one list of results for each.
 void Gangs::start(const std::vector<Taken*>& gang) {
   struct Place {
     Taken* taken;
@@ -241,7 +243,7 @@ std::string Gangs::fetch(std::uint64_t number) {
   return std::move(copy->bytes);
 }
 
-// The real plugin may still write to its memory.
+// Waits until the copy has ended: the real plugin may still write to its memory.
 void Gangs::drop_copy(std::uint64_t number) {
   std::shared_ptr<HostCopy> copy;
   {
@@ -253,7 +255,7 @@ void Gangs::drop_copy(std::uint64_t number) {
   }
   if (copy->done) try {
       copy->done->await();
-    } catch (const pjrt::PjrtError&) {  // nobody wants the values any more
+    } catch (const pjrt::PjrtError&) {  // the values are no longer needed
     }
 }
 

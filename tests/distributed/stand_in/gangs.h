@@ -1,5 +1,5 @@
-// The arrays and launches of the pod's processes. A program starts when all processes whose devices
-// it has have launched it, as on a real pod; until then its results are promises.
+// The arrays and launches of the pod's processes. As on a real pod, a program starts once each
+// process that owns one of its devices has launched it; until then its results are promises.
 #pragma once
 
 #include <condition_variable>
@@ -17,29 +17,29 @@
 
 namespace smelt::stand_in {
 
-// Thrown to the process that asked.
+// Thrown to return an error to the process that made the call.
 struct Failed {
   Fault fault;
 };
 
-// A copy of an array on its way to the server's memory.
+// A copy of an array to the server's memory.
 struct HostCopy {
   std::string bytes;
-  std::optional<pjrt::Event> done;  // empty: not begun
+  std::optional<pjrt::Event> done;  // empty until the copy has started
   std::optional<Fault> fault;
 };
 
-// An array, or the end of a launch on a process's devices.
+// The future value of an array, or the future end of a launch on the devices of one process.
 struct Promise {
   bool resolved = false;
   std::optional<Fault> fault = {};
-  std::shared_ptr<const pjrt::Buffer> array = {};         // none of a launch's end, or donated
-  std::shared_ptr<const pjrt::Execution> execution = {};  // of a launch's end
-  std::vector<std::shared_ptr<HostCopy>> copies = {};     // wanted as soon as it is there
+  std::shared_ptr<const pjrt::Buffer> array = {};         // null for a launch's end, or if donated
+  std::shared_ptr<const pjrt::Execution> execution = {};  // set for a launch's end
+  std::vector<std::shared_ptr<HostCopy>> copies = {};     // started once the array exists
 };
 
 struct Launch {
-  struct List {  // of one device
+  struct List {  // arguments and results of one device
     int id = 0;
     std::vector<std::uint64_t> arguments, results;
   };
@@ -53,11 +53,11 @@ class Gangs {
  public:
   Gangs(int processes) : queues_(static_cast<std::size_t>(processes)) {}
 
-  // For ever, on a thread of its own.
+  // Starts programs that all their processes have launched. Never returns; has its own thread.
   void dispatch();
 
   void put(std::uint64_t value, pjrt::Buffer array);
-  // Blocks while too many launches of the process have not begun.
+  // Blocks while too many launches of the process are waiting to start.
   void launch(int process, Launch launch);
   void copy(std::uint64_t number, std::uint64_t value);
   std::string fetch(std::uint64_t copy);
@@ -66,13 +66,13 @@ class Gangs {
   bool is_ready(std::uint64_t promise);
   void drop(const std::vector<std::uint64_t>& promises);
 
-  // All that is under way, and all that comes, fails.
+  // Fails all waiting launches and all later ones.
   void fail(const Fault& fault);
-  // Nothing of what was before is left; whoever waits for it is told.
+  // Discards all arrays and launches of the previous generation; calls that wait for them throw.
   void begin_anew();
 
  private:
-  struct Taken {  // a launch with what it keeps alive
+  struct Taken {  // a launch and the promises that it keeps alive
     Launch launch;
     std::vector<std::vector<std::shared_ptr<Promise>>> arguments = {}, results = {};
     std::shared_ptr<Promise> done;
@@ -95,7 +95,7 @@ class Gangs {
   std::optional<Fault> broken_;
 };
 
-// Of what a real call threw.
+// Converts an error of the real plugin.
 Fault fault_of(const pjrt::PjrtError& error);
 
 }  // namespace smelt::stand_in

@@ -1,4 +1,4 @@
-// The real program as the processes of a pod: the bytes and losses of one process.
+// The real program in the processes of a pod gives the files and losses of one process.
 #include "distributed/stand_in/pod_command.h"
 
 #include "evaluation/tracking/run_record.h"
@@ -13,7 +13,7 @@ using testing::Each;
 using testing::HasSubstr;
 using testing::Not;
 
-// Over data.
+// With data parallelism.
 TEST_F(PodCommand, BertOnTwoProcessesMatchesOneProcess) {
   write_recipe("bert", 8, 4);
   run_alone("alone");
@@ -33,7 +33,7 @@ TEST_F(PodCommand, BertOnTwoProcessesMatchesOneProcess) {
   EXPECT_THAT(pod.said(0), AllOf(HasSubstr("train: up to date"), Not(HasSubstr("started"))));
 }
 
-// Process 0 alone asks the trained model, for the predictions beside its figures.
+// Only process 0 runs inference with the trained model, for the predictions next to its metrics.
 TEST_F(PodCommand, ClassifierOnTwoProcessesGivesTheMetricsAndPredictionsOfOne) {
   write_recipe("bert", 1, 2);
   run_alone("base");
@@ -61,7 +61,7 @@ std::vector<double> curve_of(const std::string& model) {
   return out;
 }
 
-// In the form that a TPU has by default, over a mesh that splits parameters.
+// With the default settings of a TPU, on a mesh that shards parameters.
 TEST_F(PodCommand, ElectraOnAMeshWithTpuSettingsMatchesOneProcess) {
   write_recipe("electra", 8, 4);
   const std::vector<std::string> form{"train.parallelism.mesh=data=2,fsdp=4",
@@ -78,7 +78,7 @@ TEST_F(PodCommand, ElectraOnAMeshWithTpuSettingsMatchesOneProcess) {
             evaluation::read_run(dir_.file("alone")).valid.size());
 }
 
-// Over data, unrolled.
+// With data parallelism and unrolled layers.
 TEST_F(PodCommand, ElectraOnTwoProcessesMatchesOneProcess) {
   write_recipe("electra", 8, 2);
   run_alone("alone");
@@ -87,7 +87,7 @@ TEST_F(PodCommand, ElectraOnTwoProcessesMatchesOneProcess) {
   expect_same_files("pod/model/checkpoint-2", "alone/model/checkpoint-2");
 }
 
-// tools/pod: for whoever rehearses.
+// Tests tools/pod, which simulates a pod on one machine.
 TEST_F(PodCommand, PodToolPrefixesOutputLinesWithTheProcess) {
   write_recipe("bert", 2, 2);
   const std::string tool = source_path("tools/pod");
@@ -116,7 +116,7 @@ class PodJestimator : public PodCommand {
       ASSERT_EQ(made.status, 0) << made.text;
     }
   }
-  // The tutorial's flags, with small numbers.
+  // The flags of the tutorial, with small sizes.
   std::vector<std::string> command(const std::string& model, int steps) const {
     return {"jestimator",
             "--module_imp=jestimator.models.bert.pretrain",

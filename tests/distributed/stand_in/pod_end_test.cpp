@@ -1,5 +1,5 @@
-// How a pod of the real program ends where one of its processes does, stops or differs, and how it
-// goes on.
+// How a pod of the real program ends if one of its processes dies, hangs or has different settings,
+// and how the run resumes.
 #include <sys/resource.h>
 
 #include "distributed/stand_in/pod_command.h"
@@ -51,8 +51,9 @@ TEST_F(PodFailure, NamesAProcessWithoutHeartbeat) {
                                  HasSubstr("no heartbeat for ")));
 }
 
-// In the words of the one that found it, with a status at which all are started again.
-// While a step runs, and while a checkpoint's copy of the state is begun.
+// Every process prints the error of the process that noticed it, and exits with the status after
+// which all processes are started again. Tests a hang during a step, and one while the state is
+// copied for a checkpoint.
 TEST_F(PodFailure, HangingDevicesEndAllProcessesForARestart) {
   for (const char* saves :
        {"train.checkpoint.save_interval_steps=2", "train.checkpoint.save_interval_steps=1"}) {
@@ -68,7 +69,7 @@ TEST_F(PodFailure, HangingDevicesEndAllProcessesForARestart) {
   }
 }
 
-// A device may know before the hub that another host is gone.
+// A device may notice the loss of another host before the hub does.
 TEST_F(PodFailure, LostDevicesEndAllProcessesForARestart) {
   write_recipe("bert", 2, kManySteps);
   Pod pod({.processes = 2, .devices_each = 1});
@@ -80,7 +81,7 @@ TEST_F(PodFailure, LostDevicesEndAllProcessesForARestart) {
   }
 }
 
-// Each reads its own slices of it.
+// Each process reads only its own slices of the checkpoint.
 TEST_F(PodFailure, AllProcessesSkipADamagedCheckpoint) {
   write_recipe("bert", 4, 4);
   const std::vector<std::string> form{"train.parallelism.mesh=fsdp=4"};
@@ -164,7 +165,7 @@ TEST_F(PodFailure, RejectsDifferingProgramBinaries) {
   }
 }
 
-// Each host with a vocabulary of its own, which is the data's on one alone.
+// Each host has its own vocabulary; only that of one host matches the data.
 TEST_F(PodFailure, RejectsDifferingVocabularies) {
   write_recipe("bert", 1, 2);
   run_alone("made");

@@ -1,14 +1,16 @@
-// What tests let each process of a pod do, or one process with as many devices, and say of it:
-//   facts                                        which devices there are and whose they are
-//   train DEVICES MESH FORM STEPS [DIE_AT]       losses and the state of a small BERT, bit by bit;
-//   of
-//                                                process POD_MEMBER_DIES, which ends there, none
-//   job FOLDER MODEL STEPS DEVICES MESH FORM [SAID [AT]]   train(), in a pod by a hub; SAID is what
-//                                                process 1 does at step AT: die, stop, another
-//                                                (seed), longer; validate: all evaluate; cut: all
-//                                                do, and process 1 gets a signal as it begins.
-//                                                FORM: unrolled, scan, tpu (the device, too)
-//   order NAMES                                  launches programs in this order
+// The program that tests run as each process of a pod, or as one process with as many devices:
+//   facts                                    prints all devices and their processes
+//   train DEVICES MESH FORM STEPS [DIE_AT]   trains a small BERT; prints losses and a hash of each
+//                                            tensor; process 1 exits before step DIE_AT
+//   job FOLDER MODEL STEPS DEVICES MESH FORM [WHAT [AT]]
+//                                            calls train(), in a pod with a hub
+//   order NAMES...                           launches programs in the order of NAMES, of which each
+//                                            process may have its own
+// FORM is unrolled, scan or tpu (which also selects the device). WHAT is one of:
+//   die, stop         process 1 exits, or gets a signal, at step AT
+//   another, longer   process 1 has another seed, or more steps
+//   validate          all processes evaluate
+//   cut               all evaluate, and process 1 gets a signal as the evaluation of step AT begins
 #include <unistd.h>
 
 #include <csignal>
@@ -91,7 +93,7 @@ void train_here(int devices, const std::string& mesh, const std::string& form, i
     pjrt::Execution execution = step.run(batch, state, i, {.stop = i == 1 && process() == 1});
     state.replace(execution.results);
     reports.push_back(std::move(execution.results.front().back()));
-    if (i == 0) copy.emplace(state.start_copy());  // before the next step takes what it copies
+    if (i == 0) copy.emplace(state.start_copy());  // before the next step donates these buffers
   }
   for (const pjrt::Buffer& buffer : reports) {
     const std::vector<float> report = buffer.to_host<float>();
@@ -159,7 +161,7 @@ void run_job(const std::vector<std::string>& words) {
   hub->bye();
 }
 
-// Each letter is a program of its own, over all devices: x + the number of the letter.
+// Each letter is a program over all devices that adds the letter's position (a: 0) to a number.
 void launch_in_order(const std::string& names) {
   const auto client = pjrt::open_device("cpu");
   pjrt::CompileOptions options;

@@ -124,7 +124,7 @@ void Pod::send_to_devices(int signal) const { ::kill(server_, signal); }
 
 std::string Pod::said(int process) const {
   const std::string log = log_of(process);
-  return io::exists(log) ? io::read_file(log) : "";  // it may have only just been started
+  return io::exists(log) ? io::read_file(log) : "";  // it may only just have been started
 }
 
 std::vector<int> Pod::run(const std::vector<std::string>& command) {

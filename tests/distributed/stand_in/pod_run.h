@@ -1,4 +1,4 @@
-// A pod of the stand-in for a test: its server, and processes that know it as their CPU or TPU.
+// A simulated pod for a test: its server, and processes that use the stand-in as their CPU or TPU.
 #pragma once
 
 #include <sys/types.h>
@@ -17,29 +17,31 @@ struct PodSize {
 
 class Pod {
  public:
-  // `options` are the server's (distributed/stand_in/server.cpp).
+  // `options` are options of the server (distributed/stand_in/server.cpp).
   explicit Pod(const PodSize& size, const std::vector<std::string>& options = {});
-  ~Pod();  // ends whoever still runs
+  ~Pod();  // kills all processes that still run
   Pod(const Pod&) = delete;
 
-  // Starts a command as one of the processes; it finds the stand-in as SMELT_CPU_PLUGIN and
-  // SMELT_TPU_PLUGIN, and in POD_HUB where its hub is to be; words that are {hub} and {process} are
-  // replaced by that and its number. Once at a time for each process.
+  // Starts a command as one of the processes. Its variables SMELT_CPU_PLUGIN and SMELT_TPU_PLUGIN
+  // name the stand-in, and POD_HUB is the address for its hub. The arguments {hub} and {process}
+  // are replaced by this address and by the number of the process. Call wait() before the process
+  // is started again.
   void start(int process, const std::vector<std::string>& command);
-  // What start() sets for a process but POD_HUB.
+  // Returns the variables that start() sets for a process, except POD_HUB.
   std::vector<std::pair<std::string, std::string>> variables(int process) const;
-  // Waits for its end: the status as a shell gives it, 128 and more for a signal.
+  // Waits until the process ends. Returns its status as a shell does: 128 plus the signal, if it
+  // was killed by one.
   int wait(int process);
   bool is_running(int process);
   ::pid_t pid(int process) const;
   void send(int process, int signal);
-  // To the server, which is all devices.
+  // Sends a signal to the server, which simulates all devices.
   void send_to_devices(int signal) const;
-  // What it has said since it was started, on both outputs.
+  // Returns the output of the process since its start, both stdout and stderr.
   std::string said(int process) const;
-  // A file or folder that the test may make.
+  // Returns the path of a file or folder that the test may create.
   std::string file(const std::string& name) const { return dir_.file(name); }
-  // Starts the command as all of them and waits.
+  // Starts the command as every process, waits, and returns their statuses.
   std::vector<int> run(const std::vector<std::string>& command);
 
  private:
@@ -50,7 +52,7 @@ class Pod {
   PodSize size_;
   ::pid_t server_;
   std::vector<::pid_t> processes_;
-  std::string hub_;  // of those that run, for a hub of their own
+  std::string hub_;  // address for the hub of the running processes; empty if none runs
 };
 
 }  // namespace smelt::distributed

@@ -1,5 +1,5 @@
-// Runs of training by several processes of the stand-in, their hub and one model folder, against
-// the same run by one process with as many devices.
+// Trains with several processes of the stand-in, a hub and one model folder, and compares with the
+// same run in one process that has as many devices.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -28,7 +28,7 @@ class PodRun : public SmallRun {
     for (const std::string_view word : split(arguments, ' ')) out.emplace_back(word);
     return out;
   }
-  // By one process.
+  // Runs the job in one process.
   void alone(const std::string& model, const std::string& arguments) const {
     const CommandOutput out = run_command(join(command(model, arguments), " "));
     ASSERT_EQ(out.status, 0) << out.text;
@@ -36,7 +36,7 @@ class PodRun : public SmallRun {
   std::string checkpoint(const std::string& model, std::int64_t step) const {
     return dir_.file(str(model, "/checkpoint-", step));
   }
-  // But for sums in another order.
+  // Allows for rounding: sums may be in another order.
   void expect_close(const std::string& a, const std::string& b, std::int64_t step) const {
     const auto want = state(a, step), got = state(b, step);
     ASSERT_EQ(got.size(), want.size());
@@ -78,7 +78,7 @@ TEST_F(PodRun, SignalToOneProcessStopsAllAtTheSameStepAndResumes) {
   expect_same_files(checkpoint("pod", 8), checkpoint("alone", 8));
 }
 
-// With no message between them: by the report of a batch.
+// The processes exchange no message for this: the result of an evaluation batch carries the signal.
 TEST_F(PodRun, SignalToOneProcessInterruptsEvaluationOnAllAndResumes) {
   alone("alone", "8 4 replicas unrolled validate");
   Pod pod({.processes = 2, .devices_each = 2});
@@ -144,7 +144,7 @@ TEST_F(PodRun, RejectsDifferingSettingsByName) {
   EXPECT_FALSE(io::exists(dir_.file("pod")));
 }
 
-// The program is the same for any number of steps.
+// The compiled program is the same for any number of steps, so the steps must be compared too.
 TEST_F(PodRun, RejectsDifferingStepsByName) {
   Pod pod({.processes = 2, .devices_each = 1});
   EXPECT_THAT(pod.run(command("pod", "8 2 replicas unrolled longer")), Each(2));

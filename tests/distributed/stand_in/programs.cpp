@@ -25,12 +25,13 @@ struct OutputDimensions {
   void* extension_start = nullptr;
   pjrt_abi::Executable* executable = nullptr;
   std::size_t num_outputs = 0;
-  const std::int64_t* dims = nullptr;      // [out] one output's after another's
+  const std::int64_t* dims = nullptr;      // [out] concatenated for all outputs
   const std::size_t* dim_sizes = nullptr;  // [out]
   static constexpr auto kLast = &OutputDimensions::dim_sizes;
 };
 
-// Of main, in the text that smelt writes: "%arg0: tensor<…> {tf.aliasing_output = …}, %arg1: …".
+// Returns the indices of main's donated arguments. `module` is text in the form that smelt writes:
+// "%arg0: tensor<…> {tf.aliasing_output = …}, %arg1: …".
 std::vector<std::int32_t> donated_arguments(std::string_view module) {
   constexpr std::string_view kArgument = "%arg", kDonated = "tf.aliasing_output";
   const std::size_t begin = module.find("@main(");
@@ -45,7 +46,8 @@ std::vector<std::int32_t> donated_arguments(std::string_view module) {
   return donated;
 }
 
-// Entries of a protobuf's map may stand anywhere in it.
+// Appends the overrides to the message, which is valid because entries of a protobuf map may occur
+// anywhere in it.
 std::string with_cpu_overrides(const std::string& options) {
   constexpr std::uint32_t kOverrides = 7;
   io::WireWriter more;
@@ -62,7 +64,7 @@ ProgramFacts ServedProgram::facts(const PodLayout& layout, int process) const {
   ProgramFacts out{.result_types = result_types, .result_dims = result_dims, .donated = donated};
   for (const int id : real.devices())
     if (layout.process_of(id) == process) out.own_ids.push_back(id);
-  std::ranges::reverse(out.own_ids);  // an order that nobody would guess
+  std::ranges::reverse(out.own_ids);  // callers must not rely on ascending ids
   return out;
 }
 

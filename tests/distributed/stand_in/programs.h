@@ -1,4 +1,4 @@
-// What the pod's processes have compiled, by the real plugin, once for all of them.
+// The programs of the pod's processes. The real plugin compiles each program once for all of them.
 #pragma once
 
 #include <map>
@@ -15,18 +15,19 @@ namespace smelt::stand_in {
 
 struct ServedProgram {
   std::uint32_t fingerprint = 0;  // of the module and its options
-  std::vector<int> processes;     // that launch it together
+  std::vector<int> processes;     // processes that launch it together
   std::vector<std::int32_t> result_types;
-  std::vector<std::vector<std::int64_t>> result_dims;  // on a device
+  std::vector<std::vector<std::int64_t>> result_dims;  // per device
   std::vector<std::int32_t> donated;
-  pjrt::Executable real;  // its devices are ids
+  pjrt::Executable real;  // its devices are ids of the pod
 
   ProgramFacts facts(const PodLayout& layout, int process) const;
 };
 
 class Programs {
  public:
-  // `platform` is what processes are told; what the real one needs is added.
+  // `platform` is the name that the processes see. If it is not "cpu", compile() adds the options
+  // that the real CPU plugin needs.
   Programs(std::shared_ptr<const pjrt::Client> client, const PodLayout& layout,
            std::string platform)
       : client_(std::move(client)), layout_(layout), platform_(std::move(platform)) {}

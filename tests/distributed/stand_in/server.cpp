@@ -1,7 +1,7 @@
 // pod_server SOCKET PROCESSES DEVICES_EACH [--platform cpu|tpu] [--layout tray|row]
 //            [--on-death hang|fail:SECONDS]
-// Answers the shims of a pod's processes with the real CPU plugin, which it alone loads: all
-// devices of all processes are its. Ends by a signal.
+// Serves the shims of a pod's processes with the real CPU plugin. Only the server loads this
+// plugin, which simulates the devices of all processes. Runs until a signal ends it.
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ compiler::DType dtype_of(pjrt_abi::ElementType type) {
       {pjrt_abi::ErrorCode::unimplemented, "an element type that the stand-in does not know"}};
 }
 
-// Whether the other side has closed the connection, having nothing more to say.
+// Returns whether the other side has closed the connection and has sent nothing that is unread.
 bool is_gone(int socket) {
   char byte = 0;
   return ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
@@ -237,7 +237,7 @@ ServerOptions options_of(const std::vector<std::string>& words) {
 void run(const std::vector<std::string>& words) {
   const ServerOptions options = options_of(words);
   const int wanted = available_threads() + 2 * options.layout.devices();
-  ::setenv("NPROC", str(wanted).c_str(), 1);  // the plugin's threads, as for so many devices
+  ::setenv("NPROC", str(wanted).c_str(), 1);  // enough threads of the plugin for all devices
   Server server(options);
   const int socket = listening(options.socket);
   for (;;) {

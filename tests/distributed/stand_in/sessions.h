@@ -1,4 +1,4 @@
-// Who is there: the processes of a pod come, all of them, and go.
+// Tracks which processes of the pod are connected. A generation begins when all have joined.
 #pragma once
 
 #include <condition_variable>
@@ -13,16 +13,16 @@ namespace smelt::stand_in {
 
 class Sessions {
  public:
-  // `fail_after`: so many seconds after one has died all calls of the others fail; negative: they
-  // never end.
+  // `fail_after`: seconds from the death of a process until all calls of the others fail; if
+  // negative, these calls never end.
   Sessions(const PodLayout& layout, Gangs& gangs, int fail_after)
       : layout_(layout), gangs_(gangs), fail_after_(fail_after) {}
 
-  // Waits until all of them have come, those of before being gone, and gives the generation's
-  // number. Failed when the number of processes is another, this one is here already, or has gone
-  // while it waited.
+  // Waits until all processes have joined and those of the previous generation are gone. Returns
+  // the number of the new generation. Throws Failed if the number of processes is wrong, if this
+  // process is already waiting, or if it disconnects while it waits.
   std::uint64_t come(int started_as, int processes, const std::function<bool()>& is_gone);
-  // `well`: it has said so before.
+  // `well`: the process has sent bye.
   void go(int started_as, std::uint64_t generation, bool well);
   void require(std::uint64_t generation);
 

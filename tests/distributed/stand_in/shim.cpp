@@ -1,6 +1,7 @@
-// A PJRT plugin for one process of a pod that one machine plays: devices of all processes, arrays
-// and programs in the server's (distributed/stand_in/server.cpp), results that are promises until
-// all processes have launched. What libtpu would do otherwise stands in the headers of this folder.
+// The PJRT plugin of one process of a pod that one machine simulates. The devices, arrays and
+// programs of all processes are in the server (distributed/stand_in/server.cpp). Results are
+// promises until all processes have launched the program. The headers of this folder describe what
+// is imitated of a real pod.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -39,7 +40,8 @@ struct Client {
   std::string platform, version;
 };
 struct Event {
-  // Of an array or a launch, or of a copy to the host; 0: it is over.
+  // `promise` is the array or launch, or `copy` the copy to the host, that the event waits for; 0
+  // if it waits for nothing.
   std::shared_ptr<const Session> session;
   std::uint64_t promise = 0, copy = 0;
   void* to = nullptr;
@@ -53,7 +55,7 @@ struct Buffer {
   std::vector<std::int64_t> dims;
   bool deleted = false;
 };
-// Shared by what is loaded and what is asked of it.
+// A program of the server, shared by a LoadedExecutable and its Executables.
 struct Loaded {
   Loaded(Client& client, const std::string& answer) : session(client.session) {
     Unpacker in(answer);
@@ -92,7 +94,7 @@ void run(EventDestroy& a) {
   if (a.event->copy != 0) a.event->session->tell(Op::drop_copy, Packer().add(a.event->copy).take());
   delete a.event;
 }
-// A copy is when it is asked for.
+// A copy to the host always counts as ready: EventAwait fetches it.
 void run(EventIsReady& a) {
   a.is_ready = true;
   if (a.event->promise == 0) return;
@@ -125,7 +127,7 @@ void run(ClientCreate& a) {
     client->all.push_back(&device);
     if (device.description.process == client->process) client->own.push_back(&device);
   }
-  std::ranges::reverse(client->all);  // in no order that anybody was promised
+  std::ranges::reverse(client->all);  // PJRT promises no order, so callers must not rely on one
   a.client = client.release();
 }
 void run(ClientDestroy& a) { delete a.client; }
@@ -217,7 +219,7 @@ void run(BufferReadyEvent& a) {
   check_there(*a.buffer);
   a.event = new Event{.session = a.buffer->session, .promise = a.buffer->number};
 }
-// Begins now, whatever is launched afterwards.
+// The copy starts now, before any program that is launched later.
 void run(BufferToHostBuffer& a) {
   check_there(*a.src);
   if (a.dst_size != size_of(*a.src)) refuse("a copy of the wrong size");
@@ -299,7 +301,7 @@ void run(ExecutableGetCompiledMemoryStats& a) {
     *figure = in.take<std::int64_t>();
 }
 
-// The end of a launch, for as long as an event is of it.
+// Drops the promise of a launch's end once no event refers to it.
 struct Dropped {
   Dropped(std::shared_ptr<const Session> session, std::uint64_t promise)
       : session(std::move(session)), promise(promise) {}
@@ -359,7 +361,7 @@ Error* call(Args* args) try {
   return new Error{{ErrorCode::unknown, error.what()}};
 }
 
-// The two that can report no error.
+// The two functions that cannot return an error.
 void destroy_error(ErrorDestroy* args) { delete args->error; }
 void message_of_error(ErrorMessage* args) {
   args->message = args->error->fault.text.data();

@@ -1,5 +1,5 @@
-// The pod of the tests does what a real one does, and training over its processes is training over
-// one process's devices.
+// The simulated pod behaves like a real one, and training in its processes gives the results of
+// training on the devices of one process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -61,14 +61,15 @@ TEST(Pod, LaunchesInDifferentOrderFailWithTheErrorOfLibtpu) {
                                 "launch id than the current group leader")));
 }
 
-// One process with four devices by the real plugin.
+// Runs pod_member as one process with the real plugin, and returns its output.
 std::string alone(const std::string& arguments) {
   const CommandOutput out = run_command(kMember + " " + arguments);
   EXPECT_EQ(out.status, 0) << out.text;
   return out.text;
 }
 
-// Of process 1, at one step: what all are told of by the step's report.
+// Removes the line about the wish of process 1 to stop at one step, which all processes read from
+// that step's report.
 std::string without_wishes(std::string text) {
   const std::string line = "2 devices wish to stop\n";
   const std::size_t at = text.find(line);
@@ -111,7 +112,7 @@ TEST_P(PodMesh, LossesWithTpuSettingsMatchOneProcess) {
     EXPECT_NEAR(got[i], want[i], 1e-5 * std::abs(want[i])) << i;
 }
 
-// Parameters split within a process's devices and over processes, and rows that both take.
+// Parameters are sharded within a process and across processes; some rows are computed by both.
 INSTANTIATE_TEST_SUITE_P(Meshes, PodMesh, testing::Values("data=2,fsdp=2", "fsdp=4", "tensor=4"));
 
 TEST(PodDeath, OtherProcessesKeepWaitingByDefault) {

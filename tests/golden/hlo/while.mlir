@@ -5,7 +5,7 @@ module @while {
     %1:2 = "stablehlo.while"(%0, %arg0) ({
     ^bb0(%2: tensor<i32>, %3: tensor<2xf64>):
       %4 = "stablehlo.constant"() <{value = dense<5> : tensor<i32>}> : () -> tensor<i32>
-      %5 = "stablehlo.compare"(%2, %4) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %5 = "stablehlo.compare"(%2, %4) <{compare_type = #stablehlo<comparison_type SIGNED>, comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
       "stablehlo.return"(%5) : (tensor<i1>) -> ()
     }, {
     ^bb0(%6: tensor<i32>, %7: tensor<2xf64>):
@@ -27,7 +27,7 @@ module @while {
     %1 = "stablehlo.constant"() <{value = dense<0.0e+00> : tensor<2xf64>}> : () -> tensor<2xf64>
     %2:4 = "stablehlo.while"(%0, %1, %arg1, %arg0) ({
     ^bb0(%3: tensor<i32>, %4: tensor<2xf64>, %5: tensor<i32>, %6: tensor<2xf64>):
-      %7 = "stablehlo.compare"(%3, %5) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %7 = "stablehlo.compare"(%3, %5) <{compare_type = #stablehlo<comparison_type SIGNED>, comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<i32>, tensor<i32>) -> tensor<i1>
       "stablehlo.return"(%7) : (tensor<i1>) -> ()
     }, {
     ^bb0(%8: tensor<i32>, %9: tensor<2xf64>, %10: tensor<i32>, %11: tensor<2xf64>):

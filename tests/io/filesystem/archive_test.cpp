@@ -26,7 +26,7 @@ class ArchiveTest : public testing::Test {
  protected:
   ArchiveTest() : bs_(300000, 'b') {}
 
-  // Two files and a folder that holds a third.
+  // Writes an archive with two files and a folder that contains a third.
   std::string pack(Filter filter) {
     return write(filter, [&](::archive* out) {
       add(out, "b.txt", bs_);
@@ -72,7 +72,7 @@ TEST_F(ArchiveTest, ReadsRegularFilesUnderEveryCompression) {
                 ElementsAre(Pair("a.txt", "one\n"), Pair("b.txt", bs_), Pair("c/d.txt", "")));
 }
 
-// tar keeps a file's bytes once, however many names it has.
+// tar stores a file's bytes once, even if the file has several names.
 TEST_F(ArchiveTest, ReadsHardLinksAndRejectsMissingTargets) {
   const auto with_link = [&](const char* to) {
     return write(::archive_write_add_filter_none, [&](::archive* out) {
@@ -92,7 +92,7 @@ TEST_F(ArchiveTest, ReadsHardLinksAndRejectsMissingTargets) {
 TEST_F(ArchiveTest, FollowsSymbolicLinksOnlyInsideTheArchive) {
   const auto path = write(::archive_write_add_filter_none, [](::archive* out) {
     add(out, "./c/last.txt", "", AE_IFLNK, "../b.txt");  // to a link
-    add(out, "b.txt", "", AE_IFLNK, "a.txt");            // to what comes later
+    add(out, "b.txt", "", AE_IFLNK, "a.txt");            // to a later entry
     add(out, "a.txt", "one\n");
     add(out, "lost.txt", "", AE_IFLNK, "/etc/passwd");
     add(out, "round.txt", "", AE_IFLNK, "round.txt");
@@ -112,7 +112,7 @@ TEST_F(ArchiveTest, ResolvesLinksThroughLinkedFoldersAndLinksToLinks) {
     add(out, "d1/e/x.txt", "x\n");
     add(out, "d2", "", AE_IFLNK, "d1/e");
     add(out, "y.txt", "", AE_IFLNK, "d2/x.txt");
-    add(out, "z.txt", "", AE_IFLNK, "d2/../w.txt");  // d1/w.txt
+    add(out, "z.txt", "", AE_IFLNK, "d2/../w.txt");  // resolves to d1/w.txt
     add(out, "d1/w.txt", "w\n");
     add(out, "second.txt", "", AE_IFREG, "y.txt");
     add(out, "./a.txt", "old\n");

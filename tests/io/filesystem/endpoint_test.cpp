@@ -1,4 +1,4 @@
-// Who may be told who one is: a path may come from anywhere.
+// Which servers may get credentials. A path, and so a server, may come from anyone.
 #include "io/filesystem/endpoint.h"
 
 #include <gmock/gmock.h>

@@ -70,7 +70,7 @@ TEST(OutputFile, WritesToANamedPipeWithoutReplacingIt) {
   EXPECT_EQ(entries(dir), 1u);
 }
 
-// /dev/stdout is such a link.
+// /dev/stdout may be a link to such a pipe.
 TEST(OutputFile, WritesToAnAnonymousPipe) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
@@ -81,7 +81,7 @@ TEST(OutputFile, WritesToAnAnonymousPipe) {
             "through");
 }
 
-// As root /dev/null itself would have been replaced by a file.
+// For root, renaming the output into place would replace /dev/null itself by a file.
 TEST(OutputFile, WritesToADeviceWithoutReplacingIt) {
   const TempDir dir;
   const std::string null = dir.file("null");
@@ -181,7 +181,7 @@ TEST(OutputFile, UsesRandomNamesForPartialFiles) {
 }
 
 TEST(ShareFile, CopiesIfHardLinksAreImpossible) {
-  const std::string from = "/proc/self/status";  // of another file system
+  const std::string from = "/proc/self/status";  // on another file system
   const TempDir dir;
   share_file(from, dir.file("copy"));
   EXPECT_THAT(read_file(dir.file("copy")), HasSubstr("Umask:"));

@@ -1,4 +1,4 @@
-// A folder that one process at a time works in.
+// Locks of folders that only one process at a time may use.
 #include "io/filesystem/folder_lock.h"
 
 #include <fcntl.h>
@@ -42,7 +42,7 @@ TEST_F(FolderLockTest, RejectsASecondProcessAndNamesTheFirst) {
     EXPECT_THAT(refusal(), HasSubstr(str("train: ", path_, " is in use by process ", ::getpid(),
                                          " on host ")));
     EXPECT_THAT(refusal(), HasSubstr("hint: wait for it, stop it, or choose another folder"));
-    EXPECT_THAT(refusal(), HasSubstr("in use"));  // the one refused has not taken it away
+    EXPECT_THAT(refusal(), HasSubstr("in use"));  // the rejected process has not removed the lock
   }
   EXPECT_TRUE(fs::is_empty(path_));
   EXPECT_EQ(refusal(), "no error");
@@ -90,7 +90,7 @@ TEST_F(FolderLockTest, DescribesItsOwnerWithTimeAndCommand) {
   EXPECT_FALSE(read.has_ended());
   EXPECT_EQ(LockOwner::parse("").words, "another process");
   LockOwner other = mine;
-  other.started = "1";  // its number is another process's now
+  other.started = "1";  // another process has its pid now
   EXPECT_TRUE(other.has_ended());
   other.machine = "another";
   EXPECT_FALSE(other.has_ended());
@@ -104,7 +104,7 @@ TEST_F(FolderLockTest, IsLostIfItsFileIsRemovedAndKeepsTheNewLock) {
       fs::rename(path_, dir_.file("moved"));
     else
       fs::remove(lock_);
-    first->require_held();  // not known yet
+    first->require_held();  // has not noticed the loss yet
     const FolderLock second(path_, "train");
     EXPECT_THAT(error_of<SystemError>([&] { first->clear_folder(); }),
                 HasSubstr(str("train: ", path_, ": its lock smelt.lock was removed or replaced")));

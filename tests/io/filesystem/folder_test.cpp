@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-// Puts the process into a folder.
+// Changes the working directory while it lives.
 class Here {
  public:
   explicit Here(const std::string& folder) : before_(fs::current_path()) {
@@ -59,7 +59,7 @@ TEST(CheckApart, RejectsAnOutputThatIsAnAliasOfAnInput) {
                 HasSubstr("output " + output + " is also an input, which it would replace"));
   EXPECT_NE(refusal("gs://b/x?scheme=http", "gs://b/x"), "no error");
   EXPECT_EQ(refusal("out", "in"), "no error");
-  // What cannot be resolved is not all one file.
+  // Two paths that cannot be resolved do not count as the same file.
   fs::create_symlink("loop", "loop");
   fs::create_symlink("round", "round");
   EXPECT_EQ(refusal("loop", "round"), "no error");

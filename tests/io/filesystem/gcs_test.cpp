@@ -1,4 +1,4 @@
-// gs:// against an emulator, judged by Google's own client.
+// Tests gs:// with an emulator and compares with Google's own client.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ TEST_F(GcsTest, ExpandsPatternsLikeTensorFlow) { expect_patterns(at("data")); }
 
 TEST_F(GcsTest, ListsAndRemovesFolders) { expect_folders(at("data")); }
 
-// A killed process's last requests may still arrive while the next one clears up behind it.
+// A killed process's last requests may still arrive while the next process removes the folder.
 TEST_F(GcsTest, RemovesAFolderThatOthersRemoveAtTheSameTime) {
   for (int i = 0; i < 30; ++i) write_file(at(str("tree/", i)), "x");
   run_parallel(4, [&](int) { remove_tree(at("tree")); });
@@ -81,7 +81,7 @@ TEST_F(GcsTest, ReadsObjectsOfTheOfficialClient) {
               testing::ElementsAre(at("theirs/x.txt")));
 }
 
-// gsutil cp -Z makes such an object. A large one is read in ranges, which the store ignores.
+// `gsutil cp -Z` creates such objects. A large object is read in ranges, which the store ignores.
 TEST_F(GcsTest, RejectsAnObjectThatTheStoreDecompresses) {
   std::string text;
   for (std::size_t i = 0; i < 200'000; ++i) text += str("line ", i * 7919 % 1'000'003, "\n");

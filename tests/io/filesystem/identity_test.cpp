@@ -32,9 +32,9 @@ constexpr const char* kUser = R"({"type": "authorized_user", "client_id": "c",
   "client_secret": "SECRET", "refresh_token": "SECRET"})";
 constexpr const char* kAccount = "HTTP/1.0 200 OK\r\nMetadata-Flavor: Google\r\n\r\nx@y.iam";
 
-// Takes connections one after another and answers each, late, with the next of its texts; "" is
-// none. Then it hangs. While it is busy at first it takes none, and only one can wait. Who has
-// given up by the time that it is taken gets no answer.
+// Accepts one connection after another and sends each the next of its texts after the time `late`;
+// "" sends nothing. Afterwards it accepts no more. For the time `busy` it accepts none, and only
+// one client can wait. A client that has given up before it is accepted gets no text.
 class MetadataServer {
  public:
   explicit MetadataServer(std::vector<std::string> answers, std::chrono::milliseconds late = {},
@@ -61,10 +61,11 @@ class MetadataServer {
       }
     });
   }
-  // Where nobody asks any more it waits for nobody.
+  // Ends the thread, which may still wait for a client.
   ~MetadataServer() { ::shutdown(socket_.get(), SHUT_RDWR); }
   const std::string& root() const { return root_; }
-  // With a request; of a busy server it is the only one that waits, others are not answered.
+  // Returns a connection on which a request was sent. With a busy server it takes the only place in
+  // the queue, so that other clients get no response.
   Descriptor connection() const {
     Descriptor socket(::socket(AF_INET, SOCK_STREAM, 0));
     EXPECT_EQ(
@@ -75,7 +76,7 @@ class MetadataServer {
   }
 
  private:
-  // The next connection that brings a request; none once this one goes.
+  // Returns the next connection that sends a request; it is not open if the server ends.
   Descriptor asking() const {
     while (true) {
       Descriptor taken(::accept(socket_.get(), nullptr, nullptr));
@@ -102,7 +103,7 @@ class IdentityTest : public testing::Test {
     return "accepted";
   }
 
-  // A credentials file that only its owner can read.
+  // Writes a credentials file that only its owner can read.
   static void write_key(const std::string& path, const std::string& content) {
     write_file(path, content);
     std::filesystem::permissions(path, std::filesystem::perms(0600));
@@ -172,8 +173,8 @@ TEST_F(IdentityTest, RejectsWorldReadableCredentials) {
   EXPECT_THAT(refusal(), HasSubstr("every user of this machine can read it"));
 }
 
-// Google's client, which does not know CLOUDSDK_CONFIG, takes the file that was checked. What
-// begins with PLANTED must not be shown.
+// Google's client ignores CLOUDSDK_CONFIG, but must read the file that was checked. The message
+// must not contain the secrets, which begin with PLANTED.
 TEST_F(IdentityTest, ReportsAnExpiredSignInWithoutSecrets) {
   HttpServer server([](const ServedRequest& request) -> ServedAnswer {
     return {.status = 400,
@@ -202,7 +203,7 @@ TEST_F(IdentityTest, ChecksTheFileThatGooglesClientReads) {
   EXPECT_THAT(google_identity().words, HasSubstr("(" + dir_.file("other.json") + ")"));
 }
 
-// The names hold the words by which a refusal is known.
+// The object's name contains the words by which a rejected sign-in is recognized.
 TEST_F(IdentityTest, AFailingTokenServerIsASystemError) {
   HttpServer server(
       [](const ServedRequest& /*request*/) -> ServedAnswer { return {.status = 503}; });

@@ -1,4 +1,4 @@
-"""make_account_key.py FILE: a service account's key file with a fresh key that opens nothing."""
+"""make_account_key.py FILE: writes a service account's key file with a new key that gives access to nothing."""
 import json
 import os
 import sys

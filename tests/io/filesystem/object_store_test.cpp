@@ -29,7 +29,7 @@ std::string test_bytes(std::size_t count, unsigned seed) {
   return bytes;
 }
 
-// Sizes around the blocks that are read and the parts that are written.
+// Uses sizes around the block size of reads and the part size of writes.
 void expect_round_trips(const std::string& folder) {
   for (const std::size_t size : {0, 1, 1000, 4 << 20, (4 << 20) + 1, 8 << 20, (17 << 20) + 5}) {
     const std::string path = join_path(folder, str("round/", size));

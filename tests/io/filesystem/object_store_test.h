@@ -1,12 +1,11 @@
-// What every object store must do, the same for each: used by gcs_test and s3_test with their
-// emulators.
+// The requirements of every object store, which gcs_test and s3_test check with their emulators.
 #pragma once
 
 #include <string>
 
 namespace smelt::io {
 
-// Bytes that look random, the same for the same seed.
+// Returns pseudo-random bytes that the seed determines.
 std::string test_bytes(std::size_t count, unsigned seed);
 
 void expect_round_trips(const std::string& folder);
@@ -15,7 +14,7 @@ void expect_patterns(const std::string& folder);
 void expect_folders(const std::string& folder);
 void expect_nothing_without_commit(const std::string& folder);
 
-// The text of the error that `function` throws.
+// Returns the message of the error that `function` throws.
 template <class Function>
 std::string message_of(Function&& function) {
   try {

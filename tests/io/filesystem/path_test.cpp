@@ -145,7 +145,7 @@ TEST(Path, RejectsCredentialsWithoutPrintingThem) {
               HasSubstr("path: s3://bucket/key?region=x?…: a path must not contain credentials"));
 }
 
-// Of everything that a user might paste, no piece of the secret may be said again.
+// Whatever a user pastes as a path, no part of a secret in it may be printed.
 TEST(Path, PrintsNoPartOfASecretWithSpecialCharacters) {
   for (const char* secret : {"SECRET", "SEC/RET", "/SEC/RET/", "SEC+RET=", "SEC@RET", "SEC?a=RET",
                              "SEC:RET", "SEC/RET?x=SEC/RET"})

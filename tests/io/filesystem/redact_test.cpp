@@ -10,7 +10,7 @@ TEST(FitForMessage, HidesPercentEncodedSecrets) {
             "a=[secret]&b=[secret]");
 }
 
-// A search for one that the replacement contains must end.
+// The search must end even if the replacement contains the secret.
 TEST(FitForMessage, AcceptsSecretsThatTheReplacementContains) {
   EXPECT_EQ(fit_for_message("secret, secrets", {Secret("secret"), Secret("s")}),
             "[secret], [secret]s");

@@ -1,4 +1,4 @@
-// A store that refuses: the message names bucket, object, identity and permission.
+// Error messages for a store that denies access: they name bucket, object, identity and permission.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using testing::Not;
 class StoreErrorTest : public testing::Test {
  protected:
   void SetUp() override { REQUIRE_ORACLE(); }
-  // A path of a server that answers everything with `status`.
+  // Returns a path on a server that responds to every request with `status`.
   std::string refused(const std::string& path, int status) {
     const int port = free_port();
     server_ = std::make_unique<ServerProcess>(

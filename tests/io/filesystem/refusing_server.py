@@ -1,6 +1,7 @@
-"""refusing_server.py PORT STATUS LOG: a store that answers every request with STATUS.
+"""refusing_server.py PORT STATUS LOG: a store that responds to every request with STATUS.
 
-It is a metadata server too, which names an account. Each request's line and how it was authorised go to LOG.
+It is also a metadata server that returns the name of a service account. It writes each request line and the kind of
+authorization to LOG.
 """
 import http.server
 import json

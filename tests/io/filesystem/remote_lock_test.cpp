@@ -1,4 +1,4 @@
-// A folder of an object store that one process at a time works in.
+// Locks of folders on an object store that only one process at a time may use.
 #include "io/filesystem/remote_lock.h"
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ class RemoteLockTest : public testing::Test {
   std::string refusal(LockTimes times = {}) const {
     return error_of([&] { const FolderLock second(folder_, "train", times); });
   }
-  // As another process would have written it.
+  // Writes a claim as another process would.
   void claim(const std::string& name, const std::string& state, const LockOwner& owner) const {
     write_file(join_path(claims_, name), str(state, "\n", owner.text()));
   }
@@ -59,7 +59,7 @@ TEST_F(RemoteLockTest, RejectsASecondProcessAndNamesTheFirst) {
         refusal(),
         AllOf(HasSubstr(str("train: ", folder_, " is in use by process ", ::getpid(), " on host ")),
               HasSubstr(" s ago\n  hint: wait for it, stop it, or choose ")));
-    EXPECT_THAT(refusal(), HasSubstr("in use"));  // the one refused has not taken it away
+    EXPECT_THAT(refusal(), HasSubstr("in use"));  // the rejected process has not removed the lock
     EXPECT_EQ(list_folder(claims_).size(), 1u);
     first.require_held();
   }
@@ -80,7 +80,7 @@ TEST_F(RemoteLockTest, RemovesTheLockOfAKilledProcessOfThisMachine) {
 
 TEST_F(RemoteLockTest, TakesOverALockThatIsStaleByTheStoresClock) {
   claim("0", "held", elsewhere());
-  // Long enough that a busy machine looks at the lock before that.
+  // The time is so long that even a busy machine looks at the lock before it is stale.
   EXPECT_EQ(refusal({.stale_seconds = 1, .look_seconds = 0.01}), "no error");
   EXPECT_THAT(
       log_.text(),
@@ -137,7 +137,7 @@ TEST_F(RemoteLockTest, HolderIsToldThatTheLockIsLost) {
   const FolderLock lock(folder_, "train", {.renew_seconds = 0.01, .stale_seconds = 120});
   std::string message = "no error";
   while (message == "no error") {
-    remove_tree(claims_);  // as one does to whom it seemed stale
+    remove_tree(claims_);  // like a process that considers it stale
     message = error_of([&] { lock.require_held(); });
   }
   EXPECT_THAT(message,
@@ -154,7 +154,7 @@ TEST_F(RemoteLockTest, RequireHeldNowDetectsTheLossAtOnce) {
   const FolderLock lock(folder_, "train");
   lock.require_held_now();
   claim("0", "held", elsewhere());
-  lock.require_held();  // not known yet
+  lock.require_held();  // has not noticed the loss yet
   EXPECT_THAT(error_of([&] { lock.require_held_now(); }),
               HasSubstr(": another process has locked this folder"));
 }

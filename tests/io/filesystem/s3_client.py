@@ -1,4 +1,4 @@
-"""What Amazon's client sees in a bucket of an emulator.
+"""Uses a bucket of an emulator with Amazon's official client.
 
 s3_client.py ENDPOINT BUCKET make                 makes the bucket
 s3_client.py ENDPOINT BUCKET list                 names and sizes, one object a line

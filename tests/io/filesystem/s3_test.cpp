@@ -1,6 +1,6 @@
-// s3:// against an emulator, judged by Amazon's own client. ctest runs each test as a process of
-// its own, which fails if that process crashes at its end, as it does when Amazon's library is not
-// shut down before.
+// Tests s3:// with an emulator and compares with Amazon's own client. ctest runs each test in a
+// separate process. A test fails if this process crashes at exit, as it does if Amazon's library
+// was not shut down.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ class S3Test : public testing::Test {
     return str("s3://", bucket, "/", key,
                "?region=us-east-1&scheme=http&endpoint_override=127.0.0.1:", port_);
   }
-  // What Amazon's client answers.
+  // Runs s3_client.py with Amazon's client and returns its output.
   std::string client(const std::string& arguments) const {
     const CommandOutput output =
         run_oracle(str(source_path("tests/io/filesystem/s3_client.py"), " http://127.0.0.1:", port_,
@@ -52,7 +52,7 @@ class S3Test : public testing::Test {
   std::unique_ptr<ServerProcess> server_;
 };
 
-// In one test, since the emulator takes seconds to start.
+// All in one test, because the emulator takes seconds to start.
 TEST_F(S3Test, MeetsTheRequirementsOfEveryObjectStore) {
   const std::pair<const char*, std::function<void()>> kParts[] = {
       {"what is written is read back", [&] { expect_round_trips(at("")); }},
@@ -109,7 +109,7 @@ TEST_F(S3Test, UsesEndpointAndRegionOfTheEnvironment) {
 class S3ErrorTest : public S3Test {
  protected:
   void SetUp() override { REQUIRE_ORACLE(); }
-  // A path of a server that answers everything with `status`.
+  // Returns a path on a server that responds to every request with `status`.
   std::string refused(int status) {
     server_ = std::make_unique<ServerProcess>(
         std::vector<std::string>{
@@ -138,7 +138,7 @@ TEST_F(S3ErrorTest, ReportsTheErrorCodeForALongName) {
               HasSubstr("AWS Error ACCESS_DENIED"));
 }
 
-// 0.0.0.0 leads to this machine, too, but nobody says so.
+// 0.0.0.0 is this machine, too, but does not count as a trusted address.
 TEST_F(S3ErrorTest, SendsNoCredentialsToAnUntrustedServerInThePath) {
   refused(403);
   const std::string host = str("0.0.0.0:", port_);
@@ -161,7 +161,7 @@ TEST_F(S3ErrorTest, SendsNoCredentialsToAnUntrustedServerInThePath) {
   EXPECT_THAT(read_file(dir_.file("requests")), HasSubstr("AWS4-HMAC-SHA256"));
 }
 
-// Five requests: Arrow's own retries are thirty.
+// Arrow's own retry strategy would send thirty.
 TEST_F(S3ErrorTest, SendsOnlyFiveRequestsToAFailingServer) {
   const std::string path = refused(503);
   EXPECT_THROW(read_file(path), SystemError);

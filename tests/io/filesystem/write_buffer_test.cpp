@@ -54,7 +54,7 @@ TEST(WriteBuffer, UsesThePageCacheAfterAFlush) {
   EXPECT_TRUE(read_file(dir.file("f")) == bytes);
 }
 
-// It takes no writes around a cache that is all it has.
+// tmpfs rejects writes that bypass the page cache, because it has no other storage.
 TEST(WriteBuffer, WorksOnTmpfs) {
   if (!std::filesystem::is_directory("/dev/shm")) GTEST_SKIP() << "no /dev/shm";
   const std::string path = "/dev/shm/smelt-write-buffer-" + std::to_string(::getpid());

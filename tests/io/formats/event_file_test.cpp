@@ -24,7 +24,8 @@ std::string small_file() {
   return out;
 }
 
-// Written by TensorFlow 2.21's TFRecordWriter of its own Event messages of these values.
+// TensorFlow 2.21's TFRecordWriter wrote these bytes, from its own Event messages with the same
+// values.
 TEST(EventFile, HasTheSameBytesAsTensorFlow) {
   EXPECT_EQ(small_file(), from_hex("1800000000000000a37f4b22090000200084d7d7411a0d627261696e2e45766"
                                    "56e743a32e202d05d0f00000000000000"
@@ -71,7 +72,7 @@ TEST(EventFile, TensorBoardReadsHistogramsTextsAndHyperparameters) {
                                 "step 3 histograms weights/w: 5 from -0.5 to 1\n"));
 }
 
-// Against a count of each bucket by comparison with its ends.
+// Compares each bucket with a count of the values between its limits.
 TEST(EventFile, HistogramCountsEachFiniteValueOnce) {
   std::vector<float> values;
   for (int i = 0; i < 400; ++i)

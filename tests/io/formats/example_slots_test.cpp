@@ -18,7 +18,7 @@ using testing::ElementsAreArray;
 
 constexpr std::int64_t kLimit = 30522;
 
-// Three features; the slots point into it.
+// Memory for three features, to which the slots point.
 struct Row {
   std::vector<std::int32_t> ids = std::vector<std::int32_t>(24),
                             label = std::vector<std::int32_t>(1);
@@ -43,7 +43,7 @@ struct Row {
   }
 };
 
-// What a row must hold by the general reader; nothing when that finds another form of values.
+// Returns the row as the general reader reads it, or nullopt if the values do not fit the slots.
 std::optional<Row> slow_row(const std::string& message) try {
   const Example example(message, "twin");
   Row row;
@@ -65,7 +65,7 @@ std::optional<Row> slow_row(const std::string& message) try {
   return {};
 }
 
-// Draws messages, most of them of the usual form, the others not.
+// Draws random messages: half of them in the form that every writer uses, the others with oddities.
 class Messages {
  public:
   explicit Messages(unsigned seed) : random_(seed) {}
@@ -76,18 +76,18 @@ class Messages {
     if (odd(4)) std::ranges::shuffle(entries, random_);
     if (odd(8)) entries.push_back(ids());  // twice: the last wins
     if (odd(8)) entries.pop_back();
-    if (odd(8)) entries.push_back(entry("other", 1, "\n\1x"));  // a feature of bytes
+    if (odd(8)) entries.push_back(entry("other", 1, "\n\1x"));  // a feature with bytes
     WireWriter features, example;
     for (const std::string& entry : entries) features.bytes(1, entry);
     example.message(1, features);
-    if (odd(8)) example.bytes(1, "");  // merged
+    if (odd(8)) example.bytes(1, "");  // to be merged with the first
     if (odd(8)) example.varint(9, 1);
     std::string message = example.take();
     if (odd(4)) message[below(message.size())] = static_cast<char>(below(256));
     if (odd(8)) message.resize(below(message.size()));
     return message;
   }
-  // Of the form that every writer makes.
+  // Returns whether the last message has the form that every writer uses.
   bool usual() const { return !odd_; }
 
  private:
@@ -95,7 +95,7 @@ class Messages {
     return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random_);
   }
   bool odd(std::size_t chance) { return odd_ && below(chance) == 0; }
-  // Mostly as short as can be.
+  // Returns a varint, which is sometimes not as short as possible.
   std::string varint(std::uint64_t value) {
     WireWriter out;
     out.raw_varint(value);
@@ -162,7 +162,7 @@ TEST(ExampleSlots, MatchTheGeneralReaderOnRandomMessages) {
     const auto slow = slow_row(message);
     Row fast;
     if (!fill_slots(message, fast.slots())) {
-      ASSERT_FALSE(messages.usual()) << i;  // the usual form must not take the slow way
+      ASSERT_FALSE(messages.usual()) << i;  // the fast reader must accept the usual form
       ++refused;
       continue;
     }
@@ -176,7 +176,7 @@ TEST(ExampleSlots, MatchTheGeneralReaderOnRandomMessages) {
   EXPECT_GT(refused, 1000);
 }
 
-// One feature "x" of the packed integers `packed`.
+// Fills a slot from a message with one feature "x", whose list of integers has the bytes `packed`.
 bool fill(const std::string& packed, std::vector<std::int32_t>& out, std::int64_t limit) {
   WireWriter list, feature, entry, features, example;
   list.bytes(1, packed);
@@ -202,7 +202,7 @@ TEST(ExampleSlots, ReadVarintsOfEachLengthAtEachPosition) {
         ASSERT_TRUE(fill(packed.text(), out, 1 << 28)) << count << " " << place << " " << value;
         ASSERT_EQ(out, wanted) << place;
         ASSERT_FALSE(fill(packed.text(), out,
-                          std::ranges::max(wanted)));  // the limit itself is out of range
+                          std::ranges::max(wanted)));  // ids must be below the limit
         ASSERT_FALSE(fill(packed.text().substr(0, packed.text().size() - 1), out, 1 << 28));
         ASSERT_FALSE(fill(packed.text() + "\1", out, 1 << 28));
       }

@@ -50,8 +50,8 @@ TEST(Example, ReadsAMessageWrittenByTensorFlow) {
   EXPECT_THAT(example.names(), ElementsAre("ids", "b", "a", "none"));
 }
 
-// One feature "x" whose list is written as `list` under field `kind`, value before key in the map's
-// entry.
+// Returns a message with one feature "x", whose list is in field `kind`. In the map entry the value
+// precedes the key.
 std::string message_with(std::uint32_t kind, const WireWriter& list) {
   WireWriter feature, entry, features, example;
   feature.message(kind, list);

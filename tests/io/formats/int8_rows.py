@@ -1,5 +1,6 @@
-"""Codes and scales of each f32 matrix of a safetensors file by numpy, as compressed-tensors' rule of strategy "channel"
-has it (calculate_qparams and _quantize at 52792be): NAME -> NAME.scales [R,1], NAME.codes i8 [R,C], NAME.said f32."""
+"""Quantizes each f32 matrix NAME of a safetensors file with numpy, as compressed-tensors does with strategy "channel"
+(calculate_qparams and _quantize at 52792be). Writes NAME.scales [R,1], NAME.codes i8 [R,C] and the dequantized
+NAME.said f32."""
 import sys
 
 import numpy as np

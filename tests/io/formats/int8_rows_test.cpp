@@ -15,7 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Rows of nine sizes, from 10 to the power of `least` on.
+// Returns random rows whose magnitudes repeat nine powers of ten, from 10^least on.
 std::vector<float> random_rows(std::size_t rows, std::size_t columns, int least) {
   std::mt19937 engine(7);
   std::normal_distribution<float> normal;
@@ -26,7 +26,8 @@ std::vector<float> random_rows(std::size_t rows, std::size_t columns, int least)
   return out;
 }
 
-// Ties to both sides, both ends, signs of zero; rows that are all nothing and nearly nothing.
+// Ties that round up and down, both ends of the range, signed zeros; rows of only zeros, of tiny
+// values and of huge values.
 const std::vector<float> kCorners{127.5F, 0.5F,   1.5F,   2.5F,  -0.5F, -1.5F,  -127.5F, -0.0F,
                                   0,      0,      0,      0,     0,     0,      0,       0,
                                   1e-8F,  -2e-8F, 1e-40F, 0,     3e-6F, -3e-6F, 1e-7F,   0,
@@ -77,7 +78,8 @@ TEST(Int8Rows, ReportTheirSignalToNoiseRatio) {
   EXPECT_NEAR(signal_to_noise_db(std::vector<float>{3, 4}, std::vector<float>{3, 3.5F}), 20, 1e-9);
 }
 
-// Rows of middle values 2 and 4 with errors of a mean square of 1/3 and 16/3; the last is exact.
+// The first two rows have the medians 2 and 4 and the mean squared errors 1/3 and 16/3; the last
+// row is exact.
 TEST(Int8Rows, MiddleToNoiseRatioIgnoresOutliers) {
   const std::vector<float> values{-2, 1, 300, 4, 900, 3, 5, 6, 7},
       said{-2, 0, 300, 4, 900, -1, 5, 6, 7};

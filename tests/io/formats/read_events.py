@@ -1,4 +1,4 @@
-"""Prints what TensorFlow's own reader finds in the event files of a folder, in the order of their names."""
+"""Prints the events that TensorFlow's own reader reads from the event files of a folder, in the order of file names."""
 import os
 import sys
 

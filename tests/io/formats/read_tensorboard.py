@@ -1,8 +1,8 @@
-"""Prints what TensorBoard's own reader finds in a folder of event files: histograms, texts, hyperparameters."""
+"""Prints the histograms, texts and hyperparameters that TensorBoard's own reader reads from a folder of event files."""
 import sys
 import types
 
-# Makes TensorBoard read by its own code instead of importing TensorFlow, which takes seconds.
+# With this module TensorBoard uses its own reader instead of importing TensorFlow, which takes seconds.
 sys.modules["tensorboard.compat.notf"] = types.ModuleType("notf")
 from tensorboard.backend.event_processing import event_accumulator, plugin_event_accumulator
 from tensorboard.plugins.hparams import plugin_data_pb2

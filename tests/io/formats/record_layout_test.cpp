@@ -104,7 +104,7 @@ TEST(RecordLayout, RejectsEveryChangedByteAndTruncation) {
   }
 }
 
-// With the checksum made right again.
+// Returns an encoded layout with one changed byte and a valid checksum.
 std::string with(std::size_t at, char value) {
   std::string bytes = encode_record_layout(layout());
   bytes[at] = value;

@@ -1,4 +1,4 @@
-"""Reads a safetensors file with the official package, prints what it holds, writes it again with it."""
+"""Reads a safetensors file with the official package, prints its contents, and writes them to a new file."""
 import sys
 
 import ml_dtypes  # noqa: F401  (gives numpy its bfloat16)

@@ -17,7 +17,7 @@ TensorView view(compiler::DType dtype, compiler::Dims dims, const std::vector<T>
   return {{dtype, std::move(dims)}, std::as_bytes(std::span(values))};
 }
 
-// A file from a header written by hand.
+// Returns a file with this header and data.
 std::string file_with(std::string_view header, std::string_view data) {
   std::string bytes(8, '\0');
   for (int i = 0; i < 8; ++i) bytes[i] = static_cast<char>(header.size() >> (8 * i));

@@ -34,7 +34,7 @@ TEST(SnapshotMetadata, ParsesRunTypeAndElementCount) {
   EXPECT_EQ(read.run, "15423");
   EXPECT_EQ(read.type, SnapshotType::uint16);
   EXPECT_EQ(read.elements, 5u);
-  written.elements = -2;  // which TensorFlow writes of an unknown number
+  written.elements = -2;  // TensorFlow writes this for an unknown number
   EXPECT_EQ(parse_snapshot_metadata(snapshot_metadata(written), "m").elements, std::nullopt);
 }
 

@@ -35,7 +35,7 @@ std::string refusal_of_table(const std::string& bytes) {
   return error_of<UsageError>([&] { read_sstable(bytes, "a.index"); });
 }
 
-// A table of one block that is written by hand, with right checksums.
+// Returns a table of one handwritten block, with valid checksums.
 std::string table_of(const std::string& block, char packing) {
   std::string file = block;
   const auto end_block = [&](std::size_t begin, char type) {
@@ -100,13 +100,13 @@ TEST(Sstable, ReportsWhatIsWrongInATable) {
   EXPECT_THAT(refusal_of_table(footer), HasSubstr("its footer is damaged"));
 }
 
-// The text of block_bytes long enough for keys that share more than they say.
+// A small block can expand to long keys, since each key may share a prefix with the one before.
 TEST(Sstable, LimitsTheSizeOfPrefixCompressedKeys) {
   Items items;
   for (int i = 0; i < 300; ++i)
     items.emplace_back(std::string(1000, 'k') + std::to_string(1000 + i), "");
   const std::string one_restart = sstable_bytes(items);
-  EXPECT_EQ(read(one_restart), items);  // each 16th is whole
+  EXPECT_EQ(read(one_restart), items);  // every 16th key is stored whole
   std::string block("\0\xE8\7\0", 4);
   block += std::string(1000, 'k');
   for (int i = 1; i < 200; ++i) {

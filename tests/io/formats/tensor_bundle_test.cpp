@@ -47,7 +47,7 @@ TEST(TensorBundle, ReadsAnIndexOfTensorFlow) {
   EXPECT_EQ(tensorflow_type_name(index.tensors.at("words").type), "string");
   const std::string data = golden("types.ckpt.data-00000-of-00001");
   for (const auto& [name, entry] : index.tensors) {
-    if (name == "words") continue;  // whose checksum is of its numbers, not of its bytes
+    if (name == "words") continue;  // its checksum is not that of its bytes
     EXPECT_EQ(crc32c(std::string_view(data).substr(entry.offset, entry.size)), entry.crc32c)
         << name;
   }
@@ -71,7 +71,7 @@ TEST(TensorBundle, WritesTheSameBytesAsTensorFlow) {
   }
 }
 
-// Values by the rule that n bytes hold 7 n - 1 bits.
+// The starts are at the limits of the encoding, in which n bytes hold 7 n - 1 bits.
 TEST(TensorBundle, SliceKeysSortByPosition) {
   std::string last;
   for (const std::int64_t start : {0, 1, 63, 64, 8191, 8192, 1 << 20, 1 << 27}) {

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Documents one after another.
+// Returns a store of these documents.
 std::string store_of(const std::vector<std::vector<std::int32_t>>& documents,
                      const TokenVocabulary& vocabulary = {}) {
   std::string bytes;
@@ -87,7 +87,7 @@ TEST(TokenStore, ReadsAnyRangeOfTokensAndDocumentEnds) {
       const std::size_t last = std::min(first + 7, ids.size());
       documents.emplace_back(ids.begin() + static_cast<std::ptrdiff_t>(first),
                              ids.begin() + static_cast<std::ptrdiff_t>(last));
-      documents.emplace_back();  // none
+      documents.emplace_back();  // an empty document
       ends.push_back(last);
     }
     const std::string store = store_of(documents, {.size = size, .crc32c = {}});

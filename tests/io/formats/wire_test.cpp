@@ -119,7 +119,7 @@ TEST(Wire, RejectsEveryTruncationInsideAField) {
   writer.bytes(2, "some text");
   writer.fixed32(300, 5);
   writer.fixed64(4, 6);
-  std::vector<std::size_t> ends{0};  // where a cut leaves whole fields
+  std::vector<std::size_t> ends{0};  // truncation at these positions leaves whole fields
   WireReader whole(writer.text());
   for (const std::size_t size : {7u, 11u, 6u, 9u}) ends.push_back(ends.back() + size);
   ASSERT_EQ(ends.back(), writer.text().size());

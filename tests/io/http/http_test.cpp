@@ -24,7 +24,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-// Answers in turn; the last one again and again.
+// Sends these responses in turn; repeats the last one.
 HttpServer::Handler in_turn(std::deque<ServedAnswer> answers) {
   return [answers = std::move(answers)](const ServedRequest&) mutable {
     ServedAnswer next = answers.front();
@@ -126,7 +126,7 @@ TEST_F(HttpTest, RetriesAPostThatIsSafeToRepeat) {
   EXPECT_EQ(server.requests().at(1).body, "x");
 }
 
-// libcurl itself would send it again, over a connection that was open already.
+// libcurl itself repeats a request if a reused connection is lost.
 TEST_F(HttpTest, DoesNotRepeatAPostAfterALostConnection) {
   const HttpServer server(in_turn({{.status = 200}, {.hangs_up = true}}));
   HttpClient client(options());
@@ -194,7 +194,8 @@ TEST_F(HttpTest, DoesNotRedirectAPostOrPut) {
   const HttpServer server(in_turn({{.status = 302, .headers = {"Location: /x"}}, {200}}));
   EXPECT_EQ(send({.method = "POST", .url = server.url("")}).status, 302);
   const HttpServer other(in_turn({{.status = 308, .headers = {"Range: bytes=0-1"}}, {200}}));
-  EXPECT_EQ(send({.method = "PUT", .url = other.url("")}).status, 308);  // of an upload
+  // a 308 without Location continues an upload
+  EXPECT_EQ(send({.method = "PUT", .url = other.url("")}).status, 308);
 }
 
 TEST_F(HttpTest, RejectsAResponseAboveTheSizeLimit) {

@@ -24,7 +24,7 @@ class RandomQuality : public ::testing::Test {
  public:
   using Draw = std::function<std::uint32_t(std::uint32_t)>;
 
-  // Words along each number that a word depends on, with all others fixed.
+  // Returns a sequence of words for each number that a word depends on; the others stay the same.
   static std::vector<std::pair<std::string, Draw>> sequences() {
     const auto from = [](auto change) {
       return [change](std::uint32_t i) {

@@ -363,7 +363,7 @@ TEST_F(StepGuardTest, RollbackIsNotANewStartAndCountsNoTimeTwice) {
   run.config.spikes = {.action = SpikeAction::rewind, .window = 4, .sigmas = 20, .skip_batches = 3};
   run.track.log_every = 1;
   const double start = evaluation::wall_seconds();
-  EXPECT_NE(error_of([&] { train::train(run); }), "no error");  // after ten rewinds
+  EXPECT_NE(error_of([&] { train::train(run); }), "no error");  // after ten rollbacks
   const evaluation::RunRecord record = evaluation::read_run(run.model_dir);
   EXPECT_EQ(record.starts, 1);
   EXPECT_EQ(record.of, 12);

@@ -1,10 +1,10 @@
-"""Folders of T5's tokenizer with added tokens, and the ids that transformers' T5TokenizerFast gives texts.
+"""Writes folders of T5's tokenizer with added tokens, and the ids of texts by transformers' T5TokenizerFast.
 
     python t5_added_tokens.py MODEL OUT
 
-MODEL is a SentencePiece model. Writes folders OUT/<name>: old and new hold a spiece.model as T5Tokenizer saves it, with
-legacy true and false; their -json hold a tokenizer.json alone; words-json splits at white space first, as the
-tokenizer.json of the first T5s. Writes OUT/ids.json: texts, and by folder the ids and decoded texts.
+MODEL is a SentencePiece model. Writes folders OUT/<name>: old and new contain a spiece.model as T5Tokenizer saves it,
+with legacy true and false; old-json and new-json contain only a tokenizer.json; words-json first splits at white space,
+like the tokenizer.json of the first T5s. Writes OUT/ids.json with the texts, and for each folder their ids.
 """
 import json
 import sys
@@ -24,7 +24,7 @@ TOKENS = [AddedToken("newtok"), AddedToken("[EV]", normalized=False, special=Tru
 
 
 def save_fast(fast, folder, steps=None):
-    """Saves a tokenizer.json alone, with other steps before the model if they are given."""
+    """Saves only a tokenizer.json, with other normalization and splitting steps if given. Returns its tokenizer."""
     fast.save_pretrained(folder)
     for path in folder.iterdir():
         if path.name != "tokenizer.json":

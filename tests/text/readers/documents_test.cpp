@@ -256,6 +256,5 @@ TEST_F(Documents, ThrowIfAFileIsDeletedBeforeItIsRead) {
   }
 }
 
-// Any bytes are read as documents or rejected with an error.
 }  // namespace
 }  // namespace smelt::text

@@ -27,8 +27,8 @@ double jaccard(const std::vector<int>& a, const std::vector<int>& b) {
   return static_cast<double>(common) / static_cast<double>(x.size() + y.size() - common);
 }
 
-// Compares with the similarity that MinHash estimates: with 64 hashes, 0.8 is met within five
-// standard deviations.
+// Compares with the true similarity. MinHash estimates it from 64 hashes, so texts are only checked
+// if they are five standard deviations away from the threshold 0.8.
 TEST(NearDuplicates, AreFoundByCommonFiveWordShingles) {
   StreamRandom random(5, 0, 0);
   int near = 0, far = 0;

@@ -97,7 +97,7 @@ TEST_F(MalformedDocuments, ThrowIfTooManyRowsAreBad) {
 
 TEST_F(MalformedDocuments, ReportInvalidUtf8IfNoRowCanBeRead) {
   TextFaults faults;
-  std::string cell = "\xef\xf0";  // of a small file in Windows-1251
+  std::string cell = "\xef\xf0";  // cell of a small file in Windows-1251
   faults.clean(cell, "a.csv", 2);
   faults.add({.line = 2, .what = "the text is empty", .hint = "remove the row"}, "a.csv");
   EXPECT_EQ(error_of<UsageError>([&] { faults.finish(); }),
@@ -173,7 +173,7 @@ TEST_F(MalformedDocuments, AreTheSameForAnyNumberOfThreads) {
     DocumentReader reader(options);
     Document document;
     EXPECT_TRUE(reader.next(document));
-  }  // which stops its threads in the middle of their files
+  }  // the reader's destructor stops its threads in the middle of their files
 }
 
 TEST_F(MalformedDocuments, ThrowForInvalidUtf8IfStrict) {
@@ -210,7 +210,7 @@ TEST_F(MalformedDocuments, RejectDamagedCompressedFiles) {
     std::string damaged = bytes;
     for (std::size_t i = bytes.size() / 2; i < bytes.size() / 2 + 40; ++i)
       damaged[i] = static_cast<char>(~damaged[i]);
-    if (format != "zstd") {  // the others always have a checksum
+    if (format != "zstd") {  // zstd has none here; the others always have a checksum
       EXPECT_THAT(refusal(from(write(name, damaged))),
                   HasSubstr(str(name, ": damaged or truncated ", format, " file: ")));
     }

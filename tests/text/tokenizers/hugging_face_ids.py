@@ -1,10 +1,10 @@
-"""What Hugging Face's tokenizers make of texts.
+"""Tokenizes texts with Hugging Face's tokenizers.
 
     python hugging_face_ids.py TOKENIZER TEXTS OUT
 
-TOKENIZER is a tokenizer.json, or a vocab.txt, which is then also saved as OUT.tokenizer.json, lower-casing. TEXTS holds a
-JSON string a line. Writes to OUT for each text its ids and offsets in characters, and first what the special tokens
-around two texts are.
+TOKENIZER is a tokenizer.json or a vocab.txt, which is also saved as a lower-casing OUT.tokenizer.json. Each line of
+TEXTS is a JSON string. Writes to OUT first the special tokens around two texts, then for each text its ids and its
+offsets in characters.
 """
 import json
 import sys

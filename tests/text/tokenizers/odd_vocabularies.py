@@ -1,11 +1,11 @@
-"""Odd but valid vocabularies, and the ids that transformers gives with them.
+"""Writes odd but valid vocabularies, and the ids that transformers computes with them.
 
     python odd_vocabularies.py OUT
 
-Makes a folder in OUT for each case, with the files of a tokenizer: lines that are no words, the same line twice, line ends
-of Windows, scripts of which lower case loses pieces, added tokens, tokenizer.json alone. Writes OUT/expected.jsonl: for each
-text and tokenizer of transformers (slow and fast) {"case", "vocab", "text", "kind", "ids"}, where "vocab" is the file that
-the ids are of.
+Creates a folder in OUT for each case, with the files of a tokenizer: lines that are not words, duplicate lines, Windows
+line ends, scripts that lose pieces when lower-cased, added tokens, only a tokenizer.json. Writes to OUT/expected.jsonl,
+for each text and each tokenizer of transformers (slow and fast), {"case", "vocab", "text", "kind", "ids"}; "vocab" is
+the vocabulary file of the ids.
 """
 import json
 import logging
@@ -21,7 +21,7 @@ TEXTS = ["the cat sat on mats.", "a,b - the-cat", "The CAT", "", "unknown words"
 
 
 class Case:
-    """A folder of a tokenizer and its texts."""
+    """A tokenizer's folder and its texts."""
 
     def __init__(self, lines, texts=(), config=None, raw=None, added=(), json_only=False, slow=True,
                  special=None, added_json=None):
@@ -102,7 +102,7 @@ def cases():
         "chinese_joined": Case(kana, ["\u4e2d\u56fd \u4e2d"], {"tokenize_chinese_chars": False}),
         "cyrillic_cased": Case(cyrillic, ["\u041c\u0430\u043c\u0430 \u0438 \u0419 \u0451."], {"do_lower_case": False}),
         "cyrillic_lower": Case(cyrillic, ["\u041c\u0430\u043c\u0430 \u0438 \u0419 \u0451."]),
-        # The slow tokenizer knows neither single_word nor normalised contents.
+        # The slow tokenizer supports neither single_word nor normalized contents.
         "added_tokens": Case(plain, marked, added=markers, slow=False),
         "added_cased": Case(plain, marked, {"do_lower_case": False}, added=markers, slow=False),
         "added_behind_blanks": Case(plain[:8] + [""] + plain[8:], marked, added=markers, slow=False),

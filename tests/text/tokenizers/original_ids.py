@@ -1,10 +1,10 @@
-"""The ids that BERT's original FullTokenizer gives, from the package bert-tensorflow by its authors.
+"""Tokenizes texts with BERT's original FullTokenizer, from the authors' package bert-tensorflow.
 
     python original_ids.py VOCAB TEXTS OUT
 
-TEXTS holds a JSON string a line. Writes for each of five variants a file OUT.<variant>, a line of ids for each text.
-ELECTRA's tokenizer differs from BERT's in two places, which are put in here as its program has them: characters of
-every category C* vanish, and accents may stay.
+Each line of TEXTS is a JSON string. Writes a file OUT.<variant> for each of five variants, with a line of ids per text.
+ELECTRA's tokenizer differs from BERT's in two places, which are implemented here as in its program: characters of every
+category C* are removed, and accents may be kept.
 """
 import json
 import sys

@@ -1,9 +1,9 @@
-"""What Google's sentencepiece makes of texts, with a model that it trains on them.
+"""Trains a model with Google's sentencepiece and tokenizes the training texts with it.
 
     python sentencepiece_ids.py TYPE TEXTS OUT
 
-TYPE is unigram or bpe; TEXTS holds a JSON string a line. Writes OUT.model, and to OUT for each text its ids, pieces,
-offsets in bytes and what the ids decode to.
+TYPE is unigram or bpe; each line of TEXTS is a JSON string. Writes OUT.model, and to OUT for each text its ids, its
+pieces, its offsets in bytes and the decoded ids.
 """
 import json
 import sys

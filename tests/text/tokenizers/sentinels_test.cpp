@@ -31,7 +31,7 @@ TEST(Sentinels, AreAddedAboveThePiecesIfTheVocabularyHasNone) {
                        "a",
                        "<extra_id_x>"});
   const Sentinels got = sentinels_of(pieces, "x.model", 100);
-  EXPECT_EQ(got.first, 104);  // like 32099 for T5's 32000 pieces
+  EXPECT_EQ(got.first, 104);  // the id of <extra_id_0>, like 32099 with T5's 32000 pieces
   EXPECT_EQ(got.count, 100);
   EXPECT_EQ(got.ids, 105);
   EXPECT_EQ(sentinels_of(pieces, "x.model", 0).count, 0);

@@ -1,10 +1,10 @@
-"""Tokenizers of Hugging Face's library and what they make of random texts.
+"""Writes tokenizers of Hugging Face's library, and random texts with their ids.
 
     python subword_ids.py FOLDER OWN...
 
-Each OWN is a folder in FOLDER that transformers' AutoTokenizer reads. Writes to FOLDER: a tokenizer.json for each other case, NAME.json; expected.jsonl with {"case", "text", "ids", "offsets"} for each
-text, the offsets in characters; train.txt, and trained.json with the pieces by id and the merges that the byte-level trainer
-learns from its lines.
+Each OWN is a folder in FOLDER that transformers' AutoTokenizer reads. Writes to FOLDER: for each other case its
+tokenizer.json as NAME.json; expected.jsonl with {"case", "text", "ids", "offsets"} for each text, with offsets in
+characters; train.txt, and trained.json with the pieces by id and the merges that the byte-level trainer learns from it.
 """
 import json
 import random
@@ -16,7 +16,7 @@ import transformers
 from tokenizers import (AddedToken, ByteLevelBPETokenizer, Regex, Tokenizer, models, normalizers, pre_tokenizers, processors,
                         trainers)
 
-TEXTS = 2000  # of each case
+TEXTS = 2000  # per case
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 PARTS = ["the", "The", "hello", "world's", "don't", "I'll", "we've", "naïve", "東京", "タワー", "がぎ", "ภาษาไทย", "हिन्दी", "العربية",
          "कु", "emoji😀", "👩‍👩‍👧", "A\u030a", "é", "e\u0301", "İstanbul", "STRASSE", "ß", "123", "45.67", "<mask>", "<s>",
@@ -26,7 +26,7 @@ BLOCKS = [(32, 126), (0xa0, 0x17ff), (0x2000, 0x33ff), (0x4e00, 0x9fff), (0xac00
 
 
 def random_character(draw):
-    """One that is the same in the libraries' tables, which are of different versions of Unicode."""
+    """Returns a character with the same category in the Unicode versions of all libraries."""
     while True:
         character = chr(draw.randint(*draw.choice(BLOCKS)))
         kind = unicodedata.ucd_3_2_0.category(character)

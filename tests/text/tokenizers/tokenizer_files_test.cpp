@@ -58,8 +58,8 @@ class TokenizerFile : public testing::Test {
   std::string vocab(const std::string& name = "vocab.txt") {
     return file(name, "[UNK]\na\nA\n##b\né\n");
   }
-  // Runs a script of tests/tokenize on the texts and returns the lines of JSON that it writes to
-  // `out`.
+  // Runs a script of tests/text/tokenizers on the texts and returns the lines of JSON that it
+  // writes to `out`.
   std::vector<Json> oracle(const std::string& script, const std::string& argument,
                            const Words& texts) {
     std::string lines;

@@ -180,7 +180,7 @@ TEST(WordPieceTrainer, AddsTheOtherFormOfACharacterIfThereIsRoom) {
   EXPECT_EQ(Words(v.begin() + 5, v.end()), (Words{"##x", ".", "a", "中", "##a", "x", "[unused0]"}));
 }
 
-// Chinese characters, each a word, and how often they occur: 100, 99, ...
+// Returns Chinese characters, each a word, with the counts 100, 99, ...
 Counts chinese_characters(int many) {
   Counts counts;
   for (int i = 0; i < many; ++i) {
@@ -208,10 +208,10 @@ TEST(WordPieceTrainer, ExtendsTheAlphabetIfThereIsRoom) {
                         "others, 39.4 % of all characters, will be [UNK]\n  hint: raise the "
                         "vocabulary's size (--size, vocab.size)"));
   EXPECT_EQ(train(70, 0), 60);
-  EXPECT_EQ(train(70, 10), 10);  // the limit stays one
+  EXPECT_EQ(train(70, 10), 10);  // a given limit is still respected
 }
 
-// Words of two letters, so that each letter needs a piece and merges could take the other places.
+// Returns words of two letters: each letter needs a piece, and merges could take the other places.
 Counts pairs_of(int letters, std::int64_t count, std::int64_t last) {
   Counts counts;
   for (int i = 0; i < letters; ++i) {
@@ -228,10 +228,11 @@ TEST(WordPieceTrainer, KeepsAllLettersIfTheyFitInAThirdOfTheVocabulary) {
     append_utf8(letter, piece);
     return std::ranges::find(pieces, piece) != pieces.end();
   };
-  // 21 forms in 63 places: also the letter that makes up a 40,000th of the text is kept.
+  // 21 forms in 63 places: all letters are kept, even one that makes up a 40,000th of the text.
   const Counts few = pairs_of(20, 1000, 1);
   EXPECT_TRUE(has(train_wordpiece(few, {.vocab_size = 64, .reserved = {}}), 0x413));
-  // 21 forms in less than a third of the places: what 0.9995 of the text needs is kept.
+  // 21 forms do not fit in a third of the places: only the letters that cover 0.9995 of the text
+  // are kept.
   EXPECT_FALSE(has(train_wordpiece(few, {.vocab_size = 42, .reserved = {}}), 0x413));
   EXPECT_TRUE(has(train_wordpiece(few, {.vocab_size = 42, .reserved = {}}), 0x412));
   // A letter that makes up less than a millionth is noise if merges fill the other places.
