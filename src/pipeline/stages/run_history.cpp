@@ -48,7 +48,7 @@ Json learning_settings(const Recipe& r) {
   for (const char* free :
        {"init_from", "device", "devices", "memory.layers", "memory.remat_policy",
         "memory.attention_rows", "memory.logits_mb", "parallelism.mesh", "parallelism.rules",
-        "parallelism.shard_optimizer_state", "gradient_accumulation_steps",
+        "parallelism.shard_optimizer_state", "gradient_accumulation_steps", "packing",
         "checkpoint.save_interval_steps", "checkpoint.save_interval_minutes",
         "checkpoint.max_to_keep", "checkpoint.keep_period", "hang_minutes", "logging_steps"})
     train.erase(free);
