@@ -117,6 +117,7 @@ train::TrainJob job_of(const std::vector<std::string>& words) {
   if (what == "cut" || what == "validate")
     job.validation =
         execution::HeldOut{.data = job.data, .batch_size = 8, .steps = 20, .repeats = true};
+  if (what == "packed") job.config.packing = model::PackingMode::on;
   if (process() != 1) return job;
   if (what == "another") job.config.seed = 7;
   if (what == "longer") job.config.schedule.total_steps *= 2;

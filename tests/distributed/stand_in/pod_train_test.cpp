@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "data/preprocess/bert_examples.h"
 #include "distributed/coordination_service.h"
 #include "distributed/stand_in/pod_run.h"
 #include "io/filesystem/file.h"
@@ -65,6 +66,28 @@ TEST_F(PodRun, ReplicasSaveTheBytesOfOneProcess) {
   for (const int step : {5, 8})
     expect_same_files(checkpoint("pod", step), checkpoint("alone", step));
   EXPECT_EQ(io::list_folder(dir_.file("pod")), io::list_folder(dir_.file("alone")));
+}
+
+// Two sequences fit into each row of 32 tokens.
+TEST_F(PodRun, PacksSequencesAsOneProcessDoes) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += str("the cat ", i, " sat\nit ran away\n\n");
+  io::write_file(dir_.file("short.txt"), text);
+  data::BertExamplesJob records;
+  records.text.input = dir_.file("short.txt");
+  records.vocab = vocab();
+  records.output = dir_.file("train.tfrecord");
+  records.overwrite = true;
+  records.pairs.seq_length = 32;
+  records.pairs.max_predictions = 5;
+  data::build_bert_examples(records);
+  alone("padded", "8 4 replicas unrolled");
+  alone("alone", "8 4 replicas unrolled packed");
+  expect_close("padded", "alone", 8);
+  Pod pod({.processes = 2, .devices_each = 2});
+  ASSERT_THAT(pod.run(command("pod", "8 4 replicas unrolled packed")), Each(0)) << pod.said(0);
+  EXPECT_THAT(pod.said(0), HasSubstr("train: packing on: 8 sequences of a step need 4 rows of 32"));
+  expect_same_files(checkpoint("pod", 8), checkpoint("alone", 8));
 }
 
 TEST_F(PodRun, SignalToOneProcessStopsAllAtTheSameStepAndResumes) {
