@@ -10,8 +10,8 @@
 #include "compiler/ops/ops.h"
 #include "io/formats/config.h"
 #include "model/models/modernbert_config.h"
-#include "model/nn/attention.h"
 #include "model/nn/layers.h"
+#include "model/nn/local_attention.h"
 
 namespace smelt::model {
 
@@ -43,15 +43,8 @@ Tensor linear(const Scope& s, Tensor x, std::int64_t out, const Init& start) {
 struct Reach {
   AttentionMask mask;
   Rotary rotary;
+  std::optional<std::int64_t> window;  // if set, tokens attend to tokens at most this far away
 };
-
-// Returns f32 [1,1,S,S]: 0 for keys at most local_attention / 2 tokens away, -10000 elsewhere.
-Tensor window_bias(Graph& graph, const ModernbertConfig& c, std::int64_t S) {
-  const Shape shape{DType::f32, {1, 1, S, S}};
-  const Tensor distance = abs(iota(graph, shape, 2) - iota(graph, shape, 3));
-  const Tensor reach = full_like(distance, static_cast<double>(c.local_attention / 2));
-  return kMaskedScore * convert(compare(distance, reach, Compare::gt), DType::f32);
-}
 
 // The attention inputs of all layers.
 class Reaches {
@@ -62,9 +55,9 @@ class Reaches {
     const AttentionMask mask = attention_mask(in);
     const Tensor at =
         in.positions ? convert(in.positions, DType::f32) : iota(graph, {DType::f32, {S}}, 0);
-    global_ = {mask, rotary(at, D, c.global_rope_theta)};
-    local_ = {mask, rotary(at, D, c.local_rope_theta)};
-    local_.mask.biases.push_back(window_bias(graph, c, S));
+    global_ = {mask, rotary(at, D, c.global_rope_theta), {}};
+    local_ = {mask, rotary(at, D, c.local_rope_theta), c.local_attention / 2};
+    window_bias_ = window_bias(graph, S, S, 0, *local_.window);
   }
 
   // Layers in a scan are one piece of graph, which selects its inputs by the layer's number.
@@ -78,9 +71,8 @@ class Reaches {
       return select(broadcast_to(is_local, local.dims()), layer.graph().capture(local),
                     layer.graph().capture(global));
     };
-    Reach out = local_;
-    Tensor& window = out.mask.biases.back();
-    window = convert(is_local, DType::f32) * layer.graph().capture(window);
+    Reach out{.mask = local_.mask};
+    out.mask.biases.push_back(convert(is_local, DType::f32) * layer.graph().capture(window_bias_));
     out.rotary = {chosen(local_.rotary.cos, global_.rotary.cos),
                   chosen(local_.rotary.sin, global_.rotary.sin)};
     return out;
@@ -89,6 +81,7 @@ class Reaches {
  private:
   const ModernbertConfig& c_;
   Reach global_, local_;
+  Tensor window_bias_;  // of local layers, for layers in a scan
 };
 
 // Multi-head attention with one matmul for queries, keys and values, whose heads it stores in
@@ -103,13 +96,14 @@ Tensor self_attention(const Scope& s, const ModernbertConfig& c, Tensor x, const
   };
   const Tensor q = rotated(heads(0), reach.rotary), k = rotated(heads(1), reach.rotary);
   queries_and_keys = {q, k};
-  const Tensor context = attention(s, {.q = q,
-                                       .k = k,
-                                       .v = heads(2),
-                                       .biases = reach.mask.biases,
-                                       .query_sequences = reach.mask.sequences,
-                                       .key_sequences = reach.mask.sequences,
-                                       .dropout = c.attention_dropout});
+  const AttentionInputs in{.q = q,
+                           .k = k,
+                           .v = heads(2),
+                           .biases = reach.mask.biases,
+                           .query_sequences = reach.mask.sequences,
+                           .key_sequences = reach.mask.sequences,
+                           .dropout = c.attention_dropout};
+  const Tensor context = reach.window ? local_attention(s, in, *reach.window) : attention(s, in);
   const Tensor out =
       linear(s / "output" / "dense", reshape(context, {B, S, H}), H, output_weights(c));
   return dropout(s / "output" / "dropout", out, c.attention_output_dropout);
