@@ -19,10 +19,13 @@
 #include "execution/train_state/compiled_step.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
+#include "model/models/modernbert_config.h"
+#include "model/optim/optimizer_config.h"
 #include "model/tasks/bert_task.h"
 #include "model/tasks/classify_task.h"
 #include "model/tasks/electra_task.h"
 #include "model/tasks/jestimator_bert_task.h"
+#include "model/tasks/masked_lm_task.h"
 #include "model/tasks/t5_task.h"
 #include "pjrt/hardware.h"
 
@@ -61,6 +64,7 @@ const std::map<std::string, model::BertConfig>& models() {
 constexpr const char* kElectra = "electra-small";
 constexpr const char* kJestimator = "jestimator-base";
 constexpr const char *kT5 = "t5-small", *kT5Gated = "t5-v1_1-small";
+constexpr const char *kModernbert = "modernbert-base", *kModernbertSmall = "modernbert-small";
 
 model::Task electra_bench_task(const BenchOptions& o) {
   model::ElectraTask task;
@@ -98,6 +102,20 @@ model::Task t5_bench_task(const BenchOptions& o) {
   return model::t5_task(task);
 }
 
+// Returns the task of recipes/modernbert-base.yaml or modernbert-small.yaml.
+model::Task modernbert_bench_task(const BenchOptions& o) {
+  model::ModernbertConfig c{.vocab_size = 50304, .attention_output_dropout = o.dropout};
+  if (o.model == kModernbertSmall) {
+    c.hidden_size = 384;
+    c.num_hidden_layers = 10;
+    c.num_attention_heads = 6;
+    c.intermediate_size = 576;
+  }
+  if (o.depth > 0) c.num_hidden_layers = o.depth;
+  return model::masked_lm_task(
+      {.encoder = model::modernbert_encoder(c, "bench"), .seq_length = o.seq, .mask_prob = 0.3});
+}
+
 model::Task classify_bench_task(const BenchOptions& o, const model::BertConfig& model) {
   model::ClassifyTask task{
       .encoder = model::bert_encoder(model), .seq_length = o.seq, .dropout = o.dropout};
@@ -109,6 +127,7 @@ model::Task bench_task(const BenchOptions& o) {
   if (o.model == kT5 || o.model == kT5Gated) return t5_bench_task(o);
   if (o.model == kElectra) return electra_bench_task(o);
   if (o.model == kJestimator) return jestimator_bench_task(o);
+  if (o.model == kModernbert || o.model == kModernbertSmall) return modernbert_bench_task(o);
   const auto known = models().find(o.model);
   if (o.classes == 0 && o.predictions > o.seq)
     throw UsageError(
@@ -287,7 +306,8 @@ void add_optimizer_flags(CLI::App& command, BenchOptions& o) {
 
 // Returns "" if the value is a model name or a file, else an error text.
 std::string check_model(const std::string& value) {
-  std::vector<std::string> names{kElectra, kJestimator, kT5, kT5Gated};
+  std::vector<std::string> names{kElectra,         kJestimator, kModernbert,
+                                 kModernbertSmall, kT5,         kT5Gated};
   if (std::ranges::find(names, value) != names.end() || models().contains(value) ||
       io::exists(value))
     return "";
@@ -303,8 +323,9 @@ void add_bench_command(CLI::App& app) {
   auto o = std::make_shared<BenchOptions>();
   command
       ->add_option("--model", o->model,
-                   "BERT's tiny, small, base or large, electra-small, jestimator-base, t5-small or "
-                   "t5-v1_1-small; or a bert_config.json, with its own dropout")
+                   "BERT's tiny, small, base or large, electra-small, jestimator-base, "
+                   "modernbert-base, modernbert-small, t5-small or t5-v1_1-small; or a "
+                   "bert_config.json, with its own dropout")
       ->check(check_model, "NAME");
   add_device_flag(*command, o->on.device);
   const auto add_count = [&](const char* name, std::int64_t& value, const char* help) {
