@@ -85,6 +85,10 @@ std::string vocabulary_size_field(const StarterRecipe& s, std::int64_t otherwise
   return yaml_line("  size", str(size.pieces), size.reason);
 }
 
+std::string packing_field() {
+  return yaml_line("  packing", "auto", "short examples share rows if that saves time");
+}
+
 std::string wordpiece_fields(const StarterRecipe& s) {
   return str(
       "vocab:\n",
@@ -112,6 +116,7 @@ std::string bert_text(const StarterRecipe& s) {
          yaml_line("  max_predictions", "20", "masked tokens per example") + "model:\n" +
          yaml_line("  type", "bert", "") + encoder_fields(s) +
          yaml_line("  type_vocab_size", "2", "") + "train:\n" + length_fields(s, kEightPasses) +
+         packing_field() +
          learning_rate_field(s.size.hidden >= 768 ? "1e-4" : "5e-4",
                              "the BERT paper's is 1e-4 for base") +
          warmup_field("0.01", "1 % of the steps, as the paper's") + device_fields(s) + "eval:\n" +
@@ -125,6 +130,7 @@ std::string electra_text(const StarterRecipe& s) {
          yaml_line("  seq_length", "128", "tokens per example") + "model:\n" +
          yaml_line("  type", "electra", "") + encoder_fields(s) + "train:\n" +
          length_fields(s, "  epochs: 40                    # passes over the text\n") +
+         packing_field() +
          learning_rate_field(s.size.hidden >= 768 ? "2e-4" : "5e-4",
                              "the ELECTRA paper's: 5e-4 small, 2e-4 base and large") +
          yaml_line("  schedule", "{type: electra, warmup_ratio: 0.01}",
