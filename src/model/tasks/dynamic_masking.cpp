@@ -1,5 +1,7 @@
 #include "model/tasks/dynamic_masking.h"
 
+#include <algorithm>
+
 #include "compiler/ops/ops.h"
 #include "model/nn/layers.h"
 #include "model/nn/random.h"
@@ -58,11 +60,21 @@ Tensor draw_positions(const Scope& s, const MaskingRule& rule, Tensor allowed) {
   return argmax(random_keys(s, reshape(allowed, {B, 1, S}), {B, N, S}), -1);
 }
 
+// Returns the share of `tokens` to mask in the current step, times `tokens`.
+Tensor share_of_tokens(const Scope& s, const MaskingRule& rule, Tensor tokens) {
+  if (!rule.last_probability) return tokens * static_cast<float>(rule.probability);
+  const double first = rule.probability, last = *rule.last_probability;
+  if (!s.training()) return tokens * static_cast<float>(last);
+  const Tensor step = convert(s.random_source()->step, DType::f32);
+  const Tensor done = minimum(
+      step * (1.0 / static_cast<double>(std::max<std::int64_t>(1, rule.steps))), ones_like(step));
+  return tokens * broadcast_to(reshape(done * (last - first) + first, {1, 1}), tokens.dims());
+}
+
 // Returns s32 [B,1]: the number of masked positions per row.
-Tensor count_masks(const MaskingRule& rule, Tensor allowed, Tensor input_mask) {
+Tensor count_masks(const Scope& s, const MaskingRule& rule, Tensor allowed, Tensor input_mask) {
   const Tensor tokens = convert(reduce_sum(input_mask, {1}, KeepDims::yes), DType::f32);
-  const Tensor wanted =
-      convert(round_nearest_even(tokens * static_cast<float>(rule.probability)), DType::s32);
+  const Tensor wanted = convert(round_nearest_even(share_of_tokens(s, rule, tokens)), DType::s32);
   const Tensor one = ones_like(wanted), most = full_like(wanted, static_cast<double>(rule.most));
   const Tensor available = reduce_sum(allowed, {1}, KeepDims::yes);
   const Tensor count = clamp(one, wanted, most);
@@ -83,7 +95,7 @@ Tensor maskable(const MaskingRule& rule, Tensor input_ids, Tensor input_mask) {
 Masks draw_masks(const Scope& s, const MaskingRule& rule, Tensor input_ids, Tensor input_mask) {
   const auto B = input_ids.dim(0), S = input_ids.dim(1), N = rule.most;
   const Tensor allowed = maskable(rule, input_ids, input_mask);
-  const Tensor count = count_masks(rule, allowed, input_mask);
+  const Tensor count = count_masks(s, rule, allowed, input_mask);
   const Tensor number = iota(input_ids.graph(), {DType::s32, {B, N}}, 1);
   const Tensor used = as_s32(compare(number, broadcast_to(count, {B, N}), Compare::lt));
   const Tensor positions = draw_positions(s / "positions", rule, allowed) * used;

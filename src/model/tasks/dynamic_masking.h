@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/choice.h"
@@ -25,7 +26,11 @@ constexpr const auto& words_of(MaskDraws) { return kMaskDraws; }
 // Settings of masking.
 struct MaskingRule {
   double probability = 0.15;  // share of the tokens of a row
-  std::int64_t most = 1;      // N
+  // The share at the last step, to which it changes linearly over this many steps (Ankner et al.
+  // 2024). An evaluation uses it from the start. nullopt: the share does not change.
+  std::optional<double> last_probability = {};
+  std::int64_t steps = 0;
+  std::int64_t most = 1;  // N
   std::int32_t mask_id = 0;
   std::vector<std::int32_t> kept_ids = {};  // tokens that are never masked
   MaskDraws draws = MaskDraws::distinct;

@@ -1,5 +1,7 @@
 #include "model/tasks/masked_lm_task.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "compiler/ops/ops.h"
 #include "model/nn/layers.h"
@@ -46,10 +48,15 @@ Objective objective(const MaskedLmTask& c, const Scope& root, const Inputs& inpu
 }  // namespace
 
 MaskingRule MaskedLmTask::masking() const {
-  return {.probability = mask_prob,
-          .most = static_cast<std::int64_t>((mask_prob + 0.005) * static_cast<double>(seq_length)),
-          .mask_id = mask,
-          .kept_ids = {cls, sep, mask}};
+  const double highest = std::max(mask_prob, last_mask_prob);
+  MaskingRule rule{
+      .probability = mask_prob,
+      .steps = steps,
+      .most = static_cast<std::int64_t>((highest + 0.005) * static_cast<double>(seq_length)),
+      .mask_id = mask,
+      .kept_ids = {cls, sep, mask}};
+  if (last_mask_prob > 0) rule.last_probability = last_mask_prob;
+  return rule;
 }
 
 Objective masked_lm_objective(const Scope& root, const MaskedLmTask& c, const EncoderInputs& in,
@@ -79,6 +86,10 @@ Task masked_lm_task(const MaskedLmTask& c) {
   Task task;
   task.name = encoder_name(c.encoder);
   check_positions(task.name, sizes, c.seq_length);
+  if (!(c.last_mask_prob >= 0 && c.last_mask_prob < 1))
+    throw UsageError(str(task.name, ": last_mask_prob is ", c.last_mask_prob,
+                         ", must be above 0 and below 1, or 0 for a constant mask_prob"),
+                     "0.15 is usual with mask_prob 0.3");
   if (!(c.mask_prob > 0 && c.mask_prob < 1) || c.masking().most < 1)
     throw UsageError(str(task.name, ": mask_prob ", c.mask_prob, " of ", c.seq_length,
                          " tokens masks ", c.masking().most, " of them, must be at least 1"),
@@ -87,6 +98,7 @@ Task masked_lm_task(const MaskedLmTask& c) {
                    {"mask_prob", c.mask_prob},
                    {"seq_length", c.seq_length},
                    {"special_ids", {c.cls, c.sep, c.mask}}};
+  if (c.last_mask_prob > 0) task.settings["last_mask_prob"] = c.last_mask_prob;
   task.described = {{"seq_length", c.seq_length}};
   task.record_kind = "electra";  // unmasked texts; BERT's examples are masked already
   task.foreign = {{.name = "masked_lm_positions", .kind = "bert"}};

@@ -19,6 +19,10 @@ struct MaskedLmTask {
   Encoder encoder = {};
   std::int64_t seq_length = 128;
   double mask_prob = 0.15;
+  // The share of masked tokens at the last step, to which it changes linearly over `steps` steps;
+  // an evaluation uses it from the start. 0: mask_prob does not change.
+  double last_mask_prob = 0;
+  std::int64_t steps = 0;
   // Ids of the special tokens around texts and of the mask.
   std::int32_t cls = 0, sep = 2, mask = 4;
   // The most frequent masked token in the training data, if known, for majority_token_accuracy.

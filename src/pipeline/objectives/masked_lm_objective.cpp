@@ -38,7 +38,7 @@ MaskedLmData masked_lm_data(const Recipe& r) {
   return io::parse_config<MaskedLmData>(r.data, "data");
 }
 
-constexpr const char* kMaskProb = "mask_prob";
+constexpr const char *kMaskProb = "mask_prob", *kLastMaskProb = "last_mask_prob";
 
 // Returns the share of tokens to mask.
 double mask_prob(const MaskedLmFamily& family, const Recipe& r) {
@@ -61,7 +61,9 @@ model::MaskedLmTask with_vocabulary(const std::string& family, Json model, model
 
 model::MaskedLmTask task_of(const MaskedLmFamily& family, const Recipe& r) {
   model::MaskedLmTask task{.seq_length = masked_lm_data(r).seq_length,
-                           .mask_prob = mask_prob(family, r)};
+                           .mask_prob = mask_prob(family, r),
+                           .last_mask_prob = r.model.value(kLastMaskProb, 0.0),
+                           .steps = r.train.steps};
   return with_vocabulary(family.name, r.model, std::move(task), vocabulary_of(r),
                          "model.vocab_size");
 }
@@ -76,13 +78,15 @@ void check_masked_lm(const MaskedLmFamily& family, const Recipe& r) {
   model::MaskedLmTask task{
       .encoder = model::parse_encoder(family.name, model, r.origin({"model.type"}) + ": model"),
       .seq_length = masked_lm_data(r).seq_length,
-      .mask_prob = mask_prob(family, r)};
+      .mask_prob = mask_prob(family, r),
+      .last_mask_prob = r.model.value(kLastMaskProb, 0.0),
+      .steps = r.train.steps};
   const std::int64_t most = model::encoder_sizes(task.encoder).max_position_embeddings;
   checks.require(task.seq_length <= most, {"data.seq_length", "model.max_position_embeddings"},
                  str("data.seq_length is ", task.seq_length, ", must be at most ", most,
                      " for model.max_position_embeddings"),
                  "shorten the sequences or raise model.max_position_embeddings");
-  checks.accepts({"model.mask_prob", "data.seq_length"},
+  checks.accepts({"model.mask_prob", "model.last_mask_prob", "data.seq_length"},
                  [&] { (void)model::masked_lm_task(task); });
   check_program(r, model::masked_lm_task(task));
 }
@@ -186,6 +190,11 @@ ObjectiveType masked_lm_objective_type(const MaskedLmFamily& family) {
   type.model.push_back({.name = kMaskProb,
                         .default_value = family.mask_prob,
                         .help = "share of tokens masked, drawn in each step"});
+  type.model.push_back({.name = kLastMaskProb,
+                        .default_value = 0.0,
+                        .help = "share of tokens masked at the last step: the share changes "
+                                "linearly from mask_prob, and evaluations use this one; 0: "
+                                "mask_prob throughout"});
   type.data = io::config_fields<MaskedLmData>();
   type.check = [family](const Recipe& r) { check_masked_lm(family, r); };
   type.preset = [name = family.name](const FieldValues& set) { return sizes_of_given(name, set); };

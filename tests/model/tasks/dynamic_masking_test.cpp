@@ -66,7 +66,7 @@ Rows whole_rows(const Value& value) {
 
 // Draws masks for rows `first_row`, … of a batch.
 Drawn draw(const model::MaskingRule& rule, const Rows& rows, std::uint32_t first_row = 0,
-           std::uint64_t seed = 5) {
+           std::uint64_t seed = 5, int step = 0, bool training = true) {
   Program p;
   const std::vector<Value> arguments{ids_value(rows), mask_value(rows),
                                      integer_value({DType::s32, {}}, {first_row})};
@@ -75,7 +75,8 @@ Drawn draw(const model::MaskingRule& rule, const Rows& rows, std::uint32_t first
   const Tensor first = p.graph.argument({DType::s32, {}});
   const model::Scope root(
       p.graph, parameters,
-      model::RandomSource{.seed = seed, .step = zeros_like(first), .first_row = first});
+      model::RandomSource{
+          .seed = seed, .step = full_like(first, step), .first_row = first, .training = training});
   const model::Masks masks = model::draw_masks(root, rule, ids, mask);
   p.results = {masks.positions, masks.ids, model::put_masks(root, rule, ids, masks), masks.weights};
   const auto got = run_on_cpu(p, arguments);
@@ -138,6 +139,29 @@ TEST_P(Masking, CountsMatchTheOriginal) {
     counts.push_back(check_row(rows, drawn, i, GetParam()));
   // 0.75 and 1; 2.5 and 3.5 round to even; 4; 5 exceeds the maximum of 4.
   EXPECT_EQ(counts, (std::vector{1, 1, 2, 4, 4, 4}));
+}
+
+TEST_P(Masking, ShareChangesLinearlyToTheLastStep) {
+  const model::MaskingRule rule{.probability = 0.4,
+                                .last_probability = 0.2,
+                                .steps = 10,
+                                .most = 16,
+                                .mask_id = kMask,
+                                .kept_ids = {kCls, kSep, kMask},
+                                .draws = GetParam()};
+  const Rows rows{sentence(40, 48), sentence(20, 48)};
+  const auto masks_at = [&](int step, bool training) {
+    std::vector<int> counts;
+    const Drawn drawn = draw(rule, rows, 0, 5, step, training);
+    for (const auto& weights : drawn.weights)
+      counts.push_back(static_cast<int>(std::ranges::count(weights, 1)));
+    return counts;
+  };
+  EXPECT_EQ(masks_at(0, true), (std::vector{16, 8}));
+  EXPECT_EQ(masks_at(5, true), (std::vector{12, 6}));
+  EXPECT_EQ(masks_at(10, true), (std::vector{8, 4}));
+  EXPECT_EQ(masks_at(30, true), (std::vector{8, 4})) << "after the last step";
+  EXPECT_EQ(masks_at(0, false), (std::vector{8, 4})) << "an evaluation";
 }
 
 TEST_P(Masking, MasksNothingIfNothingIsMaskable) {

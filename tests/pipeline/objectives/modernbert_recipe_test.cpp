@@ -56,6 +56,9 @@ TEST_F(ModernbertRecipe, RejectsInvalidSettingsOnLoad) {
   EXPECT_THAT(refusal({"model.local_attention=0"}),
               HasSubstr("model: local_attention is 0, must be at least 1"));
   EXPECT_THAT(refusal({"model.mask_prob=1"}), HasSubstr("model.mask_prob is 1"));
+  EXPECT_THAT(refusal({"model.last_mask_prob=1"}),
+              HasSubstr("last_mask_prob is 1, must be above 0 and below 1, or 0 for a constant "
+                        "mask_prob"));
 }
 
 TEST_F(ModernbertRecipe, TrainsExportsFillsMasksAndGivesItsSizes) {
