@@ -91,7 +91,7 @@ def on_tpu(args, chip, lengths):
 def main():
     args = parse_flags()
     with tempfile.TemporaryDirectory() as folder:
-        lengths = Path(args.lengths or Path(folder) / "lengths.txt")
+        lengths = Path(args.lengths or Path(folder) / "lengths.txt").resolve()
         if not args.lengths:
             write_lengths(lengths, args.seq)
         for place in args.on.split(","):

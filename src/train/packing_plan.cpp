@@ -1,50 +1,67 @@
 #include "train/packing_plan.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/log.h"
+#include "base/number_format.h"
 #include "base/plural.h"
 
 namespace smelt::train {
 namespace {
 
-constexpr double kWorthwhile = 0.9;  // largest share of the rows at which `auto` packs
+constexpr double kWorthwhile =
+    0.9;  // most time of a step, without packing 1, for which `auto` packs
 
-// Throws UsageError if the job cannot be packed.
-void check_can_be_packed(const TrainJob& job) {
-  const std::string field = job.fields("packing");
+// Returns why the job cannot be packed, or an empty text.
+std::string obstacle(const TrainJob& job) {
+  if (job.task.frozen) return "a model that learns from a teacher cannot be packed";
   if (!job.task.can_be_packed)
-    throw UsageError(
-        str(field, " is on, but a ", job.task.name,
-            job.task.frozen ? " that learns from a teacher" : " task", " cannot be packed"),
-        str("set ", field, " to off"));
+    return str("the training examples of this model (", job.task.name, ") cannot be packed");
   if (job.config.reduction == model::Reduction::per_replica)
-    throw UsageError(str(field, " is on, but ", job.fields("parallelism.reduction"),
-                         " is per_replica, which normalizes each device's loss by the sequences "
-                         "that it would have without packing"),
-                     str("set ", field, " to off, or the reduction to global"));
+    return str(
+        job.fields("parallelism.reduction"),
+        " is per_replica, for which the loss of each device depends on which examples it has");
+  return "";
+}
+
+std::string saving(const data::PackingPlan& plan) {
+  if (plan.time == 1) return "packing would not save time";
+  return str(counted(plan.batch_size, "example"), " of a step fit into ",
+             counted(plan.rows * plan.shards(), "row"), " of ", plan.length, " tokens in ",
+             percent(plan.fitting), " of the steps; a step takes about ", percent(plan.time),
+             " of the time without packing");
 }
 
 }  // namespace
+
+void check_packing(const TrainJob& job) {
+  if (job.config.packing != model::PackingMode::on) return;
+  const std::string field = job.fields("packing"), why = obstacle(job);
+  if (!why.empty())
+    throw UsageError(str(field, " is on, but ", why), str("set ", field, " to off"));
+}
 
 std::optional<data::PackingPlan> packing_plan(const TrainJob& job,
                                               const data::ExampleSource& source,
                                               const model::ShardingPlan& placement) {
   const model::PackingMode mode = job.config.packing;
   if (mode == model::PackingMode::off) return {};
-  if (mode == model::PackingMode::on) check_can_be_packed(job);
-  if (!job.task.can_be_packed || job.config.reduction == model::Reduction::per_replica) return {};
+  check_packing(job);
+  if (const std::string why = obstacle(job); !why.empty()) {
+    log_info("train: packing off, because {}", why);
+    return {};
+  }
   const auto tokens = std::ranges::find(job.task.features, job.task.tokens, &io::Feature::name);
   CHECK(tokens != job.task.features.end(), job.task.name);
-  data::PackingPlan plan{.tokens = job.task.tokens,
-                         .length = tokens->row.at(0),
-                         .batch_size = job.config.batch_size,
-                         .devices = placement.row_shards(),
-                         .micro_batches = job.config.micro_batches};
-  plan = data::choose_rows(source, plan);
-  const bool packs = plan.share() < (mode == model::PackingMode::on ? 1 : kWorthwhile);
-  log_info("train: packing {}: {} of a step need {} of {} tokens{}", packs ? "on" : "off",
-           counted(plan.batch_size, "sequence"), counted(plan.rows * plan.shards(), "row"),
-           plan.length, packs ? "" : ", so there is little padding to save");
+  const data::PackingPlan plan =
+      data::choose_rows(source, {.tokens = job.task.tokens,
+                                 .length = tokens->row.at(0),
+                                 .batch_size = job.config.batch_size,
+                                 .devices = placement.row_shards(),
+                                 .micro_batches = job.config.micro_batches});
+  const bool packs = mode == model::PackingMode::on ? plan.time < 1 : plan.time <= kWorthwhile;
+  log_info("train: packing {}: {}", packs ? "on" : "off", saving(plan));
   if (!packs) return {};
   return plan;
 }

@@ -81,7 +81,7 @@ void RunLog::begin(const RunFacts& facts, model::ReportLayout report) {
   since_line_.emplace(report);
   last_.emplace(std::move(report));
   line_step_ = facts.step;
-  flops_per_example_ = model::training_flops(task_);
+  flops_per_example_ = facts.flops_per_example;
   if (!facts.exact_products) peak_ = pjrt::peak_flops(facts.device_kind, facts.products);
   if (peak_) {
     *peak_ *= static_cast<double>(facts.devices);

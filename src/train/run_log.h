@@ -74,6 +74,7 @@ struct RunFacts {
   std::int64_t step = 0, total = 0, batch_size = 0, devices = 1;
   std::uint64_t examples = 0;
   std::int64_t parameters = 0;
+  double flops_per_example = 0;  // training_flops()
   std::string device_kind;
   compiler::DType products = compiler::DType::f32;  // data type of matmuls
   bool exact_products = false;

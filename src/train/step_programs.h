@@ -13,9 +13,9 @@ namespace smelt::train {
 
 class StepPrograms {
  public:
-  // Compiles the programs. `program` is the one for the longest batches, without packing; it must
-  // outlive this object. With `packing` it is compiled only if batches that do not fit are
-  // expected, else when one comes.
+  // Compiles the programs. `program` is the one for the longest batches, without packing. With
+  // `packing` it serves the batches whose sequences do not fit, and there is one more for the
+  // others.
   StepPrograms(std::shared_ptr<const pjrt::Client> client, const TrainJob& job,
                const model::StepProgram& program, const std::optional<data::PackingPlan>& packing,
                const execution::MemoryAdvice& advice);
@@ -24,24 +24,17 @@ class StepPrograms {
   pjrt::Execution run(const data::Batch& batch, const execution::ModelState& state,
                       std::int64_t argument, const model::ConsensusFlags& wishes = {}) const;
   // Returns the values of the frozen model on the devices, or null for a job without one.
-  std::shared_ptr<const execution::ModelState> held() const { return main().held(); }
+  std::shared_ptr<const execution::ModelState> held() const {
+    return steps_.begin()->second.held();
+  }
   // Returns the program for packed batches or, without packing, for the longest ones.
-  const pjrt::Executable& executable() const { return main().executable(); }
+  const pjrt::Executable& executable() const {
+    return packed_ ? packed_->executable() : steps_.rbegin()->second.executable();
+  }
 
  private:
-  const execution::CompiledStep& main() const {
-    return packed_ ? *packed_ : steps_->by_length.rbegin()->second;
-  }
-  // Returns the program for unpacked batches of this length.
-  const execution::CompiledStep& step_of(std::int64_t length) const;
-
-  // The programs for unpacked batches, by sequence length.
-  struct Unpacked {
-    std::map<std::int64_t, execution::CompiledStep> by_length;
-    std::function<execution::CompiledStep()> compile;  // for the longest batches
-  };
+  std::map<std::int64_t, execution::CompiledStep> steps_;  // by sequence length
   std::optional<execution::CompiledStep> packed_;
-  std::unique_ptr<Unpacked> steps_;
 };
 
 // Returns the batch padded to the task's longest length, for programs that are compiled for that

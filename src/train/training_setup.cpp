@@ -12,6 +12,7 @@
 #include "execution/train_state/resume.h"
 #include "io/filesystem/path.h"
 #include "io/formats/crc32c.h"
+#include "model/train_step/model_flops.h"
 #include "train/initial_state.h"
 #include "train/job_checks.h"
 #include "train/job_program.h"
@@ -44,20 +45,19 @@ void check_processes(const TrainJob& job, const pjrt::Client& client) {
                    "start one process for each host of the device");
 }
 
+constexpr std::string_view kSameFiles = "start the same command with the same files on all hosts";
+
 // Checks that all processes run the same program on the same data.
 void check_alike(const OpenedRun& run) {
   const ProcessGroup& together = run.job.together;
-  constexpr std::string_view kHint = "start the same command with the same files on all hosts";
-  together.agree("steps", "train", {{"train.steps", run.last_step()}}, kHint);
-  together.agree("settings", "train", run.settings, kHint);
-  together.agree("packing", "train",
-                 {{"rows of a packed step", run.packing ? run.packing->rows : 0}}, kHint);
+  together.agree("steps", "train", {{"train.steps", run.last_step()}}, kSameFiles);
+  together.agree("settings", "train", run.settings, kSameFiles);
   if (!together.several()) return;
   together.agree("program", "train",
                  {{"the step's program, by its crc32c",
                    io::hex_text(io::crc32c(compiler::emit_module(run.program.program, "step")))},
                   {"the plugin", run.client->platform_version()}},
-                 kHint);
+                 kSameFiles);
 }
 
 void lock_folder(OpenedRun& run) {
@@ -148,7 +148,6 @@ OpenedRun::OpenedRun(const TrainJob& of)
       client(opened(job, log)),
       settings(settings_of(job, *source)),
       program(training_program(job, client->platform_name())),
-      packing(packing_plan(job, *source, program.placement)),
       watchdog(std::chrono::duration<double>(60 * job.hang_minutes), job.fields("hang_minutes"),
                job.together.end_all) {
   warn_of_settings(job);
@@ -182,6 +181,29 @@ void restore_kept_states(OpenedRun& run, InitialState& start) {
                                    run.lock ? &*run.lock : nullptr, "kept");
 }
 
+// Decides how the run packs its batches, and checks that all processes do the same.
+static void decide_packing(OpenedRun& run) {
+  const TrainJob& job = run.job;
+  if (job.config.packing == model::PackingMode::off) return;
+  const auto reading = run.log.during(evaluation::GoodputBucket::input);
+  job.together.doing("reading the lengths of examples");
+  const Watchdog::Watch watch(&run.watchdog, "reading the lengths of examples", WorkOf::store);
+  run.packing = packing_plan(job, *run.source, run.program.placement);
+  const std::int64_t rows = run.packing ? run.packing->rows : 0;
+  const std::uint32_t crc = run.packing ? run.packing->lengths_crc : 0;
+  job.together.agree("packing", "train",
+                     {{"rows of a packed step", rows},
+                      {"lengths of the examples, by their crc32c", io::hex_text(crc)}},
+                     kSameFiles);
+}
+
+static double flops_per_example(const OpenedRun& run) {
+  const model::Task& task = run.job.task;
+  if (!run.packing) return model::training_flops(task);
+  return model::training_flops(model::packed_task(task, run.packing->slots()),
+                               run.packing->shard_size());
+}
+
 void accept(OpenedRun& run, InitialState& start) {
   const TrainJob& job = run.job;
   job.together.told("accepted", [&] {
@@ -204,6 +226,7 @@ void accept(OpenedRun& run, InitialState& start) {
                  .devices = job.on.devices,
                  .examples = run.source->size(),
                  .parameters = run.program.state.parameters(),
+                 .flops_per_example = flops_per_example(run),
                  .device_kind = run.client->device_kind(),
                  .products = compute.dtype,
                  .exact_products = compute.exact_products,
@@ -214,6 +237,7 @@ void accept(OpenedRun& run, InitialState& start) {
 
 PreparedRun prepare(OpenedRun& run, InitialState& start) {
   const TrainJob& job = run.job;
+  if (start.has_work(job)) decide_packing(run);
   const std::string form = layer_choice_text(job, run.client->platform_name());
   log_info("train: {}, a model ({}) of {}; compiling{}{}",
            counted(run.source->epoch_size(), "example"), job.task.name,

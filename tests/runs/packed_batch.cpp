@@ -46,7 +46,6 @@ data::PackingPlan packing_plan_of(const model::Task& task, const data::Batch& ba
                          .micro_batches = micro_batches};
   plan.rows = std::max(
       rows, data::pack_sequences(data::sequence_lengths(batch.arrays[mask]).value(), plan).rows);
-  while (plan.rows * plan.length % plan.shard_size() != 0) ++plan.rows;
   CHECK(plan.rows < plan.shard_size(), plan.rows, " rows");
   return plan;
 }

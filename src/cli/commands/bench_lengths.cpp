@@ -44,11 +44,9 @@ BenchLengths draw_lengths(const std::string& file, const data::PackingPlan& plan
   }
   if (!packs) return {.tokens = batches.front(), .packing = {}};
   const data::PackingPlan packing = data::with_best_rows(plan, needed);
-  const auto fits = [&](std::int64_t rows) { return rows <= packing.rows; };
-  const auto first = std::ranges::find_if(needed, fits);
-  return {.tokens = batches[static_cast<std::size_t>(first - needed.begin())],
-          .packing = packing,
-          .fitting = static_cast<double>(std::ranges::count_if(needed, fits)) / kBatches};
+  const auto first =
+      std::ranges::find_if(needed, [&](std::int64_t rows) { return rows <= packing.rows; });
+  return {.tokens = batches[static_cast<std::size_t>(first - needed.begin())], .packing = packing};
 }
 
 data::Batch with_lengths(data::Batch batch, const io::Features& features,

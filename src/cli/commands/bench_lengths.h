@@ -13,7 +13,6 @@ namespace smelt::cli {
 struct BenchLengths {
   std::vector<std::int64_t> tokens;          // of each example
   std::optional<data::PackingPlan> packing;  // nullopt: the examples are padded
-  double fitting = 1;  // share of the drawn batches that fit into the packed rows
 };
 
 // Draws the lengths of several batches from the numbers of a file, one per line. Returns those of

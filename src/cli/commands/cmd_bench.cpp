@@ -187,9 +187,9 @@ model::ShardingPlan bench_placement(const BenchOptions& o, std::string_view plat
 std::optional<BenchLengths> bench_lengths(const BenchOptions& o, const model::Task& task,
                                           const model::ShardingPlan& placement) {
   if (o.lengths.empty()) return {};
-  if (o.packs && !task.can_be_packed)
-    throw UsageError(str("bench: --packing: a ", task.name, " task cannot be packed"),
-                     "use --model base or electra-small");
+  if (!task.can_be_packed)
+    throw UsageError(str("bench: --lengths: the lengths of ", task.name, " examples cannot be set"),
+                     "remove --lengths, or measure pre-training with --model base");
   return draw_lengths(o.lengths,
                       {.tokens = task.tokens,
                        .length = o.seq,
@@ -208,7 +208,7 @@ model::Task as_packed(model::Task task, const std::optional<BenchLengths>& lengt
 // Returns how the examples are packed.
 Json packing_json(const BenchLengths& lengths) {
   return {{"packed_rows", lengths.packing->rows * lengths.packing->shards()},
-          {"fitting_batches", lengths.fitting}};
+          {"fitting_batches", lengths.packing->fitting}};
 }
 
 // Writes the step's StableHLO text, for other compilers. Prints packing_json() of packed examples.

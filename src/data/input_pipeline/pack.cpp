@@ -6,6 +6,8 @@
 #include <queue>
 
 #include "base/error.h"
+#include "data/input_pipeline/prefetch.h"
+#include "io/formats/crc32c.h"
 #include "io/formats/packing_features.h"
 
 namespace smelt::data {
@@ -119,6 +121,11 @@ Batch part_of(const Batch& batch, HostShare share) {
   return out;
 }
 
+std::uint32_t crc_of(const std::vector<std::int64_t>& lengths, std::uint32_t seed) {
+  return io::crc32c(
+      {reinterpret_cast<const char*>(lengths.data()), lengths.size() * sizeof(std::int64_t)}, seed);
+}
+
 }  // namespace
 
 std::optional<std::vector<std::int64_t>> sequence_lengths(const HostArray& tokens) {
@@ -129,6 +136,7 @@ std::optional<std::vector<std::int64_t>> sequence_lengths(const HostArray& token
     const auto row =
         values.subspan(static_cast<std::size_t>(i * length), static_cast<std::size_t>(length));
     const auto end = std::ranges::find(row, 0);
+    if (end == row.begin()) return {};
     if (std::any_of(end, row.end(), [](std::int32_t token) { return token != 0; })) return {};
     out.push_back(end - row.begin());
   }
@@ -182,23 +190,32 @@ std::optional<Batch> pack(const Batch& batch, const io::Features& features,
 PackingPlan with_best_rows(PackingPlan plan, const std::vector<std::int64_t>& needed) {
   const std::int64_t all = plan.shard_size();
   plan.rows = all;
+  plan.time = 1;
   for (std::int64_t rows = 1; rows < all; ++rows)
-    if (rows * plan.length % all == 0 &&
-        mean_time(needed, rows, all) < mean_time(needed, plan.rows, all))
+    if (const double time = mean_time(needed, rows, all); time < plan.time) {
       plan.rows = rows;
-  plan.all_fit = std::ranges::max(needed) <= plan.rows;
+      plan.time = time;
+    }
+  const auto fits = [&](std::int64_t rows) { return rows <= plan.rows; };
+  plan.fitting =
+      static_cast<double>(std::ranges::count_if(needed, fits)) / static_cast<double>(needed.size());
   return plan;
 }
 
 PackingPlan choose_rows(const ExampleSource& source, PackingPlan plan) {
   const std::size_t tokens = index_of(source.features(), plan.tokens);
   std::vector<std::int64_t> needed;
+  std::uint32_t crc = 0;
+  Prefetch batches(source, plan.batch_size, 0);
   for (std::uint64_t step = 0; step < kSampledBatches; ++step) {
-    const Batch batch = source.batch(step, plan.batch_size);
+    const Batch batch = batches.next();
     const auto lengths = sequence_lengths(batch.arrays[tokens]);
     needed.push_back(lengths ? pack_sequences(*lengths, plan).rows : plan.shard_size());
+    if (lengths) crc = crc_of(*lengths, crc);
   }
-  return with_best_rows(std::move(plan), needed);
+  plan = with_best_rows(std::move(plan), needed);
+  plan.lengths_crc = crc;
+  return plan;
 }
 
 Batch packed_part(const Batch& whole, const io::Features& features, const PackingPlan& plan,

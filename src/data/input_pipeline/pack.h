@@ -25,18 +25,19 @@ struct PackingPlan {
   std::int64_t devices = 1;        // number of parts of a batch: adjacent sequences
   std::int64_t micro_batches = 1;  // number of parts of a device's sequences: every n-th one
   std::int64_t rows = 0;           // packed rows per shard
-  bool all_fit = true;             // whether all batches that choose_rows() looked at fit
+  // Of the batches by which choose_rows() chose: the share that fits into these rows, the time of a
+  // step as a share of its time without packing, and a checksum of their lengths.
+  double fitting = 1, time = 1;
+  std::uint32_t lengths_crc = 0;
 
   std::int64_t shards() const { return devices * micro_batches; }
   std::int64_t shard_size() const { return batch_size / shards(); }  // sequences per shard
-  // Returns the number of slots per sequence.
-  std::int64_t slots() const { return rows * length / shard_size(); }
-  // Returns packed rows over padded rows, in (0, 1].
-  double share() const { return static_cast<double>(rows) / static_cast<double>(shard_size()); }
+  // Returns the number of slots per sequence, rounded up: the last slots of a shard may be unused.
+  std::int64_t slots() const { return (rows * length - 1) / shard_size() + 1; }
 };
 
-// Returns the number of tokens of each sequence, or nullopt if a sequence has padding before a
-// token.
+// Returns the number of tokens of each sequence, or nullopt if a sequence has no tokens, or padding
+// before a token.
 std::optional<std::vector<std::int64_t>> sequence_lengths(const HostArray& tokens);
 
 // The place of a batch's sequences.
@@ -56,7 +57,7 @@ std::optional<Batch> pack(const Batch& batch, const io::Features& features,
 
 // Returns the plan with the number of rows that makes steps shortest on average, judging from
 // batches that need these numbers of rows in their fullest shard: a step whose sequences do not fit
-// is run without packing. The result has share() 1 if no smaller number helps.
+// is run without packing. If no smaller number helps, `rows` is shard_size() and `time` is 1.
 PackingPlan with_best_rows(PackingPlan plan, const std::vector<std::int64_t>& needed);
 
 // Returns with_best_rows() for the first batches of training.

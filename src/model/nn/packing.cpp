@@ -17,15 +17,17 @@ using compiler::iota;
 using compiler::move_items;
 using compiler::reshape;
 using compiler::select;
+using compiler::slice_axis;
 using compiler::Tensor;
 using compiler::zeros_like;
 
 PackedRows::PackedRows(const Scope& s, const Packing& packing, Tensor mask)
     : shards_(s.compute().partition ? s.compute().partition->row_shards() : 1) {
   const std::int64_t B = mask.dim(0), S = mask.dim(1), slots = packing.tokens.shape().elements();
-  CHECK(B % shards_ == 0 && slots % (shards_ * S) == 0, B, " sequences, ", slots, " slots");
-  dims_ = {slots / S, S};
-  from_ = reshape(packing.tokens, {shards_, slots / shards_});
+  CHECK(B % shards_ == 0 && slots % shards_ == 0, B, " sequences, ", slots, " slots");
+  const std::int64_t rows = slots / shards_ / S;  // per shard; the slots behind them are unused
+  dims_ = {shards_ * rows, S};
+  from_ = slice_axis(reshape(packing.tokens, {shards_, slots / shards_}), 1, 0, rows * S);
   const Tensor index = iota(mask.graph(), {DType::s32, {B, S}}, 1) +
                        broadcast_to(reshape(packing.starts, {B, 1}), {B, S});
   const Tensor is_token = compare(mask, zeros_like(mask), Compare::gt);

@@ -3,7 +3,8 @@
 // inputs are packed before them and their result is unpacked after them, so that objectives are the
 // same as without packing. Tokens attend only to their own sequence, and positions and dropout are
 // those of the unpacked sequence, so the values are the same up to rounding.
-//   B sequences   S tokens per row   R rows   G shards of the batch   W slots per sequence = R*S/B
+//   B sequences   S tokens per row   R rows   G shards of the batch   W slots per sequence, about
+//   R*S/B
 #pragma once
 
 #include "model/nn/scope.h"

@@ -93,7 +93,8 @@ Task electra_task(const ElectraTask& c) {
   task.foreign = {{.name = "masked_lm_positions", .kind = "bert"}};
   task.features = token_features(discriminator_config(c.model), c.seq_length);
   task.tokens = "input_mask";
-  task.can_be_packed = true;
+  // Two towers also read the padding behind a sequence.
+  task.can_be_packed = !c.has_two_towers();
   task.row_weights = {"input_mask"};
   task.draws = true;
   task.dim_names = [model = c.model](std::string_view parameter) {

@@ -56,12 +56,12 @@ double product_flops(std::span<const Tensor> results) {
   return sum;
 }
 
-double training_flops(const Task& task) {
+double training_flops(const Task& task, std::int64_t rows) {
   Graph graph;
   std::vector<Tensor> batch;
   for (const io::Feature& feature : task.features) {
     Dims dims = feature.row;
-    dims.insert(dims.begin(), 1);
+    dims.insert(dims.begin(), rows);
     batch.push_back(graph.argument({feature.dtype, std::move(dims)}));
   }
   Parameters parameters;
@@ -72,7 +72,7 @@ double training_flops(const Task& task) {
   std::vector<Tensor> losses;
   for (const Metric& m : task.objective(root, Inputs(task.features, batch)).losses)
     losses.push_back(m.sum);
-  return step_flops(losses, parameters);
+  return step_flops(losses, parameters) / static_cast<double>(rows);
 }
 
 }  // namespace smelt::model

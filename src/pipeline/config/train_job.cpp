@@ -7,6 +7,7 @@
 #include "pipeline/config/recipe_checks.h"
 #include "train/job_checks.h"
 #include "train/job_program.h"
+#include "train/packing_plan.h"
 
 namespace smelt::pipeline {
 namespace {
@@ -64,10 +65,12 @@ void check_program(const Recipe& r, const model::Task& of_model) {
   checks.accepts(
       {"train.checkpoint.best_metric", "train.parallelism.mesh", "train.parallelism.rules",
        "train.memory.attention_rows", "train.optimizer.eta_rules", "train.optimizer.slot_rules",
-       "train.optimizer.amos_preset", "train.optimizer.rate_rules", "train.optimizer.decay_rules"},
+       "train.optimizer.amos_preset", "train.optimizer.rate_rules", "train.optimizer.decay_rules",
+       "train.packing"},
       [&] {
         auto job = std::make_shared<train::TrainJob>(train_job(r.train, task));
         job->state_measures = r.type->generated_measures;
+        train::check_packing(*job);
         if (is_deep(r)) job->on.compute->layers = model::Layers::scan;
         auto step = std::make_shared<const model::StepProgram>(
             train::training_program(*job, r.train.device));

@@ -59,8 +59,8 @@ TEST_F(BenchTest, PacksExamplesOfGivenLengths) {
   io::write_file(lengths, "");
   expect_refused(str(shape, "--lengths ", lengths), HasSubstr("is empty"));
   io::write_file(lengths, "3\n");
-  expect_refused(str("bench --model t5-small --packing --lengths ", lengths),
-                 HasSubstr("bench: --packing: a t5 task cannot be packed"));
+  expect_refused(str("bench --model t5-small --lengths ", lengths),
+                 HasSubstr("bench: --lengths: the lengths of t5 examples cannot be set"));
 }
 
 TEST_F(BenchTest, EmittedStepFollowsTheFlags) {

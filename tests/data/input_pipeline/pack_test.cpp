@@ -100,6 +100,7 @@ TEST(Packing, LeavesBatchesThatDoNotFit) {
   Batch gap = batch_of({2, 2, 2, 2});
   gap.arrays[1].values<std::int32_t>()[5] = 1;  // a token after padding
   EXPECT_FALSE(pack(gap, kFeatures, plan));
+  EXPECT_FALSE(pack(batch_of({4, 0, 4, 4}), kFeatures, plan)) << "a sequence without tokens";
   const Batch part = packed_part(batch_of({4, 5, 4, 4}), kFeatures, plan, {.host = 1, .hosts = 2});
   EXPECT_EQ(part.rows, 2);
   EXPECT_EQ(values(part, 0)[0], 200);
@@ -126,12 +127,49 @@ class RandomLengths : public ExampleSource {
   std::vector<std::string> files_;
 };
 
+TEST(Packing, EachHostGetsItsRowsOfThePackedBatch) {
+  PackingPlan plan = plan_of(8, 4, 2);
+  plan.rows = 1;
+  const Batch whole = batch_of({3, 4, 2, 5});
+  const Batch packed = pack(whole, kFeatures, plan).value();
+  for (const std::int64_t host : {0, 1}) {
+    const Batch part = packed_part(whole, kFeatures, plan, {.host = host, .hosts = 2});
+    EXPECT_EQ(values(part, 0)[0], 200 * host) << "not packed: in the given order";
+    for (std::size_t array = 0; array < packed.arrays.size(); ++array) {
+      const auto all = values(packed, array);
+      const auto half = static_cast<std::ptrdiff_t>(all.size() / 2);
+      EXPECT_EQ(values(*part.packed, array),
+                std::vector(all.begin() + host * half, all.begin() + (host + 1) * half));
+    }
+  }
+}
+
 TEST(Packing, ChoosesTheRowsThatShortenStepsMost) {
   const PackingPlan half = choose_rows(RandomLengths(4), plan_of(8, 32));
   EXPECT_GT(half.rows, 32 * 5 / 16) << "a row of 8 holds at most 8 of 2.5 tokens on average";
-  EXPECT_LT(half.rows, 16);
-  EXPECT_EQ(half.slots() * 32, half.rows * 8);
+  EXPECT_LT(half.rows, 14);
+  EXPECT_GT(half.fitting, 0.8);
+  EXPECT_NEAR(half.time, half.fitting * half.rows / 32 + (1 - half.fitting), 1e-12);
   EXPECT_EQ(choose_rows(RandomLengths(1), plan_of(8, 32)).rows, 4);
+  EXPECT_NE(choose_rows(RandomLengths(3), plan_of(8, 32)).lengths_crc, half.lengths_crc);
+  // Steps that need 3, 4 and 8 rows of 8: with 4 rows they take 4 + 4 + 8 of 24.
+  const PackingPlan mixed = with_best_rows(plan_of(8, 8), {3, 4, 8});
+  EXPECT_EQ(mixed.rows, 4);
+  EXPECT_NEAR(mixed.time, 16.0 / 24, 1e-12);
+  EXPECT_NEAR(mixed.fitting, 2.0 / 3, 1e-12);
+}
+
+// 5 rows of 8 slots for 9 sequences: 40 slots, 4.4 per sequence.
+TEST(Packing, SlotsNeedNotDivideOverTheSequences) {
+  PackingPlan plan = plan_of(8, 9);
+  plan.rows = 5;
+  EXPECT_EQ(plan.slots(), 5);
+  const auto packed = pack(batch_of({8, 8, 3, 3, 2, 4, 4, 4, 4}), kFeatures, plan);
+  ASSERT_TRUE(packed);
+  const auto slots = values(*packed, 2);
+  ASSERT_EQ(slots.size(), 45u);
+  EXPECT_EQ(std::ranges::count(slots, -1), 5);
+  EXPECT_THAT(std::vector(slots.end() - 5, slots.end()), testing::Each(-1));
 }
 
 }  // namespace

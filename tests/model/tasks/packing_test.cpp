@@ -193,6 +193,7 @@ void expect_same_steps(const Steps& got, const Steps& want, double limit) {
   for (std::size_t i = 0; i < want.losses.size(); ++i)
     EXPECT_NEAR(got.losses[i], want.losses[i], limit * want.losses[i]) << "step " << i;
   expect_same_state(got.first, want.first, limit);
+  expect_same_state(got.last, want.last, 100 * limit);
 }
 
 TrainingConfig with_tpu_settings(std::int64_t devices) {
@@ -229,6 +230,26 @@ TEST(PackedSteps, MatchPaddedOnesOnEightDevices) {
   config.micro_batches = 2;
   expect_same_steps(train(client, task, config, mesh_placement("data=2,fsdp=2,tensor=2"), true),
                     padded, 1e-5);
+}
+
+// The positions of masks are drawn on the devices.
+TEST(PackedSteps, DrawTheMasksOfPaddedOnes) {
+  SMELT_OPEN_CPU(client, 8);
+  const Task task = tiny_roberta();
+  const Steps padded =
+      train(client, task, mesh_config(1), placement_for("cpu", 1, Reduction::global), false);
+  TrainingConfig config = with_tpu_settings(8);
+  config.micro_batches = 2;
+  expect_same_steps(train(client, task, config, mesh_placement("data=4,fsdp=2"), true), padded,
+                    1e-5);
+}
+
+TEST(PackedSteps, AreNotForTwoTowers) {
+  ElectraTask c;
+  c.model.vocab_size = 200;
+  EXPECT_TRUE(electra_task(c).can_be_packed);
+  c.settings.two_tower_generator = true;
+  EXPECT_FALSE(electra_task(c).can_be_packed);
 }
 
 // The same program on the same batch, in which one sequence has other tokens.
