@@ -88,7 +88,7 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("packing", c.packing,
         "of bert, electra, roberta and modernbert: on: short examples share a row of "
         "data.seq_length tokens, which saves the time of padding and does not change the result; "
-        "auto: if this saves a tenth of the rows or more; off");
+        "auto: on if this saves a tenth of the time or more; off (docs/guides/packing.md)");
   visit("seed", c.seed, "random seed of weights, dropout and data order");
   visit("init_from", c.init_from,
         "pretrained weights of a new run: a folder of smelt checkpoints, a Hugging Face folder, or "

@@ -30,6 +30,7 @@ class PackedRun : public SmallRun {
     bert.seq_length = bert.model.max_position_embeddings = 128;
     TrainJob out = job(model, 12);
     out.task = model::bert_task(bert);
+    out.config.batch_size = 32;
     out.data = records.output;
     out.config.packing = mode;
     return out;
@@ -41,7 +42,7 @@ TEST_F(PackedRun, LearnsTheSameAndResumesBitForBit) {
   const TrainSummary padded = train(packed("padded", model::PackingMode::off));
   EXPECT_THAT(log_.text(), Not(HasSubstr("packing")));
   const TrainSummary whole = train(packed("whole"));
-  EXPECT_THAT(log_.text(), HasSubstr("train: packing on: 8 examples of a step fit into "));
+  EXPECT_THAT(log_.text(), HasSubstr("train: packing on: 32 examples of a step fit into "));
   for (const auto& [name, value] : padded.last)
     EXPECT_NEAR(whole.last.at(name), value, 1e-4 * std::max(1.0, std::abs(value))) << name;
   cut_back(dir_.file("whole"), dir_.file("resumed"), 5);
@@ -58,7 +59,7 @@ TEST_F(PackedRun, AutoPacksOnlyIfAStepTakesATenthLessTime) {
                         model::placement_for("cpu", 1, model::Reduction::global));
   };
   const auto plan = plan_of(packed("short"));
-  ASSERT_TRUE(plan);
+  ASSERT_TRUE(plan) << log_.text();
   EXPECT_LE(plan->time, 0.9);
   EXPECT_LT(plan->fitting, 1) << "the tests above also run steps without packing";
   EXPECT_FALSE(plan_of(job("long", 12)));

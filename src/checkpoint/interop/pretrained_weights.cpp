@@ -36,10 +36,10 @@ bool reads_as_hub_name(const std::string& name) {
                    str("give a smelt model folder, a TensorFlow checkpoint "
                        "(…/bert_model.ckpt), or a Hugging "
                        "Face folder of a BERT, an ELECTRA or a T5",
-                       reads_as_hub_name(folder) ? str("; to download this model: hf download "
-                                                       "google-bert/bert-base-uncased --local-dir ",
-                                                       folder)
-                                                 : ""));
+                       reads_as_hub_name(folder)
+                           ? "; smelt does not download models: hf download ORGANIZATION/NAME "
+                             "--local-dir FOLDER does"
+                           : ""));
 }
 
 void add_hugging_face(const std::string& folder, PretrainedWeights& out) {

@@ -91,6 +91,7 @@ void add_train_command(CLI::App& app) {
     print_events(*json, [&] {
       OrderedJson result;
       begin->load_and_run(*recipe, [&](const pipeline::Recipe& loaded) {
+        pipeline::check_data_unchanged(loaded, begin->beginning());
         pipeline::train_model(loaded, begin->beginning());
         result = pipeline::model_result_json(loaded);
       });

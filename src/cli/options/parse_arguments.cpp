@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/nearest_name.h"
 #include "cli/options/flag_file.h"
+#include "io/filesystem/folder.h"
 
 namespace smelt::cli {
 namespace {
@@ -107,6 +108,14 @@ std::string original_meant(const CLI::App* command, const std::string& word) {
   return at_top && found != kMeant.end() ? str("`smelt run recipes/", found->second) : "";
 }
 
+// Returns a hint if the word is a file, to which the shell may have expanded a pattern such as
+// text/*.txt.
+std::string pattern_meant(const std::string& word) {
+  if (word.starts_with("-") || !io::exists(word)) return {};
+  return str("the shell has replaced a pattern by several files; put the pattern in quotes, as in ",
+             "'text/*.txt'");
+}
+
 // Returns a hint with --set if an unknown flag such as "--steps 10" names a recipe field.
 std::string field_meant(const CLI::App* command, const std::string& flag, const std::string& value,
                         const FieldNamed& field_named) {
@@ -129,6 +138,7 @@ std::string field_meant(const CLI::App* command, const std::string& flag, const 
   std::string hint = setting_meant(command, word, next);
   if (hint.empty()) hint = recipe_meant(command, word);
   if (hint.empty()) hint = original_meant(command, word);
+  if (hint.empty() && command->get_parent() != nullptr) hint = pattern_meant(word);
   if (hint.empty()) {
     const bool has_value = word.size() > flag.size();
     hint = field_meant(command, flag, has_value ? word.substr(flag.size() + 1) : next, field_named);

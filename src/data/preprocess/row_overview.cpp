@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <unordered_set>
@@ -10,6 +11,7 @@
 #include "base/number_format.h"
 #include "base/plural.h"
 #include "data/preprocess/duplicate_rows.h"
+#include "text/readers/unicode.h"
 #include "text/tokenizers/tokenizer.h"
 
 namespace smelt::data {
@@ -138,6 +140,17 @@ std::string part(std::uint64_t rows, const OrderedJson& split) {
 
 constexpr double kLopsided = 0.9, kOftenCut = 0.05, kOftenUnknown = 0.01;
 
+// Returns the labels that are equal to another one except for case.
+std::vector<std::string> labels_of_two_cases(const OrderedJson& labels) {
+  std::map<std::string, std::vector<std::string>> by_letters;
+  for (const auto& [name, count] : labels.items())
+    by_letters[text::case_folded(name)].push_back(name);
+  std::vector<std::string> out;
+  for (const auto& [letters, names] : by_letters)
+    if (names.size() > 1) out.insert(out.end(), names.begin(), names.end());
+  return out;
+}
+
 void find_label_faults(const OrderedJson& split, std::vector<std::string>& out) {
   if (!split.contains("labels") || split["labels"].empty()) return;
   std::vector<std::string> alone;
@@ -150,6 +163,9 @@ void find_label_faults(const OrderedJson& split, std::vector<std::string>& out) 
     all += rows;
   }
   const std::string where = split["split"].get<std::string>() + ": ";
+  if (const auto names = labels_of_two_cases(split["labels"]); !names.empty())
+    out.push_back(str(where, "labels that differ only in case are different classes: ",
+                      shortened(join(names, ", "), 100)));
   if (!alone.empty())
     out.push_back(str(where, counted(alone.size(), "class has", "classes have"),
                       " only one example: ", shortened(join(alone, ", "), 100)));

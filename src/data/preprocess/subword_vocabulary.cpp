@@ -163,6 +163,23 @@ static text::LetterCounts letter_counts(const text::LinesOptions& text) {
   return counts;
 }
 
+// Returns whether U+200B separates the words of scripts without spaces.
+static bool has_zero_width_spaces(const text::LetterCounts& counts) {
+  return counts.zero_width_spaces * kMostLettersOfWord >= counts.without_spaces;
+}
+
+void warn_of_unseparated_words(const text::LinesOptions& text) {
+  if (!text.segment_command.empty()) return;
+  const text::LetterCounts counts = letter_counts(text);
+  const double part = share(counts.without_spaces, counts.letters);
+  if (part < kManyWithoutSpaces || has_zero_width_spaces(counts)) return;
+  log_warning(
+      "vocab: {} of the text's letters are of scripts without spaces between words, for which word "
+      "pieces are single characters or whole phrases\n"
+      "  hint: use vocab.type=auto (--type auto)",
+      percent(part));
+}
+
 VocabularyType choose_vocabulary_type(const text::LinesOptions& text) {
   if (!text.segment_command.empty()) {
     log_info("vocab: type wordpiece, because '{}' separates the words", text.segment_command);
@@ -170,8 +187,7 @@ VocabularyType choose_vocabulary_type(const text::LinesOptions& text) {
   }
   const text::LetterCounts counts = letter_counts(text);
   const double part = share(counts.without_spaces, counts.letters);
-  if (part >= kManyWithoutSpaces &&
-      counts.zero_width_spaces * kMostLettersOfWord >= counts.without_spaces) {
+  if (part >= kManyWithoutSpaces && has_zero_width_spaces(counts)) {
     log_info("vocab: type wordpiece, because U+200B (zero-width space) separates the words");
     return VocabularyType::wordpiece;
   }

@@ -23,6 +23,10 @@ text::SubwordFile train_subword_vocabulary(const VocabularyJob& job, text::Sampl
 // Reads only the beginning of the text.
 VocabularyType choose_vocabulary_type(const text::LinesOptions& text);
 
+// Warns if most words of the text are not separated, so that word pieces do not suit it
+// (choose_vocabulary_type()).
+void warn_of_unseparated_words(const text::LinesOptions& text);
+
 // Returns the SentencePiece normalization rule named `word`. For "auto", returns nfc if at least a
 // fifth of the text's letters belong to scripts without spaces between words, because nmt_nfkc
 // would replace their punctuation, else nmt_nfkc. Throws UsageError for an unknown name.

@@ -230,6 +230,8 @@ VocabularySummary train_vocabulary(const VocabularyJob& given) {
     return train_vocabulary(chosen);
   }
   log_normalization(job);
+  if (job.type == VocabularyType::wordpiece && is_rereadable(job.text))
+    warn_of_unseparated_words(job.text);
   VocabularySummary summary;
   text::SampledLines lines(job.text);
   if (is_model(job.out)) {

@@ -71,7 +71,7 @@ class Reaches {
       return select(broadcast_to(is_local, local.dims()), layer.graph().capture(local),
                     layer.graph().capture(global));
     };
-    Reach out{.mask = local_.mask};
+    Reach out{.mask = local_.mask, .rotary = {}, .window = {}};
     out.mask.biases.push_back(convert(is_local, DType::f32) * layer.graph().capture(window_bias_));
     out.rotary = {chosen(local_.rotary.cos, global_.rotary.cos),
                   chosen(local_.rotary.sin, global_.rotary.sin)};

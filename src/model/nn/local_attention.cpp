@@ -34,7 +34,7 @@ struct Blocks {
 };
 
 // Pads x [B,S,...] along the tokens.
-Tensor padded(Tensor x, std::int64_t before, std::int64_t after, double value) {
+Tensor pad_tokens(Tensor x, std::int64_t before, std::int64_t after, double value) {
   Dims low(x.dims().size()), high(x.dims().size());
   low[1] = before;
   high[1] = after;
@@ -46,7 +46,7 @@ Tensor by_queries(Tensor x, const Blocks& b) {
   Dims dims = x.dims();
   dims[0] *= b.count;
   dims[1] = b.C;
-  return reshape(padded(x, 0, b.count * b.C - b.S, 0), dims);
+  return reshape(pad_tokens(x, 0, b.count * b.C - b.S, 0), dims);
 }
 
 // Returns the keys of each block: [B,S,...] -> [B*count,4W,...]. Positions outside the sequence get
@@ -56,7 +56,7 @@ Tensor by_keys(Tensor x, const Blocks& b, double value) {
   Dims dims = x.dims();
   dims[1] = parts;
   dims.insert(dims.begin() + 2, b.W);
-  const Tensor all = reshape(padded(x, b.W, b.count * b.C - b.S + b.W, value), dims);
+  const Tensor all = reshape(pad_tokens(x, b.W, b.count * b.C - b.S + b.W, value), dims);
   // Block i attends to the parts 2i … 2i + 3.
   std::vector<Tensor> reached;
   for (std::int64_t part = 0; part < 4; ++part) {
@@ -79,7 +79,7 @@ Tensor bias_by_keys(Tensor bias, std::int64_t B, const Blocks& b) {
   return reshape(by_keys(flat, b, kMaskedScore), {B * b.count, 1, 1, 4 * b.W});
 }
 
-Tensor in_blocks(const Scope& s, const AttentionInputs& in, const Blocks& b) {
+Tensor blockwise_attention(const Scope& s, const AttentionInputs& in, const Blocks& b) {
   const std::int64_t B = in.q.dim(0), N = in.q.dim(2), D = in.q.dim(3);
   Graph& graph = s.graph();
   AttentionInputs blocks{.q = by_queries(in.q, b),
@@ -114,7 +114,7 @@ Tensor local_attention(const Scope& s, const AttentionInputs& in, std::int64_t w
   const std::int64_t S = in.q.dim(1);
   CHECK(in.k.dim(1) == S && !in.relative_k, in.q.shape(), " ", in.k.shape());
   const bool drops = s.training() && in.dropout > 0;  // whose bits are numbered by row and key
-  if (!drops && window > 0 && 8 * window <= S) return in_blocks(s, in, Blocks(S, window));
+  if (!drops && window > 0 && 8 * window <= S) return blockwise_attention(s, in, Blocks(S, window));
   AttentionInputs all = in;
   all.biases.push_back(window_bias(s.graph(), S, S, 0, window));
   return attention(s, all);

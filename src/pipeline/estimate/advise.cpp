@@ -261,11 +261,16 @@ std::string advice_text(const Advice& advice, const AdviceJob& job) {
   std::string out =
       str("text: ", bytes_text(advice.text.bytes), ", about ", count_text(advice.text.tokens),
           " tokens; ", usual_passes(advice.text.bytes), " passes over it are usual\nsteps of ",
-          kAdvisedBatch, " x ", kAdvisedTokens, " tokens for at most $", rounded(job.budget, 0),
-          ", and at most ", rounded(kUsualPasses, 0), " passes:\n", table_text(lines));
+          kAdvisedBatch, " x ", kAdvisedTokens, " tokens for at most $",
+          rounded(job.budget, job.budget < 10 ? 2 : 0), ", and at most ", rounded(kUsualPasses, 0),
+          " passes:\n", table_text(lines));
   if (!advice.unpriced.empty())
     out += str("omitted because no price is known (add prices with --prices FILE): ",
                join(advice.unpriced, ", "), "\n");
+  if (!advice.best)
+    out +=
+        "no row fits into the budget and the memory of its device: raise --budget, or name other "
+        "types with --on\n";
   if (advice.best) {
     const AdviceRow& row = advice.rows[*advice.best];
     const double wanted = kTokensOfParameter * row.parameters;

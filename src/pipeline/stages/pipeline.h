@@ -40,6 +40,9 @@ void export_model(const Recipe& recipe, const std::string& folder);
 // Throws UsageError if the recipe's folder contains other files than a run's, or a model that was
 // trained on other data.
 void check_stages(const Recipe& recipe, const Beginning& beginning = {});
+// Throws UsageError if the recipe's text, vocabulary or data differ from those of the model in its
+// folder. Does nothing in a run of several processes.
+void check_data_unchanged(const Recipe& recipe, const Beginning& beginning = {});
 
 // Runs all stages in order, except those that are up to date. Calls `evaluated` if the evaluation
 // stage ran.

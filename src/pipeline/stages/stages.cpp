@@ -22,6 +22,7 @@
 #include "pipeline/stages/stage_actions.h"
 #include "pipeline/stages/stage_list.h"
 #include "train/initial_state.h"
+#include "train/process_group.h"
 
 namespace smelt::pipeline {
 namespace {
@@ -363,6 +364,11 @@ void make_test_examples(const Recipe& r) {
   if (std::ranges::all_of(stages, [&](const Stage& s) { return is_finished(r.out, s); })) return;
   const io::FolderLock lock(r.out, "eval");
   for (const Stage& stage : stages) run_stage(r.out, stage);
+}
+
+void check_data_unchanged(const Recipe& r, const Beginning& beginning) {
+  if (!train::together_now("train").several())
+    check_model_is_of(r, stages_of(r, beginning), beginning);
 }
 
 void check_stages(const Recipe& r, const Beginning& beginning) {

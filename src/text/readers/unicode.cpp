@@ -4,6 +4,7 @@
 #include <unicode/bytestream.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
+#include <unicode/unistr.h>
 #include <unicode/uscript.h>
 #include <unicode/utext.h>
 #include <unicode/utf8.h>
@@ -159,6 +160,15 @@ void to_nfc(std::string& text) {
                                  nullptr, status);
   CHECK(U_SUCCESS(status), u_errorName(status));
   text = std::move(composed);
+}
+
+std::string case_folded(std::string_view text) {
+  std::string out;
+  icu::UnicodeString::fromUTF8(
+      icu::StringPiece(text.data(), static_cast<std::int32_t>(text.size())))
+      .foldCase()
+      .toUTF8String(out);
+  return out;
 }
 
 std::string nfc(std::string text) {

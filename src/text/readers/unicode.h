@@ -43,6 +43,9 @@ bool is_nfc(std::string_view text);
 // Normalizes the UTF-8 text to NFC. Fast if the text already is in NFC.
 void to_nfc(std::string& text);
 std::string nfc(std::string text);
+// Returns the text with all letters in the same case (Unicode's full case folding), for
+// comparisons.
+std::string case_folded(std::string_view text);
 
 bool is_ascii(std::string_view text);
 

@@ -31,6 +31,11 @@ TEST(CommandLine, PassesTextInBracketsUnchanged) {
   }
   EXPECT_EQ(std::ranges::count(run_command(tokenize + all).text, '\n'), 4);
   EXPECT_THAT(run_command(tokenize + " --text one two").text, HasSubstr("unknown argument two"));
+  const CommandOutput pattern =
+      run_command(str("cd ", dir.path(), " && touch a.txt b.txt && ", smelt_program(),
+                      " tokenize --vocab vocab.txt --input ?.txt"));
+  EXPECT_THAT(pattern.text, HasSubstr("unknown argument b.txt\n  hint: the shell has replaced a "
+                                      "pattern by several files; put the pattern in quotes"));
 }
 
 TEST(CommandLine, SuggestsARecipeForOriginalProgramsThatItReplaces) {

@@ -134,6 +134,9 @@ TEST_F(RunFolder, DoesNotStoreRejectedSettingsAndRestoresTheVocabulary) {
   const CommandOutput refused = in(".", "run mine --set train.batch_size=4");
   EXPECT_EQ(refused.status, 2) << refused.text;
   EXPECT_THAT(refused.text, HasSubstr("would have no effect: train.batch_size was 8, is 4"));
+  const CommandOutput other = in(".", "train mine --set vocab.size=70 --set train.steps=6");
+  EXPECT_EQ(other.status, 2) << other.text;
+  EXPECT_THAT(other.text, HasSubstr("contains a model of other data: vocab.size was 60, is 70"));
   EXPECT_EQ(in(".", "run mine").status, 0);
   fs::rename(dir_.file("mine"), dir_.file("my run"));
   const CommandOutput spaced = in(".", "run 'my run' --set train.steps=2");  // stays at step 4

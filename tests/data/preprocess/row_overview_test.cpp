@@ -62,6 +62,16 @@ TEST_F(RowOverview, NamesLabelsInSeveralUnicodeForms) {
                           "caf\u00E9"));
 }
 
+TEST_F(RowOverview, NamesLabelsThatDifferOnlyInCase) {
+  const auto found =
+      row_overview({.splits = {split("train",
+                                     "text\tlabel\na\t\u00CCt\u00E0n\nb\t\u00ECT\u00C0N\nc\tno\n"
+                                     "d\tno\ne\t\u00CCt\u00E0n\nf\t\u00ECT\u00C0N\n")}});
+  EXPECT_THAT(found["findings"],
+              ElementsAre("train: labels that differ only in case are different classes: "
+                          "\u00CCt\u00E0n, \u00ECT\u00C0N"));
+}
+
 TEST_F(RowOverview, ReportsFilesWithoutRows) {
   EXPECT_THAT(row_overview({.splits = {split("hdr", "text\tlabel\n")}})["findings"],
               ElementsAre("hdr: holds no row that can be read"));

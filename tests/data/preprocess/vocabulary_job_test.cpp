@@ -118,6 +118,16 @@ TEST_F(VocabularyJobTest, AutoChoosesTheTypeByScript) {
                                           "are of Chinese or Japanese scripts without spaces")));
 }
 
+TEST_F(VocabularyJobTest, WarnsOfWordPiecesForTextWithoutSpaces) {
+  const CapturedLog log;
+  VocabularyJob job = this->job("ねこはマットにすわった。\n");
+  train_vocabulary(job);
+  EXPECT_THAT(log.text(),
+              AllOf(HasSubstr("vocab: 100.0 % of the text's letters are of scripts without "
+                              "spaces between words"),
+                    HasSubstr("hint: use vocab.type=auto (--type auto)")));
+}
+
 TEST_F(VocabularyJobTest, WritesAVocabJsonThatSplitsTextAsGpt2Does) {
   VocabularyJob job = this->job("The cat sat. The cat ran.\n");
   job.out = dir_.file("vocab.json");

@@ -71,7 +71,7 @@ TEST_F(PodRun, ReplicasSaveTheBytesOfOneProcess) {
 // Two sequences fit into each row of 32 tokens.
 TEST_F(PodRun, PacksSequencesAsOneProcessDoes) {
   std::string text;
-  for (int i = 0; i < 60; ++i) text += str("the cat ", i, " sat\nit ran away\n\n");
+  for (int i = 0; i < 60; ++i) text += str("a ", i % 10, "\nb c\n\n");
   io::write_file(dir_.file("short.txt"), text);
   data::BertExamplesJob records;
   records.text.input = dir_.file("short.txt");
@@ -86,7 +86,8 @@ TEST_F(PodRun, PacksSequencesAsOneProcessDoes) {
   expect_close("padded", "alone", 8);
   Pod pod({.processes = 2, .devices_each = 2});
   ASSERT_THAT(pod.run(command("pod", "8 4 replicas unrolled packed")), Each(0)) << pod.said(0);
-  EXPECT_THAT(pod.said(0), HasSubstr("train: packing on: 8 sequences of a step need 4 rows of 32"));
+  EXPECT_THAT(pod.said(0),
+              HasSubstr("train: packing on: 8 examples of a step fit into 4 rows of 32"));
   expect_same_files(checkpoint("pod", 8), checkpoint("alone", 8));
 }
 

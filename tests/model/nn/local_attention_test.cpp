@@ -28,7 +28,7 @@ compiler::Program attended(Keys keys, bool in_blocks) {
   Parameters parameters;
   const Scope s(graph, parameters);
   std::vector<Tensor> in;
-  for (int i = 0; i < 4; ++i) in.push_back(graph.argument({DType::f64, {kB, kS, kN, kD}}));
+  for (int i = 0; i < 4; ++i) in.push_back(graph.argument({DType::f32, {kB, kS, kN, kD}}));
   AttentionInputs inputs{.q = in[0], .k = in[1], .v = in[2]};
   if (keys == Keys::masked) {
     // Every third key, other ones in each row.
@@ -75,7 +75,7 @@ TEST(LocalAttention, BlocksMatchAllKeysUnderAWindow) {
 // 5 blocks of 4 queries and 8 keys each.
 TEST(LocalAttention, ComputesOnlyTheScoresWithinReach) {
   const std::string text = emit_module(attended(Keys::masked, true), "a");
-  EXPECT_THAT(text, ::testing::HasSubstr("tensor<10x2x4x8xf64>"));
+  EXPECT_THAT(text, ::testing::HasSubstr("tensor<10x2x4x8xf32>"));
   EXPECT_THAT(text, ::testing::Not(::testing::HasSubstr("x19x19x")));
 }
 

@@ -11,6 +11,7 @@
 #include "model/models/roberta_config.h"
 #include "model/tasks/electra_task.h"
 #include "model/tasks/masked_lm_task.h"
+#include "model/train_step/model_flops.h"
 #include "pjrt/topology.h"
 #include "reference/evaluate.h"
 #include "runs/collectives.h"
@@ -242,6 +243,17 @@ TEST(PackedSteps, DrawTheMasksOfPaddedOnes) {
   config.micro_batches = 2;
   expect_same_steps(train(client, task, config, mesh_placement("data=4,fsdp=2"), true), padded,
                     1e-5);
+}
+
+// Four sequences in two rows of 16: the layers need half of the operations, the heads as many.
+TEST(PackedSteps, NeedFewerOperations) {
+  BertTask bert = mesh_bert();
+  const Task task = bert_task(bert);
+  const double packed = training_flops(packed_task(task, 8), 4);
+  bert.model.num_hidden_layers = 1;  // of two
+  const double one_layer = training_flops(bert_task(bert));
+  EXPECT_LT(packed, one_layer);  // segments are looked up by a matmul, too
+  EXPECT_GT(packed, 0.95 * one_layer);
 }
 
 TEST(PackedSteps, AreNotForTwoTowers) {

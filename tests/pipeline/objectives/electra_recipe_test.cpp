@@ -280,8 +280,8 @@ TEST_F(ElectraRecipe, RejectsFoldersWithoutAModelBeforeAnythingIsWritten) {
       error_of<UsageError>([&] { run_recipe(recipe({"train.init_from=" + dir_.file("none")})); }),
       testing::AllOf(HasSubstr("init: there is no "), HasSubstr("none\n")));
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe({"train.init_from=some-model"})); }),
-              HasSubstr("; to download this model: hf download google-bert/bert-base-uncased "
-                        "--local-dir some-model"));
+              HasSubstr("; smelt does not download models: hf download ORGANIZATION/NAME "
+                        "--local-dir FOLDER does"));
   EXPECT_FALSE(std::filesystem::exists(dir_.file("out/text")));
 }
 
