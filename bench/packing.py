@@ -30,6 +30,7 @@ def parse_flags():
     p.add_argument("--seq", type=int, default=512, help="tokens per row")
     p.add_argument("--steps", type=int, default=3, help="timed steps per run on the CPU")
     p.add_argument("--rounds", type=int, default=2, help="runs of each kind on the CPU")
+    p.add_argument("--flags", default="", help="more flags of `smelt bench` on the CPU, as '--layers=scan --save=layer'")
     p.add_argument("--lengths", default="", help="file with one number of tokens per line")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"), help="the program")
     return p.parse_args()
@@ -61,14 +62,14 @@ def ratio(padded, packed, fitting):
 
 def on_cpu(args, lengths):
     shape = [f"--model={args.model}", f"--batch={args.batch}", f"--seq={args.seq}", f"--predictions={args.seq * 3 // 20}",
-             f"--steps={args.steps}", f"--lengths={lengths}"]
+             f"--steps={args.steps}", f"--lengths={lengths}", *args.flags.split()]
     runs = {"padded": [], "packed": []}
     for _ in range(args.rounds):
         runs["padded"].append(bench(args, shape))
         runs["packed"].append(bench(args, [*shape, "--packing"]))
     best = {kind: min(run["step_s_min"] for run in all_runs) for kind, all_runs in runs.items()}
     packed = runs["packed"][0]
-    print(f"cpu, {args.model}, {args.batch} x {args.seq}: padded {best['padded']:.3f} s, packed into {packed['packed_rows']} rows "
+    print(f"cpu, {' '.join([args.model, args.flags])}, {args.batch} x {args.seq}: padded {best['padded']:.3f} s, packed into {packed['packed_rows']} rows "
           f"{best['packed']:.3f} s; {100 * packed['fitting_batches']:.0f} % of batches fit: "
           f"{ratio(best['padded'], best['packed'], packed['fitting_batches']):.2f} times as fast", flush=True)
 

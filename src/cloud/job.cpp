@@ -237,7 +237,7 @@ void Job::take_end(const TpuNode& node, int status) {
     tell("the command has ended: done");
     return go(JobStep::clean);
   }
-  if (status == kUsersToMend)
+  if (status == kUserError)
     return fail("the command ended with status 2; its last output says why");
   tell(str("the command ended with status ", status));
   start_command(node);

@@ -158,6 +158,6 @@ class Job {
 };
 
 // smelt's exit status for an error that the user has to correct.
-inline constexpr int kUsersToMend = 2;
+inline constexpr int kUserError = 2;
 
 }  // namespace smelt::cloud

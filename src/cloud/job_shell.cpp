@@ -74,8 +74,8 @@ std::string with_worker(int worker, const std::string& log) {
 void join_state(JobWorkers::Look& all, const JobWorkers::Look& one, bool is_first) {
   using State = JobWorkers::Look::State;
   all.state = is_first ? one.state : std::min(all.state, one.state);
-  if (one.state != State::ended || one.status == 0 || all.status == kUsersToMend) return;
-  const bool comes_first = all.status == 0 || one.status == kUsersToMend;
+  if (one.state != State::ended || one.status == 0 || all.status == kUserError) return;
+  const bool comes_first = all.status == 0 || one.status == kUserError;
   all.status = comes_first ? one.status : std::min(all.status, one.status);
 }
 

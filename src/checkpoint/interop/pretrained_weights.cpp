@@ -34,8 +34,8 @@ bool reads_as_hub_name(const std::string& name) {
                        ? str("init: ", folder, " has neither a checkpoint nor config.json")
                        : str("init: there is no ", folder),
                    str("give a smelt model folder, a TensorFlow checkpoint "
-                       "(…/bert_model.ckpt), or a Hugging "
-                       "Face folder of a BERT, an ELECTRA or a T5",
+                       "(…/bert_model.ckpt), or a Hugging Face folder of a BERT, RoBERTa, "
+                       "ModernBERT, ELECTRA or T5",
                        reads_as_hub_name(folder)
                            ? "; smelt does not download models: hf download ORGANIZATION/NAME "
                              "--local-dir FOLDER does"

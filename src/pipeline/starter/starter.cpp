@@ -169,7 +169,7 @@ std::string tuning_fields(const StarterRecipe& s) {
 }
 
 std::string classify_text(const StarterRecipe& s) {
-  return starter_head(s, "Text classification with a pre-trained BERT or ELECTRA.",
+  return starter_head(s, "Text classification with a pre-trained BERT, ModernBERT or ELECTRA.",
                       "my-classifier") +
          "data:\n" + yaml_line("  train", quoted_text(s.input), "JSONL, TSV, CSV or Parquet") +
          yaml_line("  text", "text", "column of the text") +
@@ -239,7 +239,8 @@ const std::vector<Starter>& starters() {
       {{"electra", "an ELECTRA from your own text"}, electra_text},
       {{"t5", "a T5 from your own text"}, t5_text},
       {{"continue", "continued pre-training of a BERT on your own text"}, continue_text},
-      {{"classify", "text classification with a pre-trained BERT or ELECTRA"}, classify_text},
+      {{"classify", "text classification with a pre-trained BERT, ModernBERT or ELECTRA"},
+       classify_text},
       {{"entities", "a class for each word: names, places"}, entities_text},
       {{"text_to_text", "text generation from texts with a pre-trained T5"}, text_to_text_text}};
   return kKinds;
