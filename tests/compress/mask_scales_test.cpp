@@ -1,4 +1,5 @@
-// Rescales the units that are kept to compensate for those that are pruned.
+// Scaling factors for the neurons and heads that remain after pruning: they restore the output if
+// duplicates are pruned, and match NumPy's least squares.
 #include "compress/mask_scales.h"
 
 #include <gmock/gmock.h>

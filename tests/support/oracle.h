@@ -22,7 +22,8 @@ inline CommandOutput run_oracle(const std::string& command) {
 
 }  // namespace smelt
 
-// Skips or fails the test if scripts/test has not installed the oracles.
+// Skips the test if .venv-oracle, which scripts/test installs, is missing; fails it instead if
+// SMELT_REQUIRE contains "oracle".
 #define REQUIRE_ORACLE()                                  \
   if (!std::filesystem::exists(::smelt::oracle_python())) \
   SKIP_OR_FAIL_WITHOUT("oracle", ::smelt::oracle_python() \

@@ -83,7 +83,7 @@ class FlaxTree {
   }
   std::string name() {
     const auto size = size_of(byte(), 0xA0, 0x1F, 0xD9, 1, 3);
-    if (!size) fail("has a name that is not a string");
+    if (!size) fail("contains a key or a type name that is not a string");
     return text(*size);
   }
   std::int64_t whole() {

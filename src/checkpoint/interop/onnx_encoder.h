@@ -1,6 +1,6 @@
 // Adds the layers of models to an ONNX graph, with weights in floating point or int8
 // (checkpoint/interop/int8_weights.h). Each function returns the name of its output.
-//   B batch   S sequence   E embedding   H hidden   N heads   D head width
+//   B batch   S sequence   H hidden   C classes or other outputs
 #pragma once
 
 #include <string>

@@ -63,7 +63,7 @@ class StoredFamily {
   virtual bool has_encoder(const io::LazyTensors& tensors) const;
 
   // Return the names of the config and vocabulary files that are stored next to a checkpoint.
-  virtual std::string config_file() const;  // "bert_config.json"
+  virtual std::string config_file() const;  // name() + "_config.json", as "bert_config.json"
   virtual std::string vocabulary_file() const { return "vocab.txt"; }
   // Returns the possible paths of the vocabulary in a folder. Callers use the first that exists.
   virtual std::vector<std::string> vocabulary_files(const std::string& folder) const;

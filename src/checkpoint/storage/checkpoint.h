@@ -102,8 +102,8 @@ std::string committed_path(const std::string& model_dir, std::int64_t step);
 
 // Loads a committed checkpoint. Checks the checksum of every file and that the slices cover their
 // tensors. load_checkpoint() assembles sliced tensors in memory; all other tensors stay
-// memory-mapped if the file is local. Throws UsageError with the existing steps if there is no such
-// checkpoint, or DamagedCheckpoint.
+// memory-mapped if the file is local. Throws DamagedCheckpoint if a check fails, and UsageError,
+// whose hint lists the existing steps, if there is no such checkpoint.
 Checkpoint load_checkpoint(const std::string& model_dir, std::int64_t step);
 SlicedCheckpoint load_sliced_checkpoint(const std::string& model_dir, std::int64_t step);
 // Opens a checkpoint without reading its tensors, for a process whose devices hold only some of the

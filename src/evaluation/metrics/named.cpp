@@ -159,7 +159,9 @@ SetsOfClasses sets_of_classes(const Side& predicted, const Side& wanted) {
 
 // Returns a multi-label metric.
 ScoreOf set_metric(std::string_view metric, const Side& predicted, const Side& wanted) {
-  if (metric == "matthews") refuse(wanted, 0, "one label");
+  if (metric == "matthews")
+    throw UsageError("metrics: matthews does not support examples with lists of labels",
+                     "use another metric, such as f1-macro");
   return
       [metric = std::string(metric), all = sets_of_classes(predicted, wanted)](Examples examples) {
         ClassCounts counts(all.names.size());

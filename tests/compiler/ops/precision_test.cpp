@@ -50,7 +50,8 @@ Value ones_but_first(const Shape& shape, double first) {
   return out;
 }
 
-// Returns d loss / d w on the CPU, where the loss sums `products` of x and w in bf16.
+// Returns the gradient of loss(x, narrow(w, bf16)) with respect to w, computed on the CPU. x is
+// bf16; w is f32 [1,1].
 template <class Loss>
 Value weight_gradient(const Dims& x_dims, Convert narrow, const Loss& loss) {
   Program p;

@@ -53,7 +53,8 @@ class Gangs {
  public:
   Gangs(int processes) : queues_(static_cast<std::size_t>(processes)) {}
 
-  // Starts programs that all their processes have launched. Never returns; has its own thread.
+  // Starts each program once all of its processes have launched it. Never returns; call it in a
+  // separate thread.
   void dispatch();
 
   void put(std::uint64_t value, pjrt::Buffer array);

@@ -1,14 +1,20 @@
-// The program that tests run as each process of a pod, or as one process with as many devices:
+// The program that tests run as each process of a pod or, for comparison, as a single process with
+// all of the pod's devices:
 //   facts                                    prints all devices and their processes
 //   train DEVICES MESH FORM STEPS [DIE_AT]   trains a small BERT; prints losses and a hash of each
 //                                            tensor; process 1 exits before step DIE_AT
 //   job FOLDER MODEL STEPS DEVICES MESH FORM [WHAT [AT]]
-//                                            calls train(), in a pod with a hub
-//   order NAMES...                           launches programs in the order of NAMES, of which each
-//                                            process may have its own
-// FORM is unrolled, scan or tpu (which also selects the device). WHAT is one of:
+//                                            calls train(); connects to the CoordinationService at
+//                                            POD_HUB if that variable is set
+//   order NAMES...                           launches the programs that the letters of NAMES name,
+//                                            such as abcb, in that order; of several arguments,
+//                                            process p takes argument p modulo their number
+// FORM: unrolled (CPU settings) or scan (TPU settings, f32); for job also tpu (as scan, on device
+// tpu). WHAT is one of:
 //   die, stop         process 1 exits, or gets a signal, at step AT
-//   another, longer   process 1 has another seed, or more steps
+//   another           process 1 has another seed
+//   longer            process 1 has twice as many steps
+//   packed            all processes pack the examples
 //   validate          all processes evaluate
 //   cut               all evaluate, and process 1 gets a signal as the evaluation of step AT begins
 #include <unistd.h>
