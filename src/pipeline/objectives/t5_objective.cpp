@@ -60,7 +60,8 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("inputs_length", c.inputs_length,
         "encoder tokens per example, including sentinels and end of sequence");
   visit("targets_length", c.targets_length,
-        "decoder tokens per example; 0: as many as the noise in the inputs yields, 114 for 512; "
+        "decoder tokens per example; 0: computed from data.inputs_length and the noise (114 for "
+        "inputs of 512 tokens, by default); "
         "lm: length of a window");
   visit("noise_density", c.noise_density,
         "share of tokens that are noise; iid_denoise_text: probability that a span begins");
