@@ -1,7 +1,5 @@
 #include "train/packing_plan.h"
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "base/log.h"
 #include "base/number_format.h"
@@ -52,11 +50,10 @@ std::optional<data::PackingPlan> packing_plan(const TrainJob& job,
     log_info("train: packing off, because {}", why);
     return {};
   }
-  const auto tokens = std::ranges::find(job.task.features, job.task.tokens, &io::Feature::name);
-  CHECK(tokens != job.task.features.end(), job.task.name);
+  const std::size_t tokens = data::find_feature(job.task.features, job.task.tokens);
   const data::PackingPlan plan =
       data::choose_rows(source, {.tokens = job.task.tokens,
-                                 .length = tokens->row.at(0),
+                                 .length = job.task.features[tokens].row.at(0),
                                  .batch_size = job.config.batch_size,
                                  .devices = placement.row_shards(),
                                  .micro_batches = job.config.micro_batches});

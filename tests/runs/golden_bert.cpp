@@ -91,16 +91,4 @@ data::Batch joined(data::Batch batch, const data::Batch& more) {
   return batch;
 }
 
-data::Batch rows_of(const data::Batch& batch, std::int64_t first, std::int64_t last) {
-  data::Batch out{.rows = last - first, .arrays = {}};
-  for (const data::HostArray& array : batch.arrays) {
-    const auto row = static_cast<std::int64_t>(array.bytes.size()) / batch.rows;
-    compiler::Shape shape = array.shape;
-    shape.dims[0] = out.rows;
-    out.arrays.push_back(
-        {shape, {array.bytes.begin() + first * row, array.bytes.begin() + last * row}});
-  }
-  return out;
-}
-
 }  // namespace smelt

@@ -40,6 +40,5 @@ class GoldenBert {
 // Returns the rows of both batches.
 data::Batch joined(data::Batch batch, const data::Batch& more);
 // Returns rows [first, last) of a batch.
-data::Batch rows_of(const data::Batch& batch, std::int64_t first, std::int64_t last);
 
 }  // namespace smelt

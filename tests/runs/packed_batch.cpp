@@ -5,19 +5,9 @@
 #include "runs/mesh_bert.h"
 
 namespace smelt {
-namespace {
-
-std::size_t index_of(const io::Features& features, std::string_view name) {
-  const auto found = std::ranges::find(features, name, &io::Feature::name);
-  CHECK(found != features.end(), name);
-  return static_cast<std::size_t>(found - features.begin());
-}
-
-}  // namespace
-
 data::Batch short_sequences(const io::Features& features, std::int64_t rows, std::uint64_t seed) {
   data::Batch batch = mesh_batch(features, rows, seed);
-  const std::size_t mask = index_of(features, "input_mask");
+  const std::size_t mask = data::find_feature(features, "input_mask");
   const std::int64_t S = features[mask].row[0];
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t tokens = 3 + 7 * (row + static_cast<std::int64_t>(seed)) % (S / 2);
@@ -38,7 +28,7 @@ data::Batch short_sequences(const io::Features& features, std::int64_t rows, std
 data::PackingPlan packing_plan_of(const model::Task& task, const data::Batch& batch,
                                   std::int64_t devices, std::int64_t micro_batches,
                                   std::int64_t rows) {
-  const std::size_t mask = index_of(task.features, task.tokens);
+  const std::size_t mask = data::find_feature(task.features, task.tokens);
   data::PackingPlan plan{.tokens = task.tokens,
                          .length = task.features[mask].row[0],
                          .batch_size = batch.rows,

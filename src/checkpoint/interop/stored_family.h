@@ -160,7 +160,8 @@ class FolderFamily : public StoredFamily {
   // Returns the config.json for a class of transformers.
   virtual Json folder_config(const model::Encoder& encoder,
                              const std::string& class_name) const = 0;
-  // Returns the parameters of a masked LM. Those that begin with one of heads() may be missing.
+  // Returns the parameters of a masked LM. Parameters whose names begin with one of heads() may be
+  // missing.
   virtual std::vector<ParameterName> masked_lm_names(const model::Encoder& encoder) const = 0;
   virtual std::span<const std::string_view> heads() const = 0;
 };

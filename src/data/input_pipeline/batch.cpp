@@ -4,6 +4,24 @@
 
 namespace smelt::data {
 
+std::size_t find_feature(const io::Features& features, std::string_view name) {
+  const auto found = std::ranges::find(features, name, &io::Feature::name);
+  CHECK(found != features.end(), name);
+  return static_cast<std::size_t>(found - features.begin());
+}
+
+Batch rows_of(const Batch& batch, std::int64_t first, std::int64_t last) {
+  Batch out{.rows = last - first, .arrays = {}};
+  for (const HostArray& array : batch.arrays) {
+    const auto row = static_cast<std::int64_t>(array.bytes.size()) / batch.rows;
+    compiler::Shape shape = array.shape;
+    shape.dims[0] = out.rows;
+    out.arrays.push_back(
+        {shape, {array.bytes.begin() + first * row, array.bytes.begin() + last * row}});
+  }
+  return out;
+}
+
 Batch empty_batch(const io::Features& features, std::int64_t rows) {
   CHECK(rows >= 1, rows);
   Batch batch{.rows = rows, .arrays = {}};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -33,10 +34,16 @@ struct HostArray {
 struct Batch {
   std::int64_t rows = 0;
   std::vector<HostArray> arrays;  // in the order of the features
-  // The same sequences packed (data/input_pipeline/pack.h), or null. On several hosts it holds the
-  // packed batch's rows of this host, which may be of other sequences.
+  // The packed form of the batch (data/input_pipeline/pack.h), or null. On several hosts, the rows
+  // of a host may be other sequences in it.
   std::shared_ptr<const Batch> packed = {};
 };
+
+// Returns the index of a feature, and of its array in a batch. An unknown name is a bug.
+std::size_t find_feature(const io::Features& features, std::string_view name);
+
+// Returns the rows [first, last) of a batch, without its packed form.
+Batch rows_of(const Batch& batch, std::int64_t first, std::int64_t last);
 
 // Returns a batch of zeros.
 Batch empty_batch(const io::Features& features, std::int64_t rows);

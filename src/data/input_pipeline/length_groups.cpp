@@ -9,12 +9,6 @@
 namespace smelt::data {
 namespace {
 
-std::size_t find_feature(const io::Features& features, std::string_view name) {
-  const auto found = std::ranges::find(features, name, &io::Feature::name);
-  CHECK(found != features.end(), name);
-  return static_cast<std::size_t>(found - features.begin());
-}
-
 // Returns the index of the step's batch among the batches of its group, which are sorted by length.
 std::uint64_t turn_of(std::uint64_t step, const StepGroup& group, std::uint64_t key) {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> order;

@@ -65,12 +65,6 @@ class RowFiller {
   std::multimap<std::int64_t, std::int64_t> by_room_;  // free slots of a row -> row
 };
 
-std::size_t index_of(const io::Features& features, std::string_view name) {
-  const auto found = std::ranges::find(features, name, &io::Feature::name);
-  CHECK(found != features.end(), name);
-  return static_cast<std::size_t>(found - features.begin());
-}
-
 // Returns the batch with its rows in another order.
 Batch reordered(const Batch& batch, const std::vector<std::int64_t>& order) {
   Batch out{.rows = batch.rows, .arrays = {}};
@@ -110,15 +104,8 @@ double mean_time(const std::vector<std::int64_t>& needed, std::int64_t rows, std
 // Returns a host's rows of a whole batch.
 Batch part_of(const Batch& batch, HostShare share) {
   CHECK(batch.rows % share.hosts == 0, batch.rows, " rows for ", share.hosts, " hosts");
-  Batch out{.rows = batch.rows / share.hosts, .arrays = {}};
-  for (const HostArray& array : batch.arrays) {
-    HostArray& to = out.arrays.emplace_back(HostArray{array.shape, {}});
-    to.shape.dims[0] = out.rows;
-    const std::size_t size = to.shape.size_bytes();
-    const auto begin = array.bytes.begin() + static_cast<std::ptrdiff_t>(size) * share.host;
-    to.bytes.assign(begin, begin + static_cast<std::ptrdiff_t>(size));
-  }
-  return out;
+  const std::int64_t rows = batch.rows / share.hosts;
+  return rows_of(batch, share.host * rows, (share.host + 1) * rows);
 }
 
 std::uint32_t crc_of(const std::vector<std::int64_t>& lengths, std::uint32_t seed) {
@@ -164,7 +151,7 @@ PackedPlaces pack_sequences(const std::vector<std::int64_t>& lengths, const Pack
 std::optional<Batch> pack(const Batch& batch, const io::Features& features,
                           const PackingPlan& plan) {
   CHECK(batch.rows == plan.batch_size, batch.rows, " of ", plan.batch_size);
-  const auto lengths = sequence_lengths(batch.arrays[index_of(features, plan.tokens)]);
+  const auto lengths = sequence_lengths(batch.arrays[find_feature(features, plan.tokens)]);
   if (!lengths) return {};
   const PackedPlaces places = pack_sequences(*lengths, plan);
   if (places.rows > plan.rows) return {};
@@ -203,7 +190,7 @@ PackingPlan with_best_rows(PackingPlan plan, const std::vector<std::int64_t>& ne
 }
 
 PackingPlan choose_rows(const ExampleSource& source, PackingPlan plan) {
-  const std::size_t tokens = index_of(source.features(), plan.tokens);
+  const std::size_t tokens = find_feature(source.features(), plan.tokens);
   std::vector<std::int64_t> needed;
   std::uint32_t crc = 0;
   Prefetch batches(source, plan.batch_size, 0);

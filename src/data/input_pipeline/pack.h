@@ -25,10 +25,10 @@ struct PackingPlan {
   std::int64_t devices = 1;        // number of parts of a batch: adjacent sequences
   std::int64_t micro_batches = 1;  // number of parts of a device's sequences: every n-th one
   std::int64_t rows = 0;           // packed rows per shard
-  // Of the batches by which choose_rows() chose: the share that fits into these rows, the time of a
-  // step as a share of its time without packing, and a checksum of their lengths.
-  double fitting = 1, time = 1;
-  std::uint32_t lengths_crc = 0;
+  // choose_rows() sets these from the batches that it reads.
+  double fitting = 1;             // the share of the batches that fits into `rows`
+  double time = 1;                // the mean time of a step, over its time without packing
+  std::uint32_t lengths_crc = 0;  // a checksum of the sequences' lengths
 
   std::int64_t shards() const { return devices * micro_batches; }
   std::int64_t shard_size() const { return batch_size / shards(); }  // sequences per shard

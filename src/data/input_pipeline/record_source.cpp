@@ -69,10 +69,10 @@ RecordSource::RecordSource(const RecordOptions& options)
 // Counts tokens by reading the records, to replace a missing index.
 void RecordSource::count_tokens(const std::string& feature) {
   constexpr std::uint64_t kAtOnce = 1024;
-  const auto at = std::ranges::find(features(), feature, &io::Feature::name) - features().begin();
+  const std::size_t at = find_feature(features(), feature);
   for (std::uint64_t first = 0; first < size(); first += kAtOnce) {
     const Batch batch = examples_in_order(first, std::min(kAtOnce, size() - first));
-    const auto values = batch.arrays.at(static_cast<std::size_t>(at)).values<std::int32_t>();
+    const auto values = batch.arrays[at].values<std::int32_t>();
     const std::size_t length = values.size() / static_cast<std::size_t>(batch.rows);
     for (std::size_t begin = 0; begin < values.size(); begin += length)
       tokens_.push_back(static_cast<std::uint32_t>(

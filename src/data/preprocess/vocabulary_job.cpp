@@ -217,20 +217,20 @@ static void log_normalization(const VocabularyJob& job) {
 }
 
 VocabularySummary train_vocabulary(const VocabularyJob& given) {
-  const auto start = Clock::now();
-  const VocabularyJob job = with_segment_command(given);
+  VocabularyJob job = with_segment_command(given);
   check(job);
-  if (job.type == VocabularyType::choose) {
+  const bool is_chosen = job.type == VocabularyType::choose;
+  if (is_chosen) {
     if (!is_rereadable(job.text))
       throw UsageError(str("vocab: --type auto reads the text twice, but --input ", job.text.input,
                            " can be read only once"),
                        "name the type, such as --type wordpiece, or store the text in a file");
-    VocabularyJob chosen = job;
-    chosen.type = choose_vocabulary_type(job.text);
-    return train_vocabulary(chosen);
+    job.type = choose_vocabulary_type(job.text);
+    check(job);
   }
+  const auto start = Clock::now();
   log_normalization(job);
-  if (job.type == VocabularyType::wordpiece && is_rereadable(job.text))
+  if (!is_chosen && job.type == VocabularyType::wordpiece && is_rereadable(job.text))
     warn_of_unseparated_words(job.text);
   VocabularySummary summary;
   text::SampledLines lines(job.text);

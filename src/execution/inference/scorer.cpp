@@ -17,11 +17,8 @@ namespace {
 std::vector<std::size_t> row_weights_of(const model::Task& task, const HeldOut& held_out) {
   std::vector<std::size_t> out;
   if (held_out.as_original) return out;
-  for (const std::string& name : task.row_weights) {
-    const auto found = std::ranges::find(task.features, name, &io::Feature::name);
-    CHECK(found != task.features.end(), name);
-    out.push_back(static_cast<std::size_t>(found - task.features.begin()));
-  }
+  for (const std::string& name : task.row_weights)
+    out.push_back(data::find_feature(task.features, name));
   return out;
 }
 

@@ -16,34 +16,32 @@ using compiler::slice_axis;
 using compiler::Tensor;
 namespace {
 
-using MaskOf = std::function<AttentionMask(const EncoderInputs& in)>;
-AttentionMask whole_sequence(const EncoderInputs& in) { return attention_mask(in); }
+// The tokens that a position of a causal tower attends to, in addition to itself.
+enum class Sees { before, after };
+// Returns an attention mask that also excludes later (or earlier) keys.
+AttentionMask causal_mask(Tensor input_mask, Sees sees) {
+  const auto B = input_mask.dim(0), S = input_mask.dim(1);
+  const Tensor query = iota(input_mask.graph(), {DType::s32, {S, S}}, 0);
+  const Tensor key = iota(input_mask.graph(), {DType::s32, {S, S}}, 1);
+  const Tensor seen = compare(key, query, sees == Sees::before ? Compare::le : Compare::ge);
+  const Tensor band = reshape(convert(seen, DType::s32), {1, S, S});
+  return {.biases = {attention_mask(reshape(input_mask, {B, 1, S}) * band)}};
+}
 
 // Embeds the tokens with the tables in the scope `embeddings`, projects them to the hidden size if
-// it differs, and applies the encoder layers in the scope `s` with the mask that `mask` returns.
+// it differs, and applies the encoder layers in the scope `s`. The encoder is a causal tower if
+// `sees` is set; towers are never packed (electra_task()).
 Tensor encode_tokens(const Scope& s, const Scope& embeddings, const BertConfig& c, std::int64_t E,
-                     const EncoderInputs& inputs, const MaskOf& mask) {
+                     const EncoderInputs& inputs, std::optional<Sees> sees = {}) {
   return on_packed_rows(s, inputs, [&](const Scope& inner, const EncoderInputs& in) {
     const auto& random = inner.random_source();
     const Scope tables = embeddings.with_tokens(random ? random->tokens : std::nullopt);
     Tensor x = embed_tokens(tables, c, E, in);
     const auto H = c.hidden_size;
     if (E != H) x = dense(inner / "embeddings_project", x, H, glorot_uniform(E, H));
-    return encode(inner / "encoder", c, x, mask(in), in.states);
+    const AttentionMask mask = sees ? causal_mask(in.input_mask, *sees) : attention_mask(in);
+    return encode(inner / "encoder", c, x, mask, in.states);
   });
-}
-
-// The tokens that a position of a causal tower attends to, in addition to itself.
-enum class Sees { before, after };
-// Returns an attention mask that also excludes later (or earlier) keys.
-AttentionMask causal_mask(const EncoderInputs& in, Sees sees) {
-  const auto B = in.input_mask.dim(0), S = in.input_mask.dim(1);
-  const Tensor query = iota(in.input_mask.graph(), {DType::s32, {S, S}}, 0);
-  const Tensor key = iota(in.input_mask.graph(), {DType::s32, {S, S}}, 1);
-  const Tensor seen = compare(key, query, sees == Sees::before ? Compare::le : Compare::ge);
-  const Tensor band = reshape(convert(seen, DType::s32), {1, S, S});
-  if (in.sequences) return {.biases = {attention_mask(band)}, .sequences = in.sequences};
-  return {.biases = {attention_mask(reshape(in.input_mask, {B, 1, S}) * band)}};
 }
 
 // Rotates the rows of x [B,S,H] by `by` positions.
@@ -81,8 +79,8 @@ ElectraEncoded electra(const Scope& root, const ElectraConfig& c, const EncoderI
   const Scope again = root.again("discriminator");
   const Scope s = (shared == Shared::all ? again : root) / "electra";
   const Scope embeddings = (shared == Shared::nothing ? root : again) / "electra" / "embeddings";
-  const Tensor x = encode_tokens(s, embeddings, discriminator_config(c), electra_embedding_size(c),
-                                 in, whole_sequence);
+  const Tensor x =
+      encode_tokens(s, embeddings, discriminator_config(c), electra_embedding_size(c), in);
   return encoded(x, root.shared("electra/embeddings/word_embeddings"));
 }
 
@@ -91,8 +89,8 @@ ElectraEncoded electra_generator(const Scope& root, const ElectraConfig& c,
   if (!c.untied_generator) return electra(root, c, in);
   const Scope s = root / "generator";
   const Scope embeddings = (c.untied_generator_embeddings ? s : root / "electra") / "embeddings";
-  const Tensor x = encode_tokens(s, embeddings, generator_config(c), generator_embedding_size(c),
-                                 in, whole_sequence);
+  const Tensor x =
+      encode_tokens(s, embeddings, generator_config(c), generator_embedding_size(c), in);
   return encoded(x, root.shared(embeddings.path() + "/word_embeddings"));
 }
 
@@ -102,8 +100,7 @@ ElectraEncoded electra_two_towers(const Scope& root, const ElectraConfig& c,
     const Scope s = root / name;
     const Scope embeddings = c.untied_generator_embeddings ? s : shared / "electra";
     return encode_tokens(s, embeddings / "embeddings", generator_config(c),
-                         generator_embedding_size(c), in,
-                         [sees](const EncoderInputs& own) { return causal_mask(own, sees); });
+                         generator_embedding_size(c), in, sees);
   };
   const Tensor ltr = tower("generator_ltr", root, Sees::before);
   const Tensor rtl = tower("generator_rtl", root.again("generator_rtl"), Sees::after);

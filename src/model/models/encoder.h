@@ -28,7 +28,7 @@ struct EncoderInputs {
       {};  // s32 [B,S], below max_position_embeddings; empty: 0 … S-1 in each row
   compiler::Tensor sequences =
       {};  // for packed rows: s32 [B,S], see AttentionInputs::key_sequences
-  std::optional<Packing> packing = {};  // nullopt: the layers work on the rows as they are
+  std::optional<Packing> packing = {};  // nullopt: the rows are not packed
   LayerStates* states = nullptr;        // if not null, receives the hidden states of the layers
 };
 

@@ -79,7 +79,7 @@ struct Values {
 // Returns whether multiplication by `factor` is exact in floating point.
 bool is_power_of_two(double factor) { return std::exp2(std::round(std::log2(factor))) == factor; }
 
-// Returns [B,1,R,S]: 0 where a query and a key are of the same sequence, else kMaskedScore.
+// Returns a bias [B,1,R,S]: 0 if query and key belong to the same sequence, else kMaskedScore.
 Tensor other_sequences(const Scope& s, const AttentionInputs& in, DType dtype) {
   const Tensor queries = s.graph().capture(in.query_sequences);
   const Tensor keys = s.graph().capture(in.key_sequences);

@@ -26,7 +26,8 @@ struct Packing {
 
 class PackedRows {
  public:
-  // `mask` s32 [B,S] is 1 for tokens and 0 for padding. `s` tells how many shards there are.
+  // `mask` s32 [B,S] is 1 for tokens and 0 for padding. The mesh of `s` determines the number of
+  // shards.
   PackedRows(const Scope& s, const Packing& packing, compiler::Tensor mask);
 
   // Packs s32 [B,S] into [R,S]. Padding is 0.

@@ -59,12 +59,16 @@ model::MaskedLmTask with_vocabulary(const std::string& family, Json model, model
   return task;
 }
 
+// Returns the recipe's settings of the task, without encoder and special tokens.
+model::MaskedLmTask settings_of(const MaskedLmFamily& family, const Recipe& r) {
+  return {.seq_length = masked_lm_data(r).seq_length,
+          .mask_prob = mask_prob(family, r),
+          .last_mask_prob = r.model.value(kLastMaskProb, 0.0),
+          .steps = r.train.steps};
+}
+
 model::MaskedLmTask task_of(const MaskedLmFamily& family, const Recipe& r) {
-  model::MaskedLmTask task{.seq_length = masked_lm_data(r).seq_length,
-                           .mask_prob = mask_prob(family, r),
-                           .last_mask_prob = r.model.value(kLastMaskProb, 0.0),
-                           .steps = r.train.steps};
-  return with_vocabulary(family.name, r.model, std::move(task), vocabulary_of(r),
+  return with_vocabulary(family.name, r.model, settings_of(family, r), vocabulary_of(r),
                          "model.vocab_size");
 }
 
@@ -75,12 +79,8 @@ void check_masked_lm(const MaskedLmFamily& family, const Recipe& r) {
   checks.at_least("model.vocab_size", 0);
   Json model = r.model;
   if (model.value("vocab_size", std::int64_t{0}) == 0) model["vocab_size"] = r.vocab.size;
-  model::MaskedLmTask task{
-      .encoder = model::parse_encoder(family.name, model, r.origin({"model.type"}) + ": model"),
-      .seq_length = masked_lm_data(r).seq_length,
-      .mask_prob = mask_prob(family, r),
-      .last_mask_prob = r.model.value(kLastMaskProb, 0.0),
-      .steps = r.train.steps};
+  model::MaskedLmTask task = settings_of(family, r);
+  task.encoder = model::parse_encoder(family.name, model, r.origin({"model.type"}) + ": model");
   const std::int64_t most = model::encoder_sizes(task.encoder).max_position_embeddings;
   checks.require(task.seq_length <= most, {"data.seq_length", "model.max_position_embeddings"},
                  str("data.seq_length is ", task.seq_length, ", must be at most ", most,

@@ -18,8 +18,7 @@ constexpr std::int64_t kRowsAtOnce = 64;
 std::map<std::int32_t, double> count_words_of(const UnigramJob& job, const std::string& data,
                                               std::uint64_t examples) {
   const io::Features& features = job.task.features;
-  const auto feature = std::ranges::find(features, job.feature, &io::Feature::name);
-  CHECK(feature != features.end(), job.feature);
+  const std::size_t feature = data::find_feature(features, job.feature);
   const auto source = data::open_examples({.input = data,
                                            .features = features,
                                            .kind = job.task.record_kind,
@@ -32,8 +31,7 @@ std::map<std::int32_t, double> count_words_of(const UnigramJob& job, const std::
   examples = std::min(examples, source->size());
   for (std::uint64_t first = 0; first < examples; first += kRowsAtOnce) {
     const data::Batch batch = source->batch_in_order(first / kRowsAtOnce, kRowsAtOnce);
-    const auto ids =
-        batch.arrays[static_cast<std::size_t>(feature - features.begin())].values<std::int32_t>();
+    const auto ids = batch.arrays[feature].values<std::int32_t>();
     const std::size_t rows = std::min<std::size_t>(kRowsAtOnce, examples - first);
     for (const std::int32_t id : ids.first(ids.size() / kRowsAtOnce * rows))
       if (const auto word = counts.find(id); word != counts.end()) ++word->second;

@@ -11,6 +11,7 @@
 #include "model/models/roberta_config.h"
 #include "model/tasks/electra_task.h"
 #include "model/tasks/masked_lm_task.h"
+#include "model/tasks/token_features.h"
 #include "model/train_step/model_flops.h"
 #include "pjrt/topology.h"
 #include "reference/evaluate.h"
@@ -69,7 +70,7 @@ Task tiny_roberta() {
   return tiny_masked_lm(roberta_encoder(c, "test"));
 }
 
-Task tiny_modernbert() {
+ModernbertConfig tiny_modernbert_config() {
   ModernbertConfig c;
   c.vocab_size = 12;
   c.hidden_size = 8;
@@ -78,8 +79,13 @@ Task tiny_modernbert() {
   c.intermediate_size = 6;
   c.max_position_embeddings = 16;
   c.local_attention = 4;
-  c.embedding_dropout = c.attention_dropout = c.mlp_dropout = 0.1;
   c.initializer_range = 0.5;
+  return c;
+}
+
+Task tiny_modernbert() {
+  ModernbertConfig c = tiny_modernbert_config();
+  c.embedding_dropout = c.attention_dropout = c.mlp_dropout = 0.1;
   return tiny_masked_lm(modernbert_encoder(c, "test"));
 }
 
@@ -272,24 +278,10 @@ TEST(PackedSteps, SequencesDoNotSeeTheirNeighbours) {
   data::Batch other = batch;
   for (std::int32_t& id : other.arrays[0].values<std::int32_t>().first(16)) id = (id + 1) % 12;
   const data::PackingPlan plan = packing_plan_of(task, batch);
-  ModernbertConfig c;
-  c.vocab_size = 12;
-  c.hidden_size = 8;
-  c.num_hidden_layers = 4;
-  c.num_attention_heads = 2;
-  c.intermediate_size = 6;
-  c.max_position_embeddings = 16;
-  c.local_attention = 4;
-  c.initializer_range = 0.5;
-  const Encoder encoder = modernbert_encoder(c, "test");
+  const Encoder encoder = modernbert_encoder(tiny_modernbert_config(), "test");
   Prediction prediction{.features = packed_task(task, plan.slots()).features};
   prediction.outputs = [&](const Scope& root, const Inputs& in) {
-    EncoderInputs inputs{.input_ids = in["input_ids"],
-                         .input_mask = in["input_mask"],
-                         .segment_ids = in["segment_ids"]};
-    inputs.packing = {
-        .tokens = in["packed_tokens"], .starts = in["packed_starts"], .rows = in["packed_rows"]};
-    return std::vector{encoder->sequence(root, inputs)};
+    return std::vector{encoder->sequence(root, encoder_inputs(in))};
   };
   const StepProgram program = predict_program(prediction, 6);
   const execution::CompiledStep step(client, program);
