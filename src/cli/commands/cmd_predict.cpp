@@ -215,6 +215,7 @@ void add_predict_command(CLI::App& app) {
       ->capture_default_str();
   add_row_fields(*command, *f);
   command->add_option("--out", f->out, "write JSON lines to this file instead of standard output");
+  command->add_flag("--overwrite", f->overwrite, "replace an existing --out file");
   const auto number = [&](const char* name, auto& value, double least, const char* help) {
     command->add_option(name, value, help)->check(number_from(least))->capture_default_str();
   };

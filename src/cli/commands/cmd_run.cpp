@@ -62,6 +62,14 @@ RecipeOption made_small(RecipeOption recipe) {
   return recipe;
 }
 
+// Returns the dry run as JSON, or prints its text.
+OrderedJson dry_run(const RecipeOption& given, const BeginFlags& begin, bool json) {
+  const pipeline::Recipe recipe = begin.load(given);
+  if (json) return pipeline::dry_run_json(recipe, begin.beginning());
+  std::cout << pipeline::dry_run_text(recipe, begin.beginning());
+  return {};
+}
+
 }  // namespace
 
 void run_and_report(const pipeline::Recipe& recipe, const pipeline::Beginning& beginning) {
@@ -79,21 +87,17 @@ void add_run_command(CLI::App& app) {
   const auto recipe = add_recipe_options(*command);
   const auto begin = add_begin_flags(*command);
   auto flags = std::make_shared<RunCommandFlags>();
-  auto* dry_run = command->add_flag("--dry-run", flags->dry_run,
-                                    "only check what the run needs and print what it would do");
+  command->add_flag("--dry-run", flags->dry_run,
+                    "only check what the run needs and print what it would do");
   command->add_flag(
       "--small", flags->small,
       "try the recipe on this CPU: a small model and at most 300 steps, on the recipe's "
       "text; the output folder is the recipe's with the suffix -small");
   add_json_flag(*command, flags->json);
-  dry_run->excludes(command->get_option("--json"));
   command->callback([recipe, begin, flags] {
     const RecipeOption given = flags->small ? made_small(*recipe) : *recipe;
-    if (flags->dry_run) {
-      std::cout << pipeline::dry_run_text(begin->load(given), begin->beginning());
-      return;
-    }
     print_events(flags->json, [&] {
+      if (flags->dry_run) return dry_run(given, *begin, flags->json);
       OrderedJson result;
       begin->load_and_run(given, [&](const pipeline::Recipe& loaded) {
         run_and_report(loaded, begin->beginning());

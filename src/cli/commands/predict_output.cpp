@@ -12,9 +12,9 @@ namespace smelt::cli {
 
 PredictionOutput::PredictionOutput(const PredictFlags& flags) : flags_(flags) {
   if (flags.out.empty()) return;
-  if (io::exists(flags.out))
+  if (!flags.overwrite && io::exists(flags.out))
     throw UsageError(str("predict: --out ", flags.out, " exists already"),
-                     "name another file with --out");
+                     "name another file with --out, or replace it with --overwrite");
   io::remove_abandoned({flags.out});
   file_.emplace(flags.out);
 }

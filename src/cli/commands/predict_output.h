@@ -16,13 +16,13 @@ struct PredictFlags {
   std::vector<std::string> texts, pairs;
   std::string input, format = "auto", header = "names", out;
   data::LabelledFiles columns = {};  // an empty column name: the default of the problem
-  bool json = false, glue = false;
+  bool json = false, glue = false, overwrite = false;
 };
 
 // Writes lines to standard output, or to the --out file, which appears when commit() is called.
 class PredictionOutput {
  public:
-  // Throws UsageError if the --out file exists.
+  // Throws UsageError if the --out file exists, unless it is to be overwritten.
   explicit PredictionOutput(const PredictFlags& flags);
 
   bool is_json() const { return flags_.json || file_; }

@@ -35,8 +35,18 @@ class TextBatches {
     waiting_.push_back(text::nfc(std::move(text)));
     if (waiting_.size() == kTextsAtOnce) flush();
   }
+  // Passes the texts on. If they are refused, passes them on one by one, so that the texts before
+  // the one at fault are answered.
   void flush() {
-    if (!waiting_.empty()) take_(std::exchange(waiting_, {}));
+    if (waiting_.empty()) return;
+    const auto texts = std::exchange(waiting_, {});
+    if (texts.size() == 1) return take_(texts);
+    try {
+      take_(texts);
+    } catch (const UsageError&) {
+      for (const std::string& text : texts) take_({text});
+      throw;
+    }
   }
 
  private:

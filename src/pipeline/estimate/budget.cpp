@@ -60,6 +60,7 @@ std::vector<std::string> offer_cells(
       o.row->price->date};
 }
 
+constexpr const char* kReplaces = "(the budget replaces train.steps of the recipe)\n";
 constexpr double kEnoughPasses = 40;  // the number of BERT's original training
 
 // Recommends the type that makes enough passes for the least money, or else the one with the most
@@ -85,9 +86,9 @@ std::string recommendation(const std::vector<Offer>& offers, double usd,
                                   best->spot ? " --set train.budget.spot=true" : "", "\n");
   if (!least)
     return str(taken, "it makes the most steps; --set train.budget.usd=", significant(usd, 6),
-               setting);
+               setting, kReplaces);
   return str(taken, rounded(kEnoughPasses, 0), " passes cost about $", rounded(*least, 2),
-             " there; --set train.budget.usd=", rounded(*least + 0.005, 2), setting);
+             " there; --set train.budget.usd=", rounded(*least + 0.005, 2), setting, kReplaces);
 }
 
 // Returns the steps that an existing run in the recipe's folder has stored for the same budget.

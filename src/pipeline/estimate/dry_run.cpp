@@ -35,36 +35,60 @@
 namespace smelt::pipeline {
 namespace {
 
-// The output of a dry run: lines of the form "  name            value", and a verdict.
+// The output of a dry run: titles, each with names and values, and the reasons why the run cannot
+// start on this machine.
 class Lines {
  public:
-  void title(std::string_view text) { out_ << text << "\n"; }
+  void title(std::string_view text) { titles_.push_back({std::string(text), {}}); }
   void add(std::string_view name, const std::string& value) {
-    out_ << "  " << std::left << std::setw(38) << name << value << "\n";
+    titles_.back().values.emplace_back(name, value);
   }
-  // Adds a reason why the run cannot, or possibly cannot, start on this machine. verdict() lists
-  // the reasons.
+  // Adds a reason why the run cannot, or possibly cannot, start on this machine.
   void lack(const std::string& what) { lacks_.push_back(what); }
   void misfit(const std::string& what) {
     lack(what);
     if (misfit_.empty()) misfit_ = what;
   }
-  void verdict() {
-    title(lacks_.empty()
-              ? "dry run: everything that the run needs is available; nothing was written"
-              : str("dry run: not ready to run on this machine: ", join(lacks_, "; "),
-                    "; nothing was written"));
-  }
-  // Appends the lines of `others` and its reasons for the verdict.
+  // Appends the titles and the reasons of `others`.
   void add(const Lines& others) {
-    out_ << others.out_.str();
+    titles_.insert(titles_.end(), others.titles_.begin(), others.titles_.end());
     lacks_.insert(lacks_.end(), others.lacks_.begin(), others.lacks_.end());
   }
   void planned(const cost_model::RunTime& time) { planned_ = time; }
-  DryRun result() const { return {out_.str(), misfit_, planned_}; }
+  DryRun result() const { return {text(), json(), misfit_, planned_}; }
 
  private:
-  std::ostringstream out_;
+  struct Title {
+    std::string name;
+    std::vector<std::pair<std::string, std::string>> values;
+  };
+
+  // Returns lines of the form "  name            value" under their titles, and a verdict.
+  std::string text() const {
+    std::ostringstream out;
+    for (const auto& [title, values] : titles_) {
+      out << title << "\n";
+      for (const auto& [name, value] : values)
+        out << "  " << std::left << std::setw(38) << name << value << "\n";
+    }
+    out << (lacks_.empty()
+                ? "dry run: everything that the run needs is available; nothing was written"
+                : str("dry run: not ready to run on this machine: ", join(lacks_, "; "),
+                      "; nothing was written"))
+        << "\n";
+    return out.str();
+  }
+
+  OrderedJson json() const {
+    OrderedJson out;
+    for (const auto& [title, values] : titles_)
+      for (const auto& [name, value] : values) out[title][name] = value;
+    out["ready"] = lacks_.empty();
+    out["missing"] = lacks_;
+    return out;
+  }
+
+  std::vector<Title> titles_;
   std::vector<std::string> lacks_;
   std::string misfit_;
   std::optional<cost_model::RunTime> planned_;
@@ -290,18 +314,22 @@ DryRun dry_run(const Recipe& recipe, const Beginning& beginning,
   add_inputs(r, lines);
   // The quick checks come before add_program(), which may compile for minutes.
   check_machine_memory(r);
-  Lines outputs;
+  Lines outputs;  // below the program's lines
   add_outputs(r, beginning, outputs);
   check_stages(r, beginning);
   add_program(r, on, lines);
   lines.add(outputs);
-  lines.verdict();
   return lines.result();
 }
 
 std::string dry_run_text(const Recipe& recipe, const Beginning& beginning) {
   try_segment_command(recipe);
   return dry_run(recipe, beginning).text;
+}
+
+OrderedJson dry_run_json(const Recipe& recipe, const Beginning& beginning) {
+  try_segment_command(recipe);
+  return dry_run(recipe, beginning).json;
 }
 
 }  // namespace smelt::pipeline

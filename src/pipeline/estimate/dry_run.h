@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/json.h"
 #include "cost_model/accelerator.h"
 #include "cost_model/estimate.h"
 #include "pipeline/stages/pipeline.h"
@@ -12,6 +13,9 @@ namespace smelt::pipeline {
 
 struct DryRun {
   std::string text;
+  // The same as JSON: an object per title with the values by name, "ready", and "missing", a list
+  // of what is missing or does not fit on this machine.
+  OrderedJson json;
   // Why the step does not fit on its devices; empty if it does or this is unknown.
   std::string misfit;
   // Time on devices that are not on this machine, if the step fits them.
@@ -26,6 +30,9 @@ struct DryRun {
 // number of devices.
 DryRun dry_run(const Recipe& recipe, const Beginning& beginning = {},
                const cost_model::Accelerator* on = nullptr);
+// Return DryRun::text and DryRun::json after also running the recipe's vocab.segment_command on an
+// example.
 std::string dry_run_text(const Recipe& recipe, const Beginning& beginning = {});
+OrderedJson dry_run_json(const Recipe& recipe, const Beginning& beginning = {});
 
 }  // namespace smelt::pipeline

@@ -40,6 +40,11 @@ TEST(Predict, TableRowsGiveTheSamePredictionsAsTexts) {
   }
   expect_refusal(predict + "--text cat --header none",
                  HasSubstr("predict: --header without --input\n  hint: add --input FILE"));
+  const std::string to_file = str("--text cat --out ", dir.file("p.jsonl"));
+  io::write_file(dir.file("p.jsonl"), "old");
+  expect_refusal(predict + to_file, HasSubstr("p.jsonl exists already\n  hint: name another file"));
+  EXPECT_EQ(printed(to_file + " --overwrite").status, 0);
+  EXPECT_THAT(io::read_file(dir.file("p.jsonl")), HasSubstr("prediction"));
   expect_refusal(str(predict, "--input ", dir.file("rows.tsv"), " --header non"),
                  HasSubstr("--header 'non' is unknown\n  hint: did you mean 'none'?"));
   expect_refusal(predict + "--text cat --no-answer-threshold 2",

@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
+#include "cli/options/text_source.h"
+#include "io/filesystem/file.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+
 namespace smelt::cli {
 namespace {
 
@@ -32,6 +38,22 @@ TEST(TextSource, NormalizesTextsToNfc) {
   each_batch({.texts = {"cafe\u0301", "\u1112\u1161"}, .file = {}}, "fill",
              [&](const std::vector<std::string>& texts) { got = texts; });
   EXPECT_EQ(got, (std::vector<std::string>{"caf\u00E9", "\uD558"}));
+}
+
+TEST(TextSource, AnswersTheTextsBeforeOneThatIsRefused) {
+  const TempDir dir;
+  io::write_file(dir.file("texts.txt"), "a\nb\nbad\nc\n");
+  std::vector<std::string> answered;
+  const std::string thrown = error_of<UsageError>([&] {
+    each_batch({.texts = {}, .file = {.path = dir.file("texts.txt")}}, "fill",
+               [&](const std::vector<std::string>& texts) {
+                 for (const std::string& text : texts)
+                   if (text == "bad") throw UsageError("no [MASK] in 'bad'");
+                 answered.insert(answered.end(), texts.begin(), texts.end());
+               });
+  });
+  EXPECT_EQ(answered, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(thrown, "no [MASK] in 'bad'");
 }
 
 TEST(Filled, DoesNotMarkGuessesIfOutputIsNotATerminal) {

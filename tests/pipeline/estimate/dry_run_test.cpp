@@ -78,6 +78,17 @@ TEST_F(DryRun, RejectsWeightsOfAnotherWidth) {
   EXPECT_THAT(refusal({out, init}), HasSubstr("train.init_from: no vocabulary found for "));
 }
 
+TEST_F(DryRun, HasTheSameValuesAsJson) {
+  const OrderedJson ready = dry_run_json(recipe());
+  EXPECT_EQ(ready.at("ready"), true);
+  EXPECT_TRUE(ready.at("missing").empty());
+  EXPECT_THAT(ready.at("reads").at("text.input").get<std::string>(), HasSubstr("1 file, "));
+  EXPECT_THAT(ready.at("writes").at("checkpoints").get<std::string>(), HasSubstr(dir_.file("")));
+  const OrderedJson not_here = dry_run_json(recipe({"train.device=gpu"}));
+  EXPECT_EQ(not_here.at("ready"), false);
+  EXPECT_THAT(not_here.at("missing").dump(), HasSubstr("no GPU on this machine"));
+}
+
 TEST_F(DryRun, EstimatesTheTimeAndStatesTheAssumption) {
   EXPECT_THAT(dry_run_text(recipe()),
               ContainsRegex("time +about 1 second, if a step reaches 40 % of the [0-9]+ GFLOP/s "
