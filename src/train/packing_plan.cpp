@@ -1,7 +1,6 @@
 #include "train/packing_plan.h"
 
 #include "base/error.h"
-#include "base/log.h"
 #include "base/number_format.h"
 #include "base/plural.h"
 
@@ -40,27 +39,22 @@ void check_packing(const TrainJob& job) {
     throw UsageError(str(field, " is on, but ", why), str("set ", field, " to off"));
 }
 
-std::optional<data::PackingPlan> packing_plan(const TrainJob& job,
-                                              const data::ExampleSource& source,
-                                              const model::ShardingPlan& placement) {
+PackingChoice choose_packing(const TrainJob& job, const data::ExampleSource& source,
+                             std::int64_t row_shards) {
   const model::PackingMode mode = job.config.packing;
   if (mode == model::PackingMode::off) return {};
   check_packing(job);
-  if (const std::string why = obstacle(job); !why.empty()) {
-    log_info("train: packing off, because {}", why);
-    return {};
-  }
+  if (const std::string why = obstacle(job); !why.empty()) return {{}, "off, because " + why};
   const std::size_t tokens = data::find_feature(job.task.features, job.task.tokens);
   const data::PackingPlan plan =
       data::choose_rows(source, {.tokens = job.task.tokens,
                                  .length = job.task.features[tokens].row.at(0),
                                  .batch_size = job.config.batch_size,
-                                 .devices = placement.row_shards(),
+                                 .devices = row_shards,
                                  .micro_batches = job.config.micro_batches});
   const bool packs = mode == model::PackingMode::on ? plan.time < 1 : plan.time <= kWorthwhile;
-  log_info("train: packing {}: {}", packs ? "on" : "off", saving(plan));
-  if (!packs) return {};
-  return plan;
+  if (!packs) return {{}, "off: " + saving(plan)};
+  return {plan, "on: " + saving(plan)};
 }
 
 }  // namespace smelt::train

@@ -188,7 +188,9 @@ static void decide_packing(OpenedRun& run) {
   const auto reading = run.log.during(evaluation::GoodputBucket::input);
   job.together.doing("reading the lengths of examples");
   const Watchdog::Watch watch(&run.watchdog, "reading the lengths of examples", WorkOf::store);
-  run.packing = packing_plan(job, *run.source, run.program.placement);
+  const PackingChoice choice = choose_packing(job, *run.source, run.program.placement.row_shards());
+  log_info("train: packing {}", choice.reason);
+  run.packing = choice.plan;
   const std::int64_t rows = run.packing ? run.packing->rows : 0;
   const std::uint32_t crc = run.packing ? run.packing->lengths_crc : 0;
   job.together.agree("packing", "train",

@@ -53,22 +53,23 @@ TEST_F(PackedRun, LearnsTheSameAndResumesBitForBit) {
 }
 
 TEST_F(PackedRun, AutoPacksOnlyIfAStepTakesATenthLessTime) {
-  const auto plan_of = [](TrainJob job) {
+  const auto choice_of = [](TrainJob job) {
     job.config.packing = model::PackingMode::automatic;
-    return packing_plan(job, *open_training_data(job),
-                        model::placement_for("cpu", 1, model::Reduction::global));
+    return choose_packing(job, *open_training_data(job), 1);
   };
-  const auto plan = plan_of(packed("short"));
-  ASSERT_TRUE(plan) << log_.text();
+  const auto [plan, reason] = choice_of(packed("short"));
+  ASSERT_TRUE(plan) << reason;
   EXPECT_LE(plan->time, 0.9);
   EXPECT_LT(plan->fitting, 1) << "the tests above also run steps without packing";
-  EXPECT_FALSE(plan_of(job("long", 12)));
-  EXPECT_THAT(log_.text(), HasSubstr("train: packing off: packing would not save time"));
+  const PackingChoice full = choice_of(job("long", 12));
+  EXPECT_FALSE(full.plan);
+  EXPECT_EQ(full.reason, "off: packing would not save time");
   TrainJob other = packed("other");
   other.task.can_be_packed = false;
-  EXPECT_FALSE(plan_of(other));
-  EXPECT_THAT(log_.text(), HasSubstr("train: packing off, because the training examples of this "
-                                     "model (bert) cannot be packed"));
+  const PackingChoice refused = choice_of(other);
+  EXPECT_FALSE(refused.plan);
+  EXPECT_EQ(refused.reason,
+            "off, because the training examples of this model (bert) cannot be packed");
 }
 
 TEST_F(PackedRun, RejectsWhatCannotBePacked) {

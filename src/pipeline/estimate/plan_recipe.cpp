@@ -134,6 +134,9 @@ class Planner {
     row.flops = static_cast<double>(row.batch) * model::training_flops(run.job.task);
     add_state(row, step);
     row.unknown = run.unknown;
+    row.packing = run.packing;
+    row.packed_time = run.packed_time;
+    row.flops *= row.packed_time;
     row.work.steps = run.job.config.schedule.total_steps;
     row.work.save_every = run.job.checkpoint.save_interval_steps;
     row.work.save_minutes = run.job.checkpoint.save_interval_minutes;
@@ -261,6 +264,7 @@ class Planner {
     if (compiled.end == cost_model::CompileEnd::fits)
       tried.step = cost_model::step_seconds(tried.work, row.factor);
     if (!tried.step) return;
+    tried.step = tried.step->times(row.packed_time);
     if (!row.best || tried.step->likely < row.form().step->likely) row.best = row.tried.size() - 1;
   }
 
@@ -386,7 +390,8 @@ std::pair<std::string, cost_model::Estimate> calibration(const std::string& run,
   if (!taken)
     throw UsageError(str(where, ": ", row.tried.front().compiled.problem),
                      "use a run whose own step fits its devices");
-  const double factor = cost_model::measured_factor(row.tried[*taken].work, seconds);
+  const double factor =
+      cost_model::measured_factor(row.tried[*taken].work, seconds / row.packed_time);
   return {type->generation, {0.9 * factor, factor, 1.1 * factor}};
 }
 

@@ -33,6 +33,9 @@ struct PlannedRun {
   // Lines for the user on what the plan could not take into account: the number of steps, if it is
   // counted only once the data are made, and missing initial weights. Empty: nothing.
   std::string unknown = {};
+  // How training packs its examples (train.packing). Empty: it does not, or no examples are made.
+  std::string packing = {};
+  double packed_time = 1;  // mean time of a step, over its time without packing
 };
 
 struct PlanJob {
@@ -73,11 +76,13 @@ struct PlannedForm {
 
 struct PlanRow {
   cost_model::Accelerator type;
-  std::string unknown;                         // see PlannedRun
-  std::string problem;                         // why no variant could be compiled
-  std::vector<PlannedForm> tried;              // in the order in which they were tried
-  std::optional<std::size_t> best;             // index in `tried`: the fastest that fits
-  std::int64_t batch = 0, tokens = 0;          // examples per step, tokens per example
+  std::string unknown;                 // see PlannedRun
+  std::string problem;                 // why no variant could be compiled
+  std::vector<PlannedForm> tried;      // in the order in which they were tried
+  std::optional<std::size_t> best;     // index in `tried`: the fastest that fits
+  std::int64_t batch = 0, tokens = 0;  // examples per step, tokens per example
+  std::string packing;                 // see PlannedRun
+  double packed_time = 1;
   double flops = 0;                            // per step on all devices, by the model's formula
   double parameter_bytes = 0, slot_bytes = 0;  // per device
   cost_model::Estimate factor;  // measured over estimated step time, for step_seconds()

@@ -202,6 +202,7 @@ std::string row_text(const PlanRow& row, std::string_view now) {
   }
   out << "  memory     " << parts(row) << "\n";
   out << variant_text(row);
+  if (!row.packing.empty()) out << "  packing    " << row.packing << "\n";
   for (const cost_model::SentBytes& sent : row.form().compiled.sent) out << sent_words(row, sent);
   if (row.largest_batch && row.larger_unknown.empty())
     out << "  batch      up to " << *row.largest_batch << " fit with this variant\n";
@@ -293,6 +294,8 @@ Json json(const PlanRow& row) {
            {"longest_run", row.longest_run},
            {"tried", Json::array()}};
   if (!row.unknown.empty()) out["unknown"] = row.unknown;
+  if (!row.packing.empty()) out["packing"] = row.packing;
+  out["packed_time"] = row.packed_time;
   for (const PlannedForm& form : row.tried) out["tried"].push_back(json(form, row.type));
   if (row.largest_batch) out["largest_batch"] = *row.largest_batch;
   if (!row.larger_unknown.empty()) out["larger_unknown"] = row.larger_unknown;

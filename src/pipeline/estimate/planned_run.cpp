@@ -1,6 +1,7 @@
 // Converts a recipe to a plan's run.
 #include "base/error.h"
 #include "base/str.h"
+#include "data/input_pipeline/example_source.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "pipeline/config/epochs.h"
@@ -11,6 +12,7 @@
 #include "pipeline/estimate/plan_recipe.h"
 #include "pipeline/objectives/load_recipe.h"
 #include "pipeline/stages/run_needs.h"
+#include "train/packing_plan.h"
 
 namespace smelt::pipeline {
 namespace {
@@ -41,6 +43,29 @@ std::string missing_weights(const Recipe& r) try {
   return str(first_line(error.what()), "; planned for the sizes that are known");
 }
 
+constexpr const char* kNoExamples =
+    "train.packing: the examples are not made yet, and times are those without packing, which may "
+    "halve them; plan again when the first stages of `smelt run` have made the examples";
+
+// Sets how the run packs its examples, from the recipe's training examples if they are made.
+void add_packing(const Recipe& r, PlannedRun& out) {
+  const train::TrainJob& job = out.job;
+  if (job.config.packing == model::PackingMode::off) return;
+  const std::string records = RecipePaths(r).train_records;
+  if (record_files(records).empty()) {
+    out.unknown += str(out.unknown.empty() ? "" : "\n", kNoExamples);
+    return;
+  }
+  const auto source = data::open_examples(
+      {.input = records, .features = job.task.features, .windows = job.task.windows});
+  const model::ShardingPlan placement =
+      model::placement_for("tpu", job.on.devices, job.config.reduction,
+                           model::partition_for(job.on.mesh, job.on.devices, job.fields));
+  const train::PackingChoice choice = train::choose_packing(job, *source, placement.row_shards());
+  out.packing = choice.reason;
+  if (choice.plan) out.packed_time = choice.plan->time;
+}
+
 }  // namespace
 
 Recipe recipe_on(const cost_model::Accelerator& type, const std::string& recipe,
@@ -64,6 +89,7 @@ PlannedRun planned_run(const Recipe& recipe) {
         .passes = r.eval.passes,
         .times = 1 + (r.eval.every > 0 ? static_cast<double>(r.train.steps / r.eval.every) : 0),
         .examples = planned_held_out(r)};
+  add_packing(r, out);
   return out;
 }
 

@@ -79,6 +79,23 @@ echo '{"argument_bytes": 1, "output_bytes": 1, "alias_bytes": 1, "temporary_byte
   const cost_model::Prices prices_;
 };
 
+TEST_F(PlanRecipe, PackedStepsTakeTheirShareOfTheTime) {
+  const std::string smelt = stub_compiler("false");
+  const auto seconds = [&](double packed_time) {
+    const Plan made = plan_run({.run_on =
+                                    [&](const cost_model::Accelerator& type) {
+                                      PlannedRun run = planned_run(recipe_on(type, path_, {}));
+                                      run.packed_time = packed_time;
+                                      return run;
+                                    },
+                                .types = cost_model::find_accelerators("--on", "v3-8"),
+                                .steps_only = true},
+                               {dir_.file("kept"), {.smelt = smelt}}, prices_);
+    return made.rows.at(0).form().step->likely;
+  };
+  EXPECT_DOUBLE_EQ(seconds(0.5), seconds(1) / 2);
+}
+
 TEST_F(PlanRecipe, PlansEachTypeWithItsOwnProgram) {
   const Plan plan = this->plan("v2-8,v5litepod-1");
   ASSERT_EQ(plan.rows.size(), 2u);

@@ -11,6 +11,7 @@
 #include "pipeline/estimate/advise.h"
 #include "pipeline/estimate/budget.h"
 #include "pipeline/estimate/dry_run.h"
+#include "pipeline/estimate/plan_recipe.h"
 #include "pipeline/objectives/load_recipe.h"
 #include "pipeline/objectives/small_run.h"
 #include "pipeline/small_recipe.h"
@@ -55,6 +56,24 @@ TEST_F(RunLength, EstimatesEpochsFromTheTextUntilExamplesAreMade) {
   EXPECT_EQ(recipe({"train.epochs=10"}).train.steps, std::ceil(10 * *examples / 4));
   EXPECT_NEAR(*training_passes(recipe({"train.epochs=10"})), 20, 1);  // data.dupe_factor is 2
   EXPECT_EQ(said(" passes over the text (40 to 200 are usual for "), 1);
+}
+
+TEST_F(RunLength, PlansReadFromTheExamplesHowMuchTimePackingSaves) {
+  // Examples of different lengths.
+  const std::string lengths = "data.short_seq_prob=1", longer = "data.seq_length=48",
+                    positions = "model.max_position_embeddings=48";
+  const auto planned = [&] {
+    return planned_run(
+        recipe({"train.packing=on", "train.batch_size=16", lengths, longer, positions}));
+  };
+  const PlannedRun before = planned();
+  EXPECT_EQ(before.packed_time, 1);
+  EXPECT_THAT(before.unknown, HasSubstr("train.packing: the examples are not made yet"));
+  run_recipe(recipe({lengths, longer, positions}));
+  const PlannedRun after = planned();
+  EXPECT_LT(after.packed_time, 1);
+  EXPECT_EQ(after.unknown, "");
+  EXPECT_THAT(after.packing, HasSubstr("on: 16 examples of a step fit into "));
 }
 
 TEST_F(RunLength, TokensSetTheSteps) {
