@@ -4,7 +4,9 @@
 Writes tests/golden/modernbert_tiny.safetensors: for the masked language model ("words") and the three classifiers
 ("texts", "tokens", "spans") the parameters and all gradients of the loss by transformers' names, the inputs and the scores;
 and tests/golden/modernbert_tiny.json: the config.json and the loss of each. Parameters are float32 numbers, so that float32
-programs can read them exactly; gradients and scores are computed in float64 and rounded.
+programs can read them exactly; gradients and scores are computed in float64 and rounded. transformers computes its rotary
+tables in float32, so tests/golden/modernbert_f64.safetensors has the loss and gradients of "words" with tables in float64; a
+gradient is the sum of two float32 numbers, high and low, because folders of models are read as float32.
 
 Needs torch, transformers 5 and safetensors (requirements/newest.txt):  python tools/golden_modernbert.py
 """
@@ -34,6 +36,16 @@ POOLING = {"words": "mean", "texts": "mean", "tokens": "cls", "spans": "cls"}
 def softmax_in_float64(x, dim, dtype=None, of=torch.nn.functional.softmax):
     """Ignores the dtype: transformers' attention requests float32, in which its float64 mask is -inf and gives NaN."""
     return of(x, dim=dim)
+
+
+def rotary_in_float64(self, x, position_ids, layer_type):
+    """Returns the cosines and sines of the rotary positions, like ModernBertRotaryEmbedding.forward, in float64."""
+    theta = self.config.rope_parameters[layer_type]["rope_theta"]
+    dim = self.config.hidden_size // self.config.num_attention_heads
+    frequencies = theta ** -(torch.arange(0, dim, 2, dtype=torch.float64) / dim)
+    angles = position_ids[..., None].double() * frequencies
+    angles = torch.cat((angles, angles), dim=-1)
+    return angles.cos(), angles.sin()
 
 
 def examples(rng):
@@ -80,7 +92,7 @@ def loss_of(kind, out, mask, labels):
     return cross_entropy(logits, torch.tensor(labels).long().reshape(-1), ignore_index=-100), out.logits
 
 
-def run(kind, tensors):
+def run(kind, tensors, of=np.float32):
     rng = np.random.default_rng(241213663)
     config = transformers.ModernBertConfig(**SIZES, num_labels=2 if kind == "spans" else CLASSES,
                                            classifier_pooling=POOLING[kind], attn_implementation="eager")
@@ -98,7 +110,7 @@ def run(kind, tensors):
     loss.backward()
     for name, parameter in parameters.items():
         tensors[f"{kind}/param/{name}"] = parameter.detach().numpy().astype(np.float32)
-        tensors[f"{kind}/grad/{name}"] = parameter.grad.numpy().astype(np.float32)
+        tensors[f"{kind}/grad/{name}"] = parameter.grad.numpy().astype(of)
     tensors |= {f"{kind}/{name}": value for name, value in dict(
         input_ids=ids, input_mask=mask, segment_ids=np.zeros_like(ids), scores=scores.detach().numpy().astype(np.float32),
         **stored).items()}
@@ -109,6 +121,20 @@ def run(kind, tensors):
     return {"config": said, "loss": float(loss.detach())}
 
 
+def write_float64():
+    transformers.models.modernbert.modeling_modernbert.ModernBertRotaryEmbedding.forward = rotary_in_float64
+    tensors = {}
+    loss = run("words", tensors, np.float64)["loss"]
+    exact = {}
+    for name, value in tensors.items():
+        if name.startswith("words/grad/"):
+            high = value.astype(np.float32)
+            exact[f"high/{name.removeprefix('words/grad/')}"] = high
+            exact[f"low/{name.removeprefix('words/grad/')}"] = (value - high).astype(np.float32)
+    save_file({name: np.ascontiguousarray(value) for name, value in exact.items()} | {"loss": np.array(loss)},
+              GOLDEN / "modernbert_f64.safetensors")
+
+
 def main():
     torch.nn.functional.softmax = softmax_in_float64
     tensors, kinds = {}, {}
@@ -116,6 +142,7 @@ def main():
         kinds[kind] = run(kind, tensors)
     save_file({name: np.ascontiguousarray(value) for name, value in tensors.items()},
               GOLDEN / "modernbert_tiny.safetensors")
+    write_float64()
     lines = [f'"{kind}": {json.dumps(facts)}' for kind, facts in kinds.items()]
     (GOLDEN / "modernbert_tiny.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
