@@ -18,7 +18,7 @@ constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP};
 // Two signals within this many nanoseconds count as one: `timeout` and a shutdown send them in
 // pairs.
 constexpr std::int64_t kPairTime = 1'000'000'000;
-std::atomic<const char*> told = "";
+std::atomic<const char*> current_notice = "";
 // Atomic, because two threads may receive signals at once.
 std::atomic<int> raised_number = 0;
 std::atomic<std::int64_t> asked_at = 0;  // time of the first SIGTERM or SIGINT; 0 if none arrived
@@ -50,7 +50,7 @@ void note_or_end(int signal) {
   }
   int none = 0;
   if (!raised_number.compare_exchange_strong(none, signal)) return;
-  const std::string_view notice = told.load();
+  const std::string_view notice = current_notice.load();
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, notice.data(), notice.size());
 }
 
@@ -63,7 +63,7 @@ void forget_signals() {
 
 StopSignal::StopSignal(const char* notice) {
   forget_signals();
-  told = notice;
+  current_notice = notice;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     old_[i] = std::signal(kSignals[i], note_or_end);
     if (old_[i] == SIG_IGN)
@@ -81,8 +81,8 @@ bool StopSignal::raised() { return raised_number != 0; }
 
 int StopSignal::number() { return raised_number; }
 
-StopSignal::Notice::Notice(const char* notice) : before_(told.exchange(notice)) {}
+StopSignal::Notice::Notice(const char* notice) : before_(current_notice.exchange(notice)) {}
 
-StopSignal::Notice::~Notice() { told = before_; }
+StopSignal::Notice::~Notice() { current_notice = before_; }
 
 }  // namespace smelt

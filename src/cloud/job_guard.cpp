@@ -17,7 +17,7 @@ constexpr int kMostLog = 1 << 20;  // maximum bytes of output per look
 // metadata. "is_going" returns whether the machine is deleted or being deleted. "wait_due N" waits
 // for N polls, or until the deadline is moved.
 constexpr const char* kDeletes =
-    "number() { n=${TPU_WORKER_ID:-$(told attributes/agent-worker-number)}\n"
+    "number() { n=${TPU_WORKER_ID:-$(metadata attributes/agent-worker-number)}\n"
     "  case $n in ''|*[!0-9]*) n=0;; esac; }\n"
     "is_going() { case $(call -w '%{http_code}' \"$machine\") in *'\"DELETING\"'*|*404) true;; "
     "*) false;; esac; }\n"

@@ -8,11 +8,11 @@
 namespace smelt::cloud {
 
 std::string machine_calls() {
-  return "told() { curl -sf -m 20 -H 'Metadata-Flavor: Google' "
+  return "metadata() { curl -sf -m 20 -H 'Metadata-Flavor: Google' "
          "\"http://${GCE_METADATA_HOST:-metadata.google.internal}/computeMetadata/v1/instance/"
          "$1\"; "
          "}\n"
-         "call() { told service-accounts/default/token |\n"
+         "call() { metadata service-accounts/default/token |\n"
          "  sed -n 's/.*\"access_token\" *: *\"\\([^\"]*\\)\".*/Authorization: Bearer \\1/p' |\n"
          "  curl -sS -m 60 -H @- \"$@\"; }\n";
 }

@@ -8,7 +8,7 @@
 
 namespace smelt::cloud {
 
-// Defines the shell functions "told PATH", which prints machine metadata, and "call", which is curl
+// Defines the shell functions "metadata PATH", which prints machine metadata, and "call", which is curl
 // with a token. The token is not on a command line, where other users could read it.
 std::string machine_calls();
 

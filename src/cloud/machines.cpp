@@ -305,7 +305,7 @@ TpuNode wait_for_machine(TpuApi& tpu, const std::string& zone, const std::string
                          const Patience& patience) {
   const std::string what = str(name, " in ", zone);
   PolledCall call(patience);
-  std::string told;
+  std::string last_state;
   Found found;
   const bool ended = with_hint(what, queue_hint(name, zone), down_command(name, zone), [&] {
     return poll_until(
@@ -319,8 +319,8 @@ TpuNode wait_for_machine(TpuApi& tpu, const std::string& zone, const std::string
           const std::string state = by_queue     ? found.queued->state
                                     : found.node ? found.node->state
                                                  : "";
-          if (state != told && !state.empty()) patience.tell(str(zone, ": ", name, " is ", state));
-          told = state;
+          if (state != last_state && !state.empty()) patience.tell(str(zone, ": ", name, " is ", state));
+          last_state = state;
           if (!found.node && !found.queued) return true;
           if (found.queued && found.queued->is_lost()) return true;
           return !by_queue && found.node && (found.node->is_lost() || found.node->state == "READY");
@@ -328,12 +328,12 @@ TpuNode wait_for_machine(TpuApi& tpu, const std::string& zone, const std::string
         std::chrono::seconds(30));
   });
   if (!ended)
-    throw SystemError(str("cloud: ", what, ": it is still ", told), queue_hint(name, zone));
+    throw SystemError(str("cloud: ", what, ": it is still ", last_state), queue_hint(name, zone));
   const bool is_going = found.queued && found.queued->is_lost();
   if (found.node && found.node->state == "READY" && !is_going) return *found.node;
-  if (told.empty()) throw UsageError(str("cloud: there is no ", what), "smelt cloud list");
+  if (last_state.empty()) throw UsageError(str("cloud: there is no ", what), "smelt cloud list");
   const std::string fault = found.queued ? found.queued->fault : "";
-  throw SystemError(str("cloud: ", what, ": it is ", told, fault.empty() ? "" : ": ", fault),
+  throw SystemError(str("cloud: ", what, ": it is ", last_state, fault.empty() ? "" : ": ", fault),
                     str(down_command(name, zone), " deletes the rest"));
 }
 

@@ -99,14 +99,15 @@ bool is_base64(const std::string& text) {
 // Replaces the workers' host keys in the known_hosts file by those that Google reports. A dry run
 // does not change the file.
 void take_known_hosts(SshAccess& access, const TpuNode& node,
-                      const std::vector<std::map<std::string, std::string>>& told, bool dry_run) {
+                      const std::vector<std::map<std::string, std::string>>& host_keys,
+                      bool dry_run) {
   std::set<std::string> renewed;
   std::string lines;
   for (SshWorker& worker : access.workers) {
     worker.alias = str("tpu.", node.zone, ".", node.name, "-", worker.index, ".", node.create_time);
     std::ranges::replace(worker.alias, ':', '-');
-    if (static_cast<std::size_t>(worker.index) >= told.size()) continue;
-    for (const auto& [type, key] : told[static_cast<std::size_t>(worker.index)]) {
+    if (static_cast<std::size_t>(worker.index) >= host_keys.size()) continue;
+    for (const auto& [type, key] : host_keys[static_cast<std::size_t>(worker.index)]) {
       if (!is_key_type(type) || !is_base64(key)) continue;
       lines += str(worker.alias, " ", type, " ", key, "\n");
       worker.is_known = true;

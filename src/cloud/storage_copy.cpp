@@ -54,16 +54,16 @@ std::uint32_t read_pieces(const std::string& path, const Use& use) {
 }
 
 // Copies a file and returns the checksum of what was sent.
-std::string send_file(const CopyJob& job, const std::function<void(std::uint64_t)>& told) {
+std::string send_file(const CopyJob& job, const std::function<void(std::uint64_t)>& copied) {
   if (io::is_remote(job.from.path) && io::is_remote(job.to)) {
     io::share_file(job.from.path, job.to);
-    told(job.from.size);
+    copied(job.from.size);
     return job.from.crc32c;
   }
   io::OutputFile out(job.to);
   const std::string crc = crc32c_text(read_pieces(job.from.path, [&](std::string_view bytes) {
     out.write(bytes);
-    told(bytes.size());
+    copied(bytes.size());
   }));
   if (!job.from.crc32c.empty() && crc != job.from.crc32c)
     throw_damaged(job.to, job.from.crc32c, crc);
@@ -181,9 +181,9 @@ SyncPlan plan_sync(std::vector<StoredFile> sources, std::vector<StoredFile> targ
 }
 
 void copy_files(StorageApi& api, const std::vector<CopyJob>& jobs,
-                const std::function<void(std::uint64_t)>& told) {
+                const std::function<void(std::uint64_t)>& copied) {
   api.side_by_side(jobs.size(), kFilesAtOnce, [&](StorageApi& own, std::size_t i) {
-    const std::string sent = send_file(jobs[i], told);
+    const std::string sent = send_file(jobs[i], copied);
     if (io::is_remote(jobs[i].to)) check_arrived(own, jobs[i].to, sent);
   });
 }

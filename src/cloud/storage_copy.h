@@ -37,12 +37,12 @@ SyncPlan plan_sync(StorageApi& source, const std::string& from, StorageApi& targ
 SyncPlan plan_sync(std::vector<StoredFile> sources, std::vector<StoredFile> targets,
                    const std::string& to);
 
-// Copies the files. Calls `told` with the number of bytes copied, from any thread. A download
+// Copies the files. Calls `copied` with the number of bytes copied, from any thread. A download
 // appears only if its CRC-32C matches. An upload is checked right after it; if the checksum
 // differs, it is removed and SystemError is thrown. Throws Stopped after a signal if there is a
 // StopSignal.
 void copy_files(StorageApi& api, const std::vector<CopyJob>& jobs,
-                const std::function<void(std::uint64_t)>& told);
+                const std::function<void(std::uint64_t)>& copied);
 
 void remove_stored(StorageApi& api, const std::vector<StoredFile>& files);
 

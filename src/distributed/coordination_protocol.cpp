@@ -50,7 +50,7 @@ void CoordinationServer::handle(Peer& peer, const Frame& frame) {
     case FrameKind::try_get:
       return answer(values_.try_get(from, key()));
     case FrameKind::beat:
-      peer.doing = in.text();
+      peer.status = in.text();
       peer.since = now - std::chrono::milliseconds(in.number(8));
       return;
     case FrameKind::abort: {
@@ -140,9 +140,9 @@ std::vector<int> CoordinationServer::absent_ranks() const {
 std::string CoordinationServer::described(int rank) const {
   const Peer* peer = member(rank);
   if (peer == nullptr) return str("host ", rank);
-  if (peer->doing.empty()) return name_of(peer->hello);
+  if (peer->status.empty()) return name_of(peer->hello);
   return str(name_of(peer->hello), ", for ", whole_seconds(Clock::now() - peer->since), " at ",
-             peer->doing);
+             peer->status);
 }
 
 void CoordinationServer::time_passes() {
@@ -198,20 +198,20 @@ void CoordinationServer::log_waiting(Clock::time_point now) {
 // The ranks whose activity is the rarest probably block the others, so they are named one by one.
 std::vector<std::string> CoordinationServer::standstill(Clock::time_point now) const {
   if (gathers_.all_wait_for_first()) return {};
-  std::map<std::string, std::vector<int>> by_doing;
+  std::map<std::string, std::vector<int>> by_status;
   for (int rank = 0; rank < own_.size; ++rank) {
     const Peer* peer = member(rank);
     if (peer == nullptr || peer->stage != Stage::member) continue;
-    if (peer->doing.empty() || now - peer->since < times_.say) return {};
-    by_doing[peer->doing].push_back(rank);
+    if (peer->status.empty() || now - peer->since < times_.say) return {};
+    by_status[peer->status].push_back(rank);
   }
-  if (by_doing.size() < 2) return {};
+  if (by_status.size() < 2) return {};
   std::size_t most = 0;
-  for (const auto& [doing, ranks] : by_doing) most = std::max(most, ranks.size());
+  for (const auto& [status, ranks] : by_status) most = std::max(most, ranks.size());
   std::vector<std::string> out;
-  for (const auto& [doing, ranks] : by_doing) {
+  for (const auto& [status, ranks] : by_status) {
     if (ranks.size() == most && most > 1) {
-      out.push_back(str(counted(ranks.size(), "host"), " at ", doing));
+      out.push_back(str(counted(ranks.size(), "host"), " at ", status));
       continue;
     }
     for (const int rank : ranks) out.push_back(described(rank));

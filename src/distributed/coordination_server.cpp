@@ -52,7 +52,7 @@ void CoordinationServer::serve() {
     time_passes();
     std::erase_if(peers_, [](const auto& peer) { return peer->stage == Stage::gone; });
   }
-  flush_for(times_.told);
+  flush_for(times_.notify);
 }
 
 void CoordinationServer::poll_peers() {
@@ -130,7 +130,7 @@ void CoordinationServer::read(Peer& peer) {
 // ranks.
 void CoordinationServer::end_at(Peer& peer, const std::string& why) {
   if (peer.stage == Stage::member && !stop_) {
-    const std::string at = peer.doing.empty() ? "" : str(" at ", peer.doing);
+    const std::string at = peer.status.empty() ? "" : str(" at ", peer.status);
     end(str("pod: ", name_of(peer.hello), " is gone", at, ": ", why), kPodExit, peer.hello.rank);
   }
   drop(peer);
@@ -182,7 +182,7 @@ void CoordinationServer::end(const std::string& text, int exit_code, int except)
           (peer->stage == Stage::came || peer->hello.rank != except))
         peer->connection->queue({FrameKind::end, 0, payload});
     }
-    flush_for(times_.told);
+    flush_for(times_.notify);
   };
   tell(false);  // the other ranks first, because rank 0's process exits when it is notified
   tell(true);

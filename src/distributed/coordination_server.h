@@ -39,8 +39,8 @@ class CoordinationServer {
     std::string nonce;
     Handshake hello;
     Clock::time_point came, heard;
-    std::string doing;
-    Clock::time_point since;  // when `doing` began
+    std::string status;
+    Clock::time_point since;  // when `status` began
   };
 
   void serve();

@@ -69,7 +69,7 @@ struct CoordinationService::State {
   std::unique_ptr<Connection> connection;
   std::map<std::uint64_t, std::promise<PodReply>> pending;
   std::uint64_t last_call = 0;
-  std::string doing;
+  std::string status;
   Clock::time_point since, next_beat, heard;
   std::optional<PodEnd> end;
   bool leaving = false;  // bye() was called, so the end of the run is expected
@@ -152,7 +152,7 @@ void CoordinationService::State::beat_if_due(Clock::time_point now) {
   const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(now - since).count();
   connection->queue(
       {FrameKind::beat, 0,
-       PayloadWriter().text(doing).number(static_cast<std::uint64_t>(age), 8).take()});
+       PayloadWriter().text(status).number(static_cast<std::uint64_t>(age), 8).take()});
 }
 
 void CoordinationService::State::handle(const Frame& frame) {
@@ -245,15 +245,16 @@ std::string CoordinationService::broadcast(std::string_view key, std::string_vie
   return std::move(all.at(static_cast<std::size_t>(from)));
 }
 
-void CoordinationService::agree(std::string_view key, std::string_view what, std::string_view value,
-                                PodTimes::Span timeout, std::string_view hint) {
+void CoordinationService::require_equal(std::string_view key, std::string_view what,
+                                        std::string_view value, PodTimes::Span timeout,
+                                        std::string_view hint) {
   const auto all = gather(key, value, timeout);
   const auto other = std::ranges::find_if(all, [&](const auto& one) { return one != all[0]; });
   if (other == all.end()) return;
   const int rank = static_cast<int>(other - all.begin());
-  throw UsageError(
-      str("pod: ", what, ": ", all[0], " on ", name_of(0), ", ", *other, " on ", name_of(rank)),
-      hint);
+  throw UsageError(str("pod: ", what, " must be equal on all hosts: ", all[0], " on ", name_of(0),
+                       ", ", *other, " on ", name_of(rank)),
+                   hint);
 }
 
 bool CoordinationService::put(std::string_view key, std::string_view value) {
@@ -275,9 +276,9 @@ std::optional<std::string> CoordinationService::try_get(std::string_view key) {
   return std::move(reply.texts.at(0));
 }
 
-void CoordinationService::beat(std::string_view doing) {
+void CoordinationService::beat(std::string_view status) {
   const std::lock_guard lock(state_->mutex);
-  state_->doing = doing;
+  state_->status = status;
   state_->since = Clock::now();
 }
 
@@ -289,7 +290,7 @@ void CoordinationService::abort(std::string_view text, int exit_code) {
       {FrameKind::abort, 0,
        PayloadWriter().text(text).number(static_cast<std::uint64_t>(exit_code), 1).take()});
   state_->wake();
-  state_->ended.wait_for(lock, 2 * state_->options.times.told,
+  state_->ended.wait_for(lock, 2 * state_->options.times.notify,
                          [&] { return state_->end.has_value(); });
 }
 

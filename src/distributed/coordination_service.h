@@ -93,8 +93,8 @@ class CoordinationService {
                         int from = 0);
   // Checks that `value` is equal on all ranks; otherwise every rank throws UsageError "<what>:
   // <value> on host 0 (…), <other> on host 2 (…)" with the hint.
-  void agree(std::string_view key, std::string_view what, std::string_view value,
-             PodTimes::Span timeout, std::string_view hint = {});
+  void require_equal(std::string_view key, std::string_view what, std::string_view value,
+                     PodTimes::Span timeout, std::string_view hint = {});
 
   // Key-value store whose keys can be set once. PJRT plugins exchange their topology through it.
   // put() returns false if the key is already set.
@@ -105,7 +105,7 @@ class CoordinationService {
 
   // Sets the current activity of this process ("step 8120", "compilation"), which messages on other
   // ranks show if it dies or is late. Does not send anything; the next heartbeat does.
-  void beat(std::string_view doing);
+  void beat(std::string_view status);
 
   // Ends the run on all other ranks with this message and exit code. Returns once they have been
   // notified, so that this process can exit with its own error. Later calls throw.

@@ -295,8 +295,8 @@ std::string identity_text(const PodIdentity& identity) {
   if (!identity.several()) return "one process alone";
   const std::string slice =
       identity.slices > 1 ? str(", slice ", identity.slice, " of ", identity.slices) : "";
-  return str("process ", identity.place.rank, " of ", identity.place.size, slice, ", its hub at ",
-             identity.place.address, ", by ", identity.source);
+  return str("process ", identity.place.rank, " of ", identity.place.size, slice, ", rank 0 at ",
+             identity.place.address, ", from ", identity.source);
 }
 
 }  // namespace smelt::distributed

@@ -60,7 +60,7 @@ std::vector<IdentitySource> identity_sources(const PodSettings& words,
 // other sources are ignored.
 PodIdentity identity_of(const std::vector<IdentitySource>& sources);
 
-// Returns a description such as "process 1 of 4, its hub at t1v-w-0:8487, by SLURM's variables".
+// Returns a description such as "process 1 of 4, rank 0 at t1v-w-0:8487, from SLURM's variables".
 std::string identity_text(const PodIdentity& identity);
 
 // Returns the first node of a SLURM node list: "n17" for "n[17-19,30],login".

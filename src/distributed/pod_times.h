@@ -17,7 +17,7 @@ struct PodTimes {
   Span say = std::chrono::seconds(60);      // interval of log messages about waiting ranks
   Span beat = std::chrono::seconds(2);      // heartbeat interval
   Span silence = std::chrono::seconds(60);  // a process without a heartbeat for this long is dead
-  Span told = std::chrono::seconds(2);      // time to notify all ranks before the server stops
+  Span notify = std::chrono::seconds(2);    // time to notify all ranks before the server stops
 
   // Timeouts of all-gathers, by purpose.
   Span programs = std::chrono::hours(1);  // until all ranks have compiled, and all other purposes

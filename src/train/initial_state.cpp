@@ -98,7 +98,7 @@ std::optional<checkpoint::SlicedCheckpoint> checkpoint_of(const TrainJob& job) {
 // and deletions may differ between processes.
 std::optional<std::int64_t> shared_step(const TrainJob& job, const std::string& key,
                                         std::int64_t below) {
-  const std::string step = job.together.told(key, [&] {
+  const std::string step = job.together.broadcast(key, [&] {
     const auto found = checkpoint::load_latest_state(job.model_dir, below);
     return found ? str(found->step) : std::string();
   });

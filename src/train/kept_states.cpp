@@ -171,7 +171,7 @@ std::optional<std::pair<std::int64_t, std::optional<std::int64_t>>> rollback_bes
 
 std::optional<BestState> restore_kept_states(const TrainJob& job, const ResumePoint& from,
                                              const io::FolderLock* lock, const std::string& key) {
-  const std::string found = job.together.told(key, [&] {
+  const std::string found = job.together.broadcast(key, [&] {
     checkpoint::SaveOptions options{.max_to_keep = 0, .names = job.names};
     if (lock != nullptr) options.require_held = [lock] { lock->require_held_now(); };
     const auto kept = restore_folders(job, from, options);

@@ -84,7 +84,7 @@ void run_with_memory_fallback(const TrainJob& job,
   for (std::size_t i = 0;; ++i) try {
       if (i == 0) return run(job);
       TrainJob smaller = in_form(job, forms->at(i));
-      smaller.together = job.together.again(i);
+      smaller.together = job.together.for_attempt(i);
       return run(smaller);
     } catch (const StepDoesNotFit& error) {
       if (!forms) forms = forms_to_try(job);

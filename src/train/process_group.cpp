@@ -71,7 +71,7 @@ ProcessGroup process_group_of(distributed::CoordinationService& hub, const std::
                 hub.beat(key);
                 return hub.gather(prefix + key, payload, time_of(key, hub.times()));
               },
-          .doing = [&hub](const std::string& what) { hub.beat(what); },
+          .set_status = [&hub](const std::string& what) { hub.beat(what); },
           .end_all =
               [&hub](const std::string& message) {
                 hub.abort(message, kPodExit);
@@ -98,7 +98,7 @@ ProcessGroupScope::~ProcessGroupScope() {
   pod.reset();
 }
 
-ProcessGroup together_now(const std::string& what) {
+ProcessGroup current_process_group(const std::string& what) {
   if (pod == nullptr) return {};
   return process_group_of(*pod, str(what, "/", ++runs_together, "/"));
 }
@@ -113,21 +113,21 @@ void require_single_process(const std::string& what) {
                    "start it in one process, with --processes 1");
 }
 
-ProcessGroup ProcessGroup::again(std::size_t try_number) const {
+ProcessGroup ProcessGroup::for_attempt(std::size_t number) const {
   ProcessGroup out = *this;
   if (several())
-    out.gather = [first = gather, end = str("/try-", try_number)](const std::string& key,
-                                                                  const std::string& payload) {
+    out.gather = [first = gather, end = str("/try-", number)](const std::string& key,
+                                                              const std::string& payload) {
       return first(key + end, payload);
     };
   return out;
 }
 
-std::string ProcessGroup::told(const std::string& key,
-                               const std::function<std::string()>& say) const {
+std::string ProcessGroup::broadcast(const std::string& key,
+                                    const std::function<std::string()>& say) const {
   if (!several()) return say();
   std::string mine;
-  doing(key);
+  set_status(key);
   if (leads()) try {
       mine = kWord + say();
     } catch (const UsageError& error) {
@@ -143,8 +143,8 @@ std::string ProcessGroup::told(const std::string& key,
   return said.substr(1);
 }
 
-void ProcessGroup::agree(const std::string& key, std::string_view what, const Json& value,
-                         std::string_view hint) const {
+void ProcessGroup::require_equal(const std::string& key, std::string_view what, const Json& value,
+                                 std::string_view hint) const {
   if (!several()) return;
   const auto replace = JsonInvalidUtf8::replace;
   std::optional<Json> first;
@@ -165,7 +165,7 @@ void ProcessGroup::require_one_folder(const std::string& folder) const {
   if (leads()) remove_marks(folder);
   if (!several()) return;
   const auto now = Clock::now().time_since_epoch().count();
-  const std::string nonce = told("folder", [&] {
+  const std::string nonce = broadcast("folder", [&] {
     const std::string name = str(kMark, io::hex_text(io::crc32c(str(folder, " ", now))));
     io::write_file(io::join_path(folder, name), "");
     return name;
@@ -182,7 +182,7 @@ void ProcessGroup::require_one_folder(const std::string& folder) const {
 
 void ProcessGroup::run_on_rank_zero(const std::string& key,
                                     const std::function<void()>& work) const {
-  (void)told(key, [&] {
+  (void)broadcast(key, [&] {
     work();
     return std::string();
   });

@@ -20,7 +20,7 @@ struct ProcessGroup {
   checkpoint::Gather gather =
       {};  // all-gather of strings; throws if a process does not arrive in time
   // Records what this process is doing, for error messages if it dies or keeps the others waiting.
-  std::function<void(const std::string& what)> doing = [](const std::string&) {};
+  std::function<void(const std::string& what)> set_status = [](const std::string&) {};
   // Ends all processes with this message and exit code kPodExit, so that they are restarted. Does
   // not return. Empty for a single process.
   std::function<void(const std::string& message)> end_all = {};
@@ -32,12 +32,12 @@ struct ProcessGroup {
   // the same error (including Stopped). In a single process just calls it. For work that may take
   // days, such as preprocessing, the key must be "alone" or begin with "alone/": the other ranks
   // then wait for up to PodTimes::alone.
-  std::string told(const std::string& key, const std::function<std::string()>& say) const;
+  std::string broadcast(const std::string& key, const std::function<std::string()>& say) const;
   // Checks that `value` is equal on all ranks; otherwise every rank throws a UsageError that begins
   // with `what` and names the first rank that differs. Fields of a JSON object that only one side
   // has are not compared.
-  void agree(const std::string& key, std::string_view what, const Json& value,
-             std::string_view hint) const;
+  void require_equal(const std::string& key, std::string_view what, const Json& value,
+                     std::string_view hint) const;
   // Throws UsageError on all ranks unless all see files that rank 0 writes to this folder.
   void require_one_folder(const std::string& folder) const;
   void barrier(const std::string& key) const;
@@ -46,7 +46,7 @@ struct ProcessGroup {
   // Runs `work` on rank 0 while the other ranks wait. Throws its error on all ranks.
   void run_on_rank_zero(const std::string& key, const std::function<void()>& work) const;
   // Returns the same group with different keys, for another attempt.
-  ProcessGroup again(std::size_t try_number) const;
+  ProcessGroup for_attempt(std::size_t number) const;
 };
 
 // Returns a process group that communicates over `hub`; all keys begin with `prefix`.
@@ -63,7 +63,7 @@ class ProcessGroupScope {
 };
 // Returns the current process group, with keys that begin with `what` and a number, or a group of
 // one in a single process. All ranks must make these calls in the same order.
-ProcessGroup together_now(const std::string& what);
+ProcessGroup current_process_group(const std::string& what);
 // Returns whether this process is rank 0 or the only one. Only this process prints and writes files
 // other than checkpoints.
 bool is_rank_zero();

@@ -104,7 +104,7 @@ TrainSummary trained(const TrainJob& job) {
 TrainSummary train(const TrainJob& of) {
   const StopNotice notice;  // for signals before and after training; during it, StopSignal saves
   TrainJob job = of;
-  if (!job.together.several()) job.together = together_now("train");
+  if (!job.together.several()) job.together = current_process_group("train");
   TrainSummary s;
   run_with_memory_fallback(job, [&](const TrainJob& in_form) { s = trained(in_form); });
   if (s.last_step > s.first_step)

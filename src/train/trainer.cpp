@@ -50,7 +50,7 @@ std::unique_ptr<data::Prefetch> Trainer::batches_from(std::int64_t step) const {
 
 data::Batch Trainer::next_batch() {
   const auto waiting = log_.during(evaluation::GoodputBucket::input);
-  job_.together.doing(str("the batch of step ", position_.step() + 1));
+  job_.together.set_status(str("the batch of step ", position_.step() + 1));
   const Watchdog::Watch watch(
       &run_.watchdog, str("waiting for the batch of step ", position_.step() + 1), WorkOf::store);
   return batches_->next();
@@ -91,7 +91,7 @@ void Trainer::prune(std::int64_t steps_done) {
 void Trainer::step(const data::Batch& batch) {
   log_.batch_started(batch);
   run_.watchdog.at(position_.step() + 1);
-  job_.together.doing(str("step ", position_.step() + 1));
+  job_.together.set_status(str("step ", position_.step() + 1));
   const std::int64_t done = numbers_.argument(position_.step());
   prune(done);
   pjrt::Execution execution = programs_.step.run(batch, state_, done, wishes());
@@ -190,7 +190,7 @@ void Trainer::stop_at_bad_step(double loss, double norm) {
 // Returns the checkpoint to roll back to. Rank 0 chooses it and removes the later ones.
 checkpoint::SlicedCheckpoint Trainer::checkpoint_before(std::int64_t spike) {
   std::optional<checkpoint::SlicedCheckpoint> found;
-  const std::string step = job_.together.told(str("rewind/", ++rewinds_), [&] {
+  const std::string step = job_.together.broadcast(str("rewind/", ++rewinds_), [&] {
     found = smelt::train::rewind({.model_dir = job_.model_dir,
                                   .spike = spike,
                                   .save_every = job_.checkpoint.save_interval_steps,
@@ -328,7 +328,7 @@ void Trainer::log_saved() {
 std::optional<double> Trainer::check(const execution::HostState& host) {
   const auto checking = log_.during(evaluation::GoodputBucket::eval);
   const std::int64_t step = position_.step();
-  job_.together.doing(str("the evaluation of step ", step));
+  job_.together.set_status(str("the evaluation of step ", step));
   saver_.require_finite(step, host);
   TrainCheck found{.first_step = first_step_,
                    .step = step,

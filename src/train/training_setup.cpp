@@ -26,7 +26,7 @@ namespace {
 
 std::shared_ptr<const pjrt::Client> opened(const TrainJob& job, RunLog& log) {
   const auto opening = log.during(evaluation::GoodputBucket::device);
-  job.together.doing("opening the device");
+  job.together.set_status("opening the device");
   return pjrt::open_device(job.on.device, static_cast<int>(job.on.devices));
 }
 
@@ -50,19 +50,20 @@ constexpr std::string_view kSameFiles = "start the same command with the same fi
 // Checks that all processes run the same program on the same data.
 void check_alike(const OpenedRun& run) {
   const ProcessGroup& together = run.job.together;
-  together.agree("steps", "train", {{"train.steps", run.last_step()}}, kSameFiles);
-  together.agree("settings", "train", run.settings, kSameFiles);
+  together.require_equal("steps", "train", {{"train.steps", run.last_step()}}, kSameFiles);
+  together.require_equal("settings", "train", run.settings, kSameFiles);
   if (!together.several()) return;
-  together.agree("program", "train",
-                 {{"the step's program, by its crc32c",
-                   io::hex_text(io::crc32c(compiler::emit_module(run.program.program, "step")))},
-                  {"the plugin", run.client->platform_version()}},
-                 kSameFiles);
+  together.require_equal(
+      "program", "train",
+      {{"the step's program, by its crc32c",
+        io::hex_text(io::crc32c(compiler::emit_module(run.program.program, "step")))},
+       {"the plugin", run.client->platform_version()}},
+      kSameFiles);
 }
 
 void lock_folder(OpenedRun& run) {
   const std::string& folder = run.job.model_dir;
-  run.job.together.told("lock", [&] {
+  run.job.together.broadcast("lock", [&] {
     run.lock.emplace(folder, "train");
     checkpoint::take_back_checkpoints(folder);
     for (const char* place : {"save", "best"})
@@ -186,17 +187,17 @@ static void decide_packing(OpenedRun& run) {
   const TrainJob& job = run.job;
   if (job.config.packing == model::PackingMode::off) return;
   const auto reading = run.log.during(evaluation::GoodputBucket::input);
-  job.together.doing("reading the lengths of examples");
+  job.together.set_status("reading the lengths of examples");
   const Watchdog::Watch watch(&run.watchdog, "reading the lengths of examples", WorkOf::store);
   const PackingChoice choice = choose_packing(job, *run.source, run.program.placement.row_shards());
   log_info("train: packing {}", choice.reason);
   run.packing = choice.plan;
   const std::int64_t rows = run.packing ? run.packing->rows : 0;
   const std::uint32_t crc = run.packing ? run.packing->lengths_crc : 0;
-  job.together.agree("packing", "train",
-                     {{"rows of a packed step", rows},
-                      {"lengths of the examples, by their crc32c", io::hex_text(crc)}},
-                     kSameFiles);
+  job.together.require_equal("packing", "train",
+                             {{"rows of a packed step", rows},
+                              {"lengths of the examples, by their crc32c", io::hex_text(crc)}},
+                             kSameFiles);
 }
 
 static double flops_per_example(const OpenedRun& run) {
@@ -208,7 +209,7 @@ static double flops_per_example(const OpenedRun& run) {
 
 void accept(OpenedRun& run, InitialState& start) {
   const TrainJob& job = run.job;
-  job.together.told("accepted", [&] {
+  job.together.broadcast("accepted", [&] {
     if (job.overwrite && run.lock) {
       check_no_model_below(job.model_dir);
       run.lock->clear_folder();
@@ -252,7 +253,7 @@ PreparedRun prepare(OpenedRun& run, InitialState& start) {
                                           start.taken ? start.taken->parameters : io::TensorMap());
     });
   const auto compiling = run.log.during(evaluation::GoodputBucket::compile);
-  job.together.doing("compiling");
+  job.together.set_status("compiling");
   std::optional<Watchdog::Watch> watch(std::in_place, &run.watchdog, "compiling", WorkOf::compiler);
   const auto begin = Clock::now();
   std::optional<RunPrograms> programs;

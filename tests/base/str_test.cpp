@@ -1,4 +1,4 @@
-// str() prints what an ostream prints.
+// str() returns the text that operator<< would write to a std::ostream.
 #include "base/str.h"
 
 #include <gtest/gtest.h>

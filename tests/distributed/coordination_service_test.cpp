@@ -45,7 +45,7 @@ TEST(CoordinationService, GatherReturnsTheValuesOfAllRanksInOrder) {
                 ElementsAre("", std::string(300'000, 'x'), std::string(600'000, 'x')));
     hub.barrier("barrier", seconds(20));
     EXPECT_EQ(hub.broadcast("name", str("of ", rank), seconds(20), 1), "of 1");
-    hub.agree("agree", "the step", "8120", seconds(20));
+    hub.require_equal("agree", "the step", "8120", seconds(20));
     hub.bye();
   });
   EXPECT_THAT(errors, Each(""));
@@ -92,11 +92,12 @@ TEST(CoordinationService, AgreeNamesDifferingValuesOnAllRanks) {
   PodOfThreads pod(3);
   const auto hubs = pod.connect();
   const auto errors = pod.run([&](int rank) {
-    hubs[static_cast<std::size_t>(rank)]->agree("data", "the data's fingerprint",
-                                                rank == 1 ? "5f" : "a0", seconds(20), "copy it");
+    hubs[static_cast<std::size_t>(rank)]->require_equal(
+        "data", "the data's fingerprint", rank == 1 ? "5f" : "a0", seconds(20), "copy it");
   });
-  const auto names = AllOf(HasSubstr("pod: the data's fingerprint: a0 on host 0 ("),
-                           HasSubstr(", 5f on host 1 ("), HasSubstr("hint: copy it"));
+  const auto names =
+      AllOf(HasSubstr("pod: the data's fingerprint must be equal on all hosts: a0 on host 0 ("),
+            HasSubstr(", 5f on host 1 ("), HasSubstr("hint: copy it"));
   EXPECT_THAT(errors, Each(names));
 }
 

@@ -57,7 +57,7 @@ TEST(PodIdentity, DefaultsToASingleProcess) {
 
 TEST(PodIdentity, FlagsOverrideAllOtherSources) {
   const PodSettings words{.processes = 4, .process = 3, .hub = "n0"};
-  const std::string want = "process 3 of 4, its hub at n0:8487, by the flags";
+  const std::string want = "process 3 of 4, rank 0 at n0:8487, from the flags";
   EXPECT_EQ(told({}, {}, words), want);
   EXPECT_EQ(told({{"RANK", "1"}}, {}, words), want) << "half of another is not looked at";
   EXPECT_EQ(told({{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "b"}}, {},
@@ -67,10 +67,10 @@ TEST(PodIdentity, FlagsOverrideAllOtherSources) {
 
 TEST(PodIdentity, ReadsTheTpuVariablesOfGke) {
   EXPECT_EQ(told({{"TPU_WORKER_ID", "1"}, {"TPU_WORKER_HOSTNAMES", "t-0.svc,t-1.svc"}}),
-            "process 1 of 2, its hub at t-0.svc:8487, by the TPU's variables");
+            "process 1 of 2, rank 0 at t-0.svc:8487, from the TPU's variables");
   EXPECT_EQ(
       told({{"CLOUD_TPU_TASK_ID", "0"}, {"TPU_PROCESS_ADDRESSES", "10.0.0.1:8471,10.0.0.2:8471"}}),
-      "process 0 of 2, its hub at 10.0.0.1:8487, by the TPU's variables");
+      "process 0 of 2, rank 0 at 10.0.0.1:8487, from the TPU's variables");
   EXPECT_EQ(told({{"TPU_WORKER_HOSTNAMES", "localhost"}}), "one process alone");
 }
 
@@ -81,7 +81,7 @@ TEST(PodIdentity, NumbersProcessesAcrossSlices) {
                          {"MEGASCALE_SLICE_ID", "1"},
                          {"MEGASCALE_COORDINATOR_ADDRESS", "a0:8080"}};
   EXPECT_EQ(told(slices),
-            "process 3 of 4, slice 1 of 2, its hub at a0:8487, by the TPU's variables");
+            "process 3 of 4, slice 1 of 2, rank 0 at a0:8487, from the TPU's variables");
   Variables half = slices;
   half.erase("MEGASCALE_COORDINATOR_ADDRESS");
   EXPECT_THAT(refusal(half), HasSubstr("but MEGASCALE_COORDINATOR_ADDRESS is not set"));
@@ -96,14 +96,14 @@ TEST(PodIdentity, ReadsTpuVmMetadata) {
   const Variables metadata{
       {"agent-worker-number", "2"},
       {"worker-network-endpoints", "unknown:unknown:10.0.0.7,w-1:1:10.0.0.8,x:y:10.0.0.9"}};
-  EXPECT_EQ(told({}, metadata), "process 2 of 3, its hub at 10.0.0.7:8487, by the TPU's metadata");
+  EXPECT_EQ(told({}, metadata), "process 2 of 3, rank 0 at 10.0.0.7:8487, from the TPU's metadata");
   EXPECT_EQ(told({{"TPU_SKIP_MDS_QUERY", "1"}}, metadata), "one process alone");
   Variables slices = metadata;
   slices["tpu-env"] =
       "ZONE: 'z'\nMEGASCALE_NUM_SLICES: '2'\nMEGASCALE_SLICE_ID: '0'\n"
       "MEGASCALE_COORDINATOR_ADDRESS: '10.0.0.7:8080'\n";
   EXPECT_EQ(told({}, slices),
-            "process 2 of 6, slice 0 of 2, its hub at 10.0.0.7:8487, by the TPU's metadata");
+            "process 2 of 6, slice 0 of 2, rank 0 at 10.0.0.7:8487, from the TPU's metadata");
 }
 
 TEST(PodIdentity, ReadsVariablesOfSlurmAndLaunchers) {
@@ -115,11 +115,11 @@ TEST(PodIdentity, ReadsVariablesOfSlurmAndLaunchers) {
                                                     {"SLURM_RESTART_COUNT", "1"}}));
   EXPECT_EQ(first_node("rack[1-2]n[03-04,7],login"), "rack1n03");
   const PodIdentity slurm = identity_of(sources);
-  EXPECT_EQ(identity_text(slurm), "process 2 of 4, its hub at n017:61774, by SLURM's variables");
+  EXPECT_EQ(identity_text(slurm), "process 2 of 4, rank 0 at n017:61774, from SLURM's variables");
   EXPECT_EQ(slurm.place.incarnation, "12345678.0.1");
   EXPECT_EQ(
       told({{"MASTER_ADDR", "m"}, {"MASTER_PORT", "29500"}, {"RANK", "0"}, {"WORLD_SIZE", "2"}}),
-      "process 0 of 2, its hub at m:8487, by a launcher's variables");
+      "process 0 of 2, rank 0 at m:8487, from a launcher's variables");
   EXPECT_EQ(first_node("node7"), "node7");
   EXPECT_EQ(first_node("a1,b[2-3]"), "a1");
   EXPECT_EQ(first_node("rack[1-2]-n,c"), "rack1-n");

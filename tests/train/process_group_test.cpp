@@ -32,9 +32,9 @@ class ProcessGroupTest : public testing::Test {
 TEST_F(ProcessGroupTest, BroadcastsTheResultOfRankZero) {
   EXPECT_THAT(run([](const ProcessGroup& together) {
                 const std::string said =
-                    together.told("resume", [&] { return str("step of ", together.rank); });
+                    together.broadcast("resume", [&] { return str("step of ", together.rank); });
                 EXPECT_EQ(said, "step of 0");
-                EXPECT_EQ(together.told("resume/2", [] { return std::string(); }), "");
+                EXPECT_EQ(together.broadcast("resume/2", [] { return std::string(); }), "");
               }),
               Each(""));
 }
@@ -43,18 +43,18 @@ TEST_F(ProcessGroupTest, ThrowsTheErrorOfRankZeroOnAllRanks) {
   EXPECT_THAT(
       run([](const ProcessGroup& together) {
         EXPECT_THROW(
-            together.told(
+            together.broadcast(
                 "a", [&]() -> std::string { throw UsageError("train: it is locked", "wait"); }),
             UsageError);
-        together.told("b", [&]() -> std::string { throw SystemError("disk: full", "buy"); });
+        together.broadcast("b", [&]() -> std::string { throw SystemError("disk: full", "buy"); });
       }),
       Each(StrEq("disk: full\n  hint: buy")));
 }
 
 TEST_F(ProcessGroupTest, NamesTheRankThatDiffersWithBothValues) {
   EXPECT_THAT(run([](const ProcessGroup& together) {
-                together.agree("settings", "train", {{"data", {{"seed", together.rank / 2}}}},
-                               "start it alike");
+                together.require_equal("settings", "train",
+                                       {{"data", {{"seed", together.rank / 2}}}}, "start it alike");
               }),
               Each(StrEq("train: data.seed is 0 on host 0, 1 on host 2\n  hint: start it alike")));
 }
@@ -80,8 +80,8 @@ TEST_F(ProcessGroupTest, AnyIsTrueIfItIsTrueOnOneRank) {
 
 TEST(SingleProcessGroup, WorksInASingleProcess) {
   const ProcessGroup alone;
-  EXPECT_EQ(alone.told("a", [] { return std::string("b"); }), "b");
-  alone.agree("a", "train", 1, "");
+  EXPECT_EQ(alone.broadcast("a", [] { return std::string("b"); }), "b");
+  alone.require_equal("a", "train", 1, "");
   alone.require_one_folder("/nowhere");
   alone.barrier("a");
 }

@@ -309,7 +309,8 @@ void refuse_untied_scores(const Json& config, const io::LazyTensors& weights,
                           const std::string& folder) {
   const Json tied = config.value("tie_word_embeddings", Json(true));
   if (!tied.is_boolean() || tied.get<bool>()) return;
-  for (const char* name : {"cls.predictions.decoder.weight", "generator_lm_head.weight"})
+  for (const char* name : {"cls.predictions.decoder.weight", "generator_lm_head.weight",
+                           "lm_head.decoder.weight", "decoder.weight"})
     if (weights.contains(name))
       throw UsageError(str(folder, ": tie_word_embeddings is false and ", name,
                            " exists; only tied output embeddings are supported"),

@@ -111,8 +111,9 @@ std::string word_logits(io::OnnxGraph& graph, OnnxEncoder& encoder, const Stored
                     {}, "logits");
 }
 
-// Returns the scope of the masked-language-model head of the encoder; "" if there is none. With the
-// automatic task, an ELECTRA with a discriminator counts as an encoder without this head.
+// Returns the scope of the masked-language-model head to export with the encoder; "" if there is
+// none. The head of an ELECTRA's generator is not exported if the generator has its own encoder;
+// with OnnxTask::automatic it is not exported if the model has a discriminator.
 std::string word_head_of(const StoredModel& model, const StoredFamily& family, OnnxTask task) {
   const bool is_discriminator = has_generator(model.tensors) ||
                                 (task == OnnxTask::automatic &&

@@ -208,7 +208,8 @@ class ModernbertFamily final : public FolderFamily {
   std::string word_head(const io::LazyTensors& tensors) const override {
     return tensors.contains("head/output_bias") ? "head" : "";
   }
-  // Returns transformers' classifier_activation. open_folder() accepts only gelu.
+  // transformers sets the activation of this head with the field classifier_activation. Here it is
+  // always gelu: open_folder() rejects other values.
   std::string word_activation(const model::BertConfig&) const override { return "gelu"; }
 
  protected:

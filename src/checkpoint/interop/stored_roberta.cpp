@@ -76,11 +76,9 @@ OpenedFolder open_roberta(const std::string& folder) {
   const auto names = roberta_names(encoder, head ? head->labels.problem : io::Problem::single_label,
                                    has_classes ? head->labels.outputs() : 0);
   OpenedFolder out = open_model_folder(folder, std::move(fields), names, kRobertaHeads, "roberta.");
-  // No head uses the pooler of RobertaModel.
-  std::erase_if(out.unused, [](const std::string& name) {
-    return name.starts_with("roberta.pooler.") || name == "lm_head.decoder.weight" ||
-           name == "lm_head.decoder.bias";
-  });
+  // No head uses the pooler of RobertaModel, so it is not reported as unused.
+  std::erase_if(out.unused,
+                [](const std::string& name) { return name.starts_with("roberta.pooler."); });
   return out;
 }
 

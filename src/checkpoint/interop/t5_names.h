@@ -19,8 +19,8 @@ namespace smelt::checkpoint {
 std::vector<ParameterName> t5_names(const model::T5Config& config);
 
 // Renames the tensors of a T5's TensorFlow checkpoint to smelt's names; returns other models
-// unchanged. Drops the slots of the original's Adafactor ("…/q_slot_vr") and adds a line with their
-// number to `skipped`.
+// unchanged. Drops Adafactor's optimizer state ("…/q_slot_vr") and appends a line with the number
+// of dropped tensors to `skipped`.
 io::LazyTensors from_original_t5(io::LazyTensors tensors, std::vector<std::string>& skipped);
 // Renames the tensors back to the original's names.
 io::LazyTensors to_original_t5(io::LazyTensors tensors);

@@ -94,7 +94,8 @@ struct SlicedCheckpoint {
 };
 
 // Returns the `state` of the committed checkpoint at `path` without reading tensors. Throws
-// DamagedCheckpoint.
+// DamagedCheckpoint if its manifest is missing or does not match the checksum in COMMIT, and
+// UsageError if its format is unknown.
 Json checkpoint_state(const std::string& path);
 
 // Returns the path of a committed step under either naming scheme.

@@ -34,7 +34,7 @@ void BeginFlags::load_and_run(const RecipeOption& recipe,
         return loaded->train.device;
       },
       [&] {
-        train::together_now("recipe").agree(
+        train::current_process_group("recipe").require_equal(
             "recipe", "the recipe", loaded->sections,
             "start the same command with the same recipe on all hosts");
         work(*loaded);

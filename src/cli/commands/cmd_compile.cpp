@@ -102,16 +102,16 @@ Json axes_json(const pjrt::StepCycles& cycles, const compiler::Mesh& mesh) {
   for (const auto& [axis, size] : mesh) devices *= size;
   std::vector<std::int64_t> all;
   for (std::int64_t i = 0; i < devices; ++i) all.push_back(i);
-  std::map<std::string, std::map<std::string, double>> told;
+  std::map<std::string, std::map<std::string, double>> by_axes;
   for (const pjrt::CollectiveBytes& c : cycles.collectives) {
-    auto& axis = told[pjrt::axes_of(mesh, c.group.empty() ? all : c.group)];
+    auto& axis = by_axes[pjrt::axes_of(mesh, c.group.empty() ? all : c.group)];
     const double sent = pjrt::sent_bytes(c, devices);
     axis[c.opcode == "all-reduce" ? "all_reduce" : "other"] += sent;
     axis[c.opcode == "all-reduce" ? "asynchronous_all_reduce" : "asynchronous_other"] +=
         c.asynchronous ? sent : 0;
   }
   Json out = Json::object();
-  for (const auto& [axes, sent] : told)
+  for (const auto& [axes, sent] : by_axes)
     if (!axes.empty()) out[axes] = sent;
   return out;
 }
@@ -123,12 +123,12 @@ Json cycles_json(const pjrt::StepCycles& cycles, std::int64_t top) {
            {"top", Json::array()},
            {"collectives", Json::object()}};
   // Bytes by opcode: all, and those that overlap with compute.
-  std::map<std::string, std::pair<double, double>> told;
+  std::map<std::string, std::pair<double, double>> by_opcode;
   for (const pjrt::CollectiveBytes& c : cycles.collectives) {
-    told[c.opcode].first += c.bytes;
-    if (c.asynchronous) told[c.opcode].second += c.bytes;
+    by_opcode[c.opcode].first += c.bytes;
+    if (c.asynchronous) by_opcode[c.opcode].second += c.bytes;
   }
-  for (const auto& [opcode, bytes] : told)
+  for (const auto& [opcode, bytes] : by_opcode)
     out["collectives"][opcode] = {{"bytes", bytes.first}, {"asynchronous_bytes", bytes.second}};
   for (const pjrt::InstructionCycles& i : cycles.instructions) {
     if (std::ssize(out["top"]) == top) break;

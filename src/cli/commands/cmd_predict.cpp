@@ -32,9 +32,11 @@ std::string row_text(const data::LabelledRow& row, const io::Labels& labels,
   std::ostringstream out;
   if (labels.problem == io::Problem::token_labels) {
     const auto words = text::words_in(row.users_text());
-    const OrderedJson told = pipeline::words_json(labels, {words.begin(), words.end()}, numbers);
+    const OrderedJson words_and_labels =
+        pipeline::words_json(labels, {words.begin(), words.end()}, numbers);
     for (std::size_t i = 0; i < words.size(); ++i) {
-      const OrderedJson &label = told["prediction"][i], &sure = told["probabilities"][i];
+      const OrderedJson &label = words_and_labels["prediction"][i],
+                        &sure = words_and_labels["probabilities"][i];
       out << words[i] << "\t" << (label.is_null() ? "" : label.get<std::string>()) << "\t"
           << std::setprecision(4) << std::fixed << (sure.is_null() ? 0 : sure.get<double>())
           << "\n";

@@ -86,10 +86,10 @@ bool print_beginning(const TrackOptions& options, const std::string& run) {
   if (!stage || has_begun(run)) return false;
   const auto worker = io::folder_worker(run);
   const std::string state = str("has not begun to train yet (stage ", *stage, ")");
-  evaluation::Record told{{"folder", run}, {"state", state}, {"alive", worker.has_value()}};
-  if (worker) told["worker"] = *worker;
+  evaluation::Record record{{"folder", run}, {"state", state}, {"alive", worker.has_value()}};
+  if (worker) record["worker"] = *worker;
   if (options.json)
-    std::cout << told.dump() << "\n";
+    std::cout << record.dump() << "\n";
   else
     std::cout << "run       " << run << "\nstate     " << state
               << (worker               ? str(", by ", *worker)

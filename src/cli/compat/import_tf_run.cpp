@@ -20,7 +20,7 @@ bool has_run(const checkpoint::TensorflowCheckpoint& checkpoint) {
 }  // namespace
 
 AdoptedRun::AdoptedRun(const std::string& model_dir, const Json& model) {
-  train::together_now("adopt").run_on_rank_zero("alone", [&] { adopt(model_dir, model); });
+  train::current_process_group("adopt").run_on_rank_zero("alone", [&] { adopt(model_dir, model); });
 }
 
 void AdoptedRun::adopt(const std::string& model_dir, const Json& model) {

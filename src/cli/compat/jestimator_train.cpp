@@ -111,8 +111,9 @@ std::vector<train::CheckedFigure> figures_of_check(const train::TrainCheck& chec
 train::TrainJob training_job(const JestimatorFlags& f, const StartingPoint& start) {
   train::TrainJob job = jestimator_job(f);
   // The clocks of the processes differ, so rank 0 chooses the seed.
-  job.config.seed = std::stoull(
-      train::together_now("jestimator").told("seed", [&] { return str(seed_for(f, start)); }));
+  job.config.seed = std::stoull(train::current_process_group("jestimator").broadcast("seed", [&] {
+    return str(seed_for(f, start));
+  }));
   job.data = f.train_pattern;
   job.source = train::open_training_data(job);
   set_end(job, f, start);

@@ -30,7 +30,9 @@ void leave_copy(const std::string& model_dir) {
 }  // namespace
 
 void leave_tensorflow_checkpoint(const std::string& model_dir) {
-  train::together_now("tensorflow").run_on_rank_zero("alone", [&] { leave_copy(model_dir); });
+  train::current_process_group("tensorflow").run_on_rank_zero("alone", [&] {
+    leave_copy(model_dir);
+  });
 }
 
 }  // namespace smelt::cli

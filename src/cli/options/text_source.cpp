@@ -112,7 +112,7 @@ void each_text_of(
     faults.add(fault, file.path);
   };
   std::int64_t line = 0;
-  const auto told = [&](const std::string& text, std::uint64_t read) {
+  const auto take_text = [&](const std::string& text, std::uint64_t read) {
     encoding.add_text(text.size());
     take(text, str(file.path, ":", ++line));
     progress.update(static_cast<std::int64_t>(read));
@@ -121,7 +121,7 @@ void each_text_of(
     text::LineReader lines(file.path);
     for (std::string text; lines.next(text);) {
       text::clean_text(text, lines.number(), clean);
-      told(text, lines.bytes_read());
+      take_text(text, lines.bytes_read());
     }
     if (line == 0) log_warning("{}: {} holds no text", command, file.path);
     return faults.finish();
@@ -132,7 +132,7 @@ void each_text_of(
                      "correct or remove the row");
   };
   const auto rows = text::open_rows(file.path, format, {{.name = file.field}}, refuse);
-  for (std::vector<std::string> row; rows->next(row);) told(row.front(), rows->bytes_read());
+  for (std::vector<std::string> row; rows->next(row);) take_text(row.front(), rows->bytes_read());
   faults.finish();
 }
 

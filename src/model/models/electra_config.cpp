@@ -67,7 +67,9 @@ void check_generator(const ElectraConfig& c, const Where& where) {
     throw UsageError(
         str(where("generator_hidden_size"), ": the generator's hidden size ", own,
             " is larger than the discriminator's ", other, ", whose embeddings it shares"),
-        "set generator_hidden_size to at most 1, or untied_generator_embeddings");
+        "set generator_hidden_size, a fraction of the discriminator's hidden size, to at most 1, "
+        "or "
+        "untied_generator_embeddings to true");
   check_bert_config(generator_config(c), [&](const std::string& field) {
     const bool width = field == "hidden_size" || field == "num_attention_heads";
     return str(where(width ? "generator_hidden_size" : "generator_layers"), ": the generator");

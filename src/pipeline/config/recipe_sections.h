@@ -74,8 +74,8 @@ void visit_fields(C& c, Visitor&& visit) {
         "identity; auto: nfc for Chinese, Japanese, Thai and other text without spaces between "
         "words (it keeps their punctuation), else nmt_nfkc");
   visit("byte_fallback", c.byte_fallback,
-        "SentencePiece models: encode unknown characters as byte pieces instead of <unk>, which "
-        "uses 256 pieces");
+        "SentencePiece models: encode characters without a piece as their UTF-8 bytes instead of "
+        "<unk>; the 256 byte pieces are part of vocab.size");
   visit("min_frequency", c.min_frequency, "minimum number of occurrences for a pair to be merged");
   visit("coverage", c.coverage,
         "share of the text's characters to keep in the vocabulary; wordpiece applies it only if "

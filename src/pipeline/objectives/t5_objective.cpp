@@ -68,8 +68,8 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("mean_noise_span_length", c.mean_noise_span_length,
         "average length of a noise span in tokens; iid_denoise_text: length of every span");
   visit("documents", c.documents,
-        "packed: a window may continue into the next document; cut: windows end with their "
-        "document, so its last window is shorter");
+        "packed: a window may continue into the next document; cut: no window crosses the end of a "
+        "document, so a document's last window may be shorter");
   visit("extra_ids", c.extra_ids,
         "number of sentinels to add to the vocabulary's pieces; <extra_id_0>, … that it already "
         "has are counted");

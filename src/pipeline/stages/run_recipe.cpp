@@ -87,7 +87,7 @@ class RecipeRun {
   const Recipe& recipe_;
   const Beginning beginning_;
   const Evaluated evaluated_;
-  const train::ProcessGroup all_ = train::together_now("run");
+  const train::ProcessGroup all_ = train::current_process_group("run");
   std::vector<Stage> stages_;
   std::size_t at_ = 0;  // index in stages_
   // Record of the current shared stage from begin_stage(), which does not contain the outputs yet.
@@ -165,7 +165,7 @@ std::string RecipeRun::next_shared() {
   }
   for (; at_ < stages_.size(); ++at_) {
     const Stage& stage = stages_[at_];
-    all_.doing(str("the stage ", stage.name));
+    all_.set_status(str("the stage ", stage.name));
     require_folder();
     if (!stage.is_shared)
       run_stage(recipe_.out, stage);
@@ -177,7 +177,7 @@ std::string RecipeRun::next_shared() {
 }
 
 void RecipeRun::make_shared(const std::string& name) {
-  all_.doing(str("the stage ", name));
+  all_.set_status(str("the stage ", name));
   const auto shared = shared_stages(recipe_, beginning_, evaluated_, trained());
   std::ranges::find(shared, name, &Stage::name)->make();
 }
@@ -188,7 +188,7 @@ void RecipeRun::run() {
   if (!all_.leads()) pjrt::ready_plugin(recipe_.train.device);
   all_.require_one_folder(recipe_.out);
   for (int round = 1;; ++round) {
-    const std::string name = all_.told(str("alone/", round), [&] { return next_shared(); });
+    const std::string name = all_.broadcast(str("alone/", round), [&] { return next_shared(); });
     if (name.empty()) return;
     make_shared(name);
   }

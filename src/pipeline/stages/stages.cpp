@@ -367,7 +367,7 @@ void make_test_examples(const Recipe& r) {
 }
 
 void check_data_unchanged(const Recipe& r, const Beginning& beginning) {
-  if (!train::together_now("train").several())
+  if (!train::current_process_group("train").several())
     check_model_is_of(r, stages_of(r, beginning), beginning);
 }
 

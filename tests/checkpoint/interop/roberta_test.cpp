@@ -261,6 +261,19 @@ TEST_P(Roberta, OnnxUsesGeluOnlyInTheHeadOfWordsIfTheLayersUseRelu) {
   EXPECT_EQ(file.find("Erf") != std::string::npos, std::string(GetParam()) == "words");
 }
 
+TEST_P(Roberta, UntiedOutputEmbeddingsAreRefused) {
+  export_folder(GoldenRoberta(GetParam()));
+  Json config = Json::parse(io::read_file(dir_.file("hf/config.json")));
+  config["tie_word_embeddings"] = false;
+  io::write_file(dir_.file("hf/config.json"), config.dump());
+  const io::SafetensorsFile file(io::read_file(dir_.file("hf/model.safetensors")), "model");
+  io::TensorMap tensors = file.tensors();
+  tensors["lm_head.decoder.weight"] = tensors.at("roberta.embeddings.word_embeddings.weight");
+  io::write_file(dir_.file("hf/model.safetensors"), io::safetensors_bytes(tensors));
+  EXPECT_THAT(error_of<UsageError>([&] { open_stored_model(dir_.file("hf"), "test"); }),
+              HasSubstr("tie_word_embeddings is false and lm_head.decoder.weight exists"));
+}
+
 TEST(RobertaFolder, ReadsPrunedHeads) {
   const TempDir dir;
   GoldenRoberta golden("texts");

@@ -40,7 +40,7 @@ TEST_F(PodDescribe, ReportsProcessCountAndTheirSource) {
       AllOf(HasSubstr("the flags: nothing (--processes, --process, --hub)\n"),
             HasSubstr("the TPU's variables: nothing (TPU_WORKER_HOSTNAMES, TPU_WORKER_ID)\n"),
             HasSubstr("agent-worker-number 1: process 1 of 2\n"),
-            HasSubstr("result: process 1 of 2, its hub at 10.0.0.5:8487, by the TPU's "
+            HasSubstr("result: process 1 of 2, rank 0 at 10.0.0.5:8487, from the TPU's "
                       "metadata\n")));
   const Json told = Json::parse(run_smelt("pod describe --device tpu --json").text);
   EXPECT_EQ(told["process"], 1);
@@ -100,7 +100,7 @@ TEST(PodTimes, ConnectTimeoutGrowsWithTheSilenceTimeout) {
   };
   for (const char* silence : {"", "4", "100", "1000"}) {
     const distributed::PodTimes got = times(silence, "");
-    EXPECT_GT(got.taken, got.silence + got.beat + got.told) << silence;
+    EXPECT_GT(got.taken, got.silence + got.beat + got.notify) << silence;
     EXPECT_GE(got.connect,
               got.taken + distributed::PodTimes().connect - distributed::PodTimes().taken)
         << silence;

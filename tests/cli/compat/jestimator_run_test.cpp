@@ -134,7 +134,8 @@ TEST_F(JestimatorRun, ResumedRunMatchesAnUninterruptedRun) {
   train("killed", 9);
   EXPECT_EQ(tensors("killed/checkpoint_9"), tensors("whole/checkpoint_9"));
   EXPECT_EQ(scalars_of(dir_.file("killed/train")), scalars_of(dir_.file("whole/train")));
-  // With --parity a resumed run reads the data from the beginning, like the original.
+  // With --parity a resumed run reads the data from the beginning again, as the original JEstimator
+  // does, so its weights differ from those of the uninterrupted run.
   train("replayed", 3);
   train("replayed", 6, "--parity");
   EXPECT_NE(tensors("replayed/checkpoint_6"), tensors("whole/checkpoint_6"));

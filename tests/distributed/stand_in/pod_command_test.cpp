@@ -25,7 +25,7 @@ TEST_F(PodCommand, BertOnTwoProcessesMatchesOneProcess) {
                            "huggingface/model.safetensors"})
     EXPECT_EQ(io::read_file(dir_.file(str("pod/", file))),
               io::read_file(dir_.file(str("alone/", file))));
-  EXPECT_THAT(pod.said(0), AllOf(HasSubstr("pod: process 0 of 2, its hub at 127.0.0.1:"),
+  EXPECT_THAT(pod.said(0), AllOf(HasSubstr("pod: process 0 of 2, rank 0 at 127.0.0.1:"),
                                  HasSubstr("***** Eval results *****"), HasSubstr("next:")));
   EXPECT_THAT(pod.said(1), testing::MatchesRegex("[0-9:]+ pod: process 1 of 2, [^\n]*\n"))
       << "one speaks";
@@ -95,7 +95,7 @@ TEST_F(PodCommand, PodToolPrefixesOutputLinesWithTheProcess) {
   const CommandOutput out = run_command(
       str(tool, " --as cpu 2 1 -- smelt run ", recipe(), " --set out=", dir_.file("pod")));
   EXPECT_EQ(out.status, 0) << out.text;
-  EXPECT_THAT(out.text, AllOf(HasSubstr("[1] "), HasSubstr("pod: process 1 of 2, its hub at"),
+  EXPECT_THAT(out.text, AllOf(HasSubstr("[1] "), HasSubstr("pod: process 1 of 2, rank 0 at"),
                               HasSubstr("[0] ***** Eval results *****")));
   EXPECT_TRUE(io::exists(dir_.file("pod/model/checkpoint-2/COMMIT")));
   const ScopedVariable none("SMELT_BUILD", "none");

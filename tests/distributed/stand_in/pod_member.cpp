@@ -134,9 +134,9 @@ train::TrainJob job_of(const std::vector<std::string>& words) {
     if (what == "stop") std::raise(SIGTERM);
   };
   if (what != "cut") return job;
-  job.together = train::together_now("train");
-  job.together.doing = [at](const std::string& doing) {
-    if (doing == str("the evaluation of step ", at)) std::raise(SIGTERM);
+  job.together = train::current_process_group("train");
+  job.together.set_status = [at](const std::string& status) {
+    if (status == str("the evaluation of step ", at)) std::raise(SIGTERM);
   };
   return job;
 }
