@@ -9,7 +9,8 @@ FuzzTarget fuzz_target() {
       .seeds =
           {R"({"added_tokens":[{"id":1,"content":"[MASK]","special":true,"lstrip":true}],)"
            R"("normalizer":{"type":"Sequence","normalizers":[{"type":"BertNormalizer",)"
-           R"("handle_chinese_chars":false},{"type":"Strip"}]},"pre_tokenizer":{"type":)"
+           R"("handle_chinese_chars":false},{"type":"Precompiled","precompiled_charsmap":)"
+           R"("BAAAAAABAAA="},{"type":"Strip"}]},"pre_tokenizer":{"type":)"
            R"("Metaspace","replacement":"▁","prepend_scheme":"first"},"model":{"type":"Unigram",)"
            R"("unk_id":0,"vocab":[["[UNK]",0.0],["[MASK]",0.0],["a",-1.5]]}})",
            R"({"normalizer":{"type":"NFC"},"pre_tokenizer":{"type":"ByteLevel"},"post_processor":)"

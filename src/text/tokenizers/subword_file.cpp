@@ -9,6 +9,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 #include "io/formats/json_field.h"
+#include "text/tokenizers/encoder_spm.h"
 #include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/tokenizer_json.h"
 #include "text/tokenizers/vocabulary.h"
@@ -19,8 +20,9 @@ namespace {
 using Prepend = PreTokenizer::Prepend;
 
 constexpr std::string_view kSubwordHint =
-    "give the tokenizer.json of a model with BERT's special tokens, or of GPT-2, RoBERTa or "
-    "ModernBERT";
+    "give the tokenizer.json of a model with BERT's special tokens, or of GPT-2, RoBERTa, "
+    "ModernBERT "
+    "or DeBERTa";
 constexpr const char *kPieces = "vocab.json", *kMerges = "merges.txt";
 constexpr std::array<std::pair<const char*, Prepend>, 3> kSchemes{
     {{"never", Prepend::never}, {"first", Prepend::first}, {"always", Prepend::always}}};
@@ -314,7 +316,9 @@ SubwordFile load_pieces_and_merges(const std::string& path) {
   return out;
 }
 
-OrderedJson template_around(const SubwordFile& file) {
+}  // namespace
+
+OrderedJson template_around(std::int32_t cls, std::int32_t sep) {
   const auto token = [](const char* content, int type) {
     return OrderedJson{{"SpecialToken", {{"id", content}, {"type_id", type}}}};
   };
@@ -325,14 +329,11 @@ OrderedJson template_around(const SubwordFile& file) {
   OrderedJson two = one, tokens;
   two.push_back(text("B", 1));
   two.push_back(token("[SEP]", 1));
-  for (const char* content : {"[CLS]", "[SEP]"})
-    tokens[content] = {
-        {"id", content}, {"ids", {id_of(file.pieces, content)}}, {"tokens", {content}}};
+  for (const auto& [content, id] : {std::pair{"[CLS]", cls}, {"[SEP]", sep}})
+    tokens[content] = {{"id", content}, {"ids", {id}}, {"tokens", {content}}};
   return {
       {"type", "TemplateProcessing"}, {"single", one}, {"pair", two}, {"special_tokens", tokens}};
 }
-
-}  // namespace
 
 bool is_subword_json(std::string_view text) {
   if (!text.starts_with('{')) return false;
@@ -349,6 +350,7 @@ bool is_subword_json(std::string_view text) {
 }
 
 bool is_subword_file(const std::string& path) {
+  if (is_encoder_spm(path)) return true;
   if (!is_tokenizer_json(path) || !io::exists(path)) return false;
   return is_pieces_file(path) || is_subword_json(io::read_file(path, io::kSmallFileBytes));
 }
@@ -414,6 +416,7 @@ const SpecialTokenNames& special_tokens_of(const SubwordFile& file) {
 
 SubwordFile load_subword_file(const std::string& path) {
   if (is_pieces_file(path)) return load_pieces_and_merges(path);
+  if (is_encoder_spm(path)) return load_encoder_spm(path);
   return parse_subword_json(io::read_file(path, io::kSmallFileBytes), path);
 }
 
@@ -463,7 +466,8 @@ SubwordFile own_subword_file(SubwordKind kind, std::vector<std::string> pieces,
   out.model = kind == SubwordKind::unigram ? SubwordFile::Model::unigram : SubwordFile::Model::bpe;
   out.pieces = std::move(pieces);
   out.normalizer = own_normalizer(kind, options);
-  const OrderedJson around = template_around(out);
+  const OrderedJson around =
+      template_around(id_of(out.pieces, "[CLS]"), id_of(out.pieces, "[SEP]"));
   if (kind == SubwordKind::byte_bpe) {
     out.pre_tokenizer = {.kind = PreTokenizer::Kind::byte_level, .add_prefix_space = true};
     OrderedJson steps = OrderedJson::array();

@@ -47,8 +47,11 @@ struct SubwordFile {
 // Returns whether the text is a tokenizer.json of a BPE model, or of a Unigram model with [MASK],
 // which belongs to an encoder. T5's files are read by text/tokenizers/unigram_json.h.
 bool is_subword_json(std::string_view text);
-// Returns whether the file is a tokenizer.json for which is_subword_json() is true, or a vocab.json
-// with a merges.txt in its folder.
+// Returns whether the file is a SentencePiece model (*.model) of an encoder: a Unigram model with
+// the pieces [PAD], [CLS] and [SEP], such as DeBERTa's spm.model.
+bool is_encoder_spm(const std::string& path);
+// Returns whether the file is a tokenizer.json for which is_subword_json() is true, a vocab.json
+// with a merges.txt in its folder, or a file for which is_encoder_spm() is true.
 bool is_subword_file(const std::string& path);
 
 // Throws UsageError if the text is not JSON, or if smelt does not support the model, normalizer or
@@ -71,7 +74,10 @@ bool is_plain_byte_level(const SubwordFile& file);
 // Removes the normalizer and the space before a text.
 void make_plain_byte_level(SubwordFile& file);
 
-// Reads a tokenizer.json, or a vocab.json with its merges.txt.
+// Reads a tokenizer.json, a vocab.json with its merges.txt, or an encoder's spm.model as the
+// tokenizer.json that transformers 4 makes of it: with the model's character map, the fields
+// do_lower_case and split_by_punct of the accompanying tokenizer_config.json, and [MASK] added
+// after the pieces if it is not one of them.
 SubwordFile load_subword_file(const std::string& path);
 // Returns the path of the merges file for a vocab.json: x-merges.txt for x-vocab.json. Empty for
 // other names.

@@ -20,7 +20,7 @@ constexpr std::array<std::pair<const char*, StepKind>, 4> kForms{{{"NFC", StepKi
                                                                   {"NFD", StepKind::nfd},
                                                                   {"NFKC", StepKind::nfkc},
                                                                   {"NFKD", StepKind::nfkd}}};
-constexpr const char* kSpaceRuns = " {2,}";
+constexpr const char *kSpaceRuns = " {2,}", *kWhiteRuns = R"(\s{2,}|[\n\r\t])";
 
 UChar32 take_character(std::string_view text, std::size_t& at) {
   UChar32 c;
@@ -111,18 +111,33 @@ MappedText lower_case(const MappedText& in) {
   return out;
 }
 
+// Returns the end of the white space at `at` that a `replace_white` step replaces, or `at`.
+std::size_t white_end(std::string_view text, std::size_t at) {
+  std::size_t end = at, count = 0;
+  while (end < text.size()) {
+    std::size_t next = end;
+    if (u_isUWhiteSpace(take_character(text, next)) == 0) break;
+    end = next;
+    ++count;
+  }
+  constexpr std::string_view kLineEnds = "\n\r\t";
+  return count >= 2 || (count == 1 && kLineEnds.find(text[at]) != kLineEnds.npos) ? end : at;
+}
+
 // Returns the end of the match of a `replace` step at `at`, or `at` if it does not match.
 std::size_t match_end(const NormalizerStep& step, std::string_view text, std::size_t at) {
   if (step.kind == StepKind::replace)
     return text.substr(at).starts_with(step.pattern) ? at + step.pattern.size() : at;
+  if (step.kind == StepKind::replace_white)
+    return continues_character(text[at]) ? at : white_end(text, at);
   const std::size_t end = std::min(text.find_first_not_of(' ', at), text.size());
   return end - at >= 2 ? end : at;
 }
 
 MappedText replaced(const NormalizerStep& step, MappedText in) {
-  const bool is_there = step.kind == StepKind::replace
-                            ? in.text.find(step.pattern) != std::string::npos
-                            : in.text.find("  ") != std::string::npos;
+  const bool is_there =
+      step.kind == StepKind::replace_white ||
+      in.text.find(step.kind == StepKind::replace ? step.pattern : "  ") != std::string::npos;
   if (!is_there) return in;
   MappedText out = in.like();
   for (std::size_t at = 0; at < in.text.size();) {
@@ -174,6 +189,10 @@ NormalizerStep bert_step(const io::JsonField& step) {
 NormalizerStep replace_step(const io::JsonField& step) {
   NormalizerStep out{.kind = StepKind::replace, .content = step["content"].as<std::string>()};
   const io::JsonField pattern = step["pattern"];
+  if (pattern["Regex"].value() == kWhiteRuns) {
+    out.kind = StepKind::replace_white;
+    return out;
+  }
   if (!pattern["Regex"].is_null()) {
     pattern["Regex"].expect(kSpaceRuns);
     out.kind = StepKind::replace_spaces;
@@ -184,6 +203,13 @@ NormalizerStep replace_step(const io::JsonField& step) {
   return out;
 }
 
+NormalizerStep precompiled_step(const io::JsonField& field) {
+  const auto bytes = from_base64(field.as<std::string>());
+  if (!bytes || !PrecompiledMap::parse(*bytes))
+    field.refuse("not the character map of a SentencePiece model in base64");
+  return {.kind = StepKind::precompiled, .content = *bytes};
+}
+
 NormalizerStep parse_step(const io::JsonField& step) {
   const std::string type = step["type"].as<std::string>("");
   for (const auto& [name, kind] : kForms)
@@ -191,12 +217,13 @@ NormalizerStep parse_step(const io::JsonField& step) {
   if (type == "BertNormalizer") return bert_step(step);
   if (type == "Lowercase") return {.kind = StepKind::lower_case};
   if (type == "Replace") return replace_step(step);
+  if (type == "Precompiled") return precompiled_step(step["precompiled_charsmap"]);
   if (type == "Strip")
     return {.kind = StepKind::strip,
             .left = step["strip_left"].as_switch().value_or(true),
             .right = step["strip_right"].as_switch().value_or(true)};
   step["type"].throw_unexpected(
-      ", not BertNormalizer, NFC, NFD, NFKC, NFKD, Lowercase, Replace or Strip");
+      ", not BertNormalizer, NFC, NFD, NFKC, NFKD, Lowercase, Precompiled, Replace or Strip");
 }
 
 OrderedJson step_json(const NormalizerStep& step) {
@@ -208,8 +235,13 @@ OrderedJson step_json(const NormalizerStep& step) {
   if (step.kind == StepKind::replace)
     return {
         {"type", "Replace"}, {"pattern", {{"String", step.pattern}}}, {"content", step.content}};
-  if (step.kind == StepKind::replace_spaces)
-    return {{"type", "Replace"}, {"pattern", {{"Regex", kSpaceRuns}}}, {"content", step.content}};
+  if (step.kind == StepKind::precompiled)
+    return {{"type", "Precompiled"}, {"precompiled_charsmap", to_base64(step.content)}};
+  if (step.kind == StepKind::replace_spaces || step.kind == StepKind::replace_white)
+    return {
+        {"type", "Replace"},
+        {"pattern", {{"Regex", step.kind == StepKind::replace_spaces ? kSpaceRuns : kWhiteRuns}}},
+        {"content", step.content}};
   const auto& accents = step.options.strip_accents;
   return {{"type", "BertNormalizer"},
           {"clean_text", true},
@@ -256,8 +288,14 @@ OrderedJson normalizer_json(const std::vector<NormalizerStep>& steps) {
 }
 
 TextNormalizer::TextNormalizer(std::vector<NormalizerStep> steps) : steps_(std::move(steps)) {
-  for (const NormalizerStep& step : steps_)
+  for (const NormalizerStep& step : steps_) {
     tables_.push_back(step.kind == StepKind::bert ? &CharacterTable::of(step.options) : nullptr);
+    maps_.push_back(nullptr);
+    if (step.kind != StepKind::precompiled) continue;
+    auto map = PrecompiledMap::parse(step.content);
+    CHECK(map.has_value(), "a malformed character map");
+    maps_.back() = std::make_shared<const PrecompiledMap>(std::move(*map));
+  }
 }
 
 MappedText TextNormalizer::apply(MappedText text) const {
@@ -265,11 +303,14 @@ MappedText TextNormalizer::apply(MappedText text) const {
     const NormalizerStep& step = steps_[i];
     if (tables_[i] != nullptr)
       text = normalise_characters(*tables_[i], text);
+    else if (maps_[i] != nullptr)
+      text = maps_[i]->apply(text);
     else if (step.kind == StepKind::lower_case)
       text = lower_case(text);
     else if (step.kind == StepKind::strip)
       text = stripped(step, text);
-    else if (step.kind == StepKind::replace || step.kind == StepKind::replace_spaces)
+    else if (step.kind == StepKind::replace || step.kind == StepKind::replace_spaces ||
+             step.kind == StepKind::replace_white)
       text = replaced(step, std::move(text));
     else
       text = normal_form(step.kind, std::move(text));

@@ -1,6 +1,7 @@
 // Normalizers of Hugging Face's tokenizer.json that keep the source range of each byte.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "io/formats/json_field.h"
 #include "text/tokenizers/character_table.h"
 #include "text/tokenizers/mapped_text.h"
+#include "text/tokenizers/precompiled_map.h"
 #include "text/tokenizers/tokenizer_options.h"
 
 namespace smelt::text {
@@ -24,6 +26,9 @@ struct NormalizerStep {
     lower_case,      // character by character
     replace,         // each `pattern` becomes `content`
     replace_spaces,  // each run of two or more spaces becomes `content`
+    replace_white,   // each line feed, carriage return or tab, and each run of two or more white
+                     // space characters becomes `content`
+    precompiled,     // the character map of a SentencePiece model, whose bytes are `content`
     strip,           // removes white space at the ends
   } kind;
   TokenizerOptions options = {};
@@ -54,6 +59,7 @@ class TextNormalizer {
  private:
   std::vector<NormalizerStep> steps_;
   std::vector<const CharacterTable*> tables_;  // by step; null unless the step is `bert`
+  std::vector<std::shared_ptr<const PrecompiledMap>> maps_;  // null unless it is `precompiled`
 };
 
 // Normalizes to NFC and keeps the source of each byte.

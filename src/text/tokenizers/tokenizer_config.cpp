@@ -418,7 +418,9 @@ std::string wordpiece_file_in(const std::string& folder) {
   std::string lines = io::join_path(folder, "vocab.txt"),
               json = io::join_path(folder, "tokenizer.json");
   if (io::exists(lines)) return lines;
-  return io::exists(json) && !is_sentencepiece_file(json) ? json : std::string();
+  if (io::exists(json)) return is_sentencepiece_file(json) ? std::string() : json;
+  std::string spm = io::join_path(folder, "spm.model");
+  return is_encoder_spm(spm) ? spm : std::string();
 }
 
 std::string segment_command_of(const std::string& vocab, const TokenizerFlags& flags) {
@@ -450,8 +452,8 @@ static std::optional<TokenizerOptions> options_of_json(const std::string& path) 
 }
 
 std::optional<TokenizerOptions> load_tokenizer_config(const std::string& vocab) {
+  if (is_tokenizer_json(vocab) || is_encoder_spm(vocab)) return options_of_json(vocab);
   if (vocab.ends_with(".model")) return std::nullopt;
-  if (is_tokenizer_json(vocab)) return options_of_json(vocab);
   const bool of_folder = io::path_name(vocab) == "vocab.txt";
   const auto beside = [&](const char* name) {
     return of_folder ? io::join_path(io::parent_path(vocab), name) : std::string();

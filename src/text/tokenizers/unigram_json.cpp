@@ -15,6 +15,7 @@
 #include "io/formats/crc32c.h"
 #include "io/formats/json_field.h"
 #include "io/formats/wire.h"
+#include "text/tokenizers/precompiled_map.h"
 #include "text/tokenizers/subword_file.h"
 #include "text/tokenizers/tokenizer_config.h"
 #include "text/tokenizers/tokenizer_json.h"
@@ -36,24 +37,6 @@ struct Normalizer {
   SpaceSigns signs = {};
 };
 
-std::string from_base64(std::string_view text, const io::JsonField& field) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  while (text.ends_with('=')) text.remove_suffix(1);
-  std::string out;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text) {
-    const auto digit = kDigits.find(c);
-    if (digit == kDigits.npos) field.refuse("no base64");
-    bits = bits << 6 | static_cast<std::uint32_t>(digit);
-    if ((count += 6) < 8) continue;
-    count -= 8;
-    out += static_cast<char>(bits >> count & 0xFF);
-  }
-  return out;
-}
-
 // Returns the steps of a "Sequence" or similar, or the single step; empty for null.
 std::vector<Json> steps_of(const io::JsonField& field, const char* list) {
   if (field.is_null()) return {};
@@ -69,7 +52,9 @@ Normalizer parse_normalizer(const io::JsonField& root, const std::string& path) 
     const std::string type = field["type"].as<std::string>("");
     if (type == "Precompiled") {
       const io::JsonField map = field["precompiled_charsmap"];
-      out.charsmap = from_base64(map.as<std::string>(), map);
+      const auto bytes = from_base64(map.as<std::string>());
+      if (!bytes) map.refuse("no base64");
+      out.charsmap = *bytes;
     } else if (type == "Replace") {
       field["pattern"]["Regex"].expect(" {2,}");
       if (field["content"].value() != " ") field["content"].expect(kSpaceSign);
@@ -301,7 +286,8 @@ UnigramJson parse_unigram_json(std::string_view text, const std::string& path) {
 }
 
 bool is_sentencepiece_file(const std::string& path) {
-  if (!is_tokenizer_json(path)) return io::path_name(path).ends_with(".model");
+  if (!is_tokenizer_json(path))
+    return io::path_name(path).ends_with(".model") && !is_encoder_spm(path);
   if (!io::exists(path)) return false;
   const std::string text = io::read_file(path, io::kSmallFileBytes);
   if (is_subword_json(text)) return false;
