@@ -13,12 +13,16 @@
 namespace smelt::compress {
 namespace {
 
-// Returns the input [B,L,C] of each matmul in the graph by its kernel.
+// Returns the input [B,L,C] of each matmul in the graph by its kernel. Relative embeddings [K,C],
+// which some models multiply by the same kernels, are not inputs.
 std::unordered_map<compiler::Tensor, compiler::Tensor> inputs_by_kernel(
     std::span<const compiler::Tensor> losses) {
   std::unordered_map<compiler::Tensor, compiler::Tensor> out;
   for (const compiler::Node* node : compiler::reachable(losses))
-    if (node->op == &compiler::kDotGeneral) out.emplace(node->inputs[1], node->inputs[0]);
+    if (node->op == &compiler::kDotGeneral) {
+      const auto [at, is_new] = out.emplace(node->inputs[1], node->inputs[0]);
+      if (!is_new && at->second.rank() < node->inputs[0].rank()) at->second = node->inputs[0];
+    }
   return out;
 }
 

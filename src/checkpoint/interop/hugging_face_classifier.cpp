@@ -57,7 +57,8 @@ void put_head(const HuggingFaceClassifier& model, Json& config) {
   // Omitted if equal to the encoder's: TensorFlow's class of an ELECTRA cannot read another value
   // (transformers 4.57).
   if (model.dropout != model::encoder_sizes(model.encoder).hidden_dropout_prob)
-    config["classifier_dropout"] = model.dropout;
+    config[std::string(family_of_encoder(model::encoder_name(model.encoder)).dropout_field())] =
+        model.dropout;
 }
 
 // Names of transformers' classes without the family's prefix.
@@ -178,7 +179,8 @@ std::optional<ClassifierHead> classifier_head(const Json& config, const std::str
   out.labels.problem =
       of_tokens ? io::Problem::token_labels : problem_in(config, names.size(), where);
   if (out.labels.problem == io::Problem::regression) out.labels.names.clear();
-  const Json dropout = config.value("classifier_dropout", Json());
+  const Json dropout =
+      config.value(std::string(family_of_config(config, where).dropout_field()), Json());
   out.dropout = dropout.is_number() ? dropout.get<double>()
                                     : config.value("hidden_dropout_prob", out.dropout);
   take_limits(config, where, out);

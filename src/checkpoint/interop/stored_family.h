@@ -107,6 +107,8 @@ class StoredFamily {
   // Returns the name of the bias of a classification head; its size is the number of classes. Sets
   // `of_tokens` to whether the head classifies tokens, not texts.
   virtual std::string class_bias(const io::LazyTensors& tensors, bool& of_tokens) const;
+  // Returns the field of config.json with the dropout of a classification head.
+  virtual std::string_view dropout_field() const { return "classifier_dropout"; }
   // A config.json and the names of the model's parameters.
   struct NamedConfig {
     Json config;

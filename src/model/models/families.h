@@ -13,4 +13,5 @@
   OTHER(jestimator_bert)                     \
   OTHER(t5)                                  \
   ENCODER(roberta)                           \
-  ENCODER(modernbert)
+  ENCODER(modernbert)                        \
+  ENCODER(deberta)

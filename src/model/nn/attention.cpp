@@ -30,6 +30,7 @@ using compiler::reduce_max;
 using compiler::reduce_sum;
 using compiler::RematPolicy;
 using compiler::reshape;
+using compiler::reverse;
 using compiler::round_like_mxu;
 using compiler::scan;
 using compiler::ScanBody;
@@ -53,6 +54,10 @@ Tensor by_key(Tensor x) {
   const Tensor flat = slice_axis(reshape(x, {B, N, R * W}), 2, R - 1, R * W - 1);
   return slice_axis(reshape(flat, {B, N, R, W - 1}), 3, 0, W - R + 1);
 }
+
+// Converts the products of keys and relative positions of queries [B,N,S,S+R-1] to scores
+// [B,N,R,S]. From a key, relative positions increase where those of the query decrease.
+Tensor by_query(Tensor x) { return transpose(by_key(reverse(x, {3})), {0, 1, 3, 2}); }
 
 // Inverts by_key(), with zeros at relative positions that have no key.
 Tensor by_distance(Tensor x) {
@@ -95,12 +100,15 @@ Tensor other_sequences(const Scope& s, const AttentionInputs& in, DType dtype) {
 Tensor scores_of(const Scope& s, const AttentionInputs& in) {
   const auto B = in.q.dim(0), R = in.q.dim(1), N = in.q.dim(2), D = in.q.dim(3), S = in.k.dim(1);
   const auto wide = in.q.dtype() == DType::f64 ? DType::f64 : DType::f32;
-  const double scale = in.scaled ? 1.0 / std::sqrt(D) : 1;
-  // Scaling the queries is cheaper than scaling the scores, but exact only for powers of two.
-  const bool scale_queries = is_power_of_two(scale);
+  const double scale = in.scaled ? 1.0 / std::sqrt(in.products * D) : 1;
+  // Scaling the queries is cheaper than scaling the scores, but exact only for powers of two. It
+  // does not scale the products of keys and relative_q.
+  const bool scale_queries = is_power_of_two(scale) && !in.relative_q;
   const Tensor q = scale_queries ? in.q * scale : in.q;
   Tensor scores = einsum("bqnd,bknd->bnqk", q, in.k, wide);
   if (in.relative_k) scores = scores + by_key(einsum("bqnd,rnd->bnqr", q, in.relative_k, wide));
+  if (in.relative_q)
+    scores = scores + by_query(einsum("bknd,rnd->bnkr", in.k, in.relative_q, wide));
   if (!scale_queries) scores = scores * scale;
   // Capture each bias before the addition broadcasts it to the shape of the scores; otherwise the
   // broadcast bias would be computed outside the region.
@@ -215,6 +223,7 @@ AttentionInputs in_query_blocks(const AttentionInputs& in, const QueryBlocks& bl
   out.v = shared(in.v);
   out.relative_k = of_distances(in.relative_k);
   out.relative_v = of_distances(in.relative_v);
+  out.relative_q = of_distances(in.relative_q);
   return out;
 }
 
@@ -229,14 +238,15 @@ AttentionInputs block_of(ScanBody& body, const AttentionInputs& in, const Attent
                         .biases = all.biases,
                         .key_sequences = in.key_sequences,
                         .dropout = in.dropout,
-                        .scaled = in.scaled};
+                        .scaled = in.scaled,
+                        .products = in.products};
   for (std::size_t i = 0; i < in.biases.size(); ++i)
     if (has_queries(in.biases[i])) block.biases[i] = body.slice(all.biases[i]);
   if (in.query_sequences) block.query_sequences = body.slice(all.query_sequences);
-  if (in.relative_k) {
-    block.relative_k = relative_of_block(graph.capture(all.relative_k), first, in, blocks);
-    block.relative_v = relative_of_block(graph.capture(all.relative_v), first, in, blocks);
-  }
+  for (const auto member :
+       {&AttentionInputs::relative_k, &AttentionInputs::relative_v, &AttentionInputs::relative_q})
+    if (const Tensor relative = all.*member)
+      block.*member = relative_of_block(graph.capture(relative), first, in, blocks);
   return block;
 }
 

@@ -23,10 +23,17 @@ struct AttentionInputs {
   // is part of computing the scores, so no mask [B,Q,S] is stored.
   compiler::Tensor query_sequences = {}, key_sequences = {};
   double dropout = 0;  // dropout rate of the probabilities; random bits of the scope "dropout"
-  bool scaled = true;  // whether scores are divided by sqrt(D)
+  bool scaled = true;  // whether scores are divided by sqrt(products * D)
+  // The number of products of two vectors that a score sums (He et al. 2021, section 3.1).
+  std::int64_t products = 1;
   // Relative position embeddings (Shaw et al. 2018), [Q+S-1,N,D] in the type of q, or empty. Row s
   // - q + Q-1 is added to key s and value s for query q.
   compiler::Tensor relative_k = {}, relative_v = {};
+  // Relative position embeddings of the queries (He et al. 2021), [Q+S-1,N,D] in the type of q, or
+  // empty. The product of key s and row s - q + Q-1 is added to the score of query q and key s.
+  // Each of relative_k and relative_q costs a matmul about twice as large as that of q and k, and
+  // no gather.
+  compiler::Tensor relative_q = {};
 };
 
 // Returns softmax(q k / sqrt(D) + biases) v, [B,Q,N,D] in the type of q; without the division if

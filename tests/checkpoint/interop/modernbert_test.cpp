@@ -34,18 +34,7 @@ class Modernbert : public testing::TestWithParam<const char*> {
  protected:
   // Saves the golden weights as a smelt checkpoint and exports them to "hf".
   void export_folder(const GoldenModernbert& golden) const {
-    const StoredModel model = golden.stored(dir_.file("given"), "param");
-    io::write_file(dir_.file("run/tokenizer.json"), GoldenModernbert::tokenizer_text());
-    Json settings{{"task", "modernbert"}, {"model", model.config}};
-    if (golden.is_classifier()) {
-      settings.update(classifier_settings("modernbert", {.labels = golden.labels(), .dropout = 0}));
-      settings["task"] = "classify";
-    }
-    save_checkpoint(dir_.file("run"), 5, load_into_memory(model.tensors).tensors, settings);
-    convert_checkpoint({.from = dir_.file("run"),
-                        .to = dir_.file("hf"),
-                        .form = ModelForm::hugging_face,
-                        .vocab = dir_.file("run/tokenizer.json")});
+    golden.export_folder(dir_.file("run"), dir_.file("hf"));
   }
   TempDir dir_;
 };

@@ -295,14 +295,16 @@ struct Relative {
     std::vector<Tensor> in;
     for (const std::int64_t length : {Q, S, S})
       in.push_back(program.graph.argument(f32({B, length, N, D})));
-    for (int i = 0; i < 2; ++i) in.push_back(program.graph.argument(f32({Q + S - 1, N, D})));
+    for (int i = 0; i < 3; ++i) in.push_back(program.graph.argument(f32({Q + S - 1, N, D})));
     const Tensor weights = program.graph.argument(f32({B, Q, N, D}));
     const Tensor context = attention(s / "self", {.q = in[0],
                                                   .k = in[1],
                                                   .v = in[2],
                                                   .dropout = 0,
+                                                  .products = 4,
                                                   .relative_k = in[3],
-                                                  .relative_v = in[4]});
+                                                  .relative_v = in[4],
+                                                  .relative_q = in[5]});
     program.results = grad(reduce_sum(context * weights, {0, 1, 2, 3}), in);
     program.results.push_back(context);
   }
@@ -335,15 +337,16 @@ double context_at(const std::vector<Value>& in, std::int64_t b, std::int64_t q, 
   for (std::int64_t s = 0; s < S; ++s) {
     double score = 0;
     for (std::int64_t i = 0; i < D; ++i)
-      score += element(in[1], b, q, n, i) * (element(in[2], b, s, n, i) + distance(in[4], s, i));
-    const double weight = std::exp(score / std::sqrt(D));
+      score += element(in[1], b, q, n, i) * (element(in[2], b, s, n, i) + distance(in[4], s, i)) +
+               element(in[2], b, s, n, i) * distance(in[6], s, i);
+    const double weight = std::exp(score / std::sqrt(4 * D));
     all += weight;
     sum += weight * (element(in[3], b, s, n, d) + distance(in[5], s, d));
   }
   return sum / all;
 }
 
-TEST(Attention, AddsRelativePositionsToKeysAndValues) {
+TEST(Attention, AddsRelativePositionsToQueriesKeysAndValues) {
   const Relative relative(0);
   const auto in = relative.arguments();
   const Value got = relative.values().back();
