@@ -7,7 +7,8 @@ tests/golden/deberta_tiny.json: the config.json and the loss of each; and tests/
 relative embeddings for each distance from -max + 1 to max - 1. Parameters are float32 numbers, so that float32 programs can
 read them exactly; gradients, scores and losses are computed in float64, and the scores rounded to float32.
 
-The four models differ in the settings of their attention: see FORMS.
+The four models differ in the settings of their attention: see FORMS. Under "rtd" are a generator and a discriminator with
+the loss of replaced-token detection and gradient-disentangled embedding sharing (He et al. 2023).
 
 Needs torch, transformers (4.57 and 5.24 give the same values) and safetensors:  python tools/golden_deberta.py
 """
@@ -115,6 +116,67 @@ def run(kind, tensors):
     return {"config": said, "loss": float(loss.detach())}
 
 
+class ReplacedHead(torch.nn.Module):
+    """The head of Microsoft's ReplacedTokenDetectionModel, with the names of its released checkpoints."""
+
+    def __init__(self, size):
+        super().__init__()
+        self.dense, self.LayerNorm = torch.nn.Linear(size, size), torch.nn.LayerNorm(size, 1e-7)
+        self.classifier = torch.nn.Linear(size, 1)
+
+    def forward(self, states):
+        normed = self.LayerNorm(states[:, :1] + states)
+        return self.classifier(torch.nn.functional.gelu(self.dense(normed)))[..., 0]
+
+
+def run_rtd(tensors):
+    """Returns the facts of replaced-token detection: generator of one layer, discriminator of two."""
+    rng = np.random.default_rng(50)
+    sizes = SIZES | V3
+    ids, mask = examples(rng)
+    labels, masked = labels_of("words", rng, mask)
+    positions, words = labels["masked_lm_positions"], ids.copy()
+    original = np.take_along_axis(ids, positions, 1) * (positions > 0)
+    hidden = ids.copy()
+    sampled = np.where(rng.random(positions.shape) < 0.5, original, labels["masked_lm_ids"]).astype(np.int32)
+    for row, column in zip(*np.nonzero(positions)):
+        hidden[row, positions[row, column]] = MASK
+        words[row, positions[row, column]] = sampled[row, column]
+    one_layer = transformers.DebertaV2Config(**(sizes | dict(num_hidden_layers=1)))
+    models = torch.nn.ModuleDict({
+        "generator": transformers.DebertaV2ForMaskedLM(one_layer),
+        "deberta": transformers.DebertaV2Model(transformers.DebertaV2Config(**sizes)),
+        "mask_predictions": ReplacedHead(SIZES["hidden_size"])}).double().eval()
+    generator, discriminator = models["generator"], models["deberta"]
+    delta = torch.nn.Parameter(torch.zeros_like(discriminator.embeddings.word_embeddings.weight))
+    parameters = dict(models.named_parameters()) | {"deberta.embeddings.word_embeddings_delta": delta}
+    del parameters["deberta.embeddings.word_embeddings.weight"]
+    for name, parameter in sorted(parameters.items()):
+        mean = 1.0 if name.endswith("LayerNorm.weight") else 0.0
+        parameter.data = torch.tensor(rng.normal(mean, 0.3, tuple(parameter.shape)).astype(np.float32)).double()
+    generator.tie_weights()
+    attention_mask = torch.tensor(mask).long()
+    logits = generator(input_ids=torch.tensor(hidden).long(), attention_mask=attention_mask).logits
+    at = torch.tensor(positions).long()
+    picked = torch.gather(logits, 1, at[..., None].expand(-1, -1, logits.shape[-1]))[at > 0]
+    lm = torch.nn.functional.cross_entropy(picked, torch.tensor(original).long()[at > 0])
+    table = generator.deberta.embeddings.word_embeddings.weight.detach() + delta
+    states = discriminator(inputs_embeds=table[torch.tensor(words).long()], attention_mask=attention_mask)[0]
+    found = models["mask_predictions"](states)
+    is_token = attention_mask.bool()
+    rtd = torch.nn.functional.binary_cross_entropy_with_logits(found[is_token], torch.tensor(words != ids).double()[is_token])
+    (lm + 50 * rtd).backward()
+    for name, parameter in parameters.items():
+        if ".decoder." in name:  # tied
+            continue
+        tensors[f"rtd/param/{name}"] = parameter.detach().numpy().astype(np.float32)
+        tensors[f"rtd/grad/{name}"] = parameter.grad.numpy()
+    tensors |= {f"rtd/{name}": value.astype(np.int32) for name, value in dict(
+        input_ids=ids, input_mask=mask, masked_ids=hidden, positions=positions, ids=original, sampled=sampled).items()}
+    said = {name: value for name, value in sizes.items()} | {"model_type": "deberta-v2"}
+    return {"config": said, "masked_lm_loss": float(lm.detach()), "disc_loss": float(rtd.detach())}
+
+
 def rows_of(buckets, most):
     """Returns c2p_pos of transformers' disentangled_attention_bias for all distances between a query and a key."""
     distances = torch.arange(1 - most, most)
@@ -130,6 +192,7 @@ def main():
     tensors, kinds = {}, {}
     for kind in CLASSES_OF:
         kinds[kind] = run(kind, tensors)
+    kinds["rtd"] = run_rtd(tensors)
     save_file({name: np.ascontiguousarray(value) for name, value in tensors.items()}, GOLDEN / "deberta_tiny.safetensors")
     lines = [f'"{kind}": {json.dumps(facts)}' for kind, facts in kinds.items()]
     (GOLDEN / "deberta_tiny.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")

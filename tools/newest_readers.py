@@ -81,6 +81,23 @@ def wordpieces():
     return ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz", *WORDS]
 
 
+def write_spm(checks, folder):
+    """Writes the vocabulary of a DeBERTa as Microsoft publishes it."""
+    with open(checks.path("text.txt"), "w") as out:
+        out.write("\n".join(TEXTS * 4) + "\n")
+    sentencepiece.SentencePieceTrainer.train(
+        input=checks.path("text.txt"), model_prefix=os.path.join(folder, "spm"), vocab_size=60, pad_id=0, pad_piece="[PAD]",
+        bos_id=1, bos_piece="[CLS]", eos_id=2, eos_piece="[SEP]", unk_id=3, unk_piece="[UNK]", hard_vocab_limit=False,
+        minloglevel=2)
+    os.remove(os.path.join(folder, "spm.vocab"))
+
+
+def vocabulary_in(folder):
+    """Returns the vocabulary file that smelt reads in a folder."""
+    files = (os.path.join(folder, name) for name in ("vocab.txt", "tokenizer.json", "spm.model"))
+    return next(path for path in files if os.path.exists(path))
+
+
 def make_classifier(checks, kind):
     folder = checks.path(kind)
     names = {"id2label": dict(enumerate(NAMES)), "label2id": {name: i for i, name in enumerate(NAMES)}}
@@ -95,15 +112,24 @@ def make_classifier(checks, kind):
                                                local_attention=4, classifier_pooling="mean", pad_token_id=0, cls_token_id=2,
                                                bos_token_id=2, sep_token_id=3, eos_token_id=3, **sizes, **names)
         model = transformers.ModernBertForSequenceClassification(config)
+    elif kind == "deberta":
+        sizes = SIZES | {"hidden_act": "gelu", "type_vocab_size": 0, "layer_norm_eps": 1e-7}
+        config = transformers.DebertaV2Config(vocab_size=160, relative_attention=True, position_buckets=8,
+                                              pos_att_type=["p2c", "c2p"], share_att_key=True, norm_rel_ebd="layer_norm",
+                                              position_biased_input=False, **sizes, **names)
+        model = transformers.DebertaV2ForSequenceClassification(config)
     else:
         sizes = SIZES | {"hidden_act": "gelu"}
         config = transformers.ElectraConfig(vocab_size=len(wordpieces()), embedding_size=32, **sizes, **names)
         model = transformers.ElectraForSequenceClassification(config)
     model.save_pretrained(folder)
-    with open(os.path.join(folder, "vocab.txt"), "w") as out:
-        out.write("\n".join(wordpieces()) + "\n")
-    with open(os.path.join(folder, "tokenizer_config.json"), "w") as out:
-        json.dump({"do_lower_case": True, "tokenizer_class": "BertTokenizer"}, out)
+    if kind == "deberta":
+        write_spm(checks, folder)
+    else:
+        with open(os.path.join(folder, "vocab.txt"), "w") as out:
+            out.write("\n".join(wordpieces()) + "\n")
+        with open(os.path.join(folder, "tokenizer_config.json"), "w") as out:
+            json.dump({"do_lower_case": True, "tokenizer_class": "BertTokenizer"}, out)
     with open(checks.path("rows.tsv"), "w") as out:
         out.write("text\tlabel\n" + "".join(f"{text}\t{NAMES[i % 3]}\n" for i, text in enumerate(TEXTS)))
     return folder
@@ -261,14 +287,14 @@ def compressed_forms(checks, kind):
 
 def check_classifier(checks, kind):
     made = make_classifier(checks, kind)
-    checks.smelt("convert", made, checks.path(kind + "-run"), "--to", "smelt", "--vocab", os.path.join(made, "vocab.txt"))
+    checks.smelt("convert", made, checks.path(kind + "-run"), "--to", "smelt", "--vocab", vocabulary_in(made))
     folder = checks.path(kind + "-hf")
     checks.smelt("convert", checks.path(kind + "-run"), folder, "--to", "hf")
     own = predicted(checks, folder)
     checks.check(f"{kind}: transformers reads a folder of convert", lambda: expect_near(by_transformers(folder), own, 1e-5))
 
     def tokens():
-        ids = [checks.smelt("tokenize", "--vocab", os.path.join(folder, "vocab.txt"), "--ids", "--text", t) for t in TEXTS]
+        ids = [checks.smelt("tokenize", "--vocab", vocabulary_in(folder), "--ids", "--text", t) for t in TEXTS]
         fast = tokenizers.Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
         for text, line in zip(TEXTS, ids):
             if [int(i) for i in line.split()] != fast.encode(text, add_special_tokens=False).ids:
@@ -320,7 +346,7 @@ def check_classifier(checks, kind):
         return refused(made, "mismatch")
 
     checks.check(f"{kind}: transformers refuses prune --sparsity", sparse)
-    if kind != "modernbert":  # smelt does not prune ModernBERT's heads
+    if kind not in ("modernbert", "deberta"):  # smelt does not prune their heads
         checks.check(f"{kind}: transformers refuses prune --heads", cut)
 
 
@@ -454,7 +480,7 @@ def main():
         folder = sys.argv[2] if len(sys.argv) > 2 else temporary
         checks = Checks(os.path.abspath(sys.argv[1]), folder)
         check_the_checks(checks, make_classifier(checks, "bert"))
-        for kind in ("bert", "electra", "modernbert"):
+        for kind in ("bert", "electra", "modernbert", "deberta"):
             checks.check(f"{kind}: convert", lambda: check_classifier(checks, kind) or "done")
         checks.check("t5: convert", lambda: check_t5(checks) or "done")
         check_vocabularies(checks)

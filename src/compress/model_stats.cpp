@@ -20,6 +20,16 @@ bool has(const std::string& name, std::string_view part) {
 bool is_query(const std::string& name) {
   return name.ends_with("attention.self.query.weight") || name.ends_with("Attention.q.weight");
 }
+// Returns whether it is DeBERTa's query matrix. Its scores have two more products with the 2L-1
+// relative positions of L tokens.
+bool is_disentangled_query(const std::string& name) {
+  return name.ends_with(".attention.self.query_proj.weight");
+}
+// Returns whether it is a matrix of DeBERTa that applies to relative embeddings alone, whose cost
+// does not depend on the tokens.
+bool is_of_positions(const std::string& name) {
+  return name.ends_with(".pos_key_proj.weight") || name.ends_with(".pos_query_proj.weight");
+}
 // Returns whether it is ModernBERT's matrix of queries, keys and values.
 bool is_query_key_value(const std::string& name) { return name.ends_with(".attn.Wqkv.weight"); }
 
@@ -29,12 +39,14 @@ double of_encoder(const SourceFolder& model, double L) {
                         head->labels.problem != io::Problem::answer_spans;
   double out = 0;
   for (const auto& [name, tensor] : model.tensors) {
-    if (tensor.shape.rank() != 2 || is_table_of_words(name)) continue;
+    if (tensor.shape.rank() != 2 || is_table_of_words(name) || is_of_positions(name)) continue;
     const auto elements = static_cast<double>(tensor.shape.elements());
-    const bool of_each = is_in_layer(name) || has(name, "embeddings_project") || !of_texts;
+    const bool of_each = is_in_layer(name) || has(name, "embeddings_project") ||
+                         has(name, "embed_proj") || !of_texts;
     out += elements * (of_each ? L : 1);
     const auto rows = static_cast<double>(tensor.shape.dims[0]);
     if (is_query(name)) out += 2 * L * L * rows;
+    if (is_disentangled_query(name)) out += (2 * L * L + 2 * L * (2 * L - 1)) * rows;
     if (is_query_key_value(name)) out += 2 * L * L * rows / 3;
   }
   return out;

@@ -86,7 +86,8 @@ void visit_fields(C& c, Visitor&& visit) {
         "number of parts into which each device's share of a batch is split; they are computed one "
         "after another: less memory, same result");
   visit("packing", c.packing,
-        "of bert, electra, roberta and modernbert: on: short examples share a row of "
+        "of bert, electra, roberta, modernbert, deberta and deberta_rtd: on: short examples share "
+        "a row of "
         "data.seq_length tokens, which saves the time of padding and does not change the result; "
         "auto: on if this saves a tenth of the time or more; off (docs/guides/packing.md)");
   visit("seed", c.seed, "random seed of weights, dropout and data order");

@@ -49,7 +49,7 @@ StoredModel open_for_onnx(const std::string& from, OnnxTask task) {
   if (family == nullptr || !family->has_onnx())
     throw UsageError(str("convert: ", model.named(), ": cannot export a model of type ",
                          type.empty() ? "unknown" : type, " to ONNX"),
-                     "use a BERT, RoBERTa, ModernBERT, ELECTRA or T5");
+                     "use a BERT, RoBERTa, ModernBERT, DeBERTa, ELECTRA or T5");
   require_sizes(model, "convert");
   if (model::put_averages_in_place(model.tensors))
     log_info("{}: exporting the moving averages of the weights", model.where);

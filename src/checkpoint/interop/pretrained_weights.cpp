@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "checkpoint/interop/deberta_parts.h"
 #include "checkpoint/interop/hugging_face_classifier.h"
 #include "checkpoint/interop/stored_family.h"
 #include "checkpoint/interop/t5_names.h"
@@ -35,7 +36,7 @@ bool reads_as_hub_name(const std::string& name) {
                        : str("init: there is no ", folder),
                    str("give a smelt model folder, a TensorFlow checkpoint "
                        "(…/bert_model.ckpt), or a Hugging Face folder of a BERT, RoBERTa, "
-                       "ModernBERT, ELECTRA or T5",
+                       "ModernBERT, DeBERTa, ELECTRA or T5",
                        reads_as_hub_name(folder)
                            ? "; smelt does not download models: hf download ORGANIZATION/NAME "
                              "--local-dir FOLDER does"
@@ -58,6 +59,11 @@ PretrainedWeights of_checkpoint(SlicedCheckpoint sliced) {
                         .parameters = std::move(checkpoint.tensors),
                         .model = checkpoint.state.value("model", Json()),
                         .owners = std::move(checkpoint.owners)};
+  if (io::LazyTensors words = discriminator_words(lazy_tensors(out.parameters)); !words.empty()) {
+    auto held = std::make_shared<TensorsInMemory>(load_into_memory(words));
+    out.parameters.insert(held->tensors.begin(), held->tensors.end());
+    out.owners.push_back(std::move(held));
+  }
   if (checkpoint.state.contains("labels"))
     out.head = {{"problem", checkpoint.state.value("problem", "")},
                 {"labels", checkpoint.state["labels"]}};

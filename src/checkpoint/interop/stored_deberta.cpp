@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "checkpoint/interop/deberta_parts.h"
 #include "checkpoint/interop/onnx_deberta.h"
 #include "checkpoint/interop/stored_family.h"
 #include "io/filesystem/path.h"
@@ -200,6 +201,21 @@ class DebertaFamily final : public FolderFamily {
     add_deberta_encoder(c, names);
     add_class_head(c.hidden_size, problem, outputs, names);
     return {deberta_config_json(encoder, classifier_class(encoder, problem)), names.take()};
+  }
+  // Beside the discriminator of replaced-token detection, its generator is not read.
+  void open(const std::vector<std::string>& folders, StoredModel& out) const override {
+    FolderFamily::open({folders.front()}, out);
+  }
+  void load(const std::string& folder, PretrainedWeights& out) const override {
+    if (out.model.is_null()) FolderFamily::load(folder, out);
+  }
+  // Writes the folders discriminator/ and generator/ of a model that is pretrained by
+  // replaced-token detection.
+  void write(const std::string& folder, const StoredModel& model,
+             const FolderForm& form) const override {
+    if (!is_pair_of_debertas(model.tensors)) return FolderFamily::write(folder, model, form);
+    FolderFamily::write(io::join_path(folder, "discriminator"), model, form);
+    FolderFamily::write(io::join_path(folder, "generator"), deberta_generator_of(model), form);
   }
   // transformers requires heads of hidden_size / num_attention_heads, so none can be removed.
   LayerModules layer_modules(const Json& config) const override {

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "checkpoint/interop/deberta_parts.h"
 #include "checkpoint/interop/hugging_face.h"
 #include "checkpoint/interop/hugging_face_classifier.h"
 #include "checkpoint/interop/pretrained_weights.h"
@@ -88,6 +89,7 @@ StoredModel of_smelt(SlicedCheckpoint checkpoint) {
                   .t5 = {},
                   .skipped = {},
                   .owners = std::move(checkpoint.owners)};
+  add_discriminator_words(out.tensors);
   for (const auto& [name, tensor] : checkpoint.tensors)
     if (!tensor.is_complete())
       for (const TensorSlice& slice : tensor.slices)

@@ -8,6 +8,12 @@
 
 namespace smelt::model {
 
+// Names of parameters in a model that is pretrained by replaced-token detection
+// (model/tasks/deberta_rtd_task.h).
+inline constexpr const char *kDebertaGenerator = "deberta_generator",
+                            *kGeneratorWords = "deberta_generator/embeddings/word_embeddings",
+                            *kWordsDelta = "deberta/embeddings/word_embeddings_delta";
+
 // Returns the sizes as fields of BERT's config.
 BertConfig deberta_sizes(const DebertaConfig& config);
 

@@ -161,8 +161,21 @@ Tensor electra_found_logits(const Scope& root, const ElectraTask& c, const Encod
 
 Objective electra_objective(const Scope& root, const ElectraTask& c, const MaskedInputs& in,
                             const Sampler& sample) {
+  const ReplacementModels models{
+      .generated = [&c](const Scope& s,
+                        const MaskedInputs& masked) { return electra_generated(s, c, masked); },
+      .found =
+          [&c](const Scope& s, const EncoderInputs& tokens, const Generated& generated) {
+            return electra_found_logits(s, c, tokens, generated);
+          }};
+  return replacement_objective(root, c, models, in, sample);
+}
+
+Objective replacement_objective(const Scope& root, const ElectraTask& c,
+                                const ReplacementModels& models, const MaskedInputs& in,
+                                const Sampler& sample) {
   const auto B = in.masks.ids.dim(0), N = in.masks.ids.dim(1), V = c.model.vocab_size;
-  const Generated generated = electra_generated(root, c, in);
+  const Generated generated = models.generated(root, in);
   Objective out;
   add_masked_lm(root, c, in, generated, out);
   if (!c.has_discriminator()) return out;
@@ -179,7 +192,7 @@ Objective electra_objective(const Scope& root, const ElectraTask& c, const Maske
   const Replaced replaced = replace_tokens(fake.input_ids, in.masks.positions, sampled);
   fake.input_ids = replaced.ids;
   DiscriminatorRows rows{
-      .logits = electra_found_logits(root, c, fake, generated),
+      .logits = models.found(root, fake, generated),
       .labels = flat(convert(replaced.where, DType::f32)),
       .weights = flat(convert(fake.input_mask, DType::f32)),
       .of_examples = root.training() ? Tensor() : tokens_of_examples(fake.input_mask),

@@ -78,6 +78,13 @@ struct ElectraTask {
 // evaluation, disc_auc. Throws UsageError for contradicting settings.
 Task electra_task(const ElectraTask& config);
 
+// Outputs of the generator.
+struct Generated {
+  compiler::Tensor logits = {};     // f32 [B*N, V] for masked tokens
+  LmHead all = {};                  // with two towers: LM head on the rows of all tokens
+  Shared shared = Shared::nothing;  // the part of the discriminator already declared
+};
+
 // ---- the objective for given masks and samples ----
 
 // A masked batch.
@@ -90,7 +97,22 @@ struct MaskedInputs {
 // Samples ids s32 [B,N] from the generator's logits f32 [B,N,V].
 using Sampler = std::function<compiler::Tensor(compiler::Tensor logits)>;
 
-// Returns the losses and metrics for given masks; `sample` draws the replacement tokens.
+// The two models of replaced-token detection.
+struct ReplacementModels {
+  // Applies the generator.
+  std::function<Generated(const Scope& root, const MaskedInputs& in)> generated;
+  // Returns f32 [B*S]: positive where the discriminator considers a token replaced.
+  std::function<compiler::Tensor(const Scope& root, const EncoderInputs& tokens,
+                                 const Generated& generated)>
+      found;
+};
+
+// Returns the losses and metrics of the models for given masks; `sample` draws the replacement
+// tokens. Of config.model, only vocab_size is used.
+Objective replacement_objective(const Scope& root, const ElectraTask& config,
+                                const ReplacementModels& models, const MaskedInputs& in,
+                                const Sampler& sample);
+// The same with the models of ELECTRA.
 Objective electra_objective(const Scope& root, const ElectraTask& config, const MaskedInputs& in,
                             const Sampler& sample);
 
@@ -115,13 +137,6 @@ Prediction electra_word_scores(const ElectraTask& config, std::int64_t S, std::i
 Prediction electra_replaced(const ElectraTask& config, std::int64_t S, const std::string& where);
 
 // ---- shared by the objective and the predictions ----
-
-// Outputs of the generator.
-struct Generated {
-  compiler::Tensor logits = {};     // f32 [B*N, V] for masked tokens
-  LmHead all = {};                  // with two towers: LM head on the rows of all tokens
-  Shared shared = Shared::nothing;  // the part of the discriminator already declared
-};
 
 // Applies the generator.
 Generated electra_generated(const Scope& root, const ElectraTask& config, const MaskedInputs& in);

@@ -23,10 +23,10 @@ struct ClassifyModel {
 template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, ClassifyModel>
 void visit_fields(C& c, Visitor&& visit) {
-  visit(
-      "like", c.like,
-      "folder of a BERT, RoBERTa, ModernBERT or ELECTRA whose layer sizes the encoder uses; empty: "
-      "train.init_from");
+  visit("like", c.like,
+        "folder of a BERT, RoBERTa, ModernBERT, DeBERTa or ELECTRA whose layer sizes the encoder "
+        "uses; empty: "
+        "train.init_from");
   visit("problem", c.problem,
         "single_label: one of several classes; multi_label: any number of classes, separated by "
         "commas or as a JSON list; regression: a number; token_labels: a class for each word, in "

@@ -43,7 +43,7 @@ model::Encoder resolved_encoder(const Recipe& r) {
   if (!model.like.empty()) return encoder_in(model.like, "model.like");
   if (!r.train.init_from.empty()) return encoder_in(r.train.init_from, "train.init_from");
   throw UsageError("train.init_from: no pre-trained model to fine-tune",
-                   "name the folder of a BERT, RoBERTa, ModernBERT or ELECTRA with --set "
+                   "name the folder of a BERT, RoBERTa, ModernBERT, DeBERTa or ELECTRA with --set "
                    "train.init_from=…; to train "
                    "from random weights, set model.like and vocab.file");
 }
@@ -327,7 +327,8 @@ ObjectiveType classify_objective() {
   ObjectiveType type;
   type.name = "classify";
   type.help =
-      "fine-tunes a BERT, RoBERTa, ModernBERT or ELECTRA for classification, regression, token "
+      "fine-tunes a BERT, RoBERTa, ModernBERT, DeBERTa or ELECTRA for classification, regression, "
+      "token "
       "labels or question "
       "answering";
   type.model = io::config_fields<ClassifyModel>();

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/number_format.h"
+#include "checkpoint/interop/deberta_parts.h"
 #include "checkpoint/interop/stored_family.h"
 #include "checkpoint/storage/lazy_files.h"
 #include "data/preprocess/electra_examples.h"
@@ -149,24 +150,6 @@ EvaluateTextJob score_stored(const MaskedLmFamily& family, const checkpoint::Sto
   return job;
 }
 
-void export_trained(const MaskedLmFamily& family, const Recipe& r, const std::string& folder) {
-  const RecipePaths paths(r);
-  checkpoint::StoredModel model;
-  model.config = model::encoder_config_json(task_of(family, r).encoder);
-  const checkpoint::Checkpoint checkpoint =
-      checkpoint::parameters_of(execution::load_trained_model("export", paths.trained, model.config,
-                                                              paths.vocab, r.eval.averaged)
-                                    .checkpoint);
-  model.where = paths.trained;
-  model.tensors = checkpoint::lazy_tensors(checkpoint.tensors);
-  model.vocab_txt = text::vocabulary_bytes(paths.vocab);
-  model.tokenizer = text::tokenizer_options(paths.vocab, tokenizer_flags(r));
-  checkpoint::FolderForm form;
-  if (folder == paths.hugging_face) form.earlier = io::OutputDirectory::Earlier::replaced;
-  checkpoint::family_of_encoder(family.name).write(folder, model, form);
-  log_info("export: {} contains step {} for transformers", folder, checkpoint.step);
-}
-
 FieldValues sizes_of_given(const std::string& family, const FieldValues& set) {
   return sizes_of_pretrained(set, [&](const std::string& init) {
     const model::Encoder encoder = encoder_in(init, "train.init_from");
@@ -182,6 +165,32 @@ std::string masked_lm_remark(const Recipe&, const execution::Evaluation& e) {
 
 }  // namespace
 
+void use_unmasked_examples(ObjectiveType& type) {
+  type.data = io::config_fields<MaskedLmData>();
+  type.make_examples = make_masked_lm_examples;
+  type.shards = true;
+}
+
+void export_family(const std::string& family, const Json& config, const Recipe& r,
+                   const std::string& folder) {
+  const RecipePaths paths(r);
+  checkpoint::StoredModel model;
+  model.config = config;
+  const checkpoint::Checkpoint checkpoint =
+      checkpoint::parameters_of(execution::load_trained_model("export", paths.trained, model.config,
+                                                              paths.vocab, r.eval.averaged)
+                                    .checkpoint);
+  model.where = paths.trained;
+  model.tensors = checkpoint::lazy_tensors(checkpoint.tensors);
+  checkpoint::add_discriminator_words(model.tensors);
+  model.vocab_txt = text::vocabulary_bytes(paths.vocab);
+  model.tokenizer = text::tokenizer_options(paths.vocab, tokenizer_flags(r));
+  checkpoint::FolderForm form;
+  if (folder == paths.hugging_face) form.earlier = io::OutputDirectory::Earlier::replaced;
+  checkpoint::family_of_encoder(family).write(folder, model, form);
+  log_info("export: {} contains step {} for transformers", folder, checkpoint.step);
+}
+
 ObjectiveType masked_lm_objective_type(const MaskedLmFamily& family) {
   ObjectiveType type;
   type.name = family.name;
@@ -195,13 +204,12 @@ ObjectiveType masked_lm_objective_type(const MaskedLmFamily& family) {
                         .help = "share of tokens masked at the last step: the share changes "
                                 "linearly from mask_prob, and evaluations use this one; 0: "
                                 "mask_prob throughout"});
-  type.data = io::config_fields<MaskedLmData>();
+  use_unmasked_examples(type);
   type.check = [family](const Recipe& r) { check_masked_lm(family, r); };
   type.preset = [name = family.name](const FieldValues& set) { return sizes_of_given(name, set); };
   type.sizes_of_weights = [](const std::string& weights, const std::string& where) {
     return model::encoder_config_json(encoder_in(weights, where));
   };
-  type.make_examples = make_masked_lm_examples;
   type.task = [family](const Recipe& r) {
     model::MaskedLmTask task = task_of(family, r);
     task.majority_token =
@@ -222,9 +230,8 @@ ObjectiveType masked_lm_objective_type(const MaskedLmFamily& family) {
   type.baseline = {.measure = "masked_lm_accuracy",
                    .of = "majority_token_accuracy",
                    .meaning = "always the most frequent token"};
-  type.shards = true;
   type.export_folder = [family](const Recipe& r, const std::string& folder) {
-    export_trained(family, r, folder);
+    export_family(family.name, model::encoder_config_json(task_of(family, r).encoder), r, folder);
   };
   return type;
 }

@@ -18,4 +18,13 @@ struct MaskedLmFamily {
 
 ObjectiveType masked_lm_objective_type(const MaskedLmFamily& family);
 
+// Sets the fields of the section `data` and the function that makes examples: texts without masks,
+// which are drawn in each step.
+void use_unmasked_examples(ObjectiveType& type);
+
+// Writes the trained model of a recipe as a Hugging Face folder of an encoder family. `config` is
+// the config of its encoder.
+void export_family(const std::string& family, const Json& config, const Recipe& recipe,
+                   const std::string& folder);
+
 }  // namespace smelt::pipeline

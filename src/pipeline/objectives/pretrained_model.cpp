@@ -99,7 +99,7 @@ constexpr std::array<TaskWords, 7> kTasks{{
     {InferenceTask::fill_mask, makes<&InferenceJobs::fill_mask>, "fill", "fill masks",
      "has no masked-LM head", "use a BERT or an ELECTRA; for a T5 use `smelt generate`"},
     {InferenceTask::detect, makes<&InferenceJobs::detect>, "detect", "detect replaced tokens",
-     "has no discriminator", "use an ELECTRA"},
+     "has no discriminator", "use an ELECTRA or a DeBERTa-v3"},
     {InferenceTask::classify, makes<&InferenceJobs::classify>, "predict", "classify",
      "has no classification head", "fine-tune it first: `smelt new classify` writes the recipe"},
     {InferenceTask::generate, generates, "generate", "generate text", "has no decoder", "use a T5"},

@@ -67,7 +67,8 @@ std::optional<std::int32_t> find_piece(const SpmModel& model, std::string_view t
   return static_cast<std::int32_t>(found - model.pieces.begin());
 }
 
-// Returns the tokenizer_config.json beside the file; an empty object if there is none.
+// Returns the content of tokenizer_config.json in the same folder, or an empty object if it is
+// missing.
 Json config_beside_spm(const std::string& path) {
   const std::string config = io::join_path(io::parent_path(path), "tokenizer_config.json");
   const Json out = io::exists(config)

@@ -15,8 +15,9 @@ namespace smelt::text {
 // Immutable and thread-safe.
 class PrecompiledMap {
  public:
-  // Returns nullopt if the bytes are not a map: the size of a double-array trie in bytes (u32), the
-  // trie's units (u32, little endian), and the replacements, each of which ends with a zero byte.
+  // A map has the size of a double-array trie in bytes (u32), the trie's units (u32, little endian)
+  // and the replacements, which end with zero bytes. Returns nullopt if the bytes have another
+  // form.
   static std::optional<PrecompiledMap> parse(std::string_view bytes);
 
   // Replaces each grapheme of at most 5 bytes that begins with a key of the map, and in other
@@ -26,7 +27,7 @@ class PrecompiledMap {
  private:
   // Returns the replacement of the shortest key that `text` begins with.
   std::optional<std::string_view> replacement(std::string_view text) const;
-  // Appends the replacement of the bytes [begin, end) of `in`. Returns false if there is none.
+  // Appends the replacement of the bytes [begin, end) of `in`. Returns false if no key matches.
   bool append(const MappedText& in, std::size_t begin, std::size_t end, MappedText& out) const;
 
   std::vector<std::uint32_t> units_;

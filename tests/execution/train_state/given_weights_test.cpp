@@ -285,7 +285,7 @@ TEST_F(GivenWeightsRun, ReportsWeightsThatDoNotFit) {
   EXPECT_THAT(refusal("nothing", [](auto&) {}),
               EndsWith("nothing has neither a checkpoint nor config.json\n  hint: give a smelt "
                        "model folder, a TensorFlow checkpoint (…/bert_model.ckpt), or a Hugging "
-                       "Face folder of a BERT, RoBERTa, ModernBERT, ELECTRA or T5"));
+                       "Face folder of a BERT, RoBERTa, ModernBERT, DeBERTa, ELECTRA or T5"));
   std::filesystem::create_directory(dir_.file("out"));
   std::filesystem::rename(dir_.file("given"), dir_.file("out/model"));
   EXPECT_EQ(checkpoint::load_weights(dir_.file("out")).where,

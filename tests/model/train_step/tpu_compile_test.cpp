@@ -10,6 +10,7 @@
 #include "model/optim/stable_adamw.h"
 #include "model/tasks/bert_task.h"
 #include "model/tasks/classify_task.h"
+#include "model/tasks/deberta_rtd_task.h"
 #include "model/tasks/electra_task.h"
 #include "model/tasks/fake_quant.h"
 #include "model/tasks/jestimator_bert_task.h"
@@ -329,6 +330,29 @@ TEST_P(ModernbertTpuCompile, TrainingStepReusesStateMemory) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Topologies, ModernbertTpuCompile, testing::Values("v3:2x2", "v5e:2x4"),
+                         topology_name);
+
+// ---- DeBERTa's replaced-token detection: two stacks with disentangled attention ----
+
+class DebertaTpuCompile : public TpuCompileOnEach {};
+
+TEST_P(DebertaTpuCompile, TrainingStepReusesStateMemory) {
+  DebertaRtdTask settings{.seq_length = kFewTokens};
+  settings.model.vocab_size = 1000;
+  settings.model.hidden_size = 128;
+  settings.model.num_hidden_layers = 2;
+  settings.model.num_attention_heads = 2;
+  settings.model.intermediate_size = 192;
+  TrainingConfig c = config(Reduction::global);
+  c.compute.dtype = DType::bf16;
+  // One form on each chip: libtpu takes several seconds to compile each.
+  c.compute.layers =
+      std::string_view(GetParam()).starts_with("v2") ? Layers::scan : Layers::unrolled;
+  const auto program = train_program(deberta_rtd_task(settings), c, placement(Reduction::global));
+  EXPECT_GE(compile(GetParam(), program).alias_bytes, state_bytes(program));
+}
+
+INSTANTIATE_TEST_SUITE_P(Topologies, DebertaTpuCompile, testing::Values("v2:2x2", "v5e:2x4"),
                          topology_name);
 
 // ---- T5: two scanned stacks, one of which reads the output of the other ----
