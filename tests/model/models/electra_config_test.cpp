@@ -89,8 +89,9 @@ TEST(ElectraConfig, RejectsInvalidSettings) {
             "generator_layers to a fraction of the discriminator, for example 0.25");
   EXPECT_EQ(refusal([](ElectraConfig& c) { c.generator_hidden_size = 2; }),
             "e.generator_hidden_size: the generator's hidden size 512 is larger than the "
-            "discriminator's 256, whose embeddings it shares\n  hint: set generator_hidden_size to "
-            "at most 1, or untied_generator_embeddings");
+            "discriminator's 256, whose embeddings it shares\n  hint: set generator_hidden_size, "
+            "a fraction of the discriminator's hidden size, to at most 1, or "
+            "untied_generator_embeddings to true");
   // 200 is not divisible by 3
   EXPECT_EQ(refusal([](ElectraConfig& c) { c.generator_hidden_size = 0.78; }),
             "e.generator_hidden_size: the generator: hidden_size 200 is not a multiple of "
