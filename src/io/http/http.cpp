@@ -89,7 +89,8 @@ struct HttpClient::State {
       require_going(url);
       const std::string& location = done.answer.header("location");
       const auto method = redirected(request, done.answer.status);
-      if (done.code != CURLE_OK || !method || location.empty()) return done;
+      if (done.code != CURLE_OK || !method || location.empty() || !request.follows_redirects)
+        return done;
       const Url next = resolve_url(url, location);
       if (!next.same_server(url))
         throw SystemError(str(url.shown(), ": redirects to another server, ", next.scheme, "://",
@@ -118,6 +119,7 @@ std::optional<milliseconds> next_try(const Transfer& failed, const HttpRequest& 
   if (!may_pass || failures >= rules.tries || unreached >= rules.tries_to_connect)
     return std::nullopt;
   if (failed.reached && !is_repeatable(request)) return std::nullopt;
+  if (failed.has_received) return std::nullopt;
   const milliseconds delay =
       std::max<milliseconds>(retry_delay(rules, failures, random_fraction()), failed.retry_after);
   if (spent + delay > rules.whole) return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,6 +20,14 @@
 
 namespace smelt::io {
 
+struct HttpAnswer;
+
+// A part of a file that is sent as the body of a request.
+struct HttpFilePart {
+  std::string path;
+  std::uint64_t offset = 0, size = 0;  // in bytes
+};
+
 struct HttpRequest {
   std::string method = "GET";
   std::string url;
@@ -27,6 +36,14 @@ struct HttpRequest {
   std::string body = {};
   // By default all methods except POST and PATCH may be repeated (RFC 9110, 9.2.2).
   std::optional<Repeat> repeat = {};
+  // Sent instead of `body`. The file must not change while it is sent.
+  std::optional<HttpFilePart> upload = {};
+  // Receives the body of a response with a status of 200 to 299, piece by piece, instead of
+  // HttpAnswer::body. An exception ends the request and is rethrown by send(). The request is not
+  // retried after the first piece.
+  std::function<void(const HttpAnswer& head, std::string_view piece)> receive = {};
+  // If false, send() returns the response with the redirect instead of following it.
+  bool follows_redirects = true;
 };
 
 struct HttpAnswer {
@@ -42,7 +59,9 @@ struct HttpAnswer {
 
 struct HttpOptions {
   std::chrono::milliseconds to_connect{10'000};
-  std::chrono::milliseconds to_answer{60'000};  // timeout of one attempt, including the connection
+  // Timeout of one attempt, including the connection. For requests with `receive` or `upload` it
+  // limits only the time without any progress.
+  std::chrono::milliseconds to_answer{60'000};
   std::size_t most_bytes = std::size_t{64} << 20;
   int redirects = 5;
   RetryRules retry = {};
@@ -62,7 +81,8 @@ class HttpClient {
 
   // Sends a request and returns the last response, whatever its status. Retries transient statuses
   // (is_passing) and broken connections if the request may be repeated or was not sent. Honours
-  // Retry-After, and stops if it exceeds the remaining time. Throws SystemError if there is no
+  // Retry-After and, for 429, a RateLimit header whose quota is used up; stops if they exceed the
+  // remaining time. Throws SystemError if there is no
   // response, if it is too large, or for a redirect to another server; throws Stopped after a stop
   // signal.
   HttpAnswer send(const HttpRequest& request);

@@ -19,8 +19,9 @@ MultiHandle new_multi();
 
 struct Transfer {
   CURLcode code = CURLE_OK;
-  std::string fault = {};  // error message if the code is not CURLE_OK
-  bool reached = false;    // the connection succeeded, so the request may have arrived
+  std::string fault = {};     // error message if the code is not CURLE_OK
+  bool reached = false;       // the connection succeeded, so the request may have arrived
+  bool has_received = false;  // HttpRequest::receive was called
   std::chrono::seconds retry_after{0};
   HttpAnswer answer = {};
 };
@@ -30,6 +31,11 @@ struct Transfer {
 // CURLE_ABORTED_BY_CALLBACK within 0.1 s after `stopped` returns true.
 Transfer transfer(CURLM* multi, const HttpRequest& request, const Url& url,
                   const HttpOptions& options, Repeat repeat, const std::function<bool()>& stopped);
+
+// Returns the seconds to wait by a RateLimit header such as `"api";r=0;t=55`: one more than the
+// largest t of the quotas without remaining requests (r=0); 0 if there is none. Source: IETF draft
+// "RateLimit header fields for HTTP", section 4.
+std::chrono::seconds rate_limit_wait(std::string_view header);
 
 // Returns whether a retry may succeed.
 bool is_passing_fault(CURLcode code);

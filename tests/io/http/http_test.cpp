@@ -8,6 +8,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "io/filesystem/file.h"
+#include "io/http/transfer.h"
 #include "support/captured_log.h"
 #include "support/command.h"
 #include "support/environment.h"
@@ -102,6 +104,60 @@ TEST_F(HttpTest, LogsALongRetryOnce) {
   EXPECT_THAT(log.text(),
               HasSubstr(server.url("a") + ": HTTP status 503; retrying for at most 600 s"));
   EXPECT_EQ(log.text().find("HTTP status"), log.text().rfind("HTTP status"));
+}
+
+TEST_F(HttpTest, PassesTheBodyToAReceiver) {
+  const HttpServer server(in_turn({{503, "later"}, {206, "the body"}, {404, "none"}}));
+  std::string got;
+  HttpRequest request{.url = server.url("")};
+  request.receive = [&](const HttpAnswer& head, std::string_view piece) {
+    got += str(head.status, " ", head.header("content-length"), " ", piece);
+  };
+  EXPECT_EQ(send(request).body, "");
+  EXPECT_EQ(got, "206 8 the body");
+  EXPECT_EQ(send(request).body, "none") << "an error's body is not passed on";
+  EXPECT_EQ(got, "206 8 the body");
+}
+
+TEST_F(HttpTest, RethrowsTheErrorOfAReceiver) {
+  const HttpServer server(in_turn({{200, "body"}}));
+  HttpRequest request{.url = server.url("")};
+  request.receive = [](const HttpAnswer&, std::string_view) { throw UsageError("full", "hint"); };
+  EXPECT_EQ(error_of<UsageError>([&] { send(request); }), "full\n  hint: hint");
+  EXPECT_EQ(server.requests().size(), 1u);
+}
+
+TEST_F(HttpTest, SendsPartOfAFile) {
+  const HttpServer server(in_turn({{.hangs_up = true}, {200, "ok"}}));
+  const TempDir dir;
+  write_file(dir.file("f"), "0123456789");
+  HttpRequest request{.method = "PUT", .url = server.url("")};
+  request.upload = HttpFilePart{dir.file("f"), 2, 5};
+  EXPECT_EQ(send(request).status, 200);
+  EXPECT_EQ(server.requests().back().body, "23456");
+  EXPECT_EQ(server.requests().back().method, "PUT");
+  EXPECT_EQ(waited(), 1);
+  request.upload->path = dir.file("none");
+  EXPECT_THAT(error_of<UsageError>([&] { send(request); }), HasSubstr("open: "));
+}
+
+TEST_F(HttpTest, ReturnsARedirectIfAsked) {
+  const HttpServer server(in_turn({{302, "", {"Location: https://elsewhere.example/x"}}}));
+  HttpRequest request{.url = server.url("")};
+  request.follows_redirects = false;
+  const HttpAnswer answer = send(request);
+  EXPECT_EQ(answer.status, 302);
+  EXPECT_EQ(answer.header("location"), "https://elsewhere.example/x");
+}
+
+TEST_F(HttpTest, WaitsForTheRateLimit) {
+  const HttpServer server(
+      in_turn({{429, "", {"RateLimit: \"pages\";r=3;t=90, \"api\";r=0;t=55"}}, {200, "body"}}));
+  EXPECT_EQ(send({.url = server.url("")}).body, "body");
+  EXPECT_EQ(waits_.at(0), milliseconds(56'000));
+  for (const char* header : {"", "\"api\";r=1;t=5", "\"api\";r=0", "r=0;t=x", "r=0;t=99999999"})
+    EXPECT_EQ(rate_limit_wait(header).count(), 0) << header;
+  EXPECT_EQ(rate_limit_wait("\"api\"; r=0; t=2").count(), 3);
 }
 
 TEST_F(HttpTest, DoesNotRetryPermanentErrors) {
