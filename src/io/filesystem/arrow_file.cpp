@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "io/filesystem/object_store.h"
+#include "io/hub/hub_files.h"
 
 namespace smelt::io {
 namespace {
@@ -59,7 +60,8 @@ class WatchedFile : public arrow::io::RandomAccessFile {
 
 [[noreturn]] void throw_failure(std::string_view action, const std::string& path,
                                 const arrow::Status& status) {
-  if (is_remote(path)) throw_status(action, resolve(path), Access::read, status);
+  if (is_remote(path) && !is_hub_path(path))
+    throw_status(action, resolve(path), Access::read, status);
   if (const int error_number = arrow::internal::ErrnoFromStatus(status); error_number != 0)
     throw_errno(action, path, error_number);
   throw SystemError(str(action, ": ", path, ": ", status.message()));
@@ -74,7 +76,7 @@ arrow::Result<std::shared_ptr<arrow::io::RandomAccessFile>> open_watched(const s
 }  // namespace
 
 ArrowFile::ArrowFile(const std::string& path) : path_(path) {
-  auto opened = open_watched(path);
+  auto opened = open_watched(is_hub_path(path) ? hub_file(path) : path);
   if (!opened.ok()) throw_failure("open", path, opened.status());
   file_ = std::make_shared<WatchedFile>(std::move(opened).ValueUnsafe());
 }

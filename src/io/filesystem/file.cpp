@@ -20,6 +20,7 @@
 #include "io/filesystem/folder_lock.h"
 #include "io/filesystem/path.h"
 #include "io/filesystem/remote_file.h"
+#include "io/hub/hub_files.h"
 
 namespace smelt::io {
 namespace fs = std::filesystem;
@@ -136,12 +137,13 @@ std::string read_file(const std::string& path, std::uint64_t most) {
 }
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
-  if (is_remote(path_)) {
+  const std::string local = is_hub_path(path_) ? hub_file(path_) : path_;
+  if (is_remote(local)) {
     remote_ = std::make_shared<RemoteReader>(path_);
     size_ = remote_->size();
     return;
   }
-  file_ = open_file(path_, O_RDONLY);
+  file_ = open_file(local, O_RDONLY);
   struct ::stat status{};
   if (::fstat(file_.get(), &status) != 0) throw_errno("open", path_, errno);
   if (S_ISDIR(status.st_mode)) throw_errno("open", path_, EISDIR);
@@ -259,14 +261,14 @@ void write_file(const std::string& path, std::string_view bytes) {
 }
 
 void share_file(const std::string& from, const std::string& to) {
-  if (is_remote(from)) {
+  if (is_remote(from) && !is_hub_path(from)) {
     const Place source = resolve(from), target = resolve(to);
     const arrow::Status status = target.system->CopyFile(source.name, target.name);
     if (!status.ok()) throw_status("copy", target, Access::write, status);
     return;
   }
-  std::error_code error;
-  fs::create_hard_link(from, to, error);
+  std::error_code error = std::make_error_code(std::errc::not_supported);
+  if (!is_hub_path(from)) fs::create_hard_link(from, to, error);  // the cache is not to be shared
   if (!error) return;
   InputFile source(from);
   OutputFile copy(to);
@@ -277,6 +279,7 @@ void share_file(const std::string& from, const std::string& to) {
 
 OutputDirectory::OutputDirectory(std::string path, Earlier earlier)
     : path_(std::move(path)), earlier_(earlier) {
+  if (is_hub_path(path_)) refuse_hub_output("output", path_);
   while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
   const auto status = file_status(path_);
   const bool replaced = earlier == Earlier::replaced && status && status->is_folder;

@@ -11,6 +11,7 @@
 #include "io/filesystem/descriptor.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/path.h"
+#include "io/hub/hub_files.h"
 
 namespace smelt::io {
 namespace {
@@ -65,12 +66,13 @@ std::shared_ptr<const void> map(const std::string& path, std::size_t& size) {
 
 FileContent::FileContent(const std::string& path) {
   std::size_t size = 0;
-  if (!is_remote(path)) owner_ = map(path, size);
+  const std::string local = is_hub_path(path) ? hub_file(path) : path;
+  if (!is_remote(local)) owner_ = map(local, size);
   if (owner_ != nullptr) {
     bytes_ = {static_cast<const char*>(owner_.get()), size};
     return;
   }
-  const auto read = std::make_shared<const std::string>(read_file(path));
+  const auto read = std::make_shared<const std::string>(read_file(local));
   owner_ = read;
   bytes_ = *read;
 }

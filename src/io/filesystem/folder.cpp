@@ -16,6 +16,7 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/object_store.h"
 #include "io/filesystem/path.h"
+#include "io/hub/hub_files.h"
 
 namespace smelt::io {
 namespace fs = std::filesystem;
@@ -68,6 +69,11 @@ std::string what_is_there(const std::string& path) {
 }  // namespace
 
 std::optional<FileStatus> file_status(const std::string& path) {
+  if (is_hub_path(path)) {
+    const auto found = hub_status(path);
+    if (!found) return std::nullopt;
+    return FileStatus{found->is_folder, found->size, found->version};
+  }
   if (is_remote(path)) return remote_status(path);
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -109,6 +115,7 @@ std::uint64_t total_size(const std::vector<std::string>& paths) {
 }
 
 std::string canonical_path(const std::string& path) {
+  if (is_hub_path(path)) return hub_at_commit(path);
   if (is_remote(path)) {
     const RemotePath parts = parse_remote(path);
     return str(parts.scheme, "://", parts.bucket, "/", parts.key);
@@ -138,6 +145,7 @@ void check_apart(const std::vector<std::string>& outputs, const std::vector<std:
 
 void throw_missing(std::string_view action, const std::string& path) {
   if (!is_remote(path)) throw_errno(action, path, ENOENT);
+  if (is_hub_path(path)) hub_file(path);  // throws the error
   const Place place = resolve(path);
   require_bucket(action, place);
   throw_missing_object(action, place);
@@ -148,6 +156,7 @@ void check_bucket(const std::string& path) {
 }
 
 std::vector<std::string> list_folder(const std::string& path) {
+  if (is_hub_path(path)) return hub_folder(path);
   if (is_remote(path)) return list_names(resolve(path), "read directory");
   std::vector<std::string> names;
   std::error_code error;

@@ -15,6 +15,7 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
+#include "io/hub/hub_path.h"
 
 namespace smelt::io {
 namespace {
@@ -88,6 +89,7 @@ void throw_vanishing(const std::string& path) {
 }
 
 std::optional<std::string> folder_worker(const std::string& folder) {
+  if (is_hub_path(folder)) return std::nullopt;
   if (is_remote(folder)) return remote_worker(folder);
   const std::string path = join_path(folder, kLockName);
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "base/error.h"
+#include "io/hub/hub_files.h"
 
 namespace smelt::io {
 namespace {
@@ -28,6 +29,7 @@ bool is_literal(std::string_view options) {
 // '?' is also a wildcard, only "?name=…" after the last '?', or text for which is_literal() is
 // true, counts as options.
 std::size_t options_begin(std::string_view path) {
+  if (is_hub_path(path)) return path.size();
   const std::size_t mark = path.rfind('?');
   if (mark == std::string_view::npos) return path.size();
   if (is_literal(path.substr(mark))) return mark;
@@ -93,13 +95,16 @@ bool is_misread(std::string_view key, std::string_view options) {
 bool is_remote(std::string_view path) {
   const std::string_view scheme = scheme_of(path);
   if (scheme.empty()) return false;
-  if (scheme == "gs" || scheme == "s3") return true;
+  if (scheme == "gs" || scheme == "s3" || scheme == "hf") return true;
   throw UsageError(str("path: ", scheme, "://…: unknown storage scheme '", scheme, "'"),
-                   "give a local path, gs://bucket/… or s3://bucket/…");
+                   "give a local path, gs://bucket/…, s3://bucket/… or hf://ORGANIZATION/NAME/…");
 }
 
 std::string append_to_path(std::string_view path, std::string_view suffix) {
-  if (!is_remote(path)) return str(path, suffix);
+  // A suffix of a repository's name would name another repository: "hf://a/b.index".
+  if (is_hub_path(path) && !suffix.starts_with('/') && parse_hub_path(path).path.empty())
+    return str(path, path.ends_with('/') ? "" : "/", suffix);
+  if (!is_remote(path) || is_hub_path(path)) return str(path, suffix);
   const std::size_t end = options_begin(path);
   const std::string_view options = path.substr(end);
   const std::string whole = str(path.substr(0, end), suffix);
@@ -144,6 +149,7 @@ std::string RemotePath::literal() const {
 
 RemotePath parse_remote(std::string_view path) {
   CHECK(is_remote(path));
+  if (is_hub_path(path)) refuse_hub_output("path", std::string(path));
   RemotePath parts;
   parts.scheme = scheme_of(path);
   const std::size_t end = options_begin(path);

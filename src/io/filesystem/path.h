@@ -1,4 +1,5 @@
-// Path functions for local paths, gs://bucket/key and s3://bucket/key. A path on an object store
+// Path functions for local paths, gs://bucket/key, s3://bucket/key and hf://ORG/NAME/file, which is
+// read only (io/hub/hub_path.h). A path on an object store
 // may have a user before its bucket and options after its key:
 //   gs://anonymous@bucket/key?scheme=http&endpoint_override=127.0.0.1:9023
 //   s3://bucket/key?region=eu-west-1
@@ -9,7 +10,7 @@
 
 namespace smelt::io {
 
-// Returns whether the path begins with gs:// or s3://. Throws UsageError for any other
+// Returns whether the path begins with gs://, s3:// or hf://. Throws UsageError for any other
 // "<scheme>://".
 bool is_remote(std::string_view path);
 
@@ -18,7 +19,8 @@ bool is_remote(std::string_view path);
 std::string join_path(std::string_view folder, std::string_view name);
 
 // Appends a suffix: "a/b", ".json" -> "a/b.json". Inserts it before the options of a path on an
-// object store.
+// object store. A repository on the Hugging Face Hub counts as a folder: "hf://a/b" ->
+// "hf://a/b/.json".
 std::string append_to_path(std::string_view path, std::string_view suffix);
 
 // Returns the last component: "a/b/c" -> "c".
@@ -51,8 +53,8 @@ struct RemotePath {
   std::string literal() const;
 };
 
-// Parses a path on an object store. Throws UsageError if it has no bucket, or contains a user name
-// or password.
+// Parses a path on an object store. Throws UsageError if it has no bucket, contains a user name or
+// password, or is an hf:// path: all functions that read handle those before.
 RemotePath parse_remote(std::string_view path);
 
 }  // namespace smelt::io

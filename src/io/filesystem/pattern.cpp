@@ -10,6 +10,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/object_store.h"
 #include "io/filesystem/path.h"
+#include "io/hub/hub_files.h"
 
 namespace smelt::io {
 namespace {
@@ -46,7 +47,8 @@ std::vector<std::string> match_remote(const std::string& pattern, std::string_vi
 
 // Returns whether a path is a pattern.
 bool has_wildcard(const std::string& path) {
-  if (!is_remote(path)) return path.find_first_of(kWildcards) != std::string::npos;
+  if (!is_remote(path) || is_hub_path(path))
+    return path.find_first_of(kWildcards) != std::string::npos;
   const RemotePath parts = parse_remote(path);
   return !parts.is_literal && parts.key.find_first_of(kWildcards) != std::string::npos;
 }
@@ -73,10 +75,12 @@ bool has_wildcard(const std::string& path) {
 
 std::vector<std::string> match_pattern(const std::string& pattern, std::string_view what) {
   if (has_wildcard(pattern)) {
+    if (is_hub_path(pattern)) return hub_matches(pattern);
     auto found = is_remote(pattern) ? match_remote(pattern, what) : match_local(pattern);
     std::erase_if(found, [](const std::string& path) { return place_of_partial(path); });
     return found;
   }
+  if (is_hub_dataset(pattern)) return hub_training_data(pattern);
   if (!exists(pattern)) return {};
   return {pattern};
 }

@@ -9,16 +9,18 @@
 #include "base/error.h"
 #include "io/filesystem/path.h"
 #include "io/filesystem/remote_file.h"
+#include "io/hub/hub_files.h"
 
 namespace smelt::io {
 
 RandomAccessFile::RandomAccessFile(std::string path) : path_(std::move(path)) {
-  if (is_remote(path_)) {
+  const std::string local = is_hub_path(path_) ? hub_file(path_) : path_;
+  if (is_remote(local)) {
     remote_ = std::make_shared<RemoteFile>(path_);
     size_ = remote_->size();
     return;
   }
-  descriptor_.reset(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  descriptor_.reset(::open(local.c_str(), O_RDONLY | O_CLOEXEC));
   struct ::stat status{};
   if (!descriptor_.is_open() || ::fstat(descriptor_.get(), &status) != 0)
     throw_errno("open", path_, errno);

@@ -1,0 +1,116 @@
+#include "io/hub/hub_settings.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/log.h"
+
+namespace smelt::io {
+namespace {
+
+std::string hub_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : std::string(trim(value));
+}
+
+bool is_true(const char* name) {
+  const std::string value = lower_case(hub_variable(name));
+  return value == "1" || value == "on" || value == "yes" || value == "true";
+}
+
+// Expands "~/" and $NAME, ${NAME} as Python's expanduser and expandvars do. Unknown variables stay.
+std::string expanded(const std::string& path) {
+  std::string out;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    if (i == 0 && path[0] == '~' && (path.size() == 1 || path[1] == '/')) {
+      out += hub_variable("HOME");
+      continue;
+    }
+    if (path[i] != '$') {
+      out += path[i];
+      continue;
+    }
+    const bool braces = i + 1 < path.size() && path[i + 1] == '{';
+    const std::size_t begin = i + (braces ? 2 : 1);
+    std::size_t end = begin;
+    while (end < path.size() &&
+           (std::isalnum(static_cast<unsigned char>(path[end])) != 0 || path[end] == '_'))
+      ++end;
+    const std::string name = path.substr(begin, end - begin);
+    const bool closed = !braces || (end < path.size() && path[end] == '}');
+    const char* value = name.empty() || !closed ? nullptr : std::getenv(name.c_str());
+    if (value == nullptr) {
+      out += path[i];
+      continue;
+    }
+    out += value;
+    i = end - (braces ? 0 : 1);
+  }
+  return out;
+}
+
+std::string home_of_hub() {
+  if (const std::string home = hub_variable("HF_HOME"); !home.empty()) return expanded(home);
+  const std::string cache = hub_variable("XDG_CACHE_HOME");
+  return expanded(str(cache.empty() ? "~/.cache" : cache, "/huggingface"));
+}
+
+std::string cache_folder() {
+  for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"})
+    if (const std::string folder = hub_variable(name); !folder.empty()) return expanded(folder);
+  return home_of_hub() + "/hub";
+}
+
+bool is_this_machine(const Url& url) {
+  const std::string_view host = std::string_view(url.host).substr(0, url.host.rfind(':'));
+  return host == "localhost" || host == "[::1]" || host.starts_with("127.");
+}
+
+void read_token(HubSettings& out) {
+  std::string token;
+  for (const char* name : {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"})
+    if (token.empty() && !(token = hub_variable(name)).empty()) out.token_source = name;
+  if (token.empty()) {
+    const std::string named = hub_variable("HF_TOKEN_PATH");
+    const std::string path = named.empty() ? home_of_hub() + "/token" : expanded(named);
+    std::ifstream file(path);
+    std::stringstream content;
+    if (file && content << file.rdbuf()) token = trim(content.str());
+    if (!token.empty()) out.token_source = path;
+  }
+  if (std::ranges::any_of(token, [](unsigned char c) { return c <= ' ' || c >= 127; }))
+    throw UsageError(str("hub: ", out.token_source, ": the access token contains white space"),
+                     "copy the token again from your settings on the Hub");
+  out.token = Secret(token);
+  if (out.token.empty() || out.endpoint.scheme == "https" || is_this_machine(out.endpoint)) return;
+  log_warning("hub: {}: the access token is not sent over plain http", out.endpoint_text());
+  out.token = Secret();
+}
+
+}  // namespace
+
+std::string offline_variable() {
+  for (const char* name : {"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"})
+    if (is_true(name)) return name;
+  return {};
+}
+
+HubSettings hub_settings() {
+  HubSettings out;
+  std::string endpoint = hub_variable("HF_ENDPOINT");
+  if (endpoint.empty()) endpoint = "https://huggingface.co";
+  while (endpoint.ends_with('/')) endpoint.pop_back();
+  out.endpoint = parse_url(endpoint, "HF_ENDPOINT");
+  if (out.endpoint.path == "/") out.endpoint.path.clear();
+  out.cache = cache_folder();
+  out.offline = !offline_variable().empty();
+  out.token_only_if_asked = is_true("HF_HUB_DISABLE_IMPLICIT_TOKEN");
+  read_token(out);
+  return out;
+}
+
+}  // namespace smelt::io
