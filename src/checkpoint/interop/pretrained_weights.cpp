@@ -38,8 +38,8 @@ bool reads_as_hub_name(const std::string& name) {
                        "(…/bert_model.ckpt), or a Hugging Face folder of a BERT, RoBERTa, "
                        "ModernBERT, DeBERTa, ELECTRA or T5",
                        reads_as_hub_name(folder)
-                           ? "; smelt does not download models: hf download ORGANIZATION/NAME "
-                             "--local-dir FOLDER does"
+                           ? "; for a model on the Hugging Face Hub write ORGANIZATION/NAME, as in "
+                             "google-bert/bert-base-uncased"
                            : ""));
 }
 

@@ -14,6 +14,7 @@
 #include "cli/commands/row_columns.h"
 #include "cli/commands/sizes_text.h"
 #include "cli/commands/sparse_prune.h"
+#include "cli/options/hub_names.h"
 #include "cli/options/number_check.h"
 #include "cli/options/recipe_option.h"
 #include "cli/options/text_flags.h"
@@ -162,11 +163,12 @@ void run_quantize(QuantizeFlags& f, const CLI::App& command) {
 }
 
 void add_model_and_out(CLI::App& command, std::string& from, std::string& out) {
-  command
-      .add_option("model", from,
-                  "a fine-tuned BERT or ELECTRA, or a T5: a run's folder, a checkpoint or a "
-                  "Hugging Face folder")
-      ->required();
+  accept_hub_names(
+      command
+          .add_option("model", from,
+                      "a fine-tuned BERT or ELECTRA, or a T5: a run's folder, a checkpoint, a "
+                      "Hugging Face folder, or ORG/NAME on the Hugging Face Hub")
+          ->required());
   command.add_option("--out", out, "folder to create")->required();
   add_segment_command_flag(command);
 }

@@ -15,6 +15,7 @@
 #include "checkpoint/interop/onnx_model.h"
 #include "checkpoint/interop/pretrained_weights.h"
 #include "cli/commands/commands.h"
+#include "cli/options/hub_names.h"
 #include "cli/options/json_output.h"
 #include "cli/options/number_check.h"
 #include "data/preprocess/work_folder.h"
@@ -146,11 +147,12 @@ void add_convert_command(CLI::App& app) {
   auto f = std::make_shared<ConvertFlags>();
   auto* command = app.add_subcommand(
       "convert", "convert a model between smelt, TensorFlow, Hugging Face and ONNX");
-  command
-      ->add_option("from", f->job.from,
-                   "a model folder, a checkpoint, a TensorFlow prefix (…/bert_model.ckpt) or a "
-                   "Hugging Face folder")
-      ->required();
+  accept_hub_names(
+      command
+          ->add_option("from", f->job.from,
+                       "a model folder, a checkpoint, a TensorFlow prefix (…/bert_model.ckpt), a "
+                       "Hugging Face folder, or ORG/NAME on the Hugging Face Hub")
+          ->required());
   command
       ->add_option(
           "to", f->job.to,

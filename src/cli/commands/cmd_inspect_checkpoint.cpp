@@ -132,7 +132,8 @@ void add_inspect_command(CLI::App& app) {
       "inspect", "show the contents of a checkpoint: step, sizes, tensors, checksums");
   command
       ->add_option("checkpoint", *path,
-                   "a model folder, a checkpoint, a TensorFlow prefix or a Hugging Face folder")
+                   "a model folder, a checkpoint, a TensorFlow prefix, a Hugging Face folder, or "
+                   "hf://ORG/NAME on the Hugging Face Hub")
       ->required();
   command->add_flag("--json", *json, "print JSON");
   command->callback([path, json] {

@@ -12,6 +12,7 @@
 #include "cli/options/number_check.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
+#include "io/filesystem/model_path.h"
 #include "io/filesystem/path.h"
 #include "pipeline/config/text_size.h"
 #include "pipeline/estimate/advise.h"
@@ -59,9 +60,11 @@ void take_init(pipeline::StarterRecipe& starter) {
     throw UsageError(str("smelt new ", starter.kind,
                          ": --init is only for kinds that start from a pretrained model"),
                      "use `smelt new continue`, or remove --init");
+  starter.init = io::model_path(starter.init, "--init");
   if (!io::exists(starter.init))
     throw UsageError(str("--init: ", starter.init, " does not exist"),
-                     "hf download google-bert/bert-base-multilingual-cased --local-dir bert-base");
+                     "for a model on the Hugging Face Hub write ORGANIZATION/NAME, as in "
+                     "google-bert/bert-base-multilingual-cased");
   const std::string config = io::join_path(starter.init, "config.json");
   if (!io::exists(config)) return;
   const Json sizes = Json::parse_or_discard(io::read_file(config, std::size_t{1} << 20));

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cli/options/form_flags.h"
+#include "cli/options/hub_names.h"
 #include "cli/options/text_flags.h"
 #include "pipeline/config/kept_recipe.h"
 
@@ -48,12 +49,15 @@ pipeline::PretrainedModel ModelOption::load(pipeline::InferenceTask task) const 
 std::shared_ptr<ModelOption> add_model_option(CLI::App& command) {
   auto option = std::make_shared<ModelOption>();
   option->command = &command;
-  command
-      .add_option("model", option->recipe.path,
-                  "a run folder, its recipe (YAML), or a trained model: a folder or checkpoint "
-                  "of smelt, "
-                  "TensorFlow or Hugging Face")
-      ->required();
+  accept_hub_names(
+      command
+          .add_option(
+              "model", option->recipe.path,
+              "a run folder, its recipe (YAML), or a trained model: a folder or checkpoint "
+              "of smelt, "
+              "TensorFlow or Hugging Face, or ORG/NAME or hf://ORG/NAME on the Hugging Face "
+              "Hub")
+          ->required());
   add_set_option(command, option->recipe.settings);
   pipeline::LoadOptions& stored = option->stored;
   command.add_option("--vocab", stored.vocab,

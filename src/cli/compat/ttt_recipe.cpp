@@ -37,10 +37,9 @@ void check_model(const TttFlags& f) {
   if (io::is_folder(f.model_select)) return;
   for (const auto& [name, source] : kModels)
     if (name == f.model_select)
-      throw UsageError(
-          str("--model_select ", name, ": folder not found, and smelt does not download models"),
-          str("`hf download ", source, " --local-dir ", name,
-              "` downloads it once; or name another model's folder"));
+      throw UsageError(str("--model_select ", name, ": folder not found"),
+                       str("--model_select hf://", source,
+                           " uses it from the Hugging Face Hub; or name another model's folder"));
   throw UsageError(str("--model_select ", f.model_select, ": folder not found"),
                    "name the folder of a BERT, an ELECTRA or a T5");
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
+#include "io/hub/hub_files.h"
 #include "pipeline/config/objective_type.h"
 #include "pipeline/config/row_commands.h"
 
@@ -20,7 +21,10 @@ bool keeps_recipe(const std::string& folder) {
   return io::exists(io::join_path(folder, ".stages")) && io::exists(kept_recipe_path(folder));
 }
 
+// Returns the path independent of the working directory. A path on the Hugging Face Hub gets the
+// commit of its revision, so that a resumed run reads the same files.
 std::string absolute_path(const std::string& path) {
+  if (io::is_hub_path(path)) return io::hub_at_commit(path);
   if (path.empty() || io::is_remote(path)) return path;
   return std::filesystem::absolute(path).lexically_normal().string();
 }

@@ -8,6 +8,7 @@
 #include "cost_model/accelerator.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
+#include "io/hub/hub_path.h"
 #include "model/optim/nm_pattern.h"
 #include "pipeline/config/objective_type.h"
 #include "pipeline/config/optimizer_checks.h"
@@ -361,6 +362,9 @@ void check_sections(const Recipe& r) {
       r.out.find_first_of(",*?[") == std::string::npos, {"out"},
       str("out is '", r.out, "': must not contain a comma, *, ? or [, which form a file pattern"),
       "name a folder without them");
+  checks.require(!io::is_hub_path(r.out), {"out"},
+                 str("out is '", r.out, "', but smelt does not write to hf:// paths"),
+                 "name a folder, and publish the model with smelt hub push FOLDER ORG/NAME");
   checks.require(io::is_remote(r.out) || !io::exists(r.out) || io::is_folder(r.out), {"out"},
                  str("out is '", r.out, "', which is a file, not a folder"), "name a folder");
   check_text(checks, r);

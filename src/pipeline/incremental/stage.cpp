@@ -15,6 +15,7 @@
 #include "io/filesystem/random_access_file.h"
 #include "io/formats/crc32c.h"
 #include "io/formats/json_difference.h"
+#include "io/hub/hub_files.h"
 
 namespace smelt::pipeline {
 namespace {
@@ -29,9 +30,11 @@ std::string record_path(const std::string& out, const std::string& name) {
 
 // Returns the name of a file in a record: relative to the recipe's folder if it is in there, so
 // that the folder can be moved, otherwise absolute, so that the working directory does not matter.
+// A file on the Hugging Face Hub is named without its revision: its checksum identifies it.
 std::string name_in(const std::string& out, const std::string& path) {
   const std::string folder = io::join_path(out, "");
   if (path.starts_with(folder)) return path.substr(folder.size());
+  if (io::is_hub_path(path)) return io::parse_hub_path(path).at_revision("").text();
   return io::is_remote(path) ? path : io::canonical_path(path);
 }
 
@@ -45,14 +48,17 @@ std::string recorded_name(const std::string& out, const std::string& name) {
   return given ? io::canonical_path(name) : name;
 }
 
-// Appends [name, size, modification time] for each file. A checksum is added later if needed. A
-// folder stands for all files in it.
+// Appends [name, size, modification time] for each file. A checksum is added later if needed, but
+// at once for a file on the Hugging Face Hub. A folder stands for all files in it.
 void add_states(const std::string& out, const std::vector<std::string>& paths, Json& states) {
   for (const std::string& path : paths) {
     const auto status = io::file_status(path);
     if (!status) continue;
     if (!status->is_folder) {
-      states.push_back({name_in(out, path), status->size, status->modified});
+      Json state{name_in(out, path), status->size, status->modified};
+      if (const std::string hex = io::is_hub_path(path) ? io::hub_checksum(path) : ""; !hex.empty())
+        state.push_back(hex);
+      states.push_back(state);
       continue;
     }
     std::vector<std::string> below;

@@ -8,6 +8,7 @@
 #include "checkpoint/storage/checkpoint.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
+#include "io/hub/hub_path.h"
 
 namespace smelt::pipeline {
 namespace {
@@ -43,7 +44,8 @@ model::Encoder encoder_in(const std::string& weights, const std::string& where) 
 FieldValues sizes_of_pretrained(const FieldValues& set,
                                 const std::function<Json(const std::string& init)>& sizes_of) {
   const auto init = set.find("train.init_from");
-  if (init == set.end() || init->second.empty() || io::is_remote(init->second)) return {};
+  if (init == set.end() || init->second.empty()) return {};
+  if (io::is_remote(init->second) && !io::is_hub_path(init->second)) return {};
   FieldValues out;
   try {
     const Json sizes = sizes_of(init->second);

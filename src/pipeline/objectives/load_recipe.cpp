@@ -12,6 +12,7 @@
 #include "base/plural.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
+#include "io/filesystem/model_path.h"
 #include "io/filesystem/path.h"
 #include "pipeline/config/epochs.h"
 #include "pipeline/config/given_vocabulary.h"
@@ -122,8 +123,9 @@ std::string without_yaml(const std::string& name) {
           ? str("did you mean '",
                 known[static_cast<std::size_t>(std::ranges::find(names, *nearest) - names.begin())],
                 "'?")
-          : "check the path. `smelt new` writes a recipe; models are not downloaded (use `hf "
-            "download`)");
+          : "check the path. `smelt new` writes a recipe; for a model on the Hugging Face Hub "
+            "write "
+            "ORGANIZATION/NAME");
 }
 
 // Throws UsageError that names the first line that is not UTF-8.
@@ -459,12 +461,21 @@ void set_fields(const Settings& settings, const std::string& path, const Section
   }
 }
 
+// Replaces ORG/NAME by hf://ORG/NAME in fields that name a model, if there is no such folder here.
+void find_models(Settings& settings) {
+  for (const char* field : {"train.init_from", "distill.teacher", "model.like"})
+    if (const auto found = settings.find(field);
+        found != settings.end() && found->second.value.IsScalar())
+      found->second.value = YAML::Node(io::model_path(found->second.value.Scalar(), field));
+}
+
 Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew) {
   const auto type = settings.find("model.type");
   Recipe recipe;
   recipe.anew = anew;
   recipe.type =
       &objective_type(type_name(settings), type == settings.end() ? path : type->second.origin);
+  find_models(settings);
   add_preset(*recipe.type, path, settings);
   const Sections sections = sections_of(*recipe.type);
   check_names(settings, sections);

@@ -154,8 +154,8 @@ TEST_F(Ttt, RejectsUnsupportedFlagsAndMissingFiles) {
   EXPECT_THAT(refusal(f), HasSubstr("test.json does not exist"));
   f = flags();
   f.model_select = "t5-small";
-  EXPECT_THAT(refusal(f), HasSubstr("smelt does not download models\n  hint: `hf download "
-                                    "google-t5/t5-small --local-dir t5-small`"));
+  EXPECT_THAT(refusal(f), HasSubstr("folder not found\n  hint: --model_select "
+                                    "hf://google-t5/t5-small uses it from the Hugging Face Hub"));
   f.model_select = "roberta-base";
   EXPECT_THAT(refusal(f), HasSubstr("only BERT, ELECTRA and T5 are supported"));
   f = flags();

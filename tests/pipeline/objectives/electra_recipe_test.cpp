@@ -280,8 +280,7 @@ TEST_F(ElectraRecipe, RejectsFoldersWithoutAModelBeforeAnythingIsWritten) {
       error_of<UsageError>([&] { run_recipe(recipe({"train.init_from=" + dir_.file("none")})); }),
       testing::AllOf(HasSubstr("init: there is no "), HasSubstr("none\n")));
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(recipe({"train.init_from=some-model"})); }),
-              HasSubstr("; smelt does not download models: hf download ORGANIZATION/NAME "
-                        "--local-dir FOLDER does"));
+              HasSubstr("; for a model on the Hugging Face Hub write ORGANIZATION/NAME"));
   EXPECT_FALSE(std::filesystem::exists(dir_.file("out/text")));
 }
 
