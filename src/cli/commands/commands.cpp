@@ -115,6 +115,7 @@ const std::vector<CommandGroup> kCommands{
     {"Convert", {add_export_command, add_convert_command, add_inspect_command}},
     {"Compress", {add_compress_command}},
     {"Data", {add_vocab_command, add_tokenize_command, add_data_command}},
+    {"Hugging Face Hub", {add_hub_command}},
     {"Cloud", {add_cloud_command, add_storage_command, add_pod_command}},
     {"Devices", {add_setup_command, add_bench_command, add_compile_command}},
     {kOriginals,

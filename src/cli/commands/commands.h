@@ -36,6 +36,9 @@ void add_detect_command(CLI::App& app);
 // smelt data inspect: shows the contents of record files. Added below `data`.
 void add_data_inspect_command(CLI::App& data);
 
+// smelt hub download | whoami | push: models and datasets of the Hugging Face Hub.
+void add_hub_command(CLI::App& app);
+
 // smelt generate: inference with a T5.
 void add_generate_command(CLI::App& app);
 
