@@ -17,7 +17,7 @@ HttpOptions options_for(HubPatience patience,
   HttpOptions options;
   options.retry.first = std::chrono::milliseconds(1000);
   options.retry.most = std::chrono::milliseconds(8000);
-  options.retry.tries = patience == HubPatience::patient ? 6 : 2;
+  options.retry.tries = patience == HubPatience::patient ? 6 : 1;
   options.retry.tries_to_connect = patience == HubPatience::patient ? 3 : 1;
   if (patience == HubPatience::brief) options.to_answer = std::chrono::milliseconds(10'000);
   options.wait = wait;

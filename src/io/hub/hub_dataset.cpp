@@ -124,15 +124,19 @@ Paths by_names(const Paths& paths, const std::string& split) {
   return split == "train" ? paths : Paths();
 }
 
+// Adds the files that match a pattern, or a list of patterns.
 void add_patterns(const YAML::Node& node, const std::string& folder, const Paths& paths,
                   Paths& out) {
+  std::vector<std::string> patterns;
+  if (node.IsScalar()) patterns.push_back(node.Scalar());
   if (node.IsSequence())
-    for (const auto& item : node) add_patterns(item, folder, paths, out);
-  if (!node.IsScalar()) return;
-  const std::string pattern = str(folder, folder.empty() ? "" : "/", node.Scalar());
-  for (const std::string& path : paths)
-    if (matches_hub_pattern(pattern, path) && std::ranges::count(out, path) == 0)
-      out.push_back(path);
+    for (const auto& item : node)
+      if (item.IsScalar()) patterns.push_back(item.Scalar());
+  for (const std::string& pattern : patterns)
+    for (const std::string& path : paths)
+      if (matches_hub_pattern(str(folder, folder.empty() ? "" : "/", pattern), path) &&
+          std::ranges::count(out, path) == 0)
+        out.push_back(path);
 }
 
 // Returns the configuration that is marked as default, is named "default" or is the first.
@@ -145,6 +149,7 @@ YAML::Node default_config(const YAML::Node& configs) {
 }
 
 Paths of_config(const YAML::Node& config, const Paths& paths, const std::string& split) {
+  if (!config.IsMap()) return {};
   const std::string folder = config["data_dir"] ? config["data_dir"].as<std::string>("") : "";
   const YAML::Node files = config["data_files"];
   Paths out;
@@ -165,7 +170,7 @@ Paths of_config(const YAML::Node& config, const Paths& paths, const std::string&
 }
 
 // Returns `configs` of README.md's metadata, or nullopt.
-std::optional<YAML::Node> configs_of(const std::string& readme) try {
+std::optional<YAML::Node> configs_of(const std::string& readme) {
   if (!readme.starts_with("---\n")) return std::nullopt;
   const std::size_t end = readme.find("\n---", 3);
   if (end == std::string::npos) return std::nullopt;
@@ -174,21 +179,21 @@ std::optional<YAML::Node> configs_of(const std::string& readme) try {
   const YAML::Node configs = metadata["configs"];
   if (!configs || !configs.IsSequence() || configs.size() == 0) return std::nullopt;
   return configs;
-} catch (const YAML::Exception& error) {
-  throw UsageError(
-      str("hub: README.md of the dataset: line ", error.mark.line + 2, ": ", error.msg),
-      "name the files, as in hf://datasets/ORG/NAME/data/*.parquet");
 }
 
 }  // namespace
 
 std::vector<std::string> dataset_split(const std::vector<std::string>& paths,
-                                       const std::string& readme, const std::string& split) {
+                                       const std::string& readme, const std::string& split) try {
   Paths data = selected(paths, is_data);
   std::ranges::sort(data);
   if (const auto configs = configs_of(readme))
     return of_config(default_config(*configs), data, split);
   return of_one_format(by_names(data, split));
+} catch (const YAML::Exception& error) {
+  throw UsageError(
+      str("hub: README.md of the dataset: line ", error.mark.line + 2, ": ", error.msg),
+      "name the files, as in hf://datasets/ORG/NAME/data/*.parquet");
 }
 
 }  // namespace smelt::io

@@ -101,11 +101,13 @@ std::string HubRepo::url_path() const {
 }
 
 std::string HubPath::text() const {
-  std::string shown = revision;
-  if (!revision.starts_with("refs/pr/") && !revision.starts_with("refs/convert/")) {
-    shown.clear();
-    for (const char c : revision) shown += c == '/' ? std::string("%2F") : std::string(1, c);
-  }
+  // The slashes of refs/pr/N and refs/convert/NAME need no escape.
+  std::size_t literal = 0;
+  for (const std::string_view prefix : {"refs/pr/", "refs/convert/"})
+    if (revision.starts_with(prefix)) literal = prefix.size();
+  std::string shown = revision.substr(0, literal);
+  for (const char c : std::string_view(revision).substr(literal))
+    shown += c == '/' ? "%2F" : c == '%' ? "%25" : std::string(1, c);
   return str(kScheme, repo.url_path(), shown.empty() ? "" : "@", shown, path.empty() ? "" : "/",
              path);
 }

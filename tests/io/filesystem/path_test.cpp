@@ -127,7 +127,8 @@ TEST(Path, RejectsAnUnknownStorageScheme) {
   EXPECT_THAT(refusal("https://host/x"),
               HasSubstr("path: https://…: unknown storage scheme 'https'"));
   EXPECT_THAT(refusal("https://host/x"),
-              HasSubstr("hint: give a local path, gs://bucket/… or s3://bucket/…"));
+              HasSubstr("hint: give a local path, gs://bucket/…, s3://bucket/… or "
+                        "hf://ORGANIZATION/NAME/…"));
 }
 
 TEST(Path, RejectsAMissingBucket) {
