@@ -36,6 +36,7 @@ const std::vector<CommandGuide> kGuides{
      {"generate my-t5 --text 'summarize: …'", "generate my-t5 --beams 4 --json < texts.txt"},
      "reference/t5"},
     {"detect", {"detect my-electra --text 'The cat sees the giraffe.'"}, "reference/electra"},
+    {"serve", {"serve < requests.jsonl"}, "reference/serve"},
     {"convert",
      {"convert my-bert bert_model.ckpt", "convert my-classifier onnx --to onnx"},
      "guides/convert"},
@@ -124,9 +125,9 @@ std::string guide_text(std::string_view command) {
 
 std::vector<std::string_view> commands_for(std::string_view word) {
   static const std::map<std::string_view, std::vector<std::string_view>> kWords{
-      {"inference", {"predict", "fill", "generate", "detect"}},
-      {"infer", {"predict", "fill", "generate", "detect"}},
-      {"serve", {"predict", "convert"}},
+      {"inference", {"predict", "fill", "generate", "detect", "serve"}},
+      {"infer", {"predict", "fill", "generate", "detect", "serve"}},
+      {"serve", {"serve", "predict", "convert"}},
       {"deploy", {"convert", "export"}},
       {"onnx", {"convert"}},
       {"quantize", {"compress quantize"}},

@@ -62,6 +62,9 @@ void add_predict_command(CLI::App& app);
 void add_data_index_command(CLI::App& data);
 void add_data_bench_command(CLI::App& data);
 
+// smelt serve: inference for another program, by JSON lines.
+void add_serve_command(CLI::App& app);
+
 // smelt setup: fetches the plugin of a device.
 void add_setup_command(CLI::App& app);
 
