@@ -3,16 +3,20 @@
 #include <fmt/args.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/ansicolor_sink.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <iostream>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "base/error.h"
+#include "base/log_receiver.h"
 #include "base/nowhere.h"
 #include "base/progress_line.h"
 #include "base/str.h"
@@ -56,6 +60,25 @@ class LogSink : public spdlog::sinks::ansicolor_stderr_sink_mt {
     const ProgressPause aside;
     spdlog::sinks::ansicolor_stderr_sink_mt::log(message);
   }
+};
+
+// Passes messages to a function instead of printing them.
+class ReceiverSink : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  using Receive = std::function<void(LogLevel, std::string_view)>;
+  explicit ReceiverSink(Receive receive) : receive_(std::move(receive)) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    const LogLevel level = message.level >= spdlog::level::err    ? LogLevel::error
+                           : message.level == spdlog::level::warn ? LogLevel::warning
+                           : message.level == spdlog::level::info ? LogLevel::info
+                                                                  : LogLevel::debug;
+    receive_(level, {message.payload.data(), message.payload.size()});
+  }
+  void flush_() override {}
+
+  Receive receive_;
 };
 
 constexpr std::array<std::pair<LogLevel, spdlog::level::level_enum>, 5> kLevels = {
@@ -145,6 +168,12 @@ void set_up_log(const LogOptions& options) {
   logger->set_level(spdlog_level(options.level));
   logger->flush_on(spdlog::level::debug);  // a signal may end the process at any time
   spdlog::set_default_logger(std::move(logger));
+}
+
+void set_log_receiver(std::function<void(LogLevel level, std::string_view text)> receive) {
+  sinks() = {};
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+      "smelt", std::make_shared<ReceiverSink>(std::move(receive))));
 }
 
 bool is_one_of_many() { return !speaker().empty(); }
