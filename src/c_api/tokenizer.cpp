@@ -327,11 +327,8 @@ int smelt_tokenizer_open(const char* path, const char* options, smelt_tokenizer*
     const Options given(options, "tokenizer", {"lower_case", "strip_accents"});
     auto made = std::make_unique<smelt_tokenizer>();
     made->path = smelt::c_api::vocabulary_of(path);
-    smelt::text::TokenizerFlags flags;
-    flags.lower_case = given.flag_if_set("lower_case");
-    flags.lower_case_name = "lower_case";
-    flags.strip_accents = given.flag_if_set("strip_accents");
-    flags.strip_accents_name = "strip_accents";
+    const smelt::text::TokenizerFlags flags{.lower_case = given.flag_if_set("lower_case"),
+                                            .strip_accents = given.flag_if_set("strip_accents")};
     made->tokenizer = smelt::text::load_tokenizer(made->path, flags);
     smelt::c_api::set_special_ids(*made);
     *out = made.release();

@@ -1,10 +1,16 @@
 #include "cli/commands/cmd_run.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "base/events.h"
 #include "checkpoint/storage/checkpoint.h"
@@ -52,8 +58,29 @@ void print_next_commands(const pipeline::Recipe& recipe) {
 }
 
 struct RunCommandFlags {
-  bool dry_run = false, small = false, json = false;
+  bool dry_run = false, small = false, json = false, stop_with_input = false;
 };
+
+// Sends SIGTERM to this process at the end of standard input, so that a run saves a checkpoint and
+// ends if the program that started it ends in any way.
+void stop_at_end_of_input() {
+  std::thread([] {
+    std::array<char, 256> ignored;
+    ssize_t count = 0;
+    do count = ::read(STDIN_FILENO, ignored.data(), ignored.size());
+    while (count > 0 || (count < 0 && errno == EINTR));
+    ::kill(::getpid(), SIGTERM);
+  }).detach();
+}
+
+// Sends the paths with which a program can follow the run.
+void send_begin(const pipeline::Recipe& recipe) {
+  const std::string model = pipeline::RecipePaths(recipe).model_dir;
+  send_event("begin", {{"out", recipe.out},
+                       {"model", model},
+                       {"metrics", io::join_path(model, "metrics.jsonl")},
+                       {"steps", recipe.train.steps}});
+}
 
 RecipeOption made_small(RecipeOption recipe) {
   pipeline::add_step_settings(recipe.settings);
@@ -93,13 +120,18 @@ void add_run_command(CLI::App& app) {
       "--small", flags->small,
       "try the recipe on this CPU: a small model and at most 300 steps, on the recipe's "
       "text; the output folder is the recipe's with the suffix -small");
+  command->add_flag("--stop-with-input", flags->stop_with_input,
+                    "save a checkpoint and stop at the end of standard input, for a program that "
+                    "starts runs");
   add_json_flag(*command, flags->json);
   command->callback([recipe, begin, flags] {
     const RecipeOption given = flags->small ? made_small(*recipe) : *recipe;
+    if (flags->stop_with_input) stop_at_end_of_input();
     print_events(flags->json, [&] {
       if (flags->dry_run) return dry_run(given, *begin, flags->json);
       OrderedJson result;
       begin->load_and_run(given, [&](const pipeline::Recipe& loaded) {
+        send_begin(loaded);
         run_and_report(loaded, begin->beginning());
         print_next_commands(loaded);
         result = pipeline::run_result_json(loaded);

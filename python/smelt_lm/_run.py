@@ -1,0 +1,304 @@
+"""Runs recipes, and shows their plan."""
+from __future__ import annotations
+
+import collections
+import hashlib
+import json
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any, Callable, Deque, Dict, Iterator, List, Mapping, Optional, Union
+
+from ._errors import Error, UsageError, error_of, optional
+from ._metrics import follow, metrics, numbers_of
+from ._model import Model
+from ._program import error_from_log, output_of, start as start_program
+
+Event = Dict[str, Any]
+Recipe = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+Settings = Optional[Mapping[str, Any]]
+
+
+def _stored(content: bytes, suffix: str) -> str:
+    """Writes a file to the cache under a name that depends on its content. Returns its path."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "smelt", "python")
+    path = cache / f"{hashlib.sha256(content).hexdigest()[:32]}{suffix}"
+    if not path.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f"{path.name}.{os.getpid()}.part")
+        part.write_bytes(content)
+        part.replace(path)
+    return str(path)
+
+
+def _value(value: Any) -> Any:
+    """Replaces a table (a pandas DataFrame or datasets.Dataset) by a JSONL file with its rows."""
+    if isinstance(value, Mapping):
+        return {name: _value(one) for name, one in value.items()}
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):  # DataFrame
+        return _stored(value.to_json(orient="records", lines=True, force_ascii=False).encode(), ".jsonl")
+    if hasattr(value, "to_json") and hasattr(value, "column_names"):  # datasets.Dataset
+        rows = "".join(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in value)
+        return _stored(rows.encode(), ".jsonl")
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def _recipe_path(recipe: Recipe) -> str:
+    if isinstance(recipe, Mapping):
+        return _stored(json.dumps(_value(recipe), indent=1).encode(), ".yaml")  # JSON is YAML
+    return os.fspath(recipe)
+
+
+def _set_flags(settings: Settings) -> List[str]:
+    """Returns --set flags: {"train.steps": 10} or {"train": {"steps": 10}}."""
+    flags: List[str] = []
+
+    def add(prefix: str, values: Mapping[str, Any]) -> None:
+        for name, given in values.items():
+            value = _value(given)
+            if isinstance(value, Mapping):
+                add(f"{prefix}{name}.", value)
+            else:
+                text = value if isinstance(value, str) else json.dumps(value)
+                flags.extend(["--set", f"{prefix}{name}={text}"])
+
+    add("", settings or {})
+    return flags
+
+
+class Run:
+    """A run of a recipe in a child process, made by start() and run().
+
+    If this process ends in any way, the run saves a checkpoint and ends, too.
+    """
+
+    def __init__(self, arguments: List[str]) -> None:
+        self._process = start_program(["run", *arguments, "--json", "--stop-with-input"])
+        self._events: List[Event] = []
+        self._log: Deque[str] = collections.deque(maxlen=50)
+        self._changed = threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._log_reader = threading.Thread(target=self._read_log, daemon=True)
+        self._reader.start()
+        self._log_reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout
+        with os.fdopen(os.dup(self._process.stdout.fileno()), "rb") as lines:
+            for line in lines:
+                with self._changed:
+                    self._events.append(json.loads(line))
+                    self._changed.notify_all()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe:
+                pipe.close()
+        with self._changed:
+            self._changed.notify_all()
+
+    def _read_log(self) -> None:
+        assert self._process.stderr
+        with os.fdopen(os.dup(self._process.stderr.fileno()), "rb") as lines:
+            for line in lines:
+                self._log.append(line.decode(errors="replace").rstrip("\n"))
+        self._process.stderr.close()
+
+    def _first(self, name: str) -> Optional[Event]:
+        return next((event for event in list(self._events) if event["event"] == name), None)
+
+    @property
+    def status(self) -> str:
+        """ "running", "finished", "stopped" (a checkpoint is saved; the same call resumes) or "failed"."""
+        if self._process.poll() is None:
+            return "running"
+        return {0: "finished", 75: "stopped"}.get(self._process.returncode, "failed")
+
+    @property
+    def pid(self) -> int:
+        """The process id of the run."""
+        return self._process.pid
+
+    def events(self) -> Iterator[Event]:
+        """Yields the events of the run from its beginning, each when it happens, until the run ends.
+
+        An event is a dict with ``event``, ``time`` and the fields that docs/reference/json.md lists.
+        """
+        at = 0
+        while True:
+            with self._changed:
+                while len(self._events) <= at:
+                    if not self._reader.is_alive() or self._process.returncode is not None:
+                        return
+                    self._changed.wait(0.2)
+                event = self._events[at]
+            yield event
+            at += 1
+
+    @property
+    def log(self) -> List[str]:
+        """The newest lines of the log."""
+        return list(self._log)
+
+    def _begin(self) -> Event:
+        for event in self.events():
+            if event["event"] == "begin":
+                return event
+        raise self._error() or UsageError("the run ended before it began", "read run.log")
+
+    @property
+    def folder(self) -> str:
+        """The folder of the run. Waits until the recipe is read."""
+        return str(self._begin()["out"])
+
+    @property
+    def metrics_file(self) -> str:
+        """The path of metrics.jsonl, which may not exist yet. Waits until the recipe is read."""
+        return str(self._begin()["metrics"])
+
+    def metrics(self) -> Any:
+        """Returns the metrics so far, as metrics() does."""
+        return metrics(self.metrics_file)
+
+    def model(self, device: str = "auto") -> Model:
+        """Loads the newest checkpoint for inference."""
+        return Model.load(self.folder, device)
+
+    def stop(self) -> None:
+        """Asks the run to save a checkpoint and to end, and waits for it. Does nothing if it has ended."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+        self._join()
+
+    def _join(self) -> None:
+        self._reader.join()
+        self._log_reader.join(1)
+
+    def _error(self) -> Optional[Exception]:
+        code = self._process.returncode
+        if code == 0:
+            return None
+        told = self._first("error")
+        if told is not None:
+            return error_of(told["kind"], told["message"], told["hint"])
+        return error_from_log(code, "\n".join(self._log))
+
+    def wait(self) -> Event:
+        """Waits for the end of the run. Returns its result: ``out``, ``step``, ``metrics``, ``verdict``, ``paths``.
+
+        Raises the error of the run, Stopped if it was stopped. On Ctrl-C, the run saves a checkpoint and ends, and
+        KeyboardInterrupt goes on; a second Ctrl-C ends the run at once.
+        """
+        try:
+            self._join()
+        except KeyboardInterrupt:
+            self._interrupt()
+            raise
+        error = self._error()
+        if error is not None:
+            raise error
+        return self._first("result") or {}
+
+    def _interrupt(self) -> None:
+        try:
+            self.stop()
+        except KeyboardInterrupt:
+            self._process.kill()
+            raise
+
+    def __repr__(self) -> str:
+        return f"Run({self.status}, {len(self._events)} events)"
+
+
+def start(recipe: Recipe, set: Settings = None, *, small: bool = False, fresh: bool = False, overwrite: bool = False) -> Run:
+    """Starts a run in the background, or resumes it, and returns at once.
+
+    ``recipe`` is the path of a recipe, a run's folder, or a dict with a recipe's sections. ``set`` replaces fields:
+    ``{"train.steps": 1000}``. A pandas DataFrame or a datasets.Dataset as a field's value (``text.input``,
+    ``data.train``) is written to a JSONL file in the cache first. ``small`` tries the recipe with a small model and at
+    most 300 steps. ``fresh`` starts a new run, an error if there is a checkpoint; with ``overwrite`` it is deleted.
+    """
+    flags = [flag for flag, given in (("--small", small), ("--fresh", fresh), ("--overwrite", overwrite)) if given]
+    return Run([_recipe_path(recipe), *flags, *_set_flags(set)])
+
+
+def run(recipe: Recipe, set: Settings = None, *, on_event: Optional[Callable[[Event], None]] = None,
+        progress: Optional[bool] = None, small: bool = False, fresh: bool = False, overwrite: bool = False) -> Run:
+    """Runs a recipe from text to a finished model, or resumes it. Arguments as for start().
+
+    ``on_event`` is called with each event. ``progress``: whether to show steps and loss, with tqdm if it is installed;
+    by default on a terminal and in a notebook. Ctrl-C, or the stop button of a notebook, saves a checkpoint and raises
+    KeyboardInterrupt; the same call resumes the run. Raises the error of the run otherwise.
+
+    >>> done = run(RECIPE, {"out": RUN, "train.steps": 2})
+    >>> done.status
+    'finished'
+    """
+    started = start(recipe, set, small=small, fresh=fresh, overwrite=overwrite)
+    shown = _Shown(started) if (_is_interactive() if progress is None else progress) else None
+    try:
+        for event in started.events():
+            if on_event is not None:
+                on_event(event)
+        started.wait()
+    except BaseException as error:
+        if started.status == "running":
+            if isinstance(error, KeyboardInterrupt):
+                print("smelt: saving a checkpoint; interrupt again to end at once", file=sys.stderr)
+            started._interrupt()
+        raise
+    finally:
+        if shown is not None:
+            shown.end()
+    return started
+
+
+def _is_interactive() -> bool:
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
+
+
+class _Shown:
+    """Shows the steps and the loss of a run while it trains."""
+
+    def __init__(self, started: Run) -> None:
+        self._run = started
+        self._thread = threading.Thread(target=self._show, daemon=True)
+        self._thread.start()
+
+    def _show(self) -> None:
+        try:
+            begin = self._run._begin()
+        except Error:
+            return
+        bar = self._bar(begin["steps"])
+        for record in follow(begin["metrics"], lambda: self._run.status != "running"):
+            if record["kind"] != "line" or record["time"] < begin["time"]:
+                continue
+            loss = numbers_of(record).get("train/loss", float("nan"))
+            if bar is None:
+                print(f"step {record['step']} of {begin['steps']}, loss {loss:.4g}", file=sys.stderr)
+            else:
+                bar.set_postfix(loss=f"{loss:.4g}", refresh=False)
+                bar.update(record["step"] - bar.n)
+        if bar is not None:
+            bar.close()
+
+    @staticmethod
+    def _bar(steps: int) -> Any:
+        tqdm = optional("tqdm.auto")
+        return None if tqdm is None else tqdm.tqdm(total=steps, unit="step")
+
+    def end(self) -> None:
+        self._thread.join(2)
+
+
+def plan(recipe: Recipe, on: Union[str, List[str], None] = None, set: Settings = None) -> Dict[str, Any]:
+    """Estimates time, memory and cost of a recipe on accelerators, without using them.
+
+    ``on`` names accelerators, such as ``["v3-8", "v5litepod-8"]``; default: those that `smelt plan` chooses. Returns a
+    dict with ``rows``, one for each accelerator, ``cheapest`` and ``fastest``.
+    """
+    machines = [on] if isinstance(on, str) else list(on or [])
+    flags = ["--on", ",".join(machines)] if machines else []
+    return dict(json.loads(output_of(["plan", _recipe_path(recipe), "--json", *flags, *_set_flags(set)])))

@@ -1,0 +1,214 @@
+"""The child process ``smelt serve``, which runs inference (docs/reference/serve.md)."""
+from __future__ import annotations
+
+import atexit
+import collections
+import json
+import logging
+import os
+import queue
+import signal
+import subprocess
+import threading
+from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
+
+from ._errors import Error, SystemFailure, error_of
+from ._library import LOG
+from ._program import error_from_log, start
+
+PROTOCOL = 1
+Progress = Callable[[int, int], None]
+# An answer and its arrays: (dtype, shape, bytes) by name.
+Reply = Tuple[Dict[str, Any], Dict[str, Tuple[str, List[int], bytes]]]
+
+
+class _Pipe:
+    """Reads lines and blocks of bytes from a file descriptor, without locks: a fork may happen at any time."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd, self._waiting = fd, bytearray()
+
+    def _more(self) -> bool:
+        part = os.read(self._fd, 1 << 20)
+        self._waiting += part
+        return len(part) > 0
+
+    def line(self) -> Optional[bytes]:
+        searched = 0
+        while (at := self._waiting.find(b"\n", searched)) < 0:
+            searched = len(self._waiting)
+            if not self._more():
+                return None
+        return self._take(at + 1)
+
+    def block(self, size: int) -> Optional[bytes]:
+        while len(self._waiting) < size:
+            if not self._more():
+                return None
+        return self._take(size)
+
+    def _take(self, size: int) -> bytes:
+        out = bytes(self._waiting[:size])
+        del self._waiting[:size]
+        return out
+
+
+class Server:
+    """One child process. Requests of several threads are sent one after the other."""
+
+    def __init__(self) -> None:
+        self.process = start(["serve"])
+        self.pid = os.getpid()
+        self._lock = threading.Lock()
+        self._replies: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+        self._log: Deque[str] = collections.deque(maxlen=50)
+        self._next = 0
+        self._readers = [threading.Thread(target=work, daemon=True) for work in (self._read, self._read_log)]
+        for reader in self._readers:
+            reader.start()
+        hello = self._replies.get()
+        if not isinstance(hello, dict) or hello.get("protocol") != PROTOCOL:
+            self.close()
+            raise self._ended() if hello is None else SystemFailure(
+                f"the program speaks protocol {hello.get('protocol')}, this package {PROTOCOL}",
+                "install the program and the package of the same version of smelt-lm")
+
+    def _read(self) -> None:
+        assert self.process.stdout
+        pipe = _Pipe(self.process.stdout.fileno())
+        try:
+            while (line := pipe.line()) is not None:
+                message = json.loads(line)
+                blocks = [pipe.block(array["bytes"]) for array in message.get("arrays", [])]
+                if None in blocks:
+                    break
+                message["blocks"] = blocks
+                self._replies.put(message)
+        except (OSError, ValueError) as error:
+            self._log.append(f"unreadable answer: {error}")
+        self._replies.put(None)
+
+    def _read_log(self) -> None:
+        assert self.process.stderr
+        pipe = _Pipe(self.process.stderr.fileno())
+        try:
+            while (line := pipe.line()) is not None:
+                text = line.decode(errors="replace").rstrip("\n")
+                self._log.append(text)
+                LOG.log(logging.WARNING if " warning: " in text else logging.ERROR if " error: " in text else logging.INFO,
+                        "%s", text.partition(" ")[2] or text)
+        except OSError:
+            pass
+
+    def _ended(self) -> Exception:
+        code = self.process.wait()
+        self._readers[1].join(1)
+        return error_from_log(code, "\n".join(self._log))
+
+    def is_usable(self) -> bool:
+        return self.pid == os.getpid() and self.process.poll() is None
+
+    def ask(self, do: str, progress: Optional[Progress] = None, **fields: Any) -> Reply:
+        """Sends a request and waits for its answer. Ctrl-C stops it; the models stay loaded."""
+        with self._lock:
+            self._next += 1
+            number = self._next
+            request = {"id": number, "do": do, **{name: value for name, value in fields.items() if value is not None}}
+            self._send(json.dumps(request).encode() + b"\n")
+            try:
+                return self._reply(number, progress)
+            except KeyboardInterrupt:
+                self._stop_request(number)
+                raise
+
+    def _send(self, data: bytes) -> None:
+        assert self.process.stdin
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self.process.stdin.fileno(), view):]
+        except BrokenPipeError:
+            raise self._ended() from None
+
+    def _reply(self, number: int, progress: Optional[Progress]) -> Reply:
+        while (message := self._replies.get()) is not None:
+            if message.get("id") != number:
+                continue  # of a request that was given up
+            if "event" in message:
+                if progress:
+                    progress(message["done"], message["total"])
+            elif "error" in message:
+                error = message["error"]
+                raise error_of(error["kind"], error["what"], error["hint"])
+            else:
+                arrays = {array["name"]: (array["dtype"], array["shape"], block)
+                          for array, block in zip(message.get("arrays", []), message["blocks"])}
+                return message["answer"], arrays
+        raise self._ended()
+
+    def _stop_request(self, number: int) -> None:
+        """Stops the current request after its batch; a second Ctrl-C ends the process."""
+        try:
+            self.process.send_signal(signal.SIGINT)
+            self._reply(number, None)
+        except KeyboardInterrupt:
+            self.process.kill()
+            raise
+        except Error:
+            pass
+
+    def close(self) -> None:
+        """Ends the process: at once if it is idle, else after its current batch."""
+        if self.pid != os.getpid():
+            return
+        try:
+            assert self.process.stdin
+            self.process.stdin.close()
+            self.process.wait(timeout=10)
+        except (OSError, subprocess.TimeoutExpired):
+            self.process.kill()
+            self.process.wait()
+        for reader in self._readers:
+            reader.join(1)
+        for pipe in (self.process.stdout, self.process.stderr):
+            if pipe:
+                pipe.close()
+
+    def forget(self) -> None:
+        """In a forked process: closes the pipes of the parent's server, so that it ends with the parent."""
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe:
+                pipe.close()
+        self.process.returncode = 0  # the process is no child of this one
+
+
+_server: Optional[Server] = None
+_server_lock = threading.Lock()
+
+
+def server() -> Server:
+    """Returns the running server of this process, or starts it."""
+    global _server
+    with _server_lock:
+        if _server is None or not _server.is_usable():
+            if _server is not None:
+                _server.close()
+            _server = Server()
+        return _server
+
+
+def _close_at_exit() -> None:
+    if _server is not None and _server.is_usable():
+        _server.close()
+
+
+def _after_fork() -> None:
+    global _server, _server_lock
+    _server_lock = threading.Lock()
+    if _server is not None:
+        _server.forget()
+        _server = None
+
+
+atexit.register(_close_at_exit)
+os.register_at_fork(after_in_child=_after_fork)
