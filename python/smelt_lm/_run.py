@@ -168,7 +168,7 @@ class Run:
     def stop(self) -> None:
         """Asks the run to save a checkpoint and to end, and waits for it. Does nothing if it has ended."""
         if self._process.poll() is None:
-            self._process.send_signal(signal.SIGINT)
+            self._process.send_signal(signal.SIGTERM)  # SIGINT may be ignored, as in a script's background process
         self._join()
 
     def _join(self) -> None:

@@ -1,4 +1,3 @@
-import gc
 import json
 import os
 import signal
@@ -128,6 +127,7 @@ class Process(unittest.TestCase):
         done = data.python(f"""
 import os, signal, threading
 from smelt_lm import Model, _server
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored, as in a background process
 model = Model.load({data.model("classes")!r})
 pid = _server.server().process.pid
 try:
@@ -155,26 +155,6 @@ print(_server.server().process.pid, flush=True)
             parent.wait()
             parent.stdout.close()
             self.assertTrue(ends(child), work)
-
-    def test_no_leak(self):
-        model = Model.load(data.model("classes"))
-        server = _server.server().process.pid
-
-        def resident(pid):
-            with open(f"/proc/{pid}/statm") as file:
-                return int(file.read().split()[1]) * 4096
-
-        def load(count):
-            for _ in range(count):
-                Model.load(data.model("classes"), "cpu").close()
-            gc.collect()
-
-        load(100)
-        before = resident("self"), resident(server)
-        load(1000)
-        self.assertLess(resident("self") - before[0], 4 << 20)
-        self.assertLess(resident(server) - before[1], 8 << 20)
-        self.assertIn(model.classify("cat").label, "abc")
 
 
 def ends(pid, seconds=15):

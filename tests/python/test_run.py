@@ -88,7 +88,8 @@ class Runs(unittest.TestCase):
 
     def test_ctrl_c_saves_a_checkpoint(self):
         parent = subprocess.Popen([os.sys.executable, "-c", f"""
-import json, smelt_lm
+import json, signal, smelt_lm
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored, as in a background process
 recipe = json.loads({json.dumps(json.dumps(data.recipe("interrupted", steps=100000)))})
 try:
     smelt_lm.run(recipe, {{"train.checkpoint.save_interval_steps": 100000}}, progress=True)

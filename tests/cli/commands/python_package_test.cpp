@@ -30,6 +30,7 @@ void expect_tests_pass(const std::string& module) {
 TEST(PythonPackage, Tokenizer) { expect_tests_pass("test_tokenizer"); }
 TEST(PythonPackage, Batches) { expect_tests_pass("test_batches"); }
 TEST(PythonPackage, Model) { expect_tests_pass("test_model"); }
+TEST(PythonPackage, Leaks) { expect_tests_pass("test_leaks"); }
 TEST(PythonPackage, Run) { expect_tests_pass("test_run"); }
 TEST(PythonPackage, Package) { expect_tests_pass("test_package"); }
 
