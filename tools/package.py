@@ -22,16 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 SYSTEM = re.compile(r"(ld-linux-x86-64|lib(c|m|dl|rt|pthread|resolv|util|anl|stdc\+\+|gcc_s))\.so\.\d+")
 NEWEST = {"GLIBC": (2, 35), "GLIBCXX": (3, 4, 30)}  # versions of Ubuntu 22.04; those of Debian 12 are not older
 TAG = "manylinux_2_35_x86_64"
-STARTER = '''"""smelt, the program: bin/smelt beside this file."""
-import os
-import signal
-import sys
-
-
-def main():
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # which Python ignores, and a program that it becomes would go on to
-    os.execv(os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "smelt"), ["smelt", *sys.argv[1:]])
-'''
+PLUGINS = "lib/smelt/xla_plugins/"  # the wheel has the CPU plugin's own wheel as a requirement instead
+MOST_BYTES = 100_000_000  # limit of the public package index for one file
 
 
 def fail(what, hint):
@@ -86,8 +78,9 @@ def keep_licences(files, folder):
 
 def make_folder(build, folder):
     subprocess.run(["cmake", "--install", str(build), "--prefix", str(folder), "--strip"], check=True, stdout=subprocess.DEVNULL)
-    program, inside = folder / "bin/smelt", folder / "lib/smelt"
-    brought = {name: file for name, file in libraries(program).items() if not file.is_relative_to(folder)}
+    inside = folder / "lib/smelt"
+    needed = {**libraries(folder / "bin/smelt"), **libraries(inside / "libsmelt.so")}
+    brought = {name: file for name, file in needed.items() if not file.is_relative_to(folder)}
     for name, file in brought.items():
         shutil.copyfile(file, inside / name)
     keep_licences(brought.values(), inside / "licences")
@@ -100,6 +93,22 @@ def locked(device):
     return [f'Requires-Dist: {pin}; extra == "{device}"' for pin in re.findall(r"^([\w.-]+==[\w.]+)", lock, re.M)]
 
 
+def cpu_plugin():
+    """Returns the requirement of the CPU plugin, which every installation needs."""
+    return re.search(r"^xla-cpu-pjrt==[\w.]+", (ROOT / "requirements/run.lock").read_text(), re.M)[0]
+
+
+def metadata(version):
+    extras = [line for device in ("tpu", "gpu") for line in [f"Provides-Extra: {device}", *locked(device)]]
+    notebook = ["numpy", "pandas", "tqdm", "matplotlib"]
+    return "\n".join([
+        "Metadata-Version: 2.1", "Name: smelt-lm", f"Version: {version}", "Requires-Python: >=3.9", "License: Apache-2.0",
+        "Summary: from raw text to a pre-trained, fine-tuned, compressed language model on TPUs, GPUs and CPUs",
+        f"Requires-Dist: {cpu_plugin()}", "Requires-Dist: numpy", *extras,
+        "Provides-Extra: notebook", *(f'Requires-Dist: {name}; extra == "notebook"' for name in notebook),
+        "Description-Content-Type: text/markdown", "", (ROOT / "python/README.md").read_text()])
+
+
 def record_line(name, data):
     digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
     return f"{name},sha256={digest},{len(data)}\n"
@@ -107,13 +116,10 @@ def record_line(name, data):
 
 def make_wheel(folder, version, wheel, compression):
     """Writes a wheel, in the binary distribution format of PyPA's specifications."""
-    info = f"smelt-{version}.dist-info"
-    metadata = ["Metadata-Version: 2.1", "Name: smelt", f"Version: {version}", "Requires-Python: >=3.8",
-                "Summary: from raw text to a pre-trained, fine-tuned, compressed language model on TPUs, GPUs and CPUs",
-                *(line for device in ("tpu", "gpu") for line in [f"Provides-Extra: {device}", *locked(device)])]
-    texts = {"smelt/__init__.py": STARTER, f"{info}/METADATA": "\n".join(metadata) + "\n",
+    info = f"smelt_lm-{version}.dist-info"
+    texts = {f"{info}/METADATA": metadata(version),
              f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: smelt\nRoot-Is-Purelib: false\nTag: py3-none-{TAG}\n",
-             f"{info}/entry_points.txt": "[console_scripts]\nsmelt = smelt:main\n"}
+             f"{info}/entry_points.txt": "[console_scripts]\nsmelt = smelt_lm._program:main\n"}
     record = ""
     with zipfile.ZipFile(wheel, "w") as out:
         def add(name, data, mode):
@@ -124,7 +130,12 @@ def make_wheel(folder, version, wheel, compression):
             record += record_line(name, data)
 
         for file in sorted(f for f in folder.rglob("*") if f.is_file()):
-            add(f"smelt/{file.relative_to(folder)}", file.read_bytes(), file.stat().st_mode & 0o777)
+            name = str(file.relative_to(folder))
+            if not name.startswith(PLUGINS):
+                add(f"smelt_lm/{name}", file.read_bytes(), file.stat().st_mode & 0o777)
+        for file in sorted((ROOT / "python/smelt_lm").iterdir()):
+            if file.is_file():
+                add(f"smelt_lm/{file.name}", file.read_bytes(), 0o644)
         for name, text in texts.items():
             add(name, text.encode(), 0o644)
         add(f"{info}/RECORD", f"{record}{info}/RECORD,,\n".encode(), 0o644)
@@ -138,9 +149,12 @@ def main():
         folder = Path(scratch) / "smelt"
         make_folder(build, folder)
         version = output(str(folder / "bin/smelt"), "--version").strip()
-        made = [f"smelt-{version}-linux-x86_64.tar.zst", f"smelt-{version}-py3-none-{TAG}.whl"]
+        made = [f"smelt-{version}-linux-x86_64.tar.zst", f"smelt_lm-{version}-py3-none-{TAG}.whl"]
         subprocess.run(["cmake", "-E", "tar", "cf", f"../{made[0]}.part", "--zstd", "--mtime=1980-01-01", "smelt"], cwd=scratch, check=True)
         make_wheel(folder, version, out / f"{made[1]}.part", zipfile.ZIP_STORED if fast else zipfile.ZIP_DEFLATED)
+        size = (out / f"{made[1]}.part").stat().st_size
+        if size > MOST_BYTES and not fast:
+            fail(f"{made[1]} has {size} bytes; at most {MOST_BYTES} can be uploaded", "leave large files out of the wheel")
         for name in made:
             (out / f"{name}.part").replace(out / name)
     for name in made:

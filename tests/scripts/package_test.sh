@@ -20,12 +20,29 @@ others=$(grep -ho 'calling init: .*' "$WORK"/opened.* | cut -d' ' -f3 | grep -vF
 compgen -G "$WORK/folder/smelt/lib/smelt/licences/libicu*" >/dev/null || fail "no licence of ICU" "$(ls "$WORK/folder/smelt/lib/smelt/licences")"
 
 python3 -m venv "$WORK/venv" || fail "no environment" "apt-get install python3-venv"
-"$WORK/venv/bin/pip" install -q --no-index --disable-pip-version-check "$WORK"/made/*.whl || fail "pip does not install it" ""
+"$WORK/venv/bin/pip" install -q --no-index --no-deps --disable-pip-version-check "$WORK"/made/*.whl || fail "pip does not install it" ""
+site=$(echo "$WORK"/venv/lib/python3*/site-packages)
+ln -s "$ROOT"/.venv/lib/python3*/site-packages/xla_plugins "$site" # the plugin's own wheel, a requirement
+[ ! -e "$site/smelt_lm/lib/smelt/xla_plugins" ] || fail "the wheel carries the plugin" ""
 [ "$(bare "$WORK/venv/bin/smelt" --version)" = "$("$BUILD/smelt" --version)" ] || fail "the wheel's command does not start" ""
 said=$(bare "$WORK/venv/bin/smelt" train 2>&1)
 [ $? = 2 ] || fail "the wheel's command loses the exit code" "$said"
+said=$(bare "$WORK/venv/bin/smelt" bench --model tiny --batch 2 --seq 16 --predictions 2 --steps 1 2>&1)
+case "$said" in *'"loss":'*) ;; *) fail "the wheel's program does not train with the plugin's own wheel" "$said" ;; esac
+printf '[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ncat\n' >"$WORK/vocab.txt"
+rm -f "$WORK"/opened.*
+said=$(cd "$WORK" && bare LD_DEBUG=files LD_DEBUG_OUTPUT="$WORK/opened" "$WORK/venv/bin/python" -c 'import smelt_lm
+print(smelt_lm.program())
+smelt_lm._library.library()
+try:
+    smelt_lm.Tokenizer("vocab.txt")
+except smelt_lm.UsageError as error: # there is no numpy in this environment
+    print(error.hint)' 2>&1)
+[ "$said" = "$site/smelt_lm/bin/smelt"$'\n'"pip install numpy" ] || fail "the wheel's package does not load its library" "$said"
+others=$(grep -ho 'calling init: .*smelt.*' "$WORK"/opened.* | cut -d' ' -f3 | grep -vF "$site/smelt_lm/")
+[ -z "$others" ] || fail "the library comes from elsewhere" "$others"
 touch "$WORK/plugin.so" # as an extra of the wheel would install it
-install -D "$WORK/plugin.so" "$(echo "$WORK"/venv/lib/python3*/site-packages)/libtpu/libtpu.so"
+install -D "$WORK/plugin.so" "$site/libtpu/libtpu.so"
 said=$(bare SMELT_COMPILE_CACHE=off "$WORK/venv/bin/smelt" plan "$ROOT/recipes/demo.yaml" --on v2-8 2>&1)
 case "$said" in *site-packages/libtpu/libtpu.so*) ;; *) fail "it does not find the extra's plugin" "$said" ;; esac
 
