@@ -90,7 +90,7 @@ Json hugging_face_config(const Json& bert, std::string_view class_name) {
     if (bert.contains(name)) config[name] = bert.at(name);
   // The original's "gelu" is the tanh approximation; transformers calls that "gelu_new".
   const std::string act = text_field(bert, "hidden_act", "gelu", "BERT config");
-  config["hidden_act"] = act == "gelu" ? "gelu_new" : act;
+  config["hidden_act"] = act == "gelu" ? "gelu_new" : act == model::kGeluErf ? "gelu" : act;
   if (bert.contains(kHeadWidth)) config[kHeadWidth] = bert[kHeadWidth];
   return with_heads_listed(std::move(config));
 }

@@ -7,6 +7,7 @@
 #include "checkpoint/interop/decoded.h"
 #include "checkpoint/storage/lazy_files.h"
 #include "model/models/encoder.h"
+#include "model/nn/layers.h"
 
 namespace smelt::checkpoint {
 namespace {
@@ -171,9 +172,10 @@ std::string OnnxEncoder::activated(const std::string& name, const std::string& x
   if (name == "linear") return x;
   if (name == "relu") return graph_.node("Relu", {x});
   if (name == "tanh") return graph_.node("Tanh", {x});
-  CHECK(name == "gelu", name);
+  const bool by_erf = name == model::kGeluErf || gelu == model::Gelu::erf;
+  CHECK(name == "gelu" || by_erf, name);
   std::string bent;
-  if (gelu == model::Gelu::erf) {
+  if (by_erf) {
     bent = graph_.node("Erf", {times(x, std::numbers::sqrt2 / 2)});
   } else {
     const std::string cube = graph_.node("Mul", {graph_.node("Mul", {x, x}), x});

@@ -58,8 +58,8 @@ Tensor sharding_constraint(Tensor x, const DimAxes& axes, const DimAxes& gradien
   return apply(kShardingConstraint, {x}, {{"axes", axes}, {"gradient_axes", gradient_axes}});
 }
 
-// The collectives have no gradient: how the cotangents of replicas combine depends on how the
-// caller defines its loss.
+// Collectives without a gradient: how the cotangents of replicas combine depends on how the caller
+// defines its loss.
 constinit const Op kAllReduceSum{
     .name = "all_reduce_sum",
     .infer = same_number,
@@ -81,6 +81,8 @@ Tensor all_reduce_sum(Tensor x, std::int64_t replicas) {
   return apply(kAllReduceSum, {x}, {{"replicas", replicas}}, {add_region(x.dtype())});
 }
 
+// For a loss that is the sum over replicas: the cotangent of x is the sum of the cotangents that
+// all replicas have for its slice.
 constinit const Op kAllGather{
     .name = "all_gather",
     .infer =
@@ -89,7 +91,15 @@ constinit const Op kAllGather{
           shape.dims[node.attrs.integer("axis")] *= node.attrs.integer("replicas");
           return std::vector<Shape>{shape};
         },
-    .vjp = nullptr,
+    .vjp =
+        [](const Node& node, std::span<const Tensor> cts) {
+          const std::int64_t axis = node.attrs.integer("axis"),
+                             replicas = node.attrs.integer("replicas");
+          Dims parts = node.inputs[0].dims();
+          parts.insert(parts.begin() + axis, replicas);
+          const Tensor own = all_to_all(reshape(cts[0], parts), axis, axis, replicas);
+          return Tensors{reduce_sum(own, {axis})};
+        },
     .emit =
         [](const Node& node, HloWriter& writer) {
           writer.generic(

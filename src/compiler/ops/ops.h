@@ -167,11 +167,12 @@ std::vector<Tensor> top_k(Tensor x, std::int64_t k);
 Tensor sharding_constraint(Tensor x, const DimAxes& axes);
 Tensor sharding_constraint(Tensor x, const DimAxes& axes, const DimAxes& gradient_axes);
 // The next three are collectives over all replicas of a program compiled with num_replicas =
-// `replicas`. Every replica passes an x of the same shape. They have no gradient.
+// `replicas`. Every replica passes an x of the same shape. Only all_gather() has a gradient.
 // Returns the sum over replicas. All replicas get the same bits, but the order of the additions,
 // and so the bits, may differ between runs.
 Tensor all_reduce_sum(Tensor x, std::int64_t replicas);
-// Concatenates x of all replicas along `axis`, in order of the replicas.
+// Concatenates x of all replicas along `axis`, in order of the replicas. The gradient is that of a
+// loss which is summed over replicas.
 Tensor all_gather(Tensor x, std::int64_t axis, std::int64_t replicas);
 // Splits x along `split_axis` into one slice per replica. Replica r receives slice r of every
 // replica and concatenates them along `concat_axis`, in order of the replicas.

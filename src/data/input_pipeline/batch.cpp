@@ -39,18 +39,19 @@ Batch with_length(const Batch& batch, const io::Features& features, std::int64_t
   Batch out{.rows = batch.rows, .arrays = {}};
   for (std::size_t i = 0; i < features.size(); ++i) {
     const HostArray& from = batch.arrays[i];
-    if (features[i].row != compiler::Dims{longest}) {
+    if (!io::has_tokens(features[i], longest)) {
       out.arrays.push_back(from);
       continue;
     }
-    HostArray to{{from.shape.dtype, {batch.rows, length}}, {}};
+    HostArray to{from.shape, {}};
+    to.shape.dims.back() = length;
     to.bytes.resize(to.shape.size_bytes());
-    const auto rows = static_cast<std::size_t>(batch.rows);
-    const std::size_t old_row = from.bytes.size() / rows, new_row = to.bytes.size() / rows;
-    for (std::size_t row = 0; row < rows; ++row)
-      std::copy_n(from.bytes.begin() + static_cast<std::ptrdiff_t>(row * old_row),
+    const auto texts = static_cast<std::size_t>(from.shape.elements() / from.shape.dims.back());
+    const std::size_t old_row = from.bytes.size() / texts, new_row = to.bytes.size() / texts;
+    for (std::size_t text = 0; text < texts; ++text)
+      std::copy_n(from.bytes.begin() + static_cast<std::ptrdiff_t>(text * old_row),
                   std::min(old_row, new_row),
-                  to.bytes.begin() + static_cast<std::ptrdiff_t>(row * new_row));
+                  to.bytes.begin() + static_cast<std::ptrdiff_t>(text * new_row));
     out.arrays.push_back(std::move(to));
   }
   return out;

@@ -23,6 +23,11 @@ struct Feature {
 
 using Features = std::vector<Feature>;
 
+// Returns whether a row has `length` tokens, or several texts with `length` tokens each.
+inline bool has_tokens(const Feature& feature, std::int64_t length) {
+  return (feature.row.size() == 1 || feature.row.size() == 2) && feature.row.back() == length;
+}
+
 // A feature that identifies records of another kind, even if they have all required features.
 // Example: "masked_lm_positions" identifies records of kind "bert".
 struct ForeignFeature {

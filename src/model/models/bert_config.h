@@ -47,7 +47,8 @@ void visit_fields(Config& c, Visitor&& visit) {
   if (!std::is_const_v<Config> || c.attention_head_size != 0)
     visit("attention_head_size", c.attention_head_size, "width of a head in a pruned model");
   visit("intermediate_size", c.intermediate_size, "width of the feed-forward layer");
-  visit("hidden_act", c.hidden_act, "gelu (tanh approximation), relu, tanh or linear");
+  visit("hidden_act", c.hidden_act,
+        "gelu (tanh approximation), gelu_erf (exact), relu, tanh or linear");
   visit("hidden_dropout_prob", c.hidden_dropout_prob, "dropout of hidden states");
   visit("attention_probs_dropout_prob", c.attention_probs_dropout_prob,
         "dropout of attention weights");

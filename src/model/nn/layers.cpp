@@ -99,13 +99,14 @@ Tensor activation(std::string_view name, Tensor x, Gelu gelu) {
   if (name == "relu") return relu(x);
   if (name == "gelu")
     return in_type_of(x, gelu == Gelu::erf ? gelu_erf(in_f32(x)) : gelu_tanh(in_f32(x)));
+  if (name == kGeluErf) return in_type_of(x, gelu_erf(in_f32(x)));
   if (name == "tanh") return in_type_of(x, tanh(in_f32(x)));
   throw UsageError(str("hidden_act: unknown activation '", name, "'"),
                    did_you_mean(name, activation_names()));
 }
 
 const std::vector<std::string>& activation_names() {
-  static const std::vector<std::string> kNames{"linear", "relu", "gelu", "tanh"};
+  static const std::vector<std::string> kNames{"linear", "relu", "gelu", "tanh", kGeluErf};
   return kNames;
 }
 

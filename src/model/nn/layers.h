@@ -36,7 +36,9 @@ compiler::Tensor gelu_erf(compiler::Tensor x);
 compiler::Tensor relu(compiler::Tensor x);
 // The form of gelu that a model uses.
 enum class Gelu { tanh, erf };
-// Applies "linear", "relu", "gelu" or "tanh". Throws UsageError for another name.
+// The name of gelu by erf for models whose "gelu" is the tanh approximation (BERT).
+inline constexpr const char* kGeluErf = "gelu_erf";
+// Applies "linear", "relu", "gelu", "tanh" or kGeluErf. Throws UsageError for another name.
 compiler::Tensor activation(std::string_view name, compiler::Tensor x, Gelu gelu = Gelu::tanh);
 // Returns the names that activation() accepts.
 const std::vector<std::string>& activation_names();

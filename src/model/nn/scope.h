@@ -145,6 +145,10 @@ struct ComputePolicy {
   // Maximum bytes of LM scores computed at a time on a device (model/nn/lm_head.h); 0: no limit.
   std::int64_t logits_bytes = 0;
   std::shared_ptr<const PartitionRules> partition = {};  // null: no sharding
+  // Programs that each compute a part of the batch's rows (Parallelism::replicas).
+  std::int64_t replicas = 1;
+  // In training, number of sequential parts of a task with Task::splits_batch.
+  std::int64_t micro_batches = 1;
   // Quantized kernels, which are stored as int8 parameters and use integer matmuls. Null: none.
   // Requires unrolled layers.
   std::shared_ptr<const CodedKernels> in_codes = {};

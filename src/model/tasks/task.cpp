@@ -37,7 +37,7 @@ Tensor norm_factor(Norm norm, Tensor weight) {
 Task with_length(Task task, std::int64_t length) {
   CHECK(!task.lengths.empty(), task.name);
   for (io::Feature& feature : task.features)
-    if (feature.row == Dims{task.lengths.back()}) feature.row = {length};
+    if (io::has_tokens(feature, task.lengths.back())) feature.row.back() = length;
   return task;
 }
 

@@ -140,6 +140,9 @@ struct Task {
   std::vector<std::string> row_weights = {};
   // Whether all encoders of the objective can work on packed rows (packed_task()).
   bool can_be_packed = false;
+  // Whether the loss of a row depends on other rows. With micro-batches the objective still gets
+  // the whole batch and itself runs the encoder on ComputePolicy::micro_batches parts in sequence.
+  bool splits_batch = false;
   // Whether the objective draws random numbers, also in evaluation.
   bool draws = false;
   // Returns the dimension names of parameters for model/nn/partition_rules.h; empty: no sharding.

@@ -194,7 +194,7 @@ std::vector<Tensor> Measures::sums_in(Tensor totals) const {
 
 Gradients gradients_of(const GradientJob& job) {
   const std::vector<Tensor>& sums = job.measures.sums;
-  if (job.micro_batches == 1)
+  if (job.micro_batches == 1 || job.task.splits_batch)
     return {.of_parameters = grad(job.measures.loss(sums, job.reduction), job.wrt), .sums = sums};
   const auto trained = dependents(job.root.graph(), job.wrt, Along::values);
   for (const Tensor& weight : job.measures.total_weights)

@@ -227,6 +227,7 @@ ComputePolicy with_sharding(ComputePolicy compute, const Task& task,
   PartitionRules partition = placement.partition;
   partition.names = task.dim_names;
   compute.partition = std::make_shared<const PartitionRules>(std::move(partition));
+  compute.replicas = placement.replicas();
   return compute;
 }
 
@@ -389,8 +390,9 @@ BackwardPass backward_pass(const Task& task, const TrainingConfig& c, StepProgra
   if (c.takes_wishes) backward.wishes = consensus_flags_argument(p, out.placement);
   backward.random.keys = keys_argument(p.graph);
   backward.first_value = std::ssize(p.graph.arguments());
-  const Scope root(p.graph, parameters, backward.random,
-                   with_sharding(c.compute, task, out.placement));
+  ComputePolicy compute = with_sharding(c.compute, task, out.placement);
+  if (task.splits_batch) compute.micro_batches = c.micro_batches;
+  const Scope root(p.graph, parameters, backward.random, compute);
   const Measures measures(task.objective(root, Inputs(task.features, batch)), out.placement);
   backward.first_value += take_frozen_model(task, root, parameters, out);
   backward.of = trainable_parameters(parameters, measures, c.rules);
