@@ -30,11 +30,11 @@ std::vector<std::string> shared_fields() {
 
 // Logs a warning that gelu by erf is replaced by the tanh approximation. Logs it once for each
 // config, because a command may read a config several times.
-void warn_of_gelu(const std::string& name, const std::string& where) {
+void warn_of_gelu(const std::string& name, const std::string& where, bool warns = true) {
   static std::mutex mutex;
   static std::set<std::string> warned;
   const std::lock_guard lock(mutex);
-  if (warned.insert(str(where, ": ", name)).second)
+  if (warned.insert(str(where, ": ", name)).second && warns)
     log_warning(
         "{}: hidden_act {} (erf) is replaced by BERT's tanh approximation of gelu; they differ by "
         "up to 0.0005",
@@ -83,6 +83,11 @@ Json original_config(const Json& config, const std::string& where) {
 }
 
 }  // namespace
+
+void compute_gelu_by_erf(const std::string& folder) {
+  for (const char* name : {"gelu", "gelu_python"})
+    warn_of_gelu(name, io::join_path(folder, "config.json"), false);
+}
 
 Json hugging_face_config(const Json& bert, std::string_view class_name) {
   Json config = {{"architectures", {class_name}}, {"model_type", "bert"}};

@@ -263,7 +263,9 @@ void write_folder(const std::string& folder, Json config, const io::LazyTensors&
 void write_model_folder(const std::string& folder, const ModelFolder& model,
                         const io::LazyTensors& parameters, std::span<const ParameterName> names,
                         const FolderForm& form) {
-  write_folder(folder, whole_config(model), parameters, names, tokenizer_files(model), form);
+  std::vector<FolderFile> files = tokenizer_files(model);
+  files.insert(files.end(), model.more_files.begin(), model.more_files.end());
+  write_folder(folder, whole_config(model), parameters, names, files, form);
 }
 
 Json read_model_config(const std::string& folder) {

@@ -15,6 +15,10 @@
 
 namespace smelt::checkpoint {
 
+// An additional file to write to a folder.
+struct FolderFile {
+  std::string name, content;
+};
 // The content of a Hugging Face folder.
 struct ModelFolder {
   // Fields of config.json. Writing adds the fields common to all encoders and replaces null ids of
@@ -26,8 +30,9 @@ struct ModelFolder {
   std::string vocab_txt;
   text::TokenizerOptions tokenizer;
   std::int64_t max_tokens = 512;
-  bool reads_segments = true;         // whether the model reads token_type_ids
-  std::shared_ptr<const void> owner;  // keeps read parameters alive; not needed for writing
+  bool reads_segments = true;               // whether the model reads token_type_ids
+  std::vector<FolderFile> more_files = {};  // written besides; not read
+  std::shared_ptr<const void> owner;        // keeps read parameters alive; not needed for writing
 };
 
 // How a folder is written.
@@ -38,10 +43,6 @@ struct FolderForm {
   std::uint64_t shard_bytes = 5'000'000'000;
 };
 
-// An additional file to write to a folder.
-struct FolderFile {
-  std::string name, content;
-};
 // Writes the weights, config.json (adding torch_dtype) and `files`. Ignores parameters that are not
 // in `names`. Throws UsageError, before anything is written, if a parameter is missing or has
 // another shape, or if the folder contains other files.

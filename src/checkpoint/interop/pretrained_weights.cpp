@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "checkpoint/interop/deberta_parts.h"
 #include "checkpoint/interop/hugging_face_classifier.h"
+#include "checkpoint/interop/sentence_transformers.h"
 #include "checkpoint/interop/stored_family.h"
 #include "checkpoint/interop/t5_names.h"
 #include "checkpoint/interop/tensorflow.h"
@@ -135,6 +136,8 @@ std::vector<std::string> hugging_face_folders(const std::string& folder) {
   std::vector<std::string> found;
   for (const char* part : {"discriminator", "generator"})
     if (is_model(io::join_path(folder, part))) found.push_back(io::join_path(folder, part));
+  if (found.empty() && io::exists(io::join_path(folder, "modules.json")))
+    if (const std::string encoder = encoder_folder(folder); is_model(encoder)) return {encoder};
   return found;
 }
 

@@ -91,6 +91,7 @@ bool LabelledRows::open_next() {
                       .is_json = files_.answers});
   if (!files_.id.empty())
     fields.push_back({.name = files_.id, .is_text = false, .is_optional = true});
+  for (const std::string& name : files_.others) fields.push_back({.name = name, .is_list = true});
   const bool is_squad = files_.answers && files_.format == text::FileFormat::by_name &&
                         io::lower_case_name(path).ends_with(".json");
   encoding_.emplace(path);
@@ -140,13 +141,16 @@ bool LabelledRows::next(LabelledRow& row) {
     compose(row);
     const bool is_nan = (files_.needs_label || files_.lists) && is_missing(row.label, files_.known);
     const std::string name = is_nan ? std::exchange(row.label, "") : "";
-    if (!files_.id.empty()) row.id = std::move(values_[at]);
-    const bool has_text = files_.takes_empty || !trim(row.text).empty();
+    if (!files_.id.empty()) row.id = std::move(values_[at++]);
+    row.others.assign(values_.begin() + static_cast<std::ptrdiff_t>(at), values_.end());
+    const bool has_first = files_.takes_empty || !trim(row.text).empty();
+    const bool has_text = has_first && !(files_.needs_pair && trim(row.pair).empty());
     if (has_text && !(files_.needs_label && row.label.empty())) break;
+    const std::string& bad_text = has_first ? files_.pair : files_.text;
     faults_.add(
         {.line = reader_->line(),
          .what = str(has_text ? "the label in '" : "the text in '",
-                     has_text ? files_.label : files_.text, is_nan ? "' is NaN" : "' is empty"),
+                     has_text ? files_.label : bad_text, is_nan ? "' is NaN" : "' is empty"),
          .hint = is_nan
                      ? str("remove the row, or if '", name, "' is a class, list it in data.labels")
                      : "remove the row, or name another column"},

@@ -27,9 +27,11 @@ struct LabelledFiles {
   bool lists = false;  // a label may be a JSON list of several labels
   // labels are answers, as read by data/preprocess/questions.h; a file named .json is SQuAD
   bool answers = false;
-  bool needs_label = false;             // a row with an empty label is bad
-  std::vector<std::string> known = {};  // class names; empty: not known yet
-  bool takes_empty = false;             // accept rows with an empty text
+  bool needs_label = false;              // a row with an empty label is bad
+  bool needs_pair = false;               // a row with an empty second text is bad
+  std::vector<std::string> others = {};  // columns of further texts, or JSON lists of texts
+  std::vector<std::string> known = {};   // class names; empty: not known yet
+  bool takes_empty = false;              // accept rows with an empty text
   text::TextLimits limits = {};
 };
 
@@ -39,6 +41,7 @@ struct LabelledRow {
   // known classes.
   std::string text, pair, label;
   std::string id = {};
+  std::vector<std::string> others = {};  // the values of LabelledFiles::others
   // The text and pair as the user wrote them; empty if equal to the normalized ones.
   std::string written_text = {}, written_pair = {};
 

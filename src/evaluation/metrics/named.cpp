@@ -278,6 +278,17 @@ ScoreOf class_auc_metric(std::string_view metric, const Side& predicted, const S
   };
 }
 
+// Returns the mean of the predictions, which are reciprocal ranks.
+ScoreOf rank_metric(std::string_view, const Side& predicted, const Side& wanted) {
+  std::vector<double> given;
+  for (std::size_t i = 0; i < wanted.values.size(); ++i) given.push_back(number_at(predicted, i));
+  return [given](Examples examples) {
+    double sum = 0;
+    for (const std::size_t e : examples) sum += given[e];
+    return sum / static_cast<double>(examples.size());
+  };
+}
+
 ScoreOf number_metric(std::string_view metric, const Side& predicted, const Side& wanted) {
   const auto score = metric == "pearson"    ? pearson
                      : metric == "spearman" ? spearman
@@ -378,6 +389,7 @@ constexpr Named kMetrics[] = {{"accuracy", class_metric},
                               {"spearman", number_metric},
                               {"mse", number_metric},
                               {"auc", number_metric},
+                              {"mrr", rank_metric},
                               {"auc-macro", class_auc_metric},
                               {"auc-weighted", class_auc_metric},
                               {"exact-match", answer_metric},

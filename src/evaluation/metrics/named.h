@@ -27,6 +27,7 @@ std::vector<std::string> metric_names();
 // auc-macro, auc-weighted: the prediction is an object with the probability of each class; the
 // reference is one of their names.
 // pearson, spearman, mse, auc: numbers; for auc the reference is 0 or 1.
+// mrr: the prediction is a reciprocal rank; the reference is not used.
 // exact-match, squad-f1, rouge1, rouge2, rougeL, rougeLsum (F1; with the suffix "-stem" after
 // stemming), bleu: strings; the reference may be a list of strings, and the best match counts.
 // entity-{precision,recall,f1}: lists of labels (micro average).

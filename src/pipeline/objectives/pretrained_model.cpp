@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "checkpoint/interop/int8_weights.h"
+#include "checkpoint/interop/sentence_transformers.h"
 #include "checkpoint/interop/stored_family.h"
 #include "checkpoint/interop/tensorflow.h"
 #include "checkpoint/storage/checkpoint.h"
@@ -24,6 +25,8 @@
 #include "pipeline/config/kept_recipe.h"
 #include "pipeline/config/recipe_paths.h"
 #include "pipeline/objectives/classify_model.h"
+#include "pipeline/objectives/embedding_predictions.h"
+#include "pipeline/objectives/embedding_source.h"
 #include "pipeline/objectives/encoder_source.h"
 #include "pipeline/objectives/load_recipe.h"
 #include "pipeline/objectives/objective_registry.h"
@@ -464,6 +467,42 @@ std::vector<Embedding> PretrainedModel::embed(const std::vector<std::string>& te
       out.push_back({.mean = row_of(means, i), .first = row_of(firsts, i)});
   });
   return out;
+}
+
+execution::EmbedJob PretrainedModel::embed_job_of(std::int64_t batch_size,
+                                                  const EmbedChoice& how) const {
+  require(InferenceTask::embed);
+  std::optional<io::EmbeddingForm> form = checkpoint::stored_embedding_form(model_);
+  if (!form && !how.pooling)
+    throw UsageError(
+        str(command_of(options_), ": ", model_.named(),
+            " is not an embedding model: it has neither modules.json of sentence-transformers nor "
+            "the settings of model.type embedding"),
+        "fine-tune it with model.type embedding, or choose how to pool its token states: "
+        "--pooling mean");
+  if (!form) form.emplace();
+  form->pooling = how.pooling.value_or(form->pooling);
+  form->normalize = how.normalize.value_or(form->normalize);
+  const model::Encoder encoder = encoder_to_embed(model_);
+  std::int64_t most = model::encoder_sizes(encoder).max_position_embeddings;
+  for (const std::int64_t limit : {form->seq_length, options_.max_length})
+    if (limit > 0) most = std::min(most, limit);
+  form->seq_length = most;
+  execution::EmbedJob job = embed_job(encoder, *form);
+  job.batch_size = batch_size;
+  job.exact_products = exact();
+  return job;
+}
+
+execution::Embedder PretrainedModel::embedder(std::int64_t batch_size,
+                                              const EmbedChoice& how) const {
+  return {pjrt::open_device(options_.device, 1), embed_job_of(batch_size, how), floats()};
+}
+
+execution::TextEmbedder PretrainedModel::text_embedder(std::int64_t batch_size,
+                                                       const EmbedChoice& how) const {
+  return {pjrt::open_device(options_.device, 1), embed_job_of(batch_size, how), tokenizer(),
+          floats()};
 }
 
 std::vector<TextScore> PretrainedModel::score(const std::vector<std::string>& texts) {

@@ -33,6 +33,7 @@
 #include "checkpoint/interop/stored_model.h"
 #include "checkpoint/storage/lazy_files.h"
 #include "execution/inference/answer_spans.h"
+#include "execution/inference/text_embedder.h"
 #include "pipeline/config/objective_type.h"
 #include "text/tokenizers/wordpiece.h"
 
@@ -71,6 +72,12 @@ struct TokenLabel {
 struct Embedding {
   std::vector<float> mean;   // mean over the tokens of the text, including [CLS] and [SEP]
   std::vector<float> first;  // of [CLS]
+};
+
+// Settings that replace those of an embedding model.
+struct EmbedChoice {
+  std::optional<io::Pooling> pooling = {};  // required for other models
+  std::optional<bool> normalize = {};
 };
 
 // The pseudo-log-likelihood of a text (Salazar et al. 2020): the sum of log p over its tokens, each
@@ -146,6 +153,10 @@ class PretrainedModel {
   std::vector<std::vector<execution::Answer>> generate(
       const std::vector<std::string>& texts, const execution::GenerateOptions& options = {});
   std::vector<Embedding> embed(const std::vector<std::string>& texts);
+  // Returns new objects that compute the embeddings of an embedding model: of tokenized texts, and
+  // of texts. Throws UsageError if the model is not an embedding model and `how` has no pooling.
+  execution::Embedder embedder(std::int64_t batch_size, const EmbedChoice& how = {}) const;
+  execution::TextEmbedder text_embedder(std::int64_t batch_size, const EmbedChoice& how = {}) const;
   std::vector<TextScore> score(const std::vector<std::string>& texts);
   // Evaluates a pretrained model on its pretraining objective. Makes examples from the text in a
   // temporary folder. Throws UsageError if the text is too short.
@@ -163,6 +174,7 @@ class PretrainedModel {
   void require(InferenceTask task) const;
   text::BertTokenizer tokenizer() const;
   bool exact() const { return options_.precision == "f32_exact"; }
+  execution::EmbedJob embed_job_of(std::int64_t batch_size, const EmbedChoice& how) const;
   // Returns the weights as floats, for programs without int8 matmuls.
   execution::HostWeights floats() const;
   // Returns a classifier with these options and caches it for the next call.

@@ -14,10 +14,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 10> kMade{
-    "config.json", "generation_config.json",       "tokenizer.json", "tokenizer_config.json",
-    "vocab.txt",   "special_tokens_map.json",      "spiece.model",   "discriminator",
-    "generator",   checkpoint::kSegmentCommandNote};
+constexpr std::array<std::string_view, 14> kMade{
+    "config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt",
+    "special_tokens_map.json", "spiece.model", "discriminator", "generator",
+    checkpoint::kSegmentCommandNote,
+    // of sentence-transformers, except the model card README.md
+    "modules.json", "1_Pooling", "config_sentence_transformers.json", "sentence_bert_config.json"};
 
 bool is_made(std::string_view name) {
   return std::ranges::find(kMade, name) != kMade.end() ||

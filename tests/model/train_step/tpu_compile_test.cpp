@@ -12,6 +12,7 @@
 #include "model/tasks/classify_task.h"
 #include "model/tasks/deberta_rtd_task.h"
 #include "model/tasks/electra_task.h"
+#include "model/tasks/embedding_task.h"
 #include "model/tasks/fake_quant.h"
 #include "model/tasks/jestimator_bert_task.h"
 #include "model/tasks/masked_lm_task.h"
@@ -124,6 +125,22 @@ TEST_P(TpuCompileOnEach, ClassifierCompiles) {
               state_bytes(as_codes));
   const auto scoring = eval_program(classify_task(c), 16, placement(Reduction::global), of.compute);
   EXPECT_GE(compile(GetParam(), scoring).argument_bytes, state_bytes(scoring));
+}
+
+// The candidates of all devices are gathered, and each micro-batch is computed again in the
+// backward pass.
+TEST_P(TpuCompileOnEach, EmbeddingStepWithMicroBatchesReusesStateMemory) {
+  const Task bert = task(kFewTokens, 2);
+  const EmbeddingTask c{.encoder = parse_encoder("bert", bert.settings["model"], "test"),
+                        .form = {.seq_length = kFewTokens},
+                        .texts = 3};
+  TrainingConfig of = config(Reduction::global);
+  of.compute.dtype = DType::bf16;
+  for (const std::int64_t micro_batches : {1, 2}) {
+    of.micro_batches = micro_batches;
+    const auto program = train_program(embedding_task(c), of, placement(Reduction::global));
+    EXPECT_GE(compile(GetParam(), program).alias_bytes, state_bytes(program));
+  }
 }
 
 // As compiled by each of the four hosts of a v2-32: over all devices, with parameters split over a

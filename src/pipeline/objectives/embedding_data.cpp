@@ -1,0 +1,129 @@
+#include "pipeline/objectives/embedding_data.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/number_format.h"
+#include "base/plural.h"
+#include "data/input_pipeline/description.h"
+#include "data/preprocess/embedding_examples.h"
+#include "pipeline/config/given_vocabulary.h"
+#include "pipeline/config/recipe_paths.h"
+#include "pipeline/config/row_commands.h"
+#include "pipeline/objectives/embedding_fields.h"
+#include "pipeline/objectives/row_source.h"
+
+namespace smelt::pipeline {
+namespace {
+
+std::vector<std::string> negative_columns(const EmbeddingData& data) {
+  std::vector<std::string> out;
+  for (const std::string_view name : split(data.negative, ','))
+    if (!trim(name).empty()) out.emplace_back(trim(name));
+  return out;
+}
+
+data::LabelledFiles embedding_files(const Recipe& r, const std::string& input) {
+  const EmbeddingData data = embedding_data(r);
+  const bool scored = model::reads_scores(embedding_model(r).loss);
+  const auto column = [](const std::string& name, const char* otherwise) {
+    return name.empty() ? std::string(otherwise) : name;
+  };
+  data::LabelledFiles out;
+  out.input = input;
+  out.format = text::parse_file_format(data.format, "data.format");
+  out.text = column(data.anchor, scored ? "sentence1" : "anchor");
+  out.pair = column(data.positive, scored ? "sentence2" : "positive");
+  out.label = scored ? column(data.score, "score") : "";
+  out.header = data.header;
+  out.needs_label = scored;
+  out.needs_pair = true;
+  out.others = negative_columns(data);
+  out.limits = {.max_bad = data.max_bad, .held_to = "data.max_bad"};
+  return out;
+}
+
+}  // namespace
+
+EmbeddingModel embedding_model(const Recipe& r) {
+  return io::parse_config<EmbeddingModel>(r.model, "model");
+}
+
+EmbeddingData embedding_data(const Recipe& r) {
+  auto data = io::parse_config<EmbeddingData>(r.data, "data");
+  data.train = row_input(r, "train");
+  data.validation = row_input(r, "validation");
+  data.test = row_input(r, "test");
+  return data;
+}
+
+std::int64_t texts_per_example(const Recipe& r) {
+  const EmbeddingData data = embedding_data(r);
+  return 2 + (data.negatives > 0 ? data.negatives : std::ssize(negative_columns(data)));
+}
+
+std::vector<std::string> embedding_row_files(const Recipe& r) {
+  if (embedding_data(r).train.empty())
+    throw UsageError("data.train: no pairs of texts",
+                     "give files of JSONL, TSV, CSV or Parquet with --set data.train=…");
+  return row_files(r);
+}
+
+void check_embedding_rows(const Recipe& r) {
+  each_row_source(r, embedding_data(r), [&](const RowSource& source) {
+    data::check_rows(embedding_files(r, source.input), source.what,
+                     "give rows with two texts each");
+  });
+}
+
+std::uint64_t make_embedding_examples(const Recipe& r, ExampleSet set) {
+  const RecipePaths paths(r);
+  const EmbeddingData data = embedding_data(r);
+  const RowSource source = row_source(data, set);
+  const bool train = set == ExampleSet::train;
+  const data::EmbeddingExamplesJob job{.rows = embedding_files(r, source.input),
+                                       .what = source.what,
+                                       .split = source.split,
+                                       .texts = texts_per_example(r),
+                                       .max_score = data.max_score,
+                                       .vocab = paths.vocab,
+                                       .tokenizer = tokenizer_flags(r),
+                                       .seq_length = data.seq_length,
+                                       .output = set == ExampleSet::test ? paths.test_records
+                                                 : train                 ? paths.train_output
+                                                                         : paths.heldout_output,
+                                       .keeps_rows = !train};
+  const data::EmbeddingSummary s = data::write_embedding_examples(job);
+  const auto share = [](std::uint64_t part, std::uint64_t of) {
+    return of == 0 ? 0 : static_cast<double>(part) / static_cast<double>(of);
+  };
+  log_info("data: {} of {} with {}: {} of them truncated to {} tokens, {} unknown tokens",
+           counted(s.examples, "example"), job.what, counted(s.negatives, "hard negative"),
+           percent(share(s.cut, s.examples)), job.seq_length, percent(share(s.unknown, s.tokens)));
+  if (!model::reads_scores(embedding_model(r).loss) && train && s.repeated > 0) {
+    if (embedding_model(r).mask_duplicates)
+      log_info(
+          "data: the positive of {} of {} occurs in an earlier row; it is not a negative in "
+          "batches that contain both (model.mask_duplicates)",
+          counted(s.repeated, "row"), job.what);
+    else
+      log_warning(
+          "data: the positive of {} of {} occurs in an earlier row; in batches that "
+          "contain both it is a false negative\n  hint: set model.mask_duplicates to true",
+          counted(s.repeated, "row"), job.what);
+  }
+  return s.examples;
+}
+
+std::vector<std::int64_t> embedding_lengths(const Recipe& r) {
+  const EmbeddingData data = embedding_data(r);
+  const auto files = record_files(RecipePaths(r).train_records);
+  const auto described =
+      files.empty() || data.lengths == "one" ? std::nullopt : data::find_description(files);
+  std::vector<std::int64_t> out;
+  if (described) out = described->all.value("lengths", out);
+  return !out.empty() && out.back() == data.seq_length ? out : std::vector<std::int64_t>();
+}
+
+}  // namespace smelt::pipeline

@@ -1,0 +1,87 @@
+// Folders of sentence-transformers: embeddings computed from folders of two versions
+// (tools/golden_sentence_transformers.py), and folders that are refused.
+#include "checkpoint/interop/sentence_transformers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "io/filesystem/file.h"
+#include "pipeline/objectives/pretrained_model.h"
+#include "support/captured_log.h"
+#include "support/error_of.h"
+#include "support/paths.h"
+#include "support/plugins.h"
+
+namespace smelt::pipeline {
+namespace {
+
+using checkpoint::sentence_transformers_form;
+using testing::HasSubstr;
+
+class SentenceTransformersFolder : public testing::TestWithParam<const char*> {
+ protected:
+  std::string folder() const {
+    return source_path(str("tests/golden/sentence_transformers/", GetParam()));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Versions, SentenceTransformersFolder, testing::Values("v3", "v6"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(SentenceTransformersFolder, HasTheSameEmbeddingsInSmelt) {
+  SMELT_OPEN_CPU(client, 1);
+  const Json golden = Json::parse(io::read_file(folder() + "/embeddings.json"));
+  const auto texts = golden["texts"].get<std::vector<std::string>>();
+  const auto got = PretrainedModel::load(folder()).text_embedder(2).embed(texts);
+  ASSERT_EQ(got.size(), texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    for (std::size_t j = 0; j < got.width; ++j)
+      EXPECT_NEAR(got.row(i)[j], golden["embeddings"][i][j].get<double>(), 1e-5) << texts[i];
+}
+
+TEST_P(SentenceTransformersFolder, StatesItsForm) {
+  const bool is_old = GetParam() == std::string("v3");
+  EXPECT_EQ(sentence_transformers_form(folder()),
+            (io::EmbeddingForm{.pooling = is_old ? io::Pooling::mean : io::Pooling::cls,
+                               .normalize = is_old,
+                               .seq_length = 12}));
+}
+
+class SentenceTransformersModules : public testing::Test {
+ protected:
+  void write(const std::string& modules, const std::string& pooling = "{}") const {
+    io::write_file(dir_.file("modules.json"), modules);
+    io::write_file(dir_.file("1_Pooling/config.json"), pooling);
+  }
+  std::string refusal() const {
+    return error_of<UsageError>([&] { sentence_transformers_form(dir_.path()); });
+  }
+  static std::string modules(const std::string& last) {
+    return R"([{"path": "", "type": "sentence_transformers.models.Transformer"},)"
+           R"( {"path": "1_Pooling", "type": "sentence_transformers.models.)" +
+           last + "\"}]";
+  }
+  TempDir dir_;
+};
+
+TEST_F(SentenceTransformersModules, OfAnotherKindAreRefused) {
+  EXPECT_EQ(sentence_transformers_form(dir_.path()), std::nullopt);
+  write(modules("Pooling"), R"({"pooling_mode": "max"})");
+  EXPECT_THAT(refusal(),
+              HasSubstr("1_Pooling/config.json: pooling 'max' is not supported, expected "
+                        "mean or cls\n  hint: use a model with mean or cls pooling"));
+  write(modules("Pooling"),
+        R"({"pooling_mode_cls_token": true, "pooling_mode_mean_tokens": true})");
+  EXPECT_THAT(refusal(), HasSubstr("pooling 'cls_token, mean_tokens' is not supported"));
+  write(modules("Dense"));
+  EXPECT_THAT(refusal(), HasSubstr("modules.json: module 1 is Dense, expected Pooling or "
+                                   "Normalize"));
+  write(modules("Normalize"));
+  EXPECT_THAT(refusal(), HasSubstr("modules.json: no Pooling module"));
+  write(R"([{"path": "", "type": "sentence_transformers.models.CLIPModel"}])");
+  EXPECT_THAT(refusal(), HasSubstr("the first module is CLIPModel, expected a Transformer"));
+  write("[");
+  EXPECT_THAT(refusal(), HasSubstr("modules.json: not a JSON object or list"));
+}
+
+}  // namespace
+}  // namespace smelt::pipeline
