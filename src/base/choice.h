@@ -31,7 +31,7 @@ Value choose(std::string_view what, std::string_view word,
   return choose_of(what, word, choices);
 }
 
-// The names of an enumeration's values.
+// A list of {name, value} pairs for the values of an enumeration.
 template <class Value, std::size_t N>
 using NamedValues = std::array<std::pair<std::string_view, Value>, N>;
 

@@ -1,5 +1,5 @@
-// Handling of a closed output pipe: the reader of standard output or error has ended, such as `|
-// tee log` after Ctrl-C or a lost ssh connection.
+// Handling of a closed output pipe. The program that reads standard output or error may end first:
+// for example `tee` after Ctrl-C in `smelt … | tee log`, or a lost ssh connection.
 #pragma once
 
 namespace smelt {

@@ -1,6 +1,6 @@
-// Exception types and their exit codes. A thrown error ends the command; an expected absence is a
-// std::optional. Messages have the form "<where>: <what is wrong, found and expected>", then "
-// hint: <one action>".
+// Exception types and their exit codes. A thrown Error ends the command. A function whose result
+// may be missing without an error returns a std::optional. Messages have the form "<where>: <what
+// is wrong, found and expected>", then a line "hint: <one action>".
 #pragma once
 
 #include <stdexcept>

@@ -20,7 +20,8 @@ bool is_google_api(const std::string& host);
 // The environment variable with the hosts that the user trusts with credentials, separated by
 // commas.
 inline constexpr const char* kTrustedEndpoints = "SMELT_TRUSTED_ENDPOINTS";
-// Returns whether that list contains the host. An entry without a port matches every port.
+// Returns whether SMELT_TRUSTED_ENDPOINTS contains the host. An entry without a port matches every
+// port.
 bool is_trusted_endpoint(const std::string& host);
 
 }  // namespace smelt

@@ -233,7 +233,8 @@ class BasicJson {
   bool is_primitive() const { return !is_structured(); }
   bool is_discarded() const { return type_ == JsonType::discarded; }
 
-  // Return the value of this type. Throw JsonError if it has another type.
+  // Return the text of a string, or the elements of an array. Throw JsonError if the value has
+  // another type. check_object() throws JsonError unless the value is an object.
   const std::string& string() const;
   std::string& string();
   const Array& elements() const;
@@ -288,7 +289,7 @@ class BasicJson {
     return at(std::string_view(key));
   }
   // Returns the element. If it is missing, adds a null; a null value becomes an object or an array
-  // first. For a constant value, does the same as at().
+  // first. The const overloads throw JsonError if the element is missing, like at().
   BasicJson& operator[](std::string_view key);
   BasicJson& operator[](const std::string& key) { return (*this)[std::string_view(key)]; }
   BasicJson& operator[](std::size_t index);

@@ -23,8 +23,8 @@ class LineFilter {
   using Seconds = std::chrono::duration<double>;
   static constexpr Seconds kSilence{120};
 
-  // Starts the command. `silence` is the longest time that it may take without writing a line that
-  // is due. Throws SystemError if the shell cannot be started.
+  // Starts the command. `silence` is the timeout: the maximum time without new output while output
+  // lines are missing. Throws SystemError if the shell cannot be started.
   explicit LineFilter(std::string command, Seconds silence = kSilence);
   // Kills the command and the programs that it started.
   ~LineFilter();
@@ -37,7 +37,8 @@ class LineFilter {
   // after it has written lines. After an exception the filter cannot be used.
   std::vector<std::string> filter(std::span<const std::string> lines);
   // Does the same as filter() for the last lines of the input, and closes the command's input after
-  // them. A command that has dropped lines then ends, so the error is found before the timeout.
+  // them. The command then ends, so that missing output lines are detected at once instead of after
+  // the timeout.
   std::vector<std::string> filter_last(std::span<const std::string> lines);
 
  private:
@@ -63,11 +64,11 @@ class LineFilter {
   std::array<int, 3> ends_{-1, -1, -1};
   ::pid_t child_ = -1;
   std::unique_ptr<ChildGroup> group_;
-  std::string output_;         // read, and not returned yet
-  std::size_t line_ends_ = 0;  // in output_
+  std::string output_;         // output that was read but not returned yet
+  std::size_t line_ends_ = 0;  // number of line ends in output_
   std::size_t passed_ = 0;     // lines returned so far
   bool is_last_ = false;       // the current lines are the last of the input
-  std::string errors_;         // the end of its standard error
+  std::string errors_;         // the last part of the command's standard error
 };
 
 }  // namespace smelt

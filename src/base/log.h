@@ -74,7 +74,7 @@ void log_error(internal::LogFormat<sizeof...(Args)> format, const Args&... args)
 struct LogOptions {
   LogLevel level = LogLevel::info;  // messages below it are dropped
   bool quiet = false;               // standard error gets warnings and errors only
-  std::string file = {};            // also gets every message, with date and time zone; "": none
+  std::string file = {};            // log file for all messages, with date and time zone; "": none
 };
 
 // Replaces the program's logger by one with these options. Warnings and errors are yellow and red

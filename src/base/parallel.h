@@ -77,8 +77,8 @@ class BoundedQueue {
   bool closed_ = false;
 };
 
-// Passes numbered pieces of work in order: wait(n) returns once leave(0), …, leave(n - 1) were
-// called.
+// Lets threads do numbered pieces of work one at a time, in the order of their numbers: wait(n)
+// returns once leave(0), …, leave(n - 1) were called.
 class OrderedGate {
  public:
   // Waits until it is the turn of the piece of work with this number. Returns false if stop() was

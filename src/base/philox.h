@@ -12,8 +12,8 @@ namespace smelt {
 std::array<std::uint32_t, 4> philox(std::uint64_t key, std::uint64_t counter_low,
                                     std::uint64_t counter_high);
 
-// Returns a 64-bit key for one use of random numbers in the program, which `place` names: the
-// FNV-1a hash of that name, mixed with the seed.
+// Returns a 64-bit key for one use of random numbers in the program. `place` is the name of that
+// use; the key is its FNV-1a hash, mixed with the seed.
 std::uint64_t random_key(std::uint64_t seed, std::string_view place);
 
 }  // namespace smelt

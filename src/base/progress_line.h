@@ -8,7 +8,7 @@
 namespace smelt {
 
 // A part of a progress bar. If the line is too narrow, parts with the highest `rank` are dropped
-// first, the last of equal rank first. Parts of rank 0 are never dropped.
+// first, and among parts of equal rank the last one first. Parts of rank 0 are never dropped.
 struct LinePart {
   std::string text;
   int rank = 0;

@@ -1,5 +1,6 @@
 // Python's random.Random: MT19937 (Matsumoto and Nishimura 1998) with CPython 3's seeding and
-// derived draws. A seed yields the same numbers as Python 3.2 and later (shuffle: 3.11).
+// derived draws. A seed yields the same numbers as in Python 3.2 and later; shuffle() is that of
+// Python 3.11.
 #pragma once
 
 #include <array>

@@ -18,7 +18,7 @@ template <class T>
 concept OnlyStreamable =
     !std::is_arithmetic_v<T> && !std::convertible_to<const T&, std::string_view> &&
     !std::is_function_v<T> && !requires(const T& value) { value._M_n; } &&
-    !requires(const T& value) { value._M_c; } &&  // manipulators, which would have no effect
+    !requires(const T& value) { value._M_c; } &&  // excludes manipulators, which have no effect
     requires(std::ostream& out, const T& value) { out << value; };
 
 template <class T>

@@ -43,7 +43,8 @@ class Watchdog {
   // describes the hang. If it returns, the process ends with status 1.
   using Leave = std::function<void(const std::string& message)>;
 
-  // With a limit of 0 only crashes are reported. `field` is the setting of the limit, for messages.
+  // With a limit of 0 only crashes are reported. `field` is the name of the setting of the limit,
+  // for messages.
   explicit Watchdog(std::chrono::duration<double> limit, std::string field = "the limit",
                     Leave leave = {});
   ~Watchdog();
@@ -60,7 +61,7 @@ class Watchdog {
     std::string what;
     WorkOf of;
     std::chrono::steady_clock::time_point due;
-    int limits = 1;  // number of limits from the start to `due`
+    int limits = 1;  // `due` is this many limits after the start
   };
   void begin(std::int64_t number, const std::string& what, WorkOf of);
   void overdue(Work& work) const;

@@ -24,7 +24,7 @@ struct DoctorRequest {
   std::vector<std::string> zones;
   std::string bucket;                // gs://bucket, or a folder in it
   std::string package;               // path of the package to install on the machine
-  std::string service_account = {};  // the machine's; "" for the project's Compute Engine default
+  std::string service_account = {};  // the machine's account; "" for the Compute Engine default
   std::string user = {};             // login name on the machine; "" for the local user name
   bool far_bucket = false;           // allow a bucket in another region than the machine
 };

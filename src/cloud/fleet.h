@@ -21,7 +21,7 @@ struct FleetProgram {
 // How the programs of a fleet run.
 struct FleetRules {
   std::chrono::milliseconds timeout{0};     // for the whole fleet; 0: none
-  std::chrono::milliseconds grace{10'000};  // from the request to end until SIGKILL
+  std::chrono::milliseconds grace{10'000};  // time from the request to end until SIGKILL
   int tries = 3;                            // attempts if ssh cannot reach the worker
   std::chrono::milliseconds between{5000};  // pause between attempts
   int at_once = 100;                        // maximum number of programs that run at once
@@ -36,11 +36,11 @@ struct FleetEnd {
   std::string why_not;  // ssh's error if it could not reach the worker, else ""
 };
 
-// Runs all programs and waits for them. The stdin of each is a pipe that stays open until the
-// program is asked to end; guarded_command() (cloud/ssh.h) ends when it is closed. A program is
-// started again if it exits with 255, ssh reported that it reached no server, and nothing else was
-// printed. After the timeout or a signal (base/stop_signal.h) all programs are asked to end, and
-// killed after `grace`; a signal then throws Stopped. Throws SystemError if a program cannot be
+// Runs all programs and waits for them. Each program's stdin is a pipe, which is closed to request
+// that the program end. A guarded_command() (cloud/ssh.h) ends when its stdin is closed. A program
+// is started again if it exits with 255, ssh reported that it reached no server, and nothing else
+// was printed. After the timeout or a signal (base/stop_signal.h) all programs are asked to end,
+// and killed after `grace`; a signal then throws Stopped. Throws SystemError if a program cannot be
 // started.
 std::vector<FleetEnd> run_fleet(const std::vector<FleetProgram>& programs, const FleetRules& rules);
 

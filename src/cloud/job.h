@@ -78,8 +78,9 @@ struct JobEnvironment {
   JobTimes times = {};
 };
 
-// When a job has to start ending, so that it can still save a checkpoint and delete the machine: in
-// `seconds` (0 or less: now). `reason` is the limit that applies, "budget" or "until".
+// The number of seconds after which a job must begin to end (0 or less: now), so that it can still
+// save a checkpoint and delete the machine. `reason` is the limit that applies, "budget" or
+// "until".
 struct JobDeadline {
   double seconds = 0;
   const char* reason = "";

@@ -44,13 +44,13 @@ enum class JobStep { stage, machine, install, train, stop, clean, collect, ended
 struct JobMachine {
   std::string zone, operation;  // operation: "" if unknown
   double dollars_an_hour = 0;
-  double asked = 0;      // time of the request, or last seen in the queue; seconds since 1970
+  double asked = 0;      // when it was requested or last seen in the queue; seconds since 1970
   double paid_from = 0;  // start of billing; 0 while it is queued
   double gone = 0;       // time of deletion; 0: it may exist
   double deadline = 0;   // when it deletes itself
   double seen = 0;       // when it was last seen
   bool shown = false;    // whether it was ever seen as a node or in the queue
-  bool stays = false;    // whether its service account may not delete it
+  bool stays = false;    // whether it cannot delete itself (missing permission)
 };
 
 // The state of a job.
@@ -60,9 +60,9 @@ struct JobJournal {
   std::string owner;                     // id of the process that leads the job
   std::vector<JobMachine> machines;      // only the last one may still exist
   std::size_t zone = 0;                  // index of the next zone to try
-  double not_before = 0;                 // no request before this time, after all zones refused
+  double not_before = 0;                 // earliest next request, after all zones refused
   std::optional<std::int64_t> progress;  // step of the newest checkpoint seen
-  int starts = 0, fruitless = 0;         // starts of the command: total; since `progress` changed
+  int starts = 0, fruitless = 0;         // starts of the command; those since `progress` changed
   int refusals = 0;                      // rounds through all zones without a machine
   double stop_since = 0;                 // when the command was asked to end
   std::vector<std::uint64_t> log_end;    // bytes of each worker's output already shown
@@ -81,17 +81,18 @@ struct JobJournal {
 std::string machine_name(const JobSpec& spec);
 const char* word_of(JobStep step);
 
-// Returns the time at which the billing of a machine ends: its deletion, if that is known.
-// Otherwise returns ten minutes after its deadline, or the time when it was last seen if that is
-// later, but at most `now`. A machine that may not delete itself is billed until `now`.
+// Returns the time at which the billing of a machine ends. This is the time of its deletion, if
+// known. Otherwise it is ten minutes after its deadline or the time when it was last seen,
+// whichever is later, but at most `now`. A machine that may not delete itself is billed until
+// `now`.
 double paid_until(const JobMachine& machine, double now);
 
 // Returns the US dollars spent on all machines so far, by the known prices.
 double dollars_so_far(const JobJournal& journal, double now);
 
-// Returns the seconds until the current machine deletes itself without a supervisor: `silence` (or
-// `at_least`, if larger), limited by the remaining budget and time minus what saving and deleting
-// take.
+// Returns after how many seconds the current machine must delete itself if no supervisor resets its
+// timer: `silence` (or `at_least`, if larger), but early enough that saving and deleting end within
+// the budget and the time limit.
 double seconds_left(const JobJournal& journal, double now, double at_least = 0);
 
 OrderedJson json_of(const JobJournal& journal);

@@ -1,5 +1,5 @@
-// Creates and deletes TPU machines and waits for them. No error leaves a machine behind without
-// naming it.
+// Creates and deletes TPU machines and waits for them. If an error leaves a machine behind, its
+// message names the machine.
 #pragma once
 
 #include <map>

@@ -42,7 +42,7 @@ struct SshWorker {
   bool is_known = false;  // its host key came from Google; reject others
 };
 
-// What ssh needs to connect to some workers, prepared by open_ssh().
+// The arguments with which ssh connects to some workers. open_ssh() prepares them.
 struct SshAccess {
   std::string user, key_file, known_hosts, config;
   std::vector<std::string> options;

@@ -18,7 +18,7 @@ struct CopyJob {
 // Returns the destination of each file of the sources, by the rules of cp: inside `target` if it is
 // a folder, ends with '/' or there are several sources; else `target` itself. Throws UsageError if
 // neither side is on gs://, if two files have the same destination, or if an object's name is not a
-// valid local path. Here and below, `api` is for the target.
+// valid local path. `api` is the connection to the target's bucket.
 std::vector<CopyJob> plan_copies(StorageApi& api, const std::vector<FileSource>& sources,
                                  const std::string& target);
 

@@ -12,7 +12,7 @@
 
 namespace smelt::cloud {
 
-// A path on gs:// with its key unchanged: an object's name may end with '/'.
+// A path on gs://. Keeps a '/' at the end of the key, because an object's name may end with it.
 struct GsPath {
   std::string user;  // "" or "anonymous"
   std::string bucket, key;
@@ -38,7 +38,7 @@ std::string storage_place(const std::string& path);
 // A file or an object.
 struct StoredFile {
   std::string name;          // relative to its source's root; "" for the root itself
-  std::string path;          // of an object: the form of GsPath::with_key()
+  std::string path;          // for an object, in the form of GsPath::with_key()
   std::uint64_t size = 0;    // bytes
   std::string crc32c = {};   // in the form of crc32c_text(); "" if not known yet
   std::string updated = {};  // time of an object's last change
@@ -49,7 +49,7 @@ struct StoredFile {
 
 // A file or folder that the user named.
 struct FileSource {
-  std::string root;  // its name; "" if its content is copied without it, as for "."
+  std::string root;  // its name at the target; "" if only its content is copied, as for "."
   bool is_folder = false;
   std::vector<StoredFile> files;      // in order of name
   std::vector<std::string> left_out;  // paths that are neither files nor folders

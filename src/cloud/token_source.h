@@ -11,8 +11,8 @@
 
 namespace smelt::cloud {
 
-// Renew a token this long before it expires, like Google's libraries: the metadata server has a new
-// one only 3 minutes and 45 seconds before.
+// A token is renewed this long before it expires, as by Google's libraries, because the metadata
+// server offers a new token only in the last 3 minutes and 45 seconds before the old one expires.
 inline constexpr std::chrono::seconds kRefreshBefore(225);
 
 // A source of access tokens. Thread-safe; copies share one token. If the credentials are refused,

@@ -129,8 +129,8 @@ class TpuApi {
   // Starts the operation "start" or "stop". Returns nullopt if the node does not exist.
   std::optional<std::string> begin_on(const std::string& zone, const std::string& node,
                                       const char* verb);
-  // Replaces all of a node's own metadata. Returns a refusal, since another change may be in
-  // progress.
+  // Replaces all of a node's own metadata. Returns a refusal instead of throwing it, because
+  // another change may be in progress and the caller can retry.
   Begun set_metadata(const std::string& zone, const std::string& node,
                      const std::map<std::string, std::string>& metadata);
   // Returns the guest attributes below `path`, such as "hostkeys/", of each worker in order; empty

@@ -28,7 +28,7 @@ std::string gcloud_zone();
 
 // The result of whoami().
 struct Whoami {
-  io::Account who;  // with a user's account if Google reports it
+  io::Account who;  // the identity, with a user's account if Google reports it
   Project project;
   std::chrono::seconds token_lasts;
 };

@@ -16,15 +16,15 @@ struct LayerStack {
   std::string prefix;  // prefix of its parameters up to the layer number: "bert.encoder.layer."
   std::string field;   // field of config.json with the number of layers
   std::int64_t layers = 0;
-  checkpoint::LayerModules modules = {};  // of an encoder
+  checkpoint::LayerModules modules = {};  // an encoder's prunable modules; empty for a T5
 };
 
-// Returns the stacks of a model: one for BERT and ELECTRA, encoder and decoder for a T5.
+// Returns the stacks of a model: encoder and decoder for a T5, one stack for any other model.
 std::vector<LayerStack> layer_stacks(const SourceFolder& source);
 
 // Returns `count` layer numbers out of `of`, evenly spaced from the first to the last; the first if
-// `count` is 1. If layers alternate with a `period`, returns whole periods, so that each layer
-// keeps its kind.
+// `count` is 1. If the kinds of layers repeat with a `period`, as ModernBERT's global and local
+// layers do, returns whole periods, so that each layer keeps its kind.
 std::vector<std::int64_t> spread_layers(std::int64_t count, std::int64_t of,
                                         std::int64_t period = 1);
 

@@ -12,9 +12,9 @@
 
 namespace smelt::compress {
 
-// Replaces H = 2/n sum x x' over n calibration inputs x, [C,C], by the upper triangular U with U' U
-// = (H + 0.01 mean(diag H) I)^-1. Inputs that are always 0 get 1 on the diagonal. Shared by all
-// matmuls with the same input.
+// Replaces the matrix `sums`, H = 2/n sum x x' over n calibration inputs x, [C,C], by the upper
+// triangular U with U' U = (H + 0.01 mean(diag H) I)^-1. Inputs that are always 0 get 1 on the
+// diagonal of H. All matmuls with the same input can use the same U.
 void gptq_triangle(std::vector<double>& sums, std::size_t columns, int threads);
 
 // Quantizes weights [R,C] with the triangle of gptq_triangle(). `dead` marks the inputs that are 0

@@ -18,9 +18,10 @@ struct InputSums {
   double rows = 0;                      // T
 };
 
-// Computes the sums for each distinct input of the matmuls with these parameters, [C, outputs]
-// each, in the original model. Calls `take` with one input's sums at a time. Passes over the data
-// several times if they do not all fit into memory.
+// Computes the sums for each distinct input of the matmuls whose parameters, [C, outputs] each, are
+// given. The inputs are those of the original model, before compression. Calls `take` with the sums
+// of one input at a time. Passes over the data several times if the sums of all inputs do not fit
+// into memory.
 void each_input_sums(const model::Task& task, const std::vector<std::string>& parameters,
                      const RowPass& pass, const std::function<void(InputSums sums)>& take);
 

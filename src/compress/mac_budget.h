@@ -24,7 +24,8 @@ double unit_macs(const CompressedFolder& folder, const PruneGroup& group,
 struct UnitCosts {
   std::int64_t units = 0, step = 1;  // per layer; the number kept is a multiple of `step`
   double macs = 0;                   // cost of one unit per layer, summed over all layers
-  std::vector<double> importance;    // [units + 1]: [n] is the sum over layers if n units are kept
+  // [units + 1]: importance[n] is what remains over all layers if each layer keeps n units
+  std::vector<double> importance;
 };
 // Returns the costs for units with these importances: one vector per layer, with one value per
 // unit. `macs` is UnitCosts::macs.

@@ -62,14 +62,14 @@ struct Pruned {
 // heads in one step on the original model, by their importance for the loss on `data`
 // (mask_fisher.h). The job's shares or its MAC budget (mac_budget.h) determine how many are kept;
 // the number of neurons is a multiple of 128 if the layer is large enough (units.h). config.json of
-// a BERT or ELECTRA lists the pruned heads (checkpoint/interop/cut_heads.h). Throws UsageError in
-// the same cases as open_source_folder() and write_compressed_folder(), and:
+// a BERT, ELECTRA or RoBERTa lists the pruned heads (checkpoint/interop/cut_heads.h). Throws
+// UsageError in the same cases as open_source_folder() and write_compressed_folder(), and:
 //   - if nothing would be pruned, or the model is already pruned
 //   - for invalid or unordered layer numbers, or more layers than exist
 //   - for shares without data, or data without shares
 Pruned prune_model(const PruneJob& job);
 
-// Whether `to` is the result of this job for a model with the same weights.
+// Returns whether the folder job.to is the result of this job for a model with the same weights.
 bool is_already_pruned(const PruneJob& job);
 
 }  // namespace smelt::compress

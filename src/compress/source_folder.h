@@ -1,5 +1,5 @@
-// The model to compress (a fine-tuned BERT or ELECTRA, or a T5) and the compressed result, both as
-// Hugging Face folders with Hugging Face's names. See docs/guides/compress.md.
+// The model to compress (a fine-tuned encoder, or a T5) and the compressed result, both as Hugging
+// Face folders with Hugging Face's names. See docs/guides/compress.md.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +32,10 @@ struct SourceFolder {
 enum class QuantizedInput { rejected, accepted };
 
 // Opens a Hugging Face folder, the exported model of a run (exported_of()), or any other model that
-// smelt reads. Converts the latter to a temporary folder, in which moving averages, if there are
-// any, replace the weights. Throws UsageError in the same cases as open_stored_model(), if the
-// model is not fine-tuned (such as an ELECTRA generator), and if its weights are quantized or
-// sparse but `quantized` is `rejected`.
+// smelt reads. A model in another format is first converted to a temporary Hugging Face folder, in
+// which moving averages, if there are any, replace the weights. Throws UsageError in the same cases
+// as open_stored_model(), if the model is not fine-tuned (such as an ELECTRA generator), and if its
+// weights are quantized or sparse but `quantized` is `rejected`.
 SourceFolder open_source_folder(const std::string& path,
                                 QuantizedInput quantized = QuantizedInput::rejected);
 

@@ -18,15 +18,15 @@ struct SparsifyJob {
   // pattern along the inputs of each output.
   std::optional<double> sparsity = {};
   std::optional<model::NmPattern> nm = {};
-  // How the weights to set to 0 were chosen during training: "magnitude" or "movement". If the
-  // model has too few zeros, its smallest weights are also set to 0. "soft": only keeps existing
-  // zeros.
+  // How training chose the weights that are 0: "magnitude" or "movement". If they are fewer than
+  // `sparsity` or `nm` requires, the smallest other weights are also set to 0. "soft": existing
+  // zeros stay, and no other weight is set to 0.
   std::string by = "magnitude";
   bool is_tuned = false;  // the model was trained with its zeros
 };
 
-// Throws UsageError unless exactly one of share and pattern is set (none for "soft"), or if the
-// share is invalid.
+// Throws UsageError unless exactly one of job.sparsity and job.nm is set, or if the sparsity is
+// invalid. Checks nothing if job.by is "soft", which uses neither.
 void check_sparsity(const SparsifyJob& job);
 
 // The outcome of sparsification.

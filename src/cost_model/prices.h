@@ -14,7 +14,7 @@ struct Price {
   std::string region;      // "any" if the price does not depend on the region
   std::optional<double> on_demand, spot, committed;  // US dollars per chip and hour
   std::string source;
-  std::string date;  // of the source: "2025-02"
+  std::string date;  // date of the source, such as "2025-02"
 };
 
 // A list of prices.

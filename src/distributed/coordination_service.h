@@ -24,8 +24,8 @@ struct PodPlace {
   std::string address;  // HOST:PORT where rank 0 listens
   int rank = 0;
   int size = 1;
-  // Identifies this start of the job: the scheduler's job number and restart count. Not compared if
-  // empty.
+  // Identifies this start of the job: the scheduler's job number and restart count. It must not
+  // differ between ranks; an empty one is not compared.
   std::string incarnation = {};
 };
 

@@ -56,8 +56,8 @@ std::vector<IdentitySource> identity_sources(const PodSettings& words,
 
 // Returns the identity from the flags, or else from the first source that names several processes.
 // Throws UsageError if a source is incomplete or invalid, or if two sources disagree. If the flags
-// are used, the number of processes must be that of the TPU sources, if these are complete; all
-// other sources are ignored.
+// are used, all other sources are ignored, except that complete TPU sources must have the same
+// number of processes.
 PodIdentity identity_of(const std::vector<IdentitySource>& sources);
 
 // Returns a description such as "process 1 of 4, rank 0 at t1v-w-0:8487, from SLURM's variables".

@@ -10,8 +10,8 @@ struct PodTimes {
 
   // Timeouts of the connection itself.
   Span connect = std::chrono::seconds(300);  // from a process's start until all have joined
-  // How long a process retries joining while another process has its rank: longer than `silence`,
-  // because a dead process's rank becomes free only then.
+  // How long a process retries joining while another process has its rank. This is longer than
+  // `silence`, because the rank of a dead process becomes free only after `silence`.
   Span taken = std::chrono::seconds(70);
   Span hello = std::chrono::seconds(10);    // from connecting until the handshake arrives
   Span say = std::chrono::seconds(60);      // interval of log messages about waiting ranks
@@ -20,7 +20,7 @@ struct PodTimes {
   Span notify = std::chrono::seconds(2);    // time to notify all ranks before the server stops
 
   // Timeouts of all-gathers, by purpose.
-  Span programs = std::chrono::hours(1);  // until all ranks have compiled, and all other purposes
+  Span programs = std::chrono::hours(1);  // compilation, and purposes not listed here
   Span restore = std::chrono::seconds(1800);
   Span commit = std::chrono::seconds(1200);
   Span exit = std::chrono::seconds(300);

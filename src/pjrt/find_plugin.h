@@ -8,13 +8,14 @@
 
 namespace smelt::pjrt {
 
-// Returns the path of the plugin for `device` (cpu, gpu or tpu): the value of SMELT_CPU_PLUGIN
-// (…GPU…, …TPU…) if set, otherwise the first one found in plugin_folders(). Throws UsageError if
-// the device is unknown or its plugin is not installed.
+// Returns the path of the plugin for `device` (cpu, gpu or tpu): the value of the environment
+// variable SMELT_CPU_PLUGIN, SMELT_GPU_PLUGIN or SMELT_TPU_PLUGIN if it is set, otherwise the first
+// plugin found in plugin_folders(). Throws UsageError if the device is unknown or its plugin is not
+// installed.
 std::string find_plugin(std::string_view device);
 
-// Returns the value of SMELT_…_PLUGIN, or nullopt if it is unset or empty. Throws UsageError if the
-// file does not exist.
+// Returns the value of the device's variable, such as SMELT_CPU_PLUGIN, or nullopt if it is unset
+// or empty. Throws UsageError if the file does not exist.
 std::optional<std::string> chosen_plugin(std::string_view device);
 
 // Returns the folders, laid out like Python's site-packages, that are searched for the plugin of a

@@ -117,7 +117,7 @@ struct TiledLayout {
   static constexpr auto kLast = &TiledLayout::num_tiles;
 };
 
-// Officially a union of two layouts; the tiled one is the larger.
+// The official struct has a union of two layouts here; `tiled` is the larger one.
 struct MemoryLayout {
   std::size_t struct_size = 0;
   void* extension_start = nullptr;

@@ -55,7 +55,7 @@ std::vector<Wheel> plugin_wheels(std::string_view device) {
   if (device == "gpu") return parse_plugin_lock(kGpuLock, kWheelSizes);
   if (device == "tpu") return parse_plugin_lock(kTpuLock, kWheelSizes);
   if (device == "cpu")
-    throw UsageError("setup: device cpu has no plugin to install; scripts/build installs it",
+    throw UsageError("setup: the plugin of device cpu is installed by scripts/build",
                      "use --device cpu without smelt setup");
   const std::vector<std::string> known{"gpu", "tpu"};
   throw UsageError(str("setup: unknown device '", device, "', expected gpu or tpu"),

@@ -17,7 +17,7 @@ extern const std::string_view kGpuLock, kTpuLock, kWheelSizes;
 // One pinned Python wheel.
 struct Wheel {
   std::string name, version;                            // "libtpu", "0.0.51"
-  std::string requirement;                              // its lines in pip's format, with hashes
+  std::string requirement;                              // its lines in the lock, with pip's hashes
   std::int64_t download_bytes = 0, unpacked_bytes = 0;  // on x86_64
 };
 

@@ -32,11 +32,12 @@ class ScheduleDump {
   std::string folder_;
 };
 
-// Sets `scheduled` of each instruction, and of the program to their sum. An instruction takes the
-// scheduled cycles of its kernel, or the cycles to move its bytes between HBM and the core if that
-// is more. libtpu compiles equal kernels only once, so an instruction without a kernel takes the
-// schedule of an instruction with the same estimate. If no kernel has that estimate, the estimate
-// itself is used and added to `unread`. Sorts the instructions by `scheduled`, largest first.
+// Sets InstructionCycles::scheduled of each instruction, and StepCycles::scheduled to their sum. An
+// instruction takes the scheduled cycles of its kernel, or the cycles to move its bytes between HBM
+// and the core if that is more. libtpu compiles equal kernels only once, so an instruction without
+// a kernel takes the schedule of an instruction with the same estimate. If there is none,
+// `scheduled` is the estimate itself, which is also added to StepCycles::unread. Sorts the
+// instructions by `scheduled`, largest first.
 void add_schedule(StepCycles& cycles, const std::map<std::string, double>& kernels,
                   std::string_view device_kind);
 

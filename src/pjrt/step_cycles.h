@@ -32,9 +32,9 @@ struct CollectiveBytes {
   std::vector<std::int64_t> group{};  // the first device group; empty: all devices
 };
 
-// Returns the bytes that each device of the group sends in a ring algorithm: all bytes except its
-// own part, twice for an all-reduce; all bytes for a collective-permute. `devices` is the group
-// size if c.group is empty.
+// Returns the bytes that each of the n devices of a group sends in a ring algorithm: (n-1)/n *
+// c.bytes, twice that for an all-reduce, and c.bytes for a collective-permute. If c.group is empty,
+// n is `devices`.
 double sent_bytes(const CollectiveBytes& c, std::int64_t devices);
 // Returns the mesh axes along which the devices of a group differ, such as "data" or "data+fsdp";
 // empty for a single device.

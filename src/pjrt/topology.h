@@ -24,8 +24,9 @@ class Topology {
   std::string device_kind() const;  // "TPU v2"
   // Returns the device ids in the order in which a client numbers its devices.
   std::vector<int> device_ids() const;
-  // Compiles for the first devices in that order, unless the options name others. Throws PjrtError
-  // with code resource_exhausted if the program does not fit in the devices' memory.
+  // Compiles for the first devices in the order of device_ids(), or for CompileOptions::device_ids
+  // if that is set. Throws PjrtError with code resource_exhausted if the program does not fit in
+  // the devices' memory.
   CompiledProgram compile(std::string_view stablehlo, const CompileOptions& options) const;
 
  private:

@@ -22,8 +22,8 @@
 namespace smelt::train {
 
 // Saves the checkpoints of a run on another thread. Only one save runs at a time and the next waits
-// for it, so that the host holds at most one copy of the state. A failed save is logged; the next
-// one that is due tries again.
+// for it, so that the host holds at most one copy of the state. A failed save is logged and not
+// repeated; training goes on until the next save is due.
 class CheckpointManager {
  public:
   // Saves only while `lock`, the lock of the model folder, is held. In a multi-process run only
@@ -33,8 +33,9 @@ class CheckpointManager {
   CheckpointManager(const TrainJob& job, const InitialState& start, const io::FolderLock* lock,
                     std::vector<checkpoint::OwnedSlice> held = {}, int process = 0);
 
-  // Return whether to save the state after this step: by its number, or by elapsed time. In a
-  // multi-process run only rank 0 measures the time.
+  // Return whether a save is due: is_due() by the number of the step or, in a single process, the
+  // elapsed time; is_due_by_time() by the time alone. In a multi-process run only rank 0 measures
+  // the time.
   bool is_due(std::int64_t step) const;
   bool is_due_by_time() const;
   // Returns whether this is the best evaluation so far by checkpoint.best_metric.
@@ -138,8 +139,8 @@ class CheckpointManager {
   std::int64_t saved_, newest_;
   execution::BestScore best_;
   std::optional<std::int64_t> best_step_, best_step_before_;
-  // The step of the best state that each checkpoint records, by the checkpoint's step; for the
-  // checkpoints that the run may continue from: the latest one, and the target of a rollback.
+  // The checkpoints that the run may continue from: the latest one and the target of a rollback.
+  // Maps the step of such a checkpoint to the step of the best state that it records.
   std::map<std::int64_t, std::optional<std::int64_t>> best_steps_;
   std::map<std::string_view, Failure> failures_;  // latest failure in each folder
   Clock::time_point begun_ = Clock::now();

@@ -22,7 +22,7 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("save_interval_steps", c.save_interval_steps, "steps between checkpoints");
   visit("save_interval_minutes", c.save_interval_minutes,
         "also save if this many minutes have passed since the last checkpoint; 0: never");
-  visit("max_to_keep", c.max_to_keep, "newest checkpoints kept");
+  visit("max_to_keep", c.max_to_keep, "number of checkpoints to keep: the newest ones");
   visit("keep_period", c.keep_period,
         "checkpoints whose step is a multiple of this number are kept forever, in model/save; 0: "
         "none");

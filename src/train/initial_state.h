@@ -57,8 +57,8 @@ InitialValues initial_values(const std::string& init, const model::Task& task,
 void check_finished_run(const TrainJob& job, const checkpoint::SavedState& saved,
                         const Json& settings);
 
-// Throws UsageError if the model folder contains a checkpoint and `begin` requires a new run, or
-// the reverse.
+// Throws UsageError if the model folder contains a checkpoint but `begin` requires a new run, or if
+// it contains none but `begin` requires one.
 void check_resume_mode(ResumeMode begin, const std::string& model_dir);
 
 // Throws UsageError if `overwrite` would delete the pretrained weights of the new run.
@@ -67,8 +67,9 @@ void check_weights_stay(const std::string& init, const std::string& model_dir, b
 // Returns a hint on how to resume a stopped run.
 std::string resume_hint(const TrainJob& job);
 
-// Loads what the run starts from. `settings` (run_settings()) must match those of a checkpoint;
-// adds the source of pretrained weights to them.
+// Returns the initial state of the run. Loads the checkpoint to resume from if there is one, else
+// the pretrained weights of job.init. `settings` are those of run_settings(); throws UsageError if
+// they do not match the checkpoint's. Adds the source of pretrained weights to `settings`.
 InitialState resolve_initial_state(const TrainJob& job, const model::StepProgram& program,
                                    const pjrt::Client& client, Json& settings);
 

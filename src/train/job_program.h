@@ -9,10 +9,10 @@
 
 namespace smelt::train {
 
-// Returns the compute policy, which is that of compute_for() with one exception: on a TPU the
-// layers of a long run are unrolled, if the job leaves this open and no mesh axis shards
-// parameters. Such steps are faster and need less memory than a scan that saves matmuls. The
-// decision depends on the total number of steps, so that a resumed run has the same program.
+// Returns the policy of compute_for() with one change: if the job does not set layers and no mesh
+// axis shards parameters, the layers of a long run on a TPU are unrolled. Such steps are faster and
+// need less memory than a scan that stores the results of matmuls. The decision depends on the
+// total number of steps, so that a resumed run has the same program.
 model::ComputePolicy compute_of(const TrainJob& job, std::string_view platform);
 // Returns text for the log on the choice between unrolled layers and a scan; empty if the job sets
 // this or the platform is not a TPU.

@@ -26,8 +26,8 @@ struct BestState {
   std::int64_t step = 0;
 };
 
-// Returns the best evaluation by this metric that the settings of the checkpoint of `step` record,
-// or nullopt.
+// Returns the best evaluation by `metric` that a checkpoint records, or nullopt if it records none.
+// `settings` are the checkpoint's settings and `step` is its step.
 std::optional<BestState> recorded_best(const Json& settings, std::int64_t step,
                                        const std::string& metric);
 

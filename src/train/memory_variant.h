@@ -30,8 +30,8 @@ TrainJob in_form(TrainJob job, const MemoryVariant& form);
 // variant if that uses a loop.
 bool is_same_variant(const TrainJob& job, const MemoryVariant& a, const MemoryVariant& b,
                      const std::string& platform);
-// Returns the settings that select a variant, in terms of `fields`: {"train.memory.layers=scan",
-// "train.memory.remat_policy=layer"}.
+// Returns the settings that select a variant, with the names that `fields` returns:
+// {"train.memory.layers=scan", "train.memory.remat_policy=layer"}.
 std::vector<std::string> settings_of(const MemoryVariant& form, const Fields& fields);
 
 // Thrown if the compiler finds that a step needs more memory than a device has.

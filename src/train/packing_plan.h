@@ -15,7 +15,7 @@ void check_packing(const TrainJob& job);
 
 // How a run packs its batches.
 struct PackingChoice {
-  std::optional<data::PackingPlan> plan;  // nullopt: it does not (PackingMode)
+  std::optional<data::PackingPlan> plan;  // nullopt: the run does not pack its batches
   std::string reason;  // for the user: "off, because ...", "on: 8 examples of a step fit into ..."
 };
 

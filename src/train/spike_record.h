@@ -10,9 +10,9 @@
 
 namespace smelt::train {
 
-// Initializes the recent losses for spike detection if the checkpoint has none, or another number
-// of them. The initial values are so large that no loss counts as a spike until real losses have
-// replaced them.
+// Initializes the recent losses for spike detection if the checkpoint has none, or if their number
+// is not that of the layout. The initial values are so large that no loss counts as a spike until
+// real losses have replaced them.
 void begin_spike_losses(const model::StateLayout& layout, checkpoint::SlicedCheckpoint& checkpoint);
 
 // The updates and batches that a run has skipped, as stored in its checkpoints.

@@ -1,4 +1,4 @@
-// The step of a training job, compiled for each form of its batches.
+// The compiled training steps of a job: one for each sequence length, and one for packed batches.
 #pragma once
 
 #include <map>
@@ -13,14 +13,14 @@ namespace smelt::train {
 
 class StepPrograms {
  public:
-  // Compiles the programs. `program` is the one for the longest batches, without packing. With
-  // `packing` it serves the batches whose sequences do not fit, and there is one more for the
-  // others.
+  // Compiles a program for each length in Task::lengths; `program` is the one for the longest. With
+  // `packing`, also compiles a program for packed batches; `program` then runs the batches whose
+  // sequences do not fit into the packed rows.
   StepPrograms(std::shared_ptr<const pjrt::Client> client, const TrainJob& job,
                const model::StepProgram& program, const std::optional<data::PackingPlan>& packing,
                const execution::MemoryAdvice& advice);
 
-  // Runs the program for the length of the batch, packed if the batch is.
+  // Runs the program for packed batches if the batch is packed, else the one for its length.
   pjrt::Execution run(const data::Batch& batch, const execution::ModelState& state,
                       std::int64_t argument, const model::ConsensusFlags& wishes = {}) const;
   // Returns the values of the frozen model on the devices, or null for a job without one.

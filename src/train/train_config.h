@@ -66,7 +66,7 @@ struct TrainConfig : model::DeviceConfig {
 template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, TrainConfig>
 void visit_length_fields(C& c, Visitor&& visit) {
-  visit("device", c.device, "cpu, gpu or tpu; auto: the TPU or GPU that is there, else the CPU");
+  visit("device", c.device, "cpu, gpu or tpu; auto: the machine's TPU or GPU, else the CPU");
   visit("devices", c.devices, "devices that share a batch");
   visit("batch_size", c.batch_size, "examples per step, over all devices");
   visit("steps", c.steps, "training steps in all");
@@ -74,7 +74,7 @@ void visit_length_fields(C& c, Visitor&& visit) {
         "passes over the training examples; above 0 it sets train.steps. Examples made from "
         "text contain the text data.dupe_factor times");
   visit("tokens", c.tokens,
-        "tokens to train on, padding counted; above 0 it sets train.steps: 3e9 for 3 billion");
+        "tokens to train on, including padding; above 0 it sets train.steps: 3e9 for 3 billion");
   io::visit_section("budget", c.budget, visit);
 }
 

@@ -53,10 +53,9 @@ enum class ResumeMode { either, resume, fresh };
 struct TrainJob {
   model::Task task;
   model::TrainingConfig config;  // schedule.total_steps is the last step
-  model::DeviceConfig on =
-      // Device, mesh and, if on.compute is set, compute policy. Replaces config.devices and
-      // config.compute.
-      {};
+  // Device, mesh and, if on.compute is set, compute policy. They replace config.devices and
+  // config.compute.
+  model::DeviceConfig on = {};
   // Path of the examples, in the format of open_examples(). A description next to the files must
   // fit the task.
   std::string data;
@@ -84,7 +83,8 @@ struct TrainJob {
   std::int64_t check_every = 0;  // steps between evaluations; 0: never
   // Called after an evaluation, before the state is saved.
   std::function<void(const TrainCheck&)> checked = {};
-  // Only compile, and read the data of check_every steps and of the evaluation.
+  // Do not train: only compile the programs, and read the data of check_every steps and of the
+  // evaluation.
   bool dry_run = false;
   TrackChoice track = {};
   ProcessGroup together = {};    // process group; all its ranks call train() with the same job

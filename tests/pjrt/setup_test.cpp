@@ -182,10 +182,9 @@ TEST(SetupCommand, ReportsAnInstalledPlugin) {
 TEST(SetupCommand, RejectsWrongUse) {
   const CommandOutput cpu = smelt_setup("", "cpu");
   EXPECT_EQ(cpu.status, 2);
-  EXPECT_THAT(
-      cpu.text,
-      AllOf(HasSubstr("setup: device cpu has no plugin to install; scripts/build installs it"),
-            HasSubstr("hint: use --device cpu without smelt setup")));
+  EXPECT_THAT(cpu.text,
+              AllOf(HasSubstr("setup: the plugin of device cpu is installed by scripts/build"),
+                    HasSubstr("hint: use --device cpu without smelt setup")));
   const CommandOutput homeless = smelt_setup("env -u HOME -u XDG_DATA_HOME", "gpu --dry-run");
   EXPECT_EQ(homeless.status, 2);
   EXPECT_THAT(homeless.text, AllOf(HasSubstr("neither XDG_DATA_HOME nor HOME is set to a folder"),

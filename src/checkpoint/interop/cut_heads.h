@@ -1,6 +1,6 @@
-// Pruned attention heads of BERT and ELECTRA. transformers keeps the original number of heads in
-// the config and lists the pruned ones ("pruned_heads": {"0": [1, 3], ...}); smelt stores the
-// number of remaining heads per layer and their width (BertConfig::attention_head_size).
+// Pruned attention heads of BERT, ELECTRA and RoBERTa. transformers keeps the original number of
+// heads in the config and lists the pruned ones ("pruned_heads": {"0": [1, 3], ...}); smelt stores
+// the number of remaining heads per layer and their width (BertConfig::attention_head_size).
 #pragma once
 
 #include <cstdint>

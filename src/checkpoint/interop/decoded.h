@@ -1,5 +1,5 @@
 // Tensors that are decoded when they are read: a folder stores them as quantized values, packed
-// words or bitmasks. Also two helpers for the encoders of these forms.
+// words or bitmasks. Also two helpers for the code that writes these forms.
 #pragma once
 
 #include <cstddef>

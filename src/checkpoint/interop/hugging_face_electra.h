@@ -59,9 +59,9 @@ struct HuggingFaceElectra {
   ElectraPart part;
   ModelFolder model;
 };
-// Reads the folder of one part. A generator's parameters, embeddings included, are under
-// "generator/". Throws UsageError if a file or tensor is missing, if a tensor has another shape or
-// if the class is neither part.
+// Reads the folder of one part. The names of all parameters of a generator, also of its embeddings,
+// begin with "generator/". Throws UsageError if a file or tensor is missing, if a tensor has
+// another shape, or if config.json names the class of neither part.
 HuggingFaceElectra import_hugging_face_electra(const std::string& folder);
 // One part whose parameters are read on demand.
 struct OpenedElectra {

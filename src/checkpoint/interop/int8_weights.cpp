@@ -143,8 +143,10 @@ bool is_quantized(const Json& config, const std::string& where) {
   for (const Json& group : groups_of(config)) {
     const Json activations = group.value("input_activations", Json());
     if (!activations.is_null() && !are_by_row(activations) && !are_by_input_scale(activations))
-      log_warning("{}: activations are computed in floating point, not in int8 by {}", where,
-                  activations.value("strategy", Json("another rule")).dump());
+      log_warning(
+          "{}: activations are computed in floating point: int8 activations with strategy {} are "
+          "not supported",
+          where, activations.value("strategy", Json("unknown")).dump());
   }
   return true;
 }

@@ -16,9 +16,9 @@ inline constexpr const char *kQuantizationConfig = "quantization_config",
                             *kScaleSuffix = "_scale", *kInputScale = ".input_scale";
 
 // Whether a config.json declares int8, int4 or sparse weights (sparse_weights.h). Throws UsageError
-// that begins with `where` for any other quantization. Logs a warning if it requests another
-// quantization of activations than activations_by_row() or activations_by_input_scale();
-// activations are then computed in floating point.
+// that begins with `where` for any other quantization. Logs a warning if the config asks for
+// quantized activations in a form other than activations_by_row() or activations_by_input_scale():
+// smelt then computes activations in floating point.
 bool is_quantized(const Json& config, const std::string& where);
 
 // Returns the input_activations field of a quantization group in config.json, for int8 activations

@@ -83,17 +83,19 @@ struct OpenedFolder {
   ModelFolder model;           // parameters are empty; vocab_txt is empty if the folder has none
   std::string vocabulary;      // path of the vocabulary file
   io::LazyTensors parameters;  // f32
-  std::vector<std::string> unused;  // tensors that are not in `names`, except tied ones
+  // tensors that are not read; copies of tied tensors are not listed
+  std::vector<std::string> unused;
 };
 // Opens the weights and the vocabulary of a folder. `parts` are prefixes of original names
-// ("cls/predictions/") that may be missing as a whole. `base` ("bert.") is added to Hugging Face's
-// names if the folder has the bare encoder. `vocabulary` is the name of the vocabulary file; empty:
-// vocab.txt, else tokenizer.json. Throws UsageError if a tensor is missing or has another shape.
+// ("cls/predictions/") that may be missing as a whole. `base` ("bert.") is the prefix of the
+// encoder in Hugging Face's names; it is added to the tensors of a bare encoder (BertModel), which
+// lack it. `vocabulary` is the name of the vocabulary file; empty: vocab.txt, else tokenizer.json.
+// Throws UsageError if a tensor is missing or has another shape.
 OpenedFolder open_model_folder(const std::string& folder, Json config,
                                std::span<const ParameterName> names,
                                std::span<const std::string_view> parts, std::string_view base,
                                const std::string& vocabulary = "");
-// Reads all parameters into memory.
+// Reads all parameters of the folder into memory and returns it with them.
 ModelFolder held_folder(OpenedFolder opened);
 
 // Returns a string field of a config; `fallback` if it is missing or null. Throws UsageError that

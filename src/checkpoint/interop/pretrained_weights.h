@@ -24,16 +24,16 @@ struct PretrainedWeights {
   // head or its labels are not known.
   Json head = nullptr;
   std::vector<std::shared_ptr<const void>> owners;  // keep the parameters alive
-  // Pairs of scopes such as {"generator/", "electra/"}. If a run has no parameters in the first
-  // scope, `parameters` of that scope are moved to the second scope, unless it already has a
-  // parameter of that name.
+  // Pairs of scopes (from, to), such as {"generator/", "electra/"}. If a run has no parameters in
+  // scope `from`, the weights in `from` are renamed to `to`, except those whose new name is already
+  // taken.
   std::vector<std::pair<std::string, std::string>> else_under = {};
   std::string vocab_txt = {};  // content of the vocabulary file, if the folder has it
   // checksum of the vocabulary file, if a checkpoint records it
   std::optional<std::uint32_t> vocabulary_crc32c = {};
   // Compares this model with the model of a run with these settings. Returns the differences that
-  // tensor shapes do not show, such as the number of heads. The function may be unset, and always
-  // is if `model` is set.
+  // tensor shapes do not show, such as the number of heads. May be empty; always empty if `model`
+  // is set.
   std::function<std::vector<io::JsonDifference>(const Json& settings)> other_model = {};
 };
 

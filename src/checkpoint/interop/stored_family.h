@@ -22,7 +22,7 @@ struct OnnxModelParts {
   io::OnnxGraph& graph;
   OnnxEncoder& layers;
   const model::Encoder& model;
-  // The sizes of `model`. Its field `gelu` (erf or tanh) is the one that the model's folder states.
+  // The sizes of `model`, with the form of gelu (erf or tanh) that the model's folder specifies.
   const model::BertConfig& sizes;
   const OnnxEncoder::Inputs& inputs;
 };
@@ -34,7 +34,7 @@ struct LayerModules {
   struct Units {
     std::string output = {};               // module name; empty if the units cannot be removed
     std::vector<std::string> inputs = {};  // module names
-    std::int64_t parts = 1;                // row blocks in each input that have rows of every unit
+    std::int64_t parts = 1;                // blocks of rows in each input; each has every unit
   };
   std::string prefix;  // of module names, up to the layer's number: "bert.encoder.layer."
   Units heads, neurons;

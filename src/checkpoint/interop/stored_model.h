@@ -69,8 +69,8 @@ StoredModel open_stored_model(const std::string& path, const std::string& where,
                               bool any_names = false);
 
 // Removes the discriminator of an ELECTRA and renames the generator's parameters to those of a
-// masked LM, as in an exported generator folder. Does nothing for other models and without a
-// generator.
+// masked LM, as in an exported generator folder. Does nothing if the model is not an ELECTRA or has
+// no generator.
 void take_generator(StoredModel& model);
 
 // Throws UsageError that begins with `where` if the vocabulary has ids without a row in the

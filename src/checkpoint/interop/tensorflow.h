@@ -54,8 +54,8 @@ void check_variable_names(const TensorflowCheckpoint& checkpoint, std::string_vi
 // TensorFlow does. Replaces existing files.
 void write_tensorflow_checkpoint(const std::string& prefix, const io::LazyTensors& tensors);
 
-// Makes the prefix the newest checkpoint in its folder's file "checkpoint", after the existing
-// entries.
+// Adds the checkpoint with this prefix to the file "checkpoint" in its folder, after the existing
+// entries, and marks it there as the newest.
 void note_tensorflow_checkpoint(const std::string& prefix);
 
 // Returns the step in a prefix: "model.ckpt-1000" -> 1000; nullopt if it has none.

@@ -53,9 +53,9 @@ void save_sliced_checkpoint(const std::string& model_dir, std::int64_t step,
 void keep_checkpoint(const std::string& model_dir, std::int64_t step, const std::string& folder,
                      const SaveOptions& options = {});
 
-// Deletes the same as a save of checkpoint `step`: the leftovers of interrupted saves and removals,
-// and the oldest checkpoints up to `step` beyond max_to_keep. A run that resumes at its last step
-// must call this, because it does not save again. The caller must hold the folder's lock.
+// Deletes what a save of checkpoint `step` would delete: the leftovers of interrupted saves and
+// removals, and the oldest checkpoints up to `step` beyond max_to_keep. A run that resumes at its
+// last step must call this, because it does not save again. The caller must hold the folder's lock.
 void finish_removals(const std::string& model_dir, std::int64_t step, const SaveOptions& options);
 
 // Deletes the checkpoint directory `path`. Deletes the COMMIT marker first, so that an interrupted

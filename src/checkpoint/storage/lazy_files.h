@@ -38,8 +38,8 @@ struct TensorsInMemory {
 // Reads all tensors into memory, several in parallel.
 TensorsInMemory load_into_memory(const io::LazyTensors& tensors);
 
-// Tensors to be placed on devices. Quantized and sparse tensors stay in that form in `memory`; the
-// `put` of their slice decodes them.
+// Tensors to be placed on devices. Quantized and sparse tensors stay encoded in `memory`;
+// TensorSlice::put decodes them when their values are copied.
 struct StoredTensors {
   SlicedTensors tensors;
   std::vector<std::vector<std::byte>> memory;

@@ -10,8 +10,8 @@
 
 namespace smelt::checkpoint {
 
-// Gathers one payload per process, indexed by rank. A key may be used once. Throws if a process
-// does not take part. Host-side only: it does not wait for devices.
+// An all-gather of strings: returns the payloads of all processes, indexed by rank. A key may be
+// used once. Throws if a process does not take part. Does not wait for computations on devices.
 using Gather =
     std::function<std::vector<std::string>(const std::string& key, const std::string& payload)>;
 

@@ -11,7 +11,7 @@ namespace smelt::cli {
 
 struct MachinePrice {
   double an_hour = 0;       // US dollars for all chips
-  cost_model::Price price;  // of one chip
+  cost_model::Price price;  // price of one chip
 };
 
 // Returns nullopt if no price is known for the zone's region.

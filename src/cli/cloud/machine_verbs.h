@@ -10,7 +10,7 @@ namespace smelt::cli {
 
 struct MachineOptions {
   std::string name, project;
-  std::string zone;  // for `up`, a list
+  std::string zone;  // for `up`, a comma-separated list of zones
   std::string type, version, network, subnetwork, service_account;
   std::string reservation, valid_until;  // valid_until: a duration
   std::vector<std::string> labels, metadata;
@@ -18,7 +18,7 @@ struct MachineOptions {
   bool dry_run = false, yes = false, no_wait = false, json = false, wait = false;
 };
 
-// Each function prints its result. Those that change a machine also return the result as JSON.
+// Each function prints its result. Functions that change a machine also return the result as JSON.
 // They throw the errors of the functions in cloud/machines.h.
 OrderedJson bring_machine_up(const MachineOptions& o);
 OrderedJson take_machine_down(const MachineOptions& o);

@@ -13,7 +13,7 @@ namespace smelt::cli {
 
 struct PodPlan {
   std::string recipe;                 // path of the file
-  std::vector<std::string> settings;  // overrides, with device and devices
+  std::vector<std::string> settings;  // overrides of recipe fields, including device and devices
   std::string name;                   // name of the job, see run_name()
   cost_model::Accelerator machine;    // a TPU slice, or the GPUs of one machine
   std::int64_t hosts = 1;

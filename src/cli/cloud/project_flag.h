@@ -1,4 +1,4 @@
-// --project of the commands about a project's machines.
+// The flag --project, for the commands that work with a project's machines.
 #pragma once
 
 #include <CLI/CLI.hpp>

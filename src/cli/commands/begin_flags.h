@@ -1,5 +1,5 @@
-// --resume, --fresh, --overwrite, --init-from and the multi-host flags, of the commands that train
-// a recipe's model.
+// The flags --resume, --fresh, --overwrite and --init-from and the multi-host flags, for the
+// commands that train a recipe's model.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -230,8 +230,8 @@ void add_quantize(CLI::App& compress) {
   command->add_flag("--force", f->force, "write the folder even if it exceeds --max-drop");
   command->add_option(
       "--input", f->choice.rows.files.input,
-      "labelled development rows for --max-drop: every second row is used to choose, "
-      "the others to report the score");
+      "labelled development rows for --max-drop: every second row is used to choose the matrices "
+      "that stay floats, the others to report the score");
   command->add_option("--metric", f->choice.metric,
                       "score to use, as in `smelt metrics`; default: by the type of problem");
   add_column_flags(*command, f->columns, f->choice.rows);

@@ -161,7 +161,9 @@ void add_search_flags(CLI::App& command, GenerateFlags& f) {
   command
       .add_option(
           "--early-stopping", f.early_stopping,
-          "with --beams: when to stop: no, yes (when as many answers as beams are complete), never")
+          "with --beams, when to stop once as many answers as beams are complete: yes (at once), "
+          "no (if no unfinished beam has a better score at its current length) or never (if none "
+          "could get a better score at any length)")
       ->check(CLI::IsMember({"no", "yes", "never"}))
       ->capture_default_str();
   command.add_flag("--sample", s.sample, "sample tokens by their probability");

@@ -295,7 +295,7 @@ void add_metrics_command(CLI::App& app) {
                       "number of bootstrap samples for intervals");
   command->add_option("--seed", job->resample.seed, "random seed of the samples");
   command->add_flag("--report", job->report,
-                    "also print precision, recall and F1 of each class, as scikit-learn");
+                    "also print precision, recall and F1 of each class, as scikit-learn does");
   command->add_option_function<std::vector<std::string>>(
       "--at-least",
       [job](const std::vector<std::string>& words) {

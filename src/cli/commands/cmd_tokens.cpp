@@ -93,7 +93,7 @@ void print_token_statistics(const data::InspectOptions& options, bool json) {
   if (tokenizer && found.vocabulary.crc32c &&
       *found.vocabulary.crc32c != text::vocabulary_crc32c(options.vocab))
     throw UsageError(str("inspect: the tokens were made with another vocabulary than ",
-                         options.vocab, ", of CRC-32C ", *found.vocabulary.crc32c),
+                         options.vocab, ": its CRC-32C is ", *found.vocabulary.crc32c),
                      "use the vocabulary that they were made with");
 }
 

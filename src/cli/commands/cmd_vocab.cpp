@@ -98,9 +98,8 @@ void add_trainer_options(CLI::App& command, data::VocabularyJob& job) {
   command
       .add_option(
           "--special", o.reserved,
-          "more special tokens after [MASK], separated by commas; for x.model after <pad>, </s> "
-          "and "
-          "<unk>; if the list contains <unk>, it is the full list of control pieces from id 0")
+          "additional special tokens, separated by commas; they follow [MASK], or <pad>, </s> and "
+          "<unk> in an x.model; a list with <unk> is the full list of control pieces from id 0")
       ->delimiter(',');
   command.add_option("--unused", job.unused, "number of [unusedN] after the special tokens")
       ->capture_default_str();

@@ -42,7 +42,7 @@ class PredictionOutput {
 inline constexpr std::int64_t kBatchesAtOnce = 64;
 
 // Answers questions about contexts: --text with --pair, the rows of --input, or JSON lines from
-// standard input. Throws UsageError if there is none of these, or --text without --pair.
+// standard input. Throws UsageError if no question is given, or if --text is given without --pair.
 void predict_answers(execution::Classifier classifier, const PredictFlags& flags);
 
 }  // namespace smelt::cli

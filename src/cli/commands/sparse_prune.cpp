@@ -96,14 +96,14 @@ void learn_with_zeros(compress::SparsifyJob& job, const SparseRun& run) {
 void add_sparse_flags(CLI::App& command, SparseFlags& f) {
   command.add_option(
       kMethod, f.method,
-      "how to choose: fisher removes the neurons and heads with the least effect on the loss; the "
-      "others set weights to 0, for a smaller but NOT faster model: magnitude the smallest "
-      "weights; movement, with --tune, the weights that training moves towards 0; soft, with "
-      "--tune, such weights too, but --penalty determines how many");
+      "fisher: remove the neurons and heads with the least effect on the loss. The other methods "
+      "set weights to 0, for a smaller but NOT faster model: magnitude: the smallest weights; "
+      "movement (with --tune): the weights that training moves towards 0; soft (with --tune): as "
+      "movement, but --penalty determines how many");
   command
       .add_option(kPenalty, f.penalty,
-                  "with soft: strength of the penalty; a higher value sets more weights to 0, the "
-                  "resulting sparsity must be found by experiment")
+                  "with soft: strength of the penalty; a higher value sets more weights to 0; find "
+                  "the value for a sparsity by experiment")
       ->capture_default_str();
   command.add_option(
       kSparsity, f.sparsity,

@@ -83,10 +83,11 @@ struct ElectraRunConfig {
 };
 
 // Parses --hparams: a JSON object, or the path of a file that ends in .json. Missing fields get the
-// original's defaults; for base and large, the paper's values that the original has in comments;
-// with debug, its debug values. Throws UsageError for invalid JSON, unknown names, values of the
-// wrong type or out of range, unless exactly one of do_train and do_eval is set, and for a model
-// name that leaves the folder models/.
+// original's defaults. If model_size is base or large, the paper's values replace these defaults;
+// the original has them only in comments. If debug is true, the original's debug values replace
+// both. Throws UsageError for invalid JSON, unknown names, values of the wrong type or out of
+// range, and a model name that leaves the folder models/. Also throws it unless exactly one of
+// do_train and do_eval is set.
 ElectraRunConfig parse_electra_hparams(const std::string& given, const std::string& data_dir,
                                        const std::string& model_name);
 

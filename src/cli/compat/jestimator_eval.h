@@ -9,9 +9,9 @@ namespace smelt::cli {
 void evaluate_jestimator(const JestimatorFlags& flags, const StartingPoint& start);
 
 // Evaluates each new checkpoint in model_dir, oldest first, writes TensorBoard scalars to
-// <model_dir>/<eval_label>, and keeps the checkpoints with the best scores there. As in the
-// original, the oldest checkpoint is skipped, because the training may delete it at any time. Ends
-// after the checkpoint of --max_train_steps, or by a signal.
+// <model_dir>/<eval_label>, and keeps the checkpoints with the best scores there. Skips the oldest
+// checkpoint, as the original does, because the training may delete it at any time. Ends after the
+// checkpoint of --max_train_steps, or by a signal.
 void follow_jestimator(const JestimatorFlags& flags);
 
 }  // namespace smelt::cli

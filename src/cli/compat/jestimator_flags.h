@@ -30,7 +30,7 @@ struct JestimatorFlags {
   JestimatorOptimizer optimizer;
   std::optional<std::int64_t> mask_token_id;
   double mask_rate = 0.15;
-  std::optional<std::int64_t> num_labels, num_special_tokens;  // for other modules
+  std::optional<std::int64_t> num_labels, num_special_tokens;  // for other modules; not used
   std::optional<std::int64_t> relative_attention_max_distance;
 
   std::string mode, model_dir, checkpoint_path;  // empty mode: inferred from the other flags

@@ -77,8 +77,8 @@ void print_judged(const std::string& text, const std::vector<execution::JudgedTo
       found = true;
     }
   if (found) return;
-  std::cout << "    nothing found from " << rounded(100 * flags.threshold, 1)
-            << " % on; the likeliest: ";
+  std::cout << "    no token with a probability of " << rounded(100 * flags.threshold, 1)
+            << " % or more; the highest is ";
   print(*std::ranges::max_element(tokens, {}, &execution::JudgedToken::probability));
 }
 

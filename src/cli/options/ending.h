@@ -8,7 +8,7 @@
 namespace smelt::cli {
 
 struct Ending {
-  int code;  // of base/exit_codes.h
+  int code;  // an exit code of base/exit_codes.h
   std::string text;
 };
 

@@ -64,10 +64,10 @@ void add_reduction_flag(CLI::App& command, RunFlags& flags) {
                  {"global", model::Reduction::global},
                  {"per_replica", model::Reduction::per_replica}});
           },
-          "gradients of several devices: per_replica (as the original): each clips its own "
-          "gradient, "
-          "then they are summed; global: one loss and one clip; auto: as in the resumed run; for a "
-          "new run per_replica, or global if a mesh splits parameters")
+          "how several devices clip gradients: per_replica (as the original): each device clips "
+          "its own gradient, then they are summed; global: the gradient of the whole batch is "
+          "clipped; auto: as in the resumed run; for a new run per_replica, or global if a mesh "
+          "splits parameters")
       ->default_str("auto");
 }
 

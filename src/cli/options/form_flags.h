@@ -19,8 +19,9 @@ struct RunFlags {
   std::optional<model::Reduction> reduction = {};
 
   // Returns the device configuration. The device is --device; without it, the TPU if `tpu_cores` is
-  // set, else "auto" (pjrt/hardware.h). The device count is --devices; without it, `tpu_cores`, all
-  // devices of a TPU or GPU that "auto" has found, or 1.
+  // set, else "auto" (pjrt/hardware.h). The device count is the first of these that is known:
+  // --devices, `tpu_cores`, and the number of devices of a TPU or GPU that "auto" has found.
+  // Otherwise it is 1.
   model::DeviceConfig on(std::optional<std::int64_t> tpu_cores = {}) const;
   // Returns the configuration for `devices` TPU devices, even if this machine has no TPU.
   model::DeviceConfig on_tpu(std::int64_t devices) const {

@@ -51,7 +51,7 @@ std::string what_was_meant(const CLI::App* command, const std::string& flag) {
   if (flag.starts_with("--") && command->get_option_no_throw("--set") != nullptr &&
       !nearest_name(flag, known))
     return str(
-        "a field of the recipe goes behind --set, as --set train.steps=10; `smelt help "
+        "set a recipe field with --set, such as --set train.steps=10; `smelt help "
         "recipe` lists the fields, `",
         full_name(command), " --help` the flags");
   constexpr std::size_t kFew = 30;
@@ -124,7 +124,7 @@ std::string field_meant(const CLI::App* command, const std::string& flag, const 
   std::ranges::replace(name, '-', '_');
   const std::string field = field_named ? field_named(name) : "";
   if (field.empty()) return {};
-  return str("recipe fields go behind --set: --set ", field, "=",
+  return str("recipe fields are set with --set: --set ", field, "=",
              value.empty() || value.starts_with("-") ? "VALUE" : value);
 }
 

@@ -90,7 +90,8 @@ void add_document_flags(CLI::App& command, text::DocumentOptions& o, const std::
       .add_option_function<std::string>(
           "--sentences",
           [&o](const std::string& word) { o.sentences = text::parse_sentences(word); },
-          "lines: one sentence per line; prose: split by Unicode's rules")
+          "lines: one sentence per line; prose: paragraphs, split into sentences by Unicode's "
+          "rules")
       ->default_str("lines");
   command
       .add_option_function<std::string>(

@@ -26,8 +26,8 @@ void each_input_line(const std::function<void(std::string line)>& take,
                      const std::function<void()>& before_wait);
 
 struct TextSource {
-  std::vector<std::string> texts;  // of --text
-  TextFile file;  // of --input; if it has no path and there is no --text, standard input is read
+  std::vector<std::string> texts;  // values of --text
+  TextFile file;  // file of --input; without a path and without --text, standard input is read
 };
 // Adds --text, --input, --format and --field.
 void add_text_source(CLI::App& command, TextSource& source, const std::string& help_of_text);

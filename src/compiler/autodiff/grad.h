@@ -24,8 +24,8 @@ std::vector<Tensor> pullback(std::span<const Tensor> results, std::span<const Te
 // The paths through the graph that count as a dependency.
 enum class Along {
   values,     // every path
-  unstopped,  // paths without stop_gradient; an op on such a path must have a gradient
-  gradients,  // paths without stop_gradient through floating-point tensors only
+  unstopped,  // paths without stop_gradient, along which grad() differentiates
+  gradients,  // paths without stop_gradient, and with floating-point tensors only
 };
 // Returns the nodes of the graph that depend on a tensor in `from` along paths of the kind `along`.
 std::unordered_set<const Node*> dependents(const Graph& graph, std::span<const Tensor> from,

@@ -122,10 +122,11 @@ namespace smelt::compiler {
 // Maps tensors of one graph to tensors of another.
 using NodeMap = std::unordered_map<Tensor, Tensor>;
 // Copies the nodes that `results` depend on into `graph`, except tensors already in `map`, and adds
-// the copies to `map`. All arguments must be in `map`. Returns the copied results.
+// the copies to `map`. `map` must contain every argument that `results` depend on. Returns the
+// copied results.
 std::vector<Tensor> copy_nodes(std::span<const Tensor> results, Graph& graph, NodeMap& map);
-// Copies the computation of `results` from `arguments` into a region. Any tensors may serve as its
-// arguments, in this order.
+// Returns a region that computes `results` from `arguments`, a copy of that part of the graph.
+// `arguments` may be any tensors; they become the region's arguments, in this order.
 std::shared_ptr<const Region> region_of(std::span<const Tensor> arguments,
                                         std::span<const Tensor> results);
 

@@ -47,7 +47,7 @@ Tensor bitwise_not(Tensor x);
 Tensor is_finite(Tensor x);  // returns pred
 Tensor convert(Tensor x, DType dtype);
 // Converts a weight to a narrower type for a matmul. Unlike convert(), does not round the gradient
-// to the narrow type: the gradient rules of matmuls and sums yield it in the type of x.
+// to the narrow type: the gradient rules of matmuls and sums compute it in the type of x.
 Tensor rounded(Tensor x, DType dtype);
 Tensor bitcast_convert(Tensor x, DType dtype);  // types of equal size
 Tensor stop_gradient(Tensor x);

@@ -41,19 +41,19 @@ void emit_as(const Node& node, HloWriter& writer) {
 }
 
 // ---- shape rules for Op::infer ----
-// Each function returns the shape of the first operand. Throws UsageError if the operands do not
-// satisfy the condition in the function's comment.
+// Each function returns the shape of the first operand. It throws UsageError if the operands are
+// not as the comment after its declaration requires.
 std::vector<Shape> same_as_first(const Node& node);
 std::vector<Shape> same_float(const Node& node);     // one floating-point operand
 std::vector<Shape> same_number(const Node& node);    // one numeric operand
 std::vector<Shape> same_bits(const Node& node);      // integer or pred operands of equal shape
 std::vector<Shape> equal_numbers(const Node& node);  // numeric operands of equal shape
 
-// Throw UsageError, respectively, unless the shape has a floating-point type, unless it has a
-// numeric type, unless both have the same element type, and unless both also have the same
-// dimensions.
+// Throw UsageError unless the shape has a floating-point type, or a numeric type.
 void require_float(std::string_view where, const Shape& shape);
 void require_number(std::string_view where, const Shape& shape);
+// Throw UsageError unless both shapes have the same element type. require_equal() also requires the
+// same dimensions.
 void require_same_dtype(std::string_view where, const Shape& a, const Shape& b);
 void require_equal(std::string_view where, const Shape& a, const Shape& b);
 

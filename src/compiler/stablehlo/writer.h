@@ -21,9 +21,9 @@ std::string hlo_type(const Shape& shape);
 std::string hlo_dims(const Dims& dims);
 // Returns "[0, 1]".
 std::string hlo_list(const Dims& dims);
-// Returns "dense<…> : tensor<…>". `bytes` holds all elements in row-major order, or one element for
-// all. The text is exact: finite floats are printed with enough digits to read back the same bits,
-// others as bits.
+// Returns "dense<…> : tensor<…>". `bytes` holds all elements in row-major order, or a single one if
+// all are equal. The text is exact: finite floats are printed with enough digits to read back the
+// same bits, others as bits.
 std::string hlo_dense(const Shape& shape, const std::vector<std::byte>& bytes);
 
 // Returns `#sdy.sharding<@mesh, [{"data"}, {}]>`. Throws UsageError if the rank is wrong, an axis

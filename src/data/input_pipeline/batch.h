@@ -34,8 +34,8 @@ struct HostArray {
 struct Batch {
   std::int64_t rows = 0;
   std::vector<HostArray> arrays;  // in the order of the features
-  // The packed form of the batch (data/input_pipeline/pack.h), or null. On several hosts, the rows
-  // of a host may be other sequences in it.
+  // The packed form of the batch (data/input_pipeline/pack.h), or null. In a multi-host run it may
+  // contain other sequences than this host's part of the unpacked batch.
   std::shared_ptr<const Batch> packed = {};
 };
 

@@ -1,5 +1,6 @@
-// Reads the description of record files, <first file>.json or smelt-data.json in a reserved folder
-// (docs/reference/formats/description.md), which stores how they were made.
+// Reads the description of record files, which stores how they were made
+// (docs/reference/formats/description.md). It is <first file>.json, or smelt-data.json in a folder
+// that is reserved for the files.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +54,7 @@ void warn_of_unknown_tokens(const DataDescription& description);
 struct ExpectedData {
   std::uint64_t examples = 0;
   std::string vocab;                                   // the model's vocabulary; empty: not known
-  std::vector<std::pair<std::string, Json>> settings;  // with the description's field names
+  std::vector<std::pair<std::string, Json>> settings;  // by the description's field names
 };
 // Throws UsageError with the described and the expected value if they differ.
 void check_description(const DataDescription& description, const ExpectedData& expected);

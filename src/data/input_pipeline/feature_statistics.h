@@ -20,7 +20,7 @@ struct FeatureStatistics {
 
   io::ExampleFeature feature;    // name, kind and number of values in the first record
   std::uint64_t values = 0;      // in all records
-  std::uint64_t zeros = 0;       // zero values; empty ones for byte strings
+  std::uint64_t zeros = 0;       // values that are zero, or byte strings that are empty
   std::uint64_t not_finite = 0;  // reals that are infinite or NaN
   // Ranges of the integers (or of the lengths of byte strings) and of the finite reals; unset if
   // there are no values.

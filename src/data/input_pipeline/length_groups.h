@@ -23,9 +23,9 @@ struct LengthGroups {
 };
 
 // The steps in the same group as a step. All their batches are in one epoch, so that no example
-// occurs twice in a group; a batch that contains the end of an epoch is a group of its own. An
-// epoch with four or more such batches has at least four groups, because with fewer the same
-// examples would be in a batch together in each epoch.
+// occurs twice in a group; a batch that contains the end of an epoch is a separate group. An epoch
+// that contains four or more whole batches has at least four groups. With fewer groups, the same
+// examples would be in a batch together in every epoch.
 struct StepGroup {
   std::uint64_t first = 0, count = 1;
 };

@@ -22,17 +22,18 @@ struct PackingPlan {
   std::string tokens;              // the feature [S] whose nonzero values are the tokens
   std::int64_t length = 0;         // S: tokens per row
   std::int64_t batch_size = 0;     // sequences in a step over all devices
-  std::int64_t devices = 1;        // number of parts of a batch: adjacent sequences
-  std::int64_t micro_batches = 1;  // number of parts of a device's sequences: every n-th one
+  std::int64_t devices = 1;        // a batch is split into this many parts of adjacent sequences
+  std::int64_t micro_batches = 1;  // a device's part is split into this many: every n-th sequence
   std::int64_t rows = 0;           // packed rows per shard
   // choose_rows() sets these from the batches that it reads.
   double fitting = 1;             // the share of the batches that fits into `rows`
-  double time = 1;                // the mean time of a step, over its time without packing
+  double time = 1;                // the mean time of a step divided by its time without packing
   std::uint32_t lengths_crc = 0;  // a checksum of the sequences' lengths
 
   std::int64_t shards() const { return devices * micro_batches; }
   std::int64_t shard_size() const { return batch_size / shards(); }  // sequences per shard
-  // Returns the number of slots per sequence, rounded up: the last slots of a shard may be unused.
+  // Returns the number of slots (token positions of the packed rows) per sequence. It is rounded
+  // up, so the last slots of a shard may be unused.
   std::int64_t slots() const { return (rows * length - 1) / shard_size() + 1; }
 };
 
@@ -42,8 +43,9 @@ std::optional<std::vector<std::int64_t>> sequence_lengths(const HostArray& token
 
 // The place of a batch's sequences.
 struct PackedPlaces {
-  std::vector<std::int64_t> order;  // by place in the packed batch: the sequence in the given batch
-  std::vector<std::int64_t> starts;  // by place in the packed batch: the slot of its first token
+  // For each place in the packed batch, the index of its sequence in the given batch.
+  std::vector<std::int64_t> order;
+  std::vector<std::int64_t> starts;  // for each place, the slot of its sequence's first token
   std::int64_t rows = 0;             // rows that the fullest shard needs
 };
 // Deals and places sequences of these lengths.

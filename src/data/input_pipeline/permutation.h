@@ -9,7 +9,7 @@ namespace smelt::data {
 
 class Permutation {
  public:
-  // `number` distinguishes the permutations of one key, such as the epoch.
+  // `number`, such as the epoch, selects one of the permutations of the key.
   Permutation(std::uint64_t size, std::uint64_t key, std::uint64_t number);
 
   // Returns the position of `index` < size, which is also < size. Each position is returned for

@@ -48,7 +48,7 @@ class Prefetch {
   PrefetchOptions options_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::uint64_t next_, claimed_;  // steps: next to return, next to read
+  std::uint64_t next_, claimed_;  // the next step to return, and the next step to read
   std::map<std::uint64_t, Result> ready_;
   bool stopped_ = false;
   std::vector<std::jthread> threads_;

@@ -46,7 +46,7 @@ class RecordIndex {
   std::uint64_t size() const { return first_.back(); }
   const std::vector<std::string>& files() const { return open_.paths(); }
   std::uint64_t first_of(std::size_t file) const { return first_[file]; }
-  std::uint64_t bytes() const;  // of all files
+  std::uint64_t bytes() const;  // total size of all files
 
   // Calls use(record, data) for the records [first, first + count), numbered over all files, after
   // verifying the checksum. Adjacent records are read at once. `buffer` can be reused between calls
@@ -90,7 +90,7 @@ class RecordIndex {
   std::uint64_t offset(std::size_t file, std::uint64_t record_in_file) const;
   File learn(const std::string& path);
 
-  std::vector<std::uint64_t> first_{0};  // number of each file's first record, and the total
+  std::vector<std::uint64_t> first_{0};  // number of each file's first record; last, the total
   std::vector<File> layouts_;
   std::atomic_flag said_;  // set after logging that a file has no index
   mutable OpenFiles open_;

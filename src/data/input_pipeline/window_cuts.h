@@ -40,8 +40,8 @@ std::unique_ptr<WindowCuts> windows_across_documents(const TokenFiles& files, st
                                                      std::uint64_t seed);
 
 // Splits each document from its first token on into windows of `length` tokens and a shorter last
-// one, both for training and in order. Needs 16 bytes of memory per document. Throws UsageError if
-// a file does not store document ends.
+// one, both for training and for evaluation. Needs 16 bytes of memory per document. Throws
+// UsageError if a file does not store document ends.
 std::unique_ptr<WindowCuts> windows_within_documents(const TokenFiles& files, std::uint64_t length);
 
 }  // namespace smelt::data

@@ -44,7 +44,7 @@ struct BertStatistics : KindStatistics {
 
   BertShape shape;
   std::uint64_t tokens = 0;       // not padding
-  std::uint64_t predictions = 0;  // with a weight above 0
+  std::uint64_t predictions = 0;  // predictions with a weight above 0
   std::uint64_t random_next = 0;  // records in which B does not follow A
   std::int32_t largest_id = 0;
   std::vector<std::uint64_t> lengths;         // [n]: number of examples with n tokens

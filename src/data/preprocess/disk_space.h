@@ -15,7 +15,8 @@ struct SpaceNeeded {
   std::uint64_t work = 0, outputs = 0;
 };
 
-// `sizes` are the sizes of the job's inputs; `passes` is how often each input is drawn from.
+// `sizes` are the sizes of the job's inputs; `passes` is the number of times that examples are
+// drawn from each input.
 SpaceNeeded space_needed(const CheckedJob& checked, const std::vector<std::uint64_t>& sizes,
                          std::uint64_t passes);
 

@@ -1,5 +1,6 @@
-// First half of the shuffled order: tokenizes the documents once and writes them to disk by random
-// key, so that any consecutive key ranges are a random sample of the corpus.
+// First half of the shuffled order (data/preprocess/shuffled_order.h): tokenizes the documents once
+// and writes them to disk by random key, so that any consecutive key ranges are a random sample of
+// the corpus.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,7 @@ struct DocumentGroup {
   std::vector<std::uint64_t> numbers;
 };
 
-// The ranges [first, last) of the spill files.
+// The indices [first, last) of some ranges of the spill files.
 struct SpillRanges {
   std::size_t first = 0, last = 0;
 };

@@ -17,8 +17,8 @@ struct ElectraOptions {
 
 // Builds ELECTRA examples. In the shuffled order, the target length of a document's first example
 // is drawn when the document begins; the original program draws it after the previous example.
-// ExampleCounts: [0] tokens of the examples, [1] examples with one segment, then each token of the
-// vocabulary in the segments.
+// ExampleCounts: [0] tokens of the examples, [1] examples with one segment, [2 + id] how often
+// token `id` occurs in the segments.
 class ElectraBuilder final : public ExampleBuilder {
  public:
   // The tokenizer must outlive the builder. Throws UsageError if the vocabulary lacks special

@@ -119,7 +119,7 @@ void check_no_other_set(const ExampleFiles& files) {
 
 void check_companion(const std::string& path, bool ours, bool replaces, const std::string& of,
                      std::string_view what) {
-  require(ours, str(path, " is not ", what, ", but the one of ", of, " would replace it"),
+  require(ours, str(path, " is not ", what, ", but would be replaced by the one of ", of),
           "move it away, or choose another name");
   require(replaces, str(path, " exists already, but ", of, " does not"),
           "choose another name, remove the file, or use --overwrite");

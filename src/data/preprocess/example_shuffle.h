@@ -1,6 +1,6 @@
-// Second half of the shuffled order: draws examples from one sample of the corpus after another,
-// writes them to disk by random key, and outputs them sorted by key, which is a uniform shuffle of
-// all examples.
+// Second half of the shuffled order (data/preprocess/shuffled_order.h): draws examples from one
+// sample of the corpus after another, writes them to disk by random key, and outputs them sorted by
+// key, which is a uniform shuffle of all examples.
 #pragma once
 
 #include <cstdint>

@@ -103,9 +103,9 @@ class SpillWriter {
 
 // How to split ranges that are too large.
 struct SplitOptions {
-  std::string folder, name;  // of the new files: folder/name-2, …
+  std::string folder, name;  // where to write the new files: folder/name-2, …
   std::uint64_t limit = 0;   // maximum bytes of a range
-  std::size_t fan_out = 2;   // maximum number of ranges to split one into
+  std::size_t fan_out = 2;   // maximum number of parts that a range is split into
   std::size_t least_chunk = 0, most_chunk = 0;
   std::size_t memory = 0;  // bytes for buffers
   int threads = 1;

@@ -18,7 +18,7 @@ struct GlueTest {
 };
 
 struct GlueTask {
-  std::vector<std::string> names;  // the first is ELECTRA's, the second the download's folder
+  std::vector<std::string> names;  // ELECTRA's name first, then the name of the download's folder
   io::Problem problem = io::Problem::single_label;
   std::vector<std::string> labels = {};  // in ELECTRA's order; empty for regression
   text::Header header = text::Header::skipped;

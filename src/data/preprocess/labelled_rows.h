@@ -21,7 +21,7 @@ struct LabelledFiles {
   std::string input;  // comma-separated files or patterns
   text::FileFormat format = text::FileFormat::by_name;
   std::string text = "text", pair = {}, label = "label";  // column names; empty: do not read
-  text::Header header = text::Header::names;              // of TSV and CSV files
+  text::Header header = text::Header::names;              // first line of TSV and CSV files
   std::string id = {};                                    // optional column with the row's id
   bool words = false;                                     // labels are per word: see words_in()
   bool lists = false;  // a label may be a JSON list of several labels

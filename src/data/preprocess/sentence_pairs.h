@@ -34,7 +34,7 @@ struct MaskVocabulary {
 };
 
 struct Mask {
-  std::uint32_t position = 0;    // in [CLS] A [SEP] B [SEP]
+  std::uint32_t position = 0;    // index in [CLS] A [SEP] B [SEP]
   std::int32_t replacement = 0;  // token that replaces the original one in the model's input
 };
 

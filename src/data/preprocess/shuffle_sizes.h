@@ -31,7 +31,7 @@ struct ShuffleSizes {
   std::size_t encoded_bytes = std::size_t{16} << 20;
   std::size_t batch_bytes = 1 << 20;  // text that a thread tokenizes at once
   std::size_t least_chunk = 16 << 10, most_chunk = 64 << 10;  // limits of one write to a range
-  // Minimum of --memory. Half of it is for memory that is not included in these sizes.
+  // Minimum of --memory. Half of it is reserved for memory that these sizes do not count.
   std::size_t least_memory = std::size_t{256} << 20;
 };
 

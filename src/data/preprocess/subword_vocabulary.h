@@ -12,8 +12,8 @@ namespace smelt::data {
 
 // Trains job.type, which must be unigram, bpe or byte_bpe. The five special tokens come first, then
 // job.trainer.reserved and [unusedN]; if the text gives too few pieces, more [unusedN] follow. Adds
-// to the summary's words. Throws UsageError if the text has no words, or if the size is too small
-// for the text's characters.
+// the number of words in the text to `summary.words`. Throws UsageError if the text has no words,
+// or if the size is too small for the text's characters.
 text::SubwordFile train_subword_vocabulary(const VocabularyJob& job, text::SampledLines& lines,
                                            VocabularySummary& summary);
 

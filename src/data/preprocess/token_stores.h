@@ -15,7 +15,7 @@ namespace smelt::data {
 
 struct TextTokensJob {
   text::DocumentOptions text;
-  std::string vocab;  // of any tokenizer (text/tokenizers/tokenizer.h)
+  std::string vocab;  // vocabulary of any tokenizer (text/tokenizers/tokenizer.h)
   text::TokenizerFlags tokenizer;
   std::string document_end;  // piece to append to each document; empty: none
   std::string output;

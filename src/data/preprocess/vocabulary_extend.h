@@ -26,7 +26,7 @@ struct ExtendSummary {
   std::int64_t unused = 0;  // [unusedN] or [UNUSED_N] tokens in the original vocabulary
   std::vector<std::pair<std::string, std::int64_t>>
       added;  // words and the number of pieces each saves in the text
-  std::int64_t pieces_before = 0, pieces_after = 0;    // of the whole text
+  std::int64_t pieces_before = 0, pieces_after = 0;    // number of pieces of the whole text
   std::int64_t unknown_before = 0, unknown_after = 0;  // words that are [UNK]
 };
 

@@ -35,8 +35,9 @@ std::vector<std::string> metric_names();
 // another type; the message then names the example (from 1).
 ScoreOf metric_of(std::string_view metric, const JsonValues& predicted, const JsonValues& wanted);
 
-// Examples that are lists of word labels, as one example per word. A word without a prediction (the
-// list is shorter, or has null) has the prediction "", which is wrong and not counted as a class.
+// The labels of the words of all examples, one after another. If a word has no prediction, because
+// the list of predictions is shorter or has null there, its prediction is "", which is wrong and
+// not counted as a class.
 struct WordLabels {
   JsonValues predicted, wanted;
   // Index of each example's first word; one more entry than examples.

@@ -10,8 +10,8 @@
 
 namespace smelt::evaluation {
 
-// Categories of time, as in ml-goodput (BadputType of AI-Hypercomputer/ml-goodput-measurement);
-// `step` is its productive time.
+// Categories of time, as in ml-goodput (BadputType of AI-Hypercomputer/ml-goodput-measurement). The
+// category `step` is productive time, which ml-goodput counts as goodput.
 enum class GoodputBucket {
   step,
   device,       // opening the device

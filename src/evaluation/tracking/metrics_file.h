@@ -15,7 +15,7 @@
 namespace smelt::evaluation {
 
 inline constexpr const char* kMetricsFile = "metrics.jsonl";
-// In the same folder: a line for each checkpoint that was evaluated after training.
+// A file in the same folder with a line for each checkpoint that was evaluated after training.
 inline constexpr const char* kEvaluationsFile = "evaluations.jsonl";
 
 using Record = OrderedJson;

@@ -1,5 +1,5 @@
-// The HTML report on runs: curves, goodput, evaluations, predictions on held-out examples and
-// mistakes, filled masks, labelled rows, data and settings.
+// The HTML report on runs. It has sections for curves, goodput, evaluations, predictions on
+// held-out examples and their mistakes, filled masks, labelled rows, data and settings.
 #pragma once
 
 #include <string>

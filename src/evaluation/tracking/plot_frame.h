@@ -6,7 +6,8 @@
 
 namespace smelt::evaluation {
 
-// In units of the SVG view box, which are CSS pixels on a narrow screen.
+// The size of a plot and its margins, in units of the SVG view box. A unit is a CSS pixel on a
+// narrow screen.
 inline constexpr double kPlotWidth = 460, kPlotHeight = 250, kPlotLeft = 58, kPlotRight = 14,
                         kPlotTop = 12, kPlotBottom = 34;
 

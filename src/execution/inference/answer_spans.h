@@ -24,7 +24,7 @@ struct TextQuestion {
 
 struct FoundAnswer {
   std::string text;  // empty: predicts "no answer"
-  std::string best;  // best span, even if `text` is empty; empty: the text has no tokens
+  std::string best;  // best span, even if `text` is empty; empty only if the context has no tokens
   std::size_t begin = 0, end = 0;  // byte range of `best` in the context
   // probability of `text`: softmax over the 20 best spans and, if allowed, no answer
   double probability = 0;

@@ -54,8 +54,8 @@ class Classifier {
              std::shared_ptr<const void> owner = {});
 
   // Returns, for each text in order, job().labels.outputs() numbers: class probabilities, or the
-  // predicted value for a regression. For token_labels returns that many numbers for each word
-  // (words_in()) that was not truncated. Not for answer_spans.
+  // predicted value for a regression. For token_labels returns labels.outputs() numbers for each
+  // word (words_in()) that was not truncated. Not for answer_spans.
   std::vector<std::vector<float>> classify(std::span<const PairOfTexts> texts);
   // Does the same for tokenized texts of at most most_tokens tokens. For token_labels each text
   // needs TextPairIds::words. For answer_spans returns two logits for each position in

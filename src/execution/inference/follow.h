@@ -36,10 +36,10 @@ struct FollowJob {
 
 // Evaluates checkpoints until the last step is evaluated, or until next() returns nullopt and the
 // run is finished. The run is finished if metrics.jsonl ends with the end record of a run with this
-// last step. If the record is older than this call, no process may work in model_dir, because the
-// run may have been resumed. Skips damaged checkpoints and those that the run has deleted in the
-// meantime, and logs this. Throws UsageError if the folder is locked, and Stopped on SIGTERM,
-// SIGINT or SIGHUP.
+// last step. An end record that is older than this call does not count while a process works in
+// model_dir, because the run was resumed. Skips damaged checkpoints and those that the run has
+// deleted in the meantime, and logs this. Throws UsageError if the folder is locked, and Stopped on
+// SIGTERM, SIGINT or SIGHUP.
 void follow_checkpoints(const FollowJob& job);
 
 }  // namespace smelt::execution

@@ -47,9 +47,9 @@ struct RowModelOptions {
 // tokens, and numbers of rows and of positions rounded up to powers of two.
 class RowModel {
  public:
-  // Returns the prediction for rows of this many tokens and positions. Its features are input_ids,
-  // input_mask, segment_ids and, if rows have them, masked_lm_positions and masked_lm_ids; or only
-  // inputs, padded with 0.
+  // Returns the prediction for rows of this many tokens and positions. An encoder's features are
+  // input_ids, input_mask, segment_ids and, if rows have them, masked_lm_positions and
+  // masked_lm_ids. A T5 has the single feature `inputs`, padded with 0.
   using Predictions = std::function<model::Prediction(std::int64_t tokens, std::int64_t positions)>;
   // The padded shape and the results.
   struct Predicted {

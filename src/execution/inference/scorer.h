@@ -33,9 +33,8 @@ struct HeldOut {
 struct Evaluation {
   std::int64_t global_step = 0;
   std::int64_t examples = 0;
-  double loss =
-      // Mean loss over all items; with as_original, the mean of the batches' losses.
-      0;
+  // Mean loss over all items; with as_original, the mean of the batches' losses.
+  double loss = 0;
   std::vector<model::MeasuredValue> measures;  // over all batches: losses, then metrics
 
   // Returns the metric with this name, which must exist.

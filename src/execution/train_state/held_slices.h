@@ -10,8 +10,9 @@
 
 namespace smelt::execution {
 
-// Returns all slices of all saved tensors over all processes, in the form of HostState, each with
-// the client's indices of the processes that hold it. The result is the same on every process.
+// Returns the slices of all saved tensors on all processes, with the names and bounds that they
+// have in HostState::tensors. OwnedSlice::holders are the processes that have the slice, as the
+// client numbers them (Client::process_of()). The result is the same on every process.
 std::vector<checkpoint::OwnedSlice> held_slices(const model::StateLayout& layout,
                                                 const model::ShardingPlan& placement,
                                                 const pjrt::Client& client);

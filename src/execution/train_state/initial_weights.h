@@ -38,8 +38,8 @@ std::string other_vocabulary(const checkpoint::PretrainedWeights& given, const s
 // that the pretrained weights lack. Returns "" if they have all of them.
 std::string missing_encoder_parameters(const InitialWeights& taken);
 
-// Returns a table of the numbers of loaded, resized, random and unused parameters, with a few names
-// of the resized, random and unused ones. Omits these three lines if their number is 0.
+// Returns a table of the numbers of loaded, resized, random and unused parameters. The lines of the
+// last three also show a few names, and are omitted if their number is 0.
 std::string table_of(const InitialWeights& taken);
 
 }  // namespace smelt::execution

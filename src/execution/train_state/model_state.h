@@ -34,7 +34,8 @@ class ModelState {
                             const model::StateLayout& layout, const io::TensorMap& tensors,
                             const std::string& where);
 
-  // Moves the first results of a program, which are the layout's tensors, out of `results`.
+  // Creates the state from the first results of a program, which must be the layout's tensors.
+  // Moves them out of `results`.
   static ModelState of_results(const pjrt::Client& client, const model::ShardingPlan& placement,
                                const model::StateLayout& layout,
                                std::vector<std::vector<pjrt::Buffer>>& results);

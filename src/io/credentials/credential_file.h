@@ -35,8 +35,8 @@ std::string gcloud_folder();
 std::string gcloud_credentials_path();
 
 // Sets GOOGLE_GCLOUD_ADC_PATH_OVERRIDE if it is not set, so that Google's client for gs:// uses the
-// same credentials file as smelt; by itself it ignores CLOUDSDK_CONFIG. Must be called before the
-// program starts a thread, because threads may read the environment.
+// same credentials file as smelt; Google's client ignores CLOUDSDK_CONFIG, which smelt respects.
+// Must be called before the program starts a thread, because threads may read the environment.
 void lead_google_client_to_gcloud();
 
 // How to replace credentials that cannot be used.

@@ -32,7 +32,8 @@ inline bool is_true(const Json& object, const char* name) {
   return object.is_object() && found != object.end() && *found == true;
 }
 
-// Parts of Google resource names: "projects/p/locations/z/nodes/n" -> "n", and "z".
+// Return the last part ("n") and the zone ("z") of a Google resource name such as
+// "projects/p/locations/z/nodes/n".
 inline std::string last_part(const std::string& name) { return name.substr(name.rfind('/') + 1); }
 inline std::string zone_in(const std::string& name) {
   constexpr std::string_view kBefore = "/locations/";

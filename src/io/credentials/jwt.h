@@ -9,7 +9,8 @@
 
 namespace smelt::io {
 
-// Encodes bytes as base64: RFC 4648, section 4 with padding, and section 5 without.
+// Encode bytes by RFC 4648: base64() by section 4, with padding, and base64url() by section 5,
+// without padding.
 std::string base64(std::string_view bytes);
 std::string base64url(std::string_view bytes);
 

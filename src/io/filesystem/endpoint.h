@@ -12,7 +12,7 @@ struct Endpoint {
   std::string host;             // with port; "" is Google's or Amazon's default server
   std::string region;           // S3 region; "" if it has to be looked up
   std::string no_secrets = {};  // reason why no credentials are sent; "" if they may be
-  std::string remedy = {};      // what the user can do about no_secrets; "" if that is empty
+  std::string remedy = {};      // hint for the user if no_secrets is set, else ""
 
   std::string options() const;  // returns "" or "?name=value&…" in Arrow's syntax
 };

@@ -87,15 +87,15 @@ class OutputFile {
   std::string partial_;  // temporary name; empty after commit() and for a device or pipe
   WriteBuffer buffer_;   // bytes not yet written
   Descriptor file_;
-  std::shared_ptr<RemoteWriter> remote_;  // used instead of these for an object
+  std::shared_ptr<RemoteWriter> remote_;  // used instead of the members above for an object
 };
 
 // Returns the final name of a temporary OutputFile or OutputDirectory: "f" for
 // "f.partial-0123456789abcdef". Returns nullopt for any other name.
 std::optional<std::string_view> place_of_partial(std::string_view name);
 
-// Removes temporary files that killed processes left for these local paths. Files that a running
-// process still writes hold a lock (flock) and are kept. Does nothing on file systems without locks
+// Removes temporary files that killed processes left for these local paths. A file that a running
+// process still writes is locked (flock) and is kept. Does nothing on file systems without locks
 // and on object stores.
 void remove_abandoned(const std::vector<std::string>& paths);
 // Removes all abandoned temporary files in this folder.

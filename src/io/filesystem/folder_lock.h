@@ -24,8 +24,8 @@ Locked lock_file(const Descriptor& file, const std::string& path);
 Locked lock_or_warn(const Descriptor& file, const std::string& path, std::string_view what,
                     bool* has_locks = nullptr);
 
-// Maximum number of attempts to open and lock a file that another process keeps removing, before
-// SystemError is thrown.
+// Maximum number of attempts to open and lock a file, if another process removes it again each
+// time. Then SystemError is thrown.
 constexpr int kMostLockTries = 100;
 [[noreturn]] void throw_vanishing(const std::string& path);
 
@@ -66,9 +66,11 @@ class FolderLock {
   std::unique_ptr<RemoteLock> remote_;  // used instead of file_ on an object store
 };
 
-// A lock for reading and rewriting one file. Other processes wait for a limited time, because a
-// suspended process keeps its lock; waiting and giving up are logged. The lock file `path` is
-// removed at the end. Does nothing on an object store.
+// A lock for reading and rewriting one file. The constructor waits until another process releases
+// the lock, but at most Patience::at_most, because a suspended process keeps its lock. Then it logs
+// a warning and continues without the lock. It also logs a warning that it waits once
+// Patience::in_silence has passed. The lock file `path` is removed at the end. Does nothing on an
+// object store.
 class FileLock {
  public:
   struct Patience {

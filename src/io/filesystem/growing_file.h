@@ -27,7 +27,8 @@ class GrowingFile {
   // Appends bytes. Throws SystemError if the disk is full; the file may then end with a part of the
   // bytes. For an object, returns at once, and failures are only logged.
   void add(std::string_view bytes);
-  // Writes all pending bytes of the current and the previous object now, and throws if that fails.
+  // Writes all pending bytes of the current object and of the previous one (continue_in()) now, and
+  // throws if that fails.
   void flush() {
     if (completing_) completing_->flush();
     if (object_) object_->flush();
@@ -36,8 +37,8 @@ class GrowingFile {
   // memory and rewritten each time.
   std::uint64_t object_bytes() const { return object_ ? object_->bytes() : 0; }
   // Starts a new object at `path` for everything that is added from now on. Another thread finishes
-  // the previous object and retries if that fails; the next call and the destructor wait for one
-  // last attempt.
+  // the previous object and retries if that fails. The next call of continue_in() and the
+  // destructor wait for a last attempt.
   void continue_in(std::string path);
   const std::string& path() const { return path_; }
 

@@ -54,9 +54,8 @@ class GrowingObject {
   double every_ = 0, took_ = 0;
   Clock::time_point last_;      // when the last write ended
   std::exception_ptr failure_;  // error of the last write
-  std::uint64_t begun_ = 0,
-                asked_ =
-                    0;  // numbers of the latest write and of the latest one requested by flush()
+  std::uint64_t begun_ = 0;     // number of the latest write
+  std::uint64_t asked_ = 0;     // number of the latest write that flush() requested
   bool told_ = false, complete_ = false, ended_ = false;
   std::jthread writing_;  // declared last, because it uses the other members
 };

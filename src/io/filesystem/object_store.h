@@ -62,8 +62,8 @@ bool is_answer(const arrow::Status& status);
 void require_bucket(std::string_view action, const Place& place);
 [[noreturn]] void throw_missing_object(std::string_view action, const Place& place);
 
-// Which objects to list: only those directly in a folder, or all below it. The folder "" is the
-// whole bucket.
+// The objects to list: only those directly in a folder, or also those in its subfolders. The folder
+// "" is the whole bucket.
 enum class Depth { this_folder, all_below };
 // Returns the names of files and folders in a folder. S3 needs one request per thousand names; on
 // Google Cloud Storage, Arrow lists all objects below the folder.

@@ -34,7 +34,8 @@ std::string lower_case_name(std::string_view path);
 std::string parent_path(std::string_view path);
 
 // Marks the end of a literal object name ("gs://b/a?x=1?=", "gs://b/a?x=1?=&scheme=http"):
-// everything before it is part of the name, without options, wildcards or credentials.
+// everything between the bucket and "?=" is the object's name, in which '?' and '*' have no special
+// meaning.
 inline constexpr const char* kLiteralName = "?=";
 
 // The parts of a path on an object store. Names are not percent-decoded.

@@ -15,7 +15,7 @@ struct BitmaskRows {
   std::vector<float> values;  // [K]
   std::vector<std::uint8_t>
       bits;  // [R, C/8 rounded up]: the first of eight elements is the lowest bit
-  std::vector<std::int64_t> offsets;  // [R]: number of values in the rows before
+  std::vector<std::int64_t> offsets;  // [R]: number of values in all earlier rows
 };
 
 // Encodes values [R,C].

@@ -44,9 +44,9 @@ struct ExampleFeature {
 
 class Example {
  public:
-  // Parses a message. As protobuf defines, fields may be in any order, lists packed or not,
-  // repeated fields are merged, and the last of several entries with the same name is used. Throws
-  // UsageError, beginning with `where`, for a malformed message.
+  // Parses a message. Follows protobuf's rules: fields may be in any order, lists may be packed or
+  // not, repeated fields are merged, and the last of several entries with the same name is used.
+  // Throws UsageError, beginning with `where`, for a malformed message.
   Example(std::string_view message, std::string where);
 
   // Returns a feature's values. Throws UsageError that names the feature if it is missing or of

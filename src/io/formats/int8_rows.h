@@ -32,10 +32,10 @@ std::vector<float> int8_values(std::span<const std::int8_t> codes, std::span<con
 // squared values over the sum of squared errors; infinite if there are no errors.
 double signal_to_noise_db(std::span<const float> values, std::span<const float> said);
 
-// Returns a ratio in dB in which the signal of a row is the squared median of its absolute values.
-// So one outlier, which determines the scale, does not count as signal. The ratio of mean squared
-// error to signal is averaged over the rows that have errors. Infinite if no row has errors; minus
-// infinity if the median of such a row is 0.
+// Returns a signal-to-noise ratio in dB that ignores outliers: the signal of a row is the square of
+// the median of its absolute values, so that a single large value, which determines the scale, does
+// not count. The ratio of mean squared error to signal is averaged over the rows that have errors.
+// Returns infinity if no row has errors, and minus infinity if a row with errors has the median 0.
 double middle_to_noise_db(std::span<const float> values, std::span<const float> said,
                           std::size_t rows);
 

@@ -37,7 +37,7 @@ constexpr bool needs_label(Problem problem) {
 // How a text is split into windows for a question, and the maximum length of an answer.
 struct AnswerLimits {
   std::int64_t question_tokens = 64;  // maximum tokens of a question; the rest is truncated
-  std::int64_t doc_stride = 128;      // tokens from the first of a window to the first of the next
+  std::int64_t doc_stride = 128;      // tokens from the start of a window to the start of the next
   std::int64_t answer_tokens = 30;    // maximum tokens of an answer
 
   bool operator==(const AnswerLimits&) const = default;
@@ -47,7 +47,7 @@ template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, AnswerLimits>
 void visit_fields(C& c, Visitor&& visit) {
   visit("question_tokens", c.question_tokens, "tokens that are kept of a question");
-  visit("doc_stride", c.doc_stride, "tokens from the first of a window to the first of the next");
+  visit("doc_stride", c.doc_stride, "tokens from the start of a window to the start of the next");
   visit("answer_tokens", c.answer_tokens, "tokens that an answer may have");
 }
 

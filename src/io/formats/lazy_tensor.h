@@ -41,7 +41,7 @@ struct LazyTensor {
 struct LazyCodes {
   LazyTensor codes, scales;
   std::optional<LazyTensor> input_scale = {};
-  bool of_rows = true;  // whether inputs are quantized too; if not, the matmul uses floats
+  bool of_rows = true;  // whether the inputs are quantized too; false: a float matmul
 };
 
 using LazyTensors = std::map<std::string, LazyTensor, std::less<>>;

@@ -39,8 +39,9 @@ std::vector<T> tensor_values(const TensorView& tensor) {
 // Returns the dtype's name: F32, F64, BF16, F16, I8, I32, I64, U8, U16, U32, U64 or BOOL.
 std::string_view safetensors_dtype(compiler::DType dtype);
 
-// Passes the file to `write` in pieces, without copying tensor data. The same tensors give the same
-// bytes as the official writer: wider dtypes first (so that every tensor is aligned), then by name.
+// Passes the file to `write` in pieces, without copying tensor data. Writes the same bytes as the
+// official writer does for the same tensors: tensors of wider dtypes come first (so that every
+// tensor is aligned), and tensors of the same dtype are sorted by name.
 void write_safetensors(const TensorMap& tensors, const Metadata& metadata,
                        const std::function<void(std::string_view)>& write);
 // Writes tensors that are each read just before they are written.
@@ -55,7 +56,7 @@ std::string safetensors_bytes(const TensorMap& tensors, const Metadata& metadata
 struct SafetensorsHeader {
   struct Place {
     compiler::Shape shape;
-    std::uint64_t offset = 0;  // of the data in the file, in bytes
+    std::uint64_t offset = 0;  // position of the data in the file, in bytes
   };
   std::map<std::string, Place, std::less<>> tensors;
   Metadata metadata;

@@ -63,7 +63,7 @@ class TokenTensors {
   // The bytes that precede the numbers in the last message. A message of the same size that begins
   // with them is decoded without parsing. Empty: unknown.
   std::string before_;
-  std::size_t size_ = 0;  // size of that message
+  std::size_t size_ = 0;  // size of the last message
 };
 
 }  // namespace smelt::io

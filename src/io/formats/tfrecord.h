@@ -18,7 +18,7 @@ constexpr std::size_t kRecordFooterBytes = 4;
 // The position of a record, for messages.
 struct RecordPlace {
   std::string_view file;
-  std::uint64_t offset = 0;  // of the record's first header byte
+  std::uint64_t offset = 0;  // position of the record's first header byte
 };
 
 void append_record(std::string& out, std::string_view data);

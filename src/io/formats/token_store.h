@@ -18,7 +18,7 @@ constexpr std::size_t kTokenBlockBytes =
     4096;  // bytes of numbers in a block; a checksum of 4 bytes follows
 constexpr std::size_t kTokenChecksumBytes = 4;
 
-// Facts about the vocabulary of the ids that must be known before the first id is written.
+// The vocabulary that the ids belong to. It must be known before the first id is written.
 struct TokenVocabulary {
   std::uint64_t size = 0;               // all ids are less than this; 0: unknown
   std::optional<std::uint32_t> crc32c;  // checksum of the vocabulary file
@@ -35,8 +35,8 @@ struct TokenStoreLayout {
   std::uint64_t file_size() const;
 };
 
-// The position of a run of tokens: whole blocks of the file, and the number of bytes to skip in the
-// first one.
+// The position of consecutive tokens in the file: the blocks that contain them, and the number of
+// bytes to skip in the first block.
 struct TokenBlocks {
   std::uint64_t offset = 0, bytes = 0;
   std::size_t skip = 0;

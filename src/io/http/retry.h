@@ -9,7 +9,7 @@ namespace smelt::io {
 struct RetryRules {
   std::chrono::milliseconds first{1000};     // delay after the first failure
   std::chrono::milliseconds most{64'000};    // maximum delay
-  std::chrono::milliseconds whole{600'000};  // from the first attempt to the start of the last
+  std::chrono::milliseconds whole{600'000};  // at most this long from the first attempt to the last
   int tries = 32;
   // Attempts to connect to an unreachable server. Few, so that a wrong name or a missing network is
   // reported within seconds.

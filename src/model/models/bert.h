@@ -17,17 +17,17 @@ struct BertEncoded {
   compiler::Tensor pooled;    // [B,H] in the scope's dtype
 };
 
-// Returns [B,S,H] in the scope's dtype, without the pooler. Throws UsageError if S exceeds
-// max_position_embeddings.
+// Applies the encoder without the pooler and returns its last layer, [B,S,H] in the scope's dtype.
+// Throws UsageError if S exceeds max_position_embeddings.
 compiler::Tensor bert_sequence(const Scope& root, const BertConfig& config,
                                const EncoderInputs& inputs);
-// Like bert_sequence(), with the pooler.
+// Applies the encoder and the pooler. Throws UsageError in the same case as bert_sequence().
 BertEncoded bert(const Scope& root, const BertConfig& config, const EncoderInputs& inputs);
 
 // Returns the masked-LM head on the B*P rows of `sequence` at `positions` [B,P].
 LmHead masked_lm_head(const Scope& root, const BertConfig& config, compiler::Tensor sequence,
                       compiler::Tensor positions);
-// Returns f32 [B,2].
+// Applies the next-sentence head to `pooled` [B,H] and returns its logits, f32 [B,2].
 compiler::Tensor next_sentence_logits(const Scope& root, const BertConfig& config,
                                       compiler::Tensor pooled);
 

@@ -43,7 +43,7 @@ void visit_fields(Config& c, Visitor&& visit) {
   visit("hidden_size", c.hidden_size, "width of the encoder");
   visit("num_hidden_layers", c.num_hidden_layers, "encoder layers");
   visit("num_attention_heads", c.num_attention_heads, "heads per layer");
-  // Written only if set, so that other files match the original's format.
+  // Written for pruned models only, because the original's files do not have this field.
   if (!std::is_const_v<Config> || c.attention_head_size != 0)
     visit("attention_head_size", c.attention_head_size, "width of a head in a pruned model");
   visit("intermediate_size", c.intermediate_size, "width of the feed-forward layer");
@@ -68,7 +68,7 @@ BertConfig parse_bert_config(const std::string& text, const std::string& where);
 // Throws UsageError that begins with `where` if sizes contradict each other or the activation is
 // unknown.
 void check_bert_config(const BertConfig& config, const std::string& where);
-// Like above, but where(field) begins the message about a field.
+// Checks the same. A message about a field begins with where(field).
 void check_bert_config(const BertConfig& config,
                        const std::function<std::string(const std::string& field)>& where);
 

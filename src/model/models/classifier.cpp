@@ -39,8 +39,8 @@ Json encoder_config_json(const Encoder& encoder) { return encoder->config(); }
 Encoder parse_encoder(std::string_view name, const Json& config, const std::string& where) {
   const auto found = std::ranges::find(encoder_families(), name, &EncoderFamily::name);
   if (found == encoder_families().end())
-    throw UsageError(str(where, ": not an encoder model (BERT, ELECTRA or RoBERTa)"),
-                     "use the folder of a pre-trained BERT, ELECTRA or RoBERTa");
+    throw UsageError(str(where, ": not an encoder model (BERT, ELECTRA, RoBERTa or ModernBERT)"),
+                     "use the folder of a pre-trained BERT, ELECTRA, RoBERTa or ModernBERT");
   return found->parse(config, where);
 }
 

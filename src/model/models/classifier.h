@@ -30,11 +30,12 @@ std::string layer_rate_rules(const Encoder& encoder, double decay, bool pooled);
 // Returns the dimension names of a parameter for model/nn/partition_rules.h.
 DimNames classifier_dim_names(const Encoder& encoder, std::string_view parameter);
 
-// Returns f32 [B,C]. `dropout` is applied to the input of the head. Throws UsageError if S exceeds
-// the maximum sequence length.
+// Applies the encoder and a head that classifies whole texts, and returns logits f32 [B,C].
+// `dropout` is applied to the input of the head. Throws UsageError if S exceeds the maximum
+// sequence length.
 compiler::Tensor class_logits(const Scope& root, const Encoder& encoder,
                               const EncoderInputs& inputs, std::int64_t classes, double dropout);
-// Returns f32 [B,S,C].
+// Does the same with a head that classifies each token, and returns logits f32 [B,S,C].
 compiler::Tensor token_logits(const Scope& root, const Encoder& encoder,
                               const EncoderInputs& inputs, std::int64_t classes, double dropout);
 // Returns f32 [B,S,2]: the scores of each token as the start and the end of an answer.

@@ -21,7 +21,7 @@ struct ElectraEncoded {
   compiler::Tensor words;     // f32 [V,E]: the embedding table
 };
 
-// The part of the discriminator that the generator has already declared.
+// The parameters of the discriminator that exist already, because the generator shares them.
 enum class Shared { nothing, embeddings, all };
 
 // Applies the discriminator, whose parameters are in "electra/…". Throws UsageError if S exceeds
@@ -29,8 +29,9 @@ enum class Shared { nothing, embeddings, all };
 ElectraEncoded electra(const Scope& root, const ElectraConfig& config, const EncoderInputs& inputs,
                        Shared shared = Shared::nothing);
 
-// Applies the generator, whose parameters are in "generator/…", with separate embeddings or those
-// of the discriminator. If untied_generator is false, applies the discriminator instead.
+// Applies the generator, whose parameters are in "generator/…". It shares the discriminator's
+// embeddings unless config.untied_generator_embeddings is true. If config.untied_generator is
+// false, applies the discriminator instead.
 ElectraEncoded electra_generator(const Scope& root, const ElectraConfig& config,
                                  const EncoderInputs& inputs);
 
@@ -40,7 +41,8 @@ ElectraEncoded electra_generator(const Scope& root, const ElectraConfig& config,
 ElectraEncoded electra_two_towers(const Scope& root, const ElectraConfig& config,
                                   const EncoderInputs& inputs);
 
-// Returns the generator's masked-LM head at `s` for rows [I,…].
+// Returns the generator's masked-LM head on the generator's outputs `rows` [I,…]. Its parameters
+// are in scope `s`, and its output weights are the embedding table `words` [V,E].
 LmHead electra_word_head(const Scope& s, const ElectraConfig& config, compiler::Tensor rows,
                          compiler::Tensor words);
 

@@ -40,13 +40,15 @@ void check_positions(std::string_view where, const BertConfig& config, std::int6
 compiler::Tensor embed_tokens(const Scope& s, const BertConfig& config, std::int64_t E,
                               const EncoderInputs& inputs);
 
-// Calls `layers` on the packed rows of `in`, and unpacks its result [R,S,H] to [B,S,H]. Without
-// in.packing it calls `layers` on `in` itself. `layers` gets the scope for random numbers.
+// Packs `in`, calls `layers` on the packed rows, and unpacks its result [R,S,H] to [B,S,H]. If
+// in.packing is nullopt, calls `layers` on `in` itself. The scope that `layers` receives gives each
+// token the random numbers that it has without packing.
 compiler::Tensor on_packed_rows(
     const Scope& s, const EncoderInputs& in,
     const std::function<compiler::Tensor(const Scope& s, const EncoderInputs& in)>& layers);
 
-// The keys that each query attends to: biases and sequences of AttentionInputs.
+// Determines which keys each query attends to. `biases` becomes AttentionInputs::biases;
+// `sequences` becomes query_sequences and key_sequences (model/nn/attention.h).
 struct AttentionMask {
   std::vector<compiler::Tensor> biases = {};
   compiler::Tensor sequences = {};
@@ -58,7 +60,8 @@ AttentionMask attention_mask(const EncoderInputs& in);
 // (per key) becomes [B,1,1,S]; s32 [B,S,S] (per query and key) becomes [B,1,S,S].
 compiler::Tensor attention_mask(compiler::Tensor mask);
 
-// Applies the layers below `s`: [B,S,H] -> [B,S,H].
+// Applies the encoder's layers, whose parameters are in scope `s`, to x [B,S,H] and returns
+// [B,S,H].
 compiler::Tensor encode(const Scope& s, const BertConfig& config, compiler::Tensor x,
                         const AttentionMask& mask, LayerStates* states = nullptr);
 

@@ -3,12 +3,12 @@
 //
 // These parameter names are fixed, because checkpoint, ONNX and learning rate code reads them:
 //   <family>/embeddings/word_embeddings, <family>/encoder/layer_<i>/…   the encoder
-//   classifier/…, qa_outputs/… (or BERT's output_weights, output_bias, cls/squad/…)   heads of
-//       is_class_head() (model/models/classifier.h). The names in a model show whether its head
-//       classifies texts or tokens (StoredFamily::class_bias()).
-//   <transform>/dense, <transform>/LayerNorm, <head>/output_bias   a masked-LM head with the scopes
-//       that StoredFamily::word_transform() and word_head() return. The ONNX export applies the
-//       activation StoredFamily::word_activation() between dense and LayerNorm.
+//   classifier/…, qa_outputs/… (or BERT's output_weights, output_bias, cls/squad/…)   a fine-tuning
+//       head; is_class_head() (model/models/classifier.h) returns true for these names. They also
+//       show whether the head classifies texts or tokens (StoredFamily::class_bias()).
+//   <transform>/dense, <transform>/LayerNorm, <head>/output_bias   a masked-LM head, where
+//       StoredFamily::word_transform() returns <transform> and word_head() returns <head>. The ONNX
+//       export applies the activation StoredFamily::word_activation() between dense and LayerNorm.
 //
 //   B batch   S sequence   H hidden   C classes   P masked positions
 #pragma once
@@ -30,7 +30,7 @@ class EncoderModel {
 
   // Returns the name of the family. It is also the first part of the encoder's parameter names.
   virtual std::string_view family() const = 0;
-  // Returns the sizes as fields of BERT's config. The fields at its end, which no file stores, say
+  // Returns the sizes as a BERT config. Its last fields, which are not stored in files, describe
   // how the family's encoder differs from BERT's.
   virtual BertConfig sizes() const = 0;
   // Returns the config as JSON with the fields of the family's config file, as stored in

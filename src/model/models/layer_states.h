@@ -17,12 +17,13 @@ struct LayerStates {
   std::vector<compiler::Tensor> q = {}, k = {};  // [B,S,N,D] of each layer's self-attention
 };
 
-// Returns the tensors that a layer must output for `states`: `out`, and q and k if collected.
+// Returns the tensors that a layer must output so that take_states() can store them: none if
+// `states` is null, otherwise `out` and, if states->with_heads, queries and keys.
 std::vector<compiler::Tensor> states_of_layer(
     const LayerStates* states, compiler::Tensor out,
     const std::vector<compiler::Tensor>& queries_and_keys);
-// Stores the outputs of all layers, from layer_stack_outputs() (model/nn/scope.h), and their input
-// x.
+// Stores the input x of the first layer and the outputs of all layers in `states`. `layers` is
+// LayerResults::outputs (model/nn/scope.h).
 void take_states(LayerStates& states, compiler::Tensor x,
                  const std::vector<std::vector<compiler::Tensor>>& layers);
 

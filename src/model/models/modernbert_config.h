@@ -27,7 +27,7 @@ struct ModernbertConfig {
   std::string classifier_pooling = "mean";  // or "cls"
   double embedding_dropout = 0;
   double attention_dropout = 0;
-  double attention_output_dropout = 0.1;  // not a field of transformers
+  double attention_output_dropout = 0.1;  // not a field of transformers' config
   double mlp_dropout = 0;
   double initializer_range = 0.02;
 };
@@ -50,7 +50,7 @@ void visit_fields(Config& c, Visitor&& visit) {
         "to all tokens");
   visit("local_attention", c.local_attention,
         "width of the attention window in the other layers: a token attends to tokens at most half "
-        "of it away");
+        "this width away");
   visit("global_rope_theta", c.global_rope_theta,
         "base of the rotary positions in layers that attend to all tokens");
   visit("local_rope_theta", c.local_rope_theta,
@@ -71,8 +71,8 @@ inline bool is_global_layer(const ModernbertConfig& config, std::int64_t i) {
   return i % config.global_attn_every_n_layers == 0;
 }
 
-// Throws UsageError that begins with `where` if a value is out of range or sizes contradict each
-// other.
+// Returns the encoder with this config. Throws UsageError that begins with `where` if a value is
+// out of range or sizes contradict each other.
 Encoder modernbert_encoder(ModernbertConfig config, const std::string& where);
 
 }  // namespace smelt::model

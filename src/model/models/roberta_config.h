@@ -54,7 +54,8 @@ void visit_fields(Config& c, Visitor&& visit) {
   visit("initializer_range", c.initializer_range, "standard deviation of new weights");
 }
 
-// Throws UsageError that begins with `where` if sizes contradict each other.
+// Returns the encoder with this config. Throws UsageError that begins with `where` if sizes
+// contradict each other.
 Encoder roberta_encoder(RobertaConfig config, const std::string& where);
 
 }  // namespace smelt::model

@@ -73,8 +73,8 @@ LmHead t5_word_head(const Scope& root, const T5Config& config, compiler::Tensor 
 // Shifts ids s32 [B,T] to the right by one; 0 is the start token.
 compiler::Tensor t5_decoder_inputs(compiler::Tensor targets);
 
-// Encoder and decoder: returns [B,T,E] for inputs s32 [B,S] (0 is padding) and decoder inputs s32
-// [B,T].
+// Applies encoder and decoder to the token ids `inputs` s32 [B,S], where 0 is padding, and
+// `decoder_inputs` s32 [B,T]. Returns the decoder's output [B,T,E].
 compiler::Tensor t5(const Scope& root, const T5Config& config, compiler::Tensor inputs,
                     compiler::Tensor decoder_inputs, LayerStates* encoder = nullptr,
                     LayerStates* decoder = nullptr);

@@ -22,7 +22,7 @@ struct AttentionInputs {
   // attends only to keys of its sequence: kMaskedScore is added to the other scores. The comparison
   // is part of computing the scores, so no mask [B,Q,S] is stored.
   compiler::Tensor query_sequences = {}, key_sequences = {};
-  double dropout = 0;  // dropout rate of the probabilities; random bits of the scope "dropout"
+  double dropout = 0;  // dropout rate of the probabilities; random bits from the scope "dropout"
   bool scaled = true;  // whether scores are divided by sqrt(products * D)
   // The number of products of two vectors that a score sums (He et al. 2021, section 3.1).
   std::int64_t products = 1;
@@ -37,14 +37,15 @@ struct AttentionInputs {
 };
 
 // Returns softmax(q k / sqrt(D) + biases) v, [B,Q,N,D] in the type of q; without the division if
-// `scaled` is false. Scores and softmax are f32. With `softmax_by_context`, unless exact_products
-// is set, the exponentials of the softmax are rounded to bf16, like matmul operands on a TPU.
+// `scaled` is false. Scores and softmax are f32. The other settings are those of ComputePolicy
+// (model/nn/scope.h), from s.compute(). With softmax_by_context and without exact_products, the
+// exponentials of the softmax are rounded to bf16, like matmul operands on a TPU.
 //
-// If `s.compute().attention_rows` is above 0 and below Q, queries are processed in a loop over
-// blocks of R rows. Scores are then [B,N,R,S] and are recomputed in the backward pass instead of
-// stored (Rabe & Staats 2021, over queries only). Random bits do not depend on the blocks, and
-// values agree up to rounding. If `stored_scores` is false, scores are recomputed even if all
-// queries form a single block.
+// If attention_rows is above 0 and below Q, queries are processed in a loop over blocks of R rows.
+// Scores are then [B,N,R,S] and are recomputed in the backward pass instead of stored (Rabe &
+// Staats 2021, over queries only). Random bits do not depend on the blocks, and values agree up to
+// rounding. If stored_scores is false, scores are recomputed even if all queries form a single
+// block.
 compiler::Tensor attention(const Scope& s, const AttentionInputs& in);
 
 // Converts a learned bias by distance [N,Q+S-1] to a bias [1,N,Q,S]. Entry s - q + Q-1 applies to

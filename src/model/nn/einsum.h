@@ -11,7 +11,7 @@ namespace smelt::model {
 // Each letter names one dimension. A letter in both inputs and the result is a batch dimension. A
 // letter in both inputs only is summed over. A letter in one input must also be in the result.
 // Throws UsageError if two dimensions with the same letter differ. A malformed pattern is a bug.
-// For `result` see dot_general().
+// `result` is the element type of the result; the default is the type of a and b.
 compiler::Tensor einsum(std::string_view pattern, compiler::Tensor a, compiler::Tensor b,
                         std::optional<compiler::DType> result = {});
 

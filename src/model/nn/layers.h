@@ -62,13 +62,13 @@ struct DenseLayer {
 std::vector<compiler::Tensor> fused_dense(std::span<const DenseLayer> layers, compiler::Tensor x,
                                           std::int64_t out);
 // Multiplies x [..., in] with each kernel [in, out], without biases. Results have the type of x.
-// Uses one joined matmul if `s` requests it. Quantized kernels (QuantizedKernel) use integer
-// matmuls on quantized rows of x, with a scale per row or the kernel's input_scale. Within layers,
-// ComputePolicy::fake_quant emulates quantization.
+// Uses one joined matmul if ComputePolicy::joined_products is set. Quantized kernels
+// (QuantizedKernel) use integer matmuls on quantized rows of x, with a scale per row or the
+// kernel's input_scale. Within layers, ComputePolicy::fake_quant emulates quantization.
 std::vector<compiler::Tensor> fused_matmul(const Scope& s, compiler::Tensor x,
                                            const std::vector<compiler::Tensor>& kernels);
-// The parameter names of a layer norm: those of TensorFlow, or of Flax. If `shift` is null, the
-// norm has no shift.
+// The parameter names of a layer norm: TensorFlow's by default; kFlaxNorm has Flax's. If `shift` is
+// null, the norm has no shift.
 struct NormNames {
   const char *scale = "gamma", *shift = "beta";
 };
@@ -79,7 +79,8 @@ compiler::Tensor layer_norm(const Scope& s, compiler::Tensor x, double epsilon,
 // RMS norm (Zhang & Sennrich 2019): x over its root mean square, times the parameter "scale".
 compiler::Tensor rms_norm(const Scope& s, compiler::Tensor x, double epsilon);
 // Dropout (Srivastava et al. 2014): zeroes elements with probability `rate` and scales the rest by
-// 1/(1-rate), with the scope's random bits. x may be a block of a larger tensor.
+// 1/(1-rate), with the scope's random bits. If x is a block of a larger tensor, `block` is its
+// position there.
 compiler::Tensor dropout(const Scope& s, compiler::Tensor x, double rate,
                          const std::optional<Block>& block = {});
 // Dropout without the scale 1 / (1 - rate).

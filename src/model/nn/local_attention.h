@@ -16,10 +16,10 @@ compiler::Tensor window_bias(compiler::Graph& graph, std::int64_t Q, std::int64_
 // positions away. The biases must have the shape [B or 1,1,1,S]; relative positions are not
 // supported.
 //
-// Queries are split into blocks of C. A block attends to the 4W keys that are in reach of its
-// queries, so that 4W / S of the scores are computed. Short sequences, for which that is more than
-// half, and attention with dropout use all keys and window_bias(). The values are the same up to
-// rounding, except for queries whose keys in reach are all masked, such as padding.
+// Queries are split into blocks of C. Each block computes scores only for the 4W keys that its
+// queries can reach, which is 4W / S of all scores. If that is more than half (short sequences), or
+// if there is dropout, computes the scores for all keys and adds window_bias(). Both ways give the
+// same values up to rounding, except for queries that reach only masked keys, such as padding.
 compiler::Tensor local_attention(const Scope& s, const AttentionInputs& in, std::int64_t window);
 
 }  // namespace smelt::model

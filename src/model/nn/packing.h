@@ -11,16 +11,16 @@
 
 namespace smelt::model {
 
-// The layout of a batch whose rows are in G shards of B/G sequences and R/G packed rows each.
-// data/input_pipeline/pack.h makes it.
+// The layout of a packed batch, which data/input_pipeline/pack.h computes. Each of the G shards of
+// the batch has B/G sequences and R/G packed rows.
 struct Packing {
   // s32 [B,W]: the slots of all rows, shard by shard. A slot holds the index of its token in its
   // shard's padded rows, sequence * S + position; or -1 for padding.
   compiler::Tensor tokens;
   // s32 [B]: the slot of each sequence's first token, counted within its shard.
   compiler::Tensor starts;
-  // s32 [B]: the number of each sequence in the batch as it would be without packing. Random
-  // numbers depend on it (RandomSource::rows).
+  // s32 [B]: the index that each sequence has in the whole batch without packing. Random numbers
+  // depend on it (RandomSource::rows).
   compiler::Tensor rows;
 };
 

@@ -25,13 +25,13 @@ struct DimName {
 };
 using DimNames = std::vector<DimName>;  // empty: no dimension is sharded
 
-// Dimension names of parameters by the end of their names; the first match applies.
+// A line of a table of dimension names: `dims` applies to parameters whose names end with `end`.
 struct NamedDims {
   std::string_view end;
   DimNames dims;
 };
-// Returns the names of the first match, or an empty list. Shards of "heads" are multiples of
-// `head_size`.
+// Returns `dims` of the first line of the table that matches the parameter, or an empty list if
+// none does. Sets the unit of "heads" to `head_size`.
 DimNames dims_by_end(const std::vector<NamedDims>& table, std::string_view parameter,
                      std::int64_t head_size);
 
@@ -41,7 +41,7 @@ struct PartitionRules {
   std::map<std::string, std::string, std::less<>> rules = {
       {"embed", "fsdp"}, {"heads", "tensor"}, {"mlp", "tensor"}, {"vocab", "tensor"}};
   std::function<DimNames(std::string_view parameter)> names = {};
-  bool of_shard = false;     // inside a shard of an axis that was removed from the mesh
+  bool of_shard = false;     // for the inside of per_shard(), whose axis was removed from `mesh`
   bool split_slots = false;  // also shards optimizer slots over "data" (ZeRO-1)
 
   std::int64_t size(std::string_view axis) const;  // 1 if the mesh has no such axis
@@ -52,8 +52,8 @@ struct PartitionRules {
   std::vector<std::string> row_axes() const;
   std::int64_t row_shards() const { return size("data") * size("fsdp"); }
 
-  // Return the axes that shard each of the `rank` dimensions of a parameter, including that of
-  // stacked layers: while stored, in use, and for optimizer slots.
+  // Return the mesh axes that shard each of the `rank` dimensions of a parameter: between its uses,
+  // in use, and those of its optimizer slots. The dimension of stacked layers counts in `rank`.
   compiler::DimAxes at_rest(std::string_view parameter, std::int64_t rank) const;
   compiler::DimAxes in_use(std::string_view parameter, std::int64_t rank) const;
   compiler::DimAxes of_slots(std::string_view parameter, std::int64_t rank) const;

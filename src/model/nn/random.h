@@ -16,18 +16,20 @@ struct Block {
   std::int64_t whole = 0;
 };
 
-// Returns u32 `dims` with 32 random bits each. dims[0] indexes the rows of the batch
-// (RandomSource). The scope must have a random source. A block gets the same bits as in the whole
-// tensor. With RandomSource::tokens, `dims` must be [R,S,...] or those of attention probabilities,
-// [R,N,S,S]; a token then gets the bits that it has at its position in unpacked rows of S tokens.
+// Returns a u32 tensor of shape `dims` with 32 random bits per element. dims[0] indexes the rows of
+// the batch (RandomSource). The scope must have a random source. If the tensor is a block of a
+// larger one, its elements get the same bits as there. With RandomSource::tokens (packed rows),
+// `dims` must be [R,S,...] or those of attention probabilities, [R,N,S,S]; a token then gets the
+// same bits as in unpacked rows of S tokens.
 compiler::Tensor random_bits(const Scope& s, const compiler::Dims& dims,
                              const std::optional<Block>& block = {});
 
-// Returns pred `dims` that are false with probability `rate` in [0, 1). Cheaper than random_bits().
+// Returns a pred tensor of shape `dims`, each element false with probability `rate` in [0, 1).
+// Cheaper than random_bits().
 compiler::Tensor random_keep(const Scope& s, const compiler::Dims& dims, double rate,
                              const std::optional<Block>& block = {});
 
-// Returns f32 `dims` in [0, 1), multiples of 2^-24.
+// Returns an f32 tensor of shape `dims` with uniform random multiples of 2^-24 in [0, 1).
 compiler::Tensor uniform(const Scope& s, const compiler::Dims& dims);
 
 }  // namespace smelt::model

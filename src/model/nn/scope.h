@@ -170,8 +170,9 @@ class Scope {
   // Returns the scope of a scan of `count` layers with loop `body`: path ".../layer_*".
   Scope stacked(std::string_view name, std::int64_t count, compiler::ScanBody& body) const;
 
-  // Returns the same scope inside a region, possibly on other rows. Its parameters must already be
-  // declared.
+  // Returns the same scope for building inside a region, such as the body of a loop. `random` is
+  // the random source there, because the region may work on other rows. The scope's parameters must
+  // already be declared.
   Scope within(compiler::Graph& graph, std::optional<RandomSource> random) const;
   // Returns a scope that uses the same parameters a second time. `use` separates its random
   // numbers.
@@ -226,8 +227,8 @@ class Scope {
   bool again_ = false;  // parameter() returns already declared parameters
 };
 
-// Prepares a parameter for row lookup on a mesh. May add a sharding constraint, which makes XLA sum
-// the gradient over devices before it is sharded.
+// Returns the parameter `full_name` for looking up its rows on a mesh. May add a sharding
+// constraint to avoid slow or failing plans of XLA's partitioner; values do not change.
 compiler::Tensor table(const Scope& s, std::string_view full_name, compiler::Tensor parameter);
 
 // Shards the rows of x like the batch; x must have one row per example.

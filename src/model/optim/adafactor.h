@@ -18,19 +18,20 @@ struct Adafactor {
   bool parameter_scale = true;  // multiply the rate by the root mean square of the parameter
   double momentum = 0;          // momentum of the updates, before weight decay; 0: none and no slot
   double weight_decay = 0;
-  // T5X subtracts weight_decay times the parameter in each step. transformers multiplies this by
-  // the learning rate and the parameter's scale.
+  // by_step, as in T5X: each step subtracts weight_decay times the parameter. by_rate, as in
+  // transformers: this term is also multiplied by the learning rate and the parameter's scale.
   enum class Decay { by_step, by_rate } decay = Decay::by_step;
-  // T5X factors the two largest dimensions if both are at least `least_factored`. transformers
-  // factors the last two dimensions of any size.
+  // The two dimensions over which a parameter's second moment is factored. largest, as in T5X: the
+  // two largest, if both are at least `least_factored`. last, as in transformers: the last two, of
+  // any size.
   enum class Factored { largest, last } factored = Factored::largest;
   std::int64_t least_factored = 128;
 };
 
-// Slots: adafactor_row and adafactor_column, the means of squared gradients over the second and
-// over the first factored dimension (kept with size 1); adafactor_v in the parameter's shape if it
-// is not factored; adafactor_m with momentum. Each layer of a stacked parameter is treated
-// separately.
+// Returns the optimizer. A factored parameter has the slots adafactor_row and adafactor_column: the
+// means of squared gradients over the second and over the first factored dimension, which keeps
+// size 1. Other parameters have adafactor_v in the parameter's shape. With momentum there is also
+// adafactor_m. Each layer of a stacked parameter is treated separately.
 Optimizer adafactor(const Adafactor& config);
 
 }  // namespace smelt::model

@@ -25,10 +25,10 @@ struct Amos {
   double epsilon = 0x1p-125;  // lower bound of v as a divisor
 };
 
-// Slots: amos_v and amos_b in the reduced shape, amos_m in the parameter's shape. Each layer of a
-// stacked parameter is treated separately. The schedule counts steps from 1. Declaring slots or
-// building an update throws UsageError if a rule yields an invalid eta or shape, or if the layers
-// of a stack have slots of different shapes.
+// Returns the optimizer. Its slots are amos_v and amos_b in the shape that slot_shape gives, and
+// amos_m in the parameter's shape. Each layer of a stacked parameter is treated separately. The
+// schedule counts steps from 1. Optimizer::slots and Optimizer::update throw UsageError if a rule
+// yields an invalid eta or shape, or if the layers of a stack have slots of different shapes.
 Optimizer amos(const Amos& config);
 
 }  // namespace smelt::model

@@ -10,8 +10,8 @@ namespace smelt::model {
 
 // Returns the square root of the sum of squares over all tensors, a scalar.
 compiler::Tensor global_norm(std::span<const compiler::Tensor> tensors);
-// Multiplies each tensor by min(1, limit / norm). If the norm is not finite, all elements become
-// NaN, as in the original, so that the problem is noticed.
+// Returns the tensors multiplied by min(1, limit / norm). If the norm is not finite, all elements
+// become NaN, as in tf.clip_by_global_norm, so that the problem is noticed.
 std::vector<compiler::Tensor> clip_by_global_norm(std::span<const compiler::Tensor> tensors,
                                                   compiler::Tensor norm, double limit);
 

@@ -15,8 +15,9 @@ struct Lamb {
   double least_norm = 0, most_norm = 0;
 };
 
-// Slots as in AdamW. Each layer of a stacked parameter is treated separately. The scale is 1 if
-// either norm is 0.
+// Returns the optimizer. Its slots are those of AdamW. Adam's update is multiplied by the norm of
+// the parameter divided by the norm of the update, or by 1 if either norm is 0. Each layer of a
+// stacked parameter is treated separately.
 Optimizer lamb(const Lamb& config);
 
 }  // namespace smelt::model

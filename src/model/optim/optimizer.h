@@ -30,9 +30,9 @@ struct OptimizerStep {
       {};  // broadcasts over the parameter; empty: from the optimizer's settings
 };
 
-// Returns `after` if the step is applied, otherwise `before`. Compute everything that follows from
-// a slot's new value from this result: otherwise both the old and the new value would stay alive
-// and the old one would be copied.
+// Returns `after` if the step is applied, otherwise `before`. Use the result, not `after`, in all
+// later computations with a slot's new value. Otherwise XLA would have to keep both the old and the
+// new value, and would copy the old one.
 inline compiler::Tensor renewed(const OptimizerStep& step, compiler::Tensor before,
                                 compiler::Tensor after) {
   return step.apply ? compiler::select(step.apply, after, before) : after;

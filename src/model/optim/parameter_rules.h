@@ -27,8 +27,8 @@ class ParameterRules {
   // Returns `after`, the updated parameter, with frozen layers of a stack restored. Needed because
   // weight decay that is not multiplied by the rate would change them.
   compiler::Tensor keep_frozen(const Parameter& parameter, compiler::Tensor after) const;
-  // Returns the step with the parameter's rate and weight decay. `decay` is the optimizer's, for
-  // layers without a rule.
+  // Returns `step` with the learning rate and weight decay of the parameter. `decay` is the
+  // optimizer's weight decay, which applies to layers without a rule.
   OptimizerStep of(const Parameter& parameter, OptimizerStep step, double decay) const;
 
   Json settings() const;

@@ -31,7 +31,8 @@ double sparsity_at(const PruningSchedule& schedule, std::int64_t step);
 // magnitude: the absolute value. movement: how far training moved the weight away from 0, the sum
 // over steps of -dL/dw w (Sanh et al. 2020, arXiv 2005.07683). Unlike in the paper, the terms are
 // not multiplied by the learning rate or scaled by Adam, and weights that are 0 stay 0. soft: a
-// learned score (soft_pruning.h), whose threshold follows the schedule instead of the sparsity.
+// learned score (soft_pruning.h); the schedule then gives the threshold of the score, not the
+// sparsity.
 enum class PruneBy : std::uint8_t { magnitude, movement, soft };
 
 // How a run prunes.
@@ -57,8 +58,8 @@ bool is_prunable(std::string_view parameter, const compiler::Dims& one);
 
 // Returns the optimizer with a modified update: elements of prunable matrices that are 0 stay 0.
 Optimizer keeping_zeros(Optimizer optimizer);
-// Returns the optimizer with an additional slot for each prunable matrix, after its own slots, that
-// accumulates PruneBy::movement.
+// Returns the optimizer with an additional slot for each prunable matrix, after its own slots. The
+// slot accumulates the movement of each weight (PruneBy::movement).
 Optimizer counting_movement(Optimizer optimizer);
 inline constexpr const char* kMovement = "movement";
 

@@ -18,7 +18,7 @@ constexpr const NamedValues<PruneBy, 3>& words_of(PruneBy) { return kPruningMeth
 struct PruningOptions {
   double sparsity = 0;
   PruneBy method = PruneBy::magnitude;
-  std::string nm = {};  // as parse_nm() takes it; empty: no pattern
+  std::string nm = {};  // N:M pattern for parse_nm(), "2:4"; empty: no pattern
   double penalty = 5, score_learning_rate = 1e-2;
 };
 

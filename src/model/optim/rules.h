@@ -1,5 +1,5 @@
-// Values by parameter name: a regular expression and an expression, as in JEstimator's Amos for eta
-// and slot shapes.
+// Rules that give a parameter a value, such as a learning rate factor. A rule consists of a regular
+// expression for parameter names and an expression for the value, as in JEstimator's Amos.
 #pragma once
 
 #include <optional>

@@ -30,8 +30,8 @@ enum class Decay {
              // progress (Hägele et al. 2024)
 };
 
-// The schedules of the originals (optimization.py of google-research/bert and electra, pretrain.py
-// of jestimator) and other common ones.
+// A learning rate schedule. Its settings cover the schedules of google-research/bert and electra
+// (optimization.py) and jestimator (pretrain.py), and other common ones.
 struct Schedule {
   double learning_rate = 1e-4;
   std::int64_t warmup_steps = 0;

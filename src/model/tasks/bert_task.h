@@ -39,13 +39,13 @@ Teacher bert_teacher(const BertConfig& config, FrozenModel model);
 // segment_ids [S] and masked_lm_positions [P]. Outputs: the `top` best words at each position, as
 // probabilities f32 [B*P, top] and ids s32 [B*P, top].
 Prediction mask_guesses(const Encoder& encoder, std::int64_t S, std::int64_t P, std::int64_t top);
-// Scores words at masked positions: token_features(), masked_lm_positions [P], masked_lm_ids [P] ->
-// the log-probability of each id at its position, f32 [B,P].
+// Scores words at masked positions. Inputs: token_features(), masked_lm_positions [P] and
+// masked_lm_ids [P]. Output: the log-probability of each id at its position, f32 [B,P].
 Prediction word_scores(const Encoder& encoder, std::int64_t S, std::int64_t P);
-// Pools the last layer of an encoder: token_features() -> the mean over all tokens except padding,
-// and the first token's vector, f32 [B,H] each.
+// Pools the last layer of an encoder. Inputs: token_features(). Outputs, f32 [B,H] each: the mean
+// over all tokens except padding, and the vector of the first token.
 Prediction pooled_states(const Encoder& encoder, std::int64_t S);
-// Like mask_guesses(), with a BERT.
+// Calls mask_guesses() for a BERT with this config.
 Prediction bert_mask_guesses(const BertConfig& model, std::int64_t S, std::int64_t P,
                              std::int64_t top);
 

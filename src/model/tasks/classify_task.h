@@ -40,11 +40,13 @@ struct ClassifyTask {
 // exceeds the model's maximum sequence length.
 Task classify_task(const ClassifyTask& config);
 
-// Returns a classifier as a teacher.
+// Returns a distillation teacher that runs this classifier with the weights of `model`.
 Teacher classify_teacher(const ClassifyTask& config, FrozenModel model);
 
-// Predicts from input_ids, input_mask, segment_ids [S]: probabilities f32 [B,C]; numbers for
-// regression; probabilities [B,S,C] for token_labels; logits [B,S,2] for answer_spans.
+// Returns the prediction of a classifier. Inputs: input_ids, input_mask and segment_ids [S]. The
+// output is f32 and depends on the problem: probabilities [B,C] for classification of texts, the
+// predicted numbers for regression, probabilities [B,S,C] for token_labels, and logits [B,S,2] for
+// answer_spans.
 Prediction class_probabilities(const ClassifyTask& config, std::int64_t S);
 
 }  // namespace smelt::model

@@ -53,7 +53,8 @@ struct Teacher {
   FrozenModel model;
   OutputSpec sizes;
   Json settings;  // identifies the teacher when a run is resumed
-  // Settings that must be equal in the student's task, such as {"problem", …} and {"labels", …}.
+  // Fields that Task::settings of the student must have with the same values, such as "problem" and
+  // "labels".
   Json asked = Json::object();
   std::function<void(const Scope& root, const Inputs& inputs, ForwardOutputs& outputs)> forward;
 };

@@ -25,9 +25,9 @@ constexpr const auto& words_of(MaskDraws) { return kMaskDraws; }
 
 // Settings of masking.
 struct MaskingRule {
-  double probability = 0.15;  // share of the tokens of a row
-  // The share at the last step, to which it changes linearly over this many steps (Ankner et al.
-  // 2024). An evaluation uses it from the start. nullopt: the share does not change.
+  double probability = 0.15;  // share of a row's tokens that are masked
+  // The share at the last step: it changes linearly from `probability` to this value over `steps`
+  // steps (Ankner et al. 2024). Evaluations always use this value. nullopt: the share is constant.
   std::optional<double> last_probability = {};
   std::int64_t steps = 0;
   std::int64_t most = 1;  // N

@@ -15,7 +15,8 @@
 
 namespace smelt::model {
 
-// Fields and defaults of configure_pretraining.py of the original, and `masks`.
+// Settings of the objective. Except for `masks`, fields and defaults are those of
+// configure_pretraining.py in the original.
 struct ElectraSettings {
   // Detect replaced tokens. If this and electric_objective are false: a plain masked LM.
   bool electra_objective = true;
@@ -35,8 +36,9 @@ template <class Config, class Visitor>
 void visit_fields(Config& c, Visitor&& visit) {
   visit("electra_objective", c.electra_objective, "learn which tokens the generator replaced");
   visit("electric_objective", c.electric_objective,
-        "learn which tokens are noise, given their likelihood as noise (Electric); if neither this "
-        "nor electra_objective is set, the model is a masked LM");
+        "learn to tell original tokens from noise, given the probability that the noise generator "
+        "assigns to each token (Electric); if neither this nor electra_objective is set, the model "
+        "is a masked LM");
   visit("gen_weight", c.gen_weight, "factor of the generator's loss");
   visit("disc_weight", c.disc_weight, "factor of the discriminator's loss");
   visit("mask_prob", c.mask_prob, "share of masked tokens, drawn in each step");
@@ -46,7 +48,9 @@ void visit_fields(Config& c, Visitor&& visit) {
         "predict each token from those before and after it (Electric)");
   visit("disallow_correct", c.disallow_correct, "never sample the original token");
   visit("temperature", c.temperature, "temperature of sampling from the generator");
-  visit("masks", c.masks, "distinct positions, or original: drawn with replacement");
+  visit("masks", c.masks,
+        "distinct: masked positions are all different; original: they are drawn with replacement, "
+        "as in the original program");
 }
 
 // Ids of special tokens.
@@ -125,9 +129,9 @@ Objective electra_objective(const Scope& root, const ElectraTask& config, const 
 Prediction electra_mask_guesses(const ElectraTask& config, std::int64_t S, std::int64_t P,
                                 std::int64_t top, const std::string& where);
 
-// Scores words at masked positions with the generator: the same features and masked_lm_ids [P] ->
-// the log-probability of each id at its position, f32 [B,P]. Throws UsageError that begins with
-// `where` for a uniform generator.
+// Scores words at masked positions with the generator. Inputs: those of electra_mask_guesses() and
+// masked_lm_ids [P]. Output: the log-probability of each id at its position, f32 [B,P]. Throws
+// UsageError that begins with `where` for a uniform generator.
 Prediction electra_word_scores(const ElectraTask& config, std::int64_t S, std::int64_t P,
                                const std::string& where);
 

@@ -12,10 +12,10 @@
 
 namespace smelt::model {
 
-// When the beam search of a text ends. It needs as many finished outputs as it has beams. yes: it
-// ends as soon as it has them. no: it ends when the best running beam, scored at its current
-// length, is not better than the worst finished output. never: it ends when that beam could not
-// become better at any length. The values are those of transformers' early_stopping.
+// When the beam search of a text ends, once it has as many finished outputs as beams. yes: at once.
+// no: when the best running beam, scored at its current length, is not better than the worst
+// finished output. never: when the best running beam could not become better than this output at
+// any length. The values correspond to transformers' early_stopping.
 enum class EarlyStop { no, yes, never };
 
 // Settings of decoding.
@@ -55,7 +55,7 @@ struct NextWords {
 struct Answers {
   compiler::Tensor ids;  // s32 [B,A,T]: including the end token; 0 after it
   compiler::Tensor
-      scores;  // f32 [B,A]: sum of log p of the tokens; for beams divided by the length norm
+      scores;  // f32 [B,A]: sum of log p of the tokens; of beams, divided by length^length_penalty
 };
 
 // Generates outputs. `live` f32 [B] is 0 for padding rows. Samples are drawn from the scope's

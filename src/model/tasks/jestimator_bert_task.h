@@ -39,13 +39,14 @@ struct JestimatorBertTask {
 // contradicting settings.
 Task jestimator_bert_task(const JestimatorBertTask& config);
 
-// The objective for given masks: targets s32 [B,S], `masked` pred [B,S].
+// Returns the losses and metrics for given masks. `targets` s32 [B,S] are the original ids;
+// `masked` pred [B,S] is true for masked tokens.
 Objective jestimator_objective(const Scope& root, const JestimatorBertTask& config,
                                compiler::Tensor targets, compiler::Tensor masked);
 
-// Predicts for each example, from targets [max_length], three values f32 [B], averaged over `draws`
-// random masks: the number of masked tokens, preceded by two sums over them, of the losses and of
-// 1 / (the correct token's rank among the predictions).
+// Returns the prediction of each example's metrics, averaged over `draws` random masks. Input:
+// targets [max_length]. Outputs, f32 [B] each: the sum of the losses of the masked tokens, the sum
+// of 1 / (rank of the correct token among the predictions), and the number of masked tokens.
 Prediction jestimator_scores(const JestimatorBertTask& config, std::int64_t draws);
 
 // Predicts masked tokens. Inputs: input_ids, input_mask, segment_ids [S] and masked_lm_positions

@@ -19,8 +19,8 @@ struct MaskedLmTask {
   Encoder encoder = {};
   std::int64_t seq_length = 128;
   double mask_prob = 0.15;
-  // The share of masked tokens at the last step, to which it changes linearly over `steps` steps;
-  // an evaluation uses it from the start. 0: mask_prob does not change.
+  // The share of masked tokens at the last step: it changes linearly from mask_prob to this value
+  // over `steps` steps. Evaluations always use this value. 0: the share is constant.
   double last_mask_prob = 0;
   std::int64_t steps = 0;
   // Ids of the special tokens around texts and of the mask.
@@ -37,7 +37,8 @@ struct MaskedLmTask {
 // length or mask_prob masks no token.
 Task masked_lm_task(const MaskedLmTask& config);
 
-// The objective for given masks; `in.input_ids` are the ids that the encoder reads.
+// Returns the loss and metric for given masks. `in.input_ids` are the ids after masking, which the
+// encoder reads; `masks` has the original ids.
 Objective masked_lm_objective(const Scope& root, const MaskedLmTask& config,
                               const EncoderInputs& in, const Masks& masks);
 

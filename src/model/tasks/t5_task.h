@@ -17,7 +17,7 @@ namespace smelt::model {
 // The count that normalizes the loss of a batch.
 enum class LossOver {
   tokens,    // target tokens without padding, as in t5
-  examples,  // examples with targets, as in ttt (Keras' compute_average_loss)
+  examples,  // examples with targets, as in the program ttt (Keras' compute_average_loss)
 };
 inline constexpr NamedValues<LossOver, 2> kLossOver{
     {{"tokens", LossOver::tokens}, {"examples", LossOver::examples}}};
@@ -60,7 +60,8 @@ struct T5Task {
 // Throws UsageError for contradicting settings.
 Task t5_task(const T5Task& config);
 
-// Returns a T5 as a teacher for target tokens.
+// Returns a distillation teacher that runs a T5 with the weights of `model`. Students learn its
+// scores of the target tokens.
 Teacher t5_teacher(const T5Config& config, FrozenModel model);
 
 }  // namespace smelt::model

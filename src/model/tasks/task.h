@@ -23,8 +23,8 @@
 
 namespace smelt::model {
 
-// How the sum over a batch becomes its loss: a factor that depends only on the weight, so that sums
-// and weights add up over micro-batches, replicas and hosts.
+// How the loss of a batch is computed from a sum over its items and their total weight. Sums and
+// weights are added over micro-batches, replicas and hosts before this is applied.
 enum class Norm {
   mean,               // sum / weight
   mean_epsilon,       // sum / (weight + 1e-5), as in the original BERT
@@ -161,14 +161,15 @@ struct Task {
   // Fields that must have these values in the dataset's description if they occur there, such as
   // {"seq_length", 128}.
   std::vector<std::pair<std::string, Json>> described;
-  // The kind of records, see RecordOptions (data/input_pipeline/example_source.h).
+  // The kind of records that the task reads; see RecordOptions
+  // (data/input_pipeline/example_source.h).
   std::string record_kind = {};
   std::vector<io::ForeignFeature> foreign = {};
   // How windows of plain tokens become examples; nullopt: the window is the only feature.
   std::optional<io::WindowTransform> windows = {};
 };
 
-// Returns the task for batches of another sequence length in `lengths`.
+// Returns the task for batches whose sequence length is `length`, one of Task::lengths.
 Task with_length(Task task, std::int64_t length);
 // Returns the task for packed batches with this many slots per sequence (model/nn/packing.h). Their
 // last features are those of io::packing_features(). Losses, metrics and random numbers are those

@@ -25,7 +25,7 @@ struct Measures {
   // Computes the loss from the sums of the losses. Normalizes by the weights of the whole batch, or
   // of this program's rows with Reduction::per_replica.
   compiler::Tensor loss(const std::vector<compiler::Tensor>& sums, Reduction reduction) const;
-  // Returns the sums contained in totals().
+  // Returns the sums that are contained in `totals`, a result of totals().
   std::vector<compiler::Tensor> sums_in(compiler::Tensor totals) const;
   // Returns an f32 vector with sum, weight, sum, weight, … over the whole batch, from this
   // program's sums.

@@ -14,8 +14,9 @@ double product_flops(std::span<const compiler::Tensor> results);
 
 // Returns the FLOPs of a training step per example: three times the matmuls of the forward pass;
 // matmuls of a frozen model (a teacher) count once. Rematerialization, lookups, norms, softmax and
-// the optimizer are not counted, as usual for MFU. `rows` is the number of examples over which the
-// FLOPs are counted, for a task whose batches must have a certain number (packed_task()).
+// the optimizer are not counted, as usual for MFU. The FLOPs are those of a batch of `rows`
+// examples divided by `rows`. For a task of packed_task(), `rows` must be
+// PackingPlan::shard_size().
 double training_flops(const Task& task, std::int64_t rows = 1);
 
 }  // namespace smelt::model

@@ -44,8 +44,8 @@ struct TrainingConfig {
   std::int64_t micro_batches = 1;  // number of sequential parts of each device's rows
   PackingMode packing = PackingMode::off;
   std::uint64_t seed = 12345;  // seed of weights, dropout and data order
-  Pruning pruning = {};        // the optimizer of a pruned run keeps zeros
-  bool takes_wishes = false;   // take consensus flags (model/train_step/consensus_flags.h)
+  Pruning pruning = {};        // needs an optimizer that keeps zeros (model/optim/pruning.h)
+  bool takes_wishes = false;   // whether the consensus flags are an argument (consensus_flags.h)
 };
 
 // A program with the layout of its arguments and results. Arguments in order: the batch (in the

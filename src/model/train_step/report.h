@@ -1,4 +1,5 @@
-// The report of a program for a batch: single figures, and sum and weight of each measure.
+// The report of a program on a batch: single figures, such as the gradient norm, and the sum and
+// the weight of each measure, which is a loss or a metric.
 #pragma once
 
 #include <cstddef>

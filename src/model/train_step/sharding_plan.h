@@ -96,7 +96,7 @@ struct ComputeOptions {
   std::int64_t attention_rows = 0;
   std::int64_t logits_mb = 128;
 };
-// Two sections of a recipe: train.precision and train.memory.
+// Visits the fields of two sections of a recipe: train.precision and train.memory.
 template <class C, class Visitor>
   requires std::same_as<std::remove_const_t<C>, ComputeOptions>
 void visit_fields(C& c, Visitor&& visit) {
@@ -117,8 +117,8 @@ void visit_fields(C& c, Visitor&& visit) {
         "limit");
 }
 
-// Parse and print a user's choice; "auto" returns nullopt. Throw UsageError that begins with
-// `where` for an unknown value.
+// Convert a setting from and to its text in a recipe. parse_layers() and parse_save() return
+// nullopt for "auto". The parsers throw UsageError that begins with `where` for an unknown value.
 Precision parse_precision(std::string_view where, std::string_view word);
 std::string name(Precision precision);
 std::optional<Layers> parse_layers(std::string_view where, std::string_view word);

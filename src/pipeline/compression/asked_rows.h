@@ -21,7 +21,7 @@ OrderedJson row_prediction_json(const data::LabelledRow& row, bool has_label,
 
 // Labelled rows to predict.
 struct RowsToPredict {
-  data::LabelledFiles files = {};          // if a column name is empty: the problem's default
+  data::LabelledFiles files = {};          // an empty column name means the problem's default
   std::int64_t seq_length = 512;           // T5: maximum tokens of a text
   std::int64_t target_length = 64;         // T5: maximum tokens of an answer
   std::optional<std::string> prefix = {};  // T5: text before each input; nullopt: the model's own

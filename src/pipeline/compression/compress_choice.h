@@ -16,11 +16,11 @@ struct ChoiceRows {
   std::string device = "cpu";
 };
 
-// Returns a limit of `points` on the drop of the metric. A point is 0.01 of a metric between 0 and
-// 1, and 1 for bleu and mse. `forced`: write the folder even if the drop exceeds the limit. The
-// limit's score() returns the metric of the rows 1, 3, 5, … as `choice` and that of the other rows
-// as `unbiased`. score() throws UsageError if there are fewer than two rows, or as ComparedModel
-// does.
+// Returns a limit for how much the metric may drop: by `points`, where a point is 1 for bleu and
+// mse and 0.01 for all other metrics. If `forced` is set, the folder is written even if the drop
+// exceeds the limit. The limit's score() returns the metric of rows 1, 3, 5, … as `choice` and the
+// metric of rows 2, 4, 6, … as `unbiased`. It throws UsageError if there are fewer than two rows,
+// or as ComparedModel does.
 compress::DropLimit drop_limit(const ChoiceRows& rows, double points, bool forced);
 
 }  // namespace smelt::pipeline

@@ -115,7 +115,7 @@ struct ObjectiveType {
   // Throws UsageError, which begins with the teacher's `where`, if the teacher has another task.
   std::function<model::Teacher(const Recipe&, const checkpoint::StoredModel&, model::FrozenModel)>
       teacher = {};
-  RecordReport record_report = {};  // for the files of its examples
+  RecordReport record_report = {};  // how `smelt data inspect` reports its examples
   // Returns files to write next to the checkpoints, by name, such as the original program's config.
   std::function<std::map<std::string, std::string>(const Recipe&)> model_files = [](const Recipe&) {
     return std::map<std::string, std::string>();

@@ -34,7 +34,8 @@ class RecipeChecks {
   // Checks that data.seq_length is at most the model's number of positions.
   void fits_positions(std::int64_t seq_length, std::int64_t positions) const;
   // Checks that the batch size in `field` is divisible by the number of devices that share a batch
-  // (train.devices, or the data and fsdp axes of the mesh), and the rows of each by `parts`.
+  // (train.devices, or the data and fsdp axes of the mesh), and that the number of rows of each
+  // device is divisible by `parts`.
   void divides_over_devices(const std::string& field, std::int64_t parts = 1) const;
 
  private:

@@ -76,7 +76,8 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("byte_fallback", c.byte_fallback,
         "SentencePiece models: encode characters without a piece as their UTF-8 bytes instead of "
         "<unk>; the 256 byte pieces are part of vocab.size");
-  visit("min_frequency", c.min_frequency, "minimum number of occurrences for a pair to be merged");
+  visit("min_frequency", c.min_frequency,
+        "minimum number of occurrences of a pair of pieces that is merged to a new piece");
   visit("coverage", c.coverage,
         "share of the text's characters to keep in the vocabulary; wordpiece applies it only if "
         "the characters would take more than a third of the pieces, as in Chinese");
@@ -98,7 +99,7 @@ void visit_fields(C& c, Visitor&& visit) {
 template <SectionOf<EvalSection> C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
   visit("batch_size", c.batch_size, "examples per evaluation batch, over all devices");
-  visit("steps", c.steps, "evaluation batches; 0 = all held-out examples");
+  visit("steps", c.steps, "number of batches per evaluation; 0 = all held-out examples");
   visit("passes", c.passes,
         "times to evaluate each batch with different random masks, if the model draws the masks; "
         "JEstimator uses 20");
@@ -149,8 +150,8 @@ void visit_fields(C& c, Visitor&& visit) {
         "percentile, entropy or mse");
   visit("embeddings", c.embeddings, "also quantize the embedding tables to int8");
   visit("max_drop", c.max_drop,
-        "maximum loss of score through int8, in points; matrices that lose most stay floats; below "
-        "0: no limit");
+        "maximum loss of score by quantization to int8, in points; if it would be exceeded, the "
+        "matrices with the largest error stay floats; below 0: no limit");
   visit("batches", c.batches, "batch sizes whose latency the report measures");
   visit("lengths", c.lengths, "sequence lengths, in tokens, whose latency the report measures");
   visit("rounds", c.rounds,
@@ -161,8 +162,8 @@ void visit_fields(C& c, Visitor&& visit) {
 template <SectionOf<TrackSection> C, class Visitor>
 void visit_fields(C& c, Visitor&& visit) {
   visit("fill", c.fill,
-        "texts with [MASK], separated by |, that the model fills at each evaluation during "
-        "training; a T5 fills in one or more words");
+        "texts with [MASK], separated by |, whose masks the model fills at each evaluation during "
+        "training; a T5 fills each mask with one or more words");
   visit("histograms_every", c.histograms_every,
         "steps between histograms of weights and updates for TensorBoard; 0: none");
   visit("gradients", c.gradients,

@@ -32,11 +32,12 @@ std::string budget_text(const Plan& plan, double usd, const Recipe& recipe);
 // existing run in the recipe's folder has stored for the same budget, otherwise those of a plan for
 // train.budget.type, which is logged. Returns `settings` unchanged if the recipe has no budget, or
 // if it sets train.steps; but a train.budget field given by --set takes precedence over train.steps
-// of the recipe's file. `anew`: ignore an existing run, which is to be replaced.
+// of the recipe's file. `anew`: ignore an existing run, because it will be replaced.
 std::vector<std::string> with_steps_of_budget(const std::string& recipe,
                                               std::vector<std::string> settings, bool anew = false);
 // Returns train.steps, as written in the recipe file of a run's folder or a job. nullopt if its
-// train.budget, batch size, or a model or data field other than a string differs from `recipe`.
+// train.budget, its batch size, or a field of the sections model or data that is not a string
+// differs from `recipe`.
 std::optional<std::string> steps_of_budget_in(const std::string& file, const Recipe& recipe);
 
 }  // namespace smelt::pipeline

@@ -126,7 +126,7 @@ void check_vocab_size(const Recipe& r) {
 void add_text(const Recipe& r, Lines& lines) {
   if (can_continue_without_text(r))
     return lines.add("text.input",
-                     str(r.text.input, ": some files are missing; using what was made from them"));
+                     str(r.text.input, ": some files are missing; using the files made from them"));
   const auto files = text_inputs(r);
   check_text(r);
   lines.add("text.input", str(counted(files.size(), "file"), ", ",

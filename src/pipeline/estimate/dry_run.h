@@ -13,8 +13,9 @@ namespace smelt::pipeline {
 
 struct DryRun {
   std::string text;
-  // The same as JSON: an object per title with the values by name, "ready", and "missing", a list
-  // of what is missing or does not fit on this machine.
+  // The text as JSON: for each title of the text an object with its values by name; "ready",
+  // whether the run can start on this machine; and "missing", a list of what is missing or does not
+  // fit.
   OrderedJson json;
   // Why the step does not fit on its devices; empty if it does or this is unknown.
   std::string misfit;

@@ -30,12 +30,13 @@ struct PlannedEvaluation {
 struct PlannedRun {
   train::TrainJob job;
   std::optional<PlannedEvaluation> evaluation = {};
-  // Lines for the user on what the plan could not take into account: the number of steps, if it is
-  // counted only once the data are made, and missing initial weights. Empty: nothing.
+  // Lines for the user about what the plan does not know: the number of steps, if it depends on
+  // data that are not made yet, and missing initial weights. Empty if the plan knows everything.
   std::string unknown = {};
-  // How training packs its examples (train.packing). Empty: it does not, or no examples are made.
+  // How training packs its examples (train.packing). Empty if it does not pack, or if the examples
+  // are not made yet.
   std::string packing = {};
-  double packed_time = 1;  // mean time of a step, over its time without packing
+  double packed_time = 1;  // mean time of a step divided by its time without packing
 };
 
 struct PlanJob {
@@ -85,11 +86,11 @@ struct PlanRow {
   double packed_time = 1;
   double flops = 0;                            // per step on all devices, by the model's formula
   double parameter_bytes = 0, slot_bytes = 0;  // per device
-  cost_model::Estimate factor;  // measured over estimated step time, for step_seconds()
+  cost_model::Estimate factor;  // measured divided by estimated step time, for step_seconds()
   double longest_run = 1;       // factor of the run time's upper bound, for run_seconds()
   cost_model::RunWork work;
   double final_evaluations = 0;  // number of work.evaluations that come after training
-  std::optional<cost_model::Compiled> evaluation;  // an evaluation batch, with the variant `best`
+  std::optional<cost_model::Compiled> evaluation;  // evaluation batch, with the variant `best`
   std::optional<cost_model::Estimate> scored;      // seconds per evaluation batch
   std::optional<std::int64_t> largest_batch;
   // Why the compiler could not check the next larger batch size.

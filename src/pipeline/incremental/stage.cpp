@@ -364,7 +364,7 @@ std::optional<Json> begin_stage(const std::string& out, const Stage& stage) {
   const std::string record = record_path(out, stage.name);
   if (const std::string missing = missing_input(stage); !missing.empty()) {
     if (!outlives_its_inputs(out, stage)) io::throw_missing(stage.name, missing);
-    log_warning("{}: {} is missing; continuing with what was made from it", stage.name, missing);
+    log_warning("{}: {} is missing; using the files that were made from it", stage.name, missing);
     send_stage(stage, "skipped");
     return std::nullopt;
   }

@@ -42,7 +42,7 @@ bool run_stage(const std::string& out, const Stage& stage);
 std::optional<Json> begin_stage(const std::string& out, const Stage& stage);
 void end_stage(const std::string& out, const Stage& stage, Json made_from);
 
-// Records the stage as run_stage() does, but does not run it.
+// Stores the record that run_stage() would store, but does not run the stage.
 void note_stage(const std::string& out, const Stage& stage);
 
 // Deletes the record of the stage, so that it will run again.
@@ -54,7 +54,8 @@ bool outlives_its_inputs(const std::string& out, const Stage& stage);
 // Returns how settings or inputs differ from the record of the stage: "data.dupe_factor was 5, is
 // 2", "text: a.txt was 400000 bytes, is 400014 bytes". Inputs outside of the folder are compared by
 // content and may have moved. Inputs in the folder are outputs of other stages and are not
-// compared. nullopt if nothing differs, the stage has no record, or outlives_its_inputs().
+// compared. Returns nullopt if nothing differs, if the stage has no record, or if
+// outlives_its_inputs() is true.
 std::optional<std::string> changed_since(const std::string& out, const Stage& stage);
 
 // Returns whether the stage was recorded, its outputs exist, and its settings and inputs are

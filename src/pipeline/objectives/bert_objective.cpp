@@ -51,16 +51,17 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("max_predictions", c.max_predictions, "maximum number of masked tokens per example");
   visit("masked_lm_prob", c.masked_lm_prob, "share of tokens masked");
   visit("short_seq_prob", c.short_seq_prob,
-        "share of documents that are split into shorter examples; without data.next_sentence: "
-        "share of shorter examples");
+        "share of documents that are split into shorter examples; if data.next_sentence is false, "
+        "share of the examples that are shorter");
   visit("dupe_factor", c.dupe_factor, "times to use each document, each time with different masks");
   visit("seed", c.seed, "random seed of the examples");
   visit("whole_word_mask", c.whole_word_mask, "mask all pieces of a word together");
   visit("next_sentence", c.next_sentence,
-        "pairs of sentences, with next sentence prediction; false: contiguous text, with masked "
-        "tokens alone");
+        "true: examples are pairs of sentences, for next sentence prediction; false: examples are "
+        "contiguous text, and only masked tokens are predicted");
   visit("order", c.order,
-        "shuffled: all cores, bounded memory; original: the same bytes as the original program");
+        "order of the examples: shuffled (made on all cores, with bounded memory) or original (the "
+        "same bytes as the original program)");
 }
 
 BertData data_of(const Recipe& r) { return io::parse_config<BertData>(r.data, "data"); }

@@ -33,7 +33,8 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("seq_length", c.seq_length, "tokens per example");
   visit("seed", c.seed, "random seed of the examples");
   visit("order", c.order,
-        "shuffled: all cores, bounded memory; original: the same examples as the original program");
+        "order of the examples: shuffled (made on all cores, with bounded memory) or original (the "
+        "same examples as the original program)");
 }
 
 model::ElectraTask settings_of(const Recipe& r) {
@@ -132,7 +133,7 @@ execution::DetectJob detect_stored_electra(const checkpoint::StoredModel& m) {
   if (!m.objective.is_object() && c.settings.electra_objective && c.settings.two_tower_generator)
     throw UsageError(
         str("detect: ", m.where,
-            ": may be Electric or ELECTRA with two towers, its objective is not known"),
+            ": is either Electric or ELECTRA with two towers, and its folder does not show which"),
         R"(add "objective": {"electric_objective": true} to the electra_config.json beside it, or )"
         R"({"two_tower_generator": true})");
   execution::DetectJob job;

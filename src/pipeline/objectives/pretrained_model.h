@@ -58,8 +58,8 @@ struct LoadOptions {
 // class_names_text(), or a number for regression.
 struct TextLabel {
   std::string label;
-  float probability = 0;       // of the class for single_label, otherwise 0
-  std::vector<float> outputs;  // probabilities in the order of labels(); or the number
+  float probability = 0;       // probability of the class for single_label, otherwise 0
+  std::vector<float> outputs;  // probabilities in the order of labels(); for regression the number
 };
 
 struct TokenLabel {
@@ -71,7 +71,7 @@ struct TokenLabel {
 // Embedding of a text: hidden states of the encoder's last layer.
 struct Embedding {
   std::vector<float> mean;   // mean over the tokens of the text, including [CLS] and [SEP]
-  std::vector<float> first;  // of [CLS]
+  std::vector<float> first;  // hidden state of [CLS]
 };
 
 // Settings that replace those of an embedding model.
@@ -104,7 +104,7 @@ struct EvaluatedText {
 // The newest checkpoint of a run and the settings to load it with.
 struct TrainedRun {
   const ObjectiveType* type = nullptr;
-  Json settings;  // of its task
+  Json settings;  // settings of its task
   std::string model_dir, vocab;
   text::TokenizerFlags tokenizer = {};
   bool averaged = true;  // see load_trained_model()

@@ -268,10 +268,11 @@ std::vector<model::MeasuredValue> of_unigram(const Recipe& r, const execution::E
 std::string t5_remark(const Recipe&, const execution::Evaluation& e) {
   const model::MeasuredValue& loss = e.measure("word_loss");
   std::ostringstream out;
-  out << std::fixed << std::setprecision(3) << "words of the targets: loss " << loss.value
-      << " a token, by their frequencies alone " << e.measure("unigram_loss").value << "; "
-      << std::setprecision(1) << 100 * e.measure("word_accuracy").value << " % of "
-      << std::setprecision(0) << loss.weight << " right";
+  out << std::fixed << std::setprecision(3) << "target tokens without sentinels: loss "
+      << loss.value << ", " << e.measure("unigram_loss").value
+      << " for a model that only knows token frequencies; " << std::setprecision(1)
+      << 100 * e.measure("word_accuracy").value << " % of " << std::setprecision(0) << loss.weight
+      << " predicted correctly";
   return out.str();
 }
 

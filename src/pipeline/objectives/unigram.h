@@ -13,7 +13,7 @@
 namespace smelt::pipeline {
 
 struct UnigramJob {
-  std::string name;  // of the metric
+  std::string name;  // name of the metric
   // Files, as open_examples() accepts them.
   std::string train, heldout;
   model::Task task;

@@ -78,7 +78,7 @@ class Finder {
     for (const std::int64_t step : steps)
       if (step != newest && !(may_rewind && step == rewound))
         add(checkpoint::committed_path(paths_.model_dir, step),
-            str("an older checkpoint than that of step ", newest));
+            str("older than the checkpoint of step ", newest));
   }
 
   // Adds the files of a finished run's text or data folder, except the examples that `smelt eval`

@@ -9,7 +9,7 @@ namespace smelt::pipeline {
 
 struct Leftover {
   std::string path;
-  std::string what;  // description: "an older checkpoint than that of step 7000"
+  std::string what;  // description: "older than the checkpoint of step 7000"
   std::uint64_t bytes = 0;
 };
 

@@ -54,10 +54,11 @@ std::string divergence_verdict(const std::optional<LossTrend>& course,
 std::string overfitting_remark(const std::string& model_dir);
 
 // Returns a sentence on whether the model is good or not yet trained, relative to its type's
-// baseline, and what to do. A model is good if it is better than the baseline by more than three
-// standard errors and also by a tenth of the smaller of the baseline's accuracy and error rate (for
-// losses: by a twentieth). `overfits`: the held-out loss rises, so that more steps do not help.
-// Empty if the type has no baseline.
+// baseline, and what to do. A model is good if its accuracy exceeds the baseline's by more than
+// three standard errors and by more than a tenth of the baseline's accuracy or error rate,
+// whichever is smaller. If the baseline is a loss, a model is good if its loss is below 95 % of it.
+// `overfits`: the held-out loss rises, so that more steps do not help. Empty if the type has no
+// baseline.
 std::string verdict(const BaselineMeasures& baseline, const execution::Evaluation& evaluation,
                     bool overfits = false);
 // Returns whether the model is clearly better than its type's baseline by the rule of verdict().

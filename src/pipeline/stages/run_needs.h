@@ -28,7 +28,7 @@ struct DiskNeed {
   double text = 0, records = 0;     // estimate; 0 if the files exist already
   double checkpoint = 0;            // one checkpoint
   double checkpoints = 0;           // all checkpoints that exist at the same time
-  double checkpoints_there = 0;     // those that exist already
+  double checkpoints_there = 0;     // checkpoints that exist already
   std::optional<double> free = {};  // free space; nullopt for a remote store
   double least() const { return text + records + checkpoint; }
   double most() const { return text + records + checkpoints - checkpoints_there; }

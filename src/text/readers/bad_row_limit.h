@@ -17,9 +17,9 @@ struct TextFault {
   // quotes stay part of the text.
   enum class Kind { ill_formed, surrogate, zeros, bad_row, quoted_cell };
   Kind kind = Kind::bad_row;
-  std::int64_t line = 0;  // line number, or row number of a Parquet file; from 1
-  std::size_t bytes = 0;  // number of removed bytes
-  std::size_t of = 0;
+  std::int64_t line = 0;             // line number, or row number of a Parquet file; from 1
+  std::size_t bytes = 0;             // number of removed bytes
+  std::size_t of = 0;                // number of bytes of the text before the removal
   std::string what = {}, hint = {};  // error and hint of a bad row
   std::uint64_t rows = 1;            // number of rows to count for this fault
 };
@@ -33,8 +33,8 @@ struct TextLimits {
   bool strict = false;    // throw at the first fault of any kind
   double max_bad = 0.01;  // maximum share of skipped rows, from 0 to 1; unless it is 0,
                           // kFreeBadRows rows are allowed in any case
-  // Name of the setting that sets max_bad, for messages. If it is not empty, finish() also applies
-  // max_bad if at most kFreeBadRows rows are bad.
+  // Name of the setting that sets max_bad, for messages. If it is not empty, finish() applies
+  // max_bad even if only kFreeBadRows rows or fewer are bad.
   std::string held_to = {};
   bool quiet = false;  // do not log warnings, because another pass over the same text does
 };

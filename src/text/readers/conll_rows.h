@@ -10,10 +10,10 @@ namespace smelt::text {
 // second, if any, is the labels in the last column. A field whose name is a number is that column,
 // from 1. Columns are separated by tabs, or by spaces if the line has no tab.
 //
-// "-DOCSTART-" lines and comments are skipped. A comment is a line before a sentence that begins
-// with "# " and has another number of columns than the sentence's lines, contains "=", or has a
-// label that is not BIO and that no word so far has. A sentence is a bad row if one of its lines
-// has too few columns or it has more than 100000 words.
+// "-DOCSTART-" lines and comments are skipped. A line before a sentence is a comment if it begins
+// with "# " and one of these holds: it has another number of columns than the sentence's lines, it
+// contains "=", or its label is not BIO and no earlier word has that label. A sentence is a bad row
+// if one of its lines has too few columns or it has more than 100000 words.
 std::unique_ptr<RowReader> open_conll(const std::string& path, const std::vector<Field>& fields,
                                       FaultSink faults);
 

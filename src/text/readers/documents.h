@@ -57,9 +57,10 @@ struct DocumentOptions {
   // is always one document.
   Cut sentences = Cut::lines;
   bool blanks_end_documents = true;  // false: in text files read by line, empty lines are ignored
-  // Deduplication: of lines (paragraphs in prose), or of whole documents by exact or near match
-  // (text/readers/duplicates.h). Only the most recent texts that fit in dedup_memory bytes are
-  // compared. A warning is logged if older ones had to be dropped.
+  // What is deduplicated: nothing, repeated lines (in prose, paragraphs), or documents that match
+  // an earlier document exactly or nearly (text/readers/duplicates.h). Only the most recent texts
+  // that fit in dedup_memory bytes are compared. A warning is logged if older ones had to be
+  // dropped.
   Dedup dedup = Dedup::none;
   std::size_t dedup_memory = kDuplicatesBytes;
   std::int64_t max_lines = 0;  // maximum number of input lines or rows; 0: no limit

@@ -17,7 +17,8 @@ struct WindowRules {
 };
 
 struct AnswerWindow {
-  // In `ids.words`: [CLS], which stands for no answer, then each piece of the text.
+  // `ids.words` has the position of [CLS], which stands for "no answer", followed by the position
+  // of each piece of the text.
   TextPairIds ids;
   std::size_t first = 0;  // index in the whole text of the window's first piece
   // For each piece of the text in the window: whether this is the first window with the most

@@ -11,8 +11,9 @@
 
 namespace smelt::text {
 
-// Returns the number of pieces that normalization with these options can never produce: pieces with
-// capital letters, and, if accents are stripped, with accents, voiced kana or Hangul syllables.
+// Returns the number of pieces that can never occur in text that is normalized with these options:
+// pieces with capital letters and, if accents are stripped, pieces with accents, voiced kana or
+// Hangul syllables.
 std::size_t lost_pieces(const Vocabulary& vocabulary, const TokenizerOptions& options);
 
 // Returns whether lost_pieces() is more than 1 % of the vocabulary.

@@ -1,7 +1,7 @@
 // Precomputed results of the original BERT's BasicTokenizer for every code point. Most of its steps
 // (cleaning, lower-casing, NFD without marks, splitting at punctuation) process one code point at a
 // time. The few results that depend on neighbours are `contextual`. Unicode properties come from
-// ICU. They match those of Python 3.11 for all code points of Unicode 14; that Python treats newer
+// ICU. They match those of Python 3.11 for all code points of Unicode 14; Python 3.11 treats newer
 // code points as letters, while ICU may know their category.
 #pragma once
 

@@ -21,8 +21,8 @@ class SubwordModel {
  public:
   virtual ~SubwordModel() = default;
   // Appends the pieces of one word, which must be well-formed UTF-8 unless the model is byte-level.
-  // The pieces cover all bytes of the word, except characters that a BPE model without an unknown
-  // piece does not know.
+  // The pieces cover all bytes of the word, except unknown characters if a BPE model has no unknown
+  // piece.
   virtual void encode(std::string_view word, std::vector<WordPart>& parts) const = 0;
 };
 

@@ -70,9 +70,9 @@ class SubwordTokenizer final : public Tokenizer {
   std::set<std::int32_t> added_ids_;
   std::vector<bool> continues_;
   std::int32_t unknown_ = -1;
-  // trims_: offsets exclude the spaces at both ends of a piece. trims_with_prefix_: except for a
-  // single space at the beginning of the text's first piece, because the tokenizer may have added
-  // it.
+  // trims_: offsets exclude the spaces at both ends of a piece. trims_with_prefix_: they
+  // nevertheless include a single space at the beginning of the text's first piece, because the
+  // tokenizer may have added it.
   bool trims_ = false, trims_with_prefix_ = false;
 };
 

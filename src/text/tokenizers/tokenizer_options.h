@@ -13,7 +13,8 @@ constexpr std::size_t kMaxCharactersPerWord = 200;
 // The limit of new vocabularies, equal to that of transformers.
 constexpr std::size_t kNewMaxCharactersPerWord = 100;
 
-// The characters to drop from a text. Tab, line feed and carriage return are white space in both.
+// The characters to drop from a text. Both kinds treat tab, line feed and carriage return as white
+// space instead.
 enum class ControlCharacters {
   bert,  // categories Cc and Cf
   // all categories C*: also unassigned code points, surrogates and private use
@@ -40,7 +41,7 @@ struct TokenizerOptions {
       // NFD without marks, which also splits Hangul into Jamo; unset: same as lower_case
       {};
   ControlCharacters control = ControlCharacters::bert;
-  bool split_chinese = true;  // every character of the original's Chinese blocks is a word
+  bool split_chinese = true;  // each character of BERT's Chinese blocks is a word
   std::size_t max_characters_per_word = kMaxCharactersPerWord;  // longer words become [UNK]
   std::vector<AddedToken> added = {};                           // by id
   bool nfc = false;                                             // normalize the text to NFC first

@@ -12,8 +12,8 @@
 
 namespace smelt::text {
 
-// A text is split at sentinels; these flags select the parts that get a space sign at the
-// beginning.
+// A text is split at sentinels; these flags select the parts that get a space sign ("▁", U+2581) at
+// the beginning.
 struct SpaceSigns {
   bool at_begin = true;          // the first part
   bool behind_sentinels = true;  // parts after sentinels

@@ -16,7 +16,8 @@
 namespace smelt::text {
 
 constexpr std::string_view kContinuingPrefix = "##";
-// The special tokens of BERT and ELECTRA. In a text they are ordinary text.
+// The special tokens of BERT and ELECTRA. If they occur in a text, they are treated like any other
+// text.
 constexpr std::array<std::string_view, 5> kSpecialTokens{"[PAD]", "[UNK]", "[CLS]", "[SEP]",
                                                          "[MASK]"};
 bool is_special_token(std::string_view token);

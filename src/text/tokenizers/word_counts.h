@@ -98,8 +98,8 @@ constexpr std::size_t bytes_of_word(std::size_t length) { return 256 + 24 * leng
 
 // Counts the words of `lines`. The result does not depend on the number of threads. Counts beyond
 // half of `memory` (bytes) are stored in a temporary file. If there are more words than fit
-// (bytes_of_word), the least frequent ones are dropped, always all with the same count, and a
-// warning is logged. Throws UsageError if `memory` is less than 1 MB.
+// (bytes_of_word), the least frequent ones are dropped and a warning is logged. Words with the same
+// count are either all kept or all dropped. Throws UsageError if `memory` is less than 1 MB.
 WordCounts count_words(SampledLines& lines, const WordSplitter& split, int threads,
                        std::int64_t memory = kWordMemory);
 

@@ -57,7 +57,8 @@ class BertTokenizer final : public Tokenizer {
   bool has_character(std::string_view character) const override;
   bool composes() const override { return options_.nfc; }
   // Appends the ids of one part of a text that is split at [MASK]. `is_first` is set for the first
-  // part. White space before [MASK] belongs to [MASK].
+  // part. `before_mask` is set if [MASK] follows the part; white space at its end is then part of
+  // [MASK].
   void encode_part(std::string_view utf8, bool is_first, bool before_mask,
                    std::vector<std::int32_t>& ids) const;
   // Returns the piece in readable form: a byte-level piece as its text, with "▁" for a space before

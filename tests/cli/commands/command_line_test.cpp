@@ -66,7 +66,7 @@ TEST(CommandLine, SuggestsSetForMistypedSettings) {
         {"--out mine", "write --set out=mine"},
         {"--out", "write --set out=…"},
         {"--set out=~/mine", "write out=$HOME/mine"},
-        {"--steps 10", "recipe fields go behind --set: --set train.steps=10"}})
+        {"--steps 10", "recipe fields are set with --set: --set train.steps=10"}})
     expect_refusal(str("run r.yaml ", typed), testing::HasSubstr(str("hint: ", hint)));
   expect_refusal("rm mine",
                  testing::HasSubstr("hint: `smelt --help` lists the flags and subcommands"));
@@ -77,7 +77,7 @@ TEST(CommandLine, SuggestsSetForMistypedSettings) {
 
 TEST(CommandLine, SuggestsSetForFlagsNamedLikeARecipeField) {
   for (const auto& [typed, hint] :
-       {std::pair{"--steps 10", "recipe fields go behind --set: --set train.steps=10\n"},
+       {std::pair{"--steps 10", "recipe fields are set with --set: --set train.steps=10\n"},
         {"--learning-rate=1e-4", "--set train.optimizer.learning_rate=1e-4\n"},
         {"--hidden_size", "--set model.hidden_size=VALUE\n"}})
     expect_refusal(str("run r.yaml ", typed), HasSubstr(hint));

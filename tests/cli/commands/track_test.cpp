@@ -348,7 +348,7 @@ TEST(Completion, FishOffersCommandsFlagsFieldsAndChoices) {
 
 TEST(Help, ExplainsARecipeField) {
   EXPECT_EQ(program("help train.device").text,
-            "train.device\n  cpu, gpu or tpu; auto: the TPU or GPU that is there, else the CPU\n\n"
+            "train.device\n  cpu, gpu or tpu; auto: the machine's TPU or GPU, else the CPU\n\n"
             "  section    train\n  default    \"cpu\"\n  choices    auto, cpu, gpu, tpu\n"
             "  example    smelt run recipe.yaml --set train.device=auto\n");
   EXPECT_THAT(program("help recipe data.dupe_factor").text, HasSubstr("  types      bert"));

@@ -95,7 +95,7 @@ TEST_F(ElectraData, WritesADescriptionBesideTheRecords) {
                         "no record file"));
   io::write_file(dir_.file("out/smelt-data.json"), "{}");
   EXPECT_THAT(build(uncased_ + " --overwrite").text,
-              HasSubstr("out/smelt-data.json is not a description of examples, but the one of"));
+              HasSubstr("out/smelt-data.json is not a description of examples, but would be"));
 }
 
 TEST_F(ElectraData, ReadsOpenWebTextArchives) {

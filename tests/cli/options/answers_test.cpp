@@ -30,7 +30,8 @@ TEST(Detected, PrintsTheLikeliestTokenIfNoneReachesTheThreshold) {
         {{{7, 0, 3}, 0.1F}, {{8, 4, 7}, 0.25F}}};
   });
   EXPECT_EQ(testing::internal::GetCapturedStdout(),
-            "The cat\n    nothing found from 90.0 % on; the likeliest: cat 25.0 %\n");
+            "The cat\n    no token with a probability of 90.0 % or more; the highest is cat "
+            "25.0 %\n");
 }
 
 TEST(TextSource, NormalizesTextsToNfc) {

@@ -554,7 +554,7 @@ TEST_F(ClassifyRun, RejectsInvalidSettings) {
   EXPECT_THAT(refusal({"data.train="}), HasSubstr("data.train: no labelled texts"));
   GoldenT5("small").write_folder(dir_.file("t5"));
   EXPECT_THAT(refusal({"train.init_from=" + dir_.file("t5")}),
-              HasSubstr("t5: not an encoder model (BERT, ELECTRA or RoBERTa)"));
+              HasSubstr("t5: not an encoder model (BERT, ELECTRA, RoBERTa or ModernBERT)"));
   EXPECT_THAT(refusal({"data.label=kind"}), HasSubstr("train.tsv:1: no column 'kind'"));
   EXPECT_THAT(refusal({"data.seq_length=13"}),
               HasSubstr("data.seq_length 13 is longer than model.max_position_embeddings 12\n  "
