@@ -25,8 +25,7 @@ std::string model_path(const std::string& name, std::string_view what) {
   if (!is_repo_id(name) || names_a_file(name) || exists(name) || exists(parent_path(name)))
     return name;
   const std::string found = str("hf://", name);
-  log_info("{}: no local folder {}; reading {} from the Hugging Face Hub", what, name,
-           found);
+  log_info("{}: no local folder {}; reading {} from the Hugging Face Hub", what, name, found);
   return found;
 }
 
