@@ -37,12 +37,12 @@ def read_records(folder: "Union[str, os.PathLike[str]]") -> List[Record]:
 
 
 def numbers_of(record: Record) -> Dict[str, float]:
-    """Returns the numbers of a record of the kind line or check, as {"train/loss": 2.5, "valid/masked_lm_loss": 2.7}."""
+    """Returns the numbers of a record: of the kind line as {"train/loss": 2.5}, of check as {"valid/masked_lm_loss": 2.7}."""
     if record["kind"] == "check":
-        parts = [("train", record.get("train") or {}), ("valid", record.get("valid") or {})]
+        part, values = "valid", record.get("valid") or {}
     else:
-        parts = [("train", {name: value for name, value in record.items() if name not in _NOT_METRICS})]
-    return {f"{part}/{name}": float(value) for part, values in parts for name, value in values.items()
+        part, values = "train", {name: value for name, value in record.items() if name not in _NOT_METRICS}
+    return {f"{part}/{name}": float(value) for name, value in values.items()
             if isinstance(value, (int, float)) and not isinstance(value, bool)}
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from typing import Any, Callable, Dict, List, Optional, Union
+from typing import Any, Dict, List, Optional, Union
 
 from ._errors import UsageError, optional
 from ._metrics import Record, follow, metrics_file, numbers_of
@@ -99,73 +99,74 @@ def _module(name: str) -> Any:
 
 
 class _Wandb(Sink):
-    """Weights & Biases, and Trackio, which has the same functions."""
+    """A run of Weights & Biases, or of Trackio, which has the same functions.
+
+    Only methods of the run are called, because the modules' functions look for a run of the calling thread.
+    """
 
     def __init__(self, module: Any, options: Dict[str, Any]) -> None:
         self._module = module
         self._run = module.init(**options)
-        # The service drops values whose step does not grow, as after a loss spike. So the step is a metric, too.
-        define = getattr(self._run, "define_metric", None)
-        if define is not None:
-            define("step")
-            define("*", step_metric="step")
+        self._is_wandb = module.__name__ == "wandb"
+        if self._is_wandb:
+            # The service drops values whose step does not grow, as after a loss spike. So the step is a metric, too.
+            self._run.define_metric("step")
+            self._run.define_metric("*", step_metric="step")
 
     def begin(self, record: Record) -> None:
-        config = getattr(self._run, "config", None)
         settings = {name: record[name] for name in ("settings", "model", "batch_size", "device", "devices", "parameters", "examples")
                     if name in record}
-        if isinstance(config, dict):  # of Trackio
-            config.update(settings)
-        elif config is not None:
-            config.update(settings, allow_val_change=True)
+        if self._is_wandb:
+            self._run.config.update(settings, allow_val_change=True)
+        else:
+            self._run.config.update(settings)
 
     def log(self, step: int, numbers: Dict[str, float]) -> None:
-        self._module.log({"step": step, **numbers})
+        if self._is_wandb:
+            self._run.log({"step": step, **numbers})
+        else:
+            self._run.log(numbers, step=step)
 
     def texts(self, step: int, texts: List[Dict[str, Any]]) -> None:
-        rows = [[step, text["text"], ", ".join(guess[0] for guess in mask)] for text in texts for mask in text["masks"]]
-        if rows and hasattr(self._module, "Table"):
-            self._module.log({"step": step, "filled": _table(self._module.Table, rows)})
+        if not self._is_wandb:
+            return  # Trackio's tables need pandas
+        rows = [[step, text["text"], ", ".join(str(guess[0]) for guess in mask)] for text in texts for mask in text["masks"]]
+        self._run.log({"step": step, "filled": self._module.Table(columns=["step", "text", "guesses"], data=rows)})
 
     def end(self, failed: bool) -> None:
-        if getattr(self._run, "define_metric", None) is not None:
+        if self._is_wandb:
             self._run.finish(exit_code=1 if failed else 0)
         else:
-            self._module.finish()
-
-
-def _table(make: Callable[..., Any], rows: List[List[Any]]) -> Any:
-    columns = ["step", "text", "guesses"]
-    try:
-        return make(columns=columns, data=rows)
-    except TypeError:  # Trackio takes a DataFrame
-        return make(dataframe=_module("pandas").DataFrame(rows, columns=columns))
+            self._run.finish()
 
 
 class _Mlflow(Sink):
-    def __init__(self, module: Any, experiment: Optional[str], options: Dict[str, Any]) -> None:
-        self._module = module
-        if experiment is not None:
-            module.set_experiment(experiment)
-        self._run = module.start_run(**options)
+    """A run of MLflow, written by its client, so that the active run of the caller's thread does not change."""
+
+    def __init__(self, module: Any, experiment: Optional[str], run_name: Optional[str], tags: Optional[Dict[str, Any]]) -> None:
         self._client = module.MlflowClient()
+        number = "0"
+        if experiment is not None:
+            known = self._client.get_experiment_by_name(experiment)
+            number = known.experiment_id if known is not None else self._client.create_experiment(experiment)
+        self._id = self._client.create_run(number, run_name=run_name, tags=tags).info.run_id
 
     def begin(self, record: Record) -> None:
         # Parameters of MLflow cannot be changed and are limited in length: the recipe is an artifact.
-        self._client.log_text(self._run.info.run_id, json.dumps(record.get("settings"), indent=1, ensure_ascii=False), "settings.json")
+        self._client.log_text(self._id, json.dumps(record.get("settings"), indent=1, ensure_ascii=False), "settings.json")
         for name in ("model", "batch_size", "device", "devices", "parameters"):
             if name in record:
-                self._client.set_tag(self._run.info.run_id, name, str(record[name]))
+                self._client.set_tag(self._id, name, str(record[name]))
 
     def log(self, step: int, numbers: Dict[str, float]) -> None:
         for name, value in numbers.items():
-            self._client.log_metric(self._run.info.run_id, name, value, step=step)
+            self._client.log_metric(self._id, name, value, step=step)
 
     def texts(self, step: int, texts: List[Dict[str, Any]]) -> None:
-        self._client.log_text(self._run.info.run_id, json.dumps(texts, indent=1, ensure_ascii=False), f"filled/{step}.json")
+        self._client.log_text(self._id, json.dumps(texts, indent=1, ensure_ascii=False), f"filled/{step}.json")
 
     def end(self, failed: bool) -> None:
-        self._module.end_run("FAILED" if failed else "FINISHED")
+        self._client.set_terminated(self._id, "FAILED" if failed else "FINISHED")
 
 
 def wandb(source: Source, **options: Any) -> Logger:
@@ -178,6 +179,7 @@ def trackio(source: Source, **options: Any) -> Logger:
     return Logger(source, _Wandb(_module("trackio"), options))
 
 
-def mlflow(source: Source, experiment: Optional[str] = None, **options: Any) -> Logger:
-    """Sends a run to MLflow. ``options`` are those of ``mlflow.start_run``: run_name, tags and so on."""
-    return Logger(source, _Mlflow(_module("mlflow"), experiment, options))
+def mlflow(source: Source, experiment: Optional[str] = None, *, run_name: Optional[str] = None,
+           tags: Optional[Dict[str, Any]] = None) -> Logger:
+    """Sends a run to MLflow, to the tracking server that MLFLOW_TRACKING_URI or mlflow.set_tracking_uri() names."""
+    return Logger(source, _Mlflow(_module("mlflow"), experiment, run_name, tags))

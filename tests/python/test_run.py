@@ -26,6 +26,73 @@ class Recorder(loggers.Sink):
         self.calls.append(("end", failed))
 
 
+class Calls:
+    """A stand-in for a module or an object: remembers all calls, and returns itself."""
+
+    def __init__(self, name):
+        self.__name__, self.calls = name, []
+
+    def __getattr__(self, name):
+        def call(*arguments, **options):
+            self.calls.append((name, *arguments, *options.items()))
+            return self
+
+        call.update = lambda *arguments, **options: call("update", *arguments, **options)
+        return call
+
+
+class Loggers(unittest.TestCase):
+    """What the sinks call. They were tried with wandb 0.31, trackio 0.43 and mlflow 3.17."""
+
+    RECORDS = [{"kind": "start", "step": 0, "time": 1, "settings": {"out": "m"}, "model": "bert"},
+               {"kind": "line", "step": 2, "time": 2, "loss": 2.5, "spent": {"step": 1}},
+               {"kind": "check", "step": 2, "time": 3, "train": {"masked_lm_loss": 2.5}, "valid": {"masked_lm_loss": 2.75}},
+               {"kind": "filled", "step": 2, "time": 4, "texts": [{"text": "a [MASK]", "masks": [[["cat", 0.5], ["dog", 0.1]]]}]},
+               {"kind": "end", "step": 2, "time": 5, "why": "failed", "message": "no disk"}]
+
+    def setUp(self):
+        self.folder = os.path.join(data.DATA, "logged")
+        os.makedirs(self.folder, exist_ok=True)
+        with open(os.path.join(self.folder, "metrics.jsonl"), "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(record) + "\n" for record in self.RECORDS)
+
+    def test_wandb(self):
+        module = Calls("wandb")
+        loggers.send(self.folder, loggers._Wandb(module, {"project": "p"})).wait()
+        self.assertEqual(module.calls[:3], [("init", ("project", "p")), ("define_metric", "step"), ("define_metric", "*", ("step_metric", "step"))])
+        self.assertEqual(module.calls[3][2], {"settings": {"out": "m"}, "model": "bert"})
+        self.assertEqual(module.calls[4:6], [("log", {"step": 2, "train/loss": 2.5}), ("log", {"step": 2, "valid/masked_lm_loss": 2.75})])
+        self.assertEqual(module.calls[6][2], ("data", [[2, "a [MASK]", "cat, dog"]]))
+        self.assertEqual(module.calls[-1], ("finish", ("exit_code", 1)))
+
+    def test_trackio(self):
+        module = Calls("trackio")
+        loggers.send(self.folder, loggers._Wandb(module, {"project": "p"})).wait()
+        self.assertIn(("log", {"train/loss": 2.5}, ("step", 2)), module.calls)
+        self.assertEqual(module.calls[-1], ("finish",))
+
+    def test_mlflow(self):
+        module = Calls("mlflow")
+        module.info = module
+        module.run_id = "7"
+        loggers.send(self.folder, loggers._Mlflow(module, None, "r", None)).wait()
+        self.assertIn(("create_run", "0", ("run_name", "r"), ("tags", None)), module.calls)
+        self.assertIn(("log_metric", "7", "valid/masked_lm_loss", 2.75, ("step", 2)), module.calls)
+        self.assertEqual(module.calls[-1], ("set_terminated", "7", "FAILED"))
+
+    def test_a_missing_package_has_a_hint(self):
+        with self.assertRaisesRegex(UsageError, "smelt_no_such is not installed\n  hint: pip install smelt_no_such"):
+            loggers._module("smelt_no_such")
+
+    def test_an_error_of_the_service_is_raised_by_wait(self):
+        class Broken(loggers.Sink):
+            def log(self, step, numbers):
+                raise OSError("offline")
+
+        with self.assertRaisesRegex(OSError, "offline"):
+            loggers.send(self.folder, Broken()).wait()
+
+
 class Runs(unittest.TestCase):
     def test_run_reports_events_and_metrics_and_makes_a_model(self):
         events = []
