@@ -44,6 +44,10 @@ class BugError(Error):
     """A bug in smelt. Please report it."""
 
 
+for _class in (Error, UsageError, SystemFailure, Stopped, BugError):
+    _class.__module__ = "smelt_lm"  # the name that messages show
+
+
 def optional(name: str) -> Any:
     """Returns a module, or None if it is not installed."""
     try:
