@@ -1,12 +1,14 @@
 import itertools
 import os
 import pickle
+import subprocess
 import unittest
 
 import numpy as np
 
 import data
-from smelt_lm import Batches, UsageError
+import smelt_lm
+from smelt_lm import Batches, Tokenizer, UsageError
 
 
 def numbers(batch):
@@ -47,6 +49,16 @@ class BatchesTest(unittest.TestCase):
         batches = Batches(data.RECORDS, batch_size=2, features=["input_ids"])
         self.assertEqual(list(batches[0]), ["input_ids"])
         self.assertEqual(batches.features, [{"name": "input_ids", "dtype": "int32", "shape": [8]}])
+
+    def test_windows_of_a_token_store_are_its_tokens(self):
+        text, store = os.path.join(data.DATA, "tokens.txt"), os.path.join(data.DATA, "x.tokens")
+        with open(text, "w", encoding="utf-8") as file:
+            file.write("cat dog cats\ndog dog cat ü\n\ncat cat\n")
+        subprocess.run([smelt_lm.program(), "data", "tokens", "--input", text, "--vocab", data.vocabulary(), "--out", store],
+                       check=True, capture_output=True)
+        ids = Tokenizer(data.vocabulary()).ragged(["cat dog cats dog dog cat ü"]).ids
+        batches = Batches(store, 2, window=4, order="file")
+        self.assertEqual(batches[0]["targets"].reshape(-1).tolist(), ids.tolist())
 
     def test_pickles_and_works_after_a_fork(self):
         batches = Batches(data.RECORDS, batch_size=4, seed=3, start_step=5)

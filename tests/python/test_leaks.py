@@ -11,7 +11,7 @@ def resident(pid):
         return int(file.read().split()[1]) * 4096
 
 
-class Leaks(unittest.TestCase):
+class Tokenizers(unittest.TestCase):
     def test_1000_tokenizers_leave_no_memory(self):
         def load(count):
             for _ in range(count):
@@ -24,6 +24,8 @@ class Leaks(unittest.TestCase):
         load(1000)
         self.assertLess(resident("self") - before, 4 << 20)  # a leaked tokenizer would be at least 5 kB
 
+
+class Models(unittest.TestCase):
     def test_1000_models_leave_no_memory(self):
         def load(count):
             for _ in range(count):

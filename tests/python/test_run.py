@@ -134,6 +134,53 @@ class Runs(unittest.TestCase):
         with self.assertRaisesRegex(UsageError, "nowhere has no metrics.jsonl"):
             smelt_lm.metrics("nowhere")
 
+    def test_follow_yields_records_once_although_the_file_is_replaced(self):
+        path = os.path.join(data.DATA, "metrics.jsonl")
+
+        def write(name, *steps):
+            with open(name, "w", encoding="utf-8") as file:
+                file.writelines(json.dumps({"kind": "line", "step": step, "time": step + len(name)}) + "\n" for step in steps)
+
+        write(path, 1, 2, 3)
+        seen, rounds = [], iter([False, False, True])
+        for record in follow(path, lambda: next(rounds), 0.01):
+            seen.append(record["step"])
+            if len(seen) == 3:
+                write(path + ".new", 1, 2)  # a loss spike: back to step 2
+                with open(path + ".new", "a", encoding="utf-8") as file:
+                    file.write(json.dumps({"kind": "line", "step": 3, "time": 99}) + "\n{\"kind\": \"li")
+                time.sleep(0.01)
+                with open(path) as old, open(path + ".new") as new:
+                    lines = old.readlines()[:2] + new.readlines()[2:]
+                with open(path + ".new", "w") as file:
+                    file.writelines(lines)
+                os.replace(path + ".new", path)
+        self.assertEqual(seen, [1, 2, 3, 3])
+
+    def test_tables_become_files(self):
+        class Frame:  # what smelt_lm uses of a DataFrame
+            columns = ["text"]
+
+            def to_dict(self):
+                return {}
+
+            def to_json(self, orient, lines, force_ascii):
+                assert (orient, lines, force_ascii) == ("records", True, False)
+                return '{"text":"the cät"}\n'
+
+        flags = smelt_lm._run._set_flags({"text": {"input": Frame()}, "train.steps": 3, "eval.averaged": True, "x": [1, 2]})
+        self.assertEqual(flags[2:], ["--set", "train.steps=3", "--set", "eval.averaged=true", "--set", "x=[1, 2]"])
+        path = flags[1].partition("=")[2]
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), '{"text":"the cät"}\n')
+        os.remove(path)
+
+    def test_plan(self):
+        rows = smelt_lm.plan(os.path.join(data.SOURCE, "recipes", "demo.yaml"), "v2-8")["rows"]
+        self.assertEqual(len(rows), 1)
+
+
+class Stops(unittest.TestCase):
     def test_a_stopped_run_saves_and_resumes(self):
         recorder = Recorder()
         run = smelt_lm.start(data.recipe("stopped", steps=100000), {"train.checkpoint.save_interval_steps": 100000})
@@ -193,51 +240,6 @@ run.wait()
         records = smelt_lm.read_records(os.path.join(data.DATA, "orphan"))
         self.assertEqual((records[-1]["kind"], records[-1]["why"]), ("end", "stopped"))
         self.assertIn("save", [record["kind"] for record in records])
-
-    def test_follow_yields_records_once_although_the_file_is_replaced(self):
-        path = os.path.join(data.DATA, "metrics.jsonl")
-
-        def write(name, *steps):
-            with open(name, "w", encoding="utf-8") as file:
-                file.writelines(json.dumps({"kind": "line", "step": step, "time": step + len(name)}) + "\n" for step in steps)
-
-        write(path, 1, 2, 3)
-        seen, rounds = [], iter([False, False, True])
-        for record in follow(path, lambda: next(rounds), 0.01):
-            seen.append(record["step"])
-            if len(seen) == 3:
-                write(path + ".new", 1, 2)  # a loss spike: back to step 2
-                with open(path + ".new", "a", encoding="utf-8") as file:
-                    file.write(json.dumps({"kind": "line", "step": 3, "time": 99}) + "\n{\"kind\": \"li")
-                time.sleep(0.01)
-                with open(path) as old, open(path + ".new") as new:
-                    lines = old.readlines()[:2] + new.readlines()[2:]
-                with open(path + ".new", "w") as file:
-                    file.writelines(lines)
-                os.replace(path + ".new", path)
-        self.assertEqual(seen, [1, 2, 3, 3])
-
-    def test_tables_become_files(self):
-        class Frame:  # what smelt_lm uses of a DataFrame
-            columns = ["text"]
-
-            def to_dict(self):
-                return {}
-
-            def to_json(self, orient, lines, force_ascii):
-                assert (orient, lines, force_ascii) == ("records", True, False)
-                return '{"text":"the cät"}\n'
-
-        flags = smelt_lm._run._set_flags({"text": {"input": Frame()}, "train.steps": 3, "eval.averaged": True, "x": [1, 2]})
-        self.assertEqual(flags[2:], ["--set", "train.steps=3", "--set", "eval.averaged=true", "--set", "x=[1, 2]"])
-        path = flags[1].partition("=")[2]
-        with open(path, encoding="utf-8") as file:
-            self.assertEqual(file.read(), '{"text":"the cät"}\n')
-        os.remove(path)
-
-    def test_plan(self):
-        rows = smelt_lm.plan(os.path.join(data.SOURCE, "recipes", "demo.yaml"), "v2-8")["rows"]
-        self.assertEqual(len(rows), 1)
 
 
 if __name__ == "__main__":
