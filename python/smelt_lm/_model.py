@@ -205,6 +205,12 @@ class Model:
             self._server.ask("close", model=self._number)
         self._closed = True
 
+    def __del__(self) -> None:
+        # May run on any thread and during another call, so it only leaves a note.
+        number, owner = getattr(self, "_number", 0), getattr(self, "_server", None)
+        if number and owner is not None and not self._closed and owner.is_usable():
+            owner.abandoned.append(number)
+
     def __enter__(self) -> "Model":
         return self
 

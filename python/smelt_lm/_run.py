@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import weakref
 from pathlib import Path
 from typing import Any, Callable, Deque, Dict, Iterator, List, Mapping, Optional, Union
 
@@ -83,6 +84,7 @@ class Run:
         self._log_reader = threading.Thread(target=self._read_log, daemon=True)
         self._reader.start()
         self._log_reader.start()
+        _runs.add(self)
 
     def _read(self) -> None:
         assert self._process.stdout
@@ -209,6 +211,21 @@ class Run:
 
     def __repr__(self) -> str:
         return f"Run({self.status}, {len(self._events)} events)"
+
+
+_runs: "weakref.WeakSet[Run]" = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """Closes the pipes in a forked process. Otherwise a run would not notice the end of the process that started it."""
+    for forked in list(_runs):
+        if forked._process.stdin is not None:
+            forked._process.stdin.close()
+        forked._process.returncode = forked._process.returncode or 0  # it is no child of the forked process
+    _runs.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def start(recipe: Recipe, set: Settings = None, *, small: bool = False, fresh: bool = False, overwrite: bool = False) -> Run:

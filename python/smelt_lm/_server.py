@@ -63,6 +63,8 @@ class Server:
         self._replies: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
         self._log: Deque[str] = collections.deque(maxlen=50)
         self._next = 0
+        #: numbers of models that nothing refers to any more; the next request closes them first
+        self.abandoned: Deque[int] = collections.deque()
         self._readers = [threading.Thread(target=work, daemon=True) for work in (self._read, self._read_log)]
         for reader in self._readers:
             reader.start()
@@ -111,15 +113,24 @@ class Server:
     def ask(self, do: str, progress: Optional[Progress] = None, **fields: Any) -> Reply:
         """Sends a request and waits for its answer. Ctrl-C stops it; the models stay loaded."""
         with self._lock:
-            self._next += 1
-            number = self._next
-            request = {"id": number, "do": do, **{name: value for name, value in fields.items() if value is not None}}
+            while self.abandoned:
+                self._request("close", None, {"model": self.abandoned.popleft()})
+            return self._request(do, progress, fields)
+
+    def _request(self, do: str, progress: Optional[Progress], fields: Dict[str, Any]) -> Reply:
+        self._next += 1
+        number = self._next
+        request = {"id": number, "do": do, **{name: value for name, value in fields.items() if value is not None}}
+        try:
             self._send(json.dumps(request).encode() + b"\n")
-            try:
-                return self._reply(number, progress)
-            except KeyboardInterrupt:
-                self._stop_request(number)
-                raise
+        except KeyboardInterrupt:
+            self.process.kill()  # it has only a part of the request; the next call starts another
+            raise
+        try:
+            return self._reply(number, progress)
+        except KeyboardInterrupt:
+            self._stop_request(number)
+            raise
 
     def _send(self, data: bytes) -> None:
         assert self.process.stdin

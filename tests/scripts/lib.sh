@@ -10,6 +10,15 @@ fail() {
   exit 1
 }
 
+# need_python_environment: ends the test if .venv-python, which scripts/test installs, is missing. Exit status 77 means
+# skipped; it is a failure instead if SMELT_REQUIRE contains "python".
+need_python_environment() {
+  [ -x "$ROOT/.venv-python/bin/python" ] && return
+  case ",${SMELT_REQUIRE:-}," in *,python,*) fail "no .venv-python" "scripts/test installs it" ;; esac
+  echo "no .venv-python; scripts/test installs it"
+  exit 77
+}
+
 # trains PROGRAM: trains a step with an empty home folder. The loader writes the libraries it opens to WORK/opened.*
 trains() {
   local output
