@@ -1,7 +1,8 @@
 // Skips tests if this machine lacks something they need: the plugin of a device ("cpu", "tpu"), the
-// oracles ("oracle"), a headless browser ("browser"), OpenSSH's server ("sshd"). If the environment
-// variable SMELT_REQUIRE, a list such as "cpu,tpu,oracle", contains the need, the tests fail
-// instead. scripts/test sets it to everything that it installs.
+// oracles ("oracle"), the environment for the Python package's tests ("python"), a headless browser
+// ("browser"), OpenSSH's server ("sshd"). If the environment variable SMELT_REQUIRE, a list such as
+// "cpu,tpu,oracle", contains the need, the tests fail instead. scripts/test sets it to everything
+// that it installs.
 #pragma once
 
 #include <gtest/gtest.h>
