@@ -63,27 +63,20 @@ def list_of_texts(texts: Iterable[str], name: str = "texts") -> List[str]:
     if isinstance(texts, (str, bytes)):
         raise UsageError(f"{name} is one string, expected a list of strings", f"pass [{name}]")
     out = texts if isinstance(texts, list) else list(texts)
-    if not all(map(_is_text, out)):
-        at = next(i for i, text in enumerate(out) if not isinstance(text, str))
-        raise UsageError(f"{name}[{at}] is {type(out[at]).__name__} {out[at]!r}, expected a string",
-                         "remove missing values, or convert them with str()")
+    if not set(map(type, out)) <= {str}:  # much faster than a loop
+        for at, text in enumerate(out):
+            if not isinstance(text, str):
+                raise UsageError(f"{name}[{at}] is {type(text).__name__} {text!r}, expected a string",
+                                 "remove missing values, or convert them with str()")
     return out
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def _joined(texts: Sequence[str]) -> "Tuple[bytes, Array]":
     """Returns all texts as UTF-8 behind each other, and the position of each."""
     np = numpy()
     starts = np.zeros(len(texts) + 1, np.int64)
-    together = "".join(texts)
-    if together.isascii():
-        np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=starts[1:])
-        return together.encode(), starts
     try:
-        parts = [text.encode() for text in texts]
+        parts = list(map(str.encode, texts))
     except UnicodeEncodeError:
         at = next(i for i, text in enumerate(texts) if any("\ud800" <= c <= "\udfff" for c in text))
         raise UsageError(f"texts[{at}] has a surrogate, which is not a character",
