@@ -7,7 +7,7 @@ namespace {
 
 // Returns the sequence length of a batch from its first array; 0 for a task without lengths.
 std::int64_t length_of(const compiler::Shape& first) {
-  return first.dims.size() < 2 ? 0 : first.dims[1];
+  return first.dims.size() < 2 ? 0 : first.dims.back();
 }
 
 }  // namespace
@@ -18,7 +18,7 @@ StepPrograms::StepPrograms(std::shared_ptr<const pjrt::Client> client, const Tra
                            const execution::MemoryAdvice& advice) {
   const compiler::Dims& row = program.features.front().row;
   const auto first =
-      steps_.try_emplace(row.empty() ? 0 : row.front(), client, program, advice).first;
+      steps_.try_emplace(row.empty() ? 0 : row.back(), client, program, advice).first;
   const std::shared_ptr<const execution::ModelState> held = first->second.held();
   const auto compile = [&](model::Task task) {
     TrainJob other = job;

@@ -37,6 +37,13 @@ const std::vector<CommandGuide> kGuides{
      "reference/t5"},
     {"detect", {"detect my-electra --text 'The cat sees the giraffe.'"}, "reference/electra"},
     {"serve", {"serve < requests.jsonl"}, "reference/serve"},
+    {"embed",
+     {"embed my-embedder --input texts.txt --output vectors.npy",
+      "embed my-embedder --text 'a text' --text 'another'"},
+     "guides/embeddings"},
+    {"retrieve",
+     {"retrieve my-embedder --data scifact", "retrieve my-embedder --data scifact --json"},
+     "guides/embeddings"},
     {"convert",
      {"convert my-bert bert_model.ckpt", "convert my-classifier onnx --to onnx"},
      "guides/convert"},
@@ -125,9 +132,11 @@ std::string guide_text(std::string_view command) {
 
 std::vector<std::string_view> commands_for(std::string_view word) {
   static const std::map<std::string_view, std::vector<std::string_view>> kWords{
-      {"inference", {"predict", "fill", "generate", "detect", "serve"}},
-      {"infer", {"predict", "fill", "generate", "detect", "serve"}},
+      {"inference", {"predict", "fill", "generate", "detect", "embed", "serve"}},
+      {"infer", {"predict", "fill", "generate", "detect", "embed", "serve"}},
       {"serve", {"serve", "predict", "convert"}},
+      {"search", {"embed", "retrieve"}},
+      {"embedding", {"embed", "retrieve"}},
       {"deploy", {"convert", "export"}},
       {"onnx", {"convert"}},
       {"quantize", {"compress quantize"}},

@@ -113,6 +113,7 @@ const std::vector<CommandGroup> kCommands{
     {"Inference",
      {add_predict_command, add_fill_command, add_generate_command, add_detect_command,
       add_serve_command}},
+      add_embed_command, add_retrieve_command}},
     {"Convert", {add_export_command, add_convert_command, add_inspect_command}},
     {"Compress", {add_compress_command}},
     {"Data", {add_vocab_command, add_tokenize_command, add_data_command}},

@@ -38,6 +38,9 @@ void add_data_inspect_command(CLI::App& data);
 
 // smelt hub download | whoami | push: models and datasets of the Hugging Face Hub.
 void add_hub_command(CLI::App& app);
+// smelt embed | retrieve: embeddings of texts, and their evaluation on a retrieval dataset.
+void add_embed_command(CLI::App& app);
+void add_retrieve_command(CLI::App& app);
 
 // smelt generate: inference with a T5.
 void add_generate_command(CLI::App& app);

@@ -1,6 +1,7 @@
 #include "pipeline/objectives/embedding_data.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -56,6 +57,22 @@ EmbeddingData embedding_data(const Recipe& r) {
   data.validation = row_input(r, "validation");
   data.test = row_input(r, "test");
   return data;
+}
+
+std::vector<std::int64_t> positive_numbers_in(const std::string& where, const std::string& list,
+                                              const std::string& form) {
+  std::vector<std::int64_t> out;
+  if (trim(list).empty()) return out;
+  for (const std::string_view word : split(list, ',')) {
+    const std::string_view number = trim(word);
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (error != std::errc() || end != number.data() + number.size() || value < 1)
+      throw UsageError(str(where, ": '", number, "' is not a whole number above 0"),
+                       str("write ", form));
+    out.push_back(value);
+  }
+  return out;
 }
 
 std::int64_t texts_per_example(const Recipe& r) {
@@ -118,6 +135,15 @@ std::uint64_t make_embedding_examples(const Recipe& r, ExampleSet set) {
 
 std::vector<std::int64_t> embedding_lengths(const Recipe& r) {
   const EmbeddingData data = embedding_data(r);
+  if (data.lengths != "auto" && data.lengths != "one") {
+    auto given =
+        positive_numbers_in("data.lengths", data.lengths, "auto, one, or lengths such as 32,64");
+    std::erase_if(given, [&](std::int64_t length) { return length >= data.seq_length; });
+    given.push_back(data.seq_length);
+    std::ranges::sort(given);
+    given.erase(std::unique(given.begin(), given.end()), given.end());
+    return given;
+  }
   const auto files = record_files(RecipePaths(r).train_records);
   const auto described =
       files.empty() || data.lengths == "one" ? std::nullopt : data::find_description(files);

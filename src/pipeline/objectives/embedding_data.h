@@ -21,4 +21,9 @@ std::uint64_t make_embedding_examples(const Recipe& recipe, ExampleSet set);
 // yet.
 std::vector<std::int64_t> embedding_lengths(const Recipe& recipe);
 
+// Parses whole numbers above 0, separated by commas; an empty text has none. Throws UsageError,
+// which begins with `where` and has the hint to write `form`, for anything else.
+std::vector<std::int64_t> positive_numbers_in(const std::string& where, const std::string& list,
+                                              const std::string& form);
+
 }  // namespace smelt::pipeline

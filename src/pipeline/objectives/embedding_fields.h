@@ -96,7 +96,8 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("seq_length", c.seq_length, "tokens per text; longer texts are truncated");
   visit("lengths", c.lengths,
         "sequence lengths of training batches, so that batches of short texts have little padding: "
-        "auto: a few, chosen from the lengths of the examples; one: data.seq_length alone");
+        "a list, 32,64, to which data.seq_length is added; auto: a few, chosen from the lengths of "
+        "the examples; one: data.seq_length alone");
   visit("validation_share", c.validation_share,
         "share of the rows to hold out if data.validation is empty");
   visit("seed", c.seed, "random seed of the split into training and held-out rows");

@@ -1,7 +1,5 @@
 // model.type: embedding.
 
-#include <charconv>
-
 #include "base/error.h"
 #include "base/log.h"
 #include "base/number_format.h"
@@ -48,21 +46,6 @@ model::Encoder embedding_encoder(const Recipe& r) {
                    "vocab.file");
 }
 
-std::vector<std::int64_t> dimensions_of(const std::string& list) {
-  std::vector<std::int64_t> out;
-  for (const std::string_view word : split(list, ',')) {
-    const std::string_view number = trim(word);
-    if (number.empty() && list.find(',') == std::string::npos) continue;
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (error != std::errc() || end != number.data() + number.size() || value < 1)
-      throw UsageError(str("model.matryoshka: '", number, "' is not a dimension"),
-                       "write dimensions such as 128,64");
-    out.push_back(value);
-  }
-  return out;
-}
-
 model::EmbeddingTask embedding_settings(const Recipe& r) {
   const EmbeddingModel model = embedding_model(r);
   io::EmbeddingForm form{.normalize = model.normalize,
@@ -78,7 +61,8 @@ model::EmbeddingTask embedding_settings(const Recipe& r) {
           .scale = model.scale,
           .texts = texts_per_example(r),
           .mask_duplicates = model.mask_duplicates,
-          .matryoshka = dimensions_of(model.matryoshka),
+          .matryoshka = positive_numbers_in("model.matryoshka", model.matryoshka,
+                                            "dimensions such as 128,64"),
           .lengths = embedding_lengths(r)};
 }
 
@@ -139,7 +123,7 @@ void check_embedding(const Recipe& r) {
   check_validation_share(r);
   checks.within("data.max_bad", 0, 1);
   checks.one_of("data.format", {"auto", "jsonl", "tsv", "tsv-quoted", "csv", "parquet"});
-  checks.one_of("data.lengths", {"auto", "one"});
+  checks.accepts({"data.lengths"}, [&] { (void)embedding_lengths(r); });
   check_row_commands(r);
   checks.require(r.ready.records.empty() || embedding_data(r).train.empty(),
                  {"data.records", "data.train"}, "data.records and data.train are both set",

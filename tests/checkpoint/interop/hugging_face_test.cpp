@@ -184,8 +184,9 @@ TEST_F(HuggingFace, RejectsOtherActivationsAndCausalModels) {
     config["hidden_act"] = name;
     io::write_file(dir_.file("hf/config.json"), config.dump());
     EXPECT_THAT(import_refusal(dir_.file("hf")),
-                HasSubstr(str("config.json: hidden_act is '", name,
-                              "', must be one of linear, relu, gelu, tanh\n  hint: use a model")));
+                HasSubstr(str(
+                    "config.json: hidden_act is '", name,
+                    "', must be one of linear, relu, gelu, tanh, gelu_erf\n  hint: use a model")));
   }
   config["hidden_act"] = "gelu_new";
   config["is_decoder"] = true;

@@ -107,9 +107,10 @@ TEST_F(EmbeddingRun, TrainsOnScoresAndKeepsTheCheckpointWithTheBestSpearman) {
 }
 
 TEST_F(EmbeddingRun, ResumesBitIdentically) {
-  const std::vector<std::string> settings{"train.gradient_accumulation_steps=2"};
+  const std::vector<std::string> settings{"train.gradient_accumulation_steps=2",
+                                          "data.lengths=5"};  // 5 and 8
   run("whole", settings);
-  run("cut", {settings[0], "train.steps=2"});
+  run("cut", {settings[0], settings[1], "train.steps=2"});
   run("cut", settings);
   EXPECT_TRUE(weights("cut") == weights("whole"));
   EXPECT_THAT(error_of<UsageError>([&] { run("cut", {"model.scale=5", "train.steps=6"}); }),
@@ -132,7 +133,10 @@ TEST_F(EmbeddingRun, RejectsInvalidSettingsOnLoad) {
       HasSubstr("train.parallelism.reduction per_replica cannot be combined with model.type "
                 "embedding"));
   EXPECT_THAT(refusal({"model.matryoshka=8,x"}),
-              HasSubstr("model.matryoshka: 'x' is not a dimension"));
+              HasSubstr("model.matryoshka: 'x' is not a whole number above 0"));
+  EXPECT_THAT(refusal({"data.lengths=none"}),
+              HasSubstr("data.lengths: 'none' is not a whole number above 0\n  hint: write auto, "
+                        "one, or lengths such as 32,64"));
   EXPECT_THAT(refusal({"data.score=x"}), HasSubstr("model.loss ranking reads no scores"));
   EXPECT_THAT(refusal({"model.loss=cosent", "data.negative=n"}),
               HasSubstr("data.negative and data.negatives are only for model.loss ranking"));

@@ -23,7 +23,7 @@ TEST(Recipes, LoadAndBuildTheirPrograms) {
   for (const std::string& name : names) {
     std::vector<std::string> settings;
     if (name.starts_with("classify") || name.starts_with("compress") ||
-        name.starts_with("electra-classify"))
+        name.starts_with("electra-classify") || name.starts_with("embed"))
       settings = {"train.init_from=" + dir.file("base"), "data.seq_length=12"};
     if (name.starts_with("squad"))
       settings = {"train.init_from=" + dir.file("base"), "data.seq_length=12",

@@ -1,0 +1,153 @@
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <iomanip>
+#include <iostream>
+#include <map>
+#include <memory>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/plural.h"
+#include "base/stop_signal.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/embed_flags.h"
+#include "evaluation/metrics/beir.h"
+#include "evaluation/metrics/resample.h"
+#include "evaluation/metrics/retrieval.h"
+#include "io/filesystem/file.h"
+#include "io/filesystem/folder.h"
+#include "text/readers/unicode.h"
+
+namespace smelt::cli {
+namespace {
+
+struct RetrieveCommand {
+  std::string data, split = "test", metrics = "ndcg@10,mrr@10,recall@10,recall@100,map@100", run;
+  bool json = false;
+  std::shared_ptr<EmbedFlags> flags;
+};
+
+using Hits = std::vector<std::vector<evaluation::SearchHit>>;
+
+execution::EmbeddingRows embed_all(const RetrieveCommand& c, execution::TextEmbedder& embedder,
+                                   const std::vector<evaluation::BeirText>& texts) {
+  constexpr std::size_t kBatches = 64;  // texts are batched by length
+  const std::size_t step = kBatches * static_cast<std::size_t>(c.flags->batch);
+  execution::EmbeddingRows out;
+  for (std::size_t first = 0; first < texts.size(); first += step) {
+    std::vector<std::string> part;
+    for (std::size_t i = first; i < std::min(first + step, texts.size()); ++i)
+      part.push_back(text::nfc(texts[i].text));
+    execution::EmbeddingRows rows = embedder.embed(part);
+    c.flags->truncate(rows, true);
+    out.width = rows.width;
+    out.values.insert(out.values.end(), rows.values.begin(), rows.values.end());
+  }
+  return out;
+}
+
+// Divides the rows by their norms if embeddings are compared by cosine similarity.
+void unify_rows(execution::EmbeddingRows& rows, io::Similarity similarity) {
+  if (similarity == io::Similarity::dot) return;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    double squares = 0;
+    for (const float x : rows.row(i)) squares += static_cast<double>(x) * x;
+    const double norm = std::max(std::sqrt(squares), 1e-12);
+    for (std::size_t j = i * rows.width; j < (i + 1) * rows.width; ++j)
+      rows.values[j] = static_cast<float>(rows.values[j] / norm);
+  }
+}
+
+// Writes the documents found in the format of trec_eval: query, Q0, document, rank, score, name.
+void write_run(const std::string& path, const evaluation::BeirData& data, const Hits& hits) {
+  io::OutputFile file(path);
+  for (std::size_t i = 0; i < hits.size(); ++i)
+    for (std::size_t rank = 0; rank < hits[i].size(); ++rank)
+      file.write(str(data.queries[i].id, " Q0 ", data.documents[hits[i][rank].document].id, " ",
+                     rank + 1, " ", hits[i][rank].score, " smelt\n"));
+  file.commit();
+}
+
+std::vector<evaluation::RankedGrades> graded(const evaluation::BeirData& data, const Hits& hits) {
+  std::vector<evaluation::RankedGrades> out(hits.size());
+  for (std::size_t i = 0; i < hits.size(); ++i) {
+    std::map<std::size_t, double> grades;
+    for (const evaluation::BeirGrade& one : data.grades[i]) grades[one.document] = one.grade;
+    for (const auto& [document, grade] : grades)
+      if (grade > 0) out[i].relevant.push_back(grade);
+    for (const evaluation::SearchHit& hit : hits[i]) {
+      const auto found = grades.find(hit.document);
+      out[i].found.push_back(found == grades.end() ? 0 : found->second);
+    }
+  }
+  return out;
+}
+
+void print_metrics(const RetrieveCommand& c,
+                   const std::vector<evaluation::RetrievalMetric>& metrics,
+                   const std::vector<evaluation::RankedGrades>& queries, std::size_t documents) {
+  OrderedJson json{{"queries", queries.size()}, {"documents", documents}};
+  if (!c.json)
+    std::cout << counted(queries.size(), "query", "queries") << ", "
+              << counted(documents, "document") << "\n";
+  for (const evaluation::RetrievalMetric& metric : metrics) {
+    std::vector<double> values;
+    for (const auto& query : queries) values.push_back(metric.of_query(query, metric.k));
+    const evaluation::Interval interval =
+        evaluation::bootstrap(values.size(), [&](std::span<const std::size_t> chosen) {
+          double sum = 0;
+          for (const std::size_t i : chosen) sum += values[i];
+          return sum / static_cast<double>(chosen.size());
+        });
+    json[metric.name] = {{"value", interval.value}, {"low", interval.low}, {"high", interval.high}};
+    if (!c.json)
+      std::cout << std::left << std::setw(12) << metric.name << std::right << std::fixed
+                << std::setprecision(4) << interval.value << "  [" << interval.low << ", "
+                << interval.high << "]\n";
+  }
+  if (c.json) std::cout << json.dump() << "\n";
+}
+
+void retrieve(const RetrieveCommand& c) {
+  const auto metrics = evaluation::retrieval_metrics("--metric", c.metrics);
+  std::size_t depth = 1;
+  for (const auto& metric : metrics) depth = std::max(depth, metric.k);
+  if (!c.run.empty() && io::exists(c.run))
+    throw UsageError(str("retrieve: --run ", c.run, " exists"), "name another file, or remove it");
+  const evaluation::BeirData data = evaluation::read_beir(c.data, c.split, "retrieve");
+  execution::TextEmbedder embedder = c.flags->load();
+  const StopSignal stop("retrieve: stopping after this batch\n");
+  execution::EmbeddingRows documents = embed_all(c, embedder, data.documents);
+  execution::EmbeddingRows queries = embed_all(c, embedder, data.queries);
+  unify_rows(documents, embedder.job().form.similarity);
+  unify_rows(queries, embedder.job().form.similarity);
+  if (embedder.cut() > 0)
+    log_warning("retrieve: {} longer than {} tokens: truncated",
+                counted(embedder.cut(), "text is", "texts are"), embedder.job().most_tokens);
+  const Hits hits =
+      evaluation::nearest_documents(queries.values, documents.values, documents.width, depth);
+  if (!c.run.empty()) write_run(c.run, data, hits);
+  print_metrics(c, metrics, graded(data, hits), data.documents.size());
+}
+
+}  // namespace
+
+void add_retrieve_command(CLI::App& app) {
+  auto* command = app.add_subcommand(
+      "retrieve", "evaluate an embedding model on a retrieval dataset: nDCG, MRR, recall, MAP");
+  auto c = std::make_shared<RetrieveCommand>();
+  c->flags = add_embed_flags(*command);
+  command
+      ->add_option("--data", c->data,
+                   "folder of a dataset in BEIR's layout: corpus.jsonl, queries.jsonl, "
+                   "qrels/test.tsv")
+      ->required();
+  command->add_option("--split", c->split, "the split: qrels/SPLIT.tsv")->capture_default_str();
+  command->add_option("--metric", c->metrics, "metrics: ndcg@K, mrr@K, recall@K, map@K")
+      ->capture_default_str();
+  command->add_option("--run", c->run, "also write the documents found, for trec_eval");
+  command->add_flag("--json", c->json, "print one JSON object");
+  command->callback([c] { retrieve(*c); });
+}
+
+}  // namespace smelt::cli

@@ -1,0 +1,69 @@
+#include "cli/commands/embed_flags.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "checkpoint/interop/hugging_face.h"
+#include "checkpoint/interop/pretrained_weights.h"
+#include "cli/options/number_check.h"
+#include "io/filesystem/path.h"
+
+namespace smelt::cli {
+
+execution::TextEmbedder EmbedFlags::load() const {
+  const std::string& path = model->recipe.path;
+  if (!io::is_remote(path))
+    for (const std::string& folder : checkpoint::hugging_face_folders(path))
+      checkpoint::compute_gelu_by_erf(folder);
+  ModelOption option = *model;
+  option.stored.max_length = max_length;
+  option.stored.command = model->command->get_name();
+  pipeline::EmbedChoice how;
+  if (!pooling.empty()) how.pooling = choose_of("--pooling", pooling, io::kPoolings);
+  if (!normalize.empty()) how.normalize = normalize == "yes";
+  return option.load(pipeline::InferenceTask::embed).text_embedder(batch, how);
+}
+
+void EmbedFlags::truncate(execution::EmbeddingRows& rows, bool normalizes) const {
+  if (dimensions == 0 || rows.width == 0) return;
+  const auto width = static_cast<std::size_t>(dimensions);
+  if (width > rows.width)
+    throw UsageError(str(model->command->get_name(), ": --dimensions ", dimensions,
+                         ": the model's embeddings have ", rows.width, " dimensions"),
+                     "use a smaller number");
+  std::vector<float> out;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto row = rows.row(i).first(width);
+    double squares = 0;
+    for (const float x : row) squares += static_cast<double>(x) * x;
+    const double norm = normalizes ? std::max(std::sqrt(squares), 1e-12) : 1;
+    for (const float x : row) out.push_back(static_cast<float>(x / norm));
+  }
+  rows = {.width = width, .values = std::move(out)};
+}
+
+std::shared_ptr<EmbedFlags> add_embed_flags(CLI::App& command) {
+  auto f = std::make_shared<EmbedFlags>();
+  f->model = add_model_option(command);
+  const auto number = [&](const char* name, std::int64_t& value, double least, const char* help) {
+    command.add_option(name, value, help)->check(number_from(least))->capture_default_str();
+  };
+  number("--batch", f->batch, 1, "texts per batch");
+  number("--max-length", f->max_length, 0,
+         "tokens per text, at most the model's maximum; longer texts are truncated; 0: the model's "
+         "maximum");
+  number("--dimensions", f->dimensions, 0,
+         "truncate embeddings to this number of dimensions, for models trained with "
+         "model.matryoshka; 0: all");
+  command.add_option("--pooling", f->pooling,
+                     "mean or cls; default: the model's; needed for models that are not embedding "
+                     "models");
+  command
+      .add_option("--normalize", f->normalize,
+                  "whether to divide embeddings by their norms; default: as the model does")
+      ->check(CLI::IsMember({"yes", "no"}));
+  return f;
+}
+
+}  // namespace smelt::cli
