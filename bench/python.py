@@ -56,7 +56,8 @@ def bench_encode(folder, source):
     lines = Path(source).read_text(encoding="utf-8").split("\n") if source else random_lines(12)
     text, vocab = Path(folder, "text.txt"), Path(folder, "vocab.txt")
     text.write_text("\n".join(lines) + "\n")
-    subprocess.run([smelt_lm.program(), "vocab", "train", "--input", str(text), "--size", "8000", "--out", str(vocab), "--lower-case", "true"],
+    subprocess.run([smelt_lm.program(), "vocab", "train", "--input", str(text), "--size", "8000", "--out", str(vocab), "--lower-case", "true",
+                    "--strip-accents", "true"],
                    check=True, capture_output=True)
     ours = smelt_lm.Tokenizer(vocab)
     theirs = tokenizers.BertWordPieceTokenizer(str(vocab), lowercase=True)
