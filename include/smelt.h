@@ -1,4 +1,5 @@
-/* C interface of smelt: tokenizers and training batches, without devices. libsmelt.so implements it.
+/* C interface of smelt: tokenizers and training batches, without devices. libsmelt.so implements
+ * it.
  *
  * Rules:
  *  - Functions that can fail return SMELT_OK or one of the other codes. smelt_error_text() and
@@ -82,7 +83,8 @@ SMELT_API int smelt_tokenizer_open(const char* path, const char* options, smelt_
 SMELT_API void smelt_tokenizer_free(smelt_tokenizer* tokenizer);
 
 /* Returns one array "json" (u8) with {"kind": "wordpiece" | "subword" | "sentencepiece", "size",
- * "path", "unknown", "pad", "cls", "sep", "mask", "end"}. Ids that the vocabulary lacks are null. */
+ * "path", "unknown", "pad", "cls", "sep", "mask", "end"}. Ids that the vocabulary lacks are null.
+ */
 SMELT_API int smelt_tokenizer_describe(const smelt_tokenizer* tokenizer, smelt_arrays** out);
 /* Returns all tokens by id as "text" (u8 [bytes]) and "starts" (i64 [size + 1]). */
 SMELT_API int smelt_tokenizer_tokens(const smelt_tokenizer* tokenizer, smelt_arrays** out);
@@ -90,7 +92,8 @@ SMELT_API int smelt_tokenizer_tokens(const smelt_tokenizer* tokenizer, smelt_arr
 /* Converts texts to token ids. Returns "ids" (i32 [tokens]) and "starts" (i64 [rows + 1]); row i
  * has the ids [starts[i], starts[i + 1]). Options:
  *   "special_tokens"  add [CLS] and [SEP], or the </s> of a T5 (false)
- *   "pairs"           texts 2i and 2i + 1 are row i; adds "segments" (i32 [tokens]: 0 or 1) (false)
+ *   "pairs"           texts 2i and 2i + 1 are row i; adds "segments" (i32 [tokens]: 0 or 1; only 0
+ *                     for a RoBERTa) (false)
  *   "max_length"      tokens to which a row is truncated, special tokens included; a pair loses
  *                     tokens of its longer text first; 0: no limit (0)
  *   "offsets"         add "offsets" (i32 [tokens, 2]): first character and the one after the last

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import json
 import logging
 import os
@@ -147,10 +148,10 @@ def arrays_of(call: Callable[[Any], int]) -> Dict[str, Array]:
     handle = Handle("smelt_arrays_free")
     check(call(ctypes.byref(handle.pointer)))
     out: Dict[str, Array] = {}
-    while True:
-        found = library().smelt_arrays_at(handle.pointer, len(out))
+    for index in itertools.count():  # not len(out): two arrays may have the same name
+        found = library().smelt_arrays_at(handle.pointer, index)
         if not found:
-            return out
+            break
         view = found.contents
         shape = tuple(view.shape[i] for i in range(view.rank))
         if 0 in shape:
@@ -160,6 +161,7 @@ def arrays_of(call: Callable[[Any], int]) -> Dict[str, Array]:
             array = np.asarray(_Owned(handle, {"version": 3, "shape": shape, "typestr": _DTYPES[view.dtype],
                                                "data": (view.data, True)}))
         out[view.name.decode()] = array
+    return out
 
 
 def json_of(call: Callable[[Any], int]) -> Any:

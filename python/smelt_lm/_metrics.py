@@ -13,8 +13,15 @@ Record = Dict[str, Any]
 _NOT_METRICS = ("kind", "step", "time", "spent", "examples")
 
 
+def check_local(path: "Union[str, os.PathLike[str]]") -> None:
+    """Raises UsageError for a path such as gs://bucket/run."""
+    if "://" in os.fspath(path):
+        raise UsageError(f"{os.fspath(path)} is not a folder of this machine", "copy its metrics.jsonl to this machine and name the copy")
+
+
 def metrics_file(folder: "Union[str, os.PathLike[str]]") -> Path:
     """Returns the metrics.jsonl of a run's folder or of its model folder. Raises UsageError if there is none."""
+    check_local(folder)
     for path in (Path(folder), Path(folder, "metrics.jsonl"), Path(folder, "model", "metrics.jsonl")):
         if path.is_file():
             return path

@@ -80,8 +80,8 @@ class Model:
     def __init__(self, path: "Union[str, os.PathLike[str]]", *, device: str = "auto", precision: str = "f32",
                  vocab: "Union[str, os.PathLike[str], None]" = None) -> None:
         self.path = os.fspath(path)
-        self._options: Dict[str, Any] = {"path": os.path.abspath(self.path) if "://" not in self.path else self.path, "device": device,
-                         "precision": precision, "vocab": None if vocab is None else os.path.abspath(vocab)}
+        self._options: Dict[str, Any] = {"path": _absolute(self.path), "device": device, "precision": precision,
+                                         "vocab": None if vocab is None else _absolute(os.fspath(vocab))}
         self._pid = os.getpid()
         self._closed = False
         self._server: Optional[Server] = None
@@ -99,9 +99,11 @@ class Model:
         return cls(path, device=device, precision=precision, vocab=vocab)
 
     def _load(self) -> None:
-        self._server = server()
-        facts, _ = self._server.ask("load", **self._options)
+        running = server()
+        facts, _ = running.ask("load", **self._options)
+        # After success only, and the number first: numbers of an ended server may be those of other models now.
         self._number = facts["model"]
+        self._server = running
         #: what the model can do, such as ["classify"]
         self.tasks: List[str] = facts["tasks"]
         #: of a classifier: "single_label", "multi_label", "regression", "token_labels" or "answer_spans"
@@ -201,9 +203,9 @@ class Model:
 
     def close(self) -> None:
         """Frees the memory of the model. Later calls raise UsageError."""
-        if not self._closed and self._server is not None and self._server.is_usable():
+        was_closed, self._closed = self._closed, True
+        if not was_closed and self._server is not None and self._server.is_usable():
             self._server.ask("close", model=self._number)
-        self._closed = True
 
     def __del__(self) -> None:
         # May run on any thread and during another call, so it only leaves a note.
@@ -220,6 +222,10 @@ class Model:
 
     def __repr__(self) -> str:
         return f"Model({self.path!r}, tasks={self.tasks})"
+
+
+def _absolute(path: str) -> str:
+    return path if "://" in path else os.path.abspath(path)
 
 
 def _list(texts: Texts, name: str = "texts") -> List[str]:

@@ -83,8 +83,9 @@ def error_from_log(code: int, log: str) -> Exception:
 def main() -> NoReturn:
     """The command ``smelt``: becomes the program."""
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and a program that it becomes would go on to
+    inside = PACKAGE / "bin" / "smelt"
     try:
-        path = program()
+        path = str(inside) if inside.is_file() else program()  # first, because $SMELT may name this command itself
     except (UsageError, SystemFailure) as error:
         sys.exit(f"error: {error}")
     os.execv(path, ["smelt", *sys.argv[1:]])

@@ -28,16 +28,23 @@ def _stored(content: bytes, suffix: str) -> str:
     path = cache / f"{hashlib.sha256(content).hexdigest()[:32]}{suffix}"
     if not path.exists():
         cache.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{path.name}.{os.getpid()}.part")
+        part = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}.part")
         part.write_bytes(content)
         part.replace(path)
     return str(path)
 
 
-def _value(value: Any) -> Any:
-    """Replaces a table (a pandas DataFrame or datasets.Dataset) by a JSONL file with its rows."""
+def _value(value: Any, name: str = "") -> Any:
+    """Replaces a table (a pandas DataFrame or datasets.Dataset) by a JSONL file with its rows, and a list by one text, as
+    in a recipe's file: JSON for data.labels, separated by | for track.fill, else by commas."""
     if isinstance(value, Mapping):
-        return {name: _value(one) for name, one in value.items()}
+        return {key: _value(one, str(key)) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        parts = [_value(one) for one in value]
+        if name.split(".")[-1] == "labels":
+            return json.dumps(parts, ensure_ascii=False)
+        return ("|" if name.split(".")[-1] == "fill" else ",").join(
+            part if isinstance(part, str) else json.dumps(part) for part in parts)
     if hasattr(value, "to_dict") and hasattr(value, "columns"):  # DataFrame
         return _stored(value.to_json(orient="records", lines=True, force_ascii=False).encode(), ".jsonl")
     if hasattr(value, "to_json") and hasattr(value, "column_names"):  # datasets.Dataset
@@ -48,7 +55,7 @@ def _value(value: Any) -> Any:
 
 def _recipe_path(recipe: Recipe) -> str:
     if isinstance(recipe, Mapping):
-        return _stored(json.dumps(_value(recipe), indent=1).encode(), ".yaml")  # JSON is YAML
+        return _stored(json.dumps(_value(recipe), indent=1, ensure_ascii=False).encode(), ".yaml")  # JSON is YAML
     return os.fspath(recipe)
 
 
@@ -58,11 +65,11 @@ def _set_flags(settings: Settings) -> List[str]:
 
     def add(prefix: str, values: Mapping[str, Any]) -> None:
         for name, given in values.items():
-            value = _value(given)
+            value = _value(given, name)
             if isinstance(value, Mapping):
                 add(f"{prefix}{name}.", value)
             else:
-                text = value if isinstance(value, str) else json.dumps(value)
+                text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
                 flags.extend(["--set", f"{prefix}{name}={text}"])
 
     add("", settings or {})
@@ -90,8 +97,13 @@ class Run:
         assert self._process.stdout
         with os.fdopen(os.dup(self._process.stdout.fileno()), "rb") as lines:
             for line in lines:
+                try:
+                    event = json.loads(line)
+                except ValueError:  # cut off by kill -9, or printed by a plugin
+                    self._log.append(line.decode(errors="replace").rstrip("\n"))
+                    continue
                 with self._changed:
-                    self._events.append(json.loads(line))
+                    self._events.append(event)
                     self._changed.notify_all()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -131,7 +143,7 @@ class Run:
         while True:
             with self._changed:
                 while len(self._events) <= at:
-                    if not self._reader.is_alive() or self._process.returncode is not None:
+                    if not self._reader.is_alive():  # it ends after the last event; in a forked process it does not live
                         return
                     self._changed.wait(0.2)
                 event = self._events[at]

@@ -12,7 +12,7 @@ import subprocess
 import threading
 from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
 
-from ._errors import Error, SystemFailure, error_of
+from ._errors import Error, SystemFailure, UsageError, error_of
 from ._library import LOG
 from ._program import error_from_log, start
 
@@ -68,7 +68,11 @@ class Server:
         self._readers = [threading.Thread(target=work, daemon=True) for work in (self._read, self._read_log)]
         for reader in self._readers:
             reader.start()
-        hello = self._replies.get()
+        try:
+            hello = self._replies.get()
+        except BaseException:  # Ctrl-C: nobody refers to the process
+            self.process.kill()
+            raise
         if not isinstance(hello, dict) or hello.get("protocol") != PROTOCOL:
             self.close()
             raise self._ended() if hello is None else SystemFailure(
@@ -103,7 +107,11 @@ class Server:
             pass
 
     def _ended(self) -> Exception:
-        code = self.process.wait()
+        try:
+            code = self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:  # it runs, but its answers cannot be read
+            self.process.kill()
+            code = self.process.wait()
         self._readers[1].join(1)
         return error_from_log(code, "\n".join(self._log))
 
@@ -122,9 +130,17 @@ class Server:
         number = self._next
         request = {"id": number, "do": do, **{name: value for name, value in fields.items() if value is not None}}
         try:
-            self._send(json.dumps(request).encode() + b"\n")
+            data = json.dumps(request, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        except UnicodeEncodeError:
+            raise UsageError(f"{do}: a text has a surrogate, which is not a character",
+                             "read the file as UTF-8, or use text.encode('utf-8', 'replace').decode()") from None
+        except ValueError:
+            raise UsageError(f"{do}: an option is infinite or not a number", "pass a finite number") from None
+        try:
+            self._send(data)
         except KeyboardInterrupt:
             self.process.kill()  # it has only a part of the request; the next call starts another
+            self.process.wait()
             raise
         try:
             return self._reply(number, progress)
@@ -143,11 +159,15 @@ class Server:
 
     def _reply(self, number: int, progress: Optional[Progress]) -> Reply:
         while (message := self._replies.get()) is not None:
-            if message.get("id") != number:
+            if message.get("id") not in (number, None):  # None: the request was not valid JSON
                 continue  # of a request that was given up
             if "event" in message:
                 if progress:
-                    progress(message["done"], message["total"])
+                    try:
+                        progress(message["done"], message["total"])
+                    except Exception:  # the caller's; without this the next call would wait for the rest
+                        self._stop_request(number)
+                        raise
             elif "error" in message:
                 error = message["error"]
                 raise error_of(error["kind"], error["what"], error["hint"])
@@ -155,21 +175,32 @@ class Server:
                 arrays = {array["name"]: (array["dtype"], array["shape"], block)
                           for array, block in zip(message.get("arrays", []), message["blocks"])}
                 return message["answer"], arrays
+        self._replies.put(None)  # for other calls
         raise self._ended()
 
     def _stop_request(self, number: int) -> None:
         """Stops the current request after its batch; a second Ctrl-C ends the process."""
         try:
-            self.process.send_signal(signal.SIGINT)
-            self._reply(number, None)
+            received: List[Any] = []
+            while not self._replies.empty():
+                received.append(self._replies.get())
+            ends = [message for message in received if message is None or ("event" not in message and message.get("id") == number)]
+            for message in ends:
+                self._replies.put(message)
+            if not ends:  # otherwise the process is idle, and SIGINT would end it
+                self.process.send_signal(signal.SIGINT)
+            answer, _ = self._reply(number, None)
+            if "model" in answer:  # loaded, but the caller does not receive its number
+                self.abandoned.append(answer["model"])
         except KeyboardInterrupt:
             self.process.kill()
+            self.process.wait()
             raise
         except Error:
             pass
 
     def close(self) -> None:
-        """Ends the process: at once if it is idle, else after its current batch."""
+        """Ends the process: at once if it is idle, else after its current request, for which it waits 10 s."""
         if self.pid != os.getpid():
             return
         try:

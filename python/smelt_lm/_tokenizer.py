@@ -201,6 +201,8 @@ class Tokenizer:
             raise UsageError(f"padding is {padding!r}", "use False, True, 'longest' or 'max_length'")
         if max_length is None and (truncation or padding == "max_length"):
             raise UsageError("max_length is missing", "pass max_length, such as 128")
+        if max_length is not None and max_length < 1:
+            raise UsageError(f"max_length is {max_length}", "pass at least 1")
         if padding in (False, "do_not_pad"):
             return None
         return max_length if padding == "max_length" else 0

@@ -18,7 +18,7 @@ import threading
 from typing import Any, Dict, List, Optional, Union
 
 from ._errors import UsageError, optional
-from ._metrics import Record, follow, metrics_file, numbers_of
+from ._metrics import Record, check_local, follow, metrics_file, numbers_of
 from ._run import Run
 
 Source = Union[Run, str, "os.PathLike[str]"]
@@ -60,6 +60,7 @@ class Logger:
         failed = False
         try:
             if isinstance(source, Run):
+                check_local(source.metrics_file)
                 records = follow(source.metrics_file, lambda: source.status != "running")
             else:
                 records = follow(metrics_file(source), lambda: True)
@@ -73,6 +74,8 @@ class Logger:
                     sink.texts(step, record.get("texts") or [])
                 elif record["kind"] == "end":
                     failed = record.get("why") == "failed"
+            if isinstance(source, Run) and source.status == "failed":
+                failed = True  # also if it was killed, so that it could not log its end
         except BaseException:
             failed = True
             raise

@@ -203,7 +203,8 @@ class RowEncoder {
 
   void put(const text::TokenSpan& span, int segment, EncodedRows& out) const {
     out.ids.push_back(span.id);
-    if (options_.pairs) out.segments.push_back(segment);
+    // RoBERTa, which has two separators, has only one kind of segment.
+    if (options_.pairs) out.segments.push_back(tokenizer_.separators == 1 ? segment : 0);
     if (!options_.offsets) return;
     out.offsets.push_back(static_cast<std::int32_t>(span.begin));
     out.offsets.push_back(static_cast<std::int32_t>(span.end));

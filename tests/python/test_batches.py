@@ -48,6 +48,7 @@ class BatchesTest(unittest.TestCase):
     def test_features_can_be_selected(self):
         batches = Batches(data.RECORDS, batch_size=2, features=["input_ids"])
         self.assertEqual(list(batches[0]), ["input_ids"])
+        self.assertEqual(list(Batches(data.RECORDS, batch_size=2, features=["input_ids", "input_ids"])[0]), ["input_ids"])
         self.assertEqual(batches.features, [{"name": "input_ids", "dtype": "int32", "shape": [8]}])
 
     def test_windows_of_a_token_store_are_its_tokens(self):

@@ -71,6 +71,8 @@ class Process(unittest.TestCase):
             (lambda: model.fill_mask("[MASK]"), "", "classify"),
             (lambda: model.classify(["a", 3.5]), "texts[1] is float 3.5", "str()"),
             (lambda: model.classify(["a"], []), "0 pairs for 1 texts", "one pair"),
+            (lambda: model.classify("\ud800"), "classify: a text has a surrogate", "UTF-8"),
+            (lambda: model.answer("a", "b", no_answer_threshold=float("inf")), "answer: an option is infinite", "finite"),
             (lambda: model.token_labels("cat"), "token_labels()", "call classify()"),
         ]
         for call, what, hint in cases:

@@ -133,6 +133,8 @@ class Runs(unittest.TestCase):
         self.assertIn("no-such.yaml", caught.exception.what)
         with self.assertRaisesRegex(UsageError, "nowhere has no metrics.jsonl"):
             smelt_lm.metrics("nowhere")
+        with self.assertRaisesRegex(UsageError, "gs://b/run is not a folder of this machine\n  hint: copy"):
+            smelt_lm.metrics("gs://b/run")
 
     def test_follow_yields_records_once_although_the_file_is_replaced(self):
         path = os.path.join(data.DATA, "metrics.jsonl")
@@ -168,8 +170,10 @@ class Runs(unittest.TestCase):
                 assert (orient, lines, force_ascii) == ("records", True, False)
                 return '{"text":"the cät"}\n'
 
-        flags = smelt_lm._run._set_flags({"text": {"input": Frame()}, "train.steps": 3, "eval.averaged": True, "x": [1, 2]})
-        self.assertEqual(flags[2:], ["--set", "train.steps=3", "--set", "eval.averaged=true", "--set", "x=[1, 2]"])
+        flags = smelt_lm._run._set_flags({"text": {"input": Frame()}, "train.steps": 3, "eval.averaged": True, "x": [1, 2],
+                                          "track.fill": ["a [MASK]", "b, [MASK]"]})
+        self.assertEqual(flags[2:], ["--set", "train.steps=3", "--set", "eval.averaged=true", "--set", "x=1,2",
+                                     "--set", "track.fill=a [MASK]|b, [MASK]"])
         path = flags[1].partition("=")[2]
         with open(path, encoding="utf-8") as file:
             self.assertEqual(file.read(), '{"text":"the cät"}\n')

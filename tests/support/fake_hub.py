@@ -12,7 +12,7 @@ number of matching requests before the fault, "times": how many get it (1 by def
 503", "cut 10" (sends 10 bytes of the body and closes the connection), "short 10" (claims that these 10 bytes are all),
 "stall 10" (sends 10 bytes and then nothing), "reset", "range" (sends another range than requested), "whole" (ignores
 the range), "corrupt" (changes the first byte), "ratelimit 2" (429 with a RateLimit header), "commit" (performs the
-request, but answers 503).
+request, but answers 503; "commit 412" answers 412).
 
 Tokens: hf_writer may write, hf_reader may read the private repositories; any other is rejected.
 """
@@ -142,8 +142,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         else:
             with lock:
                 status, headers, body = self.cdn(parts_of) if name == "cdn" else self.hub(parts_of)
-            if self.fault == "commit":
-                status, headers, body = 503, {}, b"{}"
+            if self.fault.startswith("commit"):
+                status, headers, body = int(self.fault[7:] or 503), {}, b"{}"
         self.note(name, status)
         self.reply(status, headers, body)
 

@@ -10,7 +10,8 @@ namespace smelt::checkpoint {
 bool is_pair_of_debertas(const io::LazyTensors& tensors);
 
 // Returns the discriminator's word embeddings, "deberta/embeddings/word_embeddings": the sum of the
-// generator's and of the table of differences, in f32. Empty if `tensors` have no such table.
+// generator's and of the table of differences, in f32; and its moving average if `tensors` have
+// averages. Empty if `tensors` have no such table.
 io::LazyTensors discriminator_words(const io::LazyTensors& tensors);
 // Adds discriminator_words() to the tensors.
 void add_discriminator_words(io::LazyTensors& tensors);

@@ -9,6 +9,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 #include "io/formats/config.h"
+#include "io/hub/hub_path.h"
 #include "model/nn/layers.h"
 
 namespace smelt::checkpoint {
@@ -177,6 +178,8 @@ std::optional<io::EmbeddingForm> stored_embedding_form(const StoredModel& m) {
   }
   if (m.form != ModelForm::hugging_face) return std::nullopt;
   if (auto form = sentence_transformers_form(m.where)) return form;
+  // A whole repository of the Hub has no parent folder.
+  if (io::is_hub_path(m.where) && io::parse_hub_path(m.where).path.empty()) return std::nullopt;
   const std::string outer = io::parent_path(m.where);
   if (io::exists(io::join_path(outer, kModules)) && encoder_folder(outer) == m.where)
     return sentence_transformers_form(outer);

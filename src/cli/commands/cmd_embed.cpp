@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -74,7 +75,10 @@ void embed(const EmbedCommand& c) {
   if (!c.source.texts.empty() && !c.source.file.path.empty())
     throw UsageError("embed: --text and --input cannot be combined", "remove one of the two");
   EmbeddedTexts texts(c);
-  const StopSignal stop("embed: stopping after this batch\n");
+  // A signal ends a program at once that waits for standard input and writes no file.
+  const bool converses = c.source.texts.empty() && c.source.file.path.empty() && c.output.empty();
+  std::optional<StopSignal> stop;
+  if (!converses) stop.emplace("embed: stopping after this batch\n");
   for (const std::string& text : c.source.texts) texts.add(text);
   if (!c.source.file.path.empty())
     each_text_of(c.source.file, "embed",

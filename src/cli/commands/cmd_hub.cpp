@@ -60,7 +60,8 @@ OrderedJson run_download(const DownloadFlags& f) {
     throw UsageError(str("hub download: --revision ", f.revision, " and '@", path.revision,
                          "' both name a revision"),
                      "remove one of them");
-  if (!f.revision.empty()) path.revision = f.revision;
+  if (!f.revision.empty())
+    path = io::parse_hub_path(path.at_revision(f.revision).text());  // refuses "../x"
   const io::HubCommit commit = io::hub_commit(path);
   std::vector<std::string> files;
   std::uint64_t bytes = 0;
@@ -144,7 +145,7 @@ void add_folder(const std::string& folder, const std::string& prefix,
                 std::vector<io::HubPushFile>& out) {
   for (const std::string& name : io::list_folder(folder)) {
     const std::string path = io::join_path(folder, name);
-    const bool is_hidden = name.starts_with('.') && name != ".gitattributes";
+    const bool is_hidden = name.starts_with('.');
     if (is_hidden || name == "smelt.lock" || name == "__pycache__" || io::place_of_partial(name))
       continue;
     if (io::is_folder(path))
@@ -158,6 +159,9 @@ void add_folder(const std::string& folder, const std::string& prefix,
 // each with the metadata that it lacks, else a new one.
 std::vector<io::HubPushFile> files_to_push(const PushFlags& f, const io::HubRepo& repo,
                                            io::HubClient& client) {
+  if (io::is_remote(f.folder))
+    throw UsageError(str("hub push: ", f.folder, ": expected a folder on this machine"),
+                     "copy it to a local folder first");
   const std::string model = checkpoint::exported_of(f.folder);
   std::vector<io::HubPushFile> files;
   if (!io::is_folder(model))
@@ -177,6 +181,8 @@ std::vector<io::HubPushFile> files_to_push(const PushFlags& f, const io::HubRepo
   facts.language = f.language;
   if (f.license.empty() && before.find("license:") == std::string::npos)
     log_warning("hub push: the model card names no license: add --license, such as apache-2.0");
+  if (!facts.metrics.empty() && before.find("model-index:") != std::string::npos)
+    log_warning("hub push: the model card keeps its model-index, maybe of an earlier evaluation");
   if (readme != files.end()) files.erase(readme);
   files.push_back({"README.md", "", model_card(facts, before)});
   return files;
@@ -184,6 +190,9 @@ std::vector<io::HubPushFile> files_to_push(const PushFlags& f, const io::HubRepo
 
 OrderedJson run_push(const PushFlags& f) {
   const io::HubPath path = io::parse_repo(f.repo, "hub push");
+  if (!path.revision.empty())
+    throw UsageError(str("hub push: ", f.repo, ": smelt publishes on the branch main only"),
+                     "remove the revision behind '@'");
   io::HubClient client(io::hub_settings(), io::HubPatience::patient, io::TokenUse::asked);
   if (!client.has_token()) io::hub_account(client);  // throws the error before files are read
   const io::HubPushed done = io::push_to_hub(

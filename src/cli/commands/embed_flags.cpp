@@ -8,12 +8,13 @@
 #include "checkpoint/interop/pretrained_weights.h"
 #include "cli/options/number_check.h"
 #include "io/filesystem/path.h"
+#include "io/hub/hub_path.h"
 
 namespace smelt::cli {
 
 execution::TextEmbedder EmbedFlags::load() const {
   const std::string& path = model->recipe.path;
-  if (!io::is_remote(path))
+  if (!io::is_remote(path) || io::is_hub_path(path))
     for (const std::string& folder : checkpoint::hugging_face_folders(path))
       checkpoint::compute_gelu_by_erf(folder);
   ModelOption option = *model;

@@ -93,7 +93,8 @@ Metadata metadata(const CardFacts& facts) {
     if (!value.empty()) out.emplace_back(key, str(key, ": ", value, "\n"));
   };
   add("license", facts.license);
-  add("language", facts.language);
+  // YAML 1.1 reads the code of Norwegian as false.
+  add("language", facts.language == "no" ? quoted_yaml(facts.language) : facts.language);
   add("library_name", "transformers");
   add("pipeline_tag", facts.task);
   out.emplace_back("tags", "tags:\n- smelt\n");
@@ -122,11 +123,14 @@ std::string card_text(const CardFacts& facts) {
 
 // Splits a README into the lines between its "---" marks, and the text after them.
 std::pair<std::string, std::string> front_matter(const std::string& readme) {
-  if (!readme.starts_with("---\n")) return {"", readme};
-  const std::size_t end = readme.find("\n---", 3);
+  const std::size_t begin = readme.starts_with("---\n")     ? 4U
+                            : readme.starts_with("---\r\n") ? 5U
+                                                            : 0U;
+  if (begin == 0) return {"", readme};
+  const std::size_t end = readme.find("\n---", begin - 1);
   if (end == std::string::npos) return {"", readme};
   const std::size_t text = std::min(readme.find('\n', end + 1), readme.size());
-  return {readme.substr(4, end + 1 - 4), readme.substr(std::min(text + 1, readme.size()))};
+  return {readme.substr(begin, end + 1 - begin), readme.substr(std::min(text + 1, readme.size()))};
 }
 
 bool has_key(const std::string& matter, const std::string& key) {

@@ -30,6 +30,8 @@ class NpyOutput final : public VectorOutput {
   }
 
   void commit() override {
+    // rewind() would hide an error of the last write.
+    if (std::fflush(rows_file_.get()) != 0) throw_errno("write", "a temporary file", errno);
     io::OutputFile file(path_);
     file.write(io::npy_header(count_, width_));
     std::rewind(rows_file_.get());

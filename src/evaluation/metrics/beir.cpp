@@ -1,6 +1,8 @@
 #include "evaluation/metrics/beir.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -73,12 +75,14 @@ BeirData read_beir(const std::string& folder, const std::string& split_name,
   text::LineReader lines(qrels);
   for (std::string line; lines.next(line);) {
     const auto columns = split(line, '\t');
-    if (lines.number() == 1 || trim(line).empty()) continue;  // the header
+    if (trim(line).empty()) continue;
     const std::string place = str(qrels, ":", lines.number());
     char* end = nullptr;
     const std::string grade(columns.size() == 3 ? trim(columns[2]) : "");
     const double value = std::strtod(grade.c_str(), &end);
-    if (grade.empty() || *end != '\0')
+    const bool is_number = !grade.empty() && *end == '\0' && std::isfinite(value);
+    if (!is_number && lines.number() == 1) continue;  // the header
+    if (!is_number)
       throw UsageError(str(place, ": expected query-id, corpus-id and score, separated by tabs"),
                        "use the layout of BEIR's qrels");
     all.grades[number_of(queries, columns[0], place, "queries.jsonl")].push_back(

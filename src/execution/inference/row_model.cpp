@@ -36,7 +36,11 @@ std::int64_t power_of_two(std::size_t count) {
 
 std::int64_t padded_length(std::int64_t tokens, std::int64_t most) {
   const auto found = std::ranges::lower_bound(kLengths, tokens);
-  return found == kLengths.end() ? most : std::min(*found, most);
+  if (found != kLengths.end()) return std::min(*found, most);
+  // 512, 640, 768, 896, 1024, 1280, ...: a quarter of a power of two apart.
+  const auto below = std::bit_floor(static_cast<std::uint64_t>(tokens - 1));
+  const auto unit = static_cast<std::int64_t>(below / 4);
+  return std::min((tokens + unit - 1) / unit * unit, most);
 }
 
 RowModel::RowModel(std::shared_ptr<const pjrt::Client> client, Predictions predictions,

@@ -98,7 +98,10 @@ struct HttpClient::State {
       if (hops == options.redirects)
         throw SystemError(str(url.shown(), ": more than ", counted(options.redirects, "redirect"),
                               ", the last one to ", next.shown()));
-      if (*method != request.method) request.body.clear();
+      if (*method != request.method) {
+        request.body.clear();
+        request.upload.reset();
+      }
       request.method = *method;
       url = next;
     }

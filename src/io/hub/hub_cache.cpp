@@ -193,7 +193,7 @@ std::shared_ptr<const void> HubCache::lock_blob(const HubDigest& digest) const {
   if (lock->fd < 0) throw_errno("lock", path, errno);
   for (bool told = false; ::flock(lock->fd, LOCK_EX | LOCK_NB) != 0;) {
     if (errno == EINTR) continue;
-    if (errno != EWOULDBLOCK) break;  // a disk without locks: the rename keeps the blob correct
+    if (errno != EWOULDBLOCK) return nullptr;
     if (!told) log_info("hub: waiting for another process that downloads {}", digest.hex);
     told = true;
     if (StopSignal::raised()) throw Stopped(str("hub: ", path, ": stopped while waiting"));

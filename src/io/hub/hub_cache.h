@@ -52,8 +52,8 @@ class HubCache {
   void link_file(const std::string& commit, const std::string& path, const HubDigest& digest) const;
 
   // Holds the lock of a blob, which Python's client also takes, until the result is destroyed.
-  // Waits for another process that holds it, and logs that. Works without locks on a disk that has
-  // none.
+  // Waits for another process that holds it, and logs that. Returns nullptr on a disk without
+  // locks, where another process may download the same blob at the same time.
   std::shared_ptr<const void> lock_blob(const HubDigest& digest) const;
 
   // Creates the folders of the repository. Throws UsageError or SystemError if that fails.

@@ -139,13 +139,22 @@ void add_patterns(const YAML::Node& node, const std::string& folder, const Paths
         out.push_back(path);
 }
 
-// Returns the configuration that is marked as default, is named "default" or is the first.
+// Returns the configuration that is marked as default, is named "default" or is the only one.
+// Throws UsageError if there is none.
 YAML::Node default_config(const YAML::Node& configs) {
   for (const auto& config : configs)
     if (config.IsMap() && config["default"] && config["default"].as<bool>(false)) return config;
   for (const auto& config : configs)
     if (config.IsMap() && config["config_name"].as<std::string>("") == "default") return config;
-  return configs[0];
+  if (configs.size() == 1) return configs[0];
+  constexpr std::size_t kShown = 5;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(configs.size(), kShown); ++i)
+    if (configs[i].IsMap())
+      names += str(names.empty() ? "" : ", ", configs[i]["config_name"].as<std::string>("?"));
+  throw UsageError(str("hub: the dataset has ", configs.size(), " configurations and no default: ",
+                       names, configs.size() > kShown ? ", ..." : ""),
+                   "name the files of one of them, as in hf://datasets/ORG/NAME/FOLDER/*.parquet");
 }
 
 Paths of_config(const YAML::Node& config, const Paths& paths, const std::string& split) {
@@ -171,10 +180,13 @@ Paths of_config(const YAML::Node& config, const Paths& paths, const std::string&
 
 // Returns `configs` of README.md's metadata, or nullopt.
 std::optional<YAML::Node> configs_of(const std::string& readme) {
-  if (!readme.starts_with("---\n")) return std::nullopt;
-  const std::size_t end = readme.find("\n---", 3);
+  const std::size_t begin = readme.starts_with("---\n")     ? 4U
+                            : readme.starts_with("---\r\n") ? 5U
+                                                            : 0U;
+  if (begin == 0) return std::nullopt;
+  const std::size_t end = readme.find("\n---", begin - 1);
   if (end == std::string::npos) return std::nullopt;
-  const YAML::Node metadata = YAML::Load(readme.substr(4, end - 3));
+  const YAML::Node metadata = YAML::Load(readme.substr(begin, end + 1 - begin));
   if (!metadata.IsMap()) return std::nullopt;
   const YAML::Node configs = metadata["configs"];
   if (!configs || !configs.IsSequence() || configs.size() == 0) return std::nullopt;

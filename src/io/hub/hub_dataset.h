@@ -9,10 +9,11 @@ namespace smelt::io {
 
 // Returns the files of a split ("train", "validation" or "test") among `paths`, sorted. `readme` is
 // the content of README.md, whose metadata field `configs` takes precedence: its default
-// configuration, or the first. Otherwise the split is found by names such as
+// configuration, or the only one. Otherwise the split is found by names such as
 // data/train-00000-of-00002.parquet, then by folders, then by file names; without any, all files
 // are training data. Only files of the commonest format are returned. Returns an empty list if the
-// dataset has no such split. Throws UsageError if the metadata is not valid YAML.
+// dataset has no such split. Throws UsageError if the metadata is not valid YAML, and if it has
+// several configurations but no default.
 std::vector<std::string> dataset_split(const std::vector<std::string>& paths,
                                        const std::string& readme, const std::string& split);
 

@@ -11,9 +11,11 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <random>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/number_format.h"
 #include "base/progress.h"
 
 namespace smelt::io {
@@ -206,7 +208,9 @@ void download_blob(HubClient& client, const HubCache& cache, const HubPath& path
   const Clock::time_point start = Clock::now();
   const auto lock = cache.lock_blob(file.digest);
   if (cache.has_blob(file.digest, file.size)) return;  // another process has downloaded it
-  const std::string blob = cache.blob(file.digest), name = blob + ".smelt.incomplete";
+  const std::string blob = cache.blob(file.digest),
+                    own = lock ? "" : str(".", hex(std::random_device{}(), 8)),
+                    name = str(blob, own, ".smelt.incomplete");
   HubDigest found;
   for (int tries = 0; tries < 2; ++tries) {
     {

@@ -60,6 +60,21 @@ class Snapshot {
     return out;
   }
 
+  // Throws SystemError if the Hub is unreachable and the cache does not list all files: a pattern
+  // would silently select fewer files. Logs a warning if requests are forbidden.
+  void require_whole_list(const std::string& pattern) const {
+    if (!is_partial_) return;
+    if (settings_.offline) {
+      log_warning("hub: {}: {} is set, and the cache has no list of all files; using those in it",
+                  pattern, offline_variable());
+      return;
+    }
+    throw SystemError(
+        str("hub: ", pattern,
+            ": the Hub is unreachable, and the cache does not list all files of commit ", commit_),
+        "check the network, then run the command again");
+  }
+
   std::string download(const std::string& path) {
     // A complete snapshot of a commit needs no request.
     const auto wanted = file(path);
@@ -150,6 +165,7 @@ class Snapshot {
     HubFiles cached = cache_.cached_files(commit_);
     if (settings_.offline || is_unreachable_) {
       if (cached.empty() && settings_.offline) throw_not_cached(str(offline_variable(), " is set"));
+      is_partial_ = true;
       return listings_[""] = std::move(cached);
     }
     HubFiles files;
@@ -158,6 +174,7 @@ class Snapshot {
     } catch (const SystemError& error) {
       if (cached.empty()) throw;
       is_unreachable_ = true;
+      is_partial_ = true;
       log_warning("{}; using the files in the cache", error_parts(error.what()).what);
       return listings_[""] = std::move(cached);
     }
@@ -213,6 +230,7 @@ class Snapshot {
   HubCache cache_;
   std::string commit_;
   std::atomic<bool> is_unreachable_ = false;
+  std::atomic<bool> is_partial_ = false;  // the list has only the files in the cache
   std::mutex mutex_;
   std::map<std::string, HubFiles> listings_;
 };
@@ -325,8 +343,11 @@ std::vector<std::string> hub_matches(const std::string& pattern) {
   const std::string folder = wildcard == std::string::npos || slash == std::string::npos
                                  ? ""
                                  : parsed.path.substr(0, slash);
+  const auto snapshot = snapshot_of(parsed);
+  const HubFiles files = snapshot->below(folder);
+  snapshot->require_whole_list(pattern);
   std::vector<std::string> out;
-  for (const auto& [file, ignored] : snapshot_of(parsed)->below(folder))
+  for (const auto& [file, ignored] : files)
     if (matches_hub_pattern(parsed.path, file)) out.push_back(parsed.with_path(file).text());
   return out;
 }
@@ -342,6 +363,7 @@ std::vector<std::string> hub_training_data(const std::string& dataset) {
   const auto snapshot = snapshot_of(parsed);
   std::vector<std::string> paths;
   for (const auto& [file, ignored] : snapshot->below("")) paths.push_back(file);
+  snapshot->require_whole_list(dataset);
   constexpr const char* kReadme = "README.md";
   const bool has_readme = std::ranges::find(paths, kReadme) != paths.end();
   const std::string readme = has_readme ? text_of(snapshot->download(kReadme)) : "";
@@ -376,7 +398,10 @@ std::string hub_file_of(const HubCommit& commit, const std::string& path) {
 }
 
 HubFiles hub_files_below(const HubCommit& commit, const std::string& folder) {
-  return snapshot_of(commit.path)->below(folder);
+  const auto snapshot = snapshot_of(commit.path);
+  HubFiles files = snapshot->below(folder);
+  snapshot->require_whole_list(commit.path.text());
+  return files;
 }
 
 void refuse_hub_output(std::string_view action, const std::string& path) {

@@ -16,7 +16,8 @@ namespace smelt::io {
 // These functions are thread-safe. All throw UsageError if the repository or revision does not
 // exist, may not be read, or is not cached while HF_HUB_OFFLINE is set; SystemError for network
 // errors if the cache cannot be used instead. If the Hub is unreachable, the commit in the cache is
-// used with a warning.
+// used with a warning; patterns, datasets and lists then throw SystemError unless the cache lists
+// all files of the commit.
 
 // Downloads a file unless it is cached, and returns its path in the cache. Throws UsageError if it
 // does not exist or is a folder.

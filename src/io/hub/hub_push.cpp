@@ -103,8 +103,10 @@ class Push {
     const std::vector<std::string> present = paths_at(parent_);
     ask_modes();
     upload_all();
+    const bool has_weights = std::ranges::any_of(
+        files_, [](const Outgoing& file) { return is_weights(file.file->path); });
     for (const std::string& path : present)
-      if (push_.replaces_weights && is_weights(path) && !is_pushed(path))
+      if (has_weights && push_.replaces_weights && is_weights(path) && !is_pushed(path))
         out_.deleted.push_back(path);
     for (const Outgoing& file : files_)
       if (!file.is_ignored)
@@ -170,7 +172,12 @@ class Push {
                                             .body = body.dump(),
                                             .repeat = Repeat::safe});
     out_.is_new_repository = answer.status == 200 || answer.status == 201;
-    if (!out_.is_new_repository && answer.status != 409) client_.throw_refusal(answer, where_);
+    if (out_.is_new_repository || answer.status == 409) return;
+    // A token may be limited to this repository, so that it may not create any.
+    if (answer.status == 403 &&
+        client_.send({.url = client_.api_url(push_.repo, "")}).status == 200)
+      return;
+    client_.throw_refusal(answer, where_);
   }
 
   std::string head() {
@@ -366,6 +373,8 @@ class Push {
                           .headers = {{"Content-Type", "application/x-ndjson"}},
                           .body = body});
         if (answer.status == 200 || answer.status == 201) return take_commit(answer);
+        // The commit of an earlier attempt may have been made after its response was lost.
+        if (answer.status == 412 && tries > 1 && was_made()) return;
         if (answer.status == 412) throw_changed();
         if (!is_passing(answer.status)) client_.throw_refusal(answer, where_);
         fault = str("HTTP status ", answer.status);
@@ -449,7 +458,11 @@ HubPushed push_to_hub(HubClient& client, const HubPush& push) {
 std::string hub_readme(HubClient& client, const HubRepo& repo) {
   HttpRequest request{.url = client.url(str(repo.url_path(), "/resolve/main/README.md"))};
   const HttpAnswer answer = client.send(request);
-  return answer.status == 200 ? answer.body : "";
+  if (answer.status == 200) return answer.body;
+  // A failure must not look like a missing card, which would be replaced by a new one.
+  if (answer.status != 404 && client.refusal_of(answer).code != "RepoNotFound")
+    client.throw_refusal(answer, {repo, "", "README.md"});
+  return {};
 }
 
 HubAccount hub_account(HubClient& client) {

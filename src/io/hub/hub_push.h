@@ -22,7 +22,7 @@ struct HubPush {
   std::vector<HubPushFile> files;
   std::string message;           // subject of the commit
   bool is_private = true;        // for a repository that does not exist yet
-  bool replaces_weights = true;  // delete weights that are not in `files` in the same commit
+  bool replaces_weights = true;  // delete weights that are not in `files`, if it has any
 };
 
 struct HubPushed {
@@ -39,6 +39,7 @@ struct HubPushed {
 HubPushed push_to_hub(HubClient& client, const HubPush& push);
 
 // Returns the README.md of the repository's branch main; "" if it or the repository does not exist.
+// Throws UsageError or SystemError if the Hub refuses or fails.
 std::string hub_readme(HubClient& client, const HubRepo& repo);
 
 // Whose token is used, from the Hub.

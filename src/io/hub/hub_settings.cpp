@@ -67,7 +67,9 @@ std::string cache_folder() {
 
 bool is_this_machine(const Url& url) {
   const std::string_view host = std::string_view(url.host).substr(0, url.host.rfind(':'));
-  return host == "localhost" || host == "[::1]" || host.starts_with("127.");
+  const bool is_ipv4 = host.find_first_not_of("0123456789.") == std::string_view::npos;
+  return host == "localhost" || host == "[::1]" || url.host == "[::1]" ||
+         (is_ipv4 && host.starts_with("127."));
 }
 
 void read_token(HubSettings& out) {

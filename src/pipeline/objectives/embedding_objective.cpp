@@ -51,7 +51,9 @@ model::EmbeddingTask embedding_settings(const Recipe& r) {
   io::EmbeddingForm form{.normalize = model.normalize,
                          .similarity = model.similarity,
                          .seq_length = embedding_data(r).seq_length};
-  form.pooling = model.pooling ? *model.pooling : pooling_in_source(r.train.init_from);
+  form.pooling =
+      model.pooling ? *model.pooling
+                    : pooling_in_source(r.train.init_from.empty() ? model.like : r.train.init_from);
   if (const auto begun = state_to_resume(r); begun && !model.pooling)
     if (const Json* pooling = begun->state.pointer("/embedding/pooling"))
       form.pooling = io::field_choice<io::Pooling>(begun->path, pooling->get<std::string>());

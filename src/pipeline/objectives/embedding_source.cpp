@@ -21,8 +21,7 @@ model::Encoder with_written_gelu(const model::Encoder& encoder, const std::strin
 }  // namespace
 
 model::Encoder encoder_to_embed_in(const std::string& weights, const std::string& where) {
-  if (io::is_remote(weights) || checkpoint::is_checkpoint_path(weights))
-    return encoder_in(weights, where);
+  if (checkpoint::is_checkpoint_path(weights)) return encoder_in(weights, where);
   const auto folders = checkpoint::hugging_face_folders(weights);
   if (folders.size() != 1) return encoder_in(weights, where);
   checkpoint::compute_gelu_by_erf(folders.front());
@@ -35,7 +34,7 @@ model::Encoder encoder_to_embed(const checkpoint::StoredModel& m) {
 }
 
 io::Pooling pooling_in_source(const std::string& weights) {
-  if (weights.empty() || io::is_remote(weights) || !io::is_folder(weights)) return {};
+  if (weights.empty() || !io::is_folder(weights)) return {};
   if (const auto form = checkpoint::sentence_transformers_form(weights)) return form->pooling;
   const std::string folder = checkpoint::model_in_run(weights, "init").value_or(weights);
   if (const auto newest = checkpoint::load_latest_state(folder))

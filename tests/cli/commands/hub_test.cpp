@@ -191,6 +191,8 @@ TEST_F(HubCommand, DownloadsSelectedFilesIntoTheCacheAndAFolder) {
   expect_refusal("hub download lab/tiny-bert --include '*.none'",
                  HasSubstr("hub download: no file of hf://lab/tiny-bert is selected"));
   expect_refusal("hub download lab/tiny-bert@x --revision y", HasSubstr("ORGANIZATION/NAME"));
+  expect_refusal("hub download lab/tiny-bert --revision ../../x",
+                 HasSubstr("the revision is not the name of a branch"));
   expect_refusal("hub download hf://lab/tiny-bert@x --revision y",
                  HasSubstr("--revision y and '@x' both name a revision"));
 }
@@ -268,6 +270,32 @@ TEST_F(HubPush, KeepsTheReadmeOfTheUserAndAddsMissingMetadata) {
   EXPECT_EQ(io::read_file(dir_.file("back/README.md")),
             "---\nlicense: mit\nlibrary_name: transformers\npipeline_tag: fill-mask\ntags:\n- "
             "smelt\n---\nMy model.\n");
+  io::write_file(dir_.file("hf/README.md"), "---\r\nlicense: mit\r\n---\r\nMy model.\r\n");
+  json(push() + " --language no");
+  json("hub download lab/mine --output " + dir_.file("back"));
+  EXPECT_EQ(io::read_file(dir_.file("back/README.md")),
+            "---\nlicense: mit\r\nlanguage: \"no\"\nlibrary_name: transformers\npipeline_tag: "
+            "fill-mask\ntags:\n- smelt\n---\nMy model.\r\n");
+}
+
+TEST_F(HubPush, ReplacesNoCardThatItCouldNotRead) {
+  json(push());
+  hub_.fault(R"([{"match": "hub GET .*README.md", "do": "status 403"}])");
+  expect_refusal(push(), HasSubstr("hf://lab/mine/README.md: access denied"));
+  EXPECT_EQ(hub_.count("/commit/main"), 1);
+}
+
+TEST_F(HubPush, NeedsNoRightToCreateARepositoryThatExists) {
+  json(push());
+  hub_.fault(R"([{"match": "hub POST /api/repos/create", "do": "status 403"}])");
+  EXPECT_EQ(json(push())["new"], false);
+}
+
+TEST_F(HubPush, FindsACommitThatWasMadeAfterItsResponseWasLost) {
+  hub_.fault(R"([{"match": "hub POST .*/commit/main", "do": "status 503"},
+                 {"match": "hub POST .*/commit/main", "skip": 1, "do": "commit 412"}])");
+  const Json done = json(push());
+  EXPECT_EQ(json("hub download lab/mine")["commit"], done["commit"]);
 }
 
 TEST_F(HubPush, DeletesWeightsThatTheFolderNoLongerHas) {
@@ -276,6 +304,8 @@ TEST_F(HubPush, DeletesWeightsThatTheFolderNoLongerHas) {
   const Json done = json(push());
   EXPECT_EQ(done["deleted"], Json::array({"model.safetensors"}));
   EXPECT_EQ(done["uploaded_bytes"], 0) << "the same bytes are there";
+  fs::remove(dir_.file("hf/other.safetensors"));
+  EXPECT_EQ(json(push())["deleted"], Json::array()) << "a folder without weights deletes none";
 }
 
 TEST_F(HubPush, ContinuesAfterErrorsAndPublishesNothingHalf) {
@@ -315,6 +345,10 @@ TEST_F(HubPush, RefusesSecretsWrongFoldersAndMissingRights) {
                  HasSubstr("none: folder not found"));
   expect_refusal(str("hub push ", dir_.file("bert"), " lab/mine"),
                  HasSubstr("has no config.json, expected a Hugging Face folder"));
+  expect_refusal(str("hub push ", dir_.file("hf"), " hf://lab/mine@dev"),
+                 HasSubstr("hf://lab/mine@dev: smelt publishes on the branch main only"));
+  expect_refusal("hub push hf://lab/other lab/mine",
+                 HasSubstr("hf://lab/other: expected a folder on this machine"));
   expect_refusal(str("hub push ", dir_.file("hf"), " mine"),
                  HasSubstr("hub push: mine: expected a repository, ORGANIZATION/NAME"));
   {

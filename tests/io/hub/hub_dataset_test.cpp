@@ -33,6 +33,16 @@ TEST(HubDataset, RefusesInvalidMetadata) {
               HasSubstr("README.md of the dataset: line "));
 }
 
+TEST(HubDataset, RefusesToChooseAConfiguration) {
+  EXPECT_THAT(error_of<UsageError>([] {
+                dataset_split({"a.txt", "b.txt"},
+                              "---\r\nconfigs:\r\n- config_name: ab\r\n  data_files: a.txt\r\n"
+                              "- config_name: de\r\n  data_files: b.txt\r\n---\r\n",
+                              "train");
+              }),
+              HasSubstr("the dataset has 2 configurations and no default: ab, de"));
+}
+
 TEST(HubDataset, IsExpandedFromTheNameOfTheDataset) {
   const FakeHub hub;
   hub.add("datasets/lab/prose", "data/train-00000-of-00001.txt", "a\n");

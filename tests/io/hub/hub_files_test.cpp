@@ -156,6 +156,24 @@ TEST_F(HubFilesTest, UsesTheCacheIfTheHubIsUnreachable) {
                                 HasSubstr("of hf://org/name from the cache")));
 }
 
+TEST_F(HubFilesTest, RefusesAPatternIfOnlyTheCachedFilesAreKnown) {
+  hub_.add("datasets/org/data", "d/a.txt", "a");
+  hub_.add("datasets/org/data", "d/b.txt", "b");
+  read_file("hf://datasets/org/data/d/a.txt");
+  forget_hub_commits();
+  hub_.fault(R"([{"match": "^hub", "times": 99, "do": "status 503"}])");
+  const auto expand = [] { return expand_files("hf://datasets/org/data/d/*.txt", "text.input"); };
+  EXPECT_THAT(error_of<SystemError>([&] { (void)expand(); }),
+              AllOf(HasSubstr("hub: hf://datasets/org/data/d/*.txt: the Hub is unreachable"),
+                    HasSubstr("check the network")));
+  EXPECT_EQ(read_file("hf://datasets/org/data/d/a.txt"), "a");
+  forget_hub_commits();
+  const ScopedVariable offline("HF_HUB_OFFLINE", "1");
+  const CapturedLog log;
+  EXPECT_THAT(expand(), ElementsAre("hf://datasets/org/data/d/a.txt"));
+  EXPECT_THAT(log.text(), HasSubstr("the cache has no list of all files"));
+}
+
 TEST_F(HubFilesTest, SendsTheTokenToTheHubOnlyAndLogsNoSecret) {
   const ScopedVariable token("HF_TOKEN", "hf_reader");
   hub_.add("models/org/private", ".fake.json", R"({"private": true})");

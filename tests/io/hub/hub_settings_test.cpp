@@ -65,6 +65,10 @@ TEST_F(HubSettingsTest, SendsNoTokenOverPlainHttpExceptToThisMachine) {
     const ScopedVariable variable("HF_ENDPOINT", endpoint);
     EXPECT_EQ(hub_settings().token.reveal(), "hf_new") << endpoint;
   }
+  {
+    const ScopedVariable numeric("HF_ENDPOINT", "http://127.hub.example");
+    EXPECT_TRUE(hub_settings().token.empty());
+  }
   const ScopedVariable variable("HF_ENDPOINT", "http://hub.example/");
   EXPECT_TRUE(hub_settings().token.empty());
   EXPECT_THAT(log.text(), AllOf(HasSubstr("http://hub.example: the access token is not sent over "
