@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/dataset_files.json: which files the `datasets` library takes as training data.
+"""Writes tests/golden/dataset_files.json: the files of each split by the `datasets` library.
 
     python3 -m venv env && env/bin/pip install datasets
     env/bin/python tools/golden_dataset_files.py tests/golden/dataset_files.json
 
-Each case has the paths of a dataset, its README.md and the training files that the library finds.
+Each case has the paths of a dataset, its README.md and the files of each split that the library finds.
 """
 import json
 import os
@@ -38,7 +38,7 @@ CASES = [
 ]
 
 
-def training_files(paths, readme):
+def files_of_splits(paths, readme):
     with tempfile.TemporaryDirectory() as folder:
         for path in paths:
             place = os.path.join(folder, path)
@@ -55,13 +55,13 @@ def training_files(paths, readme):
         base, files = os.path.realpath(folder), chosen.data_files
         if hasattr(files, "resolve"):  # patterns
             files = files.resolve(os.path.join(base, chosen.data_dir or ""), datasets.DownloadConfig())
-        train = files.get("train", [])
-        return sorted(os.path.relpath(os.path.realpath(path), base) for path in train)
+        return {split: sorted(os.path.relpath(os.path.realpath(path), base) for path in files.get(split, []))
+                for split in ("train", "validation", "test")}
 
 
-cases = [{"paths": paths, "readme": readme, "train": training_files(paths, readme)} for paths, readme in CASES]
+cases = [{"paths": paths, "readme": readme, **files_of_splits(paths, readme)} for paths, readme in CASES]
 with open(sys.argv[1], "w") as out:
     json.dump({"datasets": datasets.__version__, "cases": cases}, out, indent=1)
     out.write("\n")
 for case in cases:
-    print(case["train"])
+    print(case["train"], case["validation"], case["test"])

@@ -53,6 +53,11 @@ bool has_wildcard(const std::string& path) {
   return !parts.is_literal && parts.key.find_first_of(kWildcards) != std::string::npos;
 }
 
+// Returns the split of a dataset that a recipe field reads.
+std::string split_of_field(std::string_view field) {
+  return field == "data.validation" ? "validation" : field == "data.test" ? "test" : "train";
+}
+
 // Throws an error about a pattern without matches. `patterns` is the list that contains it.
 [[noreturn]] void throw_no_match(const std::string& pattern, const std::string& patterns,
                                  std::string_view what) {
@@ -80,7 +85,7 @@ std::vector<std::string> match_pattern(const std::string& pattern, std::string_v
     std::erase_if(found, [](const std::string& path) { return place_of_partial(path); });
     return found;
   }
-  if (is_hub_dataset(pattern)) return hub_training_data(pattern);
+  if (is_hub_dataset(pattern)) return hub_dataset_files(pattern, split_of_field(what));
   if (!exists(pattern)) return {};
   return {pattern};
 }

@@ -358,7 +358,7 @@ bool is_hub_dataset(std::string_view path) {
   return parsed.repo.kind == RepoKind::dataset && parsed.path.empty();
 }
 
-std::vector<std::string> hub_training_data(const std::string& dataset) {
+std::vector<std::string> hub_dataset_files(const std::string& dataset, const std::string& split) {
   const HubPath parsed = parse_hub_path(dataset);
   const auto snapshot = snapshot_of(parsed);
   std::vector<std::string> paths;
@@ -368,14 +368,14 @@ std::vector<std::string> hub_training_data(const std::string& dataset) {
   const bool has_readme = std::ranges::find(paths, kReadme) != paths.end();
   const std::string readme = has_readme ? text_of(snapshot->download(kReadme)) : "";
   std::vector<std::string> out;
-  for (const std::string& file : dataset_split(paths, readme, "train"))
+  for (const std::string& file : dataset_split(paths, readme, split))
     out.push_back(parsed.with_path(file).text());
   if (out.empty())
     throw UsageError(
-        str("hub: ", dataset, ": no training data found in ", counted(paths.size(), "file")),
+        str("hub: ", dataset, ": no ", split, " data found in ", counted(paths.size(), "file")),
         str("name the files, such as ", parsed.with_path("data/*.parquet").text()));
-  log_info("hub: {}: {}, from {} to {}", dataset, counted(out.size(), "file"), out.front(),
-           out.back());
+  log_info("hub: {}: {} of {} data, from {} to {}", dataset, counted(out.size(), "file"), split,
+           out.front(), out.back());
   return out;
 }
 

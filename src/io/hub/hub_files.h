@@ -42,9 +42,9 @@ std::vector<std::string> hub_folder(const std::string& path);
 // [...] a set of characters, and ** any number of folders.
 std::vector<std::string> hub_matches(const std::string& pattern);
 
-// Returns the files of the training data of a dataset (hub_dataset.h). Throws UsageError if it has
-// none.
-std::vector<std::string> hub_training_data(const std::string& dataset);
+// Returns the files of a split of a dataset: "train", "validation" or "test" (hub_dataset.h).
+// Throws UsageError if the dataset does not have the split.
+std::vector<std::string> hub_dataset_files(const std::string& dataset, const std::string& split);
 
 // Returns whether the path is a whole dataset: hf://datasets/ORG/NAME, without a file.
 bool is_hub_dataset(std::string_view path);

@@ -157,7 +157,7 @@ std::string t5_text(const StarterRecipe& s) {
 std::string init_field(const StarterRecipe& s, const char* folder, const char* model) {
   const char* comment = "a folder of the pre-trained model";
   if (!s.init.empty()) return yaml_line("  init_from", quoted_text(s.init), comment);
-  return str("  # hf download ", model, " --local-dir ", folder, "\n",
+  return str("  # smelt hub download ", model, " --output ", folder, "\n",
              yaml_line("  init_from", folder, comment));
 }
 

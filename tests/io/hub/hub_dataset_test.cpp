@@ -17,14 +17,15 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // tools/golden_dataset_files.py made the expected lists with the `datasets` library.
-TEST(HubDataset, FindsTheTrainingDataThatTheDatasetsLibraryFinds) {
+TEST(HubDataset, FindsTheSplitsThatTheDatasetsLibraryFinds) {
   const Json golden = Json::parse(read_file(source_path("tests/golden/dataset_files.json")));
   EXPECT_GE(golden["cases"].size(), 14u);
   for (const Json& one : golden["cases"].elements()) {
     const auto paths = one["paths"].get<std::vector<std::string>>();
-    EXPECT_EQ(dataset_split(paths, one["readme"].string(), "train"),
-              one["train"].get<std::vector<std::string>>())
-        << one.dump();
+    for (const char* split : {"train", "validation", "test"})
+      EXPECT_EQ(dataset_split(paths, one["readme"].string(), split),
+                one[split].get<std::vector<std::string>>())
+          << split << ": " << one.dump();
   }
 }
 
@@ -50,8 +51,13 @@ TEST(HubDataset, IsExpandedFromTheNameOfTheDataset) {
   hub.add("datasets/lab/empty", "notes.md", "c\n");
   EXPECT_THAT(expand_files("hf://datasets/lab/prose", "text.input"),
               ElementsAre("hf://datasets/lab/prose/data/train-00000-of-00001.txt"));
+  EXPECT_THAT(expand_files("hf://datasets/lab/prose", "data.test"),
+              ElementsAre("hf://datasets/lab/prose/data/test-00000-of-00001.txt"));
+  EXPECT_THAT(
+      error_of<UsageError>([] { expand_files("hf://datasets/lab/prose", "data.validation"); }),
+      HasSubstr("hf://datasets/lab/prose: no validation data found in 2 files"));
   EXPECT_THAT(error_of<UsageError>([] { expand_files("hf://datasets/lab/empty", "text.input"); }),
-              HasSubstr("hub: hf://datasets/lab/empty: no training data found in 1 file"));
+              HasSubstr("hub: hf://datasets/lab/empty: no train data found in 1 file"));
 }
 
 }  // namespace

@@ -268,7 +268,7 @@ TEST(Starter, ChoosesTheVocabularySizeFromTheText) {
 TEST(Starter, NamesTheInitialModel) {
   EXPECT_THAT(starter_text({.kind = "classify", .init = "m/huggingface", .seq_length = 64}),
               AllOf(HasSubstr("  init_from: \"m/huggingface\" "), HasSubstr("  seq_length: 64 "),
-                    testing::Not(HasSubstr("hf download"))));
+                    testing::Not(HasSubstr("hub download"))));
 }
 
 TEST(Starter, UsesSentenceLinesIfTheTextHasThem) {
