@@ -27,6 +27,7 @@ constexpr const char *kFormat = "smelt compress 1", *kConfigFile = "config.json"
 // programs.
 constexpr std::array kFilesBeside{"vocab.txt",
                                   "spiece.model",
+                                  "spm.model",
                                   "tokenizer.json",
                                   "tokenizer_config.json",
                                   "special_tokens_map.json",

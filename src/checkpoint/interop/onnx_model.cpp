@@ -37,6 +37,7 @@ constexpr std::array kBeside{"config.json",
                              "added_tokens.json",
                              "vocab.txt",
                              "spiece.model",
+                             "spm.model",
                              kSegmentCommandNote};
 
 StoredModel open_for_onnx(const std::string& from, OnnxTask task) {

@@ -186,6 +186,7 @@ class Stager {
                                                   "vocab.txt",
                                                   checkpoint::kT5VocabularyFile,
                                                   "vocab.model",
+                                                  "spm.model",
                                                   "tokenizer.json",
                                                   checkpoint::kCompressedFile,
                                                   "generation_config.json",

@@ -25,7 +25,7 @@ namespace {
 
 // File names of vocabularies, in the order in which they are searched for.
 constexpr std::array kVocabularyNames{"vocab.txt", checkpoint::kT5VocabularyFile, "vocab.model",
-                                      "tokenizer.json"};
+                                      "tokenizer.json", text::kEncoderSpmFile};
 
 // Returns the path of the vocabulary of a checkpoint, or of the newest checkpoint in a folder;
 // nullopt if it is missing or its checksum differs.

@@ -47,6 +47,8 @@ struct SubwordFile {
 // Returns whether the text is a tokenizer.json of a BPE model, or of a Unigram model with [MASK],
 // which belongs to an encoder. T5's files are read by text/tokenizers/unigram_json.h.
 bool is_subword_json(std::string_view text);
+// The name of an encoder's SentencePiece model in a Hugging Face folder.
+constexpr const char* kEncoderSpmFile = "spm.model";
 // Returns whether the file is a SentencePiece model (*.model) of an encoder: a Unigram model with
 // the pieces [PAD], [CLS] and [SEP], such as DeBERTa's spm.model.
 bool is_encoder_spm(const std::string& path);

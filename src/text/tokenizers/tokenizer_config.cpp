@@ -419,7 +419,7 @@ std::string wordpiece_file_in(const std::string& folder) {
               json = io::join_path(folder, "tokenizer.json");
   if (io::exists(lines)) return lines;
   if (io::exists(json)) return is_sentencepiece_file(json) ? std::string() : json;
-  std::string spm = io::join_path(folder, "spm.model");
+  std::string spm = io::join_path(folder, kEncoderSpmFile);
   return is_encoder_spm(spm) ? spm : std::string();
 }
 

@@ -7,6 +7,7 @@
 
 #include "checkpoint/interop/pretrained_weights.h"
 #include "io/filesystem/file.h"
+#include "pipeline/config/given_vocabulary.h"
 #include "pipeline/objectives/encoder_source.h"
 #include "pipeline/objectives/load_recipe.h"
 #include "pipeline/objectives/pretrained_model.h"
@@ -70,6 +71,8 @@ TEST_F(DebertaRecipe, RejectsInvalidSettingsOnLoad) {
               HasSubstr("generator_layers is 2, must be above 0 and at most 1"));
   EXPECT_EQ(refusal({"model.type=deberta"}), "no error");
   io::write_file(dir_.file("hf/config.json"), R"({"model_type": "deberta-v2"})");
+  io::write_file(dir_.file("hf/spm.model"), "x");
+  EXPECT_EQ(vocabulary_beside(dir_.file("hf")), dir_.file("hf/spm.model"));
   EXPECT_THAT(refusal({"train.init_from=" + dir_.file("hf")}),
               HasSubstr("hf is a Hugging Face folder; model.type deberta_rtd continues only from a "
                         "checkpoint of smelt\n  hint: use model.type deberta"));
