@@ -59,7 +59,7 @@ def main():
         lines = (lines * (args.count // len(lines) + 1))[:args.count]
         (work / "texts.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
         subprocess.run([args.smelt, "vocab", "train", "--input", work / "texts.txt", "--out", work / "vocab.txt",
-                        "--size", "8000", "--lower-case"], check=True, capture_output=True)
+                        "--size", "8000", "--lower-case", "true"], check=True, capture_output=True)
         make_model(work / "model", work / "vocab.txt")
         begin = time.time()
         subprocess.run([args.smelt, "embed", work / "model", "--input", work / "texts.txt", "--output", work / "a.npy"],
