@@ -8,8 +8,8 @@
 
 namespace smelt::cloud {
 
-// Defines the shell functions "metadata PATH", which prints machine metadata, and "call", which is curl
-// with a token. The token is not on a command line, where other users could read it.
+// Defines the shell functions "metadata PATH", which prints machine metadata, and "call", which is
+// curl with a token. The token is not on a command line, where other users could read it.
 std::string machine_calls();
 
 // Defines the shell function "keep_log", which uploads the output of the job on worker $n to the
