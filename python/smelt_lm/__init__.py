@@ -16,6 +16,7 @@ from ._metrics import metrics, read_records
 from ._model import Answer, Generated, Guess, Model, Prediction, Word
 from ._program import program
 from ._run import Run, plan, run, start
+from ._server import release
 from ._tokenizer import Encoding, Ragged, Tokenizer
 from . import loggers  # needs the modules above
 
@@ -23,5 +24,6 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Answer", "Batches", "BugError", "Encoding", "Error", "Generated", "Guess", "Model", "Prediction", "Ragged", "Run", "Stopped",
-    "SystemFailure", "Tokenizer", "UsageError", "Word", "loggers", "metrics", "plan", "program", "read_records", "run", "start",
+    "SystemFailure", "Tokenizer", "UsageError", "Word", "loggers", "metrics", "plan", "program", "read_records",
+    "release", "run", "start",
 ]

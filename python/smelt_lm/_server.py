@@ -239,6 +239,16 @@ def server() -> Server:
         return _server
 
 
+def release() -> None:
+    """Ends the process that holds the loaded models, which frees their memory and their TPU or GPU.
+
+    A model that is used afterwards is loaded again.
+    """
+    with _server_lock:
+        if _server is not None and _server.is_usable():
+            _server.close()
+
+
 def _close_at_exit() -> None:
     if _server is not None and _server.is_usable():
         _server.close()

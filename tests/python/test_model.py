@@ -125,6 +125,14 @@ class Process(unittest.TestCase):
         process.wait()
         self.assertEqual(model.classify("cat w9"), want)
 
+    def test_release_ends_the_server_until_a_model_is_used(self):
+        model = Model.load(data.model("classes"))
+        want = model.classify("cat w9")
+        process = _server.server().process
+        smelt_lm.release()
+        self.assertIsNotNone(process.poll())
+        self.assertEqual(model.classify("cat w9"), want)
+
     def test_ctrl_c_stops_a_call_and_keeps_the_model(self):
         done = data.python(f"""
 import os, signal, threading

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "checkpoint/interop/stored_family.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
@@ -167,6 +168,9 @@ std::optional<io::EmbeddingForm> sentence_transformers_form(const std::string& f
   const Json similarity =
       library.is_object() ? library.value("similarity_fn_name", Json()) : Json();
   if (similarity == "dot" || similarity == "dot_score") out.similarity = io::Similarity::dot;
+  if (library.is_object() && library.value("default_prompt_name", Json()).is_string())
+    log_warning("{}: sentence-transformers puts the prompt '{}' before each text; smelt does not",
+                folder, library.at("default_prompt_name").get<std::string>());
   return out;
 }
 

@@ -39,7 +39,7 @@ execution::EmbeddingRows embed_all(const RetrieveCommand& c, execution::TextEmbe
     for (std::size_t i = first; i < std::min(first + step, texts.size()); ++i)
       part.push_back(text::nfc(texts[i].text));
     execution::EmbeddingRows rows = embedder.embed(part);
-    c.flags->truncate(rows, true);
+    c.flags->truncate(rows, embedder.job().form.normalize);
     out.width = rows.width;
     out.values.insert(out.values.end(), rows.values.begin(), rows.values.end());
   }
@@ -55,6 +55,17 @@ void unify_rows(execution::EmbeddingRows& rows, io::Similarity similarity) {
     const double norm = std::max(std::sqrt(squares), 1e-12);
     for (std::size_t j = i * rows.width; j < (i + 1) * rows.width; ++j)
       rows.values[j] = static_cast<float>(rows.values[j] / norm);
+  }
+}
+
+// Removes the document with the id of its query, as BEIR's evaluation does (in some datasets the
+// queries are documents), and keeps `depth` documents per query.
+void drop_own_documents(const evaluation::BeirData& data, Hits& hits, std::size_t depth) {
+  for (std::size_t i = 0; i < hits.size(); ++i) {
+    std::erase_if(hits[i], [&](const evaluation::SearchHit& hit) {
+      return data.documents[hit.document].id == data.queries[i].id;
+    });
+    if (hits[i].size() > depth) hits[i].resize(depth);
   }
 }
 
@@ -124,8 +135,9 @@ void retrieve(const RetrieveCommand& c) {
   if (embedder.cut() > 0)
     log_warning("retrieve: {} longer than {} tokens: truncated",
                 counted(embedder.cut(), "text is", "texts are"), embedder.job().most_tokens);
-  const Hits hits =
-      evaluation::nearest_documents(queries.values, documents.values, documents.width, depth);
+  Hits hits =
+      evaluation::nearest_documents(queries.values, documents.values, documents.width, depth + 1);
+  drop_own_documents(data, hits, depth);
   if (!c.run.empty()) write_run(c.run, data, hits);
   print_metrics(c, metrics, graded(data, hits), data.documents.size());
 }

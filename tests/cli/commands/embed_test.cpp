@@ -107,6 +107,11 @@ TEST_F(Embed, RetrievesEachTextByItself) {
       in(str("retrieve ", folder_, " --data data --metric recall@1 --run run.txt"));
   EXPECT_THAT(text.text, HasSubstr("4 queries, 4 documents\nrecall@1    1.0000  [1.0000, 1.0000]"));
   EXPECT_THAT(io::read_file(dir_.file("run.txt")), testing::StartsWith("qa Q0 da 1 "));
+  // A document with the id of the query is not counted as found.
+  io::write_file(dir_.file("data/corpus.jsonl"),
+                 corpus + R"({"_id": "qa", "title": "", "text": "a"})" + "\n");
+  EXPECT_THAT(in(str("retrieve ", folder_, " --data data --metric recall@1")).text,
+              HasSubstr("4 queries, 5 documents\nrecall@1    1.0000"));
   expect_refused(str("retrieve ", folder_, " --data nowhere"),
                  "retrieve: nowhere/corpus.jsonl does not exist");
 }

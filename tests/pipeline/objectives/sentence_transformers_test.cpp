@@ -63,6 +63,17 @@ class SentenceTransformersModules : public testing::Test {
   TempDir dir_;
 };
 
+TEST_F(SentenceTransformersModules, WarnsOfAPromptThatSmeltDoesNotAdd) {
+  write(modules("Pooling"), R"({"pooling_mode": "mean"})");
+  const CapturedLog log;
+  sentence_transformers_form(dir_.path());
+  EXPECT_EQ(log.text(), "");
+  io::write_file(dir_.file("config_sentence_transformers.json"),
+                 R"({"prompts": {"query": "q: "}, "default_prompt_name": "query"})");
+  sentence_transformers_form(dir_.path());
+  EXPECT_THAT(log.text(), HasSubstr("sentence-transformers puts the prompt 'query' before each"));
+}
+
 TEST_F(SentenceTransformersModules, OfAnotherKindAreRefused) {
   EXPECT_EQ(sentence_transformers_form(dir_.path()), std::nullopt);
   write(modules("Pooling"), R"({"pooling_mode": "max"})");
