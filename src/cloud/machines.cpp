@@ -319,7 +319,8 @@ TpuNode wait_for_machine(TpuApi& tpu, const std::string& zone, const std::string
           const std::string state = by_queue     ? found.queued->state
                                     : found.node ? found.node->state
                                                  : "";
-          if (state != last_state && !state.empty()) patience.tell(str(zone, ": ", name, " is ", state));
+          if (state != last_state && !state.empty())
+            patience.tell(str(zone, ": ", name, " is ", state));
           last_state = state;
           if (!found.node && !found.queued) return true;
           if (found.queued && found.queued->is_lost()) return true;
