@@ -219,8 +219,8 @@ TEST_F(PretrainedModelTest, RequiresTheObjectiveOfAnElectricCheckpoint) {
   config.erase("objective");
   io::write_file(dir_.file("tf/electra_config.json"), config.dump());
   EXPECT_THAT(refusal([&] { found("tf"); }),
-              AllOf(HasSubstr("tf/model.ckpt-5: may be Electric or ELECTRA with two towers, its "
-                              "objective is not known\n  hint: add \"objective\": {"),
+              AllOf(HasSubstr("tf/model.ckpt-5: is either Electric or ELECTRA with two towers, and "
+                              "its folder does not show which\n  hint: add \"objective\": {"),
                     HasSubstr("to the electra_config.json beside it")));
 }
 
@@ -255,9 +255,10 @@ TEST_F(PretrainedModelTest, ReportsMissingModelFilesSizesAndVocabulary) {
 }
 
 TEST_F(PretrainedModelTest, NamesSupportedTasksInTheHint) {
-  EXPECT_THAT(refusal([&] { found("bert/model"); }),
-              testing::EndsWith("hint: use an ELECTRA; this model can fill masks, be evaluated on "
-                                "text, embed texts, score texts"));
+  EXPECT_THAT(
+      refusal([&] { found("bert/model"); }),
+      testing::EndsWith("hint: use an ELECTRA or a DeBERTa-v3; this model can fill masks, be "
+                        "evaluated on text, embed texts, score texts"));
   const PretrainedModel model = PretrainedModel::load(dir_.file("electra/model"));
   EXPECT_TRUE(model.can(InferenceTask::detect));
   EXPECT_FALSE(model.can(InferenceTask::classify));

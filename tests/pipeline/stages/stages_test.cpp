@@ -235,7 +235,7 @@ TEST_F(Stages, AcceptsMovedTextAndContinuesWithoutDeletedText) {
   io::remove_file(dir_.file("moved/text.txt"));
   EXPECT_THAT(dry_run_text(with("moved/*.txt", "4")), HasSubstr("using the files made from them"));
   run_recipe(with("moved/*.txt", "4"));
-  EXPECT_EQ(said("text: " + dir_.file("moved/*.txt") + " is missing; continuing with"), 1);
+  EXPECT_EQ(said("text: " + dir_.file("moved/*.txt") + " is missing; using the files"), 1);
   EXPECT_EQ(checkpoint::latest_checkpoint(dir_.file("m/model")), 4);
   io::remove_file(dir_.file("m/text/train.txt"));
   EXPECT_THAT(error_of<UsageError>([&] { run_recipe(with("moved/*.txt", "4")); }),

@@ -264,7 +264,7 @@ TEST_F(TrialsTest, AFinishedRunNeedsNeitherItsRowsNorItsExamples) {
               HasSubstr(str("train: \"", dir_.file("train.tsv"), "\"")));
   io::remove_file(dir_.file("train.tsv"));
   run_recipe(load_recipe(dir_.file("m"), {}));
-  EXPECT_THAT(log_.text(), HasSubstr("train.tsv is missing; continuing"));
+  EXPECT_THAT(log_.text(), HasSubstr("train.tsv is missing; using the files"));
   io::remove_tree(dir_.file("m/data"));
   EXPECT_EQ(PretrainedModel::of_recipe(load_recipe(dir_.file("m"), {}))
                 .classifier({})
