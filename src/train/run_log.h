@@ -78,7 +78,8 @@ struct RunFacts {
   std::string device_kind;
   compiler::DType products = compiler::DType::f32;  // data type of matmuls
   bool exact_products = false;
-  Json settings, data;  // settings of the run; description of the data, or null
+  Json settings;  // of the run
+  Json data;      // the description of the training data; null if there is none
 };
 
 // Writes the log of a run. Nothing is written before begin(). Not thread-safe.

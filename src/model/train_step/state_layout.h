@@ -38,8 +38,8 @@ struct StateLayout {
 
 // Returns the layout of the parameter values.
 StateLayout values_layout(const Parameters& parameters, const PartitionRules& partition = {});
-// Returns the layout of values and optimizer slots. A slot is sharded like its parameter along
-// equal dimensions.
+// Returns the layout of values and optimizer slots. A dimension of a slot that is as long as the
+// same dimension of its parameter is sharded like it.
 StateLayout training_layout(const Parameters& parameters, const Optimizer& optimizer,
                             const PartitionRules& partition = {});
 

@@ -22,7 +22,7 @@ struct RecipePaths {
   std::string test_records;  // empty: no test set
   std::string model_dir, evaluation, hugging_face;
   std::string trained;      // Recipe::trained, or the folder whose newest checkpoint is used
-  std::string scored;       // records of eval.split; empty: none
+  std::string scored;       // the records of the split to evaluate (eval.split); empty: none
   std::string predictions;  // file of a prediction for each example of `scored`
 
  private:
