@@ -55,7 +55,8 @@ bool Connection::read(std::vector<Frame>& frames, std::size_t most_payload) {
       if (!take_frames(frames, most_payload)) return false;
       continue;
     }
-    if (got == 0) return gone("its connection closed");
+    // A process that ends with unread messages resets its connections instead of closing them.
+    if (got == 0 || errno == ECONNRESET) return gone("its connection closed");
     if (errno == EINTR) continue;
     if (errno == EAGAIN || errno == EWOULDBLOCK) return true;
     return gone(std::strerror(errno));
