@@ -23,8 +23,9 @@ bool is_sparse(const Json& config, const std::string& where);
 // if the bitmask and the values differ in number.
 io::LazyTensors without_bitmasks(io::LazyTensors tensors, const std::string& where);
 
-// Returns the tensors bitmask, compressed, row_offsets and shape of a matrix [R,C] with `not_zero` nonzero values. Their names lack the
-// "<module>." prefix. The matrix is read each time one of the tensors is read.
+// Returns the tensors bitmask, compressed, row_offsets and shape of a matrix [R,C] with `not_zero`
+// nonzero values. Their names lack the "<module>." prefix. The matrix is read each time one of the
+// tensors is read.
 io::LazyTensors bitmask_tensors(const io::LazyTensor& matrix, std::int64_t not_zero);
 
 }  // namespace smelt::checkpoint
