@@ -1,7 +1,6 @@
 // Converts a recipe to a plan's run.
 #include "base/error.h"
 #include "base/str.h"
-#include "data/input_pipeline/example_source.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "pipeline/config/epochs.h"
@@ -49,19 +48,15 @@ constexpr const char* kNoExamples =
 
 // Sets how the run packs its examples, from the recipe's training examples if they are made.
 void add_packing(const Recipe& r, PlannedRun& out) {
-  const train::TrainJob& job = out.job;
-  if (job.config.packing == model::PackingMode::off) return;
-  const std::string records = RecipePaths(r).train_records;
-  if (record_files(records).empty()) {
+  if (out.job.config.packing == model::PackingMode::off) return;
+  train::TrainJob job = out.job;
+  job.data = RecipePaths(r).train_records;
+  if (record_files(job.data).empty()) {
     out.unknown += str(out.unknown.empty() ? "" : "\n", kNoExamples);
     return;
   }
-  const auto source = data::open_examples(
-      {.input = records, .features = job.task.features, .windows = job.task.windows});
-  const model::ShardingPlan placement =
-      model::placement_for("tpu", job.on.devices, job.config.reduction,
-                           model::partition_for(job.on.mesh, job.on.devices, job.fields));
-  const train::PackingChoice choice = train::choose_packing(job, *source, placement.row_shards());
+  const train::PackingChoice choice = train::choose_packing(
+      job, *train::open_training_data(job), r.program->step->placement.row_shards());
   out.packing = choice.reason;
   if (choice.plan) out.packed_time = choice.plan->time;
 }
