@@ -20,7 +20,7 @@ def check_local(path: "Union[str, os.PathLike[str]]") -> None:
 
 
 def metrics_file(folder: "Union[str, os.PathLike[str]]") -> Path:
-    """Returns the metrics.jsonl of a run's folder or of its model folder. Raises UsageError if there is none."""
+    """Returns the metrics.jsonl of a run's folder or of its model folder. Raises UsageError if it does not exist."""
     check_local(folder)
     for path in (Path(folder), Path(folder, "metrics.jsonl"), Path(folder, "model", "metrics.jsonl")):
         if path.is_file():

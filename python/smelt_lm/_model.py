@@ -17,7 +17,7 @@ Texts = Union[str, Iterable[str]]
 
 
 class Guess(NamedTuple):
-    """A token that may stand at a [MASK]."""
+    """A token that the model predicts for a [MASK]."""
 
     token: str
     probability: float

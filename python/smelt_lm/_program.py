@@ -53,7 +53,7 @@ def program() -> str:
 
 
 def start(arguments: List[str], **options: Any) -> "subprocess.Popen[bytes]":
-    """Starts the program in a session of its own, so that Ctrl-C reaches only this process."""
+    """Starts the program in a new session, so that Ctrl-C reaches only this process."""
     try:
         return subprocess.Popen([program(), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, bufsize=0, start_new_session=True, **options)

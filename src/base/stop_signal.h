@@ -16,7 +16,7 @@ class StopSignal {
   StopSignal& operator=(const StopSignal&) = delete;
 
   static bool raised();
-  // Returns the number of the first signal, such as SIGINT, or 0 if there was none yet.
+  // Returns the number of the first signal, such as SIGINT, or 0 before any signal.
   static int number();
 
   // Replaces the notice while an object of this class exists, within the lifetime of a StopSignal.

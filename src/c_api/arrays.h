@@ -21,7 +21,7 @@ struct smelt_arrays {
   void add(std::string name, std::vector<std::int64_t> values);
   // Adds the bytes of a text as u8.
   void add(std::string name, std::string text);
-  // Returns null if there is no such array.
+  // Returns the array at `index`, or null if there are fewer.
   const smelt_array* at(std::int64_t index) const;
 
  private:

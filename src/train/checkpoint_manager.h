@@ -23,7 +23,7 @@ namespace smelt::train {
 
 // Saves the checkpoints of a run on another thread. Only one save runs at a time and the next waits
 // for it, so that the host holds at most one copy of the state. A failed save is logged and not
-// repeated; training goes on until the next save is due.
+// repeated; training continues, and the next save is tried when it is due.
 class CheckpointManager {
  public:
   // Saves only while `lock`, the lock of the model folder, is held. In a multi-process run only

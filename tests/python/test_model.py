@@ -168,7 +168,7 @@ print(_server.server().process.pid, flush=True)
 
 
 def ends(pid, seconds=15):
-    """Returns whether a process that is no child of this one ends in time."""
+    """Returns whether a process, which need not be a child of this one, ends in time."""
     for _ in range(int(seconds / 0.05)):
         try:
             with open(f"/proc/{pid}/stat") as file:

@@ -42,7 +42,7 @@ class Calls:
 
 
 class Loggers(unittest.TestCase):
-    """What the sinks call. They were tried with wandb 0.31, trackio 0.43 and mlflow 3.17."""
+    """Checks which methods of the libraries the loggers call. The loggers were tried with wandb 0.31, trackio 0.43 and mlflow 3.17."""
 
     RECORDS = [{"kind": "start", "step": 0, "time": 1, "settings": {"out": "m"}, "model": "bert"},
                {"kind": "line", "step": 2, "time": 2, "loss": 2.5, "spent": {"step": 1}},

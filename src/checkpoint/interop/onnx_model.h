@@ -8,9 +8,9 @@
 
 namespace smelt::checkpoint {
 
-// What the ONNX file of an encoder computes. `automatic`: the outputs of the head of a fine-tuned
-// model; else those of the masked-language-model head, if there is one and the model is not an
-// ELECTRA with a discriminator; else the last hidden states.
+// Selects what the ONNX file of an encoder computes. `automatic`: for a fine-tuned model the
+// outputs of its head; for a model with a masked-language-model head the outputs of that head,
+// except for an ELECTRA with a discriminator; for any other model the last hidden states.
 enum class OnnxTask { automatic, fill_mask, feature_extraction };
 
 // The result of an export to ONNX.

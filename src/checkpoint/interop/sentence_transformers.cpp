@@ -52,7 +52,7 @@ std::vector<Json> modules_of(const std::string& folder) {
 }
 
 // Returns the pooling of a config.json of the module Pooling: "pooling_mode" of version 6, or the
-// flags of earlier versions, of which the set ones are named in the message.
+// flags of earlier versions. Throws UsageError that names the set flags for another pooling.
 io::Pooling pooling_in(const std::string& path) {
   const Json config = json_in(path);
   std::string found;

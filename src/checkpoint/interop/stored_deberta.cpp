@@ -202,7 +202,7 @@ class DebertaFamily final : public FolderFamily {
     add_class_head(c.hidden_size, problem, outputs, names);
     return {deberta_config_json(encoder, classifier_class(encoder, problem)), names.take()};
   }
-  // Beside the discriminator of replaced-token detection, its generator is not read.
+  // Reads the discriminator of replaced-token detection and leaves out its generator.
   void open(const std::vector<std::string>& folders, StoredModel& out) const override {
     FolderFamily::open({folders.front()}, out);
   }

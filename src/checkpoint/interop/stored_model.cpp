@@ -61,8 +61,8 @@ void find_vocabulary(const std::vector<std::string>& folders, std::optional<std:
   }
 }
 
-// Sets `config`, `objective` and `t5` of `out`, where the checkpoint itself has not set them, from
-// the model's config file in `folder`, such as bert_config.json.
+// Sets those of `config`, `objective` and `t5` of `out` that the checkpoint itself does not
+// contain, from the model's config file in `folder`, such as bert_config.json.
 void take_files_of(const std::string& folder, StoredModel& out) {
   const std::string path = io::join_path(folder, config_file_name(out));
   Json config = json_file(path);

@@ -40,7 +40,7 @@ struct DocumentGroup {
   std::vector<std::uint64_t> numbers;
 };
 
-// The indices [first, last) of some ranges of the spill files.
+// Consecutive ranges of the spill files: those with the indices [first, last).
 struct SpillRanges {
   std::size_t first = 0, last = 0;
 };

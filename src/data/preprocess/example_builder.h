@@ -52,7 +52,7 @@ class ExampleBuilder {
   // Returns everything the examples depend on apart from the documents, the vocabulary file and the
   // seed. Stored in the description; an interrupted run resumes only with the same settings.
   virtual OrderedJson settings() const = 0;
-  // Returns the number of passes over each document, in each of which draw() is called once.
+  // Returns the number of passes over each document. Each pass calls draw() once.
   virtual std::uint64_t passes() const = 0;
   // Returns the maximum number of a sentence's tokens that an example can use; 0: no limit.
   // Sentences more than twice as long are split, because otherwise most of their tokens would be in

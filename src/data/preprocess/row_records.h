@@ -15,8 +15,8 @@
 
 namespace smelt::data {
 
-// One part of a split: a share of the rows of each class is held out. Of a class with two or more
-// rows at least one is held out; of a class with a single row none is. The seed selects the rows.
+// One part of a split: a share of the rows of each class is held out, at least one row if the class
+// has two or more, none if it has a single row. The seed selects the rows.
 struct RowSplit {
   double heldout = 0.1;
   std::uint64_t seed = 12345;

@@ -61,7 +61,8 @@ RelativePositions relative_positions(const Scope& s, const DebertaConfig& c, std
 // Sets relative_k and relative_q of attention. Each product of queries (or keys) with the relative
 // positions of all distances is a matmul that is about twice as large as that of queries and keys;
 // attention() then shifts its rows, so that no scores [B,N,S,S] are gathered. Choosing the rows by
-// a one-hot matmul costs 2*(2S-1)*K*H operations, which is little beside the layer's other matmuls.
+// a one-hot matmul costs 2*(2S-1)*K*H operations, which is little compared with the layer's other
+// matmuls.
 void put_relative_positions(const Scope& s, const DebertaConfig& c, const RelativePositions& at,
                             AttentionInputs& in) {
   const auto N = c.num_attention_heads, D = c.hidden_size / N;

@@ -112,11 +112,11 @@ struct ReplacementModels {
 };
 
 // Returns the losses and metrics of the models for given masks; `sample` draws the replacement
-// tokens. Of config.model, only vocab_size is used.
+// tokens. Uses only vocab_size of config.model.
 Objective replacement_objective(const Scope& root, const ElectraTask& config,
                                 const ReplacementModels& models, const MaskedInputs& in,
                                 const Sampler& sample);
-// The same with the models of ELECTRA.
+// Returns replacement_objective() with the models of ELECTRA.
 Objective electra_objective(const Scope& root, const ElectraTask& config, const MaskedInputs& in,
                             const Sampler& sample);
 

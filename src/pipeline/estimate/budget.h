@@ -32,7 +32,7 @@ std::string budget_text(const Plan& plan, double usd, const Recipe& recipe);
 // existing run in the recipe's folder has stored for the same budget, otherwise those of a plan for
 // train.budget.type, which is logged. Returns `settings` unchanged if the recipe has no budget, or
 // if it sets train.steps; but a train.budget field given by --set takes precedence over train.steps
-// of the recipe's file. `anew`: ignore an existing run, because it will be replaced.
+// of the recipe's file. With `anew` an existing run is ignored, because it will be replaced.
 std::vector<std::string> with_steps_of_budget(const std::string& recipe,
                                               std::vector<std::string> settings, bool anew = false);
 // Returns train.steps, as written in the recipe file of a run's folder or a job. nullopt if its

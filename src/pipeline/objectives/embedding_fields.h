@@ -92,7 +92,7 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("negatives", c.negatives,
         "hard negatives per example; a row may have fewer, further ones are not used; 0: one for "
         "each column of data.negative");
-  visit("max_score", c.max_score, "the largest score, by which scores are divided; 5 for STS-B");
+  visit("max_score", c.max_score, "the largest score: scores are divided by it; 5 for STS-B");
   visit("seq_length", c.seq_length, "tokens per text; longer texts are truncated");
   visit("lengths", c.lengths,
         "sequence lengths of training batches, so that batches of short texts have little padding: "

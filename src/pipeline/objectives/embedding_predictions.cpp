@@ -20,7 +20,7 @@ namespace smelt::pipeline {
 namespace {
 
 constexpr std::uint64_t kExamplesOfBatch = 4096;
-// The metrics without scores, and the names by which retrieval_metrics() knows them.
+// The metrics of rows without scores, and their names in retrieval_metrics().
 constexpr std::array kRetrieval{
     std::pair{"ndcg_at_10", "ndcg@10"}, std::pair{"mrr_at_10", "mrr@10"},
     std::pair{"recall_at_10", "recall@10"}, std::pair{"map_at_100", "map@100"}};

@@ -34,8 +34,8 @@ class PrecompiledMap {
   std::string texts_;
 };
 
-// Returns the bytes in base64 with padding, and the reverse. `from_base64` returns nullopt if a
-// character is no digit.
+// Encode and decode base64 with padding. from_base64() returns nullopt if a character is not a
+// base64 digit.
 std::string to_base64(std::string_view bytes);
 std::optional<std::string> from_base64(std::string_view text);
 

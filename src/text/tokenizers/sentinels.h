@@ -20,8 +20,8 @@ struct Sentinels {
 // Throws UsageError if its own sentinels do not descend, or if `extra` is negative.
 Sentinels sentinels_of(const Tokenizer& tokenizer, const std::string& origin, std::int64_t extra);
 // Returns the number of sentinels above the pieces, for a vocabulary whose files do not contain it:
-// all ids from `pieces` up to the first added token above the pieces, or up to `rows` if there is
-// none; at most 100. `rows` is the number of rows of the model's embeddings.
+// all ids from `pieces` up to the first added token above the pieces, or without such a token up to
+// `rows`, the number of rows of the model's embeddings; at most 100.
 std::int64_t sentinels_on_top(std::int64_t pieces, std::int64_t rows,
                               const std::vector<AddedToken>& added);
 

@@ -127,7 +127,7 @@ TEST_P(TpuCompileOnEach, ClassifierCompiles) {
   EXPECT_GE(compile(GetParam(), scoring).argument_bytes, state_bytes(scoring));
 }
 
-// The candidates of all devices are gathered, and each micro-batch is computed again in the
+// The step gathers the candidates of all devices, and rematerializes each micro-batch in the
 // backward pass.
 TEST_P(TpuCompileOnEach, EmbeddingStepWithMicroBatchesReusesStateMemory) {
   const Task bert = task(kFewTokens, 2);
