@@ -32,6 +32,11 @@ class UsageError(Error, ValueError):
     """An argument, a recipe, a file or a model is wrong. Trying again does not help."""
 
 
+def surrogate_error(what: str) -> UsageError:
+    return UsageError(f"{what} has a surrogate, which is not a character",
+                      "read the file as UTF-8, or use text.encode('utf-8', 'replace').decode()")
+
+
 class SystemFailure(Error, OSError):
     """The disk, the network, memory or a device failed."""
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterable, List, NamedTuple, Optiona
 from ._errors import UsageError
 from ._library import numpy
 from ._server import Progress, Server, server
-from ._tokenizer import list_of_texts
+from ._tokenizer import listed
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -132,7 +132,7 @@ class Model:
         For one text: a list with a list of Guess for each [MASK]; for several, a list of these.
         ``on_progress(done, total)`` is called during long calls, here and in the other methods.
         """
-        answer, _ = self._ask("fill_mask", on_progress, texts=_list(texts), top=top)
+        answer, _ = self._ask("fill_mask", on_progress, texts=listed(texts), top=top)
         found = [[[Guess(guess["token"], guess["probability"]) for guess in mask] for mask in masks] for masks in answer["texts"]]
         return _like(texts, found)
 
@@ -148,8 +148,8 @@ class Model:
         >>> Model.load(CLASS_MODEL).classify("cat w9").label
         'b'
         """
-        rows = _list(texts)
-        answer, arrays = self._ask("classify", on_progress, texts=rows, pairs=None if pairs is None else _list(pairs, "pairs"),
+        rows = listed(texts)
+        answer, arrays = self._ask("classify", on_progress, texts=rows, pairs=None if pairs is None else listed(pairs, "pairs"),
                                    batch_size=batch_size)
         outputs = _floats(arrays["outputs"]).tolist()
         return _like(texts, [self._prediction(said, row) for said, row in zip(answer["predictions"], outputs)])
@@ -166,7 +166,7 @@ class Model:
     def token_labels(self, texts: Texts, *, batch_size: int = 32, on_progress: Optional[Progress] = None) -> Any:
         """Returns a list of Word for each text. Words are separated by spaces; words beyond the model's maximum
         length are left out."""
-        answer, _ = self._ask("token_labels", on_progress, texts=_list(texts), batch_size=batch_size)
+        answer, _ = self._ask("token_labels", on_progress, texts=listed(texts), batch_size=batch_size)
         return _like(texts, [[Word(**word) for word in words] for words in answer["texts"]])
 
     @overload
@@ -181,8 +181,9 @@ class Model:
         If the model was trained with questions that have no answer, it predicts none if the logit of "no answer"
         exceeds that of the best answer by more than ``no_answer_threshold``.
         """
-        answer, _ = self._ask("answer", on_progress, questions=_list(questions, "questions"), contexts=_list(contexts, "contexts"),
-                              batch_size=batch_size, no_answer_threshold=no_answer_threshold)
+        answer, _ = self._ask("answer", on_progress, questions=listed(questions, "questions"),
+                              contexts=listed(contexts, "contexts"), batch_size=batch_size,
+                              no_answer_threshold=no_answer_threshold)
         return _like(questions, [Answer(one["prediction"], one["probability"], one.get("begin"), one.get("end"))
                                  for one in answer["answers"]])
 
@@ -195,7 +196,7 @@ class Model:
         Without ``beams`` and ``sample``, decoding is greedy. ``prefix`` defaults to that of the fine-tuning.
         """
         answer, _ = self._ask(
-            "generate", on_progress, texts=_list(texts), max_length=max_length, min_length=min_length, beams=beams,
+            "generate", on_progress, texts=listed(texts), max_length=max_length, min_length=min_length, beams=beams,
             answers=answers, length_penalty=length_penalty, early_stopping=early_stopping, sample=sample,
             temperature=temperature, top_k=top_k, top_p=top_p, max_inputs=max_inputs, batch_size=batch_size, seed=seed,
             prefix=prefix)
@@ -226,10 +227,6 @@ class Model:
 
 def _absolute(path: str) -> str:
     return path if "://" in path else os.path.abspath(path)
-
-
-def _list(texts: Texts, name: str = "texts") -> List[str]:
-    return [texts] if isinstance(texts, str) else list_of_texts(texts, name)
 
 
 def _like(texts: Texts, results: List[Any]) -> Any:

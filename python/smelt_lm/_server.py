@@ -12,7 +12,7 @@ import subprocess
 import threading
 from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
 
-from ._errors import Error, SystemFailure, UsageError, error_of
+from ._errors import Error, SystemFailure, UsageError, error_of, surrogate_error
 from ._library import LOG
 from ._program import error_from_log, start
 
@@ -132,8 +132,7 @@ class Server:
         try:
             data = json.dumps(request, ensure_ascii=False, allow_nan=False).encode() + b"\n"
         except UnicodeEncodeError:
-            raise UsageError(f"{do}: a text has a surrogate, which is not a character",
-                             "read the file as UTF-8, or use text.encode('utf-8', 'replace').decode()") from None
+            raise surrogate_error(f"{do}: a text") from None
         except ValueError:
             raise UsageError(f"{do}: an option is infinite or not a number", "pass a finite number") from None
         try:

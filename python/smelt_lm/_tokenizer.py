@@ -5,7 +5,7 @@ import ctypes
 import os
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union, overload
 
-from ._errors import UsageError
+from ._errors import UsageError, surrogate_error
 from ._library import Handle, arrays_of, check, interruptible, json_of, library, numpy, options_json, text_list
 
 if TYPE_CHECKING:
@@ -71,6 +71,11 @@ def list_of_texts(texts: Iterable[str], name: str = "texts") -> List[str]:
     return out
 
 
+def listed(texts: Union[str, Iterable[str]], name: str = "texts") -> List[str]:
+    """Does the same as list_of_texts(), but returns a list of one text for a string."""
+    return [texts] if isinstance(texts, str) else list_of_texts(texts, name)
+
+
 def _joined(texts: Sequence[str]) -> "Tuple[bytes, Array]":
     """Returns all texts as UTF-8 behind each other, and the position of each."""
     np = numpy()
@@ -79,8 +84,7 @@ def _joined(texts: Sequence[str]) -> "Tuple[bytes, Array]":
         parts = list(map(str.encode, texts))
     except UnicodeEncodeError:
         at = next(i for i, text in enumerate(texts) if any("\ud800" <= c <= "\udfff" for c in text))
-        raise UsageError(f"texts[{at}] has a surrogate, which is not a character",
-                         "read the file as UTF-8, or use text.encode('utf-8', 'replace').decode()") from None
+        raise surrogate_error(f"texts[{at}]") from None
     np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)), out=starts[1:])
     return b"".join(parts), starts
 
@@ -183,10 +187,10 @@ class Tokenizer:
         [[1, 1, 1, 0], [1, 1, 1, 1]]
         """
         single = isinstance(texts, str)
-        rows = [texts] if isinstance(texts, str) else list_of_texts(texts)
+        rows = listed(texts)
         width = self._width(max_length, padding, truncation)
         if pairs is not None:
-            seconds = [pairs] if isinstance(pairs, str) else list_of_texts(pairs, "pairs")
+            seconds = listed(pairs, "pairs")
             if len(seconds) != len(rows):
                 raise UsageError(f"{len(seconds)} pairs for {len(rows)} texts", "pass one pair for each text")
             rows = [text for both in zip(rows, seconds) for text in both]

@@ -62,25 +62,6 @@ class LogSink : public spdlog::sinks::ansicolor_stderr_sink_mt {
   }
 };
 
-// Passes messages to a function instead of printing them.
-class ReceiverSink : public spdlog::sinks::base_sink<std::mutex> {
- public:
-  using Receive = std::function<void(LogLevel, std::string_view)>;
-  explicit ReceiverSink(Receive receive) : receive_(std::move(receive)) {}
-
- private:
-  void sink_it_(const spdlog::details::log_msg& message) override {
-    const LogLevel level = message.level >= spdlog::level::err    ? LogLevel::error
-                           : message.level == spdlog::level::warn ? LogLevel::warning
-                           : message.level == spdlog::level::info ? LogLevel::info
-                                                                  : LogLevel::debug;
-    receive_(level, {message.payload.data(), message.payload.size()});
-  }
-  void flush_() override {}
-
-  Receive receive_;
-};
-
 constexpr std::array<std::pair<LogLevel, spdlog::level::level_enum>, 5> kLevels = {
     {{LogLevel::debug, spdlog::level::debug},
      {LogLevel::info, spdlog::level::info},
@@ -118,6 +99,21 @@ LogLevel level_of(spdlog::level::level_enum level) {
     if (theirs >= level) return ours;
   return LogLevel::off;
 }
+
+// Passes messages to a function instead of printing them.
+class ReceiverSink : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  using Receive = std::function<void(LogLevel, std::string_view)>;
+  explicit ReceiverSink(Receive receive) : receive_(std::move(receive)) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    receive_(level_of(message.level), {message.payload.data(), message.payload.size()});
+  }
+  void flush_() override {}
+
+  Receive receive_;
+};
 
 LogLevel logger_level() { return level_of(spdlog::default_logger_raw()->level()); }
 

@@ -65,6 +65,12 @@ std::unique_ptr<smelt_arrays> text_arrays(const std::vector<std::string>& texts)
   return out;
 }
 
+std::unique_ptr<smelt_arrays> json_arrays(const OrderedJson& json) {
+  auto out = std::make_unique<smelt_arrays>();
+  out->add("json", json.dump(-1, ' ', false, JsonInvalidUtf8::replace));
+  return out;
+}
+
 }  // namespace smelt::c_api
 
 const smelt_array* smelt_arrays_at(const smelt_arrays* arrays, int64_t index) {

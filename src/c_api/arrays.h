@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
+
 // An owner of named arrays, in the order in which they were added.
 struct smelt_arrays {
   // Adds an array of `shape`; `owner` keeps `data` alive.
@@ -38,5 +40,7 @@ namespace smelt::c_api {
 
 // Returns texts as the arrays "text" and "starts".
 std::unique_ptr<smelt_arrays> text_arrays(const std::vector<std::string>& texts);
+// Returns JSON text as the array "json".
+std::unique_ptr<smelt_arrays> json_arrays(const OrderedJson& json);
 
 }  // namespace smelt::c_api

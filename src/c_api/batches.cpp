@@ -95,7 +95,7 @@ std::int32_t dtype_of(compiler::DType dtype) {
   return dtype == compiler::DType::s32 ? SMELT_I32 : SMELT_F32;
 }
 
-std::string batches_json(const data::ExampleSource& source) {
+OrderedJson batches_json(const data::ExampleSource& source) {
   OrderedJson out{{"examples", source.size()},
                   {"epoch_examples", source.epoch_size()},
                   {"features", OrderedJson::array()},
@@ -107,7 +107,7 @@ std::string batches_json(const data::ExampleSource& source) {
          {"shape", std::vector<std::int64_t>(feature.row.begin(), feature.row.end())}});
   const auto description = source.description();
   out["description"] = description ? OrderedJson(description->all) : OrderedJson();
-  return out.dump(-1, ' ', false, JsonInvalidUtf8::replace);
+  return out;
 }
 
 // Returns the arrays of a batch. They share its ownership.
@@ -150,9 +150,7 @@ int smelt_batches_describe(const smelt_batches* batches, smelt_arrays** out) {
   return guarded([&] {
     check_pointer(batches, "batches");
     check_pointer(out, "out");
-    auto made = std::make_unique<smelt_arrays>();
-    made->add("json", smelt::c_api::batches_json(*batches->source));
-    *out = made.release();
+    *out = smelt::c_api::json_arrays(smelt::c_api::batches_json(*batches->source)).release();
   });
 }
 

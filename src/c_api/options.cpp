@@ -2,12 +2,10 @@
 
 #include <smelt.h>
 
-#include <algorithm>
 #include <atomic>
 #include <new>
 
 #include "base/error.h"
-#include "base/nearest_name.h"
 
 struct smelt_stop {
   std::atomic<bool> raised = false;
@@ -27,9 +25,7 @@ Options::Options(const char* json, std::string where, std::initializer_list<cons
     throw UsageError(str(where_, ": the options are not a JSON object: '", json, "'"),
                      "pass for example {\"max_length\": 128}");
   const std::vector<std::string> names(known.begin(), known.end());
-  for (const auto& [name, value] : all_.items())
-    if (std::ranges::find(names, name) == names.end())
-      throw UsageError(str(where_, ": unknown option '", name, "'"), did_you_mean(name, names));
+  io::JsonField(all_, where_, kOptionsHint).check_members("option", names);
 }
 
 io::JsonField Options::field(const char* name) const {
@@ -45,9 +41,7 @@ std::string Options::text(const char* name, std::string otherwise) const {
 }
 
 std::int64_t Options::number(const char* name, std::int64_t otherwise, std::int64_t least) const {
-  const std::int64_t value = field(name).as_number<std::int64_t>().value_or(otherwise);
-  if (value < least) field(name).throw_unexpected(str(", expected at least ", least));
-  return value;
+  return field(name).as_integer(otherwise, least);
 }
 
 std::vector<std::string> Options::texts(const char* name) const { return field(name).as_texts(); }

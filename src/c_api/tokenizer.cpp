@@ -56,12 +56,6 @@ std::string vocabulary_of(const std::string& path) {
       "name the vocabulary's file, or a folder that contains one of these");
 }
 
-std::optional<std::int32_t> piece_id(const text::Tokenizer& tokenizer, std::string_view piece) {
-  for (std::int32_t id = 0; id < tokenizer.size(); ++id)
-    if (tokenizer.token(id) == piece) return id;
-  return std::nullopt;
-}
-
 void set_special_ids(smelt_tokenizer& out) {
   if (const auto* bert = dynamic_cast<const text::BertTokenizer*>(out.tokenizer.get())) {
     const text::Vocabulary& vocabulary = bert->vocabulary();
@@ -75,8 +69,8 @@ void set_special_ids(smelt_tokenizer& out) {
   }
   const bool pieces = dynamic_cast<const text::SentencePieceTokenizer*>(out.tokenizer.get());
   out.kind = pieces ? "sentencepiece" : "subword";
-  out.pad = piece_id(*out.tokenizer, "<pad>");
-  out.end = piece_id(*out.tokenizer, "</s>");
+  out.pad = text::find_piece(*out.tokenizer, "<pad>");
+  out.end = text::find_piece(*out.tokenizer, "</s>");
 }
 
 struct EncodeOptions {
@@ -290,16 +284,15 @@ std::unique_ptr<smelt_arrays> encode_texts(const smelt_tokenizer& tokenizer, con
   return row_arrays(std::move(parts), options);
 }
 
-std::string tokenizer_json(const smelt_tokenizer& t) {
+OrderedJson tokenizer_json(const smelt_tokenizer& t) {
   const auto id = [](std::optional<std::int32_t> value) {
     return value ? OrderedJson(*value) : OrderedJson();
   };
-  return OrderedJson{{"kind", t.kind},   {"size", t.tokenizer->size()},
-                     {"path", t.path},   {"unknown", t.tokenizer->unknown()},
-                     {"pad", id(t.pad)}, {"cls", id(t.cls)},
-                     {"sep", id(t.sep)}, {"mask", id(t.mask)},
-                     {"end", id(t.end)}}
-      .dump(-1, ' ', false, JsonInvalidUtf8::replace);
+  return {{"kind", t.kind},   {"size", t.tokenizer->size()},
+          {"path", t.path},   {"unknown", t.tokenizer->unknown()},
+          {"pad", id(t.pad)}, {"cls", id(t.cls)},
+          {"sep", id(t.sep)}, {"mask", id(t.mask)},
+          {"end", id(t.end)}};
 }
 
 std::unique_ptr<smelt_arrays> decode_rows(const smelt_tokenizer& tokenizer, const std::int32_t* ids,
@@ -342,9 +335,7 @@ int smelt_tokenizer_describe(const smelt_tokenizer* tokenizer, smelt_arrays** ou
   return guarded([&] {
     check_pointer(tokenizer, "tokenizer");
     check_pointer(out, "out");
-    auto made = std::make_unique<smelt_arrays>();
-    made->add("json", smelt::c_api::tokenizer_json(*tokenizer));
-    *out = made.release();
+    *out = smelt::c_api::json_arrays(smelt::c_api::tokenizer_json(*tokenizer)).release();
   });
 }
 

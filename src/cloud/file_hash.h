@@ -7,10 +7,6 @@ namespace smelt::cloud {
 
 // Returns the SHA-256 of a file's content as 64 hexadecimal digits. Throws like read_file().
 std::string file_sha256(const std::string& path);
-std::string text_sha256(const std::string& text);
-
-// Copies a file; either path may be remote.
-void copy_file(const std::string& from, const std::string& to);
 
 // Returns a description of a package made by scripts/package. Throws UsageError for another file.
 std::string package_text(const std::string& path);

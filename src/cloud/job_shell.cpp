@@ -15,6 +15,7 @@
 #include "cloud/remote_job.h"
 #include "io/credentials/credential_file.h"
 #include "io/credentials/json_text.h"
+#include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 
@@ -198,7 +199,7 @@ std::string JobShell::local_package() {
     return package_ = spec_.package;
   fetched_ = std::make_unique<PrivateFolder>();
   const std::string file = io::join_path(fetched_->path(), kPackage);
-  copy_file(staged_package(spec_), file);
+  io::copy_file(staged_package(spec_), file);
   if (file_sha256(file) != spec_.package_sha256)
     throw UsageError(str(staged_package(spec_), ": the package was replaced after the job started"),
                      "give the command of smelt cloud run again, with --package");

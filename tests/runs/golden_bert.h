@@ -39,6 +39,5 @@ class GoldenBert {
 
 // Returns the rows of both batches.
 data::Batch joined(data::Batch batch, const data::Batch& more);
-// Returns rows [first, last) of a batch.
 
 }  // namespace smelt

@@ -1,8 +1,5 @@
 #include "checkpoint/interop/sentence_transformers.h"
 
-#include <algorithm>
-#include <array>
-
 #include "base/error.h"
 #include "base/log.h"
 #include "checkpoint/interop/stored_family.h"
@@ -185,8 +182,7 @@ std::optional<io::EmbeddingForm> stored_embedding_form(const StoredModel& m) {
   // A whole repository of the Hub has no parent folder.
   if (io::is_hub_path(m.where) && io::parse_hub_path(m.where).path.empty()) return std::nullopt;
   const std::string outer = io::parent_path(m.where);
-  if (io::exists(io::join_path(outer, kModules)) && encoder_folder(outer) == m.where)
-    return sentence_transformers_form(outer);
+  if (encoder_folder(outer) == m.where) return sentence_transformers_form(outer);
   return std::nullopt;
 }
 

@@ -31,6 +31,7 @@
 #include "cloud/journal_object.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
+#include "io/hub/hub_digest.h"
 #include "pipeline/estimate/budget.h"
 #include "pipeline/objectives/load_recipe.h"
 #include "text/tokenizers/tokenizer_config.h"
@@ -125,7 +126,7 @@ cloud::JobSpec spec_of(const JobOptions& o, const cost_model::Accelerator& type,
 
 std::string new_id() {
   std::random_device source;
-  return cloud::text_sha256(str(source(), source(), ::getpid())).substr(0, 10);
+  return io::digest_of_text(str(source(), source(), ::getpid()), true).hex.substr(0, 10);
 }
 
 bool is_same_recipe(const cloud::JobSpec& spec, const StagedRecipe& staged) {

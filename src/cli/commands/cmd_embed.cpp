@@ -5,8 +5,6 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "base/log.h"
-#include "base/plural.h"
 #include "base/stop_signal.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/embed_flags.h"
@@ -32,14 +30,11 @@ class EmbeddedTexts {
 
   void add(std::string text) {
     waiting_.push_back(text::nfc(std::move(text)));
-    // Many batches at once, because texts are batched by length.
-    constexpr std::int64_t kBatches = 64;
-    if (std::ssize(waiting_) == kBatches * flags_.batch) flush();
+    if (waiting_.size() == flags_.texts_at_once()) flush();
   }
   void flush() {
     if (waiting_.empty()) return;
-    execution::EmbeddingRows rows = embedder_.embed(waiting_);
-    flags_.truncate(rows, embedder_.job().form.normalize);
+    const execution::EmbeddingRows rows = flags_.embed(embedder_, waiting_);
     output_->add(waiting_, rows);
     width_ = rows.width;
     count_ += waiting_.size();
@@ -49,9 +44,7 @@ class EmbeddedTexts {
     flush();
     if (count_ == 0)
       throw UsageError("embed: there is no text", "give texts with --input or --text");
-    if (embedder_.cut() > 0)
-      log_warning("embed: {} longer than {} tokens: truncated",
-                  counted(embedder_.cut(), "text is", "texts are"), embedder_.job().most_tokens);
+    flags_.warn_of_cut(embedder_);
     embedder_.tokens().warn("embed", embedder_.tokenizer().vocabulary().origin());
     output_->commit();
   }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/choice.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -12,6 +13,7 @@
 #include "base/stop_signal.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/model_option.h"
+#include "cli/options/answers.h"
 #include "cli/options/number_check.h"
 #include "cli/options/text_source.h"
 #include "io/filesystem/file.h"
@@ -48,11 +50,7 @@ std::string answered_text(const std::vector<execution::Answer>& answers, std::in
 }
 
 std::string answered_json(const std::string& text, const std::vector<execution::Answer>& answers) {
-  OrderedJson out{{"text", text}, {"answers", OrderedJson::array()}};
-  for (const execution::Answer& answer : answers)
-    out["answers"].push_back({{"text", answer.text},
-                              {"score", to_f32_digits(answer.score)},
-                              {"tokens", answer.ids.size()}});
+  const OrderedJson out{{"text", text}, {"answers", answers_json(answers)}};
   return out.dump(-1, ' ', false, JsonInvalidUtf8::replace) + "\n";
 }
 
@@ -121,9 +119,7 @@ void converse(Session& session) {
 }
 
 void generate(const ModelOption& model, GenerateFlags& f) {
-  f.options.search.early_stop = f.early_stopping == "yes"     ? model::EarlyStop::yes
-                                : f.early_stopping == "never" ? model::EarlyStop::never
-                                                              : model::EarlyStop::no;
+  f.options.search.early_stop = choose_of("--early-stopping", f.early_stopping, model::kEarlyStops);
   if (!f.input.empty() && !f.texts.empty())
     throw UsageError("generate: --text and --input cannot be combined", "remove one of the two");
   for (const char* flag : {"--format", "--field"})

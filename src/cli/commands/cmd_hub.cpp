@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -21,8 +20,6 @@
 
 namespace smelt::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct DownloadFlags {
   std::string repo, revision, output;
@@ -47,11 +44,7 @@ void copy_download(const std::string& from, const std::string& to, const io::Hub
   if (io::exists(to) && io::file_size(to) == file.size && !file.digest.hex.empty() &&
       io::digest_of_file(to, file.digest.is_sha256) == file.digest)
     return;
-  io::InputFile source(from);
-  io::OutputFile target(to);
-  std::vector<char> piece(std::size_t{1} << 20);
-  while (const std::size_t size = source.read(piece)) target.write({piece.data(), size});
-  target.commit();
+  io::copy_file(from, to);
 }
 
 OrderedJson run_download(const DownloadFlags& f) {

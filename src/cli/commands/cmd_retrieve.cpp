@@ -1,12 +1,11 @@
 #include <CLI/CLI.hpp>
-#include <cmath>
+#include <algorithm>
 #include <iomanip>
 #include <iostream>
 #include <map>
 #include <memory>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "base/plural.h"
 #include "base/stop_signal.h"
 #include "cli/commands/commands.h"
@@ -31,31 +30,17 @@ using Hits = std::vector<std::vector<evaluation::SearchHit>>;
 
 execution::EmbeddingRows embed_all(const RetrieveCommand& c, execution::TextEmbedder& embedder,
                                    const std::vector<evaluation::BeirText>& texts) {
-  constexpr std::size_t kBatches = 64;  // texts are batched by length
-  const std::size_t step = kBatches * static_cast<std::size_t>(c.flags->batch);
+  const std::size_t step = c.flags->texts_at_once();
   execution::EmbeddingRows out;
   for (std::size_t first = 0; first < texts.size(); first += step) {
     std::vector<std::string> part;
     for (std::size_t i = first; i < std::min(first + step, texts.size()); ++i)
       part.push_back(text::nfc(texts[i].text));
-    execution::EmbeddingRows rows = embedder.embed(part);
-    c.flags->truncate(rows, embedder.job().form.normalize);
+    const execution::EmbeddingRows rows = c.flags->embed(embedder, part);
     out.width = rows.width;
     out.values.insert(out.values.end(), rows.values.begin(), rows.values.end());
   }
   return out;
-}
-
-// Divides the rows by their norms if embeddings are compared by cosine similarity.
-void unify_rows(execution::EmbeddingRows& rows, io::Similarity similarity) {
-  if (similarity == io::Similarity::dot) return;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    double squares = 0;
-    for (const float x : rows.row(i)) squares += static_cast<double>(x) * x;
-    const double norm = std::max(std::sqrt(squares), 1e-12);
-    for (std::size_t j = i * rows.width; j < (i + 1) * rows.width; ++j)
-      rows.values[j] = static_cast<float>(rows.values[j] / norm);
-  }
 }
 
 // Removes the document with the id of its query, as BEIR's evaluation does (in some datasets the
@@ -130,11 +115,11 @@ void retrieve(const RetrieveCommand& c) {
   const StopSignal stop("retrieve: stopping after this batch\n");
   execution::EmbeddingRows documents = embed_all(c, embedder, data.documents);
   execution::EmbeddingRows queries = embed_all(c, embedder, data.queries);
-  unify_rows(documents, embedder.job().form.similarity);
-  unify_rows(queries, embedder.job().form.similarity);
-  if (embedder.cut() > 0)
-    log_warning("retrieve: {} longer than {} tokens: truncated",
-                counted(embedder.cut(), "text is", "texts are"), embedder.job().most_tokens);
+  if (embedder.job().form.similarity == io::Similarity::cosine) {
+    execution::divide_by_norms(documents);
+    execution::divide_by_norms(queries);
+  }
+  c.flags->warn_of_cut(embedder);
   Hits hits =
       evaluation::nearest_documents(queries.values, documents.values, documents.width, depth + 1);
   drop_own_documents(data, hits, depth);

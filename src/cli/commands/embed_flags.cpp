@@ -1,9 +1,8 @@
 #include "cli/commands/embed_flags.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "base/error.h"
+#include "base/log.h"
+#include "base/plural.h"
 #include "checkpoint/interop/hugging_face.h"
 #include "checkpoint/interop/pretrained_weights.h"
 #include "cli/options/number_check.h"
@@ -26,22 +25,28 @@ execution::TextEmbedder EmbedFlags::load() const {
   return option.load(pipeline::InferenceTask::embed).text_embedder(batch, how);
 }
 
-void EmbedFlags::truncate(execution::EmbeddingRows& rows, bool normalizes) const {
-  if (dimensions == 0 || rows.width == 0) return;
+execution::EmbeddingRows EmbedFlags::embed(execution::TextEmbedder& embedder,
+                                           std::span<const std::string> texts) const {
+  execution::EmbeddingRows rows = embedder.embed(texts);
+  if (dimensions == 0 || rows.width == 0) return rows;
   const auto width = static_cast<std::size_t>(dimensions);
   if (width > rows.width)
     throw UsageError(str(model->command->get_name(), ": --dimensions ", dimensions,
                          ": the model's embeddings have ", rows.width, " dimensions"),
                      "use a smaller number");
-  std::vector<float> out;
+  execution::EmbeddingRows out{.width = width};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto row = rows.row(i).first(width);
-    double squares = 0;
-    for (const float x : row) squares += static_cast<double>(x) * x;
-    const double norm = normalizes ? std::max(std::sqrt(squares), 1e-12) : 1;
-    for (const float x : row) out.push_back(static_cast<float>(x / norm));
+    out.values.insert(out.values.end(), row.begin(), row.end());
   }
-  rows = {.width = width, .values = std::move(out)};
+  if (embedder.job().form.normalize) execution::divide_by_norms(out);
+  return out;
+}
+
+void EmbedFlags::warn_of_cut(const execution::TextEmbedder& embedder) const {
+  if (embedder.cut() > 0)
+    log_warning("{}: {} longer than {} tokens: truncated", model->command->get_name(),
+                counted(embedder.cut(), "text is", "texts are"), embedder.job().most_tokens);
 }
 
 std::shared_ptr<EmbedFlags> add_embed_flags(CLI::App& command) {

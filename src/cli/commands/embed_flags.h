@@ -2,8 +2,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "cli/commands/model_option.h"
@@ -17,9 +19,14 @@ struct EmbedFlags {
 
   // Loads the model. Throws UsageError if it is not an embedding model and --pooling is not given.
   execution::TextEmbedder load() const;
-  // Truncates embeddings to --dimensions, and divides them by their norms if the model does so.
-  // Throws UsageError if they have fewer dimensions.
-  void truncate(execution::EmbeddingRows& rows, bool normalize) const;
+  // Returns the number of texts to embed at once: many batches, as texts are batched by length.
+  std::size_t texts_at_once() const { return 64 * static_cast<std::size_t>(batch); }
+  // Embeds texts. Truncates embeddings to --dimensions, and then divides them by their norms if the
+  // model does so. Throws UsageError if they have fewer dimensions.
+  execution::EmbeddingRows embed(execution::TextEmbedder& embedder,
+                                 std::span<const std::string> texts) const;
+  // Logs a warning if the embedder has truncated texts.
+  void warn_of_cut(const execution::TextEmbedder& embedder) const;
 };
 
 std::shared_ptr<EmbedFlags> add_embed_flags(CLI::App& command);

@@ -8,6 +8,7 @@
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
+#include "io/hub/hub_dataset.h"
 #include "io/hub/hub_path.h"
 #include "pipeline/config/kept_recipe.h"
 
@@ -121,18 +122,6 @@ std::string card_text(const CardFacts& facts) {
   return out;
 }
 
-// Splits a README into the lines between its "---" marks, and the text after them.
-std::pair<std::string, std::string> front_matter(const std::string& readme) {
-  const std::size_t begin = readme.starts_with("---\n")     ? 4U
-                            : readme.starts_with("---\r\n") ? 5U
-                                                            : 0U;
-  if (begin == 0) return {"", readme};
-  const std::size_t end = readme.find("\n---", begin - 1);
-  if (end == std::string::npos) return {"", readme};
-  const std::size_t text = std::min(readme.find('\n', end + 1), readme.size());
-  return {readme.substr(begin, end + 1 - begin), readme.substr(std::min(text + 1, readme.size()))};
-}
-
 bool has_key(const std::string& matter, const std::string& key) {
   return str("\n", matter).find(str("\n", key, ":")) != std::string::npos;
 }
@@ -152,7 +141,7 @@ CardFacts card_facts(const std::string& model, const std::string& run, const std
 }
 
 std::string model_card(const CardFacts& facts, const std::string& readme) {
-  auto [matter, text] = front_matter(readme);
+  auto [matter, text] = io::front_matter(readme);
   for (const auto& [key, yaml] : metadata(facts))
     if (!has_key(matter, key)) matter += yaml;
   if (readme.empty()) text = card_text(facts);

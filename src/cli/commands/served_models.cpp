@@ -7,8 +7,11 @@
 #include "base/choice.h"
 #include "base/error.h"
 #include "base/number_format.h"
+#include "cli/options/answers.h"
 #include "pipeline/objectives/classify_model.h"
 #include "text/readers/unicode.h"
+#include "text/tokenizers/text_pair.h"
+#include "text/tokenizers/tokenizer.h"
 
 namespace smelt::cli {
 namespace {
@@ -27,12 +30,9 @@ constexpr std::array<std::pair<const char*, InferenceTask>, 5> kServedTasks{
      {"embed", InferenceTask::embed}}};
 
 // Throws UsageError if the request has a field that is not in `known`, besides "id" and "do".
-void check_request_fields(const Json& request, const std::string& where,
-                          std::vector<std::string> known) {
+void check_request_fields(const io::JsonField& request, std::vector<std::string> known) {
   known.insert(known.end(), {"id", "do"});
-  for (const auto& [name, value] : request.items())
-    if (std::ranges::find(known, name) == known.end())
-      throw UsageError(str(where, ": unknown field '", name, "'"), did_you_mean(name, known));
+  request.check_members("field", known);
 }
 
 // Returns a list of texts in NFC. Throws UsageError if the field is missing or another type.
@@ -41,11 +41,6 @@ std::vector<std::string> composed_texts(const io::JsonField& field) {
   std::vector<std::string> texts = field.as_texts();
   for (std::string& text : texts) text::to_nfc(text);
   return texts;
-}
-
-std::size_t characters_in(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return !text::continues_character(c); }));
 }
 
 // Calls `work` with the first index and the number of texts of each piece of at most `size`.
@@ -65,26 +60,12 @@ std::vector<T> piece_of(const std::vector<T>& all, std::size_t first, std::size_
   return {begin, begin + static_cast<std::ptrdiff_t>(count)};
 }
 
-// Reads an integer of at least `least`. Throws UsageError otherwise.
-std::int64_t integer_from(const io::JsonField& field, std::int64_t least, std::int64_t otherwise) {
-  const std::int64_t value = field.as_number<std::int64_t>().value_or(otherwise);
-  if (value < least) field.throw_unexpected(str(", expected at least ", least));
-  return value;
-}
-
 // Reads "batch_size" and "no_answer_threshold".
 execution::ClassifyOptions classify_options(const io::JsonField& request) {
   execution::ClassifyOptions options;
-  options.batch_size = integer_from(request["batch_size"], 1, options.batch_size);
+  options.batch_size = request["batch_size"].as_integer(options.batch_size, 1);
   options.no_answer_threshold = request["no_answer_threshold"].as<double>(0.0);
   return options;
-}
-
-model::EarlyStop early_stop_of(const io::JsonField& field) {
-  return choose<model::EarlyStop>("generate: early_stopping", field.as<std::string>("no"),
-                                  {{"no", model::EarlyStop::no},
-                                   {"yes", model::EarlyStop::yes},
-                                   {"never", model::EarlyStop::never}});
 }
 
 const std::vector<std::string> kGenerateFields{
@@ -95,18 +76,19 @@ const std::vector<std::string> kGenerateFields{
 execution::GenerateOptions generate_options(const io::JsonField& request) {
   execution::GenerateOptions out;
   model::Search& s = out.search;
-  s.most_tokens = integer_from(request["max_length"], 1, s.most_tokens);
-  s.least_tokens = integer_from(request["min_length"], 0, s.least_tokens);
-  s.beams = integer_from(request["beams"], 1, s.beams);
-  s.answers = integer_from(request["answers"], 1, s.answers);
+  s.most_tokens = request["max_length"].as_integer(s.most_tokens, 1);
+  s.least_tokens = request["min_length"].as_integer(s.least_tokens, 0);
+  s.beams = request["beams"].as_integer(s.beams, 1);
+  s.answers = request["answers"].as_integer(s.answers, 1);
   s.length_penalty = request["length_penalty"].as<double>(s.length_penalty);
-  s.early_stop = early_stop_of(request["early_stopping"]);
+  s.early_stop = choose_of("generate: early_stopping",
+                           request["early_stopping"].as<std::string>("no"), model::kEarlyStops);
   s.sample = request["sample"].as_switch().value_or(false);
   s.temperature = request["temperature"].as<double>(s.temperature);
-  s.top_k = integer_from(request["top_k"], 0, s.top_k);
+  s.top_k = request["top_k"].as_integer(s.top_k, 0);
   s.top_p = request["top_p"].as<double>(s.top_p);
-  out.most_inputs = integer_from(request["max_inputs"], 2, out.most_inputs);
-  out.batch_size = integer_from(request["batch_size"], 1, out.batch_size);
+  out.most_inputs = request["max_inputs"].as_integer(out.most_inputs, 2);
+  out.batch_size = request["batch_size"].as_integer(out.batch_size, 1);
   out.seed = request["seed"].as_number<std::int64_t>().value_or(out.seed);
   if (!request["prefix"].is_null()) out.prefix = request["prefix"].as<std::string>();
   out.hint = "lower batch_size, max_length, max_inputs or beams";
@@ -117,17 +99,20 @@ execution::GenerateOptions generate_options(const io::JsonField& request) {
 // Returns the words of a text with their labels; positions are in characters of `text`.
 OrderedJson labelled_words(const std::string& text,
                            const std::vector<pipeline::TokenLabel>& labels) {
-  OrderedJson out = OrderedJson::array();
   const auto words = text::words_in(text);
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    const auto begin = static_cast<std::size_t>(words[i].data() - text.data());
-    const std::size_t first = characters_in(std::string_view(text).substr(0, begin));
+  std::vector<text::TokenSpan> spans;
+  for (const std::string_view word : words) {
+    const auto begin = static_cast<std::size_t>(word.data() - text.data());
+    spans.push_back({0, begin, begin + word.size()});
+  }
+  spans = text::in_characters(text, std::move(spans));
+  OrderedJson out = OrderedJson::array();
+  for (std::size_t i = 0; i < labels.size(); ++i)
     out.push_back({{"word", words[i]},
                    {"label", labels[i].label},
-                   {"begin", first},
-                   {"end", first + characters_in(words[i])},
+                   {"begin", spans[i].begin},
+                   {"end", spans[i].end},
                    {"probability", to_f32_digits(labels[i].probability)}});
-  }
   return out;
 }
 
@@ -144,8 +129,8 @@ ServedModels::Model& ServedModels::model_of(const io::JsonField& request) {
   return found->second;
 }
 
-ServedAnswer ServedModels::load(const io::JsonField& request) {
-  check_request_fields(request.value(), "serve: load",
+ServedAnswer ServedModels::load(const io::JsonField& request, const ServeProgress&) {
+  check_request_fields(request,
                        {"path", "device", "precision", "vocab", "batch_size", "max_length"});
   pipeline::LoadOptions options{.command = "load"};
   options.vocab = request["vocab"].as<std::string>("");
@@ -153,8 +138,8 @@ ServedAnswer ServedModels::load(const io::JsonField& request) {
   options.precision =
       choose<std::string>("load: precision", request["precision"].as<std::string>("f32"),
                           {{"f32", "f32"}, {"f32_exact", "f32_exact"}});
-  options.batch_size = integer_from(request["batch_size"], 1, options.batch_size);
-  options.max_length = integer_from(request["max_length"], 0, options.max_length);
+  options.batch_size = request["batch_size"].as_integer(options.batch_size, 1);
+  options.max_length = request["max_length"].as_integer(options.max_length, 0);
   const std::string path = request["path"].as<std::string>();
   Model made{.loaded = pipeline::PretrainedModel::load(path, options)};
   ServedAnswer out;
@@ -172,36 +157,29 @@ ServedAnswer ServedModels::load(const io::JsonField& request) {
   return out;
 }
 
-ServedAnswer ServedModels::close(const io::JsonField& request) {
-  check_request_fields(request.value(), "serve: close", {"model"});
+ServedAnswer ServedModels::close(const io::JsonField& request, const ServeProgress&) {
+  check_request_fields(request, {"model"});
   (void)model_of(request);
   models_.erase(request["model"].as<std::int64_t>());
   return {};
 }
 
 ServedAnswer ServedModels::fill_mask(const io::JsonField& request, const ServeProgress& progress) {
-  check_request_fields(request.value(), "serve: fill_mask", {"model", "texts", "top"});
+  check_request_fields(request, {"model", "texts", "top"});
   Model& model = model_of(request);
   const auto texts = composed_texts(request["texts"]);
-  const std::int64_t top = integer_from(request["top"], 1, 5);
+  const std::int64_t top = request["top"].as_integer(5, 1);
   ServedAnswer out;
   OrderedJson& all = out.json["texts"] = OrderedJson::array();
   in_served_pieces(texts.size(), 256, progress, [&](std::size_t first, std::size_t count) {
-    for (const auto& text : model.loaded.fill_mask(piece_of(texts, first, count), top)) {
-      OrderedJson& masks = all.emplace_back(OrderedJson::array());
-      for (const auto& guesses : text.masks) {
-        OrderedJson& mask = masks.emplace_back(OrderedJson::array());
-        for (const execution::MaskGuess& guess : guesses)
-          mask.push_back({{"token", guess.token}, {"probability", guess.probability}});
-      }
-    }
+    for (const auto& text : model.loaded.fill_mask(piece_of(texts, first, count), top))
+      all.push_back(masks_json(text));
   });
   return out;
 }
 
 ServedAnswer ServedModels::classify(const io::JsonField& request, const ServeProgress& progress) {
-  check_request_fields(request.value(), "serve: classify",
-                       {"model", "texts", "pairs", "batch_size"});
+  check_request_fields(request, {"model", "texts", "pairs", "batch_size"});
   Model& model = model_of(request);
   const auto texts = composed_texts(request["texts"]);
   std::vector<std::string> pairs(texts.size());
@@ -232,7 +210,7 @@ ServedAnswer ServedModels::classify(const io::JsonField& request, const ServePro
 
 ServedAnswer ServedModels::token_labels(const io::JsonField& request,
                                         const ServeProgress& progress) {
-  check_request_fields(request.value(), "serve: token_labels", {"model", "texts", "batch_size"});
+  check_request_fields(request, {"model", "texts", "batch_size"});
   Model& model = model_of(request);
   const auto texts = composed_texts(request["texts"]);
   const auto users = request["texts"].as_texts();
@@ -251,7 +229,7 @@ ServedAnswer ServedModels::token_labels(const io::JsonField& request,
 
 ServedAnswer ServedModels::answer_question(const io::JsonField& request,
                                            const ServeProgress& progress) {
-  check_request_fields(request.value(), "serve: answer",
+  check_request_fields(request,
                        {"model", "questions", "contexts", "batch_size", "no_answer_threshold"});
   Model& model = model_of(request);
   const auto questions = composed_texts(request["questions"]);
@@ -282,7 +260,7 @@ ServedAnswer ServedModels::answer_question(const io::JsonField& request,
 }
 
 ServedAnswer ServedModels::generate(const io::JsonField& request, const ServeProgress& progress) {
-  check_request_fields(request.value(), "serve: generate", kGenerateFields);
+  check_request_fields(request, kGenerateFields);
   Model& model = model_of(request);
   const auto texts = composed_texts(request["texts"]);
   const execution::GenerateOptions options = generate_options(request);
@@ -295,36 +273,26 @@ ServedAnswer ServedModels::generate(const io::JsonField& request, const ServePro
   in_served_pieces(
       texts.size(), options.batch_size, progress, [&](std::size_t first, std::size_t count) {
         for (const auto& answers : model.generator->answer(std::span(texts).subspan(first, count),
-                                                           static_cast<std::int64_t>(first))) {
-          OrderedJson& of_text = all.emplace_back(OrderedJson::array());
-          for (const execution::Answer& one : answers)
-            of_text.push_back({{"text", one.text},
-                               {"score", to_f32_digits(one.score)},
-                               {"tokens", one.ids.size()}});
-        }
+                                                           static_cast<std::int64_t>(first)))
+          all.push_back(answers_json(answers));
       });
   return out;
 }
 
 ServedAnswer ServedModels::answer(const Json& request, const ServeProgress& progress) {
-  using Method = std::function<ServedAnswer(const io::JsonField&)>;
-  const auto with_progress =
-      [&](ServedAnswer (ServedModels::*method)(const io::JsonField&, const ServeProgress&)) {
-        return [this, method, &progress](const io::JsonField& field) {
-          return (this->*method)(field, progress);
-        };
-      };
-  const std::vector<std::pair<std::string_view, Method>> methods{
-      {"load", [this](const io::JsonField& field) { return load(field); }},
-      {"close", [this](const io::JsonField& field) { return close(field); }},
-      {"fill_mask", with_progress(&ServedModels::fill_mask)},
-      {"classify", with_progress(&ServedModels::classify)},
-      {"token_labels", with_progress(&ServedModels::token_labels)},
-      {"answer", with_progress(&ServedModels::answer_question)},
-      {"generate", with_progress(&ServedModels::generate)}};
+  using Method = ServedAnswer (ServedModels::*)(const io::JsonField&, const ServeProgress&);
+  static constexpr std::array<std::pair<std::string_view, Method>, 7> kMethods{
+      {{"load", &ServedModels::load},
+       {"close", &ServedModels::close},
+       {"fill_mask", &ServedModels::fill_mask},
+       {"classify", &ServedModels::classify},
+       {"token_labels", &ServedModels::token_labels},
+       {"answer", &ServedModels::answer_question},
+       {"generate", &ServedModels::generate}}};
   const std::string name = io::JsonField(request, "serve", kRequestHint)["do"].as<std::string>();
   const std::string where = str("serve: ", name);
-  return choose_of("serve: request", name, methods)(io::JsonField(request, where, kRequestHint));
+  const Method method = choose_of("serve: request", name, kMethods);
+  return (this->*method)(io::JsonField(request, where, kRequestHint), progress);
 }
 
 }  // namespace smelt::cli

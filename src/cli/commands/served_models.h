@@ -45,8 +45,8 @@ class ServedModels {
     execution::GenerateOptions options = {};
   };
 
-  ServedAnswer load(const io::JsonField& request);
-  ServedAnswer close(const io::JsonField& request);
+  ServedAnswer load(const io::JsonField& request, const ServeProgress& progress);
+  ServedAnswer close(const io::JsonField& request, const ServeProgress& progress);
   ServedAnswer fill_mask(const io::JsonField& request, const ServeProgress& progress);
   ServedAnswer classify(const io::JsonField& request, const ServeProgress& progress);
   ServedAnswer token_labels(const io::JsonField& request, const ServeProgress& progress);

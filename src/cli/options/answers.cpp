@@ -6,7 +6,6 @@
 #include <iomanip>
 #include <iostream>
 
-#include "base/json.h"
 #include "base/log.h"
 #include "base/number_format.h"
 #include "cli/options/number_check.h"
@@ -34,14 +33,7 @@ void print_guesses(const execution::FilledText& text) {
 }
 
 OrderedJson filled_json(const execution::FilledText& text) {
-  OrderedJson out{{"text", text::decode_utf8_ignore(text.text, nullptr)},
-                  {"masks", OrderedJson::array()}};
-  for (const auto& guesses : text.masks) {
-    auto& mask = out["masks"].emplace_back(OrderedJson::array());
-    for (const execution::MaskGuess& guess : guesses)
-      mask.push_back({{"token", guess.token}, {"probability", guess.probability}});
-  }
-  return out;
+  return {{"text", text::decode_utf8_ignore(text.text, nullptr)}, {"masks", masks_json(text)}};
 }
 
 OrderedJson judged_json(const std::string& text, const std::vector<execution::JudgedToken>& tokens,
@@ -83,6 +75,25 @@ void print_judged(const std::string& text, const std::vector<execution::JudgedTo
 }
 
 }  // namespace
+
+OrderedJson masks_json(const execution::FilledText& text) {
+  OrderedJson out = OrderedJson::array();
+  for (const auto& guesses : text.masks) {
+    OrderedJson& mask = out.emplace_back(OrderedJson::array());
+    for (const execution::MaskGuess& guess : guesses)
+      mask.push_back({{"token", guess.token}, {"probability", guess.probability}});
+  }
+  return out;
+}
+
+OrderedJson answers_json(const std::vector<execution::Answer>& answers) {
+  OrderedJson out = OrderedJson::array();
+  for (const execution::Answer& answer : answers)
+    out.push_back({{"text", answer.text},
+                   {"score", to_f32_digits(answer.score)},
+                   {"tokens", answer.ids.size()}});
+  return out;
+}
 
 std::shared_ptr<FillOptions> add_fill_options(CLI::App& command) {
   auto options = std::make_shared<FillOptions>();

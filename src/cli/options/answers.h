@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "cli/options/text_source.h"
 #include "execution/inference/detect.h"
 #include "execution/inference/fill_mask.h"
+#include "execution/inference/generate.h"
 #include "train/bad_batch.h"
 
 namespace smelt::cli {
@@ -24,6 +26,10 @@ using Filler =
     std::function<std::vector<execution::FilledText>(const std::vector<std::string>& texts)>;
 std::shared_ptr<FillOptions> add_fill_options(CLI::App& command);
 void print_filled(const FillOptions& options, const Filler& fill);
+// Returns a list of {"token", "probability"} for each [MASK].
+OrderedJson masks_json(const execution::FilledText& text);
+// Returns {"text", "score", "tokens"} for each generated answer.
+OrderedJson answers_json(const std::vector<execution::Answer>& answers);
 // Prints the loss, the gradient norms by parameter and the first value that is not finite.
 void print_report(const train::GradientReport& report);
 

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "base/plural.h"
 #include "data/input_pipeline/length_groups.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/path.h"
@@ -68,7 +67,9 @@ class TextsEncoder {
         keys[n] = key_of(one.ids);
         out.tokens = std::max(out.tokens, one.ids.size());
         out.is_cut = out.is_cut || one.cut > 0;
-        count_unknown(texts[n], one.ids, out);
+        tokens_ += one.ids.size();
+        out.unknown +=
+            text::count_text(texts[n], one.ids, tokenizer_, out.unknown_characters).unknown_tokens;
       }
       std::vector<std::int32_t> own_mask(one.ids.size(), 1);
       own_mask.resize(S);
@@ -92,14 +93,6 @@ class TextsEncoder {
   std::uint64_t negatives() const { return negatives_; }
 
  private:
-  void count_unknown(const std::string& text, const std::vector<std::int32_t>& ids,
-                     EncodedRow& out) {
-    tokens_ += ids.size();
-    const auto unknown = std::ranges::count(ids, tokenizer_.unknown());
-    out.unknown += static_cast<std::size_t>(unknown);
-    if (unknown > 0) text::count_unknown_characters(text, "", tokenizer_, out.unknown_characters);
-  }
-
   const EmbeddingExamplesJob& job_;
   text::BertTokenizer tokenizer_;
   text::TextPairEncoder pairs_;

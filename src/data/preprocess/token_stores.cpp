@@ -36,10 +36,10 @@ io::TokenVocabulary vocabulary_of(const std::string& path, const text::Tokenizer
           .crc32c = text::vocabulary_crc32c(path)};
 }
 
-std::optional<std::int32_t> find_piece(const text::Tokenizer& tokenizer, const TextTokensJob& job) {
+std::optional<std::int32_t> document_end_of(const TextTokensJob& job,
+                                            const text::Tokenizer& tokenizer) {
   if (job.document_end.empty()) return std::nullopt;
-  for (std::int32_t id = 0; id < tokenizer.size(); ++id)
-    if (tokenizer.token(id) == job.document_end) return id;
+  if (const auto id = text::find_piece(tokenizer, job.document_end)) return id;
   throw UsageError(str("--document-end: ", job.vocab, " has no piece '", job.document_end, "'"),
                    str("name one of its pieces, such as ", tokenizer.token(0)));
 }
@@ -104,7 +104,7 @@ void read_parts(text::DocumentReader& reader, BoundedQueue<TextPart>& queue) {
 // Tokenizes on all threads. A thread writes its part when all previous parts are written.
 void tokenize_all(text::DocumentReader& reader, const text::Tokenizer& tokenizer,
                   const TextTokensJob& job, io::TokenStoreWriter& store, CorpusCounts& counts) {
-  const std::optional<std::int32_t> document_end = find_piece(tokenizer, job);
+  const std::optional<std::int32_t> document_end = document_end_of(job, tokenizer);
   const int threads = job.threads > 0 ? job.threads : available_threads();
   BoundedQueue<TextPart> queue(static_cast<std::size_t>(threads));
   OrderedGate turn;

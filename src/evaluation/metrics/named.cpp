@@ -278,15 +278,20 @@ ScoreOf class_auc_metric(std::string_view metric, const Side& predicted, const S
   };
 }
 
+// Returns the mean of the scores of the examples.
+ScoreOf mean_of(const std::vector<double>& scores) {
+  return [scores](Examples examples) {
+    double sum = 0;
+    for (const std::size_t e : examples) sum += scores[e];
+    return sum / static_cast<double>(examples.size());
+  };
+}
+
 // Returns the mean of the predictions, which are reciprocal ranks.
 ScoreOf rank_metric(std::string_view, const Side& predicted, const Side& wanted) {
   std::vector<double> given;
   for (std::size_t i = 0; i < wanted.values.size(); ++i) given.push_back(number_at(predicted, i));
-  return [given](Examples examples) {
-    double sum = 0;
-    for (const std::size_t e : examples) sum += given[e];
-    return sum / static_cast<double>(examples.size());
-  };
+  return mean_of(given);
 }
 
 ScoreOf number_metric(std::string_view metric, const Side& predicted, const Side& wanted) {
@@ -329,11 +334,7 @@ ScoreOf answer_metric(std::string_view metric, const Side& predicted, const Side
   std::vector<double> scores;
   for (std::size_t i = 0; i < wanted.values.size(); ++i)
     scores.push_back(answer_score(metric, text_at(predicted, i), answers_at(wanted, i)));
-  return [scores](Examples examples) {
-    double sum = 0;
-    for (const std::size_t e : examples) sum += scores[e];
-    return sum / static_cast<double>(examples.size());
-  };
+  return mean_of(scores);
 }
 
 ScoreOf bleu_metric(std::string_view, const Side& predicted, const Side& wanted) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <numeric>
 
 #include "base/error.h"
@@ -16,6 +17,16 @@ RowModelOptions embed_options(const EmbedJob& job) {
 }
 
 }  // namespace
+
+void divide_by_norms(EmbeddingRows& rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    double squares = 0;
+    for (const float x : rows.row(i)) squares += static_cast<double>(x) * x;
+    const double norm = std::max(std::sqrt(squares), 1e-12);
+    for (std::size_t j = i * rows.width; j < (i + 1) * rows.width; ++j)
+      rows.values[j] = static_cast<float>(rows.values[j] / norm);
+  }
+}
 
 Embedder::Embedder(std::shared_ptr<const pjrt::Client> client, EmbedJob job, HostWeights weights)
     : job_(std::move(job)),

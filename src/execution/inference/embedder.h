@@ -36,6 +36,9 @@ struct EmbeddingRows {
   }
 };
 
+// Divides each row by its Euclidean norm, which is taken as at least 1e-12.
+void divide_by_norms(EmbeddingRows& rows);
+
 // An embedding model on one device. Compiles one program for each padded shape.
 class Embedder {
  public:

@@ -23,9 +23,7 @@ EmbeddingRows TextEmbedder::embed(std::span<const std::string> texts) {
   std::vector<std::vector<std::int32_t>> ids;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     cut_ += encoded[i].cut > 0 ? 1 : 0;
-    tokens_.add(encoded[i].ids, tokenizer_->unknown());
-    if (std::ranges::find(encoded[i].ids, tokenizer_->unknown()) != encoded[i].ids.end())
-      text::count_unknown_characters(texts[i], "", *tokenizer_, tokens_.characters);
+    tokens_.add(texts[i], encoded[i].ids, *tokenizer_);
     ids.push_back(std::move(encoded[i].ids));
   }
   return embedder_.embed(ids);

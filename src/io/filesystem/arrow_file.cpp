@@ -76,7 +76,7 @@ arrow::Result<std::shared_ptr<arrow::io::RandomAccessFile>> open_watched(const s
 }  // namespace
 
 ArrowFile::ArrowFile(const std::string& path) : path_(path) {
-  auto opened = open_watched(is_hub_path(path) ? hub_file(path) : path);
+  auto opened = open_watched(downloaded_path(path));
   if (!opened.ok()) throw_failure("open", path, opened.status());
   file_ = std::make_shared<WatchedFile>(std::move(opened).ValueUnsafe());
 }

@@ -137,7 +137,7 @@ std::string read_file(const std::string& path, std::uint64_t most) {
 }
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
-  const std::string local = is_hub_path(path_) ? hub_file(path_) : path_;
+  const std::string local = downloaded_path(path_);
   if (is_remote(local)) {
     remote_ = std::make_shared<RemoteReader>(path_);
     size_ = remote_->size();
@@ -260,6 +260,14 @@ void write_file(const std::string& path, std::string_view bytes) {
   file.commit();
 }
 
+void copy_file(const std::string& from, const std::string& to) {
+  InputFile source(from);
+  OutputFile copy(to);
+  std::vector<char> piece(std::size_t{1} << 20);
+  while (const std::size_t size = source.read(piece)) copy.write({piece.data(), size});
+  copy.commit();
+}
+
 void share_file(const std::string& from, const std::string& to) {
   if (is_remote(from) && !is_hub_path(from)) {
     const Place source = resolve(from), target = resolve(to);
@@ -269,12 +277,7 @@ void share_file(const std::string& from, const std::string& to) {
   }
   std::error_code error = std::make_error_code(std::errc::not_supported);
   if (!is_hub_path(from)) fs::create_hard_link(from, to, error);  // the cache is not to be shared
-  if (!error) return;
-  InputFile source(from);
-  OutputFile copy(to);
-  std::vector<char> piece(std::size_t{1} << 20);
-  while (const std::size_t size = source.read(piece)) copy.write({piece.data(), size});
-  copy.commit();
+  if (error) copy_file(from, to);
 }
 
 OutputDirectory::OutputDirectory(std::string path, Earlier earlier)

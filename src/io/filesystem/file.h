@@ -103,6 +103,8 @@ void remove_abandoned_in(const std::string& folder);
 
 // Writes a file atomically.
 void write_file(const std::string& path, std::string_view bytes);
+// Copies a file atomically; either path may be remote.
+void copy_file(const std::string& from, const std::string& to);
 
 // Makes an immutable file available under another name on the same storage: a hard link if the disk
 // supports it, otherwise a copy. On a disk, `to` must not exist.

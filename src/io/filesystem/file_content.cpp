@@ -66,7 +66,7 @@ std::shared_ptr<const void> map(const std::string& path, std::size_t& size) {
 
 FileContent::FileContent(const std::string& path) {
   std::size_t size = 0;
-  const std::string local = is_hub_path(path) ? hub_file(path) : path;
+  const std::string local = downloaded_path(path);
   if (!is_remote(local)) owner_ = map(local, size);
   if (owner_ != nullptr) {
     bytes_ = {static_cast<const char*>(owner_.get()), size};

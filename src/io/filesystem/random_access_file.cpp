@@ -14,7 +14,7 @@
 namespace smelt::io {
 
 RandomAccessFile::RandomAccessFile(std::string path) : path_(std::move(path)) {
-  const std::string local = is_hub_path(path_) ? hub_file(path_) : path_;
+  const std::string local = downloaded_path(path_);
   if (is_remote(local)) {
     remote_ = std::make_shared<RemoteFile>(path_);
     size_ = remote_->size();

@@ -1,6 +1,9 @@
 #include "io/formats/json_field.h"
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "base/nearest_name.h"
 
 namespace smelt::io {
 namespace {
@@ -25,6 +28,18 @@ std::optional<bool> JsonField::as_switch() const {
   if (is_null()) return std::nullopt;
   if (!value_.is_boolean()) throw_unexpected(", not true or false");
   return value_.get<bool>();
+}
+
+std::int64_t JsonField::as_integer(std::int64_t where_null, std::int64_t least) const {
+  const std::int64_t value = as_number<std::int64_t>().value_or(where_null);
+  if (value < least) throw_unexpected(str(", expected at least ", least));
+  return value;
+}
+
+void JsonField::check_members(std::string_view kind, std::span<const std::string> known) const {
+  for (const auto& [name, value] : value_.items())
+    if (std::ranges::find(known, name) == known.end())
+      throw UsageError(str(path_, ": unknown ", kind, " '", name, "'"), did_you_mean(name, known));
 }
 
 std::vector<std::string> JsonField::as_texts() const {

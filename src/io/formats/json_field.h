@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,6 +49,11 @@ class JsonField {
     if (!fits) refuse("not an integer in the valid range");
     return value_.get<T>();
   }
+  // Returns an integer; `where_null` if the field is missing. Throws UsageError if it is less than
+  // `least`.
+  std::int64_t as_integer(std::int64_t where_null, std::int64_t least) const;
+  // Throws UsageError "<path>: unknown <kind> '<name>'" for a member that is not in `known`.
+  void check_members(std::string_view kind, std::span<const std::string> known) const;
   // Returns a list of texts; empty if the field is missing.
   std::vector<std::string> as_texts() const;
   // Throws UsageError unless the field is this string.

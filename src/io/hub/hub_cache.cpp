@@ -37,10 +37,21 @@ std::optional<std::string> cached_text(const std::string& path) {
   return std::move(content).str();
 }
 
+// Returns whether a file exists with this size.
+bool has_size(const std::string& path, std::uint64_t size) {
+  std::error_code error;
+  const std::uint64_t found = fs::file_size(path, error);
+  return !error && found == size;
+}
+
+std::string temporary_name(const std::string& path) {
+  return str(path, ".", hex(std::random_device{}(), 8), ".tmp");
+}
+
 // Writes a small file atomically.
 void write_cached(const std::string& path, const std::string& content) {
   make_cache_folders(fs::path(path).parent_path());
-  const std::string partial = str(path, ".", hex(std::random_device{}(), 8), ".tmp");
+  const std::string partial = temporary_name(path);
   {
     std::ofstream file(partial, std::ios::binary);
     file << content;
@@ -150,9 +161,7 @@ std::string HubCache::snapshot_file(const std::string& commit, const std::string
 
 bool HubCache::has_file(const std::string& commit, const std::string& path,
                         std::uint64_t size) const {
-  std::error_code error;
-  const std::uint64_t found = fs::file_size(snapshot_file(commit, path), error);
-  return !error && found == size;
+  return has_size(snapshot_file(commit, path), size);
 }
 
 std::string HubCache::blob(const HubDigest& digest) const {
@@ -160,9 +169,7 @@ std::string HubCache::blob(const HubDigest& digest) const {
 }
 
 bool HubCache::has_blob(const HubDigest& digest, std::uint64_t size) const {
-  std::error_code error;
-  const std::uint64_t found = fs::file_size(blob(digest), error);
-  return !error && found == size;
+  return has_size(blob(digest), size);
 }
 
 void HubCache::link_file(const std::string& commit, const std::string& path,
@@ -171,7 +178,7 @@ void HubCache::link_file(const std::string& commit, const std::string& path,
   make_cache_folders(place.parent_path());
   std::string up = "../../";
   for (const char c : path) up += c == '/' ? "../" : "";
-  const std::string partial = str(place.string(), ".", hex(std::random_device{}(), 8), ".tmp");
+  const std::string partial = temporary_name(place.string());
   std::error_code error;
   fs::create_symlink(str(up, "blobs/", digest.hex), partial, error);
   if (error) {

@@ -1,12 +1,12 @@
 #include "io/hub/hub_client.h"
 
-#include <algorithm>
 #include <thread>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/nearest_name.h"
 #include "base/stop_signal.h"
+#include "io/credentials/json_text.h"
 #include "io/credentials/redact.h"
 
 namespace smelt::io {
@@ -86,6 +86,16 @@ Json HubClient::get_json(const std::string& url, const HubPath& path) {
     throw SystemError(str("hub: ", parse_url(url, "hub").shown(), ": the response is not JSON"),
                       "check HF_ENDPOINT and the network's proxy");
   return json;
+}
+
+std::string HubClient::commit_of(const HubPath& path) {
+  const std::string revision = percent_encoded(path.revision_or_main());
+  const std::string sha =
+      text_in(get_json(api_url(path.repo, str("/revision/", revision)), path), "sha");
+  if (!is_commit(sha))
+    throw SystemError(str("hub: ", path.text(), ": the Hub returned no commit"),
+                      "check HF_ENDPOINT");
+  return sha;
 }
 
 void HubClient::pause(std::chrono::milliseconds time) const {

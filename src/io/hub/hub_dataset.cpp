@@ -81,6 +81,13 @@ std::string format_of(const std::string& path) {
   return dot == std::string::npos ? "" : name.substr(dot);
 }
 
+template <class Holds>
+Paths selected(const Paths& paths, Holds&& holds) {
+  Paths out;
+  std::ranges::copy_if(paths, std::back_inserter(out), holds);
+  return out;
+}
+
 // Keeps the files of the commonest format that smelt reads; Parquet if two are equally common.
 Paths of_one_format(const Paths& paths) {
   std::map<std::string, int> count;
@@ -91,18 +98,8 @@ Paths of_one_format(const Paths& paths) {
   for (const auto& [format, files] : count)
     if (best.empty() || files > count[best] || (files == count[best] && format == ".parquet"))
       best = format;
-  Paths out;
-  std::ranges::copy_if(paths, std::back_inserter(out), [&](const std::string& path) {
-    return !best.empty() && format_of(path) == best;
-  });
-  return out;
-}
-
-template <class Holds>
-Paths selected(const Paths& paths, Holds&& holds) {
-  Paths out;
-  std::ranges::copy_if(paths, std::back_inserter(out), holds);
-  return out;
+  return selected(
+      paths, [&](const std::string& path) { return !best.empty() && format_of(path) == best; });
 }
 
 // Returns the files of the split by their names.
@@ -180,13 +177,7 @@ Paths of_config(const YAML::Node& config, const Paths& paths, const std::string&
 
 // Returns `configs` of README.md's metadata, or nullopt.
 std::optional<YAML::Node> configs_of(const std::string& readme) {
-  const std::size_t begin = readme.starts_with("---\n")     ? 4U
-                            : readme.starts_with("---\r\n") ? 5U
-                                                            : 0U;
-  if (begin == 0) return std::nullopt;
-  const std::size_t end = readme.find("\n---", begin - 1);
-  if (end == std::string::npos) return std::nullopt;
-  const YAML::Node metadata = YAML::Load(readme.substr(begin, end + 1 - begin));
+  const YAML::Node metadata = YAML::Load(front_matter(readme).first);
   if (!metadata.IsMap()) return std::nullopt;
   const YAML::Node configs = metadata["configs"];
   if (!configs || !configs.IsSequence() || configs.size() == 0) return std::nullopt;
@@ -194,6 +185,17 @@ std::optional<YAML::Node> configs_of(const std::string& readme) {
 }
 
 }  // namespace
+
+std::pair<std::string, std::string> front_matter(const std::string& readme) {
+  const std::size_t begin = readme.starts_with("---\n")     ? 4U
+                            : readme.starts_with("---\r\n") ? 5U
+                                                            : 0U;
+  if (begin == 0) return {"", readme};
+  const std::size_t end = readme.find("\n---", begin - 1);
+  if (end == std::string::npos) return {"", readme};
+  const std::size_t text = std::min(readme.find('\n', end + 1), readme.size());
+  return {readme.substr(begin, end + 1 - begin), readme.substr(std::min(text + 1, readme.size()))};
+}
 
 std::vector<std::string> dataset_split(const std::vector<std::string>& paths,
                                        const std::string& readme, const std::string& split) try {

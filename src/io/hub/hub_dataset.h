@@ -3,9 +3,13 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace smelt::io {
+
+// Splits a README into the lines between its "---" marks, and the text after them.
+std::pair<std::string, std::string> front_matter(const std::string& readme);
 
 // Returns the files of a split ("train", "validation" or "test") among `paths`, sorted. `readme` is
 // the content of README.md, whose metadata field `configs` takes precedence: its default

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <vector>
@@ -15,31 +16,6 @@ namespace smelt::io {
 namespace {
 
 using DigestFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
-
-// A running checksum.
-class Hasher {
- public:
-  explicit Hasher(const EVP_MD* kind) {
-    CHECK(context_ != nullptr && ::EVP_DigestInit_ex(context_.get(), kind, nullptr) == 1);
-  }
-  void add(std::string_view bytes) {
-    CHECK(::EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
-  }
-  std::string hex() {
-    std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
-    unsigned size = 0;
-    CHECK(::EVP_DigestFinal_ex(context_.get(), digest.data(), &size) == 1);
-    constexpr const char* kDigits = "0123456789abcdef";
-    std::string out;
-    for (unsigned i = 0; i < size; ++i)
-      out.append({kDigits[digest[i] >> 4], kDigits[digest[i] & 15]});
-    return out;
-  }
-
- private:
-  std::unique_ptr<EVP_MD_CTX, decltype(&::EVP_MD_CTX_free)> context_{::EVP_MD_CTX_new(),
-                                                                     &::EVP_MD_CTX_free};
-};
 
 std::string git_header(std::uint64_t size) { return str("blob ", size, std::string(1, '\0')); }
 
@@ -58,39 +34,43 @@ DigestFile open_for_digest(const std::string& path) {
 
 }  // namespace
 
-std::string sha256_of_file(const std::string& path) {
-  const DigestFile file = open_for_digest(path);
-  Hasher hasher(::EVP_sha256());
-  add_file(hasher, file.get(), path);
-  return hasher.hex();
+Hasher::Hasher(bool is_sha256) : context_(::EVP_MD_CTX_new(), &::EVP_MD_CTX_free) {
+  const EVP_MD* kind = is_sha256 ? ::EVP_sha256() : ::EVP_sha1();
+  CHECK(context_ != nullptr && ::EVP_DigestInit_ex(context_.get(), kind, nullptr) == 1);
 }
 
-std::string git_sha1_of_file(const std::string& path) {
-  const DigestFile file = open_for_digest(path);
-  if (::fseeko(file.get(), 0, SEEK_END) != 0) throw_errno("read", path, errno);
-  const auto size = static_cast<std::uint64_t>(::ftello(file.get()));
-  std::rewind(file.get());
-  Hasher hasher(::EVP_sha1());
-  hasher.add(git_header(size));
-  add_file(hasher, file.get(), path);
-  return hasher.hex();
+void Hasher::add(std::string_view bytes) {
+  CHECK(::EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
 }
 
-std::string sha256_of_text(std::string_view text) {
-  Hasher hasher(::EVP_sha256());
-  hasher.add(text);
-  return hasher.hex();
-}
-
-std::string git_sha1_of_text(std::string_view text) {
-  Hasher hasher(::EVP_sha1());
-  hasher.add(git_header(text.size()));
-  hasher.add(text);
-  return hasher.hex();
+std::string Hasher::hex() {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
+  unsigned size = 0;
+  CHECK(::EVP_DigestFinal_ex(context_.get(), digest.data(), &size) == 1);
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string out;
+  for (unsigned i = 0; i < size; ++i)
+    out.append({kDigits[digest[i] >> 4], kDigits[digest[i] & 15]});
+  return out;
 }
 
 HubDigest digest_of_file(const std::string& path, bool is_sha256) {
-  return {is_sha256, is_sha256 ? sha256_of_file(path) : git_sha1_of_file(path)};
+  const DigestFile file = open_for_digest(path);
+  Hasher hasher(is_sha256);
+  if (!is_sha256) {
+    if (::fseeko(file.get(), 0, SEEK_END) != 0) throw_errno("read", path, errno);
+    hasher.add(git_header(static_cast<std::uint64_t>(::ftello(file.get()))));
+    std::rewind(file.get());
+  }
+  add_file(hasher, file.get(), path);
+  return {is_sha256, hasher.hex()};
+}
+
+HubDigest digest_of_text(std::string_view text, bool is_sha256) {
+  Hasher hasher(is_sha256);
+  if (!is_sha256) hasher.add(git_header(text.size()));
+  hasher.add(text);
+  return {is_sha256, hasher.hex()};
 }
 
 bool is_digest(std::string_view hex) {

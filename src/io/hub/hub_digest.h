@@ -1,11 +1,24 @@
 // Checksums of files on the Hub: SHA-256 of files in large-file storage, and git's SHA-1 of others.
 #pragma once
 
-#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
+struct evp_md_ctx_st;  // EVP_MD_CTX of OpenSSL
+
 namespace smelt::io {
+
+// A running SHA-256 or SHA-1.
+class Hasher {
+ public:
+  explicit Hasher(bool is_sha256);
+  void add(std::string_view bytes);
+  std::string hex();  // ends the checksum
+
+ private:
+  std::unique_ptr<::evp_md_ctx_st, void (*)(::evp_md_ctx_st*)> context_;
+};
 
 // The checksum of a file: its git object name, or its SHA-256 if it is in large-file storage.
 struct HubDigest {
@@ -15,16 +28,10 @@ struct HubDigest {
   friend bool operator==(const HubDigest&, const HubDigest&) = default;
 };
 
-// Returns the SHA-256 of a local file in hexadecimal digits. Throws UsageError or SystemError if it
-// cannot be read.
-std::string sha256_of_file(const std::string& path);
-// Returns the name of a file as a git blob: SHA-1 of "blob <size>\0" and its content.
-std::string git_sha1_of_file(const std::string& path);
-std::string sha256_of_text(std::string_view text);
-std::string git_sha1_of_text(std::string_view text);
-
-// Returns the checksum of this kind of a local file.
+// Returns the SHA-256 of a local file, or else its name as a git blob: SHA-1 of "blob <size>\0" and
+// its content. Throws UsageError or SystemError if it cannot be read.
 HubDigest digest_of_file(const std::string& path, bool is_sha256);
+HubDigest digest_of_text(std::string_view text, bool is_sha256);
 
 // Returns whether the text is a SHA-1 or SHA-256 in hexadecimal digits, so that it is safe as a
 // file name.

@@ -99,9 +99,9 @@ class Snapshot {
     const bool partial = settings_.offline || is_unreachable_;
     throw UsageError(str("hub: ", HubPath{asked_.repo, asked_.revision, ""}.text(),
                          " has no file '", path, "'", partial ? " in the cache" : ""),
-                     partial && settings_.offline ? str("unset ", offline_variable())
-                     : known.empty()              ? "check the path"
-                                                  : did_you_mean(path, known));
+                     settings_.offline ? str("unset ", offline_variable())
+                     : known.empty()   ? "check the path"
+                                       : did_you_mean(path, known));
   }
 
  private:
@@ -120,7 +120,7 @@ class Snapshot {
     }
     const auto cached = cache_.read_ref(revision);
     if (settings_.offline) {
-      if (!cached) throw_not_cached(str(offline_variable(), " is set"));
+      if (!cached) throw_not_cached();
       commit_ = *cached;
       log_info("hub: {} is commit {} (offline)", asked_.text(), commit_);
       return;
@@ -138,21 +138,16 @@ class Snapshot {
 
   void ask_for_commit(const std::string& revision, HubPatience patience) {
     HubClient client(settings_, patience);
-    const Json info = client.get_json(
-        client.api_url(asked_.repo, str("/revision/", percent_encoded(revision))), asked_);
-    const auto sha = info.is_object() ? info.find("sha") : info.end();
-    if (!info.is_object() || sha == info.end() || !sha->is_string() || !is_commit(sha->string()))
-      throw SystemError(str("hub: ", asked_.text(), ": the Hub returned no commit"),
-                        "check HF_ENDPOINT");
-    commit_ = sha->string();
+    commit_ = client.commit_of(asked_);
     cache_.make();
     cache_.write_ref(revision, commit_);
     log_info("hub: {} is commit {}", asked_.text(), commit_);
   }
 
-  [[noreturn]] void throw_not_cached(const std::string& why) const {
+  [[noreturn]] void throw_not_cached() const {
     throw UsageError(
-        str("hub: ", asked_.text(), ": not in the cache, ", cache_.root(), ", and ", why),
+        str("hub: ", asked_.text(), ": not in the cache, ", cache_.root(), ", and ",
+            offline_variable(), " is set"),
         str("unset ", offline_variable(), ", or download it first with smelt hub download"));
   }
 
@@ -164,7 +159,7 @@ class Snapshot {
     if (auto all = cache_.read_tree(commit_)) return listings_[""] = std::move(*all);
     HubFiles cached = cache_.cached_files(commit_);
     if (settings_.offline || is_unreachable_) {
-      if (cached.empty() && settings_.offline) throw_not_cached(str(offline_variable(), " is set"));
+      if (cached.empty() && settings_.offline) throw_not_cached();
       is_partial_ = true;
       return listings_[""] = std::move(cached);
     }
@@ -300,6 +295,10 @@ std::string hub_file(const std::string& path) {
     throw UsageError(str("hub: ", path, " is a folder, expected a file"),
                      str("name the files in it, as '", path, "/*'"));
   return snapshot->download(parsed.path);
+}
+
+std::string downloaded_path(const std::string& path) {
+  return is_hub_path(path) ? hub_file(path) : path;
 }
 
 std::optional<HubStatus> hub_status(const std::string& path) {

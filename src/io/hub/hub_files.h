@@ -22,6 +22,8 @@ namespace smelt::io {
 // Downloads a file unless it is cached, and returns its path in the cache. Throws UsageError if it
 // does not exist or is a folder.
 std::string hub_file(const std::string& path);
+// Returns hub_file() of a path on the Hub, and any other path unchanged.
+std::string downloaded_path(const std::string& path);
 
 struct HubStatus {
   bool is_folder = false;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "io/http/url.h"
+#include "io/hub/hub_digest.h"
 
 namespace smelt::io {
 namespace {
@@ -120,11 +121,7 @@ bool is_repo_id(std::string_view id) {
          is_id_part(id.substr(slash + 1)) && !id.ends_with(".git");
 }
 
-bool is_commit(std::string_view revision) {
-  return revision.size() == 40 && std::ranges::all_of(revision, [](char c) {
-           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-         });
-}
+bool is_commit(std::string_view revision) { return revision.size() == 40 && is_digest(revision); }
 
 bool is_safe_path(std::string_view path) {
   const auto is_control = [](unsigned char c) { return c < ' ' || c == 127; };

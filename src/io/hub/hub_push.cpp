@@ -5,16 +5,14 @@
 #include <cctype>
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <memory>
-#include <sstream>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "io/credentials/jwt.h"
 #include "io/hub/hub_digest.h"
 
 namespace smelt::io {
@@ -23,21 +21,6 @@ namespace {
 constexpr std::size_t kSampleBytes = 512, kFilesPerCall = 256;
 constexpr std::uint64_t kMostTextBytes = std::uint64_t{10} << 20;  // searched for secrets
 constexpr int kCommitTries = 3;
-
-std::string base64(std::string_view bytes) {
-  constexpr const char* kLetters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const auto byte = [&](std::size_t at) -> unsigned {
-      return at < bytes.size() ? static_cast<unsigned char>(bytes[at]) : 0U;
-    };
-    const unsigned three = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
-    for (std::size_t k = 0; k < 4; ++k)
-      out += i + k > bytes.size() ? '=' : kLetters[three >> (18 - 6 * k) & 63];
-  }
-  return out;
-}
 
 std::string part_of_file(const std::string& path, std::uint64_t most) {
   std::ifstream file(path, std::ios::binary);
@@ -65,15 +48,15 @@ Outgoing outgoing(const HubPushFile& file) {
   out.file = &file;
   if (file.local.empty()) {
     out.size = file.content.size();
-    out.sha256 = sha256_of_text(file.content);
-    out.git_sha1 = git_sha1_of_text(file.content);
+    out.sha256 = digest_of_text(file.content, true).hex;
+    out.git_sha1 = digest_of_text(file.content, false).hex;
     out.sample = file.content.substr(0, kSampleBytes);
   } else {
     std::error_code error;
     out.size = std::filesystem::file_size(file.local, error);
     if (error) throw_errno("read", file.local, error.value());
-    out.sha256 = sha256_of_file(file.local);
-    out.git_sha1 = git_sha1_of_file(file.local);
+    out.sha256 = digest_of_file(file.local, true).hex;
+    out.git_sha1 = digest_of_file(file.local, false).hex;
     out.sample = part_of_file(file.local, kSampleBytes);
   }
   if (out.size <= kMostTextBytes && out.sample.find('\0') == std::string::npos)
@@ -99,7 +82,7 @@ class Push {
     for (const Outgoing& file : files_)
       if (file.file->path == "README.md") check_card(file.bytes());
     create();
-    parent_ = head();
+    parent_ = client_.commit_of(where_);
     const std::vector<std::string> present = paths_at(parent_);
     ask_modes();
     upload_all();
@@ -178,15 +161,6 @@ class Push {
         client_.send({.url = client_.api_url(push_.repo, "")}).status == 200)
       return;
     client_.throw_refusal(answer, where_);
-  }
-
-  std::string head() {
-    const Json info = client_.get_json(client_.api_url(push_.repo, "/revision/main"), where_);
-    const std::string sha = info.is_object() ? info.value("sha", "") : "";
-    if (!is_commit(sha))
-      throw SystemError(str("hub: ", where_.text(), ": the Hub returned no commit"),
-                        "check HF_ENDPOINT");
-    return sha;
   }
 
   // Returns the paths of the files in the root folder of a commit.
@@ -397,7 +371,7 @@ class Push {
 
   // Returns whether a commit whose response was lost was made: main has moved and has the files.
   bool was_made() {
-    const std::string now = head();
+    const std::string now = client_.commit_of(where_);
     if (now == parent_) return false;
     ask_modes();
     if (!std::ranges::all_of(

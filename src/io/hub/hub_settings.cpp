@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/host.h"
 #include "base/log.h"
 
 namespace smelt::io {
@@ -65,13 +66,6 @@ std::string cache_folder() {
   return home_of_hub() + "/hub";
 }
 
-bool is_this_machine(const Url& url) {
-  const std::string_view host = std::string_view(url.host).substr(0, url.host.rfind(':'));
-  const bool is_ipv4 = host.find_first_not_of("0123456789.") == std::string_view::npos;
-  return host == "localhost" || host == "[::1]" || url.host == "[::1]" ||
-         (is_ipv4 && host.starts_with("127."));
-}
-
 void read_token(HubSettings& out) {
   std::string token;
   for (const char* name : {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"})
@@ -88,7 +82,7 @@ void read_token(HubSettings& out) {
     throw UsageError(str("hub: ", out.token_source, ": the access token contains white space"),
                      "copy the token again from your settings on the Hub");
   out.token = Secret(token);
-  if (out.token.empty() || out.endpoint.scheme == "https" || is_this_machine(out.endpoint)) return;
+  if (out.token.empty() || out.endpoint.scheme == "https" || is_loopback(out.endpoint.host)) return;
   log_warning("hub: {}: the access token is not sent over plain http", out.endpoint_text());
   out.token = Secret();
 }

@@ -14,7 +14,6 @@ using compiler::constant;
 using compiler::convert;
 using compiler::DType;
 using compiler::gather_rows;
-using compiler::Graph;
 using compiler::reshape;
 using compiler::slice_axis;
 using compiler::Tensor;
@@ -102,23 +101,6 @@ Tensor disentangled_attention(const Scope& s, const DebertaConfig& c, Tensor x,
   return reshape(attention(s, in), {B, S, N * D});
 }
 
-// Applies the last operations of an attention or feed-forward block: dense, dropout, residual,
-// layer norm.
-Tensor block_output(const Scope& s, const DebertaConfig& c, Tensor x, Tensor residual) {
-  const Tensor projected = dense(s / "dense", x, c.hidden_size, weights_of(c));
-  const Tensor dropped = dropout(s / "dropout", projected, c.hidden_dropout_prob);
-  return layer_norm(s / "LayerNorm", dropped + residual, c.layer_norm_eps);
-}
-
-Tensor deberta_layer(const Scope& s, const DebertaConfig& c, Tensor x, const AttentionMask& mask,
-                     const RelativePositions& at, std::vector<Tensor>& queries_and_keys) {
-  const Tensor attended =
-      disentangled_attention(s / "attention" / "self", c, x, mask, at, queries_and_keys);
-  const Tensor a = block_output(s / "attention" / "output", c, attended, x);
-  const Tensor inner = dense(s / "intermediate" / "dense", a, c.intermediate_size, weights_of(c));
-  return block_output(s / "output", c, activation(c.hidden_act, inner, Gelu::erf), a);
-}
-
 // Returns the embeddings [B,S,H] in the scope's dtype. Unlike transformers, does not set those of
 // padding to zero, because no token attends to padding.
 Tensor embedded_tokens(const Scope& s, const DebertaConfig& c, const EncoderInputs& in,
@@ -195,7 +177,7 @@ std::int64_t deberta_embedding_size(const DebertaConfig& c) {
   return c.embedding_size == 0 ? c.hidden_size : c.embedding_size;
 }
 
-static std::int64_t largest_distance(const DebertaConfig& c) {
+std::int64_t largest_distance(const DebertaConfig& c) {
   return c.max_relative_positions < 1 ? c.max_position_embeddings : c.max_relative_positions;
 }
 
@@ -223,18 +205,13 @@ std::int64_t relative_row(const DebertaConfig& c, std::int64_t distance) {
 Tensor deberta_sequence(const Scope& root, const DebertaConfig& c, const EncoderInputs& inputs,
                         Tensor words) {
   return on_packed_rows(root, inputs, [&](const Scope& s, const EncoderInputs& in) {
-    const Tensor x = constrain_batch_sharding(s, embedded_tokens(s / "embeddings", c, in, words));
+    const Tensor x = embedded_tokens(s / "embeddings", c, in, words);
     const AttentionMask mask = attention_mask(in);
     const RelativePositions at = relative_positions(s / "encoder", c, in.input_ids.dim(1));
-    const LayerResults all = layer_stack_outputs(
-        s / "encoder", "layer", c.num_hidden_layers, {x},
-        [&](const Scope& layer, const std::vector<Tensor>& xs) -> compiler::ScanStep {
-          std::vector<Tensor> queries_and_keys;
-          const Tensor out = deberta_layer(layer, c, xs[0], mask, at, queries_and_keys);
-          return {.carry = {out}, .outputs = states_of_layer(in.states, out, queries_and_keys)};
-        });
-    if (in.states) take_states(*in.states, x, all.outputs);
-    return all.carry[0];
+    const SelfAttention attend = [&](const Scope& layer, Tensor rows, std::vector<Tensor>& qk) {
+      return disentangled_attention(layer, c, rows, mask, at, qk);
+    };
+    return encode(s / "encoder", deberta_sizes(c), x, attend, in.states);
   });
 }
 

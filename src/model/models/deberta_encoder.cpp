@@ -1,6 +1,6 @@
 // DeBERTa as an encoder family. Its heads are those of transformers' DebertaV2For… classes.
 #include <algorithm>
-#include <cmath>
+#include <array>
 
 #include "base/error.h"
 #include "base/nearest_name.h"
@@ -87,8 +87,7 @@ void check_values(const DebertaConfig& c, const std::string& where) {
   if (c.embedding_size < 0)
     throw UsageError(str(where, ": embedding_size is ", c.embedding_size, ", must be at least 0"),
                      "0 makes the embeddings as wide as the encoder");
-  const std::int64_t largest =
-      c.max_relative_positions < 1 ? c.max_position_embeddings : c.max_relative_positions;
+  const std::int64_t largest = largest_distance(c);
   if (c.position_buckets >= 1 && (c.position_buckets < 4 || largest <= c.position_buckets / 2 + 1))
     throw UsageError(
         str(where, ": position_buckets is ", c.position_buckets,

@@ -47,9 +47,9 @@ Tensor output_block(const Scope& s, const BertConfig& c, Tensor x, Tensor residu
   return layer_norm(s / "LayerNorm", dropped + residual, c.layer_norm_eps);
 }
 
-Tensor encoder_layer(const Scope& s, const BertConfig& c, Tensor x, const AttentionMask& mask,
+Tensor encoder_layer(const Scope& s, const BertConfig& c, Tensor x, const SelfAttention& attend,
                      std::vector<Tensor>& queries_and_keys) {
-  const Tensor attended = self_attention(s / "attention" / "self", c, x, mask, queries_and_keys);
+  const Tensor attended = attend(s / "attention" / "self", x, queries_and_keys);
   const Tensor a = output_block(s / "attention" / "output", c, attended, x);
   const Tensor f = activation(
       c.hidden_act, dense(s / "intermediate" / "dense", a, c.intermediate_size, encoder_weights(c)),
@@ -144,13 +144,21 @@ Tensor attention_mask(Tensor mask) {
 
 Tensor encode(const Scope& s, const BertConfig& c, Tensor x, const AttentionMask& mask,
               LayerStates* states) {
+  const SelfAttention attend = [&](const Scope& layer, Tensor in, std::vector<Tensor>& qk) {
+    return self_attention(layer, c, in, mask, qk);
+  };
+  return encode(s, c, x, attend, states);
+}
+
+Tensor encode(const Scope& s, const BertConfig& c, Tensor x, const SelfAttention& attend,
+              LayerStates* states) {
   const auto B = x.dim(0), S = x.dim(1), H = c.hidden_size;
   x = constrain_batch_sharding(s, x);
   const LayerResults all = layer_stack_outputs(
       s, "layer", c.num_hidden_layers, {x.expect({B, S, H})},
       [&](const Scope& layer, const std::vector<Tensor>& in) -> compiler::ScanStep {
         std::vector<Tensor> queries_and_keys;
-        const Tensor out = encoder_layer(layer, c, in[0], mask, queries_and_keys);
+        const Tensor out = encoder_layer(layer, c, in[0], attend, queries_and_keys);
         return {.carry = {out}, .outputs = states_of_layer(states, out, queries_and_keys)};
       });
   if (states) take_states(*states, x, all.outputs);

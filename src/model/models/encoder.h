@@ -3,7 +3,9 @@
 //   B batch   S sequence   E embedding   H hidden   N heads   D head width   P positions
 #pragma once
 
+#include <functional>
 #include <string_view>
+#include <vector>
 
 #include "model/models/bert_config.h"
 #include "model/models/layer_states.h"
@@ -64,6 +66,13 @@ compiler::Tensor attention_mask(compiler::Tensor mask);
 // [B,S,H].
 compiler::Tensor encode(const Scope& s, const BertConfig& config, compiler::Tensor x,
                         const AttentionMask& mask, LayerStates* states = nullptr);
+// The self-attention of a layer, whose parameters are in scope `s`: x [B,S,H] -> [B,S,N*D]. Stores
+// q and k in `queries_and_keys`.
+using SelfAttention = std::function<compiler::Tensor(
+    const Scope& s, compiler::Tensor x, std::vector<compiler::Tensor>& queries_and_keys)>;
+// Does the same with layers that have another self-attention.
+compiler::Tensor encode(const Scope& s, const BertConfig& config, compiler::Tensor x,
+                        const SelfAttention& attend, LayerStates* states = nullptr);
 
 // Returns the rows of `sequence` [B,S,H] at `positions` s32 [B,P]: [B,P,H].
 compiler::Tensor gather_positions(compiler::Tensor sequence, compiler::Tensor positions);

@@ -8,7 +8,6 @@ namespace smelt::model {
 using compiler::broadcast_to;
 using compiler::Compare;
 using compiler::compare;
-using compiler::Dims;
 using compiler::DType;
 using compiler::full_like;
 using compiler::gather_items;

@@ -11,7 +11,6 @@
 namespace smelt::model {
 
 using compiler::argmax;
-using compiler::broadcast_in_dim;
 using compiler::convert;
 using compiler::Dims;
 using compiler::DType;
@@ -20,7 +19,6 @@ using compiler::ones_like;
 using compiler::reduce_max;
 using compiler::reduce_sum;
 using compiler::reshape;
-using compiler::slice_axis;
 using compiler::Tensor;
 using compiler::top_k;
 namespace {
@@ -178,12 +176,7 @@ Prediction pooled_states(const Encoder& encoder, std::int64_t S) {
   out.features = token_features(encoder_sizes(encoder), S);
   out.outputs = [encoder](const Scope& root, const Inputs& in) {
     const Tensor sequence = convert(encoder->sequence(root, encoder_inputs(in)), DType::f32);
-    const auto B = sequence.dim(0), H = sequence.dim(2);
-    const Tensor mask = convert(in["input_mask"], DType::f32);
-    const Tensor sums = reduce_sum(sequence * broadcast_in_dim(mask, sequence.dims(), {0, 1}), {1});
-    const Tensor tokens = reduce_sum(mask, {1}) + 1e-9;
-    return std::vector{sums / broadcast_in_dim(tokens, sums.dims(), {0}),
-                       reshape(slice_axis(sequence, 1, 0, 1), {B, H})};
+    return std::vector{mean_state(sequence, in["input_mask"]), first_state(sequence)};
   };
   return out;
 }

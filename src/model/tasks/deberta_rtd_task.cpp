@@ -120,13 +120,10 @@ Task deberta_rtd_task(const DebertaRtdTask& c) {
     return deberta_dim_names(model, parameter);
   };
   task.objective = [c](const Scope& root, const Inputs& inputs) {
-    const MaskingRule rule = electra_form(c).masking();
-    const Scope draws = root / "masking";
-    MaskedInputs in{.inputs = encoder_inputs(inputs), .masked_ids = {}, .masks = {}};
-    in.masks = draw_masks(draws, rule, in.inputs.input_ids, in.inputs.input_mask);
-    in.masked_ids = put_masks(draws, rule, in.inputs.input_ids, in.masks);
-    return deberta_rtd_objective(root, c, in,
-                                 [&](Tensor logits) { return sample_ids(draws, logits); });
+    return with_drawn_masks(root, electra_form(c).masking(), inputs,
+                            [&](const MaskedInputs& in, const Sampler& sample) {
+                              return deberta_rtd_objective(root, c, in, sample);
+                            });
   };
   return task;
 }

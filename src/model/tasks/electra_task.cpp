@@ -57,18 +57,18 @@ Json settings(const ElectraTask& c) {
           {"special_ids", {c.ids.cls, c.ids.sep, c.ids.mask}}};
 }
 
-Objective objective(const ElectraTask& c, const Scope& root, const Inputs& in) {
-  const MaskingRule rule = c.masking();
+}  // namespace
+
+Objective with_drawn_masks(
+    const Scope& root, const MaskingRule& rule, const Inputs& in,
+    const std::function<Objective(const MaskedInputs& masked, const Sampler& sample)>& of) {
   const Scope draws = root / "masking";
   MaskedInputs masked{.inputs = encoder_inputs(in), .masked_ids = {}, .masks = {}};
   const EncoderInputs& tokens = masked.inputs;
   masked.masks = draw_masks(draws, rule, tokens.input_ids, tokens.input_mask);
   masked.masked_ids = put_masks(draws, rule, tokens.input_ids, masked.masks);
-  return electra_objective(root, c, masked,
-                           [&](Tensor logits) { return sample_ids(draws, logits); });
+  return of(masked, [&](Tensor logits) { return sample_ids(draws, logits); });
 }
-
-}  // namespace
 
 MaskingRule ElectraTask::masking() const {
   const double p = settings.mask_prob;
@@ -100,7 +100,12 @@ Task electra_task(const ElectraTask& c) {
   task.dim_names = [model = c.model](std::string_view parameter) {
     return electra_dim_names(model, parameter);
   };
-  task.objective = [c](const Scope& root, const Inputs& in) { return objective(c, root, in); };
+  task.objective = [c](const Scope& root, const Inputs& in) {
+    return with_drawn_masks(root, c.masking(), in,
+                            [&](const MaskedInputs& masked, const Sampler& sample) {
+                              return electra_objective(root, c, masked, sample);
+                            });
+  };
   return task;
 }
 

@@ -111,6 +111,11 @@ struct ReplacementModels {
       found;
 };
 
+// Draws the masks of a batch in the scope "masking", and returns the result of `of` for them.
+Objective with_drawn_masks(
+    const Scope& root, const MaskingRule& rule, const Inputs& in,
+    const std::function<Objective(const MaskedInputs& masked, const Sampler& sample)>& of);
+
 // Returns the losses and metrics of the models for given masks; `sample` draws the replacement
 // tokens. Uses only vocab_size of config.model.
 Objective replacement_objective(const Scope& root, const ElectraTask& config,

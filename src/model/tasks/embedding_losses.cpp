@@ -42,6 +42,12 @@ Tensor as_rows(Tensor x, std::int64_t columns) {
   return broadcast_in_dim(x, {x.dim(0), columns}, {0});
 }
 
+// Returns the scores, but kLowest where `counted` is 0.
+Tensor counted_scores(Tensor scores, Tensor counted) {
+  return select(compare(counted, zeros_like(counted), Compare::gt), scores,
+                full_like(scores, kLowest));
+}
+
 // Returns a 1 for each row i and column j with a[i] = b[j], else 0.
 Tensor equal_pairs(Tensor a, Tensor b) {
   return convert(compare(as_rows(a, b.dim(0)), as_columns(b, a.dim(0)), Compare::eq), DType::f32);
@@ -94,14 +100,11 @@ LossSums ranking_loss(const EmbeddedBatch& batch, const EmbeddingTask& c) {
   const DotDims dims{.batch_a = {}, .batch_b = {}, .contract_a = {1}, .contract_b = {1}};
   const Tensor all = dot_general(texts[0], concatenate(candidates, 0), dims) * c.scale;
   const Tensor own = reduce_sum(texts[0] * texts[1], {1}) * c.scale;
-  const auto scores_of = [&](const Tensor& counted) {
-    return select(compare(counted, zeros_like(counted), Compare::gt), all, full_like(all, kLowest));
-  };
-  const Tensor others = scores_of(counted_candidates(batch, true));
+  const Tensor others = counted_scores(all, counted_candidates(batch, true));
   const Tensor column = reshape(own, {own.dim(0), 1});
   // Without masked duplicates the candidates include the row's own positive.
   const Tensor scores = c.mask_duplicates ? concatenate({column, others}, 1)
-                                          : scores_of(counted_candidates(batch, false));
+                                          : counted_scores(all, counted_candidates(batch, false));
   const Tensor hits = convert(compare(own, reduce_max(others, {1}), Compare::ge), DType::f32);
   return {.loss = reduce_sum((log_sum_exp(scores) - own) * batch.weights, {0}),
           .hits = reduce_sum(hits * batch.weights, {0})};
@@ -117,10 +120,8 @@ LossSums cosent_loss(const EmbeddedBatch& batch, const EmbeddingTask& c) {
       convert(compare(as_rows(scores, B), as_columns(scores, B), Compare::lt), DType::f32) *
       as_rows(real, B) * as_columns(real, B);
   const Tensor differences = as_rows(cosines, B) - as_columns(cosines, B);
-  const Tensor counted = select(compare(ordered, zeros_like(ordered), Compare::gt), differences,
-                                full_like(differences, kLowest));
-  const Tensor flat = reshape(counted, {1, B * B});
-  const Tensor zero = zeros_like(reshape(slice_axis(flat, 1, 0, 1), {1, 1}));
+  const Tensor flat = reshape(counted_scores(differences, ordered), {1, B * B});
+  const Tensor zero = zeros_like(slice_axis(flat, 1, 0, 1));
   const Tensor loss = reshape(log_sum_exp(concatenate({zero, flat}, 1)), {});
   return {.loss = loss * reduce_sum(batch.weights, {0}), .hits = {}};
 }

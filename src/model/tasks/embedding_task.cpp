@@ -36,17 +36,8 @@ constexpr const char *kKeys = "text_keys", *kScore = "score", *kReal = "is_real_
 // Returns f32 [B,H] from hidden states [B,S,H] and a mask [B,S].
 Tensor pooled(const io::EmbeddingForm& form, Tensor sequence, Tensor mask) {
   sequence = convert(sequence, DType::f32);
-  const auto B = sequence.dim(0), H = sequence.dim(2);
-  Tensor out;
-  if (form.pooling == io::Pooling::cls) {
-    out = reshape(slice_axis(sequence, 1, 0, 1), {B, H});
-  } else {
-    const Tensor counts = convert(mask, DType::f32);
-    const Tensor sums =
-        reduce_sum(sequence * broadcast_in_dim(counts, sequence.dims(), {0, 1}), {1});
-    const Tensor tokens = reduce_sum(counts, {1}) + 1e-9;
-    out = sums / broadcast_in_dim(tokens, sums.dims(), {0});
-  }
+  const Tensor out =
+      form.pooling == io::Pooling::cls ? first_state(sequence) : mean_state(sequence, mask);
   return form.normalize ? unit_rows(out) : out;
 }
 
@@ -78,16 +69,7 @@ Tensor row_numbers(const Scope& root, std::int64_t b) {
   return random.first_row ? own + random.first_row : own;
 }
 
-// Splits [b, …] into [parts, b / parts, …]: part i gets every parts-th row from i on, so that rows
-// stay on their device. joined_rows() is the inverse.
-Tensor split_rows(Tensor x, std::int64_t parts) {
-  Dims dims = x.dims(), order;
-  dims[0] /= parts;
-  dims.insert(dims.begin() + 1, parts);
-  for (std::int64_t axis = 0; axis < std::ssize(dims); ++axis) order.push_back(axis);
-  std::swap(order[0], order[1]);
-  return transpose(reshape(x, dims), order);
-}
+// The inverse of in_micro_batches() for x [parts, b / parts, N, H].
 Tensor joined_rows(Tensor x) {
   const Tensor turned = transpose(x, {1, 0, 2, 3});
   return reshape(turned, {x.dim(0) * x.dim(1), x.dim(2), x.dim(3)});
@@ -103,10 +85,10 @@ Tensor batch_embeddings(const Scope& root, const EmbeddingTask& c, const Inputs&
   if (parts == 1) return whole;
   const auto part_of = [&](ScanBody& body, std::span<const Tensor>) {
     const Scope inner = root.within(body.graph(), root.random_source());
-    const Tensor of_part = rows ? body.slice(split_rows(rows, parts)) : Tensor();
+    const Tensor of_part = rows ? body.slice(in_micro_batches(rows, parts)) : Tensor();
     return ScanStep{.carry = {},
-                    .outputs = {embed_texts(inner, c, body.slice(split_rows(ids, parts)),
-                                            body.slice(split_rows(mask, parts)), of_part)}};
+                    .outputs = {embed_texts(inner, c, body.slice(in_micro_batches(ids, parts)),
+                                            body.slice(in_micro_batches(mask, parts)), of_part)}};
   };
   return joined_rows(scan(root.graph(), parts, {}, RematPolicy::layer, part_of).outputs.front());
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/choice.h"
 #include "model/nn/scope.h"
 
 namespace smelt::model {
@@ -17,6 +18,8 @@ namespace smelt::model {
 // finished output. never: when the best running beam could not become better than this output at
 // any length. The values correspond to transformers' early_stopping.
 enum class EarlyStop { no, yes, never };
+inline constexpr NamedValues<EarlyStop, 3> kEarlyStops{
+    {{"no", EarlyStop::no}, {"yes", EarlyStop::yes}, {"never", EarlyStop::never}}};
 
 // Settings of decoding.
 struct Search {

@@ -10,11 +10,12 @@ namespace smelt::model {
 
 using compiler::Compare;
 using compiler::compare;
-using compiler::Dims;
 using compiler::ones_like;
+using compiler::reshape;
 using compiler::rsqrt;
 using compiler::select;
 using compiler::Tensor;
+using compiler::transpose;
 using compiler::zeros_like;
 
 Tensor norm_factor(Norm norm, Tensor weight) {
@@ -32,6 +33,15 @@ Tensor norm_factor(Norm norm, Tensor weight) {
       return rsqrt(some);
   }
   throw BugError("norm_factor: unknown norm");
+}
+
+Tensor in_micro_batches(Tensor x, std::int64_t count) {
+  Dims dims = x.dims(), order;
+  dims[0] /= count;
+  dims.insert(dims.begin() + 1, count);
+  for (std::int64_t axis = 0; axis < std::ssize(dims); ++axis) order.push_back(axis);
+  std::swap(order[0], order[1]);
+  return transpose(reshape(x, dims), order);
 }
 
 Task with_length(Task task, std::int64_t length) {

@@ -58,6 +58,10 @@ struct Objective {
 // Returns the factor f32 such that sum * factor is the loss.
 compiler::Tensor norm_factor(Norm norm, compiler::Tensor weight);
 
+// Splits [rows, …] into [count, rows / count, …]: micro-batch i gets every count-th row from i on,
+// so that rows stay on their device.
+compiler::Tensor in_micro_batches(compiler::Tensor x, std::int64_t count);
+
 // The tensors of a batch by feature name.
 class Inputs {
  public:

@@ -1,8 +1,17 @@
 #include "model/tasks/token_features.h"
 
+#include "compiler/ops/ops.h"
 #include "io/formats/packing_features.h"
 
 namespace smelt::model {
+
+using compiler::broadcast_in_dim;
+using compiler::convert;
+using compiler::DType;
+using compiler::reduce_sum;
+using compiler::reshape;
+using compiler::slice_axis;
+using compiler::Tensor;
 
 // Number of segments of a text pair. Models without segments accept them too.
 constexpr std::int64_t kSegments = 2;
@@ -37,6 +46,17 @@ EncoderInputs encoder_inputs(const Inputs& in, ForwardOutputs* outputs) {
     out.states->mask = out.input_mask;
   }
   return out;
+}
+
+Tensor mean_state(Tensor sequence, Tensor mask) {
+  const Tensor counts = convert(mask, DType::f32);
+  const Tensor sums = reduce_sum(sequence * broadcast_in_dim(counts, sequence.dims(), {0, 1}), {1});
+  const Tensor tokens = reduce_sum(counts, {1}) + 1e-9;
+  return sums / broadcast_in_dim(tokens, sums.dims(), {0});
+}
+
+Tensor first_state(Tensor sequence) {
+  return reshape(slice_axis(sequence, 1, 0, 1), {sequence.dim(0), sequence.dim(2)});
 }
 
 std::vector<StackSizes> encoder_stack(const BertConfig& model) {

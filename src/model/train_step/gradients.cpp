@@ -10,7 +10,6 @@ using compiler::Along;
 using compiler::concatenate;
 using compiler::constant;
 using compiler::dependents;
-using compiler::Dims;
 using compiler::DType;
 using compiler::grad;
 using compiler::Graph;
@@ -25,7 +24,6 @@ using compiler::ScanStep;
 using compiler::slice_axis;
 using compiler::stop_gradient;
 using compiler::Tensor;
-using compiler::transpose;
 namespace {
 
 Tensor element(Tensor vector, std::size_t i) {
@@ -38,17 +36,6 @@ std::vector<Tensor> elements(Tensor vector) {
   for (std::int64_t i = 0; i < vector.dim(0); ++i)
     out.push_back(element(vector, static_cast<std::size_t>(i)));
   return out;
-}
-
-// Splits [rows, …] into [count, rows / count, …]: micro-batch i gets every count-th row from i on,
-// so that rows stay on their device.
-Tensor in_micro_batches(Tensor x, std::int64_t count) {
-  Dims dims = x.dims(), order;
-  dims[0] /= count;
-  dims.insert(dims.begin() + 1, count);
-  for (std::int64_t axis = 0; axis < std::ssize(dims); ++axis) order.push_back(axis);
-  std::swap(order[0], order[1]);
-  return transpose(reshape(x, dims), order);
 }
 
 // Returns the random source of micro-batch `index`, whose rows are every count-th row of the batch.

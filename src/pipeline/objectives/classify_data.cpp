@@ -149,13 +149,7 @@ void write_overview(const Recipe& r) {
 ClassifyModel classify_model(const Recipe& r) {
   return io::parse_config<ClassifyModel>(r.model, "model");
 }
-ClassifyData classify_data(const Recipe& r) {
-  auto data = io::parse_config<ClassifyData>(r.data, "data");
-  data.train = row_input(r, "train");
-  data.validation = row_input(r, "validation");
-  data.test = row_input(r, "test");
-  return data;
-}
+ClassifyData classify_data(const Recipe& r) { return row_data<ClassifyData>(r); }
 std::string example_flags(const Recipe& r) {
   if (of_answers(r)) return "--text 'a question' --pair 'a text with its answer'";
   return classify_data(r).pair.empty() ? "--text 'a text'" : "--text 'a text' --pair 'another'";

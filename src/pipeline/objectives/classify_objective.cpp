@@ -28,6 +28,7 @@
 #include "pipeline/objectives/encoder_source.h"
 #include "pipeline/objectives/glue_preset.h"
 #include "pipeline/objectives/objectives.h"
+#include "pipeline/objectives/row_source.h"
 #include "text/tokenizers/unigram_json.h"
 
 namespace smelt::pipeline {
@@ -68,13 +69,8 @@ std::vector<double> training_counts(const Recipe& r) {
 std::vector<std::int64_t> lengths_of(const Recipe& r) {
   const ClassifyData data = classify_data(r);
   if (data.lengths == "one") return {};
+  if (data.lengths == "auto") return described_lengths(r, data.seq_length);
   std::vector<std::int64_t> out;
-  if (data.lengths == "auto") {
-    const auto files = record_files(RecipePaths(r).train_records);
-    const auto described = files.empty() ? std::nullopt : data::find_description(files);
-    if (described) out = described->all.value("lengths", out);
-    return !out.empty() && out.back() == data.seq_length ? out : std::vector<std::int64_t>();
-  }
   const std::string where = "data.lengths";
   for (const std::string_view word : split(data.lengths, ',')) {
     std::int64_t length = 0;

@@ -1,7 +1,4 @@
 // model.type: deberta_rtd.
-#include <iomanip>
-#include <sstream>
-
 #include "base/error.h"
 #include "base/number_format.h"
 #include "checkpoint/interop/pretrained_weights.h"
@@ -65,15 +62,8 @@ void check_deberta_rtd(const Recipe& r) {
 }
 
 std::string rtd_remark(const Recipe&, const execution::Evaluation& e) {
-  const auto share = [&](const char* name) { return percent(e.measure(name).value); };
-  std::ostringstream out;
-  out << "discriminator: " << share("disc_accuracy") << " of "
-      << static_cast<std::int64_t>(e.measure("disc_accuracy").weight)
-      << " held-out tokens correct, AUC " << std::fixed << std::setprecision(3)
-      << e.measure("disc_auc").value
-      << "; always predicting 'original': " << share("always_original_accuracy") << ", AUC 0.5\n"
-      << "generator: " << share("masked_lm_accuracy") << " of the masked tokens correct";
-  return out.str();
+  return str(discriminator_remark(e), "generator: ", percent(e.measure("masked_lm_accuracy").value),
+             " of the masked tokens correct");
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 #include "pipeline/objectives/electra_model.h"
 
+#include <iomanip>
+#include <sstream>
+
 #include "base/log.h"
+#include "base/number_format.h"
 #include "checkpoint/interop/hugging_face_electra.h"
 #include "execution/train_state/resume.h"
 #include "io/filesystem/path.h"
@@ -28,6 +32,17 @@ model::ElectraTask with_files(model::ElectraTask settings, const text::Vocabular
 
 bool has_hugging_face_generator(const model::ElectraTask& c) {
   return !c.settings.uniform_generator && !c.has_two_towers() && c.model.hidden_act == "gelu";
+}
+
+std::string discriminator_remark(const execution::Evaluation& e) {
+  const auto share = [&](const char* name) { return percent(e.measure(name).value); };
+  std::ostringstream out;
+  out << "discriminator: " << share("disc_accuracy") << " of "
+      << static_cast<std::int64_t>(e.measure("disc_accuracy").weight)
+      << " held-out tokens correct, AUC " << std::fixed << std::setprecision(3)
+      << e.measure("disc_auc").value
+      << "; always predicting 'original': " << share("always_original_accuracy") << ", AUC 0.5\n";
+  return out.str();
 }
 
 void export_electra(const ElectraExportJob& job) {

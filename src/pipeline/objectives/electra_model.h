@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "execution/inference/scorer.h"
 #include "io/filesystem/file.h"
 #include "model/tasks/electra_task.h"
 #include "text/tokenizers/tokenizer_options.h"
@@ -24,6 +25,9 @@ model::ElectraTask with_files(model::ElectraTask settings, const text::Vocabular
 
 // Returns whether the generator fits transformers' ElectraForMaskedLM, whose head uses gelu.
 bool has_hugging_face_generator(const model::ElectraTask& task);
+
+// Returns a line about the discriminator's accuracy beside that of a constant prediction.
+std::string discriminator_remark(const execution::Evaluation& evaluation);
 
 struct ElectraExportJob {
   model::ElectraTask task;

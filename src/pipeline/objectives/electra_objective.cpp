@@ -1,5 +1,4 @@
 // model.type: electra.
-#include <iomanip>
 #include <sstream>
 
 #include "base/error.h"
@@ -96,17 +95,11 @@ std::uint64_t make_electra_examples(const Recipe& r, ExampleSet set) {
 std::string electra_remark(const Recipe& r, const execution::Evaluation& e) {
   const model::ElectraTask c = finished_task(r);
   const auto share = [&](const char* name) { return percent(e.measure(name).value); };
-  const auto count = [&](const char* name) {
-    return static_cast<std::int64_t>(e.measure(name).weight);
-  };
   std::ostringstream out;
-  if (c.has_discriminator())
-    out << "discriminator: " << share("disc_accuracy") << " of " << count("disc_accuracy")
-        << " held-out tokens correct, AUC " << std::fixed << std::setprecision(3)
-        << e.measure("disc_auc").value
-        << "; always predicting 'original': " << share("always_original_accuracy") << ", AUC 0.5\n";
+  if (c.has_discriminator()) out << discriminator_remark(e);
   out << (c.has_discriminator() ? "generator: " : "masked LM: ") << share("masked_lm_accuracy")
-      << " of " << count("masked_lm_accuracy") << " masked tokens correct";
+      << " of " << static_cast<std::int64_t>(e.measure("masked_lm_accuracy").weight)
+      << " masked tokens correct";
   if (c.majority_token)
     out << "; always predicting '" << vocabulary_of(r).token(*c.majority_token)
         << "': " << share("majority_token_accuracy");

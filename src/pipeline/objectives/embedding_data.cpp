@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "base/number_format.h"
 #include "base/plural.h"
-#include "data/input_pipeline/description.h"
 #include "data/preprocess/embedding_examples.h"
 #include "pipeline/config/given_vocabulary.h"
 #include "pipeline/config/recipe_paths.h"
@@ -51,13 +50,7 @@ EmbeddingModel embedding_model(const Recipe& r) {
   return io::parse_config<EmbeddingModel>(r.model, "model");
 }
 
-EmbeddingData embedding_data(const Recipe& r) {
-  auto data = io::parse_config<EmbeddingData>(r.data, "data");
-  data.train = row_input(r, "train");
-  data.validation = row_input(r, "validation");
-  data.test = row_input(r, "test");
-  return data;
-}
+EmbeddingData embedding_data(const Recipe& r) { return row_data<EmbeddingData>(r); }
 
 std::vector<std::int64_t> positive_numbers_in(const std::string& where, const std::string& list,
                                               const std::string& form) {
@@ -112,9 +105,6 @@ std::uint64_t make_embedding_examples(const Recipe& r, ExampleSet set) {
                                                                          : paths.heldout_output,
                                        .keeps_rows = !train};
   const data::EmbeddingSummary s = data::write_embedding_examples(job);
-  const auto share = [](std::uint64_t part, std::uint64_t of) {
-    return of == 0 ? 0 : static_cast<double>(part) / static_cast<double>(of);
-  };
   log_info("data: {} of {} with {}: {} of them truncated to {} tokens, {} unknown tokens",
            counted(s.examples, "example"), job.what, counted(s.negatives, "hard negative"),
            percent(share(s.cut, s.examples)), job.seq_length, percent(share(s.unknown, s.tokens)));
@@ -135,21 +125,15 @@ std::uint64_t make_embedding_examples(const Recipe& r, ExampleSet set) {
 
 std::vector<std::int64_t> embedding_lengths(const Recipe& r) {
   const EmbeddingData data = embedding_data(r);
-  if (data.lengths != "auto" && data.lengths != "one") {
-    auto given =
-        positive_numbers_in("data.lengths", data.lengths, "auto, one, or lengths such as 32,64");
-    std::erase_if(given, [&](std::int64_t length) { return length >= data.seq_length; });
-    given.push_back(data.seq_length);
-    std::ranges::sort(given);
-    given.erase(std::unique(given.begin(), given.end()), given.end());
-    return given;
-  }
-  const auto files = record_files(RecipePaths(r).train_records);
-  const auto described =
-      files.empty() || data.lengths == "one" ? std::nullopt : data::find_description(files);
-  std::vector<std::int64_t> out;
-  if (described) out = described->all.value("lengths", out);
-  return !out.empty() && out.back() == data.seq_length ? out : std::vector<std::int64_t>();
+  if (data.lengths == "one") return {};
+  if (data.lengths == "auto") return described_lengths(r, data.seq_length);
+  auto given =
+      positive_numbers_in("data.lengths", data.lengths, "auto, one, or lengths such as 32,64");
+  std::erase_if(given, [&](std::int64_t length) { return length >= data.seq_length; });
+  given.push_back(data.seq_length);
+  std::ranges::sort(given);
+  given.erase(std::unique(given.begin(), given.end()), given.end());
+  return given;
 }
 
 }  // namespace smelt::pipeline

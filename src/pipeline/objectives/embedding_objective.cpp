@@ -32,8 +32,8 @@ std::string source_of(const Recipe& r) {
 }
 
 // Returns the encoder of the recipe. A run that has begun reads it from its state.
-model::Encoder embedding_encoder(const Recipe& r) {
-  const auto begun = state_to_resume(r);
+model::Encoder embedding_encoder(const Recipe& r,
+                                 const std::optional<checkpoint::SavedState>& begun) {
   if (begun && begun->state.contains("encoder"))
     return model::parse_encoder(begun->state["encoder"].get<std::string>(), begun->state["model"],
                                 begun->path);
@@ -54,10 +54,11 @@ model::EmbeddingTask embedding_settings(const Recipe& r) {
   form.pooling =
       model.pooling ? *model.pooling
                     : pooling_in_source(r.train.init_from.empty() ? model.like : r.train.init_from);
-  if (const auto begun = state_to_resume(r); begun && !model.pooling)
+  const auto begun = state_to_resume(r);
+  if (begun && !model.pooling)
     if (const Json* pooling = begun->state.pointer("/embedding/pooling"))
       form.pooling = io::field_choice<io::Pooling>(begun->path, pooling->get<std::string>());
-  return {.encoder = embedding_encoder(r),
+  return {.encoder = embedding_encoder(r, begun),
           .form = form,
           .loss = model.loss,
           .scale = model.scale,

@@ -63,18 +63,6 @@ HeldOutTexts read_texts_of(const std::string& records, const model::EmbeddingTas
   return out;
 }
 
-// Divides the rows by their norms if embeddings are compared by cosine similarity.
-void unify(execution::EmbeddingRows& rows, io::Similarity similarity) {
-  if (similarity == io::Similarity::dot) return;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    double squares = 0;
-    for (const float x : rows.row(i)) squares += static_cast<double>(x) * x;
-    const double norm = std::max(std::sqrt(squares), 1e-12);
-    for (std::size_t j = i * rows.width; j < (i + 1) * rows.width; ++j)
-      rows.values[j] = static_cast<float>(rows.values[j] / norm);
-  }
-}
-
 // The result for each example, and metrics.
 struct Evaluated {
   std::vector<double> similarities;
@@ -116,17 +104,18 @@ void measure_retrieval(const HeldOutTexts& texts, const execution::EmbeddingRows
   const std::vector<std::size_t> documents(distinct.begin(), distinct.end());
   const auto hits = evaluation::nearest_documents(
       rows_of(embedded, anchors), rows_of(embedded, documents), embedded.width, kDepth);
-  std::vector<double> sums(kRetrieval.size(), 0);
+  std::vector<evaluation::RetrievalMetric> metrics;
+  for (const auto& [name, metric] : kRetrieval)
+    metrics.push_back(evaluation::retrieval_metrics("eval", metric).front());
+  std::vector<double> sums(metrics.size(), 0);
   for (std::size_t i = 0; i < anchors.size(); ++i) {
     const auto& relevant = positives[anchors[i]];
     evaluation::RankedGrades grades{.found = {},
                                     .relevant = std::vector<double>(relevant.size(), 1)};
     for (const auto& hit : hits[i])
       grades.found.push_back(relevant.contains(documents[hit.document]) ? 1 : 0);
-    for (std::size_t m = 0; m < kRetrieval.size(); ++m) {
-      const auto metric = evaluation::retrieval_metrics("eval", kRetrieval[m].second).front();
-      sums[m] += metric.of_query(grades, metric.k);
-    }
+    for (std::size_t m = 0; m < metrics.size(); ++m)
+      sums[m] += metrics[m].of_query(grades, metrics[m].k);
   }
   const auto all = static_cast<double>(anchors.size());
   for (std::size_t m = 0; m < kRetrieval.size(); ++m)
@@ -143,7 +132,8 @@ void measure_retrieval(const HeldOutTexts& texts, const execution::EmbeddingRows
 Evaluated evaluate_texts(const HeldOutTexts& texts, execution::Embedder& embedder,
                          const model::EmbeddingTask& task, Watchdog* watchdog) {
   execution::EmbeddingRows embedded = embedder.embed(texts.ids, watchdog);
-  unify(embedded, model::reads_scores(task.loss) ? io::Similarity::cosine : task.form.similarity);
+  if (model::reads_scores(task.loss) || task.form.similarity == io::Similarity::cosine)
+    execution::divide_by_norms(embedded);
   Evaluated out;
   for (const auto& row : texts.of_row) {
     double sum = 0;
@@ -183,7 +173,6 @@ class EmbeddingMeasures : public execution::StateMeasures {
 
 }  // namespace
 
-std::vector<std::string> score_measures() { return {"pearson", "spearman"}; }
 std::vector<std::string> retrieval_measures() {
   std::vector<std::string> out;
   for (const auto& [name, metric] : kRetrieval) out.emplace_back(name);

@@ -14,9 +14,8 @@
 
 namespace smelt::pipeline {
 
-// Names of the metrics with scores, and of those without.
-std::vector<std::string> score_measures();      // pearson, spearman
-std::vector<std::string> retrieval_measures();  // ndcg_at_10, mrr_at_10, recall_at_10, map_at_100
+// Names of the metrics without scores: ndcg_at_10, mrr_at_10, recall_at_10, map_at_100.
+std::vector<std::string> retrieval_measures();
 
 execution::EmbedJob embed_job(const model::Encoder& encoder, const io::EmbeddingForm& form);
 

@@ -5,13 +5,37 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "data/input_pipeline/description.h"
 #include "data/preprocess/row_records.h"
 #include "io/filesystem/folder.h"
+#include "io/formats/config.h"
 #include "pipeline/config/objective_type.h"
+#include "pipeline/config/recipe_paths.h"
 #include "pipeline/config/row_commands.h"
 
 namespace smelt::pipeline {
+
+// Returns the recipe's section `data`, in which a command is replaced by the file of its rows.
+template <class Data>
+Data row_data(const Recipe& r) {
+  auto data = io::parse_config<Data>(r.data, "data");
+  data.train = row_input(r, "train");
+  data.validation = row_input(r, "validation");
+  data.test = row_input(r, "test");
+  return data;
+}
+
+// Returns the batch lengths in the description of the training examples (data.lengths auto); empty
+// if they end with another length than `seq_length`, or the examples are not made yet.
+inline std::vector<std::int64_t> described_lengths(const Recipe& r, std::int64_t seq_length) {
+  const auto files = record_files(RecipePaths(r).train_records);
+  const auto described = files.empty() ? std::nullopt : data::find_description(files);
+  std::vector<std::int64_t> out;
+  if (described) out = described->all.value("lengths", out);
+  return !out.empty() && out.back() == seq_length ? out : std::vector<std::int64_t>();
+}
 
 struct RowSource {
   std::string what, input;                   // field name such as "data.train", and its value

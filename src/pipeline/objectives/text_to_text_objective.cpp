@@ -77,13 +77,7 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("max_bad", c.max_bad, "maximum share of unreadable rows, which are skipped");
 }
 
-AnswerData answer_data(const Recipe& r) {
-  auto data = io::parse_config<AnswerData>(r.data, "data");
-  data.train = row_input(r, "train");
-  data.validation = row_input(r, "validation");
-  data.test = row_input(r, "test");
-  return data;
-}
+AnswerData answer_data(const Recipe& r) { return row_data<AnswerData>(r); }
 
 // Returns the T5 of the recipe. A run that has begun reads it from its state.
 PretrainedT5 resolved_t5(const Recipe& r) {

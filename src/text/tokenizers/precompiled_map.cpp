@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "io/formats/little_endian.h"
 #include "text/readers/unicode.h"
 
 namespace smelt::text {
@@ -15,13 +16,6 @@ namespace {
 constexpr std::size_t kUnitBytes = 4, kLongestGrapheme = 5;
 constexpr std::string_view kBase64Digits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-std::uint32_t little_endian(std::string_view bytes) {
-  std::uint32_t out = 0;
-  for (std::size_t i = 0; i < kUnitBytes; ++i)
-    out |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
-  return out;
-}
 
 // Fields of a unit of the trie (Darts-clone).
 bool has_leaf(std::uint32_t unit) { return (unit >> 8 & 1) == 1; }
@@ -59,12 +53,12 @@ std::size_t next_character(std::string_view text, std::size_t at) {
 
 std::optional<PrecompiledMap> PrecompiledMap::parse(std::string_view bytes) {
   if (bytes.size() < kUnitBytes) return std::nullopt;
-  const std::uint32_t size = little_endian(bytes);
+  const auto size = io::from_little_endian<std::uint32_t>(bytes);
   bytes.remove_prefix(kUnitBytes);
   if (size == 0 || size % kUnitBytes != 0 || size > bytes.size()) return std::nullopt;
   PrecompiledMap out;
   for (std::size_t at = 0; at < size; at += kUnitBytes)
-    out.units_.push_back(little_endian(bytes.substr(at)));
+    out.units_.push_back(io::from_little_endian<std::uint32_t>(bytes.substr(at)));
   out.texts_ = bytes.substr(size);
   return out;
 }

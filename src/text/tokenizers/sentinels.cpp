@@ -57,8 +57,7 @@ std::int64_t sentinels_on_top(std::int64_t pieces, std::int64_t rows,
 
 std::int32_t id_of_piece(const Tokenizer& tokenizer, const std::string& origin,
                          const std::string& piece) {
-  for (std::int32_t id = 0; id < tokenizer.size(); ++id)
-    if (tokenizer.token(id) == piece) return id;
+  if (const auto id = find_piece(tokenizer, piece)) return *id;
   throw UsageError(str(origin, ": no piece '", piece, "'"),
                    str("use a vocabulary that has it, such as T5's spiece.model, or make one with "
                        "`smelt vocab train --type unigram --out x.model`"));

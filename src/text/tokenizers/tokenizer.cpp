@@ -27,6 +27,12 @@ std::size_t shown_end(std::string_view text, std::span<const TokenSpan> pieces, 
   return next <= end ? end : std::min(next, grapheme_end(text, end));
 }
 
+std::optional<std::int32_t> find_piece(const Tokenizer& tokenizer, std::string_view piece) {
+  for (std::int32_t id = 0; id < tokenizer.size(); ++id)
+    if (tokenizer.token(id) == piece) return id;
+  return std::nullopt;
+}
+
 bool Tokenizer::has_character(std::string_view character) const {
   std::vector<std::int32_t> ids;
   encode(character, ids);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,6 +53,9 @@ class Tokenizer {
  protected:
   void check_ids(std::span<const std::int32_t> ids, std::string_view origin) const;
 };
+
+// Returns the id of a piece, or nullopt if the vocabulary lacks it. Compares all pieces.
+std::optional<std::int32_t> find_piece(const Tokenizer& tokenizer, std::string_view piece);
 
 // Reads a vocab.txt or tokenizer.json (BertTokenizer::load), a vocab.json with merges.txt, or a
 // SentencePiece model (a *.model, or a T5 tokenizer.json). Throws UsageError if a flag does not
