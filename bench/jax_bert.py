@@ -33,6 +33,8 @@ def parse_flags():
     p.add_argument("--prng", default="threefry2x32",
                    help="threefry2x32 (JAX's default), rbg, or hash: dropout by a counter hash, which JAX lacks")
     p.add_argument("--layers", choices=["loop", "scan"], default="loop", help="Python loop or lax.scan over layers")
+    p.add_argument("--attention", choices=["plain", "cudnn"], default="plain",
+                   help="cudnn: jax.nn.dot_product_attention on a GPU in bf16, which has no dropout of its own")
     p.add_argument("--depth", type=int, default=0, help="number of layers, if not that of the model")
     p.add_argument("--remat", action="store_true", help="store only the input of each layer for the backward pass")
     p.add_argument("--precision", choices=["f32", "bf16"], default="f32", help="precision of activations and matmuls")
@@ -121,6 +123,10 @@ def gelu(x):
 def attention(p, x, bias, key):
     split = lambda t: t.reshape(*t.shape[:2], HEADS, HEAD)
     q, k, v = (split(dense(p[n], x)) for n in ("query", "key", "value"))
+    if args.attention == "cudnn":
+        lengths = (bias[:, 0, 0] == 0).sum(-1, dtype=jnp.int32)
+        return jax.nn.dot_product_attention(q, k, v, query_seq_lengths=lengths, key_value_seq_lengths=lengths,
+                                            implementation="cudnn").reshape(x.shape)
     scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / HEAD**0.5 + bias
     probs = dropout(key, jax.nn.softmax(scores.astype(jnp.float32), axis=-1).astype(x.dtype))
     return jnp.einsum("bhqk,bkhd->bqhd", probs, v).reshape(x.shape)
