@@ -85,6 +85,7 @@ void add_segment_command_flag(CLI::App& command) {
 }
 
 void add_document_flags(CLI::App& command, text::DocumentOptions& o, const std::string& name) {
+  o.checks_lines = true;
   add_input_flags(command, o.input, o.format, o.limits, name);
   command
       .add_option_function<std::string>(

@@ -86,7 +86,9 @@ ProseSummary prepare_prose(const ProseJob& job) {
     throw UsageError(str("text.heldout is ", job.heldout, ", must be above 0 and below 1"),
                      "0.05 is usual");
   ProseSummary summary;
-  text::DocumentReader reader(job.text);
+  text::DocumentOptions text = job.text;
+  text.checks_lines = true;
+  text::DocumentReader reader(text);
   DocumentWriter writer(job, summary);
   {
     Progress progress("sentences", static_cast<std::int64_t>(reader.total_bytes()),

@@ -1,6 +1,7 @@
 #include "text/readers/documents.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/choice.h"
@@ -9,6 +10,7 @@
 #include "base/number_format.h"
 #include "base/plural.h"
 #include "io/filesystem/file.h"
+#include "text/readers/line_sample.h"
 #include "text/readers/line_source.h"
 #include "text/readers/sentences.h"
 #include "text/readers/unicode.h"
@@ -23,8 +25,19 @@ constexpr NamedValues<Dedup, 4> kDedups{{{"none", Dedup::none},
                                          {"exact", Dedup::exact},
                                          {"near", Dedup::near}}};
 
-// A longer paragraph is split, to limit the text that ICU processes at once.
-constexpr std::size_t kMaxParagraphBytes = 1 << 20;
+// A longer paragraph is split into sentences in parts of this size, such as a book or a corpus
+// that is one line.
+constexpr std::size_t kMaxParagraphBytes = std::size_t{16} << 10;
+
+// Returns the end of the first part of a long text: kMaxParagraphBytes or, if there is one, the
+// last space before.
+std::size_t part_end(std::string_view text) {
+  const std::size_t space = text.rfind(' ', kMaxParagraphBytes);
+  if (space != std::string_view::npos && space > 0) return space;
+  std::size_t end = kMaxParagraphBytes;
+  while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // within a UTF-8 character
+  return end;
+}
 
 std::int64_t parse_max_lines(std::int64_t lines) {
   if (lines < 0)
@@ -50,6 +63,7 @@ struct DocumentReader::State {
       : cut(options.sentences),
         dedup(options.dedup),
         blanks_end_documents(options.blanks_end_documents),
+        checks_lines(options.checks_lines),
         memory(options.dedup_memory),
         lines_left(parse_max_lines(options.max_lines)),
         source(io::expand_files(options.input, "input"), options.format, options.limits,
@@ -60,7 +74,7 @@ struct DocumentReader::State {
 
   const Cut cut;
   const Dedup dedup;
-  const bool blanks_end_documents;
+  const bool blanks_end_documents, checks_lines;
   const std::size_t memory;
   std::int64_t lines_left;  // lines left until max_lines; negative: no limit
   LineSource source;
@@ -70,7 +84,13 @@ struct DocumentReader::State {
   ExactDuplicates exact, lines;
   NearDuplicates near;
   std::string line, paragraph;
+  std::size_t begin = 0;  // where the part of the paragraph begins that is not yet in a document
   std::vector<std::string> sentences;
+  std::size_t taken = 0;  // how many of the sentences are in a document; all, except those of long
+                          // paragraphs
+  bool document_ends = false;
+  LineSample sample;                           // the first lines of the current file
+  std::set<std::string> findings;              // of earlier files
   std::size_t last_line = 0, line_before = 0;  // sizes of the paragraph's last two lines, in bytes
 
   // Reads lines until `document` is complete; returns false at the end of all input.
@@ -81,7 +101,16 @@ struct DocumentReader::State {
   // Returns whether `line` begins with a script that ends sentences at spaces and the line before
   // it is clearly shorter than its neighbours, so that a sentence or phrase ends there.
   bool last_line_is_short() const;
+  bool is_paragraph_long() const { return paragraph.size() - begin > kMaxParagraphBytes; }
+  // Splits the first part of a long paragraph into sentences. Leaves the last one for the next part
+  // if there are several, because it may continue there.
+  void take_part();
   void end_paragraph(Document& document);
+  // Returns whether a document of prose ends here.
+  bool is_whole(const Document& document) const;
+  void look_at_line();
+  // Logs a warning if the lines of the file that ends are not plain text.
+  void warn_of_annotations();
   bool is_duplicate(const Document& document);
   void warn_of_forgotten();
   // Logs once, at the end of the input, how many documents were split and how much was not read.
@@ -90,19 +119,30 @@ struct DocumentReader::State {
 
 bool DocumentReader::State::read(Document& document) {
   using Event = LineSource::Event;
-  while (!ended) {
-    const Event event = lines_left == 0 ? Event::end : source.next(line);
-    if (event == (source.has_rows() ? Event::row_end : Event::line)) --lines_left;
-    if (event == Event::line) {
-      if (!(cut == Cut::prose ? take_prose(document) : take_line(document))) continue;
-      counts.divided_documents += document.text.size() >= kMaxDocumentBytes ? 1 : 0;
+  for (;;) {
+    if (taken < sentences.size()) {
+      document.add(sentences[taken++]);
+      if (is_whole(document)) return true;
+    } else if (is_paragraph_long()) {
+      take_part();
+    } else if (std::exchange(document_ends, false) && document.size() > 0) {
       return true;
+    } else if (ended) {
+      return false;
+    } else {
+      const Event event = lines_left == 0 ? Event::end : source.next(line);
+      if (event == (source.has_rows() ? Event::row_end : Event::line)) --lines_left;
+      if (event == Event::line) {
+        look_at_line();
+        if (cut == Cut::prose ? take_prose(document) : take_line(document)) return true;
+      } else {
+        if (event != Event::row_end) warn_of_annotations();
+        end_paragraph(document);
+        document_ends = true;
+        ended = event == Event::end;
+      }
     }
-    end_paragraph(document);
-    ended = event == Event::end;
-    if (document.size() > 0) return true;
   }
-  return false;
 }
 
 bool DocumentReader::State::take_line(Document& document) {
@@ -120,11 +160,27 @@ bool DocumentReader::State::take_prose(Document& document) {
       paragraph += ' ';
     paragraph += line;
     line_before = std::exchange(last_line, line.size());
-    if (paragraph.size() < kMaxParagraphBytes) return false;
+    return false;
   }
   end_paragraph(document);
-  if (document.text.size() >= kMaxDocumentBytes) return true;
-  return document.size() >= kProseSentences && !source.has_rows();
+  return is_whole(document);
+}
+
+bool DocumentReader::State::is_whole(const Document& document) const {
+  if (source.has_rows()) return document.text.size() >= kMaxDocumentBytes;
+  return document.size() >= kProseSentences || document.text.size() >= kProseBytes;
+}
+
+void DocumentReader::State::take_part() {
+  const std::string_view rest = std::string_view(paragraph).substr(begin);
+  const std::string_view part = rest.substr(0, part_end(rest));
+  taken = 0;
+  sentences.clear();
+  splitter.split(part, sentences);
+  begin += part.size();
+  if (sentences.size() < 2) return;
+  begin -= part.size() - part.rfind(sentences.back());
+  sentences.pop_back();
 }
 
 bool DocumentReader::State::last_line_is_short() const {
@@ -135,15 +191,29 @@ bool DocumentReader::State::last_line_is_short() const {
 
 void DocumentReader::State::end_paragraph(Document& document) {
   line_before = last_line = 0;
+  const bool is_rest = begin > 0;  // of a long paragraph
+  paragraph.erase(0, std::exchange(begin, 0));
   if (paragraph.empty()) return;
   if (dedup == Dedup::lines && lines.seen(paragraph)) {
     ++counts.duplicate_lines;
   } else {
     sentences.clear();
     splitter.split(paragraph, sentences);
-    for (const std::string& sentence : sentences) document.add(sentence);
+    taken = is_rest ? 0 : sentences.size();
+    if (!is_rest)
+      for (const std::string& sentence : sentences) document.add(sentence);
   }
   paragraph.clear();
+}
+
+void DocumentReader::State::look_at_line() {
+  if (checks_lines && !source.has_rows() && !sample.is_full()) sample.add(line);
+}
+
+void DocumentReader::State::warn_of_annotations() {
+  const std::string finding = std::exchange(sample, {}).finding();
+  if (!finding.empty() && findings.insert(finding).second)
+    log_warning("text: {} {}", source.files()[source.files_opened() - 1], finding);
 }
 
 bool DocumentReader::State::is_duplicate(const Document& document) {
@@ -191,6 +261,7 @@ bool DocumentReader::next(Document& document) {
   State& s = *state_;
   bool found = false;
   for (document.clear(); !found && s.read(document);) {
+    s.counts.divided_documents += document.text.size() >= kMaxDocumentBytes ? 1 : 0;
     found = !s.is_duplicate(document);
     if (found) continue;
     ++s.counts.duplicate_documents;

@@ -32,7 +32,9 @@ struct Document {
   }
 };
 
-constexpr std::size_t kProseSentences = 40;
+// A document of prose ends with the paragraph that reaches one of these sizes, or within a
+// paragraph of more than 16 kB.
+constexpr std::size_t kProseSentences = 40, kProseBytes = std::size_t{64} << 10;
 
 // Approximate maximum size of a document. A longer one is returned in several pieces.
 constexpr std::size_t kMaxDocumentBytes = std::size_t{4} << 20;
@@ -53,8 +55,8 @@ struct DocumentOptions {
   TextFormat format;
   // lines: each line is a sentence; in a text file an empty line ends a document. prose: an empty
   // line ends a paragraph, which is split into sentences by Unicode's rules; a document of a text
-  // file ends with the paragraph that reaches kProseSentences. A row of JSONL, TSV, CSV or Parquet
-  // is always one document.
+  // file ends at kProseSentences or kProseBytes. A row of JSONL, TSV, CSV or Parquet is always one
+  // document.
   Cut sentences = Cut::lines;
   bool blanks_end_documents = true;  // false: in text files read by line, empty lines are ignored
   // What is deduplicated: nothing, repeated lines (in prose, paragraphs), or documents that match
@@ -63,6 +65,7 @@ struct DocumentOptions {
   // dropped.
   Dedup dedup = Dedup::none;
   std::size_t dedup_memory = kDuplicatesBytes;
+  bool checks_lines = false;   // log a warning if lines hold more than text, as in a treebank
   std::int64_t max_lines = 0;  // maximum number of input lines or rows; 0: no limit
   TextLimits limits;           // limits on input that is skipped because it is invalid
   int threads = 0;             // reader threads; 0: one per core

@@ -40,7 +40,7 @@ bool LineReader::next(std::string& line) {
     if (line.size() > kMaxLineBytes)
       throw UsageError(
           str(path(), ":", number_, ": a line of more than ", kMaxLineBytes >> 20, " MiB"),
-          "check that this is a text file, or break its lines, for example with `fold`");
+          "check that this is a text file, or break its lines, for example with `fold -s`");
     if (end != std::string_view::npos) {
       rest_.remove_prefix(end + 1);
       break;

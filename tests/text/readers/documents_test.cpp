@@ -147,6 +147,63 @@ TEST_F(Documents, AreSplitIfTooLong) {
   EXPECT_EQ(documents[0].size() + documents[1].size() + documents[2].size(), 9000u);
 }
 
+// A book or a corpus may be one line. Its documents have the sentences of one paragraph.
+TEST_F(Documents, OfProseAreSplitWithinALongLine) {
+  std::string text;
+  for (int i = 0; i < 9000; ++i) text += str("This is sentence ", i, " \u00e9. ");
+  DocumentOptions options = from(write("a.txt", text));
+  options.sentences = Cut::prose;
+  const auto documents = read(options);
+  EXPECT_GT(documents.size(), 4u);
+  std::vector<std::string> sentences;
+  for (const auto& document : documents)
+    sentences.insert(sentences.end(), document.begin(), document.end());
+  ASSERT_EQ(sentences.size(), 9000u);
+  for (int i = 0; i < 9000; ++i) ASSERT_EQ(sentences[i], str("This is sentence ", i, " \u00e9."));
+}
+
+TEST_F(Documents, OfProseKeepAllWordsOfALineWithoutPunctuation) {
+  for (const std::string word : {"word ", "\u4e00"}) {  // with and without a space to split at
+    std::string text, joined;
+    for (int i = 0; i < 60000; ++i) text += word;
+    DocumentOptions options = from(write("a.txt", text));
+    options.sentences = Cut::prose;
+    const auto documents = read(options);
+    EXPECT_GT(documents.size(), 2u);
+    for (const auto& document : documents)
+      for (const std::string& sentence : document)
+        joined += sentence + (word.ends_with(' ') ? " " : "");
+    EXPECT_EQ(joined, text);
+  }
+}
+
+TEST_F(Documents, WarnOfLinesThatAreNotPlainText) {
+  const auto repeated = [](const std::string& line) {
+    std::string text;
+    for (int i = 0; i < 6; ++i) text += line;
+    return text;
+  };
+  const std::string token = "1\tWord\tword\tNOUN\t_\t_\t0\troot\t_\t_\n";
+  for (const auto& [text, warning] : std::vector<std::pair<std::string, std::string>>{
+           {"# text = Word\n" + repeated(token),
+            "looks like CoNLL-U, a treebank: its columns are "
+            "read as text; `sed -n 's/^# text = //p'`"},
+           {repeated(token), "`cut -f2` leaves the words"},
+           {repeated("7\tA sentence.\n"), "has numbered lines"},
+           {repeated("A line.\n") + "<doc id=\"1\">\n", "has lines of markup such as <doc>"},
+           {repeated("<p>\nA line.\n"), "has lines of markup"},
+           {repeated("7 apples.\n\n1\ta\tb\n"), ""}}) {
+    const CapturedLog log;
+    DocumentOptions options = from(write("a.txt", text));
+    options.checks_lines = true;
+    (void)read(options);
+    if (warning.empty())
+      EXPECT_EQ(log.text(), "");
+    else
+      EXPECT_THAT(log.text(), HasSubstr(warning));
+  }
+}
+
 TEST_F(Documents, StopAfterMaxLines) {
   DocumentOptions some = from(write("a.txt", "1\n2\n\n3\n4\n") + "," + write("b.txt", "5\n"));
   some.max_lines = 4;

@@ -1,0 +1,26 @@
+// Recognizes text files whose lines hold more than text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace smelt::text {
+
+// The first lines of a text file.
+class LineSample {
+ public:
+  bool is_full() const { return lines_ == kLines; }
+  // Adds a line, which is stripped. Ignores an empty one.
+  void add(std::string_view line);
+  // Returns what follows the file's name in a warning, such as "looks like CoNLL-U: …", or "" if
+  // the lines are plain text.
+  std::string finding() const;
+
+ private:
+  static constexpr int kLines = 200;
+  int lines_ = 0, numbered_ = 0, columns_ = 0, markup_ = 0;
+  bool has_text_comment_ = false;  // "# text = …", CoNLL-U's comment with the sentence
+  bool has_article_tag_ = false;   // "<doc id=…", which WikiExtractor writes
+};
+
+}  // namespace smelt::text
