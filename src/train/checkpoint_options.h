@@ -27,7 +27,8 @@ void visit_fields(C& c, Visitor&& visit) {
         "checkpoints whose step is a multiple of this number are kept forever, in model/save; 0: "
         "none");
   visit("best_metric", c.best_metric,
-        "metric of the evaluation, such as masked_lm_loss; the checkpoint with its best value (the "
+        "metric of the evaluation, such as loss or masked_lm_accuracy; the checkpoint with its "
+        "best value (the "
         "lowest loss, or the highest value of any other metric) is kept in model/best; needs "
         "eval.every; for text_to_text also exact_match or bleu of answers generated at each "
         "evaluation; empty: none");

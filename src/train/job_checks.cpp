@@ -10,6 +10,7 @@
 #include "base/plural.h"
 #include "base/progress.h"
 #include "data/input_pipeline/description.h"
+#include "execution/inference/scorer.h"
 #include "execution/train_state/resume.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
@@ -99,6 +100,7 @@ void check_best(const TrainJob& job, std::span<const model::ReportedMeasure> mea
   if (job.checkpoint.best_metric.empty()) return;
   std::vector<std::string> known;
   for (const model::ReportedMeasure& m : measured) known.push_back(m.name);
+  if (!known.empty()) known.emplace_back(execution::kLoss);
   known.insert(known.end(), job.state_measures.begin(), job.state_measures.end());
   if (std::ranges::find(known, job.checkpoint.best_metric) == known.end())
     throw UsageError(str("train: ", job.fields("checkpoint.best_metric"), " is '",

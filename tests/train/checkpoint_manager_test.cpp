@@ -123,13 +123,13 @@ TEST_F(SaverTest, TheNewestThePeriodicAndTheBestCheckpointsAreKept) {
   run.checkpoint.save_interval_steps = 2;
   run.checkpoint.max_to_keep = 2;
   run.checkpoint.keep_period = 4;
-  run.checkpoint.best_metric = "masked_lm_loss";
+  run.checkpoint.best_metric = "loss";
   run.validation = {.data = dir_.file("train.tfrecord"), .batch_size = 8, .steps = 2};
   run.check_every = 3;
   std::int64_t best = 0;
   double least = std::numeric_limits<double>::infinity();
   run.checked = [&](const TrainCheck& check) {
-    const double loss = check.validation->measure("masked_lm_loss").value;
+    const double loss = check.validation->loss;
     if (loss >= least) return;
     least = loss;
     best = check.step;
@@ -139,7 +139,7 @@ TEST_F(SaverTest, TheNewestThePeriodicAndTheBestCheckpointsAreKept) {
   EXPECT_THAT(steps("model/save"), ElementsAre(4, 8, 12));
   EXPECT_THAT(steps("model/best"), ElementsAre(best));
   const auto score = settings("model/best", best)["score"];
-  EXPECT_EQ(score, Json({{"name", "masked_lm_loss"}, {"value", least}, {"step", best}}));
+  EXPECT_EQ(score, Json({{"name", "loss"}, {"value", least}, {"step", best}}));
   EXPECT_EQ(settings("model", 12)["score"], score);
   EXPECT_EQ(state("model/save", 12), state("model", 12));
 }

@@ -45,7 +45,9 @@ model::StepProgram scoring_program(const model::Task& task, const model::Shardin
 
 }  // namespace
 
-const model::MeasuredValue& Evaluation::measure(std::string_view name) const {
+model::MeasuredValue Evaluation::measure(std::string_view name) const {
+  if (name == kLoss)
+    return {.name = std::string(kLoss), .value = loss, .weight = static_cast<double>(examples)};
   const auto found = std::ranges::find(measures, name, &model::MeasuredValue::name);
   CHECK(found != measures.end(), name);
   return *found;

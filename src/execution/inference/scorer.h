@@ -37,10 +37,11 @@ struct Evaluation {
   double loss = 0;
   std::vector<model::MeasuredValue> measures;  // over all batches: losses, then metrics
 
-  // Returns the metric with this name, which must exist.
-  const model::MeasuredValue& measure(std::string_view name) const;
+  // Returns the metric with this name, which must exist, or the mean loss for the name "loss".
+  model::MeasuredValue measure(std::string_view name) const;
 };
 
+inline constexpr std::string_view kLoss = "loss";
 inline constexpr std::string_view kBitsPerCharacter = "bits_per_character";
 
 // Converts a loss per item, in nats, into bits per character. An item stands for
