@@ -12,7 +12,10 @@ number of matching requests before the fault, "times": how many get it (1 by def
 503", "cut 10" (sends 10 bytes of the body and closes the connection), "short 10" (claims that these 10 bytes are all),
 "stall 10" (sends 10 bytes and then nothing), "reset", "range" (sends another range than requested), "whole" (ignores
 the range), "corrupt" (changes the first byte), "ratelimit 2" (429 with a RateLimit header), "commit" (performs the
-request, but answers 503; "commit 412" answers 412).
+request, but answers 503; "commit 412" answers 412), "retry-after 2" (429 with Retry-After), "move" (makes another
+commit of the repository first), "redirect" (302 to the CDN), "mistyped" (JSON with members of wrong types).
+
+GET /fake/models/ORG/NAME returns {"main": COMMIT, "commits": {COMMIT: {PATH: SHA256}}} with the newest commits.
 
 Tokens: hf_writer may write, hf_reader may read the private repositories; any other is rejected.
 """
@@ -60,6 +63,11 @@ class Repo:
         for data in files.values():
             storage[sha256(data)] = data
         return sha
+
+    def state(self):
+        newest = list(self.commits.items())[-8:]
+        return {"main": self.branches.get("main", ""),
+                "commits": {sha: {path: sha256(data) for path, data in files.items()} for sha, files in newest}}
 
     def resolve(self, revision):
         revision = {**self.branches, **self.settings.get("tags", {})}.get(revision, revision)
@@ -133,9 +141,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         url = urllib.parse.urlsplit(self.path)
         self.query = dict(urllib.parse.parse_qsl(url.query))
+        if self.fault == "move":
+            self.move_branch()
         parts_of = [urllib.parse.unquote(part) for part in url.path.strip("/").split("/")]
         if self.fault.startswith("status "):
             status, headers, body = int(self.fault[7:]), {}, b"{}"
+        elif self.fault.startswith("retry-after "):
+            status, headers, body = 429, {"Retry-After": self.fault[12:]}, b'{"error": "too many requests"}'
+        elif self.fault == "redirect":
+            status, headers, body = 302, {"Location": f"http://127.0.0.1:{CDN_PORT}/other"}, b""
+        elif self.fault == "mistyped":
+            status, headers, body = 200, {}, {"sha": 5, "files": 7, "objects": [{"oid": 1}], "commitOid": 3, "error": {}}
         elif self.fault.startswith("ratelimit "):
             status, body = 429, b'{"error": "too many requests"}'
             headers = {"RateLimit": f'"api";r=0;t={self.fault[10:]}'}
@@ -148,6 +164,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.reply(status, headers, body)
 
     do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = handle_one
+
+    def move_branch(self):
+        with lock:
+            read_seed()
+            for (_, name), repo in repos.items():
+                if f"/{name}/" in self.path:
+                    files = dict(repo.commits[repo.branches["main"]])
+                    repo.commit({**files, "moved.txt": str(len(repo.commits)).encode()})
 
     def note(self, name, status):
         auth = "yes" if self.headers.get("Authorization") else "no"
@@ -204,6 +228,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.refuse(400, message="an Authorization header reached the CDN")
         if at[0] == "blob":
             return self.content(storage[at[1]], {"ETag": f'"{at[1]}"', "Accept-Ranges": "bytes"})
+        if at[0] != "upload":
+            return self.refuse(404)
         oid = at[1]
         if self.command == "PUT" and "part" in self.query:
             parts.setdefault(oid, {})[int(self.query["part"])] = self.body
@@ -228,6 +254,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def hub(self, at):
         read_seed()
+        if at[0] == "fake":
+            repo = repos.get((at[1], "/".join(at[2:])))
+            return 200, {}, repo.state() if repo else {"main": "", "commits": {}}
         if self.user() == "bad":
             return self.refuse(401, message="Invalid credentials in Authorization header")
         if at == ["api", "whoami-v2"]:

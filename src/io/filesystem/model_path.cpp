@@ -21,9 +21,12 @@ bool names_a_file(const std::string& name) {
 
 }  // namespace
 
-std::string model_path(const std::string& name, std::string_view what) {
-  if (!is_repo_id(name) || names_a_file(name) || exists(name) || exists(parent_path(name)))
-    return name;
+std::string model_path(const std::string& name, std::string_view what,
+                       const std::string& directory) {
+  const bool is_relative = !directory.empty() && !is_remote(name) && !name.starts_with('/');
+  const std::string local = is_relative ? join_path(directory, name) : name;
+  if (!is_repo_id(name) || names_a_file(name) || exists(local) || exists(parent_path(local)))
+    return local;
   const std::string found = str("hf://", name);
   log_info("{}: no local folder {}; reading {} from the Hugging Face Hub", what, name, found);
   return found;

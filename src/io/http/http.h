@@ -80,11 +80,10 @@ class HttpClient {
   HttpClient& operator=(HttpClient&&) noexcept;
 
   // Sends a request and returns the last response, whatever its status. Retries transient statuses
-  // (is_passing) and broken connections if the request may be repeated or was not sent. Honours
-  // Retry-After and, for 429, a RateLimit header whose quota is used up; stops if they exceed the
-  // remaining time. Throws SystemError if there is no
-  // response, if it is too large, or for a redirect to another server; throws Stopped after a stop
-  // signal.
+  // (is_passing) and broken connections if the request may be repeated or was not performed.
+  // Honours Retry-After and, for 429, a RateLimit header whose quota is used up; stops if they
+  // exceed the remaining time. Throws SystemError if there is no response, if it is too large, or
+  // for a redirect to another server; throws Stopped after a stop signal.
   HttpAnswer send(const HttpRequest& request);
 
  private:

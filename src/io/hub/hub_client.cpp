@@ -12,6 +12,11 @@
 namespace smelt::io {
 namespace {
 
+std::function<void(std::chrono::milliseconds)>& replaced_wait() {
+  static std::function<void(std::chrono::milliseconds)> wait;
+  return wait;
+}
+
 HttpOptions options_for(HubPatience patience,
                         const std::function<void(std::chrono::milliseconds)>& wait) {
   HttpOptions options;
@@ -52,7 +57,9 @@ std::string with_message(const HubRefusal& refusal) {
 
 HubClient::HubClient(HubSettings settings, HubPatience patience, TokenUse token_use,
                      std::function<void(std::chrono::milliseconds)> wait)
-    : settings_(std::move(settings)), wait_(std::move(wait)), http_(options_for(patience, wait_)) {
+    : settings_(std::move(settings)),
+      wait_(wait ? std::move(wait) : replaced_wait()),
+      http_(options_for(patience, wait_)) {
   if (token_use == TokenUse::implicit && settings_.token_only_if_asked) settings_.token = Secret();
 }
 
@@ -127,10 +134,12 @@ void HubClient::throw_no_repository(const HubPath& path, const HubRefusal& refus
       str("hub: ", path.text(), ": the Hub has no such repository, or it is private",
           has_token() ? str(" and the token from ", settings_.token_source, " may not read it")
                       : ""),
-      is_other      ? str("did you mean ", HubPath{other.repo, "", ""}.text(), "?")
-      : has_token() ? std::string("check the name, or ask its owner for access")
-                    : std::string("check the name; for a private repository run `hf auth login` "
-                                  "or set HF_TOKEN"));
+      is_other ? str("did you mean ", HubPath{other.repo, "", ""}.text(), "?")
+               : str("check the name",
+                     path.repo.kind == RepoKind::model ? " or the path of a local folder" : "",
+                     has_token() ? ", or ask its owner for access"
+                                 : "; for a private repository run `hf auth login` or set "
+                                   "HF_TOKEN"));
 }
 
 void HubClient::throw_no_revision(const HubPath& path) {
@@ -139,8 +148,7 @@ void HubClient::throw_no_revision(const HubPath& path) {
   const Json json = refs.status == 200 ? Json::parse_or_discard(refs.body) : Json();
   for (const char* kind : {"branches", "tags"})
     if (json.is_object() && json.contains(kind) && json.at(kind).is_array())
-      for (const Json& ref : json.at(kind).elements())
-        if (ref.is_object()) known.push_back(ref.value("name", ""));
+      for (const Json& ref : json.at(kind).elements()) known.push_back(text_in(ref, "name"));
   throw UsageError(str("hub: ", HubPath{path.repo, "", ""}.text(), " has no revision '",
                        path.revision_or_main(), "'"),
                    known.empty() ? "name a branch, a tag or a commit"
@@ -175,6 +183,10 @@ void HubClient::throw_refusal(const HttpAnswer& answer, const HubPath& path) {
                       "minutes");
   throw SystemError(str("hub: ", path.text(), ": the Hub failed", with_message(refusal)),
                     "run the command again later; https://status.huggingface.co shows outages");
+}
+
+void replace_hub_waits(std::function<void(std::chrono::milliseconds)> wait) {
+  replaced_wait() = std::move(wait);
 }
 
 std::string next_link(const HttpAnswer& answer) {

@@ -74,6 +74,9 @@ class HubClient {
   HttpClient http_;
 };
 
+// Replaces the waits of clients that have no `wait` of their own, for tests; {} restores them.
+void replace_hub_waits(std::function<void(std::chrono::milliseconds)> wait);
+
 // Returns the URL in `Link: <URL>; rel="next"`, or "" if the header is missing.
 std::string next_link(const HttpAnswer& answer);
 

@@ -87,7 +87,7 @@ class Snapshot {
                        settings_.offline ? str("unset ", offline_variable(),
                                                ", or download it first with smelt hub download")
                                          : "check the network, then run the command again");
-    HubClient client(settings_);
+    HubClient client(settings_with_token());
     download_blob(client, cache_, at_commit(path), *wanted);
     cache_.link_file(commit_, path, wanted->digest);
     return cache_.snapshot_file(commit_, path);
@@ -105,6 +105,17 @@ class Snapshot {
   }
 
  private:
+  // Returns the settings with the current token: a user may log in while the process runs.
+  HubSettings settings_with_token() const {
+    const HubSettings now = hub_settings();
+    HubSettings out = settings_;
+    if (now.endpoint_text() != out.endpoint_text()) return out;
+    out.token = now.token;
+    out.token_source = now.token_source;
+    out.token_only_if_asked = now.token_only_if_asked;
+    return out;
+  }
+
   // Models have few files, so one request lists all. A dataset may have very many.
   std::string folder_to_list(const std::string& path) const {
     if (asked_.repo.kind == RepoKind::model) return "";

@@ -75,7 +75,7 @@ bool matches_hub_pattern(std::string_view pattern, std::string_view path);
 // Throws the UsageError for an attempt to write to hf://; `action` begins the message.
 [[noreturn]] void refuse_hub_output(std::string_view action, const std::string& path);
 
-// Forgets the commits of revisions. For tests that change a repository.
+// Forgets the commits of revisions, so that they are looked up again. For programs that run long.
 void forget_hub_commits();
 
 }  // namespace smelt::io

@@ -8,10 +8,12 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <span>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "io/credentials/json_text.h"
 #include "io/credentials/jwt.h"
 #include "io/hub/hub_digest.h"
 
@@ -41,6 +43,15 @@ struct Outgoing {
   std::string bytes() const {
     return file->local.empty() ? file->content : part_of_file(file->local, size);
   }
+  // Returns the SHA-256 of a file for large-file storage, or the name of another file as a git
+  // blob. Reads the file once.
+  const std::string& digest() {
+    std::string& hex = is_large ? sha256 : git_sha1;
+    if (hex.empty())
+      hex = file->local.empty() ? digest_of_text(file->content, is_large).hex
+                                : digest_of_file(file->local, is_large).hex;
+    return hex;
+  }
 };
 
 Outgoing outgoing(const HubPushFile& file) {
@@ -48,15 +59,11 @@ Outgoing outgoing(const HubPushFile& file) {
   out.file = &file;
   if (file.local.empty()) {
     out.size = file.content.size();
-    out.sha256 = digest_of_text(file.content, true).hex;
-    out.git_sha1 = digest_of_text(file.content, false).hex;
     out.sample = file.content.substr(0, kSampleBytes);
   } else {
     std::error_code error;
     out.size = std::filesystem::file_size(file.local, error);
     if (error) throw_errno("read", file.local, error.value());
-    out.sha256 = digest_of_file(file.local, true).hex;
-    out.git_sha1 = digest_of_file(file.local, false).hex;
     out.sample = part_of_file(file.local, kSampleBytes);
   }
   if (out.size <= kMostTextBytes && out.sample.find('\0') == std::string::npos)
@@ -172,7 +179,7 @@ class Push {
       if (answer.status != 200) client_.throw_refusal(answer, where_);
       const Json entries = Json::parse_or_discard(answer.body);
       for (const Json& entry : entries.is_array() ? entries.elements() : Json::Array())
-        if (entry.is_object()) out.push_back(entry.value("path", ""));
+        out.push_back(text_in(entry, "path"));
       const std::string next = next_link(answer);
       if (next.empty()) break;
       const Url here = parse_url(url, "hub"), there = resolve_url(here, next);
@@ -193,27 +200,30 @@ class Push {
                          {"size", files_[i].size}});
       const Json answer =
           post(client_.api_url(push_.repo, "/preupload/main"), Json{{"files", asked}});
-      take_modes(answer);
+      take_modes(answer, std::span(files_).subspan(begin, end - begin));
     }
   }
 
-  void take_modes(const Json& answer) try {
+  void take_modes(const Json& answer, std::span<Outgoing> asked) try {
     std::map<std::string, Outgoing*> by_path;
-    for (Outgoing& file : files_) by_path[file.file->path] = &file;
+    for (Outgoing& file : asked) by_path[file.file->path] = &file;
     for (const Json& mode : answer.at("files").elements()) {
       const auto found = by_path.find(mode.at("path").string());
       if (found == by_path.end()) continue;
       Outgoing& file = *found->second;
+      by_path.erase(found);
       // Large-file storage takes no empty files.
       file.is_large = mode.at("uploadMode").string() == "lfs" && file.size > 0;
       file.is_ignored = mode.value("shouldIgnore", false);
       const auto oid = mode.find("oid");
-      file.is_unchanged = oid != mode.end() && oid->is_string() &&
-                          oid->string() == (file.is_large ? file.sha256 : file.git_sha1);
+      const bool exists = oid != mode.end() && oid->is_string();
+      file.is_unchanged = exists && oid->string() == file.digest();
+      if (file.is_large) file.digest();  // uploads are named by it
       if (file.is_ignored)
         log_warning("hub: {}: not published: .gitignore of the repository excludes it",
                     file.file->path);
     }
+    if (!by_path.empty()) throw JsonError("a file is missing");
   } catch (const JsonError&) {
     throw SystemError(str("hub: ", where_.text(), ": the Hub's response is not valid"),
                       "check HF_ENDPOINT");
@@ -242,7 +252,9 @@ class Push {
                                 ": the Hub refuses the upload: ", error->value("message", "")),
                             "run the command again later");
         if (object.contains("actions")) upload(*found->second, object.at("actions"));
+        by_oid.erase(found);
       }
+      if (!by_oid.empty()) throw JsonError("an object is missing");
     } catch (const JsonError&) {
       throw SystemError(str("hub: ", where_.text(), ": the Hub's response is not valid"),
                         "check HF_ENDPOINT");
@@ -346,12 +358,13 @@ class Push {
                           .url = client_.api_url(push_.repo, "/commit/main"),
                           .headers = {{"Content-Type", "application/x-ndjson"}},
                           .body = body});
-        if (answer.status == 200 || answer.status == 201) return take_commit(answer);
+        const bool is_done = answer.status == 200 || answer.status == 201;
+        if (is_done && take_commit(answer)) return;
         // The commit of an earlier attempt may have been made after its response was lost.
         if (answer.status == 412 && tries > 1 && was_made()) return;
         if (answer.status == 412) throw_changed();
-        if (!is_passing(answer.status)) client_.throw_refusal(answer, where_);
-        fault = str("HTTP status ", answer.status);
+        if (!is_done && !is_passing(answer.status)) client_.throw_refusal(answer, where_);
+        fault = is_done ? "the response is not valid" : str("HTTP status ", answer.status);
       } catch (const SystemError& error) {
         fault = error_parts(error.what()).what;
       }
@@ -363,10 +376,12 @@ class Push {
     }
   }
 
-  void take_commit(const HttpAnswer& answer) {
+  // Returns whether the response names the new commit.
+  bool take_commit(const HttpAnswer& answer) {
     const Json json = Json::parse_or_discard(answer.body);
-    out_.commit = json.is_object() ? json.value("commitOid", "") : "";
-    out_.url = json.is_object() ? json.value("commitUrl", "") : "";
+    out_.commit = text_in(json, "commitOid");
+    out_.url = text_in(json, "commitUrl");
+    return is_commit(out_.commit);
   }
 
   // Returns whether a commit whose response was lost was made: main has moved and has the files.

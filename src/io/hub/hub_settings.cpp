@@ -1,9 +1,13 @@
 #include "io/hub/hub_settings.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
+#include <mutex>
+#include <optional>
 #include <sstream>
 
 #include "base/error.h"
@@ -66,13 +70,18 @@ std::string cache_folder() {
   return home_of_hub() + "/hub";
 }
 
+// Returns the path of the file with the token, which need not exist.
+std::string token_path() {
+  const std::string named = hub_variable("HF_TOKEN_PATH");
+  return named.empty() ? home_of_hub() + "/token" : expanded(named);
+}
+
 void read_token(HubSettings& out) {
   std::string token;
   for (const char* name : {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"})
     if (token.empty() && !(token = hub_variable(name)).empty()) out.token_source = name;
   if (token.empty()) {
-    const std::string named = hub_variable("HF_TOKEN_PATH");
-    const std::string path = named.empty() ? home_of_hub() + "/token" : expanded(named);
+    const std::string path = token_path();
     std::ifstream file(path);
     std::stringstream content;
     if (file && content << file.rdbuf()) token = trim(content.str());
@@ -87,15 +96,22 @@ void read_token(HubSettings& out) {
   out.token = Secret();
 }
 
-}  // namespace
-
-std::string offline_variable() {
-  for (const char* name : {"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"})
-    if (is_true(name)) return name;
-  return {};
+// Returns a text that differs if the environment or the token's file differs.
+std::string state_of_environment() {
+  std::string out;
+  for (const char* name :
+       {"HF_ENDPOINT", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME", "HOME",
+        "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN",
+        "HF_TOKEN_PATH", "HF_HUB_DISABLE_IMPLICIT_TOKEN"})
+    out += str(hub_variable(name), "\n");
+  struct ::stat file{};
+  if (const std::string path = token_path(); ::stat(path.c_str(), &file) == 0)
+    out += str(path, " ", file.st_ino, " ", file.st_size, " ", file.st_mtim.tv_sec, " ",
+               file.st_mtim.tv_nsec);
+  return out + cache_folder();  // $NAME in a path is expanded
 }
 
-HubSettings hub_settings() {
+HubSettings read_settings() {
   HubSettings out;
   std::string endpoint = hub_variable("HF_ENDPOINT");
   if (endpoint.empty()) endpoint = "https://huggingface.co";
@@ -107,6 +123,26 @@ HubSettings hub_settings() {
   out.token_only_if_asked = is_true("HF_HUB_DISABLE_IMPLICIT_TOKEN");
   read_token(out);
   return out;
+}
+
+}  // namespace
+
+std::string offline_variable() {
+  for (const char* name : {"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"})
+    if (is_true(name)) return name;
+  return {};
+}
+
+HubSettings hub_settings() {
+  static std::mutex mutex;
+  static std::string state;
+  static std::optional<HubSettings> read;
+  const std::lock_guard lock(mutex);
+  std::string now = state_of_environment();
+  if (read && state == now) return *read;
+  read = read_settings();
+  state = std::move(now);
+  return *read;
 }
 
 }  // namespace smelt::io

@@ -20,8 +20,10 @@ struct HubSettings {
   std::string endpoint_text() const { return endpoint.shown(); }
 };
 
-// Reads the environment. Throws UsageError if HF_ENDPOINT is not a URL or the token contains
-// white space. No token is used if the endpoint has the scheme http and is not this machine.
+// Returns the settings. Reads the token's file and logs warnings only if the environment or that
+// file has changed since the last call. Throws UsageError if HF_ENDPOINT is not a URL or the token
+// contains white space. No token is used if the endpoint has the scheme http and is not this
+// machine. Thread-safe.
 HubSettings hub_settings();
 
 // Returns the name of the environment variable that makes the program work offline.

@@ -3,9 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <filesystem>
-#include <random>
 #include <thread>
 
 #include "base/error.h"
@@ -297,39 +295,6 @@ TEST_F(HubFilesTest, DownloadsAFileWithAWrongChecksumTwiceAndThenRefusesIt) {
   hub_.fault(R"([{"match": "resolve-cache", "times": 9, "do": "corrupt"}])");
   EXPECT_THAT(error_of<SystemError>([] { read_file("hf://org/name/vocab.txt"); }),
               HasSubstr("vocab.txt: wrong checksum"));
-}
-
-// Whatever goes wrong, a file appears complete and correct or not at all, and a later try succeeds.
-TEST_F(HubFilesTest, PublishesNoWrongFileUnderRandomFaults) {
-  constexpr std::array kFaults{"status 503", "status 403", "status 404", "cut 1700",
-                               "cut 0",      "short 900",  "reset",      "range",
-                               "whole",      "corrupt",    "ratelimit 1"};
-  std::mt19937 random(7);
-  const HubCommit commit = hub_commit(parse_hub_path("hf://org/name"));
-  const HubFile file = hub_files_below(commit, "").at("model.safetensors");
-  const HubCache cache(hub_settings().cache, commit.path.repo);
-  const std::string blobs = fs::path(cache.blob(file.digest)).parent_path();
-  int failed = 0;
-  for (int round = 0; round < 25; ++round) {
-    Json rules = Json::array();
-    for (int i = 0; i < 4; ++i)
-      rules.push_back({{"match", random() % 4 == 0 ? "hub GET .*resolve" : "cdn GET"},
-                       {"skip", random() % 4},
-                       {"times", 1 + random() % 3},
-                       {"do", kFaults[random() % kFaults.size()]},
-                       {"round", round}});
-    hub_.fault(rules.dump());
-    const CapturedLog log;
-    if (!download().empty()) {
-      ++failed;
-      EXPECT_FALSE(fs::exists(cache.blob(file.digest))) << rules.dump();
-      hub_.fault("[]");
-      EXPECT_EQ(download(), "") << rules.dump();
-    }
-    fs::remove_all(blobs);
-  }
-  EXPECT_GT(failed, 0);
-  EXPECT_LT(failed, 20);
 }
 
 TEST_F(HubFilesTest, ReportsTheRateLimitAndAFailingHub) {
