@@ -11,6 +11,10 @@ python3 tools/package.py "$BUILD" "$WORK/made" --fast >"$WORK/log" 2>&1 || fail 
 for file in "$WORK"/made/*; do
   grep -qF "$(sha256sum "$file" | cut -d' ' -f1)  $file" "$WORK/log" || fail "no checksum of $file" "$(cat "$WORK/log")"
 done
+# The container image: the file that it copies was made, and its steps are shell commands. tools/check_image.sh builds it.
+copied=$(sed -n 's/^COPY \(smelt[^ ]*\) .*/\1/p' docker/Dockerfile)
+compgen -G "$WORK/made/$copied" >/dev/null || fail "docker/Dockerfile copies $copied" "$(ls "$WORK/made")"
+sed -n 's/^RUN //p' docker/Dockerfile | sh -n || fail "a step of docker/Dockerfile" "see above"
 mkdir "$WORK/home" "$WORK/folder"
 (cd "$WORK/folder" && cmake -E tar xf "$WORK"/made/*.tar.zst) || fail "it does not unpack" ""
 trains "$WORK/folder/smelt/bin/smelt"
