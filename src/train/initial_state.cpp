@@ -182,7 +182,8 @@ execution::InitialWeights weights_of(const std::string& init, const model::Task&
     const model::DimNames dims = task.dim_names ? task.dim_names(parameter) : model::DimNames();
     return !dims.empty() && dims.front().name == "vocab";
   };
-  checkpoint::PretrainedWeights given = checkpoint::load_weights(init);
+  checkpoint::PretrainedWeights given =
+      checkpoint::load_weights(init, execution::gelu_of_task(task.settings));
   other_head = remove_other_head(task, given);
   return execution::take_weights(layout, std::move(given), in_vocabulary);
 }

@@ -13,6 +13,7 @@
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
 #include "io/formats/crc32c.h"
+#include "io/hub/hub_path.h"
 
 namespace smelt::checkpoint {
 namespace {
@@ -42,11 +43,15 @@ void refuse_other_weights(const std::string& folder) {
     const Json config = io::exists(path) ? Json::parse_or_discard(io::read_file(path)) : Json();
     const Json classes = config.is_object() ? config.value("architectures", Json()) : Json();
     const bool named = classes.is_array() && classes.size() == 1 && classes[0].is_string();
+    // transformers names a model of the Hub without hf://.
+    const std::string source =
+        io::is_hub_path(folder) ? io::parse_hub_path(folder).repo.id : folder;
     throw UsageError(str(folder, ": cannot read ", file, " (", form,
                          "): expected model.safetensors or flax_model.msgpack"),
                      str("convert them with transformers", *argument == 0 ? "" : " 4", ": ",
                          named ? classes[0].get<std::string>() : "AutoModelForPreTraining",
-                         ".from_pretrained('", folder, "'", argument, ").save_pretrained('NEW')"));
+                         ".from_pretrained('", source, "'", argument,
+                         ").save_pretrained('NEW'), then copy the tokenizer's files to NEW"));
   }
 }
 

@@ -28,17 +28,14 @@ std::vector<std::string> shared_fields() {
   return names;
 }
 
-// Logs a warning that gelu by erf is replaced by the tanh approximation. Logs it once for each
-// config, because a command may read a config several times.
-void warn_of_gelu(const std::string& name, const std::string& where, bool warns = true) {
-  static std::mutex mutex;
-  static std::set<std::string> warned;
-  const std::lock_guard lock(mutex);
-  if (warned.insert(str(where, ": ", name)).second && warns)
-    log_warning(
-        "{}: hidden_act {} (erf) is replaced by BERT's tanh approximation of gelu; they differ by "
-        "up to 0.0005",
-        where, name);
+bool is_gelu_by_erf(const std::string& name) { return name == "gelu" || name == "gelu_python"; }
+
+// Returns the activation in the config.json of a BERT, or "" for other models.
+std::string activation_of_bert(const std::string& folder) {
+  const Json config = read_model_config(folder);
+  const std::string where = io::join_path(folder, "config.json");
+  if (!config.is_object() || text_field(config, "model_type", "", where) != "bert") return {};
+  return text_field(config, "hidden_act", "gelu", where);
 }
 
 // Returns transformers' class for a BERT with these heads.
@@ -49,14 +46,12 @@ const char* class_with(const io::LazyTensors& parameters) {
 }
 
 // Returns BERT's own name for an activation of transformers. BERT's "gelu" is the tanh
-// approximation. For transformers' "gelu", which uses erf, returns "gelu" and logs a warning.
-// Throws UsageError if the activation is unknown.
+// approximation. Returns it for transformers' "gelu", too, which uses erf. Throws UsageError if the
+// activation is unknown.
 std::string original_activation(const std::string& name, const std::string& where) {
-  const bool by_erf = name == "gelu" || name == "gelu_python";
-  if (by_erf) warn_of_gelu(name, where);
   const std::set<std::string> by_tanh{"gelu_new", "gelu_fast", "gelu_pytorch_tanh",
                                       "gelu_accurate"};
-  const std::string original = by_erf || by_tanh.contains(name) ? "gelu" : name;
+  const std::string original = is_gelu_by_erf(name) || by_tanh.contains(name) ? "gelu" : name;
   check_activation(original, "hidden_act", model::activation_names(), where);
   return original;
 }
@@ -84,9 +79,19 @@ Json original_config(const Json& config, const std::string& where) {
 
 }  // namespace
 
-void compute_gelu_by_erf(const std::string& folder) {
-  for (const char* name : {"gelu", "gelu_python"})
-    warn_of_gelu(name, io::join_path(folder, "config.json"), false);
+void warn_of_replaced_gelu(const std::string& folder) {
+  const std::string name = activation_of_bert(folder);
+  if (!is_gelu_by_erf(name)) return;
+  const std::string where = io::join_path(folder, "config.json");
+  // A command may read a config several times.
+  static std::mutex mutex;
+  static std::set<std::string> warned;
+  const std::lock_guard lock(mutex);
+  if (warned.insert(str(where, ": ", name)).second)
+    log_warning(
+        "{}: hidden_act {} (erf) is replaced by BERT's tanh approximation of gelu; they differ by "
+        "up to 0.0005",
+        where, name);
 }
 
 Json hugging_face_config(const Json& bert, std::string_view class_name) {
@@ -128,6 +133,7 @@ OpenedFolder open_hugging_face_bert(const std::string& folder) {
 
 HuggingFaceBert import_hugging_face(const std::string& folder) {
   ModelFolder model = held_folder(open_hugging_face_bert(folder));
+  warn_of_replaced_gelu(folder);
   return {.config = std::move(model.config),
           .parameters = std::move(model.parameters),
           .vocab_txt = std::move(model.vocab_txt),

@@ -41,10 +41,12 @@ void export_hugging_face(const std::string& folder, const HuggingFaceBert& bert,
 // BERT. The pooler and each head may be missing as a whole. Replaces "gelu" (erf) by the original's
 // "gelu" (tanh approximation), with a logged warning.
 HuggingFaceBert import_hugging_face(const std::string& folder);
-// States that the caller computes gelu by erf for the BERT in this folder, so that no warning is
-// logged when it is read.
-void compute_gelu_by_erf(const std::string& folder);
 // Opens the folder without reading parameters. model.config has the fields of a bert_config.json.
+// Replaces gelu by erf without a warning.
 OpenedFolder open_hugging_face_bert(const std::string& folder);
+
+// Logs a warning, once for each folder, if a Hugging Face folder has a BERT with gelu by erf, which
+// is replaced by the tanh approximation.
+void warn_of_replaced_gelu(const std::string& folder);
 
 }  // namespace smelt::checkpoint

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "checkpoint/interop/deberta_parts.h"
+#include "checkpoint/interop/hugging_face.h"
 #include "checkpoint/interop/hugging_face_classifier.h"
 #include "checkpoint/interop/sentence_transformers.h"
 #include "checkpoint/interop/stored_family.h"
@@ -44,13 +45,17 @@ bool reads_as_hub_name(const std::string& name) {
                            : ""));
 }
 
-void add_hugging_face(const std::string& folder, PretrainedWeights& out) {
+void add_hugging_face(const std::string& folder, BertGelu gelu, PretrainedWeights& out) {
   const Json config = read_model_config(folder);
   const std::string where = io::join_path(folder, "config.json");
   if (const auto head = classifier_head(config, where))
     out.head = {{"problem", word_of(head->labels.problem, io::kProblems)},
                 {"labels", head->labels.names}};
   family_of_config(config, where).load(folder, out);
+  if (gelu == BertGelu::as_written)
+    out.model = with_gelu_of_folder(std::move(out.model), folder);
+  else
+    warn_of_replaced_gelu(folder);
 }
 
 PretrainedWeights of_checkpoint(SlicedCheckpoint sliced) {
@@ -141,16 +146,16 @@ std::vector<std::string> hugging_face_folders(const std::string& folder) {
   return found;
 }
 
-PretrainedWeights load_weights(const std::string& folder) {
+PretrainedWeights load_weights(const std::string& folder, BertGelu gelu) {
   if (is_checkpoint_path(folder)) return of_checkpoint(load_sliced_checkpoint(folder));
   if (io::is_folder(folder))
     if (auto checkpoint = load_latest_sliced_checkpoint(folder))
       return of_checkpoint(std::move(*checkpoint));
   if (const auto prefix = tensorflow_prefix(folder)) return of_tensorflow(*prefix);
   PretrainedWeights out{.where = folder, .parameters = {}, .model = {}, .owners = {}};
-  for (const std::string& model : hugging_face_folders(folder)) add_hugging_face(model, out);
+  for (const std::string& model : hugging_face_folders(folder)) add_hugging_face(model, gelu, out);
   if (!out.owners.empty()) return out;
-  if (const auto inner = model_in_run(folder, "init")) return load_weights(*inner);
+  if (const auto inner = model_in_run(folder, "init")) return load_weights(*inner, gelu);
   throw_no_weights(folder);
 }
 

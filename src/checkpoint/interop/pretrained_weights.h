@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "checkpoint/interop/bert_gelu.h"
 #include "io/formats/json_difference.h"
 #include "io/formats/safetensors.h"
 
@@ -41,7 +42,7 @@ struct PretrainedWeights {
 // TensorFlow checkpoint or of a Hugging Face folder. An ELECTRA may be a folder with discriminator/
 // and generator/, or only one of the two; its generator has separate embeddings. Throws UsageError
 // if the folder has another format or cannot be read.
-PretrainedWeights load_weights(const std::string& folder);
+PretrainedWeights load_weights(const std::string& folder, BertGelu gelu = BertGelu::tanh);
 
 // Throws UsageError if load_weights() would not recognize the folder. Does not read the weights.
 void check_weights_folder(const std::string& folder);

@@ -26,7 +26,7 @@ class BertFamily final : public StoredFamily {
     }
   }
   void load(const std::string& folder, PretrainedWeights& out) const override {
-    HuggingFaceBert bert = import_hugging_face(folder);
+    ModelFolder bert = held_folder(open_hugging_face_bert(folder));
     out.parameters.merge(bert.parameters);
     out.model = std::move(bert.config);
     out.owners.push_back(std::move(bert.owner));

@@ -11,6 +11,7 @@
 #include "checkpoint/interop/hugging_face.h"
 #include "checkpoint/interop/hugging_face_classifier.h"
 #include "checkpoint/interop/pretrained_weights.h"
+#include "checkpoint/interop/sentence_transformers.h"
 #include "checkpoint/interop/stored_classifier.h"
 #include "checkpoint/interop/stored_family.h"
 #include "checkpoint/interop/t5_names.h"
@@ -136,7 +137,7 @@ StoredModel of_bundle(const std::string& prefix, const std::string& where, bool 
   return out;
 }
 
-StoredModel of_hugging_face(const std::vector<std::string>& folders) {
+StoredModel of_hugging_face(const std::vector<std::string>& folders, BertGelu gelu) {
   StoredModel out;
   out.form = ModelForm::hugging_face;
   out.where = folders.size() == 1 ? folders.front() : io::parent_path(folders.front());
@@ -148,6 +149,10 @@ StoredModel of_hugging_face(const std::vector<std::string>& folders) {
   }
   const Json config = read_model_config(folders.front());
   family_of_config(config, io::join_path(folders.front(), "config.json")).open(folders, out);
+  if (gelu == BertGelu::as_written)
+    out.config = with_gelu_of_folder(std::move(out.config), folders.front());
+  else
+    warn_of_replaced_gelu(folders.front());
   return out;
 }
 
@@ -186,7 +191,8 @@ static void refuse_examples(const std::string& path, const std::string& where) {
                      str("show its content: smelt data inspect ", path));
 }
 
-StoredModel open_stored_model(const std::string& path, const std::string& where, bool any_names) {
+StoredModel open_stored_model(const std::string& path, const std::string& where, bool any_names,
+                              BertGelu gelu) {
   if (is_checkpoint_path(path)) return of_smelt(load_sliced_checkpoint(path));
   const bool folder = io::is_folder(path);
   if (!folder) refuse_examples(path, where);
@@ -194,10 +200,10 @@ StoredModel open_stored_model(const std::string& path, const std::string& where,
     if (auto checkpoint = newest_in(path, where)) return of_smelt(std::move(*checkpoint));
   if (const auto prefix = tensorflow_prefix(path)) return of_bundle(*prefix, where, any_names);
   const std::vector<std::string> folders = hugging_face_folders(path);
-  if (!folders.empty()) return of_hugging_face(folders);
+  if (!folders.empty()) return of_hugging_face(folders, gelu);
   if (!io::exists(path)) io::throw_missing(where, path);
   if (const auto inner = model_in_run(path, where))
-    return open_stored_model(*inner, where, any_names);
+    return open_stored_model(*inner, where, any_names, gelu);
   refuse_renamed_checkpoint(path, where);
   throw UsageError(
       str(where, ": ", path, " has no smelt checkpoint, TensorFlow checkpoint or config.json"),

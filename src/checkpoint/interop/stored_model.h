@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/plural.h"
+#include "checkpoint/interop/bert_gelu.h"
 #include "io/formats/lazy_tensor.h"
 #include "text/tokenizers/tokenizer_options.h"
 
@@ -66,7 +67,7 @@ void add_t5_fields(const T5Words& words, Json& config);
 // another format or cannot be read, or if a generator does not fit its discriminator. Unless
 // `any_names` is true, also throws it if a TensorFlow checkpoint has names of Python objects.
 StoredModel open_stored_model(const std::string& path, const std::string& where,
-                              bool any_names = false);
+                              bool any_names = false, BertGelu gelu = BertGelu::tanh);
 
 // Removes the discriminator of an ELECTRA and renames the generator's parameters to those of a
 // masked LM, as in an exported generator folder. Does nothing if the model is not an ELECTRA or has

@@ -3,19 +3,11 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/plural.h"
-#include "checkpoint/interop/hugging_face.h"
-#include "checkpoint/interop/pretrained_weights.h"
 #include "cli/options/number_check.h"
-#include "io/filesystem/path.h"
-#include "io/hub/hub_path.h"
 
 namespace smelt::cli {
 
 execution::TextEmbedder EmbedFlags::load() const {
-  const std::string& path = model->recipe.path;
-  if (!io::is_remote(path) || io::is_hub_path(path))
-    for (const std::string& folder : checkpoint::hugging_face_folders(path))
-      checkpoint::compute_gelu_by_erf(folder);
   ModelOption option = *model;
   option.stored.max_length = max_length;
   option.stored.command = model->command->get_name();
@@ -25,15 +17,16 @@ execution::TextEmbedder EmbedFlags::load() const {
   return option.load(pipeline::InferenceTask::embed).text_embedder(batch, how);
 }
 
-execution::EmbeddingRows EmbedFlags::embed(execution::TextEmbedder& embedder,
-                                           std::span<const std::string> texts) const {
-  execution::EmbeddingRows rows = embedder.embed(texts);
+execution::EmbeddingRows truncated_embeddings(execution::EmbeddingRows rows,
+                                              std::int64_t dimensions,
+                                              const execution::TextEmbedder& embedder,
+                                              const std::string& where) {
   if (dimensions == 0 || rows.width == 0) return rows;
   const auto width = static_cast<std::size_t>(dimensions);
   if (width > rows.width)
-    throw UsageError(str(model->command->get_name(), ": --dimensions ", dimensions,
-                         ": the model's embeddings have ", rows.width, " dimensions"),
-                     "use a smaller number");
+    throw UsageError(
+        str(where, " ", dimensions, ": the model's embeddings have ", rows.width, " dimensions"),
+        "use a smaller number");
   execution::EmbeddingRows out{.width = width};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto row = rows.row(i).first(width);
@@ -43,10 +36,21 @@ execution::EmbeddingRows EmbedFlags::embed(execution::TextEmbedder& embedder,
   return out;
 }
 
+void warn_of_truncated(std::uint64_t count, const execution::TextEmbedder& embedder,
+                       const std::string& command) {
+  if (count > 0)
+    log_warning("{}: {} longer than {} tokens: truncated", command,
+                counted(count, "text is", "texts are"), embedder.job().most_tokens);
+}
+
+execution::EmbeddingRows EmbedFlags::embed(execution::TextEmbedder& embedder,
+                                           std::span<const std::string> texts) const {
+  return truncated_embeddings(embedder.embed(texts), dimensions, embedder,
+                              str(model->command->get_name(), ": --dimensions"));
+}
+
 void EmbedFlags::warn_of_cut(const execution::TextEmbedder& embedder) const {
-  if (embedder.cut() > 0)
-    log_warning("{}: {} longer than {} tokens: truncated", model->command->get_name(),
-                counted(embedder.cut(), "text is", "texts are"), embedder.job().most_tokens);
+  warn_of_truncated(embedder.cut(), embedder, model->command->get_name());
 }
 
 std::shared_ptr<EmbedFlags> add_embed_flags(CLI::App& command) {

@@ -12,6 +12,20 @@
 
 namespace smelt::cli {
 
+// Truncates embeddings to `dimensions` (0: all), and then divides them by their norms if the model
+// does so. Throws UsageError, which begins with `where`, if they have fewer dimensions.
+execution::EmbeddingRows truncated_embeddings(execution::EmbeddingRows rows,
+                                              std::int64_t dimensions,
+                                              const execution::TextEmbedder& embedder,
+                                              const std::string& where);
+// Logs a warning that `count` texts were truncated, unless it is 0.
+void warn_of_truncated(std::uint64_t count, const execution::TextEmbedder& embedder,
+                       const std::string& command);
+// Returns the number of texts to embed at once: many batches, as texts are batched by length.
+inline std::size_t texts_per_call(std::int64_t batch) {
+  return 64 * static_cast<std::size_t>(batch);
+}
+
 struct EmbedFlags {
   std::shared_ptr<ModelOption> model;
   std::int64_t batch = 32, max_length = 0, dimensions = 0;
@@ -19,10 +33,8 @@ struct EmbedFlags {
 
   // Loads the model. Throws UsageError if it is not an embedding model and --pooling is not given.
   execution::TextEmbedder load() const;
-  // Returns the number of texts to embed at once: many batches, as texts are batched by length.
-  std::size_t texts_at_once() const { return 64 * static_cast<std::size_t>(batch); }
-  // Embeds texts. Truncates embeddings to --dimensions, and then divides them by their norms if the
-  // model does so. Throws UsageError if they have fewer dimensions.
+  std::size_t texts_at_once() const { return texts_per_call(batch); }
+  // Embeds texts, and truncates embeddings to --dimensions.
   execution::EmbeddingRows embed(execution::TextEmbedder& embedder,
                                  std::span<const std::string> texts) const;
   // Logs a warning if the embedder has truncated texts.

@@ -6,7 +6,8 @@
 namespace smelt::execution {
 
 Evaluator::Evaluator(const EvaluateJob& job)
-    : client_(pjrt::open_device(job.on.device, static_cast<int>(job.on.devices))) {
+    : gelu_(gelu_of_task(job.task.settings)),
+      client_(pjrt::open_device(job.on.device, static_cast<int>(job.on.devices))) {
   const auto platform = client_->platform_name();
   scorer_ = std::make_unique<Scorer>(
       client_, job.task,
@@ -36,7 +37,7 @@ Evaluation Evaluator::operator()(const TrainedModel& model) const {
 Evaluation Evaluator::evaluate_pretrained(const std::string& init) const {
   constexpr std::uint64_t kSeed = 12345;
   const model::StepProgram& program = scorer_->program();
-  const InitialWeights taken = take_weights(program.state, checkpoint::load_weights(init),
+  const InitialWeights taken = take_weights(program.state, checkpoint::load_weights(init, gelu_),
                                             [](std::string_view) { return false; });
   log_info("{}", table_of(taken));
   const ModelState state = fitting(scorer_->advice("eval: the model"), [&] {

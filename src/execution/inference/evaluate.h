@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "checkpoint/interop/bert_gelu.h"
 #include "execution/inference/scorer.h"
 #include "execution/train_state/resume.h"
 #include "model/tasks/task.h"
@@ -42,6 +43,7 @@ class Evaluator {
   const Scorer& scorer() const { return *scorer_; }
 
  private:
+  checkpoint::BertGelu gelu_;  // of pretrained weights
   std::shared_ptr<const pjrt::Client> client_;
   std::unique_ptr<const Scorer> scorer_;
 };

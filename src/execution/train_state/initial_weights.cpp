@@ -12,6 +12,7 @@
 #include "io/filesystem/file.h"
 #include "io/formats/crc32c.h"
 #include "model/models/encoder_family.h"
+#include "model/nn/layers.h"
 #include "text/tokenizers/sentencepiece.h"
 #include "text/tokenizers/unigram_json.h"
 #include "text/tokenizers/vocabulary.h"
@@ -107,6 +108,12 @@ std::string line(const char* title, std::size_t count, std::span<const std::stri
 }
 
 }  // namespace
+
+checkpoint::BertGelu gelu_of_task(const Json& settings) {
+  const Json* activation = settings.pointer("/model/hidden_act");
+  const bool by_erf = activation != nullptr && *activation == model::kGeluErf;
+  return by_erf ? checkpoint::BertGelu::as_written : checkpoint::BertGelu::tanh;
+}
 
 InitialWeights take_weights(const model::StateLayout& layout, checkpoint::PretrainedWeights given,
                             const RowsMayDiffer& rows_may_differ) {

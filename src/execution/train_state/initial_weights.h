@@ -22,6 +22,9 @@ struct InitialWeights {
   checkpoint::PretrainedWeights given;  // owns the memory of `parameters`
 };
 
+// Returns which gelu a task computes in a BERT with pretrained weights, from its settings.
+checkpoint::BertGelu gelu_of_task(const Json& settings);
+
 // Returns whether a parameter's first dimension may differ from that of the pretrained weights.
 using RowsMayDiffer = std::function<bool(std::string_view parameter)>;
 

@@ -1,6 +1,5 @@
 #include "pipeline/objectives/embedding_source.h"
 
-#include "checkpoint/interop/hugging_face.h"
 #include "checkpoint/interop/pretrained_weights.h"
 #include "checkpoint/interop/sentence_transformers.h"
 #include "checkpoint/storage/checkpoint.h"
@@ -9,28 +8,17 @@
 #include "pipeline/objectives/encoder_source.h"
 
 namespace smelt::pipeline {
-namespace {
-
-// Returns the encoder with gelu by erf if `folder` is that of a BERT which states it.
-model::Encoder with_written_gelu(const model::Encoder& encoder, const std::string& folder) {
-  if (model::encoder_name(encoder) != "bert") return encoder;
-  const Json config = checkpoint::with_gelu_of_folder(model::encoder_config_json(encoder), folder);
-  return model::parse_encoder("bert", config, folder);
-}
-
-}  // namespace
 
 model::Encoder encoder_to_embed_in(const std::string& weights, const std::string& where) {
-  if (checkpoint::is_checkpoint_path(weights)) return encoder_in(weights, where);
-  const auto folders = checkpoint::hugging_face_folders(weights);
-  if (folders.size() != 1) return encoder_in(weights, where);
-  checkpoint::compute_gelu_by_erf(folders.front());
-  return with_written_gelu(encoder_in(weights, where), folders.front());
+  return encoder_in(weights, where, checkpoint::BertGelu::as_written);
 }
 
 model::Encoder encoder_to_embed(const checkpoint::StoredModel& m) {
-  if (m.form != checkpoint::ModelForm::hugging_face) return encoder_of(m);
-  return with_written_gelu(encoder_of(m), m.where);
+  const model::Encoder encoder = encoder_of(m);
+  if (m.form != checkpoint::ModelForm::hugging_face || model::encoder_name(encoder) != "bert")
+    return encoder;
+  const Json config = checkpoint::with_gelu_of_folder(model::encoder_config_json(encoder), m.where);
+  return model::parse_encoder("bert", config, m.where);
 }
 
 io::Pooling pooling_in_source(const std::string& weights) {

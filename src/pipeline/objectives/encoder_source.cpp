@@ -30,7 +30,8 @@ model::Encoder encoder_of(const checkpoint::StoredModel& m) {
   return model::parse_encoder(family != nullptr ? family->name() : "", m.config, m.where);
 }
 
-model::Encoder encoder_in(const std::string& weights, const std::string& where) {
+model::Encoder encoder_in(const std::string& weights, const std::string& where,
+                          checkpoint::BertGelu gelu) {
   checkpoint::check_weights_folder(weights);
   const std::string folder = checkpoint::model_in_run(weights, where).value_or(weights);
   if (checkpoint::is_checkpoint_path(folder))
@@ -38,7 +39,7 @@ model::Encoder encoder_in(const std::string& weights, const std::string& where) 
   if (io::is_folder(folder))
     if (const auto newest = checkpoint::load_latest_state(folder))
       return by_settings(newest->state, folder);
-  return encoder_of(checkpoint::open_stored_model(folder, where));
+  return encoder_of(checkpoint::open_stored_model(folder, where, false, gelu));
 }
 
 FieldValues sizes_of_pretrained(const FieldValues& set,

@@ -13,7 +13,8 @@ namespace smelt::pipeline {
 // Returns the config of the encoder in a folder that train.init_from names, without reading its
 // weights. Throws UsageError, which begins with `where`, if it is not a BERT or ELECTRA or its
 // sizes are unknown.
-model::Encoder encoder_in(const std::string& weights, const std::string& where);
+model::Encoder encoder_in(const std::string& weights, const std::string& where,
+                          checkpoint::BertGelu gelu = checkpoint::BertGelu::tanh);
 model::Encoder encoder_of(const checkpoint::StoredModel& model);
 
 // Returns the sizes of the model in train.init_from as values of the recipe's section `model`, for

@@ -19,6 +19,7 @@
 #include "execution/train_state/resume.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
+#include "io/filesystem/path.h"
 #include "model/nn/state_names.h"
 #include "model/tasks/bert_task.h"
 #include "model/train_step/program.h"
@@ -179,6 +180,14 @@ std::int64_t batch_for(std::int64_t count, std::int64_t most) {
   return best;
 }
 
+// Returns which gelu a BERT of transformers in the folder computes. Embedding models keep the one
+// in their config.json. encoder_to_embed() decides for other models that embed texts.
+checkpoint::BertGelu gelu_of(const std::string& path, const LoadOptions& o) {
+  const bool embeds = o.task == InferenceTask::embed ||
+                      (io::is_folder(path) && io::exists(io::join_path(path, "modules.json")));
+  return embeds ? checkpoint::BertGelu::as_written : checkpoint::BertGelu::tanh;
+}
+
 data::ExampleSummary make_examples(const EvaluateTextJob& job, const data::ExampleJob& common,
                                    const text::TokenizerFlags& tokenizer, std::int64_t S) {
   if (job.make_examples) return job.make_examples(common, tokenizer, S);
@@ -221,7 +230,7 @@ PretrainedModel PretrainedModel::of_folder(const std::string& path, const LoadOp
   out.options_ = options;
   LoadOptions& o = out.options_;
   checkpoint::StoredModel& m = out.model_;
-  m = checkpoint::open_stored_model(path, command);
+  m = checkpoint::open_stored_model(path, command, false, gelu_of(path, o));
   o.device = pjrt::chosen_device(o.device);
   choose_vocabulary(o, command, m);
   checkpoint::require_sizes(m, command);
@@ -438,7 +447,7 @@ std::vector<std::vector<execution::Answer>> PretrainedModel::generate(
 
 std::vector<Embedding> PretrainedModel::embed(const std::vector<std::string>& texts) {
   require(InferenceTask::embed);
-  const model::Encoder encoder = encoder_of(model_);
+  const model::Encoder encoder = encoder_to_embed(model_);
   const std::int64_t positions = model::encoder_sizes(encoder).max_position_embeddings;
   const std::int64_t most =
       options_.max_length > 0 ? std::min(options_.max_length, positions) : positions;
@@ -472,10 +481,11 @@ std::vector<Embedding> PretrainedModel::embed(const std::vector<std::string>& te
 execution::EmbedJob PretrainedModel::embed_job_of(std::int64_t batch_size,
                                                   const EmbedChoice& how) const {
   require(InferenceTask::embed);
+  const std::string command = options_.task ? command_of(options_) : "embed";
   std::optional<io::EmbeddingForm> form = checkpoint::stored_embedding_form(model_);
   if (!form && !how.pooling)
     throw UsageError(
-        str(command_of(options_), ": ", model_.named(),
+        str(command, ": ", model_.named(),
             " is not an embedding model: it has neither modules.json of sentence-transformers nor "
             "the settings of model.type embedding"),
         "fine-tune it with model.type embedding, or choose how to pool its token states: "
@@ -485,7 +495,12 @@ execution::EmbedJob PretrainedModel::embed_job_of(std::int64_t batch_size,
   form->normalize = how.normalize.value_or(form->normalize);
   const model::Encoder encoder = encoder_to_embed(model_);
   std::int64_t most = model::encoder_sizes(encoder).max_position_embeddings;
-  for (const std::int64_t limit : {form->seq_length, options_.max_length})
+  const std::int64_t chosen = how.max_length > 0 ? how.max_length : options_.max_length;
+  constexpr std::int64_t kLeastTokens = 5;  // of text::TextPairEncoder
+  if (chosen > 0 && chosen < kLeastTokens)
+    throw UsageError(str(command, ": --max-length ", chosen, ": must be at least ", kLeastTokens),
+                     str("use --max-length ", kLeastTokens, " or more"));
+  for (const std::int64_t limit : {form->seq_length, chosen})
     if (limit > 0) most = std::min(most, limit);
   form->seq_length = most;
   execution::EmbedJob job = embed_job(encoder, *form);

@@ -78,6 +78,8 @@ struct Embedding {
 struct EmbedChoice {
   std::optional<io::Pooling> pooling = {};  // required for other models
   std::optional<bool> normalize = {};
+  std::int64_t max_length = 0;  // tokens per text; 0: LoadOptions::max_length
+  bool operator==(const EmbedChoice&) const = default;
 };
 
 // The pseudo-log-likelihood of a text (Salazar et al. 2020): the sum of log p over its tokens, each

@@ -7,6 +7,8 @@
 
 #include "checkpoint/interop/folder_weights.h"
 #include "checkpoint/interop/model_folder.h"
+#include "checkpoint/interop/pretrained_weights.h"
+#include "checkpoint/interop/stored_model.h"
 #include "io/filesystem/file.h"
 #include "support/captured_log.h"
 #include "support/error_of.h"
@@ -162,7 +164,16 @@ TEST_F(HuggingFace, ReplacesErfGeluWithAWarning) {
   Json config = Json::parse(io::read_file(dir_.file("hf/config.json")));
   config["hidden_act"] = "gelu";
   io::write_file(dir_.file("hf/config.json"), config.dump());
+  {
+    const CapturedLog none;
+    const auto as_written = BertGelu::as_written;
+    EXPECT_EQ(load_weights(dir_.file("hf"), as_written).model["hidden_act"], "gelu_erf");
+    EXPECT_EQ(open_stored_model(dir_.file("hf"), "test", false, as_written).config["hidden_act"],
+              "gelu_erf");
+    EXPECT_EQ(none.text(), "");
+  }
   const CapturedLog log;
+  EXPECT_EQ(load_weights(dir_.file("hf")).model["hidden_act"], "gelu");
   EXPECT_EQ(import_hugging_face(dir_.file("hf")).config["hidden_act"], "gelu");
   EXPECT_THAT(log.text(), HasSubstr("gelu (erf) is replaced by BERT's tanh approximation of gelu"));
   {
@@ -205,7 +216,8 @@ TEST_F(HuggingFace, ReportsHowToConvertOtherWeightFormats) {
       HasSubstr(str("hf: cannot read pytorch_model.bin (pickled PyTorch weights): "
                     "expected model.safetensors or flax_model.msgpack\n  hint: convert them "
                     "with transformers: BertForPreTraining.from_pretrained('",
-                    dir_.file("hf"), "').save_pretrained('NEW')")));
+                    dir_.file("hf"),
+                    "').save_pretrained('NEW'), then copy the tokenizer's files to NEW")));
   std::filesystem::rename(dir_.file("hf/pytorch_model.bin"), dir_.file("hf/tf_model.h5"));
   EXPECT_THAT(
       import_refusal(dir_.file("hf")),
