@@ -11,6 +11,7 @@ namespace smelt {
 //   words    the same with labels of words
 //   answers  the same with answer spans; a question may have no answer
 //   text     T5
+//   replaced ELECTRA; tokens word5 to word98
 void write_inference_folders(const std::string& folder);
 
 }  // namespace smelt

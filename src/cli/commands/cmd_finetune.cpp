@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "cli/commands/cmd_run.h"
 #include "cli/options/number_check.h"
 #include "cli/options/recipe_option.h"
 #include "io/filesystem/file.h"
@@ -38,7 +39,9 @@ void add_finetune_command(CLI::App& app) {
       "Default: the GLUE task's own metric; else accuracy, or pearson for regression, entity-f1 "
       "for word labels, squad-f1 for question answering");
   command->add_flag("--json", *json, "print one JSON object instead of a table");
-  command->callback([recipe, job, json] {
+  const auto stops = add_stop_with_input_flag(*command);
+  command->callback([recipe, job, json, stops] {
+    if (*stops) stop_at_end_of_input();
     job->recipe = recipe->path;
     job->settings = recipe->settings;
     const pipeline::TrialsSummary summary = pipeline::run_trials(*job);

@@ -58,20 +58,8 @@ void print_next_commands(const pipeline::Recipe& recipe) {
 }
 
 struct RunCommandFlags {
-  bool dry_run = false, small = false, json = false, stop_with_input = false;
+  bool dry_run = false, small = false, json = false;
 };
-
-// Sends SIGTERM to this process at the end of standard input, so that a run saves a checkpoint and
-// ends if the program that started it ends in any way.
-void stop_at_end_of_input() {
-  std::thread([] {
-    std::array<char, 256> ignored;
-    ssize_t count = 0;
-    do count = ::read(STDIN_FILENO, ignored.data(), ignored.size());
-    while (count > 0 || (count < 0 && errno == EINTR));
-    ::kill(::getpid(), SIGTERM);
-  }).detach();
-}
 
 // Sends the paths with which a program can follow the run.
 void send_begin(const pipeline::Recipe& recipe) {
@@ -108,6 +96,24 @@ void run_and_report(const pipeline::Recipe& recipe, const pipeline::Beginning& b
   });
 }
 
+void stop_at_end_of_input() {
+  std::thread([] {
+    std::array<char, 256> ignored;
+    ssize_t count = 0;
+    do count = ::read(STDIN_FILENO, ignored.data(), ignored.size());
+    while (count > 0 || (count < 0 && errno == EINTR));
+    ::kill(::getpid(), SIGTERM);
+  }).detach();
+}
+
+std::shared_ptr<bool> add_stop_with_input_flag(CLI::App& command) {
+  auto stops = std::make_shared<bool>(false);
+  command.add_flag("--stop-with-input", *stops,
+                   "save a checkpoint and stop at the end of standard input, for a program that "
+                   "starts runs");
+  return stops;
+}
+
 void add_run_command(CLI::App& app) {
   auto* command =
       app.add_subcommand("run", "run a recipe from text to a finished model, or resume a run");
@@ -120,13 +126,11 @@ void add_run_command(CLI::App& app) {
       "--small", flags->small,
       "try the recipe on this CPU: a small model and at most 300 steps, on the recipe's "
       "text; the output folder is the recipe's with the suffix -small");
-  command->add_flag("--stop-with-input", flags->stop_with_input,
-                    "save a checkpoint and stop at the end of standard input, for a program that "
-                    "starts runs");
+  const auto stops = add_stop_with_input_flag(*command);
   add_json_flag(*command, flags->json);
-  command->callback([recipe, begin, flags] {
+  command->callback([recipe, begin, flags, stops] {
     const RecipeOption given = flags->small ? made_small(*recipe) : *recipe;
-    if (flags->stop_with_input) stop_at_end_of_input();
+    if (*stops) stop_at_end_of_input();
     print_events(flags->json, [&] {
       if (flags->dry_run) return dry_run(given, *begin, flags->json);
       OrderedJson result;

@@ -7,8 +7,13 @@
 #include "base/choice.h"
 #include "base/error.h"
 #include "base/number_format.h"
+#include "cli/commands/embed_flags.h"
 #include "cli/options/answers.h"
+#include "io/filesystem/model_path.h"
+#include "io/hub/hub_files.h"
 #include "pipeline/objectives/classify_model.h"
+#include "pjrt/client.h"
+#include "pjrt/hardware.h"
 #include "text/readers/unicode.h"
 #include "text/tokenizers/text_pair.h"
 #include "text/tokenizers/tokenizer.h"
@@ -96,6 +101,43 @@ execution::GenerateOptions generate_options(const io::JsonField& request) {
   return out;
 }
 
+// Reads "pooling", "normalize" and "max_length".
+pipeline::EmbedChoice embed_choice(const io::JsonField& request) {
+  pipeline::EmbedChoice out;
+  if (!request["pooling"].is_null())
+    out.pooling = choose_of("embed: pooling", request["pooling"].as<std::string>(), io::kPoolings);
+  out.normalize = request["normalize"].as_switch();
+  out.max_length = request["max_length"].as_integer(0, 0);
+  return out;
+}
+
+// Returns the tokens of a text with the probabilities that they were replaced; positions are in
+// characters.
+OrderedJson judged_tokens(const std::string& text,
+                          const std::vector<execution::JudgedToken>& tokens) {
+  std::vector<text::TokenSpan> spans;
+  for (const execution::JudgedToken& token : tokens) spans.push_back(token.span);
+  spans = text::in_characters(text, std::move(spans));
+  OrderedJson out = OrderedJson::array();
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const text::TokenSpan& bytes = tokens[i].span;
+    out.push_back({{"text", text.substr(bytes.begin, bytes.end - bytes.begin)},
+                   {"begin", spans[i].begin},
+                   {"end", spans[i].end},
+                   {"probability", to_f32_digits(tokens[i].probability)}});
+  }
+  return out;
+}
+
+// Returns the path of a model, with the commit if it is on the Hub: the files of a model come from
+// one commit, but another load may find a newer one.
+std::string path_to_load(const io::JsonField& request) {
+  const std::string path = io::model_path(request["path"].as<std::string>(), "load",
+                                          request["directory"].as<std::string>(""));
+  io::forget_hub_commits();
+  return io::is_hub_path(path) ? io::hub_at_commit(path) : path;
+}
+
 // Returns the words of a text with their labels; positions are in characters of `text`.
 OrderedJson labelled_words(const std::string& text,
                            const std::vector<pipeline::TokenLabel>& labels) {
@@ -130,20 +172,22 @@ ServedModels::Model& ServedModels::model_of(const io::JsonField& request) {
 }
 
 ServedAnswer ServedModels::load(const io::JsonField& request, const ServeProgress&) {
-  check_request_fields(request,
-                       {"path", "device", "precision", "vocab", "batch_size", "max_length"});
+  check_request_fields(
+      request, {"path", "directory", "device", "precision", "vocab", "batch_size", "max_length"});
   pipeline::LoadOptions options{.command = "load"};
   options.vocab = request["vocab"].as<std::string>("");
-  options.device = request["device"].as<std::string>("cpu");
+  options.device = pjrt::chosen_device(request["device"].as<std::string>("cpu"));
+  (void)pjrt::open_device(options.device, 1);  // reports a missing device before the model is read
   options.precision =
       choose<std::string>("load: precision", request["precision"].as<std::string>("f32"),
                           {{"f32", "f32"}, {"f32_exact", "f32_exact"}});
   options.batch_size = request["batch_size"].as_integer(options.batch_size, 1);
   options.max_length = request["max_length"].as_integer(options.max_length, 0);
-  const std::string path = request["path"].as<std::string>();
+  const std::string path = path_to_load(request);
   Model made{.loaded = pipeline::PretrainedModel::load(path, options)};
   ServedAnswer out;
   out.json["model"] = next_;
+  out.json["path"] = path;
   out.json["tasks"] = OrderedJson::array();
   for (const auto& [name, task] : kServedTasks)
     if (made.loaded.can(task)) out.json["tasks"].push_back(name);
@@ -175,6 +219,52 @@ ServedAnswer ServedModels::fill_mask(const io::JsonField& request, const ServePr
     for (const auto& text : model.loaded.fill_mask(piece_of(texts, first, count), top))
       all.push_back(masks_json(text));
   });
+  return out;
+}
+
+ServedAnswer ServedModels::detect(const io::JsonField& request, const ServeProgress& progress) {
+  check_request_fields(request, {"model", "texts"});
+  Model& model = model_of(request);
+  const auto texts = composed_texts(request["texts"]);
+  ServedAnswer out;
+  OrderedJson& all = out.json["texts"] = OrderedJson::array();
+  in_served_pieces(texts.size(), 256, progress, [&](std::size_t first, std::size_t count) {
+    const auto judged = model.loaded.detect(piece_of(texts, first, count));
+    for (std::size_t i = 0; i < count; ++i)
+      all.push_back(judged_tokens(texts[first + i], judged[i]));
+  });
+  return out;
+}
+
+ServedAnswer ServedModels::embed(const io::JsonField& request, const ServeProgress& progress) {
+  check_request_fields(request, {"model", "texts", "batch_size", "max_length", "dimensions",
+                                 "pooling", "normalize"});
+  Model& model = model_of(request);
+  const auto texts = composed_texts(request["texts"]);
+  const std::int64_t batch = request["batch_size"].as_integer(32, 1);
+  const std::int64_t dimensions = request["dimensions"].as_integer(0, 0);
+  const pipeline::EmbedChoice choice = embed_choice(request);
+  if (!model.embedder || model.embed_choice != choice ||
+      model.embedder->job().batch_size != batch) {
+    model.embedder.emplace(model.loaded.text_embedder(batch, choice));
+    model.embed_choice = choice;
+  }
+  execution::TextEmbedder& embedder = *model.embedder;
+  const std::uint64_t before = embedder.cut();
+  ServedAnswer out;
+  ServedArray found{.name = "embeddings", .shape = {std::ssize(texts), 0}, .values = {}};
+  in_served_pieces(
+      texts.size(), static_cast<std::int64_t>(texts_per_call(batch)), progress,
+      [&](std::size_t first, std::size_t count) {
+        const auto rows =
+            truncated_embeddings(embedder.embed(std::span(texts).subspan(first, count)), dimensions,
+                                 embedder, "embed: dimensions");
+        found.shape[1] = static_cast<std::int64_t>(rows.width);
+        found.values.insert(found.values.end(), rows.values.begin(), rows.values.end());
+      });
+  out.json["truncated"] = embedder.cut() - before;
+  warn_of_truncated(embedder.cut() - before, embedder, "embed");
+  out.arrays.push_back(std::move(found));
   return out;
 }
 
@@ -281,10 +371,12 @@ ServedAnswer ServedModels::generate(const io::JsonField& request, const ServePro
 
 ServedAnswer ServedModels::answer(const Json& request, const ServeProgress& progress) {
   using Method = ServedAnswer (ServedModels::*)(const io::JsonField&, const ServeProgress&);
-  static constexpr std::array<std::pair<std::string_view, Method>, 7> kMethods{
+  static constexpr std::array<std::pair<std::string_view, Method>, 9> kMethods{
       {{"load", &ServedModels::load},
        {"close", &ServedModels::close},
        {"fill_mask", &ServedModels::fill_mask},
+       {"detect", &ServedModels::detect},
+       {"embed", &ServedModels::embed},
        {"classify", &ServedModels::classify},
        {"token_labels", &ServedModels::token_labels},
        {"answer", &ServedModels::answer_question},

@@ -38,16 +38,20 @@ class ServedModels {
   ServedAnswer answer(const Json& request, const ServeProgress& progress);
 
  private:
-  // A loaded model. Its generator is kept while the options stay the same.
+  // A loaded model. Its generator and embedder are kept while their options stay the same.
   struct Model {
     pipeline::PretrainedModel loaded;
     std::optional<execution::Generator> generator = {};
     execution::GenerateOptions options = {};
+    std::optional<execution::TextEmbedder> embedder = {};
+    pipeline::EmbedChoice embed_choice = {};
   };
 
   ServedAnswer load(const io::JsonField& request, const ServeProgress& progress);
   ServedAnswer close(const io::JsonField& request, const ServeProgress& progress);
   ServedAnswer fill_mask(const io::JsonField& request, const ServeProgress& progress);
+  ServedAnswer detect(const io::JsonField& request, const ServeProgress& progress);
+  ServedAnswer embed(const io::JsonField& request, const ServeProgress& progress);
   ServedAnswer classify(const io::JsonField& request, const ServeProgress& progress);
   ServedAnswer token_labels(const io::JsonField& request, const ServeProgress& progress);
   ServedAnswer answer_question(const io::JsonField& request, const ServeProgress& progress);

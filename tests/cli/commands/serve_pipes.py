@@ -8,12 +8,13 @@ import sys
 import time
 
 CASE, SMELT, FOLDER = sys.argv[1:]
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 
 class Serve:
     def __init__(self):
         self.process = subprocess.Popen([SMELT, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE)
+                                        stderr=subprocess.PIPE, env={**os.environ, "HF_HUB_OFFLINE": "1"})
         hello = self.line()
         assert hello["protocol"] == 1 and hello["smelt"], hello
         self.events = []
@@ -87,7 +88,41 @@ def check_predictions():
     got = serve.ask("generate", model=5, texts=["a", "b"], max_length=4, answers=2, beams=2)["answer"]["texts"]
     want = printed("generate", f"{FOLDER}/text", "--text", "a", "--text", "b", "--max-length", "4", "--answers", "2", "--beams", "2")
     assert got == [row["answers"] for row in want], (got, want)
-    assert serve.end()[0] == 0
+
+    assert "detect" in serve.load("replaced")["tasks"]
+    got = serve.ask("detect", model=6, texts=["word7 word9"])["answer"]["texts"][0]
+    want = printed("detect", f"{FOLDER}/replaced", "--text", "word7 word9")[0]["tokens"]
+    assert [(t["text"], t["begin"], t["end"]) for t in got] == [(t["text"], *t["offsets"]) for t in want], (got, want)
+    assert all(abs(a["probability"] - b["probability"]) < 1e-6 for a, b in zip(got, want)), (got, want)
+    check_embeddings(serve)
+    status, log = serve.end()
+    assert status == 0
+    assert "gelu" not in log, log  # embedding models keep the gelu of their folder, also beside other models
+
+
+def check_embeddings(serve):
+    """The embeddings are those of `smelt embed`, bit for bit."""
+    vectors = os.path.join(ROOT, "tests/golden/sentence_transformers/v3")
+    assert serve.ask("load", path=vectors)["answer"]["tasks"] == ["embed"]
+    with open(os.path.join(vectors, "embeddings.json")) as file:
+        golden = json.load(file)
+    for number, folder, fields, flags in [(7, vectors, {}, ()), (7, vectors, {"dimensions": 3, "normalize": False}, ("--dimensions", "3", "--normalize", "no")),
+                                          (7, vectors, {"batch_size": 2, "max_length": 6}, ("--batch", "2", "--max-length", "6")),
+                                          (1, f"{FOLDER}/mask", {"pooling": "mean"}, ("--pooling", "mean"))]:
+        got = serve.ask("embed", model=number, texts=golden["texts"], **fields)
+        path = os.path.join(FOLDER, "vectors.npy")
+        subprocess.run([SMELT, "embed", folder, "--output", path, *(part for text in golden["texts"] for part in ("--text", text)), *flags], check=True)
+        with open(path, "rb") as file:
+            want = file.read()[128:]
+        os.remove(path)
+        values = got["arrays"][0]["values"]
+        assert struct.pack(f"<{len(values)}f", *values) == want, (fields, got)
+        assert got["arrays"][0]["shape"] == [len(golden["texts"]), len(values) // len(golden["texts"])], got
+        if not fields:
+            assert got["answer"]["truncated"] == 1, got
+            near = [x for row in golden["embeddings"] for x in row]
+            assert all(abs(a - b) < 1e-5 for a, b in zip(values, near, strict=True))
+    assert serve.ask("embed", model=7, texts=[])["arrays"][0]["shape"] == [0, 0]
 
 
 def check_errors():
@@ -105,6 +140,14 @@ def check_errors():
         (dict(do="fill_mask", model=1, texts=["[MASK]"]), "classify", "this model can"),
         (dict(do="load", path=FOLDER + "/none"), FOLDER + "/none", ""),
         (dict(do="load", path=FOLDER + "/classes", precision="f16"), "load: precision 'f16' is unknown", "f32"),
+        (dict(do="load", path=FOLDER + "/none", device="tpuu"), "device: 'tpuu' is unknown", "tpu"),
+        (dict(do="load", path="runs/none", directory=FOLDER), "hub: hf://runs/none: not in the cache", "unset HF_HUB_OFFLINE"),
+        (dict(do="load", path="classes/none", directory=FOLDER), FOLDER + "/classes/none", ""),
+        (dict(do="embed", model=1, texts=["a"]), "embed: " + FOLDER, "--pooling mean"),
+        (dict(do="embed", model=1, texts=["a"], pooling="max"), "embed: pooling 'max' is unknown", "mean"),
+        (dict(do="embed", model=1, texts=["a"], pooling="mean", dimensions=99), "embed: dimensions 99: the model's", "smaller"),
+        (dict(do="embed", model=1, texts=["a"], pooling="mean", max_length=4), "embed: --max-length 4: must be at least 5", "5 or more"),
+        (dict(do="detect", model=1, texts=["a"]), "has no discriminator", "ELECTRA"),
         (dict(do="generate", model=1, texts=["a"], early_stopping="maybe"), "early_stopping 'maybe'", "never"),
     ]
     for number, (request, what, hint) in enumerate(cases):
