@@ -12,10 +12,11 @@ docs/guides/python.md is the guide.
 """
 from ._batches import Batches
 from ._errors import BugError, Error, Stopped, SystemFailure, UsageError
+from ._hub import Pushed, push
 from ._metrics import metrics, read_records
-from ._model import Answer, Generated, Guess, Model, Prediction, Word
+from ._model import Answer, Generated, Guess, Model, Prediction, Token, Word
 from ._program import program
-from ._run import Run, plan, run, start
+from ._run import Run, convert, finetune, plan, run, start
 from ._server import release
 from ._tokenizer import Encoding, Ragged, Tokenizer
 from . import loggers  # needs the modules above
@@ -23,7 +24,7 @@ from . import loggers  # needs the modules above
 __version__ = "0.1.0"
 
 __all__ = [
-    "Answer", "Batches", "BugError", "Encoding", "Error", "Generated", "Guess", "Model", "Prediction", "Ragged", "Run", "Stopped",
-    "SystemFailure", "Tokenizer", "UsageError", "Word", "loggers", "metrics", "plan", "program", "read_records",
-    "release", "run", "start",
+    "Answer", "Batches", "BugError", "Encoding", "Error", "Generated", "Guess", "Model", "Prediction", "Pushed", "Ragged", "Run",
+    "Stopped", "SystemFailure", "Token", "Tokenizer", "UsageError", "Word", "convert", "finetune", "loggers", "metrics", "plan", "program",
+    "push", "read_records", "release", "run", "start",
 ]

@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, Dict, Tuple, Type
+import json
+import re
+from typing import Any, Dict, Match, Tuple, Type
 
 
 class Error(Exception):
@@ -70,6 +72,47 @@ _KINDS: Dict[object, Type[Error]] = {
 }
 
 
+# Flags of the program whose names differ from those of the arguments here. Others only lose their dashes.
+_ARGUMENTS = {"--batch": "batch_size", "--text": "texts", "--pair": "pairs", "--public": "private=False",
+              "--keep-weights": "keep_weights=True", "--fresh": "fresh=True", "--overwrite": "overwrite=True",
+              "--small": "small=True", "--against-fresh": "against_fresh=True", "--sample": "sample=True"}
+_SAME_NAME = {"--device", "--precision", "--vocab", "--max-length", "--min-length", "--max-inputs", "--beams", "--answers",
+              "--top", "--pooling", "--normalize", "--dimensions", "--no-answer-threshold", "--length-penalty",
+              "--early-stopping", "--temperature", "--top-k", "--top-p", "--seed", "--prefix", "--seeds", "--grid", "--against",
+              "--metric", "--license", "--language", "--message", "--on", "--set"}
+_VALUES = {"yes": True, "no": False}
+_FLAG = re.compile(r"(?<![\w-])(--[a-z]+(?:-[a-z]+)*)(?: (?:([\w.]+=)?(cpu|gpu|tpu|auto|f32|f32_exact|mean|cls|yes|no|-?[\d.]*\d)(?!\w)"
+                   r"|([a-z][\w.]*=)([^\s,;:)]*)))?")
+
+
+def _argument(found: Match[str]) -> str:
+    flag, field, value, other_field, text = found.groups()
+    name = _ARGUMENTS.get(flag) or (flag[2:].replace("-", "_") if flag in _SAME_NAME else None)
+    before = re.split(r"[,;:]", found.string[:found.start()])[-1]
+    if name is None or before.count("`") % 2 == 1 or re.search(r"\bsmelt [a-z]", before):
+        return found[0]  # not an argument here, or a part of a command
+    if flag == "--set" and (field or other_field):
+        return f"set={{{json.dumps((field or other_field)[:-1])}: {_literal(value) if field else json.dumps(text, ensure_ascii=False)}}}"
+    if field or other_field or value is None:
+        return name + found[0][len(flag):]
+    return f"{name}={_literal(value)}"
+
+
+def _literal(value: str) -> str:
+    return repr(_VALUES[value]) if value in _VALUES else value if re.fullmatch(r"-?[\d.]+", value) else f'"{value}"'
+
+
+def argument_names(text: str) -> str:
+    """Replaces flags of the program by the arguments of this package's functions, except in commands.
+
+    >>> argument_names("run on a TPU VM, or use --device cpu")
+    'run on a TPU VM, or use device="cpu"'
+    >>> argument_names("lower --batch, or `smelt run X --fresh`; raise it with --set train.steps=9")
+    'lower batch_size, or `smelt run X --fresh`; raise it with set={"train.steps": 9}'
+    """
+    return _FLAG.sub(_argument, text)
+
+
 def error_of(kind: object, what: str, hint: str) -> Error:
     """Returns the exception for the name or the number of an exit code."""
-    return _KINDS.get(kind, SystemFailure)(what, hint)
+    return _KINDS.get(kind, SystemFailure)(argument_names(what), argument_names(hint))

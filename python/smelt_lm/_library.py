@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, TypeVar
 
 from ._errors import SystemFailure, UsageError, error_of, optional
-from ._program import PACKAGE, program
+from ._program import LOG, PACKAGE, program
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 ABI = 1
-LOG = logging.getLogger("smelt_lm")
 _LEVELS = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR)
 
 
@@ -46,7 +45,7 @@ _FUNCTIONS = {  # name: (result, arguments)
     "smelt_tokenizer_free": (None, (ctypes.c_void_p,)),
     "smelt_tokenizer_describe": (ctypes.c_int, (ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))),
     "smelt_tokenizer_tokens": (ctypes.c_int, (ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))),
-    "smelt_encode": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_char_p,
+    "smelt_encode": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_char_p,
                                     ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))),
     "smelt_decode": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_char_p,
                                     ctypes.POINTER(ctypes.c_void_p))),

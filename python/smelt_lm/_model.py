@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Type
 
+    from ._library import Array
+
 Texts = Union[str, Iterable[str]]
 
 
@@ -38,6 +40,15 @@ class Word(NamedTuple):
 
     word: str
     label: str
+    begin: int
+    end: int
+    probability: float
+
+
+class Token(NamedTuple):
+    """A token of a text with the probability that it was replaced; ``begin`` and ``end`` are characters of the text in NFC."""
+
+    text: str
     begin: int
     end: int
     probability: float
@@ -80,7 +91,7 @@ class Model:
     def __init__(self, path: "Union[str, os.PathLike[str]]", *, device: str = "auto", precision: str = "f32",
                  vocab: "Union[str, os.PathLike[str], None]" = None) -> None:
         self.path = os.fspath(path)
-        self._options: Dict[str, Any] = {"path": _absolute(self.path), "device": device, "precision": precision,
+        self._options: Dict[str, Any] = {"path": self.path, "directory": os.getcwd(), "device": device, "precision": precision,
                                          "vocab": None if vocab is None else _absolute(os.fspath(vocab))}
         self._pid = os.getpid()
         self._closed = False
@@ -93,17 +104,21 @@ class Model:
              vocab: "Union[str, os.PathLike[str], None]" = None) -> "Model":
         """Loads a model: the folder of a run, or a folder or checkpoint of smelt, TensorFlow or Hugging Face.
 
+        ``path`` may also be "ORG/NAME" or "hf://ORG/NAME[@REVISION]", a model on the Hugging Face Hub. "ORG/NAME" is a
+        local folder if it or a folder ORG exists here; otherwise a message of the log says that the Hub is used.
         ``device``: "cpu", "gpu", "tpu", or "auto": a TPU or GPU if there is one. ``precision``: "f32" or "f32_exact".
         ``vocab`` names the vocabulary if it is not stored with the model. Raises UsageError if the folder has no model.
         """
         return cls(path, device=device, precision=precision, vocab=vocab)
 
     def _load(self) -> None:
-        running = server()
+        running = server(of_hub="://" in self.path or not os.path.exists(os.path.join(self._options["directory"], self.path)))
         facts, _ = running.ask("load", **self._options)
         # After success only, and the number first: numbers of an ended server may be those of other models now.
         self._number = facts["model"]
         self._server = running
+        #: what the model was loaded from: a path, or hf://ORG/NAME@COMMIT
+        self.source: str = facts["path"]
         #: what the model can do, such as ["classify"]
         self.tasks: List[str] = facts["tasks"]
         #: of a classifier: "single_label", "multi_label", "regression", "token_labels" or "answer_spans"
@@ -186,6 +201,34 @@ class Model:
                               no_answer_threshold=no_answer_threshold)
         return _like(questions, [Answer(one["prediction"], one["probability"], one.get("begin"), one.get("end"))
                                  for one in answer["answers"]])
+
+    def embed(self, texts: Texts, *, batch_size: int = 32, max_length: int = 0, dimensions: int = 0, pooling: Optional[str] = None,
+              normalize: Optional[bool] = None, on_progress: Optional[Progress] = None) -> "Array":
+        """Returns embeddings: a float32 array [texts, dimensions], or [dimensions] for one text.
+
+        ``max_length`` truncates texts to this many tokens, at most the model's maximum. ``dimensions`` truncates embeddings,
+        for models trained with model.matryoshka. ``pooling`` ("mean" or "cls") and ``normalize`` default to those of the
+        model; a model that is not an embedding model needs ``pooling``.
+
+        >>> model = Model.load(EMBEDDING_MODEL)
+        >>> model.embed(["a", "bad cab"]).shape
+        (2, 8)
+        """
+        _, arrays = self._ask("embed", on_progress, texts=listed(texts), batch_size=batch_size, max_length=max_length,
+                              dimensions=dimensions, pooling=pooling, normalize=normalize)
+        rows: Array = _floats(arrays["embeddings"])
+        one: Array = rows[0] if isinstance(texts, str) else rows
+        return one
+
+    @overload
+    def detect(self, texts: str, *, on_progress: Optional[Progress] = None) -> "List[Token]": ...  # type: ignore[overload-overlap]
+    @overload
+    def detect(self, texts: Iterable[str], *, on_progress: Optional[Progress] = None) -> "List[List[Token]]": ...
+
+    def detect(self, texts: Texts, *, on_progress: Optional[Progress] = None) -> Any:
+        """Returns a list of Token for each text, with the probability that each was replaced, from an ELECTRA discriminator."""
+        answer, _ = self._ask("detect", on_progress, texts=listed(texts))
+        return _like(texts, [[Token(**token) for token in tokens] for tokens in answer["texts"]])
 
     def generate(self, texts: Texts, *, max_length: int = 32, min_length: int = 0, beams: int = 1, answers: int = 1,
                  length_penalty: float = 1.0, early_stopping: str = "no", sample: bool = False, temperature: float = 1.0,

@@ -2,18 +2,21 @@
 from __future__ import annotations
 
 import functools
+import logging
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
-from typing import Any, List, NoReturn
+from typing import Any, Dict, List, NoReturn
 
-from ._errors import SystemFailure, UsageError, error_of
+from ._errors import SystemFailure, UsageError, argument_names, error_of
 
 PACKAGE = Path(__file__).resolve().parent
+LOG = logging.getLogger("smelt_lm")
 
 
 @functools.lru_cache(maxsize=None)
@@ -52,21 +55,65 @@ def program() -> str:
     return _checked(on_path)
 
 
-def start(arguments: List[str], **options: Any) -> "subprocess.Popen[bytes]":
+def environment() -> Dict[str, str]:
+    """Returns the environment of the program: this one, and in Colab the secret HF_TOKEN, which only the kernel can read."""
+    out = dict(os.environ)
+    colab = sys.modules.get("google.colab")
+    if colab is None or out.get("HF_TOKEN"):
+        return out
+    try:
+        token = colab.userdata.get("HF_TOKEN")
+    except Exception:  # there is no such secret, or this notebook may not read it
+        return out
+    return {**out, "HF_TOKEN": str(token)} if token else out
+
+
+def start(arguments: List[str]) -> "subprocess.Popen[bytes]":
     """Starts the program in a new session, so that Ctrl-C reaches only this process."""
     try:
         return subprocess.Popen([program(), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, bufsize=0, start_new_session=True, **options)
+                                stderr=subprocess.PIPE, bufsize=0, start_new_session=True, env=environment())
     except OSError as error:
         raise SystemFailure(f"the program {program()} does not start: {error}", "install smelt-lm again") from None
 
 
+def log_line(line: str) -> None:
+    """Passes a line of the program's log to this package's logger."""
+    level = logging.WARNING if " warning: " in line else logging.ERROR if " error: " in line else logging.INFO
+    LOG.log(level, "%s", argument_names(line.partition(" ")[2] or line))
+
+
 def output_of(arguments: List[str]) -> str:
-    """Runs the program and returns what it prints. Raises its error."""
-    done = subprocess.run([program(), *arguments], stdin=subprocess.DEVNULL, capture_output=True)
-    if done.returncode == 0:
-        return done.stdout.decode()
-    raise error_from_log(done.returncode, done.stderr.decode(errors="replace"))
+    """Runs the program and returns what it prints. Raises its error. Ctrl-C stops it, a second one kills it."""
+    process = start(arguments)
+    assert process.stdin and process.stdout and process.stderr
+    errors: List[str] = []
+
+    def read_log(lines: Any) -> None:
+        for line in lines:
+            errors.append(line.decode(errors="replace"))
+            log_line(errors[-1].rstrip("\n"))
+
+    reader = threading.Thread(target=read_log, args=(process.stderr,), daemon=True)
+    reader.start()
+    try:
+        printed = process.stdout.read()
+        code = process.wait()
+    except BaseException:
+        try:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+        except BaseException:
+            process.kill()
+            raise
+        raise
+    finally:
+        for pipe in (process.stdin, process.stdout):
+            pipe.close()
+        reader.join(1)
+    if code == 0:
+        return (printed or b"").decode()
+    raise error_from_log(code, "".join(errors))
 
 
 def error_from_log(code: int, log: str) -> Exception:

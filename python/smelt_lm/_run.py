@@ -10,7 +10,7 @@ import sys
 import threading
 import weakref
 from pathlib import Path
-from typing import Any, Callable, Deque, Dict, Iterator, List, Mapping, Optional, Union
+from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, Mapping, Optional, Union
 
 from ._errors import Error, UsageError, error_of, optional
 from ._metrics import follow, metrics, numbers_of
@@ -331,3 +331,41 @@ def plan(recipe: Recipe, on: Union[str, List[str], None] = None, set: Settings =
     machines = [on] if isinstance(on, str) else list(on or [])
     flags = ["--on", ",".join(machines)] if machines else []
     return dict(json.loads(output_of(["plan", _recipe_path(recipe), "--json", *flags, *_set_flags(set)])))
+
+
+def finetune(recipe: Recipe, set: Settings = None, *, seeds: Optional[int] = None,
+             grid: Optional[Mapping[str, Iterable[Any]]] = None, against: Settings = None, against_fresh: bool = False,
+             metric: Optional[str] = None) -> Dict[str, Any]:
+    """Trains several seeds and settings of a recipe and compares them, as `smelt finetune` does.
+
+    ``seeds`` is the number of runs per setting. ``grid`` has fields with the values to try:
+    ``{"train.optimizer.learning_rate": [1e-5, 3e-5]}``. Each run can be compared with a baseline: one with the settings
+    ``against``, such as ``{"train.init_from": "other-model"}``, or with ``against_fresh`` the same model trained from random
+    weights. ``metric`` defaults to that of the task. Returns a dict with ``metric``, ``trials``, ``best`` and
+    ``best_folder``, and with a baseline ``against`` and ``margins``. Ctrl-C saves a checkpoint; the same call resumes.
+    """
+    flags = [] if seeds is None else ["--seeds", str(seeds)]
+    for name, values in (grid or {}).items():
+        flags += ["--grid", f"{name}={','.join(value if isinstance(value, str) else json.dumps(value) for value in values)}"]
+    for flag, setting in zip(*[iter(_set_flags(against))] * 2):
+        flags += [flag.replace("--set", "--against"), setting]
+    flags += ["--against-fresh"] if against_fresh else []
+    flags += [] if metric is None else ["--metric", metric]
+    return dict(json.loads(output_of(["finetune", _recipe_path(recipe), "--json", "--stop-with-input", *flags, *_set_flags(set)])))
+
+
+def convert(source: "Union[str, os.PathLike[str]]", target: "Union[str, os.PathLike[str]]", to: Optional[str] = None, *,
+            task: Optional[str] = None, vocab: "Union[str, os.PathLike[str], None]" = None) -> Dict[str, Any]:
+    """Converts a model to another format, as `smelt convert` does. ``target`` must not exist.
+
+    ``source`` is a model that Model.load reads. ``to`` is "hf" (a Hugging Face folder), "onnx", "tf" or "smelt"; by default
+    it follows from the name of ``target``. ``task`` of an ONNX model: "auto" (a fine-tuned head, else the masked-LM head,
+    else the encoder), "fill-mask" or "feature-extraction". Returns a dict with ``path`` and ``form``.
+
+    >>> convert(CLASS_MODEL, os.path.join(os.path.dirname(RUN), "class.onnx"))["form"]
+    'onnx'
+    """
+    flags = [] if to is None else ["--to", to]
+    flags += [] if task is None else ["--task", task]
+    flags += [] if vocab is None else ["--vocab", os.fspath(vocab)]
+    return dict(json.loads(output_of(["convert", os.fspath(source), os.fspath(target), "--json", *flags])))

@@ -4,7 +4,6 @@ from __future__ import annotations
 import atexit
 import collections
 import json
-import logging
 import os
 import queue
 import signal
@@ -13,8 +12,7 @@ import threading
 from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
 
 from ._errors import Error, SystemFailure, UsageError, error_of, surrogate_error
-from ._library import LOG
-from ._program import error_from_log, start
+from ._program import environment, error_from_log, log_line, start
 
 PROTOCOL = 1
 Progress = Callable[[int, int], None]
@@ -53,12 +51,17 @@ class _Pipe:
         return out
 
 
+def hub_environment() -> Dict[str, str]:
+    return {name: value for name, value in environment().items() if name.startswith("HF_")}
+
+
 class Server:
     """One child process. Requests of several threads are sent one after the other."""
 
     def __init__(self) -> None:
         self.process = start(["serve"])
         self.pid = os.getpid()
+        self.hub_environment = hub_environment()
         self._lock = threading.Lock()
         self._replies: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
         self._log: Deque[str] = collections.deque(maxlen=50)
@@ -101,8 +104,7 @@ class Server:
             while (line := pipe.line()) is not None:
                 text = line.decode(errors="replace").rstrip("\n")
                 self._log.append(text)
-                LOG.log(logging.WARNING if " warning: " in text else logging.ERROR if " error: " in text else logging.INFO,
-                        "%s", text.partition(" ")[2] or text)
+                log_line(text)
         except OSError:
             pass
 
@@ -227,10 +229,17 @@ _server: Optional[Server] = None
 _server_lock = threading.Lock()
 
 
-def server() -> Server:
-    """Returns the running server of this process, or starts it."""
+def server(of_hub: bool = False) -> Server:
+    """Returns the running server of this process, or starts it.
+
+    ``of_hub``: for a model on the Hub. A server that was started with another access token or cache is then replaced;
+    models that it holds are loaded again when they are used.
+    """
     global _server
     with _server_lock:
+        if _server is not None and of_hub and _server.is_usable() and _server.hub_environment != hub_environment():
+            with _server._lock:  # not during a request
+                _server.close()
         if _server is None or not _server.is_usable():
             if _server is not None:
                 _server.close()

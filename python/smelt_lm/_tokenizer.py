@@ -58,11 +58,15 @@ class Encoding(Mapping[str, Any]):
         return f"Encoding({', '.join(self._arrays)})"
 
 
-def list_of_texts(texts: Iterable[str], name: str = "texts") -> List[str]:
-    """Returns a list of strings. Raises UsageError for anything else, such as None or NaN in a column."""
+def _unchecked_list(texts: Iterable[str], name: str = "texts") -> List[str]:
     if isinstance(texts, (str, bytes)):
         raise UsageError(f"{name} is one string, expected a list of strings", f"pass [{name}]")
-    out = texts if isinstance(texts, list) else list(texts)
+    return texts if isinstance(texts, list) else list(texts)
+
+
+def list_of_texts(texts: Iterable[str], name: str = "texts") -> List[str]:
+    """Returns a list of strings. Raises UsageError for anything else, such as None or NaN in a column."""
+    out = _unchecked_list(texts, name)
     if not set(map(type, out)) <= {str}:  # much faster than a loop
         for at, text in enumerate(out):
             if not isinstance(text, str):
@@ -76,17 +80,29 @@ def listed(texts: Union[str, Iterable[str]], name: str = "texts") -> List[str]:
     return [texts] if isinstance(texts, str) else list_of_texts(texts, name)
 
 
-def _joined(texts: Sequence[str]) -> "Tuple[bytes, Array]":
-    """Returns all texts as UTF-8 behind each other, and the position of each."""
+# Returns the UTF-8 of a str, which stays valid as long as the str. Python's copy of an ASCII str is its UTF-8.
+_utf8_of = ctypes.pythonapi.PyUnicode_AsUTF8AndSize
+_utf8_of.restype, _utf8_of.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_void_p)
+
+
+def _joined(texts: List[str]) -> "Tuple[Any, Array, Any]":
+    """Returns all texts as UTF-8 behind each other, the position of each, and the owner of the first result."""
     np = numpy()
     starts = np.zeros(len(texts) + 1, np.int64)
     try:
-        parts = list(map(str.encode, texts))
+        joined = "".join(texts) if all(map(str.isascii, texts[:64])) else "ä"
+        parts = [] if joined.isascii() else list(map(str.encode, texts))
+    except TypeError:
+        list_of_texts(texts)  # raises the error that names the element
+        raise
     except UnicodeEncodeError:
         at = next(i for i, text in enumerate(texts) if any("\ud800" <= c <= "\udfff" for c in text))
         raise surrogate_error(f"texts[{at}]") from None
-    np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)), out=starts[1:])
-    return b"".join(parts), starts
+    np.cumsum(np.fromiter(map(len, parts or texts), np.int64, len(texts)), out=starts[1:])
+    if not parts:  # ASCII, in a third of the time
+        return _utf8_of(joined, ctypes.byref(ctypes.c_ssize_t())), starts, joined
+    data = b"".join(parts)
+    return data, starts, data
 
 
 class Tokenizer:
@@ -147,15 +163,15 @@ class Tokenizer:
             self._tokens = text_list(arrays["text"], arrays["starts"])
         return self._tokens
 
-    def _encode(self, texts: Sequence[str], **options: Any) -> "Dict[str, Array]":
-        data, starts = _joined(texts)
+    def _encode(self, texts: List[str], **options: Any) -> "Dict[str, Array]":
+        data, starts, owner = _joined(texts)
         given = options_json(**options)
 
-        def encode(stop: Optional[int]) -> "Dict[str, Array]":
+        def encode(stop: Optional[int], keeps: Any = owner) -> "Dict[str, Array]":
             return arrays_of(lambda out: library().smelt_encode(
                 self._handle.pointer, data, starts.ctypes.data, len(texts), given, stop, out))
 
-        return interruptible(encode, len(data) > _LONG)
+        return interruptible(encode, int(starts[-1]) > _LONG)
 
     def ragged(self, texts: Iterable[str], *, special_tokens: bool = False, max_length: Optional[int] = None,
                threads: Optional[int] = None) -> Ragged:
@@ -168,7 +184,7 @@ class Tokenizer:
         >>> ids.tolist(), starts.tolist()
         ([5, 6, 6], [0, 2, 2, 3])
         """
-        arrays = self._encode(list_of_texts(texts), special_tokens=special_tokens, max_length=max_length, threads=threads)
+        arrays = self._encode(_unchecked_list(texts), special_tokens=special_tokens, max_length=max_length, threads=threads)
         return Ragged(arrays["ids"], arrays["starts"])
 
     def __call__(self, texts: Union[str, Iterable[str]], pairs: Union[str, Iterable[str], None] = None, *,

@@ -1,4 +1,5 @@
 """Paths of the test data, which tests/cli/commands/python_package_test.cpp writes, and a recipe."""
+import json
 import os
 import subprocess
 import sys
@@ -9,8 +10,16 @@ RECORDS = os.path.join(DATA, "a-*.tfrecord")
 
 
 def model(name):
-    """Returns the folder of a model: mask, classes, words, answers or text."""
+    """Returns the folder of a model: mask, classes, words, answers, text or replaced."""
     return os.path.join(DATA, name)
+
+
+def embedding_model():
+    """Returns the folder of a model of sentence-transformers, and its golden texts and embeddings."""
+    folder = os.path.join(SOURCE, "tests", "golden", "sentence_transformers", "v3")
+    with open(os.path.join(folder, "embeddings.json"), encoding="utf-8") as file:
+        golden = json.load(file)
+    return folder, golden["texts"], golden["embeddings"]
 
 
 def vocabulary():

@@ -54,6 +54,29 @@ class Predictions(unittest.TestCase):
         want = printed("predict", data.model("answers"), "--text", "cat", "--pair", "dog w10 bird", "--no-answer-threshold", "1e6")[0]
         self.assertEqual((got.text, got.begin, got.end), (want["prediction"], want["begin"], want["end"]))
 
+    def test_embed(self):
+        folder, texts, want = data.embedding_model()
+        with Model.load(folder, device="cpu") as model:
+            got = model.embed(texts)
+            self.assertEqual((got.dtype.name, got.shape), ("float32", (5, 8)))
+            self.assertLess(abs(got - want).max(), 1e-5)
+            self.assertEqual(model.embed(texts[0], batch_size=1).shape, (8,))
+            short = model.embed(texts, dimensions=3)
+            self.assertLess(abs(short - got[:, :3] / (got[:, :3] ** 2).sum(1, keepdims=True) ** 0.5).max(), 1e-6)
+        with self.assertRaises(UsageError) as caught:
+            Model.load(data.model("mask")).embed("word7")
+        self.assertIn("is not an embedding model", caught.exception.what)
+        self.assertIn('pooling="mean"', caught.exception.hint)
+
+    def test_detect(self):
+        with Model.load(data.model("replaced")) as model:
+            got = model.detect("word7 word9")
+            want = printed("detect", data.model("replaced"), "--text", "word7 word9")[0]["tokens"]
+            self.assertEqual([(token.text, token.begin, token.end) for token in got], [(token["text"], *token["offsets"]) for token in want])
+            for token, row in zip(got, want):
+                self.assertAlmostEqual(token.probability, row["probability"], places=6)
+            self.assertEqual(model.detect(["word7 word9"]), [got])
+
     def test_generate(self):
         model = Model.load(data.model("text"))
         got = model.generate(["a", "b"], max_length=4, beams=2, answers=2)
@@ -68,6 +91,7 @@ class Process(unittest.TestCase):
         cases = [
             (lambda: Model.load(data.DATA + "/none"), "none", ""),
             (lambda: Model.load(data.model("classes"), "gpuu"), "gpuu", "gpu"),
+            (lambda: Model.load(data.model("mask"), "tpu"), "device tpu: no TPU on this machine", 'use device="cpu"'),
             (lambda: model.fill_mask("[MASK]"), "", "classify"),
             (lambda: model.classify(["a", 3.5]), "texts[1] is float 3.5", "str()"),
             (lambda: model.classify(["a"], []), "0 pairs for 1 texts", "one pair"),

@@ -4,7 +4,9 @@ import pickle
 import shutil
 import subprocess
 import sys
+import types
 import unittest
+from unittest import mock
 
 import data
 import smelt_lm
@@ -16,7 +18,8 @@ MODULES = (_errors, _program, _tokenizer, _batches, _model, _run, _metrics)
 class Package(unittest.TestCase):
     def test_examples_in_docstrings_run(self):
         names = {"os": os, "VOCABULARY": data.vocabulary(), "RECORDS": data.RECORDS, "MASK_MODEL": data.model("mask"),
-                 "CLASS_MODEL": data.model("classes"), "RECIPE": data.recipe("example"), "RUN": os.path.join(data.DATA, "example")}
+                 "CLASS_MODEL": data.model("classes"), "EMBEDDING_MODEL": data.embedding_model()[0],
+                 "RECIPE": data.recipe("example"), "RUN": os.path.join(data.DATA, "example")}
         tried = 0
         for module in MODULES:  # runs before metrics, which reads the run
             result = doctest.testmod(module, extraglobs=names)
@@ -51,6 +54,29 @@ class Package(unittest.TestCase):
         self.assertIn("hint: set the environment variable SMELT", done.stderr)
         done = data.python("import smelt_lm; smelt_lm.program()", env={**environment, "PATH": ""})
         self.assertIn("the program smelt was not found", done.stderr)
+
+    def test_messages_name_arguments_instead_of_flags(self):
+        for text, want in {
+            "use --device cpu": 'use device="cpu"', "name it with --vocab": "name it with vocab",
+            "lower --batch, --max-length or --beams": "lower batch_size, max_length or beams",
+            "--set: unknown field 'x'": "set: unknown field 'x'", "use --normalize no": "use normalize=False",
+            "add --set train.init_from=a, or not": 'add set={"train.init_from": "a"}, or not',
+            "smelt convert X Y --to hf": "smelt convert X Y --to hf", "run `smelt run X --fresh`": "run `smelt run X --fresh`",
+            "a--device and --no-such": "a--device and --no-such",
+        }.items():
+            self.assertEqual(_errors.argument_names(text), want)
+        self.assertEqual(str(_errors.error_of("usage", "--top 0", "use --top 5")), "top=0\n  hint: use top=5")
+
+    def test_colab_secret_reaches_the_program(self):
+        colab = types.ModuleType("google.colab")
+        colab.userdata = types.SimpleNamespace(get=lambda name: f"secret of {name}")
+        with mock.patch.dict(sys.modules, {"google.colab": colab}), mock.patch.dict(os.environ):
+            os.environ.pop("HF_TOKEN", None)
+            self.assertEqual(_program.environment()["HF_TOKEN"], "secret of HF_TOKEN")
+            colab.userdata.get = lambda name: 1 / 0  # the notebook may not read it
+            self.assertNotIn("HF_TOKEN", _program.environment())
+            os.environ["HF_TOKEN"] = "mine"
+            self.assertEqual(_program.environment()["HF_TOKEN"], "mine")
 
     def test_errors_pickle(self):
         for kind in (smelt_lm.Error, smelt_lm.UsageError, smelt_lm.SystemFailure, smelt_lm.Stopped, smelt_lm.BugError):

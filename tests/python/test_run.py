@@ -179,6 +179,20 @@ class Runs(unittest.TestCase):
             self.assertEqual(file.read(), '{"text":"the cät"}\n')
         os.remove(path)
 
+    def test_finetune_compares_settings(self):
+        rows = os.path.join(data.DATA, "rows.tsv")
+        with open(rows, "w", encoding="utf-8") as file:
+            file.write("label\ttext\n" + "".join(f"{i % 2}\t{('cat', 'dog')[i % 2]} w{8 + i}\n" for i in range(12)))
+        recipe = {"out": os.path.join(data.DATA, "tuned"), "data": {"train": rows, "seq_length": 8, "validation_share": 0.3},
+                  "model": {"type": "classify"}, "eval": {"batch_size": 4},
+                  "train": {"init_from": data.model("classes"), "batch_size": 4, "steps": 2, "logging_steps": 4}}
+        done = smelt_lm.finetune(recipe, {"train.steps": 1}, seeds=1, grid={"train.optimizer.learning_rate": [1e-4, 1e-3]})
+        self.assertEqual((done["metric"], len(done["trials"])), ("accuracy", 2))
+        self.assertTrue(os.path.isdir(done["best_folder"]), done)
+        with self.assertRaises(UsageError) as caught:
+            smelt_lm.finetune(recipe, metric="acuracy", against={"train.init_from": ""})
+        self.assertIn("acuracy", caught.exception.what)
+
     def test_plan(self):
         rows = smelt_lm.plan(os.path.join(data.SOURCE, "recipes", "demo.yaml"), "v2-8")["rows"]
         self.assertEqual(len(rows), 1)

@@ -34,6 +34,12 @@ class Ids(unittest.TestCase):
         self.texts = ENGLISH + [" ".join(draw.choice(words + ["zebra", "Ünknown", "a.b", "日本"]) for _ in range(draw.randrange(40)))
                                 for _ in range(2000)]
 
+    def test_ascii_and_other_texts_have_the_same_ids_together_and_alone(self):
+        tokenizer = Tokenizer(data.vocabulary())
+        for texts in (["cat", "", "dog cat"] * 30, ["cat dogs"] * 70 + ["d\u00fcg \u00fc"], ["\u00fc"] + ["cat"] * 70, ["cat\0dog", "cat"]):
+            ids = [row.tolist() for row in tokenizer.ragged(texts).rows()]
+            self.assertEqual(ids, [tokenizer.ragged([text]).ids.tolist() for text in texts])
+
     def test_ids_equal_those_of_tokenizers(self):
         want = [e.ids for e in self.theirs.encode_batch(self.texts)]
         got = self.ours(self.texts)
@@ -110,6 +116,9 @@ class Behaviour(unittest.TestCase):
             (lambda: Tokenizer("no-such.txt"), "no-such.txt", "check the path"),
             (lambda: Tokenizer(data.DATA), "has no vocab.txt", "name the vocabulary's file"),
             (lambda: self.tokenizer(["cat", None]), "texts[1] is NoneType None", "remove missing values"),
+            (lambda: self.tokenizer.ragged(["cat", None]), "texts[1] is NoneType None", "remove missing values"),
+            (lambda: self.tokenizer.ragged(["cat", b"dog"]), "texts[1] is bytes", "str()"),
+            (lambda: self.tokenizer.ragged(["ä"] * 70 + [None]), "texts[70] is NoneType None", "remove missing values"),
             (lambda: self.tokenizer.ragged("cat"), "texts is one string", "pass [texts]"),
             (lambda: self.tokenizer(["a"], ["b", "c"]), "2 pairs for 1 texts", "one pair"),
             (lambda: self.tokenizer("a", truncation=True), "max_length is missing", "pass max_length"),

@@ -35,6 +35,7 @@ TEST(PythonPackage, LeaksOfModels) { expect_tests_pass("test_leaks.Models"); }
 TEST(PythonPackage, Run) { expect_tests_pass("test_run.Runs"); }
 TEST(PythonPackage, StoppedRun) { expect_tests_pass("test_run.Stops"); }
 TEST(PythonPackage, Loggers) { expect_tests_pass("test_run.Loggers"); }
+TEST(PythonPackage, Hub) { expect_tests_pass("test_hub"); }
 TEST(PythonPackage, Package) { expect_tests_pass("test_package"); }
 
 }  // namespace
