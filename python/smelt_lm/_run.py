@@ -306,7 +306,8 @@ class _Shown:
                 continue
             loss = numbers_of(record).get("train/loss", float("nan"))
             if bar is None:
-                print(f"step {record['step']} of {begin['steps']}, loss {loss:.4g}", file=sys.stderr)
+                of = f" of {begin['steps']}" if begin["steps"] else ""  # unknown if the length is a time
+                print(f"step {record['step']}{of}, loss {loss:.4g}", file=sys.stderr)
             else:
                 bar.set_postfix(loss=f"{loss:.4g}", refresh=False)
                 bar.update(record["step"] - bar.n)
@@ -314,7 +315,7 @@ class _Shown:
             bar.close()
 
     @staticmethod
-    def _bar(steps: int) -> Any:
+    def _bar(steps: Optional[int]) -> Any:
         tqdm = optional("tqdm.auto")
         return None if tqdm is None else tqdm.tqdm(total=steps, unit="step")
 

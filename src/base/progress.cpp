@@ -88,15 +88,17 @@ void Progress::draw(std::int64_t done, std::string_view detail) const {
   const std::size_t columns = terminal_ ? terminal_columns() : std::string::npos;
   std::vector<LinePart> parts{{.text = label_}};
   if (terminal_) parts.push_back({.text = bar(share, columns), .rank = 3});
-  parts.push_back({.text = str(unit_ == kBytes ? bytes_text(static_cast<double>(done)) : str(done),
-                               "/", amount(static_cast<double>(total_), 0)),
-                   .rank = 2});
-  parts.push_back({.text = str("(", percent(share), ")")});
+  parts.push_back(
+      {.text = str(unit_ == kBytes ? bytes_text(static_cast<double>(done)) : str(done),
+                   total_ > 0 ? str("/", amount(static_cast<double>(total_), 0)) : str(" ", unit_)),
+       .rank = 2});
+  if (total_ > 0) parts.push_back({.text = str("(", percent(share), ")")});
   if (rate > 0) {
     parts.push_back({.text = amount(rate, 1) + "/s", .rank = 4, .after_comma = true});
-    parts.push_back({.text = duration_text(static_cast<double>(total_ - done) / rate) + " left",
-                     .rank = 1,
-                     .after_comma = true});
+    if (total_ > 0)
+      parts.push_back({.text = duration_text(static_cast<double>(total_ - done) / rate) + " left",
+                       .rank = 1,
+                       .after_comma = true});
   }
   int rank = 2;
   for (std::string_view rest = detail; !rest.empty(); rank = 5) {

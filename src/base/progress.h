@@ -14,8 +14,8 @@ class Progress {
  public:
   static constexpr std::string_view kBytes = "bytes";  // shown as kB, MB, …
 
-  // `total` is the number of items, called `unit` ("steps", or kBytes). `done` of them were
-  // completed earlier.
+  // `total` is the number of items, called `unit` ("steps", or kBytes); 0: unknown. `done` of them
+  // were completed earlier.
   Progress(std::string_view label, std::int64_t total, std::string_view unit,
            std::int64_t done = 0);
   ~Progress();

@@ -14,6 +14,7 @@
 #include "io/filesystem/folder.h"
 #include "io/formats/json_difference.h"
 #include "text/readers/composed_json.h"
+#include "train/training_clock.h"
 
 namespace smelt::train {
 namespace {
@@ -27,7 +28,15 @@ std::string how_fast(const checkpoint::SlicedCheckpoint& checkpoint, double seco
 }
 
 // Returns whether no steps are left. If so, logs a warning.
-bool warn_if_done(const TrainJob& job, const std::string& where, std::int64_t step) {
+bool warn_if_done(const TrainJob& job, const std::string& where, std::int64_t step,
+                  double seconds) {
+  if (job.seconds > 0) {
+    const std::string length = job.fields("length");
+    if (seconds >= job.seconds)
+      log_warning("{} has trained for {}, {} {}: no time is left\n  hint: raise {} to train on",
+                  where, hours_text(seconds), length, hours_text(job.seconds), length);
+    return seconds >= job.seconds;
+  }
   const std::int64_t last = job.config.schedule.total_steps;
   const std::string steps = job.fields("steps");
   if (step == last)
@@ -43,6 +52,8 @@ bool warn_if_done(const TrainJob& job, const std::string& where, std::int64_t st
   return step >= last;
 }
 
+double trained_seconds(const Json& state) { return state.value(kTrainedSeconds, 0.0); }
+
 bool is_patience_exhausted(const TrainJob& job, const Json& state) {
   return job.early_stopping.patience > 0 &&
          state.value(kSinceBest, std::int64_t{0}) >= job.early_stopping.patience;
@@ -52,7 +63,7 @@ void log_resume_point(const TrainJob& job, const checkpoint::SlicedCheckpoint& c
                       const Json& settings, double seconds) {
   const std::string& where = checkpoint.path;
   check_finished_run(job, {checkpoint.step, where, checkpoint.state}, settings);
-  if (warn_if_done(job, where, checkpoint.step)) return;
+  if (warn_if_done(job, where, checkpoint.step, trained_seconds(checkpoint.state))) return;
   if (const std::int64_t since = checkpoint.state.value(kSinceBest, std::int64_t{0});
       is_patience_exhausted(job, checkpoint.state))
     return log_info("{}: the run stopped early here, {} after the best one; raise {} to continue",
@@ -61,6 +72,9 @@ void log_resume_point(const TrainJob& job, const checkpoint::SlicedCheckpoint& c
   if (const auto changes = execution::changed_settings(checkpoint.state, settings, job.fields);
       !changes.empty())
     log_warning("{}: {}", where, changes);
+  if (job.seconds > 0)
+    return log_info("{}: trained for {} of {}", where,
+                    hours_text(trained_seconds(checkpoint.state)), hours_text(job.seconds));
   const auto rate =
       execution::rate_change(checkpoint.state, job.config.schedule, checkpoint.step, job.fields);
   if (rate && rate->rises) log_warning("{}", rate->text);
@@ -85,6 +99,7 @@ InitialState restored_from(checkpoint::SlicedCheckpoint& checkpoint, const Train
           .spikes = SpikeRecord(state),
           .unchecked = state.contains(kUnchecked),
           .since_best = state.value(kSinceBest, std::int64_t{0}),
+          .trained_seconds = trained_seconds(state),
           .best = recorded_best(state, checkpoint.step, job.checkpoint.best_metric),
           .records_best = records_best(state, job.checkpoint.best_metric)};
 }
@@ -212,7 +227,7 @@ void take_given(const TrainJob& job, const model::StepProgram& program, Json& se
   settings["init"] = given.where;
   if (job.take_step && given.step > 0)
     settings["steps_before"] = start.step = start.steps_before = given.step;
-  if (start.step > 0) warn_if_done(job, given.where, start.step);
+  if (start.step > 0) warn_if_done(job, given.where, start.step, 0);
   if (settings.contains("model")) warn_of_other_model(given, settings);
 }
 
@@ -221,21 +236,25 @@ void take_given(const TrainJob& job, const model::StepProgram& program, Json& se
 void check_finished_run(const TrainJob& job, const checkpoint::SavedState& saved,
                         const Json& settings) {
   const std::int64_t last = job.config.schedule.total_steps;
-  const bool is_early = saved.step < last;
-  if (saved.step == 0 || saved.step > last ||
+  const bool is_early =
+      job.seconds > 0 ? trained_seconds(saved.state) < job.seconds : saved.step < last;
+  if (saved.step == 0 || (job.seconds == 0 && saved.step > last) ||
       (is_early && !is_patience_exhausted(job, saved.state)) || saved.state.contains(kUnchecked))
     return;
   const std::string changes = execution::changed_settings(saved.state, settings, job.fields);
   if (changes.empty()) return;
-  throw UsageError(
-      str(saved.path, " is the last checkpoint of this run, ", job.fields("steps"), " ", last,
-          is_early ? str(" and ", job.fields("early_stopping.patience"), " ",
-                         job.early_stopping.patience)
-                   : std::string(),
-          ", and was trained with other settings: ", changes),
-      str("use the settings that it was trained with, raise ",
-          job.fields(is_early ? "patience" : "steps"),
-          " to train on with these, or choose another output folder for a new run"));
+  throw UsageError(str(saved.path, " is the last checkpoint of this run, ",
+                       job.seconds > 0 ? str(job.fields("length"), " ", hours_text(job.seconds))
+                                       : str(job.fields("steps"), " ", last),
+                       is_early ? str(" and ", job.fields("early_stopping.patience"), " ",
+                                      job.early_stopping.patience)
+                                : std::string(),
+                       ", and was trained with other settings: ", changes),
+                   str("use the settings that it was trained with, raise ",
+                       job.fields(is_early          ? "patience"
+                                  : job.seconds > 0 ? "length"
+                                                    : "steps"),
+                       " to train on with these, or choose another output folder for a new run"));
 }
 
 InitialValues initial_values(const std::string& init, const model::Task& task,

@@ -30,13 +30,16 @@ struct InitialState {
   SpikeRecord spikes;                  // from the checkpoint
   bool unchecked = false;              // the evaluation of its step was interrupted by a signal
   std::int64_t since_best = 0;         // evaluations since the best one
+  double trained_seconds = 0;          // training time, if the length of the run is a time
   std::optional<BestState> best = {};  // best evaluation recorded in the checkpoint
   // whether the checkpoint records the best state so far, or its absence
   bool records_best = false;
   // Returns whether a step or an evaluation is left.
   bool has_work(const TrainJob& job) const {
     const bool ended = job.early_stopping.patience > 0 && since_best >= job.early_stopping.patience;
-    return unchecked || (step < job.config.schedule.total_steps && !ended);
+    const bool is_last =
+        job.seconds > 0 ? trained_seconds >= job.seconds : step >= job.config.schedule.total_steps;
+    return unchecked || (!is_last && !ended);
   }
   bool is_saved() const { return state.has_value(); }
 };

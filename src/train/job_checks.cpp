@@ -38,7 +38,7 @@ void warn_of_warmup(const model::Schedule& s, const model::Optimizer& optimizer,
 }
 
 void warn_of_settings(const TrainJob& job) {
-  warn_of_warmup(job.config.schedule, job.config.optimizer, job.fields);
+  if (job.seconds == 0) warn_of_warmup(job.config.schedule, job.config.optimizer, job.fields);
   for (const io::Feature& feature : job.task.features)
     if (feature.name == "masked_lm_positions" && feature.count() > feature.limit)
       log_warning("train: {} {} is more than {} {}: the rest is always padding",

@@ -15,6 +15,7 @@ namespace {
 // v2, so unrolling pays off after about 12,000 and 2,500 steps
 // (docs/explanation/performance-history.md).
 constexpr std::int64_t kManySteps = 10'000;
+constexpr double kLongRun = 3600;         // seconds, for a run whose number of steps is unknown
 constexpr std::int64_t kManyLayers = 48;  // more unrolled layers take minutes to compile
 
 // Returns the number of layers of the deepest stack, or 0 if the settings do not contain it. They
@@ -36,8 +37,9 @@ bool splits_parameters(const TrainJob& job) {
 }
 
 bool is_worth_unrolling(const TrainJob& job) {
-  return job.config.schedule.total_steps >= kManySteps && layers_of(job.task) <= kManyLayers &&
-         !splits_parameters(job);
+  const bool is_long =
+      job.seconds > 0 ? job.seconds >= kLongRun : job.config.schedule.total_steps >= kManySteps;
+  return is_long && layers_of(job.task) <= kManyLayers && !splits_parameters(job);
 }
 
 }  // namespace
@@ -55,7 +57,8 @@ std::string layer_choice_text(const TrainJob& job, std::string_view platform) {
   const bool open = job.on.compute && !job.on.compute->layers;
   if (platform != "tpu" || !open) return "";
   return compute_of(job, platform).layers == model::Layers::unrolled
-             ? str("layers unrolled, because ", job.config.schedule.total_steps,
+             ? str("layers unrolled, because ",
+                   job.seconds > 0 ? std::string("many") : str(job.config.schedule.total_steps),
                    " faster steps outweigh a longer compilation")
              : "layers in a loop";
 }

@@ -106,6 +106,7 @@ evaluation::Record RunLog::start_fields() const {
                          {"examples", facts_.examples},
                          {"parameters", facts_.parameters},
                          {"flops_per_example", flops_per_example_}};
+  if (facts_.clock) out["of_seconds"] = facts_.clock->total();
   if (peak_) out["peak_flops"] = *peak_;
   out["settings"] = choice_.settings.is_null() ? facts_.settings : choice_.settings;
   if (!facts_.data.is_null()) out["data"] = facts_.data;
@@ -180,7 +181,8 @@ void RunLog::step_done(std::int64_t step, std::span<const float> report) {
   }
   if ((!choice_.log_line || progress_->on_terminal()) && progress_->is_due(step))
     progress_->update(step, text_of_line(means()));
-  if (step % choice_.log_every == 0 || step == facts_.total) log_line(step);
+  const bool is_last = facts_.clock ? step == facts_.clock->last_step() : step == facts_.total;
+  if (step % choice_.log_every == 0 || is_last) log_line(step);
 }
 
 void RunLog::went_back(std::int64_t step) {
@@ -217,6 +219,7 @@ evaluation::Record RunLog::means() const {
 }
 
 double RunLog::seconds_left(std::int64_t step) const {
+  if (facts_.clock) return facts_.clock->total() - facts_.clock->seconds_at(step);
   return seconds() * static_cast<double>(facts_.total - step) /
          static_cast<double>(step - facts_.step);
 }
@@ -246,7 +249,10 @@ void RunLog::log_line(std::int64_t step) {
                                       .seconds = seconds(),
                                       .loss = since_line_->figure("loss")}));
   else
-    progress_->line(str("step ", step, "/", facts_.total, ": ", text_of_line(figures)));
+    progress_->line(
+        str("step ", step,
+            facts_.clock ? str(", ", facts_.clock->progress_text(step)) : str("/", facts_.total),
+            ": ", text_of_line(figures)));
   record("line", step, figures);
   std::vector<io::Scalar> scalars;
   for (const auto& [name, value] : figures.items())

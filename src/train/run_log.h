@@ -22,6 +22,7 @@
 #include "model/tasks/task.h"
 #include "model/train_step/report.h"
 #include "pjrt/client.h"
+#include "train/training_clock.h"
 
 namespace smelt::train {
 
@@ -71,7 +72,7 @@ struct TrackChoice {
 // Facts about a run that are known before its first step.
 struct RunFacts {
   std::string folder;  // model folder for metrics.jsonl and train/; empty: write nothing
-  std::int64_t step = 0, total = 0, batch_size = 0, devices = 1;
+  std::int64_t step = 0, total = 0, batch_size = 0, devices = 1;  // total: 0 if unknown
   std::uint64_t examples = 0;
   std::int64_t parameters = 0;
   double flops_per_example = 0;  // training_flops()
@@ -80,6 +81,7 @@ struct RunFacts {
   bool exact_products = false;
   Json settings;  // of the run
   Json data;      // the description of the training data; null if there is none
+  std::shared_ptr<const TrainingClock> clock = {};  // if the length of the run is a time
 };
 
 // Writes the log of a run. Nothing is written before begin(). Not thread-safe.

@@ -1,6 +1,7 @@
 // Runs the phases of a training run.
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -66,7 +67,7 @@ TrainSummary finished(OpenedRun& run, InitialState& start) {
   const TrainJob& job = run.job;
   if (job.resume_from.empty()) restore_kept_states(run, start);
   if (job.together.leads()) try {
-      evaluation::record_end(job.model_dir, start.step, run.last_step());
+      evaluation::record_end(job.model_dir, start.step, run.recorded_steps());
     } catch (const Error& error) {
       log_warning("{}", error.what());
     }
@@ -76,8 +77,20 @@ TrainSummary finished(OpenedRun& run, InitialState& start) {
           .is_beyond = start.step > run.last_step()};
 }
 
-TrainSummary trained(const TrainJob& job) {
-  OpenedRun run(job);
+// Returns the job with a clock, if its length is a time.
+TrainJob with_clock(TrainJob job, std::shared_ptr<TrainingClock>& clock) {
+  if (job.seconds == 0) return job;
+  clock = std::make_shared<TrainingClock>(job.seconds);
+  job.config.position = [clock](std::int64_t step) {
+    return std::llround(clock->seconds_at(step) * kScheduleUnitsPerSecond);
+  };
+  return job;
+}
+
+TrainSummary trained(const TrainJob& of) {
+  std::shared_ptr<TrainingClock> clock;
+  const TrainJob job = with_clock(of, clock);
+  OpenedRun run(job, clock);
   InitialState start = [&] {
     const auto restoring = run.log.during(evaluation::GoodputBucket::restore);
     return resolve_initial_state(job, run.program, *run.client, run.settings);

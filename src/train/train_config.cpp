@@ -1,11 +1,19 @@
 #include "train/train_config.h"
 
+#include <cmath>
+
+#include "train/training_clock.h"
+
 namespace smelt::train {
+
+std::int64_t schedule_length(const TrainConfig& t) {
+  return t.seconds > 0 ? std::llround(t.seconds * kScheduleUnitsPerSecond) : t.steps;
+}
 
 model::TrainingConfig step_config(const TrainConfig& t, const model::Task& task) {
   model::TrainingConfig c;
   c.batch_size = t.batch_size;
-  c.schedule = model::make_schedule(t.schedule, t.optimizer.learning_rate, t.steps);
+  c.schedule = model::make_schedule(t.schedule, t.optimizer.learning_rate, schedule_length(t));
   c.clip_norm = model::clip_norm_of(t.optimizer);
   // Amos applies clip_value in its own update.
   if (t.optimizer.type != "amos") c.clip_value = model::clip_value_of(t.optimizer);

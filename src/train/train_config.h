@@ -41,8 +41,9 @@ struct TrainConfig : model::DeviceConfig {
 
   std::int64_t batch_size = 32;
   std::int64_t steps = 1000;
-  double epochs = 0;  // if `epochs` or `tokens` is above 0, the pipeline sets `steps`
-  double tokens = 0;
+  double epochs = 0;        // if `epochs` or `tokens` is above 0, the pipeline sets `steps`
+  std::string length = {};  // with a unit (pipeline/config/run_length.h); sets one of the others
+  double tokens = 0, seconds = 0;  // set by `length`; with `seconds`, `steps` is not used
   BudgetOptions budget;
   std::int64_t gradient_accumulation_steps = 1;
   model::PackingMode packing = model::PackingMode::off;
@@ -73,8 +74,10 @@ void visit_length_fields(C& c, Visitor&& visit) {
   visit("epochs", c.epochs,
         "passes over the training examples; above 0 it sets train.steps. Examples made from "
         "text contain the text data.dupe_factor times");
-  visit("tokens", c.tokens,
-        "tokens to train on, including padding; above 0 it sets train.steps: 3e9 for 3 billion");
+  visit("length", c.length,
+        "length of the run with its unit: 30000 steps, 3 epochs, 3B tokens (padding counts), 24 "
+        "hours of training or 20 dollars (the same as train.budget.usd); replaces train.steps; "
+        "with hours, the learning rate follows the time of training (docs/guides/run-length.md)");
   io::visit_section("budget", c.budget, visit);
 }
 
@@ -123,6 +126,8 @@ void visit_fields(C& c, Visitor&& visit) {
   io::visit_section("early_stopping", c.early_stopping, visit);
 }
 
+// Returns the length of the schedule: steps, or milliseconds if config.seconds is above 0.
+std::int64_t schedule_length(const TrainConfig& config);
 // Returns the settings that the compiled step depends on.
 model::TrainingConfig step_config(const TrainConfig& config, const model::Task& task);
 

@@ -36,6 +36,7 @@ Trainer::Trainer(OpenedRun& run, const InitialState& start, PreparedRun& prepare
       last_(run.program.report),
       logged_save_(saver_.saved()) {
   note_since_best(start.since_best);
+  if (run.clock) run.clock->start(start.step, start.trained_seconds);
 }
 
 void Trainer::note_since_best(std::int64_t evaluations) {
@@ -133,7 +134,19 @@ void Trainer::take_step() {
     step(batch);
   saver_.poll();
   if (run_.lock) run_.lock->require_held();
-  if (position_.step() == run_.last_step()) read_report();
+  if (position_.step() == last_step()) read_report();
+}
+
+// Reads the clock of a run whose length is a time, if it is due. All processes use rank 0's
+// reading.
+void Trainer::read_clock() {
+  if (!run_.clock || !run_.clock->is_due(position_.step())) return;
+  run_.clock->set(job_.together.broadcast(str("clock/", ++clock_readings_),
+                                          [this] { return run_.clock->read(position_.step()); }));
+}
+
+std::int64_t Trainer::last_step() const {
+  return run_.clock ? run_.clock->last_step() : run_.last_step();
 }
 
 // Waits for the latest step to end and handles its report.
@@ -241,7 +254,7 @@ void Trainer::rewind() {
 
 Trainer::Due Trainer::due() const {
   const std::int64_t step = position_.step();
-  const bool is_last = step == run_.last_step();
+  const bool is_last = step == last_step();
   // A step that was started before the latest save reports the same request again.
   const bool requested = save_requested_ && step > saver_.newest() + 2;
   return {.check = job_.check_every > 0 && (step % job_.check_every == 0 || is_last),
@@ -272,6 +285,7 @@ void Trainer::check_and_save(Due due) {
     }
   }
   spikes_.put(run_.settings);
+  if (run_.clock) run_.settings[kTrainedSeconds] = run_.clock->seconds_at(position_.step());
   if (kinds.regular || kinds.best)
     saver_.save(position_.step(), std::move(copy), kinds, run_.settings, run_.watchdog);
   if (!fault) return;
@@ -365,13 +379,16 @@ bool Trainer::is_patience_exhausted() const {
 
 void Trainer::run_steps() {
   const StopSignal stop(kStopsTraining);
-  const std::int64_t last = run_.last_step();
   log_.ready(program_cost(programs_.step.executable().program()));
   const bool rewinds = job_.config.spikes.action == model::SpikeAction::rewind;
   if ((job_.save_first || rewinds) && saver_.newest() < 0) check_and_save({.save = true});
   if (position_.state() == RunState::unchecked)
     check_and_save({.check = true, .save = true});  // saves the state without kUnchecked
-  while (position_.step() < last && !is_patience_exhausted() && !is_to_stop()) {
+  const auto has_step = [&] {
+    read_clock();
+    return position_.step() < last_step();
+  };
+  while (!is_patience_exhausted() && !is_to_stop() && has_step()) {
     take_step();
     check_and_save(due());
     log_saved();
@@ -388,14 +405,15 @@ void Trainer::run_steps() {
   // A signal after the last step's report is known only to the process that received it.
   signalled_ = job_.together.any("end", is_to_stop() || StopSignal::raised());
   const std::int64_t step = position_.step();
+  const std::int64_t last = last_step();
   const bool early = is_patience_exhausted() && step < last;
   if (early)
-    log_info("train: {} without a better {}: stopping early at step {} of {}",
-             counted(since_best_, "evaluation"), job_.checkpoint.best_metric, step, last);
+    log_info("train: {} without a better {}: stopping early at step {}",
+             counted(since_best_, "evaluation"), job_.checkpoint.best_metric, run_.step_text(step));
   const bool stopped = (step < last && !early) || position_.state() == RunState::cut;
   log_.end(step, stopped ? "stopped" : "done");
   if (stopped)
-    throw Stopped(str("train: stopped by a signal at step ", step, " of ", last, "; saved"),
+    throw Stopped(str("train: stopped by a signal at step ", run_.step_text(step), "; saved"),
                   resume_hint(job_));
 }
 

@@ -53,6 +53,9 @@ enum class ResumeMode { either, resume, fresh };
 struct TrainJob {
   model::Task task;
   model::TrainingConfig config;  // schedule.total_steps is the last step
+  // Above 0: the run ends after this many seconds of training, and its schedule counts milliseconds
+  // of training instead of steps (train/training_clock.h).
+  double seconds = 0;
   // Device, mesh and, if on.compute is set, compute policy. They replace config.devices and
   // config.compute.
   model::DeviceConfig on = {};
@@ -112,7 +115,8 @@ struct TrainSummary {
   bool signalled = false;  // a signal came after the last step: the caller should stop
 };
 
-// Trains from the latest checkpoint, or from pretrained or random weights, to schedule.total_steps.
+// Trains from the latest checkpoint, or from pretrained or random weights, to schedule.total_steps
+// or for TrainJob::seconds.
 // Saves a checkpoint every checkpoint.save_interval_steps steps and at the end. If one cannot be
 // saved, training continues; throws SystemError if the last one cannot. Resumes a checkpoint only
 // with the settings it was made with, except for steps, learning rate, devices and save intervals.

@@ -18,6 +18,7 @@
 #include "train/step_programs.h"
 #include "train/step_tracker.h"
 #include "train/trainer.h"
+#include "train/training_clock.h"
 
 namespace smelt::train {
 
@@ -26,9 +27,17 @@ inline constexpr const char* kStopsTraining =
     "\nstopping after the current step, whose state is saved. Signal again to stop immediately\n";
 
 struct OpenedRun {
-  explicit OpenedRun(const TrainJob& job);
+  // `clock` is that of job.config.position; null if the length of the run is a number of steps.
+  OpenedRun(const TrainJob& job, std::shared_ptr<TrainingClock> clock);
 
-  std::int64_t last_step() const { return job.config.schedule.total_steps; }
+  // Returns the last step, or TrainingClock::kUnknown if the length of the run is a time.
+  std::int64_t last_step() const {
+    return job.seconds > 0 ? TrainingClock::kUnknown : job.config.schedule.total_steps;
+  }
+  // Returns the number of steps for the run's records: 0 if it is unknown.
+  std::int64_t recorded_steps() const { return job.seconds > 0 ? 0 : last_step(); }
+  // Returns the step with the length of the run: "5 of 12" or "5, 30.0 % of 24 hours".
+  std::string step_text(std::int64_t step) const;
   model::ComputePolicy compute() const;
   data::PrefetchOptions prefetch() const;
   CheckpointManager saver(const InitialState& start) const;
@@ -37,6 +46,7 @@ struct OpenedRun {
   }
 
   const TrainJob& job;
+  std::shared_ptr<TrainingClock> clock;
   RunLog log;
   std::shared_ptr<const data::ExampleSource> source;
   std::shared_ptr<const pjrt::Client> client;
@@ -104,6 +114,8 @@ class Trainer {
   void prune(std::int64_t steps_done);
   void step_with_histograms(const data::Batch& batch);
   void take_step();
+  void read_clock();
+  std::int64_t last_step() const;
   model::ConsensusFlags wishes() const;
   bool is_to_stop() const;
   void read_report();
@@ -145,7 +157,7 @@ class Trainer {
   std::int64_t since_best_ = 0;  // number of evaluations since the best one
   bool signalled_ = false;
   bool stop_requested_ = false, save_requested_ = false;  // requested by any process
-  int rewinds_ = 0;
+  int rewinds_ = 0, clock_readings_ = 0;
 };
 
 }  // namespace smelt::train

@@ -50,7 +50,9 @@ constexpr std::string_view kSameFiles = "start the same command with the same fi
 // Checks that all processes run the same program on the same data.
 void check_alike(const OpenedRun& run) {
   const ProcessGroup& together = run.job.together;
-  together.require_equal("steps", "train", {{"train.steps", run.last_step()}}, kSameFiles);
+  together.require_equal("steps", "train",
+                         {{"train.steps", run.recorded_steps()}, {"train.length", run.job.seconds}},
+                         kSameFiles);
   together.require_equal("settings", "train", run.settings, kSameFiles);
   if (!together.several()) return;
   together.require_equal(
@@ -142,8 +144,9 @@ std::shared_ptr<const data::ExampleSource> open_training_data(const TrainJob& jo
                               .tokens = job.task.tokens});
 }
 
-OpenedRun::OpenedRun(const TrainJob& of)
+OpenedRun::OpenedRun(const TrainJob& of, std::shared_ptr<TrainingClock> of_job)
     : job(of),
+      clock(std::move(of_job)),
       log(job.task, job.track),
       source(job.source ? job.source : open_training_data(job)),
       client(opened(job, log)),
@@ -165,6 +168,10 @@ CheckpointManager OpenedRun::saver(const InitialState& start) const {
   return {job, start, lock ? &*lock : nullptr,
           execution::held_slices(program.state, program.placement, *client),
           client->process_index()};
+}
+
+std::string OpenedRun::step_text(std::int64_t step) const {
+  return clock ? str(step, ", ", clock->progress_text(step)) : str(step, " of ", last_step());
 }
 
 data::PrefetchOptions OpenedRun::prefetch() const {
@@ -224,7 +231,7 @@ void accept(OpenedRun& run, InitialState& start) {
   const model::ComputePolicy compute = run.compute();
   run.log.begin({.folder = job.together.leads() ? job.model_dir : "",
                  .step = start.step,
-                 .total = run.last_step(),
+                 .total = run.recorded_steps(),
                  .batch_size = job.config.batch_size,
                  .devices = job.on.devices,
                  .examples = run.source->size(),
@@ -234,7 +241,8 @@ void accept(OpenedRun& run, InitialState& start) {
                  .products = compute.dtype,
                  .exact_products = compute.exact_products,
                  .settings = run.settings,
-                 .data = description ? description->all : Json()},
+                 .data = description ? description->all : Json(),
+                 .clock = run.clock},
                 run.program.report);
 }
 

@@ -17,6 +17,7 @@
 #include "runs/small_run.h"
 #include "support/error_of.h"
 #include "train/job_checks.h"
+#include "train/training_clock.h"
 
 namespace smelt::train {
 namespace {
@@ -175,6 +176,50 @@ TEST_F(TrainerTest, ASignalsCheckpointResumesToTheBitsOfAnUninterruptedRun) {
   const TrainSummary whole = train(job("whole", 12));
   EXPECT_EQ(resumed.last, whole.last);
   EXPECT_EQ(state("stopped", 12), state("whole", 12));
+}
+
+// The rate falls from 1e-3 to 0 during the time, and a resumed run continues with the rate of the
+// checkpoint's time.
+TEST_F(TrainerTest, ARunOfAGivenTimeDecaysToItsEndAndResumesAtItsTime) {
+  const auto timed = [&](const std::string& model) {
+    TrainJob run = job(model, 0);
+    run.seconds = 0.5;
+    run.config.schedule.warmup_steps = 0;
+    run.config.schedule.total_steps = 500;  // milliseconds
+    run.checkpoint.save_interval_steps = 1;
+    run.checkpoint.max_to_keep = 1'000'000;
+    return run;
+  };
+  const auto trained = [&](const std::string& model, std::int64_t step) {
+    return checkpoint::load_checkpoint(dir_.file(model), step).state.value(kTrainedSeconds, -1.0);
+  };
+  const TrainSummary whole = train(timed("whole"));
+  ASSERT_GE(whole.last_step, 2);
+  EXPECT_EQ(trained("whole", whole.last_step), 0.5);
+  EXPECT_LT(trained("whole", 1), 0.5);
+  const auto rate_of = [](const TrainSummary& run) { return run.last.at("learning_rate"); };
+  // By steps, the rate would still be near 1e-3. A checkpoint's time is predicted from the steps
+  // before it, here to within 50 ms.
+  EXPECT_LE(rate_of(whole), 1e-3 * (1 - trained("whole", whole.last_step - 1) / 0.5) + 1e-4);
+  EXPECT_THAT(error_of([&] { train(stopped_at(timed("stopped"), 1)); }),
+              HasSubstr(" % of 0.5 seconds; saved"));
+
+  cut_back(dir_.file("whole"), dir_.file("resumed"), whole.last_step - 1);
+  const TrainSummary resumed = train(timed("resumed"));
+  EXPECT_EQ(resumed.first_step, whole.last_step - 1);
+  EXPECT_LE(rate_of(resumed), 1e-3 * (1 - trained("whole", whole.last_step - 1) / 0.5) + 1e-4);
+  EXPECT_EQ(trained("resumed", resumed.last_step), 0.5);
+  const TrainSummary again = train(timed("resumed"));
+  EXPECT_EQ(again.last_step, resumed.last_step);
+  EXPECT_THAT(log_.text(), HasSubstr("has trained for 0.5 seconds, train.length 0.5 seconds: no "
+                                     "time is left\n  hint: raise train.length to train on"));
+  TrainJob other = timed("resumed");
+  other.config.schedule.learning_rate = 0.5;
+  EXPECT_THAT(
+      error_of<UsageError>([&] { train(other); }),
+      AllOf(HasSubstr("is the last checkpoint of this run, train.length 0.5 seconds, and was "
+                      "trained with other settings: train.optimizer.learning_rate was"),
+            HasSubstr("raise train.length to train on")));
 }
 
 TEST_F(TrainerTest, RejectsAndNamesEachChangedSetting) {

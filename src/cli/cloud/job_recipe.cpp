@@ -52,8 +52,10 @@ std::string judge(const pipeline::Recipe& recipe, const cost_model::Accelerator*
   if (!run.misfit.empty())
     throw UsageError(run.misfit, "run `smelt plan RECIPE` to find machines and settings that fit");
   planned = run.planned;
-  return str(recipe.type->name, ", ", recipe.train.steps, " steps of ", recipe.train.batch_size,
-             " on ", recipe.train.devices, " x ", recipe.train.device);
+  return str(recipe.type->name, ", ",
+             recipe.train.seconds > 0 ? recipe.train.length : str(recipe.train.steps, " steps"),
+             " of ", recipe.train.batch_size, " on ", recipe.train.devices, " x ",
+             recipe.train.device);
 }
 
 constexpr const char* kLists[] = {"text.input", "data.records",    "data.heldout",

@@ -19,6 +19,7 @@
 #include "cli/options/recipe_option.h"
 #include "pipeline/config/objective_type.h"
 #include "pipeline/config/recipe_paths.h"
+#include "pipeline/config/run_length.h"
 #include "pipeline/estimate/dry_run.h"
 #include "pipeline/objectives/classify_data.h"
 #include "pipeline/objectives/small_run.h"
@@ -34,7 +35,6 @@ void print_next_commands(const pipeline::Recipe& recipe) {
   const std::string out = quoted(recipe.out);
   const std::int64_t done =
       checkpoint::latest_checkpoint(pipeline::RecipePaths(recipe).model_dir).value_or(0);
-  const std::int64_t more = 2 * std::max(recipe.train.steps, done);
   std::cout << "next:\n";
   const pipeline::InferenceJobs& inference = recipe.type->inference;
   if (inference.fill_mask)
@@ -48,8 +48,7 @@ void print_next_commands(const pipeline::Recipe& recipe) {
   std::cout << "  smelt report " << out
             << "      # a page of curves: " << io::join_path(recipe.out, "report.html")
             << "\n  smelt run " << out << " --set "
-            << (recipe.train.epochs > 0 ? str("train.epochs=", 2 * recipe.train.epochs)
-                                        : str("train.steps=", more))
+            << pipeline::doubled_length(recipe, std::max(recipe.train.steps, done))
             << "      # train longer\n";
   if (recipe.type->export_folder)
     std::cout << "  " << pipeline::RecipePaths(recipe).hugging_face
@@ -67,7 +66,7 @@ void send_begin(const pipeline::Recipe& recipe) {
   send_event("begin", {{"out", recipe.out},
                        {"model", model},
                        {"metrics", io::join_path(model, "metrics.jsonl")},
-                       {"steps", recipe.train.steps}});
+                       {"steps", recipe.train.seconds > 0 ? Json() : Json(recipe.train.steps)}});
 }
 
 RecipeOption made_small(RecipeOption recipe) {

@@ -79,7 +79,10 @@ std::string status_text(const RunStatus& status) {
       run.of > 0 ? 100 * static_cast<double>(run.step) / static_cast<double>(run.of) : 100;
   put("run", run.folder);
   put("state", state_word(status));
-  put("step", str(run.step, " of ", run.of, " (", rounded(share, 1), " %)"));
+  // A run whose length is a time has no number of steps.
+  put("step", run.start.contains("of_seconds")
+                  ? str(run.step)
+                  : str(run.step, " of ", run.of, " (", rounded(share, 1), " %)"));
   if (run.line)
     put("line", str("step ", run.line->value("step", std::int64_t{0}), ", ",
                     duration_text(status.now - run.line->value("time", status.now)),

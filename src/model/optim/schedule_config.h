@@ -15,6 +15,7 @@ struct ScheduleConfig {
   std::string type = "bert";  // one of schedule_names()
   std::int64_t warmup_steps = 100;
   double warmup_ratio = 0;
+  std::string warmup = {}, decay = {};  // with units; the pipeline sets warmup_steps, decay_steps
   std::string warmup_form = "auto";
   double power = 1.0, min_lr_rate = 0.0;
   std::int64_t decay_to_step = 0, decay_steps = 0;
@@ -33,6 +34,9 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("warmup_steps", c.warmup_steps, "steps of linear warm-up");
   visit("warmup_ratio", c.warmup_ratio,
         "warm-up steps as a share of all steps; above 0 it sets train.schedule.warmup_steps");
+  visit("warmup", c.warmup,
+        "length of the warm-up with its unit, as in train.length, or a share of the run: 2 %; "
+        "replaces train.schedule.warmup_steps");
   visit("warmup_form", c.warmup_form,
         "how warm-up and decay combine for polynomial, cosine and inverse_sqrt: precedes: the "
         "decay starts after the warm-up; multiplies: both from step 0, multiplied (ELECTRA); "
@@ -46,6 +50,9 @@ void visit_fields(C& c, Visitor&& visit) {
   visit("decay_steps", c.decay_steps, "number of decay steps at the end of the run, for type wsd");
   visit("decay_ratio", c.decay_ratio,
         "decay steps as a share of all steps; above 0 it sets train.schedule.decay_steps");
+  visit("decay", c.decay,
+        "length of the decay with its unit, as in train.length, or a share of the run: 15 %; "
+        "replaces train.schedule.decay_steps");
   visit("decay_type", c.decay_type, "decay of type wsd: linear, or sqrt: 1 - sqrt(progress)");
 }
 

@@ -131,6 +131,10 @@ std::shared_ptr<SeedKeys> keys_argument(Graph& graph) {
 
 // Returns the learning rate as a function of the number of previous steps.
 std::function<float(std::int64_t)> rate_by_step(const TrainingConfig& c) {
+  if (c.position)
+    return [schedule = c.schedule, position = c.position](std::int64_t step) {
+      return learning_rate(schedule, position(step));
+    };
   return [schedule = c.schedule, first = c.optimizer.first_step](std::int64_t step) {
     return learning_rate(schedule, step + first);
   };

@@ -33,6 +33,9 @@ struct TrainingConfig {
   std::int64_t batch_size = 32;  // examples per step over all devices
   std::int64_t devices = 1;
   Schedule schedule;
+  // Position in the schedule after `step` steps, if the schedule does not count steps; empty: the
+  // step itself.
+  std::function<std::int64_t(std::int64_t step)> position = {};
   Optimizer optimizer;
   double clip_norm = 1.0;  // clips the gradient's global norm; 0: no clipping
   double clip_value = 0;   // clips each element after that; 0: no clipping

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "pipeline/config/recipe_paths.h"
+#include "pipeline/config/run_length.h"
 #include "pipeline/config/text_size.h"
 
 namespace smelt::pipeline {
@@ -14,24 +15,24 @@ std::int64_t at_least_one(double steps) {
   return std::max<std::int64_t>(1, std::llround(std::ceil(steps)));
 }
 
+// Returns whether warm-up or decay is given in epochs.
+bool has_part_in_epochs(const model::ScheduleConfig& s) {
+  return s.warmup.find("epoch") != s.warmup.npos || s.decay.find("epoch") != s.decay.npos;
+}
+
 }  // namespace
 
 Recipe with_epochs(Recipe r) {
   train::TrainConfig& t = r.train;
-  if (t.epochs > 0 || r.eval.every_epochs > 0)
-    if (const auto examples = training_examples(r)) {
-      const double steps = *examples / static_cast<double>(t.batch_size);  // per epoch
-      if (t.epochs > 0) t.steps = at_least_one(t.epochs * steps);
-      if (r.eval.every_epochs > 0) r.eval.every = at_least_one(r.eval.every_epochs * steps);
-    }
+  std::optional<double> epoch;  // steps of a pass over the examples
+  if (t.epochs > 0 || r.eval.every_epochs > 0 || has_part_in_epochs(t.schedule))
+    if (const auto examples = training_examples(r))
+      epoch = *examples / static_cast<double>(t.batch_size);
+  if (epoch && t.epochs > 0) t.steps = at_least_one(t.epochs * *epoch);
+  if (epoch && r.eval.every_epochs > 0) r.eval.every = at_least_one(r.eval.every_epochs * *epoch);
   if (const std::int64_t tokens = tokens_of_example(r); t.tokens > 0 && tokens > 0)
     t.steps = at_least_one(t.tokens / static_cast<double>(tokens * t.batch_size));
-  if (t.schedule.warmup_ratio > 0)
-    t.schedule.warmup_steps = std::llround(t.schedule.warmup_ratio * static_cast<double>(t.steps));
-  if (t.schedule.decay_ratio > 0)
-    t.schedule.decay_steps = std::clamp<std::int64_t>(
-        std::llround(t.schedule.decay_ratio * static_cast<double>(t.steps)), 1,
-        std::max<std::int64_t>(1, t.steps - t.schedule.warmup_steps));
+  convert_schedule(r, epoch);
   return r;
 }
 

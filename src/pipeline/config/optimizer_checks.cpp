@@ -33,6 +33,7 @@ void check_readers(const RecipeChecks& checks, const train::TrainConfig& t) {
           {"wsd"});
   read_by("train.schedule.decay_ratio", t.schedule.decay_ratio != unset.schedule.decay_ratio,
           {"wsd"});
+  read_by("train.schedule.decay", !t.schedule.decay.empty(), {"wsd"});
   read_by("train.schedule.decay_type", t.schedule.decay_type != unset.schedule.decay_type, {"wsd"});
 }
 
@@ -125,16 +126,20 @@ void check_schedule(const RecipeChecks& checks, const train::TrainConfig& t) {
   checks.at_least("train.schedule.decay_steps", 0);
   const bool stable = t.schedule.type == "wsd";
   checks.within("train.schedule.decay_ratio", 0, 1);
-  checks.require(!stable || t.schedule.decay_steps > 0 || t.schedule.decay_ratio > 0,
+  checks.require(!stable || t.schedule.decay_steps > 0 || t.schedule.decay_ratio > 0 ||
+                     !t.schedule.decay.empty(),
                  {"train.schedule.decay_steps", "train.schedule.type"},
                  "train.schedule.type wsd needs train.schedule.decay_steps",
                  "set it to the number of decay steps at the end; a tenth of train.steps is usual");
-  checks.require(!stable || t.schedule.warmup_steps + t.schedule.decay_steps <= t.steps,
-                 {"train.schedule.decay_steps", "train.schedule.warmup_steps", "train.steps"},
-                 str("train.schedule.warmup_steps ", t.schedule.warmup_steps,
-                     " and train.schedule.decay_steps ", t.schedule.decay_steps,
-                     " are more than train.steps ", t.steps),
-                 "lower one of the two");
+  // convert_schedule() checks lengths with units.
+  const bool has_units = !t.length.empty() || !t.schedule.warmup.empty();
+  checks.require(
+      !stable || has_units || t.schedule.warmup_steps + t.schedule.decay_steps <= t.steps,
+      {"train.schedule.decay_steps", "train.schedule.warmup_steps", "train.steps"},
+      str("train.schedule.warmup_steps ", t.schedule.warmup_steps,
+          " and train.schedule.decay_steps ", t.schedule.decay_steps, " are more than train.steps ",
+          t.steps),
+      "lower one of the two");
 }
 
 void check_optimizer(const RecipeChecks& checks, const train::TrainConfig& t) {

@@ -313,19 +313,12 @@ static void check_shrinking(const RecipeChecks& checks, const Recipe& r) {
 }
 
 static void check_length_of_run(const RecipeChecks& checks, const Recipe& r) {
-  for (const char* field : {"train.epochs", "train.tokens", "train.budget.usd"})
-    checks.within(field, 0);
+  for (const char* field : {"train.epochs", "train.budget.usd"}) checks.within(field, 0);
   const train::TrainConfig& t = r.train;
   checks.is_not_replaced("train.steps", "train.epochs");
-  checks.is_not_replaced("train.steps", "train.tokens");
-  checks.require(t.epochs == 0 || t.tokens == 0, {"train.epochs", "train.tokens"},
-                 "train.epochs and train.tokens are both set, but each determines train.steps",
-                 "set one of them to 0");
-  checks.require(
-      t.budget.usd == 0 || (t.epochs == 0 && t.tokens == 0),
-      {"train.budget.usd", "train.epochs", "train.tokens"},
-      "train.budget.usd is set with train.epochs or train.tokens, but each determines train.steps",
-      "set only one of them");
+  checks.require(t.budget.usd == 0 || t.epochs == 0, {"train.budget.usd", "train.epochs"},
+                 "train.budget.usd and train.epochs are both set, but each determines train.steps",
+                 "set only one of them");
   checks.accepts({"train.budget.type"}, [&] {
     const auto types = cost_model::find_accelerators("train.budget.type", t.budget.type);
     if (types.size() != 1)

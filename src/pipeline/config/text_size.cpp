@@ -18,6 +18,7 @@
 #include "pipeline/config/recipe_paths.h"
 #include "text/readers/rows.h"
 #include "text/readers/sentences.h"
+#include "train/training_clock.h"
 
 namespace smelt::pipeline {
 namespace {
@@ -240,6 +241,7 @@ std::optional<double> training_examples(const Recipe& r) {
 
 std::optional<double> training_passes(const Recipe& r) try {
   const double dupe_factor = r.data.value("dupe_factor", 1.0);
+  if (r.train.seconds > 0) return std::nullopt;
   if (r.train.epochs > 0) return r.train.epochs * dupe_factor;
   const auto described = described_examples(r);
   const auto examples = described ? described : expected_examples(r);
@@ -262,6 +264,9 @@ std::string count_text(double value) {
 }
 
 std::string run_length_text(const Recipe& r) {
+  if (r.train.seconds > 0)
+    return str(train::hours_text(r.train.seconds), " of training in steps of ", r.train.batch_size,
+               " examples");
   const double examples =
       static_cast<double>(r.train.steps) * static_cast<double>(r.train.batch_size);
   std::string out =

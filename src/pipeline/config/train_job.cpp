@@ -39,6 +39,7 @@ ProgramFacts facts_of(const model::StepProgram& program, std::int64_t batch_size
 train::TrainJob train_job(const train::TrainConfig& t, model::Task task) {
   train::TrainJob job;
   job.config = train::step_config(t, task);
+  job.seconds = t.seconds;
   job.task = std::move(task);
   job.on = t;
   job.checkpoint = t.checkpoint;

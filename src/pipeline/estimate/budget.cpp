@@ -113,20 +113,11 @@ bool sets_steps(const Recipe& r) {
   const auto is_from_flag = [&](const char* field) { return r.origin({field}) == "--set"; };
   if (!r.is_set("train.steps")) return true;
   return !is_from_flag("train.steps") &&
-         (is_from_flag("train.budget.usd") || is_from_flag("train.budget.type") ||
-          is_from_flag("train.budget.spot"));
+         (is_from_flag("train.budget.usd") || is_from_flag("train.length") ||
+          is_from_flag("train.budget.type") || is_from_flag("train.budget.spot"));
 }
 
 }  // namespace
-
-cost_model::RunTime time_of(const PlanRow& row, std::int64_t steps) {
-  cost_model::RunWork work = row.work;
-  const auto before = static_cast<double>(std::max<std::int64_t>(1, work.steps));
-  const double during = work.evaluations - row.final_evaluations;
-  work.evaluations = row.final_evaluations + during * static_cast<double>(steps) / before;
-  work.steps = steps;
-  return cost_model::run_seconds(row.type, *row.form().step, work, row.scored, row.longest_run);
-}
 
 std::optional<std::int64_t> steps_within(const PlanRow& row, double usd, bool spot) {
   if (!row.fits() || !cost_of(row, 1, spot)) return std::nullopt;
@@ -172,8 +163,10 @@ std::string budget_text(const Plan& plan, double usd, const Recipe& r) {
 
 std::optional<std::string> steps_of_budget_in(const std::string& file, const Recipe& r) {
   const FieldValues kept = recipe_file_fields(file);
-  if (!kept.contains("train.steps") || !kept.contains("train.budget.usd")) return std::nullopt;
-  for (const char* field : {"budget.usd", "budget.type", "budget.spot", "batch_size"})
+  if (!kept.contains("train.steps") ||
+      (!kept.contains("train.budget.usd") && !kept.contains("train.length")))
+    return std::nullopt;
+  for (const char* field : {"length", "budget.usd", "budget.type", "budget.spot", "batch_size"})
     if (!is_kept(kept, r, "train", field)) return std::nullopt;
   // The cost of a step depends on the model and the examples. Strings, such as paths, may differ.
   for (const char* section : {"model", "data"})

@@ -15,8 +15,6 @@ namespace smelt::pipeline {
 // on-demand or spot price, rounded down to three digits. 0 if the budget does not cover the
 // startup. nullopt if the step does not fit in the devices' memory or the type has no such price.
 std::optional<std::int64_t> steps_within(const PlanRow& row, double usd, bool spot);
-// Returns the time of the row's run with another number of steps.
-cost_model::RunTime time_of(const PlanRow& row, std::int64_t steps);
 
 // Describes what each type of a plan achieves for `usd` dollars: steps, passes over the text, hours
 // and dollars with their range, the date of the price, and which type to choose. `passes(steps)`

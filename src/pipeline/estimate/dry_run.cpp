@@ -238,7 +238,7 @@ void add_program(const Recipe& r, const cost_model::Accelerator* on, Lines& line
                                                                            " word pieces at most)")
                                                                      : ""));
   lines.add("steps", run_length_text(r));
-  lines.add("operations", scientific(examples * p.flops_per_example, 2));
+  if (r.train.seconds == 0) lines.add("operations", scientific(examples * p.flops_per_example, 2));
   if (const std::string remark = unknown_epochs_remark(r); !remark.empty())
     lines.add("epochs", remark);
   if (!has_devices(r)) return add_absent(r, on, lines);
@@ -306,9 +306,10 @@ DryRun dry_run(const Recipe& recipe, const Beginning& beginning,
   const Recipe r = with_existing_size(recipe);
   if (const std::string given = given_vocabulary(r); !given.empty())
     warn_about_ignored_size(r, given, r.vocab.size);
-  train::warn_of_warmup(
-      model::make_schedule(r.train.schedule, r.train.optimizer.learning_rate, r.train.steps),
-      model::make_optimizer(r.train.optimizer, r.type->name), recipe_field);
+  if (r.train.seconds == 0)
+    train::warn_of_warmup(
+        model::make_schedule(r.train.schedule, r.train.optimizer.learning_rate, r.train.steps),
+        model::make_optimizer(r.train.optimizer, r.type->name), recipe_field);
   Lines lines;
   add_fields(r, lines);
   add_inputs(r, lines);

@@ -1,6 +1,7 @@
 #include "pipeline/estimate/plan_recipe.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "base/error.h"
@@ -137,7 +138,8 @@ class Planner {
     row.packing = run.packing;
     row.packed_time = run.packed_time;
     row.flops *= row.packed_time;
-    row.work.steps = run.job.config.schedule.total_steps;
+    row.seconds = run.job.seconds;
+    row.work.steps = row.seconds > 0 ? 1 : run.job.config.schedule.total_steps;
     row.work.save_every = run.job.checkpoint.save_interval_steps;
     row.work.save_minutes = run.job.checkpoint.save_interval_minutes;
     if (run.evaluation && run.evaluation->examples) {
@@ -342,6 +344,31 @@ class Planner {
   std::size_t done_ = 0, asked_ = 0;
 };
 
+// Returns the work of the row's run with another number of steps.
+cost_model::RunWork work_of(const PlanRow& row, std::int64_t steps) {
+  cost_model::RunWork work = row.work;
+  const auto before = static_cast<double>(std::max<std::int64_t>(1, work.steps));
+  const double during = work.evaluations - row.final_evaluations;
+  work.evaluations = row.final_evaluations + during * static_cast<double>(steps) / before;
+  work.steps = steps;
+  return work;
+}
+
+// Returns the time of a run whose length is a time: only its number of steps is uncertain.
+cost_model::RunTime exact_time(cost_model::RunTime time) {
+  for (cost_model::Estimate* e : {&time.seconds, &time.spot_seconds}) e->low = e->high = e->likely;
+  return time;
+}
+
+// Sets the number of steps of a run whose length is a time, evaluations and saves included.
+void set_steps_of_time(PlanRow& row) {
+  if (row.seconds == 0) return;
+  constexpr std::int64_t kMany = 1'000'000;
+  const auto likely = [&](std::int64_t steps) { return time_of(row, steps).seconds.likely; };
+  const double step = (likely(kMany) - likely(0)) / static_cast<double>(kMany);
+  row.work = work_of(row, std::max<std::int64_t>(1, std::llround(row.seconds / step)));
+}
+
 // Returns the cost that a plan compares: the spot price, or else the on-demand price.
 std::optional<double> lowest_cost(const PlanRow& row) {
   if (row.cost.spot) return row.cost.spot->likely;
@@ -362,6 +389,11 @@ void choose(Plan& plan) {
 }
 
 }  // namespace
+
+cost_model::RunTime time_of(const PlanRow& row, std::int64_t steps) {
+  return cost_model::run_seconds(row.type, *row.form().step, work_of(row, steps), row.scored,
+                                 row.longest_run);
+}
 
 std::pair<std::string, cost_model::Estimate> calibration(const std::string& run,
                                                          const cost_model::TpuCompiles& compiles) {
@@ -401,8 +433,10 @@ Plan plan_run(const PlanJob& job, const cost_model::TpuCompiles& compiles,
   const auto finish = [&](PlanRow& row) {
     if (!row.fits()) return;
     row.price = prices.find(row.type.generation, job.region);
+    set_steps_of_time(row);
     row.time =
         cost_model::run_seconds(row.type, *row.form().step, row.work, row.scored, row.longest_run);
+    if (row.seconds > 0) row.time = exact_time(row.time);
     row.cost = cost_model::run_cost(row.type, row.time, row.price);
   };
   Plan plan{.rows = Planner(job, compiles, callbacks).rows(finish), .cheapest = {}, .fastest = {}};

@@ -88,6 +88,7 @@ struct PlanRow {
   double parameter_bytes = 0, slot_bytes = 0;  // per device
   cost_model::Estimate factor;  // measured divided by estimated step time, for step_seconds()
   double longest_run = 1;       // factor of the run time's upper bound, for run_seconds()
+  double seconds = 0;  // length of the run if it is a time, from which the plan computes work.steps
   cost_model::RunWork work;
   double final_evaluations = 0;  // number of work.evaluations that come after training
   std::optional<cost_model::Compiled> evaluation;  // evaluation batch, with the variant `best`
@@ -110,6 +111,9 @@ struct PlanRow {
   double share_of_peak() const;
   double memory() const { return type.memory; }  // bytes per device
 };
+
+// Returns the time of the row's run with another number of steps.
+cost_model::RunTime time_of(const PlanRow& row, std::int64_t steps);
 
 struct Plan {
   std::vector<PlanRow> rows;  // in the order of the types

@@ -179,6 +179,9 @@ std::string price_words(const PlanRow& row, std::string_view now) {
 }
 
 std::string run_words(const PlanRow& row) {
+  if (row.seconds > 0)
+    return str("  run        ", time_words(row.time.seconds.likely), ", about ", row.work.steps,
+               " steps: the length of the run is a time\n");
   const cost_model::Estimate steps = row.form().step->times(static_cast<double>(row.work.steps));
   return str("  run        ", time_words(row.time.seconds.low), " to ",
              time_words(row.time.seconds.high), ", its steps ", time_words(steps.low), " to ",

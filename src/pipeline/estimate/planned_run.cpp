@@ -78,11 +78,16 @@ PlannedRun planned_run(const Recipe& recipe) {
   std::vector<std::string> unknown{unknown_epochs_remark(r), missing};
   std::erase(unknown, "");
   PlannedRun out{.job = *r.program->job, .evaluation = {}, .unknown = join(unknown, "\n")};
+  // The plan computes the number of steps of a run whose length is a time.
+  const std::int64_t steps = r.train.seconds > 0 ? 1 : r.train.steps;
+  const bool repeats = r.eval.every > 0;
   if (r.ready.records.empty() || !r.ready.heldout.empty())
     out.evaluation = {
         .batch = r.eval.batch_size,
         .passes = r.eval.passes,
-        .times = 1 + (r.eval.every > 0 ? static_cast<double>(r.train.steps / r.eval.every) : 0),
+        .times = 1 + (!repeats              ? 0
+                      : r.train.seconds > 0 ? 1 / static_cast<double>(r.eval.every)
+                                            : static_cast<double>(steps / r.eval.every)),
         .examples = planned_held_out(r)};
   add_packing(r, out);
   return out;

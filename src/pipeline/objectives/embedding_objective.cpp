@@ -78,9 +78,9 @@ FieldValues embedding_preset(const FieldValues& set) {
       if (set.contains(other)) return;
     out.emplace(field, value);
   };
-  add("train.epochs", "1", {"train.epochs", "train.steps", "train.tokens", "train.budget.usd"});
+  add("train.epochs", "1", {"train.epochs", "train.steps", "train.length", "train.budget.usd"});
   add("train.schedule.warmup_ratio", "0.1",
-      {"train.schedule.warmup_ratio", "train.schedule.warmup_steps"});
+      {"train.schedule.warmup_ratio", "train.schedule.warmup_steps", "train.schedule.warmup"});
   add("train.optimizer.learning_rate", "2e-5", {"train.optimizer.learning_rate"});
   return out;
 }

@@ -19,6 +19,7 @@
 #include "pipeline/config/kept_recipe.h"
 #include "pipeline/config/recipe_checks.h"
 #include "pipeline/config/recipe_sections.h"
+#include "pipeline/config/run_length.h"
 #include "pipeline/objectives/compress_checks.h"
 #include "pipeline/objectives/objective_registry.h"
 #include "pjrt/hardware.h"
@@ -316,7 +317,7 @@ const std::map<std::string_view, std::string_view> kNamesElsewhere{
     {"validation_file", "data.validation"},
     {"test_file", "data.test"}};
 
-// Former names of the fields of train:, before it had nested sections.
+// Former names of fields of train:.
 const std::map<std::string_view, std::string_view> kFormerNames{
     {"adafactor_clip", "optimizer.adafactor_clip"},
     {"adafactor_exponent", "optimizer.adafactor_exponent"},
@@ -364,6 +365,7 @@ const std::map<std::string_view, std::string_view> kFormerNames{
     {"schedule", "schedule.type"},
     {"slot_rules", "optimizer.slot_rules"},
     {"sparsity", "pruning.sparsity"},
+    {"tokens", "length"},
     {"spike_action", "loss_spike.action"},
     {"spike_sigmas", "loss_spike.sigmas"},
     {"spike_window", "loss_spike.window"},
@@ -498,6 +500,7 @@ Recipe recipe_of_settings(Settings settings, const std::string& path, bool anew)
   recipe.model = recipe.sections["model"];
   recipe.data = recipe.sections["data"];
   set_vocabulary_type(recipe);
+  set_run_length(recipe);
   check_sections(recipe);
   check_compress(recipe);
   recipe.type->check(recipe);

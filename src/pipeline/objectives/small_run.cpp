@@ -11,7 +11,7 @@ namespace smelt::pipeline {
 namespace {
 
 constexpr std::int64_t kSmallSteps = 300, kSmallBatch = 32;
-constexpr std::array kOtherLengths{"train.epochs=0", "train.tokens=0", "train.budget.usd=0"};
+constexpr std::array kOtherLengths{"train.epochs=0", "train.length=", "train.budget.usd=0"};
 
 // Returns small values for the size fields of all types of models.
 const std::map<std::string, std::string>& small_sizes() {
@@ -34,9 +34,9 @@ const std::map<std::string, std::string>& small_sizes() {
 // contradict these fields. Call it before add_small_steps(), which overrides the user's steps.
 std::vector<std::string> without_users(const Recipe& r, std::vector<std::string> settings) {
   static const std::map<std::string, std::vector<std::string>> kContradicted{
-      {"train.schedule.warmup_ratio", {"train.schedule.warmup_steps"}},
+      {"train.schedule.warmup_ratio", {"train.schedule.warmup_steps", "train.schedule.warmup"}},
       {"train.schedule.decay_ratio",
-       {"train.schedule.decay_steps", "train.schedule.decay_to_step"}}};
+       {"train.schedule.decay_steps", "train.schedule.decay_to_step", "train.schedule.decay"}}};
   const auto is_users = [&](const std::string& field) { return r.origin({field}) == "--set"; };
   std::erase_if(settings, [&](const std::string& setting) {
     const std::string field = setting.substr(0, setting.find('='));
@@ -66,6 +66,8 @@ std::vector<std::string> all_settings(const Recipe& r) {
                                "train.gradient_accumulation_steps=1",
                                "train.parallelism.shard_optimizer_state=false",
                                "train.precision.compute=f32",
+                               "train.schedule.warmup=",
+                               "train.schedule.decay=",
                                "train.schedule.warmup_ratio=0.1",
                                "train.schedule.decay_ratio=0",
                                "train.schedule.decay_to_step=0",

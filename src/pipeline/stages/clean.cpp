@@ -30,9 +30,10 @@ std::uint64_t bytes_below(const std::string& path) {
   return bytes;
 }
 
-// Returns whether training has ended, at its last step or by early stopping.
+// Returns whether training has ended, at its last step or by early stopping. `steps` is 0 if the
+// length of the run is a time.
 bool has_ended(const std::string& model_dir, std::int64_t newest, std::int64_t steps) {
-  if (newest >= steps) return true;
+  if (steps > 0 && newest >= steps) return true;
   if (!io::exists(io::join_path(model_dir, evaluation::kMetricsFile))) return false;
   const evaluation::RunRecord run = evaluation::read_run(model_dir);
   return run.end && run.end->value("why", "") == "done" && run.step == newest && run.of == steps;
@@ -46,7 +47,8 @@ class Finder {
 
   std::vector<Leftover> found() {
     const auto newest = checkpoint::latest_checkpoint(paths_.model_dir);
-    const bool is_done = newest && has_ended(paths_.model_dir, *newest, recipe_.train.steps);
+    const bool is_done = newest && has_ended(paths_.model_dir, *newest,
+                                             recipe_.train.seconds > 0 ? 0 : recipe_.train.steps);
     if (newest) older_checkpoints(*newest, is_done);
     const bool spare = is_done && recipe_.type->reads_text() && can_make_text_again(recipe_);
     for (const std::string& path : {io::parent_path(paths_.train_text), data_folder()})

@@ -175,7 +175,7 @@ class RecipeFollower {
     execution::follow_checkpoints(
         {.model_dir = model_dir_,
          .folder = io::join_path(model_dir_, "eval"),
-         .last_step = recipe_.train.steps,
+         .last_step = is_timed() ? std::nullopt : std::optional(recipe_.train.steps),
          // Polling interval; requests to a remote store cost money.
          .seconds = io::is_remote(model_dir_) ? 15.0 : 1.0,
          .newest = [&] { return newest_evaluated(); },
@@ -185,10 +185,14 @@ class RecipeFollower {
   }
 
  private:
+  // Whether the length of the run is a time, so that its last step is unknown.
+  bool is_timed() const { return recipe_.train.seconds > 0; }
+
   std::optional<std::int64_t> newest_evaluated() {
     for (const evaluation::Record& record : stored_evaluations(model_dir_))
       marks_[evaluated_step(record)] = record.value("checkpoint", "");
-    log_info("eval: following {} to step {}", model_dir_, recipe_.train.steps);
+    log_info("eval: following {} {}", model_dir_,
+             is_timed() ? std::string("to its end") : str("to step ", recipe_.train.steps));
     return marks_.empty() ? std::nullopt : std::optional(marks_.rbegin()->first);
   }
 

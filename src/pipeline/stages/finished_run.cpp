@@ -12,7 +12,9 @@
 #include "pipeline/config/epochs.h"
 #include "pipeline/config/kept_recipe.h"
 #include "pipeline/config/recipe_paths.h"
+#include "pipeline/config/run_length.h"
 #include "train/initial_state.h"
+#include "train/training_clock.h"
 
 namespace smelt::pipeline {
 namespace {
@@ -44,6 +46,9 @@ bool is_trained_to_the_end(const Recipe& r, const checkpoint::SavedState& saved)
   const bool is_patience_exhausted =
       r.train.early_stopping.patience > 0 &&
       saved.state.value(train::kSinceBest, std::int64_t{0}) >= r.train.early_stopping.patience;
+  if (r.train.seconds > 0)
+    return saved.state.value(train::kTrainedSeconds, 0.0) >= r.train.seconds ||
+           is_patience_exhausted;
   return saved.step == r.train.steps || (saved.step < r.train.steps && is_patience_exhausted);
 }
 
@@ -87,8 +92,7 @@ std::string hint_of_changes(const Recipe& r, const std::vector<std::string>& cha
   return str("to continue training with them, add --set ",
              by_patience
                  ? str("train.early_stopping.patience=", 2 * r.train.early_stopping.patience)
-             : r.train.epochs > 0 ? str("train.epochs=", 2 * r.train.epochs)
-                                  : str("train.steps=", 2 * r.train.steps),
+                 : doubled_length(r, r.train.steps),
              "; for a new model, add --set out=FOLDER");
 }
 
@@ -102,8 +106,12 @@ void check_finished_run_keeps_settings(const Recipe& given) {
   if (!is_trained_to_the_end(r, *saved)) return;
   const auto changes = changes_of_training(r);
   if (changes.empty()) return;
-  const bool by_patience = saved->step < r.train.steps;
-  throw UsageError(str("run: ", r.out, " is finished at step ", saved->step, " of ", r.train.steps,
+  const bool by_time = r.train.seconds > 0;
+  const bool by_patience = by_time
+                               ? saved->state.value(train::kTrainedSeconds, 0.0) < r.train.seconds
+                               : saved->step < r.train.steps;
+  throw UsageError(str("run: ", r.out, " is finished at step ", saved->step,
+                       by_time ? std::string() : str(" of ", r.train.steps),
                        ", so these settings would have no effect: ", join(changes, "; ")),
                    hint_of_changes(r, changes, by_patience));
 }

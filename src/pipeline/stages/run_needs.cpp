@@ -24,9 +24,10 @@ namespace {
 // keep_period keeps forever.
 double checkpoints_at_most(const Recipe& r) {
   const train::CheckpointOptions& c = r.train.checkpoint;
-  const std::int64_t steps = r.train.steps;
+  const bool by_time = r.train.seconds > 0;  // the number of steps is unknown
+  const std::int64_t steps = by_time ? 0 : r.train.steps;
   const std::int64_t saved =
-      c.save_interval_minutes > 0 ? c.max_to_keep : steps / c.save_interval_steps + 1;
+      by_time || c.save_interval_minutes > 0 ? c.max_to_keep : steps / c.save_interval_steps + 1;
   const std::int64_t for_ever = c.keep_period > 0 ? steps / c.keep_period : 0;
   const bool rolls_back = r.train.loss_spike.action == model::SpikeAction::rewind;
   return static_cast<double>(std::min(c.max_to_keep, saved)) + 1 + static_cast<double>(for_ever) +

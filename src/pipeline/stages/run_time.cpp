@@ -8,6 +8,7 @@
 #include "pipeline/stages/run_needs.h"
 #include "pjrt/client.h"
 #include "pjrt/measured_speed.h"
+#include "train/training_clock.h"
 
 namespace smelt::pipeline {
 namespace {
@@ -28,6 +29,8 @@ constexpr double kShareOfProducts = 0.4;
 
 std::string time_text(const Recipe& r) {
   if (!r.program->step) return "not known before the data are made";
+  if (r.train.seconds > 0)
+    return str(train::hours_text(r.train.seconds), " of training, evaluations and saves included");
   if (r.train.device != "cpu") return "not known before the first steps";
   const double operations = static_cast<double>(r.train.steps) *
                             static_cast<double>(r.train.batch_size) * r.program->flops_per_example;

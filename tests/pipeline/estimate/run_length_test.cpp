@@ -1,12 +1,16 @@
 // Tests of the length of a run in passes, tokens and dollars, and of starter recipes.
+#include "pipeline/config/run_length.h"
+
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 
 #include "base/json.h"
+#include "checkpoint/storage/checkpoint.h"
 #include "io/filesystem/file.h"
 #include "pipeline/config/recipe_checks.h"
+#include "pipeline/config/recipe_paths.h"
 #include "pipeline/config/text_size.h"
 #include "pipeline/estimate/advise.h"
 #include "pipeline/estimate/budget.h"
@@ -76,19 +80,149 @@ TEST_F(RunLength, PlansReadFromTheExamplesHowMuchTimePackingSaves) {
   EXPECT_THAT(after.packing, HasSubstr("on: 16 examples of a step fit into "));
 }
 
-TEST_F(RunLength, TokensSetTheSteps) {
-  EXPECT_EQ(recipe({"train.tokens=6.4e3"}).train.steps, 100);  // of 4 x 16
-  EXPECT_THAT(run_length_text(recipe({"train.tokens=6.4e3"})),
+TEST(RunLengthText, IsParsedWithItsUnit) {
+  const auto parsed = [](const char* text) {
+    const pipeline::RunLength length = parse_run_length("f", text);
+    return std::pair(length.value, length.unit);
+  };
+  using enum LengthUnit;
+  EXPECT_EQ(parsed("30000 steps"), std::pair(3e4, steps));
+  EXPECT_EQ(parsed("30k steps"), std::pair(3e4, steps));
+  EXPECT_EQ(parsed("2.5 epochs"), std::pair(2.5, epochs));
+  EXPECT_EQ(parsed("3B tokens"), std::pair(3e9, tokens));
+  EXPECT_EQ(parsed("3e9tokens"), std::pair(3e9, tokens));
+  EXPECT_EQ(parsed("24 h"), std::pair(86400.0, seconds));
+  EXPECT_EQ(parsed("90 min"), std::pair(5400.0, seconds));
+  EXPECT_EQ(parsed("2 days"), std::pair(172800.0, seconds));
+  EXPECT_EQ(parsed("$20"), std::pair(20.0, dollars));
+  EXPECT_EQ(parsed("20 dollars"), std::pair(20.0, dollars));
+  EXPECT_EQ(parsed("2 %"), std::pair(2.0, percent));
+  for (const char* text :
+       {"30000 steps", "2.5 epochs", "3e+09 tokens", "24 hours", "90 minutes", "20 dollars", "2 %"})
+    EXPECT_EQ(run_length_words(parse_run_length("f", text)), text);
+  const auto refusal = [](const char* text) {
+    return error_of<UsageError>([&] { (void)parse_run_length("train.length", text); });
+  };
+  EXPECT_EQ(refusal("30000"),
+            "train.length: '30000' has no unit\n  hint: write it as 30000 steps, 3 epochs, 3B "
+            "tokens, 24 hours or 20 dollars");
+  EXPECT_THAT(refusal("-3 steps"), HasSubstr("'-3 steps' is not a length with a unit"));
+  EXPECT_THAT(refusal("3 weeks"), HasSubstr("'3 weeks' has an unknown unit, 'weeks'"));
+  EXPECT_THAT(refusal("$3 steps"), HasSubstr("has an unknown unit, '$steps'"));
+  EXPECT_THAT(refusal("3M hours"), HasSubstr("'3M hours' has k, M or B before its unit"));
+  EXPECT_THAT(refusal("1e99 steps"), HasSubstr("'1e99 steps' is too long"));
+  EXPECT_THAT(refusal("101 %"), HasSubstr("'101 %' is more than the run"));
+}
+
+TEST_F(RunLength, ALengthWithItsUnitSetsTheSteps) {
+  EXPECT_EQ(recipe({"train.length=6.4k tokens"}).train.steps, 100);  // of 4 x 16
+  EXPECT_THAT(run_length_text(recipe({"train.length=6.4k tokens"})),
               HasSubstr("100 steps of 4: 400 examples, 6400 tokens, about "));
-  EXPECT_THAT(
-      error_of<UsageError>([&] { recipe({"train.tokens=100", "train.epochs=1"}); }),
-      HasSubstr("train.epochs and train.tokens are both set, but each determines train.steps"));
-  EXPECT_THAT(error_of<UsageError>([&] { recipe({"train.tokens=100", "train.steps=7"}); }),
-              HasSubstr("train.steps is ignored, because train.tokens is 100 and replaces it"));
-  EXPECT_THAT(error_of<UsageError>([&] { recipe({"train.budget.usd=5", "train.epochs=1"}); }),
-              HasSubstr("train.budget.usd is set with train.epochs or train.tokens"));
+  EXPECT_EQ(recipe({"train.length=6401 tokens"}).train.steps, 101);
+  EXPECT_EQ(recipe({"train.length=7 steps"}).train.steps, 7);
+  EXPECT_EQ(recipe({"train.length=10 epochs"}).train.steps,
+            recipe({"train.epochs=10"}).train.steps);
+  EXPECT_EQ(recipe({"train.length=$20"}).train.budget.usd, 20);
+  EXPECT_EQ(doubled_length(recipe({"train.length=24 h"}), 0), "train.length='48 hours'");
+  EXPECT_EQ(doubled_length(recipe({}), 20), "train.steps=40");
+  const auto refusal = [&](const std::vector<std::string>& settings) {
+    return error_of<UsageError>([&] { recipe(settings); });
+  };
+  EXPECT_THAT(refusal({"train.length=100 tokens", "train.epochs=1"}),
+              HasSubstr("train.length and train.epochs are both set, but each determines"));
+  EXPECT_THAT(refusal({"train.length=100 tokens", "train.budget.usd=1"}),
+              HasSubstr("train.length and train.budget.usd are both set"));
+  EXPECT_THAT(refusal({"train.length=100 tokens", "train.steps=7"}),
+              HasSubstr("train.steps is ignored, because train.length is 100 tokens and replaces "
+                        "it\n  hint: also give --set train.length=, or change train.length"));
+  EXPECT_THAT(refusal({"train.length=2 %"}), HasSubstr("'2 %' is not a length of a run"));
+  EXPECT_THAT(refusal({"train.length=0 steps"}), HasSubstr("'0 steps' is not a length of a run"));
+  EXPECT_THAT(refusal({"train.tokens=100"}), HasSubstr("did you mean 'train.length'?"));
+  EXPECT_THAT(refusal({"train.budget.usd=5", "train.epochs=1"}),
+              HasSubstr("train.budget.usd and train.epochs are both set"));
   EXPECT_THAT(error_of<UsageError>([&] { recipe({"train.budget.type=v9-8"}); }),
               HasSubstr("train.budget.type: 'v9-8' is not a known TPU or GPU type"));
+}
+
+TEST_F(RunLength, WarmupAndDecayAreLengthsOrSharesOfTheRun) {
+  const auto schedule = [&](std::vector<std::string> settings) {
+    settings.insert(settings.end(), {"train.schedule.type=wsd", "train.schedule.warmup_ratio=0"});
+    const Recipe r = recipe(settings);
+    return std::vector<std::int64_t>{r.train.schedule.warmup_steps, r.train.schedule.decay_steps,
+                                     train::schedule_length(r.train)};
+  };
+  const auto of = [](std::int64_t warmup, std::int64_t decay, std::int64_t length) {
+    return std::vector{warmup, decay, length};
+  };
+  EXPECT_EQ(schedule({"train.length=6400 tokens", "train.schedule.warmup=640 tokens",
+                      "train.schedule.decay=25 %"}),
+            of(10, 25, 100));
+  EXPECT_EQ(
+      schedule({"train.steps=100", "train.schedule.warmup=7 steps", "train.schedule.decay=93 %"}),
+      of(7, 93, 100));
+  // The steps of a budget are stored in the recipe.
+  EXPECT_EQ(schedule({"train.length=20 dollars", "train.steps=100",
+                      "train.schedule.warmup=1 dollar", "train.schedule.decay=$5"}),
+            of(5, 25, 100));
+  EXPECT_EQ(
+      schedule({"train.length=2 hours", "train.schedule.warmup=30 s", "train.schedule.decay=50 %"}),
+      of(30'000, 3'600'000, 7'200'000));
+  EXPECT_EQ(schedule({"train.length=2 hours", "train.schedule.decay=30 min"}),
+            of(72'000, 1'800'000, 7'200'000));  // 1 % of warm-up
+  EXPECT_EQ(recipe({"train.length=2 epochs", "train.schedule.warmup=1 epoch"})
+                .train.schedule.warmup_steps,
+            std::llround(*training_examples(recipe()) / 4));
+}
+
+TEST_F(RunLength, RejectsWarmupAndDecayThatDoNotFitTheLength) {
+  const auto refusal = [&](std::vector<std::string> settings) {
+    settings.insert(settings.begin(), "train.schedule.type=wsd");
+    return error_of<UsageError>([&] { recipe(settings); });
+  };
+  const std::string hours = "train.length=2 hours", decay = "train.schedule.decay=5 %";
+  EXPECT_THAT(refusal({hours, decay, "train.schedule.warmup=10 steps"}),
+              HasSubstr("train.schedule.warmup is 10 steps, but train.length is 2 hours\n  hint: "
+                        "give both in hours, or train.schedule.warmup as a share: 2 %"));
+  EXPECT_THAT(refusal({"train.steps=100", "train.schedule.decay=1 h"}),
+              HasSubstr("train.schedule.decay is 1 h, but the length of the run is not a time"));
+  EXPECT_THAT(refusal({"train.steps=100", "train.schedule.decay=$1"}),
+              HasSubstr("train.schedule.decay is $1, but the length of the run is not in dollars"));
+  EXPECT_THAT(refusal({decay, "train.schedule.decay_ratio=0.1"}),
+              HasSubstr("train.schedule.decay and train.schedule.decay_ratio are both set"));
+  EXPECT_THAT(
+      refusal({decay, "train.schedule.decay_steps=4"}),
+      HasSubstr("train.schedule.decay_steps is ignored, because train.schedule.decay is 5 %"));
+  EXPECT_THAT(
+      refusal({"train.steps=100", "train.schedule.warmup=60 %", "train.schedule.decay=42 %"}),
+      HasSubstr("train.schedule.decay 42 % and the warm-up before it (60 %) are longer than "
+                "the run\n  hint: shorten one of them, or train longer"));
+  EXPECT_THAT(refusal({"train.schedule.type=linear", decay}),
+              HasSubstr("train.schedule.decay is set, but train.schedule.type linear does not"));
+  EXPECT_THAT(refusal({hours, "train.schedule.decay_steps=7"}),
+              HasSubstr("train.schedule.decay_steps is set, but train.length is 2 hours"));
+  EXPECT_THAT(refusal({hours, decay, "train.pruning.sparsity=0.5"}),
+              HasSubstr("train.pruning.sparsity needs a number of steps, but train.length is 2 "
+                        "hours\n  hint: remove train.pruning.sparsity, or give train.length in"));
+}
+
+TEST_F(RunLength, ARunOfAGivenTimeIsFinishedAfterIt) {
+  const auto timed = [&](const std::string& more) {
+    return recipe({"train.length=0.3 seconds", more});
+  };
+  EXPECT_EQ(run_length_text(timed("track.fill=")),
+            "0.3 seconds of training in steps of 4 examples");
+  EXPECT_THAT(dry_run_text(timed("track.fill=")), HasSubstr("0.3 seconds of training"));
+  run_recipe(timed("track.fill="));
+  const std::string model = RecipePaths(recipe()).model_dir;
+  const auto last = checkpoint::latest_checkpoint(model);
+  ASSERT_TRUE(last);
+  run_recipe(timed("track.fill="));
+  EXPECT_EQ(checkpoint::latest_checkpoint(model), last);
+  EXPECT_THAT(error_of<UsageError>([&] { run_recipe(timed("train.ema_decay=0.5")); }),
+              AllOf(HasSubstr(str("is finished at step ", *last,
+                                  ", so these settings would have no "
+                                  "effect: train.ema_decay was 0.0, is 0.5")),
+                    HasSubstr("--set train.length='0.6 seconds'")));
 }
 
 // A v3-8 with a step of a tenth of a second.
@@ -205,7 +339,7 @@ TEST_F(RunLength, ASmallRunKeepsTheUsersSettings) {
 TEST_F(RunLength, ASmallRunUsesTheUsersStepsInsteadOfEpochs) {
   std::vector<std::string> settings{"train.steps=4"};
   add_step_settings(settings);
-  const std::vector<std::string> expected{"train.epochs=0", "train.tokens=0", "train.budget.usd=0",
+  const std::vector<std::string> expected{"train.epochs=0", "train.length=", "train.budget.usd=0",
                                           "train.steps=4"};
   EXPECT_EQ(settings, expected);
   std::vector<std::string> others{"train.epochs=2"};

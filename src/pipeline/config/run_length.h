@@ -1,0 +1,37 @@
+// Lengths with units: how long a run, its warm-up and its decay take (train.length,
+// train.schedule.warmup, train.schedule.decay).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "pipeline/config/recipe.h"
+
+namespace smelt::pipeline {
+
+enum class LengthUnit { steps, epochs, tokens, seconds, dollars, percent };
+
+struct RunLength {
+  double value = 0;
+  LengthUnit unit = LengthUnit::steps;
+};
+
+// Parses "30000 steps", "2.5 epochs", "3B tokens", "3e9 tokens", "24 hours", "90 min", "$20",
+// "20 dollars" or "2 %". Throws UsageError, which begins with `field`, for other text.
+RunLength parse_run_length(const std::string& field, const std::string& text);
+// Formats a length so that parse_run_length() reads it.
+std::string run_length_words(const RunLength& length);
+
+// Sets train.steps, epochs, tokens, seconds or budget.usd from train.length. Throws UsageError if
+// it is not a length, or if it contradicts other fields.
+void set_run_length(Recipe& recipe);
+// Returns the setting with which a finished run trains for twice as long:
+// "train.length='48 hours'". `steps` is the number of steps if train.steps determines it.
+std::string doubled_length(const Recipe& recipe, std::int64_t steps);
+
+// Converts train.schedule.warmup and decay to the units of the schedule (train::schedule_length()).
+// `epoch` is the number of steps of a pass over the examples; nullopt if it is unknown, which
+// leaves a length in epochs unconverted. Throws UsageError if the schedule is longer than the run.
+void convert_schedule(Recipe& recipe, std::optional<double> epoch);
+
+}  // namespace smelt::pipeline
