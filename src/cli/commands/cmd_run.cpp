@@ -40,6 +40,10 @@ void print_next_commands(const pipeline::Recipe& recipe) {
   if (inference.fill_mask)
     std::cout << "  smelt fill " << out << " --text 'a text with a [MASK]'\n";
   if (inference.detect) std::cout << "  smelt detect " << out << " --text 'a text'\n";
+  for (const auto& [command, part] : inference.exported)
+    std::cout << "  smelt " << command << " "
+              << quoted(io::join_path(pipeline::RecipePaths(recipe).hugging_face, part))
+              << " --text 'a text" << (command == "fill" ? " with a [MASK]" : "") << "'\n";
   if (inference.generate)
     std::cout << "  smelt generate " << out << " --text 'a text"
               << (recipe.type->reads_text() ? " with an <extra_id_0>" : "") << "'\n";

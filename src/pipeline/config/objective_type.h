@@ -75,6 +75,8 @@ struct InferenceJobs {
   std::function<execution::ClassifyJob(const checkpoint::StoredModel&)> classify = {};
   std::function<execution::GenerateJob(const checkpoint::StoredModel&)> generate = {};
   std::function<EvaluateTextJob(const checkpoint::StoredModel&)> evaluate_text = {};
+  // For a run of two models: commands that need one of them, and its folder in the exported folder.
+  std::map<std::string, std::string> exported = {};
 };
 
 // Only name, help, model, data, make_examples and task are required.

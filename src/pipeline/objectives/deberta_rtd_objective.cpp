@@ -86,6 +86,7 @@ ObjectiveType deberta_rtd_objective() {
   type.baseline = {.measure = "disc_accuracy",
                    .of = "always_original_accuracy",
                    .meaning = "calling every token original"};
+  type.inference.exported = {{"detect", "discriminator"}, {"fill", "generator"}};
   type.export_folder = [](const Recipe& r, const std::string& folder) {
     export_family("deberta", io::config_json(finished_rtd(r).model), r, folder);
   };

@@ -125,6 +125,10 @@ void check_task(InferenceTask task, const ObjectiveType& type,
                 const checkpoint::StoredModel* model) {
   const TaskWords& words = words_of(task);
   if (words.makes(type.inference, model)) return;
+  if (const auto part = type.inference.exported.find(std::string(words.command));
+      part != type.inference.exported.end())
+    throw UsageError(str(words.command, ": a run of type ", type.name, " trains two models"),
+                     str("use the ", part->second, " in its folder huggingface/", part->second));
   throw UsageError(str(words.command, ": a model of type ", type.name,
                        model != nullptr ? in_brackets(model->architecture) : "", " ", words.lacks),
                    std::string(words.hint));

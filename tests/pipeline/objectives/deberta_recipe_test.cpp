@@ -142,6 +142,10 @@ TEST_F(DebertaRecipe, TrainsOnReplacedTokensResumesAndFineTunesTheDiscriminator)
             model::encoder_config_json(encoder_in(made + "/discriminator", "test")));
   PretrainedModel loaded = PretrainedModel::load(made + "/discriminator");
   EXPECT_GT(loaded.detect({"The river runs"})[0].size(), 2);
+  EXPECT_THAT(
+      error_of<UsageError>([&] { PretrainedModel::load(r.out, {.task = InferenceTask::detect}); }),
+      HasSubstr("detect: a run of type deberta_rtd trains two models\n  hint: use the "
+                "discriminator in its folder huggingface/discriminator"));
   EXPECT_EQ(PretrainedModel::load(made + "/generator").fill_mask({"[MASK]"}, 1).size(), 1);
 
   io::write_file(dir_.file("rows.tsv"),
