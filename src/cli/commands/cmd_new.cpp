@@ -41,7 +41,19 @@ void write_new(const std::string& path, const std::string& text) {
 }
 
 bool is_of_rows(const std::string& kind) {
-  return kind == "classify" || kind == "entities" || kind == "text_to_text";
+  return kind == "classify" || kind == "entities" || kind == "text_to_text" || kind == "embedding";
+}
+
+// Throws UsageError if the folder's model is of another family than the kind's.
+void check_family(const std::string& kind, const std::string& init, const std::string& family) {
+  const bool is_named = kind == "roberta" || kind == "modernbert" || kind == "deberta";
+  const std::string wanted = kind == "deberta" ? "deberta-v2" : kind;
+  if (!is_named || family.empty() || family == wanted ||
+      (kind == "roberta" && family == "xlm-roberta"))
+    return;
+  throw UsageError(str("--init: ", init, " is a model of type ", family, ", not ", wanted),
+                   family == "bert" ? "use `smelt new continue`"
+                                    : "name a folder of that type, or remove --init");
 }
 
 // Returns the size of the recipe's text, or nullopt if the text is not on this machine.
@@ -70,6 +82,7 @@ void take_init(pipeline::StarterRecipe& starter) {
   const Json sizes = Json::parse_or_discard(io::read_file(config, std::size_t{1} << 20));
   if (!sizes.is_object()) return;
   const std::int64_t positions = sizes.value("max_position_embeddings", std::int64_t{512});
+  check_family(starter.kind, starter.init, sizes.value("model_type", ""));
   starter.seq_length = static_cast<int>(std::clamp<std::int64_t>(positions, 8, starter.seq_length));
 }
 

@@ -138,6 +138,114 @@ std::string electra_text(const StarterRecipe& s) {
          device_fields(s) + "eval:\n" + eval_every_field(s);
 }
 
+// Returns the line of train.init_from. If no model is given, uses the example `folder` and adds a
+// comment on how to download `model`.
+std::string init_field(const StarterRecipe& s, const char* folder, const char* model) {
+  const char* comment = "a folder of the pre-trained model";
+  if (!s.init.empty()) return yaml_line("  init_from", quoted_text(s.init), comment);
+  return str("  # smelt hub download ", model, " --output ", folder, "\n",
+             yaml_line("  init_from", folder, comment));
+}
+
+// Returns the section vocab with a vocabulary of this type.
+std::string vocabulary_fields(const StarterRecipe& s, const char* type, const char* comment) {
+  return "vocab:\n" + yaml_line("  type", type, comment) +
+         vocabulary_size_field(s, s.size.hidden >= 512 ? 30000 : 8000);
+}
+
+// A recipe that pre-trains an encoder of a family, from scratch or from pretrained weights.
+struct FamilyStarter {
+  const char *title, *out;
+  const char* type;       // model.type
+  const char* init_type;  // model.type to continue from a Hugging Face folder
+  const char *vocabulary, *vocabulary_comment;
+  std::string sizes;  // lines of the section model
+  std::string optimizer, optimizer_comment;
+  std::string schedule;
+};
+
+std::string family_text(const StarterRecipe& s, const FamilyStarter& f) {
+  const bool fresh = s.init.empty();
+  std::string out = starter_head(s, fresh ? f.title : "Continued pre-training on your own text.",
+                                 fresh ? f.out : "my-continued") +
+                    text_fields(s);
+  if (fresh) out += vocabulary_fields(s, f.vocabulary, f.vocabulary_comment);
+  out += str(
+      "data:\n", yaml_line("  seq_length", str(s.seq_length), "tokens per example"), "model:\n",
+      fresh ? yaml_line("  type", f.type, "") + f.sizes
+            : yaml_line("  type", f.init_type, "its sizes and vocabulary are those of the weights"),
+      "train:\n");
+  if (!fresh) out += init_field(s, "", "");
+  out += length_fields(s, fresh ? "  epochs: 40                    # passes over the text\n"
+                                : "  epochs: 3                     # passes over the text\n");
+  if (fresh)
+    out += yaml_line("  optimizer", f.optimizer, f.optimizer_comment) +
+           yaml_line("  schedule", f.schedule, "or 300M tokens, 1000 steps");
+  else
+    out += learning_rate_field("5e-5", "lower than in pre-training") +
+           warmup_field("0.1", "share of the steps");
+  return out + packing_field() + device_fields(s) + "eval:\n" + eval_every_field(s);
+}
+
+bool is_narrow(const StarterRecipe& s) { return s.size.hidden < 512; }
+
+std::string roberta_text(const StarterRecipe& s) {
+  return family_text(
+      s, {.title = "A RoBERTa from your own text: a BERT with new masks in each step.",
+          .out = "my-roberta",
+          .type = "roberta",
+          .init_type = "roberta",
+          .vocabulary = "byte_bpe",
+          .vocabulary_comment = "as RoBERTa's: bytes, so that no text is unknown",
+          .sizes = encoder_fields(s),
+          .optimizer =
+              str("{learning_rate: ", s.size.hidden >= 768 ? "1e-4" : "5e-4", ", beta2: 0.98}"),
+          .optimizer_comment = "the paper's 6e-4 is for batches of 8000",
+          .schedule = "{type: linear, warmup: 5 %}"});
+}
+
+// ModernBERT's base and large models have more layers than BERT's.
+std::string modernbert_fields(const StarterRecipe& s) {
+  const int hidden = s.size.hidden;
+  const int layers = hidden == 768 ? 22 : hidden == 1024 ? 28 : s.size.layers;
+  return yaml_line("  hidden_size", str(hidden), str("this is size ", s.size.name)) +
+         yaml_line("  num_hidden_layers", str(layers), "every third attends to all tokens") +
+         yaml_line("  num_attention_heads", str(s.size.heads), "") +
+         yaml_line("  intermediate_size", str(hidden == 1024 ? 2624 : hidden * 3 / 2), "") +
+         yaml_line("  global_rope_theta", "10000", "160000 for more than 1024 tokens") +
+         (is_narrow(s) ? yaml_line("  initializer_range", "0.05", "0.02 is for wide models") : "");
+}
+
+std::string modernbert_text(const StarterRecipe& s) {
+  return family_text(s,
+                     {.title = "A ModernBERT from your own text: faster than a BERT on long texts.",
+                      .out = "my-modernbert",
+                      .type = "modernbert",
+                      .init_type = "modernbert",
+                      .vocabulary = "byte_bpe",
+                      .vocabulary_comment = "as ModernBERT's: bytes, so that no text is unknown",
+                      .sizes = modernbert_fields(s),
+                      .optimizer = str("{type: stable_adamw, learning_rate: ",
+                                       s.size.hidden >= 768 ? "3e-4" : "1e-3", ", beta2: 0.98}"),
+                      .optimizer_comment = "the paper's: 8e-4 for 4608",
+                      .schedule = "{type: wsd, warmup: 2 %, decay: 15 %, decay_type: sqrt}"});
+}
+
+std::string deberta_text(const StarterRecipe& s) {
+  return family_text(
+      s, {.title = "A DeBERTa-v3 from your own text, for fine-tuning: detects replaced tokens.",
+          .out = "my-deberta",
+          .type = "deberta_rtd",
+          .init_type = "deberta",
+          .vocabulary = "unigram",
+          .vocabulary_comment = "as DeBERTa-v3's",
+          .sizes = encoder_fields(s),
+          .optimizer =
+              str("{learning_rate: ", s.size.hidden >= 768 ? "2e-4" : "5e-4", ", beta2: 0.98}"),
+          .optimizer_comment = "the paper's 6e-4 is for batches of 8192",
+          .schedule = "{type: linear, warmup: 2 %}"});
+}
+
 std::string t5_text(const StarterRecipe& s) {
   return starter_head(s, "A T5 from your own text, for tasks that write text.", "my-t5") +
          text_fields(s) + "vocab:\n" + yaml_line("  type", "unigram", "SentencePiece, as T5's") +
@@ -150,15 +258,6 @@ std::string t5_text(const StarterRecipe& s) {
          yaml_line("  schedule", "{type: inverse_sqrt, warmup_steps: 10000}",
                    "rate 1 / sqrt(max(step, warmup_steps))") +
          device_fields(s) + "eval:\n" + eval_every_field(s);
-}
-
-// Returns the line of train.init_from. If no model is given, uses the example `folder` and adds a
-// comment on how to download `model`.
-std::string init_field(const StarterRecipe& s, const char* folder, const char* model) {
-  const char* comment = "a folder of the pre-trained model";
-  if (!s.init.empty()) return yaml_line("  init_from", quoted_text(s.init), comment);
-  return str("  # smelt hub download ", model, " --output ", folder, "\n",
-             yaml_line("  init_from", folder, comment));
 }
 
 std::string tuning_fields(const StarterRecipe& s) {
@@ -215,6 +314,25 @@ std::string text_to_text_text(const StarterRecipe& s) {
          yaml_line("  every_epochs", "1", "");
 }
 
+std::string embedding_text(const StarterRecipe& s) {
+  return starter_head(s,
+                      "Embeddings for semantic search, from pairs of texts that belong together.",
+                      "my-embeddings") +
+         "data:\n" +
+         yaml_line("  train", quoted_text(s.input),
+                   "JSONL, TSV, CSV or Parquet with the columns anchor, positive") +
+         yaml_line("  validation_share", "0.1",
+                   "of the rows, for evaluation; or validation: FILE") +
+         yaml_line("  seq_length", str(s.seq_length), "tokens; longer texts are truncated") +
+         "model:\n" + yaml_line("  type", "embedding", "") +
+         yaml_line("  loss", "ranking", "cosent: rows have sentence1, sentence2, score") +
+         "train:\n" + init_field(s, "bert-base", "google-bert/bert-base-multilingual-cased") +
+         yaml_line("  epochs", "1", "passes over the rows") +
+         learning_rate_field("2e-5", "1e-5 to 5e-5 for base models") +
+         warmup_field("0.1", "share of the steps") + device_fields(s) + "eval:\n" +
+         yaml_line("  every_epochs", "0.5", "");
+}
+
 std::string continue_text(const StarterRecipe& s) {
   return starter_head(s, "Continued pre-training of a BERT on your own text.", "my-continued") +
          text_fields(s) + "data:\n" + yaml_line("  seq_length", "128", "tokens per example") +
@@ -237,10 +355,14 @@ const std::vector<Starter>& starters() {
   static const std::vector<Starter> kKinds{
       {{"bert", "a BERT from your own text"}, bert_text},
       {{"electra", "an ELECTRA from your own text"}, electra_text},
+      {{"roberta", "a RoBERTa from your own text, or from --init"}, roberta_text},
+      {{"modernbert", "a ModernBERT from your own text, or from --init"}, modernbert_text},
+      {{"deberta", "a DeBERTa-v3 from your own text, or a DeBERTa from --init"}, deberta_text},
       {{"t5", "a T5 from your own text"}, t5_text},
       {{"continue", "continued pre-training of a BERT on your own text"}, continue_text},
       {{"classify", "text classification with a pre-trained BERT, ModernBERT or ELECTRA"},
        classify_text},
+      {{"embedding", "embeddings for semantic search, from pairs of texts"}, embedding_text},
       {{"entities", "a class for each word: names, places"}, entities_text},
       {{"text_to_text", "text generation from texts with a pre-trained T5"}, text_to_text_text}};
   return kKinds;

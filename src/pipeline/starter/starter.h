@@ -28,8 +28,10 @@ struct StarterRecipe {
   std::string kind = "bert";         // one of starter_kinds()
   std::string input = "text/*.txt";  // files of text or of labelled rows
   std::string out = {};              // empty: the name of the kind
-  std::string init = {};             // folder of the pretrained model; empty: an example path
-  int seq_length = 128;              // tokens per example, for fine-tuned encoders
+  // Folder of the pretrained model; empty: an example path, or random weights for kinds that can
+  // be trained from scratch.
+  std::string init = {};
+  int seq_length = 128;  // tokens per example; not used by bert, electra, t5, continue
   // Size of the input, which determines the vocabulary size; nullopt: unknown.
   std::optional<TextSize> text = {};
   ModelSize size = {};  // for kinds that are trained from scratch

@@ -52,6 +52,19 @@ TEST(Program, NewWarnsAboutAMissingInput) {
   EXPECT_THAT(run_smelt("new classify --input 'none*.tsv'").text, Not(HasSubstr("not found")));
 }
 
+TEST(Program, NewRefusesWeightsOfAnotherFamily) {
+  const TempDir dir;
+  io::write_file(dir.file("bert/config.json"), R"({"model_type": "bert"})");
+  io::write_file(dir.file("xlmr/config.json"), R"({"model_type": "xlm-roberta"})");
+  expect_refusal("new modernbert --init " + dir.file("bert"),
+                 HasSubstr("bert is a model of type bert, not modernbert\n  hint: use `smelt new "
+                           "continue`"));
+  expect_refusal("new deberta --init " + dir.file("xlmr"),
+                 HasSubstr("xlmr is a model of type xlm-roberta, not deberta-v2\n  hint: name a "
+                           "folder of that type, or remove --init"));
+  EXPECT_EQ(run_smelt("new roberta --init " + dir.file("xlmr")).status, 0);
+}
+
 TEST(Program, ReportsAFailedWriteToStandardOutput) {
   if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
   for (const char* words : {"help recipe", "--version"}) {

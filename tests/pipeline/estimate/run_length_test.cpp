@@ -399,6 +399,26 @@ TEST(Starter, ChoosesTheVocabularySizeFromTheText) {
   EXPECT_THAT(starter_text({.kind = "t5"}), HasSubstr("size: 8000 "));
 }
 
+TEST(Starter, StartsFamiliesFromWeightsWithTheirSizesAndVocabulary) {
+  for (const auto& [kind, type] :
+       {std::pair{"roberta", "roberta"}, {"modernbert", "modernbert"}, {"deberta", "deberta"}}) {
+    const auto text = [&](const std::string& init) {
+      return starter_text({.kind = kind, .init = init, .size = model_size("base", "test")});
+    };
+    EXPECT_THAT(text("hf"),
+                AllOf(HasSubstr(str("\n  type: ", type, " ")), HasSubstr("\n  init_from: \"hf\" "),
+                      testing::Not(HasSubstr("hidden_size")), testing::Not(HasSubstr("vocab:"))));
+    EXPECT_THAT(text(""), AllOf(HasSubstr("\n  hidden_size: 768 "), HasSubstr("\nvocab:\n"),
+                                testing::Not(HasSubstr("init_from"))));
+  }
+  const auto fresh = [](const char* kind) {
+    return starter_text({.kind = kind, .size = model_size("base", "test")});
+  };
+  EXPECT_THAT(fresh("modernbert"),
+              AllOf(HasSubstr("num_hidden_layers: 22 "), HasSubstr("intermediate_size: 1152")));
+  EXPECT_THAT(fresh("deberta"), HasSubstr("\n  type: deberta_rtd"));
+}
+
 TEST(Starter, NamesTheInitialModel) {
   EXPECT_THAT(starter_text({.kind = "classify", .init = "m/huggingface", .seq_length = 64}),
               AllOf(HasSubstr("  init_from: \"m/huggingface\" "), HasSubstr("  seq_length: 64 "),
