@@ -137,7 +137,14 @@ class CompressedModel {
   // the folder of the result.
   std::string distilled(const std::string& student) const {
     const Json epochs = r_.compress.tune_epochs;
-    run_(distill_recipe(r_.out, student, at("taught"), {"train.epochs=" + epochs.dump()}));
+    std::vector<std::string> settings{"train.epochs=" + epochs.dump(), "train.length="};
+    // Warm-up and decay of a run in hours or dollars become shares.
+    const model::ScheduleConfig& schedule = r_.train.schedule;
+    if (!r_.train.length.empty() && !schedule.warmup.empty())
+      settings.emplace_back("train.schedule.warmup=2 %");
+    if (!r_.train.length.empty() && !schedule.decay.empty())
+      settings.emplace_back("train.schedule.decay=15 %");
+    run_(distill_recipe(r_.out, student, at("taught"), settings));
     return at("taught");
   }
   std::string to_int8(const std::string& from) const {

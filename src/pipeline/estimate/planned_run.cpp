@@ -78,6 +78,9 @@ PlannedRun planned_run(const Recipe& recipe) {
   std::vector<std::string> unknown{unknown_epochs_remark(r), missing};
   std::erase(unknown, "");
   PlannedRun out{.job = *r.program->job, .evaluation = {}, .unknown = join(unknown, "\n")};
+  // The program is checked before lengths are converted to steps.
+  out.job.config.schedule = model::make_schedule(r.train.schedule, r.train.optimizer.learning_rate,
+                                                 train::schedule_length(r.train));
   // The plan computes the number of steps of a run whose length is a time.
   const std::int64_t steps = r.train.seconds > 0 ? 1 : r.train.steps;
   const bool repeats = r.eval.every > 0;

@@ -120,6 +120,7 @@ TEST_F(RunLength, ALengthWithItsUnitSetsTheSteps) {
               HasSubstr("100 steps of 4: 400 examples, 6400 tokens, about "));
   EXPECT_EQ(recipe({"train.length=6401 tokens"}).train.steps, 101);
   EXPECT_EQ(recipe({"train.length=7 steps"}).train.steps, 7);
+  EXPECT_EQ(planned_run(recipe({"train.length=6.4k tokens"})).job.config.schedule.total_steps, 100);
   EXPECT_EQ(recipe({"train.length=10 epochs"}).train.steps,
             recipe({"train.epochs=10"}).train.steps);
   EXPECT_EQ(recipe({"train.length=$20"}).train.budget.usd, 20);
