@@ -32,6 +32,8 @@ FORMS = {  # name: flags of smelt, flags of JAX (None: has no such form)
     "scan products": (["--layers=scan", "--save=products"], None),
     "scan layer": (["--layers=scan", "--save=layer"], None),
     "scan layer blocks": (["--layers=scan", "--save=layer", "--attention-rows=128"], None),
+    "scan layer 256": (["--layers=scan", "--save=layer", "--attention-rows=256"], None),
+    "unrolled layer 256": (["--layers=unrolled", "--save=layer", "--attention-rows=256"], None),
 }
 CASES = {  # name: topology, devices, batch, sequence, masked tokens
     "v2": ("v2:4x4", 32, 256, 512, 76),
@@ -43,6 +45,10 @@ CASES = {  # name: topology, devices, batch, sequence, masked tokens
     "v5e-1": ("v5e:1x1", 1, 32, 128, 20),
     "v3": ("v3:2x2", 8, 128, 512, 114),  # lengths of T5
     "v5e-8": ("v5e:2x4", 8, 128, 512, 114),
+    "v3-1024": ("v3:2x2", 8, 64, 1024, 0),  # ModernBERT, which masks a share of the tokens
+    "v5e-1024": ("v5e:2x4", 8, 64, 1024, 0),
+    "v3-8192": ("v3:2x2", 8, 8, 8192, 0),
+    "v5e-8192": ("v5e:2x4", 8, 8, 8192, 0),
 }
 BYTES_PER_GB = 1e9
 
@@ -54,7 +60,8 @@ def parse_flags():
     p.add_argument("--dropouts", default="0.1,0")
     p.add_argument("--forms", default="jax unrolled,jax unrolled rbg,jax scan remat,unrolled,scan products,scan layer",
                    help=f"of {', '.join(FORMS)}")
-    p.add_argument("--model", default="base", help="tiny, small, base or large; t5-small or t5-v1_1-small: --cases v3,v5e-8")
+    p.add_argument("--model", default="base", help="tiny, small, base or large; t5-small or t5-v1_1-small: --cases v3,v5e-8; "
+                   "modernbert-base or -small: --cases v3-1024,v5e-1024,v3-8192,v5e-8192, without forms of JAX")
     p.add_argument("--depth", type=int, default=0, help="number of layers, if not that of the model")
     p.add_argument("--top", type=int, default=0, help="also print this many of the slowest instructions of each")
     p.add_argument("--smelt", default=str(ROOT / "build/release/smelt"), help="the program")
@@ -71,7 +78,7 @@ def run(command):
 def figures(args, case, form, precision, dropout, folder):
     topology, devices, batch, seq, predictions = CASES[case]
     program = str(Path(folder) / "program.mlir")
-    shape = [f"--model={args.model}", f"--batch={batch}", f"--seq={seq}", f"--predictions={predictions}",
+    shape = [f"--model={args.model}", f"--batch={batch}", f"--seq={seq}", *([f"--predictions={predictions}"] if predictions else []),
              f"--devices={devices}", f"--dropout={dropout}", f"--precision={precision}"] + ([f"--depth={args.depth}"] if args.depth else [])
     smelt, jax = FORMS[form]
     out, why = run([args.smelt, "bench", *shape, *smelt, "--device=tpu", f"--emit={program}"] if smelt else
