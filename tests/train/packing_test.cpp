@@ -6,6 +6,7 @@
 #include "runs/small_run.h"
 #include "support/error_of.h"
 #include "train/packing_plan.h"
+#include "train/training_clock.h"
 
 namespace smelt::train {
 namespace {
@@ -50,6 +51,24 @@ TEST_F(PackedRun, LearnsTheSameAndResumesBitForBit) {
   EXPECT_EQ(resumed.first_step, 5);
   EXPECT_TRUE(state("resumed", 12) == state("whole", 12));
   EXPECT_FALSE(state("padded", 12) == state("whole", 12)) << "sums are in another order";
+}
+
+// All programs of a run (packed, padded) take the learning rate of the time.
+TEST_F(PackedRun, DecaysWithTheTimeOnTwoDevicesInALoop) {
+  TrainJob run = packed("timed");
+  run.seconds = 0.5;
+  run.config.schedule.warmup_steps = 0;
+  run.config.schedule.total_steps = 500;  // milliseconds
+  run.on.devices = 2;
+  run.on.compute.emplace().layers = model::Layers::scan;
+  run.checkpoint.save_interval_steps = 1;
+  const TrainSummary timed = train(run);
+  EXPECT_THAT(log_.text(), HasSubstr("train: packing on"));
+  const auto trained = [&](std::int64_t step) {
+    return checkpoint::load_checkpoint(run.model_dir, step).state.value(kTrainedSeconds, -1.0);
+  };
+  EXPECT_EQ(trained(timed.last_step), 0.5);
+  EXPECT_LE(timed.last.at("learning_rate"), 1e-3 * (1 - trained(timed.last_step - 1) / 0.5) + 1e-4);
 }
 
 TEST_F(PackedRun, AutoPacksOnlyIfAStepTakesATenthLessTime) {
