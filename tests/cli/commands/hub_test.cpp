@@ -126,7 +126,12 @@ TEST_F(HubCommand, PrefersALocalFolderAndExplainsWhatItDidNotFind) {
   EXPECT_EQ(missing.status, 2);
   EXPECT_THAT(missing.text,
               AllOf(HasSubstr("from: no local folder lab/none; reading hf://lab/none"),
-                    HasSubstr("hub: hf://lab/none: the Hub has no such repository")));
+                    HasSubstr("hub: hf://lab/none: the Hub has no such repository"),
+                    HasSubstr("check the name or the path of a local folder; for a private")));
+  hub_.add("models/lab/pickled", "config.json", io::read_file(dir_.file("hf/config.json")));
+  hub_.add("models/lab/pickled", "pytorch_model.bin", "PK");
+  EXPECT_THAT(in("convert lab/pickled out --to smelt").text,
+              HasSubstr("from_pretrained('lab/pickled')"));
 }
 
 TEST_F(HubCommand, TrainsFromWeightsAndTextOfTheHubAndKeepsTheCommits) {

@@ -76,6 +76,22 @@ TEST_F(HubSettingsTest, SendsNoTokenOverPlainHttpExceptToThisMachine) {
                                 Not(HasSubstr("hf_new"))));
 }
 
+TEST_F(HubSettingsTest, WarnsOnceAndReadsAChangedTokenFileAgain) {
+  write_file(dir_.file(".cache/huggingface/token"), "hf_first");
+  {
+    const ScopedVariable variable("HF_ENDPOINT", "http://hub.example/");
+    const CapturedLog first;
+    (void)hub_settings();
+    EXPECT_THAT(first.text(), HasSubstr("is not sent over plain http"));
+    const CapturedLog second;
+    (void)hub_settings();
+    EXPECT_EQ(second.text(), "");
+  }
+  EXPECT_EQ(hub_settings().token.reveal(), "hf_first");
+  write_file(dir_.file(".cache/huggingface/token"), "hf_other");  // a new inode
+  EXPECT_EQ(hub_settings().token.reveal(), "hf_other");
+}
+
 TEST_F(HubSettingsTest, ReadsOfflineFromBothVariables) {
   EXPECT_FALSE(hub_settings().offline);
   for (const char* value : {"1", "ON", "yes", "True"}) {
