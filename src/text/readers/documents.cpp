@@ -25,16 +25,20 @@ constexpr NamedValues<Dedup, 4> kDedups{{{"none", Dedup::none},
                                          {"exact", Dedup::exact},
                                          {"near", Dedup::near}}};
 
-// A longer paragraph is split into sentences in parts of this size, such as a book or a corpus
-// that is one line.
-constexpr std::size_t kMaxParagraphBytes = std::size_t{16} << 10;
+// A longer paragraph is treated as several, to limit memory.
+constexpr std::size_t kMaxParagraphBytes = 1 << 20;
 
-// Returns the end of the first part of a long text: kMaxParagraphBytes or, if there is one, the
-// last space before.
+// A longer paragraph is split into sentences in parts of this size, and its documents end within
+// it: a book or a corpus may be one line.
+constexpr std::size_t kPartBytes = std::size_t{16} << 10;
+
+// Returns the end of the first part of a long text: kPartBytes or, if there is one, the last space
+// before.
 std::size_t part_end(std::string_view text) {
-  const std::size_t space = text.rfind(' ', kMaxParagraphBytes);
+  if (text.size() <= kPartBytes) return text.size();
+  const std::size_t space = text.rfind(' ', kPartBytes);
   if (space != std::string_view::npos && space > 0) return space;
-  std::size_t end = kMaxParagraphBytes;
+  std::size_t end = kPartBytes;
   while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // within a UTF-8 character
   return end;
 }
@@ -84,7 +88,8 @@ struct DocumentReader::State {
   ExactDuplicates exact, lines;
   NearDuplicates near;
   std::string line, paragraph;
-  std::size_t begin = 0;  // where the part of the paragraph begins that is not yet in a document
+  std::string divided;    // a long paragraph that has ended
+  std::size_t begin = 0;  // where its part begins that is not yet split into sentences
   std::vector<std::string> sentences;
   std::size_t taken = 0;  // how many of the sentences are in a document; all, except those of long
                           // paragraphs
@@ -101,9 +106,8 @@ struct DocumentReader::State {
   // Returns whether `line` begins with a script that ends sentences at spaces and the line before
   // it is clearly shorter than its neighbours, so that a sentence or phrase ends there.
   bool last_line_is_short() const;
-  bool is_paragraph_long() const { return paragraph.size() - begin > kMaxParagraphBytes; }
-  // Splits the first part of a long paragraph into sentences. Leaves the last one for the next part
-  // if there are several, because it may continue there.
+  // Splits the next part of a long paragraph into sentences. Leaves the last one for the part after
+  // it if there are several, because it may continue there.
   void take_part();
   void end_paragraph(Document& document);
   // Returns whether a document of prose ends here.
@@ -123,7 +127,7 @@ bool DocumentReader::State::read(Document& document) {
     if (taken < sentences.size()) {
       document.add(sentences[taken++]);
       if (is_whole(document)) return true;
-    } else if (is_paragraph_long()) {
+    } else if (begin < divided.size()) {
       take_part();
     } else if (std::exchange(document_ends, false) && document.size() > 0) {
       return true;
@@ -160,7 +164,7 @@ bool DocumentReader::State::take_prose(Document& document) {
       paragraph += ' ';
     paragraph += line;
     line_before = std::exchange(last_line, line.size());
-    return false;
+    if (paragraph.size() < kMaxParagraphBytes) return false;
   }
   end_paragraph(document);
   return is_whole(document);
@@ -172,13 +176,13 @@ bool DocumentReader::State::is_whole(const Document& document) const {
 }
 
 void DocumentReader::State::take_part() {
-  const std::string_view rest = std::string_view(paragraph).substr(begin);
+  const std::string_view rest = std::string_view(divided).substr(begin);
   const std::string_view part = rest.substr(0, part_end(rest));
   taken = 0;
   sentences.clear();
   splitter.split(part, sentences);
   begin += part.size();
-  if (sentences.size() < 2) return;
+  if (part.size() == rest.size() || sentences.size() < 2) return;
   begin -= part.size() - part.rfind(sentences.back());
   sentences.pop_back();
 }
@@ -191,17 +195,17 @@ bool DocumentReader::State::last_line_is_short() const {
 
 void DocumentReader::State::end_paragraph(Document& document) {
   line_before = last_line = 0;
-  const bool is_rest = begin > 0;  // of a long paragraph
-  paragraph.erase(0, std::exchange(begin, 0));
   if (paragraph.empty()) return;
   if (dedup == Dedup::lines && lines.seen(paragraph)) {
     ++counts.duplicate_lines;
+  } else if (paragraph.size() > kPartBytes) {
+    std::swap(divided, paragraph);
+    begin = 0;
   } else {
     sentences.clear();
     splitter.split(paragraph, sentences);
-    taken = is_rest ? 0 : sentences.size();
-    if (!is_rest)
-      for (const std::string& sentence : sentences) document.add(sentence);
+    taken = sentences.size();
+    for (const std::string& sentence : sentences) document.add(sentence);
   }
   paragraph.clear();
 }

@@ -159,6 +159,9 @@ TEST_F(Documents, OfProseAreSplitWithinALongLine) {
   for (const auto& document : documents)
     sentences.insert(sentences.end(), document.begin(), document.end());
   ASSERT_EQ(sentences.size(), 9000u);
+  options.dedup = Dedup::lines;
+  options.input = write("b.txt", text + "\n\n" + text + "\n");
+  EXPECT_EQ(read(options), documents);
   for (int i = 0; i < 9000; ++i) ASSERT_EQ(sentences[i], str("This is sentence ", i, " \u00e9."));
 }
 
