@@ -1,4 +1,4 @@
-// Implements StoredFamily for RoBERTa and XLM-RoBERTa.
+// Implements StoredFamily for RoBERTa, XLM-RoBERTa and CamemBERT.
 #include <array>
 
 #include "base/error.h"
@@ -85,20 +85,23 @@ OpenedFolder open_roberta(const std::string& folder) {
 Json roberta_config_json(const model::Encoder& encoder, const std::string& class_name) {
   Json config = with_heads_listed(model::encoder_config_json(encoder));
   config["architectures"] = {class_name};
-  config["bos_token_id"] = 0;
-  config["eos_token_id"] = 2;
+  const bool is_camembert = config.value("model_type", Json()) == "camembert";
+  config["bos_token_id"] = is_camembert ? 5 : 0;
+  config["eos_token_id"] = is_camembert ? 6 : 2;
   return config;
 }
 
 class RobertaFamily final : public FolderFamily {
  public:
   std::string_view name() const override { return "roberta"; }
-  std::vector<std::string_view> model_types() const override { return {"roberta", "xlm-roberta"}; }
+  std::vector<std::string_view> model_types() const override {
+    return {"roberta", "xlm-roberta", "camembert"};
+  }
   std::string vocabulary_file() const override { return "tokenizer.json"; }
 
   std::string class_prefix(const Json& config) const override {
     const Json type = config.is_object() ? config.value("model_type", Json()) : Json();
-    return type == "xlm-roberta" ? "XLMRoberta" : "Roberta";
+    return type == "xlm-roberta" ? "XLMRoberta" : type == "camembert" ? "Camembert" : "Roberta";
   }
   std::string class_bias(const io::LazyTensors& tensors, bool& of_tokens) const override {
     of_tokens = tensors.contains("classifier/bias");

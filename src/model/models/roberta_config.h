@@ -10,9 +10,10 @@
 
 namespace smelt::model {
 
-// Fields and defaults of roberta-base. XLM-RoBERTa (Conneau et al. 2020) has the same fields.
+// Fields and defaults of roberta-base. XLM-RoBERTa (Conneau et al. 2020) and CamemBERT (Martin et
+// al. 2020) have the same fields.
 struct RobertaConfig {
-  std::string model_type = "roberta";  // or "xlm-roberta"
+  std::string model_type = "roberta";  // or "xlm-roberta", "camembert"
   std::int64_t vocab_size = 0;         // required
   std::int64_t hidden_size = 768;
   std::int64_t num_hidden_layers = 12;
@@ -33,7 +34,8 @@ struct RobertaConfig {
 template <class Config, class Visitor>
   requires std::same_as<std::remove_const_t<Config>, RobertaConfig>
 void visit_fields(Config& c, Visitor&& visit) {
-  visit("model_type", c.model_type, "roberta or xlm-roberta, which differ in their tokenizers");
+  visit("model_type", c.model_type,
+        "roberta, xlm-roberta or camembert, which differ in their tokenizers");
   visit("vocab_size", c.vocab_size, "rows of the embedding; 0 = tokens of the vocabulary");
   visit("hidden_size", c.hidden_size, "width of the encoder");
   visit("num_hidden_layers", c.num_hidden_layers, "encoder layers");

@@ -65,6 +65,8 @@ std::optional<std::string> vocabulary_beside(const std::string& weights) {
   for (const std::string& folder : folders)
     for (const char* name : kVocabularyNames)
       if (std::string path = io::join_path(folder, name); io::exists(path)) return path;
+  for (const std::string& folder : folders)
+    if (std::string path = text::wordpiece_file_in(folder); !path.empty()) return path;
   return std::nullopt;
 }
 

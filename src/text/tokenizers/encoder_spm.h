@@ -7,8 +7,16 @@
 
 namespace smelt::text {
 
-// Reads the model as described at load_subword_file(). Throws UsageError if the file is not a
-// Unigram model, or if the accompanying tokenizer_config.json sets split_by_punct.
+// Reads the model as the tokenizer.json that transformers 4 makes of it, with the model's character
+// map and the added tokens in the accompanying files (added_tokens_beside()).
+//
+// A model with [PAD], [CLS] and [SEP] is a DeBERTa's: do_lower_case of tokenizer_config.json
+// counts, and [MASK] follows the pieces unless it is one of them. Otherwise the folder must be one
+// of an XLM-RoBERTa or a CamemBERT (tokenizer_class_beside()), whose ids are not those of the file:
+// special tokens come first, and <mask> follows the pieces.
+//
+// Throws UsageError if the file is not a Unigram model, or if tokenizer_config.json sets
+// split_by_punct.
 SubwordFile load_encoder_spm(const std::string& path);
 
 // Returns the post-processor that puts [CLS] and [SEP] with these ids around texts and pairs.

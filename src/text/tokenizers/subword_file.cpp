@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
+#include <set>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
 #include "io/filesystem/path.h"
@@ -283,11 +286,6 @@ OrderedJson model_json(const SubwordFile& file) {
           {"merges", merges_json(file)}};
 }
 
-bool is_pieces_file(const std::string& path) {
-  const std::string merges = merges_path(path);
-  return !merges.empty() && io::exists(path) && io::exists(merges);
-}
-
 // Returns the ByteLevel decoder, which is also a post-processor that excludes spaces from offsets.
 Json byte_level_step() {
   return {{"type", "ByteLevel"},
@@ -298,6 +296,44 @@ Json byte_level_step() {
 
 const PreTokenizer kPlainByteLevel{.kind = PreTokenizer::Kind::byte_level,
                                    .add_prefix_space = false};
+
+// Logs once for each class that the tokenizer of a vocab.json may split text in another way.
+void warn_of_other_class(const std::string& path, const std::string& name) {
+  constexpr std::array<std::string_view, 8> kKnown{"",
+                                                   "GPT2Tokenizer",
+                                                   "BartTokenizer",
+                                                   "DebertaTokenizer",
+                                                   "LEDTokenizer",
+                                                   "LongformerTokenizer",
+                                                   "TokenizersBackend",
+                                                   "PreTrainedTokenizer"};
+  static std::mutex mutex;
+  static std::set<std::string> warned;
+  if (std::ranges::find(kKnown, name) != kKnown.end()) return;
+  const std::lock_guard lock(mutex);
+  if (warned.insert(path).second)
+    log_warning(
+        "{}: is read as GPT-2's, but tokenizer_class is {}, which may give other ids; use its "
+        "tokenizer.json",
+        path, name);
+}
+
+// Adds what RoBERTa's tokenizer has beyond GPT-2's: special tokens, <s> and </s> around a text, and
+// the space before a text if tokenizer_config.json sets add_prefix_space.
+void make_roberta(const std::string& path, SubwordFile& out) {
+  const std::string config = io::join_path(io::parent_path(path), "tokenizer_config.json");
+  const Json settings = io::exists(config)
+                            ? Json::parse_or_discard(io::read_file(config, io::kSmallFileBytes))
+                            : Json();
+  const bool prefix = settings.is_object() && settings.value("add_prefix_space", Json()) == true;
+  out.pre_tokenizer.add_prefix_space = prefix;
+  out.added = added_tokens_beside(path, out.pieces, roberta_tokens(out.pieces));
+  out.post_processor = {{"type", "RobertaProcessing"},
+                        {"sep", {"</s>", id_of(out.pieces, "</s>")}},
+                        {"cls", {"<s>", id_of(out.pieces, "<s>")}},
+                        {"trim_offsets", true},
+                        {"add_prefix_space", prefix}};
+}
 
 // Loads GPT-2's format: a byte-level BPE without a file for its settings.
 SubwordFile load_pieces_and_merges(const std::string& path) {
@@ -313,10 +349,27 @@ SubwordFile load_pieces_and_merges(const std::string& path) {
     if (!line.empty() && !line.starts_with("#version")) add_merge_line(line, merges, ids, out);
   }
   out.decoder = byte_level_step();
+  const std::string its_class = tokenizer_class_beside(path);
+  if (its_class == "RobertaTokenizer")
+    make_roberta(path, out);
+  else
+    warn_of_other_class(path, its_class);
   return out;
 }
 
 }  // namespace
+
+std::vector<AddedToken> roberta_tokens(const std::vector<std::string>& pieces) {
+  std::vector<AddedToken> out;
+  for (const char* content : {"<s>", "<pad>", "</s>", "<unk>", "<mask>"})
+    if (const std::int32_t id = id_of(pieces, content); id >= 0)
+      out.push_back({.id = id,
+                     .content = content,
+                     .lstrip = std::string_view(content) == "<mask>",
+                     .normalized = false,
+                     .special = true});
+  return out;
+}
 
 OrderedJson template_around(std::int32_t cls, std::int32_t sep) {
   const auto token = [](const char* content, int type) {
@@ -347,6 +400,11 @@ bool is_subword_json(std::string_view text) {
            const Json content = token.is_object() ? token.value("content", Json()) : Json();
            return content == "[MASK]" || content == "<mask>";
          });
+}
+
+bool is_pieces_file(const std::string& path) {
+  const std::string merges = merges_path(path);
+  return !merges.empty() && io::exists(path) && io::exists(merges);
 }
 
 bool is_subword_file(const std::string& path) {

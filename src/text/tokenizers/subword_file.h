@@ -49,12 +49,17 @@ struct SubwordFile {
 bool is_subword_json(std::string_view text);
 // The name of an encoder's SentencePiece model in a Hugging Face folder.
 constexpr const char* kEncoderSpmFile = "spm.model";
+// The name of the SentencePiece model of XLM-RoBERTa and CamemBERT.
+constexpr const char* kFairseqSpmFile = "sentencepiece.bpe.model";
 // Returns whether the file is a SentencePiece model (*.model) of an encoder: a Unigram model with
-// the pieces [PAD], [CLS] and [SEP], such as DeBERTa's spm.model.
+// the pieces [PAD], [CLS] and [SEP], such as DeBERTa's spm.model, or a sentencepiece.bpe.model in
+// the folder of an XLM-RoBERTa or a CamemBERT.
 bool is_encoder_spm(const std::string& path);
 // Returns whether the file is a tokenizer.json for which is_subword_json() is true, a vocab.json
 // with a merges.txt in its folder, or a file for which is_encoder_spm() is true.
 bool is_subword_file(const std::string& path);
+// Returns whether the file is named vocab.json and exists together with its merges.txt.
+bool is_pieces_file(const std::string& path);
 
 // Throws UsageError if the text is not JSON, or if smelt does not support the model, normalizer or
 // pre-tokenizer.
@@ -76,11 +81,13 @@ bool is_plain_byte_level(const SubwordFile& file);
 // Removes the normalizer and the space before a text.
 void make_plain_byte_level(SubwordFile& file);
 
-// Reads a tokenizer.json, a vocab.json with its merges.txt, or an encoder's spm.model as the
-// tokenizer.json that transformers 4 makes of it: with the model's character map, the fields
-// do_lower_case and split_by_punct of the accompanying tokenizer_config.json, and [MASK] added
-// after the pieces if it is not one of them.
+// Reads a tokenizer.json, a vocab.json with its merges.txt, or an encoder's SentencePiece model.
+// The last two are read as the tokenizer.json that transformers 4 makes of them. A vocab.json is
+// RoBERTa's if tokenizer_class_beside() is RobertaTokenizer, otherwise GPT-2's, which has neither
+// added tokens nor a space before a text.
 SubwordFile load_subword_file(const std::string& path);
+// Returns the special tokens of RoBERTa that are among the pieces, with the flags of transformers.
+std::vector<AddedToken> roberta_tokens(const std::vector<std::string>& pieces);
 // Returns the path of the merges file for a vocab.json: x-merges.txt for x-vocab.json. Empty for
 // other names.
 std::string merges_path(const std::string& path);

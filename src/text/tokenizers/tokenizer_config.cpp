@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
+#include "io/filesystem/lfs_pointer.h"
 #include "io/filesystem/path.h"
 #include "text/tokenizers/casing.h"
 #include "text/tokenizers/language.h"
@@ -59,7 +60,9 @@ bool is_json_class(std::string_view name) {
 }
 
 Json object_in(const std::string& path, const std::string& hint) {
-  Json file = Json::parse_or_discard(io::read_file(path, io::kSmallFileBytes));
+  const std::string content = io::read_file(path, io::kSmallFileBytes);
+  io::refuse_lfs_pointer(content, path);
+  Json file = Json::parse_or_discard(content);
   if (!file.is_object()) throw UsageError(str(path, ": is not a JSON object"), hint);
   return file;
 }
@@ -130,7 +133,8 @@ bool has_decoder(const TokenizerFiles& files) {
 // Sets `out.special` from special_tokens_map.json at `path`, as transformers does.
 void take_special_tokens_map(const std::string& path, TokenizerFiles& out) {
   Json map = object_in(path, out.hint);
-  if (!is_json_class(out.tokenizer_class)) check_roles(io::JsonField(map, path, out.hint));
+  if (out.tokenizer_class.empty() || is_bert_class(out.tokenizer_class))
+    check_roles(io::JsonField(map, path, out.hint));
   const auto mark = [&](Json& token) {
     if (!token.is_object()) return;
     token["special"] = true;
@@ -414,13 +418,53 @@ std::vector<AddedToken> tokens_beside(const std::string& vocab) {
   return tokens;
 }
 
+std::string tokenizer_class_beside(const std::string& vocab) {
+  const auto beside = [&](const char* name) { return io::join_path(io::parent_path(vocab), name); };
+  const Json config = config_or_empty(beside("tokenizer_config.json")),
+             model = config_or_empty(beside("config.json"));
+  std::string name;
+  for (const Json& file : {config, model})
+    if (const Json said = file.value("tokenizer_class", Json()); name.empty() && said.is_string())
+      name = said.get<std::string>();
+  if (name.empty())
+    for (const auto& [type, its_class] : {std::pair{"roberta", "RobertaTokenizer"},
+                                          {"xlm-roberta", "XLMRobertaTokenizer"},
+                                          {"camembert", "CamembertTokenizer"}})
+      if (model.value("model_type", Json()) == type) name = its_class;
+  if (name.ends_with("Fast")) name.resize(name.size() - 4);
+  return name;
+}
+
+std::vector<AddedToken> added_tokens_beside(const std::string& vocab,
+                                            const std::vector<std::string>& pieces,
+                                            std::vector<AddedToken> known) {
+  const auto beside = [&](const char* name) { return io::join_path(io::parent_path(vocab), name); };
+  const bool has_class = !tokenizer_class_beside(vocab).empty();
+  const TokenizerFiles files =
+      files_of(beside("tokenizer_config.json"), has_class ? beside("config.json") : "");
+  for (AddedToken& token : known)
+    for (const auto& [role, said] : files.special.items())
+      if (said.is_object() && said.value("content", Json()) == token.content) {
+        const std::int32_t id = token.id;
+        token = parse_added_token(io::JsonField(said, files.path, files.hint), id);
+        token.special = true;
+      }
+  std::vector<AddedToken> tokens = tokens_in_decoder(files);
+  merge_added_tokens(std::move(known), tokens);
+  merge_added_tokens(tokens_in_list(beside("added_tokens.json"), files), tokens);
+  add_named_tokens(files, pieces, tokens);
+  return tokens;
+}
+
 std::string wordpiece_file_in(const std::string& folder) {
   std::string lines = io::join_path(folder, "vocab.txt"),
               json = io::join_path(folder, "tokenizer.json");
   if (io::exists(lines)) return lines;
   if (io::exists(json)) return is_sentencepiece_file(json) ? std::string() : json;
-  std::string spm = io::join_path(folder, kEncoderSpmFile);
-  return is_encoder_spm(spm) ? spm : std::string();
+  for (const char* name : {kEncoderSpmFile, kFairseqSpmFile})
+    if (std::string spm = io::join_path(folder, name); is_encoder_spm(spm)) return spm;
+  std::string pieces = io::join_path(folder, "vocab.json");
+  return is_pieces_file(pieces) ? pieces : std::string();
 }
 
 std::string segment_command_of(const std::string& vocab, const TokenizerFlags& flags) {

@@ -45,7 +45,9 @@ struct TokenizerFlags {
 // folder/x.tokenizer_config.json for folder/x.txt, so that a folder can hold several vocabularies.
 std::string tokenizer_config_path(const std::string& vocab);
 
-// Returns vocab.txt in a folder, or an encoder's tokenizer.json; empty if there is neither.
+// Returns the vocabulary of the encoder in a Hugging Face folder, the first that exists of:
+// vocab.txt, tokenizer.json, spm.model, sentencepiece.bpe.model, and vocab.json with merges.txt.
+// Empty if there is none, or if it belongs to another model, such as a T5.
 std::string wordpiece_file_in(const std::string& folder);
 
 // Reads the options stored with a vocab.txt or tokenizer.json. Returns nullopt if none are stored,
@@ -83,6 +85,16 @@ OrderedJson added_token_json(const AddedToken& token);
 // Returns the tokens in added_tokens_decoder of tokenizer_config.json and in added_tokens.json,
 // both in the folder of `vocab`. Throws UsageError if a file is malformed.
 std::vector<AddedToken> tokens_beside(const std::string& vocab);
+// Returns the name of the tokenizer class of the folder with `vocab`, without "Fast". This is
+// tokenizer_class of tokenizer_config.json or config.json, or the class of config.json's
+// model_type, such as "RobertaTokenizer" for roberta. Empty if there is neither.
+std::string tokenizer_class_beside(const std::string& vocab);
+// Returns the added tokens of a tokenizer without tokenizer.json, as transformers finds them in
+// tokenizer_config.json, special_tokens_map.json and added_tokens.json in the folder of `vocab`.
+// `known` are the special tokens that the class itself adds; `pieces` are the model's, by id.
+std::vector<AddedToken> added_tokens_beside(const std::string& vocab,
+                                            const std::vector<std::string>& pieces,
+                                            std::vector<AddedToken> known);
 // Adds tokens by id. An id that already exists keeps its token.
 void merge_added_tokens(std::vector<AddedToken> more, std::vector<AddedToken>& tokens);
 

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "io/filesystem/file.h"
+#include "io/filesystem/lfs_pointer.h"
 #include "io/filesystem/path.h"
 #include "io/formats/json_field.h"
 #include "text/readers/unicode.h"
@@ -153,6 +154,7 @@ OrderedJson added_tokens_json(const Vocabulary& vocabulary, std::vector<AddedTok
 bool is_tokenizer_json(std::string_view path) { return io::path_name(path).ends_with(".json"); }
 
 WordPieceModel parse_tokenizer_json(std::string_view text, const std::string& path) {
+  io::refuse_lfs_pointer(text, path);
   const Json file = Json::parse_or_discard(text);
   if (!file.is_object()) throw UsageError(str(path, ": is not a JSON object"), kHint);
   const io::JsonField root(file, path, kHint);

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "io/filesystem/file.h"
 #include "io/filesystem/folder.h"
+#include "io/filesystem/lfs_pointer.h"
 #include "io/filesystem/path.h"
 #include "io/formats/crc32c.h"
 #include "io/formats/json_field.h"
@@ -298,6 +299,7 @@ bool is_sentencepiece_file(const std::string& path) {
 
 std::string sentencepiece_model(const std::string& path) {
   std::string bytes = io::read_file(path, io::kSmallFileBytes);
+  io::refuse_lfs_pointer(bytes, path);
   return is_tokenizer_json(path) ? parse_unigram_json(bytes, path).model : bytes;
 }
 

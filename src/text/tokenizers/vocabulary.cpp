@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "io/filesystem/file.h"
+#include "io/filesystem/lfs_pointer.h"
 #include "text/readers/unicode.h"
 #include "text/tokenizers/subword_file.h"
 #include "text/tokenizers/subword_tokenizer.h"
@@ -75,6 +76,7 @@ Vocabulary Vocabulary::load(const std::string& path) {
   if (is_subword_file(path)) return SubwordTokenizer(path).vocabulary();
   if (is_tokenizer_json(path)) return load_tokenizer_json(path).vocabulary;
   const std::string content = io::read_file(path, io::kSmallFileBytes);
+  io::refuse_lfs_pointer(content, path);
   if (content.starts_with('\n') && content.find('\0') != std::string::npos)
     throw UsageError(str(path, ": is a SentencePiece model, not a vocabulary of word pieces"),
                      "give a vocab.txt or tokenizer.json; `smelt vocab train` makes one");

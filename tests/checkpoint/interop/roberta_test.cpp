@@ -380,6 +380,18 @@ TEST(RobertaConfig, XlmRobertaHasItsOwnClassNames) {
   EXPECT_EQ(classifier_head(classifier, "c")->labels.problem, io::Problem::token_labels);
 }
 
+TEST(RobertaConfig, CamembertIsARobertaWithItsOwnClassNames) {
+  const Json config{{"model_type", "camembert"}, {"vocab_size", 29}};
+  const model::Encoder encoder = model::parse_encoder("roberta", config, "c");
+  EXPECT_EQ(family_of_config(config, "c").name(), "roberta");
+  const auto named =
+      find_stored_family("roberta")->classifier(encoder, io::Problem::single_label, 2);
+  EXPECT_EQ(named.config["architectures"], Json({"CamembertForSequenceClassification"}));
+  EXPECT_EQ(named.config["model_type"], "camembert");
+  EXPECT_EQ(named.config["bos_token_id"], 5);
+  EXPECT_EQ(named.config["eos_token_id"], 6);
+}
+
 TEST(RobertaConfig, PositionsMustReachBeyondThePadding) {
   const Json config{{"vocab_size", 29}, {"max_position_embeddings", 2}};
   EXPECT_THAT(error_of<UsageError>([&] { model::parse_encoder("roberta", config, "c"); }),

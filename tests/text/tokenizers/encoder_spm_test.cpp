@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "io/filesystem/file.h"
+#include "io/filesystem/path.h"
 #include "io/formats/wire.h"
 #include "support/error_of.h"
 #include "support/oracle.h"
@@ -48,7 +49,7 @@ TEST(EncoderSpm, GivesTheIdsAndOffsetsOfTransformers) {
       EXPECT_EQ(offsets, expected["offsets"]) << line;
     }
   }
-  EXPECT_EQ(texts, 1800U);
+  EXPECT_EQ(texts, 2800U);
 
   const std::string spm = dir.file("spm/spm.model");
   EXPECT_EQ(wordpiece_file_in(dir.file("spm")), spm);
@@ -59,6 +60,19 @@ TEST(EncoderSpm, GivesTheIdsAndOffsetsOfTransformers) {
   EXPECT_EQ(vocabulary.id("[PAD]"), 0);
   EXPECT_EQ(vocabulary.id("[CLS]"), 1);
   EXPECT_EQ(vocabulary.id("[MASK]"), vocabulary.size() - 1);
+  for (const char* file : {"xlmr/sentencepiece.bpe.model", "camembert/sentencepiece.bpe.model",
+                           "roberta/vocab.json", "prefix/vocab.json"}) {
+    const std::string path = dir.file(file);
+    EXPECT_EQ(wordpiece_file_in(io::parent_path(path)), path);
+    const Vocabulary special = Vocabulary::load(path);
+    const bool is_camembert = path.find("camembert") != path.npos;
+    EXPECT_EQ(special.id("[CLS]"), is_camembert ? 5 : 0) << file;
+    EXPECT_EQ(special.id("[SEP]"), is_camembert ? 6 : 2) << file;
+    EXPECT_EQ(special.id("[PAD]"), 1) << file;
+    EXPECT_EQ(special.separators(), 2U) << file;
+    const std::string stored = vocabulary_bytes(path);
+    EXPECT_EQ(subword_json(parse_subword_json(stored, "again")), stored);
+  }
 }
 
 // Returns a SentencePiece model without a character map.

@@ -272,6 +272,41 @@ TEST_F(TokenizerFile, AddedTokensRoundTrip) {
               HasSubstr("vocab.txt: id 4 is 'd', but also the added token '<ent>'"));
 }
 
+TEST_F(TokenizerFile, ReportsAGitLfsPointer) {
+  const char* pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:01\nsize 9\n";
+  for (const char* name : {"vocab.txt", "tokenizer.json", "spiece.model"}) {
+    const std::string path = file(name, pointer);
+    EXPECT_THAT(usage_error([&] { load_tokenizer(path, {}); }),
+                HasSubstr(str(name, ": is a Git LFS pointer, not the file itself")));
+    std::filesystem::remove(path);
+  }
+  const std::string path = file("vocab.txt", "[UNK]\n[CLS]\n[SEP]\na\n");
+  file("tokenizer_config.json", pointer);
+  EXPECT_THAT(usage_error([&] { load_tokenizer(path, {}); }),
+              HasSubstr("tokenizer_config.json: is a Git LFS pointer"));
+}
+
+TEST_F(TokenizerFile, NamesAnotherTokenizersClassBeforeItsSpecialTokens) {
+  const std::string path = file("vocab.txt", "[UNK]\n[CLS]\n[SEP]\na\n");
+  file("tokenizer_config.json", R"({"tokenizer_class": "PhobertTokenizer"})");
+  file("config.json", "{}");
+  file("special_tokens_map.json", R"({"pad_token": "<pad>"})");
+  EXPECT_THAT(usage_error([&] { BertTokenizer::load(path, {}); }),
+              HasSubstr("tokenizer_class is \"PhobertTokenizer\", whose rules are not those of"));
+}
+
+TEST_F(TokenizerFile, WarnsOfAVocabJsonOfAnotherClass) {
+  file("merges.txt", "");
+  const std::string path = file("vocab.json", R"({"a": 0, "b": 1})");
+  const CapturedLog log;
+  load_subword_file(path);
+  EXPECT_EQ(log.text(), "");
+  file("tokenizer_config.json", R"({"tokenizer_class": "Qwen2TokenizerFast"})");
+  load_subword_file(path);
+  EXPECT_THAT(log.text(), HasSubstr("vocab.json: is read as GPT-2's, but tokenizer_class is "
+                                    "Qwen2Tokenizer, which may give other ids"));
+}
+
 TEST_F(TokenizerFile, ConfigOverridesTokenizerJsonLikeTransformers) {
   const Vocabulary vocabulary({"[UNK]", "[CLS]", "[SEP]", "a", "A"});
   const std::string path =
