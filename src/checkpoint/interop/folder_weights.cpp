@@ -39,6 +39,7 @@ constexpr OtherWeights kOtherWeights[] = {
 void refuse_other_weights(const std::string& folder) {
   for (const auto& [file, form, argument] : kOtherWeights) {
     if (!io::exists(io::join_path(folder, file))) continue;
+    refuse_lfs_pointer(io::join_path(folder, file));
     const std::string path = io::join_path(folder, "config.json");
     const Json config = io::exists(path) ? Json::parse_or_discard(io::read_file(path)) : Json();
     const Json classes = config.is_object() ? config.value("architectures", Json()) : Json();
@@ -122,6 +123,10 @@ std::string weights_path(const std::string& folder) {
 
 std::vector<std::string> weights_files(const std::string& folder) {
   const std::string path = weights_path(folder);
+  if (!io::exists(path))
+    throw UsageError(
+        str(folder, ": has no weights: expected ", kWeightsFile, " or ", kFlaxFile),
+        "download or copy the weights into this folder, or name the folder that has them");
   return path.ends_with(kWeightsIndex) ? indexed_files(folder, path) : std::vector{path};
 }
 

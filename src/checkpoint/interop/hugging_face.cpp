@@ -60,10 +60,16 @@ Json original_config(const Json& config, const std::string& where) {
   const std::string type = config.is_object() ? text_field(config, "model_type", "", where) : "";
   if (type != "bert")
     throw UsageError(
-        str(where, ": not the config of a BERT model: model_type is ",
-            type.empty() ? "missing" : "'" + type + "'", in_brackets(architecture_of(config))),
-        str("smelt reads ", readable_model_types()));
+        str(where, ": model_type ", type.empty() ? "is missing" : "'" + type + "'",
+            in_brackets(architecture_of(config)), type.empty() ? "" : " is not supported"),
+        str("use a model whose model_type is ", readable_model_types()));
   check_encoder_form(config, where);
+  for (const char* size : {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+                           "intermediate_size", "max_position_embeddings"})
+    if (!config.contains(size))
+      throw UsageError(str(where, ": ", size, " is missing, which transformers writes for a BERT"),
+                       "use a model of transformers' own classes, such as BertModel, without code "
+                       "of its own (auto_map)");
   const Json left = with_remaining_heads(config, where);
   Json original = Json::object();
   for (const std::string& name : shared_fields())

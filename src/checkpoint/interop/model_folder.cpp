@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <mutex>
 #include <set>
 
 #include "base/error.h"
@@ -13,6 +14,7 @@
 #include "checkpoint/interop/stored_family.h"
 #include "checkpoint/storage/lazy_files.h"
 #include "io/filesystem/folder.h"
+#include "io/filesystem/lfs_pointer.h"
 #include "io/filesystem/path.h"
 #include "model/models/encoder.h"
 #include "text/tokenizers/casing.h"
@@ -269,8 +271,10 @@ void write_model_folder(const std::string& folder, const ModelFolder& model,
 }
 
 Json read_model_config(const std::string& folder) {
-  Json config = Json::parse_or_discard(
-      io::read_file(io::join_path(folder, "config.json"), io::kSmallFileBytes));
+  const std::string path = io::join_path(folder, "config.json");
+  const std::string content = io::read_file(path, io::kSmallFileBytes);
+  io::refuse_lfs_pointer(content, path);
+  Json config = Json::parse_or_discard(content);
   if (!config.is_object()) return {};
   if (config.value("model_type", Json()).is_null())
     if (const std::string type = inferred_model_type(config); !type.empty())
@@ -319,12 +323,27 @@ void refuse_untied_scores(const Json& config, const io::LazyTensors& weights,
                        "use a model whose output is tied to its embeddings");
 }
 
+// Logs once for a folder that its config names Python code of the model's own.
+static void warn_of_own_code(const Json& config, const std::string& where) {
+  static std::mutex mutex;
+  static std::set<std::string> warned;
+  const Json classes = config.is_object() ? config.value("auto_map", Json()) : Json();
+  if (!classes.is_object() || classes.empty()) return;
+  const std::lock_guard lock(mutex);
+  if (warned.insert(where).second)
+    log_warning(
+        "{}: auto_map names code of the model's own, which smelt does not run: it computes the {} "
+        "of transformers",
+        where, text_field(config, "model_type", "model", where));
+}
+
 OpenedFolder open_model_folder(const std::string& folder, Json config,
                                std::span<const ParameterName> names,
                                std::span<const std::string_view> parts, std::string_view base,
                                const std::string& vocabulary) {
   OpenedFolder out;
   const Json stored = read_model_config(folder);
+  warn_of_own_code(stored, io::join_path(folder, "config.json"));
   const text::ControlCharacters usual =
       family_of_config(stored, io::join_path(folder, "config.json")).control();
   const auto control = usual == text::ControlCharacters::bert ? std::nullopt : std::optional(usual);

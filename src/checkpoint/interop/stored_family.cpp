@@ -52,7 +52,7 @@ std::string readable_model_types() {
     for (const std::string_view type : family->model_types()) all.emplace_back(type);
   const std::string last = std::move(all.back());
   all.pop_back();
-  return str(join(all, ", "), " and ", last);
+  return str(join(all, ", "), " or ", last);
 }
 
 bool is_encoder_decoder(const io::LazyTensors& tensors) {

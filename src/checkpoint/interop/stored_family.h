@@ -178,7 +178,7 @@ const StoredFamily& family_of_config(const Json& config, const std::string& wher
 // Returns the model family that a checkpoint's tensors belong to (for a classifier, the family of
 // its encoder), or null if they belong to no known family.
 const StoredFamily* family_of_tensors(const io::LazyTensors& tensors);
-// Returns a text with all values of model_type that smelt reads, such as "bert, electra and t5".
+// Returns a text with all values of model_type that smelt reads, such as "bert, electra or t5".
 std::string readable_model_types();
 // Whether the tensors are of a model with a decoder that generates text.
 bool is_encoder_decoder(const io::LazyTensors& tensors);

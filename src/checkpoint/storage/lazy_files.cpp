@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "compiler/ir/float16.h"
 #include "io/filesystem/file.h"
+#include "io/filesystem/lfs_pointer.h"
 
 namespace smelt::checkpoint {
 namespace {
@@ -59,12 +60,9 @@ std::vector<std::byte> read_exactly(const io::RandomAccessFile& file, std::uint6
 }
 
 void refuse_lfs_pointer(const io::RandomAccessFile& file) {
-  constexpr std::string_view kPointer = "version https://git-lfs.github.com/spec/";
-  std::array<char, kPointer.size()> begin{};
+  std::array<char, 64> begin{};
   const std::size_t got = file.read_at(0, begin);
-  if (std::string_view(begin.data(), got) == kPointer)
-    throw UsageError(str(file.path(), ": is a Git LFS pointer, not the file itself"),
-                     str("download it: git lfs pull, in the repository's folder"));
+  io::refuse_lfs_pointer(std::string_view(begin.data(), got), file.path());
 }
 
 void refuse_lfs_pointer(const std::string& path) { refuse_lfs_pointer(io::RandomAccessFile(path)); }

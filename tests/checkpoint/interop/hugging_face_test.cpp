@@ -210,6 +210,12 @@ TEST_F(HuggingFace, ReportsHowToConvertOtherWeightFormats) {
   export_hugging_face(dir_.file("hf"), bert_);
   const std::string weights = dir_.file("hf/model.safetensors"), bytes = io::read_file(weights);
   std::filesystem::remove(weights);
+  EXPECT_THAT(import_refusal(dir_.file("hf")),
+              HasSubstr("hf: has no weights: expected model.safetensors or flax_model.msgpack\n"
+                        "  hint: download or copy the weights into this folder"));
+  io::write_file(dir_.file("hf/pytorch_model.bin"), "version https://git-lfs.github.com/spec/v1");
+  EXPECT_THAT(import_refusal(dir_.file("hf")),
+              HasSubstr("pytorch_model.bin: is a Git LFS pointer, not the file itself"));
   io::write_file(dir_.file("hf/pytorch_model.bin"), "PK");
   EXPECT_THAT(
       import_refusal(dir_.file("hf")),
@@ -336,10 +342,28 @@ TEST_F(HuggingFace, RejectsAFolderThatIsNotABert) {
   config["model_type"] = "gpt2";
   io::write_file(dir_.file("hf/config.json"), config.dump());
   EXPECT_THAT(import_refusal(dir_.file("hf")),
-              HasSubstr("config.json: not the config of a BERT model: model_type is 'gpt2'"));
+              HasSubstr("config.json: model_type 'gpt2' (BertForPreTraining) is not supported\n  "
+                        "hint: use a model whose "
+                        "model_type is bert, electra, t5, mt5, roberta, xlm-roberta, camembert, "
+                        "modernbert or deberta-v2"));
+  config["model_type"] = "bert";
+  config["auto_map"] = {{"AutoModel", "own.Model"}};
+  io::write_file(dir_.file("hf/config.json"), config.dump());
+  const CapturedLog log;
+  import_hugging_face(dir_.file("hf"));
+  EXPECT_THAT(log.text(), HasSubstr("hf/config.json: auto_map names code of the model's own, which "
+                                    "smelt does not run: it computes the bert of transformers"));
+  config.erase("max_position_embeddings");
+  io::write_file(dir_.file("hf/config.json"), config.dump());
+  EXPECT_THAT(import_refusal(dir_.file("hf")),
+              HasSubstr("hf/config.json: max_position_embeddings is missing, which transformers "
+                        "writes for a BERT\n  hint: use a model of transformers' own classes"));
   io::write_file(dir_.file("hf/config.json"), "{");
   EXPECT_THAT(import_refusal(dir_.file("hf")),
-              HasSubstr("config.json: not the config of a BERT model: model_type is missing"));
+              HasSubstr("config.json: model_type is missing\n  hint: use a model whose"));
+  io::write_file(dir_.file("hf/config.json"), "version https://git-lfs.github.com/spec/v1\noid");
+  EXPECT_THAT(import_refusal(dir_.file("hf")),
+              HasSubstr("hf/config.json: is a Git LFS pointer, not the file itself"));
 }
 
 TEST_F(HuggingFace, InfersModelTypeFromClassOrFields) {
