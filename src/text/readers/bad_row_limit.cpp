@@ -122,9 +122,12 @@ void TextFaults::finish() {
                 counted(bad_rows_ + good_rows_, "row"), bad_rows_ == 1 ? "is" : "are",
                 join(bad_places_, ", "), bad_rows_ > bad_places_.size() ? ", …" : "");
   if (dropped_bytes_ > 0)
-    log_warning("{} that {} not UTF-8 {} left out, the first in {}",
-                counted(dropped_bytes_, "byte"), dropped_bytes_ == 1 ? "is" : "are",
-                dropped_bytes_ == 1 ? "was" : "were", first_dropped_);
+    log_warning(
+        "{} that {} not UTF-8 {} left out, the first in {}\n"
+        "  hint: if letters are missing, find the file's encoding with `file -i` and convert "
+        "it with `iconv -t utf-8`",
+        counted(dropped_bytes_, "byte"), dropped_bytes_ == 1 ? "is" : "are",
+        dropped_bytes_ == 1 ? "was" : "were", first_dropped_);
   if (quoted_ > 0)
     log_warning(
         "{} written in quotes, which the format tsv reads as part of the text, the first in {}\n"

@@ -78,8 +78,6 @@ std::string_view type_name(std::string_view value) {
   }
 }
 
-constexpr std::string_view kNoBreakSpace = "\u00a0";
-
 class JsonlRows : public RowReader {
  public:
   JsonlRows(const std::string& path, const std::vector<Field>& fields, FaultSink faults)
@@ -149,13 +147,7 @@ class JsonlRows : public RowReader {
             str("field '", field.name, "' holds ", shortened(one.dump(), 60),
                 " in its array of words"),
             "use strings in an array of words, and strings or numbers in an array of labels");
-      if (!value.empty()) value += ' ';
-      for (const char c : is_number ? one.dump() : one.string()) {
-        if (std::string_view(" \t\n\r").find(c) != std::string_view::npos)
-          value += kNoBreakSpace;
-        else
-          value += c;
-      }
+      append_word(is_number ? one.dump() : one.string(), value);
     }
     clean_text(value, lines_.number(), faults_);
     return true;

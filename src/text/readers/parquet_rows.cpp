@@ -1,10 +1,13 @@
 #include "text/readers/parquet_rows.h"
 
+#include <arrow/result.h>
+#include <arrow/util/key_value_metadata.h>
 #include <parquet/column_reader.h>
 #include <parquet/exception.h>
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -29,7 +32,24 @@ class Column {
   virtual ~Column() = default;
   enum class Value { some, null, too_large, missing };
   virtual Value next(std::string& value) = 0;
+  // Reads the elements of the next row's list; none if the list is empty or null. Returns `null` if
+  // an element is null.
+  virtual Value next_list(std::vector<std::string>& elements) = 0;
 };
+
+// Returns the definition level from which on the list of a column has elements.
+std::int16_t list_level(const parquet::ColumnDescriptor& column) {
+  std::vector<const parquet::schema::Node*> path;
+  for (const auto* node = column.schema_node().get(); node->parent() != nullptr;
+       node = node->parent())
+    path.push_back(node);
+  std::int16_t level = 0;
+  for (auto node = path.rbegin(); node != path.rend(); ++node) {
+    if (!(*node)->is_required()) ++level;
+    if ((*node)->is_repeated()) break;
+  }
+  return level;
+}
 
 template <class Number>
 void assign_number(Number number, std::string& value) {
@@ -55,22 +75,43 @@ class TypedColumn : public Column {
   explicit TypedColumn(std::shared_ptr<parquet::ColumnReader> reader)
       : reader_(std::static_pointer_cast<parquet::TypedColumnReader<DType>>(std::move(reader))),
         whole_(reader_->descr()->max_definition_level()),
+        list_level_(list_level(*reader_->descr())),
         is_unsigned_(is_unsigned(*reader_->descr())) {}
 
   Value next(std::string& value) override {
-    if (at_ == rows_) {
-      std::int64_t values = 0;
-      at_ = next_value_ = 0;
-      rows_ = reader_->HasNext()
-                  ? reader_->ReadBatch(kBatchRows, levels_.data(), nullptr, values_.data(), &values)
-                  : 0;
-      if (rows_ == 0) return Value::missing;
-    }
+    if (at_ == rows_ && !read_batch()) return Value::missing;
     if (levels_[static_cast<std::size_t>(at_++)] < whole_) return Value::null;
     return take(values_[next_value_++], value);
   }
 
+  Value next_list(std::vector<std::string>& elements) override {
+    elements.clear();
+    Value out = Value::some;
+    for (bool is_first = true;; is_first = false) {
+      if (at_ == rows_ && !read_batch()) return is_first ? Value::missing : out;
+      const auto i = static_cast<std::size_t>(at_);
+      if (!is_first && repetitions_[i] == 0) return out;  // the next row begins here
+      ++at_;
+      if (levels_[i] < list_level_) continue;
+      Value read = Value::null;
+      std::string element;
+      if (levels_[i] == whole_) read = take(values_[next_value_++], element);
+      if (read != Value::some) out = read;
+      elements.push_back(std::move(element));
+    }
+  }
+
  private:
+  // Returns false at the end of the row group.
+  bool read_batch() {
+    std::int64_t values = 0;
+    at_ = next_value_ = 0;
+    rows_ = reader_->HasNext() ? reader_->ReadBatch(kBatchRows, levels_.data(), repetitions_.data(),
+                                                    values_.data(), &values)
+                               : 0;
+    return rows_ > 0;
+  }
+
   static bool is_unsigned(const parquet::ColumnDescriptor& column) {
     const auto* integer = dynamic_cast<const parquet::IntLogicalType*>(column.logical_type().get());
     return integer != nullptr && !integer->is_signed();
@@ -96,8 +137,9 @@ class TypedColumn : public Column {
 
   std::shared_ptr<parquet::TypedColumnReader<DType>> reader_;
   std::int16_t whole_;  // definition level of a value that is not null
+  std::int16_t list_level_;
   bool is_unsigned_;
-  std::array<std::int16_t, kBatchRows> levels_{};
+  std::array<std::int16_t, kBatchRows> levels_{}, repetitions_{};
   std::array<typename DType::c_type, kBatchRows> values_{};
   std::int64_t at_ = 0, rows_ = 0;
   std::size_t next_value_ = 0;
@@ -141,6 +183,33 @@ bool holds_numbers(const parquet::ColumnDescriptor& column) {
   }
 }
 
+// Returns the name of a column as a user writes it: its path, or for a list the path without its
+// inner parts: "tokens" for "tokens.list.element".
+std::string user_name(const parquet::ColumnDescriptor& column) {
+  const auto* leaf = column.schema_node().get();
+  std::vector<std::string> path = column.path()->ToDotVector();
+  const auto* group = leaf->parent();
+  if (column.max_repetition_level() == 1 && !leaf->is_repeated() && group->is_repeated())
+    path.resize(path.size() - 2);
+  return join(path, ".");
+}
+
+// Returns the class names that the library `datasets` stores with a list of class numbers; empty if
+// there are none.
+std::vector<std::string> class_names(const parquet::FileMetaData& file, const std::string& column) {
+  const auto& stored = file.key_value_metadata();
+  const auto text = stored ? stored->Get("huggingface") : arrow::Result<std::string>(std::string());
+  Json node = Json::parse_or_discard(text.ok() ? *text : "");
+  for (const std::string& key : {std::string("info"), std::string("features"), column,
+                                 std::string("feature"), std::string("names")})
+    node = node.is_object() ? node.value(key, Json()) : Json();
+  std::vector<std::string> names;
+  if (node.is_array())
+    for (const Json& name : node.elements())
+      names.push_back(name.is_string() ? name.get<std::string>() : "");
+  return names;
+}
+
 std::string type_name(const parquet::ColumnDescriptor& column) {
   const parquet::LogicalType& meaning = *column.logical_type();
   if (column.max_repetition_level() > 0) return "a list";
@@ -159,7 +228,7 @@ class ParquetRows : public RowReader {
       properties.enable_buffered_stream();
       properties.set_buffer_size(kColumnBufferBytes);
       reader_ = parquet::ParquetFileReader::Open(file_.get(), properties);
-      for (const Field& field : fields) indices_.push_back(index_of(field));
+      for (const Field& field : fields) add_column(field);
     });
   }
 
@@ -202,23 +271,32 @@ class ParquetRows : public RowReader {
     throw_damaged(error.what());
   }
 
-  int index_of(const Field& field) const {
+  // Returns the index of the column with this name or path.
+  int index_of(const std::string& name) const {
     const parquet::SchemaDescriptor& schema = *reader_->metadata()->schema();
-    const int index = schema.ColumnIndex(field.name);
-    if (index < 0) {
-      std::vector<std::string> names;
-      for (int i = 0; i < schema.num_columns(); ++i)
-        names.push_back(schema.Column(i)->path()->ToDotString());
-      throw UsageError(str(path_, ": no column '", field.name, "'"),
-                       did_you_mean(field.name, names));
-    }
-    const parquet::ColumnDescriptor& column = *schema.Column(index);
+    if (const int index = schema.ColumnIndex(name); index >= 0) return index;
+    std::vector<std::string> names;
+    for (int i = 0; i < schema.num_columns(); ++i) names.push_back(user_name(*schema.Column(i)));
+    if (const auto found = std::ranges::find(names, name); found != names.end())
+      return static_cast<int>(found - names.begin());
+    throw UsageError(str(path_, ": no column '", name, "'"), did_you_mean(name, names));
+  }
+
+  void add_column(const Field& field) {
+    const int index = index_of(field.name);
+    const parquet::ColumnDescriptor& column = *reader_->metadata()->schema()->Column(index);
     const bool fits = holds_text(column) || (!field.is_text && holds_numbers(column));
-    if (!fits || column.max_repetition_level() > 0)
+    const bool takes_lists = field.is_words || field.is_list;
+    if (!fits || column.max_repetition_level() > (takes_lists ? 1 : 0))
       throw UsageError(str(path_, ": column '", field.name, "' is ", type_name(column),
                            field.is_text ? ", not text" : ", not text or numbers"),
                        "select another column, e.g. with --field");
-    return index;
+    indices_.push_back(index);
+    const bool is_list = column.max_repetition_level() > 0;
+    forms_.push_back(!is_list ? Form::value : field.is_words ? Form::words : Form::list);
+    classes_.push_back(is_list && !field.is_text
+                           ? class_names(*reader_->metadata(), user_name(column))
+                           : std::vector<std::string>());
   }
 
   void open_group(int number) {
@@ -231,7 +309,7 @@ class ParquetRows : public RowReader {
   // Returns false for a bad row; the row is skipped in all columns.
   bool read_row(std::vector<std::string>& values) {
     TextFault fault{.line = row_};
-    for (std::size_t i = 0; i < columns_.size(); ++i) switch (columns_[i]->next(values[i])) {
+    for (std::size_t i = 0; i < columns_.size(); ++i) switch (read_value(i, values[i], fault)) {
         case Column::Value::some:
           break;
         case Column::Value::null:
@@ -249,8 +327,37 @@ class ParquetRows : public RowReader {
     faults_(std::move(fault));
     return false;
   }
+  // Reads the next value of a column. A list becomes words separated by spaces, or a JSON list.
+  Column::Value read_value(std::size_t i, std::string& value, TextFault& fault) {
+    if (forms_[i] == Form::value) return columns_[i]->next(value);
+    const Column::Value read = columns_[i]->next_list(elements_);
+    if (read != Column::Value::some) return read;
+    value.clear();
+    Json list = Json::array();
+    for (std::string& element : elements_) {
+      element = named(std::move(element), classes_[i]);
+      if (element.empty()) {
+        fault.what = str("column '", name_of(i), "' holds an empty string in its list");
+        fault.hint = "remove the row, or write a word or label for each element";
+      }
+      if (forms_[i] == Form::words) append_word(element, value);
+      clean_text(element, row_, faults_);
+      list.push_back(std::move(element));
+    }
+    if (forms_[i] == Form::list) value = list.dump();
+    return read;
+  }
+
+  // Returns the name of a class number; other texts unchanged.
+  static std::string named(std::string element, const std::vector<std::string>& classes) {
+    std::size_t number = 0;
+    const char* end = element.data() + element.size();
+    const bool is_number = std::from_chars(element.data(), end, number).ptr == end;
+    return is_number && number < classes.size() ? classes[number] : element;
+  }
+
   std::string name_of(std::size_t wanted) const {
-    return reader_->metadata()->schema()->Column(indices_[wanted])->path()->ToDotString();
+    return user_name(*reader_->metadata()->schema()->Column(indices_[wanted]));
   }
 
   std::string path_;
@@ -258,7 +365,12 @@ class ParquetRows : public RowReader {
   FaultSink faults_;
   std::uint64_t bytes_ = 0;
   std::unique_ptr<parquet::ParquetFileReader> reader_;
+  enum class Form { value, words, list };
+  // By requested field: the column, how its rows are returned, and names of class numbers.
   std::vector<int> indices_;
+  std::vector<Form> forms_;
+  std::vector<std::vector<std::string>> classes_;
+  std::vector<std::string> elements_;
   std::vector<std::unique_ptr<Column>> columns_;  // columns of row group group_ - 1
   int group_ = 0;
   std::int64_t left_ = 0, row_ = 0;  // left_: rows left in that group

@@ -34,7 +34,8 @@ FileFormat format_by_name(const std::string& path) {
     throw UsageError(
         str(path, ": JSON files are not supported, only JSONL"),
         "write one object per line, with `jq -c '.[]'` for an array or `jq -c '.data[]'` for rows "
-        "under \"data\"; if the file already has one object per line, use --format jsonl");
+        "under \"data\"; if the file already has one object per line, use --format jsonl; for "
+        "questions in SQuAD's JSON use format squad");
   for (const auto& [ending, format] : {std::pair{".jsonl", FileFormat::jsonl},
                                        {".ndjson", FileFormat::jsonl},
                                        {".tsv", FileFormat::tsv},
@@ -59,6 +60,16 @@ FileFormat format_of(const std::string& path, FileFormat said) {
   const FileFormat format = said == FileFormat::by_name ? format_by_name(path) : said;
   if (format != FileFormat::parquet) io::check_packing(path);
   return format;
+}
+
+void append_word(std::string_view word, std::string& words) {
+  constexpr std::string_view kNoBreakSpace = "\u00a0";
+  if (!words.empty()) words += ' ';
+  for (const char c : word)
+    if (std::string_view(" \t\n\r").find(c) != std::string_view::npos)
+      words += kNoBreakSpace;
+    else
+      words += c;
 }
 
 std::unique_ptr<RowReader> open_rows(const std::string& path, FileFormat format,
@@ -88,7 +99,8 @@ std::unique_ptr<RowReader> open_rows(const std::string& path, FileFormat format,
       return open_squad(path, fields, std::move(faults));
     default:
       throw UsageError(str(path, ": plain text has no field '", fields.at(0).name, "'"),
-                       "give JSONL, TSV, CSV or Parquet, or set the format with --format");
+                       "give JSONL, TSV, CSV or Parquet, or set the format: conll for a word and a "
+                       "label per line");
   }
 }
 

@@ -31,10 +31,11 @@ struct Field {
   std::string name;
   bool is_text = true;  // false: numbers and booleans are also accepted and returned as text: "3",
                         // "0.5", "true"
-  // Also accept a JSON array of strings, which are joined by spaces; a space within a string
-  // becomes U+00A0. If is_text is false, the array may hold numbers and booleans too.
+  // Also accept a JSON array or Parquet list of strings, which are joined by spaces; a space within
+  // a string becomes U+00A0. If is_text is false, the list may hold numbers and booleans too.
   bool is_words = false;
-  // Also accept a JSON array of strings, numbers and booleans, returned as a JSON list of strings.
+  // Also accept a JSON array or Parquet list of strings, numbers and booleans, returned as a JSON
+  // list of strings.
   bool is_list = false;
   bool is_json = false;  // also accept an object or array, returned as JSON
   bool is_optional =
@@ -51,6 +52,10 @@ enum class Header {
 inline constexpr NamedValues<Header, 3> kHeaders{
     {{"names", Header::names}, {"none", Header::none}, {"skipped", Header::skipped}}};
 constexpr const NamedValues<Header, 3>& words_of(Header) { return kHeaders; }
+
+// Appends a word of a list to `words`, after a space if it is not the first. White space within the
+// word becomes U+00A0.
+void append_word(std::string_view word, std::string& words);
 
 class RowReader {
  public:

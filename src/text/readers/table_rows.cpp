@@ -126,6 +126,9 @@ class TableRows : public RowReader {
   std::string hint_for_column(const std::string& name) const {
     if (std::ranges::find(cells_, str('"', name, '"')) != cells_.end())
       return "the column names are in quotes: read the file with format tsv-quoted";
+    if (cells_.size() == 1 && cells_[0].find('\t') != cells_[0].npos)
+      return "its columns are separated by tabs: set the format to tsv, or to tsv-quoted if cells "
+             "are in quotes";
     if (cells_.size() == 1 && cells_[0].find_first_of(";,\t") != cells_[0].npos)
       return str("the first line has one column, '", shortened(cells_[0], 60),
                  "': separate columns by commas in a CSV, by tabs in a TSV");

@@ -35,8 +35,10 @@ class Rows : public testing::Test {
                             std::int64_t rows_of_group = 2) {
     const auto out = arrow::io::FileOutputStream::Open(dir_.file(name)).ValueOrDie();
     const auto properties = parquet::WriterProperties::Builder().disable_dictionary()->build();
+    // Also stores the table's metadata, as pyarrow does.
+    const auto schema = parquet::ArrowWriterProperties::Builder().store_schema()->build();
     EXPECT_TRUE(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), out, rows_of_group,
-                                           properties)
+                                           properties, schema)
                     .ok());
     EXPECT_TRUE(out->Close().ok());
     return dir_.file(name);
@@ -185,6 +187,64 @@ TEST_F(Rows, JsonlAcceptsListsOfLabels) {
               HasSubstr("b.jsonl:1: field 'label' holds null in its list"));
 }
 
+// A list<string> or list<int32> column; nullopt is a null list.
+template <class Builder, class Value>
+std::shared_ptr<arrow::Array> list_column(
+    const std::vector<std::optional<std::vector<Value>>>& rows) {
+  const auto values = std::make_shared<Builder>();
+  arrow::ListBuilder list(arrow::default_memory_pool(), values);
+  for (const auto& row : rows) {
+    EXPECT_TRUE((row ? list.Append() : list.AppendNull()).ok());
+    for (const auto& value : row.value_or(std::vector<Value>())) {
+      EXPECT_TRUE(values->Append(value).ok());
+    }
+  }
+  return list.Finish().ValueOrDie();
+}
+
+TEST_F(Rows, ParquetListsAreWordsOrListsOfLabels) {
+  using Words = std::vector<std::string>;
+  using Numbers = std::vector<std::int32_t>;
+  std::vector<std::optional<Words>> words(304, Words{"a", "b", "c"});  // more than are read at once
+  std::vector<std::optional<Numbers>> labels(304, Numbers{0, 1, 0});
+  words[0] = Words{"New York", "is"};
+  labels[0] = Numbers{1, 0};
+  words[1] = Words{"big"};
+  labels[1] = Numbers{7};
+  words[2] = Words();
+  labels[2] = Numbers();
+  words[3].reset();
+  labels[3].reset();
+  auto table = table_of({{"tokens", list_column<arrow::StringBuilder, std::string>(words)},
+                         {"tags", list_column<arrow::Int32Builder, std::int32_t>(labels)}});
+  const std::vector<Field> fields{{.name = "tokens", .is_words = true},
+                                  {.name = "tags", .is_text = false, .is_words = true},
+                                  {.name = "tags.list.element", .is_text = false, .is_list = true}};
+  const auto check = [&](const std::string& o, const std::string& b) {
+    const std::vector<Row> rows = read(write_parquet("l.parquet", table, 200), fields);
+    ASSERT_EQ(rows.size(), 304u);
+    EXPECT_THAT(rows[0], ElementsAre("New\u00a0York is", str(b, " ", o), testing::_));
+    EXPECT_THAT(rows[1], ElementsAre("big", "7", R"(["7"])"));
+    EXPECT_THAT(rows[2], ElementsAre("", "", "[]"));
+    EXPECT_THAT(rows[3], ElementsAre("", "", "[]"));
+    for (std::size_t i = 4; i < rows.size(); ++i)
+      ASSERT_THAT(rows[i], ElementsAre("a b c", str(o, " ", b, " ", o), testing::_)) << i;
+  };
+  check("0", "1");
+  // The library `datasets` stores the names of classes with the schema.
+  table = table->ReplaceSchemaMetadata(arrow::key_value_metadata(
+      {{"huggingface", R"({"info": {"features": {"tags": {"feature": {"names": ["O", "B-LOC"],
+                           "_type": "ClassLabel"}, "_type": "Sequence"}}}})"}}));
+  check("O", "B-LOC");
+  EXPECT_THAT(refusal(write_parquet("l.parquet", table), {{.name = "tokens"}}),
+              HasSubstr("column 'tokens' is a list, not text"));
+  EXPECT_THAT(refusal(write_parquet("l.parquet", table), {{.name = "token", .is_words = true}}),
+              HasSubstr("no column 'token'\n  hint: did you mean 'tokens'?"));
+  table = table_of({{"tokens", list_column<arrow::StringBuilder, std::string>({Words{"a", ""}})}});
+  EXPECT_THAT(refusal(write_parquet("e.parquet", table), {fields[0]}),
+              HasSubstr("e.parquet:1: column 'tokens' holds an empty string in its list"));
+}
+
 TEST_F(Rows, ParquetReadsNestedColumns) {
   const auto inner = texts({"One.", "Two."});
   const auto outer =
@@ -319,6 +379,9 @@ TEST_F(Rows, ReportMissingAndInvalidFields) {
   EXPECT_THAT(refusal(write_parquet("l.parquet", table_of({{"l", list.ValueOrDie()}})),
                       {{.name = "l.list.element"}}),
               HasSubstr("column 'l.list.element' is a list, not text"));
+  EXPECT_THAT(refusal(write("t.csv", "id\ttext\n1\ta\n")),
+              HasSubstr("t.csv:1: no column 'text'\n  hint: its columns are separated by tabs: set "
+                        "the format to tsv"));
 }
 
 // 64 MiB in one row group, in pages of 4: reading holds some pages, not the column.
